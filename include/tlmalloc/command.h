@@ -1,0 +1,107 @@
+/* Control descriptors: what is written to a control socket, and the completion that is read back.
+ *
+ * A descriptor is packed and little-endian whatever the host is. Header, 16 bytes:
+ *
+ *   0 u32 magic "TLAC"   4 u16 opcode   6 u16 target   8 u32 length of the whole descriptor   12 u32 tag
+ *
+ * Bodies, from byte 16:
+ *   ALLOC                u32 channel, u32 0, u64 nbytes
+ *   FREE                 u64 pa, u64 nbytes
+ *   MAP, UNMAP           u32 count, u32 sip mask, u32 die mask, u32 pe mask, then count entries of 32 bytes:
+ *                        u64 va, u64 pa, u64 nbytes, u32 flags, u32 0
+ *   VA_ALLOC             u64 nbytes
+ *   VA_FREE              u64 va, u64 nbytes
+ *   LAUNCH               u32 kernel, u32 program, u32 programs, u32 count, then count arguments u64
+ *
+ * A completion is 64 bytes:
+ *   0 u32 magic "TLAD"  4 u32 tag  8 u32 status  12 u32 opcode  16 u64 value  24 u64 nbytes  32 u64 total free
+ *   40 u64 largest free  48 u64 nodes visited  56 u64 service time in ps */
+#ifndef TLMALLOC_COMMAND_H
+#define TLMALLOC_COMMAND_H
+
+#include "tlmalloc/page_table.h"
+#include "tlmalloc/pe_memory.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tla_opcode {
+    TLA_OP_ALLOC = 1,
+    TLA_OP_FREE,
+    TLA_OP_MAP,
+    TLA_OP_UNMAP,
+    TLA_OP_VA_ALLOC,
+    TLA_OP_VA_FREE,
+    TLA_OP_LAUNCH
+} tla_opcode;
+
+/* What kind of control socket a descriptor is meant for. */
+typedef enum tla_target {
+    TLA_TARGET_MEMORY_CONTROLLER = 1,
+    TLA_TARGET_PE_MMU,
+    TLA_TARGET_VA_MANAGER,
+    TLA_TARGET_PROCESSING_ELEMENT
+} tla_target;
+
+enum {
+    TLA_COMMAND_HEADER_BYTES = 16,
+    TLA_COMMAND_MAX_BYTES = 3840, /* the command area of a control port (control_port.h) */
+    TLA_MAP_ENTRY_BYTES = 32,
+    TLA_COMMAND_MAX_ENTRIES = (TLA_COMMAND_MAX_BYTES - 32) / TLA_MAP_ENTRY_BYTES,
+    TLA_COMMAND_MAX_ARGUMENTS = 16,
+    TLA_COMPLETION_BYTES = 64
+};
+
+/* Which PEs a mapping is for: the product of three bit masks. */
+typedef struct tla_scope {
+    uint32_t sip_mask, die_mask, pe_mask;
+} tla_scope;
+
+/* A command, decoded. Only the members of its opcode mean anything. */
+typedef struct tla_command {
+    tla_opcode opcode;
+    tla_target target;
+    uint32_t tag;                       /* chosen by the sender, echoed by the completion */
+    tla_channel channel;                /* ALLOC */
+    uint64_t nbytes;                    /* ALLOC, FREE, VA_ALLOC, VA_FREE */
+    tla_paddr pa;                       /* FREE */
+    tla_vaddr va;                       /* VA_FREE */
+    tla_scope scope;                    /* MAP, UNMAP */
+    uint32_t kernel, program, programs; /* LAUNCH */
+    uint32_t count;                     /* MAP, UNMAP: entries; LAUNCH: arguments */
+    union {
+        tla_map_entry entries[TLA_COMMAND_MAX_ENTRIES];
+        uint64_t arguments[TLA_COMMAND_MAX_ARGUMENTS];
+    };
+} tla_command;
+
+typedef struct tla_completion {
+    uint32_t tag;
+    tla_status status;
+    tla_opcode opcode;
+    uint64_t value;                    /* ALLOC: physical address; VA_ALLOC: virtual address */
+    uint64_t nbytes;                   /* ALLOC, FREE: bytes; MAP, UNMAP: entries done */
+    uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes) */
+    uint64_t nodes_visited;
+    uint64_t service_ps; /* what the engine charged, without queueing */
+} tla_completion;
+
+/* Writes a descriptor into bytes[0 .. capacity); *length is its size.
+ * TLA_INVALID_ARGUMENT for an unknown opcode, too many entries or arguments, or a capacity too small. */
+tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length);
+
+/* Reads a descriptor. TLA_BAD_COMMAND, and a text that says what was found and what was expected, for a wrong magic,
+ * opcode, length or count, or bytes that must be 0 and are not. Does not look at whether the target suits. */
+tla_status tla_command_decode(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error);
+
+/* Length that a descriptor claims, from its first 12 bytes; 0 when the magic is wrong. */
+uint32_t tla_command_claimed_length(const uint8_t *bytes);
+
+void tla_completion_encode(const tla_completion *completion, uint8_t bytes[TLA_COMPLETION_BYTES]);
+tla_status tla_completion_decode(const uint8_t bytes[TLA_COMPLETION_BYTES], tla_completion *completion);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

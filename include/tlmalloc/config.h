@@ -1,0 +1,115 @@
+/* Configurations: YAML in, a checked struct out.
+ *
+ * Every key stands once, in the schema table of model/config/schema.c: its name, unit, range, default, the source of
+ * the default and what it means. Quantities carry units ("6 GiB", "32 GB/s", "0.5 ns"); a bare number is refused where
+ * a unit belongs, and a unit where none does. */
+#ifndef TLMALLOC_CONFIG_H
+#define TLMALLOC_CONFIG_H
+
+#include "tlmalloc/arena.h"
+#include "tlmalloc/cost.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TLA_CONFIG_NAME_MAX = 64 };
+
+/* What an access to an unmapped virtual address does. */
+typedef enum tla_unmapped { TLA_UNMAPPED_ERROR, TLA_UNMAPPED_PA_FALLBACK } tla_unmapped;
+
+/* The resolved configuration: sizes in bytes, times in ps, bandwidths in bytes/s, rates in operations/s.
+ * A member is named as its key, dots become underscores: hbm.pseudo_channel_bandwidth. */
+typedef struct tla_config {
+    struct {
+        uint64_t sips, cube_mesh_width, cube_mesh_height, pes_per_cube;
+    } system;
+    struct {
+        uint64_t capacity_per_cube;
+        uint64_t pseudo_channels, pseudo_channel_bandwidth, burst, direction_switch;
+        uint64_t controller_latency;
+    } hbm;
+    struct {
+        uint64_t capacity, scheduler_reserve, read_bandwidth, write_bandwidth, latency;
+    } tcm;
+    struct {
+        uint64_t ports, queue_depth;
+        uint64_t hbm_policy, tcm_policy; /* tla_policy */
+        tla_cost_profile cost;
+    } controller;
+    struct {
+        uint64_t page_size, overhead;
+        uint64_t unmapped;    /* tla_unmapped */
+        uint64_t allow_remap; /* 0, 1 */
+        uint64_t ports, queue_depth;
+        tla_cost_profile cost;
+    } mmu;
+    struct {
+        uint64_t base, size, page_size;
+        tla_cost_profile cost;
+    } va;
+    struct {
+        uint64_t pe_latency, pe_bandwidth;     /* PE <-> cube router */
+        uint64_t hbm_latency, hbm_bandwidth;   /* cube router <-> HBM slice, and the PE's control windows */
+        uint64_t cube_latency, cube_bandwidth; /* cube <-> neighbouring cube, and IO chiplet <-> cube */
+        uint64_t host_latency, host_bandwidth; /* host <-> IO chiplet of a SIP */
+    } fabric;
+    struct {
+        uint64_t chunk, bandwidth, outstanding;
+    } dma;
+    struct {
+        uint64_t launch, dispatch;       /* ps */
+        uint64_t gemm_rate, vector_rate; /* operations/s */
+    } pe;
+    struct {
+        uint64_t dma_chunk;
+    } host;
+    struct {
+        uint64_t quantum; /* ps */
+    } simulation;
+    struct {
+        char kernel[TLA_CONFIG_NAME_MAX];
+        uint64_t elements_per_pe, seed;
+    } workload;
+} tla_config;
+
+/* One finding in a configuration. line and column count from 1; 0 = no place in a file (an override). */
+typedef struct tla_config_finding {
+    const char *file; /* or "--set" */
+    size_t line, column;
+    const char *text; /* "found X, expected Y", one line */
+} tla_config_finding;
+
+typedef void (*tla_config_report)(void *context, const tla_config_finding *finding);
+
+/* Reads a YAML file, then applies overrides ("path.to.key=value"), then defaults, then the checks that concern several
+ * keys. Every finding is reported (report may be NULL); any finding makes the call fail: TLA_SYNTAX, or TLA_IO when
+ * the file cannot be read, and *config is not touched. path NULL = defaults alone. */
+tla_status tla_config_load(const char *path, const char *const *overrides, size_t override_count, tla_config *config,
+                           tla_config_report report, void *context);
+
+/* As tla_config_load from memory; `name` stands for the file in findings. */
+tla_status tla_config_parse(const char *text, size_t length, const char *name, const char *const *overrides,
+                            size_t override_count, tla_config *config, tla_config_report report, void *context);
+
+/* Calls visit for every key in schema order with its value as YAML writes it ("6 GiB") and as a number (NULL text has
+ * no number: is_number false). For printing and for reports. */
+typedef void (*tla_config_visit)(void *context, const char *key, const char *text, bool is_number, uint64_t number);
+void tla_config_each(const tla_config *config, tla_config_visit visit, void *context);
+
+/* Prints the resolved configuration as YAML that tla_config_load reads back to the same struct. */
+tla_status tla_config_print(const tla_config *config, FILE *out);
+
+/* Prints the reference of all keys (Markdown table: key, unit and range, default, source, meaning). */
+tla_status tla_config_print_reference(FILE *out);
+
+/* Reads one quantity as in a configuration, for command lines: "6 GiB" in bytes. TLA_SYNTAX with a text. */
+tla_status tla_parse_size(const char *text, uint64_t *nbytes, tla_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

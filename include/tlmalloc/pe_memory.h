@@ -1,0 +1,54 @@
+/* One PE's memory as its allocators see it: an HBM slice and a TCM, each an arena of its own, physical addresses out
+ * (KernBench ADR-0048 D3 and D7, PEMemAllocator). */
+#ifndef TLMALLOC_PE_MEMORY_H
+#define TLMALLOC_PE_MEMORY_H
+
+#include "tlmalloc/arena.h"
+#include "tlmalloc/phys_addr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tla_channel { TLA_HBM, TLA_TCM, TLA_CHANNEL_COUNT } tla_channel;
+
+/* "hbm", "tcm"; NULL for a value that is none. */
+const char *tla_channel_name(tla_channel channel);
+
+typedef struct tla_pe_memory_config {
+    uint32_t sip, die, pe;       /* whose memory it is: ranges of phys_addr.h */
+    uint64_t hbm_slice_bytes;    /* this PE's share of the cube's HBM */
+    uint64_t tcm_bytes;          /* at most TLA_SUB_UNIT_BYTES */
+    uint64_t tcm_reserved_bytes; /* the top of the TCM, kept by the scheduler (ADR-0014), never allocated */
+    tla_policy hbm_policy, tcm_policy;
+} tla_pe_memory_config;
+
+typedef struct tla_pe_memory tla_pe_memory;
+
+tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **memory);
+void tla_pe_memory_destroy(tla_pe_memory *memory);
+
+const tla_pe_memory_config *tla_pe_memory_get_config(const tla_pe_memory *memory);
+
+/* Errors as tla_arena_alloc. */
+tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
+                               tla_work *work);
+
+/* The channel follows from the address. TLA_OUT_OF_RANGE for an address that is not this PE's, or lies in the
+ * scheduler's reserve; else as tla_arena_free. */
+tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
+
+/* Which of this PE's memories an address leads to, and the offset there; reserved TCM is addressable.
+ * TLA_OUT_OF_RANGE when [pa, pa + nbytes) does not lie wholly inside one of them. */
+tla_status tla_pe_memory_locate(const tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
+                                uint64_t *offset);
+
+tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel);
+
+/* As tla_arena_explain; the text names channel and PE. */
+tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

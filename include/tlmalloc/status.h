@@ -1,0 +1,61 @@
+/* What went wrong: one enum for the whole library, and a text for people.
+ *
+ * Every call that can fail returns a tla_status. A call that fails leaves the structure as it was. Where a person will
+ * read about the failure, the call also takes a tla_error (NULL = not wanted) and fills it. */
+#ifndef TLMALLOC_STATUS_H
+#define TLMALLOC_STATUS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tla_status {
+    TLA_OK = 0,
+    TLA_EXHAUSTED,        /* fewer bytes are free than were asked for */
+    TLA_FRAGMENTED,       /* enough bytes are free, but no single block is large enough */
+    TLA_INVALID_ARGUMENT, /* an argument is outside its documented range */
+    TLA_OUT_OF_RANGE,     /* the address lies outside the region that the object owns */
+    TLA_NOT_ALLOCATED,    /* free of something that is not allocated: double free, unknown address */
+    TLA_SIZE_MISMATCH,    /* free with a size that is not that of the allocation */
+    TLA_OVERLAP,          /* the range overlaps one that is mapped or reserved already */
+    TLA_UNMAPPED,         /* no mapping covers the virtual address */
+    TLA_PERMISSION,       /* a mapping exists and forbids this kind of access */
+    TLA_BAD_COMMAND,      /* a descriptor that cannot be decoded */
+    TLA_MISDIRECTED,      /* a well-formed descriptor that was sent to the wrong kind of target */
+    TLA_BUSY,             /* the resource has not finished what it was asked before */
+    TLA_LIMIT,            /* a configured limit (entries, table memory) is used up */
+    TLA_SYNTAX,           /* an input text is not what its format says */
+    TLA_IO,               /* a file cannot be read or written */
+    TLA_NO_HOST_MEMORY,   /* the host's malloc failed */
+    TLA_BUS_ERROR,        /* a transaction was answered with an error response */
+    TLA_LEAK,             /* something that should have been given back was not */
+    TLA_UNSUPPORTED,      /* legal, but not built */
+    TLA_STATUS_COUNT
+} tla_status;
+
+/* Name of a status as written above, "TLA_OK"; "TLA_?" for a value that is none. Never NULL. */
+const char *tla_status_name(tla_status status);
+
+/* One short English sentence for a status, no full stop. Never NULL. */
+const char *tla_status_text(tla_status status);
+
+/* A failure told to a person. requested, total_free and largest_free are filled by allocators (bytes), else 0. */
+typedef struct tla_error {
+    tla_status status;
+    uint64_t requested;
+    uint64_t total_free;
+    uint64_t largest_free;
+    char text[400];
+} tla_error;
+
+/* Fills *error (may be NULL) with a status and a printf-style text; returns the status, so that a caller can write
+ * `return tla_error_set(error, TLA_IO, "...")`. A text that is too long is cut. */
+tla_status tla_error_set(tla_error *error, tla_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,32 @@
+/* When a shared resource (a link, a memory channel, an engine) may serve the next request.
+ *
+ * A timeline keeps when it is free for good, and the most recent idle gaps before that, so that a request which is
+ * simulated later but arrives earlier (loosely timed models run ahead) takes the gap it would have found. Times are
+ * picoseconds of whoever calls; the core knows no clock. */
+#ifndef TLMALLOC_TIMELINE_H
+#define TLMALLOC_TIMELINE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TLA_TIMELINE_GAPS = 8 };
+
+typedef struct tla_timeline {
+    uint64_t free_at; /* free for good from here on */
+    uint32_t gap_count;
+    struct {
+        uint64_t start, end;
+    } gaps[TLA_TIMELINE_GAPS]; /* in time order; the oldest is forgotten when there are more */
+} tla_timeline;                /* all zero = free from time 0 */
+
+/* Takes the resource for duration from the first moment at or after `earliest` when it is free that long; returns that
+ * moment. A duration of 0 takes nothing and returns the first free moment. */
+uint64_t tla_timeline_reserve(tla_timeline *timeline, uint64_t earliest, uint64_t duration);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

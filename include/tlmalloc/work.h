@@ -1,0 +1,35 @@
+/* Receipts: what the modelled engine did for one operation.
+ *
+ * The core knows no clock. It counts the events that cost a hardware engine (or its firmware) time; tla_cost_price
+ * (cost.h) turns the counts into picoseconds. Operations ADD to a receipt, so that one receipt can cover a batch:
+ * start from `tla_work work = {0};`. */
+#ifndef TLMALLOC_WORK_H
+#define TLMALLOC_WORK_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tla_work {
+    /* allocation */
+    uint64_t nodes_visited;  /* free-list nodes that a walk from the front looks at, up to and including the one taken;
+                                all of them when none fits (ADR-0048 D1) */
+    uint64_t insert_nodes;   /* nodes that a linear ordered insert passes before it finds its place (free) */
+    uint64_t probes;         /* probes of the binary search for the same place: bisect_left on the list (ADR-0048 D1) */
+    uint64_t splits;         /* blocks cut in two */
+    uint64_t merges;         /* neighbours joined */
+    uint64_t list_length;    /* free blocks on the list when the operation began (of a batch: the sum) */
+    uint64_t metadata_lines; /* lines of metadata that were touched, where a layer keeps metadata in memory */
+    /* mapping */
+    uint64_t chunks;       /* physically contiguous ranges mapped or unmapped */
+    uint64_t pte_writes;   /* page-table entries or sub-page regions written or cleared */
+    uint64_t table_levels; /* page-table levels read */
+    uint64_t invalidates;  /* TLB invalidations issued */
+} tla_work;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

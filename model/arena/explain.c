@@ -1,0 +1,19 @@
+/* Why an allocation failed, for a person (ADR-0048 D6). */
+#include "tlmalloc/arena.h"
+
+#include <inttypes.h>
+
+tla_status tla_arena_explain(const tla_arena *arena, const char *what, uint64_t nbytes, tla_error *error) {
+    tla_arena_stats s = tla_arena_get_stats(arena);
+    tla_status status = s.free < nbytes ? TLA_EXHAUSTED : TLA_FRAGMENTED;
+    if (!error) return status;
+    tla_error_set(error, status,
+                  "%s overflow: requested %" PRIu64 " bytes, %" PRIu64 " free of %" PRIu64
+                  ", largest free block %" PRIu64 " (%" PRIu64 " blocks): %s",
+                  what, nbytes, s.free, s.capacity, s.largest_free, s.free_blocks,
+                  status == TLA_EXHAUSTED ? "exhausted" : "fragmented");
+    error->requested = nbytes;
+    error->total_free = s.free;
+    error->largest_free = s.largest_free;
+    return status;
+}

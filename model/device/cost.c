@@ -1,0 +1,22 @@
+/* Prices of receipts. */
+#include "tlmalloc/cost.h"
+
+static uint64_t add(uint64_t sum, uint64_t count, uint64_t unit) {
+    uint64_t product;
+    if (__builtin_mul_overflow(count, unit, &product) || __builtin_add_overflow(sum, product, &sum)) return UINT64_MAX;
+    return sum;
+}
+
+uint64_t tla_cost_price(const tla_cost_profile *p, const tla_work *w) {
+    uint64_t price = p->fixed_ps;
+    price = add(price, w->nodes_visited, p->node_ps);
+    price = add(price, w->insert_nodes, p->insert_node_ps);
+    price = add(price, w->probes, p->probe_ps);
+    price = add(price, w->splits, p->split_ps);
+    price = add(price, w->merges, p->merge_ps);
+    price = add(price, w->metadata_lines, p->metadata_line_ps);
+    price = add(price, w->chunks, p->chunk_ps);
+    price = add(price, w->pte_writes, p->pte_write_ps);
+    price = add(price, w->table_levels, p->table_level_ps);
+    return add(price, w->invalidates, p->invalidate_ps);
+}

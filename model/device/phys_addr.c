@@ -1,0 +1,100 @@
+/* The 51-bit physical address: encode and decode. */
+#include "tlmalloc/phys_addr.h"
+
+enum {
+    SIP_SHIFT = 47,
+    DIE_SHIFT = 42,
+    HBM_BIT = 37,
+    UNIT_SHIFT = 34,
+    PE_SHIFT = 30,
+    SUB_UNIT_BIT = 29,
+    BLOCK_SHIFT = 24
+};
+enum { UNIT_FIELD_PE = 0, UNIT_FIELD_M_CPU = 1, UNIT_FIELD_SRAM = 2 };
+
+static uint64_t bits(uint64_t value, unsigned shift, unsigned width) {
+    return value >> shift & ((UINT64_C(1) << width) - 1);
+}
+
+tla_status tla_paddr_encode(const tla_paddr_fields *f, tla_paddr *pa) {
+    if (f->sip >= TLA_SIP_COUNT || f->die >= TLA_CUBE_DIE_COUNT || f->pe >= TLA_PE_COUNT) return TLA_INVALID_ARGUMENT;
+    uint64_t limit = TLA_SUB_UNIT_BYTES, local = 0;
+    switch (f->unit) {
+    case TLA_UNIT_HBM:
+        limit = TLA_HBM_WINDOW_BYTES;
+        local = UINT64_C(1) << HBM_BIT;
+        break;
+    case TLA_UNIT_TCM:
+        local = (uint64_t)f->pe << PE_SHIFT;
+        break;
+    case TLA_UNIT_PE_CONTROL:
+        if ((unsigned)f->block >= TLA_CONTROL_BLOCK_COUNT) return TLA_INVALID_ARGUMENT;
+        limit = TLA_CONTROL_BLOCK_BYTES;
+        local = (uint64_t)f->pe << PE_SHIFT | UINT64_C(1) << SUB_UNIT_BIT | (uint64_t)f->block << BLOCK_SHIFT;
+        break;
+    case TLA_UNIT_M_CPU:
+        local = (uint64_t)UNIT_FIELD_M_CPU << UNIT_SHIFT;
+        break;
+    case TLA_UNIT_SRAM:
+        local = (uint64_t)UNIT_FIELD_SRAM << UNIT_SHIFT;
+        break;
+    default:
+        return TLA_INVALID_ARGUMENT;
+    }
+    bool of_a_pe = f->unit == TLA_UNIT_TCM || f->unit == TLA_UNIT_PE_CONTROL;
+    if (f->offset >= limit || (!of_a_pe && f->pe != 0)) return TLA_INVALID_ARGUMENT;
+    pa->value = (uint64_t)f->sip << SIP_SHIFT | (uint64_t)f->die << DIE_SHIFT | local | f->offset;
+    return TLA_OK;
+}
+
+tla_status tla_paddr_decode(tla_paddr pa, tla_paddr_fields *fields) {
+    uint64_t v = pa.value;
+    tla_paddr_fields f = {.sip = (uint32_t)bits(v, SIP_SHIFT, 4), .die = (uint32_t)bits(v, DIE_SHIFT, 5)};
+    if (v >> TLA_PADDR_BITS || f.die >= TLA_CUBE_DIE_COUNT || bits(v, HBM_BIT + 1, DIE_SHIFT - HBM_BIT - 1))
+        return TLA_OUT_OF_RANGE;
+    if (bits(v, HBM_BIT, 1)) {
+        f.unit = TLA_UNIT_HBM;
+        f.offset = bits(v, 0, HBM_BIT);
+    } else {
+        uint64_t unit = bits(v, UNIT_SHIFT, 3);
+        uint32_t pe = (uint32_t)bits(v, PE_SHIFT, 4);
+        bool control = bits(v, SUB_UNIT_BIT, 1);
+        f.offset = bits(v, 0, SUB_UNIT_BIT);
+        if (unit == UNIT_FIELD_PE) {
+            f.pe = pe;
+            f.unit = control ? TLA_UNIT_PE_CONTROL : TLA_UNIT_TCM;
+            if (control) {
+                f.block = (tla_control_block)bits(v, BLOCK_SHIFT, SUB_UNIT_BIT - BLOCK_SHIFT);
+                f.offset = bits(v, 0, BLOCK_SHIFT);
+            }
+        } else if (unit <= UNIT_FIELD_SRAM && pe == 0 && !control) {
+            f.unit = unit == UNIT_FIELD_M_CPU ? TLA_UNIT_M_CPU : TLA_UNIT_SRAM;
+        } else {
+            return TLA_OUT_OF_RANGE;
+        }
+    }
+    *fields = f;
+    return TLA_OK;
+}
+
+tla_status tla_paddr_pe_hbm(uint32_t sip, uint32_t die, uint32_t pe, uint64_t pe_local_offset, uint64_t slice_bytes,
+                            tla_paddr *pa) {
+    if (pe >= TLA_PE_COUNT || slice_bytes > TLA_HBM_WINDOW_BYTES / (pe + UINT64_C(1)) || pe_local_offset >= slice_bytes)
+        return TLA_INVALID_ARGUMENT;
+    return tla_paddr_encode(
+        &(tla_paddr_fields){.sip = sip, .die = die, .unit = TLA_UNIT_HBM, .offset = pe * slice_bytes + pe_local_offset},
+        pa);
+}
+
+tla_status tla_paddr_pe_tcm(uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset, tla_paddr *pa) {
+    return tla_paddr_encode(
+        &(tla_paddr_fields){.sip = sip, .die = die, .unit = TLA_UNIT_TCM, .pe = pe, .offset = offset}, pa);
+}
+
+tla_status tla_paddr_pe_control(uint32_t sip, uint32_t die, uint32_t pe, tla_control_block block, uint64_t offset,
+                                tla_paddr *pa) {
+    return tla_paddr_encode(
+        &(tla_paddr_fields){
+            .sip = sip, .die = die, .unit = TLA_UNIT_PE_CONTROL, .pe = pe, .block = block, .offset = offset},
+        pa);
+}

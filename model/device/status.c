@@ -1,0 +1,49 @@
+/* Names and texts of the error taxonomy. */
+#include "tlmalloc/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct {
+    const char *name, *text;
+} statuses[TLA_STATUS_COUNT] = {
+    [TLA_OK] = {"TLA_OK", "done"},
+    [TLA_EXHAUSTED] = {"TLA_EXHAUSTED", "out of memory"},
+    [TLA_FRAGMENTED] = {"TLA_FRAGMENTED", "no free block is large enough, though enough bytes are free"},
+    [TLA_INVALID_ARGUMENT] = {"TLA_INVALID_ARGUMENT", "an argument is out of its range"},
+    [TLA_OUT_OF_RANGE] = {"TLA_OUT_OF_RANGE", "the address lies outside the region"},
+    [TLA_NOT_ALLOCATED] = {"TLA_NOT_ALLOCATED", "not allocated"},
+    [TLA_SIZE_MISMATCH] = {"TLA_SIZE_MISMATCH", "not the size of the allocation"},
+    [TLA_OVERLAP] = {"TLA_OVERLAP", "the range is taken already"},
+    [TLA_UNMAPPED] = {"TLA_UNMAPPED", "the virtual address is not mapped"},
+    [TLA_PERMISSION] = {"TLA_PERMISSION", "the mapping forbids this access"},
+    [TLA_BAD_COMMAND] = {"TLA_BAD_COMMAND", "the command descriptor cannot be decoded"},
+    [TLA_MISDIRECTED] = {"TLA_MISDIRECTED", "the command is meant for another kind of target"},
+    [TLA_BUSY] = {"TLA_BUSY", "an earlier command is still running"},
+    [TLA_LIMIT] = {"TLA_LIMIT", "a configured limit is used up"},
+    [TLA_SYNTAX] = {"TLA_SYNTAX", "the text is not what its format says"},
+    [TLA_IO] = {"TLA_IO", "a file cannot be read or written"},
+    [TLA_NO_HOST_MEMORY] = {"TLA_NO_HOST_MEMORY", "the host is out of memory"},
+    [TLA_BUS_ERROR] = {"TLA_BUS_ERROR", "a transaction was answered with an error"},
+    [TLA_LEAK] = {"TLA_LEAK", "something was not given back"},
+    [TLA_UNSUPPORTED] = {"TLA_UNSUPPORTED", "not supported"},
+};
+
+const char *tla_status_name(tla_status status) {
+    return (unsigned)status < TLA_STATUS_COUNT ? statuses[status].name : "TLA_?";
+}
+
+const char *tla_status_text(tla_status status) {
+    return (unsigned)status < TLA_STATUS_COUNT ? statuses[status].text : "unknown status";
+}
+
+tla_status tla_error_set(tla_error *error, tla_status status, const char *format, ...) {
+    if (error) {
+        *error = (tla_error){.status = status};
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}
