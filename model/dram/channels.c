@@ -1,0 +1,52 @@
+/* Burst-interleaved channels as timelines. */
+#include "tlmalloc/channels.h"
+
+#include "tlmalloc/timeline.h"
+
+#include <stdlib.h>
+
+typedef struct channel {
+    tla_timeline timeline;
+    bool write; /* direction of the last burst */
+} channel;
+
+struct tla_channels {
+    tla_channels_config config;
+    uint64_t burst_ps, busy_ps;
+    channel channel[];
+};
+
+static bool power_of_two(uint64_t n) { return n && !(n & (n - 1)); }
+
+tla_status tla_channels_create(const tla_channels_config *config, tla_channels **out) {
+    *out = NULL;
+    if (!power_of_two(config->count) || !power_of_two(config->burst_bytes) || !config->bandwidth_bytes_per_s)
+        return TLA_INVALID_ARGUMENT;
+    tla_channels *channels = calloc(1, sizeof *channels + config->count * sizeof channels->channel[0]);
+    if (!channels) return TLA_NO_HOST_MEMORY;
+    channels->config = *config;
+    const uint64_t ps_per_s = UINT64_C(1000000000000), bandwidth = config->bandwidth_bytes_per_s;
+    channels->burst_ps = (config->burst_bytes * ps_per_s + bandwidth - 1) / bandwidth;
+    *out = channels;
+    return TLA_OK;
+}
+
+void tla_channels_destroy(tla_channels *channels) { free(channels); }
+
+uint64_t tla_channels_access(tla_channels *channels, bool write, uint64_t offset, uint64_t nbytes, uint64_t arrival_ps) {
+    const tla_channels_config *c = &channels->config;
+    uint64_t first = offset / c->burst_bytes, last = (offset + nbytes - 1) / c->burst_bytes, done = arrival_ps;
+    for (uint64_t burst = first; burst <= last; burst++) {
+        channel *ch = &channels->channel[burst & (c->count - 1)];
+        uint64_t duration = channels->burst_ps + (ch->write != write ? c->direction_switch_ps : 0);
+        uint64_t end = tla_timeline_reserve(&ch->timeline, arrival_ps, duration) + duration;
+        ch->write = write;
+        channels->busy_ps += duration;
+        if (end > done) done = end;
+    }
+    return done;
+}
+
+uint64_t tla_channels_busy_ps(const tla_channels *channels) { return channels->busy_ps; }
+
+uint64_t tla_channels_burst_ps(const tla_channels *channels) { return channels->burst_ps; }

@@ -1,0 +1,22 @@
+/* Sparse bytes by an anonymous mapping that reserves no swap. */
+#define _DEFAULT_SOURCE
+#include "tlmalloc/sparse_bytes.h"
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+tla_status tla_sparse_bytes_create(uint64_t nbytes, uint8_t **bytes) {
+    *bytes = NULL;
+    if (nbytes == 0 || nbytes > PTRDIFF_MAX) return TLA_INVALID_ARGUMENT;
+    void *range = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) return TLA_NO_HOST_MEMORY;
+#ifdef MADV_NOHUGEPAGE
+    madvise(range, nbytes, MADV_NOHUGEPAGE); /* a touched byte commits 4 KiB, not 2 MiB; advice may be refused */
+#endif
+    *bytes = range;
+    return TLA_OK;
+}
+
+void tla_sparse_bytes_destroy(uint8_t *bytes, uint64_t nbytes) {
+    if (bytes) munmap(bytes, nbytes);
+}
