@@ -26,6 +26,9 @@ typedef struct tla_timeline {
  * moment. A duration of 0 takes nothing and returns the first free moment. */
 uint64_t tla_timeline_reserve(tla_timeline *timeline, uint64_t earliest, uint64_t duration);
 
+/* How long nbytes occupy a resource of this bandwidth (bytes/s, > 0): picoseconds, rounded up; saturates. */
+uint64_t tla_transfer_ps(uint64_t nbytes, uint64_t bandwidth_bytes_per_s);
+
 #ifdef __cplusplus
 }
 #endif

@@ -25,8 +25,7 @@ tla_status tla_channels_create(const tla_channels_config *config, tla_channels *
     tla_channels *channels = calloc(1, sizeof *channels + config->count * sizeof channels->channel[0]);
     if (!channels) return TLA_NO_HOST_MEMORY;
     channels->config = *config;
-    const uint64_t ps_per_s = UINT64_C(1000000000000), bandwidth = config->bandwidth_bytes_per_s;
-    channels->burst_ps = (config->burst_bytes * ps_per_s + bandwidth - 1) / bandwidth;
+    channels->burst_ps = tla_transfer_ps(config->burst_bytes, config->bandwidth_bytes_per_s);
     *out = channels;
     return TLA_OK;
 }
