@@ -67,6 +67,9 @@ tla_status tla_arena_free(tla_arena *arena, tla_block block, tla_work *work);
 
 tla_arena_stats tla_arena_get_stats(const tla_arena *arena);
 
+/* External fragmentation in permille: 1000 * (1 - largest / free), rounded down; 0 when nothing is free. */
+uint64_t tla_arena_fragmentation_permille(const tla_arena_stats *stats);
+
 /* Copies up to max free blocks, in offset order, beginning with the first at or above `from`; returns how many. */
 size_t tla_arena_free_blocks(const tla_arena *arena, uint64_t from, tla_block *blocks, size_t max);
 
