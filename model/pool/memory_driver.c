@@ -1,0 +1,21 @@
+/* The driver that takes its memory from arenas. */
+#include "tlmalloc/memory_driver.h"
+
+static tla_status arena_alloc(void *context, uint32_t device, uint64_t nbytes, uint64_t *address, tla_work *work) {
+    tla_arena_set *set = context;
+    if (device >= set->count) return TLA_OUT_OF_RANGE;
+    tla_block block;
+    tla_status status = tla_arena_alloc(set->arenas[device], nbytes, &block, work);
+    if (!status) *address = block.offset;
+    return status;
+}
+
+static tla_status arena_free(void *context, uint32_t device, uint64_t address, uint64_t nbytes, tla_work *work) {
+    tla_arena_set *set = context;
+    if (device >= set->count) return TLA_OUT_OF_RANGE;
+    return tla_arena_free(set->arenas[device], (tla_block){address, nbytes}, work);
+}
+
+tla_memory_driver tla_arena_driver(tla_arena_set *set) {
+    return (tla_memory_driver){.alloc = arena_alloc, .free = arena_free, .context = set};
+}
