@@ -23,6 +23,7 @@ typedef struct tla_map_entry {
     tla_paddr pa;    /* ignored by unmap */
     uint64_t nbytes; /* > 0 */
     uint32_t flags;  /* TLA_READ | TLA_WRITE; ignored by unmap */
+    uint32_t asid;   /* address space (context) that the entry belongs to; 0 where there is one only */
 } tla_map_entry;
 
 typedef struct tla_page_table_config {

@@ -1,0 +1,104 @@
+/* One PE's HBM slice and TCM: two arenas, physical addresses out (ADR-0048 D3, D7). */
+#include "tlmalloc/pe_memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct tla_pe_memory {
+    tla_pe_memory_config config;
+    tla_arena *arenas[TLA_CHANNEL_COUNT];
+};
+
+static const char *const channel_names[TLA_CHANNEL_COUNT] = {[TLA_HBM] = "hbm", [TLA_TCM] = "tcm"};
+
+const char *tla_channel_name(tla_channel channel) {
+    return (unsigned)channel < TLA_CHANNEL_COUNT ? channel_names[channel] : NULL;
+}
+
+tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **out) {
+    *out = NULL;
+    if (config->sip >= TLA_SIP_COUNT || config->die >= TLA_CUBE_DIE_COUNT || config->pe >= TLA_PE_COUNT ||
+        config->hbm_slice_bytes > TLA_HBM_WINDOW_BYTES / (config->pe + UINT64_C(1)) ||
+        config->tcm_bytes > TLA_SUB_UNIT_BYTES || config->tcm_reserved_bytes > config->tcm_bytes)
+        return TLA_INVALID_ARGUMENT;
+    tla_pe_memory *memory = calloc(1, sizeof *memory);
+    if (!memory) return TLA_NO_HOST_MEMORY;
+    memory->config = *config;
+    tla_arena_config hbm = {.capacity = config->hbm_slice_bytes, .policy = config->hbm_policy};
+    tla_arena_config tcm = {.capacity = config->tcm_bytes - config->tcm_reserved_bytes, .policy = config->tcm_policy};
+    tla_status status = tla_arena_create(&hbm, &memory->arenas[TLA_HBM]);
+    if (!status) status = tla_arena_create(&tcm, &memory->arenas[TLA_TCM]);
+    if (status) {
+        tla_pe_memory_destroy(memory);
+        return status;
+    }
+    *out = memory;
+    return TLA_OK;
+}
+
+void tla_pe_memory_destroy(tla_pe_memory *memory) {
+    if (!memory) return;
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
+        tla_arena_destroy(memory->arenas[channel]);
+    free(memory);
+}
+
+const tla_pe_memory_config *tla_pe_memory_get_config(const tla_pe_memory *memory) {
+    return &memory->config;
+}
+
+tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
+                               tla_work *work) {
+    if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
+    const tla_pe_memory_config *c = &memory->config;
+    tla_block block;
+    tla_status status = tla_arena_alloc(memory->arenas[channel], nbytes, &block, work);
+    if (status) return status;
+    if (channel == TLA_HBM) return tla_paddr_pe_hbm(c->sip, c->die, c->pe, block.offset, c->hbm_slice_bytes, pa);
+    return tla_paddr_pe_tcm(c->sip, c->die, c->pe, block.offset, pa);
+}
+
+tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work) {
+    if (nbytes == 0) return TLA_INVALID_ARGUMENT;
+    tla_channel channel;
+    uint64_t offset;
+    tla_status status = tla_pe_memory_locate(memory, pa, nbytes, &channel, &offset);
+    if (status) return status;
+    return tla_arena_free(memory->arenas[channel], (tla_block){offset, nbytes}, work);
+}
+
+tla_status tla_pe_memory_locate(const tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
+                                uint64_t *offset) {
+    const tla_pe_memory_config *c = &memory->config;
+    tla_paddr_fields f;
+    tla_status status = tla_paddr_decode(pa, &f);
+    if (status) return status;
+    if (f.sip != c->sip || f.die != c->die) return TLA_OUT_OF_RANGE;
+    uint64_t first, size;
+    if (f.unit == TLA_UNIT_HBM) {
+        first = c->pe * c->hbm_slice_bytes;
+        size = c->hbm_slice_bytes;
+    } else if (f.unit == TLA_UNIT_TCM && f.pe == c->pe) {
+        first = 0;
+        size = c->tcm_bytes;
+    } else {
+        return TLA_OUT_OF_RANGE;
+    }
+    if (f.offset < first || f.offset - first >= size || nbytes > size - (f.offset - first)) return TLA_OUT_OF_RANGE;
+    *channel = f.unit == TLA_UNIT_HBM ? TLA_HBM : TLA_TCM;
+    *offset = f.offset - first;
+    return TLA_OK;
+}
+
+tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel) {
+    return tla_arena_get_stats(memory->arenas[channel]);
+}
+
+tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error) {
+    const tla_pe_memory_config *c = &memory->config;
+    char what[80];
+    snprintf(what, sizeof what, "%s of sip%" PRIu32 ".cube%" PRIu32 ".pe%" PRIu32, channel == TLA_HBM ? "HBM" : "TCM",
+             c->sip, c->die, c->pe);
+    return tla_arena_explain(memory->arenas[channel], what, nbytes, error);
+}

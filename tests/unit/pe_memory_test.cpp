@@ -1,0 +1,158 @@
+// One PE's two channels against ADR-0048 D3, D6, D7.
+#include "tlmalloc/pe_memory.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+
+namespace {
+const uint64_t slice = uint64_t{6} << 30;   // 48 GB a cube, 8 slices (ADR-0019)
+const uint64_t tcm = uint64_t{16} << 20;    // ADR-0040
+const uint64_t reserve = uint64_t{1} << 20; // top of the TCM (ADR-0014)
+
+tla_pe_memory_config config_of(uint32_t pe) {
+    return {1, 2, pe, slice, tcm, reserve, TLA_FIRST_FIT, TLA_FIRST_FIT};
+}
+
+struct pe_fixture {
+    explicit pe_fixture(tla_pe_memory_config config = config_of(3)) {
+        BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&config, &memory), TLA_OK);
+    }
+    ~pe_fixture() { tla_pe_memory_destroy(memory); }
+    pe_fixture(const pe_fixture &) = delete;
+    pe_fixture &operator=(const pe_fixture &) = delete;
+    tla_paddr alloc(tla_channel channel, uint64_t nbytes) {
+        tla_paddr pa{};
+        BOOST_REQUIRE_EQUAL(tla_pe_memory_alloc(memory, channel, nbytes, &pa, nullptr), TLA_OK);
+        return pa;
+    }
+    tla_pe_memory *memory = nullptr;
+};
+} // namespace
+
+BOOST_AUTO_TEST_CASE(hbm_addresses_name_the_pe_that_owns_them) {
+    pe_fixture f;
+    f.alloc(TLA_HBM, 100);
+    tla_paddr_fields fields{};
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(f.alloc(TLA_HBM, 7), &fields), TLA_OK);
+    BOOST_CHECK_EQUAL(fields.sip, 1u);
+    BOOST_CHECK_EQUAL(fields.die, 2u);
+    BOOST_CHECK_EQUAL(fields.unit, TLA_UNIT_HBM);
+    BOOST_CHECK_EQUAL(fields.offset, 3 * slice + 100); // byte granular: no alignment (ADR-0048 D1)
+}
+
+BOOST_AUTO_TEST_CASE(tcm_offset_is_the_sub_unit_offset) {
+    pe_fixture f;
+    f.alloc(TLA_TCM, 64);
+    tla_paddr_fields fields{};
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(f.alloc(TLA_TCM, 64), &fields), TLA_OK);
+    BOOST_CHECK_EQUAL(fields.unit, TLA_UNIT_TCM);
+    BOOST_CHECK_EQUAL(fields.pe, 3u);
+    BOOST_CHECK_EQUAL(fields.offset, 64u);
+}
+
+BOOST_AUTO_TEST_CASE(the_two_channels_do_not_share_space) {
+    pe_fixture f;
+    f.alloc(TLA_TCM, tcm - reserve);
+    BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(f.memory, TLA_TCM).free, 0u);
+    BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(f.memory, TLA_HBM).used, 0u);
+    f.alloc(TLA_HBM, slice);
+}
+
+BOOST_AUTO_TEST_CASE(the_scheduler_reserve_is_addressable_but_never_allocated) {
+    pe_fixture f;
+    tla_paddr pa{};
+    BOOST_CHECK_EQUAL(tla_pe_memory_alloc(f.memory, TLA_TCM, tcm - reserve + 1, &pa, nullptr), TLA_EXHAUSTED);
+    BOOST_REQUIRE_EQUAL(tla_paddr_pe_tcm(1, 2, 3, tcm - reserve, &pa), TLA_OK);
+    tla_channel channel{};
+    uint64_t offset = 0;
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(f.memory, pa, reserve, &channel, &offset), TLA_OK);
+    BOOST_CHECK_EQUAL(channel, TLA_TCM);
+    BOOST_CHECK_EQUAL(offset, tcm - reserve);
+    BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, pa, reserve, nullptr), TLA_OUT_OF_RANGE);
+}
+
+BOOST_AUTO_TEST_CASE(free_finds_the_channel_from_the_address_and_gives_all_back) {
+    pe_fixture f;
+    tla_paddr a = f.alloc(TLA_HBM, 4096), b = f.alloc(TLA_TCM, 4096);
+    BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, b, 4096, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(f.memory, TLA_TCM).used, 0u);
+    BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(f.memory, TLA_HBM).used, 4096u);
+    BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, a, 4096, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, a, 4096, nullptr), TLA_NOT_ALLOCATED);
+    BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, a, 0, nullptr), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(f.memory, TLA_HBM).free_blocks, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(addresses_of_other_pes_are_out_of_range) {
+    pe_fixture f;
+    const uint64_t next_slice = 4 * slice;
+    struct {
+        uint32_t sip, die, pe;
+        bool hbm;
+    } others[] = {{1, 2, 2, true}, {1, 2, 4, true}, {0, 2, 3, true}, {1, 3, 3, true}, {1, 2, 4, false}};
+    for (const auto &other : others) {
+        tla_paddr pa{};
+        BOOST_REQUIRE_EQUAL(other.hbm ? tla_paddr_pe_hbm(other.sip, other.die, other.pe, 0, slice, &pa)
+                                      : tla_paddr_pe_tcm(other.sip, other.die, other.pe, 0, &pa),
+                            TLA_OK);
+        BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, pa, 1, nullptr), TLA_OUT_OF_RANGE);
+    }
+    tla_paddr control{};
+    BOOST_REQUIRE_EQUAL(tla_paddr_pe_control(1, 2, 3, TLA_CONTROL_PE_MMU, 0, &control), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, control, 1, nullptr), TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, tla_paddr{UINT64_MAX}, 1, nullptr), TLA_OUT_OF_RANGE);
+    // The last byte of the slice is this PE's, one more is not.
+    tla_paddr_fields last{1, 2, TLA_UNIT_HBM, 0, TLA_CONTROL_MEMORY_CONTROLLER, next_slice - 1};
+    tla_paddr pa{};
+    BOOST_REQUIRE_EQUAL(tla_paddr_encode(&last, &pa), TLA_OK);
+    tla_channel channel{};
+    uint64_t offset = 0;
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(f.memory, pa, 1, &channel, &offset), TLA_OK);
+    BOOST_CHECK_EQUAL(offset, slice - 1);
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(f.memory, pa, 2, &channel, &offset), TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(f.memory, pa, UINT64_MAX, &channel, &offset), TLA_OUT_OF_RANGE);
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_says_channel_pe_and_largest_block) {
+    pe_fixture f;
+    tla_paddr pa{};
+    BOOST_REQUIRE_EQUAL(tla_pe_memory_alloc(f.memory, TLA_HBM, slice + 1, &pa, nullptr), TLA_EXHAUSTED);
+    tla_error error{};
+    BOOST_CHECK_EQUAL(tla_pe_memory_explain(f.memory, TLA_HBM, slice + 1, &error), TLA_EXHAUSTED);
+    BOOST_CHECK(std::strstr(error.text, "HBM of sip1.cube2.pe3 overflow") != nullptr);
+    BOOST_CHECK_EQUAL(error.requested, slice + 1);
+    BOOST_CHECK_EQUAL(error.largest_free, slice);
+    tla_pe_memory_explain(f.memory, TLA_TCM, 1, &error);
+    BOOST_CHECK(std::strstr(error.text, "TCM of sip1.cube2.pe3") != nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(configurations_that_no_address_can_name_are_refused) {
+    tla_pe_memory_config bad[8];
+    for (tla_pe_memory_config &config : bad)
+        config = config_of(3);
+    bad[0].sip = 16;
+    bad[1].die = 16;
+    bad[2].pe = 16;
+    bad[3].hbm_slice_bytes = TLA_HBM_WINDOW_BYTES / 4 + 1; // pe 3 would end past the window
+    bad[4].tcm_bytes = TLA_SUB_UNIT_BYTES + 1;
+    bad[5].tcm_reserved_bytes = tcm + 1;
+    bad[6].hbm_policy = TLA_POLICY_COUNT;
+    bad[7].tcm_policy = TLA_POLICY_COUNT;
+    for (const tla_pe_memory_config &config : bad) {
+        tla_pe_memory *memory = reinterpret_cast<tla_pe_memory *>(1);
+        BOOST_CHECK_EQUAL(tla_pe_memory_create(&config, &memory), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK(memory == nullptr);
+    }
+    tla_pe_memory_config largest = config_of(3);
+    largest.hbm_slice_bytes = TLA_HBM_WINDOW_BYTES / 4;
+    largest.tcm_bytes = TLA_SUB_UNIT_BYTES;
+    pe_fixture f(largest);
+    BOOST_CHECK_EQUAL(tla_pe_memory_get_config(f.memory)->tcm_bytes, TLA_SUB_UNIT_BYTES);
+}
+
+BOOST_AUTO_TEST_CASE(channels_have_names) {
+    BOOST_CHECK_EQUAL(tla_channel_name(TLA_HBM), "hbm");
+    BOOST_CHECK_EQUAL(tla_channel_name(TLA_TCM), "tcm");
+    BOOST_CHECK(tla_channel_name(TLA_CHANNEL_COUNT) == nullptr);
+}

@@ -1,0 +1,165 @@
+// The 51-bit physical address (ADR-0001 Rev 2): every unit round-trips, every reserved encoding is refused.
+#include "tlmalloc/phys_addr.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <random>
+
+namespace {
+uint64_t limit_of(tla_unit unit) {
+    if (unit == TLA_UNIT_HBM) return TLA_HBM_WINDOW_BYTES;
+    return unit == TLA_UNIT_PE_CONTROL ? TLA_CONTROL_BLOCK_BYTES : TLA_SUB_UNIT_BYTES;
+}
+
+bool same(const tla_paddr_fields &a, const tla_paddr_fields &b) {
+    return a.sip == b.sip && a.die == b.die && a.unit == b.unit && a.pe == b.pe && a.block == b.block &&
+           a.offset == b.offset;
+}
+
+tla_status decode(uint64_t value) {
+    tla_paddr_fields fields{};
+    return tla_paddr_decode(tla_paddr{value}, &fields);
+}
+} // namespace
+
+BOOST_AUTO_TEST_CASE(hbm_address_of_kernbench_round_trips) {
+    // KernBench's round trip: sip 3, die 5, HBM offset 0x1000.
+    tla_paddr_fields fields{3, 5, TLA_UNIT_HBM, 0, TLA_CONTROL_MEMORY_CONTROLLER, 0x1000}, back{};
+    tla_paddr pa{};
+    BOOST_REQUIRE_EQUAL(tla_paddr_encode(&fields, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(pa.value, uint64_t{3} << 47 | uint64_t{5} << 42 | uint64_t{1} << 37 | 0x1000);
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &back), TLA_OK);
+    BOOST_CHECK(same(fields, back));
+}
+
+BOOST_AUTO_TEST_CASE(random_fields_of_every_unit_round_trip) {
+    const unsigned seed = 20260107;
+    BOOST_TEST_MESSAGE("seed " << seed);
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 200000; i++) {
+        tla_paddr_fields fields{}, back{};
+        fields.sip = static_cast<uint32_t>(random() % TLA_SIP_COUNT);
+        fields.die = static_cast<uint32_t>(random() % TLA_CUBE_DIE_COUNT);
+        fields.unit = static_cast<tla_unit>(random() % 5);
+        if (fields.unit == TLA_UNIT_TCM || fields.unit == TLA_UNIT_PE_CONTROL)
+            fields.pe = static_cast<uint32_t>(random() % TLA_PE_COUNT);
+        if (fields.unit == TLA_UNIT_PE_CONTROL)
+            fields.block = static_cast<tla_control_block>(random() % TLA_CONTROL_BLOCK_COUNT);
+        fields.offset = random() % limit_of(fields.unit);
+        tla_paddr pa{};
+        BOOST_REQUIRE_EQUAL(tla_paddr_encode(&fields, &pa), TLA_OK);
+        BOOST_REQUIRE_EQUAL(pa.value >> TLA_PADDR_BITS, 0u);
+        BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &back), TLA_OK);
+        BOOST_REQUIRE(same(fields, back));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_address_that_decodes_encodes_to_itself) {
+    const unsigned seed = 20260108;
+    BOOST_TEST_MESSAGE("seed " << seed);
+    std::mt19937_64 random(seed);
+    int decoded = 0;
+    for (int i = 0; i < 400000; i++) {
+        // Few high bits, so that reserved fields are often zero.
+        uint64_t value = random() >> (13 + random() % 20);
+        if (random() % 2) value |= uint64_t{1} << 37;
+        tla_paddr_fields fields{};
+        tla_status status = tla_paddr_decode(tla_paddr{value}, &fields);
+        if (status) {
+            BOOST_REQUIRE_EQUAL(status, TLA_OUT_OF_RANGE);
+            continue;
+        }
+        tla_paddr pa{};
+        BOOST_REQUIRE_EQUAL(tla_paddr_encode(&fields, &pa), TLA_OK);
+        BOOST_REQUIRE_EQUAL(pa.value, value);
+        decoded++;
+    }
+    BOOST_CHECK_GT(decoded, 1000);
+}
+
+BOOST_AUTO_TEST_CASE(bits_above_50_are_refused) {
+    for (int bit = 51; bit < 64; bit++)
+        BOOST_CHECK_EQUAL(decode(uint64_t{1} << bit | uint64_t{1} << 37), TLA_OUT_OF_RANGE);
+}
+
+BOOST_AUTO_TEST_CASE(dies_that_are_no_cube_are_refused) {
+    for (uint64_t die = 0; die < 32; die++)
+        BOOST_CHECK_EQUAL(decode(die << 42 | uint64_t{1} << 37), die < 16 ? TLA_OK : TLA_OUT_OF_RANGE);
+}
+
+BOOST_AUTO_TEST_CASE(bits_between_the_hbm_selector_and_the_die_are_reserved) {
+    for (int bit = 38; bit < 42; bit++) {
+        BOOST_CHECK_EQUAL(decode(uint64_t{1} << bit), TLA_OUT_OF_RANGE);
+        BOOST_CHECK_EQUAL(decode(uint64_t{1} << bit | uint64_t{1} << 37), TLA_OUT_OF_RANGE);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(units_3_to_7_are_reserved) {
+    for (uint64_t unit = 0; unit < 8; unit++)
+        BOOST_CHECK_EQUAL(decode(unit << 34), unit <= 2 ? TLA_OK : TLA_OUT_OF_RANGE);
+}
+
+BOOST_AUTO_TEST_CASE(m_cpu_and_sram_have_no_pe_and_no_sub_unit) {
+    for (uint64_t unit = 1; unit <= 2; unit++) {
+        for (uint64_t pe = 1; pe < 16; pe++)
+            BOOST_CHECK_EQUAL(decode(unit << 34 | pe << 30), TLA_OUT_OF_RANGE);
+        BOOST_CHECK_EQUAL(decode(unit << 34 | uint64_t{1} << 29), TLA_OUT_OF_RANGE);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(fields_out_of_range_are_refused_and_write_nothing) {
+    const tla_paddr_fields good{1, 2, TLA_UNIT_TCM, 3, TLA_CONTROL_MEMORY_CONTROLLER, 4};
+    tla_paddr_fields bad[] = {good, good, good, good, good, good, good, good, good};
+    bad[0].sip = TLA_SIP_COUNT;
+    bad[1].die = TLA_CUBE_DIE_COUNT;
+    bad[2].pe = TLA_PE_COUNT;
+    bad[3].offset = TLA_SUB_UNIT_BYTES;
+    bad[4].unit = TLA_UNIT_HBM; // pe 3, which HBM has none of
+    bad[5].unit = TLA_UNIT_HBM;
+    bad[5].pe = 0;
+    bad[5].offset = TLA_HBM_WINDOW_BYTES;
+    bad[6].unit = TLA_UNIT_PE_CONTROL;
+    bad[6].block = TLA_CONTROL_BLOCK_COUNT;
+    bad[7].unit = TLA_UNIT_PE_CONTROL;
+    bad[7].offset = TLA_CONTROL_BLOCK_BYTES;
+    bad[8].unit = TLA_UNIT_SRAM; // pe 3
+    for (const tla_paddr_fields &fields : bad) {
+        tla_paddr pa{0x1234};
+        BOOST_CHECK_EQUAL(tla_paddr_encode(&fields, &pa), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(pa.value, 0x1234u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_pe_slice_begins_at_pe_times_slice_size) {
+    const uint64_t slice = uint64_t{6} << 30; // 48 GB a cube, 8 slices (ADR-0019)
+    for (uint32_t pe = 0; pe < 8; pe++) {
+        tla_paddr pa{};
+        tla_paddr_fields fields{};
+        BOOST_REQUIRE_EQUAL(tla_paddr_pe_hbm(1, 15, pe, 0x1000, slice, &pa), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &fields), TLA_OK);
+        BOOST_CHECK_EQUAL(fields.unit, TLA_UNIT_HBM);
+        BOOST_CHECK_EQUAL(fields.offset, pe * slice + 0x1000);
+        BOOST_CHECK_EQUAL(fields.offset / slice, pe);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_pe_slice_stays_inside_the_hbm_window) {
+    tla_paddr pa{};
+    const uint64_t slice = uint64_t{6} << 30;
+    BOOST_CHECK_EQUAL(tla_paddr_pe_hbm(0, 0, 0, slice, slice, &pa), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_paddr_pe_hbm(0, 0, 16, 0, slice, &pa), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_paddr_pe_hbm(0, 0, 1, 0, TLA_HBM_WINDOW_BYTES, &pa), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_paddr_pe_hbm(0, 0, 0, TLA_HBM_WINDOW_BYTES - 1, TLA_HBM_WINDOW_BYTES, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_paddr_pe_hbm(0, 0, 15, 0, UINT64_MAX, &pa), TLA_INVALID_ARGUMENT);
+}
+
+BOOST_AUTO_TEST_CASE(tcm_and_control_factories_decode_to_their_unit) {
+    tla_paddr pa{};
+    tla_paddr_fields fields{};
+    BOOST_REQUIRE_EQUAL(tla_paddr_pe_tcm(2, 3, 4, 0x800, &pa), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &fields), TLA_OK);
+    BOOST_CHECK(same(fields, {2, 3, TLA_UNIT_TCM, 4, TLA_CONTROL_MEMORY_CONTROLLER, 0x800}));
+    BOOST_REQUIRE_EQUAL(tla_paddr_pe_control(2, 3, 4, TLA_CONTROL_PE_MMU, 0x40, &pa), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &fields), TLA_OK);
+    BOOST_CHECK(same(fields, {2, 3, TLA_UNIT_PE_CONTROL, 4, TLA_CONTROL_PE_MMU, 0x40}));
+}
