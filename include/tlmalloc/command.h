@@ -91,14 +91,19 @@ typedef struct tla_completion {
  * TLA_INVALID_ARGUMENT for an unknown opcode, too many entries or arguments, or a capacity too small. */
 tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length);
 
-/* Reads a descriptor. TLA_BAD_COMMAND, and a text that says what was found and what was expected, for a wrong magic,
- * opcode, length or count, or bytes that must be 0 and are not. Does not look at whether the target suits. */
+/* Reads a descriptor of exactly `length` bytes. TLA_BAD_COMMAND, and a text that says what was found and what was
+ * expected, for a wrong magic, opcode, target, channel, length or count, or bytes that must be 0 and are not. Does not
+ * look at whether the target suits. On failure *command is all zero but for opcode, target and tag as far as a valid
+ * header told them, so that a completion can be addressed to the sender. */
 tla_status tla_command_decode(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error);
 
 /* Length that a descriptor claims, from its first 12 bytes; 0 when the magic is wrong. */
 uint32_t tla_command_claimed_length(const uint8_t *bytes);
 
 void tla_completion_encode(const tla_completion *completion, uint8_t bytes[TLA_COMPLETION_BYTES]);
+
+/* TLA_BAD_COMMAND for a wrong magic (so there is no completion yet), status or opcode; *completion is untouched then.
+ * Opcode 0 is allowed: the answer to a descriptor whose opcode could not be read. */
 tla_status tla_completion_decode(const uint8_t bytes[TLA_COMPLETION_BYTES], tla_completion *completion);
 
 #ifdef __cplusplus

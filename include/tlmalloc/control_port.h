@@ -1,7 +1,8 @@
 /* A control port: 4 KiB of registers through which one sender drives an allocator, an MMU or a PE.
  *
  *   0x000 .. 0xEFF  command area, write only: one descriptor, in one burst or in ascending words
- *   0xF00 .. 0xF3F  completion of the last command, read only (command.h); all zero until there is one
+ *   0xF00 .. 0xF3F  completion of the last command, read only (command.h); all zero until there is one, and
+ *                   again from the submission of the next command until that is done
  *   0xF40           state, read only, u32: 0 idle, 1 staging, 2 running, 3 done
  *   0xF44 .. 0xFFF  reads as zero
  *
@@ -36,7 +37,7 @@ typedef struct tla_control_port {
 tla_status tla_control_port_write(tla_control_port *port, uint32_t offset, const uint8_t *bytes, uint32_t length,
                                   bool *complete, tla_error *error);
 
-/* Stores the completion of the running command; the state becomes TLA_PORT_DONE. */
+/* Stores the completion of the running command; the state becomes TLA_PORT_DONE. Ignored when no command runs. */
 void tla_control_port_complete(tla_control_port *port, const tla_completion *completion);
 
 /* Reads length bytes at offset. TLA_OUT_OF_RANGE when any of them lies in the command area or past the port. */

@@ -23,7 +23,7 @@ typedef struct tla_timeline {
 } tla_timeline;                /* all zero = free from time 0 */
 
 /* Takes the resource for duration from the first moment at or after `earliest` when it is free that long; returns that
- * moment. A duration of 0 takes nothing and returns the first free moment. */
+ * moment. A duration of 0 takes nothing and returns the first free moment. Times saturate at UINT64_MAX. */
 uint64_t tla_timeline_reserve(tla_timeline *timeline, uint64_t earliest, uint64_t duration);
 
 /* How long nbytes occupy a resource of this bandwidth (bytes/s, > 0): picoseconds, rounded up; saturates. */
