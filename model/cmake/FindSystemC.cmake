@@ -18,7 +18,7 @@ if(NOT TARGET SystemC::systemc)
     REASON_FAILURE_MESSAGE "On Debian: apt-get install libsystemc-dev")
   if(SystemC_FOUND)
     find_package(Threads REQUIRED)
-    add_library(SystemC::systemc UNKNOWN IMPORTED)
+    add_library(SystemC::systemc UNKNOWN IMPORTED GLOBAL)
     set_target_properties(SystemC::systemc PROPERTIES
       IMPORTED_LOCATION ${SystemC_LIBRARY}
       INTERFACE_INCLUDE_DIRECTORIES "${SystemC_INCLUDE_DIR};${TLM_INCLUDE_DIR}"

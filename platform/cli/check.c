@@ -1,0 +1,47 @@
+/* `tlmalloc check CONFIG`: validates a configuration and prints it resolved. */
+#include "cli/commands.h"
+#include "cli/overrides.h"
+
+#include <argp.h>
+#include <stdio.h>
+
+typedef struct check_options {
+    const char *path;
+    overrides set;
+} check_options;
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    check_options *options = state->input;
+    switch (key) {
+    case 's':
+        if (!overrides_add(&options->set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->path) argp_error(state, "found a second argument '%s', expected one CONFIG", text);
+        options->path = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (!options->path) argp_error(state, "expected a CONFIG");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option option_table[] = {
+    {"set", 's', "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0}, {0}};
+
+static const struct argp parser = {
+    option_table, parse_option, "CONFIG", "Checks a configuration and prints it resolved, defaults included.", 0, 0, 0};
+
+int tlmalloc_check(int argc, char **argv) {
+    check_options options = {0};
+    argp_err_exit_status = CLI_BAD_INPUT;
+    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    tla_config config;
+    tla_status status = overrides_load(&options.set, options.path, &config);
+    if (!status) status = tla_config_print(&config, stdout);
+    if (!status && fflush(stdout) != 0) status = TLA_IO;
+    overrides_clear(&options.set);
+    return cli_exit_status(status);
+}

@@ -1,0 +1,35 @@
+/* The commands of `tlmalloc`. Each parses its own arguments (argv[0] is "tlmalloc COMMAND", for messages) and returns
+ * the exit status: 0 it ran, 1 something failed (a check of the run, a file that cannot be read or written), 2 bad
+ * input (usage, configuration, trace). */
+#ifndef TLMALLOC_PLATFORM_CLI_COMMANDS_H
+#define TLMALLOC_PLATFORM_CLI_COMMANDS_H
+
+#include "tlmalloc/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_BAD_INPUT = 2 };
+
+/* The exit status for a failure that stops a command. */
+static inline int cli_exit_status(tla_status status) {
+    switch (status) {
+    case TLA_OK:
+        return CLI_OK;
+    case TLA_IO:
+    case TLA_NO_HOST_MEMORY:
+        return CLI_FAILED;
+    default:
+        return CLI_BAD_INPUT;
+    }
+}
+
+int tlmalloc_run(int argc, char **argv);
+int tlmalloc_replay(int argc, char **argv);
+int tlmalloc_check(int argc, char **argv);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,26 @@
+/* The --set options of a command line, and the configuration that they apply to. */
+#ifndef TLMALLOC_PLATFORM_CLI_OVERRIDES_H
+#define TLMALLOC_PLATFORM_CLI_OVERRIDES_H
+
+#include "tlmalloc/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct overrides {
+    const char **items;
+    size_t count;
+} overrides;
+
+/* Appends "path.to.key=value", which is not copied; false without host memory. */
+bool overrides_add(overrides *set, const char *item);
+void overrides_clear(overrides *set);
+
+/* tla_config_load with these overrides (path NULL: defaults); every finding goes to stderr, one a line. */
+tla_status overrides_load(const overrides *set, const char *path, tla_config *config);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

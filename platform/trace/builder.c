@@ -1,0 +1,156 @@
+/* The checked sequence of events behind every trace reader. Ids are found through an open-addressed hash table whose
+ * slots hold the latest allocation of an id. */
+#include "trace/builder.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* What the checks need to know about an allocation besides what the trace says. */
+typedef struct origin {
+    uint64_t alloc_line, free_line; /* free_line 0: it lives */
+} origin;
+
+struct trace_builder {
+    alloc_trace trace;
+    size_t event_room, allocation_room;
+    origin *origins;   /* one an allocation, allocation_room of them */
+    size_t *slots;     /* allocation index + 1; 0 = empty */
+    size_t slot_count; /* a power of two, at least twice the number of ids */
+    size_t id_count;
+};
+
+tla_status trace_builder_create(trace_builder **out) {
+    *out = NULL;
+    trace_builder *builder = calloc(1, sizeof *builder);
+    size_t *slots = calloc(1024, sizeof *slots);
+    if (!builder || !slots) {
+        free(builder);
+        free(slots);
+        return TLA_NO_HOST_MEMORY;
+    }
+    builder->slots = slots;
+    builder->slot_count = 1024;
+    *out = builder;
+    return TLA_OK;
+}
+
+void trace_builder_destroy(trace_builder *builder) {
+    if (!builder) return;
+    trace_unload(&builder->trace);
+    free(builder->origins);
+    free(builder->slots);
+    free(builder);
+}
+
+void trace_builder_finish(trace_builder *builder, alloc_trace *trace) {
+    *trace = builder->trace;
+    builder->trace = (alloc_trace){0};
+    builder->event_room = builder->allocation_room = 0;
+}
+
+void trace_unload(alloc_trace *trace) {
+    free(trace->events);
+    free(trace->allocations);
+    *trace = (alloc_trace){0};
+}
+
+/* The slot of an id: the one that holds it, or the empty one where it belongs. */
+static size_t *find_slot(const trace_builder *builder, uint64_t id) {
+    size_t mask = builder->slot_count - 1;
+    size_t i = (size_t)((id * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & mask; /* Fibonacci hashing */
+    while (builder->slots[i] && builder->trace.allocations[builder->slots[i] - 1].id != id)
+        i = (i + 1) & mask;
+    return &builder->slots[i];
+}
+
+static bool grow_slots(trace_builder *builder) {
+    size_t *old = builder->slots, old_count = builder->slot_count;
+    size_t *slots = calloc(2 * old_count, sizeof *slots);
+    if (!slots) return false;
+    builder->slots = slots;
+    builder->slot_count = 2 * old_count;
+    for (size_t i = 0; i < old_count; i++)
+        if (old[i]) *find_slot(builder, builder->trace.allocations[old[i] - 1].id) = old[i];
+    free(old);
+    return true;
+}
+
+static bool make_room_for_event(trace_builder *builder) {
+    if (builder->trace.event_count < builder->event_room) return true;
+    size_t room = builder->event_room ? 2 * builder->event_room : 1024;
+    trace_event *events = realloc(builder->trace.events, room * sizeof *events);
+    if (!events) return false;
+    builder->trace.events = events;
+    builder->event_room = room;
+    return true;
+}
+
+static bool make_room_for_allocation(trace_builder *builder) {
+    if (2 * builder->id_count >= builder->slot_count && !grow_slots(builder)) return false;
+    if (builder->trace.allocation_count < builder->allocation_room) return true;
+    size_t room = builder->allocation_room ? 2 * builder->allocation_room : 1024;
+    trace_allocation *allocations = realloc(builder->trace.allocations, room * sizeof *allocations);
+    if (!allocations) return false;
+    builder->trace.allocations = allocations;
+    origin *origins = realloc(builder->origins, room * sizeof *origins);
+    if (!origins) return false;
+    builder->origins = origins;
+    builder->allocation_room = room;
+    return true;
+}
+
+static tla_status check_time(const trace_builder *builder, uint64_t time_ns, tla_error *error) {
+    size_t count = builder->trace.event_count;
+    if (count == 0 || time_ns >= builder->trace.events[count - 1].time_ns) return TLA_OK;
+    return tla_error_set(error, TLA_SYNTAX, "time goes backwards: found %" PRIu64 ", expected %" PRIu64 " or later",
+                         time_ns, builder->trace.events[count - 1].time_ns);
+}
+
+static void append_event(trace_builder *builder, uint64_t time_ns, size_t allocation, bool is_free) {
+    builder->trace.events[builder->trace.event_count++] = (trace_event){time_ns, allocation, is_free};
+}
+
+tla_status trace_builder_alloc(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t line,
+                               tla_error *error) {
+    tla_status status = check_time(builder, time_ns, error);
+    if (status) return status;
+    if (!make_room_for_event(builder) || !make_room_for_allocation(builder))
+        return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for another event");
+    size_t *slot = find_slot(builder, id);
+    if (*slot && !builder->origins[*slot - 1].free_line)
+        return tla_error_set(error, TLA_OVERLAP, "id %" PRIu64 " lives already: allocated in line %" PRIu64, id,
+                             builder->origins[*slot - 1].alloc_line);
+    builder->id_count += *slot == 0;
+    size_t index = builder->trace.allocation_count++;
+    builder->trace.allocations[index] = (trace_allocation){id, nbytes};
+    builder->origins[index] = (origin){line, 0};
+    *slot = index + 1;
+    append_event(builder, time_ns, index, false);
+    return TLA_OK;
+}
+
+tla_status trace_builder_free(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t line,
+                              tla_error *error) {
+    tla_status status = check_time(builder, time_ns, error);
+    if (status) return status;
+    if (!make_room_for_event(builder))
+        return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for another event");
+    size_t *slot = find_slot(builder, id);
+    if (!*slot)
+        return tla_error_set(error, TLA_NOT_ALLOCATED,
+                             "free of unknown id: found %" PRIu64 ", expected the id of a living allocation", id);
+    size_t index = *slot - 1;
+    origin *from = &builder->origins[index];
+    if (from->free_line)
+        return tla_error_set(error, TLA_NOT_ALLOCATED,
+                             "double free of id %" PRIu64 ": allocated in line %" PRIu64 ", freed in line %" PRIu64, id,
+                             from->alloc_line, from->free_line);
+    if (builder->trace.allocations[index].nbytes != nbytes)
+        return tla_error_set(error, TLA_SIZE_MISMATCH,
+                             "free of id %" PRIu64 " with another size: found %" PRIu64 ", expected the %" PRIu64
+                             " bytes allocated in line %" PRIu64,
+                             id, nbytes, builder->trace.allocations[index].nbytes, from->alloc_line);
+    from->free_line = line;
+    append_event(builder, time_ns, index, true);
+    return TLA_OK;
+}

@@ -1,0 +1,48 @@
+/* Allocation traces: what was asked for, and when. A file is read whole, its format told by its content, plain or
+ * compressed with gzip; what comes out is checked, so that a replay need not doubt it. */
+#ifndef TLMALLOC_PLATFORM_TRACE_H
+#define TLMALLOC_PLATFORM_TRACE_H
+
+#include "tlmalloc/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct trace_allocation {
+    uint64_t id;     /* as in the file; unique among the allocations that live at the same time */
+    uint64_t nbytes; /* as asked for: 1 .. 2^63 */
+} trace_allocation;
+
+typedef struct trace_event {
+    uint64_t time_ns;  /* never less than that of the event before */
+    size_t allocation; /* index into allocations */
+    bool is_free;
+} trace_event;
+
+/* Allocations are in the order of their alloc events. What is never freed has no free event. */
+typedef struct alloc_trace {
+    trace_event *events;
+    size_t event_count;
+    trace_allocation *allocations;
+    size_t allocation_count;
+} alloc_trace;
+
+/* Reads a trace file. TLA_IO when it cannot be read; TLA_SYNTAX, TLA_NOT_ALLOCATED (a free of something that does not
+ * live), TLA_SIZE_MISMATCH, TLA_OVERLAP (an alloc of a living id) when it is not a trace, and the text then names file,
+ * line and column, what was found and what was expected. *trace is empty after a failure. */
+tla_status trace_load(const char *path, alloc_trace *trace, tla_error *error);
+
+/* As trace_load from memory, already decompressed; `name` stands for the file in messages. */
+tla_status trace_parse(const char *text, size_t length, const char *name, alloc_trace *trace, tla_error *error);
+
+/* Gives back what trace_load took; an empty trace is allowed. */
+void trace_unload(alloc_trace *trace);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
