@@ -8,7 +8,7 @@
  *   ALLOC                u32 channel, u32 0, u64 nbytes
  *   FREE                 u64 pa, u64 nbytes
  *   MAP, UNMAP           u32 count, u32 sip mask, u32 die mask, u32 pe mask, then count entries of 32 bytes:
- *                        u64 va, u64 pa, u64 nbytes, u32 flags, u32 0
+ *                        u64 va, u64 pa, u64 nbytes, u32 flags, u32 asid
  *   VA_ALLOC             u64 nbytes
  *   VA_FREE              u64 va, u64 nbytes
  *   LAUNCH               u32 kernel, u32 program, u32 programs, u32 count, then count arguments u64
@@ -88,7 +88,8 @@ typedef struct tla_completion {
 } tla_completion;
 
 /* Writes a descriptor into bytes[0 .. capacity); *length is its size.
- * TLA_INVALID_ARGUMENT for an unknown opcode, too many entries or arguments, or a capacity too small. */
+ * TLA_INVALID_ARGUMENT for an unknown opcode, target or channel, too many entries or arguments, or a capacity too
+ * small: nothing is written then. */
 tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length);
 
 /* Reads a descriptor of exactly `length` bytes. TLA_BAD_COMMAND, and a text that says what was found and what was

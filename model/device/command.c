@@ -1,0 +1,267 @@
+/* Control descriptors and completions, byte by byte: the same on every host. */
+#include "tlmalloc/command.h"
+
+#include <string.h>
+
+static const uint32_t command_magic = 0x43414C54;    /* "TLAC" */
+static const uint32_t completion_magic = 0x44414C54; /* "TLAD" */
+
+enum { SCALAR_BYTES = 32, VECTOR_BYTES = 32, VA_ALLOC_BYTES = 24, ARGUMENT_BYTES = 8 }; /* headers included */
+
+static void put(uint8_t *bytes, uint64_t value, unsigned nbytes) {
+    for (unsigned i = 0; i < nbytes; i++)
+        bytes[i] = (uint8_t)(value >> 8 * i);
+}
+
+static uint64_t get(const uint8_t *bytes, unsigned nbytes) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < nbytes; i++)
+        value |= (uint64_t)bytes[i] << 8 * i;
+    return value;
+}
+
+static uint32_t get32(const uint8_t *bytes) {
+    return (uint32_t)get(bytes, 4);
+}
+
+/* Bytes of a descriptor with this opcode and count; 0 when there is no such opcode or the count is too large. */
+static size_t descriptor_bytes(uint32_t opcode, uint32_t count) {
+    switch (opcode) {
+    case TLA_OP_ALLOC:
+    case TLA_OP_FREE:
+    case TLA_OP_VA_FREE:
+        return SCALAR_BYTES;
+    case TLA_OP_VA_ALLOC:
+        return VA_ALLOC_BYTES;
+    case TLA_OP_MAP:
+    case TLA_OP_UNMAP:
+        return count > TLA_COMMAND_MAX_ENTRIES ? 0 : VECTOR_BYTES + (size_t)count * TLA_MAP_ENTRY_BYTES;
+    case TLA_OP_LAUNCH:
+        return count > TLA_COMMAND_MAX_ARGUMENTS ? 0 : VECTOR_BYTES + (size_t)count * ARGUMENT_BYTES;
+    default:
+        return 0;
+    }
+}
+
+static bool known_target(uint32_t target) {
+    return target >= TLA_TARGET_MEMORY_CONTROLLER && target <= TLA_TARGET_PROCESSING_ELEMENT;
+}
+
+static void encode_entries(const tla_command *command, uint8_t *body) {
+    put(body, command->count, 4);
+    put(body + 4, command->scope.sip_mask, 4);
+    put(body + 8, command->scope.die_mask, 4);
+    put(body + 12, command->scope.pe_mask, 4);
+    body += 16;
+    for (uint32_t i = 0; i < command->count; i++, body += TLA_MAP_ENTRY_BYTES) {
+        put(body, command->entries[i].va.value, 8);
+        put(body + 8, command->entries[i].pa.value, 8);
+        put(body + 16, command->entries[i].nbytes, 8);
+        put(body + 24, command->entries[i].flags, 4);
+        put(body + 28, command->entries[i].asid, 4);
+    }
+}
+
+static void encode_launch(const tla_command *command, uint8_t *body) {
+    put(body, command->kernel, 4);
+    put(body + 4, command->program, 4);
+    put(body + 8, command->programs, 4);
+    put(body + 12, command->count, 4);
+    for (uint32_t i = 0; i < command->count; i++)
+        put(body + 16 + 8 * i, command->arguments[i], 8);
+}
+
+tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length) {
+    size_t needed = descriptor_bytes((uint32_t)command->opcode, command->count);
+    bool bad_channel = command->opcode == TLA_OP_ALLOC && (uint32_t)command->channel >= TLA_CHANNEL_COUNT;
+    if (needed == 0 || needed > capacity || bad_channel || !known_target((uint32_t)command->target))
+        return TLA_INVALID_ARGUMENT;
+    put(bytes, command_magic, 4);
+    put(bytes + 4, (uint64_t)command->opcode, 2);
+    put(bytes + 6, (uint64_t)command->target, 2);
+    put(bytes + 8, needed, 4);
+    put(bytes + 12, command->tag, 4);
+    uint8_t *body = bytes + TLA_COMMAND_HEADER_BYTES;
+    switch (command->opcode) {
+    case TLA_OP_ALLOC:
+        put(body, (uint64_t)command->channel, 4);
+        put(body + 4, 0, 4);
+        put(body + 8, command->nbytes, 8);
+        break;
+    case TLA_OP_FREE:
+        put(body, command->pa.value, 8);
+        put(body + 8, command->nbytes, 8);
+        break;
+    case TLA_OP_VA_ALLOC:
+        put(body, command->nbytes, 8);
+        break;
+    case TLA_OP_VA_FREE:
+        put(body, command->va.value, 8);
+        put(body + 8, command->nbytes, 8);
+        break;
+    case TLA_OP_MAP:
+    case TLA_OP_UNMAP:
+        encode_entries(command, body);
+        break;
+    case TLA_OP_LAUNCH:
+        encode_launch(command, body);
+        break;
+    }
+    *length = needed;
+    return TLA_OK;
+}
+
+uint32_t tla_command_claimed_length(const uint8_t *bytes) {
+    return get32(bytes) == command_magic ? get32(bytes + 8) : 0;
+}
+
+/* Checks the header and fills opcode, target and tag of an all-zero command. */
+static tla_status decode_header(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error) {
+    if (length < TLA_COMMAND_HEADER_BYTES)
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor of %zu bytes, expected at least the header of %d",
+                             length, TLA_COMMAND_HEADER_BYTES);
+    if (get32(bytes) != command_magic)
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with magic 0x%08x, expected 0x%08x (\"TLAC\")",
+                             get32(bytes), command_magic);
+    command->tag = get32(bytes + 12);
+    uint32_t opcode = (uint32_t)get(bytes + 4, 2), target = (uint32_t)get(bytes + 6, 2), claimed = get32(bytes + 8);
+    if (!known_target(target))
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor for target %u, expected %d to %d", target,
+                             TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_PROCESSING_ELEMENT);
+    command->target = (tla_target)target;
+    if (descriptor_bytes(opcode, 0) == 0)
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with opcode %u, expected %d to %d", opcode,
+                             TLA_OP_ALLOC, TLA_OP_LAUNCH);
+    command->opcode = (tla_opcode)opcode;
+    if (claimed != length)
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor that claims %u bytes, but %zu are there", claimed,
+                             length);
+    return TLA_OK;
+}
+
+/* What a vector body's count must be; its own place in the body depends on the opcode. */
+static tla_status check_count(tla_opcode opcode, uint32_t count, size_t length, tla_error *error) {
+    size_t expected = descriptor_bytes((uint32_t)opcode, count);
+    if (expected == 0)
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with a count of %u, expected at most %d", count,
+                             opcode == TLA_OP_LAUNCH ? (int)TLA_COMMAND_MAX_ARGUMENTS : (int)TLA_COMMAND_MAX_ENTRIES);
+    if (expected != length)
+        return tla_error_set(error, TLA_BAD_COMMAND,
+                             "descriptor of %zu bytes, expected %zu for opcode %d with a count of %u", length, expected,
+                             (int)opcode, count);
+    return TLA_OK;
+}
+
+static tla_status decode_alloc(const uint8_t *body, tla_command *command, tla_error *error) {
+    uint32_t channel = get32(body);
+    if (channel >= TLA_CHANNEL_COUNT)
+        return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC from channel %u, expected %d (HBM) or %d (TCM)", channel,
+                             TLA_HBM, TLA_TCM);
+    if (get32(body + 4) != 0)
+        return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC with 0x%x in the reserved bytes 20 to 23, expected 0",
+                             get32(body + 4));
+    command->channel = (tla_channel)channel;
+    command->nbytes = get(body + 8, 8);
+    return TLA_OK;
+}
+
+static void decode_entries(const uint8_t *body, tla_command *command) {
+    command->count = get32(body);
+    const uint8_t *entry = body + 16;
+    for (uint32_t i = 0; i < command->count; i++, entry += TLA_MAP_ENTRY_BYTES) {
+        command->entries[i] = (tla_map_entry){.va = {get(entry, 8)},
+                                              .pa = {get(entry + 8, 8)},
+                                              .nbytes = get(entry + 16, 8),
+                                              .flags = get32(entry + 24),
+                                              .asid = get32(entry + 28)};
+    }
+    command->scope = (tla_scope){get32(body + 4), get32(body + 8), get32(body + 12)};
+}
+
+static void decode_launch(const uint8_t *body, tla_command *command) {
+    command->kernel = get32(body);
+    command->program = get32(body + 4);
+    command->programs = get32(body + 8);
+    command->count = get32(body + 12);
+    for (uint32_t i = 0; i < command->count; i++)
+        command->arguments[i] = get(body + 16 + 8 * i, 8);
+}
+
+static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error) {
+    const uint8_t *body = bytes + TLA_COMMAND_HEADER_BYTES;
+    bool counted = command->opcode == TLA_OP_MAP || command->opcode == TLA_OP_UNMAP || command->opcode == TLA_OP_LAUNCH;
+    if (counted && length < VECTOR_BYTES)
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor of %zu bytes, expected at least %d for opcode %d",
+                             length, VECTOR_BYTES, (int)command->opcode);
+    uint32_t count = !counted ? 0 : get32(command->opcode == TLA_OP_LAUNCH ? body + 12 : body);
+    tla_status status = check_count(command->opcode, count, length, error);
+    if (status != TLA_OK) return status;
+    switch (command->opcode) {
+    case TLA_OP_ALLOC:
+        return decode_alloc(body, command, error);
+    case TLA_OP_FREE:
+        command->pa.value = get(body, 8);
+        command->nbytes = get(body + 8, 8);
+        break;
+    case TLA_OP_VA_ALLOC:
+        command->nbytes = get(body, 8);
+        break;
+    case TLA_OP_VA_FREE:
+        command->va.value = get(body, 8);
+        command->nbytes = get(body + 8, 8);
+        break;
+    case TLA_OP_MAP:
+    case TLA_OP_UNMAP:
+        decode_entries(body, command);
+        break;
+    case TLA_OP_LAUNCH:
+        decode_launch(body, command);
+        break;
+    }
+    return TLA_OK;
+}
+
+tla_status tla_command_decode(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error) {
+    memset(command, 0, sizeof *command);
+    tla_status status = decode_header(bytes, length, command, error);
+    if (status == TLA_OK) status = decode_body(bytes, length, command, error);
+    if (status != TLA_OK) {
+        tla_opcode opcode = command->opcode;
+        tla_target target = command->target;
+        uint32_t tag = command->tag;
+        memset(command, 0, sizeof *command);
+        command->opcode = opcode;
+        command->target = target;
+        command->tag = tag;
+    }
+    return status;
+}
+
+void tla_completion_encode(const tla_completion *completion, uint8_t bytes[TLA_COMPLETION_BYTES]) {
+    put(bytes, completion_magic, 4);
+    put(bytes + 4, completion->tag, 4);
+    put(bytes + 8, (uint64_t)completion->status, 4);
+    put(bytes + 12, (uint64_t)completion->opcode, 4);
+    put(bytes + 16, completion->value, 8);
+    put(bytes + 24, completion->nbytes, 8);
+    put(bytes + 32, completion->total_free, 8);
+    put(bytes + 40, completion->largest_free, 8);
+    put(bytes + 48, completion->nodes_visited, 8);
+    put(bytes + 56, completion->service_ps, 8);
+}
+
+tla_status tla_completion_decode(const uint8_t bytes[TLA_COMPLETION_BYTES], tla_completion *completion) {
+    uint32_t status = get32(bytes + 8), opcode = get32(bytes + 12);
+    if (get32(bytes) != completion_magic || status >= TLA_STATUS_COUNT || opcode > TLA_OP_LAUNCH)
+        return TLA_BAD_COMMAND;
+    *completion = (tla_completion){.tag = get32(bytes + 4),
+                                   .status = (tla_status)status,
+                                   .opcode = (tla_opcode)opcode,
+                                   .value = get(bytes + 16, 8),
+                                   .nbytes = get(bytes + 24, 8),
+                                   .total_free = get(bytes + 32, 8),
+                                   .largest_free = get(bytes + 40, 8),
+                                   .nodes_visited = get(bytes + 48, 8),
+                                   .service_ps = get(bytes + 56, 8)};
+    return TLA_OK;
+}

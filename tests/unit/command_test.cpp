@@ -1,0 +1,292 @@
+// Control descriptors: the byte layout of command.h, and every kind of damage.
+#include "tlmalloc/command.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using bytes = std::vector<uint8_t>;
+
+bytes encode(const tla_command &command) {
+    bytes out(TLA_COMMAND_MAX_BYTES, 0xEE);
+    size_t length = 0;
+    BOOST_REQUIRE_EQUAL(tla_command_encode(&command, out.data(), out.size(), &length), TLA_OK);
+    out.resize(length);
+    return out;
+}
+
+tla_command command_of(tla_opcode opcode, tla_target target, uint32_t tag = 0x01020304) {
+    tla_command command{};
+    command.opcode = opcode;
+    command.target = target;
+    command.tag = tag;
+    return command;
+}
+
+// Decodes an exact copy on the heap, so that reading past its end is seen by the address sanitizer.
+tla_status decode(const bytes &descriptor, tla_command &command, std::string *text = nullptr) {
+    bytes copy(descriptor);
+    copy.shrink_to_fit();
+    tla_error error{};
+    tla_status status = tla_command_decode(copy.data(), copy.size(), &command, &error);
+    if (text) *text = error.text;
+    return status;
+}
+
+void check_refused(const bytes &descriptor, const std::string &found, const std::string &expected) {
+    tla_command command;
+    std::string text;
+    BOOST_CHECK_EQUAL(decode(descriptor, command, &text), TLA_BAD_COMMAND);
+    BOOST_CHECK_MESSAGE(text.find(found) != std::string::npos, text << ", without " << found);
+    BOOST_CHECK_MESSAGE(text.find(expected) != std::string::npos, text << ", without " << expected);
+    BOOST_CHECK_EQUAL(command.nbytes, 0u);
+    BOOST_CHECK_EQUAL(command.count, 0u);
+    BOOST_CHECK_EQUAL(tla_command_decode(descriptor.data(), descriptor.size(), &command, nullptr), TLA_BAD_COMMAND);
+}
+
+bytes with(bytes descriptor, size_t at, std::initializer_list<uint8_t> values) {
+    std::copy(values.begin(), values.end(), descriptor.begin() + std::ptrdiff_t(at));
+    return descriptor;
+}
+
+tla_command map_of(uint32_t count, tla_opcode opcode = TLA_OP_MAP) {
+    auto command = command_of(opcode, TLA_TARGET_PE_MMU);
+    command.scope = {1, 2, 0x80000003};
+    command.count = count;
+    for (uint32_t i = 0; i < count; i++)
+        command.entries[i] = {{0x100000000u + 4096u * i}, {0x7000u + 512u * i}, 4096u - i, TLA_READ | TLA_WRITE, 9};
+    return command;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(an_alloc_is_these_32_bytes) {
+    auto command = command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER);
+    command.channel = TLA_TCM;
+    command.nbytes = 0x1122334455667788;
+    const bytes expected{'T', 'L', 'A', 'C', 1, 0, 1, 0, 32,   0,    0,    0,    4,    3,    2,    1,
+                         1,   0,   0,   0,   0, 0, 0, 0, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11};
+    BOOST_TEST(encode(command) == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_map_is_these_bytes) {
+    auto command = command_of(TLA_OP_MAP, TLA_TARGET_PE_MMU);
+    command.scope = {1, 2, 0x80000003};
+    command.count = 1;
+    command.entries[0] = {{0x100001000}, {0x4000000002000}, 0x3000, TLA_READ, 5};
+    const bytes expected{'T', 'L',  'A', 'C', 3, 0, 2, 0, 64, 0,    0, 0, 4, 3, 2, 1,    //
+                         1,   0,    0,   0,   1, 0, 0, 0, 2,  0,    0, 0, 3, 0, 0, 0x80, // count and scope
+                         0,   0x10, 0,   0,   1, 0, 0, 0, 0,  0x20, 0, 0, 0, 0, 4, 0,    // va, pa
+                         0,   0x30, 0,   0,   0, 0, 0, 0, 1,  0,    0, 0, 5, 0, 0, 0};   // nbytes, flags, asid
+    BOOST_TEST(encode(command) == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_completion_is_these_64_bytes) {
+    const tla_completion completion{0x01020304, TLA_FRAGMENTED, TLA_OP_ALLOC, 0x11, 0x22, 0x33, 0x44, 0x55, 0x6600};
+    const bytes expected{'T',  'L', 'A', 'D', 4, 3, 2, 1, 2,    0,    0, 0, 1, 0, 0, 0, //
+                         0x11, 0,   0,   0,   0, 0, 0, 0, 0x22, 0,    0, 0, 0, 0, 0, 0, //
+                         0x33, 0,   0,   0,   0, 0, 0, 0, 0x44, 0,    0, 0, 0, 0, 0, 0, //
+                         0x55, 0,   0,   0,   0, 0, 0, 0, 0,    0x66, 0, 0, 0, 0, 0, 0};
+    bytes out(TLA_COMPLETION_BYTES);
+    tla_completion_encode(&completion, out.data());
+    BOOST_TEST(out == expected, boost::test_tools::per_element());
+    tla_completion back{};
+    BOOST_REQUIRE_EQUAL(tla_completion_decode(out.data(), &back), TLA_OK);
+    BOOST_CHECK_EQUAL(back.tag, completion.tag);
+    BOOST_CHECK_EQUAL(back.status, completion.status);
+    BOOST_CHECK_EQUAL(back.opcode, completion.opcode);
+    BOOST_CHECK_EQUAL(back.value, completion.value);
+    BOOST_CHECK_EQUAL(back.nbytes, completion.nbytes);
+    BOOST_CHECK_EQUAL(back.total_free, completion.total_free);
+    BOOST_CHECK_EQUAL(back.largest_free, completion.largest_free);
+    BOOST_CHECK_EQUAL(back.nodes_visited, completion.nodes_visited);
+    BOOST_CHECK_EQUAL(back.service_ps, completion.service_ps);
+}
+
+BOOST_AUTO_TEST_CASE(scalar_commands_come_back_as_they_were_sent) {
+    for (tla_opcode opcode : {TLA_OP_ALLOC, TLA_OP_FREE, TLA_OP_VA_ALLOC, TLA_OP_VA_FREE}) {
+        auto sent = command_of(opcode, TLA_TARGET_VA_MANAGER, 7);
+        sent.nbytes = 0xFEDCBA9876543210;
+        if (opcode == TLA_OP_ALLOC) sent.channel = TLA_TCM;
+        if (opcode == TLA_OP_FREE) sent.pa.value = 0x7FFFFFFFFFFFF;
+        if (opcode == TLA_OP_VA_FREE) sent.va.value = 0x8000000000000001;
+        tla_command received;
+        BOOST_REQUIRE_EQUAL(decode(encode(sent), received), TLA_OK);
+        BOOST_CHECK_EQUAL(received.opcode, sent.opcode);
+        BOOST_CHECK_EQUAL(received.target, sent.target);
+        BOOST_CHECK_EQUAL(received.tag, 7u);
+        BOOST_CHECK_EQUAL(received.nbytes, sent.nbytes);
+        BOOST_CHECK_EQUAL(received.channel, sent.channel);
+        BOOST_CHECK_EQUAL(received.pa.value, sent.pa.value);
+        BOOST_CHECK_EQUAL(received.va.value, sent.va.value);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(maps_and_unmaps_of_every_length_come_back_as_they_were_sent) {
+    for (tla_opcode opcode : {TLA_OP_MAP, TLA_OP_UNMAP}) {
+        for (uint32_t count = 0; count <= TLA_COMMAND_MAX_ENTRIES; count++) {
+            auto sent = map_of(count, opcode);
+            tla_command received;
+            auto descriptor = encode(sent);
+            BOOST_REQUIRE_EQUAL(descriptor.size(), 32 + 32 * count);
+            BOOST_REQUIRE_EQUAL(tla_command_claimed_length(descriptor.data()), descriptor.size());
+            BOOST_REQUIRE_EQUAL(decode(descriptor, received), TLA_OK);
+            BOOST_REQUIRE_EQUAL(received.count, count);
+            BOOST_REQUIRE_EQUAL(received.scope.sip_mask, 1u);
+            BOOST_REQUIRE_EQUAL(received.scope.die_mask, 2u);
+            BOOST_REQUIRE_EQUAL(received.scope.pe_mask, 0x80000003u);
+            for (uint32_t i = 0; i < count; i++) {
+                BOOST_REQUIRE_EQUAL(received.entries[i].va.value, sent.entries[i].va.value);
+                BOOST_REQUIRE_EQUAL(received.entries[i].pa.value, sent.entries[i].pa.value);
+                BOOST_REQUIRE_EQUAL(received.entries[i].nbytes, sent.entries[i].nbytes);
+                BOOST_REQUIRE_EQUAL(received.entries[i].flags, sent.entries[i].flags);
+                BOOST_REQUIRE_EQUAL(received.entries[i].asid, 9u);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(launches_come_back_as_they_were_sent) {
+    for (uint32_t count = 0; count <= TLA_COMMAND_MAX_ARGUMENTS; count++) {
+        auto sent = command_of(TLA_OP_LAUNCH, TLA_TARGET_PROCESSING_ELEMENT);
+        sent.kernel = 3, sent.program = 200, sent.programs = 256, sent.count = count;
+        for (uint32_t i = 0; i < count; i++)
+            sent.arguments[i] = 0xABCDEF0000000000 + i;
+        tla_command received;
+        BOOST_REQUIRE_EQUAL(decode(encode(sent), received), TLA_OK);
+        BOOST_CHECK_EQUAL(received.kernel, 3u);
+        BOOST_CHECK_EQUAL(received.program, 200u);
+        BOOST_CHECK_EQUAL(received.programs, 256u);
+        BOOST_REQUIRE_EQUAL(received.count, count);
+        for (uint32_t i = 0; i < count; i++)
+            BOOST_CHECK_EQUAL(received.arguments[i], sent.arguments[i]);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_encoded_is_refused_and_nothing_is_written) {
+    bytes out(TLA_COMMAND_MAX_BYTES, 0xEE);
+    const bytes untouched = out;
+    size_t length = 99;
+    auto refused = [&](const tla_command &command, size_t capacity) {
+        BOOST_CHECK_EQUAL(tla_command_encode(&command, out.data(), capacity, &length), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(length, 99u);
+        BOOST_CHECK(out == untouched);
+    };
+    refused(command_of(tla_opcode(0), TLA_TARGET_PE_MMU), out.size());
+    refused(command_of(TLA_OP_ALLOC, tla_target(0)), out.size());
+    refused(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER), 31);
+    auto many = map_of(2);
+    refused(many, 95);
+    many.count = TLA_COMMAND_MAX_ENTRIES + 1;
+    refused(many, SIZE_MAX);
+    auto launch = command_of(TLA_OP_LAUNCH, TLA_TARGET_PROCESSING_ELEMENT);
+    launch.count = TLA_COMMAND_MAX_ARGUMENTS + 1;
+    refused(launch, SIZE_MAX);
+    auto nowhere = command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER);
+    nowhere.channel = TLA_CHANNEL_COUNT;
+    refused(nowhere, out.size());
+}
+
+BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expected) {
+    auto good = encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER));
+    check_refused({}, "0 bytes", "at least the header of 16");
+    check_refused(bytes(good.begin(), good.begin() + 15), "15 bytes", "16");
+    check_refused(with(good, 0, {'t'}), "0x43414c74", "\"TLAC\"");
+    check_refused(with(good, 4, {0, 0}), "opcode 0", "1 to 7");
+    check_refused(with(good, 4, {8, 0}), "opcode 8", "1 to 7");
+    check_refused(with(good, 4, {1, 1}), "opcode 257", "1 to 7");
+    check_refused(with(good, 6, {0, 0}), "target 0", "1 to 4");
+    check_refused(with(good, 6, {5, 0}), "target 5", "1 to 4");
+    check_refused(with(good, 8, {33}), "claims 33", "32 are there");
+    check_refused(with(good, 8, {0, 0, 0, 0x80}), "claims 2147483648", "32 are there");
+    BOOST_CHECK_EQUAL(tla_command_claimed_length(with(good, 3, {'D'}).data()), 0u);
+}
+
+BOOST_AUTO_TEST_CASE(damaged_bodies_are_refused_with_what_was_found_and_expected) {
+    auto alloc = encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER));
+    check_refused(with(alloc, 16, {2}), "channel 2", "0 (HBM) or 1 (TCM)");
+    check_refused(with(alloc, 20, {0, 0, 1}), "0x10000", "expected 0");
+    auto longer = with(alloc, 8, {40});
+    longer.resize(40);
+    check_refused(longer, "40 bytes", "expected 32");
+    auto map = encode(map_of(2));
+    check_refused(with(map, 16, {3}), "96 bytes", "expected 128");
+    check_refused(with(map, 16, {1}), "96 bytes", "expected 64");
+    check_refused(with(map, 16, {120}), "count of 120", "at most 119");
+    check_refused(with(map, 16, {0xFF, 0xFF, 0xFF, 0xFF}), "count of 4294967295", "at most 119");
+    auto cut = with(map, 8, {24});
+    cut.resize(24);
+    check_refused(cut, "24 bytes", "at least 32");
+    auto launch = encode(command_of(TLA_OP_LAUNCH, TLA_TARGET_PROCESSING_ELEMENT));
+    check_refused(with(launch, 28, {17}), "count of 17", "at most 16");
+    check_refused(with(launch, 28, {1}), "32 bytes", "expected 40");
+    auto short_launch = with(launch, 8, {31});
+    short_launch.resize(31);
+    check_refused(short_launch, "31 bytes", "at least 32");
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_body_still_tells_whom_to_answer) {
+    auto alloc = encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER, 0xCAFE));
+    tla_command command;
+    BOOST_REQUIRE_EQUAL(decode(with(alloc, 16, {9}), command), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(command.opcode, TLA_OP_ALLOC);
+    BOOST_CHECK_EQUAL(command.target, TLA_TARGET_MEMORY_CONTROLLER);
+    BOOST_CHECK_EQUAL(command.tag, 0xCAFEu);
+    BOOST_CHECK_EQUAL(command.channel, TLA_HBM);
+}
+
+BOOST_AUTO_TEST_CASE(a_misdirected_descriptor_is_well_formed) {
+    tla_command command;
+    BOOST_CHECK_EQUAL(decode(encode(command_of(TLA_OP_ALLOC, TLA_TARGET_PE_MMU)), command), TLA_OK);
+    BOOST_CHECK_EQUAL(command.target, TLA_TARGET_PE_MMU);
+}
+
+BOOST_AUTO_TEST_CASE(damaged_completions_are_refused) {
+    const tla_completion completion{1, TLA_OK, TLA_OP_FREE, 0, 0, 0, 0, 0, 0};
+    bytes good(TLA_COMPLETION_BYTES), none(TLA_COMPLETION_BYTES);
+    tla_completion_encode(&completion, good.data());
+    tla_completion back{};
+    back.tag = 42;
+    auto decoded = [&](const bytes &b) { return tla_completion_decode(b.data(), &back); };
+    BOOST_CHECK_EQUAL(decoded(none), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(decoded(with(good, 3, {'C'})), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(decoded(with(good, 8, {TLA_STATUS_COUNT})), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(decoded(with(good, 11, {0x80})), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(decoded(with(good, 12, {8})), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(back.tag, 42u);
+    BOOST_CHECK_EQUAL(decoded(with(good, 12, {0})), TLA_OK);
+    BOOST_CHECK_EQUAL(back.tag, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(random_damage_is_decoded_or_refused_with_a_text) {
+    std::mt19937 random(2);
+    std::vector<bytes> good{encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER)), encode(map_of(3)),
+                            encode(map_of(TLA_COMMAND_MAX_ENTRIES)),
+                            encode(command_of(TLA_OP_LAUNCH, TLA_TARGET_PROCESSING_ELEMENT)),
+                            encode(command_of(TLA_OP_VA_ALLOC, TLA_TARGET_VA_MANAGER))};
+    unsigned refused = 0, accepted = 0;
+    for (int i = 0; i < 20000; i++) {
+        bytes damaged = good[random() % good.size()];
+        for (unsigned n = 1 + random() % 4; n > 0; n--)
+            damaged[random() % std::min<size_t>(damaged.size(), 40)] = uint8_t(random());
+        if (random() % 3 == 0) damaged.resize(random() % 80);
+        if (random() % 2 == 0 && damaged.size() >= 12)
+            damaged[8] = uint8_t(damaged.size()), damaged[9] = uint8_t(damaged.size() >> 8);
+        tla_command command;
+        std::string text;
+        if (decode(damaged, command, &text) == TLA_OK) {
+            accepted++;
+            BOOST_REQUIRE(encode(command) == damaged); // what is accepted has one spelling
+        } else {
+            refused++;
+            BOOST_REQUIRE(!text.empty());
+        }
+    }
+    BOOST_CHECK_GT(refused, 1000u);
+    BOOST_CHECK_GT(accepted, 1000u);
+}
