@@ -1,154 +1,212 @@
-/* First fit by lowest offset over a sorted array of free blocks (ADR-0048 D1). */
-#include "tlmalloc/arena.h"
+/* What all policies share: arguments, rounding, accounting. The policy is behind placement.h. */
+#include "arena_state.h"
 
-#include <stdbool.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct tla_arena {
-    tla_arena_config config;
-    uint64_t used, peak_used;
-    tla_block *free;
-    size_t count, room;
+static const struct {
+    const char *name;
+    const tla_placement *placement;
+} policies[TLA_POLICY_COUNT] = {
+    [TLA_FIRST_FIT] = {"first_fit", &tla_first_fit},
+    [TLA_BEST_FIT] = {"best_fit", NULL},
+    [TLA_NEXT_FIT] = {"next_fit", NULL},
+    [TLA_WORST_FIT] = {"worst_fit", NULL},
+    [TLA_FIRST_FIT_TOP] = {"first_fit_top", NULL},
+    [TLA_BUDDY] = {"buddy", NULL},
+    [TLA_TLSF] = {"tlsf", NULL},
 };
 
-static const char *const policy_names[TLA_POLICY_COUNT] = {[TLA_FIRST_FIT] = "first_fit"};
-
 const char *tla_policy_name(tla_policy policy) {
-    return (unsigned)policy < TLA_POLICY_COUNT ? policy_names[policy] : NULL;
+    return (unsigned)policy < TLA_POLICY_COUNT ? policies[policy].name : NULL;
+}
+
+bool tla_policy_from_name(const char *name, tla_policy *policy) {
+    for (int i = 0; i < TLA_POLICY_COUNT; i++)
+        if (strcmp(name, policies[i].name) == 0) {
+            *policy = (tla_policy)i;
+            return true;
+        }
+    return false;
+}
+
+const tla_placement *tla_placement_of(tla_policy policy) {
+    return (unsigned)policy < TLA_POLICY_COUNT ? policies[policy].placement : NULL;
+}
+
+static const uint64_t limit = (uint64_t)1 << 63; /* offsets stay below, so that they are also good signed numbers */
+
+static bool power_of_two(uint64_t n) {
+    return n != 0 && (n & (n - 1)) == 0;
 }
 
 tla_status tla_arena_create(const tla_arena_config *config, tla_arena **out) {
     *out = NULL;
-    if ((unsigned)config->policy >= TLA_POLICY_COUNT || config->base > INT64_MAX ||
-        config->capacity > (uint64_t)INT64_MAX + 1 - config->base)
+    uint64_t alignment = config->alignment ? config->alignment : 1;
+    if ((unsigned)config->policy >= TLA_POLICY_COUNT || config->base >= limit ||
+        config->capacity > limit - config->base || !power_of_two(alignment) || config->base % alignment != 0)
         return TLA_INVALID_ARGUMENT;
+    const tla_placement *placement = tla_placement_of(config->policy);
+    if (!placement) return TLA_UNSUPPORTED;
     tla_arena *arena = calloc(1, sizeof *arena);
-    tla_block *list = malloc(16 * sizeof *list);
-    if (!arena || !list) {
-        free(arena);
-        free(list);
-        return TLA_NO_HOST_MEMORY;
+    if (!arena) return TLA_NO_HOST_MEMORY;
+    arena->config = *config;
+    arena->config.alignment = alignment;
+    arena->placement = placement;
+    tla_status status = placement->create(&arena->config, &arena->state);
+    if (!status && config->validate && !(arena->live = tla_live_blocks_create())) status = TLA_NO_HOST_MEMORY;
+    if (!status && config->capacity > 0)
+        status = placement->add(arena->state, (tla_block){config->base, config->capacity}, &(tla_work){0});
+    if (status) {
+        tla_arena_destroy(arena);
+        return status;
     }
-    *arena = (tla_arena){.config = *config, .free = list, .room = 16, .count = config->capacity > 0};
-    list[0] = (tla_block){config->base, config->capacity};
     *out = arena;
     return TLA_OK;
 }
 
 void tla_arena_destroy(tla_arena *arena) {
     if (!arena) return;
-    free(arena->free);
+    if (arena->state) arena->placement->destroy(arena->state);
+    tla_live_blocks_destroy(arena->live);
     free(arena);
 }
 
-static void remove_at(tla_arena *arena, size_t index) {
-    arena->count--;
-    memmove(arena->free + index, arena->free + index + 1, (arena->count - index) * sizeof *arena->free);
+tla_arena_config tla_arena_get_config(const tla_arena *arena) {
+    return arena->config;
 }
 
-static tla_status insert_at(tla_arena *arena, size_t index, tla_block block) {
-    if (arena->count == arena->room) {
-        tla_block *grown = realloc(arena->free, 2 * arena->room * sizeof *grown);
-        if (!grown) return TLA_NO_HOST_MEMORY;
-        arena->free = grown;
-        arena->room *= 2;
-    }
-    memmove(arena->free + index + 1, arena->free + index, (arena->count - index) * sizeof *arena->free);
-    arena->free[index] = block;
-    arena->count++;
+uint64_t tla_arena_granted(const tla_arena *arena, uint64_t nbytes) {
+    if (nbytes == 0 || nbytes > limit) return 0;
+    uint64_t mask = arena->config.alignment - 1, rounded = (nbytes + mask) & ~mask;
+    return arena->placement->granted ? arena->placement->granted(arena->state, rounded) : rounded;
+}
+
+bool tla_arena_contains(const tla_arena *arena, tla_block range) {
+    const tla_arena_config *c = &arena->config;
+    return range.nbytes > 0 && range.nbytes <= c->capacity && range.offset >= c->base &&
+           range.offset - c->base <= c->capacity - range.nbytes;
+}
+
+tla_status tla_arena_refuse_size(tla_arena *arena, uint64_t nbytes) {
+    if (nbytes == 0) return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT, "a size of 0 bytes");
+    return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT,
+                         "a size of %" PRIu64 " bytes: more than 2^63 is never possible", nbytes);
+}
+
+void tla_arena_count_used(tla_arena *arena, uint64_t nbytes) {
+    arena->used += nbytes;
+    if (arena->used > arena->peak_used) arena->peak_used = arena->used;
+}
+
+tla_status tla_arena_no_fit(const tla_arena *arena, uint64_t nbytes) {
+    return arena->config.capacity - arena->used < nbytes ? TLA_EXHAUSTED : TLA_FRAGMENTED;
+}
+
+tla_status tla_arena_take(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
+    tla_status status = arena->placement->alloc(arena->state, nbytes, alignment, block, work);
+    if (status) return status == TLA_FRAGMENTED ? tla_arena_no_fit(arena, nbytes) : status;
+    tla_arena_count_used(arena, nbytes);
     return TLA_OK;
+}
+
+static tla_status alloc(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
+    tla_work ignored;
+    uint64_t granted = tla_arena_granted(arena, nbytes);
+    if (granted == 0) return nbytes == 0 || nbytes > limit ? tla_arena_refuse_size(arena, nbytes) : TLA_EXHAUSTED;
+    if (arena->live && tla_live_blocks_make_room(arena->live, 1)) return TLA_NO_HOST_MEMORY;
+    tla_status status = tla_arena_take(arena, granted, alignment, block, work ? work : &ignored);
+    if (status == TLA_OK && arena->live) tla_live_blocks_insert(arena->live, *block, arena->owner);
+    return status;
 }
 
 tla_status tla_arena_alloc(tla_arena *arena, uint64_t nbytes, tla_block *block, tla_work *work) {
-    if (nbytes == 0) return TLA_INVALID_ARGUMENT;
-    size_t index = 0;
-    while (index < arena->count && arena->free[index].nbytes < nbytes)
-        index++;
-    bool found = index < arena->count;
-    if (work) {
-        work->nodes_visited += index + found;
-        work->list_length += arena->count;
-    }
-    if (!found) return arena->config.capacity - arena->used < nbytes ? TLA_EXHAUSTED : TLA_FRAGMENTED;
-    tla_block *taken = &arena->free[index];
-    *block = (tla_block){taken->offset, nbytes};
-    if (taken->nbytes == nbytes) {
-        remove_at(arena, index);
-    } else {
-        taken->offset += nbytes;
-        taken->nbytes -= nbytes;
-        if (work) work->splits++;
-    }
-    arena->used += nbytes;
-    if (arena->used > arena->peak_used) arena->peak_used = arena->used;
+    return alloc(arena, nbytes, arena->config.alignment, block, work);
+}
+
+tla_status tla_arena_alloc_aligned(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block,
+                                   tla_work *work) {
+    if (!power_of_two(alignment))
+        return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT, "an alignment of %" PRIu64 ": no power of two",
+                             alignment);
+    return alloc(arena, nbytes, alignment > arena->config.alignment ? alignment : arena->config.alignment, block, work);
+}
+
+static tla_status refuse_range(tla_arena *arena, tla_block range) {
+    return tla_error_set(&arena->last_error, TLA_OUT_OF_RANGE,
+                         "%" PRIu64 " bytes at %" PRIu64 ": not inside the arena of %" PRIu64 " bytes at %" PRIu64,
+                         range.nbytes, range.offset, arena->config.capacity, arena->config.base);
+}
+
+tla_status tla_arena_reserve(tla_arena *arena, tla_block block, tla_work *work) {
+    tla_work ignored;
+    tla_block range = {block.offset, tla_arena_granted(arena, block.nbytes)};
+    if (range.nbytes == 0) return tla_arena_refuse_size(arena, block.nbytes);
+    if (!tla_arena_contains(arena, range)) return refuse_range(arena, block);
+    if (range.offset % arena->config.alignment != 0)
+        return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT,
+                             "an offset of %" PRIu64 ": not a multiple of %" PRIu64, range.offset,
+                             arena->config.alignment);
+    if (arena->live && tla_live_blocks_make_room(arena->live, 1)) return TLA_NO_HOST_MEMORY;
+    tla_status status = arena->placement->reserve(arena->state, range, work ? work : &ignored);
+    if (status) return status;
+    tla_arena_count_used(arena, range.nbytes);
+    if (arena->live) tla_live_blocks_insert(arena->live, range, arena->owner);
     return TLA_OK;
 }
 
-/* bisect_left(free, offset), counting its probes. */
-static size_t bisect(const tla_arena *arena, uint64_t offset, uint64_t *probes) {
-    size_t low = 0, high = arena->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        ++*probes;
-        if (arena->free[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+tla_status tla_arena_may_free(tla_arena *arena, tla_block block, tla_block *range) {
+    *range = (tla_block){block.offset, tla_arena_granted(arena, block.nbytes)};
+    if (block.nbytes == 0) return tla_arena_refuse_size(arena, 0);
+    if (!tla_arena_contains(arena, *range)) return refuse_range(arena, block);
+    return arena->live ? tla_arena_check_owner(arena, *range) : TLA_OK;
+}
+
+tla_status tla_arena_refuse_double(tla_arena *arena, tla_block range) {
+    return tla_error_set(&arena->last_error, TLA_NOT_ALLOCATED,
+                         "free of %" PRIu64 " bytes at %" PRIu64 ": some of it is free already", range.nbytes,
+                         range.offset);
 }
 
 tla_status tla_arena_free(tla_arena *arena, tla_block block, tla_work *work) {
-    const tla_arena_config *c = &arena->config;
-    if (block.nbytes == 0) return TLA_INVALID_ARGUMENT;
-    if (block.offset < c->base || block.nbytes > c->capacity || block.offset - c->base > c->capacity - block.nbytes)
-        return TLA_OUT_OF_RANGE;
-    uint64_t probes = 0, end = block.offset + block.nbytes;
-    size_t index = bisect(arena, block.offset, &probes), length = arena->count;
-    tla_block *previous = index > 0 ? &arena->free[index - 1] : NULL;
-    tla_block *next = index < arena->count ? &arena->free[index] : NULL;
-    if ((previous && previous->offset + previous->nbytes > block.offset) || (next && end > next->offset))
-        return TLA_NOT_ALLOCATED;
-    bool join_previous = previous && previous->offset + previous->nbytes == block.offset;
-    bool join_next = next && end == next->offset;
-    if (join_previous) {
-        previous->nbytes += block.nbytes;
-        if (join_next) {
-            previous->nbytes += next->nbytes;
-            remove_at(arena, index);
-        }
-    } else if (join_next) {
-        *next = (tla_block){block.offset, block.nbytes + next->nbytes};
-    } else {
-        tla_status status = insert_at(arena, index, block);
-        if (status) return status;
-    }
-    arena->used -= block.nbytes;
-    if (work) {
-        work->probes += probes;
-        work->insert_nodes += index;
-        work->merges += (uint64_t)join_previous + join_next;
-        work->list_length += length;
-    }
+    tla_work ignored;
+    tla_block range;
+    tla_status status = tla_arena_may_free(arena, block, &range);
+    if (status) return status;
+    status = arena->placement->free(arena->state, range, work ? work : &ignored);
+    if (status) return status == TLA_NOT_ALLOCATED ? tla_arena_refuse_double(arena, range) : status;
+    arena->used -= range.nbytes;
+    if (arena->live) tla_live_blocks_remove(arena->live, range.offset);
     return TLA_OK;
 }
 
+tla_status tla_arena_grow(tla_arena *arena, uint64_t nbytes, tla_work *work) {
+    tla_work ignored;
+    if (nbytes == 0) return tla_arena_refuse_size(arena, 0);
+    uint64_t mask = arena->config.alignment - 1, end = arena->config.base + arena->config.capacity;
+    if (nbytes > limit || ((nbytes + mask) & ~mask) > limit - end)
+        return tla_error_set(&arena->last_error, TLA_OUT_OF_RANGE,
+                             "growth by %" PRIu64 " bytes at %" PRIu64 ": past 2^63", nbytes, end);
+    nbytes = (nbytes + mask) & ~mask;
+    tla_status status = arena->placement->add(arena->state, (tla_block){end, nbytes}, work ? work : &ignored);
+    if (status == TLA_OK) arena->config.capacity += nbytes;
+    return status;
+}
+
 tla_arena_stats tla_arena_get_stats(const tla_arena *arena) {
-    tla_arena_stats stats = {.capacity = arena->config.capacity,
+    return (tla_arena_stats){.capacity = arena->config.capacity,
                              .used = arena->used,
                              .peak_used = arena->peak_used,
                              .free = arena->config.capacity - arena->used,
-                             .free_blocks = arena->count};
-    for (size_t i = 0; i < arena->count; i++)
-        if (arena->free[i].nbytes > stats.largest_free) stats.largest_free = arena->free[i].nbytes;
-    return stats;
+                             .largest_free = arena->placement->largest(arena->state),
+                             .free_blocks = arena->placement->count(arena->state)};
 }
 
 size_t tla_arena_free_blocks(const tla_arena *arena, uint64_t from, tla_block *blocks, size_t max) {
-    uint64_t probes = 0;
-    size_t index = bisect(arena, from, &probes), count = 0;
-    while (count < max && index < arena->count)
-        blocks[count++] = arena->free[index++];
-    return count;
+    return arena->placement->copy(arena->state, from, blocks, max);
+}
+
+const tla_error *tla_arena_last_error(const tla_arena *arena) {
+    return &arena->last_error;
 }

@@ -1,0 +1,47 @@
+/* What an arena is made of. Internal to model/arena. */
+#ifndef TLMALLOC_ARENA_STATE_H
+#define TLMALLOC_ARENA_STATE_H
+
+#include "live_blocks.h"
+#include "placement.h"
+
+struct tla_arena {
+    tla_arena_config config; /* alignment never 0 */
+    const tla_placement *placement;
+    void *state; /* the placement's */
+    uint64_t used, peak_used;
+    tla_live_blocks *live; /* NULL without validation */
+    tla_owner owner;       /* of the next calls */
+    tla_error last_error;
+};
+
+/* The placement of a policy, NULL when it is none. */
+const tla_placement *tla_placement_of(tla_policy policy);
+
+/* nbytes as the arena would grant it; 0 when it cannot (0 bytes, past 2^63). */
+uint64_t tla_arena_granted(const tla_arena *arena, uint64_t nbytes);
+
+/* Whether a range of more than 0 bytes lies inside the arena. */
+bool tla_arena_contains(const tla_arena *arena, tla_block range);
+
+/* Notes nbytes more in use. */
+void tla_arena_count_used(tla_arena *arena, uint64_t nbytes);
+
+/* Asks the placement for nbytes as granted and accounts for them; no validation. */
+tla_status tla_arena_take(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work);
+
+/* Whether too little is free for nbytes, or it is in pieces. */
+tla_status tla_arena_no_fit(const tla_arena *arena, uint64_t nbytes);
+
+/* Everything that is checked before a free, but for what the placement itself sees: the range as granted, inside the
+ * arena and, with validation, a live block. Fills last_error. */
+tla_status tla_arena_may_free(tla_arena *arena, tla_block block, tla_block *range);
+
+/* The part of it that validation does. O(log n). */
+tla_status tla_arena_check_owner(tla_arena *arena, tla_block range);
+
+/* Refusals: fill last_error, return its status. */
+tla_status tla_arena_refuse_size(tla_arena *arena, uint64_t nbytes);
+tla_status tla_arena_refuse_double(tla_arena *arena, tla_block range);
+
+#endif

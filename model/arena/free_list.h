@@ -1,0 +1,76 @@
+/* The free blocks of an arena in offset order, for every policy that keeps its free blocks as a list (ADR-0048 D1):
+ * what a walk of the sorted list would find and how far it would have to go, without walking.
+ *
+ * Internal. A spot is one free block and where it is; any change of the list makes spots stale. */
+#ifndef TLMALLOC_FREE_LIST_H
+#define TLMALLOC_FREE_LIST_H
+
+#include "tlmalloc/arena.h"
+
+typedef struct tla_free_list {
+    tla_block *blocks;
+    size_t count, room;
+} tla_free_list;
+
+typedef struct tla_free_spot {
+    tla_block block;
+    uint64_t rank; /* free blocks with a lower offset */
+    size_t index;
+} tla_free_spot;
+
+tla_status tla_free_list_init(tla_free_list *list);
+void tla_free_list_release(tla_free_list *list);
+
+uint64_t tla_free_list_count(const tla_free_list *list);
+uint64_t tla_free_list_largest(const tla_free_list *list);
+
+/* The lowest block of at least nbytes; false when there is none. O(log n). */
+bool tla_free_list_first(const tla_free_list *list, uint64_t nbytes, tla_free_spot *spot);
+
+/* The lowest block of at least nbytes that starts at or above `from`. O(log n). */
+bool tla_free_list_first_from(const tla_free_list *list, uint64_t from, uint64_t nbytes, tla_free_spot *spot);
+
+/* The highest block of at least nbytes. O(log n). */
+bool tla_free_list_last(const tla_free_list *list, uint64_t nbytes, tla_free_spot *spot);
+
+/* The highest block of at least nbytes that starts below `below`. O(log n). */
+bool tla_free_list_last_below(const tla_free_list *list, uint64_t below, uint64_t nbytes, tla_free_spot *spot);
+
+/* Takes `part`, a range inside spot->block, out; what is left in front of it and behind it stays. *splits is 0, 1 or 2.
+ * TLA_NO_HOST_MEMORY only when both sides stay (2). */
+tla_status tla_free_list_take(tla_free_list *list, const tla_free_spot *spot, tla_block part, uint64_t *splits);
+
+/* What became of a block that was put on the list. */
+typedef struct tla_free_join {
+    uint64_t rank;     /* bisect_left(list, offset) */
+    uint64_t previous; /* bytes of the block in front that it was joined with, 0 = none */
+    uint64_t next;     /* bytes of the block behind that it was joined with, 0 = none */
+} tla_free_join;
+
+/* Puts a range on the list, joined with its neighbours. TLA_NOT_ALLOCATED when a byte of it is on the list already,
+ * TLA_NO_HOST_MEMORY; nothing is changed then. O(log n). */
+tla_status tla_free_list_put(tla_free_list *list, tla_block range, tla_free_join *join);
+
+/* Makes sure that n puts in a row cannot fail for lack of host memory. */
+tla_status tla_free_list_make_room(tla_free_list *list, size_t n);
+
+/* Whether a byte of the range is on the list. O(log n). */
+bool tla_free_list_touches(const tla_free_list *list, tla_block range);
+
+/* As tla_placement's copy and fits, for a policy that takes exactly what it is asked for. */
+size_t tla_free_list_copy(const tla_free_list *list, uint64_t from, tla_block *blocks, size_t max);
+uint64_t tla_free_list_fits(const tla_free_list *list, uint64_t nbytes, uint64_t limit);
+
+/* Probes of bisect_left on a sorted list of `count` entries that ends at position `rank`. */
+uint64_t tla_bisect_probes(uint64_t count, uint64_t rank);
+
+/* The lowest multiple of alignment (a power of two) in `block` that leaves room for nbytes; false when there is none.
+ */
+static inline bool tla_aligned_fit(tla_block block, uint64_t nbytes, uint64_t alignment, tla_block *part) {
+    uint64_t skip = (0 - block.offset) & (alignment - 1);
+    if (skip > block.nbytes || block.nbytes - skip < nbytes) return false;
+    *part = (tla_block){block.offset + skip, nbytes};
+    return true;
+}
+
+#endif

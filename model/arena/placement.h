@@ -1,0 +1,67 @@
+/* What a placement policy is to arena.c: which free block a request takes, and how free blocks are kept.
+ *
+ * arena.c checks arguments, rounds sizes, counts used bytes, validates, and cuts batches up; a placement sees only
+ * valid sizes (multiples of the alignment, 1 .. 2^63) and ranges inside the arena. Every call that fails leaves the
+ * placement as it was. `work` is never NULL here. */
+#ifndef TLMALLOC_PLACEMENT_H
+#define TLMALLOC_PLACEMENT_H
+
+#include "tlmalloc/arena.h"
+
+typedef struct tla_placement {
+    /* Makes a placement without a free block. TLA_NO_HOST_MEMORY. */
+    tla_status (*create)(const tla_arena_config *config, void **state);
+    void (*destroy)(void *state);
+
+    /* The size that a request of nbytes is given; NULL when that is nbytes. granted(granted(n)) = granted(n); 0 when it
+     * cannot be served at all. */
+    uint64_t (*granted)(const void *state, uint64_t nbytes);
+
+    /* Takes nbytes (as granted) at a multiple of alignment (a power of two). TLA_FRAGMENTED when nothing fits (arena.c
+     * knows whether it is exhaustion), TLA_NO_HOST_MEMORY. Without an alignment above the arena's own, a placement
+     * whose blocks are a list must not need host memory here. Adds nodes_visited, splits, list_length. */
+    tla_status (*alloc)(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work);
+
+    /* Takes exactly this range. TLA_OVERLAP when a byte of it is not free, TLA_UNSUPPORTED, TLA_NO_HOST_MEMORY. Adds
+     * nodes_visited (nodes up to the block that holds it), splits, list_length. */
+    tla_status (*reserve)(void *state, tla_block range, tla_work *work);
+
+    /* Gives back a range and joins it with its neighbours. TLA_NOT_ALLOCATED when a byte of it is free already,
+     * TLA_NO_HOST_MEMORY. Adds insert_nodes, probes, merges, list_length. */
+    tla_status (*free)(void *state, tla_block range, tla_work *work);
+
+    /* Takes over a range that was never allocated (the whole arena, a growth, the free blocks of a snapshot in the
+     * order of `saved`); joined with neighbours where the policy joins. Work as free. TLA_NO_HOST_MEMORY. */
+    tla_status (*add)(void *state, tla_block range, tla_work *work);
+
+    /* What free would answer, host memory apart: TLA_OK or TLA_NOT_ALLOCATED. */
+    tla_status (*may_free)(const void *state, tla_block range);
+
+    /* How many requests of nbytes (as granted) could be served one after the other; counting may stop at limit. */
+    uint64_t (*fits)(const void *state, uint64_t nbytes, uint64_t limit);
+
+    /* Takes n blocks in one walk after `fits` has said that there are so many; NULL = one alloc an item. */
+    void (*carve)(void *state, uint64_t nbytes, size_t n, tla_block *blocks, tla_work *work);
+
+    /* Makes sure that n calls of free in a row cannot fail for lack of host memory; NULL when they never do. */
+    tla_status (*make_room)(void *state, size_t n);
+
+    uint64_t (*largest)(const void *state); /* bytes of the largest free block, 0 when there is none */
+    uint64_t (*count)(const void *state);   /* number of free blocks */
+
+    /* Up to max free blocks in offset order, from the first that starts at or above `from`; returns how many. */
+    size_t (*copy)(const void *state, uint64_t from, tla_block *blocks, size_t max);
+
+    /* All free blocks (count of them) in an order from which `add` makes the same state again; NULL = offset order. */
+    void (*saved)(const void *state, tla_block *blocks);
+
+    /* Where the next search begins, and setting it; NULL when a search always begins in the same place. */
+    uint64_t (*cursor)(const void *state);
+    void (*set_cursor)(void *state, uint64_t offset);
+
+    bool whole_blocks; /* free must be told the blocks as they were allocated (buddies): runs are not joined first */
+} tla_placement;
+
+extern const tla_placement tla_first_fit;
+
+#endif
