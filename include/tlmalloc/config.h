@@ -22,7 +22,7 @@ enum { TLA_CONFIG_NAME_MAX = 64 };
 typedef enum tla_unmapped { TLA_UNMAPPED_ERROR, TLA_UNMAPPED_PA_FALLBACK } tla_unmapped;
 
 /* The resolved configuration: sizes in bytes, times in ps, bandwidths in bytes/s, rates in operations/s.
- * A member is named as its key, dots become underscores: hbm.pseudo_channel_bandwidth. */
+ * A member stands where its key says, config.hbm.burst for hbm.burst; of a price the key has no _ps. */
 typedef struct tla_config {
     struct {
         uint64_t sips, cube_mesh_width, cube_mesh_height, pes_per_cube;
@@ -78,7 +78,7 @@ typedef struct tla_config {
 
 /* One finding in a configuration. line and column count from 1; 0 = no place in a file (an override). */
 typedef struct tla_config_finding {
-    const char *file; /* or "--set" */
+    const char *file; /* as it was named to the call, or "--set" */
     size_t line, column;
     const char *text; /* "found X, expected Y", one line */
 } tla_config_finding;
@@ -95,8 +95,8 @@ tla_status tla_config_load(const char *path, const char *const *overrides, size_
 tla_status tla_config_parse(const char *text, size_t length, const char *name, const char *const *overrides,
                             size_t override_count, tla_config *config, tla_config_report report, void *context);
 
-/* Calls visit for every key in schema order with its value as YAML writes it ("6 GiB") and as a number (NULL text has
- * no number: is_number false). For printing and for reports. */
+/* Calls visit for every key in schema order with its value as YAML writes it ("6 GiB") and as a number in the unit of
+ * tla_config (is_number false for true and false, policies and names). For printing and for reports. */
 typedef void (*tla_config_visit)(void *context, const char *key, const char *text, bool is_number, uint64_t number);
 void tla_config_each(const tla_config *config, tla_config_visit visit, void *context);
 

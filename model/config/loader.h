@@ -1,0 +1,44 @@
+/* What reading a configuration keeps while it goes. Internal to the core. */
+#ifndef TLMALLOC_MODEL_CONFIG_LOADER_H
+#define TLMALLOC_MODEL_CONFIG_LOADER_H
+
+#include "schema.h"
+
+enum { TLA_CONFIG_PATH_MAX = 128 };
+
+typedef struct tla_place {
+    const char *file;    /* or "--set" */
+    size_t line, column; /* from 1; 0 = none */
+} tla_place;
+
+/* Where the value of a key comes from. */
+typedef struct tla_origin {
+    tla_place at;         /* file NULL: not written, the default */
+    const char *override; /* "key=value"; NULL when it stands in the file */
+    bool bad;             /* it has had a finding: rules that read it are not checked */
+} tla_origin;
+
+typedef struct tla_loader {
+    const char *file;
+    tla_config_report report;
+    void *context;
+    size_t findings;
+    bool incomplete; /* the file could not be read to its end */
+    bool no_memory;
+    tla_config config;
+    tla_origin origins[TLA_SCHEMA_KEYS];
+} tla_loader;
+
+/* Reports a finding. */
+void tla_loader_find(tla_loader *loader, tla_place at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Reads, checks and stores the value of a key; false with what was found and expected in error. */
+bool tla_loader_store(tla_loader *loader, size_t key, const char *text, tla_error *error);
+
+/* "unknown key ...", with what may have been meant. */
+tla_phrase tla_loader_unknown_key(const char *path);
+
+/* Walks a YAML text and stores what it says. */
+void tla_loader_read_yaml(tla_loader *loader, const char *text, size_t length);
+
+#endif

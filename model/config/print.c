@@ -1,0 +1,64 @@
+/* Printing: the resolved configuration, and the reference of all keys. */
+#include "schema.h"
+
+#include <string.h>
+
+void tla_config_each(const tla_config *config, tla_config_visit visit, void *context) {
+    for (size_t key = 0; key < TLA_SCHEMA_KEYS; key++) {
+        tla_value_type type = tla_schema[key].type;
+        tla_value value = tla_schema_get(config, key);
+        visit(context, tla_schema[key].key, tla_value_print(type, &value).text, type <= TLA_VALUE_RATE, value.number);
+    }
+}
+
+typedef struct printer {
+    FILE *out;
+    const char *previous; /* key, whose sections are open */
+} printer;
+
+static void print_key(void *context, const char *key, const char *text, bool is_number, uint64_t number) {
+    (void)is_number;
+    (void)number;
+    printer *p = context;
+    bool open = true;
+    int indent = 0;
+    const char *name = key;
+    for (const char *dot; (dot = strchr(name, '.')); name = dot + 1, indent += 2) {
+        size_t length = (size_t)(dot + 1 - key);
+        open = open && strncmp(p->previous, key, length) == 0;
+        if (!open) fprintf(p->out, "%*s%.*s:\n", indent, "", (int)(dot - name), name);
+    }
+    fprintf(p->out, "%*s%s: %s\n", indent, "", name, text);
+    p->previous = key;
+}
+
+tla_status tla_config_print(const tla_config *config, FILE *out) {
+    tla_config_each(config, print_key, &(printer){.out = out, .previous = ""});
+    return ferror(out) ? TLA_IO : TLA_OK;
+}
+
+static void print_range(const tla_schema_key *key, FILE *out) {
+    switch (key->type) {
+    case TLA_VALUE_BOOLEAN:
+    case TLA_VALUE_POLICY:
+    case TLA_VALUE_UNMAPPED:
+    case TLA_VALUE_NAME:
+        fputs(tla_value_expected(key->type).text, out);
+        break;
+    default:
+        fprintf(out, "%s .. %s%s", tla_value_print(key->type, &(tla_value){.number = key->min}).text,
+                tla_value_print(key->type, &(tla_value){.number = key->max}).text,
+                key->power_of_two ? ", a power of two" : "");
+    }
+}
+
+tla_status tla_config_print_reference(FILE *out) {
+    fputs("| key | unit and range | default | source of the default | meaning |\n|---|---|---|---|---|\n", out);
+    for (size_t i = 0; i < TLA_SCHEMA_KEYS; i++) {
+        const tla_schema_key *key = &tla_schema[i];
+        fprintf(out, "| `%s` | ", key->key);
+        print_range(key, out);
+        fprintf(out, " | %s | %s | %s |\n", key->default_text, key->source, key->meaning);
+    }
+    return ferror(out) ? TLA_IO : TLA_OK;
+}

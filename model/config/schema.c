@@ -1,0 +1,180 @@
+/* Every configuration key: unit, range, default, the source of the default, and what it means. Nothing else in the
+ * project states a default. In a section plain keys stand before sub-sections. */
+#include "schema.h"
+
+#include "tlmalloc/phys_addr.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define KI UINT64_C(1024)
+#define KIB KI
+#define MIB (KI * KI)
+#define GIB (KI * KI * KI)
+#define K UINT64_C(1000)
+#define NS K
+#define US (K * K)
+#define MS (K * K * K)
+#define S (K * K * K * K)
+#define MB_S (K * K)
+#define TB_S (K * K * K * K)
+#define GFLOPS (K * K * K)
+#define TFLOPS (K * K * K * K)
+
+#define VA_MAX (UINT64_C(1) << 56)
+
+#define CHOICE "tlmalloc's choice"
+#define CHOICE_ENGINE "tlmalloc's choice: a hardware free-list engine at 1 GHz"
+
+#define KEY(member) #member, offsetof(tla_config, member)
+#define COUNT(low, high) TLA_VALUE_COUNT, low, high, false
+#define COUNT_POWER(low, high) TLA_VALUE_COUNT, low, high, true
+#define SIZE(low, high) TLA_VALUE_SIZE, low, high, false
+#define SIZE_POWER(low, high) TLA_VALUE_SIZE, low, high, true
+#define TIME(high) TLA_VALUE_TIME, 0, high, false
+#define BANDWIDTH TLA_VALUE_BANDWIDTH, MB_S, 1000 * TB_S, false
+#define RATE TLA_VALUE_RATE, GFLOPS, 100000 * TFLOPS, false
+#define BOOLEAN TLA_VALUE_BOOLEAN, 0, 1, false
+#define POLICY TLA_VALUE_POLICY, 0, TLA_POLICY_COUNT - 1, false
+#define UNMAPPED TLA_VALUE_UNMAPPED, 0, TLA_UNMAPPED_PA_FALLBACK, false
+#define NAME TLA_VALUE_NAME, 0, 0, false
+/* A price of cost.h: the key is that of the member without its _ps. */
+#define COST(section, event, default_price, source, meaning)                                                           \
+    { #section ".cost." #event, offsetof(tla_config, section.cost.event##_ps), TIME(S), source, default_price, meaning }
+
+const tla_schema_key tla_schema[] = {
+    {KEY(system.sips), COUNT(1, TLA_SIP_COUNT), "tlmalloc's choice: the smallest platform; KernBench has 2", "1",
+     "SIPs (packages)"},
+    {KEY(system.cube_mesh_width), COUNT(1, TLA_CUBE_DIE_COUNT), "tlmalloc's choice; KernBench has 4", "1",
+     "cubes of a SIP, in a row; width * height is at most 16"},
+    {KEY(system.cube_mesh_height), COUNT(1, TLA_CUBE_DIE_COUNT), "tlmalloc's choice; KernBench has 4", "1",
+     "rows of cubes of a SIP"},
+    {KEY(system.pes_per_cube), COUNT(1, TLA_PE_COUNT), "tlmalloc's choice; KernBench has 8", "4",
+     "PEs (processing elements) of a cube"},
+
+    {KEY(hbm.capacity_per_cube), SIZE(4 * KIB, TLA_HBM_WINDOW_BYTES), "KernBench ADR-0019: 6 GiB per PE, for 4 PEs",
+     "24 GiB", "HBM of a cube; every PE owns an equal slice"},
+    {KEY(hbm.pseudo_channels), COUNT_POWER(1, 256), "KernBench ADR-0019, ADR-0033", "8", "pseudo-channels of a slice"},
+    {KEY(hbm.pseudo_channel_bandwidth), BANDWIDTH, "KernBench ADR-0019", "32 GB/s", "of one pseudo-channel"},
+    {KEY(hbm.burst), SIZE_POWER(1, 64 * KIB), "KernBench ADR-0033: burst = flit", "256 B",
+     "interleave of the pseudo-channels, and the unit of their time"},
+    {KEY(hbm.direction_switch), TIME(MS), "KernBench ADR-0033", "0 ns",
+     "penalty when a pseudo-channel turns from reads to writes or back"},
+    {KEY(hbm.controller_latency), TIME(MS), "KernBench latency model: hbm_ctrl 0", "0 ns",
+     "added to every access to a slice"},
+
+    {KEY(tcm.capacity), SIZE(KIB, TLA_SUB_UNIT_BYTES), "KernBench topology, ADR-0040", "16 MiB", "TCM of a PE"},
+    {KEY(tcm.scheduler_reserve), SIZE(0, TLA_SUB_UNIT_BYTES), "tlmalloc's choice: KernBench keeps one (ADR-0014)",
+     "1 MiB", "top of the TCM that the allocator never gives out; less than tcm.capacity"},
+    {KEY(tcm.read_bandwidth), BANDWIDTH, "KernBench topology, ADR-0040", "512 GB/s", "of the read channel"},
+    {KEY(tcm.write_bandwidth), BANDWIDTH, "KernBench topology, ADR-0040", "512 GB/s", "of the write channel"},
+    {KEY(tcm.latency), TIME(MS), "KernBench ADR-0040: time is bytes / bandwidth", "0 ns", "added to every access"},
+
+    {KEY(controller.ports), COUNT(1, 4096), CHOICE, "16", "command windows of a memory controller"},
+    {KEY(controller.queue_depth), COUNT(1, 65536), CHOICE, "16", "commands that may wait for the allocation engine"},
+    {KEY(controller.hbm_policy), POLICY, "KernBench ADR-0048 D1", "first_fit", "placement in the HBM slice"},
+    {KEY(controller.tcm_policy), POLICY, "KernBench ADR-0048 D1", "first_fit", "placement in the TCM"},
+    COST(controller, fixed, "10 ns", CHOICE_ENGINE, "per command"),
+    COST(controller, node, "1 ns", CHOICE_ENGINE, "per free-list node visited by an allocation"),
+    COST(controller, insert_node, "0 ns", CHOICE_ENGINE, "per node that a linear ordered insert passes in a free"),
+    COST(controller, probe, "0 ns", CHOICE_ENGINE, "per probe of the binary search in a free"),
+    COST(controller, split, "1 ns", CHOICE_ENGINE, "per block cut in two"),
+    COST(controller, merge, "1 ns", CHOICE_ENGINE, "per neighbours joined"),
+    COST(controller, metadata_line, "0 ns", CHOICE_ENGINE, "per line of metadata touched in memory"),
+
+    {KEY(mmu.page_size), SIZE_POWER(4 * KIB, GIB), "KernBench ADR-0039: class default", "2 MiB",
+     "page size of the PE MMUs"},
+    {KEY(mmu.overhead), TIME(MS), "KernBench topology (tlb_overhead_ns); ADR-0039 has 0", "0.5 ns",
+     "per translated access"},
+    {KEY(mmu.unmapped), UNMAPPED,
+     "tlmalloc's choice; KernBench's PE_DMA takes the number for a physical address (pa_fallback)", "error",
+     "what an access to an unmapped virtual address does"},
+    {KEY(mmu.allow_remap), BOOLEAN, "tlmalloc's choice: a bug should show", "false",
+     "false: a mapping that overlaps one is an error; true: the last one wins"},
+    {KEY(mmu.ports), COUNT(1, 4096), CHOICE, "16", "command windows of an MMU"},
+    {KEY(mmu.queue_depth), COUNT(1, 65536), CHOICE, "16", "commands that may wait for the mapping engine"},
+    COST(mmu, fixed, "10 ns", CHOICE, "per map or unmap command"),
+    COST(mmu, chunk, "0 ns", CHOICE, "per physically contiguous range mapped or unmapped"),
+    COST(mmu, pte_write, "1 ns", CHOICE, "per page-table entry or sub-page region written or cleared"),
+    COST(mmu, table_level, "0 ns", CHOICE, "per page-table level read"),
+    COST(mmu, invalidate, "5 ns", CHOICE, "per TLB invalidation"),
+
+    {KEY(va.base), SIZE(0, VA_MAX), "KernBench ADR-0048 D4", "4 GiB",
+     "first address of the virtual range; a multiple of va.page_size"},
+    {KEY(va.size), SIZE(4 * KIB, VA_MAX), "KernBench ADR-0048 D4", "64 GiB",
+     "bytes of the virtual range; a multiple of va.page_size"},
+    {KEY(va.page_size), SIZE_POWER(4 * KIB, GIB), "KernBench ADR-0048 D4: context fallback", "4 KiB",
+     "granule of virtual ranges; when it is not written and mmu.page_size is, it is mmu.page_size"},
+    COST(va, fixed, "10 ns", CHOICE, "per allocation or free of a virtual range"),
+    COST(va, node, "1 ns", CHOICE, "per free-list node visited by an allocation"),
+    COST(va, insert_node, "0 ns", CHOICE, "per node that a linear ordered insert passes in a free"),
+    COST(va, probe, "0 ns", CHOICE, "per probe of the binary search in a free"),
+    COST(va, split, "0 ns", CHOICE, "per block cut in two"),
+    COST(va, merge, "0 ns", CHOICE, "per neighbours joined"),
+
+    {KEY(fabric.pe_latency), TIME(MS), CHOICE, "1 ns", "PE to cube router"},
+    {KEY(fabric.pe_bandwidth), BANDWIDTH, "KernBench ADR-0017: as the slice", "256 GB/s", "PE to cube router"},
+    {KEY(fabric.hbm_latency), TIME(MS), CHOICE, "1 ns", "cube router to HBM slice, and to control windows"},
+    {KEY(fabric.hbm_bandwidth), BANDWIDTH, "KernBench ADR-0017: hbm_to_router", "256 GB/s",
+     "cube router to HBM slice, and to control windows"},
+    {KEY(fabric.cube_latency), TIME(MS), "KernBench latency model: UCIe, 8 ns a port", "16 ns",
+     "cube to neighbouring cube, and IO chiplet to cube"},
+    {KEY(fabric.cube_bandwidth), BANDWIDTH, "KernBench ADR-0016: UCIe, 4 x 128 GB/s a side", "512 GB/s",
+     "cube to neighbouring cube, and IO chiplet to cube"},
+    {KEY(fabric.host_latency), TIME(MS), "KernBench latency model: pcie_ep", "5 ns", "host to IO chiplet of a SIP"},
+    {KEY(fabric.host_bandwidth), BANDWIDTH, "tlmalloc's choice: PCIe 5.0 x16", "64 GB/s",
+     "host to IO chiplet of a SIP"},
+
+    {KEY(dma.chunk), SIZE(1, GIB), "KernBench ADR-0033: the flit", "256 B", "a transfer moves in pieces of this size"},
+    {KEY(dma.bandwidth), BANDWIDTH, "KernBench ADR-0017: one flit a ns", "256 GB/s", "at which a channel issues"},
+    {KEY(dma.outstanding), COUNT(1, 65536), CHOICE, "256", "chunks of a channel that may be under way"},
+
+    {KEY(pe.launch), TIME(MS), "KernBench latency model: pe_cpu", "2 ns", "from the launch command to the kernel"},
+    {KEY(pe.dispatch), TIME(MS), "KernBench ADR-0046: 1 cycle, at 1 GHz", "1 ns", "per call that a kernel makes"},
+    {KEY(pe.gemm_rate), RATE, "KernBench topology: peak_tflops_f16", "8 TFLOPS",
+     "of the GEMM engine; a multiply-add is two operations"},
+    {KEY(pe.vector_rate), RATE, CHOICE, "1 TFLOPS", "of the vector engine"},
+
+    {KEY(host.dma_chunk), SIZE(1, GIB), CHOICE, "4 KiB", "host transfers move in pieces of this size"},
+
+    {KEY(simulation.quantum), TIME(S), "tlmalloc's choice: no decoupling", "0 ns",
+     "how far an initiator may run ahead of simulated time"},
+
+    {KEY(workload.kernel), NAME, CHOICE, "qkv_gemm", "the kernel that every PE runs"},
+    {KEY(workload.elements_per_pe), COUNT(1, UINT64_C(1) << 32), CHOICE, "4096", "problem size of the vector kernels"},
+    {KEY(workload.seed), COUNT(0, UINT64_MAX), CHOICE, "1", "of the workload's random numbers"},
+};
+static_assert(sizeof tla_schema / sizeof tla_schema[0] == TLA_SCHEMA_KEYS, "TLA_SCHEMA_KEYS counts the table");
+
+size_t tla_schema_find(const char *path) {
+    size_t key = 0;
+    while (key < TLA_SCHEMA_KEYS && strcmp(tla_schema[key].key, path) != 0)
+        key++;
+    return key;
+}
+
+size_t tla_schema_find_section(const char *path) {
+    size_t key = 0, length = strlen(path);
+    while (key < TLA_SCHEMA_KEYS &&
+           !(strncmp(tla_schema[key].key, path, length) == 0 && length > 0 && tla_schema[key].key[length] == '.'))
+        key++;
+    return key;
+}
+
+tla_value tla_schema_get(const tla_config *config, size_t key) {
+    tla_value value = {0};
+    const char *member = (const char *)config + tla_schema[key].offset;
+    if (tla_schema[key].type == TLA_VALUE_NAME)
+        memcpy(value.name, member, sizeof value.name);
+    else
+        memcpy(&value.number, member, sizeof value.number);
+    return value;
+}
+
+void tla_schema_set(tla_config *config, size_t key, const tla_value *value) {
+    char *member = (char *)config + tla_schema[key].offset;
+    if (tla_schema[key].type == TLA_VALUE_NAME)
+        memcpy(member, value->name, sizeof value->name);
+    else
+        memcpy(member, &value->number, sizeof value->number);
+}

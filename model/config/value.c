@@ -1,0 +1,297 @@
+/* Values with units: exact decimal arithmetic, so that "0.5 ns" is 500 ps and "0.3 ps" is refused, not rounded. */
+#include "value.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 wide;
+
+typedef struct unit {
+    const char *name;
+    uint64_t factor;
+} unit;
+
+#define KI UINT64_C(1024)
+#define K UINT64_C(1000)
+
+enum { UNITS_MAX = 9 };
+
+/* Of two units that print a value with equally large numbers the first is taken. */
+static const struct {
+    const char *noun;      /* "a size" */
+    const char *base;      /* what a fraction must give a whole number of */
+    const char *zero_unit; /* a zero is printed in it */
+    unit units[UNITS_MAX + 1];
+} quantities[] = {
+    [TLA_VALUE_SIZE] = {"a size",
+                        "bytes",
+                        "B",
+                        {{"B", 1},
+                         {"KiB", KI},
+                         {"MiB", KI *KI},
+                         {"GiB", KI *KI *KI},
+                         {"TiB", KI *KI *KI *KI},
+                         {"KB", K},
+                         {"MB", K *K},
+                         {"GB", K *K *K},
+                         {"TB", K *K *K *K}}},
+    [TLA_VALUE_TIME] = {"a time",
+                        "picoseconds",
+                        "ns",
+                        {{"ps", 1}, {"ns", K}, {"us", K *K}, {"ms", K *K *K}, {"s", K *K *K *K}}},
+    [TLA_VALUE_BANDWIDTH] = {"a bandwidth",
+                             "bytes per second",
+                             "B/s",
+                             {{"B/s", 1},
+                              {"KB/s", K},
+                              {"MB/s", K *K},
+                              {"GB/s", K *K *K},
+                              {"TB/s", K *K *K *K},
+                              {"KiB/s", KI},
+                              {"MiB/s", KI *KI},
+                              {"GiB/s", KI *KI *KI},
+                              {"TiB/s", KI *KI *KI *KI}}},
+    [TLA_VALUE_RATE] = {"a rate", "operations per second", "GFLOPS", {{"GFLOPS", K *K *K}, {"TFLOPS", K *K *K *K}}},
+};
+
+static const char *const unmapped_names[] = {
+    [TLA_UNMAPPED_ERROR] = "error", [TLA_UNMAPPED_PA_FALLBACK] = "pa_fallback"};
+static const char *const boolean_names[] = {"false", "true"};
+
+static const char *policy_name(uint64_t value) {
+    return tla_policy_name((tla_policy)value);
+}
+static const char *unmapped_name(uint64_t value) {
+    return value < 2 ? unmapped_names[value] : NULL;
+}
+static const char *boolean_name(uint64_t value) {
+    return value < 2 ? boolean_names[value] : NULL;
+}
+
+/* The names of a type that has names for its values, numbered from 0; else NULL. */
+static const char *(*names_of(tla_value_type type))(uint64_t) {
+    switch (type) {
+    case TLA_VALUE_POLICY:
+        return policy_name;
+    case TLA_VALUE_UNMAPPED:
+        return unmapped_name;
+    case TLA_VALUE_BOOLEAN:
+        return boolean_name;
+    default:
+        return NULL;
+    }
+}
+
+__attribute__((format(printf, 2, 3))) static void append(tla_phrase *phrase, const char *format, ...) {
+    size_t length = strlen(phrase->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(phrase->text + length, sizeof phrase->text - length, format, arguments);
+    va_end(arguments);
+}
+
+tla_phrase tla_phrase_of(const char *format, ...) {
+    tla_phrase phrase;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(phrase.text, sizeof phrase.text, format, arguments);
+    va_end(arguments);
+    return phrase;
+}
+
+tla_phrase tla_quote(const char *text) {
+    enum { SHOWN_MAX = 48 };
+    tla_phrase phrase = {"\""};
+    size_t i = 0;
+    for (; text[i] && i < SHOWN_MAX; i++) {
+        unsigned char c = (unsigned char)text[i];
+        append(&phrase, c < 0x20 || c == 0x7f ? "\\x%02x" : "%c", c);
+    }
+    while ((text[i] & 0xc0) == 0x80)
+        append(&phrase, "%c", text[i++]); /* never cut inside a UTF-8 character */
+    append(&phrase, text[i] ? "...\"" : "\"");
+    return phrase;
+}
+
+static tla_phrase unit_list(tla_value_type type) {
+    tla_phrase list = {""};
+    for (const unit *u = quantities[type].units; u->name; u++)
+        append(&list, "%s%s", list.text[0] ? ", " : "", u->name);
+    return list;
+}
+
+tla_phrase tla_value_expected(tla_value_type type) {
+    tla_phrase phrase = {""};
+    const char *(*name)(uint64_t) = names_of(type);
+    if (name) {
+        for (uint64_t value = 0; name(value); value++)
+            append(&phrase, "%s%s", value ? " or " : "", name(value));
+    } else if (type == TLA_VALUE_COUNT) {
+        append(&phrase, "an integer without a unit");
+    } else if (type == TLA_VALUE_NAME) {
+        append(&phrase, "a name of letters, digits and _, at most %d long", TLA_CONFIG_NAME_MAX - 1);
+    } else {
+        append(&phrase, "%s with a unit (%s)", quantities[type].noun, unit_list(type).text);
+    }
+    return phrase;
+}
+
+/* Units in which the value is a whole number are preferred, the smallest number among them; a rate that is whole in
+ * none gets a fraction in its first unit, which is exact: every factor is a power of ten there. */
+static tla_phrase print_quantity(tla_value_type type, uint64_t number) {
+    tla_phrase phrase = {""};
+    if (number == 0) {
+        append(&phrase, "0 %s", quantities[type].zero_unit);
+        return phrase;
+    }
+    const unit *best = NULL;
+    for (const unit *u = quantities[type].units; u->name; u++)
+        if (number % u->factor == 0 && (!best || u->factor > best->factor)) best = u;
+    if (best) {
+        append(&phrase, "%" PRIu64 " %s", number / best->factor, best->name);
+        return phrase;
+    }
+    const unit *u = quantities[type].units;
+    append(&phrase, "%" PRIu64 ".", number / u->factor);
+    uint64_t rest = number % u->factor;
+    for (uint64_t digit = u->factor / 10; rest; rest %= digit, digit /= 10)
+        append(&phrase, "%u", (unsigned)(rest / digit));
+    append(&phrase, " %s", u->name);
+    return phrase;
+}
+
+tla_phrase tla_value_print(tla_value_type type, const tla_value *value) {
+    tla_phrase phrase = {""};
+    const char *(*name)(uint64_t) = names_of(type);
+    if (name) {
+        append(&phrase, "%s", name(value->number) ? name(value->number) : "?");
+    } else if (type == TLA_VALUE_COUNT) {
+        append(&phrase, "%" PRIu64, value->number);
+    } else if (type == TLA_VALUE_NAME) {
+        append(&phrase, "%s", value->name);
+    } else {
+        phrase = print_quantity(type, value->number);
+    }
+    return phrase;
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool is_name(const char *text) {
+    size_t i = 0;
+    for (; text[i]; i++) {
+        char c = text[i];
+        if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c))) return false;
+    }
+    return i > 0 && i < TLA_CONFIG_NAME_MAX;
+}
+
+/* A decimal number is mantissa / 10^places. */
+typedef struct decimal {
+    uint64_t mantissa;
+    uint64_t scale; /* 10^places */
+    bool too_long;
+    const char *end; /* what follows it; the start of the text when there is no number */
+} decimal;
+
+static void take_digit(decimal *d, char digit) {
+    d->too_long |= __builtin_mul_overflow(d->mantissa, 10u, &d->mantissa);
+    d->too_long |= __builtin_add_overflow(d->mantissa, (uint64_t)(digit - '0'), &d->mantissa);
+}
+
+static decimal read_decimal(const char *text) {
+    decimal d = {.scale = 1, .end = text};
+    const char *at = text;
+    while (is_digit(*at))
+        take_digit(&d, *at++);
+    if (at == text) return d;
+    if (at[0] == '.' && is_digit(at[1])) {
+        at++;
+        const char *last = at + strspn(at, "0123456789");
+        const char *significant = last;
+        while (significant > at && significant[-1] == '0')
+            significant--;
+        for (; at < significant; at++) {
+            take_digit(&d, *at);
+            d.too_long |= __builtin_mul_overflow(d.scale, UINT64_C(10), &d.scale);
+        }
+        at = last;
+    }
+    d.end = at;
+    return d;
+}
+
+static tla_status refuse(tla_error *error, const char *text, const char *expected) {
+    return tla_error_set(error, TLA_SYNTAX, "found %s, expected %s", tla_quote(text).text, expected);
+}
+
+static tla_status parse_count(const char *text, uint64_t *number, tla_error *error) {
+    decimal d = read_decimal(text);
+    if (*text == '-' && is_digit(text[1])) return refuse(error, text, "an integer that is not negative");
+    if (d.end == text || *d.end || strchr(text, '.'))
+        return refuse(error, text, tla_value_expected(TLA_VALUE_COUNT).text);
+    if (d.too_long) return refuse(error, text, "an integer below 2^64");
+    *number = d.mantissa;
+    return TLA_OK;
+}
+
+static tla_status parse_quantity(tla_value_type type, const char *text, uint64_t *number, tla_error *error) {
+    const char *noun = quantities[type].noun;
+    decimal d = read_decimal(text);
+    if (*text == '-' && is_digit(text[1]))
+        return tla_error_set(error, TLA_SYNTAX, "found %s, expected %s that is not negative", tla_quote(text).text,
+                             noun);
+    if (d.end == text) return refuse(error, text, tla_value_expected(type).text);
+    const char *name = d.end + strspn(d.end, " ");
+    if (!*name)
+        return tla_error_set(error, TLA_SYNTAX, "found %s, which has no unit, expected %s", tla_quote(text).text,
+                             tla_value_expected(type).text);
+    const unit *u = quantities[type].units;
+    while (u->name && strcmp(u->name, name) != 0)
+        u++;
+    if (!u->name)
+        return tla_error_set(error, TLA_SYNTAX, "found %s with the unknown unit %s, expected %s", tla_quote(text).text,
+                             tla_quote(name).text, tla_value_expected(type).text);
+    wide product = (wide)d.mantissa * u->factor;
+    if (d.too_long || product / d.scale > UINT64_MAX)
+        return tla_error_set(error, TLA_SYNTAX, "found %s, expected at most 20 digits and less than 2^64 %s",
+                             tla_quote(text).text, quantities[type].base);
+    if (product % d.scale != 0)
+        return tla_error_set(error, TLA_SYNTAX, "found %s, expected a whole number of %s", tla_quote(text).text,
+                             quantities[type].base);
+    *number = (uint64_t)(product / d.scale);
+    return TLA_OK;
+}
+
+tla_status tla_value_parse(tla_value_type type, const char *text, tla_value *value, tla_error *error) {
+    tla_value result = {0};
+    tla_status status = TLA_OK;
+    const char *(*name)(uint64_t) = names_of(type);
+    if (name) {
+        while (name(result.number) && strcmp(name(result.number), text) != 0)
+            result.number++;
+        if (!name(result.number)) status = refuse(error, text, tla_value_expected(type).text);
+    } else if (type == TLA_VALUE_COUNT) {
+        status = parse_count(text, &result.number, error);
+    } else if (type == TLA_VALUE_NAME) {
+        if (is_name(text))
+            memcpy(result.name, text, strlen(text));
+        else
+            status = refuse(error, text, tla_value_expected(type).text);
+    } else {
+        status = parse_quantity(type, text, &result.number, error);
+    }
+    if (status == TLA_OK) *value = result;
+    return status;
+}
+
+tla_status tla_parse_size(const char *text, uint64_t *nbytes, tla_error *error) {
+    tla_value value;
+    tla_status status = tla_value_parse(TLA_VALUE_SIZE, text, &value, error);
+    if (status == TLA_OK) *nbytes = value.number;
+    return status;
+}

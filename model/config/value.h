@@ -1,0 +1,50 @@
+/* One value of a configuration: text in, number out, and back. Internal to the core. */
+#ifndef TLMALLOC_MODEL_CONFIG_VALUE_H
+#define TLMALLOC_MODEL_CONFIG_VALUE_H
+
+#include "tlmalloc/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tla_value_type {
+    TLA_VALUE_COUNT,     /* an integer, no unit */
+    TLA_VALUE_SIZE,      /* bytes */
+    TLA_VALUE_TIME,      /* picoseconds */
+    TLA_VALUE_BANDWIDTH, /* bytes per second */
+    TLA_VALUE_RATE,      /* operations per second */
+    TLA_VALUE_BOOLEAN,   /* 0, 1 */
+    TLA_VALUE_POLICY,    /* tla_policy */
+    TLA_VALUE_UNMAPPED,  /* tla_unmapped */
+    TLA_VALUE_NAME       /* letters, digits and _, in `name` */
+} tla_value_type;
+
+typedef struct tla_value {
+    uint64_t number;
+    char name[TLA_CONFIG_NAME_MAX];
+} tla_value;
+
+/* A short text that is returned by value. */
+typedef struct tla_phrase {
+    char text[256];
+} tla_phrase;
+
+tla_phrase tla_phrase_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The text in quotes on one line: control characters as \xNN, a long text cut. */
+tla_phrase tla_quote(const char *text);
+
+/* What a value of this type looks like: "a size with a unit (B, KiB, ...)". */
+tla_phrase tla_value_expected(tla_value_type type);
+
+/* The value as a configuration writes it: exact, in the unit that gives the smallest number. */
+tla_phrase tla_value_print(tla_value_type type, const tla_value *value);
+
+/* Reads a value; TLA_SYNTAX with "found ..., expected ..." and *value untouched. */
+tla_status tla_value_parse(tla_value_type type, const char *text, tla_value *value, tla_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,234 @@
+/* A YAML text against the schema.
+ *
+ * The event stream of libyaml is walked in one pass, so that findings come in the order of the file, up to and
+ * including a syntax error, and nothing is ever built from it (no aliases to expand, no depth to exhaust). */
+#include "loader.h"
+
+#include <string.h>
+#include <yaml.h>
+
+typedef struct reader {
+    tla_loader *loader;
+    const char *text;
+    yaml_parser_t parser;
+    tla_place sections[TLA_SCHEMA_KEYS]; /* of the sections written, at the index of their first key */
+} reader;
+
+static tla_place place_of(const reader *r, yaml_mark_t mark) {
+    return (tla_place){r->loader->file, mark.line + 1, mark.column + 1};
+}
+
+/* The place of a byte that libyaml's reader refuses: it has no mark for it, only an offset. */
+static tla_place place_of_offset(const reader *r, size_t offset) {
+    tla_place at = {r->loader->file, 1, 1};
+    const char *text = r->text;
+    for (size_t i = 0; i < offset; i++) {
+        if (text[i] == '\n' || (text[i] == '\r' && text[i + 1] != '\n'))
+            at = (tla_place){at.file, at.line + 1, 1};
+        else if ((text[i] & 0xc0) != 0x80)
+            at.column++;
+    }
+    return at;
+}
+
+static void find_syntax_error(reader *r) {
+    const yaml_parser_t *p = &r->parser;
+    r->loader->incomplete = true;
+    if (p->error == YAML_MEMORY_ERROR)
+        r->loader->no_memory = true;
+    else if (p->error == YAML_READER_ERROR && p->problem_value >= 0)
+        tla_loader_find(r->loader, place_of_offset(r, p->problem_offset), "not YAML: %s (found 0x%02x)", p->problem,
+                        (unsigned)p->problem_value);
+    else if (p->error == YAML_READER_ERROR)
+        tla_loader_find(r->loader, place_of_offset(r, p->problem_offset), "not YAML: %s", p->problem);
+    else
+        tla_loader_find(r->loader, place_of(r, p->problem_mark), "not YAML: %s%s%s", p->problem, p->context ? ", " : "",
+                        p->context ? p->context : "");
+}
+
+/* The next event, which the caller deletes; false when the file cannot be read further. Anchors and tags are refused
+ * here, aliases where they stand. */
+static bool next(reader *r, yaml_event_t *event) {
+    if (!yaml_parser_parse(&r->parser, event)) {
+        find_syntax_error(r);
+        return false;
+    }
+    const yaml_char_t *anchor = NULL, *tag = NULL;
+    if (event->type == YAML_SCALAR_EVENT) {
+        anchor = event->data.scalar.anchor;
+        tag = event->data.scalar.tag;
+    } else if (event->type == YAML_SEQUENCE_START_EVENT) {
+        anchor = event->data.sequence_start.anchor;
+        tag = event->data.sequence_start.tag;
+    } else if (event->type == YAML_MAPPING_START_EVENT) {
+        anchor = event->data.mapping_start.anchor;
+        tag = event->data.mapping_start.tag;
+    }
+    tla_place at = place_of(r, event->start_mark);
+    if (anchor)
+        tla_loader_find(r->loader, at, "found the anchor %s, expected none", tla_quote((const char *)anchor).text);
+    if (tag) tla_loader_find(r->loader, at, "found the tag %s, expected none", tla_quote((const char *)tag).text);
+    return true;
+}
+
+/* Reads up to the end of the node that began with this event. */
+static bool skip(reader *r, yaml_event_type_t type) {
+    int depth = 0;
+    for (;;) {
+        if (type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT) depth++;
+        if (type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT) depth--;
+        if (depth == 0) return true;
+        yaml_event_t event;
+        if (!next(r, &event)) return false;
+        type = event.type;
+        yaml_event_delete(&event);
+    }
+}
+
+static bool skip_next(reader *r) {
+    yaml_event_t event;
+    if (!next(r, &event)) return false;
+    yaml_event_type_t type = event.type;
+    yaml_event_delete(&event);
+    return skip(r, type);
+}
+
+static bool is_nothing(const yaml_event_t *event) {
+    return event->type == YAML_SCALAR_EVENT && event->data.scalar.length == 0 &&
+           event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+}
+
+static bool has_nul(const yaml_event_t *scalar) {
+    return strlen((const char *)scalar->data.scalar.value) != scalar->data.scalar.length;
+}
+
+/* What an event is, for "found ...". */
+static tla_phrase found(const yaml_event_t *event) {
+    if (event->type == YAML_SEQUENCE_START_EVENT) return (tla_phrase){"a sequence"};
+    if (event->type == YAML_MAPPING_START_EVENT) return (tla_phrase){"a mapping"};
+    if (is_nothing(event)) return (tla_phrase){"nothing"};
+    if (event->type == YAML_SCALAR_EVENT) {
+        if (has_nul(event)) return (tla_phrase){"a text with a NUL character"};
+        return tla_quote((const char *)event->data.scalar.value);
+    }
+    return tla_phrase_of("the alias %s", tla_quote((const char *)event->data.alias.anchor).text);
+}
+
+static bool walk_mapping(reader *r, const char *section);
+
+static bool walk_value(reader *r, size_t key, const yaml_event_t *event) {
+    tla_origin *o = &r->loader->origins[key];
+    tla_place at = place_of(r, event->start_mark);
+    *o = (tla_origin){.at = at};
+    tla_error error;
+    if (event->type != YAML_SCALAR_EVENT || is_nothing(event) || has_nul(event)) {
+        tla_loader_find(r->loader, at, "%s: found %s, expected %s", tla_schema[key].key, found(event).text,
+                        tla_value_expected(tla_schema[key].type).text);
+        o->bad = true;
+        return skip(r, event->type);
+    }
+    if (!tla_loader_store(r->loader, key, (const char *)event->data.scalar.value, &error)) {
+        tla_loader_find(r->loader, at, "%s: %s", tla_schema[key].key, error.text);
+        o->bad = true;
+    }
+    return true;
+}
+
+/* A key has been read: what follows is its value. */
+static bool walk_pair(reader *r, const char *path, tla_place key_at) {
+    size_t key = tla_schema_find(path), section = tla_schema_find_section(path);
+    if (key == TLA_SCHEMA_KEYS && section == TLA_SCHEMA_KEYS) {
+        tla_loader_find(r->loader, key_at, "%s", tla_loader_unknown_key(path).text);
+        return skip_next(r);
+    }
+    tla_place *first = key < TLA_SCHEMA_KEYS ? &r->loader->origins[key].at : &r->sections[section];
+    if (first->line) {
+        tla_loader_find(r->loader, key_at, "%s: found the key again, expected it once (line %zu)", path, first->line);
+        return skip_next(r);
+    }
+    yaml_event_t event;
+    if (!next(r, &event)) return false;
+    bool go_on;
+    if (key < TLA_SCHEMA_KEYS) {
+        go_on = walk_value(r, key, &event);
+    } else {
+        *first = key_at;
+        if (event.type == YAML_MAPPING_START_EVENT) {
+            go_on = walk_mapping(r, path);
+        } else {
+            if (!is_nothing(&event)) /* a section without keys sets nothing */
+                tla_loader_find(r->loader, place_of(r, event.start_mark),
+                                "%s: found %s, expected a mapping with keys such as %s", path, found(&event).text,
+                                tla_schema[section].key);
+            go_on = skip(r, event.type);
+        }
+    }
+    yaml_event_delete(&event);
+    return go_on;
+}
+
+/* The pairs of a mapping that has begun. `section` is "" at the top. */
+static bool walk_mapping(reader *r, const char *section) {
+    for (;;) {
+        yaml_event_t event;
+        if (!next(r, &event)) return false;
+        tla_place at = place_of(r, event.start_mark);
+        char path[TLA_CONFIG_PATH_MAX] = "";
+        bool end = event.type == YAML_MAPPING_END_EVENT, go_on = true;
+        if (!end && (event.type != YAML_SCALAR_EVENT || is_nothing(&event) || has_nul(&event))) {
+            tla_loader_find(r->loader, at, "found %s, expected a key", found(&event).text);
+            go_on = skip(r, event.type) && skip_next(r);
+        } else if (!end) {
+            const char *name = (const char *)event.data.scalar.value;
+            if (strchr(name, '.')) {
+                tla_loader_find(r->loader, at, "found the key %s, expected sections as nested mappings",
+                                tla_quote(name).text);
+                go_on = skip_next(r);
+            } else {
+                snprintf(path, sizeof path, "%s%s%s", section, *section ? "." : "", name);
+                go_on = walk_pair(r, path, at);
+            }
+        }
+        yaml_event_delete(&event);
+        if (end || !go_on) return go_on;
+    }
+}
+
+static void walk_stream(reader *r) {
+    for (int documents = 0;;) {
+        yaml_event_t event;
+        if (!next(r, &event)) return;
+        yaml_event_type_t type = event.type;
+        tla_place at = place_of(r, event.start_mark);
+        bool go_on = type != YAML_STREAM_END_EVENT;
+        if (type == YAML_DOCUMENT_START_EVENT && ++documents > 1) {
+            tla_loader_find(r->loader, at, "found a second document, expected one");
+            go_on = false;
+        } else if (type == YAML_MAPPING_START_EVENT) {
+            go_on = walk_mapping(r, "");
+        } else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT || type == YAML_ALIAS_EVENT) {
+            if (!is_nothing(&event))
+                tla_loader_find(r->loader, at, "found %s, expected a mapping of sections", found(&event).text);
+            go_on = skip(r, type);
+        }
+        yaml_event_delete(&event);
+        if (!go_on) return;
+    }
+}
+
+void tla_loader_read_yaml(tla_loader *loader, const char *text, size_t length) {
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    if (length >= 3 && memcmp(text, byte_order_mark, 3) == 0) {
+        text += 3;
+        length -= 3;
+    }
+    reader r = {.loader = loader, .text = text};
+    if (!yaml_parser_initialize(&r.parser)) {
+        loader->no_memory = true;
+        return;
+    }
+    yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, length);
+    walk_stream(&r);
+    yaml_parser_delete(&r.parser);
+}
