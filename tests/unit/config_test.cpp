@@ -292,7 +292,8 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_yaml_is_found_with_its_place) {
-    check_findings("hbm: {burst: 256 B\n", {"f:2:1: not YAML: did not find expected ',' or '}', while parsing a flow mapping"});
+    check_findings("hbm: {burst: 256 B\n",
+                   {"f:2:1: not YAML: did not find expected ',' or '}', while parsing a flow mapping"});
     check_findings("hbm:\n\tburst: 256 B\n",
                    {"f:2:1: not YAML: found character that cannot start any token, while scanning for the next token"});
     check_findings("workload:\n  kernel: 'abc\n",
