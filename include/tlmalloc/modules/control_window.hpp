@@ -1,0 +1,70 @@
+// The memory-mapped side of everything that takes commands: an array of control ports behind one socket.
+#ifndef TLMALLOC_MODULES_CONTROL_WINDOW_HPP
+#define TLMALLOC_MODULES_CONTROL_WINDOW_HPP
+
+#include "tlmalloc/control_port.h"
+
+#include <string>
+#include <systemc>
+#include <tlm>
+#include <tlm_utils/multi_passthrough_target_socket.h>
+#include <vector>
+
+namespace tlmalloc {
+
+// What a module with a control window does with a command.
+class command_handler {
+  public:
+    // A well-formed command for this kind of target has arrived at a port at arrival_ps (local time). The handler calls
+    // control_window::complete for that port, now or later. Returns when the command was accepted (>= arrival_ps): the
+    // write that brought it ends then.
+    virtual std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) = 0;
+
+  protected:
+    ~command_handler() = default;
+};
+
+// Port p occupies bytes [p * 4096, (p + 1) * 4096) of the socket's address space (registers: control_port.h). Writes
+// are posted: they end when the command is accepted. A read that touches a running command's completion ends when the
+// command is done; the state register can be polled without waiting.
+//
+// A bad descriptor, one for another kind of target, and a write to a busy port are answered with
+// TLM_GENERIC_ERROR_RESPONSE and reported as a warning; the first two also leave a completion with the status. Byte
+// enables and streaming are refused.
+class control_window {
+  public:
+    using target_socket = tlm_utils::multi_passthrough_target_socket<control_window>;
+    target_socket socket;
+
+    // `module` is the module's name in report ids: /tlmalloc/<module>/control.
+    control_window(const char *socket_name, const char *module, tla_target target, unsigned ports,
+                   command_handler &handler);
+
+    // The command that runs at `port` is done at done_ps (local time).
+    void complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps);
+
+    std::uint64_t rejected() const { return rejected_; } // writes that were answered with an error
+
+  private:
+    struct port_state {
+        tla_control_port registers{};
+        std::uint64_t done_ps = 0;
+    };
+
+    void b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    unsigned transport_dbg(int, tlm::tlm_generic_payload &payload);
+    tlm::tlm_response_status check(const tlm::tlm_generic_payload &payload) const;
+    tla_status write(unsigned port, const tlm::tlm_generic_payload &payload, sc_core::sc_time &delay, tla_error &error);
+    tla_status read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    tla_status submit(unsigned port, sc_core::sc_time &delay, tla_error &error);
+
+    const std::string report_id_;
+    const tla_target target_;
+    command_handler &handler_;
+    std::vector<port_state> ports_;
+    sc_core::sc_event completed_;
+    std::uint64_t rejected_ = 0;
+};
+
+} // namespace tlmalloc
+#endif

@@ -1,0 +1,56 @@
+// One PE's share of a cube's HBM: real bytes, and pseudo-channels that take time.
+#ifndef TLMALLOC_MODULES_HBM_SLICE_HPP
+#define TLMALLOC_MODULES_HBM_SLICE_HPP
+
+#include "tlmalloc/channels.h"
+#include "tlmalloc/modules/waveform.hpp"
+
+#include <memory>
+#include <tlm>
+#include <tlm_utils/simple_target_socket.h>
+
+namespace tlmalloc {
+
+// Addresses are offsets into the slice. An access occupies the pseudo-channels of its bursts; the delay it is answered
+// with ends when the last burst is done. Bytes are committed on the host where they are touched, and read as zero
+// before. Errors: TLM_ADDRESS_ERROR_RESPONSE past the end, TLM_BURST_ERROR_RESPONSE for length or streaming width 0,
+// TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables without a length; nothing is touched then.
+class hbm_slice : public sc_core::sc_module {
+  public:
+    struct config {
+        std::uint64_t capacity = std::uint64_t{6} << 30;                         // bytes (KernBench: 48 GiB / 8)
+        std::uint32_t pseudo_channels = 8;                                       // power of two (ADR-0019)
+        std::uint32_t burst = 256;                                               // bytes, power of two (ADR-0033)
+        std::uint64_t pseudo_channel_bandwidth = std::uint64_t{32'000'000'000};  // bytes/s (ADR-0019)
+        std::uint64_t direction_switch_ps = 0;                                   // read <-> write (ADR-0033: 0)
+        std::uint64_t latency_ps = 0;                                            // controller overhead per access
+    };
+
+    struct statistics {
+        std::uint64_t reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
+        std::uint64_t errors = 0;  // transactions answered with an error
+        std::uint64_t busy_ps = 0; // sum over the pseudo-channels
+    };
+
+    tlm_utils::simple_target_socket<hbm_slice> in{"in"};
+
+    hbm_slice(sc_core::sc_module_name name, const config &settings);
+    ~hbm_slice() override;
+
+    statistics get_statistics() const;
+    void record(waveform &wave);
+    void trace(sc_core::sc_trace_file *file) const override;
+
+  private:
+    void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    unsigned transport_dbg(tlm::tlm_generic_payload &payload);
+
+    const config config_;
+    std::unique_ptr<tla_channels, void (*)(tla_channels *)> channels_{nullptr, tla_channels_destroy};
+    std::uint8_t *bytes_ = nullptr;
+    statistics statistics_;
+    figure bytes_read_{"bytes_read", 64}, bytes_written_{"bytes_written", 64}, active_{"accesses_active", 16};
+};
+
+} // namespace tlmalloc
+#endif

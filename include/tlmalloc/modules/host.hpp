@@ -1,0 +1,110 @@
+// The runtime on the host: tensors, launches and clean-up, all of it by transactions.
+#ifndef TLMALLOC_MODULES_HOST_HPP
+#define TLMALLOC_MODULES_HOST_HPP
+
+#include "tlmalloc/command.h"
+
+#include <functional>
+#include <list>
+#include <string>
+#include <systemc>
+#include <tlm>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <vector>
+
+namespace tlmalloc {
+
+// Which PE.
+struct pe_location {
+    unsigned sip, cube, pe;
+};
+
+// A part of a tensor in one PE's HBM slice.
+struct shard {
+    pe_location where;
+    tla_paddr pa;
+    std::uint64_t nbytes, offset; // offset: of its first byte in the tensor
+};
+
+struct tensor {
+    std::string name;
+    tla_vaddr va;
+    std::uint64_t nbytes;
+    std::vector<shard> shards;
+    std::uint64_t alloc_ps, map_ps; // time the host waited for its allocations, and for its mappings
+};
+
+// Every call of the runtime blocks its thread (`main`) until the simulated work is done; call them from there only.
+// `out` leads into the fabric, `va` to va_manager.control. Errors come back as a status with a text; a call that fails
+// leaves nothing allocated or mapped.
+class host : public sc_core::sc_module {
+  public:
+    struct config {
+        std::vector<pe_location> pes;     // every PE of the platform, in program order
+        std::uint32_t dma_chunk = 4096;   // bytes of one transaction when tensors are written or read
+        unsigned control_port = 0;        // the host's port in every control window
+    };
+
+    // Where a tensor goes.
+    struct placement {
+        std::vector<pe_location> pes; // contiguous equal parts, in this order
+    };
+
+    tlm_utils::simple_initiator_socket<host> out{"out"};
+    tlm_utils::simple_initiator_socket<host> va{"va"};
+
+    // What the host does; runs as a SystemC thread from time 0.
+    std::function<void()> main;
+
+    host(sc_core::sc_module_name name, config settings);
+
+    // The placement that splits a tensor over all PEs.
+    placement everywhere() const { return {config_.pes}; }
+
+    // A tensor of `elements` elements: a VA range, a block in the HBM of each PE that gets a part (whole elements), and
+    // mappings in every MMU of the platform (sharded tensors are broadcast, KernBench ADR-0011).
+    tla_status create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
+                             const placement &where, tensor **made, tla_error *error);
+
+    // Unmaps, waits until every MMU has said so, and frees.
+    tla_status free_tensor(tensor *which, tla_error *error);
+
+    // Moves all bytes of a tensor over the fabric, by physical address (KernBench ADR-0016).
+    tla_status write_tensor(const tensor &to, const std::uint8_t *bytes, tla_error *error);
+    tla_status read_tensor(const tensor &from, std::uint8_t *bytes, tla_error *error);
+
+    // Runs a kernel as one program on every PE, and returns when the last has answered; the first failure is the status.
+    tla_status launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments, tla_error *error);
+
+    // Frees every living tensor; then every free list that was used must be one block again: TLA_LEAK if not.
+    tla_status cleanup(tla_error *error);
+
+    const std::list<tensor> &tensors() const { return tensors_; }
+
+  private:
+    struct free_list { // what a memory controller last said of its HBM channel
+        std::uint64_t total_free, largest_free;
+    };
+
+    void run();
+    tla_status allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes, const placement &where,
+                               tla_error *error);
+    tla_status free_shards(tensor &t, tla_error *error);
+    tla_status map(const tensor &t, tla_opcode opcode, tla_error *error);
+    tla_status move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error);
+    tla_status va_command(tla_command &command, tla_completion &completion);
+    std::uint64_t controller(const pe_location &pe, tla_control_block block) const;
+    void remember(const pe_location &pe, const tla_completion &completion);
+
+    const config config_;
+    tla_scope scope_{};
+    std::list<tensor> tensors_;
+    std::vector<std::pair<pe_location, free_list>> free_lists_;
+    std::uint32_t next_tag_ = 1;
+};
+
+// "sip0.cube3.pe5"
+std::string to_string(const pe_location &pe);
+
+} // namespace tlmalloc
+#endif

@@ -1,0 +1,57 @@
+// The fabric: transactions find their target by physical address and take the time of the links they cross.
+#ifndef TLMALLOC_MODULES_INTERCONNECT_HPP
+#define TLMALLOC_MODULES_INTERCONNECT_HPP
+
+#include "tlmalloc/fabric.h"
+
+#include <cstdint>
+#include <memory>
+#include <systemc>
+#include <tlm>
+#include <tlm_utils/multi_passthrough_initiator_socket.h>
+#include <tlm_utils/multi_passthrough_target_socket.h>
+#include <vector>
+
+namespace tlmalloc {
+
+// Initiators bind to `in` in the order of config::sources, `out` binds to targets in the order of config::targets.
+// Write data crosses the links on the way to the target, read data on the way back; a request or an acknowledgement
+// without data takes latency only. An address that no window holds, or an access that leaves its window, is answered
+// with TLM_ADDRESS_ERROR_RESPONSE after the way to nowhere: no time. The payload's address is restored.
+class interconnect : public sc_core::sc_module {
+  public:
+    struct window {
+        std::uint64_t base, size; // physical addresses; windows must not overlap
+        unsigned target;          // index into targets
+        bool relative;            // the target sees the offset into the window instead of the physical address
+    };
+
+    struct config {
+        std::uint32_t nodes = 0;
+        std::vector<tla_fabric_link> links;
+        std::vector<std::uint32_t> sources; // node of each initiator
+        std::vector<std::uint32_t> targets; // node of each target
+        std::vector<window> windows;
+    };
+
+    tlm_utils::multi_passthrough_target_socket<interconnect> in{"in"};
+    tlm_utils::multi_passthrough_initiator_socket<interconnect> out{"out"};
+
+    interconnect(sc_core::sc_module_name name, config settings);
+
+    std::uint64_t errors() const { return errors_; } // accesses that found no target
+    const tla_fabric *fabric() const { return fabric_.get(); }
+
+  private:
+    void b_transport(int source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    unsigned transport_dbg(int source, tlm::tlm_generic_payload &payload);
+    const window *find(std::uint64_t address, std::uint64_t length) const;
+    bool send(std::uint32_t from, std::uint32_t to, std::uint64_t nbytes, sc_core::sc_time &delay);
+
+    config config_;
+    std::unique_ptr<tla_fabric, void (*)(tla_fabric *)> fabric_{nullptr, tla_fabric_destroy};
+    std::uint64_t errors_ = 0;
+};
+
+} // namespace tlmalloc
+#endif

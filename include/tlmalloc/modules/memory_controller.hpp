@@ -1,0 +1,100 @@
+// The memory controller: an allocation engine whose free lists own the bytes of an HBM slice and a TCM.
+#ifndef TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
+#define TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
+
+#include "tlmalloc/cost.h"
+#include "tlmalloc/engine.h"
+#include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/pe_memory.h"
+
+#include <memory>
+#include <tlm_utils/simple_initiator_socket.h>
+
+namespace tlmalloc {
+
+// `in` takes accesses by physical address and passes them to the slice or the TCM; `control` takes ALLOC and FREE
+// (command.h), queues them, charges the price of the receipt and answers with a completion. The free lists come into
+// being with the first command or access (ADR-0048 D5). `tcm` may stay unbound when tcm_bytes is 0.
+//
+// Data errors: TLM_ADDRESS_ERROR_RESPONSE for an address that is not in this PE's memory or an access that runs off its
+// end; else what the memory answers. Allocation failures are completions: status, total free and largest free block.
+class memory_controller : public sc_core::sc_module, private command_handler {
+  public:
+    struct config {
+        tla_pe_memory_config memory{0,
+                                    0,
+                                    0,
+                                    std::uint64_t{6} << 30,  // HBM slice, as hbm_slice
+                                    std::uint64_t{16} << 20, // TCM, as tcm
+                                    std::uint64_t{1} << 20,  // the scheduler's reserve
+                                    TLA_FIRST_FIT,
+                                    TLA_FIRST_FIT};
+        tla_cost_profile cost{}; // of a command; all zero: an ideal allocator
+        unsigned ports = 16;     // control ports, one for each sender
+        unsigned queue_depth = 16;
+        std::uint64_t latency_ps = 0; // added to every data access
+    };
+
+    // Of one channel.
+    struct statistics {
+        std::uint64_t allocs = 0, frees = 0; // commands, refused ones included
+        std::uint64_t failed = 0;            // commands that were refused
+        std::uint64_t nodes_visited = 0;     // free-list nodes, all commands
+        std::uint64_t busy_ps = 0;           // time the engine worked for this channel
+        tla_arena_stats arena{};
+    };
+
+    tlm_utils::multi_passthrough_target_socket<memory_controller> in{"in"};
+    tlm_utils::simple_initiator_socket<memory_controller> slice{"slice"};
+    tlm_utils::simple_initiator_socket_optional<memory_controller> tcm{"tcm"};
+
+  private:
+    control_window window_;
+
+  public:
+    control_window::target_socket &control = window_.socket;
+
+    memory_controller(sc_core::sc_module_name name, const config &settings);
+
+    // All of the channel's figures; the arena's are those of an untouched memory before the first command.
+    statistics get_statistics(tla_channel channel) const;
+    std::uint64_t data_errors() const { return data_errors_; }
+    bool has_allocators() const { return memory_ != nullptr; }
+
+    void record(waveform &wave);
+    void trace(sc_core::sc_trace_file *file) const override;
+
+  private:
+    struct channel_figures {
+        figure used, largest_free, free_blocks, fragmentation;
+    };
+    template <typename Visit> void each_figure(Visit visit);
+
+    void b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    unsigned transport_dbg(int, tlm::tlm_generic_payload &payload);
+    std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
+    tla_status ensure_allocators();
+    tla_status locate(const tlm::tlm_generic_payload &payload, std::uint64_t span, tla_channel &channel,
+                      std::uint64_t &offset);
+    void show(tla_channel channel, const tla_service &service, const tla_arena_stats &stats, std::uint64_t nodes);
+
+    const config config_;
+    std::unique_ptr<tla_pe_memory, void (*)(tla_pe_memory *)> memory_{nullptr, tla_pe_memory_destroy};
+    tla_engine engine_{};
+    statistics statistics_[TLA_CHANNEL_COUNT];
+    std::uint64_t data_errors_ = 0;
+    channel_figures channel_figures_[TLA_CHANNEL_COUNT]{
+        {{"hbm_used_bytes", 48},
+         {"hbm_largest_free_bytes", 48},
+         {"hbm_free_blocks", 32},
+         {"hbm_fragmentation_permille", 10}},
+        {{"tcm_used_bytes", 48},
+         {"tcm_largest_free_bytes", 48},
+         {"tcm_free_blocks", 32},
+         {"tcm_fragmentation_permille", 10}}};
+    figure queue_depth_{"queue_depth", 16}, busy_{"engine_busy", 1}, nodes_visited_{"nodes_visited", 32};
+};
+
+} // namespace tlmalloc
+#endif

@@ -1,0 +1,74 @@
+// The whole platform: SIPs of cubes of PEs, their fabric, the VA manager and the host, from one configuration.
+#ifndef TLMALLOC_MODULES_NPU_HPP
+#define TLMALLOC_MODULES_NPU_HPP
+
+#include "tlmalloc/config.h"
+#include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/host.hpp"
+#include "tlmalloc/modules/interconnect.hpp"
+#include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/pe_dma.hpp"
+#include "tlmalloc/modules/pe_mmu.hpp"
+#include "tlmalloc/modules/processing_element.hpp"
+#include "tlmalloc/modules/tcm.hpp"
+#include "tlmalloc/modules/va_manager.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace tlmalloc {
+
+// What a platform's kernels are: numbers in LAUNCH commands are indexes here. The table outlives the platform.
+struct kernel_table {
+    const tl_kernel *kernels = nullptr;
+    std::size_t count = 0;
+};
+
+// One PE with its memory: tile DMA -> MMU -> fabric, and the memory controller in front of HBM slice and TCM.
+class pe_unit : public sc_core::sc_module {
+  public:
+    pe_unit(sc_core::sc_module_name name, const tla_config &config, const pe_location &where,
+            const kernel_table &kernels);
+
+    const pe_location where;
+    hbm_slice slice;
+    tlmalloc::tcm tcm;
+    memory_controller controller;
+    pe_mmu mmu;
+    pe_dma dma;
+    processing_element element;
+};
+
+// The fabric: every PE's tiles reach their cube's router over fabric.pe_*, every HBM slice hangs on the router by
+// fabric.hbm_*, cubes form a mesh (fabric.cube_*), the IO chiplet of a SIP is linked to the first column of its mesh
+// (fabric.cube_*), the host to every IO chiplet (fabric.host_*).
+class npu : public sc_core::sc_module {
+  public:
+    // The configuration must be one that tla_config_load accepted.
+    npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels);
+    ~npu() override;
+
+    const std::vector<pe_unit *> &pes() const { return pes_; }
+    tlmalloc::host &host() { return *host_; }
+    va_manager &addresses() { return *va_manager_; }
+
+    // Everything that should be given back and is not: bytes in a channel's arena or a free list that is not one block,
+    // mapped bytes in an MMU, virtual addresses, living tensors. 0 when the platform is as it was at the beginning.
+    std::uint64_t leaks() const;
+
+    // Declares every module's figures in an ordered VCD; before the simulation runs.
+    void record(waveform &wave);
+    void trace(sc_core::sc_trace_file *file) const override;
+
+  private:
+    interconnect::config fabric(const tla_config &config) const;
+
+    std::vector<std::unique_ptr<sc_core::sc_module>> sips_;
+    std::vector<pe_unit *> pes_; // in program order
+    std::unique_ptr<va_manager> va_manager_;
+    std::unique_ptr<tlmalloc::host> host_;
+    std::unique_ptr<interconnect> fabric_;
+};
+
+} // namespace tlmalloc
+#endif

@@ -1,0 +1,64 @@
+// A PE's DMA engine: moves rows between virtual memory and the PE's TCM in chunks.
+#ifndef TLMALLOC_MODULES_PE_DMA_HPP
+#define TLMALLOC_MODULES_PE_DMA_HPP
+
+#include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/phys_addr.h"
+#include "tlmalloc/timeline.h"
+
+#include <tlm>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <vector>
+
+namespace tlmalloc {
+
+// One read and one write channel. A channel issues a chunk when the one before has been issued (chunk / bandwidth) and
+// fewer than `outstanding` are on their way. `out` leads to the MMU, `local` to the TCM by physical address.
+class pe_dma : public sc_core::sc_module {
+  public:
+    struct config {
+        std::uint32_t chunk = 256;                                        // bytes; chunks end at multiples of it
+        std::uint64_t bandwidth = std::uint64_t{256'000'000'000};         // bytes/s at which a channel issues
+        std::uint32_t outstanding = 256;                                  // chunks on their way, for each channel
+        std::uint64_t quantum_ps = 0; // how far a transfer runs ahead of the kernel before it waits
+    };
+
+    enum class direction { read, write }; // read: virtual memory -> TCM
+
+    // `rows` rows of row_bytes each: va + r * pitch in virtual memory, tile + r * row_bytes in the TCM.
+    struct request {
+        direction way;
+        tla_vaddr va;
+        tla_paddr tile;
+        std::uint64_t rows, row_bytes, pitch;
+    };
+
+    struct statistics {
+        std::uint64_t transfers = 0, chunks = 0, bytes_read = 0, bytes_written = 0, errors = 0;
+    };
+
+    tlm_utils::simple_initiator_socket<pe_dma> out{"out"};
+    tlm_utils::simple_initiator_socket<pe_dma> local{"local"};
+
+    pe_dma(sc_core::sc_module_name name, const config &settings);
+
+    // Moves everything; delay is where the transfer starts and, on return, where it ends. Calls wait(): from a thread.
+    // TLA_BUS_ERROR when a transaction was answered with an error; no further chunk is issued then.
+    tla_status transfer(const request &what, sc_core::sc_time &delay);
+
+    const statistics &get_statistics() const { return statistics_; }
+    void record(waveform &wave);
+    void trace(sc_core::sc_trace_file *file) const override;
+
+  private:
+    bool move_chunk(direction way, std::uint64_t va, std::uint64_t tile, std::uint32_t nbytes, std::uint64_t &at_ps);
+
+    const config config_;
+    tla_timeline issue_[2]{};
+    std::vector<std::uint8_t> buffer_;
+    statistics statistics_;
+    figure bytes_read_{"bytes_read", 64}, bytes_written_{"bytes_written", 64}, in_flight_{"chunks_in_flight", 16};
+};
+
+} // namespace tlmalloc
+#endif

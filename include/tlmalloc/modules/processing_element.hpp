@@ -1,0 +1,90 @@
+// A processing element: runs a kernel written in C; its loads, stores, allocations and arithmetic take time.
+#ifndef TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
+#define TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
+
+#include "tlmalloc/kernel.h"
+#include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/pe_dma.hpp"
+
+#include <tlm_utils/simple_initiator_socket.h>
+
+namespace tlmalloc {
+
+// `control` takes LAUNCH (command.h): the kernel's number, the program's number, arguments. One kernel runs at a time; a
+// LAUNCH that arrives while one runs is answered with TLA_BUSY. The completion comes when the kernel has returned, with
+// its status. `allocator` leads to the PE's memory_controller.control, `local` to its data side (the engines read and
+// write tiles there); DMA goes through `dma`.
+class processing_element : public sc_core::sc_module, private command_handler {
+  public:
+    struct config {
+        const tl_kernel *kernels = nullptr; // what LAUNCH can name; outlives the module
+        std::size_t kernel_count = 0;
+        std::uint64_t launch_ps = 0;   // from LAUNCH to the first call of the kernel
+        std::uint64_t dispatch_ps = 0; // of every tl_* call that does something
+        std::uint64_t gemm_rate = std::uint64_t{8'000'000'000'000};   // operations/s (KernBench: 8 TFLOPS f16)
+        std::uint64_t vector_rate = std::uint64_t{1'000'000'000'000}; // operations/s
+        std::uint64_t quantum_ps = 0;  // how far a kernel runs ahead of the SystemC kernel
+        unsigned allocator_port = 0;   // the control port of the memory controller that is this PE's
+        unsigned ports = 16;
+    };
+
+    // Of the last kernel that ran. The sums are time in which the kernel waited for that kind of work.
+    struct run {
+        std::uint64_t start_ps = 0, end_ps = 0;
+        std::uint64_t alloc_ps = 0, dma_ps = 0, compute_ps = 0;
+        tla_status status = TLA_OK;
+    };
+
+    tlm_utils::simple_initiator_socket<processing_element> allocator{"allocator"};
+    tlm_utils::simple_initiator_socket<processing_element> local{"local"};
+
+  private:
+    control_window window_;
+
+  public:
+    control_window::target_socket &control = window_.socket;
+
+    processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma);
+
+    const run &last_run() const { return run_; }
+    void record(waveform &wave);
+    void trace(sc_core::sc_trace_file *file) const override;
+
+    // What the tl_* calls of the kernel that runs on this PE do; see kernel.h. From the kernel only.
+    tla_status allocate(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile);
+    tla_status release(const tl_tile &tile);
+    tla_status load(const tl_tile &tile, tla_vaddr source, std::uint64_t pitch);
+    tla_status store(tla_vaddr destination, std::uint64_t pitch, const tl_tile &tile);
+    tla_status dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b);
+    tla_status add(const tl_tile &out, const tl_tile &a, const tl_tile &b);
+    tla_status fill(const tl_tile &tile, float value);
+    tla_status convert(const tl_tile &out, const tl_tile &a);
+    const tla_command &launched() const { return launch_; }
+
+  private:
+    std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
+    void main();
+    void begin(); // one tl_* call: its dispatch time
+    void end(std::uint64_t &sum, std::uint64_t since_ps);
+    tla_status transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch);
+    template <typename Body> tla_status compute(Body body);
+    void engine(std::uint64_t operations, std::uint64_t rate);
+    tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes);
+    tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes);
+    tla_status command(tla_command &descriptor, tla_completion &completion);
+
+    const config config_;
+    pe_dma &dma_;
+    sc_core::sc_event launched_;
+    sc_core::sc_time delay_; // how far the kernel is ahead of the SystemC kernel
+    bool running_ = false;
+    unsigned port_ = 0;
+    tla_command launch_{};
+    std::uint64_t launch_ps_ = 0;
+    run run_;
+    figure kernel_running_{"kernel_running", 1}, computing_{"computing", 1}, waits_for_allocator_{"waits_for_allocator", 1},
+        waits_for_dma_{"waits_for_dma", 1};
+};
+
+} // namespace tlmalloc
+#endif

@@ -1,0 +1,51 @@
+// A PE's tightly coupled memory: real bytes, a read channel and a write channel.
+#ifndef TLMALLOC_MODULES_TCM_HPP
+#define TLMALLOC_MODULES_TCM_HPP
+
+#include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/timeline.h"
+
+#include <tlm>
+#include <tlm_utils/simple_target_socket.h>
+
+namespace tlmalloc {
+
+// Addresses are offsets into the TCM. A read occupies the read channel, a write the write channel, for
+// length / bandwidth (KernBench ADR-0040); the two overlap. Errors as hbm_slice.
+class tcm : public sc_core::sc_module {
+  public:
+    struct config {
+        std::uint64_t capacity = std::uint64_t{16} << 20;                 // bytes (KernBench: 16 MB a PE)
+        std::uint64_t read_bandwidth = std::uint64_t{512'000'000'000};    // bytes/s (KernBench topology)
+        std::uint64_t write_bandwidth = std::uint64_t{512'000'000'000};   // bytes/s
+        std::uint64_t latency_ps = 0;                                     // per access
+    };
+
+    struct statistics {
+        std::uint64_t reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
+        std::uint64_t errors = 0;
+        std::uint64_t busy_ps = 0; // sum of both channels
+    };
+
+    tlm_utils::simple_target_socket<tcm> in{"in"};
+
+    tcm(sc_core::sc_module_name name, const config &settings);
+    ~tcm() override;
+
+    const statistics &get_statistics() const { return statistics_; }
+    void record(waveform &wave);
+    void trace(sc_core::sc_trace_file *file) const override;
+
+  private:
+    void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    unsigned transport_dbg(tlm::tlm_generic_payload &payload);
+
+    const config config_;
+    tla_timeline read_{}, write_{};
+    std::uint8_t *bytes_ = nullptr;
+    statistics statistics_;
+    figure bytes_read_{"bytes_read", 64}, bytes_written_{"bytes_written", 64};
+};
+
+} // namespace tlmalloc
+#endif

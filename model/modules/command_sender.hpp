@@ -1,0 +1,31 @@
+// Sending a command to a control port and reading its completion, as any initiator does it.
+#ifndef TLMALLOC_MODEL_MODULES_COMMAND_SENDER_HPP
+#define TLMALLOC_MODEL_MODULES_COMMAND_SENDER_HPP
+
+#include "tlmalloc/control_port.h"
+
+#include <systemc>
+#include <tlm>
+
+namespace tlmalloc {
+
+// Writes the descriptor to the port whose registers begin at `port_address`; delay grows by the time of the write.
+// TLA_BUS_ERROR when the write is answered with an error, TLA_INVALID_ARGUMENT when the command cannot be encoded.
+tla_status post_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
+                        sc_core::sc_time &delay);
+
+// Reads the completion; delay ends when the command is done and the answer is back. Returns its status, or
+// TLA_BUS_ERROR when the read is answered with an error or what comes back is no completion.
+tla_status read_completion(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, tla_completion &completion,
+                           sc_core::sc_time &delay);
+
+// Both, one after the other.
+tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
+                        tla_completion &completion, sc_core::sc_time &delay);
+
+// A plain access; true when it is answered with OK.
+bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
+            std::uint32_t nbytes, sc_core::sc_time &delay);
+
+} // namespace tlmalloc
+#endif

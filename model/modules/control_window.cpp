@@ -1,0 +1,109 @@
+#include "tlmalloc/modules/control_window.hpp"
+
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tlmalloc {
+
+control_window::control_window(const char *socket_name, const char *module, tla_target target, unsigned ports,
+                               command_handler &handler)
+    : socket(socket_name), report_id_(std::string("/tlmalloc/") + module + "/control"), target_(target),
+      handler_(handler), ports_(ports) {
+    socket.register_b_transport(this, &control_window::b_transport);
+    socket.register_transport_dbg(this, &control_window::transport_dbg);
+}
+
+tlm::tlm_response_status control_window::check(const tlm::tlm_generic_payload &payload) const {
+    const std::uint64_t address = payload.get_address(), length = payload.get_data_length();
+    if (payload.get_byte_enable_ptr()) return tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE;
+    if (length == 0 || payload.get_streaming_width() < length) return tlm::TLM_BURST_ERROR_RESPONSE;
+    if (!payload.get_data_ptr()) return tlm::TLM_GENERIC_ERROR_RESPONSE;
+    if (address / TLA_PORT_BYTES >= ports_.size() || length > TLA_PORT_BYTES - address % TLA_PORT_BYTES)
+        return tlm::TLM_ADDRESS_ERROR_RESPONSE;
+    return tlm::TLM_OK_RESPONSE;
+}
+
+void control_window::b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    tlm::tlm_response_status response = check(payload);
+    if (response == tlm::TLM_OK_RESPONSE && payload.get_command() != tlm::TLM_IGNORE_COMMAND) {
+        const auto port = static_cast<unsigned>(payload.get_address() / TLA_PORT_BYTES);
+        tla_error error{};
+        const tla_status status = payload.is_write() ? write(port, payload, delay, error) : read(port, payload, delay);
+        if (status == TLA_OUT_OF_RANGE) response = tlm::TLM_ADDRESS_ERROR_RESPONSE;
+        else if (status) response = tlm::TLM_GENERIC_ERROR_RESPONSE;
+        if (status && error.text[0]) SC_REPORT_WARNING(report_id_.c_str(), error.text);
+    }
+    if (response != tlm::TLM_OK_RESPONSE) rejected_++;
+    payload.set_response_status(response);
+}
+
+tla_status control_window::write(unsigned port, const tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,
+                                 tla_error &error) {
+    port_state &state = ports_[port];
+    // The command was decided when it arrived, but to the bus it runs until its time is over.
+    if (state.registers.state == TLA_PORT_DONE && local_ps(delay) < state.done_ps)
+        return tla_error_set(&error, TLA_BUSY, "port %u: a command is written while the one before still runs", port);
+    bool complete_descriptor = false;
+    const tla_status status = tla_control_port_write(
+        &state.registers, static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES), payload.get_data_ptr(),
+        payload.get_data_length(), &complete_descriptor, &error);
+    return status || !complete_descriptor ? status : submit(port, delay, error);
+}
+
+tla_status control_window::submit(unsigned port, sc_core::sc_time &delay, tla_error &error) {
+    port_state &state = ports_[port];
+    tla_command command;
+    tla_status status = tla_command_decode(state.registers.command, state.registers.staged, &command, &error);
+    if (!status && command.target != target_)
+        status = tla_error_set(&error, TLA_MISDIRECTED, "port %u: descriptor for target %d, this is target %d", port,
+                               command.target, target_);
+    if (status) {
+        tla_completion refused{};
+        refused.status = status;
+        if (status == TLA_MISDIRECTED) {
+            refused.tag = command.tag;
+            refused.opcode = command.opcode;
+        }
+        complete(port, refused, local_ps(delay));
+        return status;
+    }
+    set_local_ps(delay, handler_.execute(port, command, local_ps(delay)));
+    return TLA_OK;
+}
+
+void control_window::complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps) {
+    tla_control_port_complete(&ports_[port].registers, &completion);
+    ports_[port].done_ps = done_ps;
+    completed_.notify(sc_core::SC_ZERO_TIME);
+}
+
+tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    port_state &state = ports_[port];
+    const auto offset = static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES);
+    const std::uint32_t length = payload.get_data_length();
+    if (offset < TLA_PORT_STATE && offset + length > TLA_PORT_COMPLETION) {
+        std::uint64_t local = local_ps(delay);
+        while (state.registers.state == TLA_PORT_RUNNING) sc_core::wait(completed_);
+        local = std::max({local, state.done_ps, to_ps(sc_core::sc_time_stamp())});
+        set_local_ps(delay, local);
+    }
+    const tla_status status = tla_control_port_read(&state.registers, offset, payload.get_data_ptr(), length);
+    if (status || state.registers.state != TLA_PORT_DONE || local_ps(delay) >= state.done_ps) return status;
+    // Polled before the time of the command is over: the state register still says that it runs.
+    if (offset <= TLA_PORT_STATE && offset + length > TLA_PORT_STATE)
+        payload.get_data_ptr()[TLA_PORT_STATE - offset] = TLA_PORT_RUNNING;
+    return status;
+}
+
+unsigned control_window::transport_dbg(int, tlm::tlm_generic_payload &payload) {
+    if (!payload.is_read() || check(payload) != tlm::TLM_OK_RESPONSE) return 0;
+    const tla_control_port &registers = ports_[payload.get_address() / TLA_PORT_BYTES].registers;
+    const auto offset = static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES);
+    return tla_control_port_read(&registers, offset, payload.get_data_ptr(), payload.get_data_length())
+               ? 0
+               : payload.get_data_length();
+}
+
+} // namespace tlmalloc

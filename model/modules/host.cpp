@@ -1,0 +1,329 @@
+#include "tlmalloc/modules/host.hpp"
+
+#include "command_sender.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+
+namespace tlmalloc {
+
+std::string to_string(const pe_location &pe) {
+    return "sip" + std::to_string(pe.sip) + ".cube" + std::to_string(pe.cube) + ".pe" + std::to_string(pe.pe);
+}
+
+namespace {
+
+bool same(const pe_location &a, const pe_location &b) { return a.sip == b.sip && a.cube == b.cube && a.pe == b.pe; }
+
+// Commands to several control ports at once: all are written, then all completions are read; the thread then waits
+// until the last is there. A command whose write was refused has the status TLA_BUS_ERROR.
+class batch {
+  public:
+    explicit batch(tlm::tlm_fw_transport_if<> &socket) : socket_(socket) {}
+
+    void post(std::uint64_t port_address, const tla_command &command) {
+        sc_core::sc_time delay;
+        const tla_status status = post_command(socket_, port_address, command, delay);
+        items_.push_back({port_address, local_ps(delay), status});
+    }
+
+    // Completions in the order of posting.
+    std::vector<tla_completion> wait() {
+        std::vector<tla_completion> completions;
+        std::uint64_t end = to_ps(sc_core::sc_time_stamp());
+        for (const item &i : items_) {
+            tla_completion completion{};
+            completion.status = i.status;
+            std::uint64_t answered = i.written_ps;
+            if (!i.status) {
+                sc_core::sc_time delay;
+                set_local_ps(delay, std::max(answered, to_ps(sc_core::sc_time_stamp())));
+                completion.status = read_completion(socket_, i.port_address, completion, delay);
+                answered = local_ps(delay);
+            }
+            end = std::max(end, answered);
+            completions.push_back(completion);
+        }
+        items_.clear();
+        const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+        if (end > now) sc_core::wait(from_ps(end - now));
+        return completions;
+    }
+
+  private:
+    struct item {
+        std::uint64_t port_address, written_ps;
+        tla_status status;
+    };
+    tlm::tlm_fw_transport_if<> &socket_;
+    std::vector<item> items_;
+};
+
+std::uint64_t now_ps() { return to_ps(sc_core::sc_time_stamp()); }
+
+// "tensor a: HBM of sip0.cube0.pe1: requested ..." as ADR-0048 D6 wants a failed allocation told.
+tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes) {
+    const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
+    if (!out_of_memory)
+        return tla_error_set(error, completion.status, "%s: %s", what.c_str(), tla_status_text(completion.status));
+    tla_error_set(error, completion.status,
+                  "%s overflow: requested %llu bytes, %llu free, largest free block %llu: %s", what.c_str(),
+                  static_cast<unsigned long long>(nbytes), static_cast<unsigned long long>(completion.total_free),
+                  static_cast<unsigned long long>(completion.largest_free),
+                  completion.status == TLA_EXHAUSTED ? "exhausted" : "fragmented");
+    if (error) {
+        error->requested = nbytes;
+        error->total_free = completion.total_free;
+        error->largest_free = completion.largest_free;
+    }
+    return completion.status;
+}
+
+} // namespace
+
+host::host(sc_core::sc_module_name name, config settings) : sc_module(name), config_(std::move(settings)) {
+    require_ps_resolution();
+    if (config_.dma_chunk == 0) SC_REPORT_ERROR("/tlmalloc/host/config", "dma_chunk must be above 0");
+    for (const pe_location &pe : config_.pes) {
+        scope_.sip_mask |= 1u << pe.sip;
+        scope_.die_mask |= 1u << pe.cube;
+        scope_.pe_mask |= 1u << pe.pe;
+    }
+    SC_HAS_PROCESS(host);
+    SC_THREAD(run);
+}
+
+void host::run() {
+    if (main) main();
+}
+
+std::uint64_t host::controller(const pe_location &pe, tla_control_block block) const {
+    tla_paddr pa{};
+    tla_paddr_pe_control(pe.sip, pe.cube, pe.pe, block, config_.control_port * std::uint64_t{TLA_PORT_BYTES}, &pa);
+    return pa.value;
+}
+
+void host::remember(const pe_location &pe, const tla_completion &completion) {
+    for (auto &[where, list] : free_lists_)
+        if (same(where, pe)) {
+            list = {completion.total_free, completion.largest_free};
+            return;
+        }
+    free_lists_.push_back({pe, {completion.total_free, completion.largest_free}});
+}
+
+tla_status host::va_command(tla_command &command, tla_completion &completion) {
+    command.target = TLA_TARGET_VA_MANAGER;
+    command.tag = next_tag_++;
+    batch one(*va.operator->());
+    one.post(config_.control_port * std::uint64_t{TLA_PORT_BYTES}, command);
+    completion = one.wait()[0];
+    return completion.status;
+}
+
+// --- tensors ---------------------------------------------------------------------------------------------------------
+
+tla_status host::create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
+                               const placement &where, tensor **made, tla_error *error) {
+    *made = nullptr;
+    std::uint64_t nbytes = 0;
+    if (elements == 0 || element_bytes == 0 || where.pes.empty() ||
+        __builtin_mul_overflow(elements, std::uint64_t{element_bytes}, &nbytes))
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no elements, no PEs, or more than 2^64 bytes",
+                             name.c_str());
+    tensor t{name, {}, nbytes, {}, 0, 0};
+    const std::uint64_t start = now_ps();
+    tla_command reserve{};
+    reserve.opcode = TLA_OP_VA_ALLOC;
+    reserve.nbytes = nbytes;
+    tla_completion range{};
+    if (va_command(reserve, range)) return explain(error, "tensor " + name + ": virtual addresses", range, nbytes);
+    t.va = {range.value};
+    tla_status status = allocate_shards(t, elements, element_bytes, where, error);
+    t.alloc_ps = now_ps() - start;
+    if (!status) {
+        status = map(t, TLA_OP_MAP, error);
+        t.map_ps = now_ps() - start - t.alloc_ps;
+        if (status) free_shards(t, nullptr);
+    }
+    if (status) {
+        tla_command give_back{};
+        give_back.opcode = TLA_OP_VA_FREE;
+        give_back.va = t.va;
+        give_back.nbytes = nbytes;
+        va_command(give_back, range);
+        return status;
+    }
+    tensors_.push_back(std::move(t));
+    *made = &tensors_.back();
+    return TLA_OK;
+}
+
+tla_status host::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes, const placement &where,
+                                 tla_error *error) {
+    batch commands(*out.operator->());
+    std::vector<shard> wanted;
+    const std::uint64_t parts = where.pes.size(), share = elements / parts, rest = elements % parts;
+    std::uint64_t first = 0;
+    for (std::uint64_t i = 0; i < parts; i++) { // the first `rest` parts are one element larger
+        const std::uint64_t count = share + (i < rest);
+        if (count == 0) break;
+        tla_command command{};
+        command.opcode = TLA_OP_ALLOC;
+        command.target = TLA_TARGET_MEMORY_CONTROLLER;
+        command.tag = next_tag_++;
+        command.channel = TLA_HBM;
+        command.nbytes = count * element_bytes;
+        commands.post(controller(where.pes[i], TLA_CONTROL_MEMORY_CONTROLLER), command);
+        wanted.push_back({where.pes[i], {}, command.nbytes, first * element_bytes});
+        first += count;
+    }
+    const std::vector<tla_completion> completions = commands.wait();
+    tla_status status = TLA_OK;
+    for (std::size_t i = 0; i < wanted.size(); i++) {
+        const tla_completion &completion = completions[i];
+        if (completion.status) {
+            const std::string what = "tensor " + t.name + ": HBM of " + to_string(wanted[i].where);
+            if (!status) status = explain(error, what, completion, wanted[i].nbytes);
+            continue;
+        }
+        remember(wanted[i].where, completion);
+        wanted[i].pa = {completion.value};
+        t.shards.push_back(wanted[i]);
+    }
+    if (status) free_shards(t, nullptr); // never a part (ADR-0048 D6)
+    return status;
+}
+
+tla_status host::free_shards(tensor &t, tla_error *error) {
+    batch commands(*out.operator->());
+    for (const shard &s : t.shards) {
+        tla_command command{};
+        command.opcode = TLA_OP_FREE;
+        command.target = TLA_TARGET_MEMORY_CONTROLLER;
+        command.tag = next_tag_++;
+        command.pa = s.pa;
+        command.nbytes = s.nbytes;
+        commands.post(controller(s.where, TLA_CONTROL_MEMORY_CONTROLLER), command);
+    }
+    const std::vector<tla_completion> completions = commands.wait();
+    tla_status status = TLA_OK;
+    for (std::size_t i = 0; i < completions.size(); i++) {
+        const shard &s = t.shards[i];
+        if (!completions[i].status) remember(s.where, completions[i]);
+        else if (!status) status = explain(error, "tensor " + t.name + ": free in " + to_string(s.where), completions[i], 0);
+    }
+    t.shards.clear();
+    return status;
+}
+
+// Maps or unmaps all shards in every MMU, as many entries in a command as fit.
+tla_status host::map(const tensor &t, tla_opcode opcode, tla_error *error) {
+    tla_status status = TLA_OK;
+    std::size_t mapped = 0;
+    while (mapped < t.shards.size() && !status) {
+        tla_command command{};
+        command.opcode = opcode;
+        command.scope = scope_;
+        for (; command.count < TLA_COMMAND_MAX_ENTRIES && mapped < t.shards.size(); mapped++) {
+            const shard &s = t.shards[mapped];
+            command.entries[command.count++] = {{t.va.value + s.offset}, s.pa, s.nbytes, TLA_READ | TLA_WRITE};
+        }
+        tla_completion completion{};
+        status = va_command(command, completion);
+        if (status) mapped -= command.count;
+    }
+    if (!status) return TLA_OK;
+    if (opcode == TLA_OP_MAP && mapped > 0) { // take back the commands that went through
+        tensor done = t;
+        done.shards.resize(mapped);
+        map(done, TLA_OP_UNMAP, nullptr);
+    }
+    return tla_error_set(error, status, "tensor %s: %s: %s", t.name.c_str(), opcode == TLA_OP_MAP ? "map" : "unmap",
+                         tla_status_text(status));
+}
+
+tla_status host::free_tensor(tensor *which, tla_error *error) {
+    auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
+    if (found == tensors_.end()) return tla_error_set(error, TLA_NOT_ALLOCATED, "no such tensor");
+    tensor t = std::move(*found);
+    tensors_.erase(found);
+    tla_status status = map(t, TLA_OP_UNMAP, error);
+    const tla_status freed = free_shards(t, status ? nullptr : error);
+    if (!status) status = freed;
+    tla_command give_back{};
+    give_back.opcode = TLA_OP_VA_FREE;
+    give_back.va = t.va;
+    give_back.nbytes = t.nbytes;
+    tla_completion completion{};
+    const tla_status range = va_command(give_back, completion);
+    if (range && !status) status = explain(error, "tensor " + t.name + ": free of virtual addresses", completion, 0);
+    return status;
+}
+
+tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error) {
+    std::uint64_t end = now_ps();
+    for (const shard &s : t.shards)
+        for (std::uint64_t moved = 0; moved < s.nbytes;) {
+            const auto chunk = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.dma_chunk, s.nbytes - moved));
+            sc_core::sc_time delay;
+            if (!access(*out.operator->(), command, s.pa.value + moved, bytes + s.offset + moved, chunk, delay))
+                return tla_error_set(error, TLA_BUS_ERROR, "tensor %s: %s answered an access with an error",
+                                     t.name.c_str(), to_string(s.where).c_str());
+            end = std::max(end, local_ps(delay));
+            moved += chunk;
+        }
+    sc_core::wait(from_ps(end) - sc_core::sc_time_stamp());
+    return TLA_OK;
+}
+
+tla_status host::write_tensor(const tensor &to, const std::uint8_t *bytes, tla_error *error) {
+    return move(to, tlm::TLM_WRITE_COMMAND, const_cast<std::uint8_t *>(bytes), error); // a target only reads them
+}
+
+tla_status host::read_tensor(const tensor &from, std::uint8_t *bytes, tla_error *error) {
+    return move(from, tlm::TLM_READ_COMMAND, bytes, error);
+}
+
+// --- kernels and the end ---------------------------------------------------------------------------------------------
+
+tla_status host::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments, tla_error *error) {
+    if (arguments.size() > TLA_COMMAND_MAX_ARGUMENTS)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "launch: %zu arguments, at most %d", arguments.size(),
+                             TLA_COMMAND_MAX_ARGUMENTS);
+    batch commands(*out.operator->());
+    tla_command command{};
+    command.opcode = TLA_OP_LAUNCH;
+    command.target = TLA_TARGET_PROCESSING_ELEMENT;
+    command.kernel = kernel;
+    command.programs = static_cast<std::uint32_t>(config_.pes.size());
+    command.count = static_cast<std::uint32_t>(arguments.size());
+    std::copy(arguments.begin(), arguments.end(), command.arguments);
+    for (std::size_t i = 0; i < config_.pes.size(); i++) {
+        command.tag = next_tag_++;
+        command.program = static_cast<std::uint32_t>(i);
+        commands.post(controller(config_.pes[i], TLA_CONTROL_PROCESSING_ELEMENT), command);
+    }
+    const std::vector<tla_completion> completions = commands.wait();
+    for (std::size_t i = 0; i < completions.size(); i++)
+        if (completions[i].status)
+            return tla_error_set(error, completions[i].status, "kernel on %s: %s", to_string(config_.pes[i]).c_str(),
+                                 tla_status_text(completions[i].status));
+    return TLA_OK;
+}
+
+tla_status host::cleanup(tla_error *error) {
+    tla_status status = TLA_OK;
+    while (!tensors_.empty()) {
+        const tla_status freed = free_tensor(&tensors_.back(), status ? nullptr : error);
+        if (!status) status = freed;
+    }
+    for (const auto &[where, list] : free_lists_)
+        if (!status && list.total_free != list.largest_free)
+            status = tla_error_set(error, TLA_LEAK, "HBM of %s is not one free block after clean-up: %llu of %llu bytes",
+                                   to_string(where).c_str(), static_cast<unsigned long long>(list.largest_free),
+                                   static_cast<unsigned long long>(list.total_free));
+    return status;
+}
+
+} // namespace tlmalloc

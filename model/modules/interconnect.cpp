@@ -1,0 +1,72 @@
+#include "tlmalloc/modules/interconnect.hpp"
+
+#include "payload.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+
+namespace tlmalloc {
+
+interconnect::interconnect(sc_core::sc_module_name name, config settings)
+    : sc_module(name), config_(std::move(settings)) {
+    require_ps_resolution();
+    tla_fabric *made = nullptr;
+    if (tla_fabric_create(config_.nodes, config_.links.data(), config_.links.size(), &made))
+        SC_REPORT_ERROR("/tlmalloc/interconnect/config", "a link names no node, or has no bandwidth");
+    fabric_.reset(made);
+    std::vector<window> &windows = config_.windows;
+    std::sort(windows.begin(), windows.end(), [](const window &a, const window &b) { return a.base < b.base; });
+    for (std::size_t i = 0; i < windows.size(); i++) {
+        if (windows[i].target >= config_.targets.size())
+            SC_REPORT_ERROR("/tlmalloc/interconnect/config", "a window names no target");
+        if (i > 0 && windows[i].base - windows[i - 1].base < windows[i - 1].size)
+            SC_REPORT_ERROR("/tlmalloc/interconnect/config", "two windows overlap");
+    }
+    in.register_b_transport(this, &interconnect::b_transport);
+    in.register_transport_dbg(this, &interconnect::transport_dbg);
+}
+
+const interconnect::window *interconnect::find(std::uint64_t address, std::uint64_t length) const {
+    const std::vector<window> &windows = config_.windows;
+    auto after = std::upper_bound(windows.begin(), windows.end(), address,
+                                  [](std::uint64_t a, const window &w) { return a < w.base; });
+    if (after == windows.begin()) return nullptr;
+    const window &w = *--after;
+    const std::uint64_t offset = address - w.base;
+    return length <= w.size && offset <= w.size - length ? &w : nullptr;
+}
+
+bool interconnect::send(std::uint32_t from, std::uint32_t to, std::uint64_t nbytes, sc_core::sc_time &delay) {
+    std::uint64_t arrival = 0;
+    if (tla_fabric_send(fabric_.get(), from, to, nbytes, local_ps(delay), &arrival)) return false;
+    set_local_ps(delay, arrival);
+    return true;
+}
+
+void interconnect::b_transport(int source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    const std::uint64_t address = payload.get_address(), length = payload.get_data_length();
+    const window *w = find(address, std::max<std::uint64_t>(payload_span(payload), 1));
+    const std::uint32_t from = config_.sources[static_cast<std::size_t>(source)];
+    const std::uint32_t to = w ? config_.targets[w->target] : from;
+    if (!w || !send(from, to, payload.is_write() ? length : 0, delay)) {
+        errors_++;
+        payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        return;
+    }
+    if (w->relative) payload.set_address(address - w->base);
+    out[static_cast<int>(w->target)]->b_transport(payload, delay);
+    payload.set_address(address);
+    send(to, from, payload.is_read() && payload.is_response_ok() ? length : 0, delay);
+}
+
+unsigned interconnect::transport_dbg(int, tlm::tlm_generic_payload &payload) {
+    const std::uint64_t address = payload.get_address();
+    const window *w = find(address, payload.get_data_length());
+    if (!w) return 0;
+    if (w->relative) payload.set_address(address - w->base);
+    const unsigned moved = out[static_cast<int>(w->target)]->transport_dbg(payload);
+    payload.set_address(address);
+    return moved;
+}
+
+} // namespace tlmalloc

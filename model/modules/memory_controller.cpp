@@ -1,0 +1,157 @@
+#include "tlmalloc/modules/memory_controller.hpp"
+
+#include "payload.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+
+namespace tlmalloc {
+
+memory_controller::memory_controller(sc_core::sc_module_name name, const config &settings)
+    : sc_module(name), window_("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this),
+      config_(settings) {
+    require_ps_resolution();
+    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
+        SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "ports must be at least 1, queue_depth 1 .. 256");
+    engine_.depth = settings.queue_depth;
+    in.register_b_transport(this, &memory_controller::b_transport);
+    in.register_transport_dbg(this, &memory_controller::transport_dbg);
+}
+
+tla_status memory_controller::ensure_allocators() {
+    if (memory_) return TLA_OK;
+    tla_pe_memory *made = nullptr;
+    const tla_status status = tla_pe_memory_create(&config_.memory, &made);
+    if (status) SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "the memory's sizes contradict each other");
+    memory_.reset(made);
+    return status;
+}
+
+// --- data ------------------------------------------------------------------------------------------------------------
+
+tla_status memory_controller::locate(const tlm::tlm_generic_payload &payload, std::uint64_t span, tla_channel &channel,
+                                     std::uint64_t &offset) {
+    if (const tla_status status = ensure_allocators()) return status;
+    return tla_pe_memory_locate(memory_.get(), {payload.get_address()}, span, &channel, &offset);
+}
+
+void memory_controller::b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    tla_channel channel = TLA_HBM;
+    std::uint64_t offset = 0;
+    // An access without bytes is located like one byte; the memory behind then refuses it as it should.
+    if (locate(payload, std::max<std::uint64_t>(payload_span(payload), 1), channel, offset)) {
+        data_errors_++;
+        payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        return;
+    }
+    const std::uint64_t address = payload.get_address();
+    delay += from_ps(config_.latency_ps);
+    payload.set_address(offset);
+    if (channel == TLA_HBM) slice->b_transport(payload, delay);
+    else tcm->b_transport(payload, delay);
+    payload.set_address(address);
+    if (payload.is_response_error()) data_errors_++;
+}
+
+unsigned memory_controller::transport_dbg(int, tlm::tlm_generic_payload &payload) {
+    tla_channel channel = TLA_HBM;
+    std::uint64_t offset = 0;
+    if (locate(payload, payload.get_data_length(), channel, offset)) return 0;
+    const std::uint64_t address = payload.get_address();
+    payload.set_address(offset);
+    const unsigned moved = channel == TLA_HBM ? slice->transport_dbg(payload) : tcm->transport_dbg(payload);
+    payload.set_address(address);
+    return moved;
+}
+
+// --- commands --------------------------------------------------------------------------------------------------------
+
+std::uint64_t memory_controller::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
+    tla_completion completion{};
+    completion.tag = command.tag;
+    completion.opcode = command.opcode;
+    completion.nbytes = command.nbytes;
+    tla_channel channel = command.channel;
+    tla_work work{};
+    completion.status = ensure_allocators();
+    if (completion.status) {
+        window_.complete(port, completion, arrival_ps);
+        return arrival_ps;
+    }
+    if (command.opcode == TLA_OP_ALLOC) {
+        tla_paddr pa{};
+        completion.status = tla_pe_memory_alloc(memory_.get(), channel, command.nbytes, &pa, &work);
+        completion.value = pa.value;
+        statistics_[channel].allocs++;
+    } else if (command.opcode == TLA_OP_FREE) {
+        std::uint64_t offset = 0;
+        if (tla_pe_memory_locate(memory_.get(), command.pa, 1, &channel, &offset)) channel = TLA_HBM;
+        completion.status = tla_pe_memory_free(memory_.get(), command.pa, command.nbytes, &work);
+        statistics_[channel].frees++;
+    } else {
+        completion.status = TLA_BAD_COMMAND;
+    }
+    const tla_arena_stats arena = tla_pe_memory_get_stats(memory_.get(), channel);
+    completion.total_free = arena.free;
+    completion.largest_free = arena.largest_free;
+    completion.nodes_visited = work.nodes_visited;
+    completion.service_ps = tla_cost_price(&config_.cost, &work);
+
+    const tla_service service = tla_engine_serve(&engine_, arrival_ps, completion.service_ps);
+    statistics &figures = statistics_[channel];
+    figures.failed += completion.status != TLA_OK;
+    figures.nodes_visited += work.nodes_visited;
+    figures.busy_ps += completion.service_ps;
+    show(channel, service, arena, work.nodes_visited);
+    window_.complete(port, completion, service.done_ps);
+    return service.accepted_ps;
+}
+
+memory_controller::statistics memory_controller::get_statistics(tla_channel channel) const {
+    statistics result = statistics_[channel];
+    if (memory_) {
+        result.arena = tla_pe_memory_get_stats(memory_.get(), channel);
+    } else {
+        const tla_pe_memory_config &c = config_.memory;
+        const std::uint64_t capacity = channel == TLA_HBM ? c.hbm_slice_bytes : c.tcm_bytes - c.tcm_reserved_bytes;
+        result.arena = {capacity, 0, 0, capacity, capacity, capacity > 0};
+    }
+    return result;
+}
+
+// --- waveforms -------------------------------------------------------------------------------------------------------
+
+void memory_controller::show(tla_channel channel, const tla_service &service, const tla_arena_stats &stats,
+                             std::uint64_t nodes) {
+    queue_depth_.add(service.accepted_ps, 1);
+    queue_depth_.add(service.start_ps, -1);
+    busy_.set(service.start_ps, 1);
+    busy_.set(service.done_ps, 0);
+    nodes_visited_.set(service.done_ps, nodes);
+    channel_figures &figures = channel_figures_[channel];
+    figures.used.set(service.done_ps, stats.used);
+    figures.largest_free.set(service.done_ps, stats.largest_free);
+    figures.free_blocks.set(service.done_ps, stats.free_blocks);
+    figures.fragmentation.set(service.done_ps, tla_arena_fragmentation_permille(&stats));
+}
+
+template <typename Visit> void memory_controller::each_figure(Visit visit) {
+    for (channel_figures &c : channel_figures_)
+        for (figure *f : {&c.used, &c.largest_free, &c.free_blocks, &c.fragmentation}) visit(*f);
+    for (figure *f : {&queue_depth_, &busy_, &nodes_visited_}) visit(*f);
+}
+
+void memory_controller::record(waveform &wave) {
+    each_figure([&](figure &f) { f.record(wave, name()); });
+    for (tla_channel channel : {TLA_HBM, TLA_TCM}) { // what is true before the first command
+        const tla_arena_stats stats = get_statistics(channel).arena;
+        channel_figures_[channel].largest_free.set(local_ps(sc_core::SC_ZERO_TIME), stats.largest_free);
+        channel_figures_[channel].free_blocks.set(local_ps(sc_core::SC_ZERO_TIME), stats.free_blocks);
+    }
+}
+
+void memory_controller::trace(sc_core::sc_trace_file *file) const {
+    const_cast<memory_controller *>(this)->each_figure([&](figure &f) { f.trace(file, name()); });
+}
+
+} // namespace tlmalloc

@@ -1,0 +1,264 @@
+#include "tlmalloc/modules/npu.hpp"
+
+namespace tlmalloc {
+
+namespace {
+
+// Ports of the control windows: who uses which.
+enum : unsigned { host_port = 0, pe_port = 1, va_manager_port = 2 };
+
+std::string numbered(const char *name, unsigned number) { return name + std::to_string(number); }
+
+unsigned as_unsigned(std::uint64_t value) { return static_cast<unsigned>(value); }
+
+hbm_slice::config slice_config(const tla_config &c) {
+    hbm_slice::config result;
+    result.capacity = c.hbm.capacity_per_cube / c.system.pes_per_cube;
+    result.pseudo_channels = as_unsigned(c.hbm.pseudo_channels);
+    result.burst = as_unsigned(c.hbm.burst);
+    result.pseudo_channel_bandwidth = c.hbm.pseudo_channel_bandwidth;
+    result.direction_switch_ps = c.hbm.direction_switch;
+    result.latency_ps = c.hbm.controller_latency;
+    return result;
+}
+
+tcm::config tcm_config(const tla_config &c) {
+    return {c.tcm.capacity, c.tcm.read_bandwidth, c.tcm.write_bandwidth, c.tcm.latency};
+}
+
+memory_controller::config controller_config(const tla_config &c, const pe_location &where) {
+    memory_controller::config result;
+    result.memory.sip = where.sip;
+    result.memory.die = where.cube;
+    result.memory.pe = where.pe;
+    result.memory.hbm_slice_bytes = c.hbm.capacity_per_cube / c.system.pes_per_cube;
+    result.memory.tcm_bytes = c.tcm.capacity;
+    result.memory.tcm_reserved_bytes = c.tcm.scheduler_reserve;
+    result.memory.hbm_policy = static_cast<tla_policy>(c.controller.hbm_policy);
+    result.memory.tcm_policy = static_cast<tla_policy>(c.controller.tcm_policy);
+    result.cost = c.controller.cost;
+    result.ports = as_unsigned(c.controller.ports);
+    result.queue_depth = as_unsigned(c.controller.queue_depth);
+    return result;
+}
+
+pe_mmu::config mmu_config(const tla_config &c) {
+    pe_mmu::config result;
+    result.page_size = c.mmu.page_size;
+    result.overhead_ps = c.mmu.overhead;
+    result.unmapped = static_cast<tla_unmapped>(c.mmu.unmapped);
+    result.allow_remap = c.mmu.allow_remap != 0;
+    result.cost = c.mmu.cost;
+    result.ports = as_unsigned(c.mmu.ports);
+    result.queue_depth = as_unsigned(c.mmu.queue_depth);
+    return result;
+}
+
+pe_dma::config dma_config(const tla_config &c) {
+    return {as_unsigned(c.dma.chunk), c.dma.bandwidth, as_unsigned(c.dma.outstanding), c.simulation.quantum};
+}
+
+processing_element::config element_config(const tla_config &c, const kernel_table &kernels) {
+    processing_element::config result;
+    result.kernels = kernels.kernels;
+    result.kernel_count = kernels.count;
+    result.launch_ps = c.pe.launch;
+    result.dispatch_ps = c.pe.dispatch;
+    result.gemm_rate = c.pe.gemm_rate;
+    result.vector_rate = c.pe.vector_rate;
+    result.quantum_ps = c.simulation.quantum;
+    result.allocator_port = pe_port;
+    return result;
+}
+
+va_manager::config va_config(const tla_config &c) {
+    va_manager::config result;
+    result.space = {{c.va.base}, c.va.size, c.va.page_size};
+    result.cost = c.va.cost;
+    result.sips = as_unsigned(c.system.sips);
+    result.cubes = as_unsigned(c.system.cube_mesh_width * c.system.cube_mesh_height);
+    result.pes = as_unsigned(c.system.pes_per_cube);
+    result.mmu_port = va_manager_port;
+    return result;
+}
+
+// Containers that give the PEs their place in the hierarchy of names.
+class cube_unit : public sc_core::sc_module {
+  public:
+    cube_unit(sc_core::sc_module_name name, const tla_config &config, unsigned sip, unsigned cube,
+              const kernel_table &kernels, std::vector<pe_unit *> &pes)
+        : sc_module(name) {
+        for (unsigned pe = 0; pe < config.system.pes_per_cube; pe++) {
+            pes_.push_back(std::make_unique<pe_unit>(numbered("pe", pe).c_str(), config, pe_location{sip, cube, pe},
+                                                     kernels));
+            pes.push_back(pes_.back().get());
+        }
+    }
+
+  private:
+    std::vector<std::unique_ptr<pe_unit>> pes_;
+};
+
+class sip_unit : public sc_core::sc_module {
+  public:
+    sip_unit(sc_core::sc_module_name name, const tla_config &config, unsigned sip, const kernel_table &kernels,
+             std::vector<pe_unit *> &pes)
+        : sc_module(name) {
+        const std::uint64_t cubes = config.system.cube_mesh_width * config.system.cube_mesh_height;
+        for (unsigned cube = 0; cube < cubes; cube++)
+            cubes_.push_back(
+                std::make_unique<cube_unit>(numbered("cube", cube).c_str(), config, sip, cube, kernels, pes));
+    }
+
+  private:
+    std::vector<std::unique_ptr<cube_unit>> cubes_;
+};
+
+// Numbers of the fabric's nodes: the host, then for each SIP its IO chiplet, its routers, its PEs and its HBM slices.
+class fabric_nodes {
+  public:
+    explicit fabric_nodes(const tla_config &c)
+        : cubes_(as_unsigned(c.system.cube_mesh_width * c.system.cube_mesh_height)),
+          pes_(as_unsigned(c.system.pes_per_cube)), sips_(as_unsigned(c.system.sips)) {}
+
+    std::uint32_t count() const { return 1 + sips_ * per_sip(); }
+    std::uint32_t host() const { return 0; }
+    std::uint32_t io(unsigned sip) const { return 1 + sip * per_sip(); }
+    std::uint32_t router(unsigned sip, unsigned cube) const { return io(sip) + 1 + cube; }
+    std::uint32_t pe(const pe_location &l) const { return io(l.sip) + 1 + cubes_ + l.cube * pes_ + l.pe; }
+    std::uint32_t hbm(const pe_location &l) const { return pe(l) + cubes_ * pes_; }
+
+  private:
+    std::uint32_t per_sip() const { return 1 + cubes_ + 2 * cubes_ * pes_; }
+    std::uint32_t cubes_, pes_, sips_;
+};
+
+} // namespace
+
+pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const pe_location &location,
+                 const kernel_table &kernels)
+    : sc_module(name), where(location), slice("slice", slice_config(config)), tcm("tcm", tcm_config(config)),
+      controller("controller", controller_config(config, location)), mmu("mmu", mmu_config(config)),
+      dma("dma", dma_config(config)), element("element", element_config(config, kernels), dma) {
+    controller.slice.bind(slice.in);
+    controller.tcm.bind(tcm.in);
+    dma.out.bind(mmu.in);
+    dma.local.bind(controller.in);
+    element.local.bind(controller.in);
+    element.allocator.bind(controller.control);
+}
+
+npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels) : sc_module(name) {
+    for (unsigned sip = 0; sip < config.system.sips; sip++)
+        sips_.push_back(std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, pes_));
+    va_manager_ = std::make_unique<va_manager>("va_manager", va_config(config));
+    host::config host_config;
+    for (const pe_unit *pe : pes_) host_config.pes.push_back(pe->where);
+    host_config.dma_chunk = as_unsigned(config.host.dma_chunk);
+    host_config.control_port = host_port;
+    host_ = std::make_unique<tlmalloc::host>("host", host_config);
+    fabric_ = std::make_unique<interconnect>("fabric", fabric(config));
+
+    // The order of the bindings is that of sources and targets in fabric().
+    host_->va.bind(va_manager_->control);
+    host_->out.bind(fabric_->in);
+    va_manager_->out.bind(fabric_->in);
+    for (pe_unit *pe : pes_) {
+        pe->mmu.out.bind(fabric_->in);
+        fabric_->out.bind(pe->controller.in); // HBM
+        fabric_->out.bind(pe->controller.in); // TCM
+        fabric_->out.bind(pe->controller.control);
+        fabric_->out.bind(pe->mmu.control);
+        fabric_->out.bind(pe->element.control);
+    }
+}
+
+npu::~npu() = default;
+
+interconnect::config npu::fabric(const tla_config &config) const {
+    interconnect::config result;
+    const fabric_nodes nodes(config);
+    const auto &f = config.fabric;
+    const auto link = [&](std::uint32_t a, std::uint32_t b, std::uint64_t latency, std::uint64_t bandwidth) {
+        result.links.push_back({a, b, latency, bandwidth});
+        result.links.push_back({b, a, latency, bandwidth});
+    };
+    result.nodes = nodes.count();
+    const unsigned width = as_unsigned(config.system.cube_mesh_width);
+    const unsigned height = as_unsigned(config.system.cube_mesh_height);
+    for (unsigned sip = 0; sip < config.system.sips; sip++) {
+        link(nodes.host(), nodes.io(sip), f.host_latency, f.host_bandwidth);
+        for (unsigned y = 0; y < height; y++) {
+            link(nodes.io(sip), nodes.router(sip, y * width), f.cube_latency, f.cube_bandwidth);
+            for (unsigned x = 0; x < width; x++) {
+                const std::uint32_t here = nodes.router(sip, y * width + x);
+                if (x + 1 < width) link(here, nodes.router(sip, y * width + x + 1), f.cube_latency, f.cube_bandwidth);
+                if (y + 1 < height) link(here, nodes.router(sip, (y + 1) * width + x), f.cube_latency, f.cube_bandwidth);
+            }
+        }
+    }
+    result.sources = {nodes.host(), nodes.host()};
+    const std::uint64_t slice = config.hbm.capacity_per_cube / config.system.pes_per_cube;
+    for (const pe_unit *unit : pes_) {
+        const pe_location &l = unit->where;
+        link(nodes.router(l.sip, l.cube), nodes.pe(l), f.pe_latency, f.pe_bandwidth);
+        link(nodes.router(l.sip, l.cube), nodes.hbm(l), f.hbm_latency, f.hbm_bandwidth);
+        result.sources.push_back(nodes.pe(l));
+        const auto target = [&](std::uint32_t node, tla_paddr base, std::uint64_t size, bool relative) {
+            result.targets.push_back(node);
+            result.windows.push_back({base.value, size, as_unsigned(result.targets.size() - 1), relative});
+        };
+        tla_paddr base{};
+        tla_paddr_pe_hbm(l.sip, l.cube, l.pe, 0, slice, &base);
+        target(nodes.hbm(l), base, slice, false);
+        tla_paddr_pe_tcm(l.sip, l.cube, l.pe, 0, &base);
+        target(nodes.pe(l), base, config.tcm.capacity, false);
+        const auto control = [&](std::uint32_t node, tla_control_block block) {
+            tla_paddr_pe_control(l.sip, l.cube, l.pe, block, 0, &base);
+            target(node, base, TLA_CONTROL_BLOCK_BYTES, true);
+        };
+        control(nodes.hbm(l), TLA_CONTROL_MEMORY_CONTROLLER);
+        control(nodes.pe(l), TLA_CONTROL_PE_MMU);
+        control(nodes.pe(l), TLA_CONTROL_PROCESSING_ELEMENT);
+    }
+    return result;
+}
+
+std::uint64_t npu::leaks() const {
+    std::uint64_t count = host_->tensors().size();
+    for (const pe_unit *pe : pes_) {
+        for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
+            const tla_arena_stats arena = pe->controller.get_statistics(channel).arena;
+            count += arena.used != 0 || arena.free_blocks != 1;
+        }
+        count += pe->mmu.get_statistics().table.mapped_bytes != 0;
+    }
+    const tla_arena_stats space = va_manager_->get_statistics().space;
+    return count + (space.used != 0 || space.free_blocks != 1);
+}
+
+void npu::record(waveform &wave) {
+    va_manager_->record(wave);
+    for (pe_unit *pe : pes_) {
+        pe->controller.record(wave);
+        pe->slice.record(wave);
+        pe->tcm.record(wave);
+        pe->mmu.record(wave);
+        pe->dma.record(wave);
+        pe->element.record(wave);
+    }
+}
+
+void npu::trace(sc_core::sc_trace_file *file) const {
+    va_manager_->trace(file);
+    for (const pe_unit *pe : pes_) {
+        pe->controller.trace(file);
+        pe->slice.trace(file);
+        pe->tcm.trace(file);
+        pe->mmu.trace(file);
+        pe->dma.trace(file);
+        pe->element.trace(file);
+    }
+}
+
+} // namespace tlmalloc

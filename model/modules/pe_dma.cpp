@@ -1,0 +1,77 @@
+#include "tlmalloc/modules/pe_dma.hpp"
+
+#include "command_sender.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+
+namespace tlmalloc {
+
+pe_dma::pe_dma(sc_core::sc_module_name name, const config &settings)
+    : sc_module(name), config_(settings), buffer_(settings.chunk) {
+    require_ps_resolution();
+    if (settings.chunk == 0 || settings.bandwidth == 0 || settings.outstanding == 0)
+        SC_REPORT_ERROR("/tlmalloc/pe_dma/config", "chunk, bandwidth and outstanding must be above 0");
+}
+
+tla_status pe_dma::transfer(const request &what, sc_core::sc_time &delay) {
+    tla_timeline &issue = issue_[what.way == direction::write];
+    std::uint64_t earliest = local_ps(delay), end = earliest, count = 0;
+    std::vector<std::uint64_t> done(config_.outstanding, 0); // when the last `outstanding` chunks ended
+    statistics_.transfers++;
+    for (std::uint64_t row = 0; row < what.rows; row++) {
+        const std::uint64_t va = what.va.value + row * what.pitch, tile = what.tile.value + row * what.row_bytes;
+        for (std::uint64_t moved = 0; moved < what.row_bytes;) {
+            const std::uint64_t to_boundary = config_.chunk - (va + moved) % config_.chunk;
+            const auto nbytes = static_cast<std::uint32_t>(std::min(to_boundary, what.row_bytes - moved));
+            const std::uint64_t slot_free = done[count % config_.outstanding];
+            std::uint64_t at = tla_timeline_reserve(&issue, std::max(earliest, slot_free),
+                                                    tla_transfer_ps(nbytes, config_.bandwidth));
+            const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+            if (at > now + config_.quantum_ps) sc_core::wait(from_ps(at - now));
+            at = std::max(at, to_ps(sc_core::sc_time_stamp()));
+            if (!move_chunk(what.way, va + moved, tile + moved, nbytes, at)) {
+                set_local_ps(delay, std::max(end, at));
+                return TLA_BUS_ERROR;
+            }
+            done[count++ % config_.outstanding] = at;
+            end = std::max(end, at);
+            moved += nbytes;
+        }
+    }
+    set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
+    return TLA_OK;
+}
+
+bool pe_dma::move_chunk(direction way, std::uint64_t va, std::uint64_t tile, std::uint32_t nbytes,
+                        std::uint64_t &at_ps) {
+    const std::uint64_t start = at_ps;
+    sc_core::sc_time delay;
+    set_local_ps(delay, start);
+    const bool ok = way == direction::read
+                        ? access(*out.operator->(), tlm::TLM_READ_COMMAND, va, buffer_.data(), nbytes, delay) &&
+                              access(*local.operator->(), tlm::TLM_WRITE_COMMAND, tile, buffer_.data(), nbytes, delay)
+                        : access(*local.operator->(), tlm::TLM_READ_COMMAND, tile, buffer_.data(), nbytes, delay) &&
+                              access(*out.operator->(), tlm::TLM_WRITE_COMMAND, va, buffer_.data(), nbytes, delay);
+    at_ps = local_ps(delay);
+    statistics_.chunks++;
+    in_flight_.add(start, 1);
+    in_flight_.add(at_ps, -1);
+    if (!ok) {
+        statistics_.errors++;
+        return false;
+    }
+    (way == direction::read ? statistics_.bytes_read : statistics_.bytes_written) += nbytes;
+    (way == direction::read ? bytes_read_ : bytes_written_).add(at_ps, nbytes);
+    return true;
+}
+
+void pe_dma::record(waveform &wave) {
+    for (figure *f : {&bytes_read_, &bytes_written_, &in_flight_}) f->record(wave, name());
+}
+
+void pe_dma::trace(sc_core::sc_trace_file *file) const {
+    for (const figure *f : {&bytes_read_, &bytes_written_, &in_flight_}) f->trace(file, name());
+}
+
+} // namespace tlmalloc

@@ -1,0 +1,278 @@
+#include "tlmalloc/modules/processing_element.hpp"
+
+#include "command_sender.hpp"
+#include "tlmalloc/modules/time.hpp"
+#include "tlmalloc/tile_math.h"
+
+#include <algorithm>
+
+// The handle that a kernel passes to the tl_* calls.
+struct tl_context {
+    tlmalloc::processing_element *pe;
+};
+
+namespace tlmalloc {
+
+namespace {
+
+std::uint64_t elements(const tl_tile &tile) { return std::uint64_t{tile.rows} * tile.columns; }
+std::uint64_t bytes_of(const tl_tile &tile) { return elements(tile) * tl_dtype_bytes(tile.dtype); }
+bool same_shape(const tl_tile &a, const tl_tile &b) { return a.rows == b.rows && a.columns == b.columns; }
+
+} // namespace
+
+processing_element::processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma)
+    : sc_module(name), window_("control", "processing_element", TLA_TARGET_PROCESSING_ELEMENT, settings.ports, *this),
+      config_(settings), dma_(dma) {
+    require_ps_resolution();
+    if (settings.ports == 0 || settings.gemm_rate == 0 || settings.vector_rate == 0)
+        SC_REPORT_ERROR("/tlmalloc/processing_element/config", "ports, gemm_rate and vector_rate must be above 0");
+    SC_HAS_PROCESS(processing_element);
+    SC_THREAD(main);
+}
+
+// --- launching -------------------------------------------------------------------------------------------------------
+
+std::uint64_t processing_element::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
+    tla_status refusal = TLA_OK;
+    if (command.opcode != TLA_OP_LAUNCH) refusal = TLA_BAD_COMMAND;
+    else if (command.kernel >= config_.kernel_count) refusal = TLA_INVALID_ARGUMENT;
+    else if (running_) refusal = TLA_BUSY;
+    if (refusal) {
+        tla_completion completion{};
+        completion.tag = command.tag;
+        completion.opcode = command.opcode;
+        completion.status = refusal;
+        window_.complete(port, completion, arrival_ps);
+        return arrival_ps;
+    }
+    running_ = true;
+    port_ = port;
+    launch_ = command;
+    launch_ps_ = arrival_ps + config_.launch_ps;
+    launched_.notify(from_ps(launch_ps_) - sc_core::sc_time_stamp());
+    return arrival_ps;
+}
+
+void processing_element::main() {
+    for (;;) {
+        sc_core::wait(launched_);
+        delay_ = sc_core::SC_ZERO_TIME;
+        run_ = run{};
+        run_.start_ps = launch_ps_;
+        kernel_running_.set(run_.start_ps, 1);
+        tl_context context{this};
+        run_.status = config_.kernels[launch_.kernel](&context);
+        run_.end_ps = local_ps(delay_);
+        kernel_running_.set(run_.end_ps, 0);
+        running_ = false;
+        tla_completion completion{};
+        completion.tag = launch_.tag;
+        completion.opcode = launch_.opcode;
+        completion.status = run_.status;
+        completion.service_ps = run_.end_ps - run_.start_ps;
+        window_.complete(port_, completion, run_.end_ps);
+    }
+}
+
+void processing_element::begin() { delay_ += from_ps(config_.dispatch_ps); }
+
+// The call is over: its time goes to one of the run's sums, and the kernel waits when it is too far ahead.
+void processing_element::end(std::uint64_t &sum, std::uint64_t since_ps) {
+    sum += local_ps(delay_) - since_ps;
+    if (to_ps(delay_) <= config_.quantum_ps) return;
+    sc_core::wait(delay_);
+    delay_ = sc_core::SC_ZERO_TIME;
+}
+
+// --- allocation ------------------------------------------------------------------------------------------------------
+
+tla_status processing_element::command(tla_command &descriptor, tla_completion &completion) {
+    descriptor.target = TLA_TARGET_MEMORY_CONTROLLER;
+    begin();
+    const std::uint64_t since = local_ps(delay_);
+    waits_for_allocator_.set(since, 1);
+    const tla_status status = send_command(*allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES},
+                                           descriptor, completion, delay_);
+    waits_for_allocator_.set(local_ps(delay_), 0);
+    end(run_.alloc_ps, since);
+    return status;
+}
+
+tla_status processing_element::allocate(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile) {
+    tile = tl_tile{};
+    const tl_tile wanted{{}, rows, columns, dtype};
+    tla_command descriptor{};
+    descriptor.opcode = TLA_OP_ALLOC;
+    descriptor.channel = TLA_TCM;
+    descriptor.nbytes = bytes_of(wanted);
+    tla_completion completion{};
+    if (const tla_status status = command(descriptor, completion)) return status;
+    tile = wanted;
+    tile.pa = {completion.value};
+    return TLA_OK;
+}
+
+tla_status processing_element::release(const tl_tile &tile) {
+    tla_command descriptor{};
+    descriptor.opcode = TLA_OP_FREE;
+    descriptor.pa = tile.pa;
+    descriptor.nbytes = bytes_of(tile);
+    tla_completion completion{};
+    return command(descriptor, completion);
+}
+
+// --- DMA -------------------------------------------------------------------------------------------------------------
+
+tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch) {
+    const std::uint64_t row_bytes = std::uint64_t{tile.columns} * tl_dtype_bytes(tile.dtype);
+    pe_dma::request request{way, va, tile.pa, tile.rows, row_bytes, pitch};
+    if (pitch == row_bytes) { // rows that touch are one run
+        request.row_bytes = row_bytes * tile.rows;
+        request.rows = 1;
+    }
+    begin();
+    const std::uint64_t since = local_ps(delay_);
+    waits_for_dma_.set(since, 1);
+    const tla_status status = dma_.transfer(request, delay_);
+    waits_for_dma_.set(local_ps(delay_), 0);
+    end(run_.dma_ps, since);
+    return status;
+}
+
+tla_status processing_element::load(const tl_tile &tile, tla_vaddr source, std::uint64_t pitch) {
+    return transfer(pe_dma::direction::read, tile, source, pitch);
+}
+
+tla_status processing_element::store(tla_vaddr destination, std::uint64_t pitch, const tl_tile &tile) {
+    return transfer(pe_dma::direction::write, tile, destination, pitch);
+}
+
+// --- arithmetic: operands are fetched from the TCM, the engine computes, the result is written back ------------------
+
+tla_status processing_element::fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
+    bytes.resize(bytes_of(tile));
+    return access(*local.operator->(), tlm::TLM_READ_COMMAND, tile.pa.value, bytes.data(),
+                  static_cast<std::uint32_t>(bytes.size()), delay_)
+               ? TLA_OK
+               : TLA_BUS_ERROR;
+}
+
+tla_status processing_element::write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
+    return access(*local.operator->(), tlm::TLM_WRITE_COMMAND, tile.pa.value, bytes.data(),
+                  static_cast<std::uint32_t>(bytes.size()), delay_)
+               ? TLA_OK
+               : TLA_BUS_ERROR;
+}
+
+// One call of an engine: `body` fetches, computes and writes back, and adds its time to delay_.
+template <typename Body> tla_status processing_element::compute(Body body) {
+    begin();
+    const std::uint64_t since = local_ps(delay_);
+    computing_.set(since, 1);
+    const tla_status status = body();
+    computing_.set(local_ps(delay_), 0);
+    end(run_.compute_ps, since);
+    return status;
+}
+
+void processing_element::engine(std::uint64_t operations, std::uint64_t rate) {
+    delay_ += from_ps(tla_transfer_ps(operations, rate));
+}
+
+tla_status processing_element::dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b) {
+    if (sum.dtype != TL_F32 || a.columns != b.rows || sum.rows != a.rows || sum.columns != b.columns)
+        return TLA_INVALID_ARGUMENT;
+    return compute([&] {
+        std::vector<std::uint8_t> sums, as, bs;
+        tla_status status = fetch(a, as);
+        if (!status) status = fetch(b, bs);
+        if (!status) status = fetch(sum, sums);
+        if (status) return status;
+        tla_tile_dot(sums.data(), as.data(), a.dtype, bs.data(), b.dtype, a.rows, a.columns, b.columns);
+        engine(2 * elements(a) * b.columns, config_.gemm_rate);
+        return write_back(sum, sums);
+    });
+}
+
+tla_status processing_element::add(const tl_tile &out, const tl_tile &a, const tl_tile &b) {
+    if (!same_shape(out, a) || !same_shape(out, b)) return TLA_INVALID_ARGUMENT;
+    return compute([&] {
+        std::vector<std::uint8_t> outs(bytes_of(out)), as, bs;
+        tla_status status = fetch(a, as);
+        if (!status) status = fetch(b, bs);
+        if (status) return status;
+        tla_tile_add(outs.data(), out.dtype, as.data(), a.dtype, bs.data(), b.dtype, elements(out));
+        engine(elements(out), config_.vector_rate);
+        return write_back(out, outs);
+    });
+}
+
+tla_status processing_element::fill(const tl_tile &tile, float value) {
+    return compute([&] {
+        std::vector<std::uint8_t> bytes(bytes_of(tile));
+        tla_tile_fill(bytes.data(), tile.dtype, value, elements(tile));
+        engine(elements(tile), config_.vector_rate);
+        return write_back(tile, bytes);
+    });
+}
+
+tla_status processing_element::convert(const tl_tile &out, const tl_tile &a) {
+    if (!same_shape(out, a)) return TLA_INVALID_ARGUMENT;
+    return compute([&] {
+        std::vector<std::uint8_t> outs(bytes_of(out)), as;
+        if (const tla_status status = fetch(a, as)) return status;
+        tla_tile_convert(outs.data(), out.dtype, as.data(), a.dtype, elements(out));
+        engine(elements(out), config_.vector_rate);
+        return write_back(out, outs);
+    });
+}
+
+// --- waveforms -------------------------------------------------------------------------------------------------------
+
+void processing_element::record(waveform &wave) {
+    for (figure *f : {&kernel_running_, &computing_, &waits_for_allocator_, &waits_for_dma_}) f->record(wave, name());
+}
+
+void processing_element::trace(sc_core::sc_trace_file *file) const {
+    for (const figure *f : {&kernel_running_, &computing_, &waits_for_allocator_, &waits_for_dma_})
+        f->trace(file, name());
+}
+
+} // namespace tlmalloc
+
+// --- the C calls of kernel.h -----------------------------------------------------------------------------------------
+
+std::uint32_t tl_program_id(const tl_context *tl) { return tl->pe->launched().program; }
+std::uint32_t tl_num_programs(const tl_context *tl) { return tl->pe->launched().programs; }
+
+std::uint64_t tl_argument(const tl_context *tl, std::uint32_t index) {
+    const tla_command &launch = tl->pe->launched();
+    return index < launch.count ? launch.arguments[index] : 0;
+}
+
+tla_status tl_alloc(tl_context *tl, std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile *tile) {
+    return tl->pe->allocate(rows, columns, dtype, *tile);
+}
+
+tla_status tl_free(tl_context *tl, const tl_tile *tile) { return tl->pe->release(*tile); }
+
+tla_status tl_load(tl_context *tl, const tl_tile *tile, tla_vaddr source, std::uint64_t pitch) {
+    return tl->pe->load(*tile, source, pitch);
+}
+
+tla_status tl_store(tl_context *tl, tla_vaddr destination, std::uint64_t pitch, const tl_tile *tile) {
+    return tl->pe->store(destination, pitch, *tile);
+}
+
+tla_status tl_dot(tl_context *tl, const tl_tile *sum, const tl_tile *a, const tl_tile *b) {
+    return tl->pe->dot(*sum, *a, *b);
+}
+
+tla_status tl_add(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->pe->add(*out, *a, *b);
+}
+
+tla_status tl_fill(tl_context *tl, const tl_tile *tile, float value) { return tl->pe->fill(*tile, value); }
+
+tla_status tl_convert(tl_context *tl, const tl_tile *out, const tl_tile *a) { return tl->pe->convert(*out, *a); }

@@ -1,0 +1,55 @@
+#include "tlmalloc/modules/tcm.hpp"
+
+#include "payload.hpp"
+#include "tlmalloc/modules/time.hpp"
+#include "tlmalloc/sparse_bytes.h"
+
+namespace tlmalloc {
+
+tcm::tcm(sc_core::sc_module_name name, const config &settings) : sc_module(name), config_(settings) {
+    require_ps_resolution();
+    if (settings.read_bandwidth == 0 || settings.write_bandwidth == 0)
+        SC_REPORT_ERROR("/tlmalloc/tcm/config", "read_bandwidth and write_bandwidth must be above 0");
+    if (tla_sparse_bytes_create(settings.capacity, &bytes_))
+        SC_REPORT_ERROR("/tlmalloc/tcm/config", "the host cannot reserve address space for the capacity");
+    in.register_b_transport(this, &tcm::b_transport);
+    in.register_transport_dbg(this, &tcm::transport_dbg);
+}
+
+tcm::~tcm() { tla_sparse_bytes_destroy(bytes_, config_.capacity); }
+
+void tcm::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    const tlm::tlm_response_status status = check_payload(payload, config_.capacity);
+    if (status != tlm::TLM_OK_RESPONSE) {
+        statistics_.errors++;
+        payload.set_response_status(status);
+        return;
+    }
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return;
+    const bool write = payload.is_write();
+    const std::uint64_t length = payload.get_data_length();
+    const std::uint64_t busy = tla_transfer_ps(length, write ? config_.write_bandwidth : config_.read_bandwidth);
+    const std::uint64_t arrival = local_ps(delay) + config_.latency_ps;
+    const std::uint64_t done = tla_timeline_reserve(write ? &write_ : &read_, arrival, busy) + busy;
+    copy_payload(payload, bytes_);
+    ++(write ? statistics_.writes : statistics_.reads);
+    (write ? statistics_.bytes_written : statistics_.bytes_read) += length;
+    statistics_.busy_ps += busy;
+    (write ? bytes_written_ : bytes_read_).add(done, static_cast<std::int64_t>(length));
+    set_local_ps(delay, done);
+}
+
+unsigned tcm::transport_dbg(tlm::tlm_generic_payload &payload) {
+    return debug_copy(payload, bytes_, config_.capacity);
+}
+
+void tcm::record(waveform &wave) {
+    for (figure *f : {&bytes_read_, &bytes_written_}) f->record(wave, name());
+}
+
+void tcm::trace(sc_core::sc_trace_file *file) const {
+    for (const figure *f : {&bytes_read_, &bytes_written_}) f->trace(file, name());
+}
+
+} // namespace tlmalloc

@@ -1,0 +1,55 @@
+#include "tlmalloc/modules/waveform.hpp"
+
+#include "tlmalloc/modules/time.hpp"
+
+#include <stdexcept>
+
+namespace tlmalloc {
+
+void require_ps_resolution() {
+    if (sc_core::sc_get_time_resolution() != sc_core::sc_time(1, sc_core::SC_PS))
+        SC_REPORT_ERROR("/tlmalloc/time/resolution", "the time resolution must be 1 ps, SystemC's default");
+}
+
+waveform::waveform(const std::string &path) {
+    tla_error error;
+    if (tla_wave_open(path.c_str(), &wave_, &error)) throw std::runtime_error(error.text);
+}
+
+waveform::~waveform() { close(); }
+
+tla_wave_signal waveform::declare(const std::string &scope, const std::string &name, unsigned bits) {
+    tla_wave_signal signal = 0;
+    if (tla_wave_declare(wave_, scope.c_str(), name.c_str(), bits, &signal))
+        SC_REPORT_ERROR("/tlmalloc/waveform/declare", (scope + "." + name + ": cannot be declared").c_str());
+    return signal;
+}
+
+// Nothing that is recorded from now on can lie before the kernel's time, so the recorder may write up to it.
+void waveform::advance() {
+    std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+    if (now == now_ps_) return;
+    now_ps_ = now;
+    tla_wave_advance(wave_, now);
+}
+
+void waveform::set(tla_wave_signal signal, std::uint64_t at_ps, std::uint64_t value) {
+    if (!wave_) return;
+    advance();
+    tla_wave_set(wave_, signal, at_ps, value);
+}
+
+void waveform::add(tla_wave_signal signal, std::uint64_t at_ps, std::int64_t delta) {
+    if (!wave_) return;
+    advance();
+    tla_wave_add(wave_, signal, at_ps, delta);
+}
+
+tla_status waveform::close() {
+    if (!wave_) return TLA_OK;
+    tla_status status = tla_wave_close(wave_, to_ps(sc_core::sc_time_stamp()));
+    wave_ = nullptr;
+    return status;
+}
+
+} // namespace tlmalloc
