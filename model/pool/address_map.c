@@ -59,3 +59,11 @@ void *tla_address_map_remove(tla_address_map *map, uint64_t key) {
     map->count--;
     return value;
 }
+
+void *tla_address_map_walk(const tla_address_map *map, size_t *at) {
+    while (*at < map->room) {
+        void *value = map->slots[(*at)++].value;
+        if (value) return value;
+    }
+    return NULL;
+}

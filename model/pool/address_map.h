@@ -1,7 +1,7 @@
 /* Where a live address keeps its record: an open-addressing hash map, uint64_t -> pointer.
  *
- * Linear probing with deletion by shifting back, so that there are no tombstones and lookups stay short for ever. The
- * map is never walked: no result depends on the order of its slots. Internal to model/pool. */
+ * Linear probing with deletion by shifting back, so that there are no tombstones and lookups stay short for ever.
+ * Only a clean-up walks the map: no result depends on the order of its slots. Internal to model/pool. */
 #ifndef TLMALLOC_POOL_ADDRESS_MAP_H
 #define TLMALLOC_POOL_ADDRESS_MAP_H
 
@@ -33,5 +33,8 @@ void *tla_address_map_get(const tla_address_map *map, uint64_t key);
 
 /* Takes the key out and returns its value, NULL when it was not in the map. */
 void *tla_address_map_remove(tla_address_map *map, uint64_t key);
+
+/* The values one after the other, in no order that means anything; *at is 0 at first. NULL after the last. */
+void *tla_address_map_walk(const tla_address_map *map, size_t *at);
 
 #endif

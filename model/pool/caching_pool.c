@@ -13,18 +13,17 @@ enum {
     classes = steps + (63 - threshold_log2) /* and of 2^21 .. 2^63 */
 };
 
-/* Memory from the driver: on the list of live blocks of its device, or on the list of its class. */
+/* Memory from the driver: live when the map of its device knows it, else on the list of its class. */
 typedef struct pool_block {
     uint64_t address, nbytes, capacity;
-    struct pool_block *previous, *next; /* previous is kept on the list of live blocks only */
+    struct pool_block *next; /* on the list */
 } pool_block;
 
 typedef struct device_pool {
     pthread_mutex_t lock;
     uint32_t device;
     tla_caching_pool_stats stats;
-    tla_address_map by_address; /* the live blocks */
-    pool_block *live;           /* the same, as a list */
+    tla_address_map live;
     pool_block *cached[classes];
     uint64_t lengths[classes];
     struct device_pool *next;
@@ -61,13 +60,9 @@ tla_status tla_caching_pool_create(const tla_caching_pool_config *config, tla_ca
     return TLA_OK;
 }
 
-static void link_live(device_pool *pool, pool_block *block, uint64_t nbytes) {
+static void add_live(device_pool *pool, pool_block *block, uint64_t nbytes) {
     block->nbytes = nbytes;
-    block->previous = NULL;
-    block->next = pool->live;
-    if (pool->live) pool->live->previous = block;
-    pool->live = block;
-    tla_address_map_put(&pool->by_address, block->address, block);
+    tla_address_map_put(&pool->live, block->address, block);
     tla_caching_pool_stats *stats = &pool->stats;
     stats->live_buffers++;
     stats->requested += nbytes;
@@ -75,13 +70,8 @@ static void link_live(device_pool *pool, pool_block *block, uint64_t nbytes) {
     if (stats->requested > stats->peak_requested) stats->peak_requested = stats->requested;
 }
 
-static void unlink_live(device_pool *pool, pool_block *block) {
-    if (block->previous)
-        block->previous->next = block->next;
-    else
-        pool->live = block->next;
-    if (block->next) block->next->previous = block->previous;
-    tla_address_map_remove(&pool->by_address, block->address);
+static void remove_live(device_pool *pool, pool_block *block) {
+    tla_address_map_remove(&pool->live, block->address);
     pool->stats.live_buffers--;
     pool->stats.requested -= block->nbytes;
     pool->stats.used -= block->capacity;
@@ -146,7 +136,7 @@ static tla_status find_device(tla_caching_pool *pool, uint32_t device, bool add,
     return status;
 }
 
-/* A device's pools live as long as the whole, so a pool that was found may be locked after the registry is let go. */
+/* A device's pool lives as long as the whole, so it may be locked after the registry is let go. */
 static device_pool *lock_device(tla_caching_pool *pool, uint32_t device) {
     device_pool *found;
     find_device(pool, device, false, &found);
@@ -193,7 +183,7 @@ static tla_status acquire(tla_caching_pool *pool, device_pool *device, uint64_t 
                           tla_work *work) {
     uint64_t capacity = tla_caching_pool_class(nbytes);
     size_t class = class_index(capacity);
-    tla_status status = tla_address_map_reserve(&device->by_address);
+    tla_status status = tla_address_map_reserve(&device->live);
     if (status) return status;
     if (work) {
         work->list_length += device->lengths[class];
@@ -210,7 +200,7 @@ static tla_status acquire(tla_caching_pool *pool, device_pool *device, uint64_t 
         status = take_from_driver(pool, device, capacity, &block, work);
         if (status) return status;
     }
-    link_live(device, block, nbytes);
+    add_live(device, block, nbytes);
     *buffer = (tla_pool_buffer){block->address, nbytes, capacity, device->device};
     return TLA_OK;
 }
@@ -231,7 +221,7 @@ tla_status tla_caching_pool_release(tla_caching_pool *pool, tla_pool_buffer buff
     device_pool *device = lock_device(pool, buffer.device);
     if (!device) return TLA_NOT_ALLOCATED;
     tla_status status = TLA_OK;
-    pool_block *block = tla_address_map_get(&device->by_address, buffer.address);
+    pool_block *block = tla_address_map_get(&device->live, buffer.address);
     if (!block) {
         status = TLA_NOT_ALLOCATED;
     } else if (block->nbytes != buffer.nbytes || block->capacity != buffer.capacity) {
@@ -241,7 +231,7 @@ tla_status tla_caching_pool_release(tla_caching_pool *pool, tla_pool_buffer buff
             work->list_length += device->lengths[class_index(block->capacity)];
             work->metadata_lines += 2;
         }
-        unlink_live(device, block);
+        remove_live(device, block);
         push_cached(device, block);
     }
     pthread_mutex_unlock(&device->lock);
@@ -265,17 +255,15 @@ tla_caching_pool_stats tla_caching_pool_get_stats(tla_caching_pool *pool, uint32
 }
 
 static tla_status destroy_device(tla_caching_pool *pool, device_pool *device) {
-    tla_status status = device->live ? TLA_LEAK : TLA_OK;
-    while (device->live) {
-        pool_block *block = device->live;
-        unlink_live(device, block);
+    tla_status status = device->live.count ? TLA_LEAK : TLA_OK;
+    size_t at = 0;
+    for (pool_block *block; (block = tla_address_map_walk(&device->live, &at)) != NULL;)
         push_cached(device, block);
-    }
     tla_status trimmed = trim(pool, device, 0, NULL);
     for (size_t class = 0; class < classes; class ++) /* left over only when the driver failed */
         for (pool_block *block; (block = pop_cached(device, class)) != NULL;)
             free(block);
-    tla_address_map_clear(&device->by_address);
+    tla_address_map_clear(&device->live);
     pthread_mutex_destroy(&device->lock);
     free(device);
     return status ? status : trimmed;

@@ -1,0 +1,163 @@
+/* Best fit over upstream blocks, which are segments that never go back before the end. */
+#include "tlmalloc/growing_pool.h"
+
+#include "address_map.h"
+#include "segment.h"
+
+#include <stdlib.h>
+
+static const uint64_t alignment = 256; /* bytes; rmm::CUDA_ALLOCATION_ALIGNMENT */
+static const uint64_t largest_request = (uint64_t)1 << 62;
+
+struct tla_growing_pool {
+    tla_growing_pool_config config;
+    tla_growing_pool_stats stats;
+    tla_segment_tree free;
+    tla_address_map live;
+    tla_segment_records records;
+};
+
+static uint64_t align_up(uint64_t nbytes) {
+    return (nbytes + alignment - 1) & ~(alignment - 1);
+}
+
+/* One upstream block of nbytes, not yet in the tree. Needs a spare record. */
+static tla_status take_upstream(tla_growing_pool *pool, uint64_t nbytes, tla_segment_block **block, tla_work *work) {
+    const tla_growing_pool_config *c = &pool->config;
+    uint64_t address;
+    pool->stats.upstream_tries++;
+    tla_status status = c->driver.alloc(c->driver.context, c->device, nbytes, &address, work);
+    if (status) return status;
+    *block = tla_segment_records_take(&pool->records);
+    **block = (tla_segment_block){.address = address, .nbytes = nbytes};
+    pool->stats.upstream_blocks++;
+    pool->stats.reserved += nbytes;
+    return TLA_OK;
+}
+
+/* rmm's size_to_grow and try_to_expand. */
+static tla_status grow(tla_growing_pool *pool, uint64_t nbytes, tla_segment_block **block, tla_work *work) {
+    uint64_t maximum = pool->config.maximum_size, reserved = pool->stats.reserved;
+    uint64_t left = maximum > reserved ? maximum - reserved : 0, try = maximum ? left / 2 : reserved;
+    if (maximum && nbytes > left) return TLA_LIMIT;
+    if (try < nbytes) try = nbytes;
+    for (;;) {
+        try = align_up(try);
+        tla_status status = take_upstream(pool, try, block, work);
+        if (status == TLA_OK || try == nbytes) return status;
+        try = try / 2 > nbytes ? try / 2 : nbytes;
+    }
+}
+
+tla_status tla_growing_pool_alloc(tla_growing_pool *pool, uint64_t nbytes, tla_block *out, tla_work *work) {
+    if (nbytes > largest_request) return TLA_INVALID_ARGUMENT;
+    if (nbytes == 0) {
+        *out = (tla_block){0};
+        return TLA_OK;
+    }
+    tla_status status = tla_segment_records_reserve(&pool->records, 2);
+    if (!status) status = tla_address_map_reserve(&pool->live);
+    if (status) return status;
+    uint64_t size = align_up(nbytes);
+    tla_segment_block wanted = {.nbytes = size};
+    if (work) {
+        work->probes += tla_segment_tree_probes(&pool->free);
+        work->list_length += pool->free.count;
+    }
+    tla_segment_block *block = tla_segment_tree_lower_bound(&pool->free, &wanted);
+    if (block) {
+        tla_segment_tree_remove(&pool->free, block);
+    } else {
+        status = grow(pool, size, &block, work);
+        if (status) return status;
+    }
+    if (block->nbytes > size) {
+        tla_segment_block *rest = block;
+        block = tla_segment_records_take(&pool->records);
+        tla_segment_split(rest, size, block);
+        tla_segment_tree_insert(&pool->free, rest);
+        if (work) work->splits++;
+    }
+    block->live = true;
+    tla_address_map_put(&pool->live, block->address, block);
+    pool->stats.used += size;
+    *out = (tla_block){block->address, size};
+    return TLA_OK;
+}
+
+static void join(tla_growing_pool *pool, tla_segment_block *block, tla_segment_block *neighbour, tla_work *work) {
+    if (!neighbour || neighbour->live) return;
+    tla_segment_tree_remove(&pool->free, neighbour);
+    tla_segment_join(block, neighbour);
+    tla_segment_records_give(&pool->records, neighbour);
+    if (work) work->merges++;
+}
+
+static void make_free(tla_growing_pool *pool, tla_segment_block *block, tla_work *work) {
+    join(pool, block, block->previous, work);
+    join(pool, block, block->next, work);
+    block->live = false;
+    tla_segment_tree_insert(&pool->free, block);
+}
+
+tla_status tla_growing_pool_free(tla_growing_pool *pool, tla_block range, tla_work *work) {
+    if (range.nbytes == 0) return TLA_OK;
+    tla_segment_block *block = tla_address_map_get(&pool->live, range.offset);
+    if (!block) return TLA_NOT_ALLOCATED;
+    if (range.nbytes > largest_request || block->nbytes != align_up(range.nbytes)) return TLA_SIZE_MISMATCH;
+    tla_address_map_remove(&pool->live, range.offset);
+    pool->stats.used -= block->nbytes;
+    if (work) {
+        work->probes += tla_segment_tree_probes(&pool->free);
+        work->list_length += pool->free.count;
+    }
+    make_free(pool, block, work);
+    return TLA_OK;
+}
+
+tla_growing_pool_stats tla_growing_pool_get_stats(const tla_growing_pool *pool) {
+    tla_growing_pool_stats stats = pool->stats;
+    stats.free_blocks = pool->free.count;
+    return stats;
+}
+
+tla_status tla_growing_pool_create(const tla_growing_pool_config *config, tla_growing_pool **out) {
+    *out = NULL;
+    const tla_growing_pool_config *c = config;
+    if (!c->driver.alloc || !c->driver.free || c->initial_size % alignment || c->maximum_size % alignment ||
+        c->initial_size > largest_request || (c->maximum_size && c->initial_size > c->maximum_size))
+        return TLA_INVALID_ARGUMENT;
+    tla_growing_pool *pool = calloc(1, sizeof *pool);
+    if (!pool) return TLA_NO_HOST_MEMORY;
+    pool->config = *c;
+    tla_segment_block *block = NULL;
+    tla_status status = tla_segment_records_reserve(&pool->records, 1);
+    if (!status && c->initial_size) status = take_upstream(pool, c->initial_size, &block, NULL);
+    if (status) {
+        tla_segment_records_clear(&pool->records);
+        free(pool);
+        return status;
+    }
+    if (block) tla_segment_tree_insert(&pool->free, block);
+    *out = pool;
+    return TLA_OK;
+}
+
+tla_status tla_growing_pool_destroy(tla_growing_pool *pool) {
+    if (!pool) return TLA_OK;
+    const tla_growing_pool_config *c = &pool->config;
+    tla_status status = pool->live.count ? TLA_LEAK : TLA_OK;
+    size_t at = 0;
+    for (tla_segment_block *block; (block = tla_address_map_walk(&pool->live, &at)) != NULL;)
+        make_free(pool, block, NULL);
+    for (tla_segment_block *block; (block = tla_segment_tree_first(&pool->free)) != NULL;) {
+        tla_segment_tree_remove(&pool->free, block);
+        tla_status freed = c->driver.free(c->driver.context, c->device, block->address, block->nbytes, NULL);
+        if (!status) status = freed;
+        free(block);
+    }
+    tla_segment_records_clear(&pool->records);
+    tla_address_map_clear(&pool->live);
+    free(pool);
+    return status;
+}

@@ -1,0 +1,73 @@
+/* Segments cut into blocks, and the free ones among them in order of size.
+ *
+ * What the caches of PyTorch and rmm have in common: blocks that know their neighbours inside a segment, best fit in
+ * the order (stream, size, address), splitting and merging that never cross a segment. Internal to model/pool. */
+#ifndef TLMALLOC_POOL_SEGMENT_H
+#define TLMALLOC_POOL_SEGMENT_H
+
+#include "tlmalloc/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct tla_segment_block {
+    uint64_t address, nbytes;
+    uint64_t stream;
+    uint64_t requested;                        /* of a live block: what its owner asked for */
+    uint64_t uses;                             /* of a live block: other streams that use it */
+    uint64_t age_base;                         /* of a free block: count of searches when it became free */
+    struct tla_segment_block *previous, *next; /* neighbours in the segment */
+    struct tla_segment_block *left, *right;    /* in the tree of free blocks */
+    bool live, small;
+    bool freed; /* of a live block: its owner has freed it, others still use it */
+} tla_segment_block;
+
+/* Nothing but this block is in its segment. */
+static inline bool tla_segment_block_is_whole(const tla_segment_block *block) {
+    return !block->previous && !block->next;
+}
+
+/* A treap whose priorities are a hash of the address, so that its shape depends on its contents alone. Logarithmic
+ * depth is expected; all zero is empty. */
+typedef struct tla_segment_tree {
+    tla_segment_block *root;
+    size_t count;
+} tla_segment_tree;
+
+void tla_segment_tree_insert(tla_segment_tree *tree, tla_segment_block *block);
+void tla_segment_tree_remove(tla_segment_tree *tree, tla_segment_block *block);
+
+/* The first block not below the key, in the order (stream, size, address); NULL when there is none. */
+tla_segment_block *tla_segment_tree_lower_bound(const tla_segment_tree *tree, const tla_segment_block *key);
+
+/* The last block below the key; NULL when there is none. */
+tla_segment_block *tla_segment_tree_below(const tla_segment_tree *tree, const tla_segment_block *key);
+
+/* The blocks in order: first, and the one after a block that is in the tree. */
+tla_segment_block *tla_segment_tree_first(const tla_segment_tree *tree);
+tla_segment_block *tla_segment_tree_after(const tla_segment_tree *tree, const tla_segment_block *block);
+
+/* Probes of a search in a balanced tree of so many blocks, for receipts: what the modelled engine does must not depend
+ * on the shape of ours. */
+uint64_t tla_segment_tree_probes(const tla_segment_tree *tree);
+
+/* Makes `front` (memory of the caller) the first nbytes of `block`, which keeps the rest; neither is in a tree. */
+void tla_segment_split(tla_segment_block *block, uint64_t nbytes, tla_segment_block *front);
+
+/* Joins `neighbour`, which is next to `block` in its segment, to it; the neighbour's record belongs to the caller
+ * again. Neither is in a tree. */
+void tla_segment_join(tla_segment_block *block, tla_segment_block *neighbour);
+
+/* Records of blocks, kept for the next use. All zero is empty. */
+typedef struct tla_segment_records {
+    tla_segment_block *spare;
+    size_t count;
+} tla_segment_records;
+
+/* Makes at least n spare records; TLA_NO_HOST_MEMORY. */
+tla_status tla_segment_records_reserve(tla_segment_records *records, size_t n);
+tla_segment_block *tla_segment_records_take(tla_segment_records *records);
+void tla_segment_records_give(tla_segment_records *records, tla_segment_block *block);
+void tla_segment_records_clear(tla_segment_records *records);
+
+#endif
