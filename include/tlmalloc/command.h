@@ -11,7 +11,8 @@
  *                        u64 va, u64 pa, u64 nbytes, u32 flags, u32 asid
  *   VA_ALLOC             u64 nbytes
  *   VA_FREE              u64 va, u64 nbytes
- *   LAUNCH               u32 kernel, u32 program, u32 programs, u32 count, then count arguments u64
+ *   LAUNCH               u32 kernel, u32 program, u32 programs, u32 count, then count arguments u64;
+ *                        program < programs
  *
  * A completion is 64 bytes:
  *   0 u32 magic "TLAD"  4 u32 tag  8 u32 status  12 u32 opcode  16 u64 value  24 u64 nbytes  32 u64 total free
@@ -88,12 +89,12 @@ typedef struct tla_completion {
 } tla_completion;
 
 /* Writes a descriptor into bytes[0 .. capacity); *length is its size.
- * TLA_INVALID_ARGUMENT for an unknown opcode, target or channel, too many entries or arguments, or a capacity too
- * small: nothing is written then. */
+ * TLA_INVALID_ARGUMENT for an unknown opcode, target or channel, a program that is none, too many entries or
+ * arguments, or a capacity too small: nothing is written then. */
 tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length);
 
 /* Reads a descriptor of exactly `length` bytes. TLA_BAD_COMMAND, and a text that says what was found and what was
- * expected, for a wrong magic, opcode, target, channel, length or count, or bytes that must be 0 and are not. Does not
+ * expected, for a wrong magic, opcode, target, channel, program, length or count, or bytes that must be 0 and are not. Does not
  * look at whether the target suits. On failure *command is all zero but for opcode, target and tag as far as a valid
  * header told them, so that a completion can be addressed to the sender. */
 tla_status tla_command_decode(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error);

@@ -32,6 +32,7 @@ typedef enum tla_status {
     TLA_BUS_ERROR,        /* a transaction was answered with an error response */
     TLA_LEAK,             /* something that should have been given back was not */
     TLA_UNSUPPORTED,      /* legal, but not built */
+    TLA_WRONG_RESULT,     /* a computed result differs from its reference */
     TLA_STATUS_COUNT
 } tla_status;
 

@@ -74,7 +74,8 @@ static void encode_launch(const tla_command *command, uint8_t *body) {
 tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length) {
     size_t needed = descriptor_bytes((uint32_t)command->opcode, command->count);
     bool bad_channel = command->opcode == TLA_OP_ALLOC && (uint32_t)command->channel >= TLA_CHANNEL_COUNT;
-    if (needed == 0 || needed > capacity || bad_channel || !known_target((uint32_t)command->target))
+    bool bad_program = command->opcode == TLA_OP_LAUNCH && command->program >= command->programs;
+    if (needed == 0 || needed > capacity || bad_channel || bad_program || !known_target((uint32_t)command->target))
         return TLA_INVALID_ARGUMENT;
     put(bytes, command_magic, 4);
     put(bytes + 4, (uint64_t)command->opcode, 2);
@@ -178,13 +179,17 @@ static void decode_entries(const uint8_t *body, tla_command *command) {
     command->scope = (tla_scope){get32(body + 4), get32(body + 8), get32(body + 12)};
 }
 
-static void decode_launch(const uint8_t *body, tla_command *command) {
+static tla_status decode_launch(const uint8_t *body, tla_command *command, tla_error *error) {
     command->kernel = get32(body);
     command->program = get32(body + 4);
     command->programs = get32(body + 8);
+    if (command->program >= command->programs)
+        return tla_error_set(error, TLA_BAD_COMMAND, "LAUNCH of program %u of %u, expected less than their number",
+                             command->program, command->programs);
     command->count = get32(body + 12);
     for (uint32_t i = 0; i < command->count; i++)
         command->arguments[i] = get(body + 16 + 8 * i, 8);
+    return TLA_OK;
 }
 
 static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error) {
@@ -215,8 +220,7 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
         decode_entries(body, command);
         break;
     case TLA_OP_LAUNCH:
-        decode_launch(body, command);
-        break;
+        return decode_launch(body, command, error);
     }
     return TLA_OK;
 }

@@ -27,6 +27,7 @@ static const struct {
     [TLA_BUS_ERROR] = {"TLA_BUS_ERROR", "a transaction was answered with an error"},
     [TLA_LEAK] = {"TLA_LEAK", "something was not given back"},
     [TLA_UNSUPPORTED] = {"TLA_UNSUPPORTED", "not supported"},
+    [TLA_WRONG_RESULT] = {"TLA_WRONG_RESULT", "a result differs from its reference"},
 };
 
 const char *tla_status_name(tla_status status) {

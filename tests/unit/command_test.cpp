@@ -63,6 +63,14 @@ tla_command map_of(uint32_t count, tla_opcode opcode = TLA_OP_MAP) {
     return command;
 }
 
+tla_command launch_of(uint32_t count) {
+    auto command = command_of(TLA_OP_LAUNCH, TLA_TARGET_PROCESSING_ELEMENT);
+    command.kernel = 2, command.program = 3, command.programs = 4, command.count = count;
+    for (uint32_t i = 0; i < count; i++)
+        command.arguments[i] = 0xABCDEF0000000000 + i;
+    return command;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(an_alloc_is_these_32_bytes) {
@@ -153,15 +161,12 @@ BOOST_AUTO_TEST_CASE(maps_and_unmaps_of_every_length_come_back_as_they_were_sent
 
 BOOST_AUTO_TEST_CASE(launches_come_back_as_they_were_sent) {
     for (uint32_t count = 0; count <= TLA_COMMAND_MAX_ARGUMENTS; count++) {
-        auto sent = command_of(TLA_OP_LAUNCH, TLA_TARGET_PROCESSING_ELEMENT);
-        sent.kernel = 3, sent.program = 200, sent.programs = 256, sent.count = count;
-        for (uint32_t i = 0; i < count; i++)
-            sent.arguments[i] = 0xABCDEF0000000000 + i;
+        auto sent = launch_of(count);
         tla_command received;
         BOOST_REQUIRE_EQUAL(decode(encode(sent), received), TLA_OK);
-        BOOST_CHECK_EQUAL(received.kernel, 3u);
-        BOOST_CHECK_EQUAL(received.program, 200u);
-        BOOST_CHECK_EQUAL(received.programs, 256u);
+        BOOST_CHECK_EQUAL(received.kernel, 2u);
+        BOOST_CHECK_EQUAL(received.program, 3u);
+        BOOST_CHECK_EQUAL(received.programs, 4u);
         BOOST_REQUIRE_EQUAL(received.count, count);
         for (uint32_t i = 0; i < count; i++)
             BOOST_CHECK_EQUAL(received.arguments[i], sent.arguments[i]);
@@ -184,9 +189,12 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_encoded_is_refused_and_nothing_is_written) {
     refused(many, 95);
     many.count = TLA_COMMAND_MAX_ENTRIES + 1;
     refused(many, SIZE_MAX);
-    auto launch = command_of(TLA_OP_LAUNCH, TLA_TARGET_PROCESSING_ELEMENT);
-    launch.count = TLA_COMMAND_MAX_ARGUMENTS + 1;
+    auto launch = launch_of(TLA_COMMAND_MAX_ARGUMENTS);
+    launch.count++;
     refused(launch, SIZE_MAX);
+    launch = launch_of(0);
+    launch.program = launch.programs;
+    refused(launch, out.size());
     auto nowhere = command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER);
     nowhere.channel = TLA_CHANNEL_COUNT;
     refused(nowhere, out.size());
@@ -222,7 +230,9 @@ BOOST_AUTO_TEST_CASE(damaged_bodies_are_refused_with_what_was_found_and_expected
     auto cut = with(map, 8, {24});
     cut.resize(24);
     check_refused(cut, "24 bytes", "at least 32");
-    auto launch = encode(command_of(TLA_OP_LAUNCH, TLA_TARGET_PROCESSING_ELEMENT));
+    auto launch = encode(launch_of(0));
+    check_refused(with(launch, 20, {4}), "program 4 of 4", "less than their number");
+    check_refused(with(launch, 24, {0}), "program 3 of 0", "less than their number");
     check_refused(with(launch, 28, {17}), "count of 17", "at most 16");
     check_refused(with(launch, 28, {1}), "32 bytes", "expected 40");
     auto short_launch = with(launch, 8, {31});
@@ -266,8 +276,7 @@ BOOST_AUTO_TEST_CASE(damaged_completions_are_refused) {
 BOOST_AUTO_TEST_CASE(random_damage_is_decoded_or_refused_with_a_text) {
     std::mt19937 random(2);
     std::vector<bytes> good{encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER)), encode(map_of(3)),
-                            encode(map_of(TLA_COMMAND_MAX_ENTRIES)),
-                            encode(command_of(TLA_OP_LAUNCH, TLA_TARGET_PROCESSING_ELEMENT)),
+                            encode(map_of(TLA_COMMAND_MAX_ENTRIES)), encode(launch_of(2)),
                             encode(command_of(TLA_OP_VA_ALLOC, TLA_TARGET_VA_MANAGER))};
     unsigned refused = 0, accepted = 0;
     for (int i = 0; i < 20000; i++) {
