@@ -18,23 +18,26 @@ typedef uint32_t tla_wave_signal;
 /* Opens path for writing. TLA_IO (the error says why), TLA_NO_HOST_MEMORY; *wave is NULL then. */
 tla_status tla_wave_open(const char *path, tla_wave **wave, tla_error *error);
 
-/* Declares a signal, before the first change: scope is dot-separated ("sip0.cube0.pe3.mmu"), bits 1 .. 64. It starts
- * at 0. A name that stands twice in one scope is TLA_INVALID_ARGUMENT. */
+/* Declares a signal, before the first change or advance: scope is dot-separated ("sip0.cube0.pe3.mmu"), bits 1 .. 64,
+ * names are of letters, digits and _. It starts at 0. TLA_INVALID_ARGUMENT when one of this is not so or the name
+ * stands twice in one scope; TLA_NO_HOST_MEMORY. */
 tla_status tla_wave_declare(tla_wave *wave, const char *scope, const char *name, uint32_t bits,
                             tla_wave_signal *signal);
 
-/* The signal has `value` from at_ps on. Of several changes at one moment the last call wins. */
+/* The signal has `value` from at_ps on. Of several changes at one moment the last call wins; a change to the value that
+ * it has already is not written. TLA_INVALID_ARGUMENT when the value has more bits than the signal, or at_ps has been
+ * passed (tla_wave_advance); TLA_NO_HOST_MEMORY. The change is not recorded then. */
 tla_status tla_wave_set(tla_wave *wave, tla_wave_signal signal, uint64_t at_ps, uint64_t value);
 
-/* The signal grows by delta at at_ps: for counters and queue depths whose changes are known out of order. A signal is
- * used either with set or with add. */
+/* The signal grows by delta at at_ps, modulo 2^bits: for counters and queue depths whose changes are known out of order.
+ * A signal is used either with set or with add: TLA_INVALID_ARGUMENT; else errors as tla_wave_set. */
 tla_status tla_wave_add(tla_wave *wave, tla_wave_signal signal, uint64_t at_ps, int64_t delta);
 
 /* No change before now_ps will follow: everything before it is written. A later change with an earlier time is
  * TLA_INVALID_ARGUMENT and is not recorded. */
 tla_status tla_wave_advance(tla_wave *wave, uint64_t now_ps);
 
-/* Writes what is left, and end_ps as the last time stamp, and closes the file. TLA_IO when any write failed since the
+/* Writes what is left, also after end_ps, and end_ps as the last time stamp, and closes the file. TLA_IO when any write failed since the
  * opening. The recorder is gone afterwards in any case. NULL is allowed. */
 tla_status tla_wave_close(tla_wave *wave, uint64_t end_ps);
 

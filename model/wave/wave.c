@@ -1,0 +1,283 @@
+/* The VCD recorder: declarations become a tree of scopes, changes wait in a heap until the kernel has passed them. */
+#include "tlmalloc/wave.h"
+
+#include "change_heap.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONE = UINT32_MAX, FILE_BUFFER_BYTES = 1 << 16, IDENTIFIER_MAX = 8 };
+
+typedef enum use { UNUSED, USED_WITH_SET, USED_WITH_ADD } use;
+
+typedef struct signal {
+    char *name;
+    uint32_t bits;
+    use use;
+    uint64_t value;                  /* the last one written */
+    uint32_t next;                   /* signal of the same scope */
+    char identifier[IDENTIFIER_MAX]; /* of the VCD */
+} signal;
+
+typedef struct scope {
+    char *name;
+    uint32_t parent, first_child, last_child, next; /* scopes; next: of the same parent */
+    uint32_t first_signal, last_signal;
+} scope;
+
+struct tla_wave {
+    FILE *file;
+    signal *signals;
+    uint32_t signal_count;
+    scope *scopes; /* [0] is the root, without a name */
+    uint32_t scope_count;
+    bool begun;       /* the header is written: no more declarations */
+    uint64_t written; /* the last time stamp */
+    uint64_t passed;  /* no change before it may come */
+    tla_change_heap changes;
+};
+
+/* ---- declarations ---- */
+
+static uint64_t mask_of(uint32_t bits) {
+    return bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+}
+
+static bool is_name(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))) return false;
+    }
+    return length > 0;
+}
+
+/* Room for one more element of an array that grows at powers of two; NULL without host memory. */
+static void *grow(void *array, uint32_t count, size_t size) {
+    if (count & (count - 1)) return array;
+    return realloc(array, (count ? 2 * (size_t)count : 1) * size);
+}
+
+static tla_status add_scope(tla_wave *w, uint32_t parent, const char *name, size_t length, uint32_t *index) {
+    scope *scopes = grow(w->scopes, w->scope_count, sizeof *scopes);
+    if (!scopes) return TLA_NO_HOST_MEMORY;
+    w->scopes = scopes;
+    char *copy = strndup(name, length);
+    if (!copy) return TLA_NO_HOST_MEMORY;
+    *index = w->scope_count++;
+    scopes[*index] = (scope){copy, parent, NONE, NONE, NONE, NONE, NONE};
+    if (parent != NONE) {
+        scope *p = &scopes[parent];
+        *(p->first_child == NONE ? &p->first_child : &scopes[p->last_child].next) = *index;
+        p->last_child = *index;
+    }
+    return TLA_OK;
+}
+
+static bool is_scope_path(const char *path) {
+    for (;; path++) {
+        size_t length = strcspn(path, ".");
+        if (!is_name(path, length)) return false;
+        path += length;
+        if (!*path) return true;
+    }
+}
+
+/* The scope of a path, made where it is missing. */
+static tla_status find_scope(tla_wave *w, const char *path, uint32_t *index) {
+    *index = 0;
+    for (;; path++) {
+        size_t length = strcspn(path, ".");
+        uint32_t child = w->scopes[*index].first_child;
+        while (child != NONE &&
+               (strncmp(w->scopes[child].name, path, length) != 0 || w->scopes[child].name[length] != '\0'))
+            child = w->scopes[child].next;
+        if (child == NONE) {
+            tla_status status = add_scope(w, *index, path, length, &child);
+            if (status != TLA_OK) return status;
+        }
+        *index = child;
+        path += length;
+        if (!*path) return TLA_OK;
+    }
+}
+
+/* The shortest names first: every printable character is a digit. */
+static void write_identifier(uint32_t number, char *identifier) {
+    enum { FIRST = '!', DIGITS = '~' - '!' + 1 };
+    do {
+        *identifier++ = (char)(FIRST + number % DIGITS);
+        number /= DIGITS;
+    } while (number-- > 0);
+    *identifier = '\0';
+}
+
+tla_status tla_wave_declare(tla_wave *w, const char *scope_path, const char *name, uint32_t bits,
+                            tla_wave_signal *signal_index) {
+    if (w->begun || bits < 1 || bits > 64 || !is_name(name, strlen(name)) || !is_scope_path(scope_path))
+        return TLA_INVALID_ARGUMENT;
+    uint32_t owner;
+    tla_status status = find_scope(w, scope_path, &owner);
+    if (status != TLA_OK) return status;
+    scope *s = &w->scopes[owner];
+    for (uint32_t i = s->first_signal; i != NONE; i = w->signals[i].next)
+        if (strcmp(w->signals[i].name, name) == 0) return TLA_INVALID_ARGUMENT;
+    signal *signals = grow(w->signals, w->signal_count, sizeof *signals);
+    if (!signals) return TLA_NO_HOST_MEMORY;
+    w->signals = signals;
+    char *copy = strdup(name);
+    if (!copy) return TLA_NO_HOST_MEMORY;
+    uint32_t index = w->signal_count++;
+    signals[index] = (signal){.name = copy, .bits = bits, .next = NONE};
+    write_identifier(index, signals[index].identifier);
+    *(s->first_signal == NONE ? &s->first_signal : &signals[s->last_signal].next) = index;
+    s->last_signal = index;
+    *signal_index = index;
+    return TLA_OK;
+}
+
+/* ---- writing ---- */
+
+static void write_value(tla_wave *w, const signal *s) {
+    char text[1 + 64 + 1 + IDENTIFIER_MAX + 1], *end = text;
+    if (s->bits == 1) {
+        *end++ = s->value ? '1' : '0';
+    } else {
+        *end++ = 'b';
+        int bit = 63;
+        while (bit > 0 && !(s->value >> bit & 1))
+            bit--;
+        for (; bit >= 0; bit--)
+            *end++ = s->value >> bit & 1 ? '1' : '0';
+        *end++ = ' ';
+    }
+    for (const char *c = s->identifier; *c; c++)
+        *end++ = *c;
+    *end++ = '\n';
+    fwrite(text, 1, (size_t)(end - text), w->file);
+}
+
+static void write_scope(tla_wave *w, const scope *s) {
+    for (uint32_t i = s->first_signal; i != NONE; i = w->signals[i].next) {
+        const signal *v = &w->signals[i];
+        fprintf(w->file, "$var wire %" PRIu32 " %s %s", v->bits, v->identifier, v->name);
+        if (v->bits > 1) fprintf(w->file, " [%" PRIu32 ":0]", v->bits - 1);
+        fputs(" $end\n", w->file);
+    }
+}
+
+/* Header and the zeros that everything starts with; the tree is walked along its links, however deep it is. */
+static void begin(tla_wave *w) {
+    if (w->begun) return;
+    w->begun = true;
+    fputs("$timescale 1 ps $end\n", w->file);
+    for (uint32_t at = w->scopes[0].first_child; at != NONE;) {
+        const scope *s = &w->scopes[at];
+        fprintf(w->file, "$scope module %s $end\n", s->name);
+        write_scope(w, s);
+        for (at = s->first_child; at == NONE && s->parent != NONE; s = &w->scopes[s->parent]) {
+            fputs("$upscope $end\n", w->file);
+            at = s->next;
+        }
+    }
+    fputs("$enddefinitions $end\n#0\n$dumpvars\n", w->file);
+    for (uint32_t i = 0; i < w->signal_count; i++)
+        write_value(w, &w->signals[i]);
+    fputs("$end\n", w->file);
+}
+
+static void write_time(tla_wave *w, uint64_t at_ps) {
+    if (at_ps == w->written) return;
+    fprintf(w->file, "#%" PRIu64 "\n", at_ps);
+    w->written = at_ps;
+}
+
+/* Takes the first change and all others of its signal at its time, and writes what they come to. */
+static void write_first(tla_wave *w) {
+    const tla_wave_change first = *tla_change_heap_first(&w->changes);
+    signal *s = &w->signals[first.signal];
+    uint64_t value = s->value;
+    for (const tla_wave_change *c = &first; c && c->at_ps == first.at_ps && c->signal == first.signal;
+         c = tla_change_heap_first(&w->changes)) {
+        value = s->use == USED_WITH_ADD ? value + c->value : c->value;
+        tla_change_heap_pop(&w->changes);
+    }
+    value &= mask_of(s->bits);
+    if (value == s->value) return;
+    s->value = value;
+    write_time(w, first.at_ps);
+    write_value(w, s);
+}
+
+/* ---- recording ---- */
+
+static tla_status record(tla_wave *w, tla_wave_signal index, uint64_t at_ps, uint64_t value, use with) {
+    if (index >= w->signal_count || at_ps < w->passed) return TLA_INVALID_ARGUMENT;
+    signal *s = &w->signals[index];
+    if (s->use != UNUSED && s->use != with) return TLA_INVALID_ARGUMENT;
+    if (!tla_change_heap_push(&w->changes, (tla_wave_change){.at_ps = at_ps, .value = value, .signal = index}))
+        return TLA_NO_HOST_MEMORY;
+    s->use = with;
+    begin(w);
+    return TLA_OK;
+}
+
+tla_status tla_wave_set(tla_wave *w, tla_wave_signal index, uint64_t at_ps, uint64_t value) {
+    if (index < w->signal_count && value & ~mask_of(w->signals[index].bits)) return TLA_INVALID_ARGUMENT;
+    return record(w, index, at_ps, value, USED_WITH_SET);
+}
+
+tla_status tla_wave_add(tla_wave *w, tla_wave_signal index, uint64_t at_ps, int64_t delta) {
+    return record(w, index, at_ps, (uint64_t)delta, USED_WITH_ADD);
+}
+
+tla_status tla_wave_advance(tla_wave *w, uint64_t now_ps) {
+    begin(w);
+    if (now_ps > w->passed) w->passed = now_ps;
+    for (const tla_wave_change *c; (c = tla_change_heap_first(&w->changes)) && c->at_ps < w->passed;)
+        write_first(w);
+    return TLA_OK;
+}
+
+tla_status tla_wave_open(const char *path, tla_wave **wave, tla_error *error) {
+    *wave = NULL;
+    tla_wave *w = calloc(1, sizeof *w);
+    uint32_t root;
+    if (!w || add_scope(w, NONE, "", 0, &root) != TLA_OK) {
+        free(w ? w->scopes : NULL);
+        free(w);
+        return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
+    }
+    w->file = fopen(path, "w");
+    if (!w->file) {
+        tla_error_set(error, TLA_IO, "%s: cannot be written: %s", path, strerror(errno));
+        free(w->scopes[root].name);
+        free(w->scopes);
+        free(w);
+        return TLA_IO;
+    }
+    setvbuf(w->file, NULL, _IOFBF, FILE_BUFFER_BYTES);
+    *wave = w;
+    return TLA_OK;
+}
+
+tla_status tla_wave_close(tla_wave *w, uint64_t end_ps) {
+    if (!w) return TLA_OK;
+    begin(w);
+    while (tla_change_heap_first(&w->changes))
+        write_first(w);
+    if (end_ps > w->written) write_time(w, end_ps);
+    bool failed = ferror(w->file) != 0;
+    failed |= fclose(w->file) != 0;
+    for (uint32_t i = 0; i < w->signal_count; i++)
+        free(w->signals[i].name);
+    for (uint32_t i = 0; i < w->scope_count; i++)
+        free(w->scopes[i].name);
+    free(w->signals);
+    free(w->scopes);
+    tla_change_heap_clear(&w->changes);
+    free(w);
+    return failed ? TLA_IO : TLA_OK;
+}
