@@ -1,13 +1,16 @@
-/* `tlmalloc check CONFIG`: validates a configuration and prints it resolved. */
+/* `tlmalloc check CONFIG`: validates a configuration and prints it resolved; or prints the reference of all keys. */
 #include "cli/commands.h"
 #include "cli/overrides.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct check_options {
     const char *path;
     overrides set;
+    bool reference;
 } check_options;
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {
@@ -16,12 +19,15 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case 's':
         if (!overrides_add(&options->set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
         return 0;
+    case 'r':
+        options->reference = true;
+        return 0;
     case ARGP_KEY_ARG:
         if (options->path) argp_error(state, "found a second argument '%s', expected one CONFIG", text);
         options->path = text;
         return 0;
     case ARGP_KEY_END:
-        if (!options->path) argp_error(state, "expected a CONFIG");
+        if (!options->path && !options->reference) argp_error(state, "expected a CONFIG");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -29,19 +35,32 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
 }
 
 static const struct argp_option option_table[] = {
-    {"set", 's', "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0}, {0}};
+    {"set", 's', "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
+    {"reference", 'r', 0, 0, "print the reference of all keys (Markdown) instead", 0},
+    {0}};
 
 static const struct argp parser = {
-    option_table, parse_option, "CONFIG", "Checks a configuration and prints it resolved, defaults included.", 0, 0, 0};
+    option_table,
+    parse_option,
+    "CONFIG\n--reference",
+    "Checks a configuration and prints it resolved, defaults included. Findings go to standard error, status 2.",
+    0,
+    0,
+    0};
 
 int tlmalloc_check(int argc, char **argv) {
     check_options options = {0};
     argp_err_exit_status = CLI_BAD_INPUT;
     argp_parse(&parser, argc, argv, 0, NULL, &options);
     tla_config config;
-    tla_status status = overrides_load(&options.set, options.path, &config);
-    if (!status) status = tla_config_print(&config, stdout);
-    if (!status && fflush(stdout) != 0) status = TLA_IO;
+    tla_status status = TLA_OK;
+    if (options.path || options.set.count) status = overrides_load(&options.set, options.path, &config);
     overrides_clear(&options.set);
-    return cli_exit_status(status);
+    if (status) return cli_exit_status(status);
+    status = options.reference ? tla_config_print_reference(stdout) : tla_config_print(&config, stdout);
+    if (status || fflush(stdout) != 0) {
+        fprintf(stderr, "%s: cannot write the output: %s\n", argv[0], strerror(errno));
+        return CLI_FAILED;
+    }
+    return CLI_OK;
 }

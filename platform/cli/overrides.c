@@ -19,9 +19,9 @@ void overrides_clear(overrides *set) {
 static void print_finding(void *context, const tla_config_finding *finding) {
     (void)context;
     if (finding->line)
-        fprintf(stderr, "%s:%zu:%zu: %s\n", finding->file, finding->line, finding->column, finding->text);
+        fprintf(stderr, "%s:%zu:%zu: error: %s\n", finding->file, finding->line, finding->column, finding->text);
     else
-        fprintf(stderr, "%s: %s\n", finding->file, finding->text);
+        fprintf(stderr, "%s: error: %s\n", finding->file, finding->text);
 }
 
 tla_status overrides_load(const overrides *set, const char *path, tla_config *config) {

@@ -1,0 +1,63 @@
+// `tlmalloc check`: findings as a compiler writes them, and a resolved configuration that can be read back.
+#include "platform/command_line.hpp"
+
+namespace {
+
+const std::string configs = TLMALLOC_SOURCE_DIR "/configs/";
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(check_prints_the_resolved_configuration_and_it_reads_back) {
+    scratch_directory scratch;
+    for (std::string name : {"npu_small.yaml", "kernbench.yaml"}) {
+        command_result first = run_tlmalloc({"check", configs + name});
+        BOOST_CHECK_EQUAL(first.status, 0);
+        BOOST_CHECK_EQUAL(first.err, "");
+        BOOST_CHECK_MESSAGE(first.out.rfind("system:\n  sips: ", 0) == 0, first.out);
+        command_result second = run_tlmalloc({"check", scratch.write(name, first.out)});
+        BOOST_CHECK_EQUAL(second.status, 0);
+        BOOST_CHECK_EQUAL(second.out, first.out);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(check_reports_every_finding_with_its_place_and_prints_nothing_else) {
+    scratch_directory scratch;
+    std::string path = scratch.write("bad.yaml", "system:\n  pes_per_cube: 0\nhbm:\n  brust: 256 B\n  burst: 256\n");
+    command_result run = run_tlmalloc({"check", path, "--set", "tcm.capacity=-1 MiB", "--set", "nonsense"});
+    BOOST_CHECK_EQUAL(run.status, 2);
+    BOOST_CHECK_EQUAL(run.out, "");
+    BOOST_CHECK_EQUAL(
+        run.err,
+        path + ":2:17: error: system.pes_per_cube: found \"0\", expected 1 .. 16\n" + path +
+            ":4:3: error: unknown key \"hbm.brust\", did you mean \"hbm.burst\"?\n" + path +
+            ":5:10: error: hbm.burst: found \"256\", which has no unit, expected a size with a unit (B, KiB, MiB, GiB, "
+            "TiB, KB, MB, GB, TB)\n"
+            "--set: error: \"tcm.capacity=-1 MiB\": tcm.capacity: found \"-1 MiB\", expected a size that is not "
+            "negative\n"
+            "--set: error: \"nonsense\": expected KEY=VALUE, such as \"hbm.burst=256 B\"\n");
+}
+
+BOOST_AUTO_TEST_CASE(check_applies_overrides_in_order) {
+    command_result run =
+        run_tlmalloc({"check", configs + "npu_small.yaml", "--set", "hbm.burst=64 B", "--set=hbm.burst=128 B"});
+    BOOST_CHECK_EQUAL(run.status, 0);
+    BOOST_CHECK_MESSAGE(contains(run.out, "\n  burst: 128 B\n"), run.out);
+}
+
+BOOST_AUTO_TEST_CASE(check_prints_the_reference_of_all_keys) {
+    command_result run = run_tlmalloc({"check", "--reference"});
+    BOOST_CHECK_EQUAL(run.status, 0);
+    std::string readme = read_text(configs + "README.md");
+    BOOST_REQUIRE(run.out.size() > 1000 && run.out.size() < readme.size());
+    BOOST_CHECK_EQUAL(readme.substr(readme.size() - run.out.size()), run.out);
+}
+
+BOOST_AUTO_TEST_CASE(check_refuses_a_bad_command_line) {
+    BOOST_CHECK_EQUAL(run_tlmalloc({"check"}).status, 2);
+    BOOST_CHECK_EQUAL(run_tlmalloc({"check", "--nonsense"}).status, 2);
+    BOOST_CHECK_EQUAL(run_tlmalloc({"check", "a.yaml", "b.yaml"}).status, 2);
+    command_result missing = run_tlmalloc({"check", "/no/such/file.yaml"});
+    BOOST_CHECK_EQUAL(missing.status, 1);
+    BOOST_CHECK_EQUAL(missing.err, "/no/such/file.yaml: error: cannot be read: No such file or directory\n");
+    BOOST_CHECK_EQUAL(missing.out, "");
+}
