@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX, FILE_BUFFER_BYTES = 1 << 16, IDENTIFIER_MAX = 8 };
+#define NONE UINT32_MAX /* no scope, no signal */
+
+enum { FILE_BUFFER_BYTES = 1 << 16, IDENTIFIER_MAX = 8 };
 
 typedef enum use { UNUSED, USED_WITH_SET, USED_WITH_ADD } use;
 
