@@ -140,17 +140,24 @@ static void print_table(const replay_options *options, const alloc_trace *trace,
            events > 0 ? 1e9 * result->wall_s / events : 0.0);
 }
 
+static void print_id(FILE *out, const trace_allocation *allocation) {
+    if (allocation->id_text)
+        fputs(allocation->id_text, out);
+    else
+        fprintf(out, "%" PRIu64, allocation->id);
+}
+
 static void write_placements(FILE *out, const alloc_trace *trace, const replay_result *result) {
     fputs("id,offset,bytes,nodes_visited\n", out);
     for (size_t i = 0; i < trace->allocation_count; i++) {
         const trace_allocation *allocation = &trace->allocations[i];
         const placement *placed = &result->placements[i];
+        print_id(out, allocation);
         if (placed->offset == PLACEMENT_FAILED)
-            fprintf(out, "%" PRIu64 ",-,%" PRIu64 ",%" PRIu64 "\n", allocation->id, allocation->nbytes,
-                    placed->nodes_visited);
+            fprintf(out, ",-,%" PRIu64 ",%" PRIu64 "\n", allocation->nbytes, placed->nodes_visited);
         else
-            fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", allocation->id, placed->offset,
-                    allocation->nbytes, placed->nodes_visited);
+            fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", placed->offset, allocation->nbytes,
+                    placed->nodes_visited);
     }
 }
 

@@ -3,11 +3,13 @@
 #include "trace/builder.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* What the checks need to know about an allocation besides what the trace says. */
 typedef struct origin {
-    uint64_t alloc_line, free_line; /* free_line 0: it lives */
+    uint64_t allocated_at, freed_at; /* freed_at 0: it lives */
 } origin;
 
 struct trace_builder {
@@ -17,6 +19,7 @@ struct trace_builder {
     size_t *slots;     /* allocation index + 1; 0 = empty */
     size_t slot_count; /* a power of two, at least twice the number of ids */
     size_t id_count;
+    const char *place_unit;
 };
 
 tla_status trace_builder_create(trace_builder **out) {
@@ -30,6 +33,7 @@ tla_status trace_builder_create(trace_builder **out) {
     }
     builder->slots = slots;
     builder->slot_count = 1024;
+    builder->place_unit = "line";
     *out = builder;
     return TLA_OK;
 }
@@ -51,7 +55,27 @@ void trace_builder_finish(trace_builder *builder, alloc_trace *trace) {
 void trace_unload(alloc_trace *trace) {
     free(trace->events);
     free(trace->allocations);
+    free(trace->id_texts);
     *trace = (alloc_trace){0};
+}
+
+void trace_builder_place_unit(trace_builder *builder, const char *unit) {
+    builder->place_unit = unit;
+}
+
+void trace_builder_name(trace_builder *builder, const char *id_text) {
+    builder->trace.allocations[builder->trace.allocation_count - 1].id_text = id_text;
+}
+
+void trace_builder_keep(trace_builder *builder, char *text) {
+    builder->trace.id_texts = text;
+}
+
+void trace_builder_remark(trace_builder *builder, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(builder->trace.remark, sizeof builder->trace.remark, format, arguments);
+    va_end(arguments);
 }
 
 /* The slot of an id: the one that holds it, or the empty one where it belongs. */
@@ -110,26 +134,26 @@ static void append_event(trace_builder *builder, uint64_t time_ns, size_t alloca
     builder->trace.events[builder->trace.event_count++] = (trace_event){time_ns, allocation, is_free};
 }
 
-tla_status trace_builder_alloc(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t line,
+tla_status trace_builder_alloc(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t place,
                                tla_error *error) {
     tla_status status = check_time(builder, time_ns, error);
     if (status) return status;
     if (!make_room_for_event(builder) || !make_room_for_allocation(builder))
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for another event");
     size_t *slot = find_slot(builder, id);
-    if (*slot && !builder->origins[*slot - 1].free_line)
-        return tla_error_set(error, TLA_OVERLAP, "id %" PRIu64 " lives already: allocated in line %" PRIu64, id,
-                             builder->origins[*slot - 1].alloc_line);
+    if (*slot && !builder->origins[*slot - 1].freed_at)
+        return tla_error_set(error, TLA_OVERLAP, "id %" PRIu64 " lives already: allocated in %s %" PRIu64, id,
+                             builder->place_unit, builder->origins[*slot - 1].allocated_at);
     builder->id_count += *slot == 0;
     size_t index = builder->trace.allocation_count++;
-    builder->trace.allocations[index] = (trace_allocation){id, nbytes};
-    builder->origins[index] = (origin){line, 0};
+    builder->trace.allocations[index] = (trace_allocation){.id = id, .nbytes = nbytes};
+    builder->origins[index] = (origin){place, 0};
     *slot = index + 1;
     append_event(builder, time_ns, index, false);
     return TLA_OK;
 }
 
-tla_status trace_builder_free(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t line,
+tla_status trace_builder_free(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t place,
                               tla_error *error) {
     tla_status status = check_time(builder, time_ns, error);
     if (status) return status;
@@ -141,16 +165,17 @@ tla_status trace_builder_free(trace_builder *builder, uint64_t time_ns, uint64_t
                              "free of unknown id: found %" PRIu64 ", expected the id of a living allocation", id);
     size_t index = *slot - 1;
     origin *from = &builder->origins[index];
-    if (from->free_line)
+    if (from->freed_at)
         return tla_error_set(error, TLA_NOT_ALLOCATED,
-                             "double free of id %" PRIu64 ": allocated in line %" PRIu64 ", freed in line %" PRIu64, id,
-                             from->alloc_line, from->free_line);
+                             "double free of id %" PRIu64 ": allocated in %s %" PRIu64 ", freed in %s %" PRIu64, id,
+                             builder->place_unit, from->allocated_at, builder->place_unit, from->freed_at);
     if (builder->trace.allocations[index].nbytes != nbytes)
         return tla_error_set(error, TLA_SIZE_MISMATCH,
                              "free of id %" PRIu64 " with another size: found %" PRIu64 ", expected the %" PRIu64
-                             " bytes allocated in line %" PRIu64,
-                             id, nbytes, builder->trace.allocations[index].nbytes, from->alloc_line);
-    from->free_line = line;
+                             " bytes allocated in %s %" PRIu64,
+                             id, nbytes, builder->trace.allocations[index].nbytes, builder->place_unit,
+                             from->allocated_at);
+    from->freed_at = place;
     append_event(builder, time_ns, index, true);
     return TLA_OK;
 }

@@ -10,12 +10,24 @@ typedef struct trace_builder trace_builder;
 tla_status trace_builder_create(trace_builder **builder);
 void trace_builder_destroy(trace_builder *builder);
 
-/* Appends an event. `line` is where it stands in the file, for the messages about later events. The error's text says
+/* Appends an event. `place` is where it stands in the file, for the messages about later events. The error's text says
  * what is wrong, without a place; after an error the builder can only be destroyed. */
-tla_status trace_builder_alloc(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t line,
+tla_status trace_builder_alloc(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t place,
                                tla_error *error);
-tla_status trace_builder_free(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t line,
+tla_status trace_builder_free(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t place,
                               tla_error *error);
+
+/* What a place is: "line" (until this is called), "byte". */
+void trace_builder_place_unit(trace_builder *builder, const char *unit);
+
+/* Names the allocation appended last; the text must be kept by the builder or live for ever. */
+void trace_builder_name(trace_builder *builder, const char *id_text);
+
+/* Takes over text from malloc that names point into; once. */
+void trace_builder_keep(trace_builder *builder, char *text);
+
+/* A remark for the user about what was read. */
+void trace_builder_remark(trace_builder *builder, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Moves what was built into *trace; the builder is empty afterwards. */
 void trace_builder_finish(trace_builder *builder, alloc_trace *trace);
@@ -23,7 +35,12 @@ void trace_builder_finish(trace_builder *builder, alloc_trace *trace);
 /* The largest size of an allocation: 2^63 bytes. */
 #define TRACE_MAX_BYTES (UINT64_C(1) << 63)
 
-/* Reader of one format: text is not NUL-terminated. */
+/* Readers of the formats. The text is not NUL-terminated. */
+#define TRACE_MINIMALLOC_HEADER "id,lower,upper,size"
 tla_status trace_read_csv(const char *text, size_t length, const char *name, trace_builder *builder, tla_error *error);
+tla_status trace_read_minimalloc(const char *text, size_t length, const char *name, trace_builder *builder,
+                                 tla_error *error);
+tla_status trace_read_torch(const char *text, size_t length, const char *name, trace_builder *builder,
+                            tla_error *error);
 
 #endif

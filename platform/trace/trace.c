@@ -6,7 +6,11 @@
 #include <string.h>
 #include <zlib.h>
 
+typedef tla_status (*trace_reader)(const char *text, size_t length, const char *name, trace_builder *builder,
+                                   tla_error *error);
+
 static tla_status read_file(const char *path, char **text, size_t *length, tla_error *error);
+static trace_reader choose_reader(const char *text, size_t length);
 
 tla_status trace_load(const char *path, alloc_trace *trace, tla_error *error) {
     *trace = (alloc_trace){0};
@@ -23,10 +27,17 @@ tla_status trace_parse(const char *text, size_t length, const char *name, alloc_
     trace_builder *builder;
     tla_status status = trace_builder_create(&builder);
     if (status) return tla_error_set(error, status, "%s: no host memory to read it", name);
-    status = trace_read_csv(text, length, name, builder, error);
+    status = choose_reader(text, length)(text, length, name, builder, error);
     if (!status) trace_builder_finish(builder, trace);
     trace_builder_destroy(builder);
     return status;
+}
+
+static trace_reader choose_reader(const char *text, size_t length) {
+    if (length > 0 && (unsigned char)text[0] == 0x80) return trace_read_torch; /* the PROTO opcode of a pickle */
+    size_t header = strlen(TRACE_MINIMALLOC_HEADER);
+    return length >= header && memcmp(text, TRACE_MINIMALLOC_HEADER, header) == 0 ? trace_read_minimalloc
+                                                                                  : trace_read_csv;
 }
 
 /* Why reading stopped: a file that ends inside its compressed stream is bad input, an unreadable one is not. */

@@ -1,5 +1,8 @@
 /* Allocation traces: what was asked for, and when. A file is read whole, its format told by its content, plain or
- * compressed with gzip; what comes out is checked, so that a replay need not doubt it. */
+ * compressed with gzip; what comes out is checked, so that a replay need not doubt it. Three formats:
+ *   time_ns,op,id,bytes   events, op alloc or free: the recorder of this project
+ *   id,lower,upper,size   buffers with lifetimes: MiniMalloc
+ *   a pickle              a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot); nothing in it is executed */
 #ifndef TLMALLOC_PLATFORM_TRACE_H
 #define TLMALLOC_PLATFORM_TRACE_H
 
@@ -13,8 +16,9 @@ extern "C" {
 #endif
 
 typedef struct trace_allocation {
-    uint64_t id;     /* as in the file; unique among the allocations that live at the same time */
-    uint64_t nbytes; /* as asked for: 1 .. 2^63 */
+    uint64_t id;         /* as in the file; unique among the allocations that live at the same time */
+    uint64_t nbytes;     /* as asked for: 1 .. 2^63 */
+    const char *id_text; /* the id as the file writes it, where that is no number; else NULL */
 } trace_allocation;
 
 typedef struct trace_event {
@@ -29,6 +33,8 @@ typedef struct alloc_trace {
     size_t event_count;
     trace_allocation *allocations;
     size_t allocation_count;
+    char *id_texts;   /* behind id_text, or NULL */
+    char remark[200]; /* what a user should know about how the file was read; may be empty */
 } alloc_trace;
 
 /* Reads a trace file. TLA_IO when it cannot be read; TLA_SYNTAX, TLA_NOT_ALLOCATED (a free of something that does not

@@ -1,0 +1,296 @@
+// The other formats of traces: memory snapshots of PyTorch, which are pickles, and MiniMalloc's buffers.
+#include "platform/command_line.hpp"
+#include "trace/trace.h"
+
+#include <map>
+#include <random>
+
+namespace {
+
+const std::string data = TLMALLOC_SOURCE_DIR "/tests/data/";
+
+// Placements of a trace by first fit in 1 GiB.
+std::string placements_of(const std::string &trace) {
+    scratch_directory scratch;
+    std::string placements = scratch.path("p.csv");
+    command_result run = run_tlmalloc({"replay", trace, "--capacity", "1 GiB", "--placements", placements});
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    return read_text(placements);
+}
+
+// Reads text in this process; what went wrong, or "" when nothing did.
+std::string failure_of(const std::string &text) {
+    alloc_trace trace;
+    tla_error error{};
+    tla_status status = trace_parse(text.data(), text.size(), "t", &trace, &error);
+    if (status) {
+        BOOST_CHECK_EQUAL(status, error.status);
+        BOOST_CHECK(!trace.events && !trace.allocations && !trace.id_texts);
+    }
+    trace_unload(&trace);
+    return status ? error.text : "";
+}
+
+std::string bytes(std::initializer_list<int> values) {
+    std::string text;
+    for (int value : values)
+        text += static_cast<char>(value);
+    return text;
+}
+
+const std::string protocol_4 = bytes({0x80, 4});
+
+// A pickle of {'device_traces': [[ENTRIES]]}, by hand.
+std::string snapshot_of(const std::string &entries) {
+    return protocol_4 +
+           "}\x8c\x0d"
+           "device_traces]](" +
+           entries + "eas.";
+}
+
+std::string entry(const std::string &action, int addr, int size) {
+    return "}(\x8c\x06"
+           "action\x8c" +
+           std::string(1, static_cast<char>(action.size())) + action +
+           "\x8c\x04"
+           "addrK" +
+           std::string(1, static_cast<char>(addr)) +
+           "\x8c\x04"
+           "sizeK" +
+           std::string(1, static_cast<char>(size)) + "u";
+}
+
+} // namespace
+
+// Written by CPython's pickle with the keys of torch/csrc/cuda/memory_snapshot.cpp. Device 1 recorded: a block older
+// than the trace (4096 bytes), a free that completes later than it was requested, a clock that steps back, an entry of
+// running out of memory.
+BOOST_AUTO_TEST_CASE(a_snapshot_of_pytorch_is_read_in_every_protocol) {
+    for (std::string protocol : {"2", "4", "5"})
+        BOOST_CHECK_EQUAL(placements_of(data + "torch_snapshot_protocol" + protocol + ".pickle"),
+                          "id,offset,bytes,nodes_visited\n"
+                          "139637976735744,0,4096,1\n"
+                          "139637976727552,4096,512,1\n"
+                          "139637976728064,4608,1000,1\n"
+                          "139637976729600,0,300,1\n"
+                          "139637976731648,300,2000,1\n"
+                          "139637976728064,2300,1024,1\n"
+                          "139637976727552,3324,512,1\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_pickle_that_names_a_global_is_refused_with_what_it_names) {
+    scratch_directory scratch;
+    struct refused {
+        std::string pickle, message;
+    };
+    const refused pickles[] = {
+        {bytes({0x80, 2}) + "cposix\nsystem\n)R.", "byte 2 of the pickle: found opcode GLOBAL 'posix "
+                                                   "system', expected plain data only"},
+        {protocol_4 + "\x8c\x05posix\x8c\x06system\x93)R.",
+         "found opcode STACK_GLOBAL 'posix system', expected plain data"},
+        {protocol_4 + "}\x8c\x01"
+                      "ac",
+         "found opcode GLOBAL, expected plain data only"},
+    };
+    for (const refused &r : pickles) {
+        command_result run = run_tlmalloc({"replay", scratch.write("t.pickle", r.pickle), "--capacity", "1 KiB"});
+        BOOST_CHECK_EQUAL(run.status, 2);
+        BOOST_CHECK_MESSAGE(contains(run.err, r.message), run.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_opcode_that_plain_data_does_not_need_is_refused_by_name) {
+    const std::map<int, std::string> refused{{'0', "POP"},
+                                             {'1', "POP_MARK"},
+                                             {'2', "DUP"},
+                                             {'B', "BINBYTES"},
+                                             {'C', "SHORT_BINBYTES"},
+                                             {'F', "FLOAT"},
+                                             {'I', "INT"},
+                                             {'L', "LONG"},
+                                             {'P', "PERSID"},
+                                             {'Q', "BINPERSID"},
+                                             {'R', "REDUCE"},
+                                             {'S', "STRING"},
+                                             {'T', "BINSTRING"},
+                                             {'V', "UNICODE"},
+                                             {'U', "SHORT_BINSTRING"},
+                                             {'b', "BUILD"},
+                                             {'c', "GLOBAL"},
+                                             {'d', "DICT"},
+                                             {'g', "GET"},
+                                             {'i', "INST"},
+                                             {'l', "LIST"},
+                                             {'o', "OBJ"},
+                                             {'p', "PUT"},
+                                             {0x81, "NEWOBJ"},
+                                             {0x82, "EXT1"},
+                                             {0x83, "EXT2"},
+                                             {0x84, "EXT4"},
+                                             {0x8b, "LONG4"},
+                                             {0x8e, "BINBYTES8"},
+                                             {0x8f, "EMPTY_SET"},
+                                             {0x90, "ADDITEMS"},
+                                             {0x91, "FROZENSET"},
+                                             {0x92, "NEWOBJ_EX"},
+                                             {0x93, "STACK_GLOBAL"},
+                                             {0x96, "BYTEARRAY8"},
+                                             {0x97, "NEXT_BUFFER"},
+                                             {0x98, "READONLY_BUFFER"}};
+    const std::string handled = "(.NJKMGX]ae}su)tqrhj\x80\x85\x86\x87\x88\x89\x8a\x8c\x8d\x94\x95";
+    for (int opcode = 0; opcode < 256; opcode++) {
+        std::string failure = failure_of(protocol_4 + "]" + bytes({opcode}) + std::string(16, '\0'));
+        if (auto found = refused.find(opcode); found != refused.end())
+            BOOST_CHECK_MESSAGE(contains(failure, "byte 3 of the pickle: found opcode " + found->second + ", expected"),
+                                failure);
+        else if (!contains(handled, std::string(1, static_cast<char>(opcode))) || opcode == 0x80)
+            BOOST_CHECK_MESSAGE(contains(failure, "byte 3 of the pickle: found 0x") && contains(failure, "no opcode"),
+                                failure);
+        else
+            BOOST_CHECK_MESSAGE(!failure.empty() && !contains(failure, "byte 3 of the pickle: found 0x"),
+                                opcode << ": " << failure);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_snapshot_that_makes_no_sense_is_refused_with_its_place) {
+    const std::string good = entry("alloc", 1, 64);
+    BOOST_CHECK_EQUAL(failure_of(snapshot_of(good)), "");
+    BOOST_CHECK_EQUAL(failure_of(snapshot_of(entry("free_completed", 1, 64) + good)),
+                      ""); // a block older than the trace
+    const std::map<std::string, std::string> bad{
+        {snapshot_of(""), "no device has a trace"},
+        {snapshot_of(good + good), "id 1 lives already: allocated in byte 21"},
+        {snapshot_of(good + entry("free_completed", 1, 63)), "found 63, expected the 64 bytes allocated in byte 21"},
+        {snapshot_of(good + entry("free_completed", 1, 64) + entry("free_completed", 1, 64)), "double free of id 1"},
+        {snapshot_of(entry("alloc", 1, 0)), "size: found a number, expected 1 .. 2^63 bytes"},
+        {snapshot_of(entry("grab", 1, 64)), "found action 'grab', expected alloc"},
+        {snapshot_of("}"), "byte 21 of the pickle: found a dictionary without 'action'"},
+        {snapshot_of("]"), "byte 21 of the pickle: found a list without 'action'"},
+        {snapshot_of("}\x8c\x06"
+                     "actionK\x01s"),
+         "action: found a number, expected a text"},
+        {snapshot_of("}\x8c\x06"
+                     "action\x8c\x05"
+                     "allocs"),
+         "found a dictionary without 'addr'"},
+        {protocol_4 + "].", "found a list without 'device_traces'"},
+        {protocol_4 + "}\x8c\x0d"
+                      "device_tracesNs.",
+         "device_traces: found None, expected a list"},
+        {protocol_4 + "}\x8c\x0d"
+                      "device_traces]Nas.",
+         "trace of a device: found None, expected a list"},
+        {protocol_4 + ".", "found the end of the pickle, expected one value on the stack"},
+        {protocol_4 + "N.N", "found more bytes after the end of the pickle"},
+        {protocol_4 + "a", "found an instruction that needs more values than there are on the stack"},
+        {protocol_4 + "NNa", "found items for a list, and there is none below them"},
+        {protocol_4 + "e", "found an instruction that needs a mark"},
+        {protocol_4 + "](NN(ea", "found items for a list"},
+        {protocol_4 + "}(Nu", "found a key without a value"},
+        {protocol_4 + "h\x07", "found a memo number that was never put"},
+        {protocol_4 + "Nr\xff\xff\xff\x7f", "found a memo number larger than the file"},
+        {protocol_4 + "\x8a\x09"
+                      "11111111\x01",
+         "found a whole number of more than 64 bits"},
+        {protocol_4 + "\x8c\xff"
+                      "abc",
+         "found the end of the file, expected the rest of an instruction: truncated"},
+        {protocol_4 + "\x8d\xff\xff\xff\xff\xff\xff\xff\xff", "truncated"},
+        {bytes({0x80, 1}) + "N.", "expected a pickle of protocol 2 to 5"},
+        {bytes({0x80, 6}) + "N.", "expected a pickle of protocol 2 to 5"},
+    };
+    for (const auto &[pickle, message] : bad) {
+        std::string failure = failure_of(pickle);
+        BOOST_CHECK_MESSAGE(contains(failure, message), "found " << failure << ", expected " << message);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_snapshot_is_refused_wherever_it_is_cut) {
+    for (std::string protocol : {"2", "4"}) {
+        std::string whole = read_text(data + "torch_snapshot_protocol" + protocol + ".pickle");
+        for (std::size_t length = 0; length < whole.size(); length++)
+            BOOST_CHECK_MESSAGE(!failure_of(whole.substr(0, length)).empty(), "accepted when cut after " << length);
+    }
+}
+
+// Under the sanitizers this is the test of the pickle machine: no damage may make it read or write where it must not.
+BOOST_AUTO_TEST_CASE(damaged_traces_are_read_or_refused_and_nothing_else) {
+    const std::uint64_t seed = 20240611;
+    BOOST_TEST_INFO("seed " << seed);
+    std::mt19937_64 random(seed);
+    const std::string wholes[] = {
+        read_text(data + "torch_snapshot_protocol2.pickle"), read_text(data + "torch_snapshot_protocol4.pickle"),
+        "time_ns,op,id,bytes\n1,alloc,1,64\n2,alloc,2,64\n3,free,1,64\n", "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\n"};
+    const std::string dictionary = "(.NJKMGX]ae}su)tqrhj\x80\x85\x86\x87\x8a\x8c\x8d\x94\x95,-\n\xff";
+    int refused = 0;
+    for (int round = 0; round < 8000; round++) {
+        std::string text = wholes[random() % 4];
+        for (std::uint64_t edits = 1 + random() % 4; edits > 0; edits--) {
+            std::size_t at = random() % text.size();
+            char byte = random() % 2 ? dictionary[random() % dictionary.size()] : static_cast<char>(random());
+            switch (random() % 3) {
+            case 0:
+                text[at] = byte;
+                break;
+            case 1:
+                text.insert(at, 1, byte);
+                break;
+            default:
+                text.erase(at, 1 + random() % 8);
+                break;
+            }
+            if (text.empty()) text = "x";
+        }
+        refused += !failure_of(text).empty();
+    }
+    BOOST_CHECK_GT(refused, 4000);
+}
+
+// The example of MiniMalloc's own documentation; frees come before allocations at equal times (3 and 9).
+BOOST_AUTO_TEST_CASE(buffers_of_minimalloc_become_events) {
+    scratch_directory scratch;
+    std::string trace =
+        scratch.write("t.csv", "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n");
+    BOOST_CHECK_EQUAL(placements_of(trace), "id,offset,bytes,nodes_visited\n"
+                                            "b1,0,4,1\nb3,4,4,1\nb5,8,4,1\nb2,0,4,1\nb4,0,4,1\n");
+}
+
+// Heights of online first fit, allocators.md 1.8 (half-open, frees first, alignment 1).
+BOOST_AUTO_TEST_CASE(first_fit_reaches_the_known_heights_of_minimallocs_problems) {
+    const std::string directory = TLMALLOC_SOURCE_DIR "/../shared/data/minimalloc/";
+    const std::map<std::string, std::uint64_t> heights{{"A", 1608704}, {"B", 1775616}, {"C", 1769472}, {"D", 1547264},
+                                                       {"E", 1981440}, {"F", 1277952}, {"G", 1343488}, {"H", 1299456},
+                                                       {"I", 1629184}, {"J", 1587200}, {"K", 2102272}};
+    for (const auto &[name, height] : heights) {
+        std::string trace = directory + name + ".1048576.csv";
+        if (!std::filesystem::exists(trace)) {
+            BOOST_TEST_MESSAGE("skipped, not here: " << trace);
+            continue;
+        }
+        std::istringstream lines(placements_of(trace));
+        std::string line, id, offset, nbytes;
+        std::uint64_t reached = 0;
+        std::getline(lines, line);
+        while (std::getline(std::getline(std::getline(lines, id, ','), offset, ','), nbytes, ',') &&
+               std::getline(lines, line))
+            reached = std::max<std::uint64_t>(reached, std::stoull(offset) + std::stoull(nbytes));
+        BOOST_CHECK_MESSAGE(reached == height, name << ": found " << reached << ", expected " << height);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(bad_buffers_of_minimalloc_are_refused_with_their_place) {
+    const std::string head = "id,lower,upper,size\n";
+    const std::map<std::string, std::string> bad{
+        {head + ",0,3,4\n", "t:2:1: found '', expected an id"},
+        {head + "b1,-1,3,4\n", "t:2:4: found '-1', expected a time"},
+        {head + "b1,3,3,4\n", "t:2:6: found '3', expected a time later than lower"},
+        {head + "b1,0,3,0\n", "t:2:8: found '0', expected a number of bytes"},
+        {head + "b1,0,3\n", "t:2:7: found 3 columns, expected 4: id,lower,upper,size"},
+        {head + "b1,0,3,4", "t:2:9: found the end of the file, expected the end of the line: truncated"},
+        {"id,lower,upper,sizes\n", "t:1:1: found 'id,lower,upper,sizes', expected the header line id,lower,upper,size"},
+    };
+    for (const auto &[text, message] : bad) {
+        std::string failure = failure_of(text);
+        BOOST_CHECK_MESSAGE(contains(failure, message), "found " << failure << ", expected " << message);
+    }
+}
