@@ -1,0 +1,108 @@
+/* Whether the parameters of a pseudo-channel agree with each other. */
+#include "hbm_internal.h"
+
+#include <stdio.h>
+
+static bool power_of_two(uint32_t value) {
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+static tla_status check_map(const tla_hbm_config *c, tla_error *error) {
+    static const char *const names[TLA_HBM_FIELD_COUNT] = {"pseudo-channel", "bank-group", "bank", "column", "row"};
+    const uint32_t counts[TLA_HBM_FIELD_COUNT] = {c->row_bus_sharers, c->bank_groups, c->banks_per_group,
+                                                  c->row_bytes / c->burst_bytes, c->rows};
+    uint32_t bits[TLA_HBM_FIELD_COUNT] = {0};
+    for (uint32_t i = 0; i < c->map.count; i++) {
+        bits[c->map.pieces[i].field] += c->map.pieces[i].bits;
+    }
+    char text[128];
+    tla_hbm_map_print(&c->map, text, sizeof text);
+    for (uint32_t f = 0; f < TLA_HBM_FIELD_COUNT; f++) {
+        const uint32_t needed = (uint32_t)__builtin_ctz(counts[f]);
+        if (bits[f] != needed)
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "map %s %s a bit: it has %u %s bits, but a count of %u needs %u", text,
+                                 bits[f] < needed ? "loses" : "doubles", bits[f], names[f], counts[f], needed);
+    }
+    return TLA_OK;
+}
+
+tla_status tla_hbm_check(const tla_hbm_config *c, tla_error *error) {
+#define REQUIRE(condition, ...)                                                                                        \
+    do {                                                                                                               \
+        if (!(condition)) return tla_error_set(error, TLA_INVALID_ARGUMENT, __VA_ARGS__);                              \
+    } while (0)
+#define REQUIRE_RANGE(member, low, high)                                                                               \
+    REQUIRE(c->member >= (low) && c->member <= (high), #member " is %u, expected %u .. %u", c->member,                 \
+            (uint32_t)(low), (uint32_t)(high))
+    const uint32_t cycles_max = 1u << 24;
+    REQUIRE(c->model < TLA_HBM_MODEL_COUNT, "model is %u, which is none", c->model);
+    REQUIRE_RANGE(tck_ps, 1, 1000000);
+    REQUIRE_RANGE(burst_cycles, 1, cycles_max);
+    REQUIRE(power_of_two(c->burst_bytes) && c->burst_bytes <= (1u << 20),
+            "burst_bytes is %u, expected a power of two up to 1 MiB", c->burst_bytes);
+    REQUIRE(c->window <= (1u << 16), "window is %u, expected no more than %u", c->window, 1u << 16);
+    REQUIRE(c->rtw <= cycles_max, "rtw is %u, expected no more than %u", c->rtw, cycles_max);
+    if (c->model == TLA_HBM_CHANNEL) return TLA_OK;
+
+    REQUIRE(power_of_two(c->bank_groups) && c->bank_groups <= TLA_HBM_GROUPS_MAX,
+            "bank_groups is %u, expected a power of two up to %d", c->bank_groups, TLA_HBM_GROUPS_MAX);
+    REQUIRE(power_of_two(c->banks_per_group) && c->banks_per_group <= TLA_HBM_BANKS_MAX / c->bank_groups,
+            "banks_per_group is %u, expected a power of two and no more than %d banks in all", c->banks_per_group,
+            TLA_HBM_BANKS_MAX);
+    REQUIRE(power_of_two(c->rows) && c->rows <= (1u << 24), "rows is %u, expected a power of two up to 2^24", c->rows);
+    REQUIRE(power_of_two(c->row_bytes) && c->row_bytes >= c->burst_bytes && c->row_bytes <= (1u << 20),
+            "row_bytes is %u, expected a power of two from burst_bytes %u to 1 MiB", c->row_bytes, c->burst_bytes);
+    REQUIRE(c->row_bus_sharers == 1 || c->row_bus_sharers == 2, "row_bus_sharers is %u, expected 1 or 2",
+            c->row_bus_sharers);
+    const tla_status status = check_map(c, error);
+    if (status != TLA_OK) return status;
+
+    const uint32_t *const at_least_one[] = {&c->cl,    &c->cwl,   &c->rcd_rd, &c->rcd_wr, &c->rp,    &c->ras,
+                                            &c->rc,    &c->rrd_s, &c->rrd_l,  &c->faw,    &c->ccd_s, &c->ccd_l,
+                                            &c->wtr_s, &c->wtr_l, &c->rtw,    &c->rtp,    &c->wr,    &c->act_cycles};
+    static const char *const names[] = {"cl",    "cwl",   "rcd_rd", "rcd_wr", "rp",    "ras",
+                                        "rc",    "rrd_s", "rrd_l",  "faw",    "ccd_s", "ccd_l",
+                                        "wtr_s", "wtr_l", "rtw",    "rtp",    "wr",    "act_cycles"};
+    for (size_t i = 0; i < sizeof at_least_one / sizeof at_least_one[0]; i++)
+        REQUIRE(*at_least_one[i] >= 1 && *at_least_one[i] <= cycles_max, "%s is %u cycles, expected 1 .. %u", names[i],
+                *at_least_one[i], cycles_max);
+    REQUIRE(c->rc >= c->ras + c->rp, "rc %u is less than ras %u + rp %u", c->rc, c->ras, c->rp);
+    REQUIRE(c->ras >= c->rcd_rd && c->ras >= c->rcd_wr, "ras %u is less than rcd_rd %u or rcd_wr %u", c->ras, c->rcd_rd,
+            c->rcd_wr);
+    REQUIRE(c->rrd_l >= c->rrd_s, "rrd_l %u is less than rrd_s %u", c->rrd_l, c->rrd_s);
+    REQUIRE(c->faw >= c->rrd_s, "faw %u is less than rrd_s %u", c->faw, c->rrd_s);
+    REQUIRE(c->ccd_l >= c->ccd_s, "ccd_l %u is less than ccd_s %u", c->ccd_l, c->ccd_s);
+    REQUIRE(c->ccd_s >= c->burst_cycles, "ccd_s %u is less than the %u cycles of a burst: data would overlap", c->ccd_s,
+            c->burst_cycles);
+    REQUIRE(c->wtr_l >= c->wtr_s, "wtr_l %u is less than wtr_s %u", c->wtr_l, c->wtr_s);
+    REQUIRE(c->rtw + c->cwl >= c->cl + c->burst_cycles,
+            "rtw %u + cwl %u is less than cl %u + %u cycles of a burst: data would overlap", c->rtw, c->cwl, c->cl,
+            c->burst_cycles);
+    REQUIRE(c->act_cycles <= c->rp && c->act_cycles <= c->rrd_s, "act_cycles %u is more than rp %u or rrd_s %u",
+            c->act_cycles, c->rp, c->rrd_s);
+    REQUIRE(c->refresh < TLA_HBM_REFRESH_COUNT, "refresh is %u, which is none", c->refresh);
+    if (c->refresh == TLA_HBM_REFRESH_ALL_BANK) {
+        REQUIRE_RANGE(rfc, c->act_cycles, cycles_max);
+        REQUIRE_RANGE(refi, 1, cycles_max);
+        REQUIRE(c->refi > c->rfc + c->rc, "refi %u is not more than rfc %u + rc %u: nothing but refresh would happen",
+                c->refi, c->rfc, c->rc);
+    } else if (c->refresh == TLA_HBM_REFRESH_PER_BANK) {
+        REQUIRE_RANGE(rfc_pb, c->act_cycles, cycles_max);
+        REQUIRE_RANGE(rrefd, c->act_cycles, cycles_max);
+        REQUIRE_RANGE(refi, 1, cycles_max);
+        REQUIRE(c->refi > c->rfc_pb + c->rc, "refi %u is not more than rfc_pb %u + rc %u: a bank would only refresh",
+                c->refi, c->rfc_pb, c->rc);
+        const uint32_t banks = c->bank_groups * c->banks_per_group;
+        REQUIRE(c->refi / banks >= c->rrefd + c->rc, "refi %u leaves %u cycles a bank, less than rrefd %u + rc %u",
+                c->refi, c->refi / banks, c->rrefd, c->rc);
+    }
+    REQUIRE(c->page_policy < TLA_HBM_PAGE_POLICY_COUNT, "page_policy is %u, which is none", c->page_policy);
+    REQUIRE_RANGE(read_queue, 1, TLA_HBM_QUEUE_MAX);
+    REQUIRE_RANGE(write_queue, 1, TLA_HBM_QUEUE_MAX);
+    REQUIRE(c->write_high_percent <= 100 && c->write_low_percent <= c->write_high_percent,
+            "watermarks %u %% and %u %%: expected low <= high <= 100 %%", c->write_low_percent, c->write_high_percent);
+    return TLA_OK;
+#undef REQUIRE
+#undef REQUIRE_RANGE
+}

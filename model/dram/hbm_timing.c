@@ -1,0 +1,238 @@
+/* A pseudo-channel, or two that share a row-command bus: life, acceptance of bursts, and how far time has come. */
+#include "hbm_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void start_pseudo_channel(const tla_hbm *hbm, struct pseudo_channel *pc, uint32_t index) {
+    const tla_hbm_config *c = &hbm->config;
+    pc->index = index;
+    pc->refresh_due = c->refresh == TLA_HBM_REFRESH_NONE       ? NEVER
+                      : c->refresh == TLA_HBM_REFRESH_ALL_BANK ? c->refi
+                                                               : c->refi / hbm->bank_count;
+    pc->refresh_at = NEVER;
+    for (uint32_t i = 0; i < hbm->bank_count; i++) {
+        struct bank *bank = &pc->banks[i];
+        bank->group = (uint8_t)(i / c->banks_per_group);
+        bank->open_row = NO_ROW;
+        for (int op = 0; op < OPS; op++)
+            bank->queues[op] = (struct bank_queue){NO_REQUEST, NO_REQUEST, NO_REQUEST};
+    }
+    const uint32_t slots = c->read_queue + c->write_queue;
+    for (uint32_t i = 0; i < slots; i++)
+        pc->requests[i].next = i + 1 < slots ? (uint16_t)(i + 1) : NO_REQUEST;
+}
+
+tla_status tla_hbm_create(const tla_hbm_config *config, const tla_hbm_listener *listener, tla_hbm **out,
+                          tla_error *error) {
+    *out = NULL;
+    const tla_status status = tla_hbm_check(config, error);
+    if (status != TLA_OK) return status;
+    tla_hbm *hbm = calloc(1, sizeof *hbm);
+    if (hbm == NULL) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for a pseudo-channel");
+    hbm->config = *config;
+    if (listener != NULL) hbm->listener = *listener;
+    tla_hbm_decoder_build(config, &hbm->decoder);
+    if (config->model == TLA_HBM_BANKS) {
+        hbm->pc_count = config->row_bus_sharers;
+        hbm->bank_count = config->bank_groups * config->banks_per_group;
+        hbm->act_extra = config->act_cycles - 1;
+        hbm->write_high = config->write_queue * config->write_high_percent / 100;
+        hbm->write_low = (config->write_queue * config->write_low_percent + 99) / 100;
+    } else {
+        hbm->pc_count = 1;
+    }
+    uint32_t ring = 1;
+    while (ring < config->window)
+        ring *= 2;
+    for (uint32_t i = 0; i < hbm->pc_count; i++) {
+        struct pseudo_channel *pc = &hbm->pcs[i];
+        pc->in_flight = malloc(ring * sizeof *pc->in_flight);
+        pc->in_flight_mask = ring - 1;
+        if (config->model == TLA_HBM_BANKS)
+            pc->requests = calloc(config->read_queue + config->write_queue, sizeof *pc->requests);
+        if (pc->in_flight == NULL || (config->model == TLA_HBM_BANKS && pc->requests == NULL)) {
+            tla_hbm_destroy(hbm);
+            return tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for the queues of a pseudo-channel");
+        }
+        if (config->model == TLA_HBM_BANKS) start_pseudo_channel(hbm, pc, i);
+    }
+    *out = hbm;
+    return TLA_OK;
+}
+
+void tla_hbm_destroy(tla_hbm *hbm) {
+    if (hbm == NULL) return;
+    for (uint32_t i = 0; i < 2; i++) {
+        free(hbm->pcs[i].in_flight);
+        free(hbm->pcs[i].requests);
+    }
+    free(hbm);
+}
+
+uint64_t tla_hbm_capacity(const tla_hbm *hbm) {
+    const uint32_t bits = hbm->decoder.line_bits + hbm->decoder.burst_bits;
+    return bits < 64 ? UINT64_C(1) << bits : UINT64_MAX;
+}
+
+/* The data bus alone. Cycles, as everywhere; KernBench's tCK is 1 ps. */
+static tla_status accept_on_channel(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, tla_hbm_op op, uint64_t tag,
+                                    struct transfer *transfer, uint64_t *accepted) {
+    const tla_hbm_config *c = &hbm->config;
+    if (at < pc->next_accept) at = pc->next_accept;
+    if (op == TLA_HBM_READ && c->window != 0) {
+        retire_reads(pc, at);
+        if (pc->in_flight_count == c->window) {
+            *accepted = pc->in_flight[pc->in_flight_first];
+            return TLA_BUSY;
+        }
+    }
+    uint64_t start = at > hbm->channel_free ? at : hbm->channel_free;
+    if (op != pc->direction) start += c->rtw;
+    pc->direction = op;
+    const uint64_t end = start + c->burst_cycles;
+    hbm->channel_free = end;
+    hbm->last_end = end;
+    pc->next_accept = at;
+    if (op == TLA_HBM_READ && c->window != 0) {
+        pc->in_flight[(pc->in_flight_first + pc->in_flight_count) & pc->in_flight_mask] = end;
+        pc->in_flight_count++;
+    }
+    if (transfer != NULL) {
+        const uint64_t end_ps = end * c->tck_ps;
+        if (end_ps < transfer->times.first_end_ps) transfer->times.first_end_ps = end_ps;
+        transfer->times.last_end_ps = end_ps;
+        transfer->pending--;
+    } else if (hbm->listener.done != NULL) {
+        hbm->listener.done(hbm->listener.context, tag, op, end * c->tck_ps);
+    }
+    *accepted = at;
+    return TLA_OK;
+}
+
+static bool has_room(const tla_hbm_config *c, struct pseudo_channel *pc, uint64_t at, tla_hbm_op op) {
+    if (op == TLA_HBM_WRITE) return pc->queued[TLA_HBM_WRITE] < c->write_queue;
+    if (pc->queued[TLA_HBM_READ] >= c->read_queue) return false;
+    if (c->window == 0) return true;
+    retire_reads(pc, at);
+    return pc->queued[TLA_HBM_READ] + pc->in_flight_count < c->window;
+}
+
+tla_status tla_hbm_accept(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line, tla_hbm_op op,
+                          uint64_t tag, struct transfer *transfer, uint64_t *accepted) {
+    const tla_hbm_config *c = &hbm->config;
+    if (c->model == TLA_HBM_CHANNEL) {
+        const tla_status status = accept_on_channel(hbm, pc, at, op, tag, transfer, accepted);
+        if (status != TLA_OK) return status;
+    } else {
+        if (at < pc->next_accept) at = pc->next_accept;
+        if (at < pc->now) at = pc->now;
+        tla_hbm_run_until(hbm, at);
+        if (!has_room(c, pc, at, op)) {
+            /* a read that is under way frees a window place at its end; a queue place gets free with a command */
+            const bool window_full = op == TLA_HBM_READ && pc->queued[TLA_HBM_READ] < c->read_queue;
+            *accepted = window_full && pc->in_flight_count > 0 ? pc->in_flight[pc->in_flight_first]
+                                                               : tla_hbm_next_event(hbm, pc) + 1;
+            return TLA_BUSY;
+        }
+        tla_hbm_enqueue(hbm, pc, at, line, op, tag, transfer);
+        pc->next_accept = at + 1;
+        *accepted = at;
+    }
+    if (op == TLA_HBM_READ)
+        hbm->stats.reads++;
+    else
+        hbm->stats.writes++;
+    return TLA_OK;
+}
+
+static uint64_t to_cycle(const tla_hbm *hbm, const struct pseudo_channel *pc, uint64_t at_ps) {
+    const uint64_t tck = hbm->config.tck_ps;
+    if (at_ps <= pc->next_accept * tck) return pc->next_accept; /* spares the division where it cannot matter */
+    return at_ps / tck + (at_ps % tck != 0);
+}
+
+static struct pseudo_channel *channel_of(tla_hbm *hbm, uint64_t line) {
+    return &hbm->pcs[hbm->pc_count == 2 ? decode(&hbm->decoder.pseudo_channel, 1, line) : 0];
+}
+
+tla_status tla_hbm_offer(tla_hbm *hbm, const tla_hbm_request *request, uint64_t *accepted_ps) {
+    const uint64_t line = request->address >> hbm->decoder.burst_bits;
+    if (line >> hbm->decoder.line_bits != 0) return TLA_OUT_OF_RANGE;
+    struct pseudo_channel *pc = channel_of(hbm, line);
+    uint64_t cycle = 0;
+    const tla_status status =
+        tla_hbm_accept(hbm, pc, to_cycle(hbm, pc, request->at_ps), line, request->op, request->tag, NULL, &cycle);
+    *accepted_ps = cycle * hbm->config.tck_ps;
+    return status;
+}
+
+tla_status tla_hbm_submit(tla_hbm *hbm, const tla_hbm_request *request, uint64_t *accepted_ps) {
+    const uint64_t line = request->address >> hbm->decoder.burst_bits;
+    if (line >> hbm->decoder.line_bits != 0) return TLA_OUT_OF_RANGE;
+    struct pseudo_channel *pc = channel_of(hbm, line);
+    uint64_t cycle = to_cycle(hbm, pc, request->at_ps);
+    while (tla_hbm_accept(hbm, pc, cycle, line, request->op, request->tag, NULL, &cycle) == TLA_BUSY) {
+    }
+    *accepted_ps = cycle * hbm->config.tck_ps;
+    return TLA_OK;
+}
+
+void tla_hbm_advance(tla_hbm *hbm, uint64_t until_ps) {
+    const uint64_t tck = hbm->config.tck_ps;
+    if (hbm->config.model == TLA_HBM_BANKS) tla_hbm_run_until(hbm, until_ps / tck + (until_ps % tck != 0));
+}
+
+uint64_t tla_hbm_next_end(tla_hbm *hbm) {
+    uint64_t earliest = NEVER;
+    if (hbm->config.model == TLA_HBM_CHANNEL) return earliest;
+    for (uint32_t i = 0; i < hbm->pc_count; i++) {
+        const uint64_t end = tla_hbm_earliest_data(hbm, &hbm->pcs[i]);
+        if (end < earliest) earliest = end;
+    }
+    return earliest == NEVER ? NEVER : earliest * hbm->config.tck_ps;
+}
+
+static bool idle(const tla_hbm *hbm) {
+    for (uint32_t i = 0; i < hbm->pc_count; i++)
+        if (hbm->pcs[i].queued[TLA_HBM_READ] + hbm->pcs[i].queued[TLA_HBM_WRITE] > 0) return false;
+    return true;
+}
+
+uint64_t tla_hbm_drain(tla_hbm *hbm) {
+    while (!idle(hbm))
+        tla_hbm_step(hbm, NEVER);
+    return hbm->last_end * hbm->config.tck_ps;
+}
+
+tla_status tla_hbm_access(tla_hbm *hbm, uint64_t at_ps, tla_hbm_op op, uint64_t address, uint64_t nbytes,
+                          tla_hbm_transfer *out) {
+    if (nbytes == 0) return TLA_INVALID_ARGUMENT;
+    const uint64_t capacity = tla_hbm_capacity(hbm);
+    if (address >= capacity || nbytes > capacity - address) return TLA_OUT_OF_RANGE;
+    const uint64_t first = address >> hbm->decoder.burst_bits;
+    const uint64_t last = (address + nbytes - 1) >> hbm->decoder.burst_bits;
+    const uint64_t tck = hbm->config.tck_ps;
+    struct pseudo_channel *pc = channel_of(hbm, first);
+    if (tla_hbm_open_rows(hbm, to_cycle(hbm, pc, at_ps), op, first, last - first + 1, out)) return TLA_OK;
+
+    struct transfer transfer = {.times = {.first_end_ps = NEVER}, .pending = last - first + 1};
+    for (uint64_t line = first; line <= last; line++) {
+        pc = channel_of(hbm, line);
+        uint64_t cycle = to_cycle(hbm, pc, at_ps);
+        while (tla_hbm_accept(hbm, pc, cycle, line, op, 0, &transfer, &cycle) == TLA_BUSY) {
+        }
+        if (line == first) transfer.times.first_accepted_ps = cycle * tck;
+        if (cycle * tck > transfer.times.last_accepted_ps) transfer.times.last_accepted_ps = cycle * tck;
+    }
+    while (transfer.pending > 0)
+        tla_hbm_step(hbm, NEVER);
+    *out = transfer.times;
+    return TLA_OK;
+}
+
+tla_hbm_stats tla_hbm_get_stats(const tla_hbm *hbm) {
+    tla_hbm_stats stats = hbm->stats;
+    stats.last_end_ps = hbm->last_end * hbm->config.tck_ps;
+    return stats;
+}
