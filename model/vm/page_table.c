@@ -1,224 +1,250 @@
-/* VA -> PA as an ordered array of extents: one a mapped entry, whatever its size and alignment. */
-#include "tlmalloc/page_table.h"
+/* Page tables: configuration, and batches of map and unmap. */
+#include "radix.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-typedef struct extent {
-    uint64_t va, nbytes, pa;
-    uint32_t flags;
-} extent;
+enum { HOST_LEVEL_BITS = 6, TABLE_LEVEL_BITS = 9, ASIDS_MAX = 65536, VA_BITS_MAX = 64 };
 
-typedef struct extents {
-    extent *list;
-    size_t count, room;
-} extents;
+static const uint64_t page_size_min = UINT64_C(1) << 12, page_size_max = UINT64_C(1) << 30;
 
-struct tla_page_table {
-    tla_page_table_config config;
-    extents mapped;
-};
+static bool is_page_size(uint64_t size) {
+    return size >= page_size_min && size <= page_size_max && (size & (size - 1)) == 0;
+}
+
+static unsigned log2_of(uint64_t power) {
+    return (unsigned)__builtin_ctzll(power);
+}
+
+/* Shifts of the levels, root first: one level ends at every page size, none has more than max_bits. Returns how many;
+ * bits may be NULL. */
+static uint32_t lay_levels(const tla_page_table *t, unsigned max_bits, uint8_t *shifts, uint8_t *bits) {
+    uint32_t count = 0;
+    for (uint32_t size = t->size_count; size-- > 0;) {
+        unsigned low = log2_of(t->sizes[size]);
+        unsigned high = size + 1 < t->size_count ? log2_of(t->sizes[size + 1]) : t->va_bits;
+        while (high > low) { /* the uppermost level of a stretch takes what is left over */
+            unsigned width = (high - low - 1) % max_bits + 1;
+            high -= width;
+            shifts[count] = (uint8_t)high;
+            if (bits) bits[count] = (uint8_t)width;
+            count++;
+        }
+    }
+    return count;
+}
+
+static tla_status read_config(tla_page_table *t, const tla_page_table_config *c) {
+    t->config = *c;
+    t->va_bits = c->va_bits ? c->va_bits : VA_BITS_MAX;
+    t->asids = c->asids ? c->asids : 1;
+    t->sizes[t->size_count++] = c->page_size;
+    if (!is_page_size(c->page_size)) return TLA_INVALID_ARGUMENT;
+    for (size_t i = 0; i < TLA_PAGE_SIZES_MAX - 1 && c->larger_page_sizes[i]; i++) {
+        uint64_t size = c->larger_page_sizes[i];
+        if (!is_page_size(size) || size <= t->sizes[t->size_count - 1]) return TLA_INVALID_ARGUMENT;
+        t->sizes[t->size_count++] = size;
+    }
+    if (t->va_bits > VA_BITS_MAX || t->va_bits <= log2_of(t->sizes[t->size_count - 1]) || t->asids > ASIDS_MAX ||
+        !c->memory.alloc != !c->memory.free || (c->memory.write && !c->memory.alloc))
+        return TLA_INVALID_ARGUMENT;
+    uint8_t shifts[RADIX_LEVELS_MAX], bits[RADIX_LEVELS_MAX];
+    t->levels = lay_levels(t, c->memory.alloc ? TABLE_LEVEL_BITS : HOST_LEVEL_BITS, shifts, bits);
+    for (uint32_t i = 0; i < t->levels; i++) {
+        t->level[i].shift = shifts[i];
+        t->level[i].bits = bits[i];
+    }
+    uint32_t walk_levels = lay_levels(t, TABLE_LEVEL_BITS, t->walk_shift, NULL);
+    for (uint32_t size = 0; size < t->size_count; size++)
+        for (uint32_t i = 0; i < walk_levels && t->walk_shift[i] >= log2_of(t->sizes[size]); i++)
+            t->depth[size] = i + 1;
+    return TLA_OK;
+}
 
 tla_status tla_page_table_create(const tla_page_table_config *config, tla_page_table **out) {
     *out = NULL;
-    uint64_t page = config->page_size;
-    if (page < 4096 || page > UINT64_C(1) << 30 || (page & (page - 1))) return TLA_INVALID_ARGUMENT;
-    tla_page_table *table = calloc(1, sizeof *table);
-    if (!table) return TLA_NO_HOST_MEMORY;
-    table->config = *config;
-    *out = table;
+    tla_page_table *t = calloc(1, sizeof *t);
+    if (!t) return TLA_NO_HOST_MEMORY;
+    tla_status status = read_config(t, config);
+    if (!status) {
+        t->contexts = calloc(1, sizeof *t->contexts + t->asids * sizeof t->contexts->slots[0]);
+        t->entry = calloc(t->asids, sizeof *t->entry);
+        if (!t->contexts || !t->entry) status = TLA_NO_HOST_MEMORY;
+    }
+    if (status) {
+        free(t->contexts);
+        free(t->entry);
+        free(t);
+        return status;
+    }
+    t->contexts->words = t->asids;
+    t->contexts->level = CONTEXTS_LEVEL;
+    t->stats.host_bytes =
+        sizeof *t + sizeof *t->contexts + t->asids * (sizeof t->contexts->slots[0] + sizeof *t->entry);
+    *out = t;
     return TLA_OK;
 }
 
-void tla_page_table_destroy(tla_page_table *table) {
-    if (!table) return;
-    free(table->mapped.list);
-    free(table);
+void tla_page_table_destroy(tla_page_table *t) {
+    if (!t) return;
+    radix_free(t, t->contexts);
+    free(t->entry);
+    free(t->changes);
+    free(t);
 }
 
-/* Index of the first extent that ends after va. */
-static size_t find(const extents *m, uint64_t va) {
-    size_t low = 0, high = m->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (m->list[middle].va + (m->list[middle].nbytes - 1) < va)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+tla_page_table_stats tla_page_table_get_stats(const tla_page_table *t) {
+    tla_page_table_stats stats = t->stats;
+    stats.host_bytes += t->change_room * sizeof *t->changes;
+    return stats;
 }
 
-static uint64_t pages_of(const tla_page_table *table, const extent *e) {
-    uint64_t page = table->config.page_size, into = e->va % page, skip = into ? page - into : 0;
-    return e->nbytes > skip ? (e->nbytes - skip) / page : 0;
-}
+/* ---- batches ---- */
 
-static uint64_t regions_of(const tla_page_table *table, const extent *e) {
-    uint64_t page = table->config.page_size, last = e->va + (e->nbytes - 1);
-    if (e->va / page == last / page) return e->nbytes == page ? 0 : 1;
-    return (uint64_t)(e->va % page != 0) + (last % page != page - 1);
-}
-
-/* Room for `extra` extents more in a copy of the table's, on which a batch works: it becomes the table's on success. */
-static tla_status begin(const tla_page_table *table, size_t extra, extents *copy) {
-    *copy = (extents){.count = table->mapped.count, .room = table->mapped.count + extra};
-    copy->list = malloc(copy->room * sizeof *copy->list);
-    if (!copy->list) return TLA_NO_HOST_MEMORY;
-    if (copy->count) memcpy(copy->list, table->mapped.list, copy->count * sizeof *copy->list);
-    return TLA_OK;
-}
-
-static void finish(tla_page_table *table, extents copy) {
-    free(table->mapped.list);
-    table->mapped = copy;
-}
-
-static void replace(extents *m, size_t at, size_t removed, const extent *added, size_t count) {
-    memmove(m->list + at + count, m->list + at + removed, (m->count - at - removed) * sizeof *m->list);
-    memcpy(m->list + at, added, count * sizeof *added);
-    m->count += count - removed;
-}
-
-/* Takes [va, last] out of the extents, cutting those at its ends; needs room for one more. Returns bytes taken. */
-static uint64_t cut(const tla_page_table *table, extents *m, uint64_t va, uint64_t last, uint64_t *pte_writes) {
-    size_t from = find(m, va), to = from, kept = 0;
-    extent keep[2];
-    uint64_t taken = 0;
-    for (; to < m->count && m->list[to].va <= last; to++) {
-        extent e = m->list[to];
-        uint64_t e_last = e.va + (e.nbytes - 1);
-        if (e.va < va) {
-            keep[kept] = e;
-            keep[kept++].nbytes = va - e.va;
-        }
-        if (e_last > last) keep[kept++] = (extent){last + 1, e_last - last, e.pa + (last + 1 - e.va), e.flags};
-        uint64_t first = e.va > va ? e.va : va, end = e_last < last ? e_last : last;
-        extent gone = {first, end - first + 1, 0, 0};
-        *pte_writes += pages_of(table, &gone) + regions_of(table, &gone);
-        taken += gone.nbytes;
-    }
-    replace(m, from, to - from, keep, kept);
-    return taken;
-}
-
-static tla_status check_range(const char *what, size_t index, const tla_map_entry *e, tla_error *error) {
+static tla_status check_range(const tla_page_table *t, const char *what, size_t i, const tla_map_entry *e,
+                              tla_error *error) {
     if (e->nbytes == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s %zu at va 0x%" PRIx64 ": zero bytes", what, index,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s %zu at va 0x%" PRIx64 ": zero bytes", what, i,
                              e->va.value);
     if (e->nbytes - 1 > UINT64_MAX - e->va.value)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s %zu: va 0x%" PRIx64 " + %" PRIu64 " bytes wraps 2^64",
-                             what, index, e->va.value, e->nbytes);
+                             what, i, e->va.value, e->nbytes);
+    if (e->asid >= t->asids)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "%s %zu at va 0x%" PRIx64 ": asid %" PRIu32 ", expected 0 .. %" PRIu32, what, i,
+                             e->va.value, e->asid, t->asids - 1);
+    if (t->va_bits < VA_BITS_MAX && (e->va.value + (e->nbytes - 1)) >> t->va_bits)
+        return tla_error_set(error, TLA_OUT_OF_RANGE,
+                             "%s %zu: va 0x%" PRIx64 " + %" PRIu64 " bytes lies past the table's %" PRIu32 " bits",
+                             what, i, e->va.value, e->nbytes, t->va_bits);
     return TLA_OK;
 }
 
-static tla_status check_entry(size_t index, const tla_map_entry *e, tla_error *error) {
-    tla_status status = check_range("entry", index, e, error);
+static tla_status check_entry(const tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error) {
+    tla_status status = check_range(t, "entry", i, e, error);
     if (status) return status;
     if (e->nbytes > UINT64_C(1) << TLA_PADDR_BITS || e->pa.value > (UINT64_C(1) << TLA_PADDR_BITS) - e->nbytes)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "entry %zu: pa 0x%" PRIx64 " + %" PRIu64 " bytes lies past %d bits", index, e->pa.value,
+                             "entry %zu: pa 0x%" PRIx64 " + %" PRIu64 " bytes lies past %d bits", i, e->pa.value,
                              e->nbytes, TLA_PADDR_BITS);
     if (e->flags == 0 || e->flags > (TLA_READ | TLA_WRITE))
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "entry %zu at va 0x%" PRIx64 ": flags 0x%" PRIx32
                              ", expected read (1), write (2) or both (3)",
-                             index, e->va.value, e->flags);
+                             i, e->va.value, e->flags);
     return TLA_OK;
 }
 
-tla_status tla_page_table_map(tla_page_table *table, const tla_map_entry *entries, size_t count, tla_work *work,
-                              tla_error *error) {
-    uint64_t pte_writes = 0;
-    for (size_t i = 0; i < count; i++) {
-        tla_status status = check_entry(i, &entries[i], error);
-        if (status) return status;
+/* The mapping around a mapped va: all that is contiguous on both sides and has the same flags. */
+static void mapping_around(const tla_page_table *t, const radix_node *root, uint64_t va, uint64_t *first,
+                           uint64_t *last) {
+    radix_piece here, next;
+    radix_find(t, root, va, &here);
+    *first = here.va;
+    *last = here.va + (here.nbytes - 1);
+    uint64_t pa = here.pa;
+    while (*first > 0 && radix_find(t, root, *first - 1, &next) && next.pa + next.nbytes == pa &&
+           next.flags == here.flags) {
+        *first = next.va;
+        pa = next.pa;
     }
-    extents copy;
-    tla_status status = begin(table, 2 * count + 1, &copy);
-    if (status) return tla_error_set(error, status, "%s", tla_status_text(status));
-    for (size_t i = 0; i < count; i++) {
-        extent e = {entries[i].va.value, entries[i].nbytes, entries[i].pa.value, entries[i].flags};
-        uint64_t last = e.va + (e.nbytes - 1);
-        size_t at = find(&copy, e.va);
-        if (at < copy.count && copy.list[at].va <= last) {
-            if (!table->config.allow_remap) {
-                extent old = copy.list[at];
-                free(copy.list);
-                return tla_error_set(error, TLA_OVERLAP,
-                                     "entry %zu, va 0x%" PRIx64 "..0x%" PRIx64 ", overlaps the mapping of va 0x%" PRIx64
-                                     "..0x%" PRIx64,
-                                     i, e.va, last, old.va, old.va + (old.nbytes - 1));
-            }
-            uint64_t cleared = 0; /* overwritten, not written twice */
-            cut(table, &copy, e.va, last, &cleared);
-            at = find(&copy, e.va);
+    pa = here.pa + here.nbytes;
+    while (*last < UINT64_MAX && radix_find(t, root, *last + 1, &next) && next.pa == pa && next.flags == here.flags) {
+        *last += next.nbytes;
+        pa += next.nbytes;
+    }
+}
+
+static tla_status map_entry(tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error) {
+    uint64_t va = e->va.value, last = va + (e->nbytes - 1), taken;
+    uint64_t root = t->contexts->slots[e->asid];
+    if (root && radix_find_first(t, slot_node(root), va, last, &taken)) {
+        if (!t->config.allow_remap) {
+            uint64_t old_first, old_last;
+            mapping_around(t, slot_node(root), taken, &old_first, &old_last);
+            return tla_error_set(error, TLA_OVERLAP,
+                                 "entry %zu, va 0x%" PRIx64 "..0x%" PRIx64 ", overlaps the mapping of va 0x%" PRIx64
+                                 "..0x%" PRIx64,
+                                 i, va, last, old_first, old_last);
         }
-        replace(&copy, at, 0, &e, 1);
-        pte_writes += pages_of(table, &e) + regions_of(table, &e);
+        uint64_t cleared = t->cleared; /* overwritten, not cleared and then written */
+        tla_status status = radix_unmap(t, e->asid, va, last, false);
+        if (status) return tla_error_set(error, status, "entry %zu: %s", i, tla_status_text(status));
+        t->cleared = cleared;
+        t->stats.remaps++;
     }
-    finish(table, copy);
+    tla_status status = radix_map(t, e->asid, va, last, e->pa.value, e->flags);
+    if (status)
+        tla_error_set(error, status, "entry %zu, va 0x%" PRIx64 "..0x%" PRIx64 ": %s", i, va, last,
+                      status == TLA_LIMIT ? "the table memory is used up" : tla_status_text(status));
+    return status;
+}
+
+static tla_status unmap_range(tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error) {
+    uint64_t va = e->va.value, last = va + (e->nbytes - 1);
+    tla_status status = radix_unmap(t, e->asid, va, last, true);
+    if (status)
+        tla_error_set(error, status, "range %zu, va 0x%" PRIx64 "..0x%" PRIx64 ": %s", i, va, last,
+                      status == TLA_UNMAPPED ? "not mapped as a whole"
+                      : status == TLA_LIMIT  ? "the table memory is used up"
+                                             : tla_status_text(status));
+    return status;
+}
+
+/* Lookups start at the deepest node below which the whole address space lies; va is an address in it that changed. */
+static void refresh_entry(tla_page_table *t, uint32_t asid, uint64_t va) {
+    uint64_t root = t->contexts->slots[asid];
+    radix_entry entry = {root ? slot_node(root) : NULL, t->va_bits < VA_BITS_MAX ? UINT64_MAX << t->va_bits : 0, 0};
+    while (entry.node && entry.node->live == 1) {
+        unsigned level = entry.node->level;
+        uint64_t slot = entry.node->slots[level_index(t, level, va)];
+        if (slot_kind(slot) != SLOT_NODE) break;
+        entry.mask = ~(level_span(t, level) - 1);
+        entry.prefix = va & entry.mask;
+        entry.node = slot_node(slot);
+    }
+    t->entry[asid] = entry;
+}
+
+typedef tla_status (*batch_step)(tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error);
+
+static tla_status run_batch(tla_page_table *t, const tla_map_entry *entries, size_t count, batch_step step,
+                            tla_work *work, tla_error *error) {
+    t->written = t->cleared = 0;
+    radix_begin(t);
+    for (size_t i = 0; i < count; i++) {
+        tla_status status = step(t, i, &entries[i], error);
+        if (status) {
+            radix_end(t, false);
+            return status;
+        }
+    }
+    radix_end(t, true);
+    for (size_t i = 0; i < count; i++)
+        refresh_entry(t, entries[i].asid, entries[i].va.value);
     if (work) {
         work->chunks += count;
-        work->pte_writes += pte_writes;
+        work->pte_writes += t->written + t->cleared;
     }
     return TLA_OK;
 }
 
-tla_status tla_page_table_unmap(tla_page_table *table, const tla_map_entry *ranges, size_t count, tla_work *work,
-                                tla_error *error) {
-    uint64_t pte_writes = 0;
+tla_status tla_page_table_map(tla_page_table *t, const tla_map_entry *entries, size_t count, tla_work *work,
+                              tla_error *error) {
     for (size_t i = 0; i < count; i++) {
-        tla_status status = check_range("range", i, &ranges[i], error);
+        tla_status status = check_entry(t, i, &entries[i], error);
         if (status) return status;
     }
-    extents copy;
-    tla_status status = begin(table, count + 1, &copy);
-    if (status) return tla_error_set(error, status, "%s", tla_status_text(status));
+    return run_batch(t, entries, count, map_entry, work, error);
+}
+
+tla_status tla_page_table_unmap(tla_page_table *t, const tla_map_entry *ranges, size_t count, tla_work *work,
+                                tla_error *error) {
     for (size_t i = 0; i < count; i++) {
-        uint64_t va = ranges[i].va.value, last = va + (ranges[i].nbytes - 1);
-        if (cut(table, &copy, va, last, &pte_writes) != ranges[i].nbytes) {
-            free(copy.list);
-            return tla_error_set(error, TLA_UNMAPPED,
-                                 "range %zu, va 0x%" PRIx64 "..0x%" PRIx64 ", is not mapped as a whole", i, va, last);
-        }
+        tla_status status = check_range(t, "range", i, &ranges[i], error);
+        if (status) return status;
     }
-    finish(table, copy);
-    if (work && count) {
-        work->chunks += count;
-        work->pte_writes += pte_writes;
-        work->invalidates++;
-    }
-    return TLA_OK;
-}
-
-tla_status tla_page_table_translate(const tla_page_table *table, tla_vaddr va, uint64_t nbytes, uint32_t access,
-                                    tla_translation *translation, tla_work *work) {
-    const extents *m = &table->mapped;
-    if (work) work->table_levels++;
-    size_t at = find(m, va.value);
-    if (at == m->count || m->list[at].va > va.value) return TLA_UNMAPPED;
-    const extent *e = &m->list[at];
-    if (access & ~e->flags) return TLA_PERMISSION;
-    uint64_t into = va.value - e->va, left = e->nbytes - into;
-    *translation = (tla_translation){{e->pa + into}, left, e->flags};
-    while (translation->nbytes < nbytes && ++at < m->count && e[1].va == e->va + e->nbytes &&
-           e[1].pa == e->pa + e->nbytes && e[1].flags == e->flags) {
-        e++;
-        translation->nbytes += e->nbytes;
-    }
-    if (translation->nbytes > nbytes) translation->nbytes = nbytes;
-    return TLA_OK;
-}
-
-tla_page_table_stats tla_page_table_get_stats(const tla_page_table *table) {
-    tla_page_table_stats stats = {.host_bytes = sizeof *table + table->mapped.room * sizeof *table->mapped.list};
-    for (size_t i = 0; i < table->mapped.count; i++) {
-        const extent *e = &table->mapped.list[i];
-        stats.mapped_bytes += e->nbytes;
-        stats.pages += pages_of(table, e);
-        stats.regions += regions_of(table, e);
-    }
-    return stats;
+    tla_status status = run_batch(t, ranges, count, unmap_range, work, error);
+    if (!status && work && count > 0) work->invalidates++;
+    return status;
 }
