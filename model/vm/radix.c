@@ -3,11 +3,10 @@
 
 #include <stdlib.h>
 
-enum { LIST_WORDS_MIN = 8 }; /* 64 bytes: three regions and the end */
+enum { LIST_WORDS_MIN = 8 /* 64 bytes: three regions and the end */, CHANGES_KEPT = 256 };
 
 void radix_begin(tla_page_table *t) {
     t->stats_before = t->stats;
-    t->change_count = 0;
     t->touched = NULL;
 }
 
@@ -136,6 +135,15 @@ static void write_batch(const tla_page_table *t) {
     }
 }
 
+/* A long log is not kept for the next batch. */
+static void forget_changes(tla_page_table *t) {
+    t->change_count = 0;
+    if (t->change_room <= CHANGES_KEPT) return;
+    free(t->changes);
+    t->changes = NULL;
+    t->change_room = 0;
+}
+
 void radix_end(tla_page_table *t, bool keep) {
     if (keep && t->config.memory.write) write_batch(t);
     if (!keep) {
@@ -153,6 +161,7 @@ void radix_end(tla_page_table *t, bool keep) {
         else
             node->born = node->dead = false;
     }
+    forget_changes(t);
 }
 
 void radix_free(tla_page_table *t, radix_node *node) {
