@@ -71,7 +71,7 @@ const tla_schema_key tla_schema[] = {
     {KEY(tcm.latency), TIME(MS), "KernBench ADR-0040: time is bytes / bandwidth", "0 ns", "added to every access"},
 
     {KEY(controller.ports), COUNT(1, 4096), CHOICE, "16", "command windows of a memory controller"},
-    {KEY(controller.queue_depth), COUNT(1, 65536), CHOICE, "16", "commands that may wait for the allocation engine"},
+    {KEY(controller.queue_depth), COUNT(1, 256), CHOICE, "16", "commands that may wait for the allocation engine"},
     {KEY(controller.hbm_policy), POLICY, "KernBench ADR-0048 D1", "first_fit", "placement in the HBM slice"},
     {KEY(controller.tcm_policy), POLICY, "KernBench ADR-0048 D1", "first_fit", "placement in the TCM"},
     COST(controller, fixed, "10 ns", CHOICE_ENGINE, "per command"),
@@ -92,7 +92,7 @@ const tla_schema_key tla_schema[] = {
     {KEY(mmu.allow_remap), BOOLEAN, "tlmalloc's choice: a bug should show", "false",
      "false: a mapping that overlaps one is an error; true: the last one wins"},
     {KEY(mmu.ports), COUNT(1, 4096), CHOICE, "16", "command windows of an MMU"},
-    {KEY(mmu.queue_depth), COUNT(1, 65536), CHOICE, "16", "commands that may wait for the mapping engine"},
+    {KEY(mmu.queue_depth), COUNT(1, 256), CHOICE, "16", "commands that may wait for the mapping engine"},
     COST(mmu, fixed, "10 ns", CHOICE, "per map or unmap command"),
     COST(mmu, chunk, "0 ns", CHOICE, "per physically contiguous range mapped or unmapped"),
     COST(mmu, pte_write, "1 ns", CHOICE, "per page-table entry or sub-page region written or cleared"),

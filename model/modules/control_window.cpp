@@ -62,10 +62,8 @@ tla_status control_window::submit(unsigned port, sc_core::sc_time &delay, tla_er
     if (status) {
         tla_completion refused{};
         refused.status = status;
-        if (status == TLA_MISDIRECTED) {
-            refused.tag = command.tag;
-            refused.opcode = command.opcode;
-        }
+        refused.tag = command.tag;
+        refused.opcode = command.opcode;
         complete(port, refused, local_ps(delay));
         return status;
     }

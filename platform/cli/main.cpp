@@ -16,6 +16,7 @@ struct command {
 };
 
 const command commands[] = {
+    {"run", tlmalloc_run, "build a platform, run a kernel on it, check and report"},
     {"replay", tlmalloc_replay, "replay an allocation trace: placements, failures, cost"},
     {"check", tlmalloc_check, "check a configuration and print it resolved"},
 };

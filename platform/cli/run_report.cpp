@@ -1,0 +1,198 @@
+#include "cli/run_report.hpp"
+
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace tlmalloc {
+
+namespace {
+
+json_t *number(std::uint64_t value) { return json_integer(static_cast<json_int_t>(value)); }
+
+// Times of a kernel's chain: its tensors' allocation and mapping, which the launch waited for, and its own work.
+struct chain {
+    std::uint64_t alloc_ps, map_ps, dma_ps, compute_ps;
+};
+
+chain chain_of(const pe_unit &pe, const workload &work) {
+    const processing_element::run &run = pe.element.last_run();
+    return {work.tensor_alloc_ps() + run.alloc_ps, work.tensor_map_ps(), run.dma_ps, run.compute_ps};
+}
+
+json_t *kernels_json(const npu &platform, const workload &work) {
+    json_t *list = json_array();
+    for (const pe_unit *pe : platform.pes()) {
+        const processing_element::run &run = pe->element.last_run();
+        const chain times = chain_of(*pe, work);
+        json_t *row = json_object();
+        json_object_set_new(row, "name", json_string(work.kernel().name));
+        json_object_set_new(row, "pe", json_string(to_string(pe->where).c_str()));
+        json_object_set_new(row, "start_ps", number(run.start_ps));
+        json_object_set_new(row, "end_ps", number(run.end_ps));
+        json_object_set_new(row, "alloc_ps", number(times.alloc_ps));
+        json_object_set_new(row, "map_ps", number(times.map_ps));
+        json_object_set_new(row, "dma_ps", number(times.dma_ps));
+        json_object_set_new(row, "compute_ps", number(times.compute_ps));
+        json_object_set_new(row, "device_alloc_ps", number(run.alloc_ps));
+        json_object_set_new(row, "status", json_string(tla_status_name(run.status)));
+        // A kernel without outputs has nothing that could be verified.
+        json_object_set_new(row, "verified", work.kernel().verify ? json_boolean(work.verified()) : json_null());
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+json_t *controllers_json(const npu &platform) {
+    json_t *list = json_array();
+    for (const pe_unit *pe : platform.pes())
+        for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
+            const memory_controller::statistics s = pe->controller.get_statistics(channel);
+            json_t *row = json_object();
+            json_object_set_new(row, "name", json_string(pe->controller.name()));
+            json_object_set_new(row, "channel", json_string(tla_channel_name(channel)));
+            json_object_set_new(row, "allocs", number(s.allocs));
+            json_object_set_new(row, "frees", number(s.frees));
+            json_object_set_new(row, "failed", number(s.failed));
+            json_object_set_new(row, "used_bytes", number(s.arena.used));
+            json_object_set_new(row, "peak_used_bytes", number(s.arena.peak_used));
+            json_object_set_new(row, "free_bytes", number(s.arena.free));
+            json_object_set_new(row, "largest_free_bytes", number(s.arena.largest_free));
+            json_object_set_new(row, "free_blocks", number(s.arena.free_blocks));
+            json_object_set_new(row, "nodes_visited", number(s.nodes_visited));
+            json_object_set_new(row, "busy_ps", number(s.busy_ps));
+            json_array_append_new(list, row);
+        }
+    return list;
+}
+
+json_t *mmus_json(const npu &platform) {
+    json_t *list = json_array();
+    for (const pe_unit *pe : platform.pes()) {
+        const pe_mmu::statistics s = pe->mmu.get_statistics();
+        json_t *row = json_object();
+        json_object_set_new(row, "name", json_string(pe->mmu.name()));
+        json_object_set_new(row, "lookups", number(s.lookups));
+        json_object_set_new(row, "splits", number(s.splits));
+        json_object_set_new(row, "maps", number(s.maps));
+        json_object_set_new(row, "unmaps", number(s.unmaps));
+        json_object_set_new(row, "failed", number(s.failed));
+        json_object_set_new(row, "faults", number(s.faults));
+        json_object_set_new(row, "pa_fallbacks", number(s.pa_fallbacks));
+        json_object_set_new(row, "busy_ps", number(s.busy_ps));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+template <typename Statistics> json_t *memory_json(const char *name, const Statistics &s) {
+    json_t *row = json_object();
+    json_object_set_new(row, "name", json_string(name));
+    json_object_set_new(row, "reads", number(s.reads));
+    json_object_set_new(row, "writes", number(s.writes));
+    json_object_set_new(row, "bytes_read", number(s.bytes_read));
+    json_object_set_new(row, "bytes_written", number(s.bytes_written));
+    json_object_set_new(row, "errors", number(s.errors));
+    json_object_set_new(row, "busy_ps", number(s.busy_ps));
+    return row;
+}
+
+json_t *tensors_json(const workload &work) {
+    json_t *list = json_array();
+    for (const workload::tensor_figures &t : work.tensors()) {
+        json_t *row = json_object();
+        json_object_set_new(row, "name", json_string(t.name.c_str()));
+        json_object_set_new(row, "va", number(t.va.value));
+        json_object_set_new(row, "bytes", number(t.nbytes));
+        json_object_set_new(row, "shards", number(t.shards));
+        json_object_set_new(row, "alloc_ps", number(t.alloc_ps));
+        json_object_set_new(row, "map_ps", number(t.map_ps));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+// hbm.burst becomes {"hbm": {"burst": "256 B"}}; counts are numbers, quantities keep their units.
+void add_key(void *context, const char *key, const char *text, bool, std::uint64_t) {
+    auto *object = static_cast<json_t *>(context);
+    std::string rest = key;
+    for (std::size_t dot = rest.find('.'); dot != std::string::npos; dot = rest.find('.')) {
+        const std::string name = rest.substr(0, dot);
+        json_t *inner = json_object_get(object, name.c_str());
+        if (!inner) {
+            inner = json_object();
+            json_object_set_new(object, name.c_str(), inner);
+        }
+        object = inner;
+        rest.erase(0, dot + 1);
+    }
+    json_t *value = nullptr;
+    char *end = nullptr;
+    const unsigned long long integer = std::strtoull(text, &end, 10);
+    if (end != text && *end == '\0') value = number(integer);
+    else if (std::strcmp(text, "true") == 0 || std::strcmp(text, "false") == 0) value = json_boolean(text[0] == 't');
+    else value = json_string(text);
+    json_object_set_new(object, rest.c_str(), value);
+}
+
+double us(std::uint64_t ps) { return static_cast<double>(ps) / 1e6; }
+
+} // namespace
+
+json_t *run_json(const npu &platform, const workload &work, const tla_config &config) {
+    json_t *report = json_object(), *resolved = json_object();
+    tla_config_each(&config, add_key, resolved);
+    json_object_set_new(report, "sim_time_ps", number(to_ps(sc_core::sc_time_stamp())));
+    json_object_set_new(report, "status", json_string(tla_status_name(work.failure().status)));
+    json_object_set_new(report, "message", json_string(work.failure().text));
+    json_object_set_new(report, "config", resolved);
+    json_object_set_new(report, "kernels", kernels_json(platform, work));
+    json_object_set_new(report, "tensors", tensors_json(work));
+    json_object_set_new(report, "controllers", controllers_json(platform));
+    json_object_set_new(report, "mmus", mmus_json(platform));
+    json_t *slices = json_array(), *tcms = json_array();
+    for (const pe_unit *pe : platform.pes()) {
+        json_array_append_new(slices, memory_json(pe->slice.name(), pe->slice.get_statistics()));
+        json_array_append_new(tcms, memory_json(pe->tcm.name(), pe->tcm.get_statistics()));
+    }
+    json_object_set_new(report, "slices", slices);
+    json_object_set_new(report, "tcms", tcms);
+    json_object_set_new(report, "leaks", number(platform.leaks()));
+    return report;
+}
+
+void print_run(std::FILE *out, const npu &platform, const workload &work, double host_s) {
+    const std::size_t shown = 8, count = platform.pes().size();
+    std::fprintf(out, "%-18s %12s %12s %10s %10s %10s %10s\n", work.kernel().name, "start us", "end us", "alloc us",
+                 "map us", "dma us", "compute us");
+    for (std::size_t i = 0; i < std::min(shown, count); i++) {
+        const pe_unit &pe = *platform.pes()[i];
+        const processing_element::run &run = pe.element.last_run();
+        const chain times = chain_of(pe, work);
+        std::fprintf(out, "%-18s %12.3f %12.3f %10.3f %10.3f %10.3f %10.3f\n", to_string(pe.where).c_str(),
+                     us(run.start_ps), us(run.end_ps), us(times.alloc_ps), us(times.map_ps), us(times.dma_ps),
+                     us(times.compute_ps));
+    }
+    if (count > shown) std::fprintf(out, "... and %zu more PEs (--json has all)\n", count - shown);
+    std::uint64_t allocs = 0, nodes = 0, faults = 0, fallbacks = 0;
+    for (const pe_unit *pe : platform.pes()) {
+        for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
+            const memory_controller::statistics s = pe->controller.get_statistics(channel);
+            allocs += s.allocs;
+            nodes += s.nodes_visited;
+        }
+        faults += pe->mmu.get_statistics().faults;
+        fallbacks += pe->mmu.get_statistics().pa_fallbacks;
+    }
+    std::fprintf(out, "%zu PEs, %.3f us simulated in %.2f s; %llu allocations, %llu nodes visited, %llu faults", count,
+                 us(to_ps(sc_core::sc_time_stamp())), host_s, static_cast<unsigned long long>(allocs),
+                 static_cast<unsigned long long>(nodes), static_cast<unsigned long long>(faults));
+    if (fallbacks) std::fprintf(out, ", %llu PA fallbacks", static_cast<unsigned long long>(fallbacks));
+    const char *verdict = !work.kernel().verify ? "nothing to verify" : work.verified() ? "verified" : "NOT VERIFIED";
+    std::fprintf(out, "; result %s; leaks %llu\n", verdict, static_cast<unsigned long long>(platform.leaks()));
+}
+
+} // namespace tlmalloc

@@ -1,0 +1,18 @@
+// What a run gives: a table to read, and JSON.
+#ifndef TLMALLOC_PLATFORM_CLI_RUN_REPORT_HPP
+#define TLMALLOC_PLATFORM_CLI_RUN_REPORT_HPP
+
+#include "cli/workload.hpp"
+
+#include <cstdio>
+#include <jansson.h>
+
+namespace tlmalloc {
+
+void print_run(std::FILE *out, const npu &platform, const workload &work, double host_s);
+
+// The report; a new reference. Keys: platform/README.md.
+json_t *run_json(const npu &platform, const workload &work, const tla_config &config);
+
+} // namespace tlmalloc
+#endif

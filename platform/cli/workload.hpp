@@ -1,0 +1,54 @@
+// One run of a kernel on a platform: tensors, inputs, launch, comparison, clean-up.
+#ifndef TLMALLOC_PLATFORM_CLI_WORKLOAD_HPP
+#define TLMALLOC_PLATFORM_CLI_WORKLOAD_HPP
+
+#include "kernels/kernels.h"
+#include "tlmalloc/modules/npu.hpp"
+
+#include <vector>
+
+namespace tlmalloc {
+
+class workload {
+  public:
+    struct tensor_figures {
+        std::string name;
+        tla_vaddr va;
+        std::uint64_t nbytes;
+        std::size_t shards;
+        std::uint64_t alloc_ps, map_ps;
+    };
+
+    workload(npu &platform, const tl_kernel_info &kernel, const tl_workload &size)
+        : platform_(platform), kernel_(kernel), size_(size) {}
+
+    // The whole run, as the host's main thread; what it found is below. Pauses the simulation at the end.
+    void main();
+
+    const tl_kernel_info &kernel() const { return kernel_; }
+    bool finished() const { return finished_; }
+    const std::vector<tensor_figures> &tensors() const { return tensors_; }
+
+    // Why the run failed (allocation, mapping, kernel, clean-up), or why its result is wrong; TLA_OK when neither.
+    const tla_error &failure() const { return failure_; }
+    const tla_error &wrong_result() const { return wrong_result_; }
+    bool verified() const { return computed_ && !wrong_result_.status; }
+
+    // Time the host waited for the allocations, and the mappings, of all tensors.
+    std::uint64_t tensor_alloc_ps() const;
+    std::uint64_t tensor_map_ps() const;
+
+  private:
+    tla_status run();
+    tla_status create_tensors(std::vector<tensor *> &made);
+
+    npu &platform_;
+    const tl_kernel_info &kernel_;
+    const tl_workload size_;
+    bool finished_ = false, computed_ = false;
+    std::vector<tensor_figures> tensors_;
+    tla_error failure_{}, wrong_result_{};
+};
+
+} // namespace tlmalloc
+#endif
