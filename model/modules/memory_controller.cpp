@@ -143,10 +143,13 @@ template <typename Visit> void memory_controller::each_figure(Visit visit) {
 
 void memory_controller::record(waveform &wave) {
     each_figure([&](figure &f) { f.record(wave, name()); });
-    for (tla_channel channel : {TLA_HBM, TLA_TCM}) { // what is true before the first command
+}
+
+void memory_controller::start_of_simulation() { // what is true before the first command
+    for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
         const tla_arena_stats stats = get_statistics(channel).arena;
-        channel_figures_[channel].largest_free.set(local_ps(sc_core::SC_ZERO_TIME), stats.largest_free);
-        channel_figures_[channel].free_blocks.set(local_ps(sc_core::SC_ZERO_TIME), stats.free_blocks);
+        channel_figures_[channel].largest_free.set(0, stats.largest_free);
+        channel_figures_[channel].free_blocks.set(0, stats.free_blocks);
     }
 }
 

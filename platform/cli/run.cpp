@@ -170,6 +170,8 @@ int tlmalloc_run(int argc, char **argv) {
     sc_core::sc_report_handler::set_handler(report);
     try {
         return run(options, config, *kernel);
+    } catch (const sc_core::sc_report &) {
+        return CLI_FAILED; // told by the handler
     } catch (const std::exception &error) {
         return fail(error.what());
     }

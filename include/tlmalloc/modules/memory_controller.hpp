@@ -69,6 +69,7 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     struct channel_figures {
         figure used, largest_free, free_blocks, fragmentation;
     };
+    void start_of_simulation() override;
     template <typename Visit> void each_figure(Visit visit);
 
     void b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
