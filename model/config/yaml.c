@@ -71,8 +71,10 @@ static bool next(reader *r, yaml_event_t *event) {
     return true;
 }
 
-/* Reads up to the end of the node that began with this event. */
+/* Reads up to the end of the node that began with this event. libyaml's time grows with the square of the depth, so
+ * there is an end to it. */
 static bool skip(reader *r, yaml_event_type_t type) {
+    enum { DEPTH_MAX = 32 };
     int depth = 0;
     for (;;) {
         if (type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT) depth++;
@@ -81,7 +83,13 @@ static bool skip(reader *r, yaml_event_type_t type) {
         yaml_event_t event;
         if (!next(r, &event)) return false;
         type = event.type;
+        tla_place at = place_of(r, event.start_mark);
         yaml_event_delete(&event);
+        if (depth == DEPTH_MAX) {
+            tla_loader_find(r->loader, at, "found more than %d levels in one another, expected a few", DEPTH_MAX);
+            r->loader->incomplete = true;
+            return false;
+        }
     }
 }
 
