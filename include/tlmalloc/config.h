@@ -8,6 +8,7 @@
 
 #include "tlmalloc/arena.h"
 #include "tlmalloc/cost.h"
+#include "tlmalloc/hbm_timing.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -105,6 +106,16 @@ tla_status tla_config_print(const tla_config *config, FILE *out);
 
 /* Prints the reference of all keys (Markdown table: key, unit and range, default, source, meaning). */
 tla_status tla_config_print_reference(FILE *out);
+
+/* Reads a timing profile of an HBM pseudo-channel (configs/timing/hbm2.yaml), as tla_config_load reads a platform: keys
+ * are those of model/config/timing_schema.c. What tla_hbm_check says is a finding too. */
+tla_status tla_timing_load(const char *path, const char *const *overrides, size_t override_count,
+                           tla_hbm_config *timing, tla_config_report report, void *context);
+tla_status tla_timing_parse(const char *text, size_t length, const char *name, const char *const *overrides,
+                            size_t override_count, tla_hbm_config *timing, tla_config_report report, void *context);
+
+/* Prints the reference of all keys of a timing profile (Markdown table). */
+tla_status tla_timing_print_reference(FILE *out);
 
 /* Reads one quantity as in a configuration, for command lines: "6 GiB" in bytes. TLA_SYNTAX with a text. */
 tla_status tla_parse_size(const char *text, uint64_t *nbytes, tla_error *error);

@@ -19,7 +19,7 @@ void tla_loader_find(tla_loader *l, tla_place at, const char *format, ...) {
 }
 
 bool tla_loader_store(tla_loader *l, size_t key, const char *text, tla_error *error) {
-    const tla_schema_key *k = &tla_schema[key];
+    const tla_schema_key *k = &l->schema->keys[key];
     tla_value value;
     if (tla_value_parse(k->type, text, &value, error) != TLA_OK) return false;
     bool ranged = k->type <= TLA_VALUE_RATE;
@@ -33,21 +33,22 @@ bool tla_loader_store(tla_loader *l, size_t key, const char *text, tla_error *er
         tla_error_set(error, TLA_SYNTAX, "found %s, expected a power of two", tla_quote(text).text);
         return false;
     }
-    tla_schema_set(&l->config, key, &value);
+    tla_schema_set(k, l->config, &value);
     return true;
 }
 
-tla_phrase tla_loader_unknown_key(const char *path) {
+tla_phrase tla_loader_unknown_key(const tla_loader *l, const char *path) {
     tla_phrase nearest;
-    if (!tla_schema_suggest(path, &nearest)) return tla_phrase_of("unknown key %s", tla_quote(path).text);
+    if (!tla_schema_suggest(l->schema, path, &nearest)) return tla_phrase_of("unknown key %s", tla_quote(path).text);
     return tla_phrase_of("unknown key %s, did you mean \"%s\"?", tla_quote(path).text, nearest.text);
 }
 
 static void set_defaults(tla_loader *l) {
-    for (size_t key = 0; key < TLA_SCHEMA_KEYS; key++) {
+    for (size_t key = 0; key < l->schema->count; key++) {
+        const tla_schema_key *k = &l->schema->keys[key];
         tla_error error;
-        if (!tla_loader_store(l, key, tla_schema[key].default_text, &error))
-            tla_loader_find(l, (tla_place){"defaults", 0, 0}, "%s: %s", tla_schema[key].key, error.text);
+        if (!tla_loader_store(l, key, k->default_text, &error))
+            tla_loader_find(l, (tla_place){"defaults", 0, 0}, "%s: %s", k->key, error.text);
     }
 }
 
@@ -70,17 +71,18 @@ static void apply_override(tla_loader *l, const char *override) {
     char path[TLA_CONFIG_PATH_MAX], value[512];
     if (!equals || !copy_trimmed(override, (size_t)(equals - override), path, sizeof path) ||
         !copy_trimmed(equals + 1, strlen(equals + 1), value, sizeof value)) {
-        tla_loader_find(l, at, "%s: expected KEY=VALUE, such as \"hbm.burst=256 B\"", quoted.text);
+        tla_loader_find(l, at, "%s: expected KEY=VALUE, such as \"%s\"", quoted.text, l->schema->example);
         return;
     }
-    size_t key = tla_schema_find(path);
-    if (key == TLA_SCHEMA_KEYS) {
-        size_t section = tla_schema_find_section(path);
-        if (section < TLA_SCHEMA_KEYS)
+    const tla_schema *schema = l->schema;
+    size_t key = tla_schema_find(schema, path);
+    if (key == schema->count) {
+        size_t section = tla_schema_find_section(schema, path);
+        if (section < schema->count)
             tla_loader_find(l, at, "%s: found a section, expected one of its keys, such as %s", quoted.text,
-                            tla_schema[section].key);
+                            schema->keys[section].key);
         else
-            tla_loader_find(l, at, "%s: %s", quoted.text, tla_loader_unknown_key(path).text);
+            tla_loader_find(l, at, "%s: %s", quoted.text, tla_loader_unknown_key(l, path).text);
         return;
     }
     tla_error error;
@@ -92,9 +94,10 @@ static void apply_override(tla_loader *l, const char *override) {
 /* ADR-0048 D4's dual default: the context hands the MMU's page size to the VA allocator when the topology writes one,
  * else it falls back to 4 KiB, va.page_size's own default, whatever the MMU's class default is. */
 static void resolve_va_page_size(tla_loader *l) {
-    size_t mmu = tla_schema_find("mmu.page_size"), va = tla_schema_find("va.page_size");
+    size_t mmu = tla_schema_find(l->schema, "mmu.page_size"), va = tla_schema_find(l->schema, "va.page_size");
+    tla_config *config = l->config;
     if (!l->origins[va].at.file && l->origins[mmu].at.file) {
-        l->config.va.page_size = l->config.mmu.page_size;
+        config->va.page_size = config->mmu.page_size;
         l->origins[va].bad = l->origins[mmu].bad;
     }
 }
@@ -103,12 +106,12 @@ static void check_rule(tla_loader *l, const tla_schema_rule *rule) {
     const tla_origin *written = NULL;
     bool bad = false;
     for (const char *const *key = rule->keys; *key; key++) {
-        const tla_origin *o = &l->origins[tla_schema_find(*key)];
+        const tla_origin *o = &l->origins[tla_schema_find(l->schema, *key)];
         bad |= o->bad;
         if (o->at.file && !written) written = o;
     }
     tla_phrase text;
-    if (bad || !rule->broken(&l->config, &text)) return;
+    if (bad || !rule->broken(l->config, &text)) return;
     if (!written)
         tla_loader_find(l, (tla_place){"defaults", 0, 0}, "%s", text.text);
     else if (written->override)
@@ -117,24 +120,42 @@ static void check_rule(tla_loader *l, const tla_schema_rule *rule) {
         tla_loader_find(l, written->at, "%s", text.text);
 }
 
+static void check_platform(tla_loader *l) {
+    resolve_va_page_size(l);
+    for (size_t i = 0; i < tla_platform_rule_count && !l->incomplete; i++)
+        check_rule(l, &tla_platform_rules[i]);
+}
+
+const tla_schema tla_platform_schema = {tla_platform_keys, TLA_PLATFORM_KEYS, sizeof(tla_config), "hbm.burst=256 B",
+                                        check_platform};
+
+tla_status tla_loader_parse(const tla_schema *schema, const char *text, size_t length, const char *name,
+                            const char *const *overrides, size_t override_count, void *config, tla_config_report report,
+                            void *context) {
+    tla_loader l = {.file = name, .report = report, .context = context, .schema = schema};
+    l.config = calloc(1, schema->config_bytes);
+    l.origins = calloc(schema->count, sizeof *l.origins);
+    l.sections = calloc(schema->count, sizeof *l.sections);
+    l.no_memory = !l.config || !l.origins || !l.sections;
+    if (!l.no_memory) {
+        set_defaults(&l);
+        tla_loader_read_yaml(&l, text, length);
+        for (size_t i = 0; i < override_count; i++)
+            apply_override(&l, overrides[i]);
+        schema->check(&l);
+    }
+    tla_status status = l.no_memory ? TLA_NO_HOST_MEMORY : l.findings ? TLA_SYNTAX : TLA_OK;
+    if (status == TLA_OK) memcpy(config, l.config, schema->config_bytes);
+    free(l.config);
+    free(l.origins);
+    free(l.sections);
+    return status;
+}
+
 tla_status tla_config_parse(const char *text, size_t length, const char *name, const char *const *overrides,
                             size_t override_count, tla_config *config, tla_config_report report, void *context) {
-    tla_loader *l = calloc(1, sizeof *l);
-    if (!l) return TLA_NO_HOST_MEMORY;
-    l->file = name;
-    l->report = report;
-    l->context = context;
-    set_defaults(l);
-    tla_loader_read_yaml(l, text, length);
-    for (size_t i = 0; i < override_count; i++)
-        apply_override(l, overrides[i]);
-    resolve_va_page_size(l);
-    for (size_t i = 0; i < tla_schema_rule_count && !l->incomplete; i++)
-        check_rule(l, &tla_schema_rules[i]);
-    tla_status status = l->no_memory ? TLA_NO_HOST_MEMORY : l->findings ? TLA_SYNTAX : TLA_OK;
-    if (status == TLA_OK) *config = l->config;
-    free(l);
-    return status;
+    return tla_loader_parse(&tla_platform_schema, text, length, name, overrides, override_count, config, report,
+                            context);
 }
 
 /* Reads a whole file of at most FILE_BYTES_MAX into malloc'd *text; 0 or an errno. */
@@ -158,9 +179,8 @@ static int read_file(const char *path, char **text, size_t *length) {
     return problem;
 }
 
-tla_status tla_config_load(const char *path, const char *const *overrides, size_t override_count, tla_config *config,
-                           tla_config_report report, void *context) {
-    if (!path) return tla_config_parse("", 0, "defaults", overrides, override_count, config, report, context);
+tla_status tla_loader_load(const tla_schema *schema, const char *path, const char *const *overrides,
+                           size_t override_count, void *config, tla_config_report report, void *context) {
     char *text = NULL;
     size_t length = 0;
     int problem = read_file(path, &text, &length);
@@ -170,7 +190,14 @@ tla_status tla_config_load(const char *path, const char *const *overrides, size_
         if (report) report(context, &(tla_config_finding){path, 0, 0, why.text});
         return TLA_IO;
     }
-    tla_status status = tla_config_parse(text, length, path, overrides, override_count, config, report, context);
+    tla_status status =
+        tla_loader_parse(schema, text, length, path, overrides, override_count, config, report, context);
     free(text);
     return status;
+}
+
+tla_status tla_config_load(const char *path, const char *const *overrides, size_t override_count, tla_config *config,
+                           tla_config_report report, void *context) {
+    if (!path) return tla_config_parse("", 0, "defaults", overrides, override_count, config, report, context);
+    return tla_loader_load(&tla_platform_schema, path, overrides, override_count, config, report, context);
 }

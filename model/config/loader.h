@@ -25,8 +25,10 @@ typedef struct tla_loader {
     size_t findings;
     bool incomplete; /* the file could not be read to its end */
     bool no_memory;
-    tla_config config;
-    tla_origin origins[TLA_SCHEMA_KEYS];
+    const tla_schema *schema;
+    void *config;        /* the struct that the schema describes */
+    tla_origin *origins; /* of every key */
+    tla_place *sections; /* of the sections written, at the index of their first key */
 } tla_loader;
 
 /* Reports a finding. */
@@ -36,9 +38,16 @@ void tla_loader_find(tla_loader *loader, tla_place at, const char *format, ...) 
 bool tla_loader_store(tla_loader *loader, size_t key, const char *text, tla_error *error);
 
 /* "unknown key ...", with what may have been meant. */
-tla_phrase tla_loader_unknown_key(const char *path);
+tla_phrase tla_loader_unknown_key(const tla_loader *loader, const char *path);
 
 /* Walks a YAML text and stores what it says. */
 void tla_loader_read_yaml(tla_loader *loader, const char *text, size_t length);
+
+/* tla_config_parse and tla_config_load for any schema; config is what the schema describes. */
+tla_status tla_loader_parse(const tla_schema *schema, const char *text, size_t length, const char *name,
+                            const char *const *overrides, size_t override_count, void *config, tla_config_report report,
+                            void *context);
+tla_status tla_loader_load(const tla_schema *schema, const char *path, const char *const *overrides,
+                           size_t override_count, void *config, tla_config_report report, void *context);
 
 #endif

@@ -4,10 +4,11 @@
 #include <string.h>
 
 void tla_config_each(const tla_config *config, tla_config_visit visit, void *context) {
-    for (size_t key = 0; key < TLA_SCHEMA_KEYS; key++) {
-        tla_value_type type = tla_schema[key].type;
-        tla_value value = tla_schema_get(config, key);
-        visit(context, tla_schema[key].key, tla_value_print(type, &value).text, type <= TLA_VALUE_RATE, value.number);
+    for (size_t key = 0; key < TLA_PLATFORM_KEYS; key++) {
+        tla_value_type type = tla_platform_keys[key].type;
+        tla_value value = tla_schema_get(&tla_platform_keys[key], config);
+        visit(context, tla_platform_keys[key].key, tla_value_print(type, &value).text, type <= TLA_VALUE_RATE,
+              value.number);
     }
 }
 
@@ -42,7 +43,11 @@ static void print_range(const tla_schema_key *key, FILE *out) {
     case TLA_VALUE_BOOLEAN:
     case TLA_VALUE_POLICY:
     case TLA_VALUE_UNMAPPED:
+    case TLA_VALUE_HBM_MODEL:
+    case TLA_VALUE_REFRESH:
+    case TLA_VALUE_PAGE_POLICY:
     case TLA_VALUE_NAME:
+    case TLA_VALUE_ADDRESS_MAP:
         fputs(tla_value_expected(key->type).text, out);
         break;
     default:
@@ -52,13 +57,21 @@ static void print_range(const tla_schema_key *key, FILE *out) {
     }
 }
 
-tla_status tla_config_print_reference(FILE *out) {
+static tla_status print_reference(const tla_schema *schema, FILE *out) {
     fputs("| key | unit and range | default | source of the default | meaning |\n|---|---|---|---|---|\n", out);
-    for (size_t i = 0; i < TLA_SCHEMA_KEYS; i++) {
-        const tla_schema_key *key = &tla_schema[i];
+    for (size_t i = 0; i < schema->count; i++) {
+        const tla_schema_key *key = &schema->keys[i];
         fprintf(out, "| `%s` | ", key->key);
         print_range(key, out);
         fprintf(out, " | %s | %s | %s |\n", key->default_text, key->source, key->meaning);
     }
     return ferror(out) ? TLA_IO : TLA_OK;
+}
+
+tla_status tla_config_print_reference(FILE *out) {
+    return print_reference(&tla_platform_schema, out);
+}
+
+tla_status tla_timing_print_reference(FILE *out) {
+    return print_reference(&tla_timing_schema, out);
 }

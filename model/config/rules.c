@@ -41,11 +41,11 @@ static bool va_size_is_off_page(const tla_config *c, tla_phrase *text) {
     return c->va.size % c->va.page_size != 0;
 }
 
-const tla_schema_rule tla_schema_rules[] = {
+const tla_schema_rule tla_platform_rules[] = {
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},
     {{"hbm.capacity_per_cube", "system.pes_per_cube"}, slice_is_not_whole},
     {{"tcm.scheduler_reserve", "tcm.capacity"}, reserve_takes_all},
     {{"va.base", "va.page_size", "mmu.page_size"}, va_base_is_off_page},
     {{"va.size", "va.page_size", "mmu.page_size"}, va_size_is_off_page},
 };
-const size_t tla_schema_rule_count = sizeof tla_schema_rules / sizeof tla_schema_rules[0];
+const size_t tla_platform_rule_count = sizeof tla_platform_rules / sizeof tla_platform_rules[0];

@@ -1,4 +1,4 @@
-/* Every configuration key: unit, range, default, the source of the default, and what it means. Nothing else in the
+/* Every key of a platform: unit, range, default, the source of the default, and what it means. Nothing else in the
  * project states a default. In a section plain keys stand before sub-sections. */
 #include "schema.h"
 
@@ -42,7 +42,7 @@
 #define COST(section, event, default_price, source, meaning)                                                           \
     { #section ".cost." #event, offsetof(tla_config, section.cost.event##_ps), TIME(S), source, default_price, meaning }
 
-const tla_schema_key tla_schema[] = {
+const tla_schema_key tla_platform_keys[] = {
     {KEY(system.sips), COUNT(1, TLA_SIP_COUNT), "tlmalloc's choice: the smallest platform; KernBench has 2", "1",
      "SIPs (packages)"},
     {KEY(system.cube_mesh_width), COUNT(1, TLA_CUBE_DIE_COUNT), "tlmalloc's choice; KernBench has 4", "1",
@@ -144,36 +144,40 @@ const tla_schema_key tla_schema[] = {
     {KEY(workload.elements_per_pe), COUNT(1, UINT64_C(1) << 32), CHOICE, "4096", "problem size of the vector kernels"},
     {KEY(workload.seed), COUNT(0, UINT64_MAX), CHOICE, "1", "of the workload's random numbers"},
 };
-static_assert(sizeof tla_schema / sizeof tla_schema[0] == TLA_SCHEMA_KEYS, "TLA_SCHEMA_KEYS counts the table");
+static_assert(sizeof tla_platform_keys / sizeof tla_platform_keys[0] == TLA_PLATFORM_KEYS, "the count is the table's");
 
-size_t tla_schema_find(const char *path) {
+size_t tla_schema_find(const tla_schema *schema, const char *path) {
     size_t key = 0;
-    while (key < TLA_SCHEMA_KEYS && strcmp(tla_schema[key].key, path) != 0)
+    while (key < schema->count && strcmp(schema->keys[key].key, path) != 0)
         key++;
     return key;
 }
 
-size_t tla_schema_find_section(const char *path) {
+size_t tla_schema_find_section(const tla_schema *schema, const char *path) {
     size_t key = 0, length = strlen(path);
-    while (key < TLA_SCHEMA_KEYS &&
-           !(strncmp(tla_schema[key].key, path, length) == 0 && length > 0 && tla_schema[key].key[length] == '.'))
+    while (key < schema->count &&
+           !(strncmp(schema->keys[key].key, path, length) == 0 && length > 0 && schema->keys[key].key[length] == '.'))
         key++;
     return key;
 }
 
-tla_value tla_schema_get(const tla_config *config, size_t key) {
+static bool is_text(tla_value_type type) {
+    return type == TLA_VALUE_NAME || type == TLA_VALUE_ADDRESS_MAP;
+}
+
+tla_value tla_schema_get(const tla_schema_key *key, const void *config) {
     tla_value value = {0};
-    const char *member = (const char *)config + tla_schema[key].offset;
-    if (tla_schema[key].type == TLA_VALUE_NAME)
+    const char *member = (const char *)config + key->offset;
+    if (is_text(key->type))
         memcpy(value.name, member, sizeof value.name);
     else
         memcpy(&value.number, member, sizeof value.number);
     return value;
 }
 
-void tla_schema_set(tla_config *config, size_t key, const tla_value *value) {
-    char *member = (char *)config + tla_schema[key].offset;
-    if (tla_schema[key].type == TLA_VALUE_NAME)
+void tla_schema_set(const tla_schema_key *key, void *config, const tla_value *value) {
+    char *member = (char *)config + key->offset;
+    if (is_text(key->type))
         memcpy(member, value->name, sizeof value->name);
     else
         memcpy(member, &value->number, sizeof value->number);

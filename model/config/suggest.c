@@ -27,13 +27,13 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
     return d[a_length][b_length];
 }
 
-bool tla_schema_suggest(const char *path, tla_phrase *nearest) {
+bool tla_schema_suggest(const tla_schema *schema, const char *path, tla_phrase *nearest) {
     size_t length = strlen(path);
     if (length > LENGTH_MAX) return false;
     size_t best = least(length, 2 + length / 4); /* near: fewer edits than this */
     bool found = false;
-    for (size_t key = 0; key < TLA_SCHEMA_KEYS; key++) {
-        const char *name = tla_schema[key].key;
+    for (size_t key = 0; key < schema->count; key++) {
+        const char *name = schema->keys[key].key;
         for (size_t end = 1; name[end - 1]; end++) {
             if (name[end] && name[end] != '.') continue;                     /* sections, and the whole key */
             if (strncmp(path, name, end) == 0 && path[end] == '.') continue; /* the section it stands in already */

@@ -53,12 +53,19 @@ static const struct {
                               {"MiB/s", KI *KI},
                               {"GiB/s", KI *KI *KI},
                               {"TiB/s", KI *KI *KI *KI}}},
+    [TLA_VALUE_CYCLES] = {"a number of cycles", "cycles", "tCK", {{"tCK", 1}}},
+    [TLA_VALUE_PERCENT] = {"a share", "percent", "%", {{"%", 1}}},
     [TLA_VALUE_RATE] = {"a rate", "operations per second", "GFLOPS", {{"GFLOPS", K *K *K}, {"TFLOPS", K *K *K *K}}},
 };
 
 static const char *const unmapped_names[] = {
     [TLA_UNMAPPED_ERROR] = "error", [TLA_UNMAPPED_PA_FALLBACK] = "pa_fallback"};
 static const char *const boolean_names[] = {"false", "true"};
+
+static const char *const hbm_model_names[] = {[TLA_HBM_BANKS] = "banks", [TLA_HBM_CHANNEL] = "channel"};
+static const char *const refresh_names[] = {
+    [TLA_HBM_REFRESH_NONE] = "none", [TLA_HBM_REFRESH_ALL_BANK] = "all_bank", [TLA_HBM_REFRESH_PER_BANK] = "per_bank"};
+static const char *const page_policy_names[] = {[TLA_HBM_PAGE_OPEN] = "open", [TLA_HBM_PAGE_CLOSED] = "closed"};
 
 static const char *policy_name(uint64_t value) {
     return tla_policy_name((tla_policy)value);
@@ -68,6 +75,15 @@ static const char *unmapped_name(uint64_t value) {
 }
 static const char *boolean_name(uint64_t value) {
     return value < 2 ? boolean_names[value] : NULL;
+}
+static const char *hbm_model_name(uint64_t value) {
+    return value < TLA_HBM_MODEL_COUNT ? hbm_model_names[value] : NULL;
+}
+static const char *refresh_name(uint64_t value) {
+    return value < TLA_HBM_REFRESH_COUNT ? refresh_names[value] : NULL;
+}
+static const char *page_policy_name(uint64_t value) {
+    return value < TLA_HBM_PAGE_POLICY_COUNT ? page_policy_names[value] : NULL;
 }
 
 /* The names of a type that has names for its values, numbered from 0; else NULL. */
@@ -79,6 +95,12 @@ static const char *(*names_of(tla_value_type type))(uint64_t) {
         return unmapped_name;
     case TLA_VALUE_BOOLEAN:
         return boolean_name;
+    case TLA_VALUE_HBM_MODEL:
+        return hbm_model_name;
+    case TLA_VALUE_REFRESH:
+        return refresh_name;
+    case TLA_VALUE_PAGE_POLICY:
+        return page_policy_name;
     default:
         return NULL;
     }
@@ -132,6 +154,9 @@ tla_phrase tla_value_expected(tla_value_type type) {
         append(&phrase, "an integer without a unit");
     } else if (type == TLA_VALUE_NAME) {
         append(&phrase, "a name of letters, digits and _, at most %d long", TLA_CONFIG_NAME_MAX - 1);
+    } else if (type == TLA_VALUE_ADDRESS_MAP) {
+        append(&phrase, "an address map: m1, m2, m3, or fields from the least significant bit, such as "
+                        "bg2,co5,ba2,ro14");
     } else {
         append(&phrase, "%s with a unit (%s)", quantities[type].noun, unit_list(type).text);
     }
@@ -169,7 +194,7 @@ tla_phrase tla_value_print(tla_value_type type, const tla_value *value) {
         append(&phrase, "%s", name(value->number) ? name(value->number) : "?");
     } else if (type == TLA_VALUE_COUNT) {
         append(&phrase, "%" PRIu64, value->number);
-    } else if (type == TLA_VALUE_NAME) {
+    } else if (type == TLA_VALUE_NAME || type == TLA_VALUE_ADDRESS_MAP) {
         append(&phrase, "%s", value->name);
     } else {
         phrase = print_quantity(type, value->number);
@@ -282,6 +307,11 @@ tla_status tla_value_parse(tla_value_type type, const char *text, tla_value *val
             memcpy(result.name, text, strlen(text));
         else
             status = refuse(error, text, tla_value_expected(type).text);
+    } else if (type == TLA_VALUE_ADDRESS_MAP) {
+        tla_hbm_config any = {0};
+        status = strlen(text) < sizeof result.name ? tla_hbm_map_parse(text, &any, error)
+                                                   : refuse(error, text, tla_value_expected(type).text);
+        if (status == TLA_OK) memcpy(result.name, text, strlen(text));
     } else {
         status = parse_quantity(type, text, &result.number, error);
     }

@@ -8,16 +8,23 @@
 extern "C" {
 #endif
 
+/* The first ones, up to TLA_VALUE_RATE, are numbers with a range. */
 typedef enum tla_value_type {
     TLA_VALUE_COUNT,     /* an integer, no unit */
     TLA_VALUE_SIZE,      /* bytes */
     TLA_VALUE_TIME,      /* picoseconds */
     TLA_VALUE_BANDWIDTH, /* bytes per second */
+    TLA_VALUE_CYCLES,    /* clock cycles */
+    TLA_VALUE_PERCENT,   /* whole percent */
     TLA_VALUE_RATE,      /* operations per second */
     TLA_VALUE_BOOLEAN,   /* 0, 1 */
     TLA_VALUE_POLICY,    /* tla_policy */
     TLA_VALUE_UNMAPPED,  /* tla_unmapped */
-    TLA_VALUE_NAME       /* letters, digits and _, in `name` */
+    TLA_VALUE_HBM_MODEL,
+    TLA_VALUE_REFRESH,
+    TLA_VALUE_PAGE_POLICY, /* the enums of hbm_timing.h */
+    TLA_VALUE_NAME,        /* letters, digits and _, in `name` */
+    TLA_VALUE_ADDRESS_MAP  /* as tla_hbm_map_parse reads it, in `name` */
 } tla_value_type;
 
 typedef struct tla_value {

@@ -11,7 +11,6 @@ typedef struct reader {
     tla_loader *loader;
     const char *text;
     yaml_parser_t parser;
-    tla_place sections[TLA_SCHEMA_KEYS]; /* of the sections written, at the index of their first key */
 } reader;
 
 static tla_place place_of(const reader *r, yaml_mark_t mark) {
@@ -125,18 +124,19 @@ static tla_phrase found(const yaml_event_t *event) {
 static bool walk_mapping(reader *r, const char *section);
 
 static bool walk_value(reader *r, size_t key, const yaml_event_t *event) {
+    const tla_schema_key *k = &r->loader->schema->keys[key];
     tla_origin *o = &r->loader->origins[key];
     tla_place at = place_of(r, event->start_mark);
     *o = (tla_origin){.at = at};
     tla_error error;
     if (event->type != YAML_SCALAR_EVENT || is_nothing(event) || has_nul(event)) {
-        tla_loader_find(r->loader, at, "%s: found %s, expected %s", tla_schema[key].key, found(event).text,
-                        tla_value_expected(tla_schema[key].type).text);
+        tla_loader_find(r->loader, at, "%s: found %s, expected %s", k->key, found(event).text,
+                        tla_value_expected(k->type).text);
         o->bad = true;
         return skip(r, event->type);
     }
     if (!tla_loader_store(r->loader, key, (const char *)event->data.scalar.value, &error)) {
-        tla_loader_find(r->loader, at, "%s: %s", tla_schema[key].key, error.text);
+        tla_loader_find(r->loader, at, "%s: %s", k->key, error.text);
         o->bad = true;
     }
     return true;
@@ -144,12 +144,13 @@ static bool walk_value(reader *r, size_t key, const yaml_event_t *event) {
 
 /* A key has been read: what follows is its value. */
 static bool walk_pair(reader *r, const char *path, tla_place key_at) {
-    size_t key = tla_schema_find(path), section = tla_schema_find_section(path);
-    if (key == TLA_SCHEMA_KEYS && section == TLA_SCHEMA_KEYS) {
-        tla_loader_find(r->loader, key_at, "%s", tla_loader_unknown_key(path).text);
+    const tla_schema *schema = r->loader->schema;
+    size_t key = tla_schema_find(schema, path), section = tla_schema_find_section(schema, path);
+    if (key == schema->count && section == schema->count) {
+        tla_loader_find(r->loader, key_at, "%s", tla_loader_unknown_key(r->loader, path).text);
         return skip_next(r);
     }
-    tla_place *first = key < TLA_SCHEMA_KEYS ? &r->loader->origins[key].at : &r->sections[section];
+    tla_place *first = key < schema->count ? &r->loader->origins[key].at : &r->loader->sections[section];
     if (first->line) {
         tla_loader_find(r->loader, key_at, "%s: found the key again, expected it once (line %zu)", path, first->line);
         return skip_next(r);
@@ -157,7 +158,7 @@ static bool walk_pair(reader *r, const char *path, tla_place key_at) {
     yaml_event_t event;
     if (!next(r, &event)) return false;
     bool go_on;
-    if (key < TLA_SCHEMA_KEYS) {
+    if (key < schema->count) {
         go_on = walk_value(r, key, &event);
     } else {
         *first = key_at;
@@ -167,7 +168,7 @@ static bool walk_pair(reader *r, const char *path, tla_place key_at) {
             if (!is_nothing(&event)) /* a section without keys sets nothing */
                 tla_loader_find(r->loader, place_of(r, event.start_mark),
                                 "%s: found %s, expected a mapping with keys such as %s", path, found(&event).text,
-                                tla_schema[section].key);
+                                schema->keys[section].key);
             go_on = skip(r, event.type);
         }
     }

@@ -40,7 +40,7 @@ tla_status tla_hbm_check(const tla_hbm_config *c, tla_error *error) {
     REQUIRE_RANGE(tck_ps, 1, 1000000);
     REQUIRE_RANGE(burst_cycles, 1, cycles_max);
     REQUIRE(power_of_two(c->burst_bytes) && c->burst_bytes <= (1u << 20),
-            "burst_bytes is %u, expected a power of two up to 1 MiB", c->burst_bytes);
+            "burst is %u, expected a power of two up to 1 MiB", c->burst_bytes);
     REQUIRE(c->window <= (1u << 16), "window is %u, expected no more than %u", c->window, 1u << 16);
     REQUIRE(c->rtw <= cycles_max, "rtw is %u, expected no more than %u", c->rtw, cycles_max);
     if (c->model == TLA_HBM_CHANNEL) return TLA_OK;
@@ -52,7 +52,7 @@ tla_status tla_hbm_check(const tla_hbm_config *c, tla_error *error) {
             TLA_HBM_BANKS_MAX);
     REQUIRE(power_of_two(c->rows) && c->rows <= (1u << 24), "rows is %u, expected a power of two up to 2^24", c->rows);
     REQUIRE(power_of_two(c->row_bytes) && c->row_bytes >= c->burst_bytes && c->row_bytes <= (1u << 20),
-            "row_bytes is %u, expected a power of two from burst_bytes %u to 1 MiB", c->row_bytes, c->burst_bytes);
+            "row_size is %u, expected a power of two from burst %u to 1 MiB", c->row_bytes, c->burst_bytes);
     REQUIRE(c->row_bus_sharers == 1 || c->row_bus_sharers == 2, "row_bus_sharers is %u, expected 1 or 2",
             c->row_bus_sharers);
     const tla_status status = check_map(c, error);
@@ -101,7 +101,8 @@ tla_status tla_hbm_check(const tla_hbm_config *c, tla_error *error) {
     REQUIRE_RANGE(read_queue, 1, TLA_HBM_QUEUE_MAX);
     REQUIRE_RANGE(write_queue, 1, TLA_HBM_QUEUE_MAX);
     REQUIRE(c->write_high_percent <= 100 && c->write_low_percent <= c->write_high_percent,
-            "watermarks %u %% and %u %%: expected low <= high <= 100 %%", c->write_low_percent, c->write_high_percent);
+            "write_low and write_high are %u %% and %u %%: expected low <= high <= 100 %%", c->write_low_percent,
+            c->write_high_percent);
     return TLA_OK;
 #undef REQUIRE
 #undef REQUIRE_RANGE

@@ -401,22 +401,22 @@ BOOST_AUTO_TEST_CASE(the_page_size_has_the_two_defaults_of_adr_0048_d4) {
 }
 
 BOOST_AUTO_TEST_CASE(every_default_is_valid_and_every_key_has_its_own_member) {
-    for (size_t i = 0; i < TLA_SCHEMA_KEYS; i++) {
-        const tla_schema_key &k = tla_schema[i];
+    for (size_t i = 0; i < TLA_PLATFORM_KEYS; i++) {
+        const tla_schema_key &k = tla_platform_keys[i];
         tla_value value;
         tla_error error;
         BOOST_REQUIRE_MESSAGE(tla_value_parse(k.type, k.default_text, &value, &error) == TLA_OK, k.key);
         BOOST_CHECK(*k.source && *k.meaning);
         BOOST_CHECK(!std::strchr(k.source, '|') && !std::strchr(k.meaning, '|')); // would break the Markdown table
         for (size_t j = 0; j < i; j++) {
-            BOOST_CHECK_MESSAGE(k.offset != tla_schema[j].offset, k.key);
-            BOOST_CHECK_MESSAGE(std::strcmp(k.key, tla_schema[j].key) != 0, k.key);
+            BOOST_CHECK_MESSAGE(k.offset != tla_platform_keys[j].offset, k.key);
+            BOOST_CHECK_MESSAGE(std::strcmp(k.key, tla_platform_keys[j].key) != 0, k.key);
         }
         // A section is known by its first key, which must not lie in a sub-section as well.
         string path = k.key, section = path.substr(0, path.rfind('.'));
         if (section.find('.') != string::npos)
-            BOOST_CHECK(tla_schema_find_section(section.c_str()) !=
-                        tla_schema_find_section(section.substr(0, section.rfind('.')).c_str()));
+            BOOST_CHECK(tla_schema_find_section(&tla_platform_schema, section.c_str()) !=
+                        tla_schema_find_section(&tla_platform_schema, section.substr(0, section.rfind('.')).c_str()));
     }
 }
 
@@ -443,8 +443,8 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
     auto up_to = [&](uint64_t max) { return max == UINT64_MAX ? random() : random() % (max + 1); };
     for (int round = 0; round < 2000; round++) {
         tla_config c{};
-        for (size_t i = 0; i < TLA_SCHEMA_KEYS; i++) {
-            const tla_schema_key &k = tla_schema[i];
+        for (size_t i = 0; i < TLA_PLATFORM_KEYS; i++) {
+            const tla_schema_key &k = tla_platform_keys[i];
             tla_value value{};
             if (k.type == TLA_VALUE_NAME) {
                 size_t length = 1 + up_to(TLA_CONFIG_NAME_MAX - 2);
@@ -462,7 +462,7 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
                 if (value.number > unit && value.number / unit * unit >= k.min)
                     value.number = value.number / unit * unit;
             }
-            tla_schema_set(&c, i, &value);
+            tla_schema_set(&tla_platform_keys[i], &c, &value);
         }
         while (c.system.cube_mesh_width * c.system.cube_mesh_height > TLA_CUBE_DIE_COUNT)
             c.system.cube_mesh_width = 1;
@@ -491,7 +491,7 @@ BOOST_AUTO_TEST_CASE(each_visits_the_keys_in_order_with_text_and_number) {
             static_cast<std::vector<row> *>(context)->push_back({key, text, is_number, number});
         },
         &rows);
-    BOOST_REQUIRE_EQUAL(rows.size(), size_t{TLA_SCHEMA_KEYS});
+    BOOST_REQUIRE_EQUAL(rows.size(), size_t{TLA_PLATFORM_KEYS});
     BOOST_CHECK_EQUAL(rows[0].key, "system.sips");
     BOOST_CHECK_EQUAL(rows[0].text, "1");
     BOOST_CHECK(rows[0].is_number);
@@ -537,8 +537,8 @@ BOOST_AUTO_TEST_CASE(kernbench_is_2_x_16_x_8_and_writes_every_key) {
     BOOST_CHECK_EQUAL(c.va.page_size, 4096u);
     // Every key but va.page_size, which follows mmu.page_size, is written with its source beside it.
     string text = file_text(configs + "kernbench.yaml");
-    for (size_t i = 0; i < TLA_SCHEMA_KEYS; i++) {
-        string key = tla_schema[i].key;
+    for (size_t i = 0; i < TLA_PLATFORM_KEYS; i++) {
+        string key = tla_platform_keys[i].key;
         BOOST_CHECK_MESSAGE(
             text.find(" " + key.substr(key.rfind('.') + 1) + ": ") != string::npos || key == "va.page_size", key);
     }
