@@ -174,7 +174,8 @@ typedef struct tla_hbm_transfer {
 
 /* Reads or writes [address, address + nbytes) by bursts in address order, as fast as they are accepted from at_ps on,
  * and runs until the last of them has its place on the data bus; done() is not called for them. Where the channel is
- * quiet and all rows are open the result is computed without visiting the bursts, and is the same.
+ * quiet and all rows are open (and nobody listens to commands) the result is computed without visiting the bursts, and
+ * is the same.
  * TLA_INVALID_ARGUMENT for 0 bytes, TLA_OUT_OF_RANGE past the capacity. */
 tla_status tla_hbm_access(tla_hbm *hbm, uint64_t at_ps, tla_hbm_op op, uint64_t address, uint64_t nbytes,
                           tla_hbm_transfer *transfer);

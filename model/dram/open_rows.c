@@ -123,7 +123,7 @@ bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, uint64_t first,
         hbm->stats.closed_form += count;
         return true;
     }
-    if (hbm->pc_count != 1 || c->page_policy != TLA_HBM_PAGE_OPEN) return false;
+    if (hbm->pc_count != 1 || c->page_policy != TLA_HBM_PAGE_OPEN || hbm->listener.command != NULL) return false;
     if (first >> hbm->decoder.row_shift != last >> hbm->decoder.row_shift) return false;
     const uint64_t spacing = run_spacing(hbm, first, last);
     if (spacing == 0) return false;

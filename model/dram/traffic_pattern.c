@@ -1,5 +1,5 @@
 /* The named address patterns, generated burst by burst from splitmix64. */
-#include "tlmalloc/traffic_pattern.h"
+#include "tlmalloc/traffic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,8 +61,8 @@ static uint64_t random_row(struct generator *g) {
 
 static bool add(struct generator *g, uint64_t address, tla_hbm_op op) {
     if (g->traffic->count == g->wanted) return false;
-    g->traffic->bursts[g->traffic->count++] =
-        (tla_traffic_burst){.address = address % g->geometry->span_bytes, .op = op};
+    g->traffic->accesses[g->traffic->count++] = (tla_traffic_access){
+        .address = address % g->geometry->span_bytes, .nbytes = (uint32_t)g->geometry->burst_bytes, .op = op};
     return g->traffic->count < g->wanted;
 }
 
@@ -130,7 +130,7 @@ static void poisson_arrivals(struct generator *g, double load) {
     double at = 0;
     for (size_t i = 0; i < g->traffic->count; i++) {
         at += -gap_ps * log(random_unit(g));
-        g->traffic->bursts[i].at_ps = (uint64_t)at;
+        g->traffic->accesses[i].at_ps = (uint64_t)at;
     }
     g->traffic->timed = true;
 }
@@ -167,8 +167,8 @@ tla_status tla_traffic_generate(tla_traffic_pattern pattern, uint64_t seed, size
                           .traffic = traffic,
                           .wanted = count / patterns[pattern].fraction,
                           .random = seed * SEED_FACTOR + patterns[pattern].stream * STREAM_FACTOR};
-    traffic->bursts = malloc(g.wanted * sizeof *traffic->bursts);
-    if (traffic->bursts == NULL) return TLA_NO_HOST_MEMORY;
+    traffic->accesses = malloc(g.wanted * sizeof *traffic->accesses);
+    if (traffic->accesses == NULL) return TLA_NO_HOST_MEMORY;
     traffic->window = window;
     switch (pattern) {
     case TLA_TRAFFIC_SEQ_RD:
@@ -212,6 +212,6 @@ tla_status tla_traffic_generate(tla_traffic_pattern pattern, uint64_t seed, size
 }
 
 void tla_traffic_free(tla_traffic *traffic) {
-    free(traffic->bursts);
+    free(traffic->accesses);
     *traffic = (tla_traffic){0};
 }

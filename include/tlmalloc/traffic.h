@@ -1,9 +1,10 @@
-/* Address traffic for one pseudo-channel: the named patterns of the reference runs, reproducible from a seed.
+/* Address traffic for a pseudo-channel: the named patterns of the reference runs, reproducible from a seed, and a run
+ * of any traffic against a timing.
  *
  * Everything random comes from splitmix64 (S. Vigna, public domain algorithm); a pattern's stream is its own, so that
  * patterns do not depend on each other. */
-#ifndef TLMALLOC_TRAFFIC_PATTERN_H
-#define TLMALLOC_TRAFFIC_PATTERN_H
+#ifndef TLMALLOC_TRAFFIC_H
+#define TLMALLOC_TRAFFIC_H
 
 #include "tlmalloc/hbm_timing.h"
 
@@ -40,24 +41,52 @@ typedef struct tla_traffic_geometry {
     uint64_t peak_bytes_per_s; /* for timed patterns */
 } tla_traffic_geometry;
 
-typedef struct tla_traffic_burst {
+typedef struct tla_traffic_access {
     uint64_t at_ps;
     uint64_t address;
+    uint32_t nbytes; /* > 0 */
     tla_hbm_op op;
-} tla_traffic_burst;
+} tla_traffic_access;
 
 typedef struct tla_traffic {
-    tla_traffic_burst *bursts;
+    tla_traffic_access *accesses;
     size_t count;
-    bool timed;      /* at_ps are arrivals; otherwise all 0 = as fast as accepted */
+    bool timed;      /* at_ps are arrivals, in order; otherwise all 0 = as fast as accepted */
     uint32_t window; /* reads outstanding; the window that was asked for, but 1 for chase and 0 for timed patterns */
 } tla_traffic;
 
-/* Makes about `count` bursts (a quarter for stride_conf, an eighth for chase, half for load_rand30, which are slow).
- * TLA_INVALID_ARGUMENT for a geometry that the pattern does not fit in, TLA_NO_HOST_MEMORY; *traffic is empty then. */
+/* Makes about `count` accesses of one burst (a quarter for stride_conf, an eighth for chase, half for load_rand30,
+ * which are slow). TLA_INVALID_ARGUMENT for a geometry that the pattern does not fit in, TLA_NO_HOST_MEMORY; *traffic
+ * is empty then. */
 tla_status tla_traffic_generate(tla_traffic_pattern pattern, uint64_t seed, size_t count, uint32_t window,
                                 const tla_traffic_geometry *geometry, tla_traffic *traffic);
 void tla_traffic_free(tla_traffic *traffic);
+
+typedef struct tla_traffic_result {
+    tla_hbm_stats stats;
+    uint64_t nbytes; /* moved, in whole bursts */
+    uint64_t end_ps; /* of the last data */
+    /* One for each read, in the order of their ends: from acceptance (in timed traffic from arrival) to the end of the
+     * data of its last burst, in ps. */
+    uint64_t *latencies_ps;
+    size_t latency_count;
+} tla_traffic_result;
+
+/* Drives a fresh channel of this timing with the traffic: each access as the bursts it touches, in order, at most one a
+ * clock, with the traffic's window in place of the timing's. Two pseudo-channels (row_bus_sharers) are driven at the
+ * same time, each with the bursts that the address map gives it. TLA_OUT_OF_RANGE for an access past the capacity (its
+ * number in *bad), TLA_INVALID_ARGUMENT as tla_hbm_create or for an access of 0 bytes, TLA_NO_HOST_MEMORY; *result is
+ * empty then. */
+tla_status tla_traffic_run(const tla_hbm_config *timing, const tla_traffic *traffic, tla_traffic_result *result,
+                           size_t *bad, tla_error *error);
+void tla_traffic_result_free(tla_traffic_result *result);
+
+typedef struct tla_traffic_latency {
+    double mean_ns, p50_ns, p99_ns; /* nearest rank; 0 when there was no read */
+} tla_traffic_latency;
+
+/* Sorts the latencies. */
+tla_traffic_latency tla_traffic_summarize(tla_traffic_result *result);
 
 #ifdef __cplusplus
 }
