@@ -1,0 +1,184 @@
+/* A pool of walkers with merge tables, path registers and a walk cache. */
+#include "tlmalloc/walker.h"
+
+#include <stdlib.h>
+
+typedef struct walker {
+    uint64_t start_ps, busy_until_ps;
+    uint64_t va; /* of the page that it walks or walked for */
+    uint32_t asid;
+    uint32_t merged;     /* requests that joined */
+    uint32_t path_shift; /* its path register knows the upper levels down to this bit; 64 = none */
+    bool joinable;
+} walker;
+
+/* An upper-level entry: what a walk for any va with this prefix reads at this level. */
+typedef struct cached {
+    uint64_t prefix, last_use; /* last_use 0 = not valid */
+    uint32_t asid, va_shift;
+} cached;
+
+struct tla_walkers {
+    tla_walkers_config config;
+    walker *pool;
+    cached *cache;
+    uint64_t uses;
+    tla_walkers_stats stats;
+};
+
+tla_status tla_walkers_create(const tla_walkers_config *config, tla_walkers **out) {
+    *out = NULL;
+    if (config->walkers == 0 || config->walkers > TLA_WALKERS_MAX || config->walk_cache_entries > TLA_WALK_CACHE_MAX)
+        return TLA_INVALID_ARGUMENT;
+    tla_walkers *w = calloc(1, sizeof *w);
+    if (!w) return TLA_NO_HOST_MEMORY;
+    w->config = *config;
+    w->pool = calloc(config->walkers, sizeof *w->pool);
+    w->cache = calloc(config->walk_cache_entries + UINT64_C(1), sizeof *w->cache);
+    if (!w->pool || !w->cache) {
+        tla_walkers_destroy(w);
+        return TLA_NO_HOST_MEMORY;
+    }
+    for (uint32_t i = 0; i < config->walkers; i++)
+        w->pool[i].path_shift = 64;
+    *out = w;
+    return TLA_OK;
+}
+
+void tla_walkers_destroy(tla_walkers *w) {
+    if (!w) return;
+    free(w->pool);
+    free(w->cache);
+    free(w);
+}
+
+static uint64_t page_of(const tla_walk *walk) {
+    return walk->va.value & ~(walk->page_size - 1);
+}
+
+/* Reads of a walk that lead to a next table: those above the page, without the one that ended it. */
+static uint32_t upper_reads(const tla_walk *walk) {
+    uint32_t page_shift = (uint32_t)__builtin_ctzll(walk->page_size), n = 0;
+    while (n + 1 < walk->reads && walk->read[n].va_shift > page_shift)
+        n++;
+    return n;
+}
+
+static cached *find_cached(tla_walkers *w, uint32_t asid, uint64_t va, uint32_t va_shift) {
+    for (uint32_t i = 0; i < w->config.walk_cache_entries; i++) {
+        cached *c = &w->cache[i];
+        if (c->last_use && c->va_shift == va_shift && c->prefix == va >> va_shift && c->asid == asid) return c;
+    }
+    return NULL;
+}
+
+static void remember(tla_walkers *w, uint32_t asid, uint64_t va, uint32_t va_shift) {
+    if (w->config.walk_cache_entries == 0) return;
+    cached *c = find_cached(w, asid, va, va_shift);
+    if (!c) {
+        c = &w->cache[0];
+        for (uint32_t i = 1; i < w->config.walk_cache_entries; i++)
+            if (w->cache[i].last_use < c->last_use) c = &w->cache[i];
+    }
+    *c = (cached){va >> va_shift, ++w->uses, asid, va_shift};
+}
+
+/* How many of the first reads this walker need not make. */
+static uint32_t known_reads(tla_walkers *w, const walker *k, const tla_walk *walk) {
+    for (uint32_t n = upper_reads(walk); n > 0; n--) {
+        uint32_t shift = walk->read[n - 1].va_shift;
+        bool on_path = k->path_shift <= shift && k->asid == walk->asid && k->va >> shift == walk->va.value >> shift;
+        if (on_path || find_cached(w, walk->asid, walk->va.value, shift)) return n;
+    }
+    return 0;
+}
+
+/* The walk to this page that is under way and may be joined. */
+static walker *find_walk(tla_walkers *w, const tla_walk *walk, uint64_t at_ps) {
+    if (w->config.merge_slots == 0) return NULL;
+    uint64_t page = page_of(walk);
+    for (uint32_t i = 0; i < w->config.walkers; i++) {
+        walker *k = &w->pool[i];
+        if (k->va == page && k->busy_until_ps > at_ps && k->asid == walk->asid && k->joinable) return k;
+    }
+    return NULL;
+}
+
+/* The first idle walker, else the one that is idle first. */
+static walker *pick(tla_walkers *w, uint64_t at_ps) {
+    walker *best = &w->pool[0];
+    for (uint32_t i = 1; i < w->config.walkers && best->busy_until_ps > at_ps; i++)
+        if (w->pool[i].busy_until_ps < best->busy_until_ps) best = &w->pool[i];
+    return best;
+}
+
+static void stall(tla_walkers *w, uint64_t wait_ps) {
+    w->stats.stalls++;
+    w->stats.stall_ps += wait_ps;
+}
+
+static tla_walk_result join(tla_walkers *w, walker *k, uint64_t at_ps) {
+    tla_walk_result result = {TLA_WALK_MERGED, (uint32_t)(k - w->pool), 0, k->start_ps, k->busy_until_ps, at_ps};
+    if (k->merged < w->config.merge_slots) {
+        k->merged++;
+        w->stats.merged++;
+    } else {
+        result.outcome = TLA_WALK_WAITED;
+        result.accepted_ps = k->busy_until_ps;
+        stall(w, k->busy_until_ps - at_ps);
+    }
+    return result;
+}
+
+static tla_walk_result start(tla_walkers *w, const tla_walk *walk, uint64_t at_ps, tla_walk_service service,
+                             void *context) {
+    walker *k = pick(w, at_ps);
+    uint64_t start_ps = k->busy_until_ps > at_ps ? k->busy_until_ps : at_ps;
+    if (start_ps > at_ps) stall(w, start_ps - at_ps);
+    uint32_t upper = upper_reads(walk), first = known_reads(w, k, walk);
+    for (uint32_t n = 0; n < upper; n++)
+        remember(w, walk->asid, walk->va.value, walk->read[n].va_shift);
+    k->start_ps = start_ps;
+    k->busy_until_ps =
+        service ? service(context, walk, first, start_ps) : start_ps + (walk->reads - first) * w->config.level_ps;
+    k->va = page_of(walk);
+    k->asid = walk->asid;
+    k->merged = 0;
+    k->joinable = true;
+    k->path_shift = w->config.path_registers && upper > 0 ? walk->read[upper - 1].va_shift : 64;
+    w->stats.walks++;
+    w->stats.reads += walk->reads - first;
+    w->stats.reads_skipped += first;
+    w->stats.busy_ps += k->busy_until_ps - start_ps;
+    return (tla_walk_result){TLA_WALK_STARTED, (uint32_t)(k - w->pool), first, start_ps, k->busy_until_ps, start_ps};
+}
+
+tla_walk_result tla_walkers_request(tla_walkers *w, const tla_walk *walk, uint64_t at_ps, tla_walk_service service,
+                                    void *context) {
+    w->stats.requests++;
+    walker *under_way = find_walk(w, walk, at_ps);
+    tla_walk_result result = under_way ? join(w, under_way, at_ps) : start(w, walk, at_ps, service, context);
+    if (!w->config.hit_under_miss) result.accepted_ps = result.done_ps;
+    return result;
+}
+
+void tla_walkers_invalidate(tla_walkers *w, uint32_t asid) {
+    for (uint32_t i = 0; i < w->config.walkers; i++) {
+        if (w->pool[i].asid != asid) continue;
+        w->pool[i].joinable = false;
+        w->pool[i].path_shift = 64;
+    }
+    for (uint32_t i = 0; i < w->config.walk_cache_entries; i++)
+        if (w->cache[i].asid == asid) w->cache[i].last_use = 0;
+}
+
+uint32_t tla_walkers_in_flight(const tla_walkers *w, uint64_t at_ps) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < w->config.walkers; i++)
+        count += at_ps < w->pool[i].busy_until_ps;
+    return count;
+}
+
+tla_walkers_stats tla_walkers_get_stats(const tla_walkers *w) {
+    return w->stats;
+}
