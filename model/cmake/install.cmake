@@ -1,0 +1,33 @@
+# What `cmake --install` puts where: headers, libraries, a CMake package (with its own FindSystemC) and pkg-config files.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tlmalloc)
+
+set_target_properties(tlmalloc_core PROPERTIES EXPORT_NAME core)
+install(TARGETS tlmalloc_core EXPORT tlmallocCore)
+install(EXPORT tlmallocCore NAMESPACE tlmalloc:: DESTINATION ${package_dir})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tlmalloc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h" PATTERN "modules" EXCLUDE PATTERN "testing" EXCLUDE)
+set(pc_files tlmalloc-core)
+
+if(TLMALLOC_MODULES)
+  set_target_properties(tlmalloc_modules PROPERTIES EXPORT_NAME modules)
+  install(TARGETS tlmalloc_modules EXPORT tlmallocModules)
+  install(EXPORT tlmallocModules NAMESPACE tlmalloc:: DESTINATION ${package_dir})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tlmalloc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+          FILES_MATCHING PATTERN "*.hpp")
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/FindSystemC.cmake DESTINATION ${package_dir})
+  list(APPEND pc_files tlmalloc-modules)
+endif()
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tlmallocConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/tlmallocConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tlmallocConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tlmallocConfig.cmake ${PROJECT_BINARY_DIR}/tlmallocConfigVersion.cmake
+        DESTINATION ${package_dir})
+# Relative, so that an installation can be moved (and `cmake --install --prefix` used).
+file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+foreach(name ${pc_files})
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
