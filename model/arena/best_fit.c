@@ -1,0 +1,94 @@
+/* Best fit: the smallest block that is large enough, the lowest of equals. The modelled engine keeps its list in offset
+ * order only: it walks until a block fits exactly, else through all of them. */
+#include "list_placement.h"
+#include "size_index.h"
+
+typedef struct best_fit {
+    tla_free_list list;
+    tla_size_index index; /* the same blocks by size */
+} best_fit;
+
+static void destroy(void *state) {
+    best_fit *b = state;
+    tla_size_index_release(&b->index);
+    tla_list_destroy(b);
+}
+
+static tla_status create(const tla_arena_config *config, void **state) {
+    (void)config;
+    tla_status status = tla_list_make(sizeof(best_fit), state);
+    if (status) return status;
+    status = tla_size_index_init(&((best_fit *)*state)->index);
+    if (status) tla_list_destroy(*state);
+    return status;
+}
+
+/* Takes `part` out of the block at a spot, on the list and on the index. */
+static tla_status take(best_fit *b, const tla_free_spot *spot, tla_block part, uint64_t visited, tla_work *work) {
+    tla_block front = {spot->block.offset, part.offset - spot->block.offset}, back = {part.offset + part.nbytes, 0};
+    back.nbytes = spot->block.nbytes - front.nbytes - part.nbytes;
+    if (tla_size_index_make_room(&b->index, 2)) return TLA_NO_HOST_MEMORY;
+    tla_status status = tla_list_take(&b->list, spot, part, visited, work);
+    if (status) return status;
+    tla_size_index_remove(&b->index, spot->block);
+    if (front.nbytes) tla_size_index_insert(&b->index, front);
+    if (back.nbytes) tla_size_index_insert(&b->index, back);
+    return TLA_OK;
+}
+
+static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
+    best_fit *b = state;
+    tla_block found, part;
+    for (tla_block key = {0, nbytes}; tla_size_index_at_least(&b->index, key, &found);
+         key = (tla_block){found.offset + 1, found.nbytes}) {
+        if (!tla_aligned_fit(found, nbytes, alignment, &part)) continue;
+        tla_free_spot spot;
+        tla_free_list_last_below(&b->list, found.offset + 1, found.nbytes, &spot);
+        uint64_t visited = found.nbytes == nbytes ? spot.rank + 1 : tla_free_list_count(&b->list);
+        tla_status status = take(b, &spot, part, visited, work);
+        if (status == TLA_OK) *block = part;
+        return status;
+    }
+    return tla_list_nothing_fits(&b->list, work);
+}
+
+static tla_status reserve(void *state, tla_block range, tla_work *work) {
+    best_fit *b = state;
+    tla_free_spot spot;
+    if (!tla_list_holding(&b->list, range, &spot)) return TLA_OVERLAP;
+    return take(b, &spot, range, spot.rank + 1, work);
+}
+
+static tla_status give_back(void *state, tla_block range, tla_work *work) {
+    best_fit *b = state;
+    tla_free_join join;
+    if (tla_size_index_make_room(&b->index, 1)) return TLA_NO_HOST_MEMORY;
+    tla_status status = tla_list_put(&b->list, range, &join, work);
+    if (status) return status;
+    uint64_t start = range.offset - join.previous, end = range.offset + range.nbytes;
+    if (join.previous) tla_size_index_remove(&b->index, (tla_block){start, join.previous});
+    if (join.next) tla_size_index_remove(&b->index, (tla_block){end, join.next});
+    tla_size_index_insert(&b->index, (tla_block){start, end + join.next - start});
+    return TLA_OK;
+}
+
+static tla_status make_room(void *state, size_t n) {
+    best_fit *b = state;
+    tla_status status = tla_free_list_make_room(&b->list, n);
+    return status ? status : tla_size_index_make_room(&b->index, n);
+}
+
+const tla_placement tla_best_fit = {
+    .create = create,
+    .destroy = destroy,
+    .alloc = alloc,
+    .reserve = reserve,
+    .free = give_back,
+    .add = give_back,
+    .may_free = tla_list_may_free,
+    .fits = tla_list_fits,
+    .make_room = make_room,
+    .largest = tla_list_largest,
+    .count = tla_list_count,
+    .copy = tla_list_copy,
+};

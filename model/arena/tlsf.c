@@ -1,0 +1,155 @@
+/* Two-level segregated fit (Masmano, Ripoll, Crespo, Real: TLSF, ECRTS 2004): 32 classes for every power of two, a
+ * bitmap of the classes that hold a block, constant time.
+ *
+ * A request is rounded up to the lower bound of a class, so that any block from there on is large enough and the last
+ * one freed is taken: a good fit, not the best, and a request can fail although a block of just its size is free. With
+ * an alignment the search is for nbytes + alignment, as memalign does. Neighbours are joined at once; the modelled
+ * engine finds them by their boundary tags, this one in the sorted list. */
+#include "list_placement.h"
+#include "size_bins.h"
+
+enum { SECOND_LEVEL_LOG2 = 5, SECOND_LEVEL = 1 << SECOND_LEVEL_LOG2 };
+
+typedef struct tlsf {
+    tla_free_list list;
+    tla_size_bins bins; /* the same blocks by class */
+    uint64_t granule;   /* every offset is a multiple */
+} tlsf;
+
+static unsigned log2_of(uint64_t n) {
+    return 63 - (unsigned)__builtin_clzll(n);
+}
+
+/* The class of a block: classes of the first level, each in 32 equal parts; below 32 bytes one class a size. */
+static uint32_t class_of(uint64_t nbytes) {
+    if (nbytes < SECOND_LEVEL) return (uint32_t)nbytes;
+    unsigned log2 = log2_of(nbytes), part = log2 - SECOND_LEVEL_LOG2;
+    return (part + 1) * SECOND_LEVEL + ((uint32_t)(nbytes >> part) & (SECOND_LEVEL - 1));
+}
+
+/* The smallest size that has a class of its own as lower bound and is no smaller. */
+static uint64_t round_to_class(uint64_t nbytes) {
+    if (nbytes < SECOND_LEVEL) return nbytes;
+    uint64_t part = ((uint64_t)1 << (log2_of(nbytes) - SECOND_LEVEL_LOG2)) - 1;
+    return (nbytes + part) & ~part;
+}
+
+static void destroy(void *state) {
+    tlsf *t = state;
+    tla_size_bins_release(&t->bins);
+    tla_list_destroy(t);
+}
+
+static tla_status create(const tla_arena_config *config, void **state) {
+    tla_status status = tla_list_make(sizeof(tlsf), state);
+    if (status) return status;
+    tlsf *t = *state;
+    t->granule = config->alignment;
+    status = tla_size_bins_init(&t->bins);
+    if (status) tla_list_destroy(t);
+    return status;
+}
+
+static void file(tlsf *t, tla_block block) {
+    if (block.nbytes) tla_size_bins_push(&t->bins, class_of(block.nbytes), block);
+}
+
+/* Takes `part` out of the block at a spot; what is left is filed, the back of it last. */
+static tla_status take(tlsf *t, const tla_free_spot *spot, tla_block part, uint64_t visited, tla_work *work) {
+    uint64_t end = part.offset + part.nbytes, block_end = spot->block.offset + spot->block.nbytes;
+    if (tla_size_bins_make_room(&t->bins, 1)) return TLA_NO_HOST_MEMORY; /* one goes, up to two come */
+    tla_status status = tla_list_take(&t->list, spot, part, visited, work);
+    if (status) return status;
+    tla_size_bins_remove(&t->bins, spot->block.offset);
+    file(t, (tla_block){spot->block.offset, part.offset - spot->block.offset});
+    file(t, (tla_block){end, block_end - end});
+    return TLA_OK;
+}
+
+/* Words of the two bitmaps that the engine reads: the second level of the class; when that has nothing, the first level
+ * and the second level it points to. */
+static uint64_t words_read(uint32_t wanted, uint32_t found) {
+    if (found == TLA_SIZE_BINS) return 2;
+    return found / SECOND_LEVEL == wanted / SECOND_LEVEL ? 1 : 3;
+}
+
+static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
+    tlsf *t = state;
+    uint64_t slack = alignment - t->granule, highest = (uint64_t)1 << 63;
+    uint32_t wanted = nbytes > highest - slack ? TLA_SIZE_BINS : class_of(round_to_class(nbytes + slack));
+    uint32_t found = tla_size_bins_next(&t->bins, wanted);
+    if (found == TLA_SIZE_BINS) {
+        work->probes += words_read(wanted, found);
+        work->list_length += t->bins.count;
+        return TLA_FRAGMENTED;
+    }
+    tla_block head = tla_size_bins_head(&t->bins, found), part;
+    tla_free_spot spot;
+    tla_free_list_last_below(&t->list, head.offset + 1, head.nbytes, &spot);
+    tla_aligned_fit(head, nbytes, alignment, &part);
+    tla_status status = take(t, &spot, part, 1, work);
+    if (status) return status;
+    work->probes += words_read(wanted, found);
+    *block = part;
+    return TLA_OK;
+}
+
+static tla_status reserve(void *state, tla_block range, tla_work *work) {
+    tlsf *t = state;
+    tla_free_spot spot;
+    if (!tla_list_holding(&t->list, range, &spot)) return TLA_OVERLAP;
+    return take(t, &spot, range, spot.rank + 1, work);
+}
+
+static tla_status give_back(void *state, tla_block range, tla_work *work) {
+    tlsf *t = state;
+    uint64_t count = t->bins.count;
+    tla_free_join join;
+    if (tla_size_bins_make_room(&t->bins, 1)) return TLA_NO_HOST_MEMORY;
+    tla_status status = tla_free_list_put(&t->list, range, &join);
+    if (status) return status;
+    uint64_t start = range.offset - join.previous, end = range.offset + range.nbytes;
+    if (join.previous) tla_size_bins_remove(&t->bins, start);
+    if (join.next) tla_size_bins_remove(&t->bins, end);
+    file(t, (tla_block){start, end + join.next - start});
+    work->merges += (uint64_t)(join.previous > 0) + (join.next > 0);
+    work->list_length += count;
+    return TLA_OK;
+}
+
+/* A block serves requests for as long as what is left of it is in a class that the search reaches. */
+static uint64_t fits(const void *state, uint64_t nbytes, uint64_t limit) {
+    const tla_size_bins *bins = &((const tlsf *)state)->bins;
+    uint64_t least = round_to_class(nbytes), count = 0;
+    for (uint32_t bin = tla_size_bins_next(bins, class_of(least)); bin < TLA_SIZE_BINS && count < limit;
+         bin = tla_size_bins_next(bins, bin + 1))
+        for (uint32_t node = bins->heads[bin]; node && count < limit; node = bins->nodes[node - 1].after)
+            count += (bins->nodes[node - 1].block.nbytes - least) / nbytes + 1;
+    return count < limit ? count : limit;
+}
+
+static tla_status make_room(void *state, size_t n) {
+    tlsf *t = state;
+    tla_status status = tla_free_list_make_room(&t->list, n);
+    return status ? status : tla_size_bins_make_room(&t->bins, n);
+}
+
+static void saved(const void *state, tla_block *blocks) {
+    tla_size_bins_saved(&((const tlsf *)state)->bins, blocks);
+}
+
+const tla_placement tla_tlsf = {
+    .create = create,
+    .destroy = destroy,
+    .alloc = alloc,
+    .reserve = reserve,
+    .free = give_back,
+    .add = give_back,
+    .may_free = tla_list_may_free,
+    .fits = fits,
+    .make_room = make_room,
+    .largest = tla_list_largest,
+    .count = tla_list_count,
+    .copy = tla_list_copy,
+    .saved = saved,
+};
