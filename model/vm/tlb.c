@@ -9,7 +9,8 @@ typedef struct way {
     uint64_t va, pa, ready_ps;
     uint32_t nbytes; /* 0: not valid */
     uint32_t asid;
-    int32_t chain;        /* next of the hash bucket */
+    int32_t chain; /* next of the hash bucket */
+    uint32_t set;
     int32_t newer, older; /* of the set, by use (LRU) or fill; ways that are not valid are the oldest */
     uint8_t size, flags;
 } way;
@@ -74,6 +75,7 @@ static tla_status create_level(level *l, const tla_tlb_level_config *config) {
     for (uint32_t b = 0; b < UINT32_C(1) << l->bucket_bits; b++)
         l->buckets[b] = NONE;
     for (uint32_t i = 0; i < entries; i++) { /* way 0 is the oldest, so that it is filled first */
+        l->ways[i].set = i / ways;
         l->ways[i].older = i % ways ? (int32_t)i - 1 : NONE;
         l->ways[i].newer = (i + 1) % ways ? (int32_t)i + 1 : NONE;
     }
@@ -135,8 +137,8 @@ static void unlink_way(level *l, int32_t i) {
 }
 
 static void make_newest(level *l, int32_t i) {
+    if (l->ways[i].newer == NONE) return;
     set *s = set_of(l, i);
-    if (s->newest == i) return;
     unlink_way(l, i);
     l->ways[i].newer = NONE;
     l->ways[i].older = s->newest;
@@ -145,8 +147,8 @@ static void make_newest(level *l, int32_t i) {
 }
 
 static void make_oldest(level *l, int32_t i) {
+    if (l->ways[i].older == NONE) return;
     set *s = set_of(l, i);
-    if (s->oldest == i) return;
     unlink_way(l, i);
     l->ways[i].older = NONE;
     l->ways[i].newer = s->oldest;
@@ -156,9 +158,9 @@ static void make_oldest(level *l, int32_t i) {
 
 /* PLRU forks are numbered as a heap: below fork n are 2n and 2n + 1, from 1 on; a bit says which side is next. */
 static void point_away(level *l, int32_t i) {
-    uint32_t ways = l->config.ways, s = (uint32_t)i / ways;
+    uint32_t ways = l->config.ways, s = l->ways[i].set;
     uint64_t *forks = l->forks + (size_t)s * l->fork_words;
-    for (uint32_t n = (uint32_t)i % ways + ways; n > 1; n /= 2) {
+    for (uint32_t n = (uint32_t)i - s * ways + ways; n > 1; n /= 2) {
         uint32_t fork = n / 2;
         uint64_t bit = UINT64_C(1) << fork % 64;
         if (n % 2)
@@ -277,6 +279,7 @@ static void fill(tla_tlb *tlb, level *l, const way *entry) {
     int32_t *head = bucket(tlb, l, entry->asid, entry->va, entry->size), newer = w->newer, older = w->older;
     *w = *entry;
     w->chain = *head;
+    w->set = s;
     w->newer = newer;
     w->older = older;
     *head = i;

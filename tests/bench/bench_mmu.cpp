@@ -1,0 +1,284 @@
+// Translations per second on a TLB hit and on a page-table hit, and what the size of a table costs, in one run.
+#include "tlmalloc/tlb.h"
+
+#include <algorithm>
+#include <argp.h>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <jansson.h>
+#include <numeric>
+#include <random>
+#include <string>
+#include <time.h>
+#include <vector>
+
+namespace {
+
+const std::uint64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
+const std::uint64_t page = 4 * KiB, base = 4 * GiB; // KernBench's page fallback and VA base (ADR-0048 D4)
+
+struct options {
+    std::uint64_t operations = 1 << 20;
+    std::size_t rounds = 9;
+    unsigned seed = 5;
+    const char *json = nullptr;
+};
+
+std::uint64_t number(const char *text, argp_state *state) {
+    char *end = nullptr;
+    std::uint64_t value = std::strtoull(text, &end, 10);
+    if (end == text || *end || value == 0) argp_error(state, "%s is not a positive whole number", text);
+    return value;
+}
+
+error_t parse(int key, char *argument, argp_state *state) {
+    auto &o = *static_cast<options *>(state->input);
+    switch (key) {
+    case 'n':
+        o.operations = number(argument, state);
+        return 0;
+    case 'r':
+        o.rounds = number(argument, state);
+        return 0;
+    case 's':
+        o.seed = static_cast<unsigned>(number(argument, state));
+        return 0;
+    case 'j':
+        o.json = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_usage(state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+[[noreturn]] void fail(const char *what) {
+    std::fprintf(stderr, "bench_mmu: %s\n", what);
+    std::exit(1);
+}
+
+// A table of `nbytes` in 4 KiB pages: scattered, no two neighbours physically adjacent; or one contiguous run.
+class table {
+  public:
+    table(std::uint64_t nbytes, bool scattered, unsigned seed, bool in_memory = false) : pages_(nbytes / page) {
+        tla_page_table_config config{};
+        config.page_size = page;
+        config.va_bits = 48;
+        if (in_memory) {
+            config.memory.alloc = [](void *self, std::uint64_t n, tla_paddr *pa) {
+                pa->value = static_cast<table *>(self)->next_table_;
+                static_cast<table *>(self)->next_table_ += n;
+                return TLA_OK;
+            };
+            config.memory.free = [](void *, tla_paddr, std::uint64_t) {};
+            config.memory.context = this;
+        }
+        if (tla_page_table_create(&config, &table_)) fail("no page table");
+        std::vector<std::uint64_t> frames(pages_);
+        std::iota(frames.begin(), frames.end(), 0);
+        if (scattered) std::shuffle(frames.begin(), frames.end(), std::mt19937(seed));
+        std::vector<tla_map_entry> entries;
+        for (std::uint64_t i = 0; i < pages_; i++)
+            entries.push_back({{base + i * page}, {frames[i] * page * (scattered ? 2 : 1)}, page, TLA_READ, 0});
+        if (!scattered) entries = {{{base}, {0}, nbytes, TLA_READ, 0}};
+        if (tla_page_table_map(table_, entries.data(), entries.size(), nullptr, nullptr)) fail("cannot map");
+    }
+    ~table() { tla_page_table_destroy(table_); }
+    table(const table &) = delete;
+    table &operator=(const table &) = delete;
+    tla_page_table *get() const { return table_; }
+    std::uint64_t pages() const { return pages_; }
+
+  private:
+    std::uint64_t pages_, next_table_ = 0;
+    tla_page_table *table_ = nullptr;
+};
+
+// Addresses in a table: random ones, or bursts of 256 bytes one after the other.
+struct stream {
+    std::uint64_t state, mask;
+    bool random;
+    std::uint64_t next() {
+        if (!random) return base + ((state += 256) & mask);
+        state = state * 6364136223846793005u + 1442695040888963407u; // Knuth's MMIX generator
+        return base + (state >> 20 & mask);
+    }
+};
+
+stream addresses(std::uint64_t pages, bool random) {
+    return {1, pages * page - 1, random};
+}
+
+struct lane {
+    std::string label;
+    std::function<std::uint64_t(std::uint64_t)> run; // does n operations, returns a sum that keeps them alive
+    std::vector<double> ns = {};
+};
+
+// Time of this thread on a processor, so that others on the machine count for less.
+double processor_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+void add_table_lane(std::vector<lane> &lanes, const std::string &label, const table &t, bool random) {
+    lanes.push_back({label, [&t, s = addresses(t.pages(), random)](std::uint64_t n) mutable {
+                         std::uint64_t sum = 0;
+                         for (std::uint64_t i = 0; i < n; i++) {
+                             tla_translation found{};
+                             if (tla_page_table_translate(t.get(), {s.next()}, 256, TLA_READ, &found, nullptr))
+                                 fail("a mapped address was not found");
+                             sum += found.pa.value;
+                         }
+                         return sum;
+                     }});
+}
+
+void add_walk_lane(std::vector<lane> &lanes, const std::string &label, const table &t) {
+    lanes.push_back({label, [&t, s = addresses(t.pages(), true)](std::uint64_t n) mutable {
+                         std::uint64_t sum = 0;
+                         for (std::uint64_t i = 0; i < n; i++) {
+                             tla_walk walk{};
+                             if (tla_page_table_walk(t.get(), 0, {s.next()}, &walk)) fail("a walk found nothing");
+                             sum += walk.pa.value;
+                         }
+                         return sum;
+                     }});
+}
+
+struct tlb {
+    tlb(const table &t, std::uint32_t entries, std::uint32_t ways) {
+        tla_tlb_config config{};
+        config.levels = 1;
+        config.level[0] = {entries, ways, 0, TLA_REPLACE_LRU};
+        config.page_sizes[0] = page;
+        if (tla_tlb_create(&config, &handle)) fail("no TLB");
+        for (std::uint64_t i = 0; i < entries; i++) {
+            tla_walk walk{};
+            if (tla_page_table_walk(t.get(), 0, {base + i * page}, &walk) || tla_tlb_fill(handle, &walk, 0))
+                fail("cannot fill the TLB");
+        }
+    }
+    ~tlb() { tla_tlb_destroy(handle); }
+    tlb(const tlb &) = delete;
+    tlb &operator=(const tlb &) = delete;
+    tla_tlb *handle = nullptr;
+};
+
+void add_tlb_lane(std::vector<lane> &lanes, const std::string &label, const tlb &b, std::uint64_t pages, bool random) {
+    lanes.push_back({label, [&b, s = addresses(pages, random)](std::uint64_t n) mutable {
+                         std::uint64_t sum = 0;
+                         for (std::uint64_t i = 0; i < n; i++) {
+                             tla_tlb_hit hit{};
+                             if (!tla_tlb_lookup(b.handle, 0, {s.next()}, 0, &hit)) fail("a TLB that is full missed");
+                             sum += hit.pa.value;
+                         }
+                         return sum;
+                     }});
+}
+
+// Maps and unmaps one page, at random places of a table of 1 GiB that is half full.
+struct churn {
+    explicit churn(unsigned seed) : mapped(GiB / page, false), random(seed) {
+        tla_page_table_config config{};
+        config.page_size = page;
+        config.va_bits = 48;
+        if (tla_page_table_create(&config, &handle)) fail("no page table");
+    }
+    ~churn() { tla_page_table_destroy(handle); }
+    churn(const churn &) = delete;
+    churn &operator=(const churn &) = delete;
+    std::uint64_t run(std::uint64_t n) {
+        for (std::uint64_t i = 0; i < n; i++) {
+            std::uint64_t at = random() % mapped.size();
+            tla_map_entry e{{base + at * page}, {at * 3 * page}, page, TLA_READ, 0};
+            if (mapped[at] ? tla_page_table_unmap(handle, &e, 1, nullptr, nullptr)
+                           : tla_page_table_map(handle, &e, 1, nullptr, nullptr))
+                fail("a map or unmap failed");
+            mapped[at] = !mapped[at];
+        }
+        return n;
+    }
+    tla_page_table *handle = nullptr;
+    std::vector<bool> mapped;
+    std::mt19937 random;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const argp_option keys[] = {{"ops", 'n', "N", 0, "operations a round (default 1048576)", 0},
+                                {"rounds", 'r', "N", 0, "rounds, of which the median counts (default 9)", 0},
+                                {"seed", 's', "N", 0, "of the scattered tables (default 5)", 0},
+                                {"json", 'j', "FILE", 0, "write the figures to a file", 0},
+                                {}};
+    const argp parser = {keys, parse, "", "Translations per second, TLB and page table.", nullptr, nullptr, nullptr};
+    options o;
+    argp_parse(&parser, argc, argv, 0, nullptr, &o);
+
+    const table small(MiB, true, o.seed), large(GiB, true, o.seed), run(GiB, false, o.seed),
+        walked(GiB, true, o.seed, true);
+    const tlb near(small, 64, 0), far(large, 1024, 8);
+    churn maps(o.seed);
+    std::vector<lane> lanes;
+    add_tlb_lane(lanes, "tlb hit, 64 entries, bursts", near, 64, false);
+    add_tlb_lane(lanes, "tlb hit, 64 entries, random", near, 64, true);
+    add_tlb_lane(lanes, "tlb hit, 1024 entries, random", far, 1024, true);
+    add_table_lane(lanes, "table 1 MiB, bursts", small, false);
+    add_table_lane(lanes, "table 1 GiB, bursts", large, false);
+    add_table_lane(lanes, "table 1 MiB, random", small, true);
+    add_table_lane(lanes, "table 1 GiB, random", large, true);
+    add_table_lane(lanes, "table 1 GiB contiguous, random", run, true);
+    add_walk_lane(lanes, "walk 1 GiB in memory, random", walked);
+    lanes.push_back({"map or unmap one page of 1 GiB", [&maps](std::uint64_t n) { return maps.run(n / 8 + 1); }});
+
+    std::uint64_t sum = 0;
+    for (std::size_t round = 0; round <= o.rounds; round++) { // the first one warms up
+        for (lane &l : lanes) {
+            bool maps_pages = &l == &lanes.back();
+            double begin = processor_ns();
+            sum += l.run(o.operations);
+            double took = processor_ns() - begin;
+            std::uint64_t done = maps_pages ? o.operations / 8 + 1 : o.operations;
+            if (round > 0) l.ns.push_back(took / static_cast<double>(done));
+        }
+    }
+
+    json_t *rows = json_array();
+    std::printf("%-34s %10s %16s\n", "", "ns", "per second");
+    for (const lane &l : lanes) {
+        double ns = median(l.ns);
+        std::printf("%-34s %10.2f %16.0f\n", l.label.c_str(), ns, 1e9 / ns);
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:f, s:f}", "label", l.label.c_str(), "ns", ns, "per_second", 1e9 / ns));
+    }
+    double bursts = median(lanes[4].ns) / median(lanes[3].ns), random = median(lanes[6].ns) / median(lanes[5].ns);
+    std::printf("1 GiB over 1 MiB: %.2f in bursts, %.2f at random\n", bursts, random);
+    std::printf("host bytes: 1 MiB %llu, 1 GiB scattered %llu, 1 GiB contiguous %llu\n",
+                static_cast<unsigned long long>(tla_page_table_get_stats(small.get()).host_bytes),
+                static_cast<unsigned long long>(tla_page_table_get_stats(large.get()).host_bytes),
+                static_cast<unsigned long long>(tla_page_table_get_stats(run.get()).host_bytes));
+    if (sum == 0) fail("nothing was translated");
+    int status = 0;
+    if (o.json) {
+        json_t *root = json_pack("{s:s, s:I, s:I, s:o, s:f, s:f}", "benchmark", "bench_mmu", "operations",
+                                 static_cast<json_int_t>(o.operations), "seed", static_cast<json_int_t>(o.seed), "rows",
+                                 rows, "large_over_small_bursts", bursts, "large_over_small_random", random);
+        status = json_dump_file(root, o.json, JSON_INDENT(2));
+        if (status) std::fprintf(stderr, "bench_mmu: cannot write %s\n", o.json);
+        json_decref(root);
+    } else {
+        json_decref(rows);
+    }
+    return status ? 1 : 0;
+}
