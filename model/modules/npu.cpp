@@ -11,37 +11,6 @@ std::string numbered(const char *name, unsigned number) { return name + std::to_
 
 unsigned as_unsigned(std::uint64_t value) { return static_cast<unsigned>(value); }
 
-hbm_slice::config slice_config(const tla_config &c) {
-    hbm_slice::config result;
-    result.capacity = c.hbm.capacity_per_cube / c.system.pes_per_cube;
-    result.pseudo_channels = as_unsigned(c.hbm.pseudo_channels);
-    result.burst = as_unsigned(c.hbm.burst);
-    result.pseudo_channel_bandwidth = c.hbm.pseudo_channel_bandwidth;
-    result.direction_switch_ps = c.hbm.direction_switch;
-    result.latency_ps = c.hbm.controller_latency;
-    return result;
-}
-
-tcm::config tcm_config(const tla_config &c) {
-    return {c.tcm.capacity, c.tcm.read_bandwidth, c.tcm.write_bandwidth, c.tcm.latency};
-}
-
-memory_controller::config controller_config(const tla_config &c, const pe_location &where) {
-    memory_controller::config result;
-    result.memory.sip = where.sip;
-    result.memory.die = where.cube;
-    result.memory.pe = where.pe;
-    result.memory.hbm_slice_bytes = c.hbm.capacity_per_cube / c.system.pes_per_cube;
-    result.memory.tcm_bytes = c.tcm.capacity;
-    result.memory.tcm_reserved_bytes = c.tcm.scheduler_reserve;
-    result.memory.hbm_policy = static_cast<tla_policy>(c.controller.hbm_policy);
-    result.memory.tcm_policy = static_cast<tla_policy>(c.controller.tcm_policy);
-    result.cost = c.controller.cost;
-    result.ports = as_unsigned(c.controller.ports);
-    result.queue_depth = as_unsigned(c.controller.queue_depth);
-    return result;
-}
-
 pe_mmu::config mmu_config(const tla_config &c) {
     pe_mmu::config result;
     result.page_size = c.mmu.page_size;
@@ -134,6 +103,37 @@ class fabric_nodes {
 };
 
 } // namespace
+
+hbm_slice::config slice_config(const tla_config &c) {
+    hbm_slice::config result;
+    result.capacity = c.hbm.capacity_per_cube / c.system.pes_per_cube;
+    result.pseudo_channels = as_unsigned(c.hbm.pseudo_channels);
+    result.burst = as_unsigned(c.hbm.burst);
+    result.pseudo_channel_bandwidth = c.hbm.pseudo_channel_bandwidth;
+    result.direction_switch_ps = c.hbm.direction_switch;
+    result.latency_ps = c.hbm.controller_latency;
+    return result;
+}
+
+tcm::config tcm_config(const tla_config &c) {
+    return {c.tcm.capacity, c.tcm.read_bandwidth, c.tcm.write_bandwidth, c.tcm.latency};
+}
+
+memory_controller::config controller_config(const tla_config &c, const pe_location &where) {
+    memory_controller::config result;
+    result.memory.sip = where.sip;
+    result.memory.die = where.cube;
+    result.memory.pe = where.pe;
+    result.memory.hbm_slice_bytes = c.hbm.capacity_per_cube / c.system.pes_per_cube;
+    result.memory.tcm_bytes = c.tcm.capacity;
+    result.memory.tcm_reserved_bytes = c.tcm.scheduler_reserve;
+    result.memory.hbm_policy = static_cast<tla_policy>(c.controller.hbm_policy);
+    result.memory.tcm_policy = static_cast<tla_policy>(c.controller.tcm_policy);
+    result.cost = c.controller.cost;
+    result.ports = as_unsigned(c.controller.ports);
+    result.queue_depth = as_unsigned(c.controller.queue_depth);
+    return result;
+}
 
 pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const pe_location &location,
                  const kernel_table &kernels)

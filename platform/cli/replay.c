@@ -1,23 +1,22 @@
 /* `tlmalloc replay TRACE`: what an allocator does with a recorded sequence of allocations. */
-#include "cli/arena_replay.h"
+#include "cli/replay.h"
+
 #include "cli/commands.h"
-#include "cli/output.h"
+#include "cli/controller_replay.h"
 #include "cli/overrides.h"
 
 #include <argp.h>
 #include <ctype.h>
-#include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct replay_options {
     const char *trace_path, *config_path, *placements_path, *json_path;
-    uint64_t capacity; /* 0: not given */
-    uint64_t align;
-    tla_policy policy;
-    bool policy_given;
-    double speed;
+    const char *policy; /* NULL: not given */
+    uint64_t capacity;  /* 0: not given */
+    uint64_t align;     /* likewise */
+    double speed;       /* likewise */
+    bool compare;
     overrides set;
 } replay_options;
 
@@ -25,14 +24,32 @@ static tla_status replay(const replay_options *options, tla_error *error);
 
 /* The command line */
 
-enum { KEY_CAPACITY = 256, KEY_POLICY, KEY_ALIGN, KEY_PLACEMENTS, KEY_JSON, KEY_SET };
+enum {
+    KEY_CAPACITY = 256,
+    KEY_CONFIG,
+    KEY_POLICY,
+    KEY_COMPARE,
+    KEY_ALIGN,
+    KEY_SPEED,
+    KEY_SET,
+    KEY_PLACEMENTS,
+    KEY_JSON
+};
 
 static const struct argp_option option_table[] = {
-    {"capacity", KEY_CAPACITY, "SIZE", 0, "replay on the core alone, on an arena of this size (\"1 GiB\")", 0},
-    {"policy", KEY_POLICY, "NAME", 0, "placement policy (default first_fit)", 0},
+    {0, 0, 0, 0, "Where (one of these):", 1},
+    {"capacity", KEY_CAPACITY, "SIZE", 0, "an arena of this size (\"1 GiB\", or bytes), on the core alone: fast", 0},
+    {"config", KEY_CONFIG, "CONFIG", 0, "the simulated controller of PE 0, HBM channel: with time", 0},
+    {0, 0, 0, 0, "How:", 2},
+    {"policy", KEY_POLICY, "NAME", 0, "placement policy or cache (default first_fit, or what CONFIG says)", 0},
+    {"compare", KEY_COMPARE, "all", 0, "every policy and cache in turn, on the core, one table", 0},
     {"align", KEY_ALIGN, "N", 0, "round requests up to a multiple of N, a power of two (default 1)", 0},
+    {"speed", KEY_SPEED, "X", 0, "commands arrive X times as fast as recorded (default 1)", 0},
+    {"set", KEY_SET, "KEY=VALUE", 0, "override a key of the configuration: path.to.key=value (repeatable)", 0},
+    {0, 0, 0, 0, "What comes out:", 3},
     {"placements", KEY_PLACEMENTS, "FILE", 0, "write id,offset,bytes,nodes_visited for each allocation", 0},
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
+    {0, 0, 0, 0, 0, -1},
     {0}};
 
 /* A size on the command line: with a unit as in a configuration, or a bare number of bytes. */
@@ -54,16 +71,39 @@ static uint64_t parse_size(struct argp_state *state, const char *option, const c
     return value;
 }
 
-static tla_policy parse_policy(struct argp_state *state, const char *text) {
-    char names[200] = "";
-    for (int p = 0; p < TLA_POLICY_COUNT; p++) {
-        const char *name = tla_policy_name((tla_policy)p);
-        if (strcmp(text, name) == 0) return (tla_policy)p;
+static void check_policy(struct argp_state *state, const char *text) {
+    if (allocator_exists(text)) return;
+    char names[400] = "";
+    for (size_t i = 0; allocator_name(i); i++) {
         size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", name);
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", allocator_name(i));
     }
     argp_error(state, "--policy: found '%s', expected one of: %s", text, names);
-    return TLA_FIRST_FIT;
+}
+
+static double parse_speed(struct argp_state *state, const char *text) {
+    char *end;
+    double speed = strtod(text, &end);
+    if (end == text || *end || !(speed > 0) || !(speed < 1e18))
+        argp_error(state, "--speed: found '%s', expected a positive number", text);
+    return speed;
+}
+
+static void check_combination(const struct argp_state *state, const replay_options *o) {
+    int places = (o->capacity != 0) + (o->config_path != NULL);
+    if (!o->trace_path) argp_error(state, "expected a TRACE");
+    if (places == 0) argp_error(state, "expected --capacity SIZE or --config CONFIG");
+    if (places > 1) argp_error(state, "found both --capacity and --config, expected one");
+    if (!o->config_path && !o->compare && o->set.count) argp_error(state, "--set needs --config or --compare");
+    if (!o->config_path && !o->compare && o->speed > 0) argp_error(state, "--speed needs --config or --compare");
+    if (o->compare && (o->policy || o->placements_path))
+        argp_error(state, "--compare all has no use for --policy and --placements");
+    tla_policy policy;
+    if (o->config_path && o->policy && !tla_policy_from_name(o->policy, &policy))
+        argp_error(state,
+                   "--policy: found '%s', a cache, expected a policy of the controller; caches replay with "
+                   "--capacity",
+                   o->policy);
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {
@@ -72,14 +112,27 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case KEY_CAPACITY:
         options->capacity = parse_size(state, "--capacity", text);
         return 0;
+    case KEY_CONFIG:
+        options->config_path = text;
+        return 0;
     case KEY_POLICY:
-        options->policy = parse_policy(state, text);
-        options->policy_given = true;
+        check_policy(state, text);
+        options->policy = text;
+        return 0;
+    case KEY_COMPARE:
+        if (strcmp(text, "all") != 0) argp_error(state, "--compare: found '%s', expected all", text);
+        options->compare = true;
         return 0;
     case KEY_ALIGN:
         options->align = parse_size(state, "--align", text);
         if (options->align & (options->align - 1))
             argp_error(state, "--align: found '%s', expected a power of two", text);
+        return 0;
+    case KEY_SPEED:
+        options->speed = parse_speed(state, text);
+        return 0;
+    case KEY_SET:
+        if (!overrides_add(&options->set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
         return 0;
     case KEY_PLACEMENTS:
         options->placements_path = text;
@@ -92,8 +145,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         options->trace_path = text;
         return 0;
     case ARGP_KEY_END:
-        if (!options->trace_path) argp_error(state, "expected a TRACE");
-        if (!options->capacity) argp_error(state, "expected --capacity SIZE");
+        check_combination(state, options);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -101,112 +153,120 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
 }
 
 static const char description[] =
-    "Replays an allocation trace (time_ns,op,id,bytes; op is alloc or free; .csv or .csv.gz).\v"
+    "Replays an allocation trace: events (time_ns,op,id,bytes with op alloc or free), a memory snapshot of PyTorch "
+    "(pickle), or MiniMalloc's buffers (id,lower,upper,size); plain or compressed with gzip.\v"
     "An allocation that does not fit is a result, not an error: it is counted and its free is ignored.\n"
-    "Exit status: 0 the trace was played, 1 a file cannot be read or written, 2 bad usage or a bad trace.";
+    "Exit status: 0 the trace was played, 1 a file cannot be read or written, 2 bad usage, a bad trace, a bad "
+    "configuration.";
 
 int tlmalloc_replay(int argc, char **argv) {
-    replay_options options = {.align = 1, .policy = TLA_FIRST_FIT, .speed = 1.0};
+    replay_options options = {0};
     const struct argp parser = {option_table, parse_option, "TRACE", description, 0, 0, 0};
     argp_err_exit_status = CLI_BAD_INPUT;
     argp_parse(&parser, argc, argv, 0, NULL, &options);
-    tla_error error;
+    tla_error error = {0};
     tla_status status = replay(&options, &error);
-    if (status) fprintf(stderr, "tlmalloc replay: %s\n", error.text);
+    if (status && error.text[0]) fprintf(stderr, "%s: %s\n", argv[0], error.text);
     overrides_clear(&options.set);
     return cli_exit_status(status);
 }
 
-/* The report */
-
-static void print_table(const replay_options *options, const alloc_trace *trace, const replay_result *result) {
-    for (uint64_t i = 0; i < result->failed && i < REPLAY_FAILURES_TOLD; i++) {
-        const replay_failure *failure = &result->failures[i];
-        fprintf(stderr, "id %" PRIu64 ": %s\n", trace->allocations[failure->allocation].id, failure->error.text);
-    }
-    if (result->failed > REPLAY_FAILURES_TOLD)
-        fprintf(stderr, "... and %" PRIu64 " more\n", result->failed - REPLAY_FAILURES_TOLD);
-    double events = (double)(result->allocs + result->frees);
-    printf("trace          %s\n", options->trace_path);
-    printf("arena          %" PRIu64 " bytes, %s, requests rounded to %" PRIu64 "\n", options->capacity,
-           tla_policy_name(options->policy), options->align);
-    printf("allocations    %" PRIu64 "\n", result->allocs);
-    printf("frees          %" PRIu64 "\n", result->frees);
-    printf("failed         %" PRIu64 "\n", result->failed);
-    printf("peak used      %" PRIu64 " bytes\n", result->peak_used_bytes);
-    printf("nodes visited  %" PRIu64 " (%.1f an allocation)\n", result->nodes_visited,
-           result->allocs ? (double)result->nodes_visited / (double)result->allocs : 0.0);
-    printf("host time      %.3f ms (%.0f ns an event)\n", 1e3 * result->wall_s,
-           events > 0 ? 1e9 * result->wall_s / events : 0.0);
-}
-
-static void print_id(FILE *out, const trace_allocation *allocation) {
-    if (allocation->id_text)
-        fputs(allocation->id_text, out);
-    else
-        fprintf(out, "%" PRIu64, allocation->id);
-}
-
-static void write_placements(FILE *out, const alloc_trace *trace, const replay_result *result) {
-    fputs("id,offset,bytes,nodes_visited\n", out);
-    for (size_t i = 0; i < trace->allocation_count; i++) {
-        const trace_allocation *allocation = &trace->allocations[i];
-        const placement *placed = &result->placements[i];
-        print_id(out, allocation);
-        if (placed->offset == PLACEMENT_FAILED)
-            fprintf(out, ",-,%" PRIu64 ",%" PRIu64 "\n", allocation->nbytes, placed->nodes_visited);
-        else
-            fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", placed->offset, allocation->nbytes,
-                    placed->nodes_visited);
-    }
-}
-
-static json_t *integer(uint64_t value) {
-    return json_integer((json_int_t)value);
-}
-
-static tla_status write_json(FILE *out, const replay_options *options, const replay_result *result, tla_error *error) {
-    json_t *report = json_pack("{s:s, s:{s:o, s:s, s:o}, s:o, s:o, s:o, s:o, s:o, s:f}",                           //
-                               "trace", options->trace_path,                                                       //
-                               "config", "capacity_bytes", integer(options->capacity),                             //
-                               "policy", tla_policy_name(options->policy), "align_bytes", integer(options->align), //
-                               "allocs", integer(result->allocs), "frees", integer(result->frees),                 //
-                               "failed", integer(result->failed),                                                  //
-                               "peak_used_bytes", integer(result->peak_used_bytes),                                //
-                               "nodes_visited", integer(result->nodes_visited), "wall_s", result->wall_s);
-    if (!report)
-        return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the report (or a path that is not UTF-8)");
-    json_dumpf(report, out, JSON_INDENT(2));
-    fputc('\n', out);
-    json_decref(report);
-    return TLA_OK;
-}
-
 /* The replay. Output files are opened before it, so that a path that cannot be written is told at once. */
 
-static tla_status write_outputs(const replay_options *options, const alloc_trace *trace, const replay_result *result,
-                                output *placements, output *json, tla_error *error) {
-    if (placements->stream) write_placements(placements->stream, trace, result);
-    tla_status status = json->stream ? write_json(json->stream, options, result, error) : TLA_OK;
-    if (!status) status = output_commit(placements, error);
-    if (!status) status = output_commit(json, error);
+typedef struct replay_files {
+    output placements, json;
+} replay_files;
+
+/* The configuration with --set and --policy; findings are told as they are found, so error may stay empty. */
+static tla_status load_config(const replay_options *options, replay_request *request, tla_error *error) {
+    overrides set = {0};
+    char policy[64];
+    bool good = true;
+    for (size_t i = 0; i < options->set.count && good; i++)
+        good = overrides_add(&set, options->set.items[i]);
+    if (options->config_path && options->policy) {
+        snprintf(policy, sizeof policy, "controller.hbm_policy=%s", options->policy);
+        good = good && overrides_add(&set, policy);
+    }
+    tla_status status = good ? overrides_load(&set, options->config_path, &request->config)
+                             : tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the options");
+    overrides_clear(&set);
+    return status;
+}
+
+/* What arena it is: from the configuration or the options. */
+static void resolve_arena(const replay_options *options, replay_request *request) {
+    request->arena =
+        (allocator_config){.capacity = options->capacity, .alignment = options->align ? options->align : 1};
+    if (!options->config_path) return;
+    request->arena.capacity = request->config.hbm.capacity_per_cube / request->config.system.pes_per_cube;
+    request->policy = tla_policy_name((tla_policy)request->config.controller.hbm_policy);
+}
+
+static tla_status resolve(const replay_options *options, replay_request *request, replay_files *files,
+                          tla_error *error) {
+    *request = (replay_request){.trace_path = options->trace_path,
+                                .policy = options->policy ? options->policy : tla_policy_name(TLA_FIRST_FIT),
+                                .speed = options->speed > 0 ? options->speed : 1,
+                                .simulated = options->config_path && !options->compare,
+                                .compare = options->compare};
+    tla_status status = options->config_path || options->compare ? load_config(options, request, error) : TLA_OK;
+    if (!status) resolve_arena(options, request);
+    if (!status && options->placements_path) status = output_open(&files->placements, options->placements_path, error);
+    if (!status && options->json_path) status = output_open(&files->json, options->json_path, error);
+    return status;
+}
+
+static tla_status replay_once(const replay_request *request, const alloc_trace *trace, replay_result *result,
+                              tla_error *error) {
+    if (request->simulated)
+        return controller_replay(trace, &request->config, request->arena.alignment, request->speed, result, error);
+    trace_allocator made;
+    tla_status status = allocator_create(request->policy, &request->arena, &made, error);
+    if (!status) status = trace_replay(trace, &made, NULL, result, error);
+    allocator_destroy(&made);
+    return status;
+}
+
+static tla_status finish(json_t *report, replay_files *files, tla_error *error) {
+    if (files->json.stream) {
+        if (!report) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the report");
+        json_dumpf(report, files->json.stream, JSON_INDENT(2));
+        fputc('\n', files->json.stream);
+    }
+    tla_status status = output_commit(&files->placements, error);
+    return status ? status : output_commit(&files->json, error);
+}
+
+static tla_status play_and_report(const replay_request *request, const alloc_trace *trace, replay_files *files,
+                                  tla_error *error) {
+    json_t *report = NULL;
+    replay_result result = {0};
+    tla_status status = request->compare ? replay_compare(stdout, request, trace, &report, error)
+                                         : replay_once(request, trace, &result, error);
+    if (!status && !request->compare) {
+        report = replay_to_json(request, &result);
+        if (files->placements.stream) replay_write_placements(files->placements.stream, trace, &result);
+    }
+    if (!status) status = finish(report, files, error);
+    if (!status && !request->compare) {
+        replay_print_failures(stderr, trace, &result);
+        replay_print(stdout, request, trace, &result);
+    }
+    json_decref(report);
+    replay_result_clear(&result);
     return status;
 }
 
 static tla_status replay(const replay_options *options, tla_error *error) {
-    alloc_trace trace;
-    replay_result result = {0};
-    output placements = {0}, json = {0};
-    tla_status status = trace_load(options->trace_path, &trace, error);
-    if (!status && options->placements_path) status = output_open(&placements, options->placements_path, error);
-    if (!status && options->json_path) status = output_open(&json, options->json_path, error);
-    tla_arena_config arena = {.base = 0, .capacity = options->capacity, .policy = options->policy};
-    if (!status) status = arena_replay(&trace, &arena, options->align, &result, error);
-    if (!status) status = write_outputs(options, &trace, &result, &placements, &json, error);
-    if (!status) print_table(options, &trace, &result);
-    output_discard(&placements);
-    output_discard(&json);
-    replay_result_clear(&result);
+    replay_request request;
+    replay_files files = {0};
+    alloc_trace trace = {0};
+    tla_status status = resolve(options, &request, &files, error);
+    if (!status) status = trace_load(options->trace_path, &trace, error);
+    if (!status) status = play_and_report(&request, &trace, &files, error);
+    output_discard(&files.placements);
+    output_discard(&files.json);
     trace_unload(&trace);
     return status;
 }

@@ -1,10 +1,10 @@
 #include "cli/run_report.hpp"
 
+#include "cli/config_json.h"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
+
 #include <string>
 
 namespace tlmalloc {
@@ -115,40 +115,16 @@ json_t *tensors_json(const workload &work) {
     return list;
 }
 
-// hbm.burst becomes {"hbm": {"burst": "256 B"}}; counts are numbers, quantities keep their units.
-void add_key(void *context, const char *key, const char *text, bool, std::uint64_t) {
-    auto *object = static_cast<json_t *>(context);
-    std::string rest = key;
-    for (std::size_t dot = rest.find('.'); dot != std::string::npos; dot = rest.find('.')) {
-        const std::string name = rest.substr(0, dot);
-        json_t *inner = json_object_get(object, name.c_str());
-        if (!inner) {
-            inner = json_object();
-            json_object_set_new(object, name.c_str(), inner);
-        }
-        object = inner;
-        rest.erase(0, dot + 1);
-    }
-    json_t *value = nullptr;
-    char *end = nullptr;
-    const unsigned long long integer = std::strtoull(text, &end, 10);
-    if (end != text && *end == '\0') value = number(integer);
-    else if (std::strcmp(text, "true") == 0 || std::strcmp(text, "false") == 0) value = json_boolean(text[0] == 't');
-    else value = json_string(text);
-    json_object_set_new(object, rest.c_str(), value);
-}
-
 double us(std::uint64_t ps) { return static_cast<double>(ps) / 1e6; }
 
 } // namespace
 
 json_t *run_json(const npu &platform, const workload &work, const tla_config &config) {
-    json_t *report = json_object(), *resolved = json_object();
-    tla_config_each(&config, add_key, resolved);
+    json_t *report = json_object();
     json_object_set_new(report, "sim_time_ps", number(to_ps(sc_core::sc_time_stamp())));
     json_object_set_new(report, "status", json_string(tla_status_name(work.failure().status)));
     json_object_set_new(report, "message", json_string(work.failure().text));
-    json_object_set_new(report, "config", resolved);
+    json_object_set_new(report, "config", config_to_json(&config));
     json_object_set_new(report, "kernels", kernels_json(platform, work));
     json_object_set_new(report, "tensors", tensors_json(work));
     json_object_set_new(report, "controllers", controllers_json(platform));

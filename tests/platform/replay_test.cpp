@@ -221,8 +221,8 @@ BOOST_AUTO_TEST_CASE(replay_ignores_the_free_of_an_allocation_that_failed) {
     command_result run = run_tlmalloc({"replay", trace, "--capacity", "100", "--placements", placements});
     BOOST_CHECK_EQUAL(run.status, 0);
     BOOST_CHECK_EQUAL(read_text(placements), "id,offset,bytes,nodes_visited\n7,0,60,1\n8,-,60,1\n9,0,100,1\n");
-    BOOST_CHECK_MESSAGE(contains(run.err, "id 8: arena overflow: requested 60 bytes, 40 free"), run.err);
-    BOOST_CHECK_MESSAGE(contains(run.out, "failed         1\n"), run.out);
+    BOOST_CHECK_MESSAGE(contains(run.err, "id 8: first_fit overflow: requested 60 bytes, 40 free"), run.err);
+    BOOST_CHECK_MESSAGE(contains(run.out, "failed           1\n"), run.out);
 }
 
 BOOST_AUTO_TEST_CASE(replay_reads_lines_that_end_in_carriage_return_and_ids_that_are_used_again) {
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(replay_usage_errors_have_status_2_and_say_what_was_expected
     };
     const misuse misuses[] = {
         {{"replay"}, "expected a TRACE"},
-        {{"replay", "t.csv"}, "expected --capacity SIZE"},
+        {{"replay", "t.csv"}, "expected --capacity SIZE or --config CONFIG"},
         {{"replay", "a.csv", "b.csv", "--capacity", "1 KiB"}, "found a second argument 'b.csv'"},
         {{"replay", "t.csv", "--capacity", "0"}, "--capacity: found '0', expected 1 byte to 2^63 bytes"},
         {{"replay", "t.csv", "--capacity", "-1"}, "--capacity: "},
@@ -354,6 +354,15 @@ BOOST_AUTO_TEST_CASE(replay_usage_errors_have_status_2_and_say_what_was_expected
         {{"replay", "t.csv", "--capacity", "1 KiB", "--align", "0"}, "--align: found '0'"},
         {{"replay", "t.csv", "--capacity", "1 KiB", "--policy", "luck"},
          "--policy: found 'luck', expected one of: first_fit"},
+        {{"replay", "t.csv", "--capacity", "1 KiB", "--speed", "2"}, "--speed needs --config or --compare"},
+        {{"replay", "t.csv", "--capacity", "1 KiB", "--set", "a=b"}, "--set needs --config or --compare"},
+        {{"replay", "t.csv", "--config", "c.yaml", "--speed", "0"}, "--speed: found '0', expected a positive number"},
+        {{"replay", "t.csv", "--config", "c.yaml", "--speed", "fast"}, "--speed: found 'fast'"},
+        {{"replay", "t.csv", "--config", "c.yaml", "--capacity", "1 KiB"}, "found both --capacity and --config"},
+        {{"replay", "t.csv", "--config", "c.yaml", "--policy", "caching_pool"}, "found 'caching_pool', a cache"},
+        {{"replay", "t.csv", "--capacity", "1 KiB", "--compare", "some"}, "--compare: found 'some', expected all"},
+        {{"replay", "t.csv", "--capacity", "1 KiB", "--compare", "all", "--policy", "buddy"},
+         "has no use for --policy"},
         {{"replay", "t.csv", "--capacity", "1 KiB", "--nonsense"}, "unrecognized option '--nonsense'"},
     };
     for (const misuse &m : misuses) {

@@ -24,6 +24,11 @@ struct kernel_table {
     std::size_t count = 0;
 };
 
+// The parameters of one PE's parts that a configuration leads to.
+hbm_slice::config slice_config(const tla_config &config);
+tcm::config tcm_config(const tla_config &config);
+memory_controller::config controller_config(const tla_config &config, const pe_location &where);
+
 // One PE with its memory: tile DMA -> MMU -> fabric, and the memory controller in front of HBM slice and TCM.
 class pe_unit : public sc_core::sc_module {
   public:

@@ -1,0 +1,199 @@
+/* What a trace can be replayed on without SystemC. Caches sit on one arena, as their driver's only device. */
+#include "cli/allocators.h"
+
+#include "tlmalloc/caching_pool.h"
+#include "tlmalloc/growing_pool.h"
+#include "tlmalloc/segment_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Behind every allocator; of the caches one is used. */
+typedef struct allocator_state {
+    tla_arena *arena;
+    tla_arena_config config;  /* of the arena */
+    uint64_t lowest, highest; /* what was ever granted lies in [lowest, highest) */
+    tla_arena_set set;
+    tla_caching_pool *caching_pool;
+    tla_segment_cache *segment_cache;
+    tla_growing_pool *growing_pool;
+} allocator_state;
+
+/* The arena itself */
+
+static tla_status arena_alloc(void *context, uint64_t nbytes, tla_block *granted, tla_work *work) {
+    allocator_state *state = context;
+    tla_status status = tla_arena_alloc(state->arena, nbytes, granted, work);
+    if (status) return status;
+    if (granted->offset < state->lowest) state->lowest = granted->offset;
+    if (granted->offset + granted->nbytes > state->highest) state->highest = granted->offset + granted->nbytes;
+    return TLA_OK;
+}
+
+static tla_status arena_free(void *context, tla_block granted, uint64_t nbytes, tla_work *work) {
+    allocator_state *state = context;
+    (void)nbytes;
+    return tla_arena_free(state->arena, granted, work);
+}
+
+/* A policy that begins at the top has touched what lies above its lowest block. */
+static uint64_t arena_reserved(void *context) {
+    allocator_state *state = context;
+    if (state->highest == 0) return 0;
+    const tla_arena_config *c = &state->config;
+    return c->policy == TLA_FIRST_FIT_TOP ? c->base + c->capacity - state->lowest : state->highest - c->base;
+}
+
+/* The caches */
+
+static tla_status caching_pool_alloc(void *context, uint64_t nbytes, tla_block *granted, tla_work *work) {
+    allocator_state *state = context;
+    tla_pool_buffer buffer;
+    tla_status status = tla_caching_pool_acquire(state->caching_pool, 0, nbytes, &buffer, work);
+    if (!status) *granted = (tla_block){buffer.address, buffer.capacity};
+    return status;
+}
+
+static tla_status caching_pool_free(void *context, tla_block granted, uint64_t nbytes, tla_work *work) {
+    allocator_state *state = context;
+    tla_pool_buffer buffer = {.address = granted.offset, .nbytes = nbytes, .capacity = granted.nbytes};
+    return tla_caching_pool_release(state->caching_pool, buffer, work);
+}
+
+static uint64_t caching_pool_reserved(void *context) {
+    allocator_state *state = context;
+    return tla_caching_pool_get_stats(state->caching_pool, 0).peak_reserved;
+}
+
+static tla_status segment_cache_alloc(void *context, uint64_t nbytes, tla_block *granted, tla_work *work) {
+    allocator_state *state = context;
+    return tla_segment_cache_alloc(state->segment_cache, 0, nbytes, granted, work);
+}
+
+static tla_status segment_cache_free(void *context, tla_block granted, uint64_t nbytes, tla_work *work) {
+    allocator_state *state = context;
+    (void)nbytes;
+    return tla_segment_cache_free(state->segment_cache, granted.offset, work);
+}
+
+static uint64_t segment_cache_reserved(void *context) {
+    allocator_state *state = context;
+    return tla_segment_cache_get_stats(state->segment_cache).peak_reserved;
+}
+
+static tla_status growing_pool_alloc(void *context, uint64_t nbytes, tla_block *granted, tla_work *work) {
+    allocator_state *state = context;
+    return tla_growing_pool_alloc(state->growing_pool, nbytes, granted, work);
+}
+
+static tla_status growing_pool_free(void *context, tla_block granted, uint64_t nbytes, tla_work *work) {
+    allocator_state *state = context;
+    (void)nbytes;
+    return tla_growing_pool_free(state->growing_pool, granted, work);
+}
+
+/* It never shrinks: what it holds is the most that it held. */
+static uint64_t growing_pool_reserved(void *context) {
+    allocator_state *state = context;
+    return tla_growing_pool_get_stats(state->growing_pool).reserved;
+}
+
+static tla_status make_caching_pool(allocator_state *state, tla_memory_driver driver) {
+    tla_caching_pool_config config = {.driver = driver};
+    return tla_caching_pool_create(&config, &state->caching_pool);
+}
+
+static tla_status make_segment_cache(allocator_state *state, tla_memory_driver driver) {
+    tla_segment_cache_config config = {.driver = driver};
+    return tla_segment_cache_create(&config, &state->segment_cache);
+}
+
+static tla_status make_growing_pool(allocator_state *state, tla_memory_driver driver) {
+    tla_growing_pool_config config = {.driver = driver};
+    return tla_growing_pool_create(&config, &state->growing_pool);
+}
+
+typedef struct cache_kind {
+    const char *name;
+    tla_status (*make)(allocator_state *state, tla_memory_driver driver);
+    trace_allocator calls;
+} cache_kind;
+
+static const cache_kind caches[] = {
+    {"caching_pool",
+     make_caching_pool,
+     {.alloc = caching_pool_alloc, .free = caching_pool_free, .reserved = caching_pool_reserved}},
+    {"segment_cache",
+     make_segment_cache,
+     {.alloc = segment_cache_alloc, .free = segment_cache_free, .reserved = segment_cache_reserved}},
+    {"growing_pool",
+     make_growing_pool,
+     {.alloc = growing_pool_alloc, .free = growing_pool_free, .reserved = growing_pool_reserved}},
+};
+enum { CACHE_COUNT = sizeof caches / sizeof caches[0] };
+
+/* All of them */
+
+const char *allocator_name(size_t index) {
+    if (index < TLA_POLICY_COUNT) return tla_policy_name((tla_policy)index);
+    index -= TLA_POLICY_COUNT;
+    return index < CACHE_COUNT ? caches[index].name : NULL;
+}
+
+bool allocator_exists(const char *name) {
+    for (size_t i = 0; allocator_name(i); i++)
+        if (strcmp(name, allocator_name(i)) == 0) return true;
+    return false;
+}
+
+static tla_status make_arena(allocator_state *state, tla_policy policy, const allocator_config *config,
+                             tla_error *error) {
+    state->config = (tla_arena_config){.capacity = config->capacity, .policy = policy, .alignment = config->alignment};
+    tla_status status = tla_arena_create(&state->config, &state->arena);
+    if (!status) return TLA_OK;
+    return tla_error_set(error, status, "cannot make a %s arena of this size and alignment: %s",
+                         tla_policy_name(policy), tla_status_text(status));
+}
+
+static void destroy_state(void *context) {
+    allocator_state *state = context;
+    tla_caching_pool_destroy(state->caching_pool); /* what still lives at the end of a trace is no news: TLA_LEAK */
+    tla_segment_cache_destroy(state->segment_cache);
+    tla_growing_pool_destroy(state->growing_pool);
+    tla_arena_destroy(state->arena);
+    free(state);
+}
+
+tla_status allocator_create(const char *name, const allocator_config *config, trace_allocator *out, tla_error *error) {
+    *out = (trace_allocator){0};
+    const cache_kind *cache = NULL;
+    for (size_t i = 0; i < CACHE_COUNT && !cache; i++)
+        if (strcmp(name, caches[i].name) == 0) cache = &caches[i];
+    tla_policy policy = TLA_FIRST_FIT; /* below a cache, as a driver's own */
+    if (!cache && !tla_policy_from_name(name, &policy))
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "no allocator is called '%s'", name);
+    allocator_state *state = calloc(1, sizeof *state);
+    if (!state) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for %s", name);
+    state->lowest = UINT64_MAX;
+    tla_status status = make_arena(state, policy, config, error);
+    state->set = (tla_arena_set){&state->arena, 1};
+    if (!status && cache) {
+        status = cache->make(state, tla_arena_driver(&state->set));
+        if (status) tla_error_set(error, status, "cannot make %s: %s", name, tla_status_text(status));
+    }
+    if (status) {
+        destroy_state(state);
+        return status;
+    }
+    *out =
+        cache ? cache->calls : (trace_allocator){.alloc = arena_alloc, .free = arena_free, .reserved = arena_reserved};
+    out->name = name;
+    out->state = state;
+    out->arena = state->arena;
+    out->destroy = destroy_state;
+    return TLA_OK;
+}
+
+void allocator_destroy(trace_allocator *allocator) {
+    if (allocator->destroy) allocator->destroy(allocator->state);
+}

@@ -1,0 +1,168 @@
+#include "cli/controller_replay.h"
+
+#include "cli/progress.h"
+#include "model/modules/command_sender.hpp"
+#include "tlmalloc/modules/npu.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+#include <tlm_utils/simple_initiator_socket.h>
+
+namespace tlmalloc {
+
+namespace {
+
+// Writes the commands of a trace to a memory controller. One command runs at a time: the next one is sent when it has
+// arrived and the one before is done. A single engine serves in that order anyway, so this changes no time.
+class trace_player : public sc_core::sc_module {
+  public:
+    tlm_utils::simple_initiator_socket<trace_player> out{"out"};   // commands
+    tlm_utils::simple_initiator_socket<trace_player> data{"data"}; // bound, as a controller needs; nothing is sent
+    tla_status status = TLA_OK;
+
+    // `first` is the address of the first byte of the slice.
+    trace_player(sc_core::sc_module_name name, const alloc_trace &trace, tla_paddr first, std::uint64_t align,
+                 double speed, replay_result &result, tla_error &error)
+        : sc_module(name), trace_(trace), first_(first.value), align_(align), speed_(speed), result_(result),
+          error_(error) {
+        SC_HAS_PROCESS(trace_player);
+        SC_THREAD(play);
+    }
+
+    std::uint64_t lowest() const { return lowest_; } // what was ever allocated lies in [lowest, highest)
+    std::uint64_t highest() const { return highest_; }
+
+  private:
+    void play() {
+        progress_line progress = progress_begin("replay");
+        for (std::size_t i = 0; i < trace_.event_count && !status; i++) {
+            status = play_event(i);
+            if (i % 1024 == 0) progress_update(&progress, i, trace_.event_count);
+        }
+        progress_end(&progress);
+        result_.sim_time_ps = local_ps(delay_);
+    }
+
+    std::uint64_t rounded(std::size_t index) const {
+        return (trace_.allocations[index].nbytes + align_ - 1) & ~(align_ - 1);
+    }
+
+    tla_status play_event(std::size_t event) {
+        const trace_event &e = trace_.events[event];
+        if (e.is_free && result_.placements[e.allocation].offset == PLACEMENT_FAILED) return TLA_OK;
+        std::uint64_t arrival_ps = 0;
+        if (const tla_status failed = replay_arrival_ps(&trace_, event, speed_, &arrival_ps, &error_)) return failed;
+        if (local_ps(delay_) < arrival_ps) { // idle until then
+            set_local_ps(delay_, arrival_ps);
+            wait(delay_);
+            delay_ = sc_core::SC_ZERO_TIME;
+        }
+        return e.is_free ? free(e.allocation) : alloc(e.allocation, arrival_ps);
+    }
+
+    tla_status alloc(std::size_t index, std::uint64_t arrival_ps) {
+        tla_command command{};
+        command.opcode = TLA_OP_ALLOC;
+        command.channel = TLA_HBM;
+        command.nbytes = rounded(index);
+        tla_completion done{};
+        const tla_status answer = send(command, done);
+        result_.latencies[index] = local_ps(delay_) - arrival_ps;
+        if (answer == TLA_OK) {
+            const tla_block granted{done.value - first_, command.nbytes};
+            replay_result_alloc(&result_, &trace_, index, granted, done.nodes_visited);
+            lowest_ = std::min(lowest_, granted.offset);
+            highest_ = std::max(highest_, granted.offset + granted.nbytes);
+            return TLA_OK;
+        }
+        if (answer != TLA_EXHAUSTED && answer != TLA_FRAGMENTED) return refused(index, "allocation", answer);
+        if (tla_error *why = replay_result_failure(&result_, index, done.nodes_visited)) explain(command, done, *why);
+        return TLA_OK;
+    }
+
+    tla_status free(std::size_t index) {
+        tla_command command{};
+        command.opcode = TLA_OP_FREE;
+        command.pa.value = first_ + result_.placements[index].offset;
+        command.nbytes = rounded(index);
+        tla_completion done{};
+        if (const tla_status answer = send(command, done)) return refused(index, "free of allocation", answer);
+        replay_result_free(&result_, &trace_, index);
+        return TLA_OK;
+    }
+
+    tla_status send(tla_command &command, tla_completion &done) {
+        command.target = TLA_TARGET_MEMORY_CONTROLLER;
+        command.tag = ++tag_;
+        return send_command(*out.operator->(), 0, command, done, delay_);
+    }
+
+    tla_status refused(std::size_t index, const char *what, tla_status answer) {
+        return tla_error_set(&error_, answer, "controller: %s %zu of the trace: %s", what, index + 1,
+                             tla_status_text(answer));
+    }
+
+    static void explain(const tla_command &command, const tla_completion &done, tla_error &why) {
+        tla_error_set(&why, done.status,
+                      "HBM of PE 0 overflow: requested %llu bytes, %llu free, largest free block %llu: %s",
+                      static_cast<unsigned long long>(command.nbytes), static_cast<unsigned long long>(done.total_free),
+                      static_cast<unsigned long long>(done.largest_free), tla_status_text(done.status));
+        why.requested = command.nbytes;
+        why.total_free = done.total_free;
+        why.largest_free = done.largest_free;
+    }
+
+    const alloc_trace &trace_;
+    const std::uint64_t first_, align_;
+    const double speed_;
+    replay_result &result_;
+    tla_error &error_;
+    sc_core::sc_time delay_;
+    std::uint64_t lowest_ = UINT64_MAX, highest_ = 0;
+    std::uint32_t tag_ = 0;
+};
+
+// Builds PE 0's controller and slice and lets the player run to its end.
+tla_status simulate(const alloc_trace &trace, const tla_config &config, std::uint64_t align, double speed,
+                    replay_result &result, tla_error &error) {
+    const memory_controller::config settings = controller_config(config, {0, 0, 0});
+    const std::uint64_t slice_bytes = settings.memory.hbm_slice_bytes;
+    tla_paddr first{};
+    if (const tla_status status = tla_paddr_pe_hbm(0, 0, 0, 0, slice_bytes, &first))
+        return tla_error_set(&error, status, "the HBM slice of PE 0 has no address: %s", tla_status_text(status));
+    hbm_slice slice("slice", slice_config(config));
+    tcm tcm("tcm", tcm_config(config));
+    memory_controller controller("controller", settings);
+    trace_player player("player", trace, first, align, speed, result, error);
+    controller.slice.bind(slice.in);
+    controller.tcm.bind(tcm.in);
+    player.out.bind(controller.control);
+    player.data.bind(controller.in);
+    const double begin = host_seconds();
+    sc_core::sc_start();
+    result.wall_s = host_seconds() - begin;
+    if (player.highest() != 0)
+        result.reserved_bytes =
+            settings.memory.hbm_policy == TLA_FIRST_FIT_TOP ? slice_bytes - player.lowest() : player.highest();
+    return player.status;
+}
+
+} // namespace
+
+} // namespace tlmalloc
+
+tla_status controller_replay(const alloc_trace *trace, const tla_config *config, uint64_t align, double speed,
+                             replay_result *result, tla_error *error) {
+    tla_status status = replay_result_create(trace, true, result, error);
+    if (status) return status;
+    try {
+        status = tlmalloc::simulate(*trace, *config, align, speed, *result, *error);
+    } catch (const sc_core::sc_report &report) { // a platform that cannot be built
+        status = tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", report.get_msg_type(), report.get_msg());
+    }
+    if (status)
+        replay_result_clear(result);
+    else
+        replay_result_finish(result);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* Plays a trace on a simulated memory controller: every event is a command that is written to its control socket at the
+ * recorded time and read back. */
+#ifndef TLMALLOC_PLATFORM_CLI_CONTROLLER_REPLAY_H
+#define TLMALLOC_PLATFORM_CLI_CONTROLLER_REPLAY_H
+
+#include "cli/replay_result.h"
+#include "tlmalloc/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* On the HBM channel of PE 0 of the configured platform, with the controller's policy, cost and queue. Requests are
+ * rounded up to a multiple of `align`, a power of two; commands arrive `speed` times as fast as recorded; offsets count
+ * from the beginning of the slice. Runs a simulation, so once in a process. Errors as trace_replay, and TLA_BUS_ERROR.
+ */
+tla_status controller_replay(const alloc_trace *trace, const tla_config *config, uint64_t align, double speed,
+                             replay_result *result, tla_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

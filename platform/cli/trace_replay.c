@@ -1,0 +1,132 @@
+/* Plays a trace on an allocator of the core. */
+#include "cli/trace_replay.h"
+
+#include "cli/progress.h"
+#include "tlmalloc/engine.h"
+
+#include <stdlib.h>
+
+enum { EVENTS_BETWEEN_PROGRESS = 4096, TIMED_RUNS = 3 };
+
+typedef struct player {
+    const alloc_trace *trace;
+    const trace_allocator *allocator;
+    const replay_timing *timing; /* may be NULL */
+    tla_engine engine;
+    replay_result *result;
+    tla_error *error;
+} player;
+
+static tla_status play(player *p);
+
+tla_status trace_replay(const alloc_trace *trace, const trace_allocator *allocator, const replay_timing *timing,
+                        replay_result *result, tla_error *error) {
+    tla_status status = replay_result_create(trace, timing != NULL, result, error);
+    if (status) return status;
+    player p = {.trace = trace, .allocator = allocator, .timing = timing, .result = result, .error = error};
+    if (timing) p.engine.depth = timing->queue_depth;
+    double begin = host_seconds();
+    status = play(&p);
+    result->wall_s = host_seconds() - begin;
+    result->reserved_bytes = allocator->reserved(allocator->state);
+    if (status)
+        replay_result_clear(result);
+    else
+        replay_result_finish(result);
+    return status;
+}
+
+static bool failed_for_want_of_memory(tla_status status) {
+    return status == TLA_EXHAUSTED || status == TLA_FRAGMENTED || status == TLA_LIMIT;
+}
+
+static tla_status play_alloc(player *p, size_t index, tla_work *work) {
+    const trace_allocator *a = p->allocator;
+    uint64_t nbytes = p->trace->allocations[index].nbytes;
+    tla_block granted;
+    tla_status status = a->alloc(a->state, nbytes, &granted, work);
+    if (!status) {
+        replay_result_alloc(p->result, p->trace, index, granted, work->nodes_visited);
+    } else if (failed_for_want_of_memory(status)) {
+        tla_error *why = replay_result_failure(p->result, index, work->nodes_visited);
+        if (why) tla_arena_explain(a->arena, a->name, nbytes, why);
+    } else {
+        return tla_error_set(p->error, status, "%s: allocation %zu of the trace: %s", a->name, index + 1,
+                             tla_status_text(status));
+    }
+    return TLA_OK;
+}
+
+static tla_status play_free(player *p, size_t index, tla_work *work) {
+    const trace_allocator *a = p->allocator;
+    const placement *placed = &p->result->placements[index];
+    tla_block granted = {placed->offset, placed->granted_bytes};
+    tla_status status = a->free(a->state, granted, p->trace->allocations[index].nbytes, work);
+    if (status)
+        return tla_error_set(p->error, status, "%s: free of allocation %zu of the trace: %s", a->name, index + 1,
+                             tla_status_text(status));
+    replay_result_free(p->result, p->trace, index);
+    return TLA_OK;
+}
+
+/* Charges a command to the engine; an allocation's latency is kept. */
+static tla_status charge(player *p, size_t event, const tla_work *work) {
+    uint64_t arrival;
+    tla_status status = replay_arrival_ps(p->trace, event, p->timing->speed, &arrival, p->error);
+    if (status) return status;
+    tla_service service = tla_engine_serve(&p->engine, arrival, tla_cost_price(&p->timing->cost, work));
+    const trace_event *e = &p->trace->events[event];
+    if (!e->is_free) p->result->latencies[e->allocation] = service.done_ps - arrival;
+    p->result->sim_time_ps = service.done_ps;
+    return TLA_OK;
+}
+
+static tla_status play(player *p) {
+    progress_line progress = progress_begin("replay");
+    tla_status status = TLA_OK;
+    for (size_t i = 0; i < p->trace->event_count && !status; i++) {
+        const trace_event *event = &p->trace->events[i];
+        if (event->is_free && p->result->placements[event->allocation].offset == PLACEMENT_FAILED) continue;
+        tla_work work = {0};
+        status = (event->is_free ? play_free : play_alloc)(p, event->allocation, &work);
+        if (!status && p->timing) status = charge(p, i, &work);
+        if (i % EVENTS_BETWEEN_PROGRESS == 0) progress_update(&progress, i, p->trace->event_count);
+    }
+    progress_end(&progress);
+    return status;
+}
+
+/* One run of nothing but the calls; failed allocations have a granted size of 0. */
+static double run_calls(const alloc_trace *trace, const trace_allocator *a, tla_block *granted) {
+    tla_work work = {0};
+    double begin = host_seconds();
+    for (size_t i = 0; i < trace->event_count; i++) {
+        size_t index = trace->events[i].allocation;
+        uint64_t nbytes = trace->allocations[index].nbytes;
+        if (!trace->events[i].is_free) {
+            if (a->alloc(a->state, nbytes, &granted[index], &work)) granted[index].nbytes = 0;
+        } else if (granted[index].nbytes) {
+            a->free(a->state, granted[index], nbytes, &work);
+        }
+    }
+    return host_seconds() - begin;
+}
+
+tla_status trace_replay_ns_per_op(const alloc_trace *trace, const char *name, const allocator_config *config,
+                                  double *ns_per_op, tla_error *error) {
+    tla_block *granted = malloc((trace->allocation_count + 1) * sizeof *granted);
+    if (!granted) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the placements");
+    double best = 0;
+    tla_status status = TLA_OK;
+    for (int run = 0; run < TIMED_RUNS && !status; run++) {
+        trace_allocator made;
+        status = allocator_create(name, config, &made, error);
+        if (status) break;
+        double seconds = run_calls(trace, &made, granted);
+        if (run == 0 || seconds < best) best = seconds;
+        allocator_destroy(&made);
+    }
+    free(granted);
+    *ns_per_op = trace->event_count ? 1e9 * best / (double)trace->event_count : 0.0;
+    return status;
+}

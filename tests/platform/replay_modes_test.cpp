@@ -1,0 +1,130 @@
+// `tlmalloc replay` on the simulated controller, and its comparison of allocators.
+#include "platform/command_line.hpp"
+
+#include <cstdlib>
+
+namespace {
+
+const std::string recorded = TLMALLOC_SOURCE_DIR "/tests/data/lm_train.csv.gz";
+const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
+
+// The number behind a key's first occurrence at or after a place in a JSON text.
+double number_of(const std::string &json, const std::string &key, std::size_t from = 0) {
+    std::size_t at = json.find("\"" + key + "\": ", from);
+    BOOST_REQUIRE_MESSAGE(at != std::string::npos, "no " << key << " in " << json);
+    return std::strtod(json.c_str() + at + key.size() + 4, nullptr);
+}
+
+// The report of a replay that must succeed.
+std::string report_of(std::vector<std::string> arguments) {
+    scratch_directory scratch;
+    arguments.insert(arguments.begin(), "replay");
+    arguments.insert(arguments.end(), {"--json", scratch.path("report.json")});
+    command_result run = run_tlmalloc(arguments);
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    return read_text(scratch.path("report.json"));
+}
+
+std::vector<std::string> all_costs(const std::string &fixed, const std::string &node) {
+    return {"--set", "controller.cost.fixed=" + fixed, "--set", "controller.cost.node=" + node,
+            "--set", "controller.cost.split=0 ns",     "--set", "controller.cost.merge=0 ns"};
+}
+
+std::string simulate(const std::string &trace, const std::vector<std::string> &more) {
+    std::vector<std::string> arguments{trace, "--config", npu_small};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return report_of(arguments);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_simulated_controller_places_as_the_core_does) {
+    scratch_directory scratch;
+    std::string simulated = scratch.path("simulated.csv"), plain = scratch.path("plain.csv");
+    // Four PEs share a cube; 100 MiB for each is less than the trace needs.
+    for (std::string cube : {"24 GiB", "400 MiB"}) {
+        std::string capacity = cube == "24 GiB" ? "6 GiB" : "100 MiB";
+        command_result a = run_tlmalloc({"replay", recorded, "--config", npu_small, "--set",
+                                         "hbm.capacity_per_cube=" + cube, "--align", "64", "--placements", simulated});
+        command_result b =
+            run_tlmalloc({"replay", recorded, "--capacity", capacity, "--align", "64", "--placements", plain});
+        BOOST_REQUIRE_MESSAGE(a.status == 0 && b.status == 0, a.err + b.err);
+        BOOST_CHECK(read_text(simulated) == read_text(plain));
+        BOOST_CHECK_EQUAL(contains(read_text(plain), ",-,"), capacity == "100 MiB");
+        BOOST_CHECK_EQUAL(contains(a.err, "HBM of PE 0 overflow: requested"), capacity == "100 MiB");
+    }
+}
+
+// Two commands at once: the second waits for the first. 10 ns fixed, 1 ns a node.
+BOOST_AUTO_TEST_CASE(latency_is_queueing_and_the_price_of_the_receipt) {
+    scratch_directory scratch;
+    std::string together = scratch.write("together.csv", "time_ns,op,id,bytes\n7,alloc,1,64\n7,alloc,2,64\n");
+    std::string report = simulate(together, all_costs("10 ns", "1 ns"));
+    BOOST_CHECK_EQUAL(number_of(report, "p50"), 11000);
+    BOOST_CHECK_EQUAL(number_of(report, "p99"), 22000);
+    BOOST_CHECK_EQUAL(number_of(report, "max"), 22000);
+    BOOST_CHECK_EQUAL(number_of(report, "sim_time_ps"), 22000);
+    // 16 ns apart they do not meet; at four times the speed, 4 ns apart, the second waits 7 ns.
+    std::string apart = scratch.write("apart.csv", "time_ns,op,id,bytes\n0,alloc,1,64\n16,alloc,2,64\n");
+    BOOST_CHECK_EQUAL(number_of(simulate(apart, all_costs("10 ns", "1 ns")), "max"), 11000);
+    std::vector<std::string> fast = all_costs("10 ns", "1 ns");
+    fast.insert(fast.end(), {"--speed", "4"});
+    BOOST_CHECK_EQUAL(number_of(simulate(apart, fast), "max"), 18000);
+}
+
+BOOST_AUTO_TEST_CASE(an_ideal_allocator_has_no_latency_and_the_same_placements) {
+    std::string ideal = simulate(recorded, all_costs("0 ns", "0 ns"));
+    std::string dear = simulate(recorded, all_costs("0 ns", "10 ns"));
+    BOOST_CHECK_EQUAL(number_of(ideal, "max"), 0);
+    // Every allocation looks at one node or more; the recorded commands hardly ever meet.
+    BOOST_CHECK_GE(number_of(dear, "p50"), 10000);
+    BOOST_CHECK_EQUAL(number_of(ideal, "nodes_visited"), number_of(dear, "nodes_visited"));
+    BOOST_CHECK_EQUAL(number_of(ideal, "reserved_bytes"), number_of(dear, "reserved_bytes"));
+}
+
+BOOST_AUTO_TEST_CASE(the_report_of_a_simulated_replay_holds_the_resolved_configuration) {
+    std::string report = simulate(recorded, {"--set", "controller.queue_depth=3"});
+    BOOST_CHECK_EQUAL(number_of(report, "queue_depth"), 3);
+    BOOST_CHECK_MESSAGE(contains(report, "\"capacity_per_cube\": \"24 GiB\""), report);
+    BOOST_CHECK_MESSAGE(contains(report, "\"hbm_policy\": \"first_fit\""), report);
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_configuration_stops_a_replay_with_its_place) {
+    scratch_directory scratch;
+    std::string config = scratch.write("c.yaml", "hbm:\n  capacity_per_cubes: 24 GiB\n");
+    command_result run = run_tlmalloc({"replay", recorded, "--config", config});
+    BOOST_CHECK_EQUAL(run.status, 2);
+    BOOST_CHECK_MESSAGE(contains(run.err, "c.yaml:2:3:"), run.err);
+    command_result missing = run_tlmalloc({"replay", recorded, "--config", scratch.path("none.yaml")});
+    BOOST_CHECK_EQUAL(missing.status, 1);
+    BOOST_CHECK_MESSAGE(contains(missing.err, "none.yaml"), missing.err);
+}
+
+BOOST_AUTO_TEST_CASE(the_comparison_has_a_row_for_each_allocator_and_agrees_with_single_replays) {
+    std::string report = report_of({recorded, "--capacity", "1 GiB", "--compare", "all"});
+    for (std::string name : {"first_fit", "caching_pool", "segment_cache", "growing_pool"}) {
+        std::size_t row = report.find("\"policy\": \"" + name + "\"");
+        BOOST_REQUIRE_MESSAGE(row != std::string::npos, name << " is missing in " << report);
+        std::string single = report_of({recorded, "--capacity", "1 GiB", "--policy", name});
+        for (std::string key : {"failed", "nodes_visited", "reserved_bytes", "peak_used_bytes", "peak_requested_bytes"})
+            BOOST_CHECK_MESSAGE(number_of(report, key, row) == number_of(single, key), name << ": " << key);
+        double reserved = number_of(report, "reserved_over_peak", row);
+        BOOST_CHECK_GE(reserved, 1.0);
+        double internal = number_of(report, "internal_fragmentation", row);
+        double external = number_of(report, "external_fragmentation", row);
+        BOOST_CHECK_CLOSE(reserved, 1 / ((1 - internal) * (1 - external)), 1e-9);
+        BOOST_CHECK_GT(number_of(report, "ns_per_op", row), 0.0);
+        BOOST_CHECK_GE(number_of(report, "latency_p99_ps", row), number_of(report, "latency_p50_ps", row));
+    }
+}
+
+// The comparison prices receipts on the same engine as the controller does.
+BOOST_AUTO_TEST_CASE(the_comparison_has_the_latencies_of_the_simulated_controller) {
+    std::string compared = report_of({recorded, "--config", npu_small, "--compare", "all"});
+    std::string simulated = simulate(recorded, {});
+    std::size_t row = compared.find("\"policy\": \"first_fit\"");
+    BOOST_REQUIRE(row != std::string::npos);
+    BOOST_CHECK_EQUAL(number_of(compared, "latency_p50_ps", row), number_of(simulated, "p50"));
+    BOOST_CHECK_EQUAL(number_of(compared, "latency_p99_ps", row), number_of(simulated, "p99"));
+    BOOST_CHECK_EQUAL(number_of(compared, "latency_max_ps", row), number_of(simulated, "max"));
+}
