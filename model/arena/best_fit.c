@@ -24,7 +24,7 @@ static tla_status create(const tla_arena_config *config, void **state) {
 }
 
 /* Takes `part` out of the block at a spot, on the list and on the index. */
-static tla_status take(best_fit *b, const tla_free_spot *spot, tla_block part, uint64_t visited, tla_work *work) {
+static tla_status take(best_fit *b, tla_free_spot *spot, tla_block part, uint64_t visited, tla_work *work) {
     tla_block front = {spot->block.offset, part.offset - spot->block.offset}, back = {part.offset + part.nbytes, 0};
     back.nbytes = spot->block.nbytes - front.nbytes - part.nbytes;
     if (tla_size_index_make_room(&b->index, 2)) return TLA_NO_HOST_MEMORY;

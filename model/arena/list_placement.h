@@ -22,9 +22,9 @@ uint64_t tla_list_largest(const void *state);
 uint64_t tla_list_count(const void *state);
 size_t tla_list_copy(const void *state, uint64_t from, tla_block *blocks, size_t max);
 
-/* Takes `part` out of the block at a spot, with the receipt of a search that visited so many nodes. */
-tla_status tla_list_take(tla_free_list *list, const tla_free_spot *spot, tla_block part, uint64_t visited,
-                         tla_work *work);
+/* Takes `part` out of the block at a spot (its block and rank stay known), with the receipt of a search that visited so
+ * many nodes. */
+tla_status tla_list_take(tla_free_list *list, tla_free_spot *spot, tla_block part, uint64_t visited, tla_work *work);
 
 /* The receipt of a search that went through the whole list, and its status. */
 tla_status tla_list_nothing_fits(const tla_free_list *list, tla_work *work);

@@ -55,7 +55,7 @@ static void file(tlsf *t, tla_block block) {
 }
 
 /* Takes `part` out of the block at a spot; what is left is filed, the back of it last. */
-static tla_status take(tlsf *t, const tla_free_spot *spot, tla_block part, uint64_t visited, tla_work *work) {
+static tla_status take(tlsf *t, tla_free_spot *spot, tla_block part, uint64_t visited, tla_work *work) {
     uint64_t end = part.offset + part.nbytes, block_end = spot->block.offset + spot->block.nbytes;
     if (tla_size_bins_make_room(&t->bins, 1)) return TLA_NO_HOST_MEMORY; /* one goes, up to two come */
     tla_status status = tla_list_take(&t->list, spot, part, visited, work);
