@@ -2,10 +2,12 @@
 #include "tlmalloc/va_space.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct tla_va_space {
     tla_arena *arena;
     uint64_t page_size;
+    uint64_t larger_page_sizes[TLA_VA_LARGER_PAGES];
 };
 
 tla_status tla_va_space_create(const tla_va_space_config *config, tla_va_space **out) {
@@ -13,9 +15,14 @@ tla_status tla_va_space_create(const tla_va_space_config *config, tla_va_space *
     uint64_t page = config->page_size;
     if (page == 0 || (page & (page - 1)) || config->base.value % page || config->nbytes % page)
         return TLA_INVALID_ARGUMENT;
+    for (size_t i = 0; i < TLA_VA_LARGER_PAGES && config->larger_page_sizes[i]; i++) {
+        uint64_t smaller = i ? config->larger_page_sizes[i - 1] : page, larger = config->larger_page_sizes[i];
+        if (larger <= smaller || (larger & (larger - 1))) return TLA_INVALID_ARGUMENT;
+    }
     tla_va_space *space = calloc(1, sizeof *space);
     if (!space) return TLA_NO_HOST_MEMORY;
     space->page_size = page;
+    memcpy(space->larger_page_sizes, config->larger_page_sizes, sizeof space->larger_page_sizes);
     tla_arena_config arena = {.base = config->base.value, .capacity = config->nbytes, .policy = TLA_FIRST_FIT};
     tla_status status = tla_arena_create(&arena, &space->arena);
     if (status) {
@@ -40,7 +47,13 @@ static uint64_t round_up(const tla_va_space *space, uint64_t nbytes) {
 
 tla_status tla_va_space_alloc(tla_va_space *space, uint64_t nbytes, tla_vaddr *va, tla_work *work) {
     tla_block block;
-    tla_status status = tla_arena_alloc(space->arena, round_up(space, nbytes), &block, work);
+    uint64_t rounded = round_up(space, nbytes);
+    tla_status status = TLA_FRAGMENTED;
+    for (size_t i = TLA_VA_LARGER_PAGES; i-- > 0 && status;) {
+        uint64_t larger = space->larger_page_sizes[i];
+        if (larger && rounded >= larger) status = tla_arena_alloc_aligned(space->arena, rounded, larger, &block, work);
+    }
+    if (status) status = tla_arena_alloc(space->arena, rounded, &block, work);
     if (!status) va->value = block.offset;
     return status;
 }

@@ -13,7 +13,13 @@ const uint64_t kernbench_base = uint64_t{4} << 30; // ADR-0048 D4
 
 struct va_fixture {
     explicit va_fixture(uint64_t nbytes = uint64_t{64} << 30, uint64_t page_size = 4096) {
-        tla_va_space_config config{{kernbench_base}, nbytes, page_size};
+        tla_va_space_config config{};
+        config.base.value = kernbench_base;
+        config.nbytes = nbytes;
+        config.page_size = page_size;
+        BOOST_REQUIRE_EQUAL(tla_va_space_create(&config, &space), TLA_OK);
+    }
+    explicit va_fixture(const tla_va_space_config &config) {
         BOOST_REQUIRE_EQUAL(tla_va_space_create(&config, &space), TLA_OK);
     }
     ~va_fixture() { tla_va_space_destroy(space); }
@@ -88,6 +94,28 @@ BOOST_AUTO_TEST_CASE(sizes_that_round_past_2_to_the_64_are_refused) {
     BOOST_CHECK_EQUAL(tla_va_space_alloc(f.space, 0, &va, nullptr), TLA_INVALID_ARGUMENT);
 }
 
+BOOST_AUTO_TEST_CASE(large_ranges_begin_on_large_pages_where_one_is_free) {
+    const uint64_t KiB = 1024, MiB = 1024 * KiB;
+    tla_va_space_config config{};
+    config.base.value = kernbench_base;
+    config.nbytes = 8 * MiB;
+    config.page_size = 4 * KiB;
+    config.larger_page_sizes[0] = 64 * KiB;
+    config.larger_page_sizes[1] = 2 * MiB;
+    va_fixture f(config);
+    BOOST_CHECK_EQUAL(f.alloc(1), kernbench_base);
+    BOOST_CHECK_EQUAL(f.alloc(2 * MiB), kernbench_base + 2 * MiB);           // not behind the first page
+    BOOST_CHECK_EQUAL(f.alloc(64 * KiB), kernbench_base + 64 * KiB);         // in what was skipped
+    BOOST_CHECK_EQUAL(f.alloc(60 * KiB), kernbench_base + 4 * KiB);          // too small to care
+    BOOST_CHECK_EQUAL(f.alloc(2 * MiB + 4 * KiB), kernbench_base + 4 * MiB); // not rounded up to 4 MiB
+    BOOST_CHECK_EQUAL(f.alloc(4 * KiB), kernbench_base + 128 * KiB);
+    // 2 MiB are free only where no 2 MiB page is: the range begins on 64 KiB then.
+    BOOST_CHECK_EQUAL(f.alloc(MiB), kernbench_base + 192 * KiB);
+    BOOST_REQUIRE_EQUAL(tla_va_space_free(f.space, {kernbench_base + 2 * MiB}, 2 * MiB, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(f.alloc(64 * KiB), kernbench_base + 192 * KiB + MiB);
+    BOOST_CHECK_EQUAL(f.alloc(2 * MiB + 64 * KiB), kernbench_base + 192 * KiB + MiB + 64 * KiB);
+}
+
 BOOST_AUTO_TEST_CASE(bad_frees_change_nothing) {
     va_fixture f(0x4000);
     uint64_t va = f.alloc(0x2000);
@@ -98,11 +126,14 @@ BOOST_AUTO_TEST_CASE(bad_frees_change_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(configurations_that_break_a_rule_are_refused) {
-    const tla_va_space_config bad[] = {{{0}, 0x1000, 0},
-                                       {{0}, 0x3000, 0x1800},
-                                       {{0x800}, 0x1000, 0x1000},
-                                       {{0}, 0x1800, 0x1000},
-                                       {{uint64_t{1} << 63}, 0x1000, 0x1000}};
+    const tla_va_space_config bad[] = {{{0}, 0x1000, 0, {}},
+                                       {{0}, 0x3000, 0x1800, {}},
+                                       {{0x800}, 0x1000, 0x1000, {}},
+                                       {{0}, 0x1800, 0x1000, {}},
+                                       {{uint64_t{1} << 63}, 0x1000, 0x1000, {}},
+                                       {{0}, 0x4000, 0x1000, {0x1000}},
+                                       {{0}, 0x4000, 0x1000, {0x3000}},
+                                       {{0}, 0x4000, 0x1000, {0x4000, 0x2000}}};
     for (const tla_va_space_config &config : bad) {
         tla_va_space *space = reinterpret_cast<tla_va_space *>(1);
         BOOST_CHECK_EQUAL(tla_va_space_create(&config, &space), TLA_INVALID_ARGUMENT);
