@@ -1,157 +1,163 @@
-/* The free blocks in offset order, as a sorted array. */
-#include "free_list.h"
+/* The free list's searches by size and by offset, and what an allocation and a free do to the list. */
+#include "free_list_nodes.h"
 
-#include <stdlib.h>
-#include <string.h>
+enum { few = 8 }; /* up to so many blocks a plain loop is faster than vectors */
 
-tla_status tla_free_list_init(tla_free_list *list) {
-    *list = (tla_free_list){.blocks = malloc(16 * sizeof *list->blocks), .room = 16};
-    return list->blocks ? TLA_OK : TLA_NO_HOST_MEMORY;
+static bool short_list(const tla_free_list *list) {
+    return list->count <= few && list->height == 0;
 }
 
-void tla_free_list_release(tla_free_list *list) {
-    free(list->blocks);
+static void at_slot(tla_free_spot *spot, tla_free_leaf *leaf, unsigned slot, uint64_t rank) {
+    spot->leaf = leaf;
+    spot->slot = slot;
+    spot->rank = rank + slot;
+    spot->block = (tla_block){leaf->offset[slot], leaf->nbytes[slot]};
 }
 
-uint64_t tla_free_list_count(const tla_free_list *list) {
-    return list->count;
-}
-
-uint64_t tla_free_list_largest(const tla_free_list *list) {
-    uint64_t largest = 0;
-    for (size_t i = 0; i < list->count; i++)
-        if (list->blocks[i].nbytes > largest) largest = list->blocks[i].nbytes;
-    return largest;
-}
-
-/* bisect_left(list, offset) */
-static size_t place_of(const tla_free_list *list, uint64_t offset) {
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->blocks[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
+FOR_EACH_VECTOR_UNIT static bool first_in_tree(const tla_free_list *list, uint64_t nbytes, tla_free_spot *spot) {
+    void *node = list->root;
+    uint64_t rank = 0;
+    for (unsigned level = 0; level < list->height; level++) {
+        tla_free_inner *inner = node;
+        uint64_t mask = at_least(inner->largest, nbytes);
+        if (!mask) return false; /* only at the root */
+        unsigned slot = lowest(mask);
+        spot->path[level].node = inner;
+        spot->path[level].slot = slot;
+        rank += inner->before[slot];
+        node = inner->child[slot];
     }
-    return low;
-}
-
-static bool spot_at(const tla_free_list *list, size_t index, tla_free_spot *spot) {
-    *spot = (tla_free_spot){list->blocks[index], index, index};
+    tla_free_leaf *leaf = node;
+    uint64_t mask = at_least(leaf->nbytes, nbytes);
+    if (!mask) return false;
+    at_slot(spot, leaf, lowest(mask), rank);
     return true;
 }
 
 bool tla_free_list_first(const tla_free_list *list, uint64_t nbytes, tla_free_spot *spot) {
-    return tla_free_list_first_from(list, 0, nbytes, spot);
-}
-
-bool tla_free_list_first_from(const tla_free_list *list, uint64_t from, uint64_t nbytes, tla_free_spot *spot) {
-    for (size_t i = place_of(list, from); i < list->count; i++)
-        if (list->blocks[i].nbytes >= nbytes) return spot_at(list, i, spot);
+    if (!short_list(list)) return first_in_tree(list, nbytes, spot);
+    tla_free_leaf *leaf = list->root;
+    for (unsigned i = 0; i < list->count; i++)
+        if (leaf->nbytes[i] >= nbytes) {
+            at_slot(spot, leaf, i, 0);
+            return true;
+        }
     return false;
 }
 
-bool tla_free_list_last(const tla_free_list *list, uint64_t nbytes, tla_free_spot *spot) {
-    return tla_free_list_last_below(list, UINT64_MAX, nbytes, spot);
-}
-
-bool tla_free_list_last_below(const tla_free_list *list, uint64_t below, uint64_t nbytes, tla_free_spot *spot) {
-    for (size_t i = place_of(list, below); i-- > 0;)
-        if (list->blocks[i].nbytes >= nbytes) return spot_at(list, i, spot);
-    return false;
-}
-
-static void remove_at(tla_free_list *list, size_t index) {
-    list->count--;
-    memmove(list->blocks + index, list->blocks + index + 1, (list->count - index) * sizeof *list->blocks);
-}
-
-tla_status tla_free_list_make_room(tla_free_list *list, size_t n) {
-    if (list->room - list->count >= n) return TLA_OK;
-    size_t room = 2 * (list->count + n);
-    tla_block *grown = realloc(list->blocks, room * sizeof *grown);
-    if (!grown) return TLA_NO_HOST_MEMORY;
-    list->blocks = grown;
-    list->room = room;
-    return TLA_OK;
-}
-
-static tla_status insert_at(tla_free_list *list, size_t index, tla_block block) {
-    tla_status status = tla_free_list_make_room(list, 1);
-    if (status) return status;
-    memmove(list->blocks + index + 1, list->blocks + index, (list->count - index) * sizeof *list->blocks);
-    list->blocks[index] = block;
-    list->count++;
-    return TLA_OK;
-}
-
-tla_status tla_free_list_take(tla_free_list *list, const tla_free_spot *spot, tla_block part, uint64_t *splits) {
-    uint64_t end = part.offset + part.nbytes;
-    tla_block front = {spot->block.offset, part.offset - spot->block.offset};
-    tla_block back = {end, spot->block.offset + spot->block.nbytes - end};
-    *splits = (uint64_t)(front.nbytes > 0) + (back.nbytes > 0);
-    if (front.nbytes && back.nbytes) {
-        tla_status status = insert_at(list, spot->index + 1, back);
-        if (status) return status;
+FOR_EACH_VECTOR_UNIT static void locate_in_tree(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
+    void *node = list->root;
+    uint64_t rank = 0;
+    for (unsigned level = 0; level < list->height; level++) {
+        tla_free_inner *inner = node;
+        unsigned slot = count_less(inner->first, offset);
+        slot -= slot > 0;
+        spot->path[level].node = inner;
+        spot->path[level].slot = slot;
+        rank += inner->before[slot];
+        node = inner->child[slot];
     }
-    if (front.nbytes)
-        list->blocks[spot->index] = front;
-    else if (back.nbytes)
-        list->blocks[spot->index] = back;
-    else
-        remove_at(list, spot->index);
+    spot->leaf = node;
+    spot->slot = count_less(spot->leaf->offset, offset);
+    spot->rank = rank + spot->slot;
+}
+
+void tla_free_list_locate(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
+    if (!short_list(list)) {
+        locate_in_tree(list, offset, spot);
+        return;
+    }
+    spot->leaf = list->root;
+    spot->slot = 0;
+    while (spot->slot < list->count && spot->leaf->offset[spot->slot] < offset)
+        spot->slot++;
+    spot->rank = spot->slot;
+}
+
+bool tla_free_list_next_leaf(const tla_free_list *list, const tla_free_spot *spot, tla_free_spot *next) {
+    unsigned level = list->height;
+    do {
+        if (level-- == 0) return false;
+        next->path[level].node = spot->path[level].node;
+        next->path[level].slot = spot->path[level].slot + 1;
+    } while (next->path[level].slot == FAN || next->path[level].node->first[next->path[level].slot] == NOWHERE);
+    for (unsigned above = 0; above < level; above++)
+        next->path[above] = spot->path[above];
+    void *node = next->path[level].node->child[next->path[level].slot];
+    while (++level < list->height) {
+        next->path[level].node = node;
+        next->path[level].slot = 0;
+        node = next->path[level].node->child[0];
+    }
+    at_slot(next, node, 0, 0);
+    return true;
+}
+
+static tla_status room_for_one(tla_free_list *list, const tla_free_leaf *leaf) {
+    return leaf->offset[FAN - 1] == NOWHERE ? TLA_OK : tla_free_list_make_room(list, 1);
+}
+
+tla_status tla_free_list_take(tla_free_list *list, tla_free_spot *spot, tla_block part, uint64_t *splits) {
+    uint64_t end = part.offset + part.nbytes;
+    uint64_t front = part.offset - spot->block.offset, back = spot->block.offset + spot->block.nbytes - end;
+    *splits = (uint64_t)(front > 0) + (back > 0);
+    if (front == 0 && back == 0) {
+        tla_free_list_remove(list, spot);
+        return TLA_OK;
+    }
+    if (front > 0 && back > 0 && room_for_one(list, spot->leaf)) return TLA_NO_HOST_MEMORY;
+    spot->leaf->nbytes[spot->slot] = front > 0 ? front : back;
+    if (front == 0) {
+        spot->leaf->offset[spot->slot] = end;
+        if (spot->slot == 0) tla_free_list_set_first(list, spot, end);
+    }
+    tla_free_list_lower(list, spot, spot->block.nbytes);
+    if (front > 0 && back > 0) {
+        spot->slot++;
+        tla_free_list_insert(list, spot, (tla_block){end, back});
+    }
     return TLA_OK;
+}
+
+static void enlarge(tla_free_list *list, const tla_free_spot *spot, uint64_t offset, uint64_t nbytes) {
+    if (spot->leaf->offset[spot->slot] != offset) {
+        spot->leaf->offset[spot->slot] = offset;
+        if (spot->slot == 0) tla_free_list_set_first(list, spot, offset);
+    }
+    spot->leaf->nbytes[spot->slot] = nbytes;
+    tla_free_list_raise(list, spot, nbytes);
 }
 
 tla_status tla_free_list_put(tla_free_list *list, tla_block range, tla_free_join *join) {
-    size_t index = place_of(list, range.offset);
+    tla_free_spot at, next;
+    tla_free_list_locate(list, range.offset, &at);
+    tla_free_leaf *leaf = at.leaf;
     uint64_t end = range.offset + range.nbytes;
-    tla_block *previous = index > 0 ? &list->blocks[index - 1] : NULL;
-    tla_block *next = index < list->count ? &list->blocks[index] : NULL;
-    if ((previous && previous->offset + previous->nbytes > range.offset) || (next && end > next->offset))
-        return TLA_NOT_ALLOCATED;
-    bool join_previous = previous && previous->offset + previous->nbytes == range.offset;
-    bool join_next = next && end == next->offset;
-    *join = (tla_free_join){index, join_previous ? previous->nbytes : 0, join_next ? next->nbytes : 0};
+    uint64_t next_offset = NOWHERE, previous_end = 0, previous = 0;
+    bool next_here = at.slot < FAN && leaf->offset[at.slot] != NOWHERE, next_there = false;
+    if (next_here) {
+        next_offset = leaf->offset[at.slot];
+    } else if ((next_there = list->height > 0 && tla_free_list_next_leaf(list, &at, &next))) {
+        next_offset = next.block.offset;
+    }
+    if (at.slot > 0) {
+        previous = leaf->nbytes[at.slot - 1];
+        previous_end = leaf->offset[at.slot - 1] + previous;
+    }
+    if (previous_end > range.offset || next_offset < end) return TLA_NOT_ALLOCATED;
+    bool join_previous = at.slot > 0 && previous_end == range.offset, join_next = next_offset == end;
+    *join = (tla_free_join){.rank = at.rank, .previous = join_previous ? previous : 0};
+    if (join_next) join->next = next_here ? leaf->nbytes[at.slot] : next.block.nbytes;
     if (join_previous) {
-        previous->nbytes += range.nbytes + join->next;
-        if (join_next) remove_at(list, index);
+        at.slot--;
+        enlarge(list, &at, leaf->offset[at.slot], previous + range.nbytes + join->next);
+        at.slot++;
+        if (join_next) tla_free_list_remove(list, next_here ? &at : &next);
     } else if (join_next) {
-        *next = (tla_block){range.offset, range.nbytes + next->nbytes};
+        enlarge(list, next_here ? &at : &next, range.offset, range.nbytes + join->next);
     } else {
-        return insert_at(list, index, range);
+        if (room_for_one(list, leaf)) return TLA_NO_HOST_MEMORY;
+        tla_free_list_insert(list, &at, range);
     }
     return TLA_OK;
-}
-
-size_t tla_free_list_copy(const tla_free_list *list, uint64_t from, tla_block *blocks, size_t max) {
-    size_t index = place_of(list, from), count = 0;
-    while (count < max && index < list->count)
-        blocks[count++] = list->blocks[index++];
-    return count;
-}
-
-bool tla_free_list_touches(const tla_free_list *list, tla_block range) {
-    size_t index = place_of(list, range.offset + range.nbytes);
-    return index > 0 && list->blocks[index - 1].offset + list->blocks[index - 1].nbytes > range.offset;
-}
-
-uint64_t tla_free_list_fits(const tla_free_list *list, uint64_t nbytes, uint64_t limit) {
-    uint64_t count = 0;
-    for (size_t i = 0; i < list->count && count < limit; i++)
-        count += list->blocks[i].nbytes / nbytes;
-    return count < limit ? count : limit;
-}
-
-uint64_t tla_bisect_probes(uint64_t count, uint64_t rank) {
-    uint64_t low = 0, high = count, probes = 0;
-    for (; low < high; probes++) {
-        uint64_t middle = low + (high - low) / 2;
-        if (middle < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return probes;
 }

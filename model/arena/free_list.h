@@ -7,21 +7,42 @@
 
 #include "tlmalloc/arena.h"
 
+#define TLA_FREE_LIST_HEIGHT 16 /* inner levels, far more than 2^32 blocks can need */
+
+typedef struct tla_free_leaf tla_free_leaf;
+typedef struct tla_free_inner tla_free_inner;
+
 typedef struct tla_free_list {
-    tla_block *blocks;
-    size_t count, room;
+    void *root;      /* a leaf when height is 0 */
+    unsigned height; /* inner levels above the leaves */
+    uint32_t count;  /* blocks */
+    /* host memory: nodes are carved from chunks and go back to the list only when it is released */
+    void *chunks;
+    tla_free_leaf *spare_leaves;
+    tla_free_inner *spare_inners;
+    size_t leaves, inners; /* in use */
+    size_t spare_leaf_count, spare_inner_count;
 } tla_free_list;
 
 typedef struct tla_free_spot {
     tla_block block;
     uint64_t rank; /* free blocks with a lower offset */
-    size_t index;
+    tla_free_leaf *leaf;
+    unsigned slot; /* in the leaf */
+    struct {
+        tla_free_inner *node;
+        unsigned slot;
+    } path[TLA_FREE_LIST_HEIGHT]; /* from the root down to the leaf's parent */
 } tla_free_spot;
 
 tla_status tla_free_list_init(tla_free_list *list);
 void tla_free_list_release(tla_free_list *list);
 
-uint64_t tla_free_list_count(const tla_free_list *list);
+static inline uint64_t tla_free_list_count(const tla_free_list *list) {
+    return list->count;
+}
+
+/* Bytes of the largest block, 0 when there is none. */
 uint64_t tla_free_list_largest(const tla_free_list *list);
 
 /* The lowest block of at least nbytes; false when there is none. O(log n). */
@@ -38,7 +59,7 @@ bool tla_free_list_last_below(const tla_free_list *list, uint64_t below, uint64_
 
 /* Takes `part`, a range inside spot->block, out; what is left in front of it and behind it stays. *splits is 0, 1 or 2.
  * TLA_NO_HOST_MEMORY only when both sides stay (2). */
-tla_status tla_free_list_take(tla_free_list *list, const tla_free_spot *spot, tla_block part, uint64_t *splits);
+tla_status tla_free_list_take(tla_free_list *list, tla_free_spot *spot, tla_block part, uint64_t *splits);
 
 /* What became of a block that was put on the list. */
 typedef struct tla_free_join {
@@ -60,6 +81,9 @@ bool tla_free_list_touches(const tla_free_list *list, tla_block range);
 /* As tla_placement's copy and fits, for a policy that takes exactly what it is asked for. */
 size_t tla_free_list_copy(const tla_free_list *list, uint64_t from, tla_block *blocks, size_t max);
 uint64_t tla_free_list_fits(const tla_free_list *list, uint64_t nbytes, uint64_t limit);
+
+/* Bytes of host memory that the nodes in use take. */
+size_t tla_free_list_host_bytes(const tla_free_list *list);
 
 /* Probes of bisect_left on a sorted list of `count` entries that ends at position `rank`. */
 uint64_t tla_bisect_probes(uint64_t count, uint64_t rank);

@@ -1,0 +1,128 @@
+/* The free list from other places than its front, and all of it. */
+#include "free_list_nodes.h"
+
+/* Completes a spot whose path, leaf and slot are known. */
+static bool found(const tla_free_list *list, tla_free_spot *spot) {
+    spot->block = (tla_block){spot->leaf->offset[spot->slot], spot->leaf->nbytes[spot->slot]};
+    spot->rank = spot->slot;
+    for (unsigned level = 0; level < list->height; level++)
+        spot->rank += spot->path[level].node->before[spot->path[level].slot];
+    return true;
+}
+
+/* The slots of a mask above (or below) a slot, which may be FAN or beyond. */
+static uint64_t beyond(uint64_t mask, unsigned slot) {
+    return slot >= FAN - 1 ? 0 : mask & ~(uint64_t)0 << (slot + 1);
+}
+
+static uint64_t ahead_of(uint64_t mask, unsigned slot) {
+    return mask & (((uint64_t)1 << slot) - 1);
+}
+
+/* From the slot of the path at `level` down to the lowest (or highest) block of at least nbytes below it, which there
+ * is. */
+static bool descend(const tla_free_list *list, unsigned level, uint64_t nbytes, bool upwards, tla_free_spot *spot) {
+    void *node = level == 0 ? list->root : spot->path[level - 1].node->child[spot->path[level - 1].slot];
+    for (; level < list->height; level++) {
+        spot->path[level].node = node;
+        uint64_t mask = at_least(spot->path[level].node->largest, nbytes);
+        spot->path[level].slot = upwards ? lowest(mask) : highest(mask);
+        node = spot->path[level].node->child[spot->path[level].slot];
+    }
+    spot->leaf = node;
+    uint64_t mask = at_least(spot->leaf->nbytes, nbytes);
+    spot->slot = upwards ? lowest(mask) : highest(mask);
+    return found(list, spot);
+}
+
+/* The next block of at least nbytes behind (in front of) the leaf of the path. */
+static bool climb(const tla_free_list *list, uint64_t nbytes, bool upwards, tla_free_spot *spot) {
+    for (unsigned level = list->height; level-- > 0;) {
+        uint64_t mask = at_least(spot->path[level].node->largest, nbytes);
+        mask = upwards ? beyond(mask, spot->path[level].slot) : ahead_of(mask, spot->path[level].slot);
+        if (!mask) continue;
+        spot->path[level].slot = upwards ? lowest(mask) : highest(mask);
+        return descend(list, level + 1, nbytes, upwards, spot);
+    }
+    return false;
+}
+
+bool tla_free_list_first_from(const tla_free_list *list, uint64_t from, uint64_t nbytes, tla_free_spot *spot) {
+    tla_free_list_locate(list, from, spot);
+    uint64_t mask = at_least(spot->leaf->nbytes, nbytes) & ~ahead_of(~(uint64_t)0, spot->slot);
+    if (!mask) return climb(list, nbytes, true, spot);
+    spot->slot = lowest(mask);
+    return found(list, spot);
+}
+
+bool tla_free_list_last_below(const tla_free_list *list, uint64_t below, uint64_t nbytes, tla_free_spot *spot) {
+    tla_free_list_locate(list, below, spot);
+    uint64_t mask = ahead_of(at_least(spot->leaf->nbytes, nbytes), spot->slot);
+    if (!mask) return climb(list, nbytes, false, spot);
+    spot->slot = highest(mask);
+    return found(list, spot);
+}
+
+bool tla_free_list_last(const tla_free_list *list, uint64_t nbytes, tla_free_spot *spot) {
+    return tla_free_list_largest(list) >= nbytes && descend(list, 0, nbytes, false, spot);
+}
+
+uint64_t tla_free_list_largest(const tla_free_list *list) {
+    return largest_of(list->height == 0 ? ((const tla_free_leaf *)list->root)->nbytes
+                                        : ((const tla_free_inner *)list->root)->largest);
+}
+
+bool tla_free_list_touches(const tla_free_list *list, tla_block range) {
+    tla_free_spot spot;
+    return tla_free_list_last_below(list, range.offset + range.nbytes, 1, &spot) &&
+           spot.block.offset + spot.block.nbytes > range.offset;
+}
+
+size_t tla_free_list_copy(const tla_free_list *list, uint64_t from, tla_block *blocks, size_t max) {
+    tla_free_spot spot, next;
+    tla_free_list_locate(list, from, &spot);
+    size_t count = 0;
+    while (count < max) {
+        for (; spot.slot < FAN && spot.leaf->offset[spot.slot] != NOWHERE && count < max; spot.slot++)
+            blocks[count++] = (tla_block){spot.leaf->offset[spot.slot], spot.leaf->nbytes[spot.slot]};
+        if (!tla_free_list_next_leaf(list, &spot, &next)) break;
+        spot = next;
+    }
+    return count;
+}
+
+uint64_t tla_free_list_fits(const tla_free_list *list, uint64_t nbytes, uint64_t limit) {
+    tla_free_spot spot;
+    uint64_t count = 0;
+    bool more = tla_free_list_first(list, nbytes, &spot);
+    while (more && count < limit) {
+        count += spot.block.nbytes / nbytes;
+        more = tla_free_list_first_from(list, spot.block.offset + 1, nbytes, &spot);
+    }
+    return count < limit ? count : limit;
+}
+
+/* Each probe halves the count + 1 places that are left, the lower half being the larger when they differ: so there are
+ * floor(log2(places)) probes, and one more when two places are left then. */
+uint64_t tla_bisect_probes(uint64_t count, uint64_t rank) {
+    /* Of 32 .. 64 places: bit r says that place r takes 6 probes and not 5. Written out because the last five steps are
+     * half of the time that this takes. */
+    static const uint64_t six[33] = {
+        0x0000000000000000, 0x0000000000000003, 0x0000000000060003, 0x00000000000c0603, 0x00000000180c0603,
+        0x0000000030180c63, 0x0000000063180c63, 0x00000000c6318c63, 0x00000018c6318c63, 0x000000318c6318db,
+        0x000000631b6318db, 0x000000c636c6d8db, 0x000001b636c6d8db, 0x0000036c6d8db6db, 0x000006db6d8db6db,
+        0x00000db6db6db6db, 0x00006db6db6db6db, 0x0000db6db6db6dbf, 0x0001b6db7edb6dbf, 0x00036db6fdb7edbf,
+        0x0006dfb6fdb7edbf, 0x000dbf6dfb6fdfbf, 0x001b7efdfb6fdfbf, 0x0036fdfbf7efdfbf, 0x007efdfbf7efdfbf,
+        0x00fdfbf7efdfbfff, 0x01fbf7ffefdfbfff, 0x03f7efffdfffbfff, 0x07ffefffdfffbfff, 0x0fffdfffbfffffff,
+        0x1fffffffbfffffff, 0x3fffffffffffffff, 0xffffffffffffffff,
+    };
+    uint64_t places = count + 1;
+    unsigned sure = 63 - (unsigned)__builtin_clzll(places), steps = sure < 5 ? sure : sure - 5;
+    for (unsigned i = 0; i < steps; i++) {
+        uint64_t lower = (places + 1) / 2;
+        uint64_t up = 0 - (uint64_t)(rank >= lower); /* as a mask: no branch could be predicted here */
+        rank -= lower & up;
+        places = lower - (places & 1 & up);
+    }
+    return sure + (sure < 5 ? places > 1 : six[places - 32] >> rank & 1);
+}
