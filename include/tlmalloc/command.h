@@ -42,7 +42,9 @@ typedef enum tla_target {
     TLA_TARGET_MEMORY_CONTROLLER = 1,
     TLA_TARGET_PE_MMU,
     TLA_TARGET_VA_MANAGER,
-    TLA_TARGET_PROCESSING_ELEMENT
+    TLA_TARGET_PROCESSING_ELEMENT,
+    TLA_TARGET_IO_CPU, /* passes MAP and UNMAP on to the M_CPUs of its SIP */
+    TLA_TARGET_M_CPU   /* passes MAP and UNMAP on to the MMUs of its cube */
 } tla_target;
 
 enum {

@@ -22,6 +22,9 @@ enum { TLA_CONFIG_NAME_MAX = 64 };
 /* What an access to an unmapped virtual address does. */
 typedef enum tla_unmapped { TLA_UNMAPPED_ERROR, TLA_UNMAPPED_PA_FALLBACK } tla_unmapped;
 
+/* When a mapping command is acknowledged: when it has been sent, or when every MMU has done it. */
+typedef enum tla_map_ack { TLA_MAP_ACK_VISIBLE, TLA_MAP_ACK_POSTED } tla_map_ack;
+
 /* The resolved configuration: sizes in bytes, times in ps, bandwidths in bytes/s, rates in operations/s.
  * A member stands where its key says, config.hbm.burst for hbm.burst; of a price the key has no _ps. */
 typedef struct tla_config {
@@ -50,8 +53,12 @@ typedef struct tla_config {
     } mmu;
     struct {
         uint64_t base, size, page_size;
+        uint64_t map_ack; /* tla_map_ack */
         tla_cost_profile cost;
     } va;
+    struct {
+        uint64_t io_cpu_overhead, m_cpu_overhead;
+    } command_processor;
     struct {
         uint64_t pe_latency, pe_bandwidth;     /* PE <-> cube router */
         uint64_t hbm_latency, hbm_bandwidth;   /* cube router <-> HBM slice, and the PE's control windows */

@@ -7,7 +7,11 @@
  *
  *   bit 37 = 1: HBM window, [36:0] = byte offset in the cube's HBM (128 GiB)
  *   bit 37 = 0: [36:34] unit (0 PE, 1 M_CPU, 2 cube SRAM)  [33:30] pe  [29] sub-unit  [28:0] offset (512 MiB)
- *               of a PE, sub-unit 0 is its TCM and sub-unit 1 its control space: [28:24] which block (16 MiB each).
+ *               of a PE, sub-unit 0 is its TCM and sub-unit 1 its control space: [28:24] which block (16 MiB each);
+ *               the first 16 MiB of an M_CPU's unit are its control window.
+ *
+ * Of the IO chiplets only the first (die 16) has something that is modelled: its IO_CPU's control window, the first
+ * 16 MiB of its 1 TiB.
  *
  * An HBM byte belongs to the PE whose slice it lies in: pe = offset / slice size (allocations never straddle slices).
  */
@@ -35,6 +39,7 @@ enum {
     TLA_SIP_COUNT = 16,      /* sip 0..15 */
     TLA_DIE_COUNT = 32,      /* die 0..31 */
     TLA_CUBE_DIE_COUNT = 16, /* die 0..15 are HBM cubes */
+    TLA_IO_DIE = 16,         /* the IO chiplet that has the IO_CPU */
     TLA_PE_COUNT = 16        /* pe 0..15 in a cube */
 };
 
@@ -48,7 +53,8 @@ typedef enum tla_unit {
     TLA_UNIT_TCM,        /* offset: bytes into the PE's TCM */
     TLA_UNIT_PE_CONTROL, /* block and offset: bytes into one of the PE's control windows */
     TLA_UNIT_M_CPU,      /* offset into the M_CPU's local memory */
-    TLA_UNIT_SRAM        /* offset into the cube's SRAM */
+    TLA_UNIT_SRAM,       /* offset into the cube's SRAM */
+    TLA_UNIT_IO_CPU      /* die 16: offset into the IO_CPU's control window */
 } tla_unit;
 
 /* Control blocks of a PE, in its control space. */
@@ -61,9 +67,9 @@ typedef enum tla_control_block {
 
 typedef struct tla_paddr_fields {
     uint32_t sip; /* 0..15 */
-    uint32_t die; /* 0..15 */
+    uint32_t die; /* 0..15; 16 for TLA_UNIT_IO_CPU */
     tla_unit unit;
-    uint32_t pe;             /* 0..15; 0 for HBM, M_CPU and SRAM, which belong to the cube */
+    uint32_t pe;             /* 0..15; 0 for the units that belong to no PE */
     tla_control_block block; /* TLA_UNIT_PE_CONTROL only, else 0 */
     uint64_t offset;         /* bytes into the unit */
 } tla_paddr_fields;
@@ -81,6 +87,10 @@ tla_status tla_paddr_pe_hbm(uint32_t sip, uint32_t die, uint32_t pe, uint64_t pe
 
 /* Address of a byte in a PE's TCM (KernBench's pe_tcm_addr). */
 tla_status tla_paddr_pe_tcm(uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset, tla_paddr *pa);
+
+/* Address of a byte in the control window of a cube's M_CPU, and of a SIP's IO_CPU. */
+tla_status tla_paddr_m_cpu_control(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa);
+tla_status tla_paddr_io_cpu_control(uint32_t sip, uint64_t offset, tla_paddr *pa);
 
 /* Address of a byte in one of a PE's control windows. */
 tla_status tla_paddr_pe_control(uint32_t sip, uint32_t die, uint32_t pe, tla_control_block block, uint64_t offset,

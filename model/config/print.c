@@ -43,6 +43,7 @@ static void print_range(const tla_schema_key *key, FILE *out) {
     case TLA_VALUE_BOOLEAN:
     case TLA_VALUE_POLICY:
     case TLA_VALUE_UNMAPPED:
+    case TLA_VALUE_MAP_ACK:
     case TLA_VALUE_HBM_MODEL:
     case TLA_VALUE_REFRESH:
     case TLA_VALUE_PAGE_POLICY:

@@ -37,6 +37,7 @@
 #define BOOLEAN TLA_VALUE_BOOLEAN, 0, 1, false
 #define POLICY TLA_VALUE_POLICY, 0, TLA_POLICY_COUNT - 1, false
 #define UNMAPPED TLA_VALUE_UNMAPPED, 0, TLA_UNMAPPED_PA_FALLBACK, false
+#define MAP_ACK TLA_VALUE_MAP_ACK, 0, TLA_MAP_ACK_POSTED, false
 #define NAME TLA_VALUE_NAME, 0, 0, false
 /* A price of cost.h: the key is that of the member without its _ps. */
 #define COST(section, event, default_price, source, meaning)                                                           \
@@ -105,12 +106,19 @@ const tla_schema_key tla_platform_keys[] = {
      "bytes of the virtual range; a multiple of va.page_size"},
     {KEY(va.page_size), SIZE_POWER(4 * KIB, GIB), "KernBench ADR-0048 D4: context fallback", "4 KiB",
      "granule of virtual ranges; when it is not written and mmu.page_size is, it is mmu.page_size"},
+    {KEY(va.map_ack), MAP_ACK, "tlmalloc's choice: nothing is used before it is there", "visible",
+     "when a mapping is acknowledged: visible, every MMU has done it; posted, it has been sent"},
     COST(va, fixed, "10 ns", CHOICE, "per allocation or free of a virtual range"),
     COST(va, node, "1 ns", CHOICE, "per free-list node visited by an allocation"),
     COST(va, insert_node, "0 ns", CHOICE, "per node that a linear ordered insert passes in a free"),
     COST(va, probe, "0 ns", CHOICE, "per probe of the binary search in a free"),
     COST(va, split, "0 ns", CHOICE, "per block cut in two"),
     COST(va, merge, "0 ns", CHOICE, "per neighbours joined"),
+
+    {KEY(command_processor.io_cpu_overhead), TIME(MS), "KernBench latency model: io_cpu", "10 ns",
+     "IO_CPU of a SIP, per command that it fans out to its cubes"},
+    {KEY(command_processor.m_cpu_overhead), TIME(MS), "KernBench latency model: m_cpu", "5 ns",
+     "M_CPU of a cube, per command that it fans out to its PEs"},
 
     {KEY(fabric.pe_latency), TIME(MS), CHOICE, "1 ns", "PE to cube router"},
     {KEY(fabric.pe_bandwidth), BANDWIDTH, "KernBench ADR-0017: as the slice", "256 GB/s", "PE to cube router"},

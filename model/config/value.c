@@ -60,6 +60,7 @@ static const struct {
 
 static const char *const unmapped_names[] = {
     [TLA_UNMAPPED_ERROR] = "error", [TLA_UNMAPPED_PA_FALLBACK] = "pa_fallback"};
+static const char *const map_ack_names[] = {[TLA_MAP_ACK_VISIBLE] = "visible", [TLA_MAP_ACK_POSTED] = "posted"};
 static const char *const boolean_names[] = {"false", "true"};
 
 static const char *const hbm_model_names[] = {[TLA_HBM_BANKS] = "banks", [TLA_HBM_CHANNEL] = "channel"};
@@ -72,6 +73,9 @@ static const char *policy_name(uint64_t value) {
 }
 static const char *unmapped_name(uint64_t value) {
     return value < 2 ? unmapped_names[value] : NULL;
+}
+static const char *map_ack_name(uint64_t value) {
+    return value < 2 ? map_ack_names[value] : NULL;
 }
 static const char *boolean_name(uint64_t value) {
     return value < 2 ? boolean_names[value] : NULL;
@@ -93,6 +97,8 @@ static const char *(*names_of(tla_value_type type))(uint64_t) {
         return policy_name;
     case TLA_VALUE_UNMAPPED:
         return unmapped_name;
+    case TLA_VALUE_MAP_ACK:
+        return map_ack_name;
     case TLA_VALUE_BOOLEAN:
         return boolean_name;
     case TLA_VALUE_HBM_MODEL:

@@ -20,6 +20,7 @@ typedef enum tla_value_type {
     TLA_VALUE_BOOLEAN,   /* 0, 1 */
     TLA_VALUE_POLICY,    /* tla_policy */
     TLA_VALUE_UNMAPPED,  /* tla_unmapped */
+    TLA_VALUE_MAP_ACK,   /* tla_map_ack */
     TLA_VALUE_HBM_MODEL,
     TLA_VALUE_REFRESH,
     TLA_VALUE_PAGE_POLICY, /* the enums of hbm_timing.h */

@@ -44,7 +44,7 @@ static size_t descriptor_bytes(uint32_t opcode, uint32_t count) {
 }
 
 static bool known_target(uint32_t target) {
-    return target >= TLA_TARGET_MEMORY_CONTROLLER && target <= TLA_TARGET_PROCESSING_ELEMENT;
+    return target >= TLA_TARGET_MEMORY_CONTROLLER && target <= TLA_TARGET_M_CPU;
 }
 
 static void encode_entries(const tla_command *command, uint8_t *body) {
@@ -128,7 +128,7 @@ static tla_status decode_header(const uint8_t *bytes, size_t length, tla_command
     uint32_t opcode = (uint32_t)get(bytes + 4, 2), target = (uint32_t)get(bytes + 6, 2), claimed = get32(bytes + 8);
     if (!known_target(target))
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor for target %u, expected %d to %d", target,
-                             TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_PROCESSING_ELEMENT);
+                             TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_M_CPU);
     command->target = (tla_target)target;
     if (descriptor_bytes(opcode, 0) == 0)
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with opcode %u, expected %d to %d", opcode,

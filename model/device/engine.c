@@ -1,7 +1,9 @@
 /* An engine behind a command queue. */
 #include "tlmalloc/engine.h"
 
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
 
 tla_service tla_engine_serve(tla_engine *engine, uint64_t arrival_ps, uint64_t service_ps) {
     /* `depth` commands ago: once that one has started, there is room in the queue for this one. */

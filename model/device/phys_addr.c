@@ -17,7 +17,10 @@ static uint64_t bits(uint64_t value, unsigned shift, unsigned width) {
 }
 
 tla_status tla_paddr_encode(const tla_paddr_fields *f, tla_paddr *pa) {
-    if (f->sip >= TLA_SIP_COUNT || f->die >= TLA_CUBE_DIE_COUNT || f->pe >= TLA_PE_COUNT) return TLA_INVALID_ARGUMENT;
+    bool on_a_cube = f->unit != TLA_UNIT_IO_CPU;
+    if (f->sip >= TLA_SIP_COUNT || f->pe >= TLA_PE_COUNT ||
+        (on_a_cube ? f->die >= TLA_CUBE_DIE_COUNT : f->die != TLA_IO_DIE))
+        return TLA_INVALID_ARGUMENT;
     uint64_t limit = TLA_SUB_UNIT_BYTES, local = 0;
     switch (f->unit) {
     case TLA_UNIT_HBM:
@@ -38,6 +41,9 @@ tla_status tla_paddr_encode(const tla_paddr_fields *f, tla_paddr *pa) {
     case TLA_UNIT_SRAM:
         local = (uint64_t)UNIT_FIELD_SRAM << UNIT_SHIFT;
         break;
+    case TLA_UNIT_IO_CPU:
+        limit = TLA_CONTROL_BLOCK_BYTES;
+        break;
     default:
         return TLA_INVALID_ARGUMENT;
     }
@@ -50,6 +56,12 @@ tla_status tla_paddr_encode(const tla_paddr_fields *f, tla_paddr *pa) {
 tla_status tla_paddr_decode(tla_paddr pa, tla_paddr_fields *fields) {
     uint64_t v = pa.value;
     tla_paddr_fields f = {.sip = (uint32_t)bits(v, SIP_SHIFT, 4), .die = (uint32_t)bits(v, DIE_SHIFT, 5)};
+    if (f.die == TLA_IO_DIE && !(v >> TLA_PADDR_BITS) && !bits(v, BLOCK_SHIFT, DIE_SHIFT - BLOCK_SHIFT)) {
+        f.unit = TLA_UNIT_IO_CPU;
+        f.offset = bits(v, 0, BLOCK_SHIFT);
+        *fields = f;
+        return TLA_OK;
+    }
     if (v >> TLA_PADDR_BITS || f.die >= TLA_CUBE_DIE_COUNT || bits(v, HBM_BIT + 1, DIE_SHIFT - HBM_BIT - 1))
         return TLA_OUT_OF_RANGE;
     if (bits(v, HBM_BIT, 1)) {
@@ -97,4 +109,14 @@ tla_status tla_paddr_pe_control(uint32_t sip, uint32_t die, uint32_t pe, tla_con
         &(tla_paddr_fields){
             .sip = sip, .die = die, .unit = TLA_UNIT_PE_CONTROL, .pe = pe, .block = block, .offset = offset},
         pa);
+}
+
+tla_status tla_paddr_m_cpu_control(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa) {
+    if (offset >= TLA_CONTROL_BLOCK_BYTES) return TLA_INVALID_ARGUMENT;
+    return tla_paddr_encode(&(tla_paddr_fields){.sip = sip, .die = die, .unit = TLA_UNIT_M_CPU, .offset = offset}, pa);
+}
+
+tla_status tla_paddr_io_cpu_control(uint32_t sip, uint64_t offset, tla_paddr *pa) {
+    return tla_paddr_encode(
+        &(tla_paddr_fields){.sip = sip, .die = TLA_IO_DIE, .unit = TLA_UNIT_IO_CPU, .offset = offset}, pa);
 }

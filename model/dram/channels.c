@@ -16,7 +16,9 @@ struct tla_channels {
     channel channel[];
 };
 
-static bool power_of_two(uint64_t n) { return n && !(n & (n - 1)); }
+static bool power_of_two(uint64_t n) {
+    return n && !(n & (n - 1));
+}
 
 tla_status tla_channels_create(const tla_channels_config *config, tla_channels **out) {
     *out = NULL;
@@ -30,9 +32,12 @@ tla_status tla_channels_create(const tla_channels_config *config, tla_channels *
     return TLA_OK;
 }
 
-void tla_channels_destroy(tla_channels *channels) { free(channels); }
+void tla_channels_destroy(tla_channels *channels) {
+    free(channels);
+}
 
-uint64_t tla_channels_access(tla_channels *channels, bool write, uint64_t offset, uint64_t nbytes, uint64_t arrival_ps) {
+uint64_t tla_channels_access(tla_channels *channels, bool write, uint64_t offset, uint64_t nbytes,
+                             uint64_t arrival_ps) {
     const tla_channels_config *c = &channels->config;
     uint64_t first = offset / c->burst_bytes, last = (offset + nbytes - 1) / c->burst_bytes, done = arrival_ps;
     for (uint64_t burst = first; burst <= last; burst++) {
@@ -46,6 +51,10 @@ uint64_t tla_channels_access(tla_channels *channels, bool write, uint64_t offset
     return done;
 }
 
-uint64_t tla_channels_busy_ps(const tla_channels *channels) { return channels->busy_ps; }
+uint64_t tla_channels_busy_ps(const tla_channels *channels) {
+    return channels->busy_ps;
+}
 
-uint64_t tla_channels_burst_ps(const tla_channels *channels) { return channels->burst_ps; }
+uint64_t tla_channels_burst_ps(const tla_channels *channels) {
+    return channels->burst_ps;
+}

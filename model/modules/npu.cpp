@@ -5,11 +5,15 @@ namespace tlmalloc {
 namespace {
 
 // Ports of the control windows: who uses which.
-enum : unsigned { host_port = 0, pe_port = 1, va_manager_port = 2 };
+enum : unsigned { host_port = 0, pe_port = 1, above_port = 2 }; // above: the command processor one level up
 
-std::string numbered(const char *name, unsigned number) { return name + std::to_string(number); }
+std::string numbered(const char *name, unsigned number) {
+    return name + std::to_string(number);
+}
 
-unsigned as_unsigned(std::uint64_t value) { return static_cast<unsigned>(value); }
+unsigned as_unsigned(std::uint64_t value) {
+    return static_cast<unsigned>(value);
+}
 
 pe_mmu::config mmu_config(const tla_config &c) {
     pe_mmu::config result;
@@ -44,10 +48,43 @@ va_manager::config va_config(const tla_config &c) {
     va_manager::config result;
     result.space = {{c.va.base}, c.va.size, c.va.page_size};
     result.cost = c.va.cost;
-    result.sips = as_unsigned(c.system.sips);
-    result.cubes = as_unsigned(c.system.cube_mesh_width * c.system.cube_mesh_height);
-    result.pes = as_unsigned(c.system.pes_per_cube);
-    result.mmu_port = va_manager_port;
+    result.map_ack = static_cast<tla_map_ack>(c.va.map_ack);
+    result.route_target = TLA_TARGET_IO_CPU;
+    for (unsigned sip = 0; sip < c.system.sips; sip++) {
+        tla_paddr pa{};
+        tla_paddr_io_cpu_control(sip, above_port * std::uint64_t{TLA_PORT_BYTES}, &pa);
+        result.routes.push_back({pa.value, {1u << sip, ~0u, ~0u}});
+    }
+    return result;
+}
+
+unsigned cubes_of(const tla_config &c) {
+    return as_unsigned(c.system.cube_mesh_width * c.system.cube_mesh_height);
+}
+
+command_processor::config io_cpu_config(const tla_config &c, unsigned sip) {
+    command_processor::config result;
+    result.kind = TLA_TARGET_IO_CPU;
+    result.route_target = TLA_TARGET_M_CPU;
+    result.overhead_ps = c.command_processor.io_cpu_overhead;
+    for (unsigned cube = 0; cube < cubes_of(c); cube++) {
+        tla_paddr pa{};
+        tla_paddr_m_cpu_control(sip, cube, above_port * std::uint64_t{TLA_PORT_BYTES}, &pa);
+        result.routes.push_back({pa.value, {1u << sip, 1u << cube, ~0u}});
+    }
+    return result;
+}
+
+command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsigned cube) {
+    command_processor::config result;
+    result.kind = TLA_TARGET_M_CPU;
+    result.route_target = TLA_TARGET_PE_MMU;
+    result.overhead_ps = c.command_processor.m_cpu_overhead;
+    for (unsigned pe = 0; pe < c.system.pes_per_cube; pe++) {
+        tla_paddr pa{};
+        tla_paddr_pe_control(sip, cube, pe, TLA_CONTROL_PE_MMU, above_port * std::uint64_t{TLA_PORT_BYTES}, &pa);
+        result.routes.push_back({pa.value, {1u << sip, 1u << cube, 1u << pe}});
+    }
     return result;
 }
 
@@ -58,8 +95,8 @@ class cube_unit : public sc_core::sc_module {
               const kernel_table &kernels, std::vector<pe_unit *> &pes)
         : sc_module(name) {
         for (unsigned pe = 0; pe < config.system.pes_per_cube; pe++) {
-            pes_.push_back(std::make_unique<pe_unit>(numbered("pe", pe).c_str(), config, pe_location{sip, cube, pe},
-                                                     kernels));
+            pes_.push_back(
+                std::make_unique<pe_unit>(numbered("pe", pe).c_str(), config, pe_location{sip, cube, pe}, kernels));
             pes.push_back(pes_.back().get());
         }
     }
@@ -153,9 +190,18 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
         sips_.push_back(std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, pes_));
     va_manager_ = std::make_unique<va_manager>("va_manager", va_config(config));
     host::config host_config;
-    for (const pe_unit *pe : pes_) host_config.pes.push_back(pe->where);
+    for (const pe_unit *pe : pes_)
+        host_config.pes.push_back(pe->where);
     host_config.dma_chunk = as_unsigned(config.host.dma_chunk);
     host_config.control_port = host_port;
+    for (unsigned sip = 0; sip < config.system.sips; sip++) {
+        const std::string prefix = numbered("sip", sip);
+        processors_.push_back(
+            std::make_unique<command_processor>((prefix + "_io_cpu").c_str(), io_cpu_config(config, sip)));
+        for (unsigned cube = 0; cube < cubes_of(config); cube++)
+            processors_.push_back(std::make_unique<command_processor>(
+                (prefix + "_" + numbered("cube", cube) + "_m_cpu").c_str(), m_cpu_config(config, sip, cube)));
+    }
     host_ = std::make_unique<tlmalloc::host>("host", host_config);
     fabric_ = std::make_unique<interconnect>("fabric", fabric(config));
 
@@ -163,6 +209,10 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     host_->va.bind(va_manager_->control);
     host_->out.bind(fabric_->in);
     va_manager_->out.bind(fabric_->in);
+    for (const auto &processor : processors_) {
+        processor->out.bind(fabric_->in);
+        fabric_->out.bind(processor->control);
+    }
     for (pe_unit *pe : pes_) {
         pe->mmu.out.bind(fabric_->in);
         fabric_->out.bind(pe->controller.in); // HBM
@@ -193,22 +243,33 @@ interconnect::config npu::fabric(const tla_config &config) const {
             for (unsigned x = 0; x < width; x++) {
                 const std::uint32_t here = nodes.router(sip, y * width + x);
                 if (x + 1 < width) link(here, nodes.router(sip, y * width + x + 1), f.cube_latency, f.cube_bandwidth);
-                if (y + 1 < height) link(here, nodes.router(sip, (y + 1) * width + x), f.cube_latency, f.cube_bandwidth);
+                if (y + 1 < height)
+                    link(here, nodes.router(sip, (y + 1) * width + x), f.cube_latency, f.cube_bandwidth);
             }
         }
     }
+    const auto target = [&](std::uint32_t node, tla_paddr base, std::uint64_t size, bool relative) {
+        result.targets.push_back(node);
+        result.windows.push_back({base.value, size, as_unsigned(result.targets.size() - 1), relative});
+    };
+    tla_paddr base{};
     result.sources = {nodes.host(), nodes.host()};
+    for (unsigned sip = 0; sip < config.system.sips; sip++) {
+        result.sources.push_back(nodes.io(sip));
+        tla_paddr_io_cpu_control(sip, 0, &base);
+        target(nodes.io(sip), base, TLA_CONTROL_BLOCK_BYTES, true);
+        for (unsigned cube = 0; cube < cubes_of(config); cube++) {
+            result.sources.push_back(nodes.router(sip, cube));
+            tla_paddr_m_cpu_control(sip, cube, 0, &base);
+            target(nodes.router(sip, cube), base, TLA_CONTROL_BLOCK_BYTES, true);
+        }
+    }
     const std::uint64_t slice = config.hbm.capacity_per_cube / config.system.pes_per_cube;
     for (const pe_unit *unit : pes_) {
         const pe_location &l = unit->where;
         link(nodes.router(l.sip, l.cube), nodes.pe(l), f.pe_latency, f.pe_bandwidth);
         link(nodes.router(l.sip, l.cube), nodes.hbm(l), f.hbm_latency, f.hbm_bandwidth);
         result.sources.push_back(nodes.pe(l));
-        const auto target = [&](std::uint32_t node, tla_paddr base, std::uint64_t size, bool relative) {
-            result.targets.push_back(node);
-            result.windows.push_back({base.value, size, as_unsigned(result.targets.size() - 1), relative});
-        };
-        tla_paddr base{};
         tla_paddr_pe_hbm(l.sip, l.cube, l.pe, 0, slice, &base);
         target(nodes.hbm(l), base, slice, false);
         tla_paddr_pe_tcm(l.sip, l.cube, l.pe, 0, &base);
@@ -239,6 +300,8 @@ std::uint64_t npu::leaks() const {
 
 void npu::record(waveform &wave) {
     va_manager_->record(wave);
+    for (const auto &processor : processors_)
+        processor->record(wave);
     for (pe_unit *pe : pes_) {
         pe->controller.record(wave);
         pe->slice.record(wave);
@@ -251,6 +314,8 @@ void npu::record(waveform &wave) {
 
 void npu::trace(sc_core::sc_trace_file *file) const {
     va_manager_->trace(file);
+    for (const auto &processor : processors_)
+        processor->trace(file);
     for (const pe_unit *pe : pes_) {
         pe->controller.trace(file);
         pe->slice.trace(file);

@@ -163,3 +163,21 @@ BOOST_AUTO_TEST_CASE(tcm_and_control_factories_decode_to_their_unit) {
     BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &fields), TLA_OK);
     BOOST_CHECK(same(fields, {2, 3, TLA_UNIT_PE_CONTROL, 4, TLA_CONTROL_PE_MMU, 0x40}));
 }
+
+BOOST_AUTO_TEST_CASE(command_processors_have_control_windows_of_their_own) {
+    tla_paddr pa{};
+    tla_paddr_fields fields{};
+    BOOST_REQUIRE_EQUAL(tla_paddr_io_cpu_control(3, 0x1F00, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(pa.value, uint64_t{3} << 47 | uint64_t{16} << 42 | 0x1F00);
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &fields), TLA_OK);
+    BOOST_CHECK_EQUAL(fields.unit, TLA_UNIT_IO_CPU);
+    BOOST_CHECK_EQUAL(fields.offset, 0x1F00u);
+    BOOST_CHECK_EQUAL(tla_paddr_io_cpu_control(3, TLA_CONTROL_BLOCK_BYTES, &pa), TLA_INVALID_ARGUMENT);
+    BOOST_REQUIRE_EQUAL(tla_paddr_m_cpu_control(1, 7, 0x1000, &pa), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &fields), TLA_OK);
+    BOOST_CHECK_EQUAL(fields.unit, TLA_UNIT_M_CPU);
+    BOOST_CHECK_EQUAL(fields.die, 7u);
+    BOOST_CHECK_EQUAL(tla_paddr_m_cpu_control(1, 7, TLA_CONTROL_BLOCK_BYTES, &pa), TLA_INVALID_ARGUMENT);
+    // The rest of the IO chiplet's terabyte is not modelled.
+    BOOST_CHECK_EQUAL(tla_paddr_decode({uint64_t{16} << 42 | uint64_t{1} << 24}, &fields), TLA_OUT_OF_RANGE);
+}

@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_NPU_HPP
 
 #include "tlmalloc/config.h"
+#include "tlmalloc/modules/command_processor.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/host.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
@@ -46,7 +47,8 @@ class pe_unit : public sc_core::sc_module {
 
 // The fabric: every PE's tiles reach their cube's router over fabric.pe_*, every HBM slice hangs on the router by
 // fabric.hbm_*, cubes form a mesh (fabric.cube_*), the IO chiplet of a SIP is linked to the first column of its mesh
-// (fabric.cube_*), the host to every IO chiplet (fabric.host_*).
+// (fabric.cube_*), the host to every IO chiplet (fabric.host_*). Mappings go host -> IO_CPU of a SIP -> M_CPU of a cube
+// -> MMU of a PE, and their answers back the same way.
 class npu : public sc_core::sc_module {
   public:
     // The configuration must be one that tla_config_load accepted.
@@ -69,7 +71,8 @@ class npu : public sc_core::sc_module {
     interconnect::config fabric(const tla_config &config) const;
 
     std::vector<std::unique_ptr<sc_core::sc_module>> sips_;
-    std::vector<pe_unit *> pes_; // in program order
+    std::vector<pe_unit *> pes_;                                 // in program order
+    std::vector<std::unique_ptr<command_processor>> processors_; // of each SIP: the IO_CPU, then the M_CPUs
     std::unique_ptr<va_manager> va_manager_;
     std::unique_ptr<tlmalloc::host> host_;
     std::unique_ptr<interconnect> fabric_;

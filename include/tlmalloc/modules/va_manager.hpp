@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODULES_VA_MANAGER_HPP
 #define TLMALLOC_MODULES_VA_MANAGER_HPP
 
-#include "tlmalloc/cost.h"
+#include "tlmalloc/config.h"
 #include "tlmalloc/engine.h"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/waveform.hpp"
@@ -13,23 +13,28 @@
 
 namespace tlmalloc {
 
-// `control` takes VA_ALLOC, VA_FREE, MAP and UNMAP (command.h). A MAP or UNMAP is passed on, over `out`, to the MMU of
-// every PE that exists and lies in the command's scope, all at once; it is done when the last of them has answered. When
-// one of them refuses a MAP, those that took it are unmapped again and the first refusal is the answer. The address
-// space comes into being with the first command (ADR-0048 D5).
+class fan_out;
+
+// `control` takes VA_ALLOC, VA_FREE, MAP and UNMAP (command.h). A MAP or UNMAP is passed on, over `out`, along every
+// route that leads to PEs in the command's scope, all at once. With map_ack::visible the command is done when every MMU
+// has answered; when one of them refuses a MAP, those that took it are unmapped again and the first refusal is the
+// answer. With map_ack::posted it is done when it has been sent: whether it succeeds is found out later, and counted.
+// The address space comes into being with the first command (ADR-0048 D5).
 class va_manager : public sc_core::sc_module, private command_handler {
   public:
     struct config {
         tla_va_space_config space{{std::uint64_t{4} << 30}, std::uint64_t{64} << 30, std::uint64_t{2} << 20}; // D4
-        tla_cost_profile cost{};      // of VA_ALLOC and VA_FREE
-        unsigned sips = 1, cubes = 1, pes = 1; // what exists: SIPs, cubes in each, PEs in each cube
-        unsigned mmu_port = 0;        // the control port of every MMU that is this module's
+        tla_cost_profile cost{};                     // of VA_ALLOC and VA_FREE
+        std::vector<command_route> routes;           // the next command processors, or the MMUs themselves
+        tla_target route_target = TLA_TARGET_PE_MMU; // what kind of target they are
+        tla_map_ack map_ack = TLA_MAP_ACK_VISIBLE;
         unsigned ports = 16;
         unsigned queue_depth = 16;
     };
 
     struct statistics {
         std::uint64_t allocs = 0, frees = 0, maps = 0, unmaps = 0, failed = 0;
+        std::uint64_t posted_failures = 0; // mappings that failed after they had been acknowledged (posted)
         std::uint64_t nodes_visited = 0, busy_ps = 0;
         tla_arena_stats space{};
     };
@@ -43,6 +48,7 @@ class va_manager : public sc_core::sc_module, private command_handler {
     control_window::target_socket &control = window_.socket;
 
     va_manager(sc_core::sc_module_name name, const config &settings);
+    ~va_manager() override;
 
     statistics get_statistics() const;
     void record(waveform &wave);
@@ -51,12 +57,9 @@ class va_manager : public sc_core::sc_module, private command_handler {
   private:
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     tla_status serve_space(const tla_command &command, tla_completion &completion, tla_work &work);
-    tla_status broadcast(const tla_command &command, const std::vector<std::uint64_t> &targets, std::uint64_t &at_ps,
-                         std::vector<std::uint64_t> &done);
-    std::vector<std::uint64_t> targets(const tla_scope &scope) const;
-
     const config config_;
     std::unique_ptr<tla_va_space, void (*)(tla_va_space *)> space_{nullptr, tla_va_space_destroy};
+    std::unique_ptr<fan_out> routes_;
     tla_engine engine_{};
     statistics statistics_;
     figure used_{"used_bytes", 48}, maps_in_flight_{"maps_in_flight", 16};

@@ -1,0 +1,61 @@
+// IO_CPU and M_CPU: take mapping commands from above, fan them out to what lies below, gather the answers.
+#ifndef TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
+#define TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
+
+#include "tlmalloc/engine.h"
+#include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/waveform.hpp"
+
+#include <memory>
+#include <tlm_utils/simple_initiator_socket.h>
+
+namespace tlmalloc {
+
+class fan_out;
+
+// `control` takes MAP and UNMAP (command.h), spends `overhead_ps` on each, and passes it on over `out` along every
+// route that leads to PEs in its scope. The command is done when all have answered; a MAP that one of them refuses is
+// taken back from the others (KernBench ADR-0035/0036: fan-out and aggregation). A scope that reaches nobody is refused
+// with TLA_INVALID_ARGUMENT.
+class command_processor : public sc_core::sc_module, private command_handler {
+  public:
+    struct config {
+        tla_target kind = TLA_TARGET_M_CPU;          // what it answers to: TLA_TARGET_IO_CPU or TLA_TARGET_M_CPU
+        std::vector<command_route> routes;           // what lies below
+        tla_target route_target = TLA_TARGET_PE_MMU; // what kind of targets those are
+        std::uint64_t overhead_ps = 0;               // per command
+        unsigned ports = 16;
+        unsigned queue_depth = 16;
+    };
+
+    struct statistics {
+        std::uint64_t commands = 0, failed = 0, busy_ps = 0;
+    };
+
+    tlm_utils::simple_initiator_socket<command_processor> out{"out"};
+
+  private:
+    control_window window_;
+
+  public:
+    control_window::target_socket &control = window_.socket;
+
+    command_processor(sc_core::sc_module_name name, const config &settings);
+    ~command_processor() override;
+
+    const statistics &get_statistics() const { return statistics_; }
+    void record(waveform &wave);
+    void trace(sc_core::sc_trace_file *file) const override;
+
+  private:
+    std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
+
+    const config config_;
+    std::unique_ptr<fan_out> routes_;
+    tla_engine engine_{};
+    statistics statistics_;
+    figure in_flight_{"commands_in_flight", 16};
+};
+
+} // namespace tlmalloc
+#endif

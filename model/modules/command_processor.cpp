@@ -1,0 +1,51 @@
+#include "tlmalloc/modules/command_processor.hpp"
+
+#include "fan_out.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+namespace tlmalloc {
+
+command_processor::command_processor(sc_core::sc_module_name name, const config &settings)
+    : sc_module(name), window_("control", "command_processor", settings.kind, settings.ports, *this), config_(settings),
+      routes_(std::make_unique<fan_out>(settings.routes)) {
+    require_ps_resolution();
+    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
+        SC_REPORT_ERROR("/tlmalloc/command_processor/config", "ports must be at least 1, queue_depth 1 .. 256");
+    engine_.depth = settings.queue_depth;
+}
+
+command_processor::~command_processor() = default;
+
+std::uint64_t command_processor::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
+    const tla_service service = tla_engine_serve(&engine_, arrival_ps, config_.overhead_ps);
+    tla_completion completion{};
+    completion.tag = command.tag;
+    completion.opcode = command.opcode;
+    completion.status = TLA_BAD_COMMAND;
+    std::uint64_t done_ps = service.done_ps;
+    if (command.opcode == TLA_OP_MAP || command.opcode == TLA_OP_UNMAP) {
+        const fan_out::result sent =
+            routes_->send(*out.operator->(), command, config_.route_target, service.done_ps, true);
+        completion.status = sent.status;
+        completion.nbytes = sent.status ? 0 : command.count;
+        done_ps = sent.done_ps;
+    }
+    completion.service_ps = done_ps - service.start_ps;
+    statistics_.commands++;
+    statistics_.failed += completion.status != TLA_OK;
+    statistics_.busy_ps += config_.overhead_ps;
+    in_flight_.add(service.accepted_ps, 1);
+    in_flight_.add(done_ps, -1);
+    window_.complete(port, completion, done_ps);
+    return service.accepted_ps;
+}
+
+void command_processor::record(waveform &wave) {
+    in_flight_.record(wave, name());
+}
+
+void command_processor::trace(sc_core::sc_trace_file *file) const {
+    in_flight_.trace(file, name());
+}
+
+} // namespace tlmalloc

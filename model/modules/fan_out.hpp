@@ -1,0 +1,39 @@
+// One command to several control ports, and the gathering of their answers.
+#ifndef TLMALLOC_MODEL_MODULES_FAN_OUT_HPP
+#define TLMALLOC_MODEL_MODULES_FAN_OUT_HPP
+
+#include "tlmalloc/modules/control_window.hpp"
+
+#include <vector>
+
+namespace tlmalloc {
+
+class fan_out {
+  public:
+    explicit fan_out(std::vector<command_route> children) : children_(std::move(children)), posted_(children_.size()) {}
+
+    struct result {
+        tla_status status;        // the first failure, TLA_INVALID_ARGUMENT when no child lies in the scope
+        std::uint64_t written_ps; // every child has accepted the command
+        std::uint64_t done_ps;    // every child has answered; written_ps when nobody waits for that
+    };
+
+    // Passes the command (its target replaced) on to every child in its scope, all at once at at_ps. With `gather` the
+    // answers are waited for, and a MAP that a child refuses is taken back from those that did it. Without, the answers
+    // are collected before the next command to the same child; failures among them are counted in lost().
+    result send(tlm::tlm_fw_transport_if<> &socket, tla_command command, tla_target target, std::uint64_t at_ps,
+                bool gather);
+
+    std::uint64_t lost() const { return lost_; }
+
+  private:
+    std::uint64_t collect(tlm::tlm_fw_transport_if<> &socket, std::size_t child, std::uint64_t at_ps,
+                          tla_status &status);
+
+    std::vector<command_route> children_;
+    std::vector<bool> posted_; // a command was posted whose answer nobody has read
+    std::uint64_t lost_ = 0;
+};
+
+} // namespace tlmalloc
+#endif
