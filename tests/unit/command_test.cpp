@@ -208,8 +208,8 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expecte
     check_refused(with(good, 4, {0, 0}), "opcode 0", "1 to 7");
     check_refused(with(good, 4, {8, 0}), "opcode 8", "1 to 7");
     check_refused(with(good, 4, {1, 1}), "opcode 257", "1 to 7");
-    check_refused(with(good, 6, {0, 0}), "target 0", "1 to 4");
-    check_refused(with(good, 6, {5, 0}), "target 5", "1 to 4");
+    check_refused(with(good, 6, {0, 0}), "target 0", "1 to 6");
+    check_refused(with(good, 6, {7, 0}), "target 7", "1 to 6");
     check_refused(with(good, 8, {33}), "claims 33", "32 are there");
     check_refused(with(good, 8, {0, 0, 0, 0x80}), "claims 2147483648", "32 are there");
     BOOST_CHECK_EQUAL(tla_command_claimed_length(with(good, 3, {'D'}).data()), 0u);
