@@ -6,7 +6,12 @@
 
 namespace tlmalloc {
 
-hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings) : sc_module(name), config_(settings) {
+hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings) : sc_module(name), config_(settings),
+      at_("in", settings.outstanding,
+          [this](int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) { b_transport(payload, delay); },
+          [this](int, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase, sc_core::sc_time &delay) {
+              return in->nb_transport_bw(payload, phase, delay);
+          }) {
     require_ps_resolution();
     const tla_channels_config channels{settings.pseudo_channels, settings.burst, settings.pseudo_channel_bandwidth,
                                        settings.direction_switch_ps};
@@ -18,7 +23,9 @@ hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings) : sc_
     if (tla_sparse_bytes_create(settings.capacity, &bytes_))
         SC_REPORT_ERROR("/tlmalloc/hbm_slice/config", "the host cannot reserve address space for the capacity");
     in.register_b_transport(this, &hbm_slice::b_transport);
+    in.register_nb_transport_fw(this, &hbm_slice::nb_transport_fw);
     in.register_transport_dbg(this, &hbm_slice::transport_dbg);
+    in.register_get_direct_mem_ptr(this, &hbm_slice::get_direct_mem_ptr);
 }
 
 hbm_slice::~hbm_slice() { tla_sparse_bytes_destroy(bytes_, config_.capacity); }
@@ -31,6 +38,7 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
         return;
     }
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    payload.set_dmi_allowed(config_.dmi);
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return;
     const bool write = payload.is_write();
     const std::uint64_t length = payload.get_data_length();
@@ -44,6 +52,19 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
     active_.add(arrival, 1);
     active_.add(done, -1);
     set_local_ps(delay, done);
+}
+
+tlm::tlm_sync_enum hbm_slice::nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                    sc_core::sc_time &delay) {
+    return at_.nb_transport_fw(0, payload, phase, delay);
+}
+
+bool hbm_slice::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+    if (!config_.dmi) return refuse_dmi(dmi);
+    if (payload.get_address() >= config_.capacity) return refuse_dmi(dmi, config_.capacity);
+    const std::uint64_t latency = config_.latency_ps + tla_channels_burst_ps(channels_.get());
+    grant_dmi(dmi, bytes_, config_.capacity, latency, latency);
+    return true;
 }
 
 unsigned hbm_slice::transport_dbg(tlm::tlm_generic_payload &payload) {

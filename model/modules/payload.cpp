@@ -1,6 +1,9 @@
 #include "payload.hpp"
 
+#include "tlmalloc/modules/time.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace tlmalloc {
@@ -15,6 +18,34 @@ void copy_run(tlm::tlm_command command, std::uint8_t *memory, std::uint8_t *data
     if (command == tlm::TLM_READ_COMMAND) std::memcpy(data, memory, length);
     if (command == tlm::TLM_WRITE_COMMAND) std::memcpy(memory, data, length);
 }
+
+// Copies the bytes that are enabled, whatever the pattern, without a branch: whole words at a time once vectorised.
+void copy_enabled(std::uint8_t *to, const std::uint8_t *from, const std::uint8_t *enables, std::uint64_t length) {
+    for (std::uint64_t i = 0; i < length; i++) to[i] = enables[i] == TLM_BYTE_ENABLED ? from[i] : to[i];
+}
+
+// The byte enables of a payload; a short pattern is written out several times, so that it is passed in long runs.
+class enable_pattern {
+  public:
+    enable_pattern(const std::uint8_t *enables, std::uint64_t length, std::uint64_t wanted)
+        : enables_(enables), length_(length) {
+        if (length >= repeated_.size() / 2 || length >= wanted) return;
+        const std::uint64_t times = std::min(repeated_.size() / length, (wanted + length - 1) / length);
+        for (std::uint64_t i = 0; i < times; i++) std::memcpy(&repeated_[i * length], enables, length);
+        enables_ = repeated_.data();
+        length_ = times * length;
+    }
+    enable_pattern(const enable_pattern &) = delete;
+    enable_pattern &operator=(const enable_pattern &) = delete;
+
+    std::uint64_t length() const { return length_; }
+    const std::uint8_t *at(std::uint64_t i) const { return enables_ + i % length_; }
+
+  private:
+    std::array<std::uint8_t, 256> repeated_;
+    const std::uint8_t *enables_;
+    std::uint64_t length_;
+};
 
 } // namespace
 
@@ -34,23 +65,56 @@ tlm::tlm_response_status check_payload(const tlm::tlm_generic_payload &payload, 
 
 void copy_payload(tlm::tlm_generic_payload &payload, std::uint8_t *memory) {
     std::uint8_t *data = payload.get_data_ptr();
-    const std::uint8_t *enables = payload.get_byte_enable_ptr();
     const std::uint64_t length = payload.get_data_length(), width = payload_span(payload);
-    const std::uint64_t enable_length = payload.get_byte_enable_length();
     memory += payload.get_address();
+    if (!payload.get_byte_enable_ptr()) {
+        for (std::uint64_t start = 0; start < length; start += width)
+            copy_run(payload.get_command(), memory, data + start, std::min(width, length - start));
+        return;
+    }
+    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return;
+    const enable_pattern enables(payload.get_byte_enable_ptr(), payload.get_byte_enable_length(), length);
     for (std::uint64_t start = 0; start < length; start += width) {
         const std::uint64_t end = std::min(start + width, length);
-        if (!enables) {
-            copy_run(payload.get_command(), memory, data + start, end - start);
-            continue;
-        }
-        for (std::uint64_t i = start; i < end;) { // runs of enabled bytes
-            std::uint64_t run = i;
-            while (run < end && enables[run % enable_length] == TLM_BYTE_ENABLED) run++;
-            copy_run(payload.get_command(), memory + (i - start), data + i, run - i);
-            i = run == i ? i + 1 : run;
+        for (std::uint64_t i = start; i < end;) {
+            const std::uint64_t run = std::min(end - i, enables.length() - i % enables.length());
+            const std::uint8_t *enabled = enables.at(i);
+            if (payload.is_write()) copy_enabled(memory + (i - start), data + i, enabled, run);
+            else copy_enabled(data + i, memory + (i - start), enabled, run);
+            i += run;
         }
     }
+}
+
+void grant_dmi(tlm::tlm_dmi &dmi, std::uint8_t *memory, std::uint64_t size, std::uint64_t read_latency_ps,
+               std::uint64_t write_latency_ps) {
+    dmi.set_dmi_ptr(memory);
+    dmi.set_start_address(0);
+    dmi.set_end_address(size - 1);
+    dmi.allow_read_write();
+    dmi.set_read_latency(from_ps(read_latency_ps));
+    dmi.set_write_latency(from_ps(write_latency_ps));
+}
+
+bool refuse_dmi(tlm::tlm_dmi &dmi, std::uint64_t start, std::uint64_t end) {
+    dmi.init();
+    dmi.set_start_address(start);
+    dmi.set_end_address(end);
+    dmi.allow_read_write(); // of a refusal: the kinds of access that are refused
+    return false;
+}
+
+void clip_dmi(tlm::tlm_dmi &dmi, std::uint64_t start, std::uint64_t end) {
+    if (dmi.get_start_address() < start) {
+        if (dmi.get_dmi_ptr()) dmi.set_dmi_ptr(dmi.get_dmi_ptr() + (start - dmi.get_start_address()));
+        dmi.set_start_address(start);
+    }
+    if (dmi.get_end_address() > end) dmi.set_end_address(end);
+}
+
+void move_dmi(tlm::tlm_dmi &dmi, std::uint64_t from, std::uint64_t to) {
+    dmi.set_start_address(dmi.get_start_address() - from + to);
+    dmi.set_end_address(dmi.get_end_address() - from + to);
 }
 
 unsigned debug_copy(tlm::tlm_generic_payload &payload, std::uint8_t *memory, std::uint64_t size) {

@@ -6,14 +6,21 @@
 
 namespace tlmalloc {
 
-tcm::tcm(sc_core::sc_module_name name, const config &settings) : sc_module(name), config_(settings) {
+tcm::tcm(sc_core::sc_module_name name, const config &settings) : sc_module(name), config_(settings),
+      at_("in", settings.outstanding,
+          [this](int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) { b_transport(payload, delay); },
+          [this](int, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase, sc_core::sc_time &delay) {
+              return in->nb_transport_bw(payload, phase, delay);
+          }) {
     require_ps_resolution();
     if (settings.read_bandwidth == 0 || settings.write_bandwidth == 0)
         SC_REPORT_ERROR("/tlmalloc/tcm/config", "read_bandwidth and write_bandwidth must be above 0");
     if (tla_sparse_bytes_create(settings.capacity, &bytes_))
         SC_REPORT_ERROR("/tlmalloc/tcm/config", "the host cannot reserve address space for the capacity");
     in.register_b_transport(this, &tcm::b_transport);
+    in.register_nb_transport_fw(this, &tcm::nb_transport_fw);
     in.register_transport_dbg(this, &tcm::transport_dbg);
+    in.register_get_direct_mem_ptr(this, &tcm::get_direct_mem_ptr);
 }
 
 tcm::~tcm() { tla_sparse_bytes_destroy(bytes_, config_.capacity); }
@@ -26,6 +33,7 @@ void tcm::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay
         return;
     }
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    payload.set_dmi_allowed(config_.dmi);
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return;
     const bool write = payload.is_write();
     const std::uint64_t length = payload.get_data_length();
@@ -38,6 +46,20 @@ void tcm::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay
     statistics_.busy_ps += busy;
     (write ? bytes_written_ : bytes_read_).add(done, static_cast<std::int64_t>(length));
     set_local_ps(delay, done);
+}
+
+tlm::tlm_sync_enum tcm::nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                    sc_core::sc_time &delay) {
+    return at_.nb_transport_fw(0, payload, phase, delay);
+}
+
+bool tcm::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+    if (!config_.dmi) return refuse_dmi(dmi);
+    if (payload.get_address() >= config_.capacity) return refuse_dmi(dmi, config_.capacity);
+    const unsigned word = in.get_bus_width() / 8;
+    grant_dmi(dmi, bytes_, config_.capacity, config_.latency_ps + tla_transfer_ps(word, config_.read_bandwidth),
+              config_.latency_ps + tla_transfer_ps(word, config_.write_bandwidth));
+    return true;
 }
 
 unsigned tcm::transport_dbg(tlm::tlm_generic_payload &payload) {

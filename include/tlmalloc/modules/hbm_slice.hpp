@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_HBM_SLICE_HPP
 
 #include "tlmalloc/channels.h"
+#include "tlmalloc/modules/at_target.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 
 #include <memory>
@@ -15,15 +16,21 @@ namespace tlmalloc {
 // with ends when the last burst is done. Bytes are committed on the host where they are touched, and read as zero
 // before. Errors: TLM_ADDRESS_ERROR_RESPONSE past the end, TLM_BURST_ERROR_RESPONSE for length or streaming width 0,
 // TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables without a length; nothing is touched then.
+//
+// Loosely and approximately timed (at_target.hpp), with the same times: accesses to other pseudo-channels may overtake.
+// DMI is granted for the whole slice. Accesses by DMI take no pseudo-channel and are not counted; the latencies that
+// are granted are what b_transport charges for an access of one word of the socket (4 bytes) in an idle slice.
 class hbm_slice : public sc_core::sc_module {
   public:
     struct config {
-        std::uint64_t capacity = std::uint64_t{6} << 30;                         // bytes (KernBench: 48 GiB / 8)
-        std::uint32_t pseudo_channels = 8;                                       // power of two (ADR-0019)
-        std::uint32_t burst = 256;                                               // bytes, power of two (ADR-0033)
-        std::uint64_t pseudo_channel_bandwidth = std::uint64_t{32'000'000'000};  // bytes/s (ADR-0019)
-        std::uint64_t direction_switch_ps = 0;                                   // read <-> write (ADR-0033: 0)
-        std::uint64_t latency_ps = 0;                                            // controller overhead per access
+        std::uint64_t capacity = std::uint64_t{6} << 30;                        // bytes (KernBench: 48 GiB / 8)
+        std::uint32_t pseudo_channels = 8;                                      // power of two (ADR-0019)
+        std::uint32_t burst = 256;                                              // bytes, power of two (ADR-0033)
+        std::uint64_t pseudo_channel_bandwidth = std::uint64_t{32'000'000'000}; // bytes/s (ADR-0019)
+        std::uint64_t direction_switch_ps = 0;                                  // read <-> write (ADR-0033: 0)
+        std::uint64_t latency_ps = 0;                                           // controller overhead per access
+        unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
+        bool dmi = true;           // grant DMI
     };
 
     struct statistics {
@@ -43,10 +50,14 @@ class hbm_slice : public sc_core::sc_module {
 
   private:
     void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                       sc_core::sc_time &delay);
     unsigned transport_dbg(tlm::tlm_generic_payload &payload);
+    bool get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
 
     const config config_;
     std::unique_ptr<tla_channels, void (*)(tla_channels *)> channels_{nullptr, tla_channels_destroy};
+    at_target at_;
     std::uint8_t *bytes_ = nullptr;
     statistics statistics_;
     figure bytes_read_{"bytes_read", 64}, bytes_written_{"bytes_written", 64}, active_{"accesses_active", 16};

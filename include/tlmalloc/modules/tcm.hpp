@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_TCM_HPP
 #define TLMALLOC_MODULES_TCM_HPP
 
+#include "tlmalloc/modules/at_target.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/timeline.h"
 
@@ -11,14 +12,16 @@
 namespace tlmalloc {
 
 // Addresses are offsets into the TCM. A read occupies the read channel, a write the write channel, for
-// length / bandwidth (KernBench ADR-0040); the two overlap. Errors as hbm_slice.
+// length / bandwidth (KernBench ADR-0040); the two overlap. Errors, AT and DMI as hbm_slice.
 class tcm : public sc_core::sc_module {
   public:
     struct config {
-        std::uint64_t capacity = std::uint64_t{16} << 20;                 // bytes (KernBench: 16 MB a PE)
-        std::uint64_t read_bandwidth = std::uint64_t{512'000'000'000};    // bytes/s (KernBench topology)
-        std::uint64_t write_bandwidth = std::uint64_t{512'000'000'000};   // bytes/s
-        std::uint64_t latency_ps = 0;                                     // per access
+        std::uint64_t capacity = std::uint64_t{16} << 20;               // bytes (KernBench: 16 MB a PE)
+        std::uint64_t read_bandwidth = std::uint64_t{512'000'000'000};  // bytes/s (KernBench topology)
+        std::uint64_t write_bandwidth = std::uint64_t{512'000'000'000}; // bytes/s
+        std::uint64_t latency_ps = 0;                                   // per access
+        unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
+        bool dmi = true;           // grant DMI
     };
 
     struct statistics {
@@ -38,10 +41,14 @@ class tcm : public sc_core::sc_module {
 
   private:
     void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                       sc_core::sc_time &delay);
     unsigned transport_dbg(tlm::tlm_generic_payload &payload);
+    bool get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
 
     const config config_;
     tla_timeline read_{}, write_{};
+    at_target at_;
     std::uint8_t *bytes_ = nullptr;
     statistics statistics_;
     figure bytes_read_{"bytes_read", 64}, bytes_written_{"bytes_written", 64};
