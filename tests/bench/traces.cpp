@@ -13,8 +13,8 @@ class random_source {
     // 0 .. bound - 1; not std::uniform_int_distribution, whose results differ between standard libraries.
     std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(((engine() >> 32) * bound) >> 32); }
     std::uint32_t between(std::uint32_t low, std::uint32_t high) { return low + below(high - low + 1); }
-    std::uint32_t size() { return 64 * between(1, 64); }
-    static constexpr std::uint32_t mean_size = 64 * 65 / 2;
+    std::uint32_t size() { return between(1, largest); }
+    static constexpr std::uint32_t largest = 4096;
 
   private:
     std::mt19937_64 engine;
@@ -104,7 +104,7 @@ trace make_random(std::uint64_t live, std::size_t operations, std::uint64_t seed
         turn(t.prepare);
     while (t.measured.size() < operations)
         turn(t.measured);
-    t.capacity = room_for(live * random_source::mean_size);
+    t.capacity = room_for(live * (random_source::largest + 1) / 2);
     finish(t);
     return t;
 }
@@ -112,7 +112,7 @@ trace make_random(std::uint64_t live, std::size_t operations, std::uint64_t seed
 // Every second of 2 x live equal blocks freed; the requests that follow are all larger than such a hole and live behind
 // them, 64 at a time.
 trace make_comb(std::uint64_t live, std::size_t operations, std::uint64_t seed) {
-    constexpr std::uint32_t tooth = 64, others = 64, larger_at_most = 65 * 64;
+    constexpr std::uint32_t tooth = 64, others = 64, larger_at_most = tooth + random_source::largest;
     random_source random(seed);
     trace t = start("comb", live, operations);
     auto teeth = static_cast<std::uint32_t>(2 * live);
