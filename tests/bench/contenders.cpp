@@ -21,8 +21,10 @@ template <class Heap>
 run_result replay(Heap &heap, std::vector<tla_block> &slots, const op *ops, std::size_t count) {
     run_result r;
     std::uint64_t skipped = 0;
+    constexpr std::ptrdiff_t ahead = 16; // so that no contender waits for the memory of the harness
     double begin = thread_seconds();
     for (const op *o = ops; o != ops + count; o++) {
+        if (ops + count - o > ahead) __builtin_prefetch(&slots[o[ahead].slot], 1);
         tla_block &block = slots[o->slot];
         if (o->nbytes) {
             if (!heap.alloc(o->nbytes, block)) {
