@@ -25,8 +25,7 @@ void tla_list_destroy(void *state) {
     free(state);
 }
 
-tla_status tla_list_take(tla_free_list *list, tla_free_spot *spot, tla_block part, uint64_t visited,
-                         tla_work *work) {
+tla_status tla_list_take(tla_free_list *list, tla_free_spot *spot, tla_block part, uint64_t visited, tla_work *work) {
     uint64_t count = tla_free_list_count(list), splits;
     tla_status status = tla_free_list_take(list, spot, part, &splits);
     if (status) return status;
