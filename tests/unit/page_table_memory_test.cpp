@@ -295,6 +295,9 @@ BOOST_AUTO_TEST_CASE(random_maps_are_found_by_a_walk_over_the_words) {
             }
             BOOST_REQUIRE_EQUAL(tla_page_table_get_stats(f.table).table_bytes, f.tables.used());
         }
+        tla_page_table_destroy(f.table); // nothing is left behind
+        f.table = nullptr;
+        BOOST_CHECK_EQUAL(f.tables.used(), 0u);
         BOOST_CHECK_GT(limits, 10);
         BOOST_CHECK_GT(done, 1000);
     }

@@ -221,6 +221,24 @@ BOOST_AUTO_TEST_CASE(a_range_may_end_at_2_to_the_64_but_not_wrap) {
     BOOST_CHECK_EQUAL(f.stats().mapped_bytes, 0xFFFu);
 }
 
+BOOST_AUTO_TEST_CASE(a_translation_does_not_continue_past_2_to_the_64) {
+    table_fixture f;
+    // Physically adjacent across the wrap.
+    BOOST_REQUIRE_EQUAL(f.map({entry(UINT64_MAX - 0xFFF, 0x3000, 0x1000), entry(0, 0x4000, 0x1000)}), TLA_OK);
+    BOOST_CHECK_EQUAL(f.at(UINT64_MAX - 0xFF, 0x4000).nbytes, 0x100u);
+}
+
+BOOST_AUTO_TEST_CASE(every_region_that_an_unmap_touches_is_an_entry_written) {
+    table_fixture f;
+    BOOST_REQUIRE_EQUAL(f.map({entry(0x1000, 0x100, 0x100), entry(0x1100, 0x700, 0x100), entry(0x1200, 0x900, 0x100),
+                               entry(0x1300, 0x300, 0x100)}),
+                        TLA_OK);
+    BOOST_CHECK_EQUAL(f.work.pte_writes, 4u);
+    BOOST_REQUIRE_EQUAL(f.unmap({entry(0x1080, 0, 0x200)}), TLA_OK); // two cut, one taken
+    BOOST_CHECK_EQUAL(f.work.pte_writes, 3u);
+    BOOST_CHECK_EQUAL(f.stats().regions, 3u);
+}
+
 BOOST_AUTO_TEST_CASE(entries_that_mean_nothing_are_refused) {
     table_fixture f;
     const uint64_t top = uint64_t{1} << TLA_PADDR_BITS;
