@@ -106,6 +106,11 @@ tla_status tla_page_table_translate(const tla_page_table *table, tla_vaddr va, u
 tla_status tla_page_table_translate_in(const tla_page_table *table, uint32_t asid, tla_vaddr va, uint64_t nbytes,
                                        uint32_t access, tla_translation *translation, tla_work *work);
 
+/* The first mapped byte of [va, va + nbytes), nbytes > 0, of an address space; false when there is none (or no such
+ * address space). A range that wraps 2^64 ends there. */
+bool tla_page_table_first_mapped(const tla_page_table *table, uint32_t asid, tla_vaddr va, uint64_t nbytes,
+                                 tla_vaddr *first);
+
 /* What a hardware walk for one address reads, and what it finds. */
 typedef struct tla_walk {
     uint32_t asid;

@@ -112,6 +112,15 @@ tla_status tla_page_table_translate(const tla_page_table *t, tla_vaddr va, uint6
     return tla_page_table_translate_in(t, 0, va, nbytes, access, translation, work);
 }
 
+bool tla_page_table_first_mapped(const tla_page_table *t, uint32_t asid, tla_vaddr va, uint64_t nbytes,
+                                 tla_vaddr *first) {
+    if (asid >= t->asids || t->contexts->slots[asid] == SLOT_EMPTY) return false;
+    uint64_t end = t->va_bits == 64 ? UINT64_MAX : (UINT64_C(1) << t->va_bits) - 1; /* the last address there is */
+    if (va.value > end) return false;
+    uint64_t last = nbytes - 1 > end - va.value ? end : va.value + (nbytes - 1);
+    return radix_find_first(t, slot_node(t->contexts->slots[asid]), va.value, last, &first->value);
+}
+
 static void add_read(tla_walk *walk, uint64_t pa, uint32_t nbytes, uint32_t va_shift) {
     walk->read[walk->reads].pa.value = pa;
     walk->read[walk->reads].nbytes = nbytes;
