@@ -23,14 +23,15 @@ static tla_status create(const tla_arena_config *config, void **state) {
     return status;
 }
 
-/* Takes `part` out of the block at a spot, on the list and on the index. */
-static tla_status take(best_fit *b, tla_free_spot *spot, tla_block part, uint64_t visited, tla_work *work) {
+/* Takes `part` out of a block, which is at a spot of the list and at a place of the index. */
+static tla_status take(best_fit *b, tla_free_spot *spot, const tla_size_path *at, tla_block part, uint64_t visited,
+                       tla_work *work) {
     tla_block front = {spot->block.offset, part.offset - spot->block.offset}, back = {part.offset + part.nbytes, 0};
     back.nbytes = spot->block.nbytes - front.nbytes - part.nbytes;
     if (tla_size_index_make_room(&b->index, 2)) return TLA_NO_HOST_MEMORY;
     tla_status status = tla_list_take(&b->list, spot, part, visited, work);
     if (status) return status;
-    tla_size_index_remove(&b->index, spot->block);
+    tla_size_index_remove_at(&b->index, at);
     if (front.nbytes) tla_size_index_insert(&b->index, front);
     if (back.nbytes) tla_size_index_insert(&b->index, back);
     return TLA_OK;
@@ -38,14 +39,16 @@ static tla_status take(best_fit *b, tla_free_spot *spot, tla_block part, uint64_
 
 static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
     best_fit *b = state;
+    tla_size_path at;
     tla_block found, part;
-    for (tla_block key = {0, nbytes}; tla_size_index_at_least(&b->index, key, &found);
+    for (tla_block key = {0, nbytes}; tla_size_index_at_least(&b->index, key, &at);
          key = (tla_block){found.offset + 1, found.nbytes}) {
+        found = tla_size_index_block(&at);
         if (!tla_aligned_fit(found, nbytes, alignment, &part)) continue;
         tla_free_spot spot;
-        tla_free_list_last_below(&b->list, found.offset + 1, found.nbytes, &spot);
+        tla_list_holding(&b->list, found, &spot);
         uint64_t visited = found.nbytes == nbytes ? spot.rank + 1 : tla_free_list_count(&b->list);
-        tla_status status = take(b, &spot, part, visited, work);
+        tla_status status = take(b, &spot, &at, part, visited, work);
         if (status == TLA_OK) *block = part;
         return status;
     }
@@ -55,8 +58,10 @@ static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_bl
 static tla_status reserve(void *state, tla_block range, tla_work *work) {
     best_fit *b = state;
     tla_free_spot spot;
+    tla_size_path at;
     if (!tla_list_holding(&b->list, range, &spot)) return TLA_OVERLAP;
-    return take(b, &spot, range, spot.rank + 1, work);
+    tla_size_index_at_least(&b->index, spot.block, &at);
+    return take(b, &spot, &at, range, spot.rank + 1, work);
 }
 
 static tla_status give_back(void *state, tla_block range, tla_work *work) {

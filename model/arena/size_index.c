@@ -3,49 +3,56 @@
  * A full node is split in halves; one that gets small is joined with a neighbour when both fit well into one node, and
  * goes when it is empty. Nothing is borrowed. */
 #include "size_index.h"
+#include "vector_units.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    ROOM = 30,             /* of a node: 30 keys and 30 children are 11 cache lines, half of which a search reads */
-    SMALL = ROOM / 4,      /* a node below this looks for a neighbour to join */
-    JOINED = ROOM * 3 / 4, /* and joins it when both together are no more than this */
-    DEEPEST = 16           /* levels: every level multiplies by more than ten, and 2^63 blocks do not exist */
+    ROOM = 32,            /* of a node */
+    SMALL = ROOM / 4,     /* a node below this looks for a neighbour to join */
+    JOINED = ROOM * 3 / 4 /* and joins it when both together are no more than this */
 };
 
+/* As in the free list's tree, unused slots hold what is before nothing, so that every loop runs over a whole node. */
 struct tla_size_node {
-    unsigned count;
-    tla_block first[ROOM];         /* leaf: the blocks; inner: the first block below each child, [0] is not kept */
+    uint64_t nbytes[ROOM]; /* leaf: the blocks; inner: the first block below each child, but 0 for the first child */
+    uint64_t offset[ROOM];
     tla_size_node *children[ROOM]; /* inner nodes only; [0] links the spares */
+    unsigned count;
 };
 
-static inline bool before(tla_block a, tla_block b) {
-    return (a.nbytes < b.nbytes) | ((a.nbytes == b.nbytes) & (a.offset < b.offset));
+#define UNUSED UINT64_MAX
+static const tla_block lowest_key = {0, 0};
+
+static tla_block key_at(const tla_size_node *node, unsigned slot) {
+    return (tla_block){node->offset[slot], node->nbytes[slot]};
 }
 
-/* How many of the first n keys are before `key`, without a branch on data. */
-static inline unsigned lower_bound(const tla_block *keys, unsigned n, tla_block key) {
-    const tla_block *base = keys;
-    while (n > 1) {
-        unsigned half = n / 2;
-        base = before(base[half - 1], key) ? base + half : base;
-        n -= half;
-    }
-    return (unsigned)(base - keys) + (n == 1 && before(*base, key));
+static void set_key(tla_size_node *node, unsigned slot, tla_block key) {
+    node->nbytes[slot] = key.nbytes;
+    node->offset[slot] = key.offset;
+}
+
+/* How many keys of a node are before (nbytes, offset). */
+IN_NODE unsigned count_before(const tla_size_node *node, uint64_t nbytes, uint64_t offset) {
+    uint64_t count = 0;
+    for (int i = 0; i < ROOM; i++)
+        count += (node->nbytes[i] < nbytes) | ((node->nbytes[i] == nbytes) & (node->offset[i] < offset));
+    return (unsigned)count;
 }
 
 /* The child of an inner node under which `key` belongs: the last whose first block is not after it. */
-static inline unsigned route(const tla_size_node *node, tla_block key) {
-    unsigned position = lower_bound(node->first + 1, node->count - 1, key); /* children 1 .. position are before it */
-    if (position + 1 < node->count && !before(key, node->first[position + 1])) position++;
-    return position;
+IN_NODE unsigned route(const tla_size_node *node, tla_block key) {
+    unsigned count = count_before(node, key.nbytes, key.offset + 1);
+    return count - (count > 0);
 }
 
 tla_status tla_size_index_make_room(tla_size_index *index, size_t n) {
     /* Of n inserts each may split its whole path; but a node that is there splits once, and its halves again only after
      * ROOM / 2 more. */
-    size_t paths = n > SIZE_MAX / DEEPEST ? SIZE_MAX : n * (index->height + 1), nodes = index->nodes + n / (ROOM / 4);
+    size_t paths = n > SIZE_MAX / TLA_SIZE_INDEX_HEIGHT ? SIZE_MAX : n * (index->height + 1),
+           nodes = index->nodes + n / (ROOM / 4);
     size_t wanted = (paths < nodes ? paths : nodes) + index->height + 2;
     while (index->spares < wanted) {
         tla_size_node *node = malloc(sizeof *node);
@@ -63,12 +70,13 @@ static tla_size_node *take_spare(tla_size_index *index) {
     index->spares--;
     index->nodes++;
     node->count = 0;
+    memset(node->nbytes, 0xff, sizeof node->nbytes);
     return node;
 }
 
 static void give_back(tla_size_index *index, tla_size_node *node) {
     index->nodes--;
-    if (index->spares > 2 * DEEPEST) {
+    if (index->spares > 2 * TLA_SIZE_INDEX_HEIGHT) {
         free(node);
         return;
     }
@@ -103,65 +111,75 @@ void tla_size_index_release(tla_size_index *index) {
     *index = (tla_size_index){0};
 }
 
-bool tla_size_index_at_least(const tla_size_index *index, tla_block key, tla_block *found) {
-    const tla_size_node *node = index->root;
-    const tla_block *after = NULL; /* the first block of the nearest subtree behind the path */
-    for (unsigned level = index->height; level > 0; level--) {
-        unsigned child = route(node, key);
-        if (child + 1 < node->count) after = &node->first[child + 1];
-        node = node->children[child];
-    }
-    unsigned position = lower_bound(node->first, node->count, key);
-    if (position < node->count) after = &node->first[position];
-    if (!after) return false;
-    *found = *after;
-    return true;
-}
-
-/* The way from the root to a leaf: nodes[0] is the leaf, slots[h] the child of nodes[h] that was taken. */
-typedef struct path {
-    tla_size_node *nodes[DEEPEST];
-    unsigned slots[DEEPEST];
-    tla_block *first; /* where the first block of the leaf is kept above it; NULL for the leftmost leaf */
-} path;
-
-static void descend(const tla_size_index *index, tla_block key, path *p) {
+FOR_EACH_VECTOR_UNIT static void descend(const tla_size_index *index, tla_block key, tla_size_path *p) {
     tla_size_node *node = index->root;
     p->first = NULL;
+    p->first_slot = 0;
     for (unsigned level = index->height; level > 0; level--) {
         unsigned slot = route(node, key);
         p->nodes[level] = node;
         p->slots[level] = slot;
-        if (slot > 0) p->first = &node->first[slot];
+        if (slot > 0) {
+            p->first = node;
+            p->first_slot = slot;
+        }
         node = node->children[slot];
     }
     p->nodes[0] = node;
-    p->slots[0] = lower_bound(node->first, node->count, key);
+    p->slots[0] = count_before(node, key.nbytes, key.offset);
+}
+
+/* From the end of a leaf to the beginning of the next one. */
+static bool next_leaf(const tla_size_index *index, tla_size_path *p) {
+    unsigned level = 1;
+    while (level <= index->height && p->slots[level] + 1 == p->nodes[level]->count)
+        level++;
+    if (level > index->height) return false;
+    p->first = p->nodes[level];
+    p->first_slot = ++p->slots[level];
+    for (; level > 0; level--) {
+        p->nodes[level - 1] = p->nodes[level]->children[p->slots[level]];
+        p->slots[level - 1] = 0;
+    }
+    return true;
+}
+
+bool tla_size_index_at_least(const tla_size_index *index, tla_block key, tla_size_path *found) {
+    descend(index, key, found);
+    return found->slots[0] < found->nodes[0]->count || next_leaf(index, found);
+}
+
+tla_block tla_size_index_block(const tla_size_path *at) {
+    return key_at(at->nodes[0], at->slots[0]);
 }
 
 static void open_gap(tla_size_node *node, unsigned at, bool inner) {
-    memmove(node->first + at + 1, node->first + at, (node->count - at) * sizeof node->first[0]);
-    if (inner) memmove(node->children + at + 1, node->children + at, (node->count - at) * sizeof node->children[0]);
-    node->count++;
+    unsigned n = node->count++ - at;
+    memmove(node->nbytes + at + 1, node->nbytes + at, n * sizeof node->nbytes[0]);
+    memmove(node->offset + at + 1, node->offset + at, n * sizeof node->offset[0]);
+    if (inner) memmove(node->children + at + 1, node->children + at, n * sizeof node->children[0]);
 }
 
 static void close_gap(tla_size_node *node, unsigned at, bool inner) {
-    node->count--;
-    memmove(node->first + at, node->first + at + 1, (node->count - at) * sizeof node->first[0]);
-    if (inner) memmove(node->children + at, node->children + at + 1, (node->count - at) * sizeof node->children[0]);
+    unsigned n = --node->count - at;
+    memmove(node->nbytes + at, node->nbytes + at + 1, n * sizeof node->nbytes[0]);
+    memmove(node->offset + at, node->offset + at + 1, n * sizeof node->offset[0]);
+    if (inner) memmove(node->children + at, node->children + at + 1, n * sizeof node->children[0]);
+    node->nbytes[node->count] = UNUSED;
 }
 
 /* Moves the entries of `from` from position `at` on to the end of `to`. */
 static void move_tail(tla_size_node *from, unsigned at, tla_size_node *to, bool inner) {
-    unsigned n = from->count - at;
-    memcpy(to->first + to->count, from->first + at, n * sizeof to->first[0]);
-    if (inner) memcpy(to->children + to->count, from->children + at, n * sizeof to->children[0]);
-    to->count += n;
+    for (unsigned i = at; i < from->count; i++, to->count++) {
+        set_key(to, to->count, key_at(from, i));
+        if (inner) to->children[to->count] = from->children[i];
+        from->nbytes[i] = UNUSED;
+    }
     from->count = at;
 }
 
 void tla_size_index_insert(tla_size_index *index, tla_block block) {
-    path p;
+    tla_size_path p;
     descend(index, block, &p);
     tla_size_node *child = NULL; /* what goes in beside the key: nothing in a leaf, the new right half above */
     index->count++;
@@ -170,7 +188,8 @@ void tla_size_index_insert(tla_size_index *index, tla_block block) {
             tla_size_node *root = take_spare(index);
             root->count = 2;
             root->children[0] = index->root;
-            root->first[1] = block;
+            set_key(root, 1, block);
+            set_key(root, 0, lowest_key);
             root->children[1] = child;
             index->root = root;
             index->height = level;
@@ -187,10 +206,11 @@ void tla_size_index_insert(tla_size_index *index, tla_block block) {
             }
         }
         open_gap(node, at, level > 0);
-        node->first[at] = block;
+        set_key(node, at, block);
         if (level > 0) node->children[at] = child;
         if (!right) return;
-        block = right->first[0];
+        block = key_at(right, 0);
+        if (level > 0) set_key(right, 0, lowest_key);
         child = right;
     }
 }
@@ -200,31 +220,37 @@ static bool join(tla_size_index *index, tla_size_node *parent, unsigned left, bo
     if (left + 1 >= parent->count) return false;
     tla_size_node *a = parent->children[left], *b = parent->children[left + 1];
     if (a->count + b->count > JOINED) return false;
-    b->first[0] = parent->first[left + 1]; /* what an inner node does not keep itself */
+    set_key(b, 0, key_at(parent, left + 1)); /* what an inner node does not keep itself */
     move_tail(b, 0, a, inner);
     give_back(index, b);
     close_gap(parent, left + 1, true);
     return true;
 }
 
-void tla_size_index_remove(tla_size_index *index, tla_block block) {
-    path p;
-    descend(index, block, &p);
-    tla_size_node *leaf = p.nodes[0];
+/* The subtrees of the path begin with another block now. */
+static void set_first(const tla_size_path *p, tla_block first) {
+    if (p->first) set_key(p->first, p->first_slot, first);
+}
+
+void tla_size_index_remove_at(tla_size_index *index, const tla_size_path *p) {
+    tla_size_node *leaf = p->nodes[0];
     index->count--;
-    close_gap(leaf, p.slots[0], false);
-    if (p.slots[0] == 0 && leaf->count > 0 && p.first) *p.first = leaf->first[0];
-    for (unsigned level = 0; level < index->height && p.nodes[level]->count < SMALL; level++) {
-        tla_size_node *parent = p.nodes[level + 1];
-        unsigned slot = p.slots[level + 1];
-        if (p.nodes[level]->count > 0) {
+    close_gap(leaf, p->slots[0], false);
+    if (p->slots[0] == 0 && leaf->count > 0) set_first(p, key_at(leaf, 0));
+    for (unsigned level = 0; level < index->height && p->nodes[level]->count < SMALL; level++) {
+        tla_size_node *parent = p->nodes[level + 1];
+        unsigned slot = p->slots[level + 1];
+        if (p->nodes[level]->count > 0) {
             if (join(index, parent, slot, level > 0) || (slot > 0 && join(index, parent, slot - 1, level > 0)))
                 continue;
             break;
         }
-        give_back(index, p.nodes[level]);
+        give_back(index, p->nodes[level]);
         close_gap(parent, slot, true);
-        if (slot == 0 && parent->count > 0 && p.first) *p.first = parent->first[0];
+        if (slot == 0 && parent->count > 0) {
+            set_first(p, key_at(parent, 0));
+            set_key(parent, 0, lowest_key);
+        }
     }
     while (index->height > 0 && index->root->count == 1) {
         tla_size_node *child = index->root->children[0];
@@ -232,4 +258,10 @@ void tla_size_index_remove(tla_size_index *index, tla_block block) {
         index->root = child;
         index->height--;
     }
+}
+
+void tla_size_index_remove(tla_size_index *index, tla_block block) {
+    tla_size_path p;
+    descend(index, block, &p);
+    tla_size_index_remove_at(index, &p);
 }

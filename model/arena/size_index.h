@@ -6,6 +6,8 @@
 
 #include "tlmalloc/arena.h"
 
+enum { TLA_SIZE_INDEX_HEIGHT = 16 }; /* levels, the leaves included: far more than 2^32 blocks can need */
+
 typedef struct tla_size_node tla_size_node;
 
 typedef struct tla_size_index {
@@ -20,16 +22,26 @@ typedef struct tla_size_index {
 tla_status tla_size_index_init(tla_size_index *index);
 void tla_size_index_release(tla_size_index *index);
 
+/* The way from the root to a block in a leaf; any change of the index makes it stale. */
+typedef struct tla_size_path {
+    tla_size_node *nodes[TLA_SIZE_INDEX_HEIGHT]; /* [0] is the leaf */
+    unsigned slots[TLA_SIZE_INDEX_HEIGHT];       /* [h] is the child of nodes[h] that was taken, [0] the block */
+    tla_size_node *first; /* the node above that keeps the leaf's first block, and where; NULL for the leftmost leaf */
+    unsigned first_slot;
+} tla_size_path;
+
 /* Makes sure that n inserts in a row need no host memory. TLA_NO_HOST_MEMORY; nothing is changed then. */
 tla_status tla_size_index_make_room(tla_size_index *index, size_t n);
 
-/* The first block that is not before `key` in the order; false when there is none. O(log n). */
-bool tla_size_index_at_least(const tla_size_index *index, tla_block key, tla_block *found);
+/* The way to the first block that is not before `key` in the order; false when there is none. O(log n). */
+bool tla_size_index_at_least(const tla_size_index *index, tla_block key, tla_size_path *found);
+tla_block tla_size_index_block(const tla_size_path *at);
 
 /* Puts a block on the index; there must be room (tla_size_index_make_room). O(log n). */
 void tla_size_index_insert(tla_size_index *index, tla_block block);
 
 /* Takes a block that is on the index off it. O(log n). */
 void tla_size_index_remove(tla_size_index *index, tla_block block);
+void tla_size_index_remove_at(tla_size_index *index, const tla_size_path *at);
 
 #endif

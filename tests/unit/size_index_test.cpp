@@ -17,10 +17,12 @@ BOOST_AUTO_TEST_CASE(the_size_index_is_an_ordered_set) {
     for (int step = 0; step < 300000; step++) {
         if (random.one_in(20000)) growing = !growing;
         std::pair<std::uint64_t, std::uint64_t> key{random.between(1, 30), random.between(0, 3000)};
-        tla_block block{key.second, key.first}, found{};
+        tla_block block{key.second, key.first};
+        tla_size_path at;
         auto next = expected.lower_bound(key);
-        BOOST_REQUIRE_EQUAL(tla_size_index_at_least(&index, block, &found), next != expected.end());
+        BOOST_REQUIRE_EQUAL(tla_size_index_at_least(&index, block, &at), next != expected.end());
         if (next != expected.end()) {
+            tla_block found = tla_size_index_block(&at);
             BOOST_REQUIRE_EQUAL(found.nbytes, next->first);
             BOOST_REQUIRE_EQUAL(found.offset, next->second);
         }
@@ -29,7 +31,7 @@ BOOST_AUTO_TEST_CASE(the_size_index_is_an_ordered_set) {
             BOOST_REQUIRE_EQUAL(tla_size_index_make_room(&index, 1), TLA_OK);
             tla_size_index_insert(&index, block);
         } else if (next != expected.end()) {
-            tla_size_index_remove(&index, {next->second, next->first});
+            tla_size_index_remove_at(&index, &at);
             expected.erase(next);
         }
         BOOST_REQUIRE_EQUAL(index.count, expected.size());
