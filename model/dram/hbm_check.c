@@ -94,8 +94,11 @@ tla_status tla_hbm_check(const tla_hbm_config *c, tla_error *error) {
         REQUIRE(c->refi > c->rfc_pb + c->rc, "refi %u is not more than rfc_pb %u + rc %u: a bank would only refresh",
                 c->refi, c->rfc_pb, c->rc);
         const uint32_t banks = c->bank_groups * c->banks_per_group;
-        REQUIRE(c->refi / banks >= c->rrefd + c->rc, "refi %u leaves %u cycles a bank, less than rrefd %u + rc %u",
-                c->refi, c->refi / banks, c->rrefd, c->rc);
+        const uint32_t written = c->cwl + c->burst_cycles + c->wr, activated = c->ras + c->act_cycles;
+        const uint32_t needed = (written > activated ? written : activated) + c->rp + c->rrefd + c->rrd_l;
+        REQUIRE(c->refi / banks >= needed,
+                "refi %u leaves %u cycles a bank, less than the %u that closing and refreshing one can take", c->refi,
+                c->refi / banks, needed);
     }
     REQUIRE(c->page_policy < TLA_HBM_PAGE_POLICY_COUNT, "page_policy is %u, which is none", c->page_policy);
     REQUIRE_RANGE(read_queue, 1, TLA_HBM_QUEUE_MAX);

@@ -65,8 +65,9 @@ static void find_refresh(const tla_hbm *hbm, struct pseudo_channel *pc) {
     tla_hbm_command command;
     if (closing != 0) {
         command = all ? TLA_HBM_PRE_ALL : TLA_HBM_PRE;
-        for (uint64_t m = closing; m != 0; m &= m - 1)
-            at = later(at, pc->banks[__builtin_ctzll(m)].pre_ok);
+        /* a precharge of all banks also waits for those that precharge by themselves */
+        for (uint32_t i = 0; i < hbm->bank_count; i++)
+            if (all || i == pc->refresh_bank) at = later(at, pc->banks[i].pre_ok);
     } else if (all) {
         command = TLA_HBM_REF_ALL;
         for (uint32_t i = 0; i < hbm->bank_count; i++)
@@ -415,6 +416,7 @@ bool tla_hbm_step(tla_hbm *hbm, uint64_t limit) {
 /* Nothing is queued and all rows are closed: refreshes follow each other, and only the last ones leave a trace. */
 static void skip_idle_refreshes(tla_hbm *hbm, uint64_t limit) {
     const uint64_t interval = hbm->config.refi;
+    if (hbm->listener.command != NULL) return; /* wants to hear of each */
     for (uint32_t i = 0; i < hbm->pc_count; i++) {
         const struct pseudo_channel *pc = &hbm->pcs[i];
         if (pc->queued_banks[TLA_HBM_READ] | pc->queued_banks[TLA_HBM_WRITE] | pc->open_banks) return;
