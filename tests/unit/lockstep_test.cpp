@@ -77,6 +77,12 @@ BOOST_AUTO_TEST_CASE(dram_fills_from_below) {
     BOOST_CHECK_EQUAL(l.alloc(KiB, KiB).offset, KiB);
 }
 
+BOOST_AUTO_TEST_CASE(l1_fills_from_above) {
+    lockstep l(wormhole(TLA_TOP_DOWN));
+    BOOST_CHECK_EQUAL(l.alloc(KiB, KiB).offset, (1u << 20) - KiB);
+    BOOST_CHECK_EQUAL(l.alloc(KiB, KiB).offset, (1u << 20) - 2 * KiB);
+}
+
 BOOST_AUTO_TEST_CASE(a_decision_for_twelve_banks_costs_that_of_one) {
     lockstep l(wormhole(TLA_BOTTOM_UP));
     tla_work work{};
