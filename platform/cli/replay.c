@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/controller_replay.h"
+#include "cli/occupancy_map.h"
 #include "cli/overrides.h"
 
 #include <argp.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 
 typedef struct replay_options {
-    const char *trace_path, *config_path, *placements_path, *json_path;
+    const char *trace_path, *config_path, *placements_path, *map_path, *json_path;
     const char *policy; /* NULL: not given */
     uint64_t capacity;  /* 0: not given */
     uint64_t align;     /* likewise */
@@ -33,6 +34,7 @@ enum {
     KEY_SPEED,
     KEY_SET,
     KEY_PLACEMENTS,
+    KEY_MAP,
     KEY_JSON
 };
 
@@ -48,6 +50,7 @@ static const struct argp_option option_table[] = {
     {"set", KEY_SET, "KEY=VALUE", 0, "override a key of the configuration: path.to.key=value (repeatable)", 0},
     {0, 0, 0, 0, "What comes out:", 3},
     {"placements", KEY_PLACEMENTS, "FILE", 0, "write id,offset,bytes,nodes_visited for each allocation", 0},
+    {"map", KEY_MAP, "FILE.svg", 0, "draw the occupied addresses over time", 0},
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
     {0, 0, 0, 0, 0, -1},
     {0}};
@@ -96,8 +99,8 @@ static void check_combination(const struct argp_state *state, const replay_optio
     if (places > 1) argp_error(state, "found both --capacity and --config, expected one");
     if (!o->config_path && !o->compare && o->set.count) argp_error(state, "--set needs --config or --compare");
     if (!o->config_path && !o->compare && o->speed > 0) argp_error(state, "--speed needs --config or --compare");
-    if (o->compare && (o->policy || o->placements_path))
-        argp_error(state, "--compare all has no use for --policy and --placements");
+    if (o->compare && (o->policy || o->placements_path || o->map_path))
+        argp_error(state, "--compare all has no use for --policy, --placements and --map");
     tla_policy policy;
     if (o->config_path && o->policy && !tla_policy_from_name(o->policy, &policy))
         argp_error(state,
@@ -137,6 +140,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case KEY_PLACEMENTS:
         options->placements_path = text;
         return 0;
+    case KEY_MAP:
+        options->map_path = text;
+        return 0;
     case KEY_JSON:
         options->json_path = text;
         return 0;
@@ -174,7 +180,7 @@ int tlmalloc_replay(int argc, char **argv) {
 /* The replay. Output files are opened before it, so that a path that cannot be written is told at once. */
 
 typedef struct replay_files {
-    output placements, json;
+    output placements, map, json;
 } replay_files;
 
 /* The configuration with --set and --policy; findings are told as they are found, so error may stay empty. */
@@ -213,6 +219,7 @@ static tla_status resolve(const replay_options *options, replay_request *request
     tla_status status = options->config_path || options->compare ? load_config(options, request, error) : TLA_OK;
     if (!status) resolve_arena(options, request);
     if (!status && options->placements_path) status = output_open(&files->placements, options->placements_path, error);
+    if (!status && options->map_path) status = output_open(&files->map, options->map_path, error);
     if (!status && options->json_path) status = output_open(&files->json, options->json_path, error);
     return status;
 }
@@ -228,6 +235,14 @@ static tla_status replay_once(const replay_request *request, const alloc_trace *
     return status;
 }
 
+static tla_status write_map(FILE *out, const replay_request *request, const alloc_trace *trace,
+                            const replay_result *result, tla_error *error) {
+    const char *slash = strrchr(request->trace_path, '/');
+    char title[300];
+    snprintf(title, sizeof title, "%s: %s", slash ? slash + 1 : request->trace_path, request->policy);
+    return occupancy_map_write(out, title, trace, result, error);
+}
+
 static tla_status finish(json_t *report, replay_files *files, tla_error *error) {
     if (files->json.stream) {
         if (!report) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the report");
@@ -235,6 +250,7 @@ static tla_status finish(json_t *report, replay_files *files, tla_error *error) 
         fputc('\n', files->json.stream);
     }
     tla_status status = output_commit(&files->placements, error);
+    if (!status) status = output_commit(&files->map, error);
     return status ? status : output_commit(&files->json, error);
 }
 
@@ -247,6 +263,7 @@ static tla_status play_and_report(const replay_request *request, const alloc_tra
     if (!status && !request->compare) {
         report = replay_to_json(request, &result);
         if (files->placements.stream) replay_write_placements(files->placements.stream, trace, &result);
+        if (files->map.stream) status = write_map(files->map.stream, request, trace, &result, error);
     }
     if (!status) status = finish(report, files, error);
     if (!status && !request->compare) {
@@ -266,6 +283,7 @@ static tla_status replay(const replay_options *options, tla_error *error) {
     if (!status) status = trace_load(options->trace_path, &trace, error);
     if (!status) status = play_and_report(&request, &trace, &files, error);
     output_discard(&files.placements);
+    output_discard(&files.map);
     output_discard(&files.json);
     trace_unload(&trace);
     return status;

@@ -1,12 +1,16 @@
 // `tlmalloc replay` on the simulated controller, and its comparison of allocators.
-#include "platform/command_line.hpp"
+#include "platform/trace_events.hpp"
 
 #include <cstdlib>
+#include <map>
 
 namespace {
 
 const std::string recorded = TLMALLOC_SOURCE_DIR "/tests/data/lm_train.csv.gz";
 const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
+
+const std::vector<std::string> allocators{"first_fit", "best_fit", "next_fit",     "worst_fit",     "first_fit_top",
+                                          "buddy",     "tlsf",     "caching_pool", "segment_cache", "growing_pool"};
 
 // The number behind a key's first occurrence at or after a place in a JSON text.
 double number_of(const std::string &json, const std::string &key, std::size_t from = 0) {
@@ -102,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_bad_configuration_stops_a_replay_with_its_place) {
 
 BOOST_AUTO_TEST_CASE(the_comparison_has_a_row_for_each_allocator_and_agrees_with_single_replays) {
     std::string report = report_of({recorded, "--capacity", "1 GiB", "--compare", "all"});
-    for (std::string name : {"first_fit", "caching_pool", "segment_cache", "growing_pool"}) {
+    for (const std::string &name : allocators) {
         std::size_t row = report.find("\"policy\": \"" + name + "\"");
         BOOST_REQUIRE_MESSAGE(row != std::string::npos, name << " is missing in " << report);
         std::string single = report_of({recorded, "--capacity", "1 GiB", "--policy", name});
@@ -127,4 +131,40 @@ BOOST_AUTO_TEST_CASE(the_comparison_has_the_latencies_of_the_simulated_controlle
     BOOST_CHECK_EQUAL(number_of(compared, "latency_p50_ps", row), number_of(simulated, "p50"));
     BOOST_CHECK_EQUAL(number_of(compared, "latency_p99_ps", row), number_of(simulated, "p99"));
     BOOST_CHECK_EQUAL(number_of(compared, "latency_max_ps", row), number_of(simulated, "max"));
+}
+
+BOOST_AUTO_TEST_CASE(every_allocator_keeps_the_blocks_that_live_apart) {
+    scratch_directory scratch;
+    const std::vector<event> events = read_events(gunzip(recorded, scratch));
+    for (const std::string &name : allocators)
+        for (std::string capacity : {"1 GiB", "64 MiB"}) { // the second: some fail
+            BOOST_TEST_CONTEXT(name << " in " << capacity) {
+                std::string placements = scratch.path("p.csv");
+                command_result run = run_tlmalloc({"replay", recorded, "--capacity", capacity, "--align", "64",
+                                                   "--policy", name, "--placements", placements});
+                BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+                std::istringstream lines(read_text(placements));
+                std::string id, offset, nbytes, nodes;
+                std::getline(lines, id);
+                std::map<std::uint64_t, std::uint64_t> living, offsets; // offset to end; id to offset
+                const std::uint64_t end = capacity == "1 GiB" ? std::uint64_t{1} << 30 : std::uint64_t{64} << 20;
+                for (const event &e : events) {
+                    if (e.is_free) {
+                        if (auto found = offsets.find(e.id); found != offsets.end()) living.erase(found->second);
+                        continue;
+                    }
+                    std::getline(std::getline(std::getline(lines, id, ','), offset, ','), nbytes, ',');
+                    BOOST_REQUIRE(std::getline(lines, nodes) && id == std::to_string(e.id));
+                    BOOST_REQUIRE_EQUAL(nbytes, std::to_string(e.nbytes));
+                    if (offset == "-") continue;
+                    const std::uint64_t at = std::stoull(offset);
+                    const auto after = living.lower_bound(at);
+                    BOOST_REQUIRE(at % 64 == 0 && at + e.nbytes <= end);
+                    BOOST_REQUIRE(after == living.end() || at + e.nbytes <= after->first);
+                    BOOST_REQUIRE(after == living.begin() || std::prev(after)->second <= at);
+                    living[at] = at + e.nbytes;
+                    offsets[e.id] = at;
+                }
+            }
+        }
 }

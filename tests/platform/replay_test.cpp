@@ -1,6 +1,6 @@
 // `tlmalloc replay` against the text of ADR-0048 D1: a list of (offset, size), sorted by offset, scanned from the
 // front.
-#include "platform/command_line.hpp"
+#include "platform/trace_events.hpp"
 
 #include <cstdint>
 #include <map>
@@ -10,11 +10,6 @@ namespace {
 
 const std::string data = TLMALLOC_SOURCE_DIR "/tests/data/";
 const std::string shared_traces = TLMALLOC_SOURCE_DIR "/../shared/traces/";
-
-struct event {
-    bool is_free;
-    std::uint64_t id, nbytes;
-};
 
 struct summary {
     std::uint64_t allocs = 0, frees = 0, failed = 0, peak = 0, nodes = 0;
@@ -89,36 +84,12 @@ class sorted_list {
     std::map<std::uint64_t, std::uint64_t> offsets;
 };
 
-// Events of a trace text, in the simplest way: the test's own reader.
-std::vector<event> read_events(const std::string &text) {
-    std::vector<event> events;
-    std::istringstream in(text);
-    std::string line;
-    std::getline(in, line);
-    while (std::getline(in, line)) {
-        std::istringstream fields(line);
-        std::string time, op, id, nbytes;
-        std::getline(fields, time, ',');
-        std::getline(fields, op, ',');
-        std::getline(fields, id, ',');
-        std::getline(fields, nbytes, ',');
-        events.push_back({op == "free", std::stoull(id), std::stoull(nbytes)});
-    }
-    return events;
-}
-
 std::string write_events(const std::vector<event> &events) {
     std::string text = "time_ns,op,id,bytes\n";
     for (std::size_t i = 0; i < events.size(); i++)
         text += std::to_string(10 * i) + (events[i].is_free ? ",free," : ",alloc,") + std::to_string(events[i].id) +
                 "," + std::to_string(events[i].nbytes) + "\n";
     return text;
-}
-
-std::string gunzip(const std::string &path, const scratch_directory &scratch) {
-    std::string plain = scratch.path("plain.csv");
-    BOOST_REQUIRE_EQUAL(std::system(("gzip -dc '" + path + "' > '" + plain + "'").c_str()), 0);
-    return read_text(plain);
 }
 
 void check_against_sorted_list(const std::string &trace, const std::vector<event> &events, std::uint64_t capacity,
