@@ -15,14 +15,18 @@ control_window::control_window(const char *socket_name, const char *module, tla_
     socket.register_transport_dbg(this, &control_window::transport_dbg);
 }
 
-tlm::tlm_response_status control_window::check(const tlm::tlm_generic_payload &payload) const {
+// The access has bytes, and all of them lie in one port.
+bool control_window::in_one_port(const tlm::tlm_generic_payload &payload) const {
     const std::uint64_t address = payload.get_address(), length = payload.get_data_length();
+    return length > 0 && address / TLA_PORT_BYTES < ports_.size() && length <= TLA_PORT_BYTES - address % TLA_PORT_BYTES;
+}
+
+tlm::tlm_response_status control_window::check(const tlm::tlm_generic_payload &payload) const {
+    const std::uint64_t length = payload.get_data_length();
     if (payload.get_byte_enable_ptr()) return tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE;
     if (length == 0 || payload.get_streaming_width() < length) return tlm::TLM_BURST_ERROR_RESPONSE;
     if (!payload.get_data_ptr()) return tlm::TLM_GENERIC_ERROR_RESPONSE;
-    if (address / TLA_PORT_BYTES >= ports_.size() || length > TLA_PORT_BYTES - address % TLA_PORT_BYTES)
-        return tlm::TLM_ADDRESS_ERROR_RESPONSE;
-    return tlm::TLM_OK_RESPONSE;
+    return in_one_port(payload) ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE;
 }
 
 void control_window::b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
@@ -96,7 +100,7 @@ tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload
 }
 
 unsigned control_window::transport_dbg(int, tlm::tlm_generic_payload &payload) {
-    if (!payload.is_read() || check(payload) != tlm::TLM_OK_RESPONSE) return 0;
+    if (!payload.is_read() || !payload.get_data_ptr() || !in_one_port(payload)) return 0;
     const tla_control_port &registers = ports_[payload.get_address() / TLA_PORT_BYTES].registers;
     const auto offset = static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES);
     return tla_control_port_read(&registers, offset, payload.get_data_ptr(), payload.get_data_length())

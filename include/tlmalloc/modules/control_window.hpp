@@ -59,6 +59,7 @@ class control_window {
 
     void b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     unsigned transport_dbg(int, tlm::tlm_generic_payload &payload);
+    bool in_one_port(const tlm::tlm_generic_payload &payload) const;
     tlm::tlm_response_status check(const tlm::tlm_generic_payload &payload) const;
     tla_status write(unsigned port, const tlm::tlm_generic_payload &payload, sc_core::sc_time &delay, tla_error &error);
     tla_status read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
