@@ -38,10 +38,10 @@ tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint6
  * scheduler's reserve; else as tla_arena_free. */
 tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
 
-/* Which of this PE's memories an address leads to, and the offset there; reserved TCM is addressable.
- * TLA_OUT_OF_RANGE when [pa, pa + nbytes) does not lie wholly inside one of them. */
-tla_status tla_pe_memory_locate(const tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
-                                uint64_t *offset);
+/* Which of a PE's memories an address leads to, and the offset there, whether or not its allocators exist; reserved TCM
+ * is addressable. TLA_OUT_OF_RANGE when [pa, pa + nbytes) does not lie wholly inside one of them. */
+tla_status tla_pe_memory_locate(const tla_pe_memory_config *config, tla_paddr pa, uint64_t nbytes,
+                                tla_channel *channel, uint64_t *offset);
 
 tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel);
 

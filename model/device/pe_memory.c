@@ -63,14 +63,13 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
     if (nbytes == 0) return TLA_INVALID_ARGUMENT;
     tla_channel channel;
     uint64_t offset;
-    tla_status status = tla_pe_memory_locate(memory, pa, nbytes, &channel, &offset);
+    tla_status status = tla_pe_memory_locate(&memory->config, pa, nbytes, &channel, &offset);
     if (status) return status;
     return tla_arena_free(memory->arenas[channel], (tla_block){offset, nbytes}, work);
 }
 
-tla_status tla_pe_memory_locate(const tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
+tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
                                 uint64_t *offset) {
-    const tla_pe_memory_config *c = &memory->config;
     tla_paddr_fields f;
     tla_status status = tla_paddr_decode(pa, &f);
     if (status) return status;

@@ -13,6 +13,10 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     require_ps_resolution();
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "ports must be at least 1, queue_depth 1 .. 256");
+    tla_pe_memory *trial = nullptr; // the real one comes into being with the first command
+    if (tla_pe_memory_create(&settings.memory, &trial))
+        SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "the memory's sizes contradict each other");
+    tla_pe_memory_destroy(trial);
     engine_.depth = settings.queue_depth;
     in.register_b_transport(this, &memory_controller::b_transport);
     in.register_transport_dbg(this, &memory_controller::transport_dbg);
@@ -22,29 +26,22 @@ tla_status memory_controller::ensure_allocators() {
     if (memory_) return TLA_OK;
     tla_pe_memory *made = nullptr;
     const tla_status status = tla_pe_memory_create(&config_.memory, &made);
-    if (status) SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "the memory's sizes contradict each other");
     memory_.reset(made);
     return status;
 }
 
 // --- data ------------------------------------------------------------------------------------------------------------
 
-tla_status memory_controller::locate(const tlm::tlm_generic_payload &payload, std::uint64_t span, tla_channel &channel,
-                                     std::uint64_t &offset) {
-    if (const tla_status status = ensure_allocators()) return status;
-    return tla_pe_memory_locate(memory_.get(), {payload.get_address()}, span, &channel, &offset);
-}
-
 void memory_controller::b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     tla_channel channel = TLA_HBM;
     std::uint64_t offset = 0;
     // An access without bytes is located like one byte; the memory behind then refuses it as it should.
-    if (locate(payload, std::max<std::uint64_t>(payload_span(payload), 1), channel, offset)) {
+    const std::uint64_t address = payload.get_address(), span = std::max<std::uint64_t>(payload_span(payload), 1);
+    if (tla_pe_memory_locate(&config_.memory, {address}, span, &channel, &offset)) {
         data_errors_++;
         payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
         return;
     }
-    const std::uint64_t address = payload.get_address();
     delay += from_ps(config_.latency_ps);
     payload.set_address(offset);
     if (channel == TLA_HBM) slice->b_transport(payload, delay);
@@ -56,8 +53,8 @@ void memory_controller::b_transport(int, tlm::tlm_generic_payload &payload, sc_c
 unsigned memory_controller::transport_dbg(int, tlm::tlm_generic_payload &payload) {
     tla_channel channel = TLA_HBM;
     std::uint64_t offset = 0;
-    if (locate(payload, payload.get_data_length(), channel, offset)) return 0;
     const std::uint64_t address = payload.get_address();
+    if (tla_pe_memory_locate(&config_.memory, {address}, payload.get_data_length(), &channel, &offset)) return 0;
     payload.set_address(offset);
     const unsigned moved = channel == TLA_HBM ? slice->transport_dbg(payload) : tcm->transport_dbg(payload);
     payload.set_address(address);
@@ -85,7 +82,7 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         statistics_[channel].allocs++;
     } else if (command.opcode == TLA_OP_FREE) {
         std::uint64_t offset = 0;
-        if (tla_pe_memory_locate(memory_.get(), command.pa, 1, &channel, &offset)) channel = TLA_HBM;
+        if (tla_pe_memory_locate(&config_.memory, command.pa, 1, &channel, &offset)) channel = TLA_HBM;
         completion.status = tla_pe_memory_free(memory_.get(), command.pa, command.nbytes, &work);
         statistics_[channel].frees++;
     } else {
@@ -145,7 +142,10 @@ void memory_controller::record(waveform &wave) {
     each_figure([&](figure &f) { f.record(wave, name()); });
 }
 
-void memory_controller::start_of_simulation() { // what is true before the first command
+void memory_controller::start_of_simulation() {
+    if (config_.memory.tcm_bytes > 0 && tcm.size() == 0)
+        SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "tcm is not bound, though tcm_bytes is above 0");
+    // what is true before the first command
     for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
         const tla_arena_stats stats = get_statistics(channel).arena;
         channel_figures_[channel].largest_free.set(0, stats.largest_free);

@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(the_scheduler_reserve_is_addressable_but_never_allocated) {
     BOOST_REQUIRE_EQUAL(tla_paddr_pe_tcm(1, 2, 3, tcm - reserve, &pa), TLA_OK);
     tla_channel channel{};
     uint64_t offset = 0;
-    BOOST_CHECK_EQUAL(tla_pe_memory_locate(f.memory, pa, reserve, &channel, &offset), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, reserve, &channel, &offset), TLA_OK);
     BOOST_CHECK_EQUAL(channel, TLA_TCM);
     BOOST_CHECK_EQUAL(offset, tcm - reserve);
     BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, pa, reserve, nullptr), TLA_OUT_OF_RANGE);
@@ -108,10 +108,10 @@ BOOST_AUTO_TEST_CASE(addresses_of_other_pes_are_out_of_range) {
     BOOST_REQUIRE_EQUAL(tla_paddr_encode(&last, &pa), TLA_OK);
     tla_channel channel{};
     uint64_t offset = 0;
-    BOOST_CHECK_EQUAL(tla_pe_memory_locate(f.memory, pa, 1, &channel, &offset), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, 1, &channel, &offset), TLA_OK);
     BOOST_CHECK_EQUAL(offset, slice - 1);
-    BOOST_CHECK_EQUAL(tla_pe_memory_locate(f.memory, pa, 2, &channel, &offset), TLA_OUT_OF_RANGE);
-    BOOST_CHECK_EQUAL(tla_pe_memory_locate(f.memory, pa, UINT64_MAX, &channel, &offset), TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, 2, &channel, &offset), TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, UINT64_MAX, &channel, &offset), TLA_OUT_OF_RANGE);
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_says_channel_pe_and_largest_block) {

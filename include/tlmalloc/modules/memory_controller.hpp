@@ -15,7 +15,7 @@ namespace tlmalloc {
 
 // `in` takes accesses by physical address and passes them to the slice or the TCM; `control` takes ALLOC and FREE
 // (command.h), queues them, charges the price of the receipt and answers with a completion. The free lists come into
-// being with the first command or access (ADR-0048 D5). `tcm` may stay unbound when tcm_bytes is 0.
+// being with the first command (ADR-0048 D5). `tcm` may stay unbound when tcm_bytes is 0.
 //
 // Data errors: TLM_ADDRESS_ERROR_RESPONSE for an address that is not in this PE's memory or an access that runs off its
 // end; else what the memory answers. Allocation failures are completions: status, total free and largest free block.
@@ -76,8 +76,6 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     unsigned transport_dbg(int, tlm::tlm_generic_payload &payload);
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     tla_status ensure_allocators();
-    tla_status locate(const tlm::tlm_generic_payload &payload, std::uint64_t span, tla_channel &channel,
-                      std::uint64_t &offset);
     void show(tla_channel channel, const tla_service &service, const tla_arena_stats &stats, std::uint64_t nodes);
 
     const config config_;

@@ -1,0 +1,290 @@
+// memory_controller: commands in time, completions, and data accesses by physical address.
+#include "data_target.hpp"
+#include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/tcm.hpp"
+
+using namespace tlmalloc;
+
+namespace {
+
+const std::uint64_t slice_bytes = 1 << 20, tcm_bytes = 64 << 10, reserve = 16 << 10;
+
+memory_controller::config small(unsigned queue_depth = 16) {
+    memory_controller::config config;
+    config.memory = {1, 2, 3, slice_bytes, tcm_bytes, reserve, TLA_FIRST_FIT, TLA_FIRST_FIT};
+    config.queue_depth = queue_depth;
+    return config;
+}
+
+// Where the bytes of this PE are, by the address map of model/README.md.
+std::uint64_t hbm(std::uint64_t offset) {
+    return std::uint64_t{1} << 47 | std::uint64_t{2} << 42 | std::uint64_t{1} << 37 | (3 * slice_bytes + offset);
+}
+std::uint64_t tcm_at(std::uint64_t offset) {
+    return std::uint64_t{1} << 47 | std::uint64_t{2} << 42 | std::uint64_t{3} << 30 | offset;
+}
+
+struct bench {
+    explicit bench(const memory_controller::config &config = small()) : controller("controller", config) {
+        controller.slice.bind(slice.in);
+        controller.tcm.bind(memory.in);
+        data.out.bind(controller.in);
+        cpu.out.bind(controller.control);
+    }
+
+    void run(std::function<void()> body, std::function<void()> data_body = {}) {
+        cpu.body = std::move(body);
+        data.body = std::move(data_body);
+        simulate({&cpu, &data});
+    }
+
+    static hbm_slice::config slice_config() {
+        hbm_slice::config config;
+        config.capacity = slice_bytes;
+        return config;
+    }
+    static tcm::config tcm_config() {
+        tcm::config config;
+        config.capacity = tcm_bytes;
+        return config;
+    }
+
+    hbm_slice slice{"slice", slice_config()};
+    tcm memory{"tcm", tcm_config()};
+    memory_controller controller;
+    initiator cpu{"cpu"}, data{"data"};
+};
+
+} // namespace
+
+// --- commands --------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(alloc_answers_with_the_lowest_address_that_fits) {
+    bench b;
+    b.run([&] {
+        BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, 1000)).value, hbm(0));
+        const tla_completion second = b.cpu.command(0, alloc_command(TLA_HBM, 500));
+        BOOST_CHECK_EQUAL(second.value, hbm(1000));
+        BOOST_CHECK_EQUAL(second.nbytes, 500u);
+        BOOST_CHECK_EQUAL(second.total_free, slice_bytes - 1500);
+        BOOST_CHECK_EQUAL(second.largest_free, slice_bytes - 1500);
+        BOOST_CHECK_EQUAL(second.nodes_visited, 1u);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(TLA_TCM, 64)).value, tcm_at(0));
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(hbm(0), 1000)).status, TLA_OK);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, 2000)).nodes_visited, 2u); // past the hole
+        BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, 600)).value, hbm(0));      // into the hole
+    });
+    const memory_controller::statistics s = b.controller.get_statistics(TLA_HBM);
+    BOOST_CHECK_EQUAL(s.allocs, 4u);
+    BOOST_CHECK_EQUAL(s.frees, 1u);
+    BOOST_CHECK_EQUAL(s.failed, 0u);
+    BOOST_CHECK_EQUAL(s.nodes_visited, 1u + 1 + 2 + 1);
+    BOOST_CHECK_EQUAL(s.arena.used, 500u + 2000 + 600);
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).allocs, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_command_takes_the_price_of_its_receipt) {
+    memory_controller::config config = small();
+    config.cost.fixed_ps = 10'000;
+    config.cost.node_ps = 1000;
+    config.cost.split_ps = 300;
+    bench b(config);
+    b.run([&] {
+        sc_core::sc_time delay;
+        const tla_completion answer = b.cpu.command(0, alloc_command(TLA_HBM, 256), delay);
+        BOOST_CHECK_EQUAL(answer.service_ps, 11'300u); // one node looked at and split
+        BOOST_CHECK_EQUAL(local_ps(delay), 11'300u);
+        b.cpu.command(0, alloc_command(TLA_HBM, slice_bytes - 256), delay); // taken whole: nothing is split
+        BOOST_CHECK_EQUAL(local_ps(delay), 11'300u + 11'000);
+    });
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).busy_ps, 22'300u);
+}
+
+BOOST_AUTO_TEST_CASE(a_second_command_waits_for_the_engine) {
+    memory_controller::config config = small();
+    config.cost.fixed_ps = 20'000;
+    bench b(config);
+    b.run([&] {
+        sc_core::sc_time first, second; // two senders, both at time 0, each with a port of its own
+        b.cpu.post(0, alloc_command(TLA_HBM, 256), first);
+        b.cpu.post(TLA_PORT_BYTES, alloc_command(TLA_TCM, 256), second);
+        BOOST_CHECK_EQUAL(local_ps(first), 0u);
+        BOOST_CHECK_EQUAL(local_ps(second), 0u); // there is room in the queue
+        b.cpu.completion(0, first);
+        b.cpu.completion(TLA_PORT_BYTES, second);
+        BOOST_CHECK_EQUAL(local_ps(first), 20'000u);
+        BOOST_CHECK_EQUAL(local_ps(second), 40'000u); // one engine for both channels
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_full_queue_holds_the_writer_up) {
+    memory_controller::config config = small(2);
+    config.cost.fixed_ps = 20'000;
+    bench b(config);
+    b.run([&] {
+        const std::uint64_t accepted[] = {0, 0, 0, 20'000, 40'000}; // one is served, two wait, the others find no room
+        for (std::uint64_t port = 0; port < 5; port++) {
+            sc_core::sc_time delay;
+            b.cpu.post(port * TLA_PORT_BYTES, alloc_command(TLA_HBM, 256), delay);
+            BOOST_CHECK_EQUAL(local_ps(delay), accepted[port]);
+        }
+        sc_core::sc_time delay;
+        b.cpu.completion(4 * TLA_PORT_BYTES, delay);
+        BOOST_CHECK_EQUAL(local_ps(delay), 100'000u);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_allocation_says_free_and_largest_and_changes_nothing) {
+    bench b;
+    b.run([&] {
+        for (int i = 0; i < 4; i++) b.cpu.command(0, alloc_command(TLA_HBM, slice_bytes / 4));
+        const tla_completion exhausted = b.cpu.command(0, alloc_command(TLA_HBM, 1));
+        BOOST_CHECK_EQUAL(exhausted.status, TLA_EXHAUSTED);
+        BOOST_CHECK_EQUAL(exhausted.total_free, 0u);
+        b.cpu.command(0, free_command(hbm(0), slice_bytes / 4));
+        b.cpu.command(0, free_command(hbm(slice_bytes / 2), slice_bytes / 4));
+        const tla_completion fragmented = b.cpu.command(0, alloc_command(TLA_HBM, slice_bytes / 2));
+        BOOST_CHECK_EQUAL(fragmented.status, TLA_FRAGMENTED);
+        BOOST_CHECK_EQUAL(fragmented.total_free, slice_bytes / 2);
+        BOOST_CHECK_EQUAL(fragmented.largest_free, slice_bytes / 4);
+        BOOST_CHECK_EQUAL(fragmented.nodes_visited, 2u); // every node was looked at
+        BOOST_CHECK_EQUAL(fragmented.value, 0u);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, 0)).status, TLA_INVALID_ARGUMENT);
+    });
+    const memory_controller::statistics s = b.controller.get_statistics(TLA_HBM);
+    BOOST_CHECK_EQUAL(s.failed, 3u);
+    BOOST_CHECK_EQUAL(s.arena.used, slice_bytes / 2);
+    BOOST_CHECK_EQUAL(s.arena.free_blocks, 2u);
+    BOOST_CHECK(reports().empty()); // a failed allocation is an answer, no bad transaction
+}
+
+BOOST_AUTO_TEST_CASE(bad_frees_are_answered_and_change_nothing) {
+    bench b;
+    b.run([&] {
+        b.cpu.command(0, alloc_command(TLA_HBM, 1000));
+        b.cpu.command(0, alloc_command(TLA_TCM, 1000));
+        const auto freed = [&](std::uint64_t pa, std::uint64_t nbytes) {
+            return b.cpu.command(0, free_command(pa, nbytes)).status;
+        };
+        BOOST_CHECK_EQUAL(freed(hbm(5000), 10), TLA_NOT_ALLOCATED); // never allocated
+        BOOST_CHECK_EQUAL(freed(hbm(0), 0), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(freed(hbm(slice_bytes), 10), TLA_OUT_OF_RANGE); // the next PE's
+        BOOST_CHECK_EQUAL(freed(tcm_at(tcm_bytes - reserve), 10), TLA_OUT_OF_RANGE); // the scheduler's
+        BOOST_CHECK_EQUAL(freed(UINT64_MAX, 10), TLA_OUT_OF_RANGE);
+        BOOST_CHECK_EQUAL(freed(tcm_at(0), 1000), TLA_OK);
+        BOOST_CHECK_EQUAL(freed(tcm_at(0), 1000), TLA_NOT_ALLOCATED); // double free
+        BOOST_CHECK_EQUAL(freed(hbm(0), 1000), TLA_OK);
+    });
+    for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(channel).arena.used, 0u);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(channel).arena.free_blocks, 1u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(commands_of_other_targets_are_refused) {
+    bench b;
+    b.run([&] {
+        sc_core::sc_time delay;
+        tla_command command{};
+        command.opcode = TLA_OP_VA_ALLOC; // meant for this kind of target, but not served by it
+        command.target = TLA_TARGET_MEMORY_CONTROLLER;
+        command.nbytes = 10;
+        BOOST_CHECK_EQUAL(b.cpu.command(0, command, delay).status, TLA_BAD_COMMAND);
+        command.target = TLA_TARGET_VA_MANAGER;
+        BOOST_CHECK_EQUAL(b.cpu.post(0, command, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(b.cpu.completion(0, delay).status, TLA_MISDIRECTED);
+    });
+    BOOST_REQUIRE_EQUAL(reports().size(), 1u);
+    BOOST_CHECK_EQUAL(reports()[0],
+                      "/tlmalloc/memory_controller/control: port 0: descriptor for target 3, this is target 1");
+}
+
+// --- data ------------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(hbm_is_accessed_as_the_payload_rules_say) {
+    bench b;
+    b.run({}, [&] { data_target{b.data, hbm(0), slice_bytes}.check_everything(); });
+}
+
+BOOST_AUTO_TEST_CASE(tcm_is_accessed_as_the_payload_rules_say_and_its_reserve_too) {
+    bench b;
+    b.run({}, [&] { data_target{b.data, tcm_at(0), tcm_bytes}.check_everything(); });
+}
+
+BOOST_AUTO_TEST_CASE(addresses_of_others_are_refused_in_no_time_and_counted) {
+    memory_controller::config config = small();
+    config.latency_ps = 700;
+    bench b(config);
+    b.run({}, [&] {
+        bytes data(256);
+        sc_core::sc_time delay;
+        for (std::uint64_t address : {hbm(0) - 1, hbm(slice_bytes - 255), hbm(0) ^ std::uint64_t{1} << 47,
+                                      tcm_at(0) ^ std::uint64_t{1} << 30, tcm_at(std::uint64_t{1} << 29), UINT64_MAX})
+            BOOST_CHECK_EQUAL(b.data.read(address, data, delay), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(delay, sc_core::SC_ZERO_TIME);
+        BOOST_CHECK_EQUAL(b.data.read(hbm(0), data, delay), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(local_ps(delay), 700u + 8000); // its latency and one burst
+    });
+    BOOST_CHECK_EQUAL(b.controller.data_errors(), 6u);
+}
+
+BOOST_AUTO_TEST_CASE(allocators_come_into_being_with_the_first_command) {
+    bench b;
+    b.run(
+        [&] {
+            sc_core::wait(10, sc_core::SC_NS);
+            BOOST_CHECK(!b.controller.has_allocators()); // neither a data access nor a look makes them
+            b.cpu.command(0, alloc_command(TLA_HBM, 1));
+            BOOST_CHECK(b.controller.has_allocators());
+        },
+        [&] {
+            bytes data(4);
+            BOOST_CHECK_EQUAL(b.data.debug(tlm::TLM_READ_COMMAND, hbm(0), data), 4u);
+            b.data.write(tcm_at(0), data);
+            BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.free, tcm_bytes - reserve);
+        });
+}
+
+// --- building --------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_controller_of_impossible_sizes_cannot_be_built) {
+    memory_controller::config config = small();
+    config.memory.tcm_reserved_bytes = tcm_bytes + 1;
+    check_refused([&] { memory_controller controller("controller", config); },
+                  "/tlmalloc/memory_controller/config: the memory's sizes contradict each other");
+}
+
+BOOST_AUTO_TEST_CASE(a_controller_without_a_queue_cannot_be_built) {
+    check_refused([&] { memory_controller controller("controller", small(0)); },
+                  "/tlmalloc/memory_controller/config: ports must be at least 1, queue_depth 1 .. 256");
+}
+
+BOOST_AUTO_TEST_CASE(a_tcm_that_was_forgotten_is_an_error_before_time_begins) {
+    hbm_slice slice("slice", bench::slice_config());
+    memory_controller controller("controller", small());
+    initiator cpu("cpu"), data("data");
+    controller.slice.bind(slice.in);
+    cpu.out.bind(controller.control);
+    data.out.bind(controller.in);
+    check_refused([] { sc_core::sc_start(); },
+                  "/tlmalloc/memory_controller/config: tcm is not bound, though tcm_bytes is above 0");
+}
+
+BOOST_AUTO_TEST_CASE(a_controller_without_tcm_needs_none) {
+    memory_controller::config config = small();
+    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+    hbm_slice slice("slice", bench::slice_config());
+    memory_controller controller("controller", config);
+    initiator cpu("cpu"), data("data");
+    controller.slice.bind(slice.in);
+    cpu.out.bind(controller.control);
+    data.out.bind(controller.in);
+    cpu.body = [&] {
+        BOOST_CHECK_EQUAL(cpu.command(0, alloc_command(TLA_TCM, 1)).status, TLA_EXHAUSTED);
+        bytes byte(1);
+        sc_core::sc_time delay;
+        BOOST_CHECK_EQUAL(data.read(tcm_at(0), byte, delay), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    };
+    simulate({&cpu, &data});
+}
