@@ -53,14 +53,19 @@ std::uint64_t payload_span(const tlm::tlm_generic_payload &payload) {
     return std::min(payload.get_streaming_width(), payload.get_data_length());
 }
 
-tlm::tlm_response_status check_payload(const tlm::tlm_generic_payload &payload, std::uint64_t size) {
+tlm::tlm_response_status check_attributes(const tlm::tlm_generic_payload &payload) {
     if (payload.get_data_length() == 0 || payload.get_streaming_width() == 0) return tlm::TLM_BURST_ERROR_RESPONSE;
     if (!payload.get_data_ptr() && payload.get_command() != tlm::TLM_IGNORE_COMMAND)
         return tlm::TLM_GENERIC_ERROR_RESPONSE;
     if (payload.get_byte_enable_ptr() && payload.get_byte_enable_length() == 0)
         return tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE;
-    if (!inside(payload.get_address(), payload_span(payload), size)) return tlm::TLM_ADDRESS_ERROR_RESPONSE;
     return tlm::TLM_OK_RESPONSE;
+}
+
+tlm::tlm_response_status check_payload(const tlm::tlm_generic_payload &payload, std::uint64_t size) {
+    const tlm::tlm_response_status status = check_attributes(payload);
+    if (status != tlm::TLM_OK_RESPONSE || inside(payload.get_address(), payload_span(payload), size)) return status;
+    return tlm::TLM_ADDRESS_ERROR_RESPONSE;
 }
 
 void copy_payload(tlm::tlm_generic_payload &payload, std::uint8_t *memory) {

@@ -10,8 +10,12 @@ namespace tlmalloc {
 // Bytes of target memory that the payload touches from its address on: min(streaming width, length).
 std::uint64_t payload_span(const tlm::tlm_generic_payload &payload);
 
+// TLM_OK_RESPONSE, or the error to answer to a payload that no memory can serve, wherever it leads: burst (length 0,
+// streaming width 0), no data, byte enables (a pointer without a length).
+tlm::tlm_response_status check_attributes(const tlm::tlm_generic_payload &payload);
+
 // TLM_OK_RESPONSE when a memory of `size` bytes can serve the payload (any command, byte enables, streaming); else the
-// error to answer: address, burst (length 0, streaming width 0), or byte enables (a pointer without a length).
+// error to answer: that of check_attributes, or address.
 tlm::tlm_response_status check_payload(const tlm::tlm_generic_payload &payload, std::uint64_t size);
 
 // Moves the bytes of a checked payload from or to memory; byte enables and streaming width honoured. TLM_IGNORE moves

@@ -30,6 +30,7 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
 tla_status pe_mmu::translate(std::uint64_t va, std::uint64_t nbytes, std::uint32_t access,
                              std::vector<piece> &pieces) const {
     pieces.clear();
+    if (nbytes > 0 && va > UINT64_MAX - (nbytes - 1)) return TLA_OUT_OF_RANGE; // does not wrap to address 0
     while (nbytes > 0) {
         tla_translation found{};
         const tla_status status = tla_page_table_translate(table_.get(), {va}, nbytes, access, &found, nullptr);
@@ -83,19 +84,22 @@ void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &de
 // Each piece is a transaction of its own; all start together and the access ends with the last of them.
 void pe_mmu::transport_pieces(tlm::tlm_generic_payload &payload, const std::vector<piece> &pieces,
                               sc_core::sc_time &delay) {
-    if (payload.get_streaming_width() < payload.get_data_length()) {
-        payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE); // a wrap inside a split is not worth building
+    tlm::tlm_response_status status = check_attributes(payload);
+    if (status == tlm::TLM_OK_RESPONSE && payload.get_streaming_width() < payload.get_data_length())
+        status = tlm::TLM_BURST_ERROR_RESPONSE; // a wrap inside a split is not worth building
+    if (status != tlm::TLM_OK_RESPONSE) {
+        payload.set_response_status(status);
         return;
     }
     const std::uint64_t start = local_ps(delay);
     std::uint64_t end = start, offset = 0;
-    tlm::tlm_response_status status = tlm::TLM_OK_RESPONSE;
+    std::uint8_t *const data = payload.get_data_ptr(); // may be null in TLM_IGNORE
     std::vector<std::uint8_t> enables;
     for (const piece &p : pieces) {
         tlm::tlm_generic_payload part;
         part.set_command(payload.get_command());
         part.set_address(p.pa);
-        part.set_data_ptr(payload.get_data_ptr() + offset);
+        part.set_data_ptr(data ? data + offset : nullptr);
         part.set_data_length(static_cast<unsigned>(p.nbytes));
         part.set_streaming_width(static_cast<unsigned>(p.nbytes));
         if (const std::uint8_t *all = payload.get_byte_enable_ptr()) {
@@ -120,7 +124,7 @@ unsigned pe_mmu::transport_dbg(tlm::tlm_generic_payload &payload) {
     const unsigned length = payload.get_data_length();
     std::uint8_t *const data = payload.get_data_ptr();
     std::vector<piece> pieces;
-    if (length == 0 || translate(va, length, 0, pieces)) return 0;
+    if (length == 0 || !data || translate(va, length, 0, pieces)) return 0;
     unsigned moved = 0;
     for (const piece &p : pieces) {
         payload.set_address(p.pa);

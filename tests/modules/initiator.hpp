@@ -18,7 +18,9 @@
 
 namespace tlm { // so that Boost.Test can print them
 inline std::ostream &operator<<(std::ostream &out, tlm_response_status status) {
-    return out << tlm_generic_payload().get_response_string() << "#" << static_cast<int>(status);
+    tlm_generic_payload payload;
+    payload.set_response_status(status);
+    return out << payload.get_response_string();
 }
 } // namespace tlm
 
