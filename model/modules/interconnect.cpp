@@ -4,6 +4,7 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace tlmalloc {
 
@@ -24,6 +25,16 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
     }
     in.register_b_transport(this, &interconnect::b_transport);
     in.register_transport_dbg(this, &interconnect::transport_dbg);
+}
+
+void interconnect::start_of_simulation() {
+    const auto sources = static_cast<std::size_t>(in.size()), targets = static_cast<std::size_t>(out.size());
+    if (sources == config_.sources.size() && targets == config_.targets.size()) return;
+    SC_REPORT_ERROR("/tlmalloc/interconnect/config",
+                    (std::to_string(sources) + " initiators and " + std::to_string(targets) +
+                     " targets are bound, expected " + std::to_string(config_.sources.size()) + " and " +
+                     std::to_string(config_.targets.size()))
+                        .c_str());
 }
 
 const interconnect::window *interconnect::find(std::uint64_t address, std::uint64_t length) const {

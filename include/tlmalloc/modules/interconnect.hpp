@@ -43,6 +43,7 @@ class interconnect : public sc_core::sc_module {
     const tla_fabric *fabric() const { return fabric_.get(); }
 
   private:
+    void start_of_simulation() override;
     void b_transport(int source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     unsigned transport_dbg(int source, tlm::tlm_generic_payload &payload);
     const window *find(std::uint64_t address, std::uint64_t length) const;

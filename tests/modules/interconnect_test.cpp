@@ -1,0 +1,185 @@
+// interconnect: the way to a target, the time of its links, and addresses that lead nowhere.
+#include "data_target.hpp"
+#include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/interconnect.hpp"
+
+using namespace tlmalloc;
+
+namespace {
+
+// Two initiators at node 0 and 1, a router 2, two memories behind it at 3 and 4. Memory at 3 sees offsets; memory at 4
+// sees the address as it is. Links: initiator <-> router 2 ns at 64 GB/s, router <-> memory 3 ns at 16 GB/s.
+interconnect::config star() {
+    interconnect::config config;
+    config.nodes = 6; // 5 is an island
+    const auto link = [&](std::uint32_t a, std::uint32_t b, std::uint64_t latency, std::uint64_t bandwidth) {
+        config.links.push_back({a, b, latency, bandwidth});
+        config.links.push_back({b, a, latency, bandwidth});
+    };
+    link(0, 2, 2000, 64'000'000'000);
+    link(1, 2, 2000, 64'000'000'000);
+    link(2, 3, 3000, 16'000'000'000);
+    link(2, 4, 3000, 16'000'000'000);
+    config.sources = {0, 1};
+    config.targets = {3, 4, 5};
+    config.windows = {{0x10000, 0x4000, 0, true}, {0x4000, 0x4000, 1, false}, {0x80000, 0x1000, 2, true}};
+    return config;
+}
+
+// Memories that take no time, so that all of it is the fabric's.
+hbm_slice::config memory_config(std::uint64_t capacity) {
+    hbm_slice::config config;
+    config.capacity = capacity;
+    config.pseudo_channel_bandwidth = std::uint64_t{1} << 62;
+    config.burst = 4096;
+    return config;
+}
+
+struct bench {
+    bench() {
+        one.out.bind(fabric.in);
+        two.out.bind(fabric.in);
+        fabric.out.bind(first.in);
+        fabric.out.bind(second.in);
+        fabric.out.bind(island.in);
+    }
+    void run(std::function<void()> body) {
+        one.body = std::move(body);
+        simulate({&one, &two});
+    }
+    interconnect fabric{"fabric", star()};
+    hbm_slice first{"first", memory_config(0x4000)}, second{"second", memory_config(0x8000)},
+        island{"island", memory_config(0x1000)};
+    initiator one{"one"}, two{"two"};
+};
+
+const std::uint64_t memory_ps = 1; // one burst of the memories above, rounded up
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_target_behind_a_fabric_is_accessed_as_the_payload_rules_say) {
+    bench b;
+    b.run([&] {
+        data_target{b.one, 0x10000, 0x4000}.check_everything();
+        data_target{b.one, 0x4000, 0x4000}.check_everything();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_relative_window_shows_offsets_and_another_the_address) {
+    bench b;
+    b.run([&] {
+        b.one.write(0x10010, {1, 2, 3});
+        b.one.write(0x4020, {4, 5, 6});
+        bytes data(3);
+        tlm::tlm_generic_payload payload;
+        payload.set_read();
+        payload.set_data_ptr(data.data());
+        payload.set_data_length(3);
+        payload.set_address(0x10);
+        BOOST_CHECK_EQUAL(b.fabric.out[0]->transport_dbg(payload), 3u);
+        BOOST_CHECK(data == (bytes{1, 2, 3}));
+        payload.set_address(0x4020);
+        BOOST_CHECK_EQUAL(b.fabric.out[1]->transport_dbg(payload), 3u);
+        BOOST_CHECK(data == (bytes{4, 5, 6}));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(data_takes_latency_and_bytes_over_the_slowest_link_and_the_rest_latency_alone) {
+    bench b;
+    b.run([&] {
+        const std::uint64_t there = 5000, bytes_ps = 64'000; // 1024 B at 16 GB/s
+        bytes data(1024);
+        sc_core::sc_time delay(1, sc_core::SC_US);
+        BOOST_CHECK_EQUAL(b.one.write(0x10000, data, delay), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(local_ps(delay), 1'000'000 + there + bytes_ps + memory_ps + there); // data goes, an ack returns
+        delay = sc_core::sc_time(2, sc_core::SC_US);
+        BOOST_CHECK_EQUAL(b.one.read(0x10000, data, delay), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(local_ps(delay), 2'000'000 + there + memory_ps + there + bytes_ps); // data returns
+    });
+}
+
+BOOST_AUTO_TEST_CASE(two_initiators_share_a_link) {
+    bench b;
+    const std::uint64_t path = 10'000, on_link = 64'000;
+    std::uint64_t ends[2];
+    const auto write = [&](initiator &from, std::uint64_t address, std::uint64_t &end) {
+        return [&from, address, &end] {
+            sc_core::sc_time delay;
+            BOOST_CHECK_EQUAL(from.write(address, bytes(1024), delay), tlm::TLM_OK_RESPONSE);
+            end = local_ps(delay);
+        };
+    };
+    b.one.body = write(b.one, 0x10000, ends[0]);
+    b.two.body = write(b.two, 0x12000, ends[1]);
+    simulate({&b.one, &b.two});
+    std::sort(ends, ends + 2);
+    BOOST_CHECK_EQUAL(ends[0], path + on_link + memory_ps);
+    BOOST_CHECK_EQUAL(ends[1], path + 2 * on_link + memory_ps); // the link to the memory carries both
+}
+
+BOOST_AUTO_TEST_CASE(initiators_with_links_of_their_own_do_not_wait_for_each_other) {
+    bench b;
+    b.run([&] {
+        for (auto [from, address] : {std::pair<initiator *, std::uint64_t>{&b.one, 0x10000}, {&b.two, 0x4000}}) {
+            sc_core::sc_time delay;
+            BOOST_CHECK_EQUAL(from->write(address, bytes(1024), delay), tlm::TLM_OK_RESPONSE);
+            BOOST_CHECK_EQUAL(local_ps(delay), 10'000 + 64'000 + memory_ps);
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(an_address_without_a_target_is_an_error_in_no_time) {
+    bench b;
+    b.run([&] {
+        sc_core::sc_time delay(7, sc_core::SC_NS);
+        bytes data(8);
+        for (std::uint64_t address : {std::uint64_t{0}, std::uint64_t{0x3fff}, std::uint64_t{0x8000},
+                                      std::uint64_t{0x7ffc} /* leaves its window */, std::uint64_t{0x14000},
+                                      std::uint64_t{0x80000} /* no path */, UINT64_MAX})
+            BOOST_CHECK_EQUAL(b.one.read(address, data, delay), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(delay, sc_core::sc_time(7, sc_core::SC_NS));
+    });
+    BOOST_CHECK_EQUAL(b.fabric.errors(), 7u);
+    BOOST_CHECK_EQUAL(b.island.get_statistics().reads, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(debug_access_occupies_no_link) {
+    bench b;
+    b.run([&] {
+        bytes data(0x1000);
+        BOOST_CHECK_EQUAL(b.one.debug(tlm::TLM_WRITE_COMMAND, 0x10000, data), 0x1000u);
+        sc_core::sc_time delay;
+        BOOST_CHECK_EQUAL(b.one.write(0x10000, bytes(1024), delay), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(local_ps(delay), 10'000 + 64'000 + memory_ps);
+    });
+    BOOST_CHECK_EQUAL(b.fabric.errors(), 0u);
+}
+
+// --- building --------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(overlapping_windows_cannot_be_built) {
+    interconnect::config config = star();
+    config.windows.push_back({0x7fff, 2, 1, true});
+    check_refused([&] { interconnect fabric("fabric", config); }, "/tlmalloc/interconnect/config: two windows overlap");
+}
+
+BOOST_AUTO_TEST_CASE(a_window_of_no_target_cannot_be_built) {
+    interconnect::config config = star();
+    config.windows.push_back({0x100000, 16, 3, true});
+    check_refused([&] { interconnect fabric("fabric", config); }, "/tlmalloc/interconnect/config: a window names no target");
+}
+
+BOOST_AUTO_TEST_CASE(a_link_to_no_node_cannot_be_built) {
+    interconnect::config config = star();
+    config.links.push_back({0, 6, 0, 1});
+    check_refused([&] { interconnect fabric("fabric", config); },
+                  "/tlmalloc/interconnect/config: a link names no node, or has no bandwidth");
+}
+
+BOOST_AUTO_TEST_CASE(more_initiators_than_sources_are_an_error_before_time_begins) {
+    bench b;
+    initiator three("three");
+    three.out.bind(b.fabric.in);
+    check_refused([] { sc_core::sc_start(); },
+                  "/tlmalloc/interconnect/config: 3 initiators and 3 targets are bound, expected 2 and 3");
+}
