@@ -71,7 +71,8 @@ tla_status control_window::submit(unsigned port, sc_core::sc_time &delay, tla_er
         complete(port, refused, local_ps(delay));
         return status;
     }
-    set_local_ps(delay, handler_.execute(port, command, local_ps(delay)));
+    const std::uint64_t accepted = handler_.execute(port, command, local_ps(delay));
+    set_local_ps(delay, std::max(accepted, to_ps(sc_core::sc_time_stamp()))); // the handler may have waited
     return TLA_OK;
 }
 

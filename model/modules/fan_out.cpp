@@ -28,7 +28,7 @@ std::uint64_t fan_out::collect(tlm::tlm_fw_transport_if<> &socket, std::size_t c
     tla_completion answer{};
     sc_core::sc_time delay = delay_to(at_ps);
     status = read_completion(socket, children_[child].port_address, answer, delay);
-    return local_ps(delay);
+    return free_ps_[child] = local_ps(delay);
 }
 
 fan_out::result fan_out::send(tlm::tlm_fw_transport_if<> &socket, tla_command command, tla_target target,
@@ -43,7 +43,7 @@ fan_out::result fan_out::send(tlm::tlm_fw_transport_if<> &socket, tla_command co
     result r{TLA_OK, at_ps, at_ps};
     for (std::size_t child = 0; child < children_.size(); child++) {
         if (!overlap(children_[child].covers, command.scope)) continue;
-        std::uint64_t start = at_ps;
+        std::uint64_t start = std::max(at_ps, free_ps_[child]);
         if (posted_[child]) { // its port is taken until the answer has been read
             tla_status earlier = TLA_OK;
             start = collect(socket, child, start, earlier);

@@ -10,7 +10,8 @@ namespace tlmalloc {
 
 class fan_out {
   public:
-    explicit fan_out(std::vector<command_route> children) : children_(std::move(children)), posted_(children_.size()) {}
+    explicit fan_out(std::vector<command_route> children)
+        : children_(std::move(children)), posted_(children_.size()), free_ps_(children_.size()) {}
 
     struct result {
         tla_status status;        // the first failure, TLA_INVALID_ARGUMENT when no child lies in the scope
@@ -18,7 +19,8 @@ class fan_out {
         std::uint64_t done_ps;    // every child has answered; written_ps when nobody waits for that
     };
 
-    // Passes the command (its target replaced) on to every child in its scope, all at once at at_ps. With `gather` the
+    // Passes the command (its target replaced) on to every child in its scope, all at once at at_ps; a child whose port
+    // still runs the command before gets it when that has been answered. With `gather` the
     // answers are waited for, and a MAP that a child refuses is taken back from those that did it. Without, the answers
     // are collected before the next command to the same child; failures among them are counted in lost().
     result send(tlm::tlm_fw_transport_if<> &socket, tla_command command, tla_target target, std::uint64_t at_ps,
@@ -32,6 +34,7 @@ class fan_out {
 
     std::vector<command_route> children_;
     std::vector<bool> posted_; // a command was posted whose answer nobody has read
+    std::vector<std::uint64_t> free_ps_; // when the last answer that was read has come back: the port is free
     std::uint64_t lost_ = 0;
 };
 

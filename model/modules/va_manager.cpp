@@ -11,6 +11,10 @@ va_manager::va_manager(sc_core::sc_module_name name, const config &settings)
     require_ps_resolution();
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR("/tlmalloc/va_manager/config", "ports must be at least 1, queue_depth 1 .. 256");
+    tla_va_space *trial = nullptr; // the real one comes into being with the first command
+    if (tla_va_space_create(&settings.space, &trial))
+        SC_REPORT_ERROR("/tlmalloc/va_manager/config", "base and size must be multiples of page_size");
+    tla_va_space_destroy(trial);
     engine_.depth = settings.queue_depth;
 }
 
@@ -50,10 +54,7 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
 tla_status va_manager::serve_space(const tla_command &command, tla_completion &completion, tla_work &work) {
     if (!space_) {
         tla_va_space *made = nullptr;
-        if (tla_va_space_create(&config_.space, &made)) {
-            SC_REPORT_ERROR("/tlmalloc/va_manager/config", "base and size must be multiples of page_size");
-            return TLA_INVALID_ARGUMENT;
-        }
+        if (const tla_status status = tla_va_space_create(&config_.space, &made)) return status;
         space_.reset(made);
     }
     tla_status status = TLA_BAD_COMMAND;
