@@ -18,7 +18,8 @@ control_window::control_window(const char *socket_name, const char *module, tla_
 // The access has bytes, and all of them lie in one port.
 bool control_window::in_one_port(const tlm::tlm_generic_payload &payload) const {
     const std::uint64_t address = payload.get_address(), length = payload.get_data_length();
-    return length > 0 && address / TLA_PORT_BYTES < ports_.size() && length <= TLA_PORT_BYTES - address % TLA_PORT_BYTES;
+    return length > 0 && address / TLA_PORT_BYTES < ports_.size() &&
+           length <= TLA_PORT_BYTES - address % TLA_PORT_BYTES;
 }
 
 tlm::tlm_response_status control_window::check(const tlm::tlm_generic_payload &payload) const {
@@ -35,8 +36,10 @@ void control_window::b_transport(int, tlm::tlm_generic_payload &payload, sc_core
         const auto port = static_cast<unsigned>(payload.get_address() / TLA_PORT_BYTES);
         tla_error error{};
         const tla_status status = payload.is_write() ? write(port, payload, delay, error) : read(port, payload, delay);
-        if (status == TLA_OUT_OF_RANGE) response = tlm::TLM_ADDRESS_ERROR_RESPONSE;
-        else if (status) response = tlm::TLM_GENERIC_ERROR_RESPONSE;
+        if (status == TLA_OUT_OF_RANGE)
+            response = tlm::TLM_ADDRESS_ERROR_RESPONSE;
+        else if (status)
+            response = tlm::TLM_GENERIC_ERROR_RESPONSE;
         if (status && error.text[0]) SC_REPORT_WARNING(report_id_.c_str(), error.text);
     }
     if (response != tlm::TLM_OK_RESPONSE) rejected_++;
@@ -50,9 +53,9 @@ tla_status control_window::write(unsigned port, const tlm::tlm_generic_payload &
     if (state.registers.state == TLA_PORT_DONE && local_ps(delay) < state.done_ps)
         return tla_error_set(&error, TLA_BUSY, "port %u: a command is written while the one before still runs", port);
     bool complete_descriptor = false;
-    const tla_status status = tla_control_port_write(
-        &state.registers, static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES), payload.get_data_ptr(),
-        payload.get_data_length(), &complete_descriptor, &error);
+    const tla_status status =
+        tla_control_port_write(&state.registers, static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES),
+                               payload.get_data_ptr(), payload.get_data_length(), &complete_descriptor, &error);
     return status || !complete_descriptor ? status : submit(port, delay, error);
 }
 
@@ -88,7 +91,8 @@ tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload
     const std::uint32_t length = payload.get_data_length();
     if (offset < TLA_PORT_STATE && offset + length > TLA_PORT_COMPLETION) {
         std::uint64_t local = local_ps(delay);
-        while (state.registers.state == TLA_PORT_RUNNING) sc_core::wait(completed_);
+        while (state.registers.state == TLA_PORT_RUNNING)
+            sc_core::wait(completed_);
         local = std::max({local, state.done_ps, to_ps(sc_core::sc_time_stamp())});
         set_local_ps(delay, local);
     }

@@ -33,7 +33,7 @@ class fan_out {
                           tla_status &status);
 
     std::vector<command_route> children_;
-    std::vector<bool> posted_; // a command was posted whose answer nobody has read
+    std::vector<bool> posted_;           // a command was posted whose answer nobody has read
     std::vector<std::uint64_t> free_ps_; // when the last answer that was read has come back: the port is free
     std::uint64_t lost_ = 0;
 };

@@ -44,8 +44,10 @@ void memory_controller::b_transport(int, tlm::tlm_generic_payload &payload, sc_c
     }
     delay += from_ps(config_.latency_ps);
     payload.set_address(offset);
-    if (channel == TLA_HBM) slice->b_transport(payload, delay);
-    else tcm->b_transport(payload, delay);
+    if (channel == TLA_HBM)
+        slice->b_transport(payload, delay);
+    else
+        tcm->b_transport(payload, delay);
     payload.set_address(address);
     if (payload.is_response_error()) data_errors_++;
 }
@@ -132,10 +134,13 @@ void memory_controller::show(tla_channel channel, const tla_service &service, co
     figures.fragmentation.set(service.done_ps, tla_arena_fragmentation_permille(&stats));
 }
 
-template <typename Visit> void memory_controller::each_figure(Visit visit) {
+template <typename Visit>
+void memory_controller::each_figure(Visit visit) {
     for (channel_figures &c : channel_figures_)
-        for (figure *f : {&c.used, &c.largest_free, &c.free_blocks, &c.fragmentation}) visit(*f);
-    for (figure *f : {&queue_depth_, &busy_, &nodes_visited_}) visit(*f);
+        for (figure *f : {&c.used, &c.largest_free, &c.free_blocks, &c.fragmentation})
+            visit(*f);
+    for (figure *f : {&queue_depth_, &busy_, &nodes_visited_})
+        visit(*f);
 }
 
 void memory_controller::record(waveform &wave) {

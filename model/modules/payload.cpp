@@ -21,7 +21,8 @@ void copy_run(tlm::tlm_command command, std::uint8_t *memory, std::uint8_t *data
 
 // Copies the bytes that are enabled, whatever the pattern, without a branch: whole words at a time once vectorised.
 void copy_enabled(std::uint8_t *to, const std::uint8_t *from, const std::uint8_t *enables, std::uint64_t length) {
-    for (std::uint64_t i = 0; i < length; i++) to[i] = enables[i] == TLM_BYTE_ENABLED ? from[i] : to[i];
+    for (std::uint64_t i = 0; i < length; i++)
+        to[i] = enables[i] == TLM_BYTE_ENABLED ? from[i] : to[i];
 }
 
 // The byte enables of a payload; a short pattern is written out several times, so that it is passed in long runs.
@@ -31,7 +32,8 @@ class enable_pattern {
         : enables_(enables), length_(length) {
         if (length >= repeated_.size() / 2 || length >= wanted) return;
         const std::uint64_t times = std::min(repeated_.size() / length, (wanted + length - 1) / length);
-        for (std::uint64_t i = 0; i < times; i++) std::memcpy(&repeated_[i * length], enables, length);
+        for (std::uint64_t i = 0; i < times; i++)
+            std::memcpy(&repeated_[i * length], enables, length);
         enables_ = repeated_.data();
         length_ = times * length;
     }
@@ -84,8 +86,10 @@ void copy_payload(tlm::tlm_generic_payload &payload, std::uint8_t *memory) {
         for (std::uint64_t i = start; i < end;) {
             const std::uint64_t run = std::min(end - i, enables.length() - i % enables.length());
             const std::uint8_t *enabled = enables.at(i);
-            if (payload.is_write()) copy_enabled(memory + (i - start), data + i, enabled, run);
-            else copy_enabled(data + i, memory + (i - start), enabled, run);
+            if (payload.is_write())
+                copy_enabled(memory + (i - start), data + i, enabled, run);
+            else
+                copy_enabled(data + i, memory + (i - start), enabled, run);
             i += run;
         }
     }

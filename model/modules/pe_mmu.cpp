@@ -37,7 +37,8 @@ tla_status pe_mmu::translate(std::uint64_t va, std::uint64_t nbytes, std::uint32
         piece next{found.pa.value, found.nbytes, false};
         if (status == TLA_UNMAPPED && config_.unmapped == TLA_UNMAPPED_PA_FALLBACK)
             next = {va, std::min(nbytes, config_.page_size - va % config_.page_size), true};
-        else if (status) return status;
+        else if (status)
+            return status;
         pieces.push_back(next);
         va += next.nbytes;
         nbytes -= next.nbytes;
@@ -104,7 +105,8 @@ void pe_mmu::transport_pieces(tlm::tlm_generic_payload &payload, const std::vect
         part.set_streaming_width(static_cast<unsigned>(p.nbytes));
         if (const std::uint8_t *all = payload.get_byte_enable_ptr()) {
             enables.resize(p.nbytes);
-            for (std::uint64_t i = 0; i < p.nbytes; i++) enables[i] = all[(offset + i) % payload.get_byte_enable_length()];
+            for (std::uint64_t i = 0; i < p.nbytes; i++)
+                enables[i] = all[(offset + i) % payload.get_byte_enable_length()];
             part.set_byte_enable_ptr(enables.data());
             part.set_byte_enable_length(static_cast<unsigned>(p.nbytes));
         }
@@ -152,7 +154,8 @@ std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::ui
         completion.status = tla_page_table_map(table_.get(), command.entries, command.count, &work, &error);
     else if (command.opcode == TLA_OP_UNMAP)
         completion.status = tla_page_table_unmap(table_.get(), command.entries, command.count, &work, &error);
-    else completion.status = tla_error_set(&error, TLA_BAD_COMMAND, "opcode %d is not for a pe_mmu", command.opcode);
+    else
+        completion.status = tla_error_set(&error, TLA_BAD_COMMAND, "opcode %d is not for a pe_mmu", command.opcode);
     if (completion.status) {
         statistics_.failed++;
         SC_REPORT_WARNING("/tlmalloc/pe_mmu/command", (std::string(name()) + ": " + error.text).c_str());
@@ -177,7 +180,8 @@ pe_mmu::statistics pe_mmu::get_statistics() const {
 }
 
 void pe_mmu::record(waveform &wave) {
-    for (figure *f : {&lookups_, &maps_in_flight_, &mapped_bytes_, &faults_, &pa_fallbacks_}) f->record(wave, name());
+    for (figure *f : {&lookups_, &maps_in_flight_, &mapped_bytes_, &faults_, &pa_fallbacks_})
+        f->record(wave, name());
 }
 
 void pe_mmu::trace(sc_core::sc_trace_file *file) const {

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_command_to_a_busy_port_is_refused_and_other_ports_are_fre
         b.cpu.post(0, tagged(1), delay);
         BOOST_CHECK_EQUAL(b.cpu.post(0, tagged(2), delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
         BOOST_CHECK_EQUAL(b.cpu.post(TLA_PORT_BYTES, tagged(3), delay), tlm::TLM_OK_RESPONSE);
-        BOOST_CHECK_EQUAL(b.cpu.completion(0, delay).tag, 1u); // the first is not disturbed
+        BOOST_CHECK_EQUAL(b.cpu.completion(0, delay).tag, 1u);         // the first is not disturbed
         BOOST_CHECK_EQUAL(b.cpu.command(0, tagged(4), delay).tag, 4u); // and now the port is free
     });
     BOOST_CHECK_EQUAL(b.target.commands.size(), 3u);
@@ -193,8 +193,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_descriptor_is_refused_and_the_next_one_is_not) {
     BOOST_CHECK_EQUAL(reports()[0],
                       "/tlmalloc/device/control: descriptor that begins with 55 4c 41 43 or claims 0 bytes, expected "
                       "\"TLAC\" and its length");
-    BOOST_CHECK_EQUAL(reports()[1],
-                      "/tlmalloc/device/control: ALLOC from channel 9, expected 0 (HBM) or 1 (TCM)");
+    BOOST_CHECK_EQUAL(reports()[1], "/tlmalloc/device/control: ALLOC from channel 9, expected 0 (HBM) or 1 (TCM)");
     BOOST_CHECK_EQUAL(reports()[2], "/tlmalloc/device/control: descriptor with opcode 99, expected 1 to 7");
     BOOST_CHECK_EQUAL(reports()[3],
                       "/tlmalloc/device/control: write at 0x14 of a control port, expected at 0x10 or at 0");
@@ -208,7 +207,7 @@ BOOST_AUTO_TEST_CASE(an_access_that_is_no_register_access_is_refused) {
             bytes data(length);
             return b.cpu.access(command, address, data, delay);
         };
-        BOOST_CHECK_EQUAL(status(tlm::TLM_READ_COMMAND, 0, 4), tlm::TLM_ADDRESS_ERROR_RESPONSE);  // write only
+        BOOST_CHECK_EQUAL(status(tlm::TLM_READ_COMMAND, 0, 4), tlm::TLM_ADDRESS_ERROR_RESPONSE); // write only
         BOOST_CHECK_EQUAL(status(tlm::TLM_WRITE_COMMAND, TLA_PORT_COMPLETION, 4), tlm::TLM_ADDRESS_ERROR_RESPONSE);
         BOOST_CHECK_EQUAL(status(tlm::TLM_WRITE_COMMAND, TLA_PORT_STATE, 4), tlm::TLM_ADDRESS_ERROR_RESPONSE);
         BOOST_CHECK_EQUAL(status(tlm::TLM_READ_COMMAND, TLA_PORT_BYTES - 4, 8), tlm::TLM_ADDRESS_ERROR_RESPONSE);

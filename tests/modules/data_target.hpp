@@ -73,11 +73,13 @@ struct data_target {
         bytes data = pattern(20, 11);
         BOOST_CHECK_EQUAL(send(tlm::TLM_WRITE_COMMAND, base, data.data(), 20, 8), tlm::TLM_OK_RESPONSE);
         bytes expected(32, 0x11);
-        for (unsigned i = 0; i < 20; i++) expected[i % 8] = data[i];
+        for (unsigned i = 0; i < 20; i++)
+            expected[i % 8] = data[i];
         BOOST_CHECK(from.read(base, 32) == expected);
         bytes got(20, 0);
         BOOST_CHECK_EQUAL(send(tlm::TLM_READ_COMMAND, base, got.data(), 20, 8), tlm::TLM_OK_RESPONSE);
-        for (unsigned i = 0; i < 20; i++) BOOST_CHECK_EQUAL(got[i], expected[i % 8]);
+        for (unsigned i = 0; i < 20; i++)
+            BOOST_CHECK_EQUAL(got[i], expected[i % 8]);
         // wider than the data: an ordinary access, also where base + width lies past the end
         BOOST_CHECK_EQUAL(send(tlm::TLM_READ_COMMAND, base + size - 20, got.data(), 20, 4000), tlm::TLM_OK_RESPONSE);
         // only the span counts: 64 bytes over the last 8
@@ -91,21 +93,22 @@ struct data_target {
         for (unsigned enable_length : {1u, 3u, 5u, 16u, 40u})
             for (unsigned width : {7u, 24u}) {
                 bytes enables(enable_length);
-                for (unsigned i = 0; i < enable_length; i++) enables[i] = (i * 7 + 1) % 3 ? 0xff : 0x00;
+                for (unsigned i = 0; i < enable_length; i++)
+                    enables[i] = (i * 7 + 1) % 3 ? 0xff : 0x00;
                 bytes memory = pattern(24, enable_length), data = pattern(24, 13);
                 from.write(base, memory);
-                BOOST_CHECK_EQUAL(send(tlm::TLM_WRITE_COMMAND, base, data.data(), 24, width, enables.data(),
-                                       enable_length),
-                                  tlm::TLM_OK_RESPONSE);
+                BOOST_CHECK_EQUAL(
+                    send(tlm::TLM_WRITE_COMMAND, base, data.data(), 24, width, enables.data(), enable_length),
+                    tlm::TLM_OK_RESPONSE);
                 for (unsigned i = 0; i < 24; i++)
                     if (enables[i % enable_length]) memory[i % width] = data[i];
                 BOOST_CHECK(from.read(base, 24) == memory);
                 bytes got(24, 0x5a), expected = got; // disabled bytes keep what was there
                 for (unsigned i = 0; i < 24; i++)
                     if (enables[i % enable_length]) expected[i] = memory[i % width];
-                BOOST_CHECK_EQUAL(send(tlm::TLM_READ_COMMAND, base, got.data(), 24, width, enables.data(),
-                                       enable_length),
-                                  tlm::TLM_OK_RESPONSE);
+                BOOST_CHECK_EQUAL(
+                    send(tlm::TLM_READ_COMMAND, base, got.data(), 24, width, enables.data(), enable_length),
+                    tlm::TLM_OK_RESPONSE);
                 BOOST_CHECK(got == expected);
             }
     }

@@ -96,8 +96,8 @@ BOOST_AUTO_TEST_CASE(one_channel_serves_one_burst_at_a_time_and_others_do_not_wa
     bench b;
     b.run([&] {
         BOOST_CHECK_EQUAL(b.read_done(0, 256, 1000), 1000 + burst_ps);
-        BOOST_CHECK_EQUAL(b.read_done(8 * 256, 256, 1000), 1000 + 2 * burst_ps); // the same channel
-        BOOST_CHECK_EQUAL(b.read_done(256, 256, 1000), 1000 + burst_ps);         // its neighbour
+        BOOST_CHECK_EQUAL(b.read_done(8 * 256, 256, 1000), 1000 + 2 * burst_ps);              // the same channel
+        BOOST_CHECK_EQUAL(b.read_done(256, 256, 1000), 1000 + burst_ps);                      // its neighbour
         BOOST_CHECK_EQUAL(b.done(tlm::TLM_WRITE_COMMAND, 0, 256, 1000), 1000 + 3 * burst_ps); // writes share it
     });
 }

@@ -183,11 +183,13 @@ class initiator : public sc_core::sc_module {
 inline void simulate(std::initializer_list<const initiator *> initiators) {
     sc_core::sc_report_handler::set_handler(keep_report);
     sc_core::sc_start();
-    for (const initiator *i : initiators) BOOST_CHECK_MESSAGE(i->finished, i->name() << " did not finish");
+    for (const initiator *i : initiators)
+        BOOST_CHECK_MESSAGE(i->finished, i->name() << " did not finish");
 }
 
 // Whether `make` reports exactly this error (id and text) and so cannot build its module.
-template <typename Make> void check_refused(Make make, const std::string &report) {
+template <typename Make>
+void check_refused(Make make, const std::string &report) {
     sc_core::sc_report_handler::set_handler(keep_report);
     reports().clear();
     BOOST_CHECK_THROW(make(), sc_core::sc_report);
@@ -224,7 +226,8 @@ inline tla_command map_command(tla_target target, tla_opcode opcode, std::initia
     command.opcode = opcode;
     command.target = target;
     command.scope = scope;
-    for (const mapping &m : entries) command.entries[command.count++] = {{m.va}, {m.pa}, m.nbytes, m.flags, 0};
+    for (const mapping &m : entries)
+        command.entries[command.count++] = {{m.va}, {m.pa}, m.nbytes, m.flags, 0};
     return command;
 }
 

@@ -91,7 +91,8 @@ BOOST_AUTO_TEST_CASE(data_takes_latency_and_bytes_over_the_slowest_link_and_the_
         bytes data(1024);
         sc_core::sc_time delay(1, sc_core::SC_US);
         BOOST_CHECK_EQUAL(b.one.write(0x10000, data, delay), tlm::TLM_OK_RESPONSE);
-        BOOST_CHECK_EQUAL(local_ps(delay), 1'000'000 + there + bytes_ps + memory_ps + there); // data goes, an ack returns
+        BOOST_CHECK_EQUAL(local_ps(delay),
+                          1'000'000 + there + bytes_ps + memory_ps + there); // data goes, an ack returns
         delay = sc_core::sc_time(2, sc_core::SC_US);
         BOOST_CHECK_EQUAL(b.one.read(0x10000, data, delay), tlm::TLM_OK_RESPONSE);
         BOOST_CHECK_EQUAL(local_ps(delay), 2'000'000 + there + memory_ps + there + bytes_ps); // data returns
@@ -166,7 +167,8 @@ BOOST_AUTO_TEST_CASE(overlapping_windows_cannot_be_built) {
 BOOST_AUTO_TEST_CASE(a_window_of_no_target_cannot_be_built) {
     interconnect::config config = star();
     config.windows.push_back({0x100000, 16, 3, true});
-    check_refused([&] { interconnect fabric("fabric", config); }, "/tlmalloc/interconnect/config: a window names no target");
+    check_refused([&] { interconnect fabric("fabric", config); },
+                  "/tlmalloc/interconnect/config: a window names no target");
 }
 
 BOOST_AUTO_TEST_CASE(a_link_to_no_node_cannot_be_built) {

@@ -138,7 +138,8 @@ BOOST_AUTO_TEST_CASE(a_full_queue_holds_the_writer_up) {
 BOOST_AUTO_TEST_CASE(a_failed_allocation_says_free_and_largest_and_changes_nothing) {
     bench b;
     b.run([&] {
-        for (int i = 0; i < 4; i++) b.cpu.command(0, alloc_command(TLA_HBM, slice_bytes / 4));
+        for (int i = 0; i < 4; i++)
+            b.cpu.command(0, alloc_command(TLA_HBM, slice_bytes / 4));
         const tla_completion exhausted = b.cpu.command(0, alloc_command(TLA_HBM, 1));
         BOOST_CHECK_EQUAL(exhausted.status, TLA_EXHAUSTED);
         BOOST_CHECK_EQUAL(exhausted.total_free, 0u);
@@ -169,7 +170,7 @@ BOOST_AUTO_TEST_CASE(bad_frees_are_answered_and_change_nothing) {
         };
         BOOST_CHECK_EQUAL(freed(hbm(5000), 10), TLA_NOT_ALLOCATED); // never allocated
         BOOST_CHECK_EQUAL(freed(hbm(0), 0), TLA_INVALID_ARGUMENT);
-        BOOST_CHECK_EQUAL(freed(hbm(slice_bytes), 10), TLA_OUT_OF_RANGE); // the next PE's
+        BOOST_CHECK_EQUAL(freed(hbm(slice_bytes), 10), TLA_OUT_OF_RANGE);            // the next PE's
         BOOST_CHECK_EQUAL(freed(tcm_at(tcm_bytes - reserve), 10), TLA_OUT_OF_RANGE); // the scheduler's
         BOOST_CHECK_EQUAL(freed(UINT64_MAX, 10), TLA_OUT_OF_RANGE);
         BOOST_CHECK_EQUAL(freed(tcm_at(0), 1000), TLA_OK);

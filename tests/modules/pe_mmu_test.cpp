@@ -46,7 +46,8 @@ struct bench {
 
 // `count` pages from va on, whose physical pages stand in reverse order: no two are adjacent.
 void map_reversed(bench &b, std::uint64_t va, unsigned count) {
-    for (unsigned i = 0; i < count; i++) b.map({{va + i * page, (count - 1 - i) * page, page}});
+    for (unsigned i = 0; i < count; i++)
+        b.map({{va + i * page, (count - 1 - i) * page, page}});
 }
 
 } // namespace
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(the_pieces_of_a_split_start_together_and_the_last_ends_it) 
     config.overhead_ps = 500;
     bench b(config);
     b.run([&] {
-        b.map({{0, 0, page}, {page, 16 * page, page}});              // both end on the same channels
+        b.map({{0, 0, page}, {page, 16 * page, page}}); // both end on the same channels
         b.map({{8 * page, 32 * page, page}, {9 * page, 48 * page + 256, page - 256}});
         sc_core::sc_time delay;
         bytes data(512);
@@ -295,8 +296,8 @@ BOOST_AUTO_TEST_CASE(mapping_takes_the_price_of_its_receipt_and_queues) {
         b.driver.completion(TLA_PORT_BYTES, second);
         BOOST_CHECK_EQUAL(local_ps(first), 17'000u);
         BOOST_CHECK_EQUAL(local_ps(second), 28'000u);
-        const tla_completion gone = b.driver.command(0, map_command(TLA_TARGET_PE_MMU, TLA_OP_UNMAP, {{0, 0, 7 * page}}),
-                                                     second);
+        const tla_completion gone =
+            b.driver.command(0, map_command(TLA_TARGET_PE_MMU, TLA_OP_UNMAP, {{0, 0, 7 * page}}), second);
         BOOST_CHECK_EQUAL(gone.service_ps, 22'000u); // seven entries cleared, one invalidation
     });
     BOOST_CHECK_EQUAL(b.mmu.get_statistics().busy_ps, 17'000u + 11'000 + 22'000);

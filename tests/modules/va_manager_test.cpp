@@ -22,7 +22,8 @@ std::uint64_t mmu_address(unsigned pe) {
 va_manager::config settings(unsigned pes) {
     va_manager::config config;
     config.space = {{base}, 16 * page, page};
-    for (unsigned pe = 0; pe < pes; pe++) config.routes.push_back({mmu_address(pe), {1, 1, 1u << pe}});
+    for (unsigned pe = 0; pe < pes; pe++)
+        config.routes.push_back({mmu_address(pe), {1, 1, 1u << pe}});
     config.cost.fixed_ps = 10'000;
     return config;
 }
@@ -40,8 +41,8 @@ struct bench {
             mmu_config.cost.fixed_ps = 20'000 + (pe == 3 ? 7000 : 0);
             mmus.push_back(std::make_unique<pe_mmu>(("mmu" + std::to_string(pe)).c_str(), mmu_config));
             feeds.push_back(std::make_unique<initiator>(("feed" + std::to_string(pe)).c_str()));
-            memories.push_back(std::make_unique<hbm_slice>(("memory" + std::to_string(pe)).c_str(),
-                                                           hbm_slice::config{}));
+            memories.push_back(
+                std::make_unique<hbm_slice>(("memory" + std::to_string(pe)).c_str(), hbm_slice::config{}));
             feeds[pe]->out.bind(mmus[pe]->in);
             mmus[pe]->out.bind(memories[pe]->in);
             links.links.push_back({0, pe + 1, link_ps, UINT64_MAX});
@@ -52,7 +53,8 @@ struct bench {
         fabric = std::make_unique<interconnect>("fabric", links);
         addresses.out.bind(fabric->in);
         driver.out.bind(fabric->in);
-        for (auto &mmu : mmus) fabric->out.bind(mmu->control);
+        for (auto &mmu : mmus)
+            fabric->out.bind(mmu->control);
         cpu.out.bind(addresses.control);
     }
 
@@ -61,14 +63,16 @@ struct bench {
         simulate({&cpu, &driver});
     }
 
-    tla_completion map(std::initializer_list<mapping> entries, tla_opcode opcode = TLA_OP_MAP, std::uint32_t pes = ~0u) {
+    tla_completion map(std::initializer_list<mapping> entries, tla_opcode opcode = TLA_OP_MAP,
+                       std::uint32_t pes = ~0u) {
         return cpu.command(0, map_command(TLA_TARGET_VA_MANAGER, opcode, entries, {~0u, ~0u, pes}));
     }
 
     // Bytes that each MMU maps, in pages.
     std::vector<std::uint64_t> mapped() const {
         std::vector<std::uint64_t> pages;
-        for (const auto &mmu : mmus) pages.push_back(mmu->get_statistics().table.mapped_bytes / page);
+        for (const auto &mmu : mmus)
+            pages.push_back(mmu->get_statistics().table.mapped_bytes / page);
         return pages;
     }
 

@@ -70,7 +70,8 @@ class memory_controller : public sc_core::sc_module, private command_handler {
         figure used, largest_free, free_blocks, fragmentation;
     };
     void start_of_simulation() override;
-    template <typename Visit> void each_figure(Visit visit);
+    template <typename Visit>
+    void each_figure(Visit visit);
 
     void b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     unsigned transport_dbg(int, tlm::tlm_generic_payload &payload);
@@ -83,15 +84,14 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     tla_engine engine_{};
     statistics statistics_[TLA_CHANNEL_COUNT];
     std::uint64_t data_errors_ = 0;
-    channel_figures channel_figures_[TLA_CHANNEL_COUNT]{
-        {{"hbm_used_bytes", 48},
-         {"hbm_largest_free_bytes", 48},
-         {"hbm_free_blocks", 32},
-         {"hbm_fragmentation_permille", 10}},
-        {{"tcm_used_bytes", 48},
-         {"tcm_largest_free_bytes", 48},
-         {"tcm_free_blocks", 32},
-         {"tcm_fragmentation_permille", 10}}};
+    channel_figures channel_figures_[TLA_CHANNEL_COUNT]{{{"hbm_used_bytes", 48},
+                                                         {"hbm_largest_free_bytes", 48},
+                                                         {"hbm_free_blocks", 32},
+                                                         {"hbm_fragmentation_permille", 10}},
+                                                        {{"tcm_used_bytes", 48},
+                                                         {"tcm_largest_free_bytes", 48},
+                                                         {"tcm_free_blocks", 32},
+                                                         {"tcm_fragmentation_permille", 10}}};
     figure queue_depth_{"queue_depth", 16}, busy_{"engine_busy", 1}, nodes_visited_{"nodes_visited", 32};
 };
 
