@@ -29,7 +29,6 @@ tla_status tla_mem_object_create(const tla_mem_object_config *config, tla_mem_ob
     return TLA_OK;
 }
 
-/* A monitor that was destroyed leaves the objects it watched without one. */
 static void watch(tla_mem_object *object, uint64_t now_ps) {
     tla_pin_monitor *monitor = object->config.monitor;
     object->pinned_at = now_ps;

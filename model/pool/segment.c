@@ -10,7 +10,7 @@ static bool is_below(const tla_segment_block *a, const tla_segment_block *b) {
 }
 
 /* The finaliser of SplitMix64 (Steele, Lea, Flood 2014); a bijection, so that no two blocks have the same priority. */
-static uint64_t priority(const tla_segment_block *block) {
+static uint64_t priority_of(const tla_segment_block *block) {
     uint64_t x = block->address + 0x9E3779B97F4A7C15u;
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
     x = (x ^ x >> 27) * 0x94D049BB133111EBu;
@@ -36,7 +36,8 @@ static void divide(tla_segment_block *tree, const tla_segment_block *at, tla_seg
 
 void tla_segment_tree_insert(tla_segment_tree *tree, tla_segment_block *block) {
     tla_segment_block **link = &tree->root;
-    while (*link && priority(*link) > priority(block))
+    block->priority = priority_of(block);
+    while (*link && (*link)->priority > block->priority)
         link = is_below(*link, block) ? &(*link)->right : &(*link)->left;
     divide(*link, block, &block->left, &block->right);
     *link = block;
@@ -49,7 +50,7 @@ void tla_segment_tree_remove(tla_segment_tree *tree, tla_segment_block *block) {
         link = is_below(*link, block) ? &(*link)->right : &(*link)->left;
     tla_segment_block *left = block->left, *right = block->right;
     while (left && right) {
-        if (priority(left) > priority(right)) {
+        if (left->priority > right->priority) {
             *link = left;
             link = &left->right;
             left = left->right;

@@ -18,6 +18,7 @@ typedef struct tla_segment_block {
     uint64_t age_base;                         /* of a free block: count of searches when it became free */
     struct tla_segment_block *previous, *next; /* neighbours in the segment */
     struct tla_segment_block *left, *right;    /* in the tree of free blocks */
+    uint64_t priority;                         /* there */
     bool live, small;
     bool freed; /* of a live block: its owner has freed it, others still use it */
 } tla_segment_block;
