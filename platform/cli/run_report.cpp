@@ -6,12 +6,24 @@
 #include <algorithm>
 
 #include <string>
+#include <utility>
 
 namespace tlmalloc {
 
 namespace {
 
-json_t *number(std::uint64_t value) { return json_integer(static_cast<json_int_t>(value)); }
+json_t *number(std::uint64_t value) {
+    return json_integer(static_cast<json_int_t>(value));
+}
+
+void set(json_t *object, std::initializer_list<std::pair<const char *, std::uint64_t>> figures) {
+    for (const auto &[name, value] : figures)
+        json_object_set_new(object, name, number(value));
+}
+
+void set(json_t *object, const char *name, const char *text) {
+    json_object_set_new(object, name, json_string(text));
+}
 
 // Times of a kernel's chain: its tensors' allocation and mapping, which the launch waited for, and its own work.
 struct chain {
@@ -29,16 +41,16 @@ json_t *kernels_json(const npu &platform, const workload &work) {
         const processing_element::run &run = pe->element.last_run();
         const chain times = chain_of(*pe, work);
         json_t *row = json_object();
-        json_object_set_new(row, "name", json_string(work.kernel().name));
-        json_object_set_new(row, "pe", json_string(to_string(pe->where).c_str()));
-        json_object_set_new(row, "start_ps", number(run.start_ps));
-        json_object_set_new(row, "end_ps", number(run.end_ps));
-        json_object_set_new(row, "alloc_ps", number(times.alloc_ps));
-        json_object_set_new(row, "map_ps", number(times.map_ps));
-        json_object_set_new(row, "dma_ps", number(times.dma_ps));
-        json_object_set_new(row, "compute_ps", number(times.compute_ps));
-        json_object_set_new(row, "device_alloc_ps", number(run.alloc_ps));
-        json_object_set_new(row, "status", json_string(tla_status_name(run.status)));
+        set(row, "name", work.kernel().name);
+        set(row, "pe", to_string(pe->where).c_str());
+        set(row, {{"start_ps", run.start_ps},
+                  {"end_ps", run.end_ps},
+                  {"alloc_ps", times.alloc_ps},
+                  {"map_ps", times.map_ps},
+                  {"dma_ps", times.dma_ps},
+                  {"compute_ps", times.compute_ps},
+                  {"device_alloc_ps", run.alloc_ps}});
+        set(row, "status", tla_status_name(run.status));
         // A kernel without outputs has nothing that could be verified.
         json_object_set_new(row, "verified", work.kernel().verify ? json_boolean(work.verified()) : json_null());
         json_array_append_new(list, row);
@@ -52,18 +64,18 @@ json_t *controllers_json(const npu &platform) {
         for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
             const memory_controller::statistics s = pe->controller.get_statistics(channel);
             json_t *row = json_object();
-            json_object_set_new(row, "name", json_string(pe->controller.name()));
-            json_object_set_new(row, "channel", json_string(tla_channel_name(channel)));
-            json_object_set_new(row, "allocs", number(s.allocs));
-            json_object_set_new(row, "frees", number(s.frees));
-            json_object_set_new(row, "failed", number(s.failed));
-            json_object_set_new(row, "used_bytes", number(s.arena.used));
-            json_object_set_new(row, "peak_used_bytes", number(s.arena.peak_used));
-            json_object_set_new(row, "free_bytes", number(s.arena.free));
-            json_object_set_new(row, "largest_free_bytes", number(s.arena.largest_free));
-            json_object_set_new(row, "free_blocks", number(s.arena.free_blocks));
-            json_object_set_new(row, "nodes_visited", number(s.nodes_visited));
-            json_object_set_new(row, "busy_ps", number(s.busy_ps));
+            set(row, "name", pe->controller.name());
+            set(row, "channel", tla_channel_name(channel));
+            set(row, {{"allocs", s.allocs},
+                      {"frees", s.frees},
+                      {"failed", s.failed},
+                      {"used_bytes", s.arena.used},
+                      {"peak_used_bytes", s.arena.peak_used},
+                      {"free_bytes", s.arena.free},
+                      {"largest_free_bytes", s.arena.largest_free},
+                      {"free_blocks", s.arena.free_blocks},
+                      {"nodes_visited", s.nodes_visited},
+                      {"busy_ps", s.busy_ps}});
             json_array_append_new(list, row);
         }
     return list;
@@ -74,29 +86,30 @@ json_t *mmus_json(const npu &platform) {
     for (const pe_unit *pe : platform.pes()) {
         const pe_mmu::statistics s = pe->mmu.get_statistics();
         json_t *row = json_object();
-        json_object_set_new(row, "name", json_string(pe->mmu.name()));
-        json_object_set_new(row, "lookups", number(s.lookups));
-        json_object_set_new(row, "splits", number(s.splits));
-        json_object_set_new(row, "maps", number(s.maps));
-        json_object_set_new(row, "unmaps", number(s.unmaps));
-        json_object_set_new(row, "failed", number(s.failed));
-        json_object_set_new(row, "faults", number(s.faults));
-        json_object_set_new(row, "pa_fallbacks", number(s.pa_fallbacks));
-        json_object_set_new(row, "busy_ps", number(s.busy_ps));
+        set(row, "name", pe->mmu.name());
+        set(row, {{"lookups", s.lookups},
+                  {"splits", s.splits},
+                  {"maps", s.maps},
+                  {"unmaps", s.unmaps},
+                  {"failed", s.failed},
+                  {"faults", s.faults},
+                  {"pa_fallbacks", s.pa_fallbacks},
+                  {"busy_ps", s.busy_ps}});
         json_array_append_new(list, row);
     }
     return list;
 }
 
-template <typename Statistics> json_t *memory_json(const char *name, const Statistics &s) {
+template <typename Statistics>
+json_t *memory_json(const char *name, const Statistics &s) {
     json_t *row = json_object();
-    json_object_set_new(row, "name", json_string(name));
-    json_object_set_new(row, "reads", number(s.reads));
-    json_object_set_new(row, "writes", number(s.writes));
-    json_object_set_new(row, "bytes_read", number(s.bytes_read));
-    json_object_set_new(row, "bytes_written", number(s.bytes_written));
-    json_object_set_new(row, "errors", number(s.errors));
-    json_object_set_new(row, "busy_ps", number(s.busy_ps));
+    set(row, "name", name);
+    set(row, {{"reads", s.reads},
+              {"writes", s.writes},
+              {"bytes_read", s.bytes_read},
+              {"bytes_written", s.bytes_written},
+              {"errors", s.errors},
+              {"busy_ps", s.busy_ps}});
     return row;
 }
 
@@ -104,18 +117,20 @@ json_t *tensors_json(const workload &work) {
     json_t *list = json_array();
     for (const workload::tensor_figures &t : work.tensors()) {
         json_t *row = json_object();
-        json_object_set_new(row, "name", json_string(t.name.c_str()));
-        json_object_set_new(row, "va", number(t.va.value));
-        json_object_set_new(row, "bytes", number(t.nbytes));
-        json_object_set_new(row, "shards", number(t.shards));
-        json_object_set_new(row, "alloc_ps", number(t.alloc_ps));
-        json_object_set_new(row, "map_ps", number(t.map_ps));
+        set(row, "name", t.name.c_str());
+        set(row, {{"va", t.va.value},
+                  {"bytes", t.nbytes},
+                  {"shards", t.shards},
+                  {"alloc_ps", t.alloc_ps},
+                  {"map_ps", t.map_ps}});
         json_array_append_new(list, row);
     }
     return list;
 }
 
-double us(std::uint64_t ps) { return static_cast<double>(ps) / 1e6; }
+double us(std::uint64_t ps) {
+    return static_cast<double>(ps) / 1e6;
+}
 
 } // namespace
 
