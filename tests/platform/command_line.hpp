@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -59,6 +60,7 @@ class scratch_directory {
 struct command_result {
     int status; // exit status; 1000 + signal when a signal ended it
     std::string out, err;
+    long max_rss_kib; // the most memory that it occupied
 };
 
 // Without SystemC's environment variable: the command must be silent about SystemC by itself.
@@ -82,9 +84,10 @@ inline command_result run_tlmalloc(const std::vector<std::string> &arguments) {
         _exit(127);
     }
     int status = 0;
-    BOOST_REQUIRE_EQUAL(waitpid(child, &status, 0), child);
+    rusage usage{};
+    BOOST_REQUIRE_EQUAL(wait4(child, &status, 0, &usage), child);
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-    return {code, read_text(out), read_text(err)};
+    return {code, read_text(out), read_text(err), usage.ru_maxrss};
 }
 
 inline bool contains(const std::string &text, const std::string &part) {
