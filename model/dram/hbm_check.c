@@ -38,12 +38,12 @@ tla_status tla_hbm_check(const tla_hbm_config *c, tla_error *error) {
     const uint32_t cycles_max = 1u << 24;
     REQUIRE(c->model < TLA_HBM_MODEL_COUNT, "model is %u, which is none", c->model);
     REQUIRE_RANGE(tck_ps, 1, 1000000);
-    REQUIRE_RANGE(burst_cycles, 1, cycles_max);
+    REQUIRE_RANGE(burst_cycles, 1, UINT32_MAX);
     REQUIRE(power_of_two(c->burst_bytes) && c->burst_bytes <= (1u << 20),
             "burst is %u, expected a power of two up to 1 MiB", c->burst_bytes);
     REQUIRE(c->window <= (1u << 16), "window is %u, expected no more than %u", c->window, 1u << 16);
-    REQUIRE(c->rtw <= cycles_max, "rtw is %u, expected no more than %u", c->rtw, cycles_max);
     if (c->model == TLA_HBM_CHANNEL) return TLA_OK;
+    REQUIRE_RANGE(burst_cycles, 1, cycles_max);
 
     REQUIRE(power_of_two(c->bank_groups) && c->bank_groups <= TLA_HBM_GROUPS_MAX,
             "bank_groups is %u, expected a power of two up to %d", c->bank_groups, TLA_HBM_GROUPS_MAX);

@@ -16,7 +16,7 @@ void overrides_clear(overrides *set) {
     *set = (overrides){0};
 }
 
-static void print_finding(void *context, const tla_config_finding *finding) {
+void print_finding(void *context, const tla_config_finding *finding) {
     (void)context;
     if (finding->line)
         fprintf(stderr, "%s:%zu:%zu: error: %s\n", finding->file, finding->line, finding->column, finding->text);

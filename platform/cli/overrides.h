@@ -20,6 +20,9 @@ void overrides_clear(overrides *set);
 /* tla_config_load with these overrides (path NULL: defaults); every finding goes to stderr, one a line. */
 tla_status overrides_load(const overrides *set, const char *path, tla_config *config);
 
+/* A configuration's finding as "FILE:LINE:COLUMN: error: ..." on stderr. */
+void print_finding(void *context, const tla_config_finding *finding);
+
 #ifdef __cplusplus
 }
 #endif

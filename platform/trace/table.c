@@ -10,7 +10,12 @@ static tla_status take_line(trace_table *table, table_field *line, tla_error *er
 
 tla_status table_begin(trace_table *table, const char *text, size_t length, const char *name, const char *header,
                        tla_error *error) {
-    *table = (trace_table){.name = name, .header = header, .next = text, .end = text + length};
+    return table_begin_after(table, 0, text, length, name, header, error);
+}
+
+tla_status table_begin_after(trace_table *table, uint64_t lines, const char *text, size_t length, const char *name,
+                             const char *header, tla_error *error) {
+    *table = (trace_table){.name = name, .header = header, .next = text, .end = text + length, .line_number = lines};
     table_field line;
     tla_status status = take_line(table, &line, error);
     if (table_equals(line, header)) return status;

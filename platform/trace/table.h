@@ -26,6 +26,10 @@ typedef struct trace_table {
 tla_status table_begin(trace_table *table, const char *text, size_t length, const char *name, const char *header,
                        tla_error *error);
 
+/* As table_begin for a text that follows this many lines of the same file. */
+tla_status table_begin_after(trace_table *table, uint64_t lines, const char *text, size_t length, const char *name,
+                             const char *header, tla_error *error);
+
 /* Splits the next line; *more is false at the end. TLA_SYNTAX for another number of columns or a line without an end.
  */
 tla_status table_next(trace_table *table, bool *more, tla_error *error);

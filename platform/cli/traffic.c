@@ -1,0 +1,351 @@
+/* `tlmalloc traffic CONFIG TRACE`: what one pseudo-channel makes of an address trace. */
+#include "cli/commands.h"
+#include "cli/config_json.h"
+#include "cli/output.h"
+#include "cli/overrides.h"
+#include "tlmalloc/timeline.h"
+#include "trace/address_trace.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct traffic_options {
+    const char *config_path, *trace_path, *map, *json_path;
+    const char *pattern_name; /* NULL: not given */
+    tla_traffic_pattern pattern;
+    uint64_t seed, count, window;
+    bool seed_given, count_given, window_given, reference;
+    overrides set;
+} traffic_options;
+
+typedef struct traffic_report {
+    const traffic_options *options;
+    tla_hbm_config timing;
+    tla_traffic_result result;
+    tla_traffic_latency latency;
+    double bandwidth_gb_s, share_of_peak, requests_per_host_s;
+} traffic_report;
+
+/* The command line */
+
+enum { KEY_MAP = 256, KEY_WINDOW, KEY_PATTERN, KEY_SEED, KEY_COUNT, KEY_SET, KEY_JSON, KEY_REFERENCE };
+
+enum { WINDOW_MAX = 65536, COUNT_MAX = 1 << 28, COUNT_DEFAULT = 100000 };
+
+static const struct argp_option option_table[] = {
+    {"map", KEY_MAP, "SPEC", 0,
+     "address map: m1, m2, m3, or fields from the least significant bit above the burst, "
+     "as bg2,co5,ba2,ro14 (default: what CONFIG says)",
+     0},
+    {"window", KEY_WINDOW, "N", 0,
+     "reads outstanding, 0 = no limit but the queue (default: what TRACE, else CONFIG says)", 0},
+    {"pattern", KEY_PATTERN, "NAME", 0,
+     "generated traffic in place of TRACE: seq_rd, seq_wr, stride_row, stride_conf, "
+     "rand_rd1, rand_wr1, mix21_seq, chase, str4, tile_p8k, load_rand30",
+     0},
+    {"seed", KEY_SEED, "N", 0, "of the pattern (default 1)", 0},
+    {"count", KEY_COUNT, "N", 0, "bursts of the pattern (default 100000; slow patterns make a fraction of it)", 0},
+    {"set", KEY_SET, "KEY=VALUE", 0, "override a key of CONFIG (repeatable)", 0},
+    {"json", KEY_JSON, "FILE", 0, "write the report", 0},
+    {"reference", KEY_REFERENCE, 0, 0, "print the reference of all keys of a timing profile (Markdown) instead", 0},
+    {0}};
+
+static uint64_t parse_number(struct argp_state *state, const char *option, const char *text, uint64_t low,
+                             uint64_t high) {
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value < low || value > high)
+        argp_error(state, "%s: found '%s', expected a number, %" PRIu64 " .. %" PRIu64, option, text, low, high);
+    return value;
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    traffic_options *o = state->input;
+    switch (key) {
+    case KEY_MAP:
+        o->map = text;
+        return 0;
+    case KEY_WINDOW:
+        o->window = parse_number(state, "--window", text, 0, WINDOW_MAX);
+        o->window_given = true;
+        return 0;
+    case KEY_PATTERN:
+        if (tla_traffic_pattern_find(text, &o->pattern) != TLA_OK)
+            argp_error(state, "--pattern: found '%s', expected one of those that --help names", text);
+        o->pattern_name = text;
+        return 0;
+    case KEY_SEED:
+        o->seed = parse_number(state, "--seed", text, 0, UINT64_MAX);
+        o->seed_given = true;
+        return 0;
+    case KEY_COUNT:
+        o->count = parse_number(state, "--count", text, 1, COUNT_MAX);
+        o->count_given = true;
+        return 0;
+    case KEY_SET:
+        if (!overrides_add(&o->set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
+        return 0;
+    case KEY_JSON:
+        o->json_path = text;
+        return 0;
+    case KEY_REFERENCE:
+        o->reference = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->trace_path) argp_error(state, "found a third argument '%s', expected CONFIG and TRACE", text);
+        *(o->config_path ? &o->trace_path : &o->config_path) = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->reference) return 0;
+        if (!o->config_path) argp_error(state, "expected a CONFIG");
+        if (!o->trace_path && !o->pattern_name) argp_error(state, "expected a TRACE or --pattern NAME");
+        if (o->trace_path && o->pattern_name) argp_error(state, "found both TRACE and --pattern, expected one");
+        if (!o->pattern_name && (o->seed_given || o->count_given))
+            argp_error(state, "--seed and --count need --pattern");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp parser = {
+    option_table,
+    parse_option,
+    "CONFIG TRACE\nCONFIG --pattern NAME\n--reference",
+    "Drives one pseudo-channel's timing with an address trace.\vCONFIG is a timing profile (configs/timing/hbm2.yaml) "
+    "or "
+    "a platform, of which one pseudo-channel of the HBM is taken. TRACE is CSV, plain or gzip: time_ps,op,addr,bytes "
+    "with "
+    "op R or W; all times 0 = as fast as accepted, at most one a clock; otherwise arrival times. Two pseudo-channels "
+    "that "
+    "share a row-command bus (row_bus_sharers: 2) are both driven, each with the accesses that the map's pc bit gives "
+    "it. "
+    "Read latencies run from acceptance (arrival, in timed traces) to the end of the data.",
+    0,
+    0,
+    0};
+
+/* The timing */
+
+/* A timing profile has values at its top level, a platform has sections. */
+static bool is_timing_profile(const char *path) {
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return false; /* the loader says why */
+    char line[512];
+    bool found = false, profile = false;
+    while (!found && fgets(line, sizeof line, file) != NULL) {
+        const char *colon = strchr(line, ':');
+        if (colon == NULL || !((line[0] >= 'a' && line[0] <= 'z') || line[0] == '"' || line[0] == '\'')) continue;
+        const char *value = colon + 1 + strspn(colon + 1, " \t\r\n");
+        found = true;
+        profile = *value != '\0' && *value != '#' && *value != '{';
+    }
+    fclose(file);
+    return profile;
+}
+
+/* One pseudo-channel of a platform: a timeline of bursts, exact in ps (channels.h). */
+static tla_status platform_timing(const tla_config *config, tla_hbm_config *timing, tla_error *error) {
+    const uint64_t burst_ps = tla_transfer_ps(config->hbm.burst, config->hbm.pseudo_channel_bandwidth);
+    if (burst_ps > UINT32_MAX)
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "a burst of %" PRIu64 " ps is too slow to be driven: at most %u ps", burst_ps, UINT32_MAX);
+    *timing = (tla_hbm_config){
+        .model = TLA_HBM_CHANNEL,
+        .tck_ps = 1,
+        .burst_bytes = (uint32_t)config->hbm.burst,
+        .burst_cycles = (uint32_t)burst_ps,
+        .rtw = (uint32_t)config->hbm.direction_switch,
+    };
+    return TLA_OK;
+}
+
+static tla_status load_timing(const traffic_options *o, tla_hbm_config *timing, tla_error *error) {
+    tla_status status;
+    error->text[0] = '\0'; /* findings are printed one by one */
+    if (is_timing_profile(o->config_path)) {
+        status = tla_timing_load(o->config_path, o->set.items, o->set.count, timing, print_finding, NULL);
+    } else {
+        tla_config config;
+        status = overrides_load(&o->set, o->config_path, &config);
+        if (status == TLA_OK) status = platform_timing(&config, timing, error);
+    }
+    if (status != TLA_OK || o->map == NULL) return status;
+    if (timing->model != TLA_HBM_BANKS)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "--map: %s has no banks that addresses could map to",
+                             o->config_path);
+    status = tla_hbm_map_parse(o->map, timing, error);
+    return status == TLA_OK ? tla_hbm_check(timing, error) : status;
+}
+
+static double peak_gb_s(const tla_hbm_config *timing) {
+    const uint32_t channels = timing->model == TLA_HBM_BANKS ? timing->row_bus_sharers : 1;
+    return channels * timing->burst_bytes * 1000.0 / ((double)timing->burst_cycles * timing->tck_ps);
+}
+
+/* The traffic */
+
+static tla_status capacity_of(const tla_hbm_config *timing, uint64_t *capacity, tla_error *error) {
+    tla_hbm *hbm = NULL;
+    const tla_status status = tla_hbm_create(timing, NULL, &hbm, error);
+    if (status == TLA_OK) *capacity = tla_hbm_capacity(hbm);
+    tla_hbm_destroy(hbm);
+    return status;
+}
+
+/* Where nothing says what a row is, patterns have the geometry of the reference traces. */
+static tla_traffic_geometry geometry_of(const tla_hbm_config *timing, uint64_t capacity) {
+    enum { SPAN_BYTES = 1 << 28, ROW_BYTES = 1024, BANKS = 16 };
+    const bool banks = timing->model == TLA_HBM_BANKS;
+    tla_traffic_geometry geometry = {
+        .burst_bytes = timing->burst_bytes,
+        .row_bytes = banks                             ? timing->row_bytes
+                     : timing->burst_bytes > ROW_BYTES ? timing->burst_bytes
+                                                       : ROW_BYTES,
+        .span_bytes = banks ? capacity : SPAN_BYTES,
+        .peak_bytes_per_s = (uint64_t)(peak_gb_s(timing) * 1e9 + 0.5),
+    };
+    geometry.conflict_bytes = geometry.row_bytes * BANKS;
+    if (banks) geometry.conflict_bytes = timing->burst_bytes;
+    for (uint32_t i = 0; i < timing->map.count && timing->map.pieces[i].field != TLA_HBM_FIELD_ROW; i++)
+        geometry.conflict_bytes <<= timing->map.pieces[i].bits;
+    return geometry;
+}
+
+static tla_status make_traffic(const traffic_options *o, const tla_hbm_config *timing, address_trace *trace,
+                               tla_error *error) {
+    uint64_t capacity;
+    tla_status status = capacity_of(timing, &capacity, error);
+    if (status != TLA_OK) return status;
+    if (o->pattern_name) {
+        const tla_traffic_geometry geometry = geometry_of(timing, capacity);
+        status =
+            tla_traffic_generate(o->pattern, o->seed_given ? o->seed : 1, o->count_given ? o->count : COUNT_DEFAULT,
+                                 timing->window, &geometry, &trace->traffic);
+        trace->has_window = true;
+        if (status == TLA_INVALID_ARGUMENT)
+            return tla_error_set(error, status,
+                                 "--pattern: %s does not fit bursts of %u bytes, or --count is too small",
+                                 o->pattern_name, timing->burst_bytes);
+        if (status != TLA_OK) return tla_error_set(error, status, "no host memory for the traffic");
+    } else {
+        status = address_trace_load(o->trace_path, capacity, trace, error);
+        if (status != TLA_OK) return status;
+    }
+    if (o->window_given)
+        trace->traffic.window = (uint32_t)o->window;
+    else if (!trace->has_window)
+        trace->traffic.window = timing->window;
+    return TLA_OK;
+}
+
+static double processor_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* The report */
+
+static json_t *report_to_json(const traffic_report *r) {
+    const tla_hbm_stats *stats = &r->result.stats;
+    const traffic_options *o = r->options;
+    char map[128];
+    tla_hbm_map_print(&r->timing.map, map, sizeof map);
+    json_t *json = json_object();
+    json_object_set_new(json, "config", json_string_nocheck(o->config_path));
+    if (o->trace_path) json_object_set_new(json, "trace", json_string_nocheck(o->trace_path));
+    if (o->pattern_name) {
+        json_object_set_new(json, "pattern", json_string(o->pattern_name));
+        json_object_set_new(json, "seed", json_from_u64(o->seed_given ? o->seed : 1));
+    }
+    if (r->timing.model == TLA_HBM_BANKS) json_object_set_new(json, "map", json_string(map));
+    json_object_set_new(json, "window", json_from_u64(r->timing.window));
+    json_object_set_new(json, "bandwidth_gb_s", json_real(r->bandwidth_gb_s));
+    json_object_set_new(json, "share_of_peak", json_real(r->share_of_peak));
+    json_object_set_new(json, "latency_mean_ns", json_real(r->latency.mean_ns));
+    json_object_set_new(json, "latency_p50_ns", json_real(r->latency.p50_ns));
+    json_object_set_new(json, "latency_p99_ns", json_real(r->latency.p99_ns));
+    json_object_set_new(json, "reads", json_from_u64(stats->reads));
+    json_object_set_new(json, "writes", json_from_u64(stats->writes));
+    json_object_set_new(json, "row_hits", json_from_u64(stats->row_hits));
+    json_object_set_new(json, "row_misses", json_from_u64(stats->row_misses));
+    json_object_set_new(json, "row_conflicts", json_from_u64(stats->row_conflicts));
+    json_object_set_new(json, "forwarded", json_from_u64(stats->forwarded));
+    json_object_set_new(json, "refreshes", json_from_u64(stats->refreshes));
+    json_object_set_new(json, "sim_time_ps", json_from_u64(r->result.end_ps));
+    json_object_set_new(json, "requests_per_host_s", json_real(r->requests_per_host_s));
+    return json;
+}
+
+static tla_status write_json(const traffic_report *report, tla_error *error) {
+    output file = {0};
+    tla_status status = output_open(&file, report->options->json_path, error);
+    if (status != TLA_OK) return status;
+    json_t *json = report_to_json(report);
+    const bool good =
+        json != NULL && json_dumpf(json, file.stream, JSON_INDENT(2)) == 0 && fputc('\n', file.stream) != EOF;
+    json_decref(json);
+    if (good) return output_commit(&file, error);
+    output_discard(&file);
+    return tla_error_set(error, TLA_IO, "%s: cannot write the report", report->options->json_path);
+}
+
+static void print_report(const traffic_report *r) {
+    const tla_hbm_stats *stats = &r->result.stats;
+    printf("bandwidth      %.2f GB/s, %.1f %% of peak\n", r->bandwidth_gb_s, 100 * r->share_of_peak);
+    printf("bursts         %" PRIu64 " reads, %" PRIu64 " writes in %.3f us\n", stats->reads, stats->writes,
+           (double)r->result.end_ps * 1e-6);
+    if (r->result.latency_count > 0)
+        printf("read latency   mean %.1f ns, p50 %.1f ns, p99 %.1f ns\n", r->latency.mean_ns, r->latency.p50_ns,
+               r->latency.p99_ns);
+    if (r->timing.model == TLA_HBM_BANKS)
+        printf("rows           %" PRIu64 " hits, %" PRIu64 " misses, %" PRIu64 " conflicts; %" PRIu64 " refreshes\n",
+               stats->row_hits, stats->row_misses, stats->row_conflicts, stats->refreshes);
+    printf("host           %.2f million requests a second\n", r->requests_per_host_s * 1e-6);
+}
+
+static tla_status traffic(const traffic_options *o, tla_error *error) {
+    traffic_report report = {.options = o};
+    address_trace trace = {0};
+    tla_status status = load_timing(o, &report.timing, error);
+    if (status != TLA_OK) return status;
+    status = make_traffic(o, &report.timing, &trace, error);
+    if (status == TLA_OK) {
+        size_t bad = 0;
+        report.timing.window = trace.traffic.window;
+        const double begin = processor_seconds();
+        status = tla_traffic_run(&report.timing, &trace.traffic, &report.result, &bad, error);
+        const double seconds = processor_seconds() - begin;
+        const double bursts = (double)(report.result.stats.reads + report.result.stats.writes);
+        report.requests_per_host_s = seconds > 0 ? bursts / seconds : 0;
+    }
+    if (status == TLA_OK) {
+        report.latency = tla_traffic_summarize(&report.result);
+        report.bandwidth_gb_s = (double)report.result.nbytes * 1000.0 / (double)report.result.end_ps;
+        report.share_of_peak = report.bandwidth_gb_s / peak_gb_s(&report.timing);
+        if (o->json_path) status = write_json(&report, error);
+    }
+    if (status == TLA_OK) print_report(&report);
+    if (status == TLA_OK && fflush(stdout) != 0)
+        status = tla_error_set(error, TLA_IO, "cannot write the output: %s", strerror(errno));
+    tla_traffic_result_free(&report.result);
+    address_trace_unload(&trace);
+    return status;
+}
+
+int tlmalloc_traffic(int argc, char **argv) {
+    traffic_options options = {0};
+    argp_err_exit_status = CLI_BAD_INPUT;
+    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    tla_error error = {0};
+    const tla_status status = options.reference ? tla_timing_print_reference(stdout) : traffic(&options, &error);
+    overrides_clear(&options.set);
+    if (status != TLA_OK && error.text[0] != '\0') fprintf(stderr, "%s: %s\n", argv[0], error.text);
+    return cli_exit_status(status);
+}

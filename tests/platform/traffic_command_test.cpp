@@ -1,0 +1,143 @@
+// `tlmalloc traffic`: one pseudo-channel under a trace or a pattern.
+#include "platform/command_line.hpp"
+
+#include <regex>
+
+namespace {
+
+const std::string timing = TLMALLOC_SOURCE_DIR "/configs/timing/";
+const std::string header = "time_ps,op,addr,bytes\n";
+
+// The report without what depends on the host or names the input.
+std::string comparable(const std::string &json) {
+    return std::regex_replace(json, std::regex(" *\"(requests_per_host_s|config|trace|pattern|seed)\": [^\n]*\n"), "");
+}
+
+double number(const std::string &json, const std::string &key) {
+    std::smatch match;
+    BOOST_REQUIRE_MESSAGE(std::regex_search(json, match, std::regex("\"" + key + "\": ([-0-9.e+]+)")), key);
+    return std::stod(match[1]);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(traffic_reports_what_the_issue_lists) {
+    scratch_directory scratch;
+    const std::string path = scratch.path("report.json");
+    command_result run =
+        run_tlmalloc({"traffic", timing + "hbm2.yaml", "--pattern", "rand_rd1", "--count", "100000", "--json", path});
+    BOOST_CHECK_EQUAL(run.status, 0);
+    BOOST_CHECK_EQUAL(run.err, "");
+    const std::string json = read_text(path);
+    // reference runs: 6.88 .. 7.39 GB/s, 137.5 .. 148.7 ns
+    BOOST_CHECK_CLOSE(number(json, "bandwidth_gb_s"), 7.14, 5);
+    BOOST_CHECK_CLOSE(number(json, "share_of_peak"), 7.14 / 16, 5);
+    BOOST_CHECK_CLOSE(number(json, "latency_mean_ns"), 142.9, 5);
+    BOOST_CHECK_LT(number(json, "latency_p50_ns"), number(json, "latency_p99_ns"));
+    BOOST_CHECK_EQUAL(number(json, "row_hits") + number(json, "row_misses") + number(json, "row_conflicts"), 100000);
+    BOOST_CHECK_GT(number(json, "refreshes"), 100);
+    BOOST_CHECK_GT(number(json, "requests_per_host_s"), 0);
+}
+
+BOOST_AUTO_TEST_CASE(traffic_is_the_same_again_and_from_a_trace) {
+    scratch_directory scratch;
+    // chase: its trace is a list of random addresses, read one at a time
+    std::string trace = "# made by hand\n# window=3\n" + header;
+    for (int i = 0; i < 500; i++)
+        trace += "0,R," + std::to_string(i * 7919 % 100000 * 32) + ",32\n";
+    const std::string plain = scratch.write("a.csv", trace), json = scratch.path("a.json");
+    const auto report = [&](const std::vector<std::string> &more) {
+        std::vector<std::string> words{"traffic", timing + "hbm3.yaml", plain, "--json", json};
+        words.insert(words.end(), more.begin(), more.end());
+        BOOST_REQUIRE_EQUAL(run_tlmalloc(words).status, 0);
+        return comparable(read_text(json));
+    };
+    const std::string first = report({});
+    BOOST_CHECK_EQUAL(first, report({}));
+    BOOST_CHECK_EQUAL(first, report({"--window", "3"}));
+    BOOST_CHECK_EQUAL(first, report({"--map", "m3"}));
+    BOOST_CHECK_EQUAL(first, report({"--map=bg2,co5,ba2,ro14"}));
+    BOOST_CHECK(first != report({"--window", "9"}));
+    BOOST_CHECK(first != report({"--map", "m1"}));
+    BOOST_CHECK(first != report({"--set", "rp=27 tCK", "--set", "rc=72 tCK"}));
+}
+
+BOOST_AUTO_TEST_CASE(traffic_drives_a_channel_of_a_platform) {
+    scratch_directory scratch;
+    const std::string json = scratch.path("a.json");
+    const auto share = [&](const std::string &config) {
+        command_result run = run_tlmalloc({"traffic", config, "--pattern", "seq_wr", "--json", json});
+        BOOST_CHECK_EQUAL(run.status, 0);
+        return number(read_text(json), "bandwidth_gb_s");
+    };
+    // KernBench: 32 GB/s, nothing in the way
+    BOOST_CHECK_CLOSE(share(TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml"), 32, 1e-6);
+    BOOST_CHECK_CLOSE(share(timing + "kernbench.yaml"), 32, 1e-6);
+}
+
+BOOST_AUTO_TEST_CASE(traffic_names_the_place_of_bad_input) {
+    scratch_directory scratch;
+    const struct {
+        const char *text, *finding;
+    } cases[] = {
+        {"time_ps,op,addr,bytes\n0,R,0,32\n0,X,0,32\n", ":3:3: found 'X', expected R or W"},
+        {"# window=8\ntime_ps,op,addr,bytes\n0,R,0,0\n", ":3:7: found '0', expected a number of bytes, 1 .. "},
+        {"# window=x\ntime_ps,op,addr,bytes\n0,R,0,32\n", ":1:10: found 'x', expected a window"},
+        {"time_ps,op,addr,bytes\n5,R,0,32\n4,R,0,32\n", ":3:1: found '4', expected a time that is not before the last"},
+        {"time_ps,op,addr,bytes\n0,R,268435456,32\n", ":2:5: found '268435456', expected an address below"},
+        {"time_ps,op,addr,bytes\n0,R,268435440,32\n", ":2:15: found '32', expected a number of bytes, 1 .. 16"},
+        {"time_ps,op,addr,bytes\n0,R,0\n", ":2:6: found 3 columns, expected 4"},
+        {"time_ps,op,addr,bytes\n0,R,-1,32\n", ":2:5: found '-1'"},
+        {"time_ps,op,addr,bytes\n0,R,0,32", ":2:9: found the end of the file"},
+        {"time_ps,op,addr\n", ":1:1: found 'time_ps,op,addr', expected the header line"},
+        {"time_ps,op,addr,bytes\n", ":1:1: found no access"},
+        {"", ":1:1: the file is empty"},
+    };
+    for (const auto &c : cases) {
+        const std::string path = scratch.write("bad.csv", c.text);
+        command_result run = run_tlmalloc({"traffic", timing + "hbm2.yaml", path, "--json", scratch.path("no.json")});
+        BOOST_CHECK_EQUAL(run.status, 2);
+        BOOST_CHECK_EQUAL(run.out, "");
+        BOOST_CHECK_MESSAGE(contains(run.err, path + c.finding), run.err);
+        BOOST_CHECK(!std::filesystem::exists(scratch.path("no.json")));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(traffic_refuses_contradictions_and_bad_command_lines) {
+    const std::string hbm2 = timing + "hbm2.yaml";
+    const struct {
+        std::vector<std::string> arguments;
+        const char *finding;
+    } cases[] = {
+        {{hbm2, "--pattern", "seq_rd", "--map", "bg2,co5,ba2,ro13"}, "loses a bit"},
+        {{hbm2, "--pattern", "seq_rd", "--map", "bg2,co5,ba2,ro14,ro1"}, "doubles a bit"},
+        {{hbm2, "--pattern", "seq_rd", "--map", "bg2;co5"}, "character 4"},
+        {{hbm2, "--pattern", "seq_rd", "--set", "rc=41 tCK"}, "rc 41 is less than ras 28 + rp 14"},
+        {{hbm2, "--pattern", "seq"}, "--pattern: found 'seq'"},
+        {{hbm2, "--pattern", "seq_rd", "--window", "many"}, "--window: found 'many'"},
+        {{hbm2, "--pattern", "seq_rd", "--count", "0"}, "--count: found '0'"},
+        {{hbm2, "--pattern", "chase", "--count", "7"}, "--count is too small"},
+        {{hbm2}, "expected a TRACE or --pattern NAME"},
+        {{hbm2, "a.csv", "--seed", "3"}, "--seed and --count need --pattern"},
+        {{hbm2, "a.csv", "--pattern", "seq_rd"}, "found both TRACE and --pattern"},
+        {{}, "expected a CONFIG"},
+        {{TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--pattern", "seq_rd", "--map", "m1"}, "has no banks"},
+    };
+    for (const auto &c : cases) {
+        std::vector<std::string> words{"traffic"};
+        words.insert(words.end(), c.arguments.begin(), c.arguments.end());
+        command_result run = run_tlmalloc(words);
+        BOOST_CHECK_EQUAL(run.status, 2);
+        BOOST_CHECK_MESSAGE(contains(run.err, c.finding), run.err);
+    }
+    BOOST_CHECK_EQUAL(run_tlmalloc({"traffic", hbm2, "/no/such/trace.csv"}).status, 1);
+    BOOST_CHECK_EQUAL(run_tlmalloc({"traffic", "/no/such.yaml", "a.csv"}).status, 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_timing_reference_stands_in_its_readme) {
+    command_result run = run_tlmalloc({"traffic", "--reference"});
+    BOOST_CHECK_EQUAL(run.status, 0);
+    const std::string readme = read_text(timing + "README.md");
+    BOOST_REQUIRE(run.out.size() > 1000 && run.out.size() < readme.size());
+    BOOST_CHECK_EQUAL(readme.substr(readme.size() - run.out.size()), run.out);
+}
