@@ -28,6 +28,7 @@ FOR_EACH_VECTOR_UNIT static bool first_in_tree(const tla_free_list *list, uint64
         node = inner->child[slot];
     }
     tla_free_leaf *leaf = node;
+    fetch(leaf->offset);
     uint64_t mask = at_least(leaf->nbytes, nbytes);
     if (!mask) return false;
     at_slot(spot, leaf, lowest(mask), rank);
@@ -45,7 +46,7 @@ bool tla_free_list_first(const tla_free_list *list, uint64_t nbytes, tla_free_sp
     return false;
 }
 
-FOR_EACH_VECTOR_UNIT static void locate_in_tree(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
+IN_NODE void locate_in_tree(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
     void *node = list->root;
     uint64_t rank = 0;
     for (unsigned level = 0; level < list->height; level++) {
@@ -58,11 +59,12 @@ FOR_EACH_VECTOR_UNIT static void locate_in_tree(const tla_free_list *list, uint6
         node = inner->child[slot];
     }
     spot->leaf = node;
+    fetch(spot->leaf->nbytes);
     spot->slot = count_less(spot->leaf->offset, offset);
     spot->rank = rank + spot->slot;
 }
 
-void tla_free_list_locate(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
+IN_NODE void locate(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
     if (!short_list(list)) {
         locate_in_tree(list, offset, spot);
         return;
@@ -72,6 +74,20 @@ void tla_free_list_locate(const tla_free_list *list, uint64_t offset, tla_free_s
     while (spot->slot < list->count && spot->leaf->offset[spot->slot] < offset)
         spot->slot++;
     spot->rank = spot->slot;
+}
+
+FOR_EACH_VECTOR_UNIT void tla_free_list_locate(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
+    locate(list, offset, spot);
+}
+
+/* The offset of the first block behind the leaf of the path, which the levels above know; NOWHERE when there is none.
+ */
+IN_NODE uint64_t first_behind_leaf(const tla_free_list *list, const tla_free_spot *spot) {
+    for (unsigned level = list->height; level-- > 0;) {
+        unsigned slot = spot->path[level].slot + 1;
+        if (slot < FAN && spot->path[level].node->first[slot] != NOWHERE) return spot->path[level].node->first[slot];
+    }
+    return NOWHERE;
 }
 
 bool tla_free_list_next_leaf(const tla_free_list *list, const tla_free_spot *spot, tla_free_spot *next) {
@@ -128,18 +144,14 @@ static void enlarge(tla_free_list *list, const tla_free_spot *spot, uint64_t off
     tla_free_list_raise(list, spot, nbytes);
 }
 
-tla_status tla_free_list_put(tla_free_list *list, tla_block range, tla_free_join *join) {
+FOR_EACH_VECTOR_UNIT tla_status tla_free_list_put(tla_free_list *list, tla_block range, tla_free_join *join) {
     tla_free_spot at, next;
-    tla_free_list_locate(list, range.offset, &at);
+    locate(list, range.offset, &at);
     tla_free_leaf *leaf = at.leaf;
     uint64_t end = range.offset + range.nbytes;
-    uint64_t next_offset = NOWHERE, previous_end = 0, previous = 0;
-    bool next_here = at.slot < FAN && leaf->offset[at.slot] != NOWHERE, next_there = false;
-    if (next_here) {
-        next_offset = leaf->offset[at.slot];
-    } else if ((next_there = list->height > 0 && tla_free_list_next_leaf(list, &at, &next))) {
-        next_offset = next.block.offset;
-    }
+    uint64_t previous_end = 0, previous = 0;
+    bool next_here = at.slot < FAN && leaf->offset[at.slot] != NOWHERE;
+    uint64_t next_offset = next_here ? leaf->offset[at.slot] : first_behind_leaf(list, &at);
     if (at.slot > 0) {
         previous = leaf->nbytes[at.slot - 1];
         previous_end = leaf->offset[at.slot - 1] + previous;
@@ -147,7 +159,12 @@ tla_status tla_free_list_put(tla_free_list *list, tla_block range, tla_free_join
     if (previous_end > range.offset || next_offset < end) return TLA_NOT_ALLOCATED;
     bool join_previous = at.slot > 0 && previous_end == range.offset, join_next = next_offset == end;
     *join = (tla_free_join){.rank = at.rank, .previous = join_previous ? previous : 0};
-    if (join_next) join->next = next_here ? leaf->nbytes[at.slot] : next.block.nbytes;
+    if (join_next && next_here) {
+        join->next = leaf->nbytes[at.slot];
+    } else if (join_next) {
+        tla_free_list_next_leaf(list, &at, &next);
+        join->next = next.block.nbytes;
+    }
     if (join_previous) {
         at.slot--;
         enlarge(list, &at, leaf->offset[at.slot], previous + range.nbytes + join->next);

@@ -140,9 +140,8 @@ void tla_free_list_raise(tla_free_list *list, const tla_free_spot *spot, uint64_
     raise_above(spot, list->height, nbytes);
 }
 
-/* From `level` up: the node below the slot may hold less than it did. */
-FOR_EACH_VECTOR_UNIT static void lower_from(const tla_free_spot *spot, unsigned levels, const uint64_t *below,
-                                            uint64_t old_nbytes) {
+/* The node below the slot may hold less than it did. */
+IN_NODE void lower_from(const tla_free_spot *spot, unsigned levels, const uint64_t *below, uint64_t old_nbytes) {
     while (levels-- > 0) {
         tla_free_inner *node = spot->path[levels].node;
         uint64_t *largest = &node->largest[spot->path[levels].slot];
@@ -153,13 +152,13 @@ FOR_EACH_VECTOR_UNIT static void lower_from(const tla_free_spot *spot, unsigned 
     }
 }
 
-void tla_free_list_lower(tla_free_list *list, const tla_free_spot *spot, uint64_t old_nbytes) {
+FOR_EACH_VECTOR_UNIT void tla_free_list_lower(tla_free_list *list, const tla_free_spot *spot, uint64_t old_nbytes) {
     if (list->height > 0 && spot->path[list->height - 1].node->largest[spot->path[list->height - 1].slot] == old_nbytes)
         lower_from(spot, list->height, spot->leaf->nbytes, old_nbytes);
 }
 
 /* `change` blocks more (or less, modulo 2^32) below the spot. */
-static void count(tla_free_list *list, const tla_free_spot *spot, uint32_t change) {
+IN_NODE void count(tla_free_list *list, const tla_free_spot *spot, uint32_t change) {
     list->count += change;
     for (unsigned level = 0; level < list->height; level++) {
         uint32_t *before = spot->path[level].node->before;
@@ -247,7 +246,7 @@ static void split_leaf(tla_free_list *list, tla_free_spot *spot) {
     }
 }
 
-void tla_free_list_insert(tla_free_list *list, tla_free_spot *spot, tla_block block) {
+FOR_EACH_VECTOR_UNIT void tla_free_list_insert(tla_free_list *list, tla_free_spot *spot, tla_block block) {
     if (spot->leaf->offset[FAN - 1] != NOWHERE) split_leaf(list, spot);
     OPEN_SLOT(spot->leaf->offset, spot->slot);
     OPEN_SLOT(spot->leaf->nbytes, spot->slot);
@@ -347,7 +346,7 @@ static void merge_leaf(tla_free_list *list, tla_free_spot *spot) {
     remove_child(list, spot, 1, slot + 1);
 }
 
-void tla_free_list_remove(tla_free_list *list, tla_free_spot *spot) {
+FOR_EACH_VECTOR_UNIT void tla_free_list_remove(tla_free_list *list, tla_free_spot *spot) {
     tla_free_leaf *leaf = spot->leaf;
     uint64_t old = leaf->nbytes[spot->slot];
     CLOSE_SLOT(leaf->offset, spot->slot);
@@ -356,7 +355,7 @@ void tla_free_list_remove(tla_free_list *list, tla_free_spot *spot) {
     leaf->nbytes[FAN - 1] = 0;
     count(list, spot, UINT32_MAX);
     if (list->height == 0) return;
-    tla_free_list_lower(list, spot, old);
+    lower_from(spot, list->height, leaf->nbytes, old);
     if (!used(leaf->offset, 0)) {
         drop_leaf(list, leaf);
         remove_child(list, spot, 1, spot->path[list->height - 1].slot);
