@@ -121,8 +121,16 @@ static tla_status alloc(tla_arena *arena, uint64_t nbytes, uint64_t alignment, t
     return status;
 }
 
+/* Whether all there is to a call on this arena is a call of its placement: then the common way is as short as it can
+ * be. */
+static bool plain(const tla_arena *arena, const tla_work *work) {
+    return !arena->live && !arena->placement->granted && work;
+}
+
 tla_status tla_arena_alloc(tla_arena *arena, uint64_t nbytes, tla_block *block, tla_work *work) {
-    return alloc(arena, nbytes, arena->config.alignment, block, work);
+    uint64_t alignment = arena->config.alignment;
+    if (!plain(arena, work) || nbytes - 1 >= limit) return alloc(arena, nbytes, alignment, block, work);
+    return tla_arena_take(arena, (nbytes + alignment - 1) & ~(alignment - 1), alignment, block, work);
 }
 
 tla_status tla_arena_alloc_aligned(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block,
@@ -169,7 +177,7 @@ tla_status tla_arena_refuse_double(tla_arena *arena, tla_block range) {
                          range.offset);
 }
 
-tla_status tla_arena_free(tla_arena *arena, tla_block block, tla_work *work) {
+static tla_status release(tla_arena *arena, tla_block block, tla_work *work) {
     tla_work ignored;
     tla_block range;
     tla_status status = tla_arena_may_free(arena, block, &range);
@@ -179,6 +187,18 @@ tla_status tla_arena_free(tla_arena *arena, tla_block block, tla_work *work) {
     arena->used -= range.nbytes;
     if (arena->live) tla_live_blocks_remove(arena->live, range.offset);
     return TLA_OK;
+}
+
+tla_status tla_arena_free(tla_arena *arena, tla_block block, tla_work *work) {
+    if (plain(arena, work)) {
+        uint64_t alignment = arena->config.alignment;
+        block.nbytes = (block.nbytes + alignment - 1) & ~(alignment - 1);
+        if (tla_arena_contains(arena, block) && arena->placement->free(arena->state, block, work) == TLA_OK) {
+            arena->used -= block.nbytes;
+            return TLA_OK;
+        }
+    }
+    return release(arena, block, work);
 }
 
 tla_status tla_arena_grow(tla_arena *arena, uint64_t nbytes, tla_work *work) {

@@ -1,9 +1,36 @@
 /* First fit by lowest offset (ADR-0048 D1). */
 #include "list_placement.h"
+#include "short_list.h"
+
+/* On a short list; false when the front of the first block that is large enough is not aligned. */
+static bool alloc_from_short(tla_free_list *list, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work,
+                             tla_status *status) {
+    tla_free_leaf *leaf = list->root;
+    uint32_t count = list->count;
+    unsigned slot = tla_short_first(list, nbytes);
+    *status = slot < count ? TLA_OK : TLA_FRAGMENTED;
+    if (slot < count) {
+        uint64_t offset = leaf->offset[slot];
+        if (offset & (alignment - 1)) return false;
+        *block = (tla_block){offset, nbytes};
+        if (leaf->nbytes[slot] == nbytes) {
+            tla_short_remove(list, slot);
+        } else {
+            leaf->offset[slot] = offset + nbytes;
+            leaf->nbytes[slot] -= nbytes;
+            work->splits++;
+        }
+    }
+    work->nodes_visited += slot + (slot < count);
+    work->list_length += count;
+    return true;
+}
 
 static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
     tla_free_list *list = state;
     tla_free_spot spot;
+    tla_status status;
+    if (tla_is_short(list) && alloc_from_short(list, nbytes, alignment, block, work, &status)) return status;
     for (bool more = tla_free_list_first(list, nbytes, &spot); more;
          more = tla_free_list_first_from(list, spot.block.offset + 1, nbytes, &spot))
         if (tla_aligned_fit(spot.block, nbytes, alignment, block))

@@ -1,11 +1,5 @@
 /* The free list's searches by size and by offset, and what an allocation and a free do to the list. */
-#include "free_list_nodes.h"
-
-enum { few = 8 }; /* up to so many blocks a plain loop is faster than vectors */
-
-static bool short_list(const tla_free_list *list) {
-    return list->count <= few && list->height == 0;
-}
+#include "short_list.h"
 
 static void at_slot(tla_free_spot *spot, tla_free_leaf *leaf, unsigned slot, uint64_t rank) {
     spot->leaf = leaf;
@@ -36,17 +30,14 @@ FOR_EACH_VECTOR_UNIT static bool first_in_tree(const tla_free_list *list, uint64
 }
 
 bool tla_free_list_first(const tla_free_list *list, uint64_t nbytes, tla_free_spot *spot) {
-    if (!short_list(list)) return first_in_tree(list, nbytes, spot);
-    tla_free_leaf *leaf = list->root;
-    for (unsigned i = 0; i < list->count; i++)
-        if (leaf->nbytes[i] >= nbytes) {
-            at_slot(spot, leaf, i, 0);
-            return true;
-        }
-    return false;
+    if (!tla_is_short(list)) return first_in_tree(list, nbytes, spot);
+    unsigned slot = tla_short_first(list, nbytes);
+    if (slot == list->count) return false;
+    at_slot(spot, list->root, slot, 0);
+    return true;
 }
 
-IN_NODE void locate_in_tree(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
+IN_NODE void locate(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
     void *node = list->root;
     uint64_t rank = 0;
     for (unsigned level = 0; level < list->height; level++) {
@@ -62,18 +53,6 @@ IN_NODE void locate_in_tree(const tla_free_list *list, uint64_t offset, tla_free
     fetch(spot->leaf->nbytes);
     spot->slot = count_less(spot->leaf->offset, offset);
     spot->rank = rank + spot->slot;
-}
-
-IN_NODE void locate(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
-    if (!short_list(list)) {
-        locate_in_tree(list, offset, spot);
-        return;
-    }
-    spot->leaf = list->root;
-    spot->slot = 0;
-    while (spot->slot < list->count && spot->leaf->offset[spot->slot] < offset)
-        spot->slot++;
-    spot->rank = spot->slot;
 }
 
 FOR_EACH_VECTOR_UNIT void tla_free_list_locate(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
@@ -144,7 +123,7 @@ static void enlarge(tla_free_list *list, const tla_free_spot *spot, uint64_t off
     tla_free_list_raise(list, spot, nbytes);
 }
 
-FOR_EACH_VECTOR_UNIT tla_status tla_free_list_put(tla_free_list *list, tla_block range, tla_free_join *join) {
+FOR_EACH_VECTOR_UNIT static tla_status put_in_tree(tla_free_list *list, tla_block range, tla_free_join *join) {
     tla_free_spot at, next;
     locate(list, range.offset, &at);
     tla_free_leaf *leaf = at.leaf;
@@ -177,4 +156,8 @@ FOR_EACH_VECTOR_UNIT tla_status tla_free_list_put(tla_free_list *list, tla_block
         tla_free_list_insert(list, &at, range);
     }
     return TLA_OK;
+}
+
+tla_status tla_free_list_put(tla_free_list *list, tla_block range, tla_free_join *join) {
+    return tla_is_short(list) ? tla_short_put(list, range, join) : put_in_tree(list, range, join);
 }

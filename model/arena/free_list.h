@@ -86,9 +86,6 @@ uint64_t tla_free_list_fits(const tla_free_list *list, uint64_t nbytes, uint64_t
 /* Bytes of host memory that the nodes in use take. */
 size_t tla_free_list_host_bytes(const tla_free_list *list);
 
-/* Probes of bisect_left on a sorted list of `count` entries that ends at position `rank`. */
-uint64_t tla_bisect_probes(uint64_t count, uint64_t rank);
-
 /* The lowest multiple of alignment (a power of two) in `block` that leaves room for nbytes; false when there is none.
  */
 static inline bool tla_aligned_fit(tla_block block, uint64_t nbytes, uint64_t alignment, tla_block *part) {

@@ -101,28 +101,3 @@ uint64_t tla_free_list_fits(const tla_free_list *list, uint64_t nbytes, uint64_t
     }
     return count < limit ? count : limit;
 }
-
-/* Each probe halves the count + 1 places that are left, the lower half being the larger when they differ: so there are
- * floor(log2(places)) probes, and one more when two places are left then. */
-uint64_t tla_bisect_probes(uint64_t count, uint64_t rank) {
-    /* Of 32 .. 64 places: bit r says that place r takes 6 probes and not 5. Written out because the last five steps are
-     * half of the time that this takes. */
-    static const uint64_t six[33] = {
-        0x0000000000000000, 0x0000000000000003, 0x0000000000060003, 0x00000000000c0603, 0x00000000180c0603,
-        0x0000000030180c63, 0x0000000063180c63, 0x00000000c6318c63, 0x00000018c6318c63, 0x000000318c6318db,
-        0x000000631b6318db, 0x000000c636c6d8db, 0x000001b636c6d8db, 0x0000036c6d8db6db, 0x000006db6d8db6db,
-        0x00000db6db6db6db, 0x00006db6db6db6db, 0x0000db6db6db6dbf, 0x0001b6db7edb6dbf, 0x00036db6fdb7edbf,
-        0x0006dfb6fdb7edbf, 0x000dbf6dfb6fdfbf, 0x001b7efdfb6fdfbf, 0x0036fdfbf7efdfbf, 0x007efdfbf7efdfbf,
-        0x00fdfbf7efdfbfff, 0x01fbf7ffefdfbfff, 0x03f7efffdfffbfff, 0x07ffefffdfffbfff, 0x0fffdfffbfffffff,
-        0x1fffffffbfffffff, 0x3fffffffffffffff, 0xffffffffffffffff,
-    };
-    uint64_t places = count + 1;
-    unsigned sure = 63 - (unsigned)__builtin_clzll(places), steps = sure < 5 ? sure : sure - 5;
-    for (unsigned i = 0; i < steps; i++) {
-        uint64_t lower = (places + 1) / 2;
-        uint64_t up = 0 - (uint64_t)(rank >= lower); /* as a mask: no branch could be predicted here */
-        rank -= lower & up;
-        places = lower - (places & 1 & up);
-    }
-    return sure + (sure < 5 ? places > 1 : six[places - 32] >> rank & 1);
-}

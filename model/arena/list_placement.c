@@ -1,5 +1,6 @@
 /* Searches differ between the list policies; taking, giving back and looking do not. */
 #include "list_placement.h"
+#include "bisect.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,61 @@
+/* A free list of few blocks is one leaf, and there a plain loop beats vectors and paths: the stack-like use that
+ * ADR-0048 describes keeps one or two. What free_list.h does in general, done for that case. Internal. */
+#ifndef TLMALLOC_SHORT_LIST_H
+#define TLMALLOC_SHORT_LIST_H
+
+#include "free_list_nodes.h"
+
+enum { few = 16 }; /* blocks; less than a leaf holds, so that there is always a slot for one more */
+
+static inline bool tla_is_short(const tla_free_list *list) {
+    return list->count <= few && list->height == 0;
+}
+
+/* The first block of at least nbytes; count when there is none. */
+static inline unsigned tla_short_first(const tla_free_list *list, uint64_t nbytes) {
+    const tla_free_leaf *leaf = list->root;
+    unsigned i = 0;
+    while (i < list->count && leaf->nbytes[i] < nbytes)
+        i++;
+    return i;
+}
+
+static inline void tla_short_remove(tla_free_list *list, unsigned slot) {
+    tla_free_leaf *leaf = list->root;
+    for (list->count--; slot < list->count; slot++) {
+        leaf->offset[slot] = leaf->offset[slot + 1];
+        leaf->nbytes[slot] = leaf->nbytes[slot + 1];
+    }
+    leaf->offset[slot] = NOWHERE;
+    leaf->nbytes[slot] = 0;
+}
+
+/* As tla_free_list_put. */
+static inline tla_status tla_short_put(tla_free_list *list, tla_block range, tla_free_join *join) {
+    tla_free_leaf *leaf = list->root;
+    unsigned slot = 0;
+    while (slot < list->count && leaf->offset[slot] < range.offset)
+        slot++;
+    uint64_t end = range.offset + range.nbytes, next_offset = leaf->offset[slot];
+    uint64_t previous_end = slot > 0 ? leaf->offset[slot - 1] + leaf->nbytes[slot - 1] : 0;
+    if (previous_end > range.offset || next_offset < end) return TLA_NOT_ALLOCATED;
+    *join = (tla_free_join){.rank = slot, .next = next_offset == end ? leaf->nbytes[slot] : 0};
+    if (slot > 0 && previous_end == range.offset) {
+        join->previous = leaf->nbytes[slot - 1];
+        leaf->nbytes[slot - 1] += range.nbytes + join->next;
+        if (join->next) tla_short_remove(list, slot);
+    } else if (join->next) {
+        leaf->offset[slot] = range.offset;
+        leaf->nbytes[slot] += range.nbytes;
+    } else {
+        for (unsigned i = list->count++; i > slot; i--) {
+            leaf->offset[i] = leaf->offset[i - 1];
+            leaf->nbytes[i] = leaf->nbytes[i - 1];
+        }
+        leaf->offset[slot] = range.offset;
+        leaf->nbytes[slot] = range.nbytes;
+    }
+    return TLA_OK;
+}
+
+#endif
