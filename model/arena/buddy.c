@@ -18,10 +18,6 @@ static uint64_t size_of(unsigned order) {
     return (uint64_t)1 << order;
 }
 
-static unsigned log2_of(uint64_t n) {
-    return 63 - (unsigned)__builtin_clzll(n);
-}
-
 /* The order of the largest block between two addresses. */
 static unsigned highest_order(uint64_t base, uint64_t end) {
     for (unsigned order = 63; order > 0; order--) {
@@ -51,13 +47,13 @@ static tla_status create(const tla_arena_config *config, void **state) {
 
 static uint64_t granted(const void *state, uint64_t nbytes) {
     (void)state;
-    return nbytes == 1 ? 1 : size_of(log2_of(nbytes - 1) + 1);
+    return nbytes == 1 ? 1 : size_of(tla_log2(nbytes - 1) + 1);
 }
 
 /* Takes `part` out of a free block of 2^order bytes: halves it until the part is left. */
 static tla_status take(buddies *b, uint64_t block, unsigned order, tla_block part, tla_work *work) {
     uint64_t count = b->bins.count, splits;
-    unsigned wanted = log2_of(part.nbytes);
+    unsigned wanted = tla_log2(part.nbytes);
     tla_free_spot spot;
     tla_list_holding(&b->list, part, &spot);
     if (tla_size_bins_make_room(&b->bins, order - wanted)) return TLA_NO_HOST_MEMORY;
@@ -81,9 +77,9 @@ static tla_status take(buddies *b, uint64_t block, unsigned order, tla_block par
 
 static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
     buddies *b = state;
-    unsigned wanted = log2_of(nbytes > alignment ? nbytes : alignment);
-    uint32_t order = tla_size_bins_next(&b->bins, wanted);
-    if (order == TLA_SIZE_BINS) {
+    unsigned wanted = tla_log2(nbytes > alignment ? nbytes : alignment);
+    uint32_t order = tla_class_set_next(&b->bins.filled, wanted);
+    if (order == TLA_CLASSES) {
         work->probes += wanted > b->highest ? 0 : b->highest - wanted + 1;
         work->list_length += b->bins.count;
         return TLA_FRAGMENTED;
@@ -98,7 +94,7 @@ static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_bl
 
 static tla_status reserve(void *state, tla_block range, tla_work *work) {
     buddies *b = state;
-    unsigned order = log2_of(range.nbytes);
+    unsigned order = tla_log2(range.nbytes);
     tla_free_spot spot;
     if (range.offset & (range.nbytes - 1)) return TLA_UNSUPPORTED;
     if (!tla_list_holding(&b->list, range, &spot)) return TLA_OVERLAP;
@@ -136,7 +132,7 @@ static tla_status give_back(void *state, tla_block range, tla_work *work) {
     if (tla_size_bins_make_room(&b->bins, 1)) return TLA_NO_HOST_MEMORY;
     tla_status status = tla_free_list_put(&b->list, range, &join);
     if (status) return status;
-    file(b, range.offset, log2_of(range.nbytes), work);
+    file(b, range.offset, tla_log2(range.nbytes), work);
     work->list_length += count;
     return TLA_OK;
 }
@@ -154,7 +150,7 @@ static tla_status add(void *state, tla_block range, tla_work *work) {
         b->highest = highest_order(b->base, end);
     }
     for (uint64_t at = range.offset; at < end;) {
-        unsigned order = log2_of(end - at);
+        unsigned order = tla_log2(end - at);
         if (at && (unsigned)__builtin_ctzll(at) < order) order = (unsigned)__builtin_ctzll(at);
         file(b, at, order, work);
         at += size_of(order);
@@ -166,8 +162,8 @@ static tla_status add(void *state, tla_block range, tla_work *work) {
 static uint64_t fits(const void *state, uint64_t nbytes, uint64_t limit) {
     const tla_size_bins *bins = &((const buddies *)state)->bins;
     uint64_t count = 0;
-    for (uint32_t bin = tla_size_bins_next(bins, log2_of(nbytes)); bin < TLA_SIZE_BINS && count < limit;
-         bin = tla_size_bins_next(bins, bin + 1))
+    for (uint32_t bin = tla_class_set_next(&bins->filled, tla_log2(nbytes)); bin < TLA_CLASSES && count < limit;
+         bin = tla_class_set_next(&bins->filled, bin + 1))
         for (uint32_t node = bins->heads[bin]; node && count < limit; node = bins->nodes[node - 1].after)
             count += size_of(bin) / nbytes;
     return count < limit ? count : limit;
@@ -180,8 +176,8 @@ static tla_status make_room(void *state, size_t n) {
 }
 
 static uint64_t largest(const void *state) {
-    uint64_t orders = ((const buddies *)state)->bins.filled[0];
-    return orders ? size_of(log2_of(orders)) : 0;
+    uint64_t orders = ((const buddies *)state)->bins.filled.words[0];
+    return orders ? size_of(tla_log2(orders)) : 0;
 }
 
 static uint64_t count_of(const void *state) {

@@ -86,19 +86,6 @@ void tla_size_bins_release(tla_size_bins *bins) {
     free(bins->table);
 }
 
-uint32_t tla_size_bins_next(const tla_size_bins *bins, uint32_t bin) {
-    if (bin >= TLA_SIZE_BINS) return TLA_SIZE_BINS;
-    uint32_t word = bin / 64;
-    uint64_t here = bins->filled[word] >> (bin % 64) << (bin % 64);
-    if (!here) {
-        uint64_t above = word == 63 ? 0 : bins->summary >> (word + 1) << (word + 1);
-        if (!above) return TLA_SIZE_BINS;
-        word = (uint32_t)__builtin_ctzll(above);
-        here = bins->filled[word];
-    }
-    return word * 64 + (uint32_t)__builtin_ctzll(here);
-}
-
 tla_block tla_size_bins_head(const tla_size_bins *bins, uint32_t bin) {
     return bins->nodes[bins->heads[bin] - 1].block;
 }
@@ -115,8 +102,7 @@ void tla_size_bins_push(tla_size_bins *bins, uint32_t bin, tla_block block) {
     bins->nodes[node] = (tla_binned){.block = block, .bin = bin, .after = head};
     if (head) bins->nodes[head - 1].before = node + 1;
     bins->heads[bin] = node + 1;
-    bins->filled[bin / 64] |= (uint64_t)1 << (bin % 64);
-    bins->summary |= (uint64_t)1 << (bin / 64);
+    tla_class_set_add(&bins->filled, bin);
     table_insert(bins, entry_of(hash_of(block.offset), node));
 }
 
@@ -130,11 +116,7 @@ void tla_size_bins_remove(tla_size_bins *bins, uint64_t offset) {
         bins->nodes[gone->before - 1].after = gone->after;
     } else {
         bins->heads[gone->bin] = gone->after;
-        if (!gone->after) {
-            uint64_t *word = &bins->filled[gone->bin / 64];
-            *word &= ~((uint64_t)1 << (gone->bin % 64));
-            if (!*word) bins->summary &= ~((uint64_t)1 << (gone->bin / 64));
-        }
+        if (!gone->after) tla_class_set_drop(&bins->filled, gone->bin);
     }
     gone->after = bins->unused;
     bins->unused = node + 1;
@@ -142,7 +124,8 @@ void tla_size_bins_remove(tla_size_bins *bins, uint64_t offset) {
 }
 
 void tla_size_bins_saved(const tla_size_bins *bins, tla_block *blocks) {
-    for (uint32_t bin = tla_size_bins_next(bins, 0); bin < TLA_SIZE_BINS; bin = tla_size_bins_next(bins, bin + 1)) {
+    for (uint32_t bin = tla_class_set_next(&bins->filled, 0); bin < TLA_CLASSES;
+         bin = tla_class_set_next(&bins->filled, bin + 1)) {
         uint32_t node = bins->heads[bin];
         while (bins->nodes[node - 1].after)
             node = bins->nodes[node - 1].after;

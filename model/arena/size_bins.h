@@ -1,13 +1,12 @@
-/* Free blocks in bins of one size class each, as buddies and TLSF keep them: a doubly linked list a bin, last in first
- * out, and any block found by its offset.
+/* Free blocks in bins, as buddies and TLSF keep them: a doubly linked list a bin, last in first out, and any block
+ * found by its offset.
  *
  * Internal. Which sizes belong to which bin is the caller's. Everything is O(1), growth apart. */
 #ifndef TLMALLOC_SIZE_BINS_H
 #define TLMALLOC_SIZE_BINS_H
 
+#include "size_class.h"
 #include "tlmalloc/arena.h"
-
-enum { TLA_SIZE_BINS = 64 * 32 };
 
 typedef struct tla_binned {
     tla_block block;
@@ -21,9 +20,8 @@ typedef struct tla_size_bins {
     uint32_t count, room, unused; /* nodes in use, of all; the first unused + 1 */
     uint64_t *table;              /* open addressing by offset: hash of the offset << 32 | node + 1; 0 = empty */
     unsigned table_bits;
-    uint64_t summary;                    /* a bit for each word of `filled` that is not 0 */
-    uint64_t filled[TLA_SIZE_BINS / 64]; /* a bit for each bin that holds a block */
-    uint32_t heads[TLA_SIZE_BINS];       /* node + 1 */
+    tla_class_set filled;        /* bins that hold a block */
+    uint32_t heads[TLA_CLASSES]; /* node + 1 */
 } tla_size_bins;
 
 tla_status tla_size_bins_init(tla_size_bins *bins);
@@ -31,9 +29,6 @@ void tla_size_bins_release(tla_size_bins *bins);
 
 /* Makes sure that n pushes in a row need no host memory. TLA_NO_HOST_MEMORY; nothing is changed then. */
 tla_status tla_size_bins_make_room(tla_size_bins *bins, size_t n);
-
-/* The lowest bin from `bin` on that holds a block; TLA_SIZE_BINS when there is none. */
-uint32_t tla_size_bins_next(const tla_size_bins *bins, uint32_t bin);
 
 /* The block that was pushed last into a bin that holds one. */
 tla_block tla_size_bins_head(const tla_size_bins *bins, uint32_t bin);

@@ -1,4 +1,4 @@
-/* A B+ tree over (nbytes, offset) whose inner nodes keep the first key of each child.
+/* B+ trees over (nbytes, offset) whose inner nodes keep the first key of each child.
  *
  * A full node is split in halves; one that gets small is joined with a neighbour when both fit well into one node, and
  * goes when it is empty. Nothing is borrowed. */
@@ -9,9 +9,10 @@
 #include <string.h>
 
 enum {
-    ROOM = 32,            /* of a node */
-    SMALL = ROOM / 4,     /* a node below this looks for a neighbour to join */
-    JOINED = ROOM * 3 / 4 /* and joins it when both together are no more than this */
+    ROOM = 32,             /* of a node */
+    SMALL = ROOM / 4,      /* a node below this looks for a neighbour to join */
+    JOINED = ROOM * 3 / 4, /* and joins it when both together are no more than this */
+    FEW = 8                /* blocks of a leaf that a plain loop searches faster than vectors */
 };
 
 /* As in the free list's tree, unused slots hold what is before nothing, so that every loop runs over a whole node. */
@@ -49,11 +50,10 @@ IN_NODE unsigned route(const tla_size_node *node, tla_block key) {
 }
 
 tla_status tla_size_index_make_room(tla_size_index *index, size_t n) {
-    /* Of n inserts each may split its whole path; but a node that is there splits once, and its halves again only after
-     * ROOM / 2 more. */
-    size_t paths = n > SIZE_MAX / TLA_SIZE_INDEX_HEIGHT ? SIZE_MAX : n * (index->height + 1),
-           nodes = index->nodes + n / (ROOM / 4);
-    size_t wanted = (paths < nodes ? paths : nodes) + index->height + 2;
+    /* Of n inserts each may split its whole path and make a root; but a node that is there splits once, and its halves
+     * again only after ROOM / 2 more; and a class begins once. */
+    size_t paths = n > SIZE_MAX / (2 * TLA_SIZE_INDEX_HEIGHT) ? SIZE_MAX : n * (index->tallest + 2);
+    size_t nodes = index->nodes + n / (ROOM / 4) + TLA_CLASSES, wanted = (paths < nodes ? paths : nodes);
     while (index->spares < wanted) {
         tla_size_node *node = malloc(sizeof *node);
         if (!node) return TLA_NO_HOST_MEMORY;
@@ -86,13 +86,8 @@ static void give_back(tla_size_index *index, tla_size_node *node) {
 }
 
 tla_status tla_size_index_init(tla_size_index *index) {
-    *index = (tla_size_index){0};
-    if (tla_size_index_make_room(index, 1)) {
-        tla_size_index_release(index);
-        return TLA_NO_HOST_MEMORY;
-    }
-    index->root = take_spare(index);
-    return TLA_OK;
+    memset(index, 0, sizeof *index);
+    return tla_size_index_make_room(index, 1);
 }
 
 static void release_below(tla_size_node *node, unsigned height) {
@@ -102,20 +97,27 @@ static void release_below(tla_size_node *node, unsigned height) {
 }
 
 void tla_size_index_release(tla_size_index *index) {
-    if (index->root) release_below(index->root, index->height);
+    for (uint32_t size_class = tla_class_set_next(&index->filled, 0); size_class < TLA_CLASSES;
+         size_class = tla_class_set_next(&index->filled, size_class + 1))
+        release_below(index->trees[size_class].root, index->trees[size_class].height);
     while (index->spare) {
         tla_size_node *next = index->spare->children[0];
         free(index->spare);
         index->spare = next;
     }
-    *index = (tla_size_index){0};
 }
 
-FOR_EACH_VECTOR_UNIT static void descend(const tla_size_index *index, tla_block key, tla_size_path *p) {
-    tla_size_node *node = index->root;
-    p->first = NULL;
-    p->first_slot = 0;
-    for (unsigned level = index->height; level > 0; level--) {
+/* A leaf of few blocks, as most are where a heap is small. */
+IN_NODE unsigned few_before(const tla_size_node *leaf, tla_block key) {
+    unsigned slot = 0;
+    while (slot < leaf->count &&
+           (leaf->nbytes[slot] < key.nbytes || (leaf->nbytes[slot] == key.nbytes && leaf->offset[slot] < key.offset)))
+        slot++;
+    return slot;
+}
+
+FOR_EACH_VECTOR_UNIT static void descend_tree(tla_size_node *node, unsigned height, tla_block key, tla_size_path *p) {
+    for (unsigned level = height; level > 0; level--) {
         unsigned slot = route(node, key);
         p->nodes[level] = node;
         p->slots[level] = slot;
@@ -129,12 +131,27 @@ FOR_EACH_VECTOR_UNIT static void descend(const tla_size_index *index, tla_block 
     p->slots[0] = count_before(node, key.nbytes, key.offset);
 }
 
+/* The way to where `key` is or belongs; the class must have a block. */
+static void descend(const tla_size_index *index, uint32_t size_class, tla_block key, tla_size_path *p) {
+    tla_size_node *root = index->trees[size_class].root;
+    unsigned height = index->trees[size_class].height;
+    p->size_class = size_class;
+    p->first = NULL;
+    p->first_slot = 0;
+    if (height == 0 && root->count <= FEW) {
+        p->nodes[0] = root;
+        p->slots[0] = few_before(root, key);
+    } else {
+        descend_tree(root, height, key, p);
+    }
+}
+
 /* From the end of a leaf to the beginning of the next one. */
 static bool next_leaf(const tla_size_index *index, tla_size_path *p) {
-    unsigned level = 1;
-    while (level <= index->height && p->slots[level] + 1 == p->nodes[level]->count)
+    unsigned level = 1, height = index->trees[p->size_class].height;
+    while (level <= height && p->slots[level] + 1 == p->nodes[level]->count)
         level++;
-    if (level > index->height) return false;
+    if (level > height) return false;
     p->first = p->nodes[level];
     p->first_slot = ++p->slots[level];
     for (; level > 0; level--) {
@@ -145,8 +162,15 @@ static bool next_leaf(const tla_size_index *index, tla_size_path *p) {
 }
 
 bool tla_size_index_at_least(const tla_size_index *index, tla_block key, tla_size_path *found) {
-    descend(index, key, found);
-    return found->slots[0] < found->nodes[0]->count || next_leaf(index, found);
+    uint32_t size_class = tla_class_of(key.nbytes), next = tla_class_set_next(&index->filled, size_class);
+    if (next == size_class) {
+        descend(index, size_class, key, found);
+        if (found->slots[0] < found->nodes[0]->count || next_leaf(index, found)) return true;
+        next = tla_class_set_next(&index->filled, size_class + 1);
+    }
+    if (next == TLA_CLASSES) return false;
+    descend(index, next, lowest_key, found);
+    return true;
 }
 
 tla_block tla_size_index_block(const tla_size_path *at) {
@@ -178,21 +202,32 @@ static void move_tail(tla_size_node *from, unsigned at, tla_size_node *to, bool 
     from->count = at;
 }
 
+static void add_root(tla_size_index *index, uint32_t size_class, tla_block first, tla_size_node *right) {
+    tla_size_node *root = take_spare(index);
+    root->count = 2;
+    set_key(root, 0, lowest_key);
+    set_key(root, 1, first);
+    root->children[0] = index->trees[size_class].root;
+    root->children[1] = right;
+    index->trees[size_class].root = root;
+    unsigned height = ++index->trees[size_class].height;
+    if (height > index->tallest) index->tallest = height;
+}
+
 void tla_size_index_insert(tla_size_index *index, tla_block block) {
     tla_size_path p;
-    descend(index, block, &p);
-    tla_size_node *child = NULL; /* what goes in beside the key: nothing in a leaf, the new right half above */
+    uint32_t size_class = tla_class_of(block.nbytes);
+    tla_size_node **root = &index->trees[size_class].root, *child = NULL;
     index->count++;
+    if (!*root) {
+        *root = take_spare(index);
+        tla_class_set_add(&index->filled, size_class);
+    }
+    descend(index, size_class, block, &p);
+    /* In a leaf the block goes in alone, above it with a child: the right half of what was split. */
     for (unsigned level = 0;; level++) {
-        if (level > index->height) { /* the root was split */
-            tla_size_node *root = take_spare(index);
-            root->count = 2;
-            root->children[0] = index->root;
-            set_key(root, 1, block);
-            set_key(root, 0, lowest_key);
-            root->children[1] = child;
-            index->root = root;
-            index->height = level;
+        if (level > index->trees[size_class].height) { /* the root was split */
+            add_root(index, size_class, block, child);
             return;
         }
         tla_size_node *node = p.nodes[level], *right = NULL;
@@ -233,11 +268,12 @@ static void set_first(const tla_size_path *p, tla_block first) {
 }
 
 void tla_size_index_remove_at(tla_size_index *index, const tla_size_path *p) {
-    tla_size_node *leaf = p->nodes[0];
+    tla_size_node *leaf = p->nodes[0], **root = &index->trees[p->size_class].root;
+    unsigned *height = &index->trees[p->size_class].height;
     index->count--;
     close_gap(leaf, p->slots[0], false);
     if (p->slots[0] == 0 && leaf->count > 0) set_first(p, key_at(leaf, 0));
-    for (unsigned level = 0; level < index->height && p->nodes[level]->count < SMALL; level++) {
+    for (unsigned level = 0; level < *height && p->nodes[level]->count < SMALL; level++) {
         tla_size_node *parent = p->nodes[level + 1];
         unsigned slot = p->slots[level + 1];
         if (p->nodes[level]->count > 0) {
@@ -252,16 +288,21 @@ void tla_size_index_remove_at(tla_size_index *index, const tla_size_path *p) {
             set_key(parent, 0, lowest_key);
         }
     }
-    while (index->height > 0 && index->root->count == 1) {
-        tla_size_node *child = index->root->children[0];
-        give_back(index, index->root);
-        index->root = child;
-        index->height--;
+    while (*height > 0 && (*root)->count == 1) {
+        tla_size_node *child = (*root)->children[0];
+        give_back(index, *root);
+        *root = child;
+        --*height;
+    }
+    if ((*root)->count == 0) {
+        give_back(index, *root);
+        *root = NULL;
+        tla_class_set_drop(&index->filled, p->size_class);
     }
 }
 
 void tla_size_index_remove(tla_size_index *index, tla_block block) {
     tla_size_path p;
-    descend(index, block, &p);
+    descend(index, tla_class_of(block.nbytes), block, &p);
     tla_size_index_remove_at(index, &p);
 }

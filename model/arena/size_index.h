@@ -1,9 +1,11 @@
-/* The free blocks of an arena by (size, offset): what best fit searches. A B+ tree of arrays.
+/* The free blocks of an arena by (size, offset): what best fit searches. A B+ tree of arrays for
+ * every class of sizes, so that a tree is a leaf or two where a heap is small.
  *
  * Internal. The order is by nbytes, then by offset; a block is on the index once. */
 #ifndef TLMALLOC_SIZE_INDEX_H
 #define TLMALLOC_SIZE_INDEX_H
 
+#include "size_class.h"
 #include "tlmalloc/arena.h"
 
 enum { TLA_SIZE_INDEX_HEIGHT = 16 }; /* levels, the leaves included: far more than 2^32 blocks can need */
@@ -11,10 +13,14 @@ enum { TLA_SIZE_INDEX_HEIGHT = 16 }; /* levels, the leaves included: far more th
 typedef struct tla_size_node tla_size_node;
 
 typedef struct tla_size_index {
-    tla_size_node *root;
-    unsigned height;      /* levels of inner nodes above the leaves */
+    struct {
+        tla_size_node *root; /* NULL when the class has no block */
+        unsigned height;     /* levels of inner nodes above the leaves */
+    } trees[TLA_CLASSES];
+    tla_class_set filled; /* classes that have a block */
+    unsigned tallest;     /* height of the tallest tree so far */
     uint64_t count;       /* blocks */
-    size_t nodes;         /* of the tree */
+    size_t nodes;         /* of all trees */
     tla_size_node *spare; /* nodes of either kind, made ahead so that a change cannot fail half way */
     size_t spares;
 } tla_size_index;
@@ -24,6 +30,7 @@ void tla_size_index_release(tla_size_index *index);
 
 /* The way from the root to a block in a leaf; any change of the index makes it stale. */
 typedef struct tla_size_path {
+    uint32_t size_class;
     tla_size_node *nodes[TLA_SIZE_INDEX_HEIGHT]; /* [0] is the leaf */
     unsigned slots[TLA_SIZE_INDEX_HEIGHT];       /* [h] is the child of nodes[h] that was taken, [0] the block */
     tla_size_node *first; /* the node above that keeps the leaf's first block, and where; NULL for the leftmost leaf */

@@ -8,31 +8,11 @@
 #include "list_placement.h"
 #include "size_bins.h"
 
-enum { SECOND_LEVEL_LOG2 = 5, SECOND_LEVEL = 1 << SECOND_LEVEL_LOG2 };
-
 typedef struct tlsf {
     tla_free_list list;
     tla_size_bins bins; /* the same blocks by class */
     uint64_t granule;   /* every offset is a multiple */
 } tlsf;
-
-static unsigned log2_of(uint64_t n) {
-    return 63 - (unsigned)__builtin_clzll(n);
-}
-
-/* The class of a block: classes of the first level, each in 32 equal parts; below 32 bytes one class a size. */
-static uint32_t class_of(uint64_t nbytes) {
-    if (nbytes < SECOND_LEVEL) return (uint32_t)nbytes;
-    unsigned log2 = log2_of(nbytes), part = log2 - SECOND_LEVEL_LOG2;
-    return (part + 1) * SECOND_LEVEL + ((uint32_t)(nbytes >> part) & (SECOND_LEVEL - 1));
-}
-
-/* The smallest size that has a class of its own as lower bound and is no smaller. */
-static uint64_t round_to_class(uint64_t nbytes) {
-    if (nbytes < SECOND_LEVEL) return nbytes;
-    uint64_t part = ((uint64_t)1 << (log2_of(nbytes) - SECOND_LEVEL_LOG2)) - 1;
-    return (nbytes + part) & ~part;
-}
 
 static void destroy(void *state) {
     tlsf *t = state;
@@ -51,7 +31,7 @@ static tla_status create(const tla_arena_config *config, void **state) {
 }
 
 static void file(tlsf *t, tla_block block) {
-    if (block.nbytes) tla_size_bins_push(&t->bins, class_of(block.nbytes), block);
+    if (block.nbytes) tla_size_bins_push(&t->bins, tla_class_of(block.nbytes), block);
 }
 
 /* Takes `part` out of the block at a spot; what is left is filed, the back of it last. */
@@ -69,16 +49,16 @@ static tla_status take(tlsf *t, tla_free_spot *spot, tla_block part, uint64_t vi
 /* Words of the two bitmaps that the engine reads: the second level of the class; when that has nothing, the first level
  * and the second level it points to. */
 static uint64_t words_read(uint32_t wanted, uint32_t found) {
-    if (found == TLA_SIZE_BINS) return 2;
-    return found / SECOND_LEVEL == wanted / SECOND_LEVEL ? 1 : 3;
+    if (found == TLA_CLASSES) return 2;
+    return found >> TLA_CLASSES_LOG2 == wanted >> TLA_CLASSES_LOG2 ? 1 : 3;
 }
 
 static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
     tlsf *t = state;
     uint64_t slack = alignment - t->granule, highest = (uint64_t)1 << 63;
-    uint32_t wanted = nbytes > highest - slack ? TLA_SIZE_BINS : class_of(round_to_class(nbytes + slack));
-    uint32_t found = tla_size_bins_next(&t->bins, wanted);
-    if (found == TLA_SIZE_BINS) {
+    uint32_t wanted = nbytes > highest - slack ? TLA_CLASSES : tla_class_of(tla_class_round_up(nbytes + slack));
+    uint32_t found = tla_class_set_next(&t->bins.filled, wanted);
+    if (found == TLA_CLASSES) {
         work->probes += words_read(wanted, found);
         work->list_length += t->bins.count;
         return TLA_FRAGMENTED;
@@ -120,9 +100,9 @@ static tla_status give_back(void *state, tla_block range, tla_work *work) {
 /* A block serves requests for as long as what is left of it is in a class that the search reaches. */
 static uint64_t fits(const void *state, uint64_t nbytes, uint64_t limit) {
     const tla_size_bins *bins = &((const tlsf *)state)->bins;
-    uint64_t least = round_to_class(nbytes), count = 0;
-    for (uint32_t bin = tla_size_bins_next(bins, class_of(least)); bin < TLA_SIZE_BINS && count < limit;
-         bin = tla_size_bins_next(bins, bin + 1))
+    uint64_t least = tla_class_round_up(nbytes), count = 0;
+    for (uint32_t bin = tla_class_set_next(&bins->filled, tla_class_of(least)); bin < TLA_CLASSES && count < limit;
+         bin = tla_class_set_next(&bins->filled, bin + 1))
         for (uint32_t node = bins->heads[bin]; node && count < limit; node = bins->nodes[node - 1].after)
             count += (bins->nodes[node - 1].block.nbytes - least) / nbytes + 1;
     return count < limit ? count : limit;
