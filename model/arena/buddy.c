@@ -189,7 +189,7 @@ static size_t copy(const void *state, uint64_t from, tla_block *blocks, size_t m
     const buddies *b = state;
     size_t count = 0;
     tla_free_spot spot;
-    bool more = tla_free_list_last_below(&b->list, from, 1, &spot) && spot.block.offset + spot.block.nbytes > from;
+    bool more = tla_free_list_up_to(&b->list, from, &spot) && spot.block.offset + spot.block.nbytes > from;
     if (!more) more = tla_free_list_first_from(&b->list, from, 1, &spot);
     while (more) {
         uint64_t at = spot.block.offset, end = at + spot.block.nbytes;

@@ -57,6 +57,9 @@ bool tla_free_list_last(const tla_free_list *list, uint64_t nbytes, tla_free_spo
 /* The highest block of at least nbytes that starts below `below`. O(log n). */
 bool tla_free_list_last_below(const tla_free_list *list, uint64_t below, uint64_t nbytes, tla_free_spot *spot);
 
+/* The highest block that starts at or below an offset; false when there is none. O(log n). */
+bool tla_free_list_up_to(const tla_free_list *list, uint64_t offset, tla_free_spot *spot);
+
 /* Takes `part`, a range inside spot->block, out (spot->block stays as it was, the rest of the spot becomes stale); what
  * is left in front of it and behind it stays. *splits is 0, 1 or 2. TLA_NO_HOST_MEMORY only when both sides stay (2).
  */

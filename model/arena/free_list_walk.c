@@ -2,7 +2,7 @@
 #include "free_list_nodes.h"
 
 /* Completes a spot whose path, leaf and slot are known. */
-static bool found(const tla_free_list *list, tla_free_spot *spot) {
+IN_NODE bool found(const tla_free_list *list, tla_free_spot *spot) {
     spot->block = (tla_block){spot->leaf->offset[spot->slot], spot->leaf->nbytes[spot->slot]};
     spot->rank = spot->slot;
     for (unsigned level = 0; level < list->height; level++)
@@ -11,17 +11,17 @@ static bool found(const tla_free_list *list, tla_free_spot *spot) {
 }
 
 /* The slots of a mask above (or below) a slot, which may be FAN or beyond. */
-static uint64_t beyond(uint64_t mask, unsigned slot) {
+IN_NODE uint64_t beyond(uint64_t mask, unsigned slot) {
     return slot >= FAN - 1 ? 0 : mask & ~(uint64_t)0 << (slot + 1);
 }
 
-static uint64_t ahead_of(uint64_t mask, unsigned slot) {
+IN_NODE uint64_t ahead_of(uint64_t mask, unsigned slot) {
     return mask & (((uint64_t)1 << slot) - 1);
 }
 
 /* From the slot of the path at `level` down to the lowest (or highest) block of at least nbytes below it, which there
  * is. */
-static bool descend(const tla_free_list *list, unsigned level, uint64_t nbytes, bool upwards, tla_free_spot *spot) {
+IN_NODE bool descend(const tla_free_list *list, unsigned level, uint64_t nbytes, bool upwards, tla_free_spot *spot) {
     void *node = level == 0 ? list->root : spot->path[level - 1].node->child[spot->path[level - 1].slot];
     for (; level < list->height; level++) {
         spot->path[level].node = node;
@@ -36,7 +36,7 @@ static bool descend(const tla_free_list *list, unsigned level, uint64_t nbytes, 
 }
 
 /* The next block of at least nbytes behind (in front of) the leaf of the path. */
-static bool climb(const tla_free_list *list, uint64_t nbytes, bool upwards, tla_free_spot *spot) {
+IN_NODE bool climb(const tla_free_list *list, uint64_t nbytes, bool upwards, tla_free_spot *spot) {
     for (unsigned level = list->height; level-- > 0;) {
         uint64_t mask = at_least(spot->path[level].node->largest, nbytes);
         mask = upwards ? beyond(mask, spot->path[level].slot) : ahead_of(mask, spot->path[level].slot);
@@ -47,7 +47,8 @@ static bool climb(const tla_free_list *list, uint64_t nbytes, bool upwards, tla_
     return false;
 }
 
-bool tla_free_list_first_from(const tla_free_list *list, uint64_t from, uint64_t nbytes, tla_free_spot *spot) {
+FOR_EACH_VECTOR_UNIT bool tla_free_list_first_from(const tla_free_list *list, uint64_t from, uint64_t nbytes,
+                                                   tla_free_spot *spot) {
     tla_free_list_locate(list, from, spot);
     uint64_t mask = at_least(spot->leaf->nbytes, nbytes) & ~ahead_of(~(uint64_t)0, spot->slot);
     if (!mask) return climb(list, nbytes, true, spot);
@@ -55,7 +56,8 @@ bool tla_free_list_first_from(const tla_free_list *list, uint64_t from, uint64_t
     return found(list, spot);
 }
 
-bool tla_free_list_last_below(const tla_free_list *list, uint64_t below, uint64_t nbytes, tla_free_spot *spot) {
+FOR_EACH_VECTOR_UNIT bool tla_free_list_last_below(const tla_free_list *list, uint64_t below, uint64_t nbytes,
+                                                   tla_free_spot *spot) {
     tla_free_list_locate(list, below, spot);
     uint64_t mask = ahead_of(at_least(spot->leaf->nbytes, nbytes), spot->slot);
     if (!mask) return climb(list, nbytes, false, spot);
@@ -63,18 +65,27 @@ bool tla_free_list_last_below(const tla_free_list *list, uint64_t below, uint64_
     return found(list, spot);
 }
 
-bool tla_free_list_last(const tla_free_list *list, uint64_t nbytes, tla_free_spot *spot) {
+FOR_EACH_VECTOR_UNIT bool tla_free_list_last(const tla_free_list *list, uint64_t nbytes, tla_free_spot *spot) {
     return tla_free_list_largest(list) >= nbytes && descend(list, 0, nbytes, false, spot);
 }
 
-uint64_t tla_free_list_largest(const tla_free_list *list) {
+FOR_EACH_VECTOR_UNIT uint64_t tla_free_list_largest(const tla_free_list *list) {
     return largest_of(list->height == 0 ? ((const tla_free_leaf *)list->root)->nbytes
                                         : ((const tla_free_inner *)list->root)->largest);
 }
 
+bool tla_free_list_up_to(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
+    tla_free_list_locate(list, offset + 1, spot);
+    if (spot->slot == 0) return false; /* only in the first leaf */
+    spot->slot--;
+    spot->rank--;
+    spot->block = (tla_block){spot->leaf->offset[spot->slot], spot->leaf->nbytes[spot->slot]};
+    return true;
+}
+
 bool tla_free_list_touches(const tla_free_list *list, tla_block range) {
     tla_free_spot spot;
-    return tla_free_list_last_below(list, range.offset + range.nbytes, 1, &spot) &&
+    return tla_free_list_up_to(list, range.offset + range.nbytes - 1, &spot) &&
            spot.block.offset + spot.block.nbytes > range.offset;
 }
 

@@ -44,7 +44,7 @@ tla_status tla_list_nothing_fits(const tla_free_list *list, tla_work *work) {
 }
 
 bool tla_list_holding(const tla_free_list *list, tla_block range, tla_free_spot *spot) {
-    return tla_free_list_last_below(list, range.offset + 1, 1, spot) &&
+    return tla_free_list_up_to(list, range.offset, spot) &&
            spot->block.offset + spot->block.nbytes >= range.offset + range.nbytes;
 }
 

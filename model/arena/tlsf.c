@@ -65,7 +65,7 @@ static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_bl
     }
     tla_block head = tla_size_bins_head(&t->bins, found), part;
     tla_free_spot spot;
-    tla_free_list_last_below(&t->list, head.offset + 1, head.nbytes, &spot);
+    tla_list_holding(&t->list, head, &spot);
     tla_aligned_fit(head, nbytes, alignment, &part);
     tla_status status = take(t, &spot, part, 1, work);
     if (status) return status;
