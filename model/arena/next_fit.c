@@ -21,12 +21,12 @@ static tla_status create(const tla_arena_config *config, void **state) {
 
 /* From the pointer to the end of the list, then from its front to the pointer. */
 static bool search(const next_fit *n, uint64_t nbytes, uint64_t alignment, tla_free_spot *spot, tla_block *part) {
-    uint64_t from = n->pointer;
-    if (tla_free_list_largest(&n->list) < nbytes) return false;
-    for (; tla_free_list_first_from(&n->list, from, nbytes, spot); from = spot->block.offset + 1)
+    bool more = tla_free_list_first_from(&n->list, n->pointer, nbytes, spot);
+    for (; more; more = tla_free_list_first_from(&n->list, spot->block.offset + 1, nbytes, spot))
         if (tla_aligned_fit(spot->block, nbytes, alignment, part)) return true;
-    for (from = 0; tla_free_list_first_from(&n->list, from, nbytes, spot) && spot->block.offset < n->pointer;
-         from = spot->block.offset + 1)
+    more = tla_free_list_first(&n->list, nbytes, spot);
+    for (; more && spot->block.offset < n->pointer;
+         more = tla_free_list_first_from(&n->list, spot->block.offset + 1, nbytes, spot))
         if (tla_aligned_fit(spot->block, nbytes, alignment, part)) return true;
     return false;
 }
