@@ -192,9 +192,9 @@ static tla_status release(tla_arena *arena, tla_block block, tla_work *work) {
 tla_status tla_arena_free(tla_arena *arena, tla_block block, tla_work *work) {
     if (plain(arena, work)) {
         uint64_t alignment = arena->config.alignment;
-        block.nbytes = (block.nbytes + alignment - 1) & ~(alignment - 1);
-        if (tla_arena_contains(arena, block) && arena->placement->free(arena->state, block, work) == TLA_OK) {
-            arena->used -= block.nbytes;
+        tla_block range = {block.offset, (block.nbytes + alignment - 1) & ~(alignment - 1)};
+        if (tla_arena_contains(arena, range) && arena->placement->free(arena->state, range, work) == TLA_OK) {
+            arena->used -= range.nbytes;
             return TLA_OK;
         }
     }

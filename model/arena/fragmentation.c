@@ -1,6 +1,8 @@
 /* Fragmentation measures: of the largest block, by size, and Gorman's two indices. */
 #include "tlmalloc/fragmentation.h"
 
+__extension__ typedef unsigned __int128 wide;
+
 /* Visits the free blocks in offset order. */
 static size_t next_chunk(const tla_arena *arena, tla_block *chunk, size_t n, size_t room) {
     uint64_t from = n == 0 ? 0 : chunk[n - 1].offset + 1;
@@ -8,7 +10,6 @@ static size_t next_chunk(const tla_arena *arena, tla_block *chunk, size_t n, siz
 }
 
 static unsigned permille(uint64_t part, uint64_t whole) {
-    __extension__ typedef unsigned __int128 wide;
     return whole ? (unsigned)((wide)1000 * part / whole) : 0;
 }
 
@@ -31,8 +32,8 @@ int tla_fragmentation_index(const tla_arena *arena, uint64_t nbytes) {
     tla_arena_stats s = tla_arena_get_stats(arena);
     if (s.largest_free >= nbytes) return -1000;
     if (s.free_blocks == 0) return 0;
-    double index = 1000.0 - (1000.0 + 1000.0 * (double)s.free / (double)nbytes) / (double)s.free_blocks;
-    return index > 0 ? (int)index : 0;
+    wide lost = (1000 + (wide)1000 * s.free / nbytes) / s.free_blocks;
+    return lost < 1000 ? 1000 - (int)lost : 0;
 }
 
 unsigned tla_unusable_permille(const tla_arena *arena, uint64_t nbytes) {

@@ -237,9 +237,9 @@ void run(const char *name, workload load, std::size_t count, uint64_t seed) {
     BOOST_ERROR(text.str());
 }
 
-// Another one each time; TLMALLOC_TEST_SEED repeats one.
+// Another one each time; TLMALLOC_SEED repeats one.
 uint64_t fresh_seed() {
-    const char *given = std::getenv("TLMALLOC_TEST_SEED");
+    const char *given = std::getenv("TLMALLOC_SEED");
     uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
     BOOST_TEST_MESSAGE("seed " << seed);
     return seed;

@@ -1,0 +1,269 @@
+/* Reading a snapshot: everything is read and checked before anything of the arena changes. */
+#include "arena_state.h"
+#include "tlmalloc/arena_snapshot.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char *at, *end;
+    unsigned line;
+    tla_error *error;
+} reader;
+
+typedef struct {
+    tla_arena_config config;
+    uint64_t peak, cursor, free_bytes;
+    tla_block *blocks; /* free, as they stand in the text */
+    size_t count;
+    tla_live_block *live;
+    size_t live_count;
+} snapshot;
+
+static tla_status damaged(const reader *r, const char *expected) {
+    const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
+    size_t rest = (size_t)((newline ? newline : r->end) - r->at);
+    return tla_error_set(r->error, TLA_SYNTAX, "line %u: found \"%.*s\", expected %s", r->line,
+                         (int)(rest < 40 ? rest : 40), r->at, expected);
+}
+
+/* Goes past `word` when the text continues with it. */
+static bool skip(reader *r, const char *word) {
+    size_t n = strlen(word);
+    if ((size_t)(r->end - r->at) < n || memcmp(r->at, word, n) != 0) return false;
+    r->at += n;
+    if (n > 0 && word[n - 1] == '\n') r->line++;
+    return true;
+}
+
+/* A decimal number as printf writes it, and what ends it. */
+static bool number(reader *r, const char *after, uint64_t *value) {
+    const char *start = r->at;
+    uint64_t n = 0;
+    for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++) {
+        uint64_t digit = (uint64_t)(*r->at - '0');
+        if (n > (UINT64_MAX - digit) / 10) break;
+        n = 10 * n + digit;
+    }
+    *value = n;
+    if (r->at > start && (*start != '0' || r->at == start + 1) && skip(r, after)) return true;
+    r->at = start;
+    return false;
+}
+
+static tla_status keyed(reader *r, const char *key, const char *expected, uint64_t *value) {
+    return skip(r, key) && number(r, "\n", value) ? TLA_OK : damaged(r, expected);
+}
+
+static tla_status read_config(reader *r, snapshot *s) {
+    if (!skip(r, "tlmalloc-arena 1\n")) return damaged(r, "\"tlmalloc-arena 1\"");
+    bool known = false;
+    if (skip(r, "policy "))
+        for (int p = 0; p < TLA_POLICY_COUNT && !known; p++) {
+            reader before = *r;
+            known = skip(r, tla_policy_name((tla_policy)p)) && skip(r, "\n");
+            if (known)
+                s->config.policy = (tla_policy)p;
+            else
+                *r = before;
+        }
+    if (!known) return damaged(r, "\"policy\" and the name of one");
+    tla_status status = keyed(r, "base ", "\"base\" and a number", &s->config.base);
+    if (!status) status = keyed(r, "capacity ", "\"capacity\" and a number", &s->config.capacity);
+    if (status) return status;
+    reader before = *r;
+    status = keyed(r, "alignment ", "\"alignment\" and a number", &s->config.alignment);
+    if (status) return status;
+    tla_arena *trial; /* the rules of a configuration stand in one place */
+    if (s->config.alignment == 0 || tla_arena_create(&s->config, &trial) == TLA_INVALID_ARGUMENT)
+        return damaged(&before, "a range below 2^63 and an alignment that is a power of two and divides the base");
+    tla_arena_destroy(trial);
+    return TLA_OK;
+}
+
+static bool inside(const tla_arena_config *c, tla_block b) {
+    return b.nbytes > 0 && b.nbytes <= c->capacity && b.offset >= c->base &&
+           b.offset - c->base <= c->capacity - b.nbytes;
+}
+
+/* "key n" and room for n entries; a line of one has at least min_line bytes, so that a short text cannot ask for much.
+ */
+static tla_status list_of(reader *r, const char *key, const char *expected, size_t size, size_t min_line, void **list,
+                          size_t *count) {
+    reader before = *r;
+    uint64_t n = 0;
+    tla_status status = keyed(r, key, expected, &n);
+    if (status) return status;
+    if (n > (size_t)(r->end - r->at) / min_line) return damaged(&before, "as many entries as follow");
+    *count = (size_t)n;
+    *list = calloc((size_t)n + 1, size);
+    return *list ? TLA_OK : TLA_NO_HOST_MEMORY;
+}
+
+static tla_status read_free(reader *r, snapshot *s) {
+    void *list = NULL;
+    tla_status status = list_of(r, "free ", "\"free\" and a number", sizeof *s->blocks, 4, &list, &s->count);
+    if (status) return status;
+    s->blocks = list;
+    for (size_t i = 0; i < s->count; i++) {
+        reader before = *r;
+        tla_block *b = &s->blocks[i];
+        if (!number(r, " ", &b->offset) || !number(r, "\n", &b->nbytes)) return damaged(&before, "offset and size");
+        if (!inside(&s->config, *b)) return damaged(&before, "a block inside the arena");
+        s->free_bytes += b->nbytes;
+        if (s->free_bytes > s->config.capacity) return damaged(&before, "no more free bytes than the capacity");
+    }
+    return TLA_OK;
+}
+
+static tla_status read_live(reader *r, snapshot *s) {
+    void *list = NULL;
+    tla_status status = list_of(r, "live ", "\"live\" and a number", sizeof *s->live, 10, &list, &s->live_count);
+    if (status) return status;
+    s->live = list;
+    uint64_t end = 0, total = 0;
+    for (size_t i = 0; i < s->live_count; i++) {
+        reader before = *r;
+        tla_block *b = &s->live[i].block;
+        tla_owner *o = &s->live[i].owner;
+        if (!number(r, " ", &b->offset) || !number(r, " ", &b->nbytes) || !number(r, " ", &o->tag) ||
+            !number(r, " ", &o->who) || !number(r, "\n", &o->time))
+            return damaged(&before, "offset, size, tag, who and time");
+        if (!inside(&s->config, *b) || b->offset < end)
+            return damaged(&before, "a block inside the arena and behind the one before");
+        end = b->offset + b->nbytes;
+        total += b->nbytes;
+    }
+    if (total != s->config.capacity - s->free_bytes) return damaged(r, "live blocks that are all that is not free");
+    return TLA_OK;
+}
+
+static int by_offset(const void *a, const void *b) {
+    const tla_block *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Whether free blocks are disjoint, joined unless they are buddies, and disjoint from the live ones. */
+static tla_status check_disjoint(const snapshot *s, tla_error *error) {
+    tla_block *sorted = malloc((s->count + 1) * sizeof *sorted);
+    if (!sorted) return TLA_NO_HOST_MEMORY;
+    memcpy(sorted, s->blocks, s->count * sizeof *sorted);
+    qsort(sorted, s->count, sizeof *sorted, by_offset);
+    bool joined = !tla_placement_of(s->config.policy)->whole_blocks, good = true;
+    size_t live = 0, bad = 0;
+    for (size_t i = 0; i < s->count && good; i++) {
+        uint64_t previous_end = i > 0 ? sorted[i - 1].offset + sorted[i - 1].nbytes : 0;
+        good = i == 0 || previous_end < sorted[i].offset || (previous_end == sorted[i].offset && !joined);
+        while (live < s->live_count && s->live[live].block.offset + s->live[live].block.nbytes <= sorted[i].offset)
+            live++;
+        if (live < s->live_count && s->live[live].block.offset < sorted[i].offset + sorted[i].nbytes) good = false;
+        if (!good) bad = i;
+    }
+    tla_block found = sorted[bad];
+    free(sorted);
+    if (good) return TLA_OK;
+    return tla_error_set(error, TLA_SYNTAX,
+                         "free block of %" PRIu64 " bytes at %" PRIu64
+                         ": found another block in or beside it, expected "
+                         "blocks that are apart",
+                         found.nbytes, found.offset);
+}
+
+static tla_status read_all(const char *text, size_t length, snapshot *s, tla_error *error) {
+    reader r = {text, text + length, 1, error};
+    *s = (snapshot){.blocks = NULL};
+    tla_status status = read_config(&r, s);
+    if (!status) status = keyed(&r, "peak ", "\"peak\" and a number", &s->peak);
+    if (!status) status = keyed(&r, "cursor ", "\"cursor\" and a number", &s->cursor);
+    if (!status) status = read_free(&r, s);
+    if (status) return status;
+    s->config.validate = r.end - r.at > 1 && *r.at == 'l';
+    if (s->config.validate && (status = read_live(&r, s))) return status;
+    if (!skip(&r, "end\n")) return damaged(&r, s->config.validate ? "\"end\"" : "\"live\" or \"end\"");
+    if (r.at < r.end) return damaged(&r, "nothing after \"end\"");
+    if (s->peak < s->config.capacity - s->free_bytes || s->peak > s->config.capacity)
+        return tla_error_set(error, TLA_SYNTAX,
+                             "peak %" PRIu64 ": expected at least what is used, %" PRIu64 ", and at most the capacity",
+                             s->peak, s->config.capacity - s->free_bytes);
+    if (s->cursor != 0 && (s->cursor < s->config.base || s->cursor > s->config.base + s->config.capacity))
+        return tla_error_set(error, TLA_SYNTAX, "cursor %" PRIu64 ": expected an offset of the arena", s->cursor);
+    return check_disjoint(s, error);
+}
+
+static void forget(snapshot *s) {
+    free(s->blocks);
+    free(s->live);
+}
+
+tla_status tla_arena_snapshot_config(const char *text, size_t length, tla_arena_config *config, tla_error *error) {
+    snapshot s;
+    tla_status status = read_all(text, length, &s, error);
+    if (status == TLA_OK) *config = s.config;
+    forget(&s);
+    return status;
+}
+
+/* Whether the arena can go on with the blocks of a snapshot that another policy or alignment made. */
+static tla_status check_suits(const tla_arena *arena, const snapshot *s, tla_error *error) {
+    const tla_arena_config *c = &arena->config;
+    if (s->config.base != c->base || s->config.capacity != c->capacity)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "the snapshot is of %" PRIu64 " bytes at %" PRIu64 ", the arena of %" PRIu64
+                             " bytes at %" PRIu64,
+                             s->config.capacity, s->config.base, c->capacity, c->base);
+    if (arena->live && !s->config.validate)
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "the arena validates, and the snapshot does not list the live blocks");
+    uint64_t mask = c->alignment - 1, end = c->base + c->capacity;
+    bool suits = true;
+    for (size_t i = 0; i < s->count; i++) {
+        uint64_t block_end = s->blocks[i].offset + s->blocks[i].nbytes;
+        suits = suits && !(s->blocks[i].offset & mask) && (!(block_end & mask) || block_end == end);
+    }
+    for (size_t i = 0; i < s->live_count && arena->live; i++)
+        suits = suits && !(s->live[i].block.offset & mask) &&
+                tla_arena_granted(arena, s->live[i].block.nbytes) == s->live[i].block.nbytes;
+    if (suits) return TLA_OK;
+    return tla_error_set(error, TLA_UNSUPPORTED,
+                         "the snapshot has blocks that policy %s with an alignment of %" PRIu64 " does not make",
+                         tla_policy_name(c->policy), c->alignment);
+}
+
+static tla_status rebuild(const tla_arena *arena, const snapshot *s, void **state, tla_live_blocks **live) {
+    const tla_placement *p = arena->placement;
+    tla_status status = p->create(&arena->config, state);
+    for (size_t i = 0; i < s->count && status == TLA_OK; i++)
+        status = p->add(*state, s->blocks[i], &(tla_work){0});
+    if (status) return status;
+    if (p->set_cursor && s->config.policy == arena->config.policy) p->set_cursor(*state, s->cursor);
+    if (!arena->live) return TLA_OK;
+    *live = tla_live_blocks_create();
+    if (!*live || tla_live_blocks_make_room(*live, s->live_count)) return TLA_NO_HOST_MEMORY;
+    for (size_t i = 0; i < s->live_count; i++)
+        tla_live_blocks_insert(*live, s->live[i].block, s->live[i].owner);
+    return TLA_OK;
+}
+
+tla_status tla_arena_restore(tla_arena *arena, const char *text, size_t length, tla_error *error) {
+    snapshot s;
+    void *state = NULL;
+    tla_live_blocks *live = NULL;
+    tla_status status = read_all(text, length, &s, error);
+    if (!status) status = check_suits(arena, &s, error);
+    if (!status) status = rebuild(arena, &s, &state, &live);
+    if (!status) {
+        void *old_state = arena->state;
+        tla_live_blocks *old_live = arena->live;
+        arena->state = state;
+        arena->live = live;
+        arena->used = s.config.capacity - s.free_bytes;
+        arena->peak_used = s.peak;
+        state = old_state;
+        live = old_live;
+    }
+    if (state) arena->placement->destroy(state);
+    tla_live_blocks_destroy(live);
+    forget(&s);
+    return status;
+}
