@@ -202,7 +202,7 @@ std::string text_of(const std::string &path) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(issues_the_commands_of_a_controller_that_looks_at_every_cycle) {
-    for (uint64_t seed = 1; seed <= 100; seed++) {
+    for (uint64_t seed = 1; seed <= 40; seed++) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             std::mt19937_64 random(seed);
             const tla_hbm_config config = random_config(random);
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(issues_the_commands_of_a_controller_that_looks_at_every_cyc
 }
 
 BOOST_AUTO_TEST_CASE(keeps_every_spacing_with_per_bank_refresh_and_a_shared_row_bus) {
-    for (uint64_t seed = 1; seed <= 100; seed++) {
+    for (uint64_t seed = 1; seed <= 40; seed++) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             std::mt19937_64 random(seed);
             tla_hbm_config config = random_config(random);
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(per_bank_refresh_is_not_pushed_away_by_random_traffic) {
 
 BOOST_AUTO_TEST_CASE(a_run_of_open_rows_in_closed_form_equals_the_run_burst_by_burst) {
     uint64_t closed = 0;
-    for (uint64_t seed = 1; seed <= 200; seed++) {
+    for (uint64_t seed = 1; seed <= 80; seed++) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             std::mt19937_64 random(seed);
             tla_hbm_config config = random_config(random);
