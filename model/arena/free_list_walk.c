@@ -65,13 +65,13 @@ FOR_EACH_VECTOR_UNIT bool tla_free_list_last_below(const tla_free_list *list, ui
     return found(list, spot);
 }
 
-FOR_EACH_VECTOR_UNIT bool tla_free_list_last(const tla_free_list *list, uint64_t nbytes, tla_free_spot *spot) {
-    return tla_free_list_largest(list) >= nbytes && descend(list, 0, nbytes, false, spot);
-}
-
 FOR_EACH_VECTOR_UNIT uint64_t tla_free_list_largest(const tla_free_list *list) {
     return largest_of(list->height == 0 ? ((const tla_free_leaf *)list->root)->nbytes
                                         : ((const tla_free_inner *)list->root)->largest);
+}
+
+FOR_EACH_VECTOR_UNIT bool tla_free_list_last(const tla_free_list *list, uint64_t nbytes, tla_free_spot *spot) {
+    return tla_free_list_largest(list) >= nbytes && descend(list, 0, nbytes, false, spot);
 }
 
 bool tla_free_list_up_to(const tla_free_list *list, uint64_t offset, tla_free_spot *spot) {
