@@ -15,9 +15,15 @@ namespace tlmalloc {
 
 namespace {
 
-std::uint64_t elements(const tl_tile &tile) { return std::uint64_t{tile.rows} * tile.columns; }
-std::uint64_t bytes_of(const tl_tile &tile) { return elements(tile) * tl_dtype_bytes(tile.dtype); }
-bool same_shape(const tl_tile &a, const tl_tile &b) { return a.rows == b.rows && a.columns == b.columns; }
+std::uint64_t elements(const tl_tile &tile) {
+    return std::uint64_t{tile.rows} * tile.columns;
+}
+std::uint64_t bytes_of(const tl_tile &tile) {
+    return elements(tile) * tl_dtype_bytes(tile.dtype);
+}
+bool same_shape(const tl_tile &a, const tl_tile &b) {
+    return a.rows == b.rows && a.columns == b.columns;
+}
 
 } // namespace
 
@@ -35,9 +41,12 @@ processing_element::processing_element(sc_core::sc_module_name name, const confi
 
 std::uint64_t processing_element::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     tla_status refusal = TLA_OK;
-    if (command.opcode != TLA_OP_LAUNCH) refusal = TLA_BAD_COMMAND;
-    else if (command.kernel >= config_.kernel_count) refusal = TLA_INVALID_ARGUMENT;
-    else if (running_) refusal = TLA_BUSY;
+    if (command.opcode != TLA_OP_LAUNCH)
+        refusal = TLA_BAD_COMMAND;
+    else if (command.kernel >= config_.kernel_count)
+        refusal = TLA_INVALID_ARGUMENT;
+    else if (running_ || arrival_ps < run_.end_ps)
+        refusal = TLA_BUSY; // the kernel may have run ahead of time
     if (refusal) {
         tla_completion completion{};
         completion.tag = command.tag;
@@ -75,7 +84,9 @@ void processing_element::main() {
     }
 }
 
-void processing_element::begin() { delay_ += from_ps(config_.dispatch_ps); }
+void processing_element::begin() {
+    delay_ += from_ps(config_.dispatch_ps);
+}
 
 // The call is over: its time goes to one of the run's sums, and the kernel waits when it is too far ahead.
 void processing_element::end(std::uint64_t &sum, std::uint64_t since_ps) {
@@ -92,8 +103,9 @@ tla_status processing_element::command(tla_command &descriptor, tla_completion &
     begin();
     const std::uint64_t since = local_ps(delay_);
     waits_for_allocator_.set(since, 1);
-    const tla_status status = send_command(*allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES},
-                                           descriptor, completion, delay_);
+    const tla_status status =
+        send_command(*allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, descriptor,
+                     completion, delay_);
     waits_for_allocator_.set(local_ps(delay_), 0);
     end(run_.alloc_ps, since);
     return status;
@@ -166,7 +178,8 @@ tla_status processing_element::write_back(const tl_tile &tile, std::vector<std::
 }
 
 // One call of an engine: `body` fetches, computes and writes back, and adds its time to delay_.
-template <typename Body> tla_status processing_element::compute(Body body) {
+template <typename Body>
+tla_status processing_element::compute(Body body) {
     begin();
     const std::uint64_t since = local_ps(delay_);
     computing_.set(since, 1);
@@ -231,7 +244,8 @@ tla_status processing_element::convert(const tl_tile &out, const tl_tile &a) {
 // --- waveforms -------------------------------------------------------------------------------------------------------
 
 void processing_element::record(waveform &wave) {
-    for (figure *f : {&kernel_running_, &computing_, &waits_for_allocator_, &waits_for_dma_}) f->record(wave, name());
+    for (figure *f : {&kernel_running_, &computing_, &waits_for_allocator_, &waits_for_dma_})
+        f->record(wave, name());
 }
 
 void processing_element::trace(sc_core::sc_trace_file *file) const {
@@ -243,8 +257,12 @@ void processing_element::trace(sc_core::sc_trace_file *file) const {
 
 // --- the C calls of kernel.h -----------------------------------------------------------------------------------------
 
-std::uint32_t tl_program_id(const tl_context *tl) { return tl->pe->launched().program; }
-std::uint32_t tl_num_programs(const tl_context *tl) { return tl->pe->launched().programs; }
+std::uint32_t tl_program_id(const tl_context *tl) {
+    return tl->pe->launched().program;
+}
+std::uint32_t tl_num_programs(const tl_context *tl) {
+    return tl->pe->launched().programs;
+}
 
 std::uint64_t tl_argument(const tl_context *tl, std::uint32_t index) {
     const tla_command &launch = tl->pe->launched();
@@ -255,7 +273,9 @@ tla_status tl_alloc(tl_context *tl, std::uint32_t rows, std::uint32_t columns, t
     return tl->pe->allocate(rows, columns, dtype, *tile);
 }
 
-tla_status tl_free(tl_context *tl, const tl_tile *tile) { return tl->pe->release(*tile); }
+tla_status tl_free(tl_context *tl, const tl_tile *tile) {
+    return tl->pe->release(*tile);
+}
 
 tla_status tl_load(tl_context *tl, const tl_tile *tile, tla_vaddr source, std::uint64_t pitch) {
     return tl->pe->load(*tile, source, pitch);
@@ -273,6 +293,10 @@ tla_status tl_add(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl
     return tl->pe->add(*out, *a, *b);
 }
 
-tla_status tl_fill(tl_context *tl, const tl_tile *tile, float value) { return tl->pe->fill(*tile, value); }
+tla_status tl_fill(tl_context *tl, const tl_tile *tile, float value) {
+    return tl->pe->fill(*tile, value);
+}
 
-tla_status tl_convert(tl_context *tl, const tl_tile *out, const tl_tile *a) { return tl->pe->convert(*out, *a); }
+tla_status tl_convert(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    return tl->pe->convert(*out, *a);
+}

@@ -1,0 +1,229 @@
+// processing_element: launches, what a kernel's calls do and take, and what they refuse.
+#include "initiator.hpp"
+#include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/processing_element.hpp"
+#include "tlmalloc/modules/tcm.hpp"
+
+using namespace tlmalloc;
+
+namespace {
+
+const std::uint64_t slice_bytes = 1 << 20, tcm_bytes = 64 << 10;
+
+std::uint64_t hbm(std::uint64_t offset) {
+    return std::uint64_t{1} << 37 | offset;
+}
+
+// What the kernels of a test do; their context is the kernel's.
+std::function<tla_status(tl_context *)> first, second;
+const tl_kernel kernels[] = {[](tl_context *tl) { return first(tl); }, [](tl_context *tl) { return second(tl); }};
+
+processing_element::config settings() {
+    processing_element::config config;
+    config.kernels = kernels;
+    config.kernel_count = 2;
+    config.launch_ps = 2000;
+    config.dispatch_ps = 1000;
+    config.allocator_port = 1;
+    return config;
+}
+
+// A PE whose virtual addresses are physical ones: the DMA leads straight to the controller.
+struct bench {
+    explicit bench(const processing_element::config &config = settings()) : element("element", config, dma) {
+        controller.slice.bind(slice.in);
+        controller.tcm.bind(memory.in);
+        dma.out.bind(controller.in);
+        dma.local.bind(controller.in);
+        element.local.bind(controller.in);
+        element.allocator.bind(controller.control);
+        cpu.out.bind(element.control);
+        data.out.bind(controller.in);
+    }
+
+    void run(std::function<void()> body) {
+        cpu.body = std::move(body);
+        simulate({&cpu, &data});
+    }
+
+    static memory_controller::config controller_config() {
+        memory_controller::config config;
+        config.memory = {0, 0, 0, slice_bytes, tcm_bytes, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
+        config.cost.fixed_ps = 10'000;
+        return config;
+    }
+    static hbm_slice::config slice_config() {
+        hbm_slice::config config;
+        config.capacity = slice_bytes;
+        return config;
+    }
+    static tcm::config tcm_config() {
+        tcm::config config;
+        config.capacity = tcm_bytes;
+        return config;
+    }
+
+    hbm_slice slice{"slice", slice_config()};
+    tcm memory{"tcm", tcm_config()};
+    memory_controller controller{"controller", controller_config()};
+    pe_dma dma{"dma", pe_dma::config{}};
+    processing_element element;
+    initiator cpu{"cpu"}, data{"data"};
+};
+
+tla_command launch(std::uint32_t kernel, std::initializer_list<std::uint64_t> arguments = {}) {
+    tla_command command{};
+    command.opcode = TLA_OP_LAUNCH;
+    command.target = TLA_TARGET_PROCESSING_ELEMENT;
+    command.kernel = kernel;
+    command.program = 3;
+    command.programs = 8;
+    for (std::uint64_t argument : arguments)
+        command.arguments[command.count++] = argument;
+    return command;
+}
+
+bytes floats(std::initializer_list<float> values) {
+    bytes data(values.size() * 4);
+    std::memcpy(data.data(), values.begin(), data.size());
+    return data;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_launch_runs_its_kernel_and_answers_with_its_status) {
+    bench b;
+    first = [](tl_context *tl) {
+        BOOST_CHECK_EQUAL(tl_program_id(tl), 3u);
+        BOOST_CHECK_EQUAL(tl_num_programs(tl), 8u);
+        BOOST_CHECK_EQUAL(tl_argument(tl, 0), 77u);
+        BOOST_CHECK_EQUAL(tl_argument(tl, 1), UINT64_MAX);
+        BOOST_CHECK_EQUAL(tl_argument(tl, 2), 0u);
+        return TLA_OK;
+    };
+    second = [](tl_context *) { return TLA_LIMIT; };
+    b.run([&] {
+        sc_core::sc_time delay;
+        const tla_completion answer = b.cpu.command(0, launch(0, {77, UINT64_MAX}), delay);
+        BOOST_CHECK_EQUAL(answer.status, TLA_OK);
+        BOOST_CHECK_EQUAL(local_ps(delay), 2000u);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(1)).status, TLA_LIMIT);
+        BOOST_CHECK_EQUAL(b.element.last_run().status, TLA_LIMIT);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(2)).status, TLA_INVALID_ARGUMENT); // there is no kernel 2
+        tla_command alloc = alloc_command(TLA_TCM, 1);
+        alloc.target = TLA_TARGET_PROCESSING_ELEMENT;
+        BOOST_CHECK_EQUAL(b.cpu.command(0, alloc).status, TLA_BAD_COMMAND);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_calls_compute_on_real_bytes_and_their_times_add_up) {
+    bench b;
+    first = [](tl_context *tl) {
+        tl_tile a{}, c{}, sum{};
+        BOOST_CHECK_EQUAL(tl_alloc(tl, 2, 2, TL_F32, &a), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_alloc(tl, 2, 2, TL_F32, &c), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_alloc(tl, 2, 2, TL_F32, &sum), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_load(tl, &a, {hbm(0)}, 8), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_fill(tl, &c, 2.0f), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_fill(tl, &sum, 0.5f), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_dot(tl, &sum, &a, &c), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_add(tl, &c, &sum, &a), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_store(tl, {hbm(4096)}, 100, &c), TLA_OK);
+        for (const tl_tile *tile : {&a, &c, &sum})
+            BOOST_CHECK_EQUAL(tl_free(tl, tile), TLA_OK);
+        return TLA_OK;
+    };
+    b.run([&] {
+        b.data.write(hbm(0), floats({1, 2, 3, 4}));
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK);
+        BOOST_CHECK(b.data.read(hbm(4096), 8) == floats({7.5f, 8.5f})); // [1 2; 3 4] * 2 + 0.5 + [1 2; 3 4]
+        BOOST_CHECK(b.data.read(hbm(4096 + 100), 8) == floats({17.5f, 18.5f}));
+    });
+    const processing_element::run &run = b.element.last_run();
+    BOOST_CHECK_EQUAL(run.alloc_ps, 6 * 10'000u); // three ALLOCs and three FREEs
+    // Every call spends its dispatch time, and nothing is counted twice.
+    BOOST_CHECK_EQUAL(run.end_ps - run.start_ps, run.alloc_ps + run.dma_ps + run.compute_ps + 12 * 1000);
+    BOOST_CHECK_GT(run.dma_ps, 0u);
+    BOOST_CHECK_GT(run.compute_ps, 0u);
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.used, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_dot_takes_two_operations_for_each_product_on_the_gemm_engine) {
+    processing_element::config config = settings();
+    config.gemm_rate = 1'000'000'000'000; // one operation a ps
+    config.dispatch_ps = 0;
+    bench b(config);
+    first = [](tl_context *tl) {
+        tl_tile a{}, c{}, sum{};
+        tl_alloc(tl, 8, 16, TL_F16, &a);
+        tl_alloc(tl, 16, 4, TL_F16, &c);
+        tl_alloc(tl, 8, 4, TL_F32, &sum);
+        return tl_dot(tl, &sum, &a, &c);
+    };
+    b.run([&] { BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK); });
+    // three operands of 256, 128 and 128 bytes are fetched at 512 GB/s, one is written back
+    BOOST_CHECK_EQUAL(b.element.last_run().compute_ps, 2u * 8 * 16 * 4 + 500 + 250 + 250 + 250);
+}
+
+BOOST_AUTO_TEST_CASE(a_launch_while_a_kernel_runs_is_busy) {
+    bench b;
+    first = [](tl_context *tl) {
+        tl_tile tile{};
+        return tl_alloc(tl, 1, 1, TL_F32, &tile);
+    };
+    b.run([&] {
+        sc_core::sc_time one, two;
+        BOOST_CHECK_EQUAL(b.cpu.post(0, launch(0), one), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(b.cpu.command(TLA_PORT_BYTES, launch(0), two).status, TLA_BUSY);
+        BOOST_CHECK_EQUAL(b.cpu.completion(0, one).status, TLA_OK);
+        BOOST_CHECK_EQUAL(local_ps(one), 13'000u);
+        BOOST_CHECK_EQUAL(b.cpu.command(TLA_PORT_BYTES, launch(0), one).status, TLA_OK);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_ran_ahead_of_the_kernel_of_systemc_is_busy_until_its_own_time) {
+    processing_element::config config = settings();
+    config.quantum_ps = 1'000'000;
+    bench b(config);
+    first = [](tl_context *tl) {
+        tl_tile tile{};
+        return tl_alloc(tl, 1, 1, TL_F32, &tile);
+    };
+    b.run([&] {
+        sc_core::sc_time one, two;
+        b.cpu.post(0, launch(0), one);
+        sc_core::wait(5, sc_core::SC_NS); // the kernel has returned at 2 ns, but ends at 13 ns
+        BOOST_CHECK_EQUAL(b.cpu.command(TLA_PORT_BYTES, launch(0), two).status, TLA_BUSY);
+        set_local_ps(two, 13'000);
+        BOOST_CHECK_EQUAL(b.cpu.command(TLA_PORT_BYTES, launch(0), two).status, TLA_OK);
+        BOOST_CHECK_EQUAL(local_ps(two), 26'000u);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(failures_come_back_from_the_calls_and_stop_nothing) {
+    bench b;
+    first = [](tl_context *tl) {
+        tl_tile tile{{1}, 2, 3, TL_F16}, wide{}, narrow{}, sum{};
+        BOOST_CHECK_EQUAL(tl_alloc(tl, 1, tcm_bytes, TL_F32, &tile), TLA_EXHAUSTED);
+        BOOST_CHECK_EQUAL(tile.pa.value, 0u); // all zero
+        BOOST_CHECK_EQUAL(tile.rows, 0u);
+        BOOST_CHECK_EQUAL(tl_alloc(tl, 4, 8, TL_F16, &wide), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_alloc(tl, 4, 4, TL_F16, &narrow), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_alloc(tl, 4, 4, TL_F32, &sum), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_dot(tl, &sum, &wide, &narrow), TLA_INVALID_ARGUMENT);      // 8 columns, 4 rows
+        BOOST_CHECK_EQUAL(tl_dot(tl, &narrow, &narrow, &narrow), TLA_INVALID_ARGUMENT); // sums are f32
+        BOOST_CHECK_EQUAL(tl_add(tl, &sum, &wide, &narrow), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(tl_convert(tl, &wide, &sum), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(tl_load(tl, &narrow, {hbm(slice_bytes)}, 8), TLA_BUS_ERROR); // past the end of the slice
+        BOOST_CHECK_EQUAL(tl_store(tl, {0x123456789}, 8, &narrow), TLA_BUS_ERROR);
+        tl_tile gone = narrow;
+        BOOST_CHECK_EQUAL(tl_free(tl, &gone), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_free(tl, &gone), TLA_NOT_ALLOCATED);
+        gone.pa.value = hbm(slice_bytes);
+        BOOST_CHECK_EQUAL(tl_free(tl, &gone), TLA_OUT_OF_RANGE);
+        BOOST_CHECK_EQUAL(tl_fill(tl, &gone, 1.0f), TLA_BUS_ERROR);
+        return TLA_OK;
+    };
+    b.run([&] { BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK); });
+}
