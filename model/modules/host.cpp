@@ -13,15 +13,20 @@ std::string to_string(const pe_location &pe) {
 
 namespace {
 
-bool same(const pe_location &a, const pe_location &b) { return a.sip == b.sip && a.cube == b.cube && a.pe == b.pe; }
+bool same(const pe_location &a, const pe_location &b) {
+    return a.sip == b.sip && a.cube == b.cube && a.pe == b.pe;
+}
 
 // Commands to several control ports at once: all are written, then all completions are read; the thread then waits
-// until the last is there. A command whose write was refused has the status TLA_BUS_ERROR.
+// until the last is there. A second command to a port is written when those before it have been answered. A command
+// whose write was refused has the status TLA_BUS_ERROR.
 class batch {
   public:
     explicit batch(tlm::tlm_fw_transport_if<> &socket) : socket_(socket) {}
 
     void post(std::uint64_t port_address, const tla_command &command) {
+        const auto same_port = [&](const item &i) { return i.port_address == port_address; };
+        if (std::any_of(items_.begin(), items_.end(), same_port)) gather();
         sc_core::sc_time delay;
         const tla_status status = post_command(socket_, port_address, command, delay);
         items_.push_back({port_address, local_ps(delay), status});
@@ -29,7 +34,12 @@ class batch {
 
     // Completions in the order of posting.
     std::vector<tla_completion> wait() {
-        std::vector<tla_completion> completions;
+        gather();
+        return std::move(completions_);
+    }
+
+  private:
+    void gather() {
         std::uint64_t end = to_ps(sc_core::sc_time_stamp());
         for (const item &i : items_) {
             tla_completion completion{};
@@ -42,33 +52,34 @@ class batch {
                 answered = local_ps(delay);
             }
             end = std::max(end, answered);
-            completions.push_back(completion);
+            completions_.push_back(completion);
         }
         items_.clear();
         const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
         if (end > now) sc_core::wait(from_ps(end - now));
-        return completions;
     }
 
-  private:
     struct item {
         std::uint64_t port_address, written_ps;
         tla_status status;
     };
     tlm::tlm_fw_transport_if<> &socket_;
-    std::vector<item> items_;
+    std::vector<item> items_;                 // written, not yet answered
+    std::vector<tla_completion> completions_; // answered
 };
 
-std::uint64_t now_ps() { return to_ps(sc_core::sc_time_stamp()); }
+std::uint64_t now_ps() {
+    return to_ps(sc_core::sc_time_stamp());
+}
 
 // "tensor a: HBM of sip0.cube0.pe1: requested ..." as ADR-0048 D6 wants a failed allocation told.
 tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes) {
     const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
     if (!out_of_memory)
         return tla_error_set(error, completion.status, "%s: %s", what.c_str(), tla_status_text(completion.status));
-    tla_error_set(error, completion.status,
-                  "%s overflow: requested %llu bytes, %llu free, largest free block %llu: %s", what.c_str(),
-                  static_cast<unsigned long long>(nbytes), static_cast<unsigned long long>(completion.total_free),
+    tla_error_set(error, completion.status, "%s overflow: requested %llu bytes, %llu free, largest free block %llu: %s",
+                  what.c_str(), static_cast<unsigned long long>(nbytes),
+                  static_cast<unsigned long long>(completion.total_free),
                   static_cast<unsigned long long>(completion.largest_free),
                   completion.status == TLA_EXHAUSTED ? "exhausted" : "fragmented");
     if (error) {
@@ -131,6 +142,10 @@ tla_status host::create_tensor(const std::string &name, std::uint64_t elements, 
         __builtin_mul_overflow(elements, std::uint64_t{element_bytes}, &nbytes))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no elements, no PEs, or more than 2^64 bytes",
                              name.c_str());
+    for (const pe_location &pe : where.pes)
+        if (std::none_of(config_.pes.begin(), config_.pes.end(), [&](const pe_location &p) { return same(p, pe); }))
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no %s in this platform", name.c_str(),
+                                 to_string(pe).c_str());
     tensor t{name, {}, nbytes, {}, 0, 0};
     const std::uint64_t start = now_ps();
     tla_command reserve{};
@@ -210,8 +225,10 @@ tla_status host::free_shards(tensor &t, tla_error *error) {
     tla_status status = TLA_OK;
     for (std::size_t i = 0; i < completions.size(); i++) {
         const shard &s = t.shards[i];
-        if (!completions[i].status) remember(s.where, completions[i]);
-        else if (!status) status = explain(error, "tensor " + t.name + ": free in " + to_string(s.where), completions[i], 0);
+        if (!completions[i].status)
+            remember(s.where, completions[i]);
+        else if (!status)
+            status = explain(error, "tensor " + t.name + ": free in " + to_string(s.where), completions[i], 0);
     }
     t.shards.clear();
     return status;
@@ -320,9 +337,10 @@ tla_status host::cleanup(tla_error *error) {
     }
     for (const auto &[where, list] : free_lists_)
         if (!status && list.total_free != list.largest_free)
-            status = tla_error_set(error, TLA_LEAK, "HBM of %s is not one free block after clean-up: %llu of %llu bytes",
-                                   to_string(where).c_str(), static_cast<unsigned long long>(list.largest_free),
-                                   static_cast<unsigned long long>(list.total_free));
+            status =
+                tla_error_set(error, TLA_LEAK, "HBM of %s is not one free block after clean-up: %llu of %llu bytes",
+                              to_string(where).c_str(), static_cast<unsigned long long>(list.largest_free),
+                              static_cast<unsigned long long>(list.total_free));
     return status;
 }
 

@@ -40,9 +40,9 @@ struct tensor {
 class host : public sc_core::sc_module {
   public:
     struct config {
-        std::vector<pe_location> pes;     // every PE of the platform, in program order
-        std::uint32_t dma_chunk = 4096;   // bytes of one transaction when tensors are written or read
-        unsigned control_port = 0;        // the host's port in every control window
+        std::vector<pe_location> pes;   // every PE of the platform, in program order
+        std::uint32_t dma_chunk = 4096; // bytes of one transaction when tensors are written or read
+        unsigned control_port = 0;      // the host's port in every control window
     };
 
     // Where a tensor goes.
@@ -62,7 +62,8 @@ class host : public sc_core::sc_module {
     placement everywhere() const { return {config_.pes}; }
 
     // A tensor of `elements` elements: a VA range, a block in the HBM of each PE that gets a part (whole elements), and
-    // mappings in every MMU of the platform (sharded tensors are broadcast, KernBench ADR-0011).
+    // mappings in every MMU of the platform (sharded tensors are broadcast, KernBench ADR-0011). A PE may get several
+    // parts; one that is not in the configuration is TLA_INVALID_ARGUMENT.
     tla_status create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
                              const placement &where, tensor **made, tla_error *error);
 
@@ -73,7 +74,8 @@ class host : public sc_core::sc_module {
     tla_status write_tensor(const tensor &to, const std::uint8_t *bytes, tla_error *error);
     tla_status read_tensor(const tensor &from, std::uint8_t *bytes, tla_error *error);
 
-    // Runs a kernel as one program on every PE, and returns when the last has answered; the first failure is the status.
+    // Runs a kernel as one program on every PE, and returns when the last has answered; the first failure is the
+    // status.
     tla_status launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments, tla_error *error);
 
     // Frees every living tensor; then every free list that was used must be one block again: TLA_LEAK if not.
