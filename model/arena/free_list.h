@@ -18,9 +18,8 @@ typedef struct tla_free_list {
     uint32_t count;  /* blocks */
     /* host memory: nodes are carved from chunks and go back to the list only when it is released */
     void *chunks;
-    tla_free_leaf *spare_leaves;
-    tla_free_inner *spare_inners;
-    size_t leaves, inners; /* in use */
+    void *spare_leaves, *spare_inners; /* linked by their first word */
+    size_t leaves, inners;             /* in use */
     size_t spare_leaf_count, spare_inner_count;
 } tla_free_list;
 

@@ -16,6 +16,17 @@ typedef struct chunk {
     struct chunk *next;
 } chunk;
 
+static void push(void **spare, void *node) {
+    memcpy(node, spare, sizeof *spare);
+    *spare = node;
+}
+
+static void *pop(void **spare) {
+    void *node = *spare;
+    memcpy(spare, node, sizeof *spare);
+    return node;
+}
+
 /* n nodes of a size, linked through their first word, in front of *spare. */
 static tla_status stock(tla_free_list *list, size_t size, size_t n, void **spare) {
     size_t nbytes = line + n * size;
@@ -24,10 +35,8 @@ static tla_status stock(tla_free_list *list, size_t size, size_t n, void **spare
     added->next = list->chunks;
     list->chunks = added;
     char *node = (char *)added + line;
-    for (size_t i = 0; i < n; i++, node += size) {
-        *(void **)(void *)node = *spare;
-        *spare = node;
-    }
+    for (size_t i = 0; i < n; i++, node += size)
+        push(spare, node);
     return TLA_OK;
 }
 
@@ -40,24 +49,19 @@ static size_t more(size_t missing, size_t in_use) {
 tla_status tla_free_list_stock(tla_free_list *list, size_t leaves, size_t inners) {
     if (list->spare_leaf_count < leaves) {
         size_t n = more(leaves - list->spare_leaf_count, list->leaves);
-        void *spare = list->spare_leaves;
-        if (stock(list, sizeof(tla_free_leaf), n, &spare)) return TLA_NO_HOST_MEMORY;
-        list->spare_leaves = spare;
+        if (stock(list, sizeof(tla_free_leaf), n, &list->spare_leaves)) return TLA_NO_HOST_MEMORY;
         list->spare_leaf_count += n;
     }
     if (list->spare_inner_count < inners) {
         size_t n = more(inners - list->spare_inner_count, list->inners);
-        void *spare = list->spare_inners;
-        if (stock(list, sizeof(tla_free_inner), n, &spare)) return TLA_NO_HOST_MEMORY;
-        list->spare_inners = spare;
+        if (stock(list, sizeof(tla_free_inner), n, &list->spare_inners)) return TLA_NO_HOST_MEMORY;
         list->spare_inner_count += n;
     }
     return TLA_OK;
 }
 
 tla_free_leaf *tla_free_list_new_leaf(tla_free_list *list) {
-    tla_free_leaf *leaf = list->spare_leaves;
-    memcpy(&list->spare_leaves, leaf, sizeof list->spare_leaves);
+    tla_free_leaf *leaf = pop(&list->spare_leaves);
     list->spare_leaf_count--;
     list->leaves++;
     memset(leaf->nbytes, 0, sizeof leaf->nbytes);
@@ -66,8 +70,7 @@ tla_free_leaf *tla_free_list_new_leaf(tla_free_list *list) {
 }
 
 static tla_free_inner *new_inner(tla_free_list *list) {
-    tla_free_inner *inner = list->spare_inners;
-    memcpy(&list->spare_inners, inner, sizeof list->spare_inners);
+    tla_free_inner *inner = pop(&list->spare_inners);
     list->spare_inner_count--;
     list->inners++;
     memset(inner, 0, sizeof *inner);
@@ -76,15 +79,13 @@ static tla_free_inner *new_inner(tla_free_list *list) {
 }
 
 static void drop_leaf(tla_free_list *list, tla_free_leaf *leaf) {
-    memcpy(leaf, &list->spare_leaves, sizeof list->spare_leaves);
-    list->spare_leaves = leaf;
+    push(&list->spare_leaves, leaf);
     list->spare_leaf_count++;
     list->leaves--;
 }
 
 static void drop_inner(tla_free_list *list, tla_free_inner *inner) {
-    memcpy(inner, &list->spare_inners, sizeof list->spare_inners);
-    list->spare_inners = inner;
+    push(&list->spare_inners, inner);
     list->spare_inner_count++;
     list->inners--;
 }
