@@ -1,0 +1,29 @@
+// Who asks: an extension of the generic payload that every module may ignore.
+#ifndef TLMALLOC_MODULES_REQUESTER_HPP
+#define TLMALLOC_MODULES_REQUESTER_HPP
+
+#include <cstdint>
+#include <tlm>
+
+namespace tlmalloc {
+
+// For whom a transaction is made. A payload without it comes from somebody unknown, who is never held to an address
+// space. What passes a payload on leaves the extension where it is; what makes a payload of its own on behalf of
+// another copies it.
+struct requester : tlm::tlm_extension<requester> {
+    std::uint32_t asid = 0;      // address space, as in page tables
+    std::uint32_t initiator = 0; // the platform's number of the initiator, for messages
+
+    requester() = default;
+    requester(std::uint32_t space, std::uint32_t number) : asid(space), initiator(number) {}
+
+    tlm::tlm_extension_base *clone() const override { return new requester(asid, initiator); }
+    void copy_from(const tlm::tlm_extension_base &other) override {
+        const auto &from = static_cast<const requester &>(other);
+        asid = from.asid;
+        initiator = from.initiator;
+    }
+};
+
+} // namespace tlmalloc
+#endif
