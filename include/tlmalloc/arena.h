@@ -18,15 +18,38 @@ extern "C" {
 
 typedef struct tla_arena tla_arena;
 
-/* Which free block a request takes. Ties go to the lowest offset. */
+/* Which free block a request takes. Ties go to the lowest offset where nothing else is said.
+ *
+ * Each has its own modelled engine, and its own receipt of what that engine does (work.h):
+ * first, best, next and worst fit, first fit from the top: one list of the free blocks in offset order, nothing else.
+ *     nodes_visited  nodes that the walk looks at, the one taken included: from the front (first), from the roving
+ *                    pointer and around (next), from the back (top), all of them (worst; best, but for a block that
+ *                    fits exactly, where the walk ends). All of them when nothing fits. tla_arena_reserve: from the
+ *                    front (top: from the back) to the block that holds the range.
+ *     insert_nodes   nodes that the ordered insert passes, from the front (top: from the back)
+ *     probes         of a bisection of the list instead
+ * buddy: a list for every order, last in first out.
+ *     nodes_visited  1, the head of a list; 0 when nothing fits
+ *     probes         alloc: lists looked at, from the order of the request (or of its alignment) up; all up to the
+ *                    order of the largest block that the range can hold when nothing fits. free: buddies looked at
+ *     insert_nodes   0
+ * TLSF: a list for every class, last in first out, and two levels of bitmaps; neighbours by boundary tags.
+ *     nodes_visited  1, the head of a list; 0 when nothing fits; tla_arena_reserve as with first fit
+ *     probes         alloc: bitmap words read: 1, or 3 when the class's own word has nothing; 2 when nothing fits
+ *     insert_nodes   0 */
 typedef enum tla_policy {
     TLA_FIRST_FIT,     /* the lowest block that is large enough, its front (ADR-0048 D1) */
     TLA_BEST_FIT,      /* the smallest block that is large enough, its front */
-    TLA_NEXT_FIT,      /* as first fit, from where the last allocation ended, once around */
+    TLA_NEXT_FIT,      /* as first fit, from where the last allocation ended, once around. A free that joins a block
+                          around that place moves it to the front of the block; nothing else moves it */
     TLA_WORST_FIT,     /* the largest block, its front */
     TLA_FIRST_FIT_TOP, /* the highest block that is large enough, its end (tt-metal's L1) */
-    TLA_BUDDY,         /* binary buddies: sizes are rounded up to powers of two (Knuth, TAOCP 1, 2.5) */
-    TLA_TLSF,          /* two-level segregated fit (Masmano et al., ECRTS 2004): constant time */
+    TLA_BUDDY,         /* binary buddies (Knuth, TAOCP 1, 2.5): sizes are rounded up to powers of two, and that is what
+                          counts as used. The smallest order that has a block, the one freed last. A range that is no
+                          power of two is several blocks */
+    TLA_TLSF,          /* two-level segregated fit (Masmano et al., ECRTS 2004): constant time. The one freed last in
+                          the lowest of 32 classes per power of two of which every block is large enough, so that a
+                          request can fail although a block of its size is free */
     TLA_POLICY_COUNT
 } tla_policy;
 

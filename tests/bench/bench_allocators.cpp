@@ -105,16 +105,6 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-// Whether this library has the policy.
-bool built(tla_policy policy) {
-    tla_arena_config config{};
-    config.policy = policy;
-    tla_arena *arena = nullptr;
-    bool ok = tla_arena_create(&config, &arena) == TLA_OK;
-    tla_arena_destroy(arena);
-    return ok;
-}
-
 // One contender on one trace: the operations of every round, in order.
 struct lane {
     std::string name;
@@ -144,7 +134,7 @@ bool measure(const trace &t, const options &o, json_t *rows) {
     std::vector<lane> lanes;
     for (int p = 0; p < TLA_POLICY_COUNT; p++) {
         auto policy = static_cast<tla_policy>(p);
-        if (built(policy) && wanted(o.policies, tla_policy_name(policy)))
+        if (wanted(o.policies, tla_policy_name(policy)))
             lanes.push_back({tla_policy_name(policy), make_arena(t, policy), per_round});
     }
     if (wanted(o.policies, "naive")) lanes.push_back({"naive", make_naive(t), naive_operations(t.live, per_round)});
@@ -212,7 +202,7 @@ void measure_placement(const options &o, json_t *rows) {
     std::printf("\n");
     for (int p = 0; p < TLA_POLICY_COUNT; p++) {
         auto policy = static_cast<tla_policy>(p);
-        if (!built(policy) || !wanted(o.policies, tla_policy_name(policy))) continue;
+        if (!wanted(o.policies, tla_policy_name(policy))) continue;
         std::printf("%-14s", tla_policy_name(policy));
         for (const trace &t : traces) {
             double ratio = range_over_peak(t, policy);

@@ -14,7 +14,7 @@
 // Numbers that any state can take, so that a sequence stays valid when operations are left out: a live block is named
 // by a number modulo how many there are, an offset by a number modulo the capacity.
 struct placement_op {
-    enum kind_type { alloc, alloc_aligned, free, free_again, reserve, grow, contiguous, carved, free_batch } kind;
+    enum kind_type { alloc, alloc_aligned, give_back, free_again, reserve, grow, contiguous, carved, free_batch } kind;
     std::uint64_t nbytes, which, alignment, n;
 };
 
@@ -71,7 +71,7 @@ class placement_differential {
         case placement_op::alloc_aligned:
             difference = alloc(op.nbytes, op.alignment, expected, got);
             break;
-        case placement_op::free:
+        case placement_op::give_back:
             difference = free(op.which, expected, got);
             break;
         case placement_op::free_again:
@@ -341,7 +341,7 @@ inline std::vector<placement_op> random_ops(seeded_random &random, const placeme
         } else if (choice == 12 && random.one_in(50)) {
             op.kind = placement_op::grow;
         } else if (choice < (filling ? 45u : 65u)) {
-            op.kind = placement_op::free;
+            op.kind = placement_op::give_back;
         }
         ops.push_back(op);
     }
