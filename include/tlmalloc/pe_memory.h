@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_PE_MEMORY_H
 #define TLMALLOC_PE_MEMORY_H
 
-#include "tlmalloc/arena.h"
+#include "tlmalloc/guard.h"
 #include "tlmalloc/phys_addr.h"
 
 #ifdef __cplusplus
@@ -21,6 +21,9 @@ typedef struct tla_pe_memory_config {
     uint64_t tcm_bytes;          /* at most TLA_SUB_UNIT_BYTES */
     uint64_t tcm_reserved_bytes; /* the top of the TCM, kept by the scheduler (ADR-0014), never allocated */
     tla_policy hbm_policy, tcm_policy;
+    uint64_t hbm_reserved_bytes; /* the top of the slice, kept by the controller for its free list, never allocated */
+    bool guarded;                /* validates frees, and tla_pe_memory_check works */
+    uint64_t guard_history;      /* freed blocks of a channel that a guarded memory remembers */
 } tla_pe_memory_config;
 
 typedef struct tla_pe_memory tla_pe_memory;
@@ -29,6 +32,9 @@ tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memor
 void tla_pe_memory_destroy(tla_pe_memory *memory);
 
 const tla_pe_memory_config *tla_pe_memory_get_config(const tla_pe_memory *memory);
+
+/* Who the following calls are made for (tla_who in .who); kept with each block of a guarded memory. */
+void tla_pe_memory_set_owner(tla_pe_memory *memory, tla_owner owner);
 
 /* Errors as tla_arena_alloc. */
 tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
@@ -40,8 +46,16 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
 
 /* Which of a PE's memories an address leads to, and the offset there, whether or not its allocators exist; reserved TCM
  * is addressable. TLA_OUT_OF_RANGE when [pa, pa + nbytes) does not lie wholly inside one of them. */
-tla_status tla_pe_memory_locate(const tla_pe_memory_config *config, tla_paddr pa, uint64_t nbytes,
-                                tla_channel *channel, uint64_t *offset);
+tla_status tla_pe_memory_locate(const tla_pe_memory_config *config, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
+                                uint64_t *offset);
+
+/* As tla_guard_check, tla_guard_trust and tla_arena_find, for offsets in a channel of a guarded memory; else TLA_OK,
+ * nothing, and TLA_UNSUPPORTED. The scheduler's and the controller's reserves are not guarded. */
+tla_status tla_pe_memory_check(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
+                               tla_error *error);
+void tla_pe_memory_trust(tla_pe_memory *memory, tla_channel channel, tla_block range);
+tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, uint64_t offset, tla_block *block,
+                              tla_owner *owner);
 
 tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel);
 

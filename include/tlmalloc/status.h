@@ -33,6 +33,10 @@ typedef enum tla_status {
     TLA_LEAK,             /* something that should have been given back was not */
     TLA_UNSUPPORTED,      /* legal, but not built */
     TLA_WRONG_RESULT,     /* a computed result differs from its reference */
+    TLA_USE_AFTER_FREE,   /* an access to a block that was freed */
+    TLA_OUT_OF_BOUNDS,    /* an access that is not inside one live block */
+    TLA_NOT_OWNER,        /* an access by somebody to whom the block does not belong */
+    TLA_NEVER_WRITTEN,    /* a read of bytes that nobody has written */
     TLA_STATUS_COUNT
 } tla_status;
 

@@ -8,27 +8,39 @@
 struct tla_pe_memory {
     tla_pe_memory_config config;
     tla_arena *arenas[TLA_CHANNEL_COUNT];
+    tla_guard *guards[TLA_CHANNEL_COUNT]; /* NULL where nothing is guarded */
+    tla_owner owner;
 };
 
 static const char *const channel_names[TLA_CHANNEL_COUNT] = {[TLA_HBM] = "hbm", [TLA_TCM] = "tcm"};
+static const char *const channel_titles[TLA_CHANNEL_COUNT] = {[TLA_HBM] = "HBM", [TLA_TCM] = "TCM"};
 
 const char *tla_channel_name(tla_channel channel) {
     return (unsigned)channel < TLA_CHANNEL_COUNT ? channel_names[channel] : NULL;
+}
+
+static tla_status create_channel(tla_pe_memory *memory, tla_channel channel, uint64_t capacity, tla_policy policy) {
+    const tla_pe_memory_config *c = &memory->config;
+    tla_arena_config arena = {.capacity = capacity, .policy = policy, .validate = c->guarded};
+    tla_status status = tla_arena_create(&arena, &memory->arenas[channel]);
+    if (status || !c->guarded || capacity == 0) return status;
+    return tla_guard_create(memory->arenas[channel], c->guard_history, &memory->guards[channel]);
 }
 
 tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **out) {
     *out = NULL;
     if (config->sip >= TLA_SIP_COUNT || config->die >= TLA_CUBE_DIE_COUNT || config->pe >= TLA_PE_COUNT ||
         config->hbm_slice_bytes > TLA_HBM_WINDOW_BYTES / (config->pe + UINT64_C(1)) ||
-        config->tcm_bytes > TLA_SUB_UNIT_BYTES || config->tcm_reserved_bytes > config->tcm_bytes)
+        config->tcm_bytes > TLA_SUB_UNIT_BYTES || config->tcm_reserved_bytes > config->tcm_bytes ||
+        config->hbm_reserved_bytes > config->hbm_slice_bytes)
         return TLA_INVALID_ARGUMENT;
     tla_pe_memory *memory = calloc(1, sizeof *memory);
     if (!memory) return TLA_NO_HOST_MEMORY;
     memory->config = *config;
-    tla_arena_config hbm = {.capacity = config->hbm_slice_bytes, .policy = config->hbm_policy};
-    tla_arena_config tcm = {.capacity = config->tcm_bytes - config->tcm_reserved_bytes, .policy = config->tcm_policy};
-    tla_status status = tla_arena_create(&hbm, &memory->arenas[TLA_HBM]);
-    if (!status) status = tla_arena_create(&tcm, &memory->arenas[TLA_TCM]);
+    tla_status status =
+        create_channel(memory, TLA_HBM, config->hbm_slice_bytes - config->hbm_reserved_bytes, config->hbm_policy);
+    if (!status)
+        status = create_channel(memory, TLA_TCM, config->tcm_bytes - config->tcm_reserved_bytes, config->tcm_policy);
     if (status) {
         tla_pe_memory_destroy(memory);
         return status;
@@ -39,13 +51,21 @@ tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memor
 
 void tla_pe_memory_destroy(tla_pe_memory *memory) {
     if (!memory) return;
-    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
+        tla_guard_destroy(memory->guards[channel]);
         tla_arena_destroy(memory->arenas[channel]);
+    }
     free(memory);
 }
 
 const tla_pe_memory_config *tla_pe_memory_get_config(const tla_pe_memory *memory) {
     return &memory->config;
+}
+
+void tla_pe_memory_set_owner(tla_pe_memory *memory, tla_owner owner) {
+    memory->owner = owner;
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
+        tla_arena_set_owner(memory->arenas[channel], owner);
 }
 
 tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
@@ -55,6 +75,7 @@ tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint6
     tla_block block;
     tla_status status = tla_arena_alloc(memory->arenas[channel], nbytes, &block, work);
     if (status) return status;
+    if (memory->guards[channel]) tla_guard_allocated(memory->guards[channel], block);
     if (channel == TLA_HBM) return tla_paddr_pe_hbm(c->sip, c->die, c->pe, block.offset, c->hbm_slice_bytes, pa);
     return tla_paddr_pe_tcm(c->sip, c->die, c->pe, block.offset, pa);
 }
@@ -65,7 +86,13 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
     uint64_t offset;
     tla_status status = tla_pe_memory_locate(&memory->config, pa, nbytes, &channel, &offset);
     if (status) return status;
-    return tla_arena_free(memory->arenas[channel], (tla_block){offset, nbytes}, work);
+    tla_guard *guard = memory->guards[channel];
+    tla_block block = {offset, nbytes};
+    tla_owner owner = {0};
+    if (guard) tla_arena_find(memory->arenas[channel], offset, &block, &owner);
+    status = tla_arena_free(memory->arenas[channel], (tla_block){offset, nbytes}, work);
+    if (guard && !status) tla_guard_freed(guard, block, owner, memory->owner);
+    return status;
 }
 
 tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
@@ -90,6 +117,21 @@ tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uin
     return TLA_OK;
 }
 
+tla_status tla_pe_memory_check(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
+                               tla_error *error) {
+    if (!memory->guards[channel]) return TLA_OK;
+    return tla_guard_check(memory->guards[channel], access, channel_titles[channel], error);
+}
+
+void tla_pe_memory_trust(tla_pe_memory *memory, tla_channel channel, tla_block range) {
+    if (memory->guards[channel]) tla_guard_trust(memory->guards[channel], range);
+}
+
+tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, uint64_t offset, tla_block *block,
+                              tla_owner *owner) {
+    return tla_arena_find(memory->arenas[channel], offset, block, owner);
+}
+
 tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel) {
     return tla_arena_get_stats(memory->arenas[channel]);
 }
@@ -97,7 +139,7 @@ tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel
 tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error) {
     const tla_pe_memory_config *c = &memory->config;
     char what[80];
-    snprintf(what, sizeof what, "%s of sip%" PRIu32 ".cube%" PRIu32 ".pe%" PRIu32, channel == TLA_HBM ? "HBM" : "TCM",
-             c->sip, c->die, c->pe);
+    snprintf(what, sizeof what, "%s of sip%" PRIu32 ".cube%" PRIu32 ".pe%" PRIu32, channel_titles[channel], c->sip,
+             c->die, c->pe);
     return tla_arena_explain(memory->arenas[channel], what, nbytes, error);
 }

@@ -28,6 +28,10 @@ static const struct {
     [TLA_LEAK] = {"TLA_LEAK", "something was not given back"},
     [TLA_UNSUPPORTED] = {"TLA_UNSUPPORTED", "not supported"},
     [TLA_WRONG_RESULT] = {"TLA_WRONG_RESULT", "a result differs from its reference"},
+    [TLA_USE_AFTER_FREE] = {"TLA_USE_AFTER_FREE", "the block was freed"},
+    [TLA_OUT_OF_BOUNDS] = {"TLA_OUT_OF_BOUNDS", "the access is not inside one live block"},
+    [TLA_NOT_OWNER] = {"TLA_NOT_OWNER", "the block belongs to somebody else"},
+    [TLA_NEVER_WRITTEN] = {"TLA_NEVER_WRITTEN", "the bytes were never written"},
 };
 
 const char *tla_status_name(tla_status status) {
