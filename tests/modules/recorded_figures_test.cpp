@@ -1,0 +1,138 @@
+// waveform: modules' figures in the ordered VCD with local time, and in a user's own sc_trace_file.
+#include "initiator.hpp"
+#include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/tcm.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <unistd.h>
+
+using namespace tlmalloc;
+
+namespace {
+
+using changes = std::vector<std::pair<std::uint64_t, std::uint64_t>>; // time in ps, value
+
+// Changes of every signal of a VCD by its name without the scope; the initial value and what is set at time 0 are one.
+std::map<std::string, changes> read_vcd(const std::string &path) {
+    std::ifstream file(path);
+    BOOST_REQUIRE(file);
+    std::map<std::string, std::string> names;
+    std::map<std::string, changes> result;
+    std::string line;
+    std::uint64_t at = 0;
+    const auto change = [&](const std::string &signal, std::uint64_t value) {
+        changes &list = result[signal];
+        if (!list.empty() && list.back().first == at)
+            list.back().second = value;
+        else
+            list.push_back({at, value});
+    };
+    while (std::getline(file, line)) {
+        std::istringstream words(line);
+        std::string first, type, width, code, name;
+        words >> first;
+        if (first == "$var") {
+            words >> type >> width >> code >> name;
+            names[code] = name;
+        } else if (first.rfind("#", 0) == 0) {
+            at = std::stoull(first.substr(1));
+        } else if (first.rfind("b", 0) == 0) {
+            words >> code;
+            change(names[code], std::stoull(first.substr(1), nullptr, 2));
+        } else if (first.size() > 1 && (first[0] == '0' || first[0] == '1')) {
+            change(names[first.substr(1)], static_cast<std::uint64_t>(first[0] - '0'));
+        }
+    }
+    return result;
+}
+
+std::string scratch(const char *name) {
+    return (std::filesystem::temp_directory_path() / (std::string(name) + "-" + std::to_string(getpid()))).string();
+}
+
+struct bench {
+    bench() {
+        memory_controller::config config;
+        config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+        config.cost.fixed_ps = 10'000;
+        config.queue_depth = 1;
+        controller = std::make_unique<memory_controller>("controller", config);
+        controller->slice.bind(slice.in);
+        cpu.out.bind(controller->control);
+        data.out.bind(controller->in);
+    }
+    void run(std::function<void()> body) {
+        cpu.body = std::move(body);
+        simulate({&cpu, &data});
+    }
+    hbm_slice slice{"slice", hbm_slice::config{}};
+    std::unique_ptr<memory_controller> controller;
+    initiator cpu{"cpu"}, data{"data"};
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(changes_carry_the_local_time_at_which_they_happened) {
+    const std::string path = scratch("figures") + ".vcd";
+    bench b;
+    {
+        waveform wave(path);
+        b.controller->record(wave);
+        b.slice.record(wave);
+        b.run([&] {
+            // All of it at kernel time 0, ahead of the kernel, and the later command first known.
+            sc_core::sc_time one, two, three;
+            set_local_ps(one, 1000);
+            b.cpu.post(0, alloc_command(TLA_HBM, 256), one);
+            set_local_ps(two, 2000);
+            b.cpu.post(TLA_PORT_BYTES, alloc_command(TLA_HBM, 512), two);
+            set_local_ps(three, 7000);
+            bytes read(256);
+            b.data.read(std::uint64_t{1} << 37, read, three);
+        });
+        BOOST_CHECK_EQUAL(wave.close(), TLA_OK);
+    }
+    auto seen = read_vcd(path);
+    std::filesystem::remove(path);
+    const changes used{{0, 0}, {11'000, 256}, {21'000, 768}}, busy{{0, 0}, {1000, 1}, {21'000, 0}},
+        depth{{0, 0}, {2000, 1}, {11'000, 0}}, read{{0, 0}, {15'000, 256}}, active{{0, 0}, {7000, 1}, {15'000, 0}};
+    BOOST_CHECK(seen["hbm_used_bytes"] == used);
+    BOOST_CHECK(seen["engine_busy"] == busy); // one block: the second command begins where the first ends
+    BOOST_CHECK(seen["queue_depth"] == depth);
+    BOOST_CHECK(seen["bytes_read"] == read);
+    BOOST_CHECK(seen["accesses_active"] == active);
+    const std::uint64_t capacity = std::uint64_t{6} << 30;
+    BOOST_CHECK(seen["hbm_largest_free_bytes"] ==
+                (changes{{0, capacity}, {11'000, capacity - 256}, {21'000, capacity - 768}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_users_own_trace_file_gets_the_same_figures) {
+    const std::string path = scratch("trace");
+    bench b;
+    sc_core::sc_trace_file *file = sc_core::sc_create_vcd_trace_file(path.c_str());
+    b.controller->trace(file);
+    b.slice.trace(file);
+    b.run([&] {
+        sc_core::wait(1, sc_core::SC_NS);
+        b.cpu.command(0, alloc_command(TLA_HBM, 256));
+        sc_core::wait(1, sc_core::SC_NS);
+    });
+    sc_core::sc_close_vcd_trace_file(file);
+    const auto seen = read_vcd(path + ".vcd");
+    std::filesystem::remove(path + ".vcd");
+    const auto used = seen.find("hbm_used_bytes");
+    BOOST_REQUIRE(used != seen.end());
+    BOOST_CHECK_EQUAL(used->second.back().second, 256u);
+    BOOST_CHECK_EQUAL(seen.count("bytes_written"), 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_waveform_that_cannot_be_opened_says_so) {
+    BOOST_CHECK_EXCEPTION(waveform("/no/such/wave.vcd"), std::runtime_error, [](const std::runtime_error &error) {
+        return std::string(error.what()) == "/no/such/wave.vcd: cannot be written: No such file or directory";
+    });
+}
