@@ -1,5 +1,6 @@
 #include "tlmalloc/modules/control_window.hpp"
 
+#include "dmi.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -10,9 +11,17 @@ namespace tlmalloc {
 control_window::control_window(const char *socket_name, const char *module, tla_target target, unsigned ports,
                                command_handler &handler)
     : socket(socket_name), report_id_(std::string("/tlmalloc/") + module + "/control"), target_(target),
-      handler_(handler), ports_(ports) {
+      handler_(handler), ports_(ports),
+      at_(
+          socket_name, std::max(ports, 1u),
+          [this](int initiator, auto &payload, auto &delay) { b_transport(initiator, payload, delay); },
+          [this](int initiator, auto &payload, auto &phase, auto &delay) {
+              return socket[initiator]->nb_transport_bw(payload, phase, delay);
+          }) {
     socket.register_b_transport(this, &control_window::b_transport);
+    socket.register_nb_transport_fw(this, &control_window::nb_transport_fw);
     socket.register_transport_dbg(this, &control_window::transport_dbg);
+    socket.register_get_direct_mem_ptr(this, &control_window::get_direct_mem_ptr);
 }
 
 // The access has bytes, and all of them lie in one port.
@@ -102,6 +111,15 @@ tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload
     if (offset <= TLA_PORT_STATE && offset + length > TLA_PORT_STATE)
         payload.get_data_ptr()[TLA_PORT_STATE - offset] = TLA_PORT_RUNNING;
     return status;
+}
+
+tlm::tlm_sync_enum control_window::nb_transport_fw(int initiator, tlm::tlm_generic_payload &payload,
+                                                   tlm::tlm_phase &phase, sc_core::sc_time &delay) {
+    return at_.nb_transport_fw(initiator, payload, phase, delay);
+}
+
+bool control_window::get_direct_mem_ptr(int, tlm::tlm_generic_payload &, tlm::tlm_dmi &dmi) {
+    return refuse_dmi(dmi);
 }
 
 unsigned control_window::transport_dbg(int, tlm::tlm_generic_payload &payload) {

@@ -1,17 +1,17 @@
 #include "tlmalloc/modules/hbm_slice.hpp"
 
+#include "dmi.hpp"
 #include "payload.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/sparse_bytes.h"
 
 namespace tlmalloc {
 
-hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings) : sc_module(name), config_(settings),
-      at_("in", settings.outstanding,
-          [this](int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) { b_transport(payload, delay); },
-          [this](int, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase, sc_core::sc_time &delay) {
-              return in->nb_transport_bw(payload, phase, delay);
-          }) {
+hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
+    : sc_module(name), config_(settings),
+      at_(
+          "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
+          [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }) {
     require_ps_resolution();
     const tla_channels_config channels{settings.pseudo_channels, settings.burst, settings.pseudo_channel_bandwidth,
                                        settings.direction_switch_ps};
@@ -28,7 +28,9 @@ hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings) : sc_
     in.register_get_direct_mem_ptr(this, &hbm_slice::get_direct_mem_ptr);
 }
 
-hbm_slice::~hbm_slice() { tla_sparse_bytes_destroy(bytes_, config_.capacity); }
+hbm_slice::~hbm_slice() {
+    tla_sparse_bytes_destroy(bytes_, config_.capacity);
+}
 
 void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     const tlm::tlm_response_status status = check_payload(payload, config_.capacity);
@@ -55,13 +57,13 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
 }
 
 tlm::tlm_sync_enum hbm_slice::nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
-                                    sc_core::sc_time &delay) {
+                                              sc_core::sc_time &delay) {
     return at_.nb_transport_fw(0, payload, phase, delay);
 }
 
 bool hbm_slice::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
     if (!config_.dmi) return refuse_dmi(dmi);
-    if (payload.get_address() >= config_.capacity) return refuse_dmi(dmi, config_.capacity);
+    if (payload.get_address() >= config_.capacity) return refuse_dmi(dmi, {config_.capacity, UINT64_MAX});
     const std::uint64_t latency = config_.latency_ps + tla_channels_burst_ps(channels_.get());
     grant_dmi(dmi, bytes_, config_.capacity, latency, latency);
     return true;
@@ -78,11 +80,13 @@ hbm_slice::statistics hbm_slice::get_statistics() const {
 }
 
 void hbm_slice::record(waveform &wave) {
-    for (figure *f : {&bytes_read_, &bytes_written_, &active_}) f->record(wave, name());
+    for (figure *f : {&bytes_read_, &bytes_written_, &active_})
+        f->record(wave, name());
 }
 
 void hbm_slice::trace(sc_core::sc_trace_file *file) const {
-    for (const figure *f : {&bytes_read_, &bytes_written_, &active_}) f->trace(file, name());
+    for (const figure *f : {&bytes_read_, &bytes_written_, &active_})
+        f->trace(file, name());
 }
 
 } // namespace tlmalloc

@@ -1,5 +1,6 @@
 #include "tlmalloc/modules/interconnect.hpp"
 
+#include "dmi.hpp"
 #include "payload.hpp"
 #include "tlmalloc/modules/time.hpp"
 
@@ -9,7 +10,13 @@
 namespace tlmalloc {
 
 interconnect::interconnect(sc_core::sc_module_name name, config settings)
-    : sc_module(name), config_(std::move(settings)) {
+    : sc_module(name), config_(std::move(settings)),
+      at_(
+          "in", config_.outstanding,
+          [this](int source, auto &payload, auto &delay) { b_transport(source, payload, delay); },
+          [this](int source, auto &payload, auto &phase, auto &delay) {
+              return in[source]->nb_transport_bw(payload, phase, delay);
+          }) {
     require_ps_resolution();
     tla_fabric *made = nullptr;
     if (tla_fabric_create(config_.nodes, config_.links.data(), config_.links.size(), &made))
@@ -24,7 +31,15 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
             SC_REPORT_ERROR("/tlmalloc/interconnect/config", "two windows overlap");
     }
     in.register_b_transport(this, &interconnect::b_transport);
+    in.register_nb_transport_fw(this, &interconnect::nb_transport_fw);
     in.register_transport_dbg(this, &interconnect::transport_dbg);
+    in.register_get_direct_mem_ptr(this, &interconnect::get_direct_mem_ptr);
+    out.register_invalidate_direct_mem_ptr(this, &interconnect::invalidate_direct_mem_ptr);
+}
+
+// Where the window's bytes are at its target, and where its initiators see them.
+static address_view view_of(const interconnect::window &w) {
+    return {w.relative ? 0 : w.base, w.size, w.base};
 }
 
 void interconnect::start_of_simulation() {
@@ -70,6 +85,11 @@ void interconnect::b_transport(int source, tlm::tlm_generic_payload &payload, sc
     send(to, from, payload.is_read() && payload.is_response_ok() ? length : 0, delay);
 }
 
+tlm::tlm_sync_enum interconnect::nb_transport_fw(int source, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                                 sc_core::sc_time &delay) {
+    return at_.nb_transport_fw(source, payload, phase, delay);
+}
+
 unsigned interconnect::transport_dbg(int, tlm::tlm_generic_payload &payload) {
     const std::uint64_t address = payload.get_address();
     const window *w = find(address, payload.get_data_length());
@@ -78,6 +98,32 @@ unsigned interconnect::transport_dbg(int, tlm::tlm_generic_payload &payload) {
     const unsigned moved = out[static_cast<int>(w->target)]->transport_dbg(payload);
     payload.set_address(address);
     return moved;
+}
+
+bool interconnect::get_direct_mem_ptr(int source, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+    const std::uint64_t address = payload.get_address();
+    const window *w = find(address, 1);
+    const std::uint32_t from = config_.sources[static_cast<std::size_t>(source)];
+    const std::uint32_t to = w ? config_.targets[w->target] : from;
+    std::uint64_t there = 0, back = 0;
+    std::uint32_t links = 0;
+    if (!w || tla_fabric_path(fabric_.get(), from, to, &there, &links) ||
+        tla_fabric_path(fabric_.get(), to, from, &back, &links))
+        return refuse_dmi(dmi, {address, address});
+    if (w->relative) payload.set_address(address - w->base);
+    const bool granted = out[static_cast<int>(w->target)]->get_direct_mem_ptr(payload, dmi);
+    payload.set_address(address);
+    return translate_dmi(dmi, granted, view_of(*w), there + back);
+}
+
+void interconnect::invalidate_direct_mem_ptr(int target, sc_dt::uint64 first, sc_dt::uint64 last) {
+    for (const window &w : config_.windows) {
+        if (w.target != static_cast<unsigned>(target)) continue;
+        const std::optional<byte_range> seen = view_of(w).translate({first, last});
+        if (!seen) continue;
+        for (unsigned i = 0; i < in.size(); i++)
+            in[static_cast<int>(i)]->invalidate_direct_mem_ptr(seen->first, seen->last);
+    }
 }
 
 } // namespace tlmalloc

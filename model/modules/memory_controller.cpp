@@ -1,5 +1,6 @@
 #include "tlmalloc/modules/memory_controller.hpp"
 
+#include "dmi.hpp"
 #include "payload.hpp"
 #include "tlmalloc/modules/time.hpp"
 
@@ -9,7 +10,13 @@ namespace tlmalloc {
 
 memory_controller::memory_controller(sc_core::sc_module_name name, const config &settings)
     : sc_module(name), window_("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this),
-      config_(settings) {
+      config_(settings),
+      at_(
+          "in", settings.outstanding,
+          [this](int initiator, auto &payload, auto &delay) { b_transport(initiator, payload, delay); },
+          [this](int initiator, auto &payload, auto &phase, auto &delay) {
+              return in[initiator]->nb_transport_bw(payload, phase, delay);
+          }) {
     require_ps_resolution();
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "ports must be at least 1, queue_depth 1 .. 256");
@@ -19,7 +26,11 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     tla_pe_memory_destroy(trial);
     engine_.depth = settings.queue_depth;
     in.register_b_transport(this, &memory_controller::b_transport);
+    in.register_nb_transport_fw(this, &memory_controller::nb_transport_fw);
     in.register_transport_dbg(this, &memory_controller::transport_dbg);
+    in.register_get_direct_mem_ptr(this, &memory_controller::get_direct_mem_ptr);
+    slice.register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate_hbm);
+    tcm.register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate_tcm);
 }
 
 tla_status memory_controller::ensure_allocators() {
@@ -49,7 +60,13 @@ void memory_controller::b_transport(int, tlm::tlm_generic_payload &payload, sc_c
     else
         tcm->b_transport(payload, delay);
     payload.set_address(address);
+    if (!config_.dmi) payload.set_dmi_allowed(false);
     if (payload.is_response_error()) data_errors_++;
+}
+
+tlm::tlm_sync_enum memory_controller::nb_transport_fw(int initiator, tlm::tlm_generic_payload &payload,
+                                                      tlm::tlm_phase &phase, sc_core::sc_time &delay) {
+    return at_.nb_transport_fw(initiator, payload, phase, delay);
 }
 
 unsigned memory_controller::transport_dbg(int, tlm::tlm_generic_payload &payload) {
@@ -61,6 +78,47 @@ unsigned memory_controller::transport_dbg(int, tlm::tlm_generic_payload &payload
     const unsigned moved = channel == TLA_HBM ? slice->transport_dbg(payload) : tcm->transport_dbg(payload);
     payload.set_address(address);
     return moved;
+}
+
+// First byte of a memory in physical addresses; 0 when the configuration names none.
+std::uint64_t memory_controller::base(tla_channel channel) const {
+    const tla_pe_memory_config &c = config_.memory;
+    tla_paddr pa{};
+    if (channel == TLA_HBM)
+        tla_paddr_pe_hbm(c.sip, c.die, c.pe, 0, c.hbm_slice_bytes, &pa);
+    else
+        tla_paddr_pe_tcm(c.sip, c.die, c.pe, 0, &pa);
+    return pa.value;
+}
+
+bool memory_controller::get_direct_mem_ptr(int, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+    const std::uint64_t address = payload.get_address();
+    tla_channel channel = TLA_HBM;
+    std::uint64_t offset = 0;
+    if (!config_.dmi) return refuse_dmi(dmi);
+    if (locate(payload, 1, channel, offset)) return refuse_dmi(dmi, {address, address});
+    payload.set_address(offset);
+    bool granted = channel == TLA_HBM ? slice->get_direct_mem_ptr(payload, dmi) : tcm->get_direct_mem_ptr(payload, dmi);
+    payload.set_address(address);
+    const std::uint64_t size = channel == TLA_HBM ? config_.memory.hbm_slice_bytes : config_.memory.tcm_bytes;
+    granted = translate_dmi(dmi, granted, {0, size, base(channel)}, config_.latency_ps);
+    dmi_granted_ = dmi_granted_ || granted;
+    return granted;
+}
+
+void memory_controller::invalidate_hbm(sc_dt::uint64 first, sc_dt::uint64 last) {
+    if (const auto seen = address_view{0, config_.memory.hbm_slice_bytes, base(TLA_HBM)}.translate({first, last}))
+        invalidate(seen->first, seen->last);
+}
+
+void memory_controller::invalidate_tcm(sc_dt::uint64 first, sc_dt::uint64 last) {
+    if (const auto seen = address_view{0, config_.memory.tcm_bytes, base(TLA_TCM)}.translate({first, last}))
+        invalidate(seen->first, seen->last);
+}
+
+void memory_controller::invalidate(std::uint64_t first, std::uint64_t last) {
+    for (unsigned i = 0; i < in.size(); i++)
+        in[static_cast<int>(i)]->invalidate_direct_mem_ptr(first, last);
 }
 
 // --- commands --------------------------------------------------------------------------------------------------------
@@ -87,6 +145,8 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         if (tla_pe_memory_locate(&config_.memory, command.pa, 1, &channel, &offset)) channel = TLA_HBM;
         completion.status = tla_pe_memory_free(memory_.get(), command.pa, command.nbytes, &work);
         statistics_[channel].frees++;
+        if (dmi_granted_ && !completion.status)
+            invalidate(command.pa.value, command.pa.value + std::max<std::uint64_t>(command.nbytes, 1) - 1);
     } else {
         completion.status = TLA_BAD_COMMAND;
     }

@@ -1,7 +1,5 @@
 #include "payload.hpp"
 
-#include "tlmalloc/modules/time.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -93,37 +91,6 @@ void copy_payload(tlm::tlm_generic_payload &payload, std::uint8_t *memory) {
             i += run;
         }
     }
-}
-
-void grant_dmi(tlm::tlm_dmi &dmi, std::uint8_t *memory, std::uint64_t size, std::uint64_t read_latency_ps,
-               std::uint64_t write_latency_ps) {
-    dmi.set_dmi_ptr(memory);
-    dmi.set_start_address(0);
-    dmi.set_end_address(size - 1);
-    dmi.allow_read_write();
-    dmi.set_read_latency(from_ps(read_latency_ps));
-    dmi.set_write_latency(from_ps(write_latency_ps));
-}
-
-bool refuse_dmi(tlm::tlm_dmi &dmi, std::uint64_t start, std::uint64_t end) {
-    dmi.init();
-    dmi.set_start_address(start);
-    dmi.set_end_address(end);
-    dmi.allow_read_write(); // of a refusal: the kinds of access that are refused
-    return false;
-}
-
-void clip_dmi(tlm::tlm_dmi &dmi, std::uint64_t start, std::uint64_t end) {
-    if (dmi.get_start_address() < start) {
-        if (dmi.get_dmi_ptr()) dmi.set_dmi_ptr(dmi.get_dmi_ptr() + (start - dmi.get_start_address()));
-        dmi.set_start_address(start);
-    }
-    if (dmi.get_end_address() > end) dmi.set_end_address(end);
-}
-
-void move_dmi(tlm::tlm_dmi &dmi, std::uint64_t from, std::uint64_t to) {
-    dmi.set_start_address(dmi.get_start_address() - from + to);
-    dmi.set_end_address(dmi.get_end_address() - from + to);
 }
 
 unsigned debug_copy(tlm::tlm_generic_payload &payload, std::uint8_t *memory, std::uint64_t size) {

@@ -25,18 +25,5 @@ void copy_payload(tlm::tlm_generic_payload &payload, std::uint8_t *memory);
 // Debug access: bytes moved, 0 when out of range; byte enables and streaming are ignored (IEEE 1666 11.3.4).
 unsigned debug_copy(tlm::tlm_generic_payload &payload, std::uint8_t *memory, std::uint64_t size);
 
-// Grants the whole memory for reads and writes.
-void grant_dmi(tlm::tlm_dmi &dmi, std::uint8_t *memory, std::uint64_t size, std::uint64_t read_latency_ps,
-               std::uint64_t write_latency_ps);
-
-// Refuses reads and writes of [start, end]; every member is set. Returns false, as get_direct_mem_ptr is to.
-bool refuse_dmi(tlm::tlm_dmi &dmi, std::uint64_t start = 0, std::uint64_t end = UINT64_MAX);
-
-// Cuts what `dmi` says to its part inside [start, end], which it must touch; the pointer follows the first byte.
-void clip_dmi(tlm::tlm_dmi &dmi, std::uint64_t start, std::uint64_t end);
-
-// Addresses of a target become those of an initiator that sees byte `from` of the target at `to`. To be clipped before.
-void move_dmi(tlm::tlm_dmi &dmi, std::uint64_t from, std::uint64_t to);
-
 } // namespace tlmalloc
 #endif

@@ -1,5 +1,6 @@
 #include "tlmalloc/modules/pe_mmu.hpp"
 
+#include "dmi.hpp"
 #include "payload.hpp"
 #include "tlmalloc/modules/time.hpp"
 
@@ -9,7 +10,10 @@
 namespace tlmalloc {
 
 pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), window_("control", "pe_mmu", TLA_TARGET_PE_MMU, settings.ports, *this), config_(settings) {
+    : sc_module(name), window_("control", "pe_mmu", TLA_TARGET_PE_MMU, settings.ports, *this), config_(settings),
+      at_(
+          "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
+          [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }) {
     require_ps_resolution();
     tla_page_table_config table{};
     table.page_size = settings.page_size;
@@ -22,7 +26,10 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
         SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", "ports must be at least 1, queue_depth 1 .. 256");
     engine_.depth = settings.queue_depth;
     in.register_b_transport(this, &pe_mmu::b_transport);
+    in.register_nb_transport_fw(this, &pe_mmu::nb_transport_fw);
     in.register_transport_dbg(this, &pe_mmu::transport_dbg);
+    in.register_get_direct_mem_ptr(this, &pe_mmu::get_direct_mem_ptr);
+    out.register_invalidate_direct_mem_ptr(this, &pe_mmu::invalidate_direct_mem_ptr);
 }
 
 // --- data ------------------------------------------------------------------------------------------------------------
@@ -76,6 +83,7 @@ void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &de
         payload.set_address(pieces[0].pa);
         out->b_transport(payload, delay);
         payload.set_address(va);
+        if (!config_.dmi || pieces[0].fallback) payload.set_dmi_allowed(false);
     } else {
         statistics_.splits++;
         transport_pieces(payload, pieces, delay);
@@ -121,6 +129,11 @@ void pe_mmu::transport_pieces(tlm::tlm_generic_payload &payload, const std::vect
     payload.set_response_status(status);
 }
 
+tlm::tlm_sync_enum pe_mmu::nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                           sc_core::sc_time &delay) {
+    return at_.nb_transport_fw(0, payload, phase, delay);
+}
+
 unsigned pe_mmu::transport_dbg(tlm::tlm_generic_payload &payload) {
     const std::uint64_t va = payload.get_address();
     const unsigned length = payload.get_data_length();
@@ -142,6 +155,52 @@ unsigned pe_mmu::transport_dbg(tlm::tlm_generic_payload &payload) {
     return moved;
 }
 
+// --- direct memory access --------------------------------------------------------------------------------------------
+
+bool pe_mmu::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+    if (!config_.dmi) return refuse_dmi(dmi);
+    dmi_asked_ = true;
+    const std::uint64_t va = payload.get_address();
+    tla_walk page{};
+    if (tla_page_table_walk(table_.get(), 0, {va}, &page)) return refuse_dmi(dmi, {va, va});
+    const address_view view{page.pa.value, page.nbytes, page.va.value};
+    const bool readable = page.flags & TLA_READ, writable = page.flags & TLA_WRITE;
+    if ((payload.is_read() && !readable) || (payload.is_write() && !writable)) {
+        refuse_dmi(dmi, {page.va.value, page.va.value + (page.nbytes - 1)});
+        payload.is_read() ? dmi.allow_read() : dmi.allow_write();
+        return false;
+    }
+    payload.set_address(va - page.va.value + page.pa.value);
+    bool granted = out->get_direct_mem_ptr(payload, dmi);
+    payload.set_address(va);
+    granted = translate_dmi(dmi, granted, view, config_.overhead_ps);
+    if (!granted) return false;
+    if (!writable && dmi.is_read_allowed()) dmi.allow_read();
+    if (!readable && dmi.is_write_allowed()) dmi.allow_write();
+    dmi_grants_[page.va.value] = {page.nbytes, page.pa.value};
+    return true;
+}
+
+void pe_mmu::invalidate_direct_mem_ptr(sc_dt::uint64 first, sc_dt::uint64 last) {
+    std::vector<byte_range> lost;
+    for (const auto &[va, grant] : dmi_grants_)
+        if (const auto seen = address_view{grant.pa, grant.nbytes, va}.translate({first, last})) lost.push_back(*seen);
+    for (const byte_range &range : lost)
+        in->invalidate_direct_mem_ptr(range.first, range.last);
+}
+
+// The mappings in a command have changed: pointers are void, and refusals too.
+void pe_mmu::withdraw_dmi(const tla_command &command) {
+    if (!dmi_asked_) return;
+    for (std::uint32_t i = 0; i < command.count; i++) {
+        const std::uint64_t first = command.entries[i].va.value, last = first + (command.entries[i].nbytes - 1);
+        in->invalidate_direct_mem_ptr(first, last);
+        // A grant that is cut stays in the list: its rest is still somebody's, and withdrawing too much does no harm.
+        for (auto grant = dmi_grants_.lower_bound(first); grant != dmi_grants_.end() && grant->first <= last;)
+            grant = grant->second.nbytes - 1 <= last - grant->first ? dmi_grants_.erase(grant) : std::next(grant);
+    }
+}
+
 // --- commands --------------------------------------------------------------------------------------------------------
 
 std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
@@ -161,6 +220,7 @@ std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::ui
         SC_REPORT_WARNING("/tlmalloc/pe_mmu/command", (std::string(name()) + ": " + error.text).c_str());
     } else {
         completion.nbytes = command.count;
+        withdraw_dmi(command);
         (command.opcode == TLA_OP_MAP ? statistics_.maps : statistics_.unmaps) += command.count;
     }
     completion.service_ps = tla_cost_price(&config_.cost, &work);

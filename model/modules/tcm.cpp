@@ -1,17 +1,17 @@
 #include "tlmalloc/modules/tcm.hpp"
 
+#include "dmi.hpp"
 #include "payload.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/sparse_bytes.h"
 
 namespace tlmalloc {
 
-tcm::tcm(sc_core::sc_module_name name, const config &settings) : sc_module(name), config_(settings),
-      at_("in", settings.outstanding,
-          [this](int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) { b_transport(payload, delay); },
-          [this](int, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase, sc_core::sc_time &delay) {
-              return in->nb_transport_bw(payload, phase, delay);
-          }) {
+tcm::tcm(sc_core::sc_module_name name, const config &settings)
+    : sc_module(name), config_(settings),
+      at_(
+          "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
+          [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }) {
     require_ps_resolution();
     if (settings.read_bandwidth == 0 || settings.write_bandwidth == 0)
         SC_REPORT_ERROR("/tlmalloc/tcm/config", "read_bandwidth and write_bandwidth must be above 0");
@@ -23,7 +23,9 @@ tcm::tcm(sc_core::sc_module_name name, const config &settings) : sc_module(name)
     in.register_get_direct_mem_ptr(this, &tcm::get_direct_mem_ptr);
 }
 
-tcm::~tcm() { tla_sparse_bytes_destroy(bytes_, config_.capacity); }
+tcm::~tcm() {
+    tla_sparse_bytes_destroy(bytes_, config_.capacity);
+}
 
 void tcm::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     const tlm::tlm_response_status status = check_payload(payload, config_.capacity);
@@ -49,13 +51,13 @@ void tcm::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay
 }
 
 tlm::tlm_sync_enum tcm::nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
-                                    sc_core::sc_time &delay) {
+                                        sc_core::sc_time &delay) {
     return at_.nb_transport_fw(0, payload, phase, delay);
 }
 
 bool tcm::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
     if (!config_.dmi) return refuse_dmi(dmi);
-    if (payload.get_address() >= config_.capacity) return refuse_dmi(dmi, config_.capacity);
+    if (payload.get_address() >= config_.capacity) return refuse_dmi(dmi, {config_.capacity, UINT64_MAX});
     const unsigned word = in.get_bus_width() / 8;
     grant_dmi(dmi, bytes_, config_.capacity, config_.latency_ps + tla_transfer_ps(word, config_.read_bandwidth),
               config_.latency_ps + tla_transfer_ps(word, config_.write_bandwidth));
@@ -67,11 +69,13 @@ unsigned tcm::transport_dbg(tlm::tlm_generic_payload &payload) {
 }
 
 void tcm::record(waveform &wave) {
-    for (figure *f : {&bytes_read_, &bytes_written_}) f->record(wave, name());
+    for (figure *f : {&bytes_read_, &bytes_written_})
+        f->record(wave, name());
 }
 
 void tcm::trace(sc_core::sc_trace_file *file) const {
-    for (const figure *f : {&bytes_read_, &bytes_written_}) f->trace(file, name());
+    for (const figure *f : {&bytes_read_, &bytes_written_})
+        f->trace(file, name());
 }
 
 } // namespace tlmalloc

@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_CONTROL_WINDOW_HPP
 
 #include "tlmalloc/control_port.h"
+#include "tlmalloc/modules/at_target.hpp"
 
 #include <string>
 #include <systemc>
@@ -37,6 +38,10 @@ struct command_route {
 // A bad descriptor, one for another kind of target, and a write to a busy port are answered with
 // TLM_GENERIC_ERROR_RESPONSE and reported as a warning; the first two also leave a completion with the status. Byte
 // enables and streaming are refused.
+//
+// Approximately timed (at_target.hpp) the response to a read of a completion comes when the command is done; as many
+// requests of an initiator as there are ports may be under way. DMI is refused: registers are not memory. Debug reads
+// registers as they are and does not write.
 class control_window {
   public:
     using target_socket = tlm_utils::multi_passthrough_target_socket<control_window>;
@@ -58,8 +63,11 @@ class control_window {
     };
 
     void b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    tlm::tlm_sync_enum nb_transport_fw(int initiator, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                       sc_core::sc_time &delay);
     unsigned transport_dbg(int, tlm::tlm_generic_payload &payload);
     bool in_one_port(const tlm::tlm_generic_payload &payload) const;
+    bool get_direct_mem_ptr(int, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
     tlm::tlm_response_status check(const tlm::tlm_generic_payload &payload) const;
     tla_status write(unsigned port, const tlm::tlm_generic_payload &payload, sc_core::sc_time &delay, tla_error &error);
     tla_status read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
@@ -69,6 +77,7 @@ class control_window {
     const tla_target target_;
     command_handler &handler_;
     std::vector<port_state> ports_;
+    at_target at_;
     sc_core::sc_event completed_;
     std::uint64_t rejected_ = 0;
 };

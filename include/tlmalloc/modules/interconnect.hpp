@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_INTERCONNECT_HPP
 
 #include "tlmalloc/fabric.h"
+#include "tlmalloc/modules/at_target.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,10 @@ namespace tlmalloc {
 // Write data crosses the links on the way to the target, read data on the way back; a request or an acknowledgement
 // without data takes latency only. An address that no window holds, or an access that leaves its window, is answered
 // with TLM_ADDRESS_ERROR_RESPONSE after the way to nowhere: no time. The payload's address is restored.
+//
+// `in` is approximately timed too (at_target.hpp), and then calls the target's b_transport. DMI is what the target
+// grants, cut to the window, with the latency of the way there and back added (what the links' bandwidth adds is not in
+// it: by DMI nothing crosses the fabric). What a target withdraws is withdrawn from every initiator.
 class interconnect : public sc_core::sc_module {
   public:
     struct window {
@@ -32,6 +37,7 @@ class interconnect : public sc_core::sc_module {
         std::vector<std::uint32_t> sources; // node of each initiator
         std::vector<std::uint32_t> targets; // node of each target
         std::vector<window> windows;
+        unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
     };
 
     tlm_utils::multi_passthrough_target_socket<interconnect> in{"in"};
@@ -45,11 +51,16 @@ class interconnect : public sc_core::sc_module {
   private:
     void start_of_simulation() override;
     void b_transport(int source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    tlm::tlm_sync_enum nb_transport_fw(int source, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                       sc_core::sc_time &delay);
     unsigned transport_dbg(int source, tlm::tlm_generic_payload &payload);
+    bool get_direct_mem_ptr(int source, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
+    void invalidate_direct_mem_ptr(int target, sc_dt::uint64 first, sc_dt::uint64 last);
     const window *find(std::uint64_t address, std::uint64_t length) const;
     bool send(std::uint32_t from, std::uint32_t to, std::uint64_t nbytes, sc_core::sc_time &delay);
 
     config config_;
+    at_target at_;
     std::unique_ptr<tla_fabric, void (*)(tla_fabric *)> fabric_{nullptr, tla_fabric_destroy};
     std::uint64_t errors_ = 0;
 };

@@ -18,7 +18,11 @@ namespace tlmalloc {
 // being with the first command (ADR-0048 D5). `tcm` may stay unbound when tcm_bytes is 0.
 //
 // Data errors: TLM_ADDRESS_ERROR_RESPONSE for an address that is not in this PE's memory or an access that runs off its
-// end; else what the memory answers. Allocation failures are completions: status, total free and largest free block.
+// end; else what the memory answers. `in` is approximately timed too (at_target.hpp), and then calls the memories'
+// b_transport. Allocation failures are completions: status, total free and largest free block.
+//
+// DMI: what the memories grant, at physical addresses, latency_ps added. Every initiator loses it for the bytes of a
+// block that is freed, at the moment when the free is decided; it may ask again.
 class memory_controller : public sc_core::sc_module, private command_handler {
   public:
     struct config {
@@ -34,6 +38,8 @@ class memory_controller : public sc_core::sc_module, private command_handler {
         unsigned ports = 16;     // control ports, one for each sender
         unsigned queue_depth = 16;
         std::uint64_t latency_ps = 0; // added to every data access
+        unsigned outstanding = 64;    // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
+        bool dmi = true;              // pass on DMI
     };
 
     // Of one channel.
@@ -74,13 +80,22 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     void each_figure(Visit visit);
 
     void b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    tlm::tlm_sync_enum nb_transport_fw(int initiator, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                       sc_core::sc_time &delay);
     unsigned transport_dbg(int, tlm::tlm_generic_payload &payload);
+    bool get_direct_mem_ptr(int, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
+    void invalidate_hbm(sc_dt::uint64 first, sc_dt::uint64 last);
+    void invalidate_tcm(sc_dt::uint64 first, sc_dt::uint64 last);
+    void invalidate(std::uint64_t first, std::uint64_t last);
+    std::uint64_t base(tla_channel channel) const;
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     tla_status ensure_allocators();
     void show(tla_channel channel, const tla_service &service, const tla_arena_stats &stats, std::uint64_t nodes);
 
     const config config_;
     std::unique_ptr<tla_pe_memory, void (*)(tla_pe_memory *)> memory_{nullptr, tla_pe_memory_destroy};
+    at_target at_;
+    bool dmi_granted_ = false; // somebody may hold a pointer
     tla_engine engine_{};
     statistics statistics_[TLA_CHANNEL_COUNT];
     std::uint64_t data_errors_ = 0;

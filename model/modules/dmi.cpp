@@ -1,0 +1,45 @@
+#include "dmi.hpp"
+
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+
+namespace tlmalloc {
+
+std::optional<byte_range> address_view::translate(const byte_range &target) const {
+    const std::uint64_t first = std::max(target.first, from), last = std::min(target.last, from + (nbytes - 1));
+    if (first > last) return std::nullopt;
+    return byte_range{first - from + to, last - from + to};
+}
+
+void grant_dmi(tlm::tlm_dmi &dmi, std::uint8_t *memory, std::uint64_t size, std::uint64_t read_latency_ps,
+               std::uint64_t write_latency_ps) {
+    dmi.set_dmi_ptr(memory);
+    dmi.set_start_address(0);
+    dmi.set_end_address(size - 1);
+    dmi.allow_read_write();
+    dmi.set_read_latency(from_ps(read_latency_ps));
+    dmi.set_write_latency(from_ps(write_latency_ps));
+}
+
+bool refuse_dmi(tlm::tlm_dmi &dmi, const byte_range &range) {
+    dmi.init();
+    dmi.set_start_address(range.first);
+    dmi.set_end_address(range.last);
+    dmi.allow_read_write(); // of a refusal: the kinds of access that are refused
+    return false;
+}
+
+bool translate_dmi(tlm::tlm_dmi &dmi, bool granted, const address_view &view, std::uint64_t latency_ps) {
+    const byte_range target{dmi.get_start_address(), dmi.get_end_address()};
+    const std::optional<byte_range> seen = view.translate(target);
+    if (!seen) return refuse_dmi(dmi, {view.to, view.to + (view.nbytes - 1)});
+    if (granted && target.first < view.from) dmi.set_dmi_ptr(dmi.get_dmi_ptr() + (view.from - target.first));
+    dmi.set_start_address(seen->first);
+    dmi.set_end_address(seen->last);
+    dmi.set_read_latency(dmi.get_read_latency() + from_ps(latency_ps));
+    dmi.set_write_latency(dmi.get_write_latency() + from_ps(latency_ps));
+    return granted;
+}
+
+} // namespace tlmalloc
