@@ -1,0 +1,913 @@
+// A battery of TLM-2.0 rules for memory-like targets: anyone's, in both coding styles.
+//
+//   struct my_target : tlmalloc::testing::conformance_target {
+//       my_memory memory_under_test{"memory"};
+//       my_target() { memory = {0, 0xffff}; }
+//       void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(memory_under_test.in); }
+//   };
+//   int sc_main(int, char **) {
+//       return tlmalloc::testing::report_conformance([] { return std::make_unique<my_target>(); }, std::cout);
+//   }
+//
+// Each rule runs in a process of its own (fork), in a simulation of its own, behind a base_protocol_checker; a rule
+// whose process dies or takes too long has failed. Call it before any module is made in the calling process. Rule names
+// are those of model/README.md, which says what in IEEE 1666-2011 each rests on.
+#ifndef TLMALLOC_TESTING_CONFORMANCE_HPP
+#define TLMALLOC_TESTING_CONFORMANCE_HPP
+
+#ifndef SC_INCLUDE_DYNAMIC_PROCESSES
+#error "define SC_INCLUDE_DYNAMIC_PROCESSES before <systemc> is included: the battery spawns processes"
+#endif
+
+#include "tlmalloc/testing/base_protocol_checker.hpp"
+#include "tlmalloc/testing/initiator.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <iomanip>
+#include <optional>
+#include <ostream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tlmalloc::testing {
+
+// What the battery must know about a target. It is made anew for each rule.
+class conformance_target {
+  public:
+    struct range {
+        std::uint64_t first, last; // inclusive
+    };
+
+    virtual ~conformance_target() = default;
+
+    // Binds the initiator to the target, which is built here or in the constructor.
+    virtual void bind(tlm::tlm_initiator_socket<> &initiator) = 0;
+
+    // Runs in a thread before the rule: whatever makes the addresses legal, such as a mapping.
+    virtual void prepare() {}
+
+    // Makes the target withdraw DMI, as by freeing or unmapping; returns what must be withdrawn at least. From a
+    // thread.
+    virtual std::optional<range> withdraw_dmi() { return std::nullopt; }
+
+    range memory{0, 0};   // at least 512 bytes that any access may touch; 256 when only reads are tried
+    bool writable = true; // by transport; else only reads are tried
+    bool bounded = true;  // the 64 bytes behind `memory` are not legal, nor are the last 64 of all addresses
+};
+
+using make_target = std::function<std::unique_ptr<conformance_target>()>;
+
+enum class outcome { passed, failed, not_applicable };
+
+struct verdict {
+    outcome result;
+    std::string text; // what was found; why it does not apply
+};
+
+namespace conformance {
+
+struct failure {
+    std::string text;
+};
+struct not_applicable {
+    std::string text;
+};
+
+inline void require(bool holds, const std::string &what) {
+    if (!holds) throw failure{what};
+}
+
+DECLARE_EXTENDED_PHASE(conformance_unknown_phase);
+
+struct unknown_extension : tlm::tlm_extension<unknown_extension> {
+    tlm::tlm_extension_base *clone() const override { return new unknown_extension; }
+    void copy_from(const tlm::tlm_extension_base &) override {}
+};
+
+using bytes = std::vector<std::uint8_t>;
+
+// One rule's simulation: initiator -> checker -> target, and calls that a rule is written with.
+class probe : public sc_core::sc_module {
+  public:
+    initiator from{"from"};
+    base_protocol_checker checker{"checker"};
+    std::unique_ptr<conformance_target> target;
+    std::string verdict_text = "the simulation ended before the rule did: an access never came back";
+    outcome verdict_result = outcome::failed;
+
+    probe(sc_core::sc_module_name name, coding style, const make_target &make, void (*rule)(probe &))
+        : sc_module(name), target(make()), rule_(rule) {
+        from.style = style;
+        from.out.bind(checker.in);
+        target->bind(checker.out);
+        SC_HAS_PROCESS(probe);
+        SC_THREAD(main);
+    }
+
+    std::uint64_t first() const { return target->memory.first; }
+    std::uint64_t last() const { return target->memory.last; }
+    bool lt() const { return from.style == coding::loosely_timed; }
+
+    // An access that may go wrong.
+    struct request {
+        tlm::tlm_command command = tlm::TLM_READ_COMMAND;
+        std::uint64_t address = 0;
+        bytes data;
+        std::optional<unsigned> length{}, width{}; // not those of data
+        std::optional<bytes> enables{};
+        sc_core::sc_time delay{};
+    };
+
+    tlm::tlm_response_status send(request &r) {
+        tlm::tlm_generic_payload &payload = make(r);
+        sc_core::sc_time delay = r.delay;
+        from.transport(payload, delay);
+        r.delay = delay;
+        const tlm::tlm_response_status status = payload.get_response_status();
+        from.give_back(payload);
+        return status;
+    }
+
+    tlm::tlm_generic_payload &make(request &r) {
+        if (r.command == tlm::TLM_WRITE_COMMAND && !target->writable) throw not_applicable{"the target is read only"};
+        tlm::tlm_generic_payload &payload = from.make(r.command, r.address, r.data.data(), r.data.size());
+        if (r.length) payload.set_data_length(*r.length);
+        payload.set_streaming_width(r.width ? *r.width : payload.get_data_length());
+        if (r.enables) {
+            payload.set_byte_enable_ptr(r.enables->data());
+            payload.set_byte_enable_length(static_cast<unsigned>(r.enables->size()));
+        }
+        return payload;
+    }
+
+    bytes read(std::uint64_t address, std::size_t length) {
+        request r{tlm::TLM_READ_COMMAND, address, bytes(length, 0xa5)};
+        require(send(r) == tlm::TLM_OK_RESPONSE, "a plain read of legal addresses is refused");
+        return r.data;
+    }
+
+    void write(std::uint64_t address, const bytes &data) {
+        request r{tlm::TLM_WRITE_COMMAND, address, data};
+        require(send(r) == tlm::TLM_OK_RESPONSE, "a plain write to legal addresses is refused");
+    }
+
+    unsigned debug(tlm::tlm_command command, std::uint64_t address, bytes &data) {
+        request r{tlm::TLM_READ_COMMAND, address, {}};
+        tlm::tlm_generic_payload &payload = make(r);
+        payload.set_command(command);
+        payload.set_data_ptr(data.data());
+        payload.set_data_length(static_cast<unsigned>(data.size()));
+        payload.set_streaming_width(static_cast<unsigned>(data.size()));
+        const unsigned moved = from.out->transport_dbg(payload);
+        from.give_back(payload);
+        return moved;
+    }
+
+    bool dmi(tlm::tlm_command command, std::uint64_t address, tlm::tlm_dmi &data) {
+        request r{tlm::TLM_READ_COMMAND, address, {}};
+        tlm::tlm_generic_payload &payload = make(r);
+        payload.set_command(command);
+        const bool granted = from.out->get_direct_mem_ptr(payload, data);
+        from.give_back(payload);
+        return granted;
+    }
+
+    // A region that is granted for the address; else the rule does not apply.
+    tlm::tlm_dmi granted(std::uint64_t address) {
+        tlm::tlm_dmi data;
+        if (!dmi(tlm::TLM_READ_COMMAND, address, data)) throw not_applicable{"DMI is not granted"};
+        return data;
+    }
+
+    // Requests with which something is wrong; each may be sent once.
+    std::vector<request> bad_requests(tlm::tlm_command command) {
+        const bytes data(8, 0x5a);
+        std::vector<request> all;
+        all.push_back({command, first(), data, 0u, 8u});          // no length
+        all.push_back({command, first(), data, {}, 0u});          // no streaming width
+        all.push_back({command, first(), data, {}, {}, bytes()}); // enables below: a pointer, no length
+        if (target->bounded) {
+            all.push_back({command, last() - 3, data});                           // runs off the end
+            if (last() != UINT64_MAX) all.push_back({command, last() + 1, data}); // begins behind the end
+            all.push_back({command, UINT64_MAX - 3, data});                       // wraps
+        }
+        return all;
+    }
+
+    // Sends a request that may be bad: enables that are there but empty become a pointer without a length.
+    tlm::tlm_response_status send_bad(request &r) {
+        if (!r.enables || !r.enables->empty()) return send(r);
+        static std::uint8_t enable = TLM_BYTE_ENABLED;
+        tlm::tlm_generic_payload &payload = make(r);
+        payload.set_byte_enable_ptr(&enable);
+        payload.set_byte_enable_length(0);
+        sc_core::sc_time delay;
+        from.transport(payload, delay);
+        const tlm::tlm_response_status status = payload.get_response_status();
+        from.give_back(payload);
+        return status;
+    }
+
+    bytes both_ends() {
+        bytes result = read(first(), 64), end = read(last() - 63, 64);
+        result.insert(result.end(), end.begin(), end.end());
+        return result;
+    }
+
+    // `count` accesses of 32 bytes under way together (approximately timed): writes of different data to different
+    // places where the target can be written, then reads; each must come back, with the right data.
+    void many(unsigned count) {
+        for (const tlm::tlm_command command : {tlm::TLM_WRITE_COMMAND, tlm::TLM_READ_COMMAND}) {
+            if (command == tlm::TLM_WRITE_COMMAND && !target->writable) continue;
+            std::vector<bytes> data(count);
+            std::vector<tlm::tlm_generic_payload *> sent;
+            for (unsigned i = 0; i < count; i++) {
+                data[i] = command == tlm::TLM_WRITE_COMMAND ? pattern(i) : bytes(32, 0xa5);
+                sent.push_back(&from.make(command, place(i), data[i].data(), 32));
+                from.begin(*sent.back());
+            }
+            for (unsigned i = 0; i < count; i++) {
+                from.finish(*sent[i]);
+                require(sent[i]->is_response_ok(), "one of several requests is refused");
+                const bool latest = i + places() >= count; // what a later request has not written over
+                if (command == tlm::TLM_READ_COMMAND && target->writable && latest)
+                    require(data[i] == pattern(i), "one of several reads brings the wrong bytes");
+                from.give_back(*sent[i]);
+            }
+        }
+    }
+
+    static bytes pattern(unsigned seed, std::size_t length = 32) {
+        bytes data(length);
+        for (std::size_t i = 0; i < length; i++)
+            data[i] = static_cast<std::uint8_t>(seed * 37 + i * 11 + 1);
+        return data;
+    }
+
+  private:
+    unsigned places() const {
+        return static_cast<unsigned>(std::min<std::uint64_t>(last() - first() + 1, 1 << 16) / 32);
+    }
+    std::uint64_t place(unsigned i) const { return first() + i % places() * 32; }
+
+    void main() {
+        try {
+            target->prepare();
+            rule_(*this);
+            sc_core::wait(sc_core::sc_time(10, sc_core::SC_US)); // what the target still has to say
+            require(checker.violations().empty(),
+                    "the protocol checker found " + checker.report().substr(0, checker.report().find('\n')));
+            verdict_result = outcome::passed;
+            verdict_text.clear();
+        } catch (const failure &f) {
+            verdict_text = f.text;
+        } catch (const not_applicable &n) {
+            verdict_result = outcome::not_applicable;
+            verdict_text = n.text;
+        }
+        sc_core::sc_stop();
+    }
+
+    void (*rule_)(probe &);
+};
+
+} // namespace conformance
+
+struct conformance_rule {
+    const char *name, *text;
+    bool loosely_timed, approximately_timed; // where it is checked
+    void (*check)(conformance::probe &);
+};
+
+namespace conformance {
+
+inline bool is_error(tlm::tlm_response_status status) {
+    return status < tlm::TLM_INCOMPLETE_RESPONSE;
+}
+
+// --- responses and addresses -----------------------------------------------------------------------------------------
+
+inline void t1(probe &p) {
+    p.read(p.first(), 4);
+    for (const tlm::tlm_command command : {tlm::TLM_READ_COMMAND, tlm::TLM_WRITE_COMMAND, tlm::TLM_IGNORE_COMMAND}) {
+        if (command == tlm::TLM_WRITE_COMMAND && !p.target->writable) continue;
+        for (probe::request &r : p.bad_requests(command))
+            require(p.send_bad(r) != tlm::TLM_INCOMPLETE_RESPONSE, "a bad request is answered with INCOMPLETE");
+    }
+}
+
+inline void t2_done(probe &p) {
+    for (unsigned i = 0; i < 8; i++) {
+        p.write(p.first() + i * 40 + i, probe::pattern(i, 33));
+        require(p.read(p.first() + i * 40 + i, 33) == probe::pattern(i, 33), "what was written is not what is read");
+    }
+}
+
+inline void t2_untouched(probe &p) {
+    if (p.target->writable) {
+        p.write(p.first(), probe::pattern(1, 64));
+        p.write(p.last() - 63, probe::pattern(2, 64));
+    }
+    const bytes before = p.both_ends();
+    for (const tlm::tlm_command command : {tlm::TLM_READ_COMMAND, tlm::TLM_WRITE_COMMAND}) {
+        if (command == tlm::TLM_WRITE_COMMAND && !p.target->writable) continue;
+        for (probe::request &r : p.bad_requests(command)) {
+            const bytes data = r.data;
+            if (!is_error(p.send_bad(r))) continue; // T3, T5 to T7 say that it must be
+            require(r.data == data, "a read that was refused changed the buffer");
+            require(p.both_ends() == before, "a write that was refused changed the memory");
+        }
+    }
+}
+
+inline void t3_last(probe &p) {
+    p.read(p.last(), 1);
+    p.read(p.last() - 7, 8);
+    if (!p.target->writable) return;
+    p.write(p.last(), {0x77});
+    require(p.read(p.last(), 1) == bytes{0x77}, "the last byte does not keep what is written");
+}
+
+inline void t3_refused(probe &p, std::uint64_t address) {
+    if (!p.target->bounded) throw not_applicable{"what lies behind the memory is not the target's to refuse"};
+    probe::request r{tlm::TLM_READ_COMMAND, address, bytes(8)};
+    const tlm::tlm_response_status status = p.send(r);
+    require(status == tlm::TLM_ADDRESS_ERROR_RESPONSE || status == tlm::TLM_GENERIC_ERROR_RESPONSE,
+            "an access outside is not answered with an address error");
+}
+
+inline void t3_end(probe &p) {
+    t3_refused(p, p.last() - 3);
+}
+
+inline void t3_behind(probe &p) {
+    if (p.last() == UINT64_MAX) throw not_applicable{"nothing lies behind the last address"};
+    t3_refused(p, p.last() + 1);
+}
+
+inline void t3_wrap(probe &p) {
+    t3_refused(p, UINT64_MAX - 3);
+}
+
+inline void t4(probe &p) {
+    const bytes before = p.read(p.first(), 64);
+    probe::request r{tlm::TLM_IGNORE_COMMAND, p.first(), bytes(64, 0xa5)};
+    require(p.send(r) != tlm::TLM_INCOMPLETE_RESPONSE, "TLM_IGNORE is answered with INCOMPLETE");
+    require(r.data == bytes(64, 0xa5), "TLM_IGNORE changed the buffer");
+    require(p.read(p.first(), 64) == before, "TLM_IGNORE changed the memory");
+}
+
+// --- byte enables ----------------------------------------------------------------------------------------------------
+
+// Writes or reads `length` bytes under the pattern and compares with what each byte should have become.
+inline void enabled(probe &p, tlm::tlm_command command, std::size_t length, const bytes &enables) {
+    const std::uint64_t at = p.first() + 8;
+    if (p.target->writable) p.write(at, probe::pattern(1, length));
+    const bytes memory = p.read(at, length);
+    probe::request r{command, at, probe::pattern(2, length), {}, {}, enables};
+    const tlm::tlm_response_status status = p.send(r);
+    if (status == tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE) throw not_applicable{"the target refuses byte enables"};
+    require(status == tlm::TLM_OK_RESPONSE, "an access with byte enables is refused, and not for them");
+    const bytes result = command == tlm::TLM_WRITE_COMMAND ? p.read(at, length) : r.data;
+    const bytes &on = command == tlm::TLM_WRITE_COMMAND ? probe::pattern(2, length) : memory;
+    const bytes &off = command == tlm::TLM_WRITE_COMMAND ? memory : probe::pattern(2, length);
+    for (std::size_t i = 0; i < length; i++)
+        require(result[i] == (enables[i % enables.size()] ? on[i] : off[i]),
+                "byte " + std::to_string(i) + " is not what its enable asks for");
+}
+
+inline void t5_write(probe &p) {
+    enabled(p, tlm::TLM_WRITE_COMMAND, 8, {255, 0, 255, 255, 0, 0, 0, 255});
+}
+
+inline void t5_read(probe &p) {
+    enabled(p, tlm::TLM_READ_COMMAND, 8, {0, 255, 255, 0, 255, 0, 255, 0});
+    enabled(p, tlm::TLM_READ_COMMAND, 4, {0, 0, 0, 0});
+}
+
+inline void t5_short(probe &p) {
+    for (const tlm::tlm_command command : {tlm::TLM_READ_COMMAND, tlm::TLM_WRITE_COMMAND}) {
+        if (command == tlm::TLM_WRITE_COMMAND && !p.target->writable) continue;
+        enabled(p, command, 16, {255, 0});
+        enabled(p, command, 61, {255, 0, 0, 255, 255});
+        enabled(p, command, 29, {255});
+    }
+}
+
+inline void t5_long(probe &p) {
+    for (const tlm::tlm_command command : {tlm::TLM_READ_COMMAND, tlm::TLM_WRITE_COMMAND}) {
+        if (command == tlm::TLM_WRITE_COMMAND && !p.target->writable) continue;
+        enabled(p, command, 5, {0, 255, 255, 0, 255, 255, 255, 255, 0, 255, 255, 0});
+    }
+}
+
+inline void t5_empty(probe &p) {
+    probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(8), {}, {}, bytes()};
+    require(is_error(p.send_bad(r)), "byte enables without a length are not answered with an error");
+}
+
+// --- streaming and length --------------------------------------------------------------------------------------------
+
+inline void t6_wrap(probe &p) {
+    const std::uint64_t at = p.last() - 3; // in the last word: the span is the width, not the length
+    if (p.target->writable) p.write(at, {1, 2, 3, 4});
+    const bytes word = p.read(at, 4);
+    probe::request r{tlm::TLM_READ_COMMAND, at, bytes(14, 0xa5), {}, 4u};
+    tlm::tlm_response_status status = p.send(r);
+    if (status == tlm::TLM_BURST_ERROR_RESPONSE) throw not_applicable{"the target refuses streaming"};
+    require(status == tlm::TLM_OK_RESPONSE, "a streaming read is refused, and not for that");
+    for (std::size_t i = 0; i < r.data.size(); i++)
+        require(r.data[i] == word[i % 4], "a streaming read does not wrap to its start address");
+    if (!p.target->writable) return;
+    probe::request w{tlm::TLM_WRITE_COMMAND, at, probe::pattern(3, 10), {}, 4u};
+    require(p.send(w) == tlm::TLM_OK_RESPONSE, "a streaming write is refused");
+    const bytes data = probe::pattern(3, 10);
+    require(p.read(at, 4) == bytes{data[8], data[9], data[6], data[7]},
+            "a streaming write does not end with its last beats");
+}
+
+inline void t6_wide(probe &p) {
+    probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(8), {}, 64u};
+    require(p.send(r) == tlm::TLM_OK_RESPONSE, "a streaming width above the length is refused");
+    require(r.data == p.read(p.first(), 8), "a streaming width above the length changes what is read");
+}
+
+inline void t6_zero(probe &p) {
+    probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(8), {}, 0u};
+    require(is_error(p.send(r)), "a streaming width of 0 is not answered with an error");
+}
+
+inline void t7(probe &p) {
+    probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(8), 0u, 4u};
+    require(is_error(p.send(r)), "a length of 0 is not answered with an error");
+}
+
+// --- what belongs to the initiator -----------------------------------------------------------------------------------
+
+inline void t8(probe &p) {
+    for (const tlm::tlm_command command : {tlm::TLM_READ_COMMAND, tlm::TLM_WRITE_COMMAND}) {
+        if (command == tlm::TLM_WRITE_COMMAND && !p.target->writable) continue;
+        probe::request r{command, p.first() + 4, probe::pattern(4), {}, {}, bytes{255, 0, 255}};
+        const bytes enables = *r.enables;
+        for (const bool with : {false, true}) {
+            if (!with)
+                r.enables.reset();
+            else
+                r.enables = enables;
+            tlm::tlm_generic_payload &payload = p.make(r);
+            sc_core::sc_time delay;
+            p.from.transport(payload, delay);
+            const bool kept = payload.get_address() == r.address && payload.get_command() == command;
+            p.from.give_back(payload);
+            require(kept, "the payload comes back with another address or command");
+            require(!with || *r.enables == enables, "the byte enables were changed");
+            require(command == tlm::TLM_READ_COMMAND || r.data == probe::pattern(4),
+                    "the data of a write were changed");
+        }
+    }
+}
+
+inline void t9_delay(probe &p) {
+    sc_core::wait(sc_core::sc_time(5, sc_core::SC_US));
+    const sc_core::sc_time begin = sc_core::sc_time_stamp(), delay(3, sc_core::SC_US);
+    probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(8), {}, {}, {}, delay};
+    p.send(r);
+    require(sc_core::sc_time_stamp() + r.delay >= begin + delay, "the access ends before its annotated time");
+    require(sc_core::sc_time_stamp() + r.delay < begin + delay * 2, "the delay grew by far more than the access costs");
+}
+
+inline void t9_together(probe &p) {
+    if (!p.target->writable) throw not_applicable{"the target is read only"};
+    bool others[3] = {};
+    std::exception_ptr trouble;
+    for (unsigned i = 0; i < 3; i++)
+        sc_core::sc_spawn([&, i] {
+            try {
+                for (unsigned round = 0; round < 20; round++) {
+                    const std::uint64_t at = p.first() + 64 * i;
+                    p.write(at, probe::pattern(round * 3 + i));
+                    require(p.read(at, 32) == probe::pattern(round * 3 + i),
+                            "calls of several threads disturb each other");
+                }
+            } catch (...) {
+                trouble = std::current_exception();
+            }
+            others[i] = true;
+        });
+    for (int i = 0; i < 1000 && !(others[0] && others[1] && others[2]); i++)
+        sc_core::wait(sc_core::sc_time(1, sc_core::SC_US));
+    if (trouble) std::rethrow_exception(trouble);
+    require(others[0] && others[1] && others[2], "calls of several threads do not come back");
+}
+
+inline std::vector<const void *> extensions(const tlm::tlm_generic_payload &payload) {
+    std::vector<const void *> all;
+    for (unsigned i = 0; i < tlm::max_num_extensions(); i++)
+        all.push_back(payload.get_extension(i));
+    return all;
+}
+
+inline void t10(probe &p) {
+    unknown_extension extension;
+    bytes data(8);
+    probe::request r{tlm::TLM_READ_COMMAND, p.first(), data};
+    tlm::tlm_generic_payload &payload = p.make(r);
+    payload.set_extension(&extension);
+    const std::vector<const void *> before = extensions(payload);
+    sc_core::sc_time delay;
+    p.from.transport(payload, delay);
+    sc_core::wait(sc_core::sc_time(1, sc_core::SC_US));
+    const bool ok = payload.is_response_ok(), same = extensions(payload) == before;
+    payload.clear_extension(&extension);
+    p.from.give_back(payload);
+    require(ok, "an access with an unknown extension is refused");
+    require(same, "the extensions are not those that the initiator set");
+}
+
+inline void t11(probe &p) {
+    probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(8)};
+    tlm::tlm_generic_payload &payload = p.make(r);
+    sc_core::sc_time delay;
+    p.from.transport(payload, delay);
+    const bool hint = payload.is_dmi_allowed();
+    p.from.give_back(payload);
+    tlm::tlm_dmi data;
+    require(!hint || p.dmi(tlm::TLM_READ_COMMAND, p.first(), data), "the DMI hint is set, and DMI is refused");
+}
+
+// --- DMI -------------------------------------------------------------------------------------------------------------
+
+inline void d1(probe &p) {
+    if (p.target->writable) {
+        p.write(p.first(), probe::pattern(1, 64));
+        p.write(p.last() - 63, probe::pattern(2, 64));
+    }
+    for (const std::uint64_t address : {p.first(), p.first() + 5, p.first() + (p.last() - p.first()) / 2, p.last()}) {
+        const tlm::tlm_dmi data = p.granted(address);
+        require(data.get_start_address() <= address && address <= data.get_end_address(),
+                "the region does not contain the address");
+        require(!p.target->bounded || data.get_end_address() <= p.last(), "the region ends behind the memory");
+        for (const std::uint64_t at :
+             {std::uint64_t{data.get_start_address()}, address, std::uint64_t{data.get_end_address()}}) {
+            if (at < p.first() || at > p.last()) continue;
+            std::uint8_t *const byte = data.get_dmi_ptr() + (at - data.get_start_address());
+            require(*byte == p.read(at, 1)[0], "the pointer does not lead to the bytes of its address");
+            if (!p.target->writable || !data.is_write_allowed()) continue;
+            *byte ^= 0xff;
+            require(*byte == p.read(at, 1)[0], "what is written through the pointer is not what is read");
+        }
+    }
+}
+
+inline void d2(probe &p) {
+    const tlm::tlm_dmi data = p.granted(p.first());
+    require(data.is_read_allowed(), "DMI is granted for a read and does not allow reads");
+    sc_core::wait(sc_core::sc_time(10, sc_core::SC_US));
+    probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(4)};
+    const sc_core::sc_time begin = sc_core::sc_time_stamp();
+    p.send(r);
+    const sc_core::sc_time cost = sc_core::sc_time_stamp() + r.delay - begin;
+    require((cost == sc_core::SC_ZERO_TIME) == (data.get_read_latency() == sc_core::SC_ZERO_TIME),
+            "an access takes time and DMI does not, or the other way round");
+    require(data.get_read_latency() <= cost, "DMI is slower than the access that it replaces");
+}
+
+inline void d3(probe &p) {
+    if (!p.target->bounded || p.last() == UINT64_MAX) throw not_applicable{"nothing is there to be refused"};
+    tlm::tlm_dmi data;
+    require(!p.dmi(tlm::TLM_READ_COMMAND, p.last() + 1, data), "DMI is granted behind the memory");
+    require(data.get_start_address() <= p.last() + 1 && p.last() + 1 <= data.get_end_address(),
+            "the region that is refused does not contain the address");
+}
+
+inline void d4(probe &p) {
+    const tlm::tlm_dmi fresh = p.granted(p.first());
+    std::uint8_t elsewhere = 0;
+    tlm::tlm_dmi used;
+    used.set_dmi_ptr(&elsewhere);
+    used.set_start_address(p.first() + 1);
+    used.set_end_address(p.first() + 2);
+    used.set_read_latency(sc_core::sc_time(1, sc_core::SC_SEC));
+    used.set_write_latency(sc_core::sc_time(1, sc_core::SC_SEC));
+    require(p.dmi(tlm::TLM_READ_COMMAND, p.first(), used), "the same request is refused the second time");
+    require(used.get_dmi_ptr() == fresh.get_dmi_ptr() && used.get_start_address() == fresh.get_start_address() &&
+                used.get_end_address() == fresh.get_end_address() &&
+                used.get_read_latency() == fresh.get_read_latency() &&
+                used.get_write_latency() == fresh.get_write_latency() &&
+                used.get_granted_access() == fresh.get_granted_access(),
+            "a member of tlm_dmi that was set before is not overwritten");
+}
+
+inline void d5(probe &p) {
+    p.granted(p.first());
+    std::vector<conformance_target::range> withdrawn;
+    p.from.on_invalidate = [&](std::uint64_t first, std::uint64_t last) { withdrawn.push_back({first, last}); };
+    const std::optional<conformance_target::range> wanted = p.target->withdraw_dmi();
+    if (!wanted) throw not_applicable{"nothing makes this target withdraw DMI"};
+    const bool covered = std::any_of(withdrawn.begin(), withdrawn.end(),
+                                     [&](const auto &w) { return w.first <= wanted->first && wanted->last <= w.last; });
+    require(covered, "DMI is not withdrawn");
+}
+
+inline void d6(probe &p) {
+    p.granted(p.first());
+    probe::request r{tlm::TLM_READ_COMMAND, p.first() + 4, bytes(8)};
+    tlm::tlm_generic_payload &payload = p.make(r);
+    const sc_core::sc_time before = sc_core::sc_time_stamp();
+    tlm::tlm_dmi data;
+    p.from.out->get_direct_mem_ptr(payload, data);
+    const bool same = payload.get_address() == r.address && payload.get_command() == r.command &&
+                      payload.get_data_ptr() == r.data.data() && payload.get_data_length() == 8;
+    p.from.give_back(payload);
+    require(sc_core::sc_time_stamp() == before, "get_direct_mem_ptr took time");
+    require(same, "get_direct_mem_ptr changed the payload");
+}
+
+// --- debug -----------------------------------------------------------------------------------------------------------
+
+inline bytes debug_read(probe &p, std::uint64_t address, std::size_t length) {
+    bytes data(length, 0xa5);
+    const unsigned moved = p.debug(tlm::TLM_READ_COMMAND, address, data);
+    if (moved == 0) throw not_applicable{"the target has no debug transport"};
+    require(moved == length, "a debug read of legal addresses is cut short");
+    return data;
+}
+
+inline void g1(probe &p) {
+    const sc_core::sc_time before = sc_core::sc_time_stamp();
+    const sc_dt::uint64 delta = sc_core::sc_delta_count();
+    debug_read(p, p.first(), 64);
+    require(sc_core::sc_time_stamp() == before && sc_core::sc_delta_count() == delta, "transport_dbg took time");
+}
+
+inline void g2(probe &p) {
+    debug_read(p, p.first(), 64);
+    bytes none;
+    require(p.debug(tlm::TLM_READ_COMMAND, p.first(), none) == 0, "a debug read of 0 bytes moved some");
+    if (!p.target->bounded || p.last() == UINT64_MAX) return;
+    bytes data(8, 0xa5);
+    require(p.debug(tlm::TLM_READ_COMMAND, p.last() + 1, data) == 0, "a debug read behind the memory moved bytes");
+    require(data == bytes(8, 0xa5), "a debug read that moved nothing changed the buffer");
+    require(p.debug(tlm::TLM_READ_COMMAND, p.last() - 3, data) <= 4, "a debug read moved bytes from behind the memory");
+}
+
+inline void g3(probe &p) {
+    const bytes plain = debug_read(p, p.first(), 16);
+    probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(16, 0xa5), {}, 4u, bytes(4, TLM_BYTE_DISABLED)};
+    tlm::tlm_generic_payload &payload = p.make(r);
+    const unsigned moved = p.from.out->transport_dbg(payload);
+    p.from.give_back(payload);
+    require(moved == 16 && r.data == plain, "transport_dbg minds byte enables or streaming");
+}
+
+inline void g4(probe &p) {
+    const bytes seen = debug_read(p, p.first() + 3, 61);
+    require(seen == p.read(p.first() + 3, 61), "debug and transport do not see the same bytes");
+    if (!p.target->writable) return;
+    bytes data = probe::pattern(5, 61);
+    if (p.debug(tlm::TLM_WRITE_COMMAND, p.first() + 3, data) == 0) throw not_applicable{"debug cannot write"};
+    require(p.read(p.first() + 3, 61) == data, "transport does not see what debug wrote");
+    p.write(p.last() - 60, data);
+    require(debug_read(p, p.last() - 60, 61) == data, "debug does not see what transport wrote");
+}
+
+// --- four phases -----------------------------------------------------------------------------------------------------
+
+constexpr response_end all_endings[] = {response_end::completed, response_end::updated, response_end::call};
+
+inline void a1(probe &p) {
+    for (const response_end ending : all_endings) {
+        p.from.ending = ending;
+        for (int i = 0; i < 4; i++)
+            p.read(p.first(), 16);
+    }
+}
+
+inline void a2(probe &p) {
+    p.from.response_delay = sc_core::sc_time(200, sc_core::SC_NS);
+    for (const response_end ending : {response_end::call, response_end::updated}) {
+        p.from.ending = ending;
+        p.many(16);
+    }
+}
+
+inline void a3(probe &p) {
+    for (const sc_core::sc_time &delay : {sc_core::SC_ZERO_TIME, sc_core::sc_time(7, sc_core::SC_NS)}) {
+        probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(8), {}, {}, {}, delay};
+        p.send(r); // the checker compares arguments with the answers
+    }
+    p.many(8);
+}
+
+inline void a4(probe &p) {
+    bytes data(8);
+    tlm::tlm_generic_payload &payload = p.from.make(tlm::TLM_READ_COMMAND, p.first(), data.data(), data.size());
+    const sc_core::sc_time begin = sc_core::sc_time_stamp(), delay(1, sc_core::SC_US);
+    p.from.begin(payload, delay);
+    const sc_core::sc_time responded = p.from.finish(payload);
+    p.from.give_back(payload);
+    require(responded >= begin + delay, "a response comes before the annotated time of its request");
+}
+
+inline void a5(probe &p) {
+    for (const response_end ending : all_endings) {
+        p.from.ending = ending;
+        bytes data(8);
+        tlm::tlm_generic_payload &payload = p.from.make(tlm::TLM_READ_COMMAND, p.first(), data.data(), data.size());
+        p.from.begin(payload);
+        p.from.finish(payload);
+        sc_core::wait(sc_core::sc_time(10, sc_core::SC_US));
+        const int references = payload.get_ref_count();
+        p.from.give_back(payload);
+        require(references >= 1, "the target released a reference that was not its own");
+        require(references == 1, "the target holds a payload whose response has ended");
+    }
+}
+
+inline void a6(probe &p) {
+    p.from.ending = response_end::call;
+    p.read(p.first(), 8);
+    require(p.from.last_end_response_answer() == tlm::TLM_COMPLETED, "END_RESP is not answered with TLM_COMPLETED");
+}
+
+inline void a7(probe &p) {
+    bytes data(8);
+    tlm::tlm_generic_payload &payload = p.from.make(tlm::TLM_READ_COMMAND, p.first(), data.data(), data.size());
+    sc_core::sc_spawn_options method;
+    method.spawn_method();
+    sc_core::sc_event sent;
+    sc_core::sc_spawn(
+        [&] {
+            p.from.begin(payload); // a wait() in here is an error
+            sent.notify(sc_core::SC_ZERO_TIME);
+        },
+        nullptr, &method);
+    sc_core::wait(sent);
+    p.from.ending = response_end::call; // END_RESP comes from a method as well
+    p.from.finish(payload);
+    p.from.give_back(payload);
+}
+
+inline void a8(probe &p) {
+    bytes data(8);
+    tlm::tlm_generic_payload &payload = p.from.make(tlm::TLM_READ_COMMAND, p.first(), data.data(), data.size());
+    for (const bool under_way : {false, true}) {
+        if (under_way) p.from.begin(payload);
+        tlm::tlm_phase phase = conformance_unknown_phase;
+        sc_core::sc_time delay;
+        require(p.from.out->nb_transport_fw(payload, phase, delay) == tlm::TLM_ACCEPTED,
+                "an unknown phase is not answered with TLM_ACCEPTED");
+    }
+    p.from.finish(payload);
+    require(payload.is_response_ok(), "an unknown phase spoilt the access");
+    p.from.give_back(payload);
+}
+
+inline void a9(probe &p) {
+    bytes data(8);
+    tlm::tlm_generic_payload &payload = p.from.make(tlm::TLM_READ_COMMAND, p.first(), data.data(), data.size());
+    const std::vector<const void *> before = extensions(payload);
+    p.from.begin(payload);
+    p.from.finish(payload);
+    sc_core::wait(sc_core::sc_time(10, sc_core::SC_US));
+    const bool same = extensions(payload) == before;
+    p.from.give_back(payload);
+    require(same, "the target leaves an extension on the payload");
+}
+
+inline void a10(probe &p) {
+    p.many(200);
+}
+
+inline void a11(probe &p) {
+    if (!p.target->writable) throw not_applicable{"the target is read only"};
+    for (const coding style : {coding::loosely_timed, coding::approximately_timed}) {
+        p.from.style = style;
+        p.write(p.first(), probe::pattern(6 + (style == coding::loosely_timed)));
+        p.from.style = style == coding::loosely_timed ? coding::approximately_timed : coding::loosely_timed;
+        require(p.read(p.first(), 32) == probe::pattern(6 + (style == coding::loosely_timed)),
+                "blocking and non-blocking accesses do not see the same bytes");
+    }
+}
+
+} // namespace conformance
+
+// All rules, in the order of the report.
+inline const std::vector<conformance_rule> &conformance_rules() {
+    using namespace conformance;
+    static const std::vector<conformance_rule> rules = {
+        {"T1", "every answer has a response status", true, true, t1},
+        {"T2.done", "OK means that the access has happened", true, true, t2_done},
+        {"T2.untouched", "an error leaves the memory, and the buffer of a read, as they were", true, true,
+         t2_untouched},
+        {"T3.last", "the last byte is legal", true, true, t3_last},
+        {"T3.end", "an access that runs off the end is an address error", true, true, t3_end},
+        {"T3.behind", "an access behind the end is an address error", true, true, t3_behind},
+        {"T3.wrap", "an access that wraps the address space is an address error", true, true, t3_wrap},
+        {"T4", "TLM_IGNORE moves nothing and gets a status", true, true, t4},
+        {"T5.write", "byte enables select what is written", true, true, t5_write},
+        {"T5.read", "a byte that is not enabled keeps what the buffer had", true, true, t5_read},
+        {"T5.short", "fewer enables than bytes are repeated", true, true, t5_short},
+        {"T5.long", "more enables than bytes are as good", true, true, t5_long},
+        {"T5.empty", "byte enables without a length are an error", true, true, t5_empty},
+        {"T6.wrap", "a streaming width below the length wraps to the start address", true, true, t6_wrap},
+        {"T6.wide", "a streaming width above the length is an ordinary access", true, true, t6_wide},
+        {"T6.zero", "a streaming width of 0 is an error", true, true, t6_zero},
+        {"T7", "a length of 0 is an error", true, true, t7},
+        {"T8", "attributes, enables and write data are the initiator's", true, true, t8},
+        {"T9.delay", "the delay is added to", true, true, t9_delay},
+        {"T9.together", "calls of several threads do not disturb each other", true, true, t9_together},
+        {"T10", "an unknown extension is ignored, none is left", true, true, t10},
+        {"T11", "the DMI hint is set only where DMI is granted", true, true, t11},
+        {"D1", "a DMI region contains the address, ends in the memory, and leads to its bytes", true, false, d1},
+        {"D2", "DMI allows what was asked for, and its latency goes with the access", true, false, d2},
+        {"D3", "a refusal says where", true, false, d3},
+        {"D4", "every member of tlm_dmi is set", true, false, d4},
+        {"D5", "DMI is withdrawn", true, false, d5},
+        {"D6", "get_direct_mem_ptr takes no time and changes no payload", true, false, d6},
+        {"G1", "debug takes no time", true, false, g1},
+        {"G2", "debug returns what it moved", true, false, g2},
+        {"G3", "debug ignores byte enables and streaming", true, false, g3},
+        {"G4", "debug and transport see the same bytes", true, false, g4},
+        {"A1", "four phases in order, however the response is ended", false, true, a1},
+        {"A2", "one request and one response open", false, true, a2},
+        {"A3", "the return value says what happened to the arguments", false, true, a3},
+        {"A4", "annotated times are kept", false, true, a4},
+        {"A5", "references are given back once", false, true, a5},
+        {"A6", "END_RESP is answered with TLM_COMPLETED", false, true, a6},
+        {"A7", "non-blocking calls do not wait", false, true, a7},
+        {"A8", "unknown phases are ignored", false, true, a8},
+        {"A9", "no extension is left on a payload", false, true, a9},
+        {"A10", "every request gets its response", false, true, a10},
+        {"A11", "blocking and non-blocking accesses see the same bytes", false, true, a11},
+    };
+    return rules;
+}
+
+// Checks one rule in a process of its own.
+inline verdict check_conformance(const conformance_rule &rule, coding style, const make_target &make,
+                                 unsigned timeout_seconds = 60) {
+    int channel[2];
+    if (pipe(channel)) return {outcome::failed, "no pipe"};
+    const pid_t child = fork();
+    if (child < 0) return {outcome::failed, "no process"};
+    if (child == 0) {
+        close(channel[0]);
+        // A test runner's handlers would go on in the caller's place.
+        for (const int signal : {SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTERM})
+            std::signal(signal, SIG_DFL);
+        alarm(timeout_seconds);
+        for (const sc_core::sc_severity quiet : {sc_core::SC_INFO, sc_core::SC_WARNING})
+            sc_core::sc_report_handler::set_actions(quiet, sc_core::SC_DO_NOTHING);
+        std::string answer;
+        try {
+            conformance::probe p("conformance", style, make, rule.check);
+            sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_SEC));
+            answer = static_cast<char>('0' + static_cast<int>(p.verdict_result)) + p.verdict_text;
+        } catch (const std::exception &e) {
+            answer = std::string("1thrown: ") + e.what();
+        } catch (...) {
+            answer = "1thrown: no std::exception";
+        }
+        std::size_t written = 0;
+        while (written < answer.size()) {
+            const ssize_t n = ::write(channel[1], answer.data() + written, answer.size() - written);
+            if (n <= 0) break;
+            written += static_cast<std::size_t>(n);
+        }
+        _exit(0);
+    }
+    close(channel[1]);
+    std::string answer;
+    char buffer[4096];
+    for (ssize_t n = 0; (n = ::read(channel[0], buffer, sizeof buffer)) > 0;)
+        answer.append(buffer, static_cast<std::size_t>(n));
+    close(channel[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFSIGNALED(status)) return {outcome::failed, std::string("killed: ") + strsignal(WTERMSIG(status))};
+    if (WEXITSTATUS(status) != 0 || answer.empty()) return {outcome::failed, "the process ended without an answer"};
+    return {static_cast<outcome>(answer[0] - '0'), answer.substr(1)};
+}
+
+// Checks all rules and writes a table: name, coding style, result, rule, what was found. Returns how many have failed.
+inline int report_conformance(const make_target &make, std::ostream &table) {
+    int failed = 0;
+    for (const conformance_rule &rule : conformance_rules())
+        for (const coding style : {coding::loosely_timed, coding::approximately_timed}) {
+            if (!(style == coding::loosely_timed ? rule.loosely_timed : rule.approximately_timed)) continue;
+            const verdict v = check_conformance(rule, style, make);
+            failed += v.result == outcome::failed;
+            const char *const results[] = {"pass", "FAIL", "n/a"};
+            table << std::left << std::setw(13) << rule.name << (style == coding::loosely_timed ? "LT  " : "AT  ")
+                  << std::setw(6) << results[static_cast<int>(v.result)] << rule.text
+                  << (v.text.empty() ? "" : ": " + v.text) << '\n';
+        }
+    return failed;
+}
+
+} // namespace tlmalloc::testing
+#endif
