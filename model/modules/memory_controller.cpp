@@ -96,7 +96,8 @@ bool memory_controller::get_direct_mem_ptr(int, tlm::tlm_generic_payload &payloa
     tla_channel channel = TLA_HBM;
     std::uint64_t offset = 0;
     if (!config_.dmi) return refuse_dmi(dmi);
-    if (locate(payload, 1, channel, offset)) return refuse_dmi(dmi, {address, address});
+    if (tla_pe_memory_locate(&config_.memory, {address}, 1, &channel, &offset))
+        return refuse_dmi(dmi, {address, address});
     payload.set_address(offset);
     bool granted = channel == TLA_HBM ? slice->get_direct_mem_ptr(payload, dmi) : tcm->get_direct_mem_ptr(payload, dmi);
     payload.set_address(address);
