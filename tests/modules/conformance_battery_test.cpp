@@ -1,5 +1,4 @@
 // The battery itself: a good target passes, and a target with one planted fault fails the rule that the fault breaks.
-#define SC_INCLUDE_DYNAMIC_PROCESSES
 #include "mutant_target.hpp"
 #include "tlmalloc/testing/conformance.hpp"
 

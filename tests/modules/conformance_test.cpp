@@ -1,5 +1,4 @@
 // Every target of the library against the conformance battery, in both coding styles.
-#define SC_INCLUDE_DYNAMIC_PROCESSES
 #include "model/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"

@@ -15,10 +15,6 @@
 #ifndef TLMALLOC_TESTING_CONFORMANCE_HPP
 #define TLMALLOC_TESTING_CONFORMANCE_HPP
 
-#ifndef SC_INCLUDE_DYNAMIC_PROCESSES
-#error "define SC_INCLUDE_DYNAMIC_PROCESSES before <systemc> is included: the battery spawns processes"
-#endif
-
 #include "tlmalloc/testing/base_protocol_checker.hpp"
 #include "tlmalloc/testing/initiator.hpp"
 
@@ -30,6 +26,7 @@
 #include <optional>
 #include <ostream>
 #include <sys/wait.h>
+#include <sysc/kernel/sc_dynamic_processes.h> // sc_spawn
 #include <unistd.h>
 
 namespace tlmalloc::testing {
