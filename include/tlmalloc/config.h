@@ -42,6 +42,8 @@ typedef struct tla_config {
     struct {
         uint64_t ports, queue_depth;
         uint64_t hbm_policy, tcm_policy; /* tla_policy */
+        uint64_t alignment;
+        uint64_t validate; /* 0, 1 */
         tla_cost_profile cost;
     } controller;
     struct {

@@ -21,6 +21,8 @@ typedef struct tla_pe_memory_config {
     uint64_t tcm_bytes;          /* at most TLA_SUB_UNIT_BYTES */
     uint64_t tcm_reserved_bytes; /* the top of the TCM, kept by the scheduler (ADR-0014), never allocated */
     tla_policy hbm_policy, tcm_policy;
+    uint64_t alignment; /* of both arenas, as tla_arena_config; 0 = byte granular, as ADR-0048 */
+    bool validate;      /* of both arenas, as tla_arena_config */
     uint64_t hbm_reserved_bytes; /* the top of the slice, kept by the controller for its free list, never allocated */
     bool guarded;                /* validates frees, and tla_pe_memory_check works */
     uint64_t guard_history;      /* freed blocks of a channel that a guarded memory remembers */
@@ -58,6 +60,10 @@ tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, 
                               tla_owner *owner);
 
 tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel);
+
+/* The arena of a channel, for what arena.h offers beyond this header: owners, checks, snapshots. Offsets there are those
+ * of the slice or the TCM. NULL for a channel that is none. */
+tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel);
 
 /* As tla_arena_explain; the text names channel and PE. */
 tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error);

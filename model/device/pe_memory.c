@@ -21,7 +21,10 @@ const char *tla_channel_name(tla_channel channel) {
 
 static tla_status create_channel(tla_pe_memory *memory, tla_channel channel, uint64_t capacity, tla_policy policy) {
     const tla_pe_memory_config *c = &memory->config;
-    tla_arena_config arena = {.capacity = capacity, .policy = policy, .validate = c->guarded};
+    tla_arena_config arena = {.capacity = capacity,
+                              .policy = policy,
+                              .alignment = c->alignment,
+                              .validate = c->validate || c->guarded};
     tla_status status = tla_arena_create(&arena, &memory->arenas[channel]);
     if (status || !c->guarded || capacity == 0) return status;
     return tla_guard_create(memory->arenas[channel], c->guard_history, &memory->guards[channel]);
@@ -66,6 +69,10 @@ void tla_pe_memory_set_owner(tla_pe_memory *memory, tla_owner owner) {
     memory->owner = owner;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
         tla_arena_set_owner(memory->arenas[channel], owner);
+}
+
+tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel) {
+    return (unsigned)channel < TLA_CHANNEL_COUNT ? memory->arenas[channel] : NULL;
 }
 
 tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,

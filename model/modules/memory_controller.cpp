@@ -2,6 +2,7 @@
 
 #include "dmi.hpp"
 #include "payload.hpp"
+#include "tlmalloc/arena_snapshot.h"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -38,6 +39,8 @@ tla_status memory_controller::ensure_allocators() {
     tla_pe_memory *made = nullptr;
     const tla_status status = tla_pe_memory_create(&config_.memory, &made);
     memory_.reset(made);
+    for (tla_channel channel : {TLA_HBM, TLA_TCM})
+        beginning_[channel] = tla_pe_memory_get_stats(memory_.get(), channel);
     return status;
 }
 
@@ -136,6 +139,7 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         window_.complete(port, completion, arrival_ps);
         return arrival_ps;
     }
+    tla_pe_memory_set_owner(memory_.get(), {command.tag, port, arrival_ps});
     if (command.opcode == TLA_OP_ALLOC) {
         tla_paddr pa{};
         completion.status = tla_pe_memory_alloc(memory_.get(), channel, command.nbytes, &pa, &work);
@@ -145,6 +149,9 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         std::uint64_t offset = 0;
         if (tla_pe_memory_locate(&config_.memory, command.pa, 1, &channel, &offset)) channel = TLA_HBM;
         completion.status = tla_pe_memory_free(memory_.get(), command.pa, command.nbytes, &work);
+        if (completion.status && config_.memory.validate)
+            SC_REPORT_WARNING("/tlmalloc/memory_controller/free",
+                              (std::string(name()) + ": " + tla_arena_last_error(tla_pe_memory_arena(memory_.get(), channel))->text).c_str());
         statistics_[channel].frees++;
         if (dmi_granted_ && !completion.status)
             invalidate(command.pa.value, command.pa.value + std::max<std::uint64_t>(command.nbytes, 1) - 1);
@@ -177,6 +184,20 @@ memory_controller::statistics memory_controller::get_statistics(tla_channel chan
         result.arena = {capacity, 0, 0, capacity, capacity, capacity > 0};
     }
     return result;
+}
+
+tla_status memory_controller::restore(tla_channel channel, const std::string &snapshot, tla_error *error) {
+    if (const tla_status status = ensure_allocators()) return tla_error_set(error, status, "%s: no allocators", name());
+    const tla_status status =
+        tla_arena_restore(tla_pe_memory_arena(memory_.get(), channel), snapshot.data(), snapshot.size(), error);
+    if (!status) beginning_[channel] = tla_pe_memory_get_stats(memory_.get(), channel);
+    return status;
+}
+
+bool memory_controller::is_as_at_the_beginning(tla_channel channel) const {
+    if (!memory_) return true;
+    const tla_arena_stats now = tla_pe_memory_get_stats(memory_.get(), channel), &then = beginning_[channel];
+    return now.used == then.used && now.free_blocks == then.free_blocks && now.largest_free == then.largest_free;
 }
 
 // --- waveforms -------------------------------------------------------------------------------------------------------

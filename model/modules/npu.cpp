@@ -166,6 +166,8 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
     result.memory.tcm_reserved_bytes = c.tcm.scheduler_reserve;
     result.memory.hbm_policy = static_cast<tla_policy>(c.controller.hbm_policy);
     result.memory.tcm_policy = static_cast<tla_policy>(c.controller.tcm_policy);
+    result.memory.alignment = c.controller.alignment;
+    result.memory.validate = c.controller.validate != 0;
     result.cost = c.controller.cost;
     result.ports = as_unsigned(c.controller.ports);
     result.queue_depth = as_unsigned(c.controller.queue_depth);
@@ -285,13 +287,18 @@ interconnect::config npu::fabric(const tla_config &config) const {
     return result;
 }
 
+tla_status npu::age(const std::string &snapshot, tla_error *error) {
+    host_->expect_aged_heaps();
+    for (pe_unit *pe : pes_)
+        if (const tla_status status = pe->controller.restore(TLA_HBM, snapshot, error)) return status;
+    return TLA_OK;
+}
+
 std::uint64_t npu::leaks() const {
     std::uint64_t count = host_->tensors().size();
     for (const pe_unit *pe : pes_) {
-        for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
-            const tla_arena_stats arena = pe->controller.get_statistics(channel).arena;
-            count += arena.used != 0 || arena.free_blocks != 1;
-        }
+        for (tla_channel channel : {TLA_HBM, TLA_TCM})
+            count += !pe->controller.is_as_at_the_beginning(channel);
         count += pe->mmu.get_statistics().table.mapped_bytes != 0;
     }
     const tla_arena_stats space = va_manager_->get_statistics().space;

@@ -6,6 +6,8 @@
 #include "cli/run_report.hpp"
 
 #include <argp.h>
+#include <fstream>
+#include <iterator>
 #include <memory>
 
 namespace {
@@ -13,16 +15,17 @@ namespace {
 using namespace tlmalloc;
 
 struct run_options {
-    const char *config = nullptr, *kernel = nullptr, *json = nullptr, *vcd = nullptr;
+    const char *config = nullptr, *kernel = nullptr, *json = nullptr, *vcd = nullptr, *from = nullptr;
     overrides set{};
 };
 
-enum { option_kernel = 'k', option_json = 'j', option_vcd = 'v', option_set = 's' };
+enum { option_kernel = 'k', option_json = 'j', option_vcd = 'v', option_set = 's', option_from = 'f' };
 
 const argp_option option_table[] = {
     {"kernel", option_kernel, "NAME", 0, "the kernel to run (default: workload.kernel of the configuration)", 0},
     {"json", option_json, "FILE", 0, "write the report, every figure of it, as JSON", 0},
     {"vcd", option_vcd, "FILE", 0, "write the waveform", 0},
+    {"from", option_from, "SNAPSHOT", 0, "let every HBM free list begin as `tlmalloc age' left it", 0},
     {"set", option_set, "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
     {nullptr, 0, nullptr, 0, nullptr, 0}};
 
@@ -37,6 +40,9 @@ error_t parse_option(int key, char *text, argp_state *state) {
         return 0;
     case option_vcd:
         options.vcd = text;
+        return 0;
+    case option_from:
+        options.from = text;
         return 0;
     case option_set:
         if (!overrides_add(&options.set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
@@ -126,6 +132,19 @@ int run(const run_options &options, const tla_config &config, const tl_kernel_in
     workload work(platform, kernel, size);
     platform.host().main = [&] { work.main(); };
     if (wave) platform.record(*wave);
+    if (options.from) {
+        std::ifstream file(options.from, std::ios::binary);
+        const std::string snapshot{std::istreambuf_iterator<char>(file), {}};
+        if (!file) {
+            std::fprintf(stderr, "tlmalloc run: %s: cannot be read\n", options.from);
+            return CLI_FAILED;
+        }
+        tla_error error{};
+        if (platform.age(snapshot, &error)) {
+            std::fprintf(stderr, "tlmalloc run: %s: %s\n", options.from, error.text);
+            return CLI_BAD_INPUT;
+        }
+    }
     if (!simulate(platform, work)) return fail("the simulation ended before the kernel did: a deadlock");
 
     const std::uint64_t leaks = platform.leaks();

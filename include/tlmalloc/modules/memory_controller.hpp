@@ -33,7 +33,9 @@ class memory_controller : public sc_core::sc_module, private command_handler {
                                     std::uint64_t{16} << 20, // TCM, as tcm
                                     std::uint64_t{1} << 20,  // the scheduler's reserve
                                     TLA_FIRST_FIT,
-                                    TLA_FIRST_FIT};
+                                    TLA_FIRST_FIT,
+                                    0,       // alignment: byte granular (ADR-0048)
+                                    false};  // validation: callers are trusted (ADR-0048 D2)
         tla_cost_profile cost{}; // of a command; all zero: an ideal allocator
         unsigned ports = 16;     // control ports, one for each sender
         unsigned queue_depth = 16;
@@ -68,6 +70,13 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     std::uint64_t data_errors() const { return data_errors_; }
     bool has_allocators() const { return memory_ != nullptr; }
 
+    // Puts a channel's free list into a recorded state (arena_snapshot.h), before the simulation runs. Errors as
+    // tla_arena_restore.
+    tla_status restore(tla_channel channel, const std::string &snapshot, tla_error *error);
+
+    // Whether everything that was allocated since the beginning (or since restore) has been given back and joined.
+    bool is_as_at_the_beginning(tla_channel channel) const;
+
     void record(waveform &wave);
     void trace(sc_core::sc_trace_file *file) const override;
 
@@ -98,6 +107,7 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     bool dmi_granted_ = false; // somebody may hold a pointer
     tla_engine engine_{};
     statistics statistics_[TLA_CHANNEL_COUNT];
+    tla_arena_stats beginning_[TLA_CHANNEL_COUNT]{};
     std::uint64_t data_errors_ = 0;
     channel_figures channel_figures_[TLA_CHANNEL_COUNT]{{{"hbm_used_bytes", 48},
                                                          {"hbm_largest_free_bytes", 48},

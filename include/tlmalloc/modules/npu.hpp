@@ -59,7 +59,11 @@ class npu : public sc_core::sc_module {
     tlmalloc::host &host() { return *host_; }
     va_manager &addresses() { return *va_manager_; }
 
-    // Everything that should be given back and is not: bytes in a channel's arena or a free list that is not one block,
+    // Lets the HBM free list of every controller begin in a recorded state (arena_snapshot.h) instead of as one block;
+    // before the simulation runs. Errors as tla_arena_restore.
+    tla_status age(const std::string &snapshot, tla_error *error);
+
+    // Everything that should be given back and is not: a channel whose free list is not as it was,
     // mapped bytes in an MMU, virtual addresses, living tensors. 0 when the platform is as it was at the beginning.
     std::uint64_t leaks() const;
 
