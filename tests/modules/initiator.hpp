@@ -169,7 +169,10 @@ class initiator : public sc_core::sc_module {
     std::uint32_t state(std::uint64_t port, sc_core::sc_time &delay) {
         bytes data(4);
         BOOST_CHECK_EQUAL(read(port + TLA_PORT_STATE, data, delay), tlm::TLM_OK_RESPONSE);
-        return data[0] | data[1] << 8 | data[2] << 16 | static_cast<std::uint32_t>(data[3]) << 24;
+        std::uint32_t value = 0;
+        for (unsigned i = 0; i < 4; i++)
+            value |= std::uint32_t{data[i]} << 8 * i; // little-endian on every host
+        return value;
     }
 
   private:
