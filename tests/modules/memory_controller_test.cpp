@@ -183,6 +183,48 @@ BOOST_AUTO_TEST_CASE(bad_frees_are_answered_and_change_nothing) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(validated_frees_must_be_those_of_a_live_block) {
+    memory_controller::config config = small();
+    config.memory.validate = true;
+    bench b(config);
+    b.run([&] {
+        BOOST_REQUIRE_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, 1000)).value, hbm(0));
+        BOOST_REQUIRE_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, 1000)).value, hbm(1000));
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(hbm(0), 500)).status, TLA_SIZE_MISMATCH);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(hbm(500), 1000)).status, TLA_OVERLAP);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(hbm(0), 1000)).status, TLA_OK);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(hbm(0), 1000)).status, TLA_NOT_ALLOCATED);
+    });
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 1000u);
+}
+
+BOOST_AUTO_TEST_CASE(an_aged_heap_is_where_allocation_begins) {
+    bench b;
+    const std::string aged = "tlmalloc-arena 1\npolicy first_fit\nbase 0\ncapacity 1048576\nalignment 1\npeak 1048576\n"
+                             "cursor 0\nfree 2\n4096 100\n65536 983040\nend\n";
+    tla_error error{};
+    BOOST_REQUIRE_MESSAGE(b.controller.restore(TLA_HBM, aged, &error) == TLA_OK, error.text);
+    BOOST_CHECK(b.controller.is_as_at_the_beginning(TLA_HBM));
+    b.run([&] {
+        BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, 100)).value, hbm(4096));
+        const tla_completion second = b.cpu.command(0, alloc_command(TLA_HBM, 200));
+        BOOST_CHECK_EQUAL(second.value, hbm(65536));
+        BOOST_CHECK(!b.controller.is_as_at_the_beginning(TLA_HBM));
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(hbm(4096), 100)).status, TLA_OK);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(hbm(65536), 200)).status, TLA_OK);
+    });
+    BOOST_CHECK(b.controller.is_as_at_the_beginning(TLA_HBM));
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_snapshot_changes_nothing) {
+    bench b;
+    tla_error error{};
+    BOOST_CHECK_EQUAL(b.controller.restore(TLA_HBM, "tlmalloc-arena 1\npolicy first", &error), TLA_SYNTAX);
+    BOOST_CHECK(error.text[0]);
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.free_blocks, 1u);
+    b.run([] {});
+}
+
 BOOST_AUTO_TEST_CASE(commands_of_other_targets_are_refused) {
     bench b;
     b.run([&] {
