@@ -1,0 +1,320 @@
+/* The front end of an MMU: table, TLB, walkers and the window of changes, asked in the right order. */
+#include "tlmalloc/mmu.h"
+
+#include <stdlib.h>
+
+#include "pte_check.h"
+
+struct tla_mmu {
+    tla_mmu_config config;
+    tla_page_table *table;
+    tla_tlb *tlb;
+    tla_walkers *walkers;
+    tla_map_window *window;
+    uint64_t ready_ps; /* the next request can be looked up from then on */
+    uint64_t clock_ps; /* of the bus, while a command runs */
+    bool closed;       /* the bus may not be used any more */
+    bool walk_failed;  /* the walk under way */
+    uint8_t *list;     /* room for a region list */
+    uint32_t list_room;
+    uint64_t hits, misses, walk_errors;
+};
+
+const char *tla_walk_mode_name(tla_walk_mode mode) {
+    static const char *const names[] = {"ideal", "flat", "memory"};
+    return (unsigned)mode < TLA_WALK_MODE_COUNT ? names[mode] : NULL;
+}
+
+/* ---- the table's own memory ---- */
+
+static tla_status table_alloc(void *context, uint64_t nbytes, tla_paddr *pa) {
+    tla_mmu *m = context;
+    return m->config.bus.alloc(m->config.bus.context, nbytes, pa, &m->clock_ps);
+}
+
+static void table_free(void *context, tla_paddr pa, uint64_t nbytes) {
+    tla_mmu *m = context;
+    if (!m->closed) m->config.bus.free(m->config.bus.context, pa, nbytes, &m->clock_ps);
+}
+
+static void table_write(void *context, tla_paddr pa, const uint64_t *entries, size_t count) {
+    enum { ENTRIES_MAX = 512 }; /* of one transaction: a table */
+    uint8_t bytes[8 * ENTRIES_MAX];
+    tla_mmu *m = context;
+    for (size_t done = 0; done < count && !m->closed;) {
+        size_t n = count - done < ENTRIES_MAX ? count - done : ENTRIES_MAX;
+        for (size_t i = 0; i < 8 * n; i++)
+            bytes[i] = (uint8_t)(entries[done + i / 8] >> 8 * (i % 8));
+        /* A write that is refused leaves an entry that the next walk finds to be wrong. */
+        m->config.bus.write(m->config.bus.context, (tla_paddr){pa.value + 8 * done}, bytes, (uint32_t)(8 * n),
+                            &m->clock_ps);
+        done += n;
+    }
+}
+
+/* ---- life ---- */
+
+static tla_status create_parts(tla_mmu *m, tla_error *error) {
+    tla_page_table_config table = m->config.table;
+    table.memory = (tla_table_memory){0};
+    if (m->config.walk == TLA_WALK_MEMORY) {
+        const tla_mmu_bus *bus = &m->config.bus;
+        if (!bus->read || !bus->write || !bus->alloc || !bus->free)
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "walks through memory need a bus");
+        table.memory = (tla_table_memory){table_alloc, table_free, table_write, m};
+    }
+    tla_status status = tla_page_table_create(&table, &m->table);
+    if (status) return tla_error_set(error, status, "page sizes, va_bits or asids are not what page_table.h asks for");
+    status = tla_map_window_create(&m->window);
+    if (status || m->config.walk == TLA_WALK_IDEAL) return status;
+    tla_tlb_config tlb = m->config.tlb;
+    tlb.page_sizes[0] = table.page_size;
+    for (unsigned i = 1; i < TLA_PAGE_SIZES_MAX; i++)
+        tlb.page_sizes[i] = table.larger_page_sizes[i - 1];
+    status = tla_tlb_create(&tlb, &m->tlb);
+    if (status)
+        return tla_error_set(error, status,
+                             "TLB: ways must divide entries into a power of two of sets, plru needs "
+                             "a power of two of ways");
+    status = tla_walkers_create(&m->config.walkers, &m->walkers);
+    if (status) return tla_error_set(error, status, "walkers: 1 .. 4096, and a walk cache of at most 4096 entries");
+    return TLA_OK;
+}
+
+tla_status tla_mmu_create(const tla_mmu_config *config, tla_mmu **mmu, tla_error *error) {
+    *mmu = NULL;
+    tla_mmu *m = calloc(1, sizeof *m);
+    if (!m) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
+    m->config = *config;
+    tla_status status = create_parts(m, error);
+    if (status)
+        tla_mmu_destroy(m);
+    else
+        *mmu = m;
+    return status;
+}
+
+void tla_mmu_destroy(tla_mmu *m) {
+    if (!m) return;
+    m->closed = true;
+    tla_page_table_destroy(m->table);
+    tla_tlb_destroy(m->tlb);
+    tla_walkers_destroy(m->walkers);
+    tla_map_window_destroy(m->window);
+    free(m->list);
+    free(m);
+}
+
+/* ---- accesses ---- */
+
+static bool wraps(const tla_mmu_access *a) {
+    return a->va.value > UINT64_MAX - (a->nbytes - 1);
+}
+
+/* The part of an unmapped access that lies in the page of its first byte. */
+static tla_status fall_back(const tla_mmu *m, const tla_mmu_access *a, uint64_t limit, tla_mmu_piece *piece) {
+    uint64_t page = m->config.table.page_size, rest = page - a->va.value % page;
+    if (!m->config.pa_fallback) return TLA_UNMAPPED;
+    *piece = (tla_mmu_piece){.pa = {a->va.value}, .nbytes = limit < rest ? limit : rest, .fallback = true};
+    return TLA_OK;
+}
+
+/* What changes that are not visible yet leave an access to see. True when they decide; else *limit is how far the
+ * table may be asked. */
+static bool find_old(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_ps, uint64_t *limit, tla_status *status,
+                     tla_mmu_piece *piece) {
+    tla_translation old;
+    bool decided = tla_map_window_find(m->window, a->asid, a->va, a->nbytes, a->access, at_ps, status, &old);
+    *limit = old.nbytes;
+    if (!decided) return false;
+    if (*status == TLA_OK) *piece = (tla_mmu_piece){.pa = old.pa, .nbytes = old.nbytes, .stale = true};
+    if (*status == TLA_UNMAPPED) *status = fall_back(m, a, old.nbytes, piece);
+    return true;
+}
+
+tla_status tla_mmu_probe(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_ps, tla_mmu_piece *piece) {
+    *piece = (tla_mmu_piece){0};
+    if (wraps(a)) return TLA_OUT_OF_RANGE;
+    tla_status status = TLA_OK;
+    uint64_t limit;
+    if (find_old(m, a, at_ps, &limit, &status, piece)) return status;
+    tla_translation found;
+    status = tla_page_table_translate_in(m->table, a->asid, a->va, limit, a->access, &found, NULL);
+    if (status == TLA_UNMAPPED) return fall_back(m, a, limit, piece);
+    if (status == TLA_OK) *piece = (tla_mmu_piece){.pa = found.pa, .nbytes = found.nbytes};
+    return status;
+}
+
+/* One walk through the memory: the reads that are left, one after the other. */
+static uint64_t read_levels(void *context, const tla_walk *walk, uint32_t first, uint64_t start_ps) {
+    tla_mmu *m = context;
+    uint64_t at_ps = start_ps;
+    for (uint32_t i = first; i < walk->reads && !m->walk_failed; i++) {
+        uint32_t nbytes = walk->read[i].nbytes;
+        if (nbytes > m->list_room) {
+            uint8_t *grown = realloc(m->list, nbytes);
+            if (!grown) {
+                m->walk_failed = true;
+                break;
+            }
+            m->list = grown;
+            m->list_room = nbytes;
+        }
+        m->walk_failed = !m->config.bus.read(m->config.bus.context, walk->read[i].pa, m->list, nbytes, &at_ps) ||
+                         !tla_walk_read_matches(walk, i, m->list);
+    }
+    return at_ps;
+}
+
+/* A TLB miss at at_ps (the lookup is over then): when the walk, or the one that it joins, has ended. */
+static tla_status walk(tla_mmu *m, const tla_mmu_access *a, uint64_t lookup_ps, uint64_t *at_ps, tla_walk *found,
+                       tla_mmu_piece *piece) {
+    tla_status status = tla_page_table_walk(m->table, a->asid, a->va, found);
+    if (status == TLA_INVALID_ARGUMENT) return status;
+    m->misses++;
+    m->walk_failed = false;
+    bool in_memory = m->config.walk == TLA_WALK_MEMORY;
+    tla_walk_result r = tla_walkers_request(m->walkers, found, *at_ps, in_memory ? read_levels : NULL, m);
+    uint64_t stalled_ps = r.accepted_ps - *at_ps;
+    if (stalled_ps > 0 && m->ready_ps < lookup_ps + stalled_ps) m->ready_ps = lookup_ps + stalled_ps;
+    *at_ps = r.done_ps;
+    piece->walked = true;
+    if (r.outcome == TLA_WALK_STARTED) {
+        piece->walk_start_ps = r.start_ps;
+        piece->walk_end_ps = r.done_ps;
+    }
+    if (m->walk_failed) {
+        m->walk_errors++;
+        tla_walkers_invalidate(m->walkers, a->asid); /* nobody joins it, nobody starts from its path */
+        return TLA_BUS_ERROR;
+    }
+    return status ? status : tla_tlb_fill(m->tlb, found, r.done_ps);
+}
+
+static tla_status translate_by_tlb(tla_mmu *m, const tla_mmu_access *a, uint64_t limit, uint64_t *at_ps,
+                                   tla_mmu_piece *piece) {
+    uint64_t lookup_ps = *at_ps;
+    tla_tlb_hit hit;
+    if (tla_tlb_lookup(m->tlb, a->asid, a->va, lookup_ps, &hit)) {
+        m->hits++;
+        *at_ps += hit.latency_ps;
+    } else {
+        *at_ps += hit.latency_ps;
+        tla_walk found;
+        tla_status status = walk(m, a, lookup_ps, at_ps, &found, piece);
+        if (status == TLA_UNMAPPED) {
+            tla_mmu_piece walked = *piece;
+            status = fall_back(m, a, limit, piece);
+            piece->walked = walked.walked;
+            piece->walk_start_ps = walked.walk_start_ps;
+            piece->walk_end_ps = walked.walk_end_ps;
+            return status;
+        }
+        if (status) return status;
+        hit = (tla_tlb_hit){.va = found.va, .nbytes = found.nbytes, .pa = found.pa, .flags = found.flags};
+    }
+    if (a->access & ~hit.flags) return TLA_PERMISSION;
+    uint64_t into = a->va.value - hit.va.value;
+    piece->pa.value = hit.pa.value + into;
+    piece->nbytes = hit.nbytes - into < limit ? hit.nbytes - into : limit;
+    return TLA_OK;
+}
+
+tla_status tla_mmu_translate(tla_mmu *m, const tla_mmu_access *a, uint64_t *at_ps, tla_mmu_piece *piece) {
+    if (m->config.walk == TLA_WALK_IDEAL) return tla_mmu_probe(m, a, *at_ps, piece);
+    *piece = (tla_mmu_piece){0};
+    if (wraps(a)) return TLA_OUT_OF_RANGE;
+    if (*at_ps < m->ready_ps) *at_ps = m->ready_ps;
+    tla_status status = TLA_OK;
+    uint64_t limit;
+    if (find_old(m, a, *at_ps, &limit, &status, piece)) { /* a TLB that has not been told yet still answers */
+        m->hits++;
+        if (m->config.tlb.levels > 0) *at_ps += m->config.tlb.level[0].latency_ps;
+        return status;
+    }
+    return translate_by_tlb(m, a, limit, at_ps, piece);
+}
+
+tla_status tla_mmu_find_page(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page) {
+    tla_status status = tla_page_table_walk(m->table, asid, va, page), old_status;
+    if (status) return status;
+    tla_translation old;
+    bool decided = tla_map_window_find(m->window, asid, page->va, page->nbytes, 0, at_ps, &old_status, &old);
+    return decided || old.nbytes < page->nbytes ? TLA_BUSY : TLA_OK;
+}
+
+/* ---- commands ---- */
+
+typedef tla_status (*table_change)(tla_page_table *table, const tla_map_entry *entries, size_t count, tla_work *work,
+                                   tla_error *error);
+
+static void drop(tla_mmu *m, const tla_map_entry *e) {
+    if (m->config.walk == TLA_WALK_IDEAL) return;
+    if (e->nbytes == 0)
+        tla_tlb_invalidate_asid(m->tlb, e->asid);
+    else
+        tla_tlb_invalidate_range(m->tlb, e->asid, e->va, e->nbytes);
+    tla_walkers_invalidate(m->walkers, e->asid);
+}
+
+static tla_status change(tla_mmu *m, table_change apply, const tla_map_entry *entries, size_t count, uint64_t *at_ps,
+                         tla_work *work, tla_error *error) {
+    tla_status status = TLA_OK;
+    for (size_t i = 0; i < count && !status; i++) { /* entries that no table accepts have nothing to keep */
+        const tla_map_entry *e = &entries[i];
+        if (e->nbytes > 0 && e->va.value <= UINT64_MAX - (e->nbytes - 1))
+            status = tla_map_window_keep(m->window, m->table, e->asid, e->va, e->nbytes);
+    }
+    m->clock_ps = *at_ps;
+    if (status)
+        tla_error_set(error, status, "no host memory");
+    else
+        status = apply(m->table, entries, count, work, error);
+    *at_ps = m->clock_ps;
+    if (status) {
+        tla_map_window_drop(m->window);
+        return status;
+    }
+    for (size_t i = 0; i < count; i++)
+        drop(m, &entries[i]);
+    return TLA_OK;
+}
+
+tla_status tla_mmu_map(tla_mmu *m, const tla_map_entry *entries, size_t count, uint64_t *at_ps, tla_work *work,
+                       tla_error *error) {
+    return change(m, tla_page_table_map, entries, count, at_ps, work, error);
+}
+
+tla_status tla_mmu_unmap(tla_mmu *m, const tla_map_entry *ranges, size_t count, uint64_t *at_ps, tla_work *work,
+                         tla_error *error) {
+    return change(m, tla_page_table_unmap, ranges, count, at_ps, work, error);
+}
+
+tla_status tla_mmu_invalidate(tla_mmu *m, const tla_map_entry *ranges, size_t count, tla_work *work, tla_error *error) {
+    uint32_t asids = m->config.table.asids ? m->config.table.asids : 1;
+    for (size_t i = 0; i < count; i++)
+        if (ranges[i].asid >= asids)
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "range %zu: asid %u, expected 0 .. %u", i, ranges[i].asid,
+                                 asids - 1);
+    for (size_t i = 0; i < count; i++)
+        drop(m, &ranges[i]);
+    if (work && count > 0) work->invalidates++;
+    return TLA_OK;
+}
+
+void tla_mmu_show(tla_mmu *m, uint64_t visible_ps) {
+    tla_map_window_commit(m->window, visible_ps);
+}
+
+void tla_mmu_advance(tla_mmu *m, uint64_t now_ps) {
+    tla_map_window_advance(m->window, now_ps);
+}
+
+tla_mmu_stats tla_mmu_get_stats(const tla_mmu *m) {
+    tla_mmu_stats stats = {.hits = m->hits, .misses = m->misses, .walk_errors = m->walk_errors};
+    stats.table = tla_page_table_get_stats(m->table);
+    if (m->walkers) stats.walkers = tla_walkers_get_stats(m->walkers);
+    for (uint32_t level = 0; m->tlb && level < TLA_TLB_LEVELS_MAX; level++)
+        stats.tlb[level] = tla_tlb_get_stats(m->tlb, level);
+    return stats;
+}
