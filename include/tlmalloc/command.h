@@ -7,7 +7,8 @@
  * Bodies, from byte 16:
  *   ALLOC                u32 channel, u32 0, u64 nbytes
  *   FREE                 u64 pa, u64 nbytes
- *   MAP, UNMAP           u32 count, u32 sip mask, u32 die mask, u32 pe mask, then count entries of 32 bytes:
+ *   MAP, UNMAP, INVALIDATE
+ *                        u32 count, u32 sip mask, u32 die mask, u32 pe mask, then count entries of 32 bytes:
  *                        u64 va, u64 pa, u64 nbytes, u32 flags, u32 asid
  *   VA_ALLOC             u64 nbytes
  *   VA_FREE              u64 va, u64 nbytes
@@ -34,7 +35,9 @@ typedef enum tla_opcode {
     TLA_OP_UNMAP,
     TLA_OP_VA_ALLOC,
     TLA_OP_VA_FREE,
-    TLA_OP_LAUNCH
+    TLA_OP_LAUNCH,
+    TLA_OP_INVALIDATE, /* drops TLB entries of the ranges (nbytes 0: of the whole address space); mappings stay */
+    TLA_OP_LAST = TLA_OP_INVALIDATE
 } tla_opcode;
 
 /* What kind of control socket a descriptor is meant for. */
@@ -43,8 +46,8 @@ typedef enum tla_target {
     TLA_TARGET_PE_MMU,
     TLA_TARGET_VA_MANAGER,
     TLA_TARGET_PROCESSING_ELEMENT,
-    TLA_TARGET_IO_CPU, /* passes MAP and UNMAP on to the M_CPUs of its SIP */
-    TLA_TARGET_M_CPU   /* passes MAP and UNMAP on to the MMUs of its cube */
+    TLA_TARGET_IO_CPU, /* passes MAP, UNMAP and INVALIDATE on to the M_CPUs of its SIP */
+    TLA_TARGET_M_CPU   /* passes MAP, UNMAP and INVALIDATE on to the MMUs of its cube */
 } tla_target;
 
 enum {
@@ -55,6 +58,9 @@ enum {
     TLA_COMMAND_MAX_ARGUMENTS = 16,
     TLA_COMPLETION_BYTES = 64
 };
+
+/* MAP, UNMAP, INVALIDATE: what is passed on to MMUs, entry by entry. */
+bool tla_opcode_has_entries(tla_opcode opcode);
 
 /* Which PEs a mapping is for: the product of three bit masks. */
 typedef struct tla_scope {
@@ -70,9 +76,9 @@ typedef struct tla_command {
     uint64_t nbytes;                    /* ALLOC, FREE, VA_ALLOC, VA_FREE */
     tla_paddr pa;                       /* FREE */
     tla_vaddr va;                       /* VA_FREE */
-    tla_scope scope;                    /* MAP, UNMAP */
+    tla_scope scope;                    /* MAP, UNMAP, INVALIDATE */
     uint32_t kernel, program, programs; /* LAUNCH */
-    uint32_t count;                     /* MAP, UNMAP: entries; LAUNCH: arguments */
+    uint32_t count;                     /* MAP, UNMAP, INVALIDATE: entries; LAUNCH: arguments */
     union {
         tla_map_entry entries[TLA_COMMAND_MAX_ENTRIES];
         uint64_t arguments[TLA_COMMAND_MAX_ARGUMENTS];
@@ -84,7 +90,7 @@ typedef struct tla_completion {
     tla_status status;
     tla_opcode opcode;
     uint64_t value;                    /* ALLOC: physical address; VA_ALLOC: virtual address */
-    uint64_t nbytes;                   /* ALLOC, FREE: bytes; MAP, UNMAP: entries done */
+    uint64_t nbytes;                   /* ALLOC, FREE: bytes; MAP, UNMAP, INVALIDATE: entries done */
     uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes) */
     uint64_t nodes_visited;
     uint64_t service_ps; /* what the engine charged, without queueing */
@@ -96,9 +102,9 @@ typedef struct tla_completion {
 tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length);
 
 /* Reads a descriptor of exactly `length` bytes. TLA_BAD_COMMAND, and a text that says what was found and what was
- * expected, for a wrong magic, opcode, target, channel, program, length or count, or bytes that must be 0 and are not. Does not
- * look at whether the target suits. On failure *command is all zero but for opcode, target and tag as far as a valid
- * header told them, so that a completion can be addressed to the sender. */
+ * expected, for a wrong magic, opcode, target, channel, program, length or count, or bytes that must be 0 and are not.
+ * Does not look at whether the target suits. On failure *command is all zero but for opcode, target and tag as far as a
+ * valid header told them, so that a completion can be addressed to the sender. */
 tla_status tla_command_decode(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error);
 
 /* Length that a descriptor claims, from its first 12 bytes; 0 when the magic is wrong. */

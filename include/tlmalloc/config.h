@@ -9,6 +9,7 @@
 #include "tlmalloc/arena.h"
 #include "tlmalloc/cost.h"
 #include "tlmalloc/hbm_timing.h"
+#include "tlmalloc/mmu.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,11 +20,24 @@ extern "C" {
 
 enum { TLA_CONFIG_NAME_MAX = 64 };
 
-/* What an access to an unmapped virtual address does. */
-typedef enum tla_unmapped { TLA_UNMAPPED_ERROR, TLA_UNMAPPED_PA_FALLBACK } tla_unmapped;
+/* What an access to an unmapped virtual address does: is answered with an error, takes the address for physical, or
+ * asks the host for memory and is then made again. */
+typedef enum tla_unmapped {
+    TLA_UNMAPPED_ERROR,
+    TLA_UNMAPPED_PA_FALLBACK,
+    TLA_UNMAPPED_DEMAND,
+    TLA_UNMAPPED_COUNT
+} tla_unmapped;
 
 /* When a mapping command is acknowledged: when it has been sent, or when every MMU has done it. */
 typedef enum tla_map_ack { TLA_MAP_ACK_VISIBLE, TLA_MAP_ACK_POSTED } tla_map_ack;
+
+/* Keys of a TLB level. */
+typedef struct tla_tlb_keys {
+    uint64_t entries; /* 0: there is no such level */
+    uint64_t ways, latency;
+    uint64_t replacement; /* tla_replacement */
+} tla_tlb_keys;
 
 /* The resolved configuration: sizes in bytes, times in ps, bandwidths in bytes/s, rates in operations/s.
  * A member stands where its key says, config.hbm.burst for hbm.burst; of a price the key has no _ps. */
@@ -48,9 +62,20 @@ typedef struct tla_config {
     } controller;
     struct {
         uint64_t page_size, overhead;
-        uint64_t unmapped;    /* tla_unmapped */
-        uint64_t allow_remap; /* 0, 1 */
+        uint64_t unmapped; /* tla_unmapped */
+        uint64_t fault_latency;
+        uint64_t allow_remap;                   /* 0, 1 */
+        uint64_t pages_64k, pages_2m, pages_1g; /* 0, 1 */
+        uint64_t va_bits, asids;
         uint64_t ports, queue_depth;
+        uint64_t walk; /* tla_walk_mode */
+        uint64_t tlb_seed;
+        tla_tlb_keys tlb_l1, tlb_l2;
+        struct {
+            uint64_t count, merge_slots, cache_entries;
+            uint64_t path_registers, hit_under_miss; /* 0, 1 */
+            uint64_t level_latency;
+        } walkers;
         tla_cost_profile cost;
     } mmu;
     struct {
@@ -82,7 +107,7 @@ typedef struct tla_config {
     } simulation;
     struct {
         char kernel[TLA_CONFIG_NAME_MAX];
-        uint64_t elements_per_pe, seed;
+        uint64_t elements_per_pe, seed, asid;
     } workload;
 } tla_config;
 

@@ -41,11 +41,62 @@ static bool va_size_is_off_page(const tla_config *c, tla_phrase *text) {
     return c->va.size % c->va.page_size != 0;
 }
 
+static bool page_is_no_larger(const tla_config *c, tla_phrase *text) {
+    const struct {
+        const char *key;
+        uint64_t enabled, nbytes;
+    } sizes[] = {{"mmu.pages_64k", c->mmu.pages_64k, UINT64_C(1) << 16},
+                 {"mmu.pages_2m", c->mmu.pages_2m, UINT64_C(1) << 21},
+                 {"mmu.pages_1g", c->mmu.pages_1g, UINT64_C(1) << 30}};
+    for (unsigned i = 0; i < 3; i++) {
+        if (!sizes[i].enabled || sizes[i].nbytes > c->mmu.page_size) continue;
+        *text = tla_phrase_of("found %s: true, expected pages larger than mmu.page_size, %s", sizes[i].key,
+                              size_text(c->mmu.page_size).text);
+        return true;
+    }
+    return false;
+}
+
+static bool va_range_is_too_wide(const tla_config *c, tla_phrase *text) {
+    *text = tla_phrase_of("found addresses up to va.base + va.size, %s, expected at most mmu.va_bits, %" PRIu64 " bits",
+                          size_text(c->va.base + c->va.size).text, c->mmu.va_bits);
+    return c->mmu.va_bits < 64 && c->va.base + c->va.size > UINT64_C(1) << c->mmu.va_bits;
+}
+
+static bool asid_is_none(const tla_config *c, tla_phrase *text) {
+    *text = tla_phrase_of("found workload.asid %" PRIu64 ", expected less than mmu.asids, %" PRIu64, c->workload.asid,
+                          c->mmu.asids);
+    return c->workload.asid >= c->mmu.asids;
+}
+
+static bool level_is_no_tlb(const char *name, const tla_tlb_keys *level, tla_phrase *text) {
+    uint64_t entries = level->entries, ways = level->ways ? level->ways : entries;
+    if (entries == 0) return false;
+    uint64_t sets = entries / ways;
+    bool whole = sets > 0 && entries % ways == 0 && (sets & (sets - 1)) == 0;
+    *text = tla_phrase_of("found %s of %" PRIu64 " entries in %" PRIu64 " ways, expected %s", name, entries, ways,
+                          whole ? "a power of two of ways for plru" : "a power of two of sets");
+    return !whole || (level->replacement == TLA_REPLACE_PLRU && (ways & (ways - 1)) != 0);
+}
+
+static bool l1_is_no_tlb(const tla_config *c, tla_phrase *text) {
+    return level_is_no_tlb("mmu.tlb_l1", &c->mmu.tlb_l1, text);
+}
+
+static bool l2_is_no_tlb(const tla_config *c, tla_phrase *text) {
+    return level_is_no_tlb("mmu.tlb_l2", &c->mmu.tlb_l2, text);
+}
+
 const tla_schema_rule tla_platform_rules[] = {
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},
     {{"hbm.capacity_per_cube", "system.pes_per_cube"}, slice_is_not_whole},
     {{"tcm.scheduler_reserve", "tcm.capacity"}, reserve_takes_all},
     {{"va.base", "va.page_size", "mmu.page_size"}, va_base_is_off_page},
     {{"va.size", "va.page_size", "mmu.page_size"}, va_size_is_off_page},
+    {{"mmu.pages_64k", "mmu.pages_2m", "mmu.pages_1g", "mmu.page_size"}, page_is_no_larger},
+    {{"mmu.va_bits", "va.base", "va.size"}, va_range_is_too_wide},
+    {{"workload.asid", "mmu.asids"}, asid_is_none},
+    {{"mmu.tlb_l1.entries", "mmu.tlb_l1.ways", "mmu.tlb_l1.replacement"}, l1_is_no_tlb},
+    {{"mmu.tlb_l2.entries", "mmu.tlb_l2.ways", "mmu.tlb_l2.replacement"}, l2_is_no_tlb},
 };
 const size_t tla_platform_rule_count = sizeof tla_platform_rules / sizeof tla_platform_rules[0];

@@ -36,8 +36,10 @@
 #define RATE TLA_VALUE_RATE, GFLOPS, 100000 * TFLOPS, false
 #define BOOLEAN TLA_VALUE_BOOLEAN, 0, 1, false
 #define POLICY TLA_VALUE_POLICY, 0, TLA_POLICY_COUNT - 1, false
-#define UNMAPPED TLA_VALUE_UNMAPPED, 0, TLA_UNMAPPED_PA_FALLBACK, false
+#define UNMAPPED TLA_VALUE_UNMAPPED, 0, TLA_UNMAPPED_COUNT - 1, false
 #define MAP_ACK TLA_VALUE_MAP_ACK, 0, TLA_MAP_ACK_POSTED, false
+#define WALK TLA_VALUE_WALK, 0, TLA_WALK_MODE_COUNT - 1, false
+#define REPLACEMENT TLA_VALUE_REPLACEMENT, 0, TLA_REPLACEMENT_COUNT - 1, false
 #define NAME TLA_VALUE_NAME, 0, 0, false
 /* A price of cost.h: the key is that of the member without its _ps. */
 #define COST(section, event, default_price, source, meaning)                                                           \
@@ -94,10 +96,46 @@ const tla_schema_key tla_platform_keys[] = {
     {KEY(mmu.unmapped), UNMAPPED,
      "tlmalloc's choice; KernBench's PE_DMA takes the number for a physical address (pa_fallback)", "error",
      "what an access to an unmapped virtual address does"},
+    {KEY(mmu.fault_latency), TIME(S), "UVMSmart: far fault, 66645 cycles = 45 us", "45 us",
+     "with mmu.unmapped demand: from the fault to the host and back, without allocating and mapping"},
     {KEY(mmu.allow_remap), BOOLEAN, "tlmalloc's choice: a bug should show", "false",
      "false: a mapping that overlaps one is an error; true: the last one wins"},
+    {KEY(mmu.pages_64k), BOOLEAN, "tlmalloc's choice: KernBench has one size", "false",
+     "pages of 64 KiB beside the smaller ones"},
+    {KEY(mmu.pages_2m), BOOLEAN, "tlmalloc's choice: KernBench has one size", "false",
+     "pages of 2 MiB beside the smaller ones"},
+    {KEY(mmu.pages_1g), BOOLEAN, "tlmalloc's choice: KernBench has one size", "false",
+     "pages of 1 GiB beside the smaller ones"},
+    {KEY(mmu.va_bits), COUNT(32, 64), "tlmalloc's choice: 4 levels of 4 KiB pages; Intel NPU (ivpu)", "48",
+     "width of a virtual address: what the tables cover"},
+    {KEY(mmu.asids), COUNT(1, 65536), "KernBench has none", "1", "address spaces"},
     {KEY(mmu.ports), COUNT(1, 4096), CHOICE, "16", "command windows of an MMU"},
     {KEY(mmu.queue_depth), COUNT(1, 256), CHOICE, "16", "commands that may wait for the mapping engine"},
+    {KEY(mmu.walk), WALK, "KernBench ADR-0039: no TLB capacity, no walks", "ideal",
+     "ideal: translated in no time but mmu.overhead; flat: TLB and walkers, a latency for each level; memory: every "
+     "level is a read of the PE's HBM slice"},
+    {KEY(mmu.tlb_seed), COUNT(0, UINT64_MAX), CHOICE, "1", "of the random replacement"},
+    {KEY(mmu.tlb_l1.entries), COUNT(0, TLA_TLB_ENTRIES_MAX), "gem5 GPU TLB: L1", "32", "0: there is no first level"},
+    {KEY(mmu.tlb_l1.ways), COUNT(0, TLA_TLB_ENTRIES_MAX), "gem5 GPU TLB: L1", "0", "0: fully associative"},
+    {KEY(mmu.tlb_l1.latency), TIME(MS), "gem5 GPU TLB: 1 cycle, at 1 GHz", "1 ns", "of a lookup, hit or miss"},
+    {KEY(mmu.tlb_l1.replacement), REPLACEMENT, CHOICE, "lru", "which entry of a full set makes room"},
+    {KEY(mmu.tlb_l2.entries), COUNT(0, TLA_TLB_ENTRIES_MAX), "mNPUsim dual_d.cfg: IOTLB", "2048",
+     "0: there is no second level"},
+    {KEY(mmu.tlb_l2.ways), COUNT(0, TLA_TLB_ENTRIES_MAX), "mNPUsim dual_d.cfg: IOTLB", "8", "0: fully associative"},
+    {KEY(mmu.tlb_l2.latency), TIME(MS), "mNPUsim dual_d.cfg: 5 cycles, at 1 GHz", "5 ns", "of a lookup, hit or miss"},
+    {KEY(mmu.tlb_l2.replacement), REPLACEMENT, CHOICE, "lru", "which entry of a full set makes room"},
+    {KEY(mmu.walkers.count), COUNT(1, TLA_WALKERS_MAX), "mNPUsim dual_d.cfg; NeuMMU's baseline IOMMU", "8",
+     "walks that can be under way"},
+    {KEY(mmu.walkers.merge_slots), COUNT(0, 65536), "mNPUsim; NeuMMU (PRMB) has 32", "0",
+     "misses of a page that may join one walk; 0: every miss walks"},
+    {KEY(mmu.walkers.cache_entries), COUNT(0, TLA_WALK_CACHE_MAX), "mNPUsim: none", "0",
+     "upper-level entries that are kept for all walkers"},
+    {KEY(mmu.walkers.path_registers), BOOLEAN, "mNPUsim: none; NeuMMU (TPreg) has them", "false",
+     "every walker keeps the path of its last walk"},
+    {KEY(mmu.walkers.hit_under_miss), BOOLEAN, CHOICE, "true",
+     "false: nothing is looked up while a request waits for its walk"},
+    {KEY(mmu.walkers.level_latency), TIME(MS), "mNPUsim dual_d.cfg: 400 cycles = 4 steps x 100, at 1 GHz", "100 ns",
+     "of one level, with mmu.walk flat"},
     COST(mmu, fixed, "10 ns", CHOICE, "per map or unmap command"),
     COST(mmu, chunk, "0 ns", CHOICE, "per physically contiguous range mapped or unmapped"),
     COST(mmu, pte_write, "1 ns", CHOICE, "per page-table entry or sub-page region written or cleared"),
@@ -155,6 +193,7 @@ const tla_schema_key tla_platform_keys[] = {
     {KEY(workload.kernel), NAME, CHOICE, "qkv_gemm", "the kernel that every PE runs"},
     {KEY(workload.elements_per_pe), COUNT(1, UINT64_C(1) << 32), CHOICE, "4096", "problem size of the vector kernels"},
     {KEY(workload.seed), COUNT(0, UINT64_MAX), CHOICE, "1", "of the workload's random numbers"},
+    {KEY(workload.asid), COUNT(0, 65535), "KernBench has none", "0", "address space of the workload; below mmu.asids"},
 };
 static_assert(sizeof tla_platform_keys / sizeof tla_platform_keys[0] == TLA_PLATFORM_KEYS, "the count is the table's");
 

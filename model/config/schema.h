@@ -30,7 +30,7 @@ typedef struct tla_schema {
     void (*check)(struct tla_loader *loader); /* what concerns several keys; called last, adds findings */
 } tla_schema;
 
-enum { TLA_PLATFORM_KEYS = 71 };
+enum { TLA_PLATFORM_KEYS = 94 };
 extern const tla_schema_key tla_platform_keys[TLA_PLATFORM_KEYS]; /* of tla_config */
 extern const tla_schema tla_platform_schema;
 extern const tla_schema tla_timing_schema;
@@ -48,7 +48,7 @@ void tla_schema_set(const tla_schema_key *key, void *config, const tla_value *va
 
 /* A rule that concerns several keys of the platform. */
 typedef struct tla_schema_rule {
-    const char *keys[4]; /* the keys it reads, NULL-terminated: a finding stands at the first that was written */
+    const char *keys[5]; /* the keys it reads, NULL-terminated: a finding stands at the first that was written */
     bool (*broken)(const tla_config *config, tla_phrase *text); /* true: broken, the text says how */
 } tla_schema_rule;
 

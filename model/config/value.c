@@ -59,7 +59,7 @@ static const struct {
 };
 
 static const char *const unmapped_names[] = {
-    [TLA_UNMAPPED_ERROR] = "error", [TLA_UNMAPPED_PA_FALLBACK] = "pa_fallback"};
+    [TLA_UNMAPPED_ERROR] = "error", [TLA_UNMAPPED_PA_FALLBACK] = "pa_fallback", [TLA_UNMAPPED_DEMAND] = "demand"};
 static const char *const map_ack_names[] = {[TLA_MAP_ACK_VISIBLE] = "visible", [TLA_MAP_ACK_POSTED] = "posted"};
 static const char *const boolean_names[] = {"false", "true"};
 
@@ -72,10 +72,16 @@ static const char *policy_name(uint64_t value) {
     return tla_policy_name((tla_policy)value);
 }
 static const char *unmapped_name(uint64_t value) {
-    return value < 2 ? unmapped_names[value] : NULL;
+    return value < TLA_UNMAPPED_COUNT ? unmapped_names[value] : NULL;
 }
 static const char *map_ack_name(uint64_t value) {
     return value < 2 ? map_ack_names[value] : NULL;
+}
+static const char *walk_name(uint64_t value) {
+    return value < TLA_WALK_MODE_COUNT ? tla_walk_mode_name((tla_walk_mode)value) : NULL;
+}
+static const char *replacement_name(uint64_t value) {
+    return value < TLA_REPLACEMENT_COUNT ? tla_replacement_name((tla_replacement)value) : NULL;
 }
 static const char *boolean_name(uint64_t value) {
     return value < 2 ? boolean_names[value] : NULL;
@@ -99,6 +105,10 @@ static const char *(*names_of(tla_value_type type))(uint64_t) {
         return unmapped_name;
     case TLA_VALUE_MAP_ACK:
         return map_ack_name;
+    case TLA_VALUE_WALK:
+        return walk_name;
+    case TLA_VALUE_REPLACEMENT:
+        return replacement_name;
     case TLA_VALUE_BOOLEAN:
         return boolean_name;
     case TLA_VALUE_HBM_MODEL:

@@ -10,17 +10,19 @@ extern "C" {
 
 /* The first ones, up to TLA_VALUE_RATE, are numbers with a range. */
 typedef enum tla_value_type {
-    TLA_VALUE_COUNT,     /* an integer, no unit */
-    TLA_VALUE_SIZE,      /* bytes */
-    TLA_VALUE_TIME,      /* picoseconds */
-    TLA_VALUE_BANDWIDTH, /* bytes per second */
-    TLA_VALUE_CYCLES,    /* clock cycles */
-    TLA_VALUE_PERCENT,   /* whole percent */
-    TLA_VALUE_RATE,      /* operations per second */
-    TLA_VALUE_BOOLEAN,   /* 0, 1 */
-    TLA_VALUE_POLICY,    /* tla_policy */
-    TLA_VALUE_UNMAPPED,  /* tla_unmapped */
-    TLA_VALUE_MAP_ACK,   /* tla_map_ack */
+    TLA_VALUE_COUNT,       /* an integer, no unit */
+    TLA_VALUE_SIZE,        /* bytes */
+    TLA_VALUE_TIME,        /* picoseconds */
+    TLA_VALUE_BANDWIDTH,   /* bytes per second */
+    TLA_VALUE_CYCLES,      /* clock cycles */
+    TLA_VALUE_PERCENT,     /* whole percent */
+    TLA_VALUE_RATE,        /* operations per second */
+    TLA_VALUE_BOOLEAN,     /* 0, 1 */
+    TLA_VALUE_POLICY,      /* tla_policy */
+    TLA_VALUE_UNMAPPED,    /* tla_unmapped */
+    TLA_VALUE_MAP_ACK,     /* tla_map_ack */
+    TLA_VALUE_WALK,        /* tla_walk_mode */
+    TLA_VALUE_REPLACEMENT, /* tla_replacement */
     TLA_VALUE_HBM_MODEL,
     TLA_VALUE_REFRESH,
     TLA_VALUE_PAGE_POLICY, /* the enums of hbm_timing.h */

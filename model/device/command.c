@@ -35,12 +35,17 @@ static size_t descriptor_bytes(uint32_t opcode, uint32_t count) {
         return VA_ALLOC_BYTES;
     case TLA_OP_MAP:
     case TLA_OP_UNMAP:
+    case TLA_OP_INVALIDATE:
         return count > TLA_COMMAND_MAX_ENTRIES ? 0 : VECTOR_BYTES + (size_t)count * TLA_MAP_ENTRY_BYTES;
     case TLA_OP_LAUNCH:
         return count > TLA_COMMAND_MAX_ARGUMENTS ? 0 : VECTOR_BYTES + (size_t)count * ARGUMENT_BYTES;
     default:
         return 0;
     }
+}
+
+bool tla_opcode_has_entries(tla_opcode opcode) {
+    return opcode == TLA_OP_MAP || opcode == TLA_OP_UNMAP || opcode == TLA_OP_INVALIDATE;
 }
 
 static bool known_target(uint32_t target) {
@@ -102,6 +107,7 @@ tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t
         break;
     case TLA_OP_MAP:
     case TLA_OP_UNMAP:
+    case TLA_OP_INVALIDATE:
         encode_entries(command, body);
         break;
     case TLA_OP_LAUNCH:
@@ -132,7 +138,7 @@ static tla_status decode_header(const uint8_t *bytes, size_t length, tla_command
     command->target = (tla_target)target;
     if (descriptor_bytes(opcode, 0) == 0)
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with opcode %u, expected %d to %d", opcode,
-                             TLA_OP_ALLOC, TLA_OP_LAUNCH);
+                             TLA_OP_ALLOC, TLA_OP_LAST);
     command->opcode = (tla_opcode)opcode;
     if (claimed != length)
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor that claims %u bytes, but %zu are there", claimed,
@@ -194,7 +200,7 @@ static tla_status decode_launch(const uint8_t *body, tla_command *command, tla_e
 
 static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error) {
     const uint8_t *body = bytes + TLA_COMMAND_HEADER_BYTES;
-    bool counted = command->opcode == TLA_OP_MAP || command->opcode == TLA_OP_UNMAP || command->opcode == TLA_OP_LAUNCH;
+    bool counted = tla_opcode_has_entries(command->opcode) || command->opcode == TLA_OP_LAUNCH;
     if (counted && length < VECTOR_BYTES)
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor of %zu bytes, expected at least %d for opcode %d",
                              length, VECTOR_BYTES, (int)command->opcode);
@@ -217,6 +223,7 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
         break;
     case TLA_OP_MAP:
     case TLA_OP_UNMAP:
+    case TLA_OP_INVALIDATE:
         decode_entries(body, command);
         break;
     case TLA_OP_LAUNCH:
@@ -256,8 +263,7 @@ void tla_completion_encode(const tla_completion *completion, uint8_t bytes[TLA_C
 
 tla_status tla_completion_decode(const uint8_t bytes[TLA_COMPLETION_BYTES], tla_completion *completion) {
     uint32_t status = get32(bytes + 8), opcode = get32(bytes + 12);
-    if (get32(bytes) != completion_magic || status >= TLA_STATUS_COUNT || opcode > TLA_OP_LAUNCH)
-        return TLA_BAD_COMMAND;
+    if (get32(bytes) != completion_magic || status >= TLA_STATUS_COUNT || opcode > TLA_OP_LAST) return TLA_BAD_COMMAND;
     *completion = (tla_completion){.tag = get32(bytes + 4),
                                    .status = (tla_status)status,
                                    .opcode = (tla_opcode)opcode,

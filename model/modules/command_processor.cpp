@@ -23,7 +23,7 @@ std::uint64_t command_processor::execute(unsigned port, const tla_command &comma
     completion.opcode = command.opcode;
     completion.status = TLA_BAD_COMMAND;
     std::uint64_t done_ps = service.done_ps;
-    if (command.opcode == TLA_OP_MAP || command.opcode == TLA_OP_UNMAP) {
+    if (tla_opcode_has_entries(command.opcode)) {
         const fan_out::result sent =
             routes_->send(*out.operator->(), command, config_.route_target, service.done_ps, true);
         completion.status = sent.status;

@@ -3,14 +3,16 @@
 namespace tlmalloc {
 
 bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
-            std::uint32_t nbytes, sc_core::sc_time &delay) {
+            std::uint32_t nbytes, sc_core::sc_time &delay, requester *who) {
     tlm::tlm_generic_payload payload;
     payload.set_command(command);
     payload.set_address(address);
     payload.set_data_ptr(static_cast<unsigned char *>(data));
     payload.set_data_length(nbytes);
     payload.set_streaming_width(nbytes);
+    if (who) payload.set_extension(who);
     socket.b_transport(payload, delay);
+    if (who) payload.clear_extension(who); // else the payload deletes it
     return payload.is_response_ok();
 }
 

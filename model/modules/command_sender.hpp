@@ -3,6 +3,7 @@
 #define TLMALLOC_MODEL_MODULES_COMMAND_SENDER_HPP
 
 #include "tlmalloc/control_port.h"
+#include "tlmalloc/modules/requester.hpp"
 
 #include <systemc>
 #include <tlm>
@@ -23,9 +24,9 @@ tla_status read_completion(tlm::tlm_fw_transport_if<> &socket, std::uint64_t por
 tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
                         tla_completion &completion, sc_core::sc_time &delay);
 
-// A plain access; true when it is answered with OK.
+// An access, with an extension that says who asks if there is one; true when it is answered with OK.
 bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
-            std::uint32_t nbytes, sc_core::sc_time &delay);
+            std::uint32_t nbytes, sc_core::sc_time &delay, requester *who = nullptr);
 
 } // namespace tlmalloc
 #endif

@@ -1,11 +1,19 @@
 #include "tlmalloc/modules/npu.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace tlmalloc {
 
 namespace {
 
 // Ports of the control windows: who uses which.
-enum : unsigned { host_port = 0, pe_port = 1, above_port = 2 }; // above: the command processor one level up
+enum : unsigned {
+    host_port = 0,
+    pe_port = 1,
+    above_port = 2,
+    mmu_port = 3
+}; // above: the command processor one level up
 
 std::string numbered(const char *name, unsigned number) {
     return name + std::to_string(number);
@@ -15,12 +23,40 @@ unsigned as_unsigned(std::uint64_t value) {
     return static_cast<unsigned>(value);
 }
 
+// The page sizes above `smallest` that the configuration has, ascending.
+std::array<std::uint64_t, TLA_PAGE_SIZES_MAX - 1> larger_pages(const tla_config &c, std::uint64_t smallest) {
+    std::array<std::uint64_t, TLA_PAGE_SIZES_MAX - 1> sizes{};
+    std::size_t count = 0;
+    const std::pair<std::uint64_t, unsigned> all[] = {
+        {c.mmu.pages_64k, 16}, {c.mmu.pages_2m, 21}, {c.mmu.pages_1g, 30}};
+    for (const auto &[wanted, bits] : all)
+        if (wanted && std::uint64_t{1} << bits > smallest) sizes[count++] = std::uint64_t{1} << bits;
+    return sizes;
+}
+
 pe_mmu::config mmu_config(const tla_config &c) {
     pe_mmu::config result;
     result.page_size = c.mmu.page_size;
     result.overhead_ps = c.mmu.overhead;
     result.unmapped = static_cast<tla_unmapped>(c.mmu.unmapped);
     result.allow_remap = c.mmu.allow_remap != 0;
+    result.larger_page_sizes = larger_pages(c, c.mmu.page_size);
+    result.va_bits = as_unsigned(c.mmu.va_bits);
+    result.asids = as_unsigned(c.mmu.asids);
+    result.walk = static_cast<tla_walk_mode>(c.mmu.walk);
+    for (const tla_tlb_keys *keys : {&c.mmu.tlb_l1, &c.mmu.tlb_l2}) {
+        if (keys->entries == 0) continue;
+        tla_tlb_level_config &level = result.tlb.level[result.tlb.levels++];
+        level.entries = as_unsigned(keys->entries);
+        level.ways = as_unsigned(keys->ways);
+        level.latency_ps = keys->latency;
+        level.replacement = static_cast<tla_replacement>(keys->replacement);
+    }
+    result.tlb.seed = c.mmu.tlb_seed;
+    const auto &w = c.mmu.walkers;
+    result.walkers = {as_unsigned(w.count),  as_unsigned(w.merge_slots), as_unsigned(w.cache_entries),
+                      w.path_registers != 0, w.hit_under_miss != 0,      w.level_latency};
+    result.allocator_port = mmu_port;
     result.cost = c.mmu.cost;
     result.ports = as_unsigned(c.mmu.ports);
     result.queue_depth = as_unsigned(c.mmu.queue_depth);
@@ -28,7 +64,8 @@ pe_mmu::config mmu_config(const tla_config &c) {
 }
 
 pe_dma::config dma_config(const tla_config &c) {
-    return {as_unsigned(c.dma.chunk), c.dma.bandwidth, as_unsigned(c.dma.outstanding), c.simulation.quantum};
+    return {as_unsigned(c.dma.chunk), c.dma.bandwidth, as_unsigned(c.dma.outstanding), c.simulation.quantum,
+            as_unsigned(c.workload.asid)};
 }
 
 processing_element::config element_config(const tla_config &c, const kernel_table &kernels) {
@@ -46,7 +83,9 @@ processing_element::config element_config(const tla_config &c, const kernel_tabl
 
 va_manager::config va_config(const tla_config &c) {
     va_manager::config result;
-    result.space = {{c.va.base}, c.va.size, c.va.page_size};
+    result.space = {{c.va.base}, c.va.size, c.va.page_size, {}};
+    const auto larger = larger_pages(c, c.va.page_size);
+    std::copy(larger.begin(), larger.end(), result.space.larger_page_sizes);
     result.cost = c.va.cost;
     result.map_ack = static_cast<tla_map_ack>(c.va.map_ack);
     result.route_target = TLA_TARGET_IO_CPU;
@@ -185,6 +224,7 @@ pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const p
     dma.local.bind(controller.in);
     element.local.bind(controller.in);
     element.allocator.bind(controller.control);
+    if (config.mmu.walk == TLA_WALK_MEMORY) mmu.allocator.bind(controller.control);
 }
 
 npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels) : sc_module(name) {
@@ -217,6 +257,7 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     }
     for (pe_unit *pe : pes_) {
         pe->mmu.out.bind(fabric_->in);
+        if (config.mmu.walk == TLA_WALK_MEMORY) pe->mmu.walk.bind(fabric_->in);
         fabric_->out.bind(pe->controller.in); // HBM
         fabric_->out.bind(pe->controller.in); // TCM
         fabric_->out.bind(pe->controller.control);
@@ -272,6 +313,7 @@ interconnect::config npu::fabric(const tla_config &config) const {
         link(nodes.router(l.sip, l.cube), nodes.pe(l), f.pe_latency, f.pe_bandwidth);
         link(nodes.router(l.sip, l.cube), nodes.hbm(l), f.hbm_latency, f.hbm_bandwidth);
         result.sources.push_back(nodes.pe(l));
+        if (config.mmu.walk == TLA_WALK_MEMORY) result.sources.push_back(nodes.pe(l));
         tla_paddr_pe_hbm(l.sip, l.cube, l.pe, 0, slice, &base);
         target(nodes.hbm(l), base, slice, false);
         tla_paddr_pe_tcm(l.sip, l.cube, l.pe, 0, &base);

@@ -8,7 +8,7 @@
 namespace tlmalloc {
 
 pe_dma::pe_dma(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), config_(settings), buffer_(settings.chunk) {
+    : sc_module(name), config_(settings), requester_(settings.asid, 0), buffer_(settings.chunk) {
     require_ps_resolution();
     if (settings.chunk == 0 || settings.bandwidth == 0 || settings.outstanding == 0)
         SC_REPORT_ERROR("/tlmalloc/pe_dma/config", "chunk, bandwidth and outstanding must be above 0");
@@ -25,8 +25,8 @@ tla_status pe_dma::transfer(const request &what, sc_core::sc_time &delay) {
             const std::uint64_t to_boundary = config_.chunk - (va + moved) % config_.chunk;
             const auto nbytes = static_cast<std::uint32_t>(std::min(to_boundary, what.row_bytes - moved));
             const std::uint64_t slot_free = done[count % config_.outstanding];
-            std::uint64_t at = tla_timeline_reserve(&issue, std::max(earliest, slot_free),
-                                                    tla_transfer_ps(nbytes, config_.bandwidth));
+            std::uint64_t at =
+                tla_timeline_reserve(&issue, std::max(earliest, slot_free), tla_transfer_ps(nbytes, config_.bandwidth));
             const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
             if (at > now + config_.quantum_ps) sc_core::wait(from_ps(at - now));
             at = std::max(at, to_ps(sc_core::sc_time_stamp()));
@@ -48,11 +48,12 @@ bool pe_dma::move_chunk(direction way, std::uint64_t va, std::uint64_t tile, std
     const std::uint64_t start = at_ps;
     sc_core::sc_time delay;
     set_local_ps(delay, start);
-    const bool ok = way == direction::read
-                        ? access(*out.operator->(), tlm::TLM_READ_COMMAND, va, buffer_.data(), nbytes, delay) &&
-                              access(*local.operator->(), tlm::TLM_WRITE_COMMAND, tile, buffer_.data(), nbytes, delay)
-                        : access(*local.operator->(), tlm::TLM_READ_COMMAND, tile, buffer_.data(), nbytes, delay) &&
-                              access(*out.operator->(), tlm::TLM_WRITE_COMMAND, va, buffer_.data(), nbytes, delay);
+    const bool ok =
+        way == direction::read
+            ? access(*out.operator->(), tlm::TLM_READ_COMMAND, va, buffer_.data(), nbytes, delay, &requester_) &&
+                  access(*local.operator->(), tlm::TLM_WRITE_COMMAND, tile, buffer_.data(), nbytes, delay)
+            : access(*local.operator->(), tlm::TLM_READ_COMMAND, tile, buffer_.data(), nbytes, delay) &&
+                  access(*out.operator->(), tlm::TLM_WRITE_COMMAND, va, buffer_.data(), nbytes, delay, &requester_);
     at_ps = local_ps(delay);
     statistics_.chunks++;
     in_flight_.add(start, 1);
@@ -67,11 +68,13 @@ bool pe_dma::move_chunk(direction way, std::uint64_t va, std::uint64_t tile, std
 }
 
 void pe_dma::record(waveform &wave) {
-    for (figure *f : {&bytes_read_, &bytes_written_, &in_flight_}) f->record(wave, name());
+    for (figure *f : {&bytes_read_, &bytes_written_, &in_flight_})
+        f->record(wave, name());
 }
 
 void pe_dma::trace(sc_core::sc_trace_file *file) const {
-    for (const figure *f : {&bytes_read_, &bytes_written_, &in_flight_}) f->trace(file, name());
+    for (const figure *f : {&bytes_read_, &bytes_written_, &in_flight_})
+        f->trace(file, name());
 }
 
 } // namespace tlmalloc

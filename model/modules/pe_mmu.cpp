@@ -1,7 +1,10 @@
 #include "tlmalloc/modules/pe_mmu.hpp"
 
+#include "command_sender.hpp"
 #include "dmi.hpp"
 #include "payload.hpp"
+#include "tlmalloc/modules/page_fault.hpp"
+#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -15,13 +18,14 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
           "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
           [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }) {
     require_ps_resolution();
-    tla_page_table_config table{};
-    table.page_size = settings.page_size;
-    table.allow_remap = settings.allow_remap;
-    tla_page_table *made = nullptr;
-    if (tla_page_table_create(&table, &made))
+    const std::uint64_t page = settings.page_size;
+    if (page < 4096 || page > std::uint64_t{1} << 30 || (page & (page - 1)))
         SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", "page_size must be a power of two, 4 KiB .. 1 GiB");
-    table_.reset(made);
+    tla_mmu *made = nullptr;
+    tla_error error{};
+    const tla_mmu_config parts = front_end();
+    if (tla_mmu_create(&parts, &made, &error)) SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", error.text);
+    mmu_.reset(made);
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", "ports must be at least 1, queue_depth 1 .. 256");
     engine_.depth = settings.queue_depth;
@@ -32,61 +36,192 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
     out.register_invalidate_direct_mem_ptr(this, &pe_mmu::invalidate_direct_mem_ptr);
 }
 
+tla_mmu_config pe_mmu::front_end() const {
+    tla_mmu_config parts{};
+    parts.walk = config_.walk;
+    parts.table.page_size = config_.page_size;
+    parts.table.allow_remap = config_.allow_remap;
+    std::copy(config_.larger_page_sizes.begin(), config_.larger_page_sizes.end(), parts.table.larger_page_sizes);
+    parts.table.va_bits = config_.va_bits;
+    parts.table.asids = config_.asids;
+    parts.tlb = config_.tlb;
+    parts.walkers = config_.walkers;
+    parts.pa_fallback = config_.unmapped == TLA_UNMAPPED_PA_FALLBACK;
+    if (config_.walk == TLA_WALK_MEMORY) parts.bus = bus();
+    return parts;
+}
+
+namespace {
+
+std::uint32_t asid_of(const tlm::tlm_generic_payload &payload) {
+    const requester *const who = payload.get_extension<requester>();
+    return who ? who->asid : 0;
+}
+
+sc_core::sc_time delay_to(std::uint64_t at_ps) {
+    sc_core::sc_time delay;
+    set_local_ps(delay, std::max(at_ps, to_ps(sc_core::sc_time_stamp())));
+    return delay;
+}
+
+bool transfer(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, tla_paddr pa, void *bytes,
+              std::uint32_t nbytes, std::uint64_t &at_ps) {
+    sc_core::sc_time delay = delay_to(at_ps);
+    const bool ok = access(socket, command, pa.value, bytes, nbytes, delay);
+    at_ps = local_ps(delay);
+    return ok;
+}
+
+} // namespace
+
+tla_mmu_bus pe_mmu::bus() const {
+    tla_mmu_bus bus{};
+    bus.context = const_cast<pe_mmu *>(this);
+    bus.read = [](void *self, tla_paddr pa, void *bytes, std::uint32_t nbytes, std::uint64_t *at_ps) {
+        return transfer(*static_cast<pe_mmu *>(self)->walk.operator->(), tlm::TLM_READ_COMMAND, pa, bytes, nbytes,
+                        *at_ps);
+    };
+    bus.write = [](void *self, tla_paddr pa, const void *bytes, std::uint32_t nbytes, std::uint64_t *at_ps) {
+        return transfer(*static_cast<pe_mmu *>(self)->walk.operator->(), tlm::TLM_WRITE_COMMAND, pa,
+                        const_cast<void *>(bytes), nbytes, *at_ps); // a target only reads them
+    };
+    bus.alloc = [](void *self, std::uint64_t nbytes, tla_paddr *pa, std::uint64_t *at_ps) {
+        tla_command command{};
+        command.opcode = TLA_OP_ALLOC;
+        command.channel = TLA_HBM;
+        command.nbytes = nbytes;
+        tla_completion completion{};
+        const tla_status status = static_cast<pe_mmu *>(self)->command_allocator(command, completion, *at_ps);
+        pa->value = completion.value;
+        return status;
+    };
+    bus.free = [](void *self, tla_paddr pa, std::uint64_t nbytes, std::uint64_t *at_ps) {
+        tla_command command{};
+        command.opcode = TLA_OP_FREE;
+        command.pa = pa;
+        command.nbytes = nbytes;
+        tla_completion completion{};
+        return static_cast<pe_mmu *>(self)->command_allocator(command, completion, *at_ps);
+    };
+    return bus;
+}
+
+tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps) {
+    command.target = TLA_TARGET_MEMORY_CONTROLLER;
+    sc_core::sc_time delay = delay_to(at_ps);
+    const tla_status status = send_command(
+        *allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, command, completion, delay);
+    at_ps = local_ps(delay);
+    return status;
+}
+
 // --- data ------------------------------------------------------------------------------------------------------------
 
-tla_status pe_mmu::translate(std::uint64_t va, std::uint64_t nbytes, std::uint32_t access,
-                             std::vector<piece> &pieces) const {
-    pieces.clear();
-    if (nbytes > 0 && va > UINT64_MAX - (nbytes - 1)) return TLA_OUT_OF_RANGE; // does not wrap to address 0
-    while (nbytes > 0) {
-        tla_translation found{};
-        const tla_status status = tla_page_table_translate(table_.get(), {va}, nbytes, access, &found, nullptr);
-        piece next{found.pa.value, found.nbytes, false};
-        if (status == TLA_UNMAPPED && config_.unmapped == TLA_UNMAPPED_PA_FALLBACK)
-            next = {va, std::min(nbytes, config_.page_size - va % config_.page_size), true};
-        else if (status)
+tla_status pe_mmu::translate(tla_mmu_access access, std::uint64_t &at_ps, route &where) {
+    const std::uint64_t start_ps = at_ps;
+    where.pieces.clear();
+    while (access.nbytes > 0) {
+        tla_mmu_piece found{};
+        std::uint64_t done_ps = start_ps;
+        const tla_status status = tla_mmu_translate(mmu_.get(), &access, &done_ps, &found);
+        at_ps = std::max(at_ps, done_ps);
+        if (config_.walk != TLA_WALK_IDEAL) show(found, done_ps);
+        if (status) {
+            where.va = access.va.value;
             return status;
-        pieces.push_back(next);
-        va += next.nbytes;
-        nbytes -= next.nbytes;
+        }
+        where.stale |= found.stale;
+        piece *last = where.pieces.empty() ? nullptr : &where.pieces.back();
+        // The table joins on its own what is alike; a TLB gives page by page.
+        if (last && config_.walk != TLA_WALK_IDEAL && !found.fallback && !last->fallback &&
+            last->pa + last->nbytes == found.pa.value)
+            last->nbytes += found.nbytes;
+        else
+            where.pieces.push_back({found.pa.value, found.nbytes, found.fallback});
+        access.va.value += found.nbytes;
+        access.nbytes -= found.nbytes;
     }
     return TLA_OK;
 }
 
+void pe_mmu::show(const tla_mmu_piece &found, std::uint64_t at_ps) {
+    if (!found.walked) hits_.add(at_ps, 1);
+    if (found.walk_end_ps == found.walk_start_ps) return;
+    walks_in_flight_.add(found.walk_start_ps, 1);
+    walks_in_flight_.add(found.walk_end_ps, -1);
+}
+
+// With TLA_UNMAPPED_DEMAND, what the host maps is tried again; a fault of the same byte twice is an error.
+tla_status pe_mmu::translate_or_fault(const tla_mmu_access &access, sc_core::sc_time &delay, route &where) {
+    std::uint64_t asked = 0;
+    for (bool first = true;; first = false) {
+        std::uint64_t at_ps = local_ps(delay);
+        const tla_status status = translate(access, at_ps, where);
+        set_local_ps(delay, at_ps);
+        if (status != TLA_UNMAPPED || config_.unmapped != TLA_UNMAPPED_DEMAND) return status;
+        if ((!first && where.va == asked) || !ask_host(access, where.va, delay)) return status;
+        asked = where.va;
+    }
+}
+
+bool pe_mmu::ask_host(const tla_mmu_access &access, std::uint64_t va, sc_core::sc_time &delay) {
+    if (fault.size() == 0) return false;
+    statistics_.demand_faults++;
+    page_fault::bytes record = page_fault{va, access.access, access.asid}.encode();
+    return tlmalloc::access(*fault.operator->(), tlm::TLM_WRITE_COMMAND, 0, record.data(), record.size(), delay);
+}
+
+void pe_mmu::refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay) {
+    const char *kind = "/tlmalloc/pe_mmu/unmapped";
+    tlm::tlm_response_status response = tlm::TLM_ADDRESS_ERROR_RESPONSE;
+    if (status == TLA_PERMISSION) {
+        kind = "/tlmalloc/pe_mmu/permission";
+        response = tlm::TLM_COMMAND_ERROR_RESPONSE;
+    } else if (status == TLA_BUS_ERROR) {
+        kind = "/tlmalloc/pe_mmu/walk";
+        response = tlm::TLM_GENERIC_ERROR_RESPONSE;
+    }
+    statistics_.faults++;
+    faults_.add(local_ps(delay), 1);
+    std::ostringstream text;
+    text << name() << ": " << (payload.is_write() ? "write" : "read") << " of " << payload_span(payload)
+         << " bytes at VA 0x" << std::hex << payload.get_address() << ": "
+         << (status == TLA_BUS_ERROR ? "the walk read what the page table does not say" : tla_status_text(status));
+    SC_REPORT_WARNING(kind, text.str().c_str());
+    payload.set_response_status(response);
+}
+
 void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    const std::uint64_t va = payload.get_address(), span = payload_span(payload);
-    std::uint32_t access = 0;
-    if (payload.is_read()) access = TLA_READ;
-    if (payload.is_write()) access = TLA_WRITE;
+    const std::uint64_t va = payload.get_address();
+    tla_mmu_access wanted{asid_of(payload), {va}, std::max<std::uint64_t>(payload_span(payload), 1), 0};
+    if (payload.is_read()) wanted.access = TLA_READ;
+    if (payload.is_write()) wanted.access = TLA_WRITE;
     delay += from_ps(config_.overhead_ps);
     statistics_.lookups++;
     lookups_.add(local_ps(delay), 1);
-    std::vector<piece> pieces;
-    if (const tla_status status = translate(va, std::max<std::uint64_t>(span, 1), access, pieces)) {
-        statistics_.faults++;
-        faults_.add(local_ps(delay), 1);
-        std::ostringstream text;
-        text << name() << ": " << (payload.is_write() ? "write" : "read") << " of " << span << " bytes at VA 0x"
-             << std::hex << va << ": " << tla_status_text(status);
-        SC_REPORT_WARNING(status == TLA_PERMISSION ? "/tlmalloc/pe_mmu/permission" : "/tlmalloc/pe_mmu/unmapped",
-                          text.str().c_str());
-        payload.set_response_status(status == TLA_PERMISSION ? tlm::TLM_COMMAND_ERROR_RESPONSE
-                                                             : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    tla_mmu_advance(mmu_.get(), to_ps(sc_core::sc_time_stamp()));
+    route where;
+    if (const tla_status status = translate_or_fault(wanted, delay, where)) {
+        refuse(payload, status, delay);
         return;
     }
-    for (const piece &p : pieces)
+    if (where.stale) {
+        statistics_.stale_accesses++;
+        stale_.add(local_ps(delay), 1);
+    }
+    for (const piece &p : where.pieces)
         if (p.fallback) {
             statistics_.pa_fallbacks++;
             pa_fallbacks_.add(local_ps(delay), 1);
         }
-    if (pieces.size() == 1) {
-        payload.set_address(pieces[0].pa);
+    if (where.pieces.size() == 1) {
+        payload.set_address(where.pieces[0].pa);
         out->b_transport(payload, delay);
         payload.set_address(va);
-        if (!config_.dmi || pieces[0].fallback) payload.set_dmi_allowed(false);
+        if (!grants_dmi() || where.pieces[0].fallback || where.stale) payload.set_dmi_allowed(false);
     } else {
         statistics_.splits++;
-        transport_pieces(payload, pieces, delay);
+        transport_pieces(payload, where.pieces, delay);
     }
 }
 
@@ -118,9 +253,12 @@ void pe_mmu::transport_pieces(tlm::tlm_generic_payload &payload, const std::vect
             part.set_byte_enable_ptr(enables.data());
             part.set_byte_enable_length(static_cast<unsigned>(p.nbytes));
         }
+        requester *const who = payload.get_extension<requester>();
+        part.set_extension(who);
         sc_core::sc_time part_delay;
         set_local_ps(part_delay, std::max(start, to_ps(sc_core::sc_time_stamp())));
         out->b_transport(part, part_delay);
+        part.clear_extension(who);
         end = std::max(end, local_ps(part_delay));
         if (part.is_response_error() && status == tlm::TLM_OK_RESPONSE) status = part.get_response_status();
         offset += p.nbytes;
@@ -138,11 +276,17 @@ unsigned pe_mmu::transport_dbg(tlm::tlm_generic_payload &payload) {
     const std::uint64_t va = payload.get_address();
     const unsigned length = payload.get_data_length();
     std::uint8_t *const data = payload.get_data_ptr();
-    std::vector<piece> pieces;
-    if (length == 0 || !data || translate(va, length, 0, pieces)) return 0;
+    if (length == 0 || !data) return 0;
+    tla_mmu_access wanted{asid_of(payload), {va}, length, 0};
+    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    std::vector<tla_mmu_piece> pieces;
+    for (; wanted.nbytes > 0; wanted.va.value += pieces.back().nbytes, wanted.nbytes -= pieces.back().nbytes) {
+        pieces.emplace_back();
+        if (tla_mmu_probe(mmu_.get(), &wanted, now_ps, &pieces.back())) return 0;
+    }
     unsigned moved = 0;
-    for (const piece &p : pieces) {
-        payload.set_address(p.pa);
+    for (const tla_mmu_piece &p : pieces) {
+        payload.set_address(p.pa.value);
         payload.set_data_ptr(data + moved);
         payload.set_data_length(static_cast<unsigned>(p.nbytes));
         const unsigned part = out->transport_dbg(payload);
@@ -158,11 +302,12 @@ unsigned pe_mmu::transport_dbg(tlm::tlm_generic_payload &payload) {
 // --- direct memory access --------------------------------------------------------------------------------------------
 
 bool pe_mmu::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
-    if (!config_.dmi) return refuse_dmi(dmi);
+    if (!grants_dmi()) return refuse_dmi(dmi);
     dmi_asked_ = true;
     const std::uint64_t va = payload.get_address();
     tla_walk page{};
-    if (tla_page_table_walk(table_.get(), 0, {va}, &page)) return refuse_dmi(dmi, {va, va});
+    if (tla_mmu_find_page(mmu_.get(), 0, {va}, to_ps(sc_core::sc_time_stamp()), &page))
+        return refuse_dmi(dmi, {va, va});
     const address_view view{page.pa.value, page.nbytes, page.va.value};
     const bool readable = page.flags & TLA_READ, writable = page.flags & TLA_WRITE;
     if ((payload.is_read() && !readable) || (payload.is_write() && !writable)) {
@@ -173,7 +318,9 @@ bool pe_mmu::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi 
     payload.set_address(va - page.va.value + page.pa.value);
     bool granted = out->get_direct_mem_ptr(payload, dmi);
     payload.set_address(va);
-    granted = translate_dmi(dmi, granted, view, config_.overhead_ps);
+    const bool has_tlb = config_.walk != TLA_WALK_IDEAL && config_.tlb.levels > 0;
+    const std::uint64_t tlb_ps = has_tlb ? config_.tlb.level[0].latency_ps : 0;
+    granted = translate_dmi(dmi, granted, view, config_.overhead_ps + tlb_ps);
     if (!granted) return false;
     if (!writable && dmi.is_read_allowed()) dmi.allow_read();
     if (!readable && dmi.is_write_allowed()) dmi.allow_write();
@@ -209,10 +356,15 @@ std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::ui
     completion.opcode = command.opcode;
     tla_work work{};
     tla_error error{};
+    // Nothing else runs in the engine until this command is done, so its start is known before its length.
+    const std::uint64_t start_ps = std::max(arrival_ps, engine_.free_at);
+    std::uint64_t at_ps = start_ps;
     if (command.opcode == TLA_OP_MAP)
-        completion.status = tla_page_table_map(table_.get(), command.entries, command.count, &work, &error);
+        completion.status = tla_mmu_map(mmu_.get(), command.entries, command.count, &at_ps, &work, &error);
     else if (command.opcode == TLA_OP_UNMAP)
-        completion.status = tla_page_table_unmap(table_.get(), command.entries, command.count, &work, &error);
+        completion.status = tla_mmu_unmap(mmu_.get(), command.entries, command.count, &at_ps, &work, &error);
+    else if (command.opcode == TLA_OP_INVALIDATE)
+        completion.status = tla_mmu_invalidate(mmu_.get(), command.entries, command.count, &work, &error);
     else
         completion.status = tla_error_set(&error, TLA_BAD_COMMAND, "opcode %d is not for a pe_mmu", command.opcode);
     if (completion.status) {
@@ -220,33 +372,48 @@ std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::ui
         SC_REPORT_WARNING("/tlmalloc/pe_mmu/command", (std::string(name()) + ": " + error.text).c_str());
     } else {
         completion.nbytes = command.count;
-        withdraw_dmi(command);
-        (command.opcode == TLA_OP_MAP ? statistics_.maps : statistics_.unmaps) += command.count;
+        if (command.opcode != TLA_OP_INVALIDATE) withdraw_dmi(command);
+        if (command.opcode == TLA_OP_MAP) statistics_.maps += command.count;
+        if (command.opcode == TLA_OP_UNMAP) statistics_.unmaps += command.count;
+        if (command.opcode == TLA_OP_INVALIDATE) statistics_.invalidates++;
     }
-    completion.service_ps = tla_cost_price(&config_.cost, &work);
+    completion.service_ps = at_ps - start_ps + tla_cost_price(&config_.cost, &work);
     const tla_service service = tla_engine_serve(&engine_, arrival_ps, completion.service_ps);
+    tla_mmu_show(mmu_.get(), service.done_ps);
     statistics_.busy_ps += completion.service_ps;
     maps_in_flight_.add(service.accepted_ps, 1);
     maps_in_flight_.add(service.done_ps, -1);
-    mapped_bytes_.set(service.done_ps, tla_page_table_get_stats(table_.get()).mapped_bytes);
+    mapped_bytes_.set(service.done_ps, tla_mmu_get_stats(mmu_.get()).table.mapped_bytes);
     window_.complete(port, completion, service.done_ps);
     return service.accepted_ps;
 }
 
 pe_mmu::statistics pe_mmu::get_statistics() const {
     statistics result = statistics_;
-    result.table = tla_page_table_get_stats(table_.get());
+    const tla_mmu_stats translation = tla_mmu_get_stats(mmu_.get());
+    result.hits = translation.hits;
+    result.misses = translation.misses;
+    result.walk_errors = translation.walk_errors;
+    result.walkers = translation.walkers;
+    result.table = translation.table;
     return result;
 }
 
-void pe_mmu::record(waveform &wave) {
+template <typename Visit>
+void pe_mmu::each_figure(Visit visit) {
     for (figure *f : {&lookups_, &maps_in_flight_, &mapped_bytes_, &faults_, &pa_fallbacks_})
-        f->record(wave, name());
+        visit(*f);
+    if (config_.walk == TLA_WALK_IDEAL) return;
+    for (figure *f : {&hits_, &walks_in_flight_, &stale_})
+        visit(*f);
+}
+
+void pe_mmu::record(waveform &wave) {
+    each_figure([&](figure &f) { f.record(wave, name()); });
 }
 
 void pe_mmu::trace(sc_core::sc_trace_file *file) const {
-    for (const figure *f : {&lookups_, &maps_in_flight_, &mapped_bytes_, &faults_, &pa_fallbacks_})
-        f->trace(file, name());
+    const_cast<pe_mmu *>(this)->each_figure([&](figure &f) { f.trace(file, name()); });
 }
 
 } // namespace tlmalloc

@@ -24,8 +24,9 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
     tla_completion completion{};
     completion.tag = command.tag;
     completion.opcode = command.opcode;
-    if (command.opcode == TLA_OP_MAP || command.opcode == TLA_OP_UNMAP) {
-        (command.opcode == TLA_OP_MAP ? statistics_.maps : statistics_.unmaps)++;
+    if (tla_opcode_has_entries(command.opcode)) {
+        if (command.opcode == TLA_OP_MAP) statistics_.maps++;
+        if (command.opcode == TLA_OP_UNMAP) statistics_.unmaps++;
         const bool gather = config_.map_ack == TLA_MAP_ACK_VISIBLE;
         const fan_out::result sent =
             routes_->send(*out.operator->(), command, config_.route_target, arrival_ps, gather);

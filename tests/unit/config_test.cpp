@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(wrong_types_are_found) {
          "f:7:14: mmu.page_size: found a sequence, expected a size with a unit (B, KiB, MiB, GiB, TiB, KB, MB, "
          "GB, TB)",
          "f:8:16: mmu.allow_remap: found \"yes\", expected false or true",
-         "f:9:13: mmu.unmapped: found \"fault\", expected error or pa_fallback",
+         "f:9:13: mmu.unmapped: found \"fault\", expected error or pa_fallback or demand",
          "f:10:10: mmu.ports: found a mapping, expected an integer without a unit",
          "f:11:15: mmu.queue_depth: found nothing, expected an integer without a unit",
          "f:12:20: workload.kernel: found \"a b\", expected a name of letters, digits and _, at most 63 long",
@@ -463,6 +463,16 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
                     value.number = value.number / unit * unit;
             }
             tla_schema_set(&tla_platform_keys[i], &c, &value);
+        }
+        c.mmu.pages_64k = c.mmu.page_size < 1 << 16 && c.mmu.pages_64k;
+        c.mmu.pages_2m = c.mmu.page_size < 1 << 21 && c.mmu.pages_2m;
+        c.mmu.pages_1g = c.mmu.page_size < 1 << 30 && c.mmu.pages_1g;
+        c.mmu.va_bits = 64;
+        c.workload.asid %= c.mmu.asids;
+        for (tla_tlb_keys *tlb : {&c.mmu.tlb_l1, &c.mmu.tlb_l2}) { // two ways, of a power of two of sets
+            while (tlb->entries & (tlb->entries - 1))
+                tlb->entries &= tlb->entries - 1;
+            tlb->ways = tlb->entries > 1 ? 2 : 0;
         }
         while (c.system.cube_mesh_width * c.system.cube_mesh_height > TLA_CUBE_DIE_COUNT)
             c.system.cube_mesh_width = 1;

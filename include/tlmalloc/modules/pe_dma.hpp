@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_PE_DMA_HPP
 #define TLMALLOC_MODULES_PE_DMA_HPP
 
+#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/phys_addr.h"
 #include "tlmalloc/timeline.h"
@@ -17,10 +18,11 @@ namespace tlmalloc {
 class pe_dma : public sc_core::sc_module {
   public:
     struct config {
-        std::uint32_t chunk = 256;                                        // bytes; chunks end at multiples of it
-        std::uint64_t bandwidth = std::uint64_t{256'000'000'000};         // bytes/s at which a channel issues
-        std::uint32_t outstanding = 256;                                  // chunks on their way, for each channel
+        std::uint32_t chunk = 256;                                // bytes; chunks end at multiples of it
+        std::uint64_t bandwidth = std::uint64_t{256'000'000'000}; // bytes/s at which a channel issues
+        std::uint32_t outstanding = 256;                          // chunks on their way, for each channel
         std::uint64_t quantum_ps = 0; // how far a transfer runs ahead of the kernel before it waits
+        std::uint32_t asid = 0;       // address space of the virtual addresses, told by a requester extension
     };
 
     enum class direction { read, write }; // read: virtual memory -> TCM
@@ -54,6 +56,7 @@ class pe_dma : public sc_core::sc_module {
     bool move_chunk(direction way, std::uint64_t va, std::uint64_t tile, std::uint32_t nbytes, std::uint64_t &at_ps);
 
     const config config_;
+    requester requester_;
     tla_timeline issue_[2]{};
     std::vector<std::uint8_t> buffer_;
     statistics statistics_;

@@ -4,11 +4,12 @@
 
 #include "tlmalloc/config.h"
 #include "tlmalloc/engine.h"
+#include "tlmalloc/mmu.h"
 #include "tlmalloc/modules/at_target.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/waveform.hpp"
-#include "tlmalloc/page_table.h"
 
+#include <array>
 #include <map>
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -16,22 +17,39 @@
 
 namespace tlmalloc {
 
-// Every access through `in` costs a fixed overhead and is translated (KernBench ADR-0039: no capacity, no walks). An
-// access that crosses pages or regions is split where the physical addresses part, and all of it is translated before
-// any of it moves. An access with an unmapped byte is answered with TLM_ADDRESS_ERROR_RESPONSE, one that the mapping
-// forbids with TLM_COMMAND_ERROR_RESPONSE; with TLA_UNMAPPED_PA_FALLBACK an unmapped byte's address is used as physical
-// (KernBench's PageFault path), and counted. `control` takes MAP and UNMAP (command.h); their scope is for the
-// va_manager and not looked at here. A command that fails changes nothing.
+// Every access through `in` costs a fixed overhead and is translated: in no further time (KernBench ADR-0039), or by
+// TLB and walkers (mmu.h decides). With TLA_WALK_MEMORY every level of a walk is a read over `walk`, entries are
+// written over `walk` too, and the tables' memory comes from ALLOC and FREE commands over `allocator`, to port
+// `allocator_port` of the memory controller there. The address space of an access is that of its `requester` extension,
+// else 0.
+//
+// An access that crosses pages or regions is split where the physical addresses part, and all of it is translated
+// before any of it moves. An access with an unmapped byte is answered with TLM_ADDRESS_ERROR_RESPONSE, one that the
+// mapping forbids with TLM_COMMAND_ERROR_RESPONSE; with TLA_UNMAPPED_PA_FALLBACK an unmapped byte's address is used as
+// physical (KernBench's PageFault path), and counted; with TLA_UNMAPPED_DEMAND the fault goes out over `fault`
+// (page_fault.hpp), and the access is made again when that is answered with OK. A walk that reads what the table does
+// not say is a walk error: TLM_GENERIC_ERROR_RESPONSE. `control` takes MAP, UNMAP and INVALIDATE (command.h); their
+// scope is for the va_manager and not looked at here. A command that fails changes nothing. An access before a command
+// is done goes where it went before; it is counted as stale when that is a mapping that the command has replaced or
+// removed.
 //
 // `in` is approximately timed too (at_target.hpp), and then calls b_transport on `out`. DMI is what `out` grants, page
-// by page (or region by region): at virtual addresses, what the mapping permits, overhead_ps added. Accesses by DMI are
-// not counted as lookups, so an unmapped address that is taken as physical is never granted. A MAP or UNMAP withdraws
-// DMI for its addresses; what `out` withdraws is withdrawn wherever it was granted.
+// by page (or region by region): at virtual addresses, what the mapping permits, overhead_ps and a hit in the nearest
+// TLB level added; nothing where there are several address spaces, since a pointer does not say whose it is. Accesses
+// by DMI are not counted as lookups, so an unmapped address that is taken as physical is never granted. A MAP or UNMAP
+// withdraws DMI for its addresses; what `out` withdraws is withdrawn wherever it was granted.
 class pe_mmu : public sc_core::sc_module, private command_handler {
   public:
     struct config {
-        std::uint64_t page_size = std::uint64_t{2} << 20; // bytes, power of two (ADR-0039: 2 MiB)
-        std::uint64_t overhead_ps = 0;                    // per access (ADR-0039: 0)
+        std::uint64_t page_size = std::uint64_t{2} << 20;                      // bytes, power of two (ADR-0039: 2 MiB)
+        std::uint64_t overhead_ps = 0;                                         // per access (ADR-0039: 0)
+        std::array<std::uint64_t, TLA_PAGE_SIZES_MAX - 1> larger_page_sizes{}; // ascending; 0 = no more
+        unsigned va_bits = 64;                                                 // width of a virtual address
+        unsigned asids = 1;                                                    // address spaces
+        tla_walk_mode walk = TLA_WALK_IDEAL;                                   // (ADR-0039)
+        tla_tlb_config tlb{};                                                  // flat, memory; without page sizes
+        tla_walkers_config walkers{8, 0, 0, false, true, 100'000}; // flat, memory (mNPUsim: 8, 4 levels x 100 ns)
+        unsigned allocator_port = 0;                               // memory: the control port that is this MMU's
         tla_unmapped unmapped = TLA_UNMAPPED_ERROR;
         bool allow_remap = false; // false: a MAP that overlaps fails; true: the last one wins
         tla_cost_profile cost{};  // of a command; all zero: mappings cost nothing
@@ -42,19 +60,28 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     };
 
     struct statistics {
-        std::uint64_t lookups = 0;      // accesses translated
-        std::uint64_t splits = 0;       // accesses that became more than one
-        std::uint64_t maps = 0;         // entries mapped
-        std::uint64_t unmaps = 0;       // ranges unmapped
-        std::uint64_t failed = 0;       // commands refused
-        std::uint64_t faults = 0;       // accesses answered with an error
-        std::uint64_t pa_fallbacks = 0; // pieces whose virtual address was taken as physical
-        std::uint64_t busy_ps = 0;      // time commands took
+        std::uint64_t lookups = 0;          // accesses translated
+        std::uint64_t splits = 0;           // accesses that became more than one
+        std::uint64_t maps = 0;             // entries mapped
+        std::uint64_t unmaps = 0;           // ranges unmapped
+        std::uint64_t failed = 0;           // commands refused
+        std::uint64_t faults = 0;           // accesses answered with an error
+        std::uint64_t pa_fallbacks = 0;     // pieces whose virtual address was taken as physical
+        std::uint64_t busy_ps = 0;          // time commands took
+        std::uint64_t invalidates = 0;      // INVALIDATE commands
+        std::uint64_t stale_accesses = 0;   // through mappings that were gone, but not visibly
+        std::uint64_t demand_faults = 0;    // faults that the host was asked about
+        std::uint64_t hits = 0, misses = 0; // of the TLB
+        std::uint64_t walk_errors = 0;      // walks that read what the table does not say
+        tla_walkers_stats walkers{};
         tla_page_table_stats table{};
     };
 
     tlm_utils::simple_target_socket<pe_mmu> in{"in"};
     tlm_utils::simple_initiator_socket<pe_mmu> out{"out"};
+    tlm_utils::simple_initiator_socket_optional<pe_mmu> walk{"walk"};           // TLA_WALK_MEMORY
+    tlm_utils::simple_initiator_socket_optional<pe_mmu> allocator{"allocator"}; // TLA_WALK_MEMORY
+    tlm_utils::simple_initiator_socket_optional<pe_mmu> fault{"fault"};         // TLA_UNMAPPED_DEMAND
 
   private:
     control_window window_;
@@ -69,9 +96,16 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     void trace(sc_core::sc_trace_file *file) const override;
 
   private:
+    template <typename Visit>
+    void each_figure(Visit visit);
     struct piece {
         std::uint64_t pa, nbytes;
         bool fallback;
+    };
+    struct route { // where an access goes
+        std::vector<piece> pieces;
+        bool stale = false;
+        std::uint64_t va = 0; // the first byte that could not be translated
     };
 
     void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
@@ -82,12 +116,19 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     void invalidate_direct_mem_ptr(sc_dt::uint64 first, sc_dt::uint64 last);
     void withdraw_dmi(const tla_command &command);
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
-    tla_status translate(std::uint64_t va, std::uint64_t nbytes, std::uint32_t access,
-                         std::vector<piece> &pieces) const;
+    bool grants_dmi() const { return config_.dmi && config_.asids == 1; }
+    tla_mmu_config front_end() const;
+    tla_mmu_bus bus() const;
+    tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
+    tla_status translate(tla_mmu_access access, std::uint64_t &at_ps, route &where);
+    tla_status translate_or_fault(const tla_mmu_access &access, sc_core::sc_time &delay, route &where);
+    bool ask_host(const tla_mmu_access &access, std::uint64_t va, sc_core::sc_time &delay);
+    void refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay);
+    void show(const tla_mmu_piece &found, std::uint64_t at_ps);
     void transport_pieces(tlm::tlm_generic_payload &payload, const std::vector<piece> &pieces, sc_core::sc_time &delay);
 
     const config config_;
-    std::unique_ptr<tla_page_table, void (*)(tla_page_table *)> table_{nullptr, tla_page_table_destroy};
+    std::unique_ptr<tla_mmu, void (*)(tla_mmu *)> mmu_{nullptr, tla_mmu_destroy};
     at_target at_;
     struct dmi_grant {
         std::uint64_t nbytes, pa;
@@ -98,6 +139,8 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     statistics statistics_;
     figure lookups_{"lookups", 32}, maps_in_flight_{"maps_in_flight", 16}, mapped_bytes_{"mapped_bytes", 48},
         faults_{"faults", 32}, pa_fallbacks_{"pa_fallbacks", 32};
+    // only with TLB and walkers
+    figure hits_{"hits", 32}, walks_in_flight_{"walks_in_flight", 16}, stale_{"stale_accesses", 32};
 };
 
 } // namespace tlmalloc

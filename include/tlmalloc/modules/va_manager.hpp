@@ -15,7 +15,7 @@ namespace tlmalloc {
 
 class fan_out;
 
-// `control` takes VA_ALLOC, VA_FREE, MAP and UNMAP (command.h). A MAP or UNMAP is passed on, over `out`, along every
+// `control` takes VA_ALLOC, VA_FREE, MAP, UNMAP and INVALIDATE (command.h). The last three are passed on, over `out`, along every
 // route that leads to PEs in the command's scope, all at once. With map_ack::visible the command is done when every MMU
 // has answered; when one of them refuses a MAP, those that took it are unmapped again and the first refusal is the
 // answer. With map_ack::posted it is done when it has been sent: whether it succeeds is found out later, and counted.
