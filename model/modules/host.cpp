@@ -1,6 +1,7 @@
 #include "tlmalloc/modules/host.hpp"
 
 #include "command_sender.hpp"
+#include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -15,6 +16,10 @@ namespace {
 
 bool same(const pe_location &a, const pe_location &b) {
     return a.sip == b.sip && a.cube == b.cube && a.pe == b.pe;
+}
+
+bool same_cube(const pe_location &a, const pe_location &b) {
+    return a.sip == b.sip && a.cube == b.cube;
 }
 
 // Commands to several control ports at once: all are written, then all completions are read; the thread then waits
@@ -100,6 +105,7 @@ host::host(sc_core::sc_module_name name, config settings) : sc_module(name), con
         scope_.die_mask |= 1u << pe.cube;
         scope_.pe_mask |= 1u << pe.pe;
     }
+    faults.register_b_transport(this, &host::serve_fault);
     SC_HAS_PROCESS(host);
     SC_THREAD(run);
 }
@@ -108,9 +114,9 @@ void host::run() {
     if (main) main();
 }
 
-std::uint64_t host::controller(const pe_location &pe, tla_control_block block) const {
+std::uint64_t host::controller(const pe_location &pe, tla_control_block block, unsigned port) const {
     tla_paddr pa{};
-    tla_paddr_pe_control(pe.sip, pe.cube, pe.pe, block, config_.control_port * std::uint64_t{TLA_PORT_BYTES}, &pa);
+    tla_paddr_pe_control(pe.sip, pe.cube, pe.pe, block, port * std::uint64_t{TLA_PORT_BYTES}, &pa);
     return pa.value;
 }
 
@@ -146,7 +152,7 @@ tla_status host::create_tensor(const std::string &name, std::uint64_t elements, 
         if (std::none_of(config_.pes.begin(), config_.pes.end(), [&](const pe_location &p) { return same(p, pe); }))
             return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no %s in this platform", name.c_str(),
                                  to_string(pe).c_str());
-    tensor t{name, {}, nbytes, {}, 0, 0};
+    tensor t{name, {}, nbytes, {}, 0, 0, where.kind};
     const std::uint64_t start = now_ps();
     tla_command reserve{};
     reserve.opcode = TLA_OP_VA_ALLOC;
@@ -154,7 +160,8 @@ tla_status host::create_tensor(const std::string &name, std::uint64_t elements, 
     tla_completion range{};
     if (va_command(reserve, range)) return explain(error, "tensor " + name + ": virtual addresses", range, nbytes);
     t.va = {range.value};
-    tla_status status = allocate_shards(t, elements, element_bytes, where, error);
+    tla_status status = TLA_OK;
+    if (t.kind != spread::demand) status = allocate_shards(t, elements, element_bytes, where, error);
     t.alloc_ps = now_ps() - start;
     if (!status) {
         status = map(t, TLA_OP_MAP, error);
@@ -174,24 +181,44 @@ tla_status host::create_tensor(const std::string &name, std::uint64_t elements, 
     return TLA_OK;
 }
 
+namespace {
+
+// The PEs of each copy of a tensor: all of them, or those of one cube after the other.
+std::vector<std::vector<pe_location>> copies(const host::placement &where) {
+    if (where.kind != spread::replicate) return {where.pes};
+    std::vector<std::vector<pe_location>> result;
+    for (const pe_location &pe : where.pes) {
+        auto copy = std::find_if(result.begin(), result.end(), [&](const auto &pes) { return same_cube(pes[0], pe); });
+        if (copy == result.end()) copy = result.insert(result.end(), std::vector<pe_location>{});
+        copy->push_back(pe);
+    }
+    return result;
+}
+
+} // namespace
+
 tla_status host::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes, const placement &where,
                                  tla_error *error) {
-    batch commands(*out.operator->());
     std::vector<shard> wanted;
-    const std::uint64_t parts = where.pes.size(), share = elements / parts, rest = elements % parts;
-    std::uint64_t first = 0;
-    for (std::uint64_t i = 0; i < parts; i++) { // the first `rest` parts are one element larger
-        const std::uint64_t count = share + (i < rest);
-        if (count == 0) break;
+    for (const std::vector<pe_location> &pes : copies(where)) {
+        const std::uint64_t parts = pes.size(), share = elements / parts, rest = elements % parts;
+        std::uint64_t first = 0;
+        for (std::uint64_t i = 0; i < parts; i++) { // the first `rest` parts are one element larger
+            const std::uint64_t count = share + (i < rest);
+            if (count == 0) break;
+            wanted.push_back({pes[i], {}, count * element_bytes, first * element_bytes, 0});
+            first += count;
+        }
+    }
+    batch commands(*out.operator->());
+    for (const shard &s : wanted) {
         tla_command command{};
         command.opcode = TLA_OP_ALLOC;
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
         command.tag = next_tag_++;
         command.channel = TLA_HBM;
-        command.nbytes = count * element_bytes;
-        commands.post(controller(where.pes[i], TLA_CONTROL_MEMORY_CONTROLLER), command);
-        wanted.push_back({where.pes[i], {}, command.nbytes, first * element_bytes});
-        first += count;
+        command.nbytes = s.nbytes;
+        commands.post(controller(s.where, TLA_CONTROL_MEMORY_CONTROLLER, config_.control_port), command);
     }
     const std::vector<tla_completion> completions = commands.wait();
     tla_status status = TLA_OK;
@@ -219,7 +246,7 @@ tla_status host::free_shards(tensor &t, tla_error *error) {
         command.tag = next_tag_++;
         command.pa = s.pa;
         command.nbytes = s.nbytes;
-        commands.post(controller(s.where, TLA_CONTROL_MEMORY_CONTROLLER), command);
+        commands.post(controller(s.where, TLA_CONTROL_MEMORY_CONTROLLER, config_.control_port), command);
     }
     const std::vector<tla_completion> completions = commands.wait();
     tla_status status = TLA_OK;
@@ -234,17 +261,25 @@ tla_status host::free_shards(tensor &t, tla_error *error) {
     return status;
 }
 
-// Maps or unmaps all shards in every MMU, as many entries in a command as fit.
+tla_scope host::scope_of(const tensor &t, const shard &s) const {
+    if (t.kind != spread::replicate) return scope_;
+    return {1u << s.where.sip, 1u << s.where.cube, scope_.pe_mask};
+}
+
+// Maps or unmaps all shards in every MMU that is to see them, as many entries in a command as fit.
 tla_status host::map(const tensor &t, tla_opcode opcode, tla_error *error) {
     tla_status status = TLA_OK;
     std::size_t mapped = 0;
     while (mapped < t.shards.size() && !status) {
         tla_command command{};
         command.opcode = opcode;
-        command.scope = scope_;
+        const pe_location &first = t.shards[mapped].where;
+        command.scope = scope_of(t, t.shards[mapped]);
         for (; command.count < TLA_COMMAND_MAX_ENTRIES && mapped < t.shards.size(); mapped++) {
             const shard &s = t.shards[mapped];
-            command.entries[command.count++] = {{t.va.value + s.offset}, s.pa, s.nbytes, TLA_READ | TLA_WRITE};
+            if (t.kind == spread::replicate && !same_cube(s.where, first)) break;
+            command.entries[command.count++] = {
+                {t.va.value + s.offset}, s.pa, s.nbytes, TLA_READ | TLA_WRITE, config_.asid};
         }
         tla_completion completion{};
         status = va_command(command, completion);
@@ -280,7 +315,12 @@ tla_status host::free_tensor(tensor *which, tla_error *error) {
 
 tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error) {
     std::uint64_t end = now_ps();
-    for (const shard &s : t.shards)
+    if (t.kind == spread::demand && command == tlm::TLM_WRITE_COMMAND)
+        return tla_error_set(error, TLA_UNSUPPORTED, "tensor %s comes into being on demand: nothing to write to",
+                             t.name.c_str());
+    for (const shard &s : t.shards) {
+        const bool another_copy = t.kind == spread::replicate && !same_cube(s.where, t.shards[0].where);
+        if (another_copy && command == tlm::TLM_READ_COMMAND) continue;
         for (std::uint64_t moved = 0; moved < s.nbytes;) {
             const auto chunk = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.dma_chunk, s.nbytes - moved));
             sc_core::sc_time delay;
@@ -290,6 +330,7 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
             end = std::max(end, local_ps(delay));
             moved += chunk;
         }
+    }
     sc_core::wait(from_ps(end) - sc_core::sc_time_stamp());
     return TLA_OK;
 }
@@ -300,6 +341,65 @@ tla_status host::write_tensor(const tensor &to, const std::uint8_t *bytes, tla_e
 
 tla_status host::read_tensor(const tensor &from, std::uint8_t *bytes, tla_error *error) {
     return move(from, tlm::TLM_READ_COMMAND, bytes, error);
+}
+
+// --- page faults -----------------------------------------------------------------------------------------------------
+
+void host::serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    if (!payload.is_write() || payload.get_data_length() != page_fault::bytes{}.size()) return;
+    const page_fault asked = page_fault::decode(payload.get_data_ptr());
+    if (asked.asid == config_.asid && !bring_page(config_.pes[static_cast<std::size_t>(pe)], asked.va, delay))
+        payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+// Allocates and maps the page of a tensor on demand that an address lies in, unless another PE's fault did it before.
+tla_status host::bring_page(const pe_location &pe, std::uint64_t address, sc_core::sc_time &delay) {
+    const auto holds = [&](const tensor &t) {
+        return t.kind == spread::demand && address >= t.va.value && address - t.va.value < t.nbytes;
+    };
+    const auto found = std::find_if(tensors_.begin(), tensors_.end(), holds);
+    if (found == tensors_.end()) return TLA_UNMAPPED;
+    tensor &t = *found;
+    const std::uint64_t into = address - t.va.value, offset = into - into % config_.page_size;
+    for (const shard &s : t.shards)
+        if (s.offset == offset) {
+            set_local_ps(delay, std::max(local_ps(delay), s.ready_ps));
+            return TLA_OK;
+        }
+    set_local_ps(delay, std::max(local_ps(delay), faults_served_ps_) + config_.fault_latency_ps);
+    shard page{pe, {}, std::min(config_.page_size, t.nbytes - offset), offset, 0};
+
+    tla_command command{};
+    command.opcode = TLA_OP_ALLOC;
+    command.target = TLA_TARGET_MEMORY_CONTROLLER;
+    command.channel = TLA_HBM;
+    command.tag = next_tag_++;
+    command.nbytes = page.nbytes;
+    tla_completion completion{};
+    const std::uint64_t port = controller(pe, TLA_CONTROL_MEMORY_CONTROLLER, config_.fault_port);
+    if (const tla_status status = send_command(*out.operator->(), port, command, completion, delay)) return status;
+    faults_served_ps_ = local_ps(delay);
+    remember(pe, completion);
+    page.pa = {completion.value};
+
+    tla_command map{};
+    map.opcode = TLA_OP_MAP;
+    map.target = TLA_TARGET_VA_MANAGER;
+    map.tag = next_tag_++;
+    map.scope = scope_;
+    map.count = 1;
+    map.entries[0] = {{t.va.value + offset}, page.pa, page.nbytes, TLA_READ | TLA_WRITE, config_.asid};
+    const std::uint64_t va_port = config_.fault_port * std::uint64_t{TLA_PORT_BYTES};
+    if (const tla_status status = send_command(*va.operator->(), va_port, map, completion, delay)) {
+        command.opcode = TLA_OP_FREE;
+        command.pa = page.pa;
+        if (!send_command(*out.operator->(), port, command, completion, delay)) remember(pe, completion);
+        return status;
+    }
+    page.ready_ps = faults_served_ps_ = local_ps(delay);
+    t.shards.push_back(page);
+    return TLA_OK;
 }
 
 // --- kernels and the end ---------------------------------------------------------------------------------------------
@@ -319,7 +419,7 @@ tla_status host::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &
     for (std::size_t i = 0; i < config_.pes.size(); i++) {
         command.tag = next_tag_++;
         command.program = static_cast<std::uint32_t>(i);
-        commands.post(controller(config_.pes[i], TLA_CONTROL_PROCESSING_ELEMENT), command);
+        commands.post(controller(config_.pes[i], TLA_CONTROL_PROCESSING_ELEMENT, config_.control_port), command);
     }
     const std::vector<tla_completion> completions = commands.wait();
     for (std::size_t i = 0; i < completions.size(); i++)

@@ -12,7 +12,8 @@ enum : unsigned {
     host_port = 0,
     pe_port = 1,
     above_port = 2,
-    mmu_port = 3
+    mmu_port = 3,
+    fault_port = 4
 }; // above: the command processor one level up
 
 std::string numbered(const char *name, unsigned number) {
@@ -236,6 +237,10 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
         host_config.pes.push_back(pe->where);
     host_config.dma_chunk = as_unsigned(config.host.dma_chunk);
     host_config.control_port = host_port;
+    host_config.fault_port = fault_port;
+    host_config.asid = as_unsigned(config.workload.asid);
+    host_config.page_size = config.va.page_size;
+    host_config.fault_latency_ps = config.mmu.fault_latency;
     for (unsigned sip = 0; sip < config.system.sips; sip++) {
         const std::string prefix = numbered("sip", sip);
         processors_.push_back(
@@ -257,6 +262,7 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     }
     for (pe_unit *pe : pes_) {
         pe->mmu.out.bind(fabric_->in);
+        if (config.mmu.unmapped == TLA_UNMAPPED_DEMAND) pe->mmu.fault.bind(host_->faults);
         if (config.mmu.walk == TLA_WALK_MEMORY) pe->mmu.walk.bind(fabric_->in);
         fabric_->out.bind(pe->controller.in); // HBM
         fabric_->out.bind(pe->controller.in); // TCM

@@ -59,10 +59,15 @@ error_t parse_option(int key, char *text, argp_state *state) {
     }
 }
 
-const argp parser = {option_table, parse_option, "CONFIG",
-                     "Builds the platform that CONFIG describes, runs a kernel on every PE and compares the result with "
-                     "a reference. Exit status 0: the numbers are right and nothing leaked.",
-                     nullptr, nullptr, nullptr};
+const argp parser = {
+    option_table,
+    parse_option,
+    "CONFIG",
+    "Builds the platform that CONFIG describes, runs a kernel on every PE and compares the result with "
+    "a reference. Exit status 0: the numbers are right and nothing leaked.",
+    nullptr,
+    nullptr,
+    nullptr};
 
 int fail(const char *text) {
     std::fprintf(stderr, "tlmalloc run: %s\n", text);
@@ -72,8 +77,8 @@ int fail(const char *text) {
 // What modules report goes to stderr, so that stdout holds the table alone; errors end the run.
 void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
     if (r.get_severity() >= sc_core::SC_WARNING)
-        std::fprintf(stderr, "tlmalloc run: %s: %s: %s\n", r.get_severity() == sc_core::SC_WARNING ? "warning" : "error",
-                     r.get_msg_type(), r.get_msg());
+        std::fprintf(stderr, "tlmalloc run: %s: %s: %s\n",
+                     r.get_severity() == sc_core::SC_WARNING ? "warning" : "error", r.get_msg_type(), r.get_msg());
     if (actions & sc_core::SC_THROW) throw r;
 }
 
@@ -81,14 +86,16 @@ const tl_kernel_info *find_kernel(const char *name) {
     const tl_kernel_info *kernel = tl_find_kernel(name);
     if (kernel) return kernel;
     std::fprintf(stderr, "tlmalloc run: found kernel '%s', expected one of:", name);
-    for (std::uint32_t i = 0; const tl_kernel_info *known = tl_kernel_at(i); i++) std::fprintf(stderr, " %s", known->name);
+    for (std::uint32_t i = 0; const tl_kernel_info *known = tl_kernel_at(i); i++)
+        std::fprintf(stderr, " %s", known->name);
     std::fprintf(stderr, "\n");
     return nullptr;
 }
 
 std::vector<tl_kernel> kernel_functions() {
     std::vector<tl_kernel> functions;
-    for (std::uint32_t i = 0; const tl_kernel_info *kernel = tl_kernel_at(i); i++) functions.push_back(kernel->run);
+    for (std::uint32_t i = 0; const tl_kernel_info *kernel = tl_kernel_at(i); i++)
+        functions.push_back(kernel->run);
     return functions;
 }
 
@@ -99,7 +106,8 @@ bool simulate(const npu &platform, const workload &work) {
     do {
         sc_core::sc_start(slice);
         std::uint64_t done = 0;
-        for (const pe_unit *pe : platform.pes()) done += pe->element.last_run().end_ps > 0;
+        for (const pe_unit *pe : platform.pes())
+            done += pe->element.last_run().end_ps > 0;
         progress_update(&progress, done, platform.pes().size());
     } while (!work.finished() && sc_core::sc_pending_activity());
     progress_end(&progress);
@@ -112,8 +120,10 @@ bool write_json(const char *path, json_t *json) {
     bool written = !output_open(&file, path, &error);
     if (written) {
         written = json_dumpf(json, file.stream, JSON_INDENT(2)) == 0 && std::fputc('\n', file.stream) != EOF;
-        if (written) written = !output_commit(&file, &error);
-        else tla_error_set(&error, TLA_IO, "%s: cannot be written", path);
+        if (written)
+            written = !output_commit(&file, &error);
+        else
+            tla_error_set(&error, TLA_IO, "%s: cannot be written", path);
     }
     if (!written) std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
     output_discard(&file);
@@ -129,7 +139,7 @@ int run(const run_options &options, const tla_config &config, const tl_kernel_in
     npu platform("npu", config, {functions.data(), functions.size()});
     const tl_workload size{static_cast<std::uint32_t>(platform.pes().size()), config.workload.elements_per_pe,
                            config.workload.seed};
-    workload work(platform, kernel, size);
+    workload work(platform, kernel, size, config.mmu.unmapped == TLA_UNMAPPED_DEMAND);
     platform.host().main = [&] { work.main(); };
     if (wave) platform.record(*wave);
     if (options.from) {

@@ -94,6 +94,15 @@ json_t *mmus_json(const npu &platform) {
                   {"failed", s.failed},
                   {"faults", s.faults},
                   {"pa_fallbacks", s.pa_fallbacks},
+                  {"demand_faults", s.demand_faults},
+                  {"stale_accesses", s.stale_accesses},
+                  {"hits", s.hits},
+                  {"misses", s.misses},
+                  {"walks", s.walkers.walks},
+                  {"merged", s.walkers.merged},
+                  {"stalls", s.walkers.stalls},
+                  {"walk_errors", s.walk_errors},
+                  {"table_bytes", s.table.table_bytes},
                   {"busy_ps", s.busy_ps}});
         json_array_append_new(list, row);
     }

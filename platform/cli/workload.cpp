@@ -11,14 +11,15 @@ void workload::main() {
 }
 
 tla_status workload::create_tensors(std::vector<tensor *> &made) {
-    host &host = platform_.host();
+    tlmalloc::host &host = platform_.host();
     for (std::uint32_t i = 0; i < kernel_.tensor_count; i++) {
         const tl_kernel_tensor &wanted = kernel_.tensors[i];
         const std::uint32_t element = tl_dtype_bytes(wanted.dtype);
+        tlmalloc::host::placement where = host.everywhere();
+        if (outputs_on_demand_ && wanted.output) where.kind = spread::demand;
         tensor *t = nullptr;
         const std::uint64_t nbytes = kernel_.tensor_bytes(&size_, i);
-        if (const tla_status status =
-                host.create_tensor(wanted.name, nbytes / element, element, host.everywhere(), &t, &failure_))
+        if (const tla_status status = host.create_tensor(wanted.name, nbytes / element, element, where, &t, &failure_))
             return status;
         made.push_back(t);
         tensors_.push_back({t->name, t->va, t->nbytes, t->shards.size(), t->alloc_ps, t->map_ps});
@@ -58,13 +59,15 @@ tla_status workload::run() {
 
 std::uint64_t workload::tensor_alloc_ps() const {
     std::uint64_t sum = 0;
-    for (const tensor_figures &t : tensors_) sum += t.alloc_ps;
+    for (const tensor_figures &t : tensors_)
+        sum += t.alloc_ps;
     return sum;
 }
 
 std::uint64_t workload::tensor_map_ps() const {
     std::uint64_t sum = 0;
-    for (const tensor_figures &t : tensors_) sum += t.map_ps;
+    for (const tensor_figures &t : tensors_)
+        sum += t.map_ps;
     return sum;
 }
 

@@ -19,8 +19,9 @@ class workload {
         std::uint64_t alloc_ps, map_ps;
     };
 
-    workload(npu &platform, const tl_kernel_info &kernel, const tl_workload &size)
-        : platform_(platform), kernel_(kernel), size_(size) {}
+    // outputs_on_demand: pages of output tensors come with the first access to them (mmu.unmapped: demand).
+    workload(npu &platform, const tl_kernel_info &kernel, const tl_workload &size, bool outputs_on_demand)
+        : platform_(platform), kernel_(kernel), size_(size), outputs_on_demand_(outputs_on_demand) {}
 
     // The whole run, as the host's main thread; what it found is below. Pauses the simulation at the end.
     void main();
@@ -45,6 +46,7 @@ class workload {
     npu &platform_;
     const tl_kernel_info &kernel_;
     const tl_workload size_;
+    const bool outputs_on_demand_;
     bool finished_ = false, computed_ = false;
     std::vector<tensor_figures> tensors_;
     tla_error failure_{}, wrong_result_{};

@@ -9,6 +9,7 @@
 #include <string>
 #include <systemc>
 #include <tlm>
+#include <tlm_utils/multi_passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <vector>
 
@@ -24,6 +25,14 @@ struct shard {
     pe_location where;
     tla_paddr pa;
     std::uint64_t nbytes, offset; // offset: of its first byte in the tensor
+    std::uint64_t ready_ps = 0;   // of a page on demand: when its mapping was visible
+};
+
+// How a tensor comes to lie where its placement says.
+enum class spread {
+    split,     // contiguous equal parts, one for each PE of the placement in its order; every MMU maps all of them
+    replicate, // a whole copy in every cube of the placement, split over the PEs there; mapped in its own cube only
+    demand     // nothing at first: a page comes into the HBM of the PE that touches it first, mapped in every MMU
 };
 
 struct tensor {
@@ -32,6 +41,7 @@ struct tensor {
     std::uint64_t nbytes;
     std::vector<shard> shards;
     std::uint64_t alloc_ps, map_ps; // time the host waited for its allocations, and for its mappings
+    spread kind;
 };
 
 // Every call of the runtime blocks its thread (`main`) until the simulated work is done; call them from there only.
@@ -40,18 +50,30 @@ struct tensor {
 class host : public sc_core::sc_module {
   public:
     struct config {
-        std::vector<pe_location> pes;   // every PE of the platform, in program order
-        std::uint32_t dma_chunk = 4096; // bytes of one transaction when tensors are written or read
-        unsigned control_port = 0;      // the host's port in every control window
+        std::vector<pe_location> pes;                     // every PE of the platform, in program order
+        std::uint32_t dma_chunk = 4096;                   // bytes of one transaction when tensors are written or read
+        unsigned control_port = 0;                        // the host's port in every control window
+        unsigned fault_port = 4;                          // its port for what page faults ask for
+        std::uint32_t asid = 0;                           // the address space that tensors are mapped in
+        std::uint64_t page_size = std::uint64_t{2} << 20; // what a page fault brings
+        std::uint64_t fault_latency_ps = 45'000'000;      // to the host and back (UVMSmart: 45 us)
     };
 
     // Where a tensor goes.
     struct placement {
-        std::vector<pe_location> pes; // contiguous equal parts, in this order
+        std::vector<pe_location> pes;
+        spread kind = spread::split;
     };
 
     tlm_utils::simple_initiator_socket<host> out{"out"};
     tlm_utils::simple_initiator_socket<host> va{"va"};
+
+    // Page faults (page_fault.hpp) of the MMUs, bound in the order of config::pes; answered with OK when there is
+    // memory. One is served at a time: fault_latency_ps, then ALLOC and MAP as they come. A fault of a page that is
+    // under way already is answered when that is there.
+    tlm_utils::multi_passthrough_target_socket<host, 32, tlm::tlm_base_protocol_types, 0,
+                                               sc_core::SC_ZERO_OR_MORE_BOUND>
+        faults{"faults"};
 
     // What the host does; runs as a SystemC thread from time 0.
     std::function<void()> main;
@@ -62,15 +84,16 @@ class host : public sc_core::sc_module {
     placement everywhere() const { return {config_.pes}; }
 
     // A tensor of `elements` elements: a VA range, a block in the HBM of each PE that gets a part (whole elements), and
-    // mappings in every MMU of the platform (sharded tensors are broadcast, KernBench ADR-0011). A PE may get several
-    // parts; one that is not in the configuration is TLA_INVALID_ARGUMENT.
+    // mappings (KernBench ADR-0011: sharded tensors are broadcast, replicated ones mapped cube by cube). A PE may get
+    // several parts; one that is not in the configuration is TLA_INVALID_ARGUMENT.
     tla_status create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
                              const placement &where, tensor **made, tla_error *error);
 
     // Unmaps, waits until every MMU has said so, and frees.
     tla_status free_tensor(tensor *which, tla_error *error);
 
-    // Moves all bytes of a tensor over the fabric, by physical address (KernBench ADR-0016).
+    // Moves all bytes of a tensor over the fabric, by physical address (KernBench ADR-0016): writes every copy, reads
+    // the first. Of a tensor on demand what is there is read, and nothing can be written: TLA_UNSUPPORTED.
     tla_status write_tensor(const tensor &to, const std::uint8_t *bytes, tla_error *error);
     tla_status read_tensor(const tensor &from, std::uint8_t *bytes, tla_error *error);
 
@@ -96,10 +119,13 @@ class host : public sc_core::sc_module {
     tla_status allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes, const placement &where,
                                tla_error *error);
     tla_status free_shards(tensor &t, tla_error *error);
+    tla_scope scope_of(const tensor &t, const shard &s) const;
+    void serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    tla_status bring_page(const pe_location &pe, std::uint64_t address, sc_core::sc_time &delay);
     tla_status map(const tensor &t, tla_opcode opcode, tla_error *error);
     tla_status move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error);
     tla_status va_command(tla_command &command, tla_completion &completion);
-    std::uint64_t controller(const pe_location &pe, tla_control_block block) const;
+    std::uint64_t controller(const pe_location &pe, tla_control_block block, unsigned port) const;
     void remember(const pe_location &pe, const tla_completion &completion);
 
     const config config_;
@@ -107,6 +133,7 @@ class host : public sc_core::sc_module {
     std::list<tensor> tensors_;
     std::vector<std::pair<pe_location, free_list>> free_lists_;
     std::uint32_t next_tag_ = 1;
+    std::uint64_t faults_served_ps_ = 0; // when the last page fault was answered
     bool aged_heaps_ = false;
 };
 
