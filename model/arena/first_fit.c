@@ -26,16 +26,22 @@ static bool alloc_from_short(tla_free_list *list, uint64_t nbytes, uint64_t alig
     return true;
 }
 
-static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
-    tla_free_list *list = state;
+/* On any list. Not inlined, so that a short list does not pay for the registers and the stack that this takes. */
+__attribute__((noinline)) static tla_status alloc_from_list(tla_free_list *list, uint64_t nbytes, uint64_t alignment,
+                                                            tla_block *block, tla_work *work) {
     tla_free_spot spot;
-    tla_status status;
-    if (tla_is_short(list) && alloc_from_short(list, nbytes, alignment, block, work, &status)) return status;
     for (bool more = tla_free_list_first(list, nbytes, &spot); more;
          more = tla_free_list_first_from(list, spot.block.offset + 1, nbytes, &spot))
         if (tla_aligned_fit(spot.block, nbytes, alignment, block))
             return tla_list_take(list, &spot, *block, spot.rank + 1, work);
     return tla_list_nothing_fits(list, work);
+}
+
+static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
+    tla_free_list *list = state;
+    tla_status status;
+    if (tla_is_short(list) && alloc_from_short(list, nbytes, alignment, block, work, &status)) return status;
+    return alloc_from_list(list, nbytes, alignment, block, work);
 }
 
 /* Each block is used up before the walk goes on, so the walk never turns back (LMCache PR #2767). */

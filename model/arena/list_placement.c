@@ -1,6 +1,7 @@
 /* Searches differ between the list policies; taking, giving back and looking do not. */
 #include "list_placement.h"
 #include "bisect.h"
+#include "short_list.h"
 
 #include <stdlib.h>
 
@@ -54,20 +55,34 @@ tla_status tla_list_reserve(void *state, tla_block range, tla_work *work) {
     return tla_list_take(state, &spot, range, spot.rank + 1, work);
 }
 
-tla_status tla_list_put(tla_free_list *list, tla_block range, tla_free_join *join, tla_work *work) {
-    uint64_t count = tla_free_list_count(list);
-    tla_status status = tla_free_list_put(list, range, join);
-    if (status) return status;
+static inline void receipt(uint64_t count, const tla_free_join *join, tla_work *work) {
     work->insert_nodes += join->rank;
     work->probes += tla_bisect_probes(count, join->rank);
     work->merges += (uint64_t)(join->previous > 0) + (join->next > 0);
     work->list_length += count;
-    return TLA_OK;
+}
+
+tla_status tla_list_put(tla_free_list *list, tla_block range, tla_free_join *join, tla_work *work) {
+    uint64_t count = tla_free_list_count(list);
+    tla_status status = tla_free_list_put(list, range, join);
+    if (status == TLA_OK) receipt(count, join, work);
+    return status;
+}
+
+/* Not inlined, so that a short list does not pay for its stack. */
+__attribute__((noinline)) static tla_status free_on_tree(tla_free_list *list, tla_block range, tla_work *work) {
+    tla_free_join join;
+    return tla_list_put(list, range, &join, work);
 }
 
 tla_status tla_list_free(void *state, tla_block range, tla_work *work) {
+    tla_free_list *list = state;
+    uint64_t count = tla_free_list_count(list);
+    if (!tla_is_short(list)) return free_on_tree(list, range, work);
     tla_free_join join;
-    return tla_list_put(state, range, &join, work);
+    tla_status status = tla_short_put(list, range, &join);
+    if (status == TLA_OK) receipt(count, &join, work);
+    return status;
 }
 
 tla_status tla_list_may_free(const void *state, tla_block range) {

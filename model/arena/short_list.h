@@ -5,10 +5,8 @@
 
 #include "free_list_nodes.h"
 
-enum { few = 16 }; /* blocks; less than a leaf holds, so that there is always a slot for one more */
-
 static inline bool tla_is_short(const tla_free_list *list) {
-    return list->count <= few && list->height == 0;
+    return list->height == 0 && list->count < FAN; /* a slot is left for one more */
 }
 
 /* The first block of at least nbytes; count when there is none. */
@@ -34,8 +32,13 @@ static inline void tla_short_remove(tla_free_list *list, unsigned slot) {
 static inline tla_status tla_short_put(tla_free_list *list, tla_block range, tla_free_join *join) {
     tla_free_leaf *leaf = list->root;
     unsigned slot = 0;
-    while (slot < list->count && leaf->offset[slot] < range.offset)
-        slot++;
+    for (unsigned high = list->count; slot < high;) {
+        unsigned middle = (slot + high) / 2;
+        if (leaf->offset[middle] < range.offset)
+            slot = middle + 1;
+        else
+            high = middle;
+    }
     uint64_t end = range.offset + range.nbytes, next_offset = leaf->offset[slot];
     uint64_t previous_end = slot > 0 ? leaf->offset[slot - 1] + leaf->nbytes[slot - 1] : 0;
     if (previous_end > range.offset || next_offset < end) return TLA_NOT_ALLOCATED;

@@ -215,11 +215,11 @@ static tla_status check_suits(const tla_arena *arena, const snapshot *s, tla_err
     if (arena->live && !s->config.validate)
         return tla_error_set(error, TLA_UNSUPPORTED,
                              "the arena validates, and the snapshot does not list the live blocks");
-    uint64_t mask = c->alignment - 1, end = c->base + c->capacity;
+    uint64_t mask = c->alignment - 1, tail = (c->base + c->capacity) & ~mask; /* from there on nothing is ever taken */
     bool suits = true;
     for (size_t i = 0; i < s->count; i++) {
-        uint64_t block_end = s->blocks[i].offset + s->blocks[i].nbytes;
-        suits = suits && !(s->blocks[i].offset & mask) && (!(block_end & mask) || block_end == end);
+        uint64_t start = s->blocks[i].offset, end = start + s->blocks[i].nbytes;
+        suits = suits && (!(start & mask) || start > tail) && (!(end & mask) || end > tail);
     }
     for (size_t i = 0; i < s->live_count && arena->live; i++)
         suits = suits && !(s->live[i].block.offset & mask) &&
