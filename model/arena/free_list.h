@@ -93,7 +93,8 @@ size_t tla_free_list_host_bytes(const tla_free_list *list);
 static inline bool tla_aligned_fit(tla_block block, uint64_t nbytes, uint64_t alignment, tla_block *part) {
     uint64_t skip = (0 - block.offset) & (alignment - 1);
     if (skip > block.nbytes || block.nbytes - skip < nbytes) return false;
-    *part = (tla_block){block.offset + skip, nbytes};
+    part->offset = block.offset + skip;
+    part->nbytes = nbytes;
     return true;
 }
 
