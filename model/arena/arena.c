@@ -77,8 +77,12 @@ tla_arena_config tla_arena_get_config(const tla_arena *arena) {
     return arena->config;
 }
 
+bool tla_arena_takes_size(uint64_t nbytes) {
+    return nbytes > 0 && nbytes <= limit;
+}
+
 uint64_t tla_arena_granted(const tla_arena *arena, uint64_t nbytes) {
-    if (nbytes == 0 || nbytes > limit) return 0;
+    if (!tla_arena_takes_size(nbytes)) return 0;
     uint64_t mask = arena->config.alignment - 1, rounded = (nbytes + mask) & ~mask;
     return arena->placement->granted ? arena->placement->granted(arena->state, rounded) : rounded;
 }
@@ -118,7 +122,7 @@ OUT_OF_THE_WAY static tla_status alloc(tla_arena *arena, uint64_t nbytes, uint64
                                        tla_work *work) {
     tla_work ignored;
     uint64_t granted = tla_arena_granted(arena, nbytes);
-    if (granted == 0) return nbytes == 0 || nbytes > limit ? tla_arena_refuse_size(arena, nbytes) : TLA_EXHAUSTED;
+    if (granted == 0) return tla_arena_takes_size(nbytes) ? TLA_EXHAUSTED : tla_arena_refuse_size(arena, nbytes);
     if (arena->live && tla_live_blocks_make_room(arena->live, 1)) return TLA_NO_HOST_MEMORY;
     tla_status status = tla_arena_take(arena, granted, alignment, block, work ? work : &ignored);
     if (status == TLA_OK && arena->live) tla_live_blocks_insert(arena->live, *block, arena->owner);

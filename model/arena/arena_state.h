@@ -18,7 +18,10 @@ struct tla_arena {
 /* The placement of a policy, NULL when it is none. */
 const tla_placement *tla_placement_of(tla_policy policy);
 
-/* nbytes as the arena would grant it; 0 when it cannot (0 bytes, past 2^63). */
+/* Whether a size is in the range that requests have, 1 .. 2^63. */
+bool tla_arena_takes_size(uint64_t nbytes);
+
+/* nbytes as the arena would grant it; 0 when it cannot. */
 uint64_t tla_arena_granted(const tla_arena *arena, uint64_t nbytes);
 
 /* Whether a range of more than 0 bytes lies inside the arena. */

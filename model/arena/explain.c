@@ -1,17 +1,21 @@
 /* Why an allocation failed, for a person (ADR-0048 D6). */
-#include "tlmalloc/arena.h"
+#include "arena_state.h"
 
 #include <inttypes.h>
 
 tla_status tla_arena_explain(const tla_arena *arena, const char *what, uint64_t nbytes, tla_error *error) {
     tla_arena_stats s = tla_arena_get_stats(arena);
-    tla_status status = s.free < nbytes ? TLA_EXHAUSTED : TLA_FRAGMENTED;
+    tla_status status = tla_arena_granted(arena, nbytes) ? tla_arena_no_fit(arena, tla_arena_granted(arena, nbytes))
+                        : tla_arena_takes_size(nbytes)   ? TLA_EXHAUSTED
+                                                         : TLA_INVALID_ARGUMENT;
     if (!error) return status;
     tla_error_set(error, status,
                   "%s overflow: requested %" PRIu64 " bytes, %" PRIu64 " free of %" PRIu64
                   ", largest free block %" PRIu64 " (%" PRIu64 " blocks): %s",
                   what, nbytes, s.free, s.capacity, s.largest_free, s.free_blocks,
-                  status == TLA_EXHAUSTED ? "exhausted" : "fragmented");
+                  status == TLA_EXHAUSTED    ? "exhausted"
+                  : status == TLA_FRAGMENTED ? "fragmented"
+                                             : "no size that can be asked for");
     error->requested = nbytes;
     error->total_free = s.free;
     error->largest_free = s.largest_free;

@@ -82,6 +82,9 @@ BOOST_AUTO_TEST_CASE(sizes_of_zero_and_of_more_than_2_to_the_63_are_refused) {
         BOOST_CHECK_EQUAL(tla_arena_alloc_batch(a.arena, 0, 3, TLA_BATCH_CARVED, &block, &work), TLA_INVALID_ARGUMENT);
         BOOST_CHECK_EQUAL(tla_arena_alloc_batch(a.arena, limit, SIZE_MAX, TLA_BATCH_CONTIGUOUS, &block, &work),
                           TLA_EXHAUSTED);
+        tla_error error{};
+        BOOST_CHECK_EQUAL(tla_arena_explain(a.arena, "arena", 0, &error), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(tla_arena_explain(a.arena, "arena", limit, &error), TLA_EXHAUSTED);
         BOOST_CHECK_EQUAL(block.offset, 1u);
         BOOST_CHECK_EQUAL(block.nbytes, 2u);
     }
