@@ -1,6 +1,7 @@
 /* What a trace can be replayed on without SystemC. Caches sit on one arena, as their driver's only device. */
 #include "cli/allocators.h"
 
+#include "tlmalloc/arena_snapshot.h"
 #include "tlmalloc/caching_pool.h"
 #include "tlmalloc/growing_pool.h"
 #include "tlmalloc/segment_cache.h"
@@ -146,13 +147,21 @@ bool allocator_exists(const char *name) {
     return false;
 }
 
+/* The arena as configured, or as a snapshot left it, under this policy. */
 static tla_status make_arena(allocator_state *state, tla_policy policy, const allocator_config *config,
                              tla_error *error) {
-    state->config = (tla_arena_config){.capacity = config->capacity, .policy = policy, .alignment = config->alignment};
-    tla_status status = tla_arena_create(&state->config, &state->arena);
-    if (!status) return TLA_OK;
-    return tla_error_set(error, status, "cannot make a %s arena of this size and alignment: %s",
-                         tla_policy_name(policy), tla_status_text(status));
+    state->config = (tla_arena_config){.capacity = config->capacity, .alignment = config->alignment};
+    tla_status status = TLA_OK;
+    if (config->snapshot)
+        status = tla_arena_snapshot_config(config->snapshot, config->snapshot_length, &state->config, error);
+    if (status) return status;
+    state->config.policy = policy;
+    status = tla_arena_create(&state->config, &state->arena);
+    if (status)
+        return tla_error_set(error, status, "cannot make a %s arena of this size and alignment: %s",
+                             tla_policy_name(policy), tla_status_text(status));
+    return config->snapshot ? tla_arena_restore(state->arena, config->snapshot, config->snapshot_length, error)
+                            : TLA_OK;
 }
 
 static void destroy_state(void *context) {

@@ -11,6 +11,10 @@ extern "C" {
 typedef struct allocator_config {
     uint64_t capacity;  /* bytes of the arena */
     uint64_t alignment; /* of the arena */
+    /* A state for the arena to begin with (tla_arena_snapshot), whose range and alignment then hold instead; NULL: all
+     * of it is free. */
+    const char *snapshot;
+    size_t snapshot_length;
 } allocator_config;
 
 typedef struct trace_allocator {
@@ -34,7 +38,7 @@ const char *allocator_name(size_t index);
 /* Whether an allocator of this name exists. */
 bool allocator_exists(const char *name);
 
-/* Makes one. Errors are what the parts say, with a text; nothing is made then. */
+/* Makes one. TLA_SYNTAX for a damaged snapshot, else what the parts say, with a text; nothing is made then. */
 tla_status allocator_create(const char *name, const allocator_config *config, trace_allocator *out, tla_error *error);
 
 /* Nothing to do for an allocator that was not made. */

@@ -18,6 +18,7 @@ struct command {
 const command commands[] = {
     {"run", tlmalloc_run, "build a platform, run a kernel on it, check and report"},
     {"replay", tlmalloc_replay, "replay an allocation trace: placements, failures, cost"},
+    {"age", tlmalloc_age, "play a trace and keep the arena's state, for replays that start with it"},
     {"traffic", tlmalloc_traffic, "drive one pseudo-channel's timing with an address trace"},
     {"check", tlmalloc_check, "check a configuration and print it resolved"},
 };

@@ -5,14 +5,16 @@
 #include "cli/controller_replay.h"
 #include "cli/occupancy_map.h"
 #include "cli/overrides.h"
+#include "cli/read_text.h"
+#include "cli/size_argument.h"
+#include "tlmalloc/arena_snapshot.h"
 
 #include <argp.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct replay_options {
-    const char *trace_path, *config_path, *placements_path, *map_path, *json_path;
+    const char *trace_path, *config_path, *snapshot_path, *placements_path, *map_path, *json_path;
     const char *policy; /* NULL: not given */
     uint64_t capacity;  /* 0: not given */
     uint64_t align;     /* likewise */
@@ -28,6 +30,7 @@ static tla_status replay(const replay_options *options, tla_error *error);
 enum {
     KEY_CAPACITY = 256,
     KEY_CONFIG,
+    KEY_FROM,
     KEY_POLICY,
     KEY_COMPARE,
     KEY_ALIGN,
@@ -41,6 +44,7 @@ enum {
 static const struct argp_option option_table[] = {
     {0, 0, 0, 0, "Where (one of these):", 1},
     {"capacity", KEY_CAPACITY, "SIZE", 0, "an arena of this size (\"1 GiB\", or bytes), on the core alone: fast", 0},
+    {"from", KEY_FROM, "SNAPSHOT", 0, "an aged arena that `tlmalloc age` wrote, on the core alone", 0},
     {"config", KEY_CONFIG, "CONFIG", 0, "the simulated controller of PE 0, HBM channel: with time", 0},
     {0, 0, 0, 0, "How:", 2},
     {"policy", KEY_POLICY, "NAME", 0, "placement policy or cache (default first_fit, or what CONFIG says)", 0},
@@ -54,25 +58,6 @@ static const struct argp_option option_table[] = {
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
     {0, 0, 0, 0, 0, -1},
     {0}};
-
-/* A size on the command line: with a unit as in a configuration, or a bare number of bytes. */
-static uint64_t parse_size(struct argp_state *state, const char *option, const char *text) {
-    uint64_t value = 0;
-    if (isdigit((unsigned char)text[0]) && strspn(text, "0123456789") == strlen(text)) {
-        for (const char *p = text; *p; p++) {
-            uint64_t digit = (uint64_t)(*p - '0');
-            if (value > (UINT64_MAX - digit) / 10)
-                argp_error(state, "%s: found '%s', expected at most 2^63 bytes", option, text);
-            value = 10 * value + digit;
-        }
-    } else {
-        tla_error found;
-        if (tla_parse_size(text, &value, &found)) argp_error(state, "%s: %s", option, found.text);
-    }
-    if (value == 0 || value > (UINT64_C(1) << 63))
-        argp_error(state, "%s: found '%s', expected 1 byte to 2^63 bytes", option, text);
-    return value;
-}
 
 static void check_policy(struct argp_state *state, const char *text) {
     if (allocator_exists(text)) return;
@@ -93,12 +78,13 @@ static double parse_speed(struct argp_state *state, const char *text) {
 }
 
 static void check_combination(const struct argp_state *state, const replay_options *o) {
-    int places = (o->capacity != 0) + (o->config_path != NULL);
+    int places = (o->capacity != 0) + (o->snapshot_path != NULL) + (o->config_path != NULL);
     if (!o->trace_path) argp_error(state, "expected a TRACE");
-    if (places == 0) argp_error(state, "expected --capacity SIZE or --config CONFIG");
-    if (places > 1) argp_error(state, "found both --capacity and --config, expected one");
+    if (places == 0) argp_error(state, "expected --capacity SIZE, --from SNAPSHOT or --config CONFIG");
+    if (places > 1) argp_error(state, "found more than one of --capacity, --from and --config");
     if (!o->config_path && !o->compare && o->set.count) argp_error(state, "--set needs --config or --compare");
     if (!o->config_path && !o->compare && o->speed > 0) argp_error(state, "--speed needs --config or --compare");
+    if (o->snapshot_path && o->align) argp_error(state, "--align contradicts --from: a snapshot has its own");
     if (o->compare && (o->policy || o->placements_path || o->map_path))
         argp_error(state, "--compare all has no use for --policy, --placements and --map");
     tla_policy policy;
@@ -113,10 +99,13 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     replay_options *options = state->input;
     switch (key) {
     case KEY_CAPACITY:
-        options->capacity = parse_size(state, "--capacity", text);
+        options->capacity = size_argument(state, "--capacity", text);
         return 0;
     case KEY_CONFIG:
         options->config_path = text;
+        return 0;
+    case KEY_FROM:
+        options->snapshot_path = text;
         return 0;
     case KEY_POLICY:
         check_policy(state, text);
@@ -127,7 +116,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         options->compare = true;
         return 0;
     case KEY_ALIGN:
-        options->align = parse_size(state, "--align", text);
+        options->align = size_argument(state, "--align", text);
         if (options->align & (options->align - 1))
             argp_error(state, "--align: found '%s', expected a power of two", text);
         return 0;
@@ -181,6 +170,7 @@ int tlmalloc_replay(int argc, char **argv) {
 
 typedef struct replay_files {
     output placements, map, json;
+    char *snapshot;
 } replay_files;
 
 /* The configuration with --set and --policy; findings are told as they are found, so error may stay empty. */
@@ -200,13 +190,33 @@ static tla_status load_config(const replay_options *options, replay_request *req
     return status;
 }
 
-/* What arena it is: from the configuration or the options. */
-static void resolve_arena(const replay_options *options, replay_request *request) {
+/* The arena of a snapshot file; its policy too, unless another is asked for. */
+static tla_status load_snapshot(const replay_options *options, replay_request *request, replay_files *files,
+                                tla_error *error) {
+    size_t length;
+    tla_status status = read_text(options->snapshot_path, &files->snapshot, &length, error);
+    if (status) return status;
+    tla_arena_config found;
+    tla_error inner;
+    status = tla_arena_snapshot_config(files->snapshot, length, &found, &inner);
+    if (status) return tla_error_set(error, status, "%s: %s", options->snapshot_path, inner.text);
+    request->snapshot_path = options->snapshot_path;
+    request->arena = (allocator_config){found.capacity, found.alignment, files->snapshot, length};
+    if (!options->policy) request->policy = tla_policy_name(found.policy);
+    return TLA_OK;
+}
+
+/* What arena it is: from the snapshot, the configuration or the options. */
+static tla_status resolve_arena(const replay_options *options, replay_request *request, replay_files *files,
+                                tla_error *error) {
+    if (options->snapshot_path) return load_snapshot(options, request, files, error);
     request->arena =
         (allocator_config){.capacity = options->capacity, .alignment = options->align ? options->align : 1};
-    if (!options->config_path) return;
-    request->arena.capacity = request->config.hbm.capacity_per_cube / request->config.system.pes_per_cube;
-    request->policy = tla_policy_name((tla_policy)request->config.controller.hbm_policy);
+    if (options->config_path) {
+        request->arena.capacity = request->config.hbm.capacity_per_cube / request->config.system.pes_per_cube;
+        request->policy = tla_policy_name((tla_policy)request->config.controller.hbm_policy);
+    }
+    return TLA_OK;
 }
 
 static tla_status resolve(const replay_options *options, replay_request *request, replay_files *files,
@@ -217,7 +227,7 @@ static tla_status resolve(const replay_options *options, replay_request *request
                                 .simulated = options->config_path && !options->compare,
                                 .compare = options->compare};
     tla_status status = options->config_path || options->compare ? load_config(options, request, error) : TLA_OK;
-    if (!status) resolve_arena(options, request);
+    if (!status) status = resolve_arena(options, request, files, error);
     if (!status && options->placements_path) status = output_open(&files->placements, options->placements_path, error);
     if (!status && options->map_path) status = output_open(&files->map, options->map_path, error);
     if (!status && options->json_path) status = output_open(&files->json, options->json_path, error);
@@ -285,6 +295,7 @@ static tla_status replay(const replay_options *options, tla_error *error) {
     output_discard(&files.placements);
     output_discard(&files.map);
     output_discard(&files.json);
+    free(files.snapshot);
     trace_unload(&trace);
     return status;
 }

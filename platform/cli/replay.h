@@ -13,6 +13,7 @@
 typedef struct replay_request {
     const char *trace_path, *policy; /* policy: name of an allocator */
     allocator_config arena;
+    const char *snapshot_path; /* NULL: an empty arena */
     double speed;
     bool simulated; /* on the controller of `config` */
     bool compare;   /* all allocators, one table */

@@ -11,6 +11,7 @@ void replay_print_request(FILE *out, const replay_request *request, const alloc_
         fprintf(out, "controller       PE 0, HBM slice of %" PRIu64 " bytes", request->arena.capacity);
     else
         fprintf(out, "arena            %" PRIu64 " bytes", request->arena.capacity);
+    if (request->snapshot_path) fprintf(out, " as in %s", request->snapshot_path);
     if (!request->compare) fprintf(out, ", %s", request->policy);
     if (request->arena.alignment > 1) fprintf(out, ", aligned to %" PRIu64, request->arena.alignment);
     fputc('\n', out);
@@ -77,6 +78,7 @@ json_t *replay_request_to_json(const replay_request *request) {
         json_object_set_new(report, "speed", json_real(request->speed));
     } else {
         json_object_set_new(config, "capacity_bytes", json_from_u64(request->arena.capacity));
+        if (request->snapshot_path) json_object_set_new(config, "from", json_string(request->snapshot_path));
         if (!request->compare) json_object_set_new(config, "policy", json_string(request->policy));
     }
     json_object_set_new(report, "align_bytes", json_from_u64(request->arena.alignment));

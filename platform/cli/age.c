@@ -1,0 +1,172 @@
+/* `tlmalloc age TRACE`: plays a trace on an arena and writes the state that it leaves, for replays that begin with it.
+ */
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/size_argument.h"
+#include "cli/trace_replay.h"
+#include "tlmalloc/arena_snapshot.h"
+#include "tlmalloc/fragmentation.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct age_options {
+    const char *trace_path, *output_path, *events;
+    uint64_t capacity, align;
+    tla_policy policy;
+} age_options;
+
+static tla_status age(const age_options *options, tla_error *error);
+
+/* The command line */
+
+enum { KEY_CAPACITY = 256, KEY_POLICY, KEY_ALIGN, KEY_EVENTS, KEY_OUTPUT };
+
+static const struct argp_option option_table[] = {
+    {"capacity", KEY_CAPACITY, "SIZE", 0, "size of the arena (\"1 GiB\", or bytes)", 0},
+    {"policy", KEY_POLICY, "NAME", 0, "placement policy (default first_fit)", 0},
+    {"align", KEY_ALIGN, "N", 0, "round requests up to a multiple of N, a power of two (default 1)", 0},
+    {"events", KEY_EVENTS, "N|peak", 0, "stop after N events, or when the trace has most in use (default: play all)",
+     0},
+    {"output", KEY_OUTPUT, "SNAPSHOT", 0, "where the state is written", 0},
+    {0}};
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    age_options *options = state->input;
+    switch (key) {
+    case KEY_CAPACITY:
+        options->capacity = size_argument(state, "--capacity", text);
+        return 0;
+    case KEY_POLICY:
+        if (!tla_policy_from_name(text, &options->policy))
+            argp_error(state, "--policy: found '%s', expected a placement policy such as first_fit", text);
+        return 0;
+    case KEY_ALIGN:
+        options->align = size_argument(state, "--align", text);
+        if (options->align & (options->align - 1))
+            argp_error(state, "--align: found '%s', expected a power of two", text);
+        return 0;
+    case KEY_EVENTS:
+        if (strcmp(text, "peak") != 0 && (!*text || text[strspn(text, "0123456789")]))
+            argp_error(state, "--events: found '%s', expected a number of events or peak", text);
+        options->events = text;
+        return 0;
+    case KEY_OUTPUT:
+        options->output_path = text;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->trace_path) argp_error(state, "found a second argument '%s', expected one TRACE", text);
+        options->trace_path = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (!options->trace_path) argp_error(state, "expected a TRACE");
+        if (!options->capacity) argp_error(state, "expected --capacity SIZE");
+        if (!options->output_path) argp_error(state, "expected --output SNAPSHOT");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char description[] =
+    "Plays an allocation trace on an arena and writes the state that it leaves, for `tlmalloc replay --from`. What "
+    "lives "
+    "then stays occupied.\v"
+    "Prints how broken up the free space is: the share of it outside the largest block, and for each size of free "
+    "blocks their number, their bytes, and the share of the free bytes that a request of that size could not use "
+    "(Gorman's unusable free space index).";
+
+int tlmalloc_age(int argc, char **argv) {
+    age_options options = {.align = 1};
+    const struct argp parser = {option_table, parse_option, "TRACE", description, 0, 0, 0};
+    argp_err_exit_status = CLI_BAD_INPUT;
+    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    tla_error error = {0};
+    tla_status status = age(&options, &error);
+    if (status) fprintf(stderr, "%s: %s\n", argv[0], error.text);
+    return cli_exit_status(status);
+}
+
+/* The work */
+
+/* Events up to and including the one after which most is in use, by the trace's own sizes. */
+static size_t events_to_peak(const alloc_trace *trace) {
+    uint64_t used = 0, peak = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        uint64_t nbytes = trace->allocations[trace->events[i].allocation].nbytes;
+        used += trace->events[i].is_free ? -nbytes : nbytes;
+        if (used <= peak) continue;
+        peak = used;
+        count = i + 1;
+    }
+    return count;
+}
+
+static size_t count_events(const age_options *options, const alloc_trace *trace) {
+    if (!options->events) return trace->event_count;
+    if (strcmp(options->events, "peak") == 0) return events_to_peak(trace);
+    unsigned long long count =
+        strtoull(options->events, NULL, 10); /* digits only; ULLONG_MAX when there are too many */
+    return count < trace->event_count ? (size_t)count : trace->event_count;
+}
+
+static tla_status write_snapshot(FILE *out, const tla_arena *arena, tla_error *error) {
+    size_t length = 0;
+    tla_status status = tla_arena_snapshot(arena, NULL, 0, &length);
+    if (status && status != TLA_LIMIT) return tla_error_set(error, status, "snapshot: %s", tla_status_text(status));
+    char *text = malloc(length + 1);
+    if (!text) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the snapshot");
+    status = tla_arena_snapshot(arena, text, length + 1, &length);
+    if (status)
+        tla_error_set(error, status, "snapshot: %s", tla_status_text(status));
+    else
+        fwrite(text, 1, length, out);
+    free(text);
+    return status;
+}
+
+static void print_summary(FILE *out, const tla_arena *arena, const replay_result *result, size_t events) {
+    tla_arena_stats stats = tla_arena_get_stats(arena);
+    fprintf(out, "events           %zu (%" PRIu64 " allocations, %" PRIu64 " of them failed)\n", events, result->allocs,
+            result->failed);
+    fprintf(out, "used             %" PRIu64 " of %" PRIu64 " bytes\n", stats.used, stats.capacity);
+    fprintf(out, "free             %" PRIu64 " bytes in %" PRIu64 " blocks, the largest %" PRIu64 "\n", stats.free,
+            stats.free_blocks, stats.largest_free);
+    fprintf(out, "fragmentation    %.1f %% of what is free lies outside the largest block\n",
+            0.1 * (double)tla_arena_fragmentation_permille(&stats));
+    tla_free_histogram histogram;
+    tla_arena_histogram(arena, &histogram);
+    fprintf(out, "%20s %12s %20s %12s\n", "free blocks from", "blocks", "bytes", "unusable %");
+    for (int i = 0; i < 64; i++)
+        if (histogram.blocks[i])
+            fprintf(out, "%20" PRIu64 " %12" PRIu64 " %20" PRIu64 " %12.1f\n", UINT64_C(1) << i, histogram.blocks[i],
+                    histogram.nbytes[i], 0.1 * tla_unusable_permille(arena, UINT64_C(1) << i));
+}
+
+static tla_status age(const age_options *options, tla_error *error) {
+    alloc_trace trace;
+    trace_allocator made = {0};
+    replay_result result = {0};
+    output snapshot = {0};
+    size_t events = 0;
+    tla_status status = trace_load(options->trace_path, &trace, error);
+    if (!status) status = output_open(&snapshot, options->output_path, error);
+    allocator_config config = {.capacity = options->capacity, .alignment = options->align};
+    if (!status) status = allocator_create(tla_policy_name(options->policy), &config, &made, error);
+    if (!status) {
+        events = count_events(options, &trace);
+        alloc_trace part = trace; /* the beginning of it */
+        part.event_count = events;
+        status = trace_replay(&part, &made, NULL, &result, error);
+    }
+    if (!status) status = write_snapshot(snapshot.stream, made.arena, error);
+    if (!status) status = output_commit(&snapshot, error);
+    if (!status) print_summary(stdout, made.arena, &result, events);
+    output_discard(&snapshot);
+    replay_result_clear(&result);
+    allocator_destroy(&made);
+    trace_unload(&trace);
+    return status;
+}
