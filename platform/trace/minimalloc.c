@@ -38,7 +38,7 @@ tla_status trace_read_minimalloc(const char *text, size_t length, const char *na
         tla_error_set(error, status, "%s: no host memory to read it", name);
     }
     if (!status) {
-        qsort(list.events, list.count, sizeof *list.events, by_time);
+        if (list.count) qsort(list.events, list.count, sizeof *list.events, by_time);
         status = append_events(&list, name, builder, error);
     }
     if (status)

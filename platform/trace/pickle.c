@@ -398,7 +398,8 @@ static tla_status add_items(machine *m, size_t begin, pickle_kind kind) {
 
 static tla_status push_tuple(machine *m, size_t begin) {
     pickle_value tuple = {.kind = PICKLE_LIST};
-    tla_status status = extend(m, &tuple, m->stack + begin, m->depth - begin);
+    size_t count = m->depth - begin;
+    tla_status status = count ? extend(m, &tuple, m->stack + begin, count) : TLA_OK; /* no stack yet: no address */
     m->depth = begin;
     return status ? status : push_new(m, tuple);
 }

@@ -180,6 +180,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_that_makes_no_sense_is_refused_with_its_place) {
         {protocol_4 + "}\x8c\x0d"
                       "device_traces]Nas.",
          "trace of a device: found None, expected a list"},
+        {protocol_4 + "(t.", "found a list without 'device_traces'"}, // an empty tuple, made from a mark
         {protocol_4 + ".", "found the end of the pickle, expected one value on the stack"},
         {protocol_4 + "N.N", "found more bytes after the end of the pickle"},
         {protocol_4 + "a", "found an instruction that needs more values than there are on the stack"},
@@ -280,6 +281,7 @@ BOOST_AUTO_TEST_CASE(first_fit_reaches_the_known_heights_of_minimallocs_problems
 
 BOOST_AUTO_TEST_CASE(bad_buffers_of_minimalloc_are_refused_with_their_place) {
     const std::string head = "id,lower,upper,size\n";
+    BOOST_CHECK_EQUAL(failure_of(head), ""); // no buffer is no mistake
     const std::map<std::string, std::string> bad{
         {head + ",0,3,4\n", "t:2:1: found '', expected an id"},
         {head + "b1,-1,3,4\n", "t:2:4: found '-1', expected a time"},
