@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { TLA_CONFIG_NAME_MAX = 64 };
+enum { TLA_CONFIG_NAME_MAX = 64, TLA_CONFIG_FILE_MAX = 192 };
 
 /* What an access to an unmapped virtual address does: is answered with an error, takes the address for physical, or
  * asks the host for memory and is then made again. */
@@ -49,6 +49,9 @@ typedef struct tla_config {
         uint64_t capacity_per_cube;
         uint64_t pseudo_channels, pseudo_channel_bandwidth, burst, direction_switch;
         uint64_t controller_latency;
+        char timing[TLA_CONFIG_FILE_MAX];
+        bool has_profile;       /* false: timelines of the members above ("channels") */
+        tla_hbm_config profile; /* what `timing` names */
     } hbm;
     struct {
         uint64_t capacity, scheduler_reserve, read_bandwidth, write_bandwidth, latency;
@@ -147,6 +150,10 @@ tla_status tla_timing_load(const char *path, const char *const *overrides, size_
                            tla_hbm_config *timing, tla_config_report report, void *context);
 tla_status tla_timing_parse(const char *text, size_t length, const char *name, const char *const *overrides,
                             size_t override_count, tla_hbm_config *timing, tla_config_report report, void *context);
+
+/* The timing profile of configs/timing that has this name ("hbm2"); they are built in.
+ * TLA_INVALID_ARGUMENT when there is none. */
+tla_status tla_timing_named(const char *name, tla_hbm_config *timing);
 
 /* Prints the reference of all keys of a timing profile (Markdown table). */
 tla_status tla_timing_print_reference(FILE *out);

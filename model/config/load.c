@@ -122,6 +122,7 @@ static void check_rule(tla_loader *l, const tla_schema_rule *rule) {
 
 static void check_platform(tla_loader *l) {
     resolve_va_page_size(l);
+    if (!l->incomplete) tla_loader_resolve_timing(l);
     for (size_t i = 0; i < tla_platform_rule_count && !l->incomplete; i++)
         check_rule(l, &tla_platform_rules[i]);
 }

@@ -40,6 +40,9 @@ bool tla_loader_store(tla_loader *loader, size_t key, const char *text, tla_erro
 /* "unknown key ...", with what may have been meant. */
 tla_phrase tla_loader_unknown_key(const tla_loader *loader, const char *path);
 
+/* Puts the timing profile that hbm.timing names into the configuration (slice_timing.c). */
+void tla_loader_resolve_timing(tla_loader *loader);
+
 /* Walks a YAML text and stores what it says. */
 void tla_loader_read_yaml(tla_loader *loader, const char *text, size_t length);
 

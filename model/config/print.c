@@ -51,6 +51,7 @@ static void print_range(const tla_schema_key *key, FILE *out) {
     case TLA_VALUE_PAGE_POLICY:
     case TLA_VALUE_NAME:
     case TLA_VALUE_ADDRESS_MAP:
+    case TLA_VALUE_TIMING:
         fputs(tla_value_expected(key->type).text, out);
         break;
     default:

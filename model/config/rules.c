@@ -1,6 +1,7 @@
 /* The rules that concern several keys. */
 #include "schema.h"
 
+#include "tlmalloc/hbm_channels.h"
 #include "tlmalloc/phys_addr.h"
 
 #include <inttypes.h>
@@ -87,9 +88,20 @@ static bool l2_is_no_tlb(const tla_config *c, tla_phrase *text) {
     return level_is_no_tlb("mmu.tlb_l2", &c->mmu.tlb_l2, text);
 }
 
+static bool slice_does_not_fit_its_profile(const tla_config *c, tla_phrase *text) {
+    if (!c->hbm.has_profile) return false;
+    tla_error error = {.text = ""};
+    const tla_hbm_channels_config channels = {c->hbm.profile, (uint32_t)c->hbm.pseudo_channels,
+                                              c->hbm.capacity_per_cube / c->system.pes_per_cube};
+    const bool broken = tla_hbm_channels_check(&channels, &error) != TLA_OK;
+    *text = tla_phrase_of("hbm.timing %s: %.200s", c->hbm.timing, error.text);
+    return broken;
+}
+
 const tla_schema_rule tla_platform_rules[] = {
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},
     {{"hbm.capacity_per_cube", "system.pes_per_cube"}, slice_is_not_whole},
+    {{"hbm.timing", "hbm.pseudo_channels", "hbm.capacity_per_cube"}, slice_does_not_fit_its_profile},
     {{"tcm.scheduler_reserve", "tcm.capacity"}, reserve_takes_all},
     {{"va.base", "va.page_size", "mmu.page_size"}, va_base_is_off_page},
     {{"va.size", "va.page_size", "mmu.page_size"}, va_size_is_off_page},

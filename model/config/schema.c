@@ -41,6 +41,7 @@
 #define WALK TLA_VALUE_WALK, 0, TLA_WALK_MODE_COUNT - 1, false
 #define REPLACEMENT TLA_VALUE_REPLACEMENT, 0, TLA_REPLACEMENT_COUNT - 1, false
 #define NAME TLA_VALUE_NAME, 0, 0, false
+#define TIMING TLA_VALUE_TIMING, 0, 0, false
 /* A price of cost.h: the key is that of the member without its _ps. */
 #define COST(section, event, default_price, source, meaning)                                                           \
     { #section ".cost." #event, offsetof(tla_config, section.cost.event##_ps), TIME(S), source, default_price, meaning }
@@ -65,6 +66,9 @@ const tla_schema_key tla_platform_keys[] = {
      "penalty when a pseudo-channel turns from reads to writes or back"},
     {KEY(hbm.controller_latency), TIME(MS), "KernBench latency model: hbm_ctrl 0", "0 ns",
      "added to every access to a slice"},
+    {KEY(hbm.timing), TIMING, "KernBench ADR-0033: no banks, rows or refresh", "channels",
+     "channels: a timeline for each pseudo-channel, by the keys above; else each is timed by a profile (hbm2, hbm3, or a "
+     "file, relative to this one), which has its own burst, interleave, bandwidth and turnaround"},
 
     {KEY(tcm.capacity), SIZE(KIB, TLA_SUB_UNIT_BYTES), "KernBench topology, ADR-0040", "16 MiB", "TCM of a PE"},
     {KEY(tcm.scheduler_reserve), SIZE(0, TLA_SUB_UNIT_BYTES), "tlmalloc's choice: KernBench keeps one (ADR-0014)",
@@ -212,15 +216,12 @@ size_t tla_schema_find_section(const tla_schema *schema, const char *path) {
     return key;
 }
 
-static bool is_text(tla_value_type type) {
-    return type == TLA_VALUE_NAME || type == TLA_VALUE_ADDRESS_MAP;
-}
-
 tla_value tla_schema_get(const tla_schema_key *key, const void *config) {
     tla_value value = {0};
     const char *member = (const char *)config + key->offset;
-    if (is_text(key->type))
-        memcpy(value.name, member, sizeof value.name);
+    const size_t text_size = tla_value_text_size(key->type);
+    if (text_size > 0)
+        memcpy(value.name, member, text_size);
     else
         memcpy(&value.number, member, sizeof value.number);
     return value;
@@ -228,8 +229,9 @@ tla_value tla_schema_get(const tla_schema_key *key, const void *config) {
 
 void tla_schema_set(const tla_schema_key *key, void *config, const tla_value *value) {
     char *member = (char *)config + key->offset;
-    if (is_text(key->type))
-        memcpy(member, value->name, sizeof value->name);
+    const size_t text_size = tla_value_text_size(key->type);
+    if (text_size > 0)
+        memcpy(member, value->name, text_size);
     else
         memcpy(member, &value->number, sizeof value->number);
 }

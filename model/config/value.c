@@ -122,6 +122,18 @@ static const char *(*names_of(tla_value_type type))(uint64_t) {
     }
 }
 
+size_t tla_value_text_size(tla_value_type type) {
+    switch (type) {
+    case TLA_VALUE_NAME:
+    case TLA_VALUE_ADDRESS_MAP:
+        return TLA_CONFIG_NAME_MAX;
+    case TLA_VALUE_TIMING:
+        return TLA_CONFIG_FILE_MAX;
+    default:
+        return 0;
+    }
+}
+
 __attribute__((format(printf, 2, 3))) static void append(tla_phrase *phrase, const char *format, ...) {
     size_t length = strlen(phrase->text);
     va_list arguments;
@@ -170,6 +182,11 @@ tla_phrase tla_value_expected(tla_value_type type) {
         append(&phrase, "an integer without a unit");
     } else if (type == TLA_VALUE_NAME) {
         append(&phrase, "a name of letters, digits and _, at most %d long", TLA_CONFIG_NAME_MAX - 1);
+    } else if (type == TLA_VALUE_TIMING) {
+        append(&phrase,
+               "channels, the name of a timing profile, or its file (letters, digits and _ - . /, with a / or "
+               "ending in .yaml), at most %d long",
+               TLA_CONFIG_FILE_MAX - 1);
     } else if (type == TLA_VALUE_ADDRESS_MAP) {
         append(&phrase, "an address map: m1, m2, m3, or fields from the least significant bit, such as "
                         "bg2,co5,ba2,ro14");
@@ -210,7 +227,7 @@ tla_phrase tla_value_print(tla_value_type type, const tla_value *value) {
         append(&phrase, "%s", name(value->number) ? name(value->number) : "?");
     } else if (type == TLA_VALUE_COUNT) {
         append(&phrase, "%" PRIu64, value->number);
-    } else if (type == TLA_VALUE_NAME || type == TLA_VALUE_ADDRESS_MAP) {
+    } else if (tla_value_text_size(type) > 0) {
         append(&phrase, "%s", value->name);
     } else {
         phrase = print_quantity(type, value->number);
@@ -222,13 +239,22 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-static bool is_name(const char *text) {
+/* Whether the text is 1 .. size - 1 letters, digits and characters of `more`. */
+static bool consists_of_letters(const char *text, const char *more, size_t size) {
     size_t i = 0;
     for (; text[i]; i++) {
         char c = text[i];
-        if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c))) return false;
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || strchr(more, c))) return false;
     }
-    return i > 0 && i < TLA_CONFIG_NAME_MAX;
+    return i > 0 && i < size;
+}
+
+static bool is_name(const char *text) {
+    return consists_of_letters(text, "_", TLA_CONFIG_NAME_MAX);
+}
+
+static bool is_profile(const char *text) {
+    return consists_of_letters(text, "_-./", TLA_CONFIG_FILE_MAX);
 }
 
 /* A decimal number is mantissa / 10^places. */
@@ -318,15 +344,15 @@ tla_status tla_value_parse(tla_value_type type, const char *text, tla_value *val
         if (!name(result.number)) status = refuse(error, text, tla_value_expected(type).text);
     } else if (type == TLA_VALUE_COUNT) {
         status = parse_count(text, &result.number, error);
-    } else if (type == TLA_VALUE_NAME) {
-        if (is_name(text))
+    } else if (type == TLA_VALUE_NAME || type == TLA_VALUE_TIMING) {
+        if (type == TLA_VALUE_NAME ? is_name(text) : is_profile(text))
             memcpy(result.name, text, strlen(text));
         else
             status = refuse(error, text, tla_value_expected(type).text);
     } else if (type == TLA_VALUE_ADDRESS_MAP) {
         tla_hbm_config any = {0};
-        status = strlen(text) < sizeof result.name ? tla_hbm_map_parse(text, &any, error)
-                                                   : refuse(error, text, tla_value_expected(type).text);
+        status = strlen(text) < TLA_CONFIG_NAME_MAX ? tla_hbm_map_parse(text, &any, error)
+                                                    : refuse(error, text, tla_value_expected(type).text);
         if (status == TLA_OK) memcpy(result.name, text, strlen(text));
     } else {
         status = parse_quantity(type, text, &result.number, error);

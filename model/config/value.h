@@ -27,13 +27,17 @@ typedef enum tla_value_type {
     TLA_VALUE_REFRESH,
     TLA_VALUE_PAGE_POLICY, /* the enums of hbm_timing.h */
     TLA_VALUE_NAME,        /* letters, digits and _, in `name` */
-    TLA_VALUE_ADDRESS_MAP  /* as tla_hbm_map_parse reads it, in `name` */
+    TLA_VALUE_ADDRESS_MAP, /* as tla_hbm_map_parse reads it, in `name` */
+    TLA_VALUE_TIMING       /* the name of a timing profile or its file, in `name` */
 } tla_value_type;
 
 typedef struct tla_value {
     uint64_t number;
-    char name[TLA_CONFIG_NAME_MAX];
+    char name[TLA_CONFIG_FILE_MAX];
 } tla_value;
+
+/* Bytes of the text of a value of this type, its end included; 0 for numbers. */
+size_t tla_value_text_size(tla_value_type type);
 
 /* A short text that is returned by value. */
 typedef struct tla_phrase {

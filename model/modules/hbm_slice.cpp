@@ -13,6 +13,14 @@ hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
           "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
           [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }) {
     require_ps_resolution();
+    if (settings.timing) {
+        const tla_hbm_channels_config channels{*settings.timing, settings.pseudo_channels, settings.capacity};
+        tla_hbm_channels *made = nullptr;
+        tla_error error;
+        if (tla_hbm_channels_create(&channels, &made, &error))
+            SC_REPORT_ERROR("/tlmalloc/hbm_slice/config", (std::string("timing: ") + error.text).c_str());
+        banks_.reset(made);
+    }
     const tla_channels_config channels{settings.pseudo_channels, settings.burst, settings.pseudo_channel_bandwidth,
                                        settings.direction_switch_ps};
     tla_channels *made = nullptr;
@@ -46,7 +54,7 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
     const std::uint64_t length = payload.get_data_length();
     const std::uint64_t arrival = local_ps(delay) + config_.latency_ps;
     const std::uint64_t done =
-        tla_channels_access(channels_.get(), write, payload.get_address(), payload_span(payload), arrival);
+        serve(write, payload.get_address(), payload_span(payload), arrival);
     copy_payload(payload, bytes_);
     ++(write ? statistics_.writes : statistics_.reads);
     (write ? statistics_.bytes_written : statistics_.bytes_read) += length;
@@ -54,6 +62,26 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
     active_.add(arrival, 1);
     active_.add(done, -1);
     set_local_ps(delay, done);
+}
+
+std::uint64_t hbm_slice::serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps) {
+    if (!banks_) return tla_channels_access(channels_.get(), write, offset, nbytes, arrival_ps);
+    const std::uint64_t done =
+        tla_hbm_channels_access(banks_.get(), write ? TLA_HBM_WRITE : TLA_HBM_READ, offset, nbytes, arrival_ps);
+    if (rows_shown_) show(done);
+    return done;
+}
+
+void hbm_slice::show(std::uint64_t at_ps) {
+    const tla_hbm_stats now = tla_hbm_channels_get_stats(banks_.get());
+    const auto grow = [&](figure &f, std::uint64_t tla_hbm_stats::*member) {
+        if (now.*member != shown_.*member) f.add(at_ps, static_cast<std::int64_t>(now.*member - shown_.*member));
+    };
+    grow(row_hits_, &tla_hbm_stats::row_hits);
+    grow(row_misses_, &tla_hbm_stats::row_misses);
+    grow(row_conflicts_, &tla_hbm_stats::row_conflicts);
+    grow(refreshes_, &tla_hbm_stats::refreshes);
+    shown_ = now;
 }
 
 tlm::tlm_sync_enum hbm_slice::nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
@@ -64,8 +92,11 @@ tlm::tlm_sync_enum hbm_slice::nb_transport_fw(tlm::tlm_generic_payload &payload,
 bool hbm_slice::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
     if (!config_.dmi) return refuse_dmi(dmi);
     if (payload.get_address() >= config_.capacity) return refuse_dmi(dmi, {config_.capacity, UINT64_MAX});
-    const std::uint64_t latency = config_.latency_ps + tla_channels_burst_ps(channels_.get());
-    grant_dmi(dmi, bytes_, config_.capacity, latency, latency);
+    const auto latency = [this](tla_hbm_op op) {
+        return config_.latency_ps +
+               (banks_ ? tla_hbm_channels_latency_ps(banks_.get(), op) : tla_channels_burst_ps(channels_.get()));
+    };
+    grant_dmi(dmi, bytes_, config_.capacity, latency(TLA_HBM_READ), latency(TLA_HBM_WRITE));
     return true;
 }
 
@@ -75,18 +106,35 @@ unsigned hbm_slice::transport_dbg(tlm::tlm_generic_payload &payload) {
 
 hbm_slice::statistics hbm_slice::get_statistics() const {
     statistics result = statistics_;
-    result.busy_ps = tla_channels_busy_ps(channels_.get());
+    if (!banks_) {
+        result.busy_ps = tla_channels_busy_ps(channels_.get());
+        return result;
+    }
+    const tla_hbm_stats s = tla_hbm_channels_get_stats(banks_.get());
+    result.busy_ps = tla_hbm_channels_busy_ps(banks_.get());
+    result.row_hits = s.row_hits;
+    result.row_misses = s.row_misses;
+    result.row_conflicts = s.row_conflicts;
+    result.refreshes = s.refreshes;
     return result;
 }
 
-void hbm_slice::record(waveform &wave) {
+template <typename Visit>
+void hbm_slice::each_figure(Visit visit) {
     for (figure *f : {&bytes_read_, &bytes_written_, &active_})
-        f->record(wave, name());
+        visit(*f);
+    rows_shown_ = has_banks();
+    if (!rows_shown_) return;
+    for (figure *f : {&row_hits_, &row_misses_, &row_conflicts_, &refreshes_})
+        visit(*f);
+}
+
+void hbm_slice::record(waveform &wave) {
+    each_figure([&](figure &f) { f.record(wave, name()); });
 }
 
 void hbm_slice::trace(sc_core::sc_trace_file *file) const {
-    for (const figure *f : {&bytes_read_, &bytes_written_, &active_})
-        f->trace(file, name());
+    const_cast<hbm_slice *>(this)->each_figure([&](figure &f) { f.trace(file, name()); });
 }
 
 } // namespace tlmalloc

@@ -189,6 +189,7 @@ hbm_slice::config slice_config(const tla_config &c) {
     result.pseudo_channel_bandwidth = c.hbm.pseudo_channel_bandwidth;
     result.direction_switch_ps = c.hbm.direction_switch;
     result.latency_ps = c.hbm.controller_latency;
+    if (c.hbm.has_profile) result.timing = c.hbm.profile;
     return result;
 }
 

@@ -122,6 +122,17 @@ json_t *memory_json(const char *name, const Statistics &s) {
     return row;
 }
 
+json_t *slice_json(const hbm_slice &slice) {
+    const hbm_slice::statistics s = slice.get_statistics();
+    json_t *row = memory_json(slice.name(), s);
+    if (slice.has_banks())
+        set(row, {{"row_hits", s.row_hits},
+                  {"row_misses", s.row_misses},
+                  {"row_conflicts", s.row_conflicts},
+                  {"refreshes", s.refreshes}});
+    return row;
+}
+
 json_t *tensors_json(const workload &work) {
     json_t *list = json_array();
     for (const workload::tensor_figures &t : work.tensors()) {
@@ -155,7 +166,7 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     json_object_set_new(report, "mmus", mmus_json(platform));
     json_t *slices = json_array(), *tcms = json_array();
     for (const pe_unit *pe : platform.pes()) {
-        json_array_append_new(slices, memory_json(pe->slice.name(), pe->slice.get_statistics()));
+        json_array_append_new(slices, slice_json(pe->slice));
         json_array_append_new(tcms, memory_json(pe->tcm.name(), pe->tcm.get_statistics()));
     }
     json_object_set_new(report, "slices", slices);

@@ -149,8 +149,12 @@ static bool is_timing_profile(const char *path) {
     return profile;
 }
 
-/* One pseudo-channel of a platform: a timeline of bursts, exact in ps (channels.h). */
+/* One pseudo-channel of a platform: its profile, or a timeline of bursts, exact in ps (channels.h). */
 static tla_status platform_timing(const tla_config *config, tla_hbm_config *timing, tla_error *error) {
+    if (config->hbm.has_profile) {
+        *timing = config->hbm.profile;
+        return TLA_OK;
+    }
     const uint64_t burst_ps = tla_transfer_ps(config->hbm.burst, config->hbm.pseudo_channel_bandwidth);
     if (burst_ps > UINT32_MAX)
         return tla_error_set(error, TLA_UNSUPPORTED,

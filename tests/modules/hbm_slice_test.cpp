@@ -1,6 +1,9 @@
 // hbm_slice: the rules of the payload, and its time by formula.
 #include "data_target.hpp"
+#include "tlmalloc/config.h"
 #include "tlmalloc/modules/hbm_slice.hpp"
+
+#include <random>
 
 using namespace tlmalloc;
 
@@ -37,6 +40,91 @@ hbm_slice::config of_capacity(std::uint64_t capacity) {
     hbm_slice::config config;
     config.capacity = capacity;
     return config;
+}
+
+tla_hbm_config profile(const char *name) {
+    tla_hbm_config timing{};
+    BOOST_REQUIRE_EQUAL(tla_timing_named(name, &timing), TLA_OK);
+    return timing;
+}
+
+hbm_slice::config with_banks(const tla_hbm_config &timing, std::uint32_t pseudo_channels) {
+    hbm_slice::config config = of_capacity(std::uint64_t{1} << 28);
+    config.pseudo_channels = pseudo_channels;
+    config.timing = timing;
+    return config;
+}
+
+// Pseudo-channels as cores of their own; which bursts of an access are whose is found burst by burst.
+class cores {
+  public:
+    cores(const tla_hbm_config &timing, std::uint64_t count) : burst_(timing.burst_bytes) {
+        for (std::uint64_t i = 0; i < count; i++) {
+            tla_hbm *core = nullptr;
+            BOOST_REQUIRE_EQUAL(tla_hbm_create(&timing, nullptr, &core, nullptr), TLA_OK);
+            cores_.emplace_back(core, tla_hbm_destroy);
+        }
+    }
+
+    std::uint64_t access(tla_hbm_op op, std::uint64_t address, std::uint64_t length, std::uint64_t begin_ps) {
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> parts(cores_.size()); // own address, bytes
+        for (std::uint64_t b = address / burst_ * burst_; b < address + length; b += burst_) {
+            auto &[own, nbytes] = parts[b / burst_ % cores_.size()];
+            if (nbytes == 0) own = b / burst_ / cores_.size() * burst_;
+            nbytes += burst_;
+        }
+        std::uint64_t done = 0;
+        for (std::size_t i = 0; i < parts.size(); i++) {
+            if (parts[i].second == 0) continue;
+            tla_hbm_transfer t{};
+            BOOST_REQUIRE_EQUAL(tla_hbm_access(cores_[i].get(), begin_ps, op, parts[i].first, parts[i].second, &t),
+                                TLA_OK);
+            done = std::max(done, t.last_end_ps);
+        }
+        return done;
+    }
+
+    std::uint64_t sum(std::uint64_t tla_hbm_stats::*figure) const {
+        std::uint64_t total = 0;
+        for (const auto &core : cores_)
+            total += tla_hbm_get_stats(core.get()).*figure;
+        return total;
+    }
+
+  private:
+    std::uint64_t burst_;
+    std::vector<std::unique_ptr<tla_hbm, void (*)(tla_hbm *)>> cores_;
+};
+
+// Sequential traffic, then random traffic, through a slice and through cores alone.
+void check_against_cores(const tla_hbm_config &timing, std::uint32_t pseudo_channels) {
+    const unsigned seed = 11;
+    std::mt19937 random(seed);
+    bench b(with_banks(timing, pseudo_channels));
+    cores alone(timing, pseudo_channels);
+    b.run([&] {
+        std::uint64_t t = 0;
+        const auto both = [&](bool write, std::uint64_t address, std::size_t length) {
+            const std::uint64_t done =
+                b.done(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, length, t);
+            BOOST_REQUIRE_MESSAGE(done == alone.access(write ? TLA_HBM_WRITE : TLA_HBM_READ, address, length, t),
+                                  "seed " << seed << ", " << length << " bytes at " << address << ", " << t << " ps");
+            BOOST_REQUIRE_GT(done, t);
+        };
+        for (std::uint64_t i = 0; i < 2000; i++, t += i % 3 * 4321)
+            both(i / 500 % 2 == 1, i * 256, 256);
+        for (unsigned i = 0; i < 2000; i++, t += random() % 40000)
+            both(random() % 3 == 0, random() % ((1u << 28) - 5000), 1 + random() % (i % 10 == 0 ? 5000 : 70));
+    });
+    const hbm_slice::statistics s = b.slice.get_statistics();
+    BOOST_CHECK_GT(s.row_hits, 2000u);
+    BOOST_CHECK_GT(s.row_conflicts, 500u);
+    BOOST_CHECK_GT(s.refreshes, 5u);
+    BOOST_CHECK_EQUAL(s.row_hits, alone.sum(&tla_hbm_stats::row_hits));
+    BOOST_CHECK_EQUAL(s.row_misses, alone.sum(&tla_hbm_stats::row_misses));
+    BOOST_CHECK_EQUAL(s.row_conflicts, alone.sum(&tla_hbm_stats::row_conflicts));
+    BOOST_CHECK_EQUAL(s.refreshes, alone.sum(&tla_hbm_stats::refreshes));
+    BOOST_CHECK_EQUAL(s.busy_ps, (s.row_hits + s.row_misses + s.row_conflicts) * timing.burst_cycles * timing.tck_ps);
 }
 
 } // namespace
@@ -167,4 +255,81 @@ BOOST_AUTO_TEST_CASE(a_slice_that_cannot_be_built_says_why) {
 BOOST_AUTO_TEST_CASE(a_slice_without_bytes_cannot_be_built) {
     check_refused([&] { hbm_slice slice("slice", of_capacity(0)); },
                   "/tlmalloc/hbm_slice/config: the host cannot reserve address space for the capacity");
+}
+
+BOOST_AUTO_TEST_CASE(one_pseudo_channel_with_banks_takes_what_the_core_alone_takes) {
+    check_against_cores(profile("hbm2"), 1);
+}
+
+BOOST_AUTO_TEST_CASE(eight_pseudo_channels_with_banks_take_what_eight_cores_take) {
+    check_against_cores(profile("hbm3"), 8);
+}
+
+BOOST_AUTO_TEST_CASE(bandwidth_follows_the_profile) {
+    bench b(with_banks(profile("hbm2"), 8));
+    b.run([&] {
+        const std::uint64_t megabyte = 1 << 20, once = b.read_done(0, megabyte, 0);
+        const std::uint64_t peak_ps = megabyte * 1000 / (8 * 16); // 16 GB/s a pseudo-channel (configs/timing/hbm2.yaml)
+        BOOST_CHECK_GT(once, peak_ps);
+        BOOST_CHECK_LT(once, peak_ps + peak_ps / 8); // refresh takes 220 of 3900 cycles
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_profile_of_channels_takes_what_the_timelines_take) {
+    hbm_slice::config config = of_capacity(1 << 20);
+    tla_channels *made = nullptr;
+    const tla_channels_config timelines{config.pseudo_channels, config.burst, config.pseudo_channel_bandwidth, 0};
+    BOOST_REQUIRE_EQUAL(tla_channels_create(&timelines, &made), TLA_OK);
+    std::unique_ptr<tla_channels, void (*)(tla_channels *)> channels(made, tla_channels_destroy);
+    config.timing = profile("kernbench");
+    bench b(config);
+    const unsigned seed = 3;
+    std::mt19937 random(seed);
+    b.run([&] {
+        for (std::uint64_t i = 0, t = 0; i < 1000; i++, t += random() % 60000) {
+            const std::uint64_t address = random() % 900'000, length = 1 + random() % 6000;
+            BOOST_REQUIRE_EQUAL(b.read_done(address, length, t),
+                                tla_channels_access(channels.get(), false, address, length, t));
+        }
+    });
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().busy_ps, tla_channels_busy_ps(channels.get()));
+    BOOST_CHECK(!b.slice.has_banks());
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_that_is_larger_than_its_profile_has_more_rows) {
+    hbm_slice::config config = with_banks(profile("hbm2"), 8); // 8 x 256 MiB
+    config.capacity = std::uint64_t{6} << 30;
+    bench b(config);
+    b.run([&] {
+        BOOST_CHECK_EQUAL(b.read_done(0, 32, 0), b.read_done(32, 32, 0));
+        b.read_done((std::uint64_t{6} << 30) - 32, 32, 0);
+        b.read_done(std::uint64_t{2} << 30, 32, 1'000'000); // the first bank again, another row
+    });
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().row_conflicts, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(dmi_latencies_of_banks_are_those_of_a_closed_row_in_an_idle_slice) {
+    hbm_slice::config config = with_banks(profile("hbm2"), 8);
+    config.latency_ps = 500;
+    bench b(config);
+    b.run([&] {
+        tlm::tlm_generic_payload payload;
+        tlm::tlm_dmi dmi;
+        payload.set_command(tlm::TLM_READ_COMMAND);
+        payload.set_address(0);
+        BOOST_REQUIRE(b.cpu.out->get_direct_mem_ptr(payload, dmi));
+        // both in pseudo-channels and banks that nothing has touched
+        BOOST_CHECK_EQUAL(to_ps(dmi.get_read_latency()), b.read_done(0, 4, 0));
+        BOOST_CHECK_EQUAL(to_ps(dmi.get_write_latency()), b.done(tlm::TLM_WRITE_COMMAND, 32, 4, 0));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_whose_profile_cannot_be_used_says_why) {
+    check_refused([&] { hbm_slice slice("slice", with_banks(profile("hbm2"), 3)); },
+                  "/tlmalloc/hbm_slice/config: timing: found 3 pseudo-channels, expected a power of two, at least the 1 "
+                  "that share a row-command bus");
+    tla_hbm_config timing = profile("hbm2");
+    timing.rc = 41;
+    check_refused([&] { hbm_slice slice("slice", with_banks(timing, 8)); },
+                  "/tlmalloc/hbm_slice/config: timing: rc 41 is less than ras 28 + rp 14");
 }

@@ -450,6 +450,8 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
                 size_t length = 1 + up_to(TLA_CONFIG_NAME_MAX - 2);
                 for (size_t n = 0; n < length; n++)
                     value.name[n] = "abcxyz_ABC0189"[up_to(13)];
+            } else if (k.type == TLA_VALUE_TIMING) {
+                std::strcpy(value.name, "channels");
             } else if (k.power_of_two) {
                 do
                     value.number = UINT64_C(1) << up_to(63);
@@ -552,6 +554,59 @@ BOOST_AUTO_TEST_CASE(kernbench_is_2_x_16_x_8_and_writes_every_key) {
         BOOST_CHECK_MESSAGE(
             text.find(" " + key.substr(key.rfind('.') + 1) + ": ") != string::npos || key == "va.page_size", key);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_timing_profile_is_named_or_stands_in_a_file) {
+    BOOST_CHECK(!good("").hbm.has_profile);
+    for (const char *name : {"hbm2", "hbm3", "kernbench"}) {
+        const tla_config c = good(string("hbm: {timing: ") + name + "}");
+        tla_hbm_config file{}, named{};
+        const string path = configs + "timing/" + name + ".yaml";
+        BOOST_REQUIRE_EQUAL(tla_timing_load(path.c_str(), nullptr, 0, &file, nullptr, nullptr), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_timing_named(name, &named), TLA_OK);
+        BOOST_CHECK(c.hbm.has_profile);
+        BOOST_CHECK(std::memcmp(&c.hbm.profile, &file, sizeof file) == 0);
+        BOOST_CHECK(std::memcmp(&named, &file, sizeof file) == 0);
+        const tla_config back = good(printed(c));
+        BOOST_CHECK(std::memcmp(&back, &c, sizeof c) == 0);
+    }
+    tla_hbm_config none{};
+    BOOST_CHECK_EQUAL(tla_timing_named("hbm4", &none), TLA_INVALID_ARGUMENT);
+    // A file is found beside the file that names it, and from here when the command line names it.
+    std::ofstream("a_platform.yaml") << "hbm:\n  timing: ./a_profile.yaml\n";
+    std::ofstream("a_profile.yaml") << file_text(configs + "timing/hbm3.yaml");
+    char *here = realpath("a_platform.yaml", nullptr);
+    tla_config c{};
+    BOOST_CHECK_EQUAL(tla_config_load(here, nullptr, 0, &c, nullptr, nullptr), TLA_OK);
+    std::free(here);
+    BOOST_CHECK_EQUAL(c.hbm.profile.tck_ps, 625u);
+    BOOST_CHECK_EQUAL(good("", {"hbm.timing=a_profile.yaml"}).hbm.profile.tck_ps, 625u);
+    BOOST_CHECK_EQUAL(good("hbm: {timing: hbm2}", {"hbm.timing=hbm3"}).hbm.profile.tck_ps, 625u);
+    BOOST_CHECK(!good("hbm: {timing: hbm2}", {"hbm.timing=channels"}).hbm.has_profile);
+}
+
+BOOST_AUTO_TEST_CASE(a_timing_profile_that_cannot_be_used_is_found_where_it_is_named) {
+    const string names = "expected channels, hbm2, hbm3, kernbench, or the file of a timing profile (with a / or ending "
+                         "in .yaml)";
+    check_findings("hbm:\n  timing: hbm4\n", {"f:2:11: hbm.timing: found \"hbm4\", " + names});
+    check_findings("", {"--set:0:0: \"hbm.timing=x\": hbm.timing: found \"x\", " + names}, {"hbm.timing=x"});
+    check_findings("hbm:\n  timing: no/such.yaml\n",
+                   {"no/such.yaml:0:0: cannot be read: No such file or directory",
+                    "f:2:11: hbm.timing: found \"no/such.yaml\", expected a file with a timing profile that can be used"});
+    std::ofstream("bad_profile.yaml") << "model: channel\ntck: 2 B\n";
+    check_findings("hbm: {timing: bad_profile.yaml}",
+                   {"bad_profile.yaml:2:6: tck: found \"2 B\" with the unknown unit \"B\", expected a time with a unit "
+                    "(ps, ns, us, ms, s)",
+                    "f:1:15: hbm.timing: found \"bad_profile.yaml\", expected a file with a timing profile that can be "
+                    "used"});
+    // A platform must not be named where a profile belongs.
+    BOOST_CHECK_EQUAL(parse("", {"hbm.timing=" + configs + "npu_small.yaml"}).status, TLA_SYNTAX);
+    string sharing = file_text(configs + "timing/hbm2.yaml");
+    sharing.replace(sharing.find("sharers: 1"), 10, "sharers: 2");
+    std::ofstream("sharing_profile.yaml") << sharing;
+    check_findings("hbm: {pseudo_channels: 1, timing: sharing_profile.yaml}",
+                   {"f:1:35: hbm.timing sharing_profile.yaml: found 1 pseudo-channels, expected a power of two, at least "
+                    "the 2 that share a row-command bus"});
 }
 
 BOOST_AUTO_TEST_CASE(the_committed_reference_is_what_the_schema_says) {

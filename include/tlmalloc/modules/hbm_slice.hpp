@@ -3,10 +3,12 @@
 #define TLMALLOC_MODULES_HBM_SLICE_HPP
 
 #include "tlmalloc/channels.h"
+#include "tlmalloc/hbm_channels.h"
 #include "tlmalloc/modules/at_target.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 
 #include <memory>
+#include <optional>
 #include <tlm>
 #include <tlm_utils/simple_target_socket.h>
 
@@ -31,12 +33,16 @@ class hbm_slice : public sc_core::sc_module {
         std::uint64_t latency_ps = 0;                                           // controller overhead per access
         unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;           // grant DMI
+        // Banks, rows and refresh (tla_timing_named, tla_timing_load). The profile's burst, bandwidth and turnaround
+        // then stand in place of the three above, and its burst is the interleave of the pseudo-channels.
+        std::optional<tla_hbm_config> timing{};
     };
 
     struct statistics {
         std::uint64_t reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
         std::uint64_t errors = 0;  // transactions answered with an error
         std::uint64_t busy_ps = 0; // sum over the pseudo-channels
+        std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0; // 0 where there are no banks
     };
 
     tlm_utils::simple_target_socket<hbm_slice> in{"in"};
@@ -45,6 +51,7 @@ class hbm_slice : public sc_core::sc_module {
     ~hbm_slice() override;
 
     statistics get_statistics() const;
+    bool has_banks() const { return banks_ && config_.timing->model == TLA_HBM_BANKS; }
     void record(waveform &wave);
     void trace(sc_core::sc_trace_file *file) const override;
 
@@ -55,12 +62,22 @@ class hbm_slice : public sc_core::sc_module {
     unsigned transport_dbg(tlm::tlm_generic_payload &payload);
     bool get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
 
+    std::uint64_t serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps);
+    void show(std::uint64_t at_ps);
+    template <typename Visit>
+    void each_figure(Visit visit);
+
     const config config_;
     std::unique_ptr<tla_channels, void (*)(tla_channels *)> channels_{nullptr, tla_channels_destroy};
+    std::unique_ptr<tla_hbm_channels, void (*)(tla_hbm_channels *)> banks_{nullptr, tla_hbm_channels_destroy};
     at_target at_;
     std::uint8_t *bytes_ = nullptr;
     statistics statistics_;
+    bool rows_shown_ = false; // in a waveform or a trace
+    tla_hbm_stats shown_{};   // as row_hits and its like say there
     figure bytes_read_{"bytes_read", 64}, bytes_written_{"bytes_written", 64}, active_{"accesses_active", 16};
+    figure row_hits_{"row_hits", 64}, row_misses_{"row_misses", 64}, row_conflicts_{"row_conflicts", 64},
+        refreshes_{"refreshes", 64};
 };
 
 } // namespace tlmalloc
