@@ -67,7 +67,8 @@ const tla_schema_key tla_platform_keys[] = {
     {KEY(hbm.controller_latency), TIME(MS), "KernBench latency model: hbm_ctrl 0", "0 ns",
      "added to every access to a slice"},
     {KEY(hbm.timing), TIMING, "KernBench ADR-0033: no banks, rows or refresh", "channels",
-     "channels: a timeline for each pseudo-channel, by the keys above; else each is timed by a profile (hbm2, hbm3, or a "
+     "channels: a timeline for each pseudo-channel, by the keys above; else each is timed by a profile (hbm2, hbm3, or "
+     "a "
      "file, relative to this one), which has its own burst, interleave, bandwidth and turnaround"},
 
     {KEY(tcm.capacity), SIZE(KIB, TLA_SUB_UNIT_BYTES), "KernBench topology, ADR-0040", "16 MiB", "TCM of a PE"},
@@ -83,8 +84,8 @@ const tla_schema_key tla_platform_keys[] = {
     {KEY(controller.tcm_policy), POLICY, "KernBench ADR-0048 D1", "first_fit", "placement in the TCM"},
     {KEY(controller.alignment), SIZE_POWER(1, GIB), "KernBench ADR-0048 D1: byte granular", "1 B",
      "sizes and offsets of allocations are multiples of it"},
-    {KEY(controller.validate), BOOLEAN, "KernBench ADR-0048 D2: callers are trusted; A2 suggests a debug switch", "false",
-     "true: frees are checked against the live blocks, and an error names the block's owner"},
+    {KEY(controller.validate), BOOLEAN, "KernBench ADR-0048 D2: callers are trusted; A2 suggests a debug switch",
+     "false", "true: frees are checked against the live blocks, and an error names the block's owner"},
     COST(controller, fixed, "10 ns", CHOICE_ENGINE, "per command"),
     COST(controller, node, "1 ns", CHOICE_ENGINE, "per free-list node visited by an allocation"),
     COST(controller, insert_node, "0 ns", CHOICE_ENGINE, "per node that a linear ordered insert passes in a free"),

@@ -53,8 +53,7 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
     const bool write = payload.is_write();
     const std::uint64_t length = payload.get_data_length();
     const std::uint64_t arrival = local_ps(delay) + config_.latency_ps;
-    const std::uint64_t done =
-        serve(write, payload.get_address(), payload_span(payload), arrival);
+    const std::uint64_t done = serve(write, payload.get_address(), payload_span(payload), arrival);
     copy_payload(payload, bytes_);
     ++(write ? statistics_.writes : statistics_.reads);
     (write ? statistics_.bytes_written : statistics_.bytes_read) += length;

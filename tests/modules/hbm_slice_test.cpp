@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(a_slice_that_is_larger_than_its_profile_has_more_rows) {
 
 BOOST_AUTO_TEST_CASE(dmi_latencies_of_banks_are_those_of_a_closed_row_in_an_idle_slice) {
     hbm_slice::config config = with_banks(profile("hbm2"), 8);
-    config.latency_ps = 500;
+    config.latency_ps = 3000; // whole cycles: commands begin with one
     bench b(config);
     b.run([&] {
         tlm::tlm_generic_payload payload;
@@ -325,9 +325,13 @@ BOOST_AUTO_TEST_CASE(dmi_latencies_of_banks_are_those_of_a_closed_row_in_an_idle
 }
 
 BOOST_AUTO_TEST_CASE(a_slice_whose_profile_cannot_be_used_says_why) {
-    check_refused([&] { hbm_slice slice("slice", with_banks(profile("hbm2"), 3)); },
-                  "/tlmalloc/hbm_slice/config: timing: found 3 pseudo-channels, expected a power of two, at least the 1 "
-                  "that share a row-command bus");
+    check_refused(
+        [&] { hbm_slice slice("slice", with_banks(profile("hbm2"), 3)); },
+        "/tlmalloc/hbm_slice/config: timing: found 3 pseudo-channels, expected a power of two, at least the 1 "
+        "that share a row-command bus");
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_whose_profile_contradicts_itself_says_how) {
     tla_hbm_config timing = profile("hbm2");
     timing.rc = 41;
     check_refused([&] { hbm_slice slice("slice", with_banks(timing, 8)); },

@@ -263,3 +263,19 @@ BOOST_AUTO_TEST_CASE(a_kernel_whose_tiles_do_not_fit_fails_the_run_and_leaks_not
     BOOST_CHECK_EQUAL(r.number("leaks"), 0);
     BOOST_CHECK_EQUAL(r.sum("controllers", "failed"), 4);
 }
+
+BOOST_AUTO_TEST_CASE(a_run_with_banks_reports_rows_and_shows_them_in_the_waveform) {
+    scratch_directory scratch;
+    const report plain = run(small, {"--vcd", scratch.path("plain.vcd")});
+    const report banks = run(small, {"--set", "hbm.timing=hbm2", "--vcd", scratch.path("banks.vcd")});
+    BOOST_CHECK_EQUAL(banks.run.status, 0);
+    BOOST_CHECK_GT(banks.number("sim_time_ps"), plain.number("sim_time_ps")); // 16 GB/s a pseudo-channel, not 32
+    std::int64_t rows = 0;
+    for (const char *key : {"row_hits", "row_misses", "row_conflicts"})
+        rows += banks.sum("slices", key);
+    BOOST_CHECK_EQUAL(rows, banks.sum("slices", "busy_ps") / 2000); // 2 cycles of 1 ns a burst
+    BOOST_CHECK_GT(banks.sum("slices", "refreshes"), 0);
+    BOOST_CHECK(!json_object_get(json_array_get(plain.list("slices"), 0), "row_hits"));
+    BOOST_CHECK(read_text(scratch.path("banks.vcd")).find(" row_conflicts ") != std::string::npos);
+    BOOST_CHECK(read_text(scratch.path("plain.vcd")).find(" row_conflicts ") == std::string::npos);
+}

@@ -75,6 +75,21 @@ BOOST_AUTO_TEST_CASE(traffic_drives_a_channel_of_a_platform) {
     BOOST_CHECK_CLOSE(share(timing + "kernbench.yaml"), 32, 1e-6);
 }
 
+BOOST_AUTO_TEST_CASE(traffic_drives_the_profile_that_a_platform_names) {
+    scratch_directory scratch;
+    const std::string json = scratch.path("a.json");
+    const auto report = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), "traffic");
+        words.insert(words.end(), {"--pattern", "rand_rd1", "--count", "5000", "--json", json});
+        BOOST_REQUIRE_EQUAL(run_tlmalloc(words).status, 0);
+        return comparable(read_text(json));
+    };
+    const std::string platform = TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml";
+    BOOST_CHECK_EQUAL(report({platform, "--set", "hbm.timing=hbm3"}), report({timing + "hbm3.yaml"}));
+    BOOST_CHECK_EQUAL(report({platform, "--set", "hbm.timing=hbm2", "--map", "m1"}),
+                      report({timing + "hbm2.yaml", "--map", "m1"}));
+}
+
 BOOST_AUTO_TEST_CASE(traffic_names_the_place_of_bad_input) {
     scratch_directory scratch;
     const struct {

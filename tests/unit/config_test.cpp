@@ -586,13 +586,15 @@ BOOST_AUTO_TEST_CASE(a_timing_profile_is_named_or_stands_in_a_file) {
 }
 
 BOOST_AUTO_TEST_CASE(a_timing_profile_that_cannot_be_used_is_found_where_it_is_named) {
-    const string names = "expected channels, hbm2, hbm3, kernbench, or the file of a timing profile (with a / or ending "
-                         "in .yaml)";
+    const string names =
+        "expected channels, hbm2, hbm3, kernbench, or the file of a timing profile (with a / or ending "
+        "in .yaml)";
     check_findings("hbm:\n  timing: hbm4\n", {"f:2:11: hbm.timing: found \"hbm4\", " + names});
     check_findings("", {"--set:0:0: \"hbm.timing=x\": hbm.timing: found \"x\", " + names}, {"hbm.timing=x"});
-    check_findings("hbm:\n  timing: no/such.yaml\n",
-                   {"no/such.yaml:0:0: cannot be read: No such file or directory",
-                    "f:2:11: hbm.timing: found \"no/such.yaml\", expected a file with a timing profile that can be used"});
+    check_findings(
+        "hbm:\n  timing: no/such.yaml\n",
+        {"no/such.yaml:0:0: cannot be read: No such file or directory",
+         "f:2:11: hbm.timing: found \"no/such.yaml\", expected a file with a timing profile that can be used"});
     std::ofstream("bad_profile.yaml") << "model: channel\ntck: 2 B\n";
     check_findings("hbm: {timing: bad_profile.yaml}",
                    {"bad_profile.yaml:2:6: tck: found \"2 B\" with the unknown unit \"B\", expected a time with a unit "
@@ -604,9 +606,10 @@ BOOST_AUTO_TEST_CASE(a_timing_profile_that_cannot_be_used_is_found_where_it_is_n
     string sharing = file_text(configs + "timing/hbm2.yaml");
     sharing.replace(sharing.find("sharers: 1"), 10, "sharers: 2");
     std::ofstream("sharing_profile.yaml") << sharing;
-    check_findings("hbm: {pseudo_channels: 1, timing: sharing_profile.yaml}",
-                   {"f:1:35: hbm.timing sharing_profile.yaml: found 1 pseudo-channels, expected a power of two, at least "
-                    "the 2 that share a row-command bus"});
+    check_findings(
+        "hbm: {pseudo_channels: 1, timing: sharing_profile.yaml}",
+        {"f:1:35: hbm.timing sharing_profile.yaml: found 1 pseudo-channels, expected a power of two, at least "
+         "the 2 that share a row-command bus"});
 }
 
 BOOST_AUTO_TEST_CASE(the_committed_reference_is_what_the_schema_says) {
