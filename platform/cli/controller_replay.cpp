@@ -6,6 +6,7 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <string>
 #include <tlm_utils/simple_initiator_socket.h>
 
 namespace tlmalloc {
@@ -20,11 +21,11 @@ class trace_player : public sc_core::sc_module {
     tlm_utils::simple_initiator_socket<trace_player> data{"data"}; // bound, as a controller needs; nothing is sent
     tla_status status = TLA_OK;
 
-    // `first` is the address of the first byte of the slice.
-    trace_player(sc_core::sc_module_name name, const alloc_trace &trace, tla_paddr first, std::uint64_t align,
+    // `first` is the address of the first byte of the slice, `free_bytes` what is free in the beginning.
+    trace_player(sc_core::sc_module_name name, const alloc_trace &trace, tla_paddr first, std::uint64_t free_bytes,
                  double speed, replay_result &result, tla_error &error)
-        : sc_module(name), trace_(trace), first_(first.value), align_(align), speed_(speed), result_(result),
-          error_(error) {
+        : sc_module(name), trace_(trace), first_(first.value), speed_(speed), result_(result), error_(error),
+          free_bytes_(free_bytes) {
         SC_HAS_PROCESS(trace_player);
         SC_THREAD(play);
     }
@@ -41,10 +42,6 @@ class trace_player : public sc_core::sc_module {
         }
         progress_end(&progress);
         result_.sim_time_ps = local_ps(delay_);
-    }
-
-    std::uint64_t rounded(std::size_t index) const {
-        return (trace_.allocations[index].nbytes + align_ - 1) & ~(align_ - 1);
     }
 
     tla_status play_event(std::size_t event) {
@@ -64,12 +61,13 @@ class trace_player : public sc_core::sc_module {
         tla_command command{};
         command.opcode = TLA_OP_ALLOC;
         command.channel = TLA_HBM;
-        command.nbytes = rounded(index);
+        command.nbytes = trace_.allocations[index].nbytes;
         tla_completion done{};
         const tla_status answer = send(command, done);
         result_.latencies[index] = local_ps(delay_) - arrival_ps;
         if (answer == TLA_OK) {
-            const tla_block granted{done.value - first_, command.nbytes};
+            const tla_block granted{done.value - first_, free_bytes_ - done.total_free};
+            free_bytes_ = done.total_free;
             replay_result_alloc(&result_, &trace_, index, granted, done.nodes_visited);
             lowest_ = std::min(lowest_, granted.offset);
             highest_ = std::max(highest_, granted.offset + granted.nbytes);
@@ -84,9 +82,10 @@ class trace_player : public sc_core::sc_module {
         tla_command command{};
         command.opcode = TLA_OP_FREE;
         command.pa.value = first_ + result_.placements[index].offset;
-        command.nbytes = rounded(index);
+        command.nbytes = trace_.allocations[index].nbytes;
         tla_completion done{};
         if (const tla_status answer = send(command, done)) return refused(index, "free of allocation", answer);
+        free_bytes_ = done.total_free;
         replay_result_free(&result_, &trace_, index);
         return TLA_OK;
     }
@@ -113,17 +112,18 @@ class trace_player : public sc_core::sc_module {
     }
 
     const alloc_trace &trace_;
-    const std::uint64_t first_, align_;
+    const std::uint64_t first_;
     const double speed_;
     replay_result &result_;
     tla_error &error_;
+    std::uint64_t free_bytes_; // after the last command
     sc_core::sc_time delay_;
     std::uint64_t lowest_ = UINT64_MAX, highest_ = 0;
     std::uint32_t tag_ = 0;
 };
 
 // Builds PE 0's controller and slice and lets the player run to its end.
-tla_status simulate(const alloc_trace &trace, const tla_config &config, std::uint64_t align, double speed,
+tla_status simulate(const alloc_trace &trace, const tla_config &config, const std::string *snapshot, double speed,
                     replay_result &result, tla_error &error) {
     const memory_controller::config settings = controller_config(config, {0, 0, 0});
     const std::uint64_t slice_bytes = settings.memory.hbm_slice_bytes;
@@ -133,7 +133,10 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, std::uin
     hbm_slice slice("slice", slice_config(config));
     tcm tcm("tcm", tcm_config(config));
     memory_controller controller("controller", settings);
-    trace_player player("player", trace, first, align, speed, result, error);
+    if (snapshot)
+        if (const tla_status status = controller.restore(TLA_HBM, *snapshot, &error)) return status;
+    const std::uint64_t free_bytes = controller.get_statistics(TLA_HBM).arena.free;
+    trace_player player("player", trace, first, free_bytes, speed, result, error);
     controller.slice.bind(slice.in);
     controller.tcm.bind(tcm.in);
     player.out.bind(controller.control);
@@ -151,12 +154,13 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, std::uin
 
 } // namespace tlmalloc
 
-tla_status controller_replay(const alloc_trace *trace, const tla_config *config, uint64_t align, double speed,
-                             replay_result *result, tla_error *error) {
+tla_status controller_replay(const alloc_trace *trace, const tla_config *config, const char *snapshot,
+                             size_t snapshot_length, double speed, replay_result *result, tla_error *error) {
     tla_status status = replay_result_create(trace, true, result, error);
     if (status) return status;
+    const std::string text(snapshot ? snapshot : "", snapshot_length);
     try {
-        status = tlmalloc::simulate(*trace, *config, align, speed, *result, *error);
+        status = tlmalloc::simulate(*trace, *config, snapshot ? &text : nullptr, speed, *result, *error);
     } catch (const sc_core::sc_report &report) { // a platform that cannot be built
         status = tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", report.get_msg_type(), report.get_msg());
     }

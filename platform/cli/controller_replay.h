@@ -10,12 +10,11 @@
 extern "C" {
 #endif
 
-/* On the HBM channel of PE 0 of the configured platform, with the controller's policy, cost and queue. Requests are
- * rounded up to a multiple of `align`, a power of two; commands arrive `speed` times as fast as recorded; offsets count
- * from the beginning of the slice. Runs a simulation, so once in a process. Errors as trace_replay, and TLA_BUS_ERROR.
- */
-tla_status controller_replay(const alloc_trace *trace, const tla_config *config, uint64_t align, double speed,
-                             replay_result *result, tla_error *error);
+/* On the HBM channel of PE 0 of the configured platform. Commands arrive `speed` times as fast as recorded; offsets
+ * count from the beginning of the slice. `snapshot` (tla_arena_snapshot; NULL: none) is what its free list begins with.
+ * Runs a simulation, so once in a process. Errors as trace_replay, tla_arena_restore, and TLA_BUS_ERROR. */
+tla_status controller_replay(const alloc_trace *trace, const tla_config *config, const char *snapshot,
+                             size_t snapshot_length, double speed, replay_result *result, tla_error *error);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include "tlmalloc/arena_snapshot.h"
 
 #include <argp.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ enum {
 static const struct argp_option option_table[] = {
     {0, 0, 0, 0, "Where (one of these):", 1},
     {"capacity", KEY_CAPACITY, "SIZE", 0, "an arena of this size (\"1 GiB\", or bytes), on the core alone: fast", 0},
-    {"from", KEY_FROM, "SNAPSHOT", 0, "an aged arena that `tlmalloc age` wrote, on the core alone", 0},
+    {"from", KEY_FROM, "SNAPSHOT", 0, "an aged arena that `tlmalloc age` wrote; with --config for its free list", 0},
     {"config", KEY_CONFIG, "CONFIG", 0, "the simulated controller of PE 0, HBM channel: with time", 0},
     {0, 0, 0, 0, "How:", 2},
     {"policy", KEY_POLICY, "NAME", 0, "placement policy or cache (default first_fit, or what CONFIG says)", 0},
@@ -78,10 +79,10 @@ static double parse_speed(struct argp_state *state, const char *text) {
 }
 
 static void check_combination(const struct argp_state *state, const replay_options *o) {
-    int places = (o->capacity != 0) + (o->snapshot_path != NULL) + (o->config_path != NULL);
+    bool somewhere = o->snapshot_path || o->config_path;
     if (!o->trace_path) argp_error(state, "expected a TRACE");
-    if (places == 0) argp_error(state, "expected --capacity SIZE, --from SNAPSHOT or --config CONFIG");
-    if (places > 1) argp_error(state, "found more than one of --capacity, --from and --config");
+    if (!o->capacity && !somewhere) argp_error(state, "expected --capacity SIZE, --from SNAPSHOT or --config CONFIG");
+    if (o->capacity && somewhere) argp_error(state, "--capacity contradicts --from and --config: they say the size");
     if (!o->config_path && !o->compare && o->set.count) argp_error(state, "--set needs --config or --compare");
     if (!o->config_path && !o->compare && o->speed > 0) argp_error(state, "--speed needs --config or --compare");
     if (o->snapshot_path && o->align) argp_error(state, "--align contradicts --from: a snapshot has its own");
@@ -176,13 +177,17 @@ typedef struct replay_files {
 /* The configuration with --set and --policy; findings are told as they are found, so error may stay empty. */
 static tla_status load_config(const replay_options *options, replay_request *request, tla_error *error) {
     overrides set = {0};
-    char policy[64];
+    char policy[64], alignment[64];
     bool good = true;
     for (size_t i = 0; i < options->set.count && good; i++)
         good = overrides_add(&set, options->set.items[i]);
     if (options->config_path && options->policy) {
         snprintf(policy, sizeof policy, "controller.hbm_policy=%s", options->policy);
         good = good && overrides_add(&set, policy);
+    }
+    if (options->config_path && options->align) {
+        snprintf(alignment, sizeof alignment, "controller.alignment=%" PRIu64 " B", options->align);
+        good = good && overrides_add(&set, alignment);
     }
     tla_status status = good ? overrides_load(&set, options->config_path, &request->config)
                              : tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the options");
@@ -202,21 +207,21 @@ static tla_status load_snapshot(const replay_options *options, replay_request *r
     if (status) return tla_error_set(error, status, "%s: %s", options->snapshot_path, inner.text);
     request->snapshot_path = options->snapshot_path;
     request->arena = (allocator_config){found.capacity, found.alignment, files->snapshot, length};
-    if (!options->policy) request->policy = tla_policy_name(found.policy);
+    if (!options->policy && !options->config_path) request->policy = tla_policy_name(found.policy);
     return TLA_OK;
 }
 
-/* What arena it is: from the snapshot, the configuration or the options. */
+/* What arena it is: from the options, the configuration, the snapshot. */
 static tla_status resolve_arena(const replay_options *options, replay_request *request, replay_files *files,
                                 tla_error *error) {
-    if (options->snapshot_path) return load_snapshot(options, request, files, error);
     request->arena =
         (allocator_config){.capacity = options->capacity, .alignment = options->align ? options->align : 1};
     if (options->config_path) {
         request->arena.capacity = request->config.hbm.capacity_per_cube / request->config.system.pes_per_cube;
+        request->arena.alignment = request->config.controller.alignment;
         request->policy = tla_policy_name((tla_policy)request->config.controller.hbm_policy);
     }
-    return TLA_OK;
+    return options->snapshot_path ? load_snapshot(options, request, files, error) : TLA_OK;
 }
 
 static tla_status resolve(const replay_options *options, replay_request *request, replay_files *files,
@@ -237,7 +242,8 @@ static tla_status resolve(const replay_options *options, replay_request *request
 static tla_status replay_once(const replay_request *request, const alloc_trace *trace, replay_result *result,
                               tla_error *error) {
     if (request->simulated)
-        return controller_replay(trace, &request->config, request->arena.alignment, request->speed, result, error);
+        return controller_replay(trace, &request->config, request->arena.snapshot, request->arena.snapshot_length,
+                                 request->speed, result, error);
     trace_allocator made;
     tla_status status = allocator_create(request->policy, &request->arena, &made, error);
     if (!status) status = trace_replay(trace, &made, NULL, result, error);

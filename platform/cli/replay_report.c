@@ -78,9 +78,10 @@ json_t *replay_request_to_json(const replay_request *request) {
         json_object_set_new(report, "speed", json_real(request->speed));
     } else {
         json_object_set_new(config, "capacity_bytes", json_from_u64(request->arena.capacity));
-        if (request->snapshot_path) json_object_set_new(config, "from", json_string(request->snapshot_path));
+
         if (!request->compare) json_object_set_new(config, "policy", json_string(request->policy));
     }
+    if (request->snapshot_path) json_object_set_new(report, "from", json_string_nocheck(request->snapshot_path));
     json_object_set_new(report, "align_bytes", json_from_u64(request->arena.alignment));
     return report;
 }

@@ -99,6 +99,20 @@ BOOST_AUTO_TEST_CASE(any_policy_and_cache_can_go_on_where_another_left) {
         BOOST_CHECK_MESSAGE(contains(report, "\"policy\": \"" + name + "\""), name);
 }
 
+BOOST_AUTO_TEST_CASE(the_simulated_controller_goes_on_from_a_snapshot_as_the_core_does) {
+    scratch_directory scratch;
+    std::string snapshot = scratch.path("s"), simulated = scratch.path("simulated.csv"),
+                plain = scratch.path("plain.csv");
+    std::string config = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml"; // four PEs share a cube
+    expect_success({"age", recorded, "--capacity", "256 MiB", "--events", "peak", "--output", snapshot});
+    expect_success({"replay", recorded, "--from", snapshot, "--placements", plain});
+    expect_success({"replay", recorded, "--from", snapshot, "--config", config, "--set", "hbm.capacity_per_cube=1 GiB",
+                    "--placements", simulated});
+    BOOST_CHECK(read_text(simulated) == read_text(plain));
+    command_result other = run_tlmalloc({"replay", recorded, "--from", snapshot, "--config", config});
+    BOOST_CHECK_MESSAGE(other.status == 2 && other.err.size() > 20, other.err); // another size: 6 GiB
+}
+
 BOOST_AUTO_TEST_CASE(a_damaged_snapshot_is_refused) {
     scratch_directory scratch;
     std::string trace = scratch.write("t.csv", "time_ns,op,id,bytes\n0,alloc,1,10\n");

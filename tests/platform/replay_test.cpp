@@ -329,7 +329,7 @@ BOOST_AUTO_TEST_CASE(replay_usage_errors_have_status_2_and_say_what_was_expected
         {{"replay", "t.csv", "--capacity", "1 KiB", "--set", "a=b"}, "--set needs --config or --compare"},
         {{"replay", "t.csv", "--config", "c.yaml", "--speed", "0"}, "--speed: found '0', expected a positive number"},
         {{"replay", "t.csv", "--config", "c.yaml", "--speed", "fast"}, "--speed: found 'fast'"},
-        {{"replay", "t.csv", "--config", "c.yaml", "--capacity", "1 KiB"}, "found more than one of --capacity, --from and --config"},
+        {{"replay", "t.csv", "--config", "c.yaml", "--capacity", "1 KiB"}, "--capacity contradicts --from and --config"},
         {{"replay", "t.csv", "--config", "c.yaml", "--policy", "caching_pool"}, "found 'caching_pool', a cache"},
         {{"replay", "t.csv", "--capacity", "1 KiB", "--compare", "some"}, "--compare: found 'some', expected all"},
         {{"replay", "t.csv", "--capacity", "1 KiB", "--compare", "all", "--policy", "buddy"},
