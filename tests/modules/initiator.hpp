@@ -6,8 +6,8 @@
 #include "tlmalloc/control_port.h"
 #include "tlmalloc/modules/time.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <cstring>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -79,9 +79,9 @@ class initiator : public sc_core::sc_module {
         BOOST_CHECK_EQUAL(payload.get_streaming_width(), width);
         BOOST_CHECK_EQUAL(payload.get_byte_enable_length(), enable_length);
         BOOST_CHECK_GE(tlmalloc::local_ps(delay), start_ps);
-        if (data && (before != tlm::TLM_READ_COMMAND || status != tlm::TLM_OK_RESPONSE))
-            BOOST_CHECK(std::memcmp(data, data_before.data(), length) == 0);
-        if (enables) BOOST_CHECK(std::memcmp(enables, enables_before.data(), enable_length) == 0);
+        if (before != tlm::TLM_READ_COMMAND || status != tlm::TLM_OK_RESPONSE)
+            BOOST_CHECK(std::equal(data_before.begin(), data_before.end(), data));
+        BOOST_CHECK(std::equal(enables_before.begin(), enables_before.end(), enables));
         payload.clear_extension(&extension);
         return status;
     }

@@ -5,6 +5,8 @@
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/tcm.hpp"
 
+#include <cstring>
+
 using namespace tlmalloc;
 
 namespace {
