@@ -29,6 +29,7 @@ int tlmalloc_run(int argc, char **argv);
 int tlmalloc_replay(int argc, char **argv);
 int tlmalloc_age(int argc, char **argv);
 int tlmalloc_check(int argc, char **argv);
+int tlmalloc_reproduce(int argc, char **argv);
 int tlmalloc_traffic(int argc, char **argv);
 
 #ifdef __cplusplus

@@ -20,6 +20,7 @@ const command commands[] = {
     {"replay", tlmalloc_replay, "replay an allocation trace: placements, failures, cost"},
     {"age", tlmalloc_age, "play a trace and keep the arena's state, for replays that start with it"},
     {"traffic", tlmalloc_traffic, "drive one pseudo-channel's timing with an address trace"},
+    {"reproduce", tlmalloc_reproduce, "run experiments and compare them with what was published"},
     {"check", tlmalloc_check, "check a configuration and print it resolved"},
 };
 

@@ -1,0 +1,67 @@
+// Experiments: what configs/experiments/*.yaml say, and the workloads that they can name.
+#ifndef TLMALLOC_PLATFORM_CLI_EXPERIMENT_HPP
+#define TLMALLOC_PLATFORM_CLI_EXPERIMENT_HPP
+
+#include "model/config/value.h"
+#include "tlmalloc/modules/npu.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tlmalloc {
+
+// Parameters of a workload, in the unit of their type.
+using experiment_parameters = std::map<std::string, std::uint64_t>;
+
+// One row while it runs: a platform of its own with a workload on it. Several live in one simulation.
+class experiment_run {
+  public:
+    experiment_run(const char *name, const tla_config &config) : platform_(name, config, {}) {}
+    virtual ~experiment_run() = default;
+
+    bool finished() const { return finished_; }
+    double result() const { return result_; }
+    const tla_error &failure() const { return failure_; }
+    std::uint64_t leaks() const { return platform_.leaks(); }
+
+  protected:
+    npu platform_;
+    bool finished_ = false;
+    double result_ = 0;
+    tla_error failure_{};
+};
+
+struct experiment_workload {
+    const char *name;
+    std::vector<std::pair<const char *, tla_value_type>> parameters; // all of them are required
+    bool relative; // a row's figure is 100 * the result of the first row / its own
+    std::function<std::unique_ptr<experiment_run>(const char *, const tla_config &, const experiment_parameters &)>
+        make;
+};
+
+const std::vector<experiment_workload> &experiment_workloads();
+
+struct experiment_row {
+    std::string label, source;
+    std::optional<double> published, bound_pct;
+    bool fitted = false; // something about the row was chosen so that it fits
+    tla_config config{};
+    experiment_parameters parameters;
+};
+
+struct experiment {
+    std::string name, about, unit;
+    const experiment_workload *workload = nullptr;
+    std::vector<experiment_row> rows;
+};
+
+// Reads and checks a file, whose findings go to stderr as "file:line:column: error: ...". The form is in
+// configs/experiments/README.md. TLA_SYNTAX for any finding, TLA_IO when the file cannot be read.
+tla_status load_experiment(const std::string &path, experiment &made);
+
+} // namespace tlmalloc
+#endif

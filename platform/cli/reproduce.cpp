@@ -1,0 +1,260 @@
+// `tlmalloc reproduce [NAME]`: runs experiments and compares them with what was published.
+#include "cli/commands.h"
+#include "cli/experiment.hpp"
+#include "cli/output.h"
+
+#include <algorithm>
+#include <argp.h>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <jansson.h>
+
+namespace {
+
+using namespace tlmalloc;
+
+struct options {
+    std::string name, from = "configs/experiments";
+    const char *json = nullptr, *plot = nullptr;
+};
+
+const argp_option option_table[] = {
+    {"json", 'j', "FILE", 0, "write the rows as JSON", 0},
+    {"plot", 'p', "DIR", 0, "write data, a gnuplot script and, where gnuplot is there, an SVG for each experiment", 0},
+    {"from", 'f', "DIR", 0, "where the experiments are (default: configs/experiments)", 0},
+    {nullptr, 0, nullptr, 0, nullptr, 0}};
+
+error_t parse_option(int key, char *text, argp_state *state) {
+    auto &o = *static_cast<options *>(state->input);
+    switch (key) {
+    case 'j':
+        o.json = text;
+        return 0;
+    case 'p':
+        o.plot = text;
+        return 0;
+    case 'f':
+        o.from = text;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (!o.name.empty()) argp_error(state, "found a second argument '%s', expected one NAME", text);
+        o.name = text;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const argp parser = {
+    option_table,
+    parse_option,
+    "[NAME]",
+    "Runs the experiment NAME, or all of them, and compares each row with the published value. NAME is "
+    "that of a file in --from without .yaml, or a path. Exit status 1: a bound was missed.",
+    nullptr,
+    nullptr,
+    nullptr};
+
+struct result {
+    double model = 0;
+    std::optional<double> deviation_pct;
+    bool missed = false;
+};
+
+std::vector<std::string> find_files(const options &o) {
+    if (!o.name.empty())
+        return {o.name.find('/') == std::string::npos && o.name.find(".yaml") == std::string::npos
+                    ? o.from + "/" + o.name + ".yaml"
+                    : o.name};
+    std::vector<std::string> files;
+    std::error_code problem;
+    for (const auto &entry : std::filesystem::directory_iterator(o.from, problem))
+        if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+    std::sort(files.begin(), files.end());
+    if (files.empty()) std::fprintf(stderr, "tlmalloc reproduce: no experiments in %s\n", o.from.c_str());
+    return files;
+}
+
+result compare(const experiment_row &row, double model) {
+    result r;
+    r.model = model;
+    if (!row.published) return r;
+    const double published = *row.published;
+    r.deviation_pct = published != 0 ? 100 * (model - published) / published : model == 0 ? 0 : 100;
+    r.missed = row.bound_pct && std::abs(*r.deviation_pct) > *row.bound_pct;
+    return r;
+}
+
+void print(const experiment &e, const std::vector<result> &results) {
+    std::printf("%s: %s\n%-44s %12s %12s %10s %8s  %s\n", e.name.c_str(), e.about.c_str(), e.unit.c_str(), "model",
+                "published", "deviation", "bound", "source");
+    for (std::size_t i = 0; i < e.rows.size(); i++) {
+        const experiment_row &row = e.rows[i];
+        const auto shown = [](const std::optional<double> &value, const char *format) {
+            char text[32] = "-";
+            if (value) std::snprintf(text, sizeof text, format, *value);
+            return std::string(text);
+        };
+        std::printf("%-44s %12.4g %12s %10s %8s  %s%s%s\n", row.label.c_str(), results[i].model,
+                    shown(row.published, "%.4g").c_str(), shown(results[i].deviation_pct, "%+.2f %%").c_str(),
+                    shown(row.bound_pct, "%.3g %%").c_str(), row.source.c_str(), row.fitted ? " (fitted)" : "",
+                    results[i].missed ? "  MISSED" : "");
+    }
+    std::printf("\n");
+}
+
+json_t *real_or_null(const std::optional<double> &value) {
+    return value ? json_real(*value) : json_null();
+}
+
+json_t *to_json(const experiment &e, const std::vector<result> &results) {
+    json_t *rows = json_array();
+    for (std::size_t i = 0; i < e.rows.size(); i++) {
+        const experiment_row &row = e.rows[i];
+        json_t *object = json_object();
+        json_object_set_new(object, "label", json_string(row.label.c_str()));
+        json_object_set_new(object, "model", json_real(results[i].model));
+        json_object_set_new(object, "published", real_or_null(row.published));
+        json_object_set_new(object, "unit", json_string(e.unit.c_str()));
+        json_object_set_new(object, "deviation_pct", real_or_null(results[i].deviation_pct));
+        json_object_set_new(object, "bound_pct", real_or_null(row.bound_pct));
+        json_object_set_new(object, "fitted", json_boolean(row.fitted));
+        json_object_set_new(object, "source", json_string(row.source.c_str()));
+        json_array_append_new(rows, object);
+    }
+    json_t *object = json_object();
+    json_object_set_new(object, "name", json_string(e.name.c_str()));
+    json_object_set_new(object, "rows", rows);
+    return object;
+}
+
+bool write_text(const std::string &path, const std::string &text) {
+    output file{};
+    tla_error error{};
+    bool written = !output_open(&file, path.c_str(), &error);
+    if (written) {
+        std::fputs(text.c_str(), file.stream);
+        written = !output_commit(&file, &error);
+    }
+    if (!written) std::fprintf(stderr, "tlmalloc reproduce: %s\n", error.text);
+    output_discard(&file);
+    return written;
+}
+
+// DIR/NAME.dat, NAME.gp and, by gnuplot, NAME.svg.
+bool plot(const std::string &directory, const experiment &e, const std::vector<result> &results) {
+    std::error_code problem;
+    std::filesystem::create_directories(directory, problem);
+    std::string data;
+    for (std::size_t i = 0; i < e.rows.size(); i++) {
+        char line[160];
+        std::snprintf(line, sizeof line, "\"%.80s\" %.9g ", e.rows[i].label.c_str(), results[i].model);
+        data += line;
+        std::snprintf(line, sizeof line, e.rows[i].published ? "%.9g\n" : "NaN\n", e.rows[i].published.value_or(0));
+        data += line;
+    }
+    const std::string stem = directory + "/" + e.name;
+    const std::string script = "set terminal svg size 900,500\nset output '" + e.name +
+                               ".svg'\nset style data histogram\nset style fill solid 0.6\nset key outside top\nset "
+                               "xtics rotate by -30\nset yrange [0:]\nset ylabel '" +
+                               e.unit + "'\nset title '" + e.name + "' noenhanced\nplot '" + e.name +
+                               ".dat' using 2:xtic(1) title 'model', '' using 3 title 'published'\n";
+    if (!write_text(stem + ".dat", data) || !write_text(stem + ".gp", script)) return false;
+    if (std::system("command -v gnuplot >/dev/null 2>&1") != 0) {
+        std::fprintf(stderr, "tlmalloc reproduce: no gnuplot: %s.dat and .gp are there, no .svg\n", stem.c_str());
+        return true;
+    }
+    std::string quoted = directory;
+    for (std::size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 4)
+        quoted.replace(at, 1, "'\\''");
+    if (std::system(("cd -- '" + quoted + "' && gnuplot '" + e.name + ".gp'").c_str()) == 0) return true;
+    std::fprintf(stderr, "tlmalloc reproduce: gnuplot failed on %s.gp\n", stem.c_str());
+    return false;
+}
+
+// All rows of all experiments in one simulation, each on a platform of its own.
+bool simulate(const std::vector<experiment> &experiments, std::vector<std::vector<double>> &figures) {
+    std::vector<std::vector<std::unique_ptr<experiment_run>>> runs;
+    unsigned number = 0;
+    for (const experiment &e : experiments) {
+        runs.emplace_back();
+        for (const experiment_row &row : e.rows)
+            runs.back().push_back(
+                e.workload->make(("row" + std::to_string(number++)).c_str(), row.config, row.parameters));
+    }
+    sc_core::sc_start();
+    bool good = true;
+    for (std::size_t i = 0; i < experiments.size(); i++) {
+        figures.emplace_back();
+        for (std::size_t j = 0; j < runs[i].size(); j++) {
+            const experiment_run &run = *runs[i][j];
+            const bool relative = experiments[i].workload->relative;
+            figures[i].push_back(relative ? 100 * runs[i][0]->result() / run.result() : run.result());
+            if (run.finished() && run.leaks() == 0) continue;
+            std::fprintf(stderr, "tlmalloc reproduce: %s: %s: %s\n", experiments[i].name.c_str(),
+                         experiments[i].rows[j].label.c_str(),
+                         run.finished()         ? "something was not given back"
+                         : run.failure().status ? run.failure().text
+                                                : "did not come to its end");
+            good = false;
+        }
+    }
+    return good;
+}
+
+int reproduce(const options &o) {
+    std::vector<experiment> experiments;
+    const std::vector<std::string> files = find_files(o);
+    tla_status status = files.empty() ? TLA_IO : TLA_OK;
+    for (const std::string &file : files) {
+        experiments.emplace_back();
+        const tla_status loaded = load_experiment(file, experiments.back());
+        if (!status) status = loaded;
+    }
+    if (status) return cli_exit_status(status);
+    std::vector<std::vector<double>> figures;
+    if (!simulate(experiments, figures)) return CLI_FAILED;
+    bool good = true;
+    json_t *list = json_array();
+    for (std::size_t i = 0; i < experiments.size(); i++) {
+        std::vector<result> results;
+        for (std::size_t j = 0; j < experiments[i].rows.size(); j++) {
+            results.push_back(compare(experiments[i].rows[j], figures[i][j]));
+            good = good && !results.back().missed;
+        }
+        print(experiments[i], results);
+        json_array_append_new(list, to_json(experiments[i], results));
+        if (o.plot) good = plot(o.plot, experiments[i], results) && good;
+    }
+    json_t *report = json_object();
+    json_object_set_new(report, "experiments", list);
+    if (o.json) {
+        char *text = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        good = text && write_text(o.json, std::string(text) + "\n") && good;
+        std::free(text);
+    }
+    json_decref(report);
+    return good ? CLI_OK : CLI_FAILED;
+}
+
+void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
+    if (r.get_severity() >= sc_core::SC_WARNING)
+        std::fprintf(stderr, "tlmalloc reproduce: %s: %s\n", r.get_msg_type(), r.get_msg());
+    if (actions & sc_core::SC_THROW) throw r;
+}
+
+} // namespace
+
+int tlmalloc_reproduce(int argc, char **argv) {
+    options o;
+    argp_err_exit_status = CLI_BAD_INPUT;
+    argp_parse(&parser, argc, argv, 0, nullptr, &o);
+    sc_core::sc_report_handler::set_handler(report);
+    try {
+        return reproduce(o);
+    } catch (const sc_core::sc_report &) {
+        return CLI_FAILED; // told by the handler
+    }
+}
