@@ -1,0 +1,467 @@
+// pe_mmu with TLB and walkers: what walks cost, tables in memory, changes that are not visible yet, address spaces,
+// page faults; and random accesses through a map that changes.
+#include "initiator.hpp"
+#include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/page_fault.hpp"
+#include "tlmalloc/modules/pe_mmu.hpp"
+#include "tlmalloc/modules/requester.hpp"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <tlm_utils/simple_target_socket.h>
+
+using namespace tlmalloc;
+
+namespace {
+
+const std::uint64_t page = 4096, slice_bytes = 64 << 20;
+
+pe_mmu::config walking(tla_walk_mode walk) {
+    pe_mmu::config config;
+    config.page_size = page;
+    config.va_bits = 48;
+    config.walk = walk;
+    config.tlb.levels = 1;
+    config.tlb.level[0] = {16, 0, 1000, TLA_REPLACE_LRU};
+    config.allocator_port = 1;
+    return config;
+}
+
+// Answers page faults by `serve`.
+struct fault_handler : sc_core::sc_module {
+    explicit fault_handler(sc_core::sc_module_name name) : sc_module(name) {
+        in.register_b_transport(this, &fault_handler::b_transport);
+    }
+    void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+        const bool done = serve && serve(page_fault::decode(payload.get_data_ptr()), delay);
+        payload.set_response_status(done ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    }
+    tlm_utils::simple_target_socket<fault_handler> in{"in"};
+    std::function<bool(const page_fault &, sc_core::sc_time &)> serve;
+};
+
+// cpu -> MMU -> controller -> slice; the MMU walks in the slice and allocates there; `driver` maps.
+struct bench {
+    explicit bench(const pe_mmu::config &config) : mmu("mmu", config) {
+        mmu.out.bind(controller.in);
+        mmu.walk.bind(controller.in);
+        mmu.allocator.bind(controller.control);
+        mmu.fault.bind(faults.in);
+        controller.slice.bind(slice.in);
+        cpu.out.bind(mmu.in);
+        driver.out.bind(mmu.control);
+        memory.out.bind(controller.in);
+        allocator.out.bind(controller.control);
+    }
+
+    void run(std::function<void()> body) {
+        cpu.body = std::move(body);
+        simulate({&cpu, &driver, &memory, &allocator});
+    }
+
+    tla_completion map(std::initializer_list<mapping> entries, tla_opcode opcode = TLA_OP_MAP, std::uint32_t asid = 0) {
+        tla_command command = map_command(TLA_TARGET_PE_MMU, opcode, entries);
+        for (std::uint32_t i = 0; i < command.count; i++)
+            command.entries[i].asid = asid;
+        return driver.command(0, command);
+    }
+
+    // A read in an address space; whatever it brings goes to `data`.
+    tlm::tlm_response_status access(tlm::tlm_command what, std::uint32_t asid, std::uint64_t va, bytes &data) {
+        tlm::tlm_generic_payload payload;
+        requester who{asid, 0};
+        payload.set_command(what);
+        payload.set_address(va);
+        payload.set_data_ptr(data.data());
+        payload.set_data_length(static_cast<unsigned>(data.size()));
+        payload.set_streaming_width(static_cast<unsigned>(data.size()));
+        payload.set_extension(&who);
+        sc_core::sc_time delay;
+        const tlm::tlm_response_status status = cpu.send(payload, delay);
+        payload.clear_extension(&who);
+        return status;
+    }
+
+    std::uint64_t read_ps(std::uint64_t va, std::uint64_t at_ps = 0) {
+        bytes data(256);
+        sc_core::sc_time delay = from_ps(at_ps);
+        BOOST_CHECK_EQUAL(cpu.read(va, data, delay), tlm::TLM_OK_RESPONSE);
+        return to_ps(delay) - at_ps;
+    }
+
+    tla_paddr hbm(std::uint64_t offset) const { // of this slice: PE 0 of cube 0
+        tla_paddr pa{};
+        tla_paddr_pe_hbm(0, 0, 0, offset, slice_bytes, &pa);
+        return pa;
+    }
+
+    static memory_controller::config controller_config() {
+        memory_controller::config config;
+        config.memory.hbm_slice_bytes = slice_bytes;
+        config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+        return config;
+    }
+    static hbm_slice::config slice_config() {
+        hbm_slice::config config;
+        config.capacity = slice_bytes;
+        return config;
+    }
+
+    hbm_slice slice{"slice", slice_config()};
+    memory_controller controller{"controller", controller_config()};
+    fault_handler faults{"faults"};
+    pe_mmu mmu;
+    initiator cpu{"cpu"}, driver{"driver"}, memory{"memory"}, allocator{"allocator"};
+};
+
+const std::uint64_t burst_ps = 8000; // 256 bytes of a pseudo-channel of 32 GB/s
+
+} // namespace
+
+// --- time ------------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_miss_takes_the_tlb_and_four_levels_and_a_hit_the_tlb) {
+    bench b(walking(TLA_WALK_FLAT));
+    b.run([&] {
+        b.map({{0x10000, b.hbm(0).value, 4 * page}});
+        BOOST_CHECK_EQUAL(b.read_ps(0x10000), 1000 + 400'000 + burst_ps); // mNPUsim: 4 levels of 100 ns
+        BOOST_CHECK_EQUAL(b.read_ps(0x10100, 1'000'000), 1000 + burst_ps);
+    });
+    const pe_mmu::statistics s = b.mmu.get_statistics();
+    BOOST_CHECK_EQUAL(s.hits, 1u);
+    BOOST_CHECK_EQUAL(s.misses, 1u);
+    BOOST_CHECK_EQUAL(s.walkers.walks, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_access_over_two_pages_waits_for_both_walks_and_moves_as_one) {
+    bench b(walking(TLA_WALK_FLAT));
+    b.run([&] {
+        b.map({{0x10000, b.hbm(0).value, 4 * page}});
+        bytes data(512);
+        sc_core::sc_time delay;
+        BOOST_CHECK_EQUAL(b.cpu.read(0x11000 - 256, data, delay), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(to_ps(delay), 1000 + 400'000 + burst_ps); // two walkers, two channels
+    });
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().reads, 1u);
+    BOOST_CHECK_EQUAL(b.mmu.get_statistics().misses, 2u);
+}
+
+BOOST_AUTO_TEST_CASE(misses_beyond_the_walkers_stall_and_those_that_merge_do_not_walk) {
+    pe_mmu::config config = walking(TLA_WALK_FLAT);
+    config.tlb.levels = 0;
+    config.walkers = {2, 3, 0, false, true, 100'000};
+    bench b(config);
+    b.run([&] {
+        b.map({{0, b.hbm(0).value, 16 * page}});
+        const auto at = [&](std::uint64_t va) { return b.read_ps(va); };
+        BOOST_CHECK_EQUAL(at(0 * page), 400'000 + burst_ps);
+        BOOST_CHECK_EQUAL(at(0 * page + 256), 400'000 + burst_ps);  // merged
+        BOOST_CHECK_EQUAL(at(1 * page + 512), 400'000 + burst_ps);  // the second walker
+        BOOST_CHECK_EQUAL(at(2 * page + 768), 800'000 + burst_ps);  // waits for the first
+        BOOST_CHECK_EQUAL(at(1 * page + 1024), 800'000 + burst_ps); // behind it
+    });
+    const pe_mmu::statistics s = b.mmu.get_statistics();
+    BOOST_CHECK_EQUAL(s.walkers.merged, 1u);
+    BOOST_CHECK_EQUAL(s.walkers.walks, 4u);
+    BOOST_CHECK_EQUAL(s.walkers.stalls, 1u);
+}
+
+// --- tables in memory ------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(walks_read_the_table_from_the_slice_and_give_its_memory_back) {
+    bench b(walking(TLA_WALK_MEMORY));
+    b.run([&] {
+        const tla_completion block = b.allocator.command(0, alloc_command(TLA_HBM, 8 * page));
+        b.map({{0x10000, block.value, 3 * page + 100}});
+        BOOST_CHECK_GT(b.controller.get_statistics(TLA_HBM).arena.used, 8 * page);
+        const std::uint64_t reads = b.slice.get_statistics().reads;
+        b.cpu.read(0x10000, 16);
+        BOOST_CHECK_EQUAL(b.slice.get_statistics().reads - reads, 4u + 1); // four levels and the data
+        b.cpu.read(0x13000 + 50, 16);
+        BOOST_CHECK_EQUAL(b.slice.get_statistics().reads - reads, 5u + 5 + 1); // and a list of regions
+        b.map({{0x10000, 0, 3 * page + 100}}, TLA_OP_UNMAP);
+        BOOST_CHECK_EQUAL(b.allocator.command(0, free_command(block.value, 8 * page)).status, TLA_OK);
+    });
+    BOOST_CHECK_EQUAL(b.mmu.get_statistics().walk_errors, 0u);
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 0u);
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.free_blocks, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_walk_that_reads_what_the_table_does_not_say_is_a_walk_error) {
+    bench b(walking(TLA_WALK_MEMORY));
+    b.run([&] {
+        const tla_completion block = b.allocator.command(0, alloc_command(TLA_HBM, page));
+        b.map({{0x10000, block.value, page}});
+        const std::uint64_t used = b.controller.get_statistics(TLA_HBM).arena.used;
+        for (std::uint64_t at = page; at < used; at += page) { // somebody writes over the tables
+            const std::uint64_t address = b.hbm(at).value;
+            bytes kept = b.memory.read(address, page);
+            b.memory.write(address, bytes(page, 0x5a));
+            sc_core::sc_time delay;
+            bytes data(16);
+            BOOST_CHECK_EQUAL(b.cpu.read(0x10000, data, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
+            b.memory.write(address, kept);
+        }
+        b.cpu.read(0x10000, 16); // nothing was remembered of the failed walks
+        b.map({{0x10000, 0, page}}, TLA_OP_UNMAP);
+    });
+    BOOST_CHECK_EQUAL(b.mmu.get_statistics().walk_errors, 4u);
+    BOOST_CHECK_EQUAL(b.mmu.get_statistics().faults, 4u);
+    BOOST_CHECK_EQUAL(reports().at(0), "/tlmalloc/pe_mmu/walk: mmu: read of 16 bytes at VA 0x10000: the walk read what "
+                                       "the page table does not say");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_of_a_batch_remains_when_the_table_memory_ends_half_way) {
+    bench b(walking(TLA_WALK_MEMORY));
+    b.run([&] {
+        const std::uint64_t room = slice_bytes - 6 * page;
+        const tla_completion block = b.allocator.command(0, alloc_command(TLA_HBM, room));
+        BOOST_CHECK_EQUAL(block.status, TLA_OK);
+        // the first entry takes four tables, the second three more
+        BOOST_CHECK_EQUAL(b.map({{0, block.value, page}, {std::uint64_t{1} << 40, block.value, page}}).status,
+                          TLA_LIMIT);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, room);
+        BOOST_CHECK_EQUAL(b.mmu.get_statistics().table.mapped_bytes, 0u);
+        BOOST_CHECK_EQUAL(b.map({{0, block.value, page}}).status, TLA_OK);
+        b.cpu.write(0, bytes(4, 7));
+        b.map({{0, 0, page}}, TLA_OP_UNMAP);
+    });
+    BOOST_CHECK_EQUAL(b.mmu.get_statistics().walk_errors, 0u);
+}
+
+// --- visibility ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void check_remap_window(tla_walk_mode walk) {
+    pe_mmu::config config = walking(walk);
+    config.allow_remap = true;
+    config.cost.fixed_ps = 1'000'000;
+    bench b(config);
+    b.run([&] {
+        b.map({{0, b.hbm(0).value, page}});
+        b.cpu.write(0, bytes(4, 1));
+        b.memory.write(b.hbm(8 * page).value, bytes(4, 2));
+        sc_core::sc_time delay;
+        b.driver.post(0, map_command(TLA_TARGET_PE_MMU, TLA_OP_MAP, {{0, b.hbm(8 * page).value, page}}), delay);
+        BOOST_CHECK(b.cpu.read(0, 4) == bytes(4, 1));
+        bytes seen(4);
+        BOOST_CHECK_EQUAL(b.cpu.debug(tlm::TLM_READ_COMMAND, 0, seen), 4u);
+        BOOST_CHECK(seen == bytes(4, 1));
+        tlm::tlm_generic_payload payload; // no pointer around the window
+        payload.set_read();
+        tlm::tlm_dmi dmi;
+        BOOST_CHECK(!b.cpu.out->get_direct_mem_ptr(payload, dmi));
+        b.driver.completion(0, delay);
+        sc_core::wait(delay);
+        BOOST_CHECK(b.cpu.read(0, 4) == bytes(4, 2));
+    });
+    BOOST_CHECK_EQUAL(b.mmu.get_statistics().stale_accesses, 1u);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(an_access_before_a_remap_is_done_reads_the_old_bytes_and_is_counted) {
+    check_remap_window(TLA_WALK_IDEAL);
+}
+
+BOOST_AUTO_TEST_CASE(an_access_before_a_remap_is_done_reads_the_old_bytes_with_a_tlb_too) {
+    check_remap_window(TLA_WALK_FLAT);
+}
+
+BOOST_AUTO_TEST_CASE(a_tlb_entry_does_not_outlive_the_acknowledgement_of_an_unmap) {
+    pe_mmu::config config = walking(TLA_WALK_FLAT);
+    config.cost.fixed_ps = 1'000'000;
+    bench b(config);
+    b.run([&] {
+        b.map({{0, b.hbm(0).value, page}});
+        b.cpu.write(0, bytes(4, 1));
+        sc_core::sc_time delay;
+        b.driver.post(0, map_command(TLA_TARGET_PE_MMU, TLA_OP_UNMAP, {{0, 0, page}}), delay);
+        BOOST_CHECK(b.cpu.read(0, 4) == bytes(4, 1)); // still there
+        b.driver.completion(0, delay);
+        sc_core::wait(delay);
+        bytes data(4);
+        sc_core::sc_time late;
+        BOOST_CHECK_EQUAL(b.cpu.read(0, data, late), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(to_ps(late), 1000u + 400'000); // finding that out takes a walk
+    });
+    BOOST_CHECK_EQUAL(b.mmu.get_statistics().stale_accesses, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(invalidate_drops_entries_and_keeps_mappings) {
+    pe_mmu::config config = walking(TLA_WALK_FLAT);
+    config.cost.invalidate_ps = 5000;
+    bench b(config);
+    b.run([&] {
+        b.map({{0, b.hbm(0).value, 2 * page}});
+        b.cpu.read(0, 4);
+        b.cpu.read(page, 4);
+        sc_core::wait(1, sc_core::SC_US); // the walks are over
+        BOOST_CHECK_EQUAL(b.map({{0, 0, page}}, TLA_OP_INVALIDATE).service_ps, 5000u);
+        b.cpu.read(page, 4);
+        BOOST_CHECK_EQUAL(b.mmu.get_statistics().misses, 2u);
+        b.cpu.read(0, 4);
+        BOOST_CHECK_EQUAL(b.mmu.get_statistics().misses, 3u);
+        b.map({{0, 0, 0}}, TLA_OP_INVALIDATE); // the whole address space
+        b.cpu.read(page, 4);
+        BOOST_CHECK_EQUAL(b.mmu.get_statistics().misses, 4u);
+        BOOST_CHECK_EQUAL(b.map({{0, 0, page}}, TLA_OP_INVALIDATE, 1).status, TLA_INVALID_ARGUMENT);
+    });
+    BOOST_CHECK_EQUAL(b.mmu.get_statistics().invalidates, 2u);
+}
+
+// --- address spaces --------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(one_address_space_does_not_reach_the_bytes_of_another_by_any_path) {
+    pe_mmu::config config = walking(TLA_WALK_FLAT);
+    config.asids = 3;
+    bench b(config);
+    b.run([&] {
+        b.map({{0, b.hbm(0).value, page}}, TLA_OP_MAP, 1);
+        b.map({{0, b.hbm(page).value, page}}, TLA_OP_MAP, 2);
+        bytes one(4, 1), two(4, 2), seen(4);
+        BOOST_CHECK_EQUAL(b.access(tlm::TLM_WRITE_COMMAND, 1, 0, one), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(b.access(tlm::TLM_WRITE_COMMAND, 2, 0, two), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(b.access(tlm::TLM_READ_COMMAND, 1, 0, seen), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK(seen == one);
+        BOOST_CHECK_EQUAL(b.access(tlm::TLM_READ_COMMAND, 2, 0, seen), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK(seen == two);
+        for (std::uint32_t asid : {0u, 3u}) // maps nothing; is none
+            BOOST_CHECK_EQUAL(b.access(tlm::TLM_READ_COMMAND, asid, 0, seen), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(b.cpu.debug(tlm::TLM_READ_COMMAND, 0, seen), 0u); // without an extension: address space 0
+        tlm::tlm_generic_payload payload;
+        payload.set_read();
+        tlm::tlm_dmi dmi;
+        BOOST_CHECK(!b.cpu.out->get_direct_mem_ptr(payload, dmi));
+        BOOST_CHECK_EQUAL(b.map({{page, 0, page}}, TLA_OP_MAP, 3).status, TLA_INVALID_ARGUMENT);
+    });
+}
+
+// --- page faults -----------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_fault_on_demand_is_served_and_the_access_is_made_again) {
+    pe_mmu::config config = walking(TLA_WALK_IDEAL);
+    config.unmapped = TLA_UNMAPPED_DEMAND;
+    bench b(config);
+    b.faults.serve = [&](const page_fault &fault, sc_core::sc_time &delay) {
+        if (fault.va >= 4 * page) return false;
+        delay += from_ps(45'000'000); // UVMSmart's far fault
+        b.driver.command(0, map_command(TLA_TARGET_PE_MMU, TLA_OP_MAP, {{fault.va, b.hbm(2 * fault.va).value, page}}),
+                         delay);
+        return true;
+    };
+    b.run([&] {
+        sc_core::sc_time delay;
+        bytes data = pattern(2 * page);
+        BOOST_CHECK_EQUAL(b.cpu.write(0, data, delay), tlm::TLM_OK_RESPONSE); // two pages: two faults
+        BOOST_CHECK_GE(to_ps(delay), 90'000'000u);
+        sc_core::wait(delay);
+        BOOST_CHECK(b.cpu.read(0, data.size()) == data);
+        sc_core::sc_time again;
+        BOOST_CHECK_EQUAL(b.cpu.write(4 * page, data, again), tlm::TLM_ADDRESS_ERROR_RESPONSE); // nobody has it
+    });
+    BOOST_CHECK_EQUAL(b.mmu.get_statistics().demand_faults, 3u);
+    BOOST_CHECK_EQUAL(b.mmu.get_statistics().faults, 1u);
+}
+
+// --- everything at once ----------------------------------------------------------------------------------------------
+
+namespace {
+
+// Random accesses through a map that changes, in two address spaces, tables in memory; every byte against a map of
+// bytes.
+void check_random_traffic(tla_walk_mode walk, unsigned seed) {
+    BOOST_TEST_MESSAGE("seed " << seed);
+    pe_mmu::config config = walking(walk);
+    config.asids = 2;
+    config.larger_page_sizes = {64 << 10, 0, 0};
+    config.walkers = {4, 4, 8, true, true, 100'000};
+    bench b(config);
+    b.run([&] {
+        std::mt19937 random(seed);
+        const std::uint64_t span = 1 << 20, room = 4 << 20;
+        const tla_completion block = b.allocator.command(0, alloc_command(TLA_HBM, room));
+        std::map<std::uint64_t, std::uint64_t> maps[2]; // va -> pa, byte ranges of the same length as in `length`
+        std::map<std::uint64_t, std::uint64_t> length[2];
+        bytes physical(room);
+        const auto where = [&](unsigned asid, std::uint64_t va) -> std::int64_t {
+            auto it = maps[asid].upper_bound(va);
+            if (it == maps[asid].begin()) return -1;
+            --it;
+            if (va - it->first >= length[asid][it->first]) return -1;
+            return static_cast<std::int64_t>(it->second + (va - it->first) - block.value);
+        };
+        for (unsigned step = 0; step < 4000; step++) {
+            const unsigned asid = unsigned(random() % 2), what = unsigned(random() % 10);
+            const std::uint64_t va = random() % span;
+            if (what == 0) {
+                const std::uint64_t aligned = random() % 2 ? va / page * page : va / (64 << 10) * (64 << 10);
+                const std::uint64_t nbytes = random() % 3 ? 1 + random() % (3 * page) : (1 + random() % 4) * (32 << 10);
+                const std::uint64_t pa = block.value + random() % (room - nbytes) / page * page;
+                bool free = true;
+                for (std::uint64_t i = 0; i < nbytes && free; i++)
+                    free = where(asid, aligned + i) < 0;
+                const tla_status status = b.map({{aligned, pa, nbytes}}, TLA_OP_MAP, asid).status;
+                BOOST_REQUIRE_EQUAL(status, free ? TLA_OK : TLA_OVERLAP);
+                if (status == TLA_OK) maps[asid][aligned] = pa, length[asid][aligned] = nbytes;
+            } else if (what == 1 && !maps[asid].empty()) {
+                auto it = maps[asid].lower_bound(va);
+                if (it == maps[asid].end()) it = maps[asid].begin();
+                const std::uint64_t first = it->first;
+                BOOST_REQUIRE_EQUAL(b.map({{first, 0, length[asid][first]}}, TLA_OP_UNMAP, asid).status, TLA_OK);
+                length[asid].erase(first);
+                maps[asid].erase(it);
+            } else {
+                bytes data = pattern(1 + random() % 600, unsigned(random()));
+                const bool write = random() % 2;
+                bool mapped = true;
+                bytes expected(data.size());
+                for (std::size_t i = 0; i < data.size() && mapped; i++) {
+                    const std::int64_t at = where(asid, va + i);
+                    mapped = at >= 0;
+                    if (mapped) expected[i] = physical[static_cast<std::size_t>(at)];
+                }
+                const tlm::tlm_response_status status =
+                    b.access(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, asid, va, data);
+                BOOST_REQUIRE_EQUAL(status, mapped ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+                if (!mapped) continue;
+                if (!write) BOOST_REQUIRE(data == expected);
+                for (std::size_t i = 0; i < data.size() && write; i++)
+                    physical[static_cast<std::size_t>(where(asid, va + i))] = data[i];
+            }
+            sc_core::wait(from_ps(random() % 1'000'000));
+        }
+        for (unsigned asid = 0; asid < 2; asid++)
+            for (const auto &[va, nbytes] : length[asid])
+                BOOST_REQUIRE_EQUAL(b.map({{va, 0, nbytes}}, TLA_OP_UNMAP, asid).status, TLA_OK);
+        b.allocator.command(0, free_command(block.value, room));
+    });
+    const pe_mmu::statistics s = b.mmu.get_statistics();
+    BOOST_CHECK_GT(s.hits, 100u);
+    BOOST_CHECK_GT(s.walkers.walks, 100u);
+    BOOST_CHECK_EQUAL(s.walk_errors, 0u);
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 0u);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_byte_of_random_traffic_through_a_changing_map_is_right_with_a_tlb) {
+    check_random_traffic(TLA_WALK_FLAT, 11);
+}
+
+BOOST_AUTO_TEST_CASE(every_byte_of_random_traffic_through_a_changing_map_is_right_with_tables_in_memory) {
+    check_random_traffic(TLA_WALK_MEMORY, 12);
+}
+
+// --- configurations that cannot be built -----------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_tlb_that_is_none_cannot_be_built) {
+    pe_mmu::config config = walking(TLA_WALK_FLAT);
+    config.tlb.level[0].ways = 5;
+    check_refused([&] { pe_mmu mmu("mmu", config); },
+                  "/tlmalloc/pe_mmu/config: TLB: ways must divide entries into a power of two of sets, plru needs a "
+                  "power of two of ways");
+}
