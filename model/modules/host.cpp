@@ -436,7 +436,7 @@ tla_status host::cleanup(tla_error *error) {
         if (!status) status = freed;
     }
     for (const auto &[where, list] : free_lists_)
-        if (!status && !aged_heaps_ && list.total_free != list.largest_free)
+        if (!status && !many_free_blocks_ && list.total_free != list.largest_free)
             status =
                 tla_error_set(error, TLA_LEAK, "HBM of %s is not one free block after clean-up: %llu of %llu bytes",
                               to_string(where).c_str(), static_cast<unsigned long long>(list.largest_free),

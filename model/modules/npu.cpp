@@ -251,6 +251,7 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
                 (prefix + "_" + numbered("cube", cube) + "_m_cpu").c_str(), m_cpu_config(config, sip, cube)));
     }
     host_ = std::make_unique<tlmalloc::host>("host", host_config);
+    if (config.controller.hbm_policy == TLA_BUDDY) host_->expect_many_free_blocks();
     fabric_ = std::make_unique<interconnect>("fabric", fabric(config));
 
     // The order of the bindings is that of sources and targets in fabric().
@@ -337,7 +338,7 @@ interconnect::config npu::fabric(const tla_config &config) const {
 }
 
 tla_status npu::age(const std::string &snapshot, tla_error *error) {
-    host_->expect_aged_heaps();
+    host_->expect_many_free_blocks();
     for (pe_unit *pe : pes_)
         if (const tla_status status = pe->controller.restore(TLA_HBM, snapshot, error)) return status;
     return TLA_OK;

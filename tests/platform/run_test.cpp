@@ -1,6 +1,7 @@
 // `tlmalloc run`: whole runs from YAML to report and waveform, what they take, and what they refuse.
 #include "platform/command_line.hpp"
 
+#include <fstream>
 #include <jansson.h>
 #include <memory>
 #include <set>
@@ -278,4 +279,39 @@ BOOST_AUTO_TEST_CASE(a_run_with_banks_reports_rows_and_shows_them_in_the_wavefor
     BOOST_CHECK(!json_object_get(json_array_get(plain.list("slices"), 0), "row_hits"));
     BOOST_CHECK(read_text(scratch.path("banks.vcd")).find(" row_conflicts ") != std::string::npos);
     BOOST_CHECK(read_text(scratch.path("plain.vcd")).find(" row_conflicts ") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(every_policy_runs_a_kernel_and_leaves_its_heap_as_it_was) {
+    for (const char *policy : {"first_fit", "best_fit", "next_fit", "worst_fit", "first_fit_top", "buddy", "tlsf"}) {
+        const report r = run(small, {"--kernel", "vector_add", "--set", std::string("controller.hbm_policy=") + policy,
+                                     "--set", std::string("controller.tcm_policy=") + policy});
+        BOOST_CHECK_MESSAGE(r.run.status == 0, policy << ": " << r.run.err);
+        BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_on_aged_heaps_waits_longer_for_its_allocations) {
+    scratch_directory scratch;
+    // 1000 holes of 64 bytes, too small for every shard, in front of the rest of the slice.
+    std::string snapshot = "tlmalloc-arena 1\npolicy first_fit\nbase 0\ncapacity 6442450944\nalignment 1\n"
+                           "peak 6442450944\ncursor 0\nfree 1001\n";
+    for (unsigned hole = 0; hole < 1000; hole++)
+        snapshot += std::to_string(hole * 4096) + " 64\n";
+    snapshot += "16777216 6425673728\nend\n";
+    std::ofstream(scratch.path("aged.txt")) << snapshot;
+    const report fresh = run(small, {"--kernel", "vector_add"});
+    const report aged = run(small, {"--kernel", "vector_add", "--from", scratch.path("aged.txt")});
+    BOOST_CHECK_EQUAL(aged.run.status, 0);
+    BOOST_CHECK_EQUAL(aged.number("leaks"), 0);
+    // Three tensors on four PEs, 1000 nodes more each.
+    BOOST_CHECK_EQUAL(aged.sum("controllers", "nodes_visited") - fresh.sum("controllers", "nodes_visited"), 12000);
+    BOOST_CHECK_GT(aged.sum("kernels", "alloc_ps"), fresh.sum("kernels", "alloc_ps"));
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_snapshot_is_refused_with_its_line) {
+    scratch_directory scratch;
+    std::ofstream(scratch.path("cut.txt")) << "tlmalloc-arena 1\npolicy first_fit\nbase 0\ncapa";
+    const command_result r = run_tlmalloc({"run", small, "--from", scratch.path("cut.txt")});
+    BOOST_CHECK_EQUAL(r.status, 2);
+    BOOST_CHECK_MESSAGE(r.err.find("line 4") != std::string::npos, r.err);
 }

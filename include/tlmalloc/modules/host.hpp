@@ -102,11 +102,12 @@ class host : public sc_core::sc_module {
     tla_status launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments, tla_error *error);
 
     // Frees every living tensor; then every free list that was used must be one block again: TLA_LEAK if not (that is
-    // not looked at after expect_aged_heaps).
+    // not looked at after expect_many_free_blocks).
     tla_status cleanup(tla_error *error);
 
-    // The controllers did not begin with one free block each.
-    void expect_aged_heaps() { aged_heaps_ = true; }
+    // The controllers do not begin with one free block each: their heaps are aged, or buddies of a capacity that is no
+    // power of two.
+    void expect_many_free_blocks() { many_free_blocks_ = true; }
 
     const std::list<tensor> &tensors() const { return tensors_; }
 
@@ -134,7 +135,7 @@ class host : public sc_core::sc_module {
     std::vector<std::pair<pe_location, free_list>> free_lists_;
     std::uint32_t next_tag_ = 1;
     std::uint64_t faults_served_ps_ = 0; // when the last page fault was answered
-    bool aged_heaps_ = false;
+    bool many_free_blocks_ = false;
 };
 
 // "sip0.cube3.pe5"
