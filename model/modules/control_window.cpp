@@ -1,6 +1,7 @@
 #include "tlmalloc/modules/control_window.hpp"
 
 #include "dmi.hpp"
+#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -44,6 +45,7 @@ void control_window::b_transport(int, tlm::tlm_generic_payload &payload, sc_core
     if (response == tlm::TLM_OK_RESPONSE && payload.get_command() != tlm::TLM_IGNORE_COMMAND) {
         const auto port = static_cast<unsigned>(payload.get_address() / TLA_PORT_BYTES);
         tla_error error{};
+        sender_ = who_asks(payload);
         const tla_status status = payload.is_write() ? write(port, payload, delay, error) : read(port, payload, delay);
         if (status == TLA_OUT_OF_RANGE)
             response = tlm::TLM_ADDRESS_ERROR_RESPONSE;

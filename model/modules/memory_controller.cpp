@@ -3,15 +3,24 @@
 #include "dmi.hpp"
 #include "payload.hpp"
 #include "tlmalloc/arena_snapshot.h"
+#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace tlmalloc {
 
+static memory_controller::config resolved(memory_controller::config settings) {
+    settings.memory.guarded = settings.guard != TLA_GUARD_OFF;
+    settings.memory.guard_history = settings.guard_history;
+    return settings;
+}
+
 memory_controller::memory_controller(sc_core::sc_module_name name, const config &settings)
     : sc_module(name), window_("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this),
-      config_(settings),
+      config_(resolved(settings)),
       at_(
           "in", settings.outstanding,
           [this](int initiator, auto &payload, auto &delay) { b_transport(initiator, payload, delay); },
@@ -22,7 +31,7 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "ports must be at least 1, queue_depth 1 .. 256");
     tla_pe_memory *trial = nullptr; // the real one comes into being with the first command
-    if (tla_pe_memory_create(&settings.memory, &trial))
+    if (tla_pe_memory_create(&config_.memory, &trial))
         SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "the memory's sizes contradict each other");
     tla_pe_memory_destroy(trial);
     engine_.depth = settings.queue_depth;
@@ -56,6 +65,7 @@ void memory_controller::b_transport(int, tlm::tlm_generic_payload &payload, sc_c
         payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
         return;
     }
+    if (config_.guard != TLA_GUARD_OFF && guard_refuses(channel, offset, payload, delay)) return;
     delay += from_ps(config_.latency_ps);
     payload.set_address(offset);
     if (channel == TLA_HBM)
@@ -80,6 +90,7 @@ unsigned memory_controller::transport_dbg(int, tlm::tlm_generic_payload &payload
     payload.set_address(offset);
     const unsigned moved = channel == TLA_HBM ? slice->transport_dbg(payload) : tcm->transport_dbg(payload);
     payload.set_address(address);
+    if (memory_ && payload.is_write()) tla_pe_memory_trust(memory_.get(), channel, {offset, moved});
     return moved;
 }
 
@@ -101,11 +112,20 @@ bool memory_controller::get_direct_mem_ptr(int, tlm::tlm_generic_payload &payloa
     if (!config_.dmi) return refuse_dmi(dmi);
     if (tla_pe_memory_locate(&config_.memory, {address}, 1, &channel, &offset))
         return refuse_dmi(dmi, {address, address});
+    const std::uint64_t size = channel == TLA_HBM ? config_.memory.hbm_slice_bytes : config_.memory.tcm_bytes;
+    tla_block visible{0, size};
+    if (config_.guard != TLA_GUARD_OFF) {
+        const tla_guard_access any{true, offset, 1, 1, nullptr, 0, who_asks(payload), 0};
+        if (ensure_allocators() || tla_pe_memory_find(memory_.get(), channel, offset, &visible, nullptr) ||
+            tla_pe_memory_check(memory_.get(), channel, &any, nullptr))
+            return refuse_dmi(dmi, {address, address});
+        tla_pe_memory_trust(memory_.get(), channel, visible);
+    }
     payload.set_address(offset);
     bool granted = channel == TLA_HBM ? slice->get_direct_mem_ptr(payload, dmi) : tcm->get_direct_mem_ptr(payload, dmi);
     payload.set_address(address);
-    const std::uint64_t size = channel == TLA_HBM ? config_.memory.hbm_slice_bytes : config_.memory.tcm_bytes;
-    granted = translate_dmi(dmi, granted, {0, size, base(channel)}, config_.latency_ps);
+    const address_view view{visible.offset, visible.nbytes, base(channel) + visible.offset};
+    granted = translate_dmi(dmi, granted, view, config_.latency_ps);
     dmi_granted_ = dmi_granted_ || granted;
     return granted;
 }
@@ -125,6 +145,54 @@ void memory_controller::invalidate(std::uint64_t first, std::uint64_t last) {
         in[static_cast<int>(i)]->invalidate_direct_mem_ptr(first, last);
 }
 
+// --- guarded memory --------------------------------------------------------------------------------------------------
+
+// Looks at an access; one that is wrong is counted and reported. True when it has been answered with an error.
+bool memory_controller::guard_refuses(tla_channel channel, std::uint64_t offset, tlm::tlm_generic_payload &payload,
+                                      const sc_core::sc_time &delay) {
+    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE)
+        return false; // touches nothing
+    const tla_guard_access access{payload.is_write(),
+                                  offset,
+                                  payload.get_data_length(),
+                                  payload_span(payload),
+                                  payload.get_byte_enable_ptr(),
+                                  payload.get_byte_enable_length(),
+                                  who_asks(payload),
+                                  local_ps(delay)};
+    tla_error error{};
+    tla_status status = ensure_allocators();
+    if (!status) status = tla_pe_memory_check(memory_.get(), channel, &access, &error);
+    if (!status) return false;
+    statistics &figures = statistics_[channel];
+    const bool no_such_place = status == TLA_USE_AFTER_FREE || status == TLA_OUT_OF_BOUNDS;
+    figures.use_after_free += status == TLA_USE_AFTER_FREE;
+    figures.out_of_bounds += status == TLA_OUT_OF_BOUNDS;
+    figures.not_owner += status == TLA_NOT_OWNER;
+    figures.never_written += status == TLA_NEVER_WRITTEN;
+    SC_REPORT_WARNING("/tlmalloc/memory_controller/guard",
+                      (std::string(name()) + ": " + tla_status_name(status) + ": " + error.text).c_str());
+    if (config_.guard != TLA_GUARD_ERROR) return false;
+    data_errors_++;
+    payload.set_response_status(no_such_place ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return true;
+}
+
+void memory_controller::poison(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
+    std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(nbytes, 65536), 0xdd);
+    for (std::uint64_t done = 0; done < nbytes; done += bytes.size()) {
+        tlm::tlm_generic_payload payload;
+        payload.set_command(tlm::TLM_WRITE_COMMAND);
+        payload.set_address(offset + done);
+        payload.set_data_ptr(bytes.data());
+        payload.set_data_length(static_cast<unsigned>(std::min<std::uint64_t>(bytes.size(), nbytes - done)));
+        if (channel == TLA_HBM)
+            slice->transport_dbg(payload);
+        else
+            tcm->transport_dbg(payload);
+    }
+}
+
 // --- commands --------------------------------------------------------------------------------------------------------
 
 std::uint64_t memory_controller::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
@@ -139,7 +207,8 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         window_.complete(port, completion, arrival_ps);
         return arrival_ps;
     }
-    tla_pe_memory_set_owner(memory_.get(), {command.tag, port, arrival_ps});
+    const bool guarded = config_.guard != TLA_GUARD_OFF;
+    tla_pe_memory_set_owner(memory_.get(), {command.tag, guarded ? window_.sender() : port, arrival_ps});
     if (command.opcode == TLA_OP_ALLOC) {
         tla_paddr pa{};
         completion.status = tla_pe_memory_alloc(memory_.get(), channel, command.nbytes, &pa, &work);
@@ -155,6 +224,7 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         statistics_[channel].frees++;
         if (dmi_granted_ && !completion.status)
             invalidate(command.pa.value, command.pa.value + std::max<std::uint64_t>(command.nbytes, 1) - 1);
+        if (config_.poison && !completion.status) poison(channel, offset, command.nbytes);
     } else {
         completion.status = TLA_BAD_COMMAND;
     }

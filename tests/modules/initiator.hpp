@@ -4,6 +4,7 @@
 #define TLMALLOC_TESTS_MODULES_INITIATOR_HPP
 
 #include "tlmalloc/control_port.h"
+#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -49,6 +50,7 @@ class initiator : public sc_core::sc_module {
     tlm_utils::simple_initiator_socket<initiator> out{"out"};
     std::function<void()> body; // runs as a thread from time 0
     bool finished = false;
+    tlmalloc::requester *as = nullptr; // who is said to ask; nobody says without it
 
     explicit initiator(sc_core::sc_module_name name) : sc_module(name) {
         SC_HAS_PROCESS(initiator);
@@ -60,6 +62,7 @@ class initiator : public sc_core::sc_module {
     tlm::tlm_response_status send(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
         unknown_extension extension;
         payload.set_extension(&extension);
+        if (as) payload.set_extension(as);
         payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
         const auto before = payload.get_command();
         const std::uint64_t address = payload.get_address(), start_ps = tlmalloc::local_ps(delay);
@@ -83,6 +86,7 @@ class initiator : public sc_core::sc_module {
             BOOST_CHECK(std::equal(data_before.begin(), data_before.end(), data));
         BOOST_CHECK(std::equal(enables_before.begin(), enables_before.end(), enables));
         payload.clear_extension(&extension);
+        if (as) payload.clear_extension(as);
         return status;
     }
 

@@ -54,6 +54,9 @@ class control_window {
     // The command that runs at `port` is done at done_ps (local time).
     void complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps);
 
+    // Who sent the command that is being executed (requester.hpp); during command_handler::execute.
+    std::uint64_t sender() const { return sender_; }
+
     std::uint64_t rejected() const { return rejected_; } // writes that were answered with an error
 
   private:
@@ -79,7 +82,7 @@ class control_window {
     std::vector<port_state> ports_;
     at_target at_;
     sc_core::sc_event completed_;
-    std::uint64_t rejected_ = 0;
+    std::uint64_t rejected_ = 0, sender_ = 0;
 };
 
 } // namespace tlmalloc

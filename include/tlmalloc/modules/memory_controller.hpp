@@ -23,6 +23,13 @@ namespace tlmalloc {
 //
 // DMI: what the memories grant, at physical addresses, latency_ps added. Every initiator loses it for the bytes of a
 // block that is freed, at the moment when the free is decided; it may ask again.
+//
+// Guarded (guard.h), every access through `in` must lie in one live block of the requester's address space
+// (requester.hpp; an unknown requester is held to none), and a read must find bytes that were written. Report: what is
+// wrong is counted and a warning /tlmalloc/memory_controller/guard; error: it is also answered with
+// TLM_ADDRESS_ERROR_RESPONSE (use after free, out of bounds) or TLM_GENERIC_ERROR_RESPONSE, and nothing is touched. A
+// guarded controller refuses to free anything but whole live blocks, and narrows DMI to the block, whose bytes count as
+// written from then on. Debug accesses are not checked; what they write counts as written.
 class memory_controller : public sc_core::sc_module, private command_handler {
   public:
     struct config {
@@ -42,6 +49,9 @@ class memory_controller : public sc_core::sc_module, private command_handler {
         std::uint64_t latency_ps = 0; // added to every data access
         unsigned outstanding = 64;    // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;              // pass on DMI
+        tla_guard_mode guard = TLA_GUARD_OFF;
+        std::uint64_t guard_history = 1024; // freed blocks of a channel that errors can name
+        bool poison = false;                // fill freed bytes with 0xDD, in no time; commits them on the host
     };
 
     // Of one channel.
@@ -50,6 +60,7 @@ class memory_controller : public sc_core::sc_module, private command_handler {
         std::uint64_t failed = 0;            // commands that were refused
         std::uint64_t nodes_visited = 0;     // free-list nodes, all commands
         std::uint64_t busy_ps = 0;           // time the engine worked for this channel
+        std::uint64_t use_after_free = 0, out_of_bounds = 0, not_owner = 0, never_written = 0; // guard: accesses
         tla_arena_stats arena{};
     };
 
@@ -99,6 +110,9 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     std::uint64_t base(tla_channel channel) const;
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     tla_status ensure_allocators();
+    bool guard_refuses(tla_channel channel, std::uint64_t offset, tlm::tlm_generic_payload &payload,
+                       const sc_core::sc_time &delay);
+    void poison(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
     void show(tla_channel channel, const tla_service &service, const tla_arena_stats &stats, std::uint64_t nodes);
 
     const config config_;

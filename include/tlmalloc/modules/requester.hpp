@@ -2,6 +2,8 @@
 #ifndef TLMALLOC_MODULES_REQUESTER_HPP
 #define TLMALLOC_MODULES_REQUESTER_HPP
 
+#include "tlmalloc/guard.h"
+
 #include <cstdint>
 #include <tlm>
 
@@ -24,6 +26,12 @@ struct requester : tlm::tlm_extension<requester> {
         initiator = from.initiator;
     }
 };
+
+// tla_who of a payload: TLA_WHO_UNKNOWN without the extension.
+inline std::uint64_t who_asks(const tlm::tlm_generic_payload &payload) {
+    const requester *who = payload.get_extension<requester>();
+    return who ? tla_who(who->asid, who->initiator) : TLA_WHO_UNKNOWN;
+}
 
 } // namespace tlmalloc
 #endif

@@ -1,0 +1,182 @@
+// Guarded memory at the memory controller: what is reported, what is answered, what DMI sees, poison.
+#include "controller_bench.hpp"
+
+#include <algorithm>
+
+namespace {
+
+memory_controller::config guarded(tla_guard_mode mode) {
+    memory_controller::config config = small();
+    config.guard = mode;
+    return config;
+}
+
+std::uint64_t allocate(bench &b, std::uint64_t nbytes, tla_channel channel = TLA_HBM) {
+    const tla_completion answer = b.cpu.command(0, alloc_command(channel, nbytes));
+    BOOST_REQUIRE_EQUAL(answer.status, TLA_OK);
+    return answer.value;
+}
+
+tlm::tlm_response_status write_status(bench &b, std::uint64_t address, std::size_t nbytes) {
+    sc_core::sc_time delay;
+    return b.data.write(address, pattern(nbytes), delay);
+}
+
+tlm::tlm_response_status read_status(bench &b, std::uint64_t address, std::size_t nbytes) {
+    sc_core::sc_time delay;
+    bytes data(nbytes);
+    return b.data.read(address, data, delay);
+}
+
+const std::string id = "/tlmalloc/memory_controller/guard: controller: ";
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(in_error_mode_bad_accesses_are_answered_with_errors_and_touch_nothing) {
+    bench b(guarded(TLA_GUARD_ERROR));
+    b.run([&] {
+        const std::uint64_t block = allocate(b, 100);
+        BOOST_CHECK_EQUAL(write_status(b, block, 100), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(write_status(b, block + 96, 8), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(read_status(b, block + 100, 1), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        bytes seen(8);
+        b.data.debug(tlm::TLM_READ_COMMAND, block + 96, seen);
+        const bytes written = pattern(100);
+        BOOST_CHECK(std::equal(written.begin() + 96, written.end(), seen.begin()) && seen[4] == 0);
+        b.cpu.command(0, free_command(block, 100));
+        BOOST_CHECK_EQUAL(read_status(b, block, 100), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        const std::uint64_t fresh = allocate(b, 100);
+        BOOST_CHECK_EQUAL(read_status(b, fresh, 4), tlm::TLM_GENERIC_ERROR_RESPONSE);
+    });
+    const memory_controller::statistics s = b.controller.get_statistics(TLA_HBM);
+    BOOST_CHECK_EQUAL(s.out_of_bounds, 2u);
+    BOOST_CHECK_EQUAL(s.use_after_free, 1u);
+    BOOST_CHECK_EQUAL(s.never_written, 1u);
+    BOOST_CHECK_EQUAL(s.not_owner, 0u);
+    BOOST_CHECK_EQUAL(b.controller.data_errors(), 4u);
+    BOOST_REQUIRE_EQUAL(reports().size(), 4u);
+    BOOST_CHECK_EQUAL(reports()[0], id + "TLA_OUT_OF_BOUNDS: write of 8 bytes at 96 of HBM by an unknown initiator at "
+                                         "0 ps: 4 bytes past the end of the block of 100 bytes at 0, allocated by an "
+                                         "unknown initiator at 0 ps");
+}
+
+BOOST_AUTO_TEST_CASE(in_report_mode_bad_accesses_are_counted_and_reported_and_made) {
+    bench b(guarded(TLA_GUARD_REPORT));
+    b.run([&] {
+        const std::uint64_t block = allocate(b, 64, TLA_TCM);
+        BOOST_CHECK_EQUAL(read_status(b, block, 64), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(write_status(b, block + 60, 8), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK(b.data.read(block + 60, 4) != bytes(4, 0)); // out of bounds as a whole, and so not known as written
+    });
+    const memory_controller::statistics s = b.controller.get_statistics(TLA_TCM);
+    BOOST_CHECK_EQUAL(s.never_written, 2u);
+    BOOST_CHECK_EQUAL(s.out_of_bounds, 1u);
+    BOOST_CHECK_EQUAL(b.controller.data_errors(), 0u);
+    BOOST_CHECK_EQUAL(reports().size(), 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_use_after_free_names_block_owners_and_times) {
+    memory_controller::config config = guarded(TLA_GUARD_ERROR);
+    bench b(config);
+    requester one{1, 10}, other{1, 11};
+    b.run([&] {
+        b.cpu.as = &one;
+        const std::uint64_t block = allocate(b, 256);
+        sc_core::wait(3, sc_core::SC_NS);
+        b.cpu.as = &other;
+        b.cpu.command(0, free_command(block, 256));
+        sc_core::wait(4, sc_core::SC_NS);
+        b.data.as = &one;
+        BOOST_CHECK_EQUAL(read_status(b, block + 16, 16), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    });
+    BOOST_REQUIRE_EQUAL(reports().size(), 1u);
+    BOOST_CHECK_EQUAL(reports()[0],
+                      id +
+                          "TLA_USE_AFTER_FREE: read of 16 bytes at 16 of HBM by initiator 10 of asid 1 at 7000 ps: the "
+                          "block of 256 bytes at 0, allocated by initiator 10 of asid 1 at 0 ps was freed by initiator "
+                          "11 of asid 1 at 3000 ps");
+}
+
+BOOST_AUTO_TEST_CASE(a_block_of_another_address_space_is_refused) {
+    bench b(guarded(TLA_GUARD_ERROR));
+    requester owner{7, 0}, stranger{8, 0};
+    b.run([&] {
+        b.cpu.as = &owner;
+        const std::uint64_t block = allocate(b, 64);
+        b.data.as = &owner;
+        BOOST_CHECK_EQUAL(write_status(b, block, 64), tlm::TLM_OK_RESPONSE);
+        b.data.as = &stranger;
+        BOOST_CHECK_EQUAL(write_status(b, block, 64), tlm::TLM_GENERIC_ERROR_RESPONSE);
+        b.data.as = nullptr; // nobody says who: held to bounds only
+        BOOST_CHECK_EQUAL(read_status(b, block, 64), tlm::TLM_OK_RESPONSE);
+    });
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).not_owner, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_guarded_controller_frees_whole_blocks_only) {
+    bench b(guarded(TLA_GUARD_REPORT));
+    b.run([&] {
+        const std::uint64_t block = allocate(b, 64);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(block, 32)).status, TLA_SIZE_MISMATCH);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(block, 64)).status, TLA_OK);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_schedulers_reserve_is_not_guarded) {
+    bench b(guarded(TLA_GUARD_ERROR));
+    b.run([&] { BOOST_CHECK_EQUAL(read_status(b, tcm_at(tcm_bytes - reserve), 64), tlm::TLM_OK_RESPONSE); });
+    BOOST_CHECK(reports().empty());
+}
+
+BOOST_AUTO_TEST_CASE(good_traffic_takes_no_longer_under_guard) {
+    bench b(guarded(TLA_GUARD_ERROR));
+    b.run([&] {
+        sc_core::sc_time delay;
+        const std::uint64_t block = b.cpu.command(0, alloc_command(TLA_HBM, 1000), delay).value;
+        BOOST_CHECK_EQUAL(block, hbm(0));
+        b.data.write(block, pattern(1000), delay);
+        bytes back(1000);
+        b.data.read(block, back, delay);
+        BOOST_CHECK(back == pattern(1000));
+        BOOST_CHECK_EQUAL(local_ps(delay), 2u * 8000); // one burst in each of four pseudo-channels, twice
+    });
+    BOOST_CHECK(reports().empty());
+}
+
+BOOST_AUTO_TEST_CASE(dmi_is_granted_for_one_block_and_its_bytes_count_as_written) {
+    bench b(guarded(TLA_GUARD_ERROR));
+    b.run([&] {
+        allocate(b, 100);
+        const std::uint64_t block = allocate(b, 200);
+        tlm::tlm_generic_payload payload;
+        tlm::tlm_dmi dmi;
+        payload.set_command(tlm::TLM_WRITE_COMMAND);
+        payload.set_address(block + 50);
+        BOOST_REQUIRE(b.data.out->get_direct_mem_ptr(payload, dmi));
+        BOOST_CHECK_EQUAL(dmi.get_start_address(), block);
+        BOOST_CHECK_EQUAL(dmi.get_end_address(), block + 199);
+        dmi.get_dmi_ptr()[0] = 0x5a;
+        BOOST_CHECK(b.data.read(block, 1) == bytes{0x5a});
+        payload.set_address(block + 200); // nothing there
+        BOOST_CHECK(!b.data.out->get_direct_mem_ptr(payload, dmi));
+        BOOST_CHECK_EQUAL(dmi.get_start_address(), block + 200);
+        BOOST_CHECK_EQUAL(dmi.get_end_address(), block + 200);
+    });
+    BOOST_CHECK(reports().empty());
+}
+
+BOOST_AUTO_TEST_CASE(freed_bytes_are_poisoned_and_their_neighbours_are_not) {
+    memory_controller::config config = small();
+    config.poison = true;
+    bench b(config);
+    b.run([&] {
+        const std::uint64_t left = allocate(b, 100), middle = allocate(b, 100'000), right = allocate(b, 100);
+        for (std::uint64_t block : {left, right})
+            b.data.write(block, bytes(100, 0x11));
+        b.data.write(middle, bytes(100'000, 0x22));
+        b.cpu.command(0, free_command(middle, 100'000));
+        BOOST_CHECK(b.data.read(left, 100) == bytes(100, 0x11));
+        BOOST_CHECK(b.data.read(middle, 100'000) == bytes(100'000, 0xdd));
+        BOOST_CHECK(b.data.read(right, 100) == bytes(100, 0x11));
+    });
+}
