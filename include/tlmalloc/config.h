@@ -8,6 +8,7 @@
 
 #include "tlmalloc/arena.h"
 #include "tlmalloc/cost.h"
+#include "tlmalloc/guard.h"
 #include "tlmalloc/hbm_timing.h"
 #include "tlmalloc/mmu.h"
 
@@ -59,6 +60,8 @@ typedef struct tla_config {
     struct {
         uint64_t ports, queue_depth;
         uint64_t hbm_policy, tcm_policy; /* tla_policy */
+        uint64_t guard;                  /* tla_guard_mode */
+        uint64_t guard_history, poison;  /* poison: 0, 1 */
         uint64_t alignment;
         uint64_t validate; /* 0, 1 */
         tla_cost_profile cost;

@@ -40,6 +40,7 @@
 #define MAP_ACK TLA_VALUE_MAP_ACK, 0, TLA_MAP_ACK_POSTED, false
 #define WALK TLA_VALUE_WALK, 0, TLA_WALK_MODE_COUNT - 1, false
 #define REPLACEMENT TLA_VALUE_REPLACEMENT, 0, TLA_REPLACEMENT_COUNT - 1, false
+#define GUARD TLA_VALUE_GUARD, 0, TLA_GUARD_ERROR, false
 #define NAME TLA_VALUE_NAME, 0, 0, false
 #define TIMING TLA_VALUE_TIMING, 0, 0, false
 /* A price of cost.h: the key is that of the member without its _ps. */
@@ -86,6 +87,12 @@ const tla_schema_key tla_platform_keys[] = {
      "sizes and offsets of allocations are multiples of it"},
     {KEY(controller.validate), BOOLEAN, "KernBench ADR-0048 D2: callers are trusted; A2 suggests a debug switch",
      "false", "true: frees are checked against the live blocks, and an error names the block's owner"},
+    {KEY(controller.guard), GUARD, "tlmalloc's choice: KernBench does not check", "off",
+     "accesses outside a live block, by a stranger, or of bytes never written: off, report (counted and a warning), "
+     "error (refused too)"},
+    {KEY(controller.guard_history), COUNT(0, 1 << 20), CHOICE, "1024",
+     "freed blocks of a channel that a guard can name"},
+    {KEY(controller.poison), BOOLEAN, CHOICE, "false", "true: freed bytes are filled with 0xDD, in no time"},
     COST(controller, fixed, "10 ns", CHOICE_ENGINE, "per command"),
     COST(controller, node, "1 ns", CHOICE_ENGINE, "per free-list node visited by an allocation"),
     COST(controller, insert_node, "0 ns", CHOICE_ENGINE, "per node that a linear ordered insert passes in a free"),

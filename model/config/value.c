@@ -61,6 +61,8 @@ static const struct {
 static const char *const unmapped_names[] = {
     [TLA_UNMAPPED_ERROR] = "error", [TLA_UNMAPPED_PA_FALLBACK] = "pa_fallback", [TLA_UNMAPPED_DEMAND] = "demand"};
 static const char *const map_ack_names[] = {[TLA_MAP_ACK_VISIBLE] = "visible", [TLA_MAP_ACK_POSTED] = "posted"};
+static const char *const guard_names[] = {
+    [TLA_GUARD_OFF] = "off", [TLA_GUARD_REPORT] = "report", [TLA_GUARD_ERROR] = "error"};
 static const char *const boolean_names[] = {"false", "true"};
 
 static const char *const hbm_model_names[] = {[TLA_HBM_BANKS] = "banks", [TLA_HBM_CHANNEL] = "channel"};
@@ -82,6 +84,9 @@ static const char *walk_name(uint64_t value) {
 }
 static const char *replacement_name(uint64_t value) {
     return value < TLA_REPLACEMENT_COUNT ? tla_replacement_name((tla_replacement)value) : NULL;
+}
+static const char *guard_name(uint64_t value) {
+    return value < TLA_GUARD_MODE_COUNT ? guard_names[value] : NULL;
 }
 static const char *boolean_name(uint64_t value) {
     return value < 2 ? boolean_names[value] : NULL;
@@ -109,6 +114,8 @@ static const char *(*names_of(tla_value_type type))(uint64_t) {
         return walk_name;
     case TLA_VALUE_REPLACEMENT:
         return replacement_name;
+    case TLA_VALUE_GUARD:
+        return guard_name;
     case TLA_VALUE_BOOLEAN:
         return boolean_name;
     case TLA_VALUE_HBM_MODEL:

@@ -209,6 +209,9 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
     result.memory.tcm_policy = static_cast<tla_policy>(c.controller.tcm_policy);
     result.memory.alignment = c.controller.alignment;
     result.memory.validate = c.controller.validate != 0;
+    result.guard = static_cast<tla_guard_mode>(c.controller.guard);
+    result.guard_history = c.controller.guard_history;
+    result.poison = c.controller.poison != 0;
     result.cost = c.controller.cost;
     result.ports = as_unsigned(c.controller.ports);
     result.queue_depth = as_unsigned(c.controller.queue_depth);

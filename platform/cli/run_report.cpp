@@ -75,6 +75,10 @@ json_t *controllers_json(const npu &platform) {
                       {"largest_free_bytes", s.arena.largest_free},
                       {"free_blocks", s.arena.free_blocks},
                       {"nodes_visited", s.nodes_visited},
+                      {"use_after_free", s.use_after_free},
+                      {"out_of_bounds", s.out_of_bounds},
+                      {"not_owner", s.not_owner},
+                      {"never_written", s.never_written},
                       {"busy_ps", s.busy_ps}});
             json_array_append_new(list, row);
         }
