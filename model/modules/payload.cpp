@@ -19,8 +19,10 @@ void copy_run(tlm::tlm_command command, std::uint8_t *memory, std::uint8_t *data
 
 // Copies the bytes that are enabled, whatever the pattern, without a branch: whole words at a time once vectorised.
 void copy_enabled(std::uint8_t *to, const std::uint8_t *from, const std::uint8_t *enables, std::uint64_t length) {
-    for (std::uint64_t i = 0; i < length; i++)
-        to[i] = enables[i] == TLM_BYTE_ENABLED ? from[i] : to[i];
+    for (std::uint64_t i = 0; i < length; i++) {
+        const std::uint8_t taken = from[i], kept = to[i]; // both loaded, or it would not be vectorised
+        to[i] = enables[i] == TLM_BYTE_ENABLED ? taken : kept;
+    }
 }
 
 // The byte enables of a payload; a short pattern is written out several times, so that it is passed in long runs.
@@ -29,11 +31,11 @@ class enable_pattern {
     enable_pattern(const std::uint8_t *enables, std::uint64_t length, std::uint64_t wanted)
         : enables_(enables), length_(length) {
         if (length >= repeated_.size() / 2 || length >= wanted) return;
-        const std::uint64_t times = std::min(repeated_.size() / length, (wanted + length - 1) / length);
-        for (std::uint64_t i = 0; i < times; i++)
-            std::memcpy(&repeated_[i * length], enables, length);
+        length_ = std::min(repeated_.size() / length, (wanted + length - 1) / length) * length;
+        std::memcpy(repeated_.data(), enables, length);
+        for (std::uint64_t filled = length; filled < length_; filled *= 2)
+            std::memcpy(&repeated_[filled], repeated_.data(), std::min(filled, length_ - filled));
         enables_ = repeated_.data();
-        length_ = times * length;
     }
     enable_pattern(const enable_pattern &) = delete;
     enable_pattern &operator=(const enable_pattern &) = delete;
