@@ -382,7 +382,7 @@ void check_random_traffic(tla_walk_mode walk, unsigned seed) {
     bench b(config);
     b.run([&] {
         std::mt19937 random(seed);
-        const std::uint64_t span = 1 << 20, room = 4 << 20;
+        const std::uint64_t span = 256 << 10, room = 4 << 20;
         const tla_completion block = b.allocator.command(0, alloc_command(TLA_HBM, room));
         std::map<std::uint64_t, std::uint64_t> maps[2]; // va -> pa, byte ranges of the same length as in `length`
         std::map<std::uint64_t, std::uint64_t> length[2];
@@ -396,7 +396,10 @@ void check_random_traffic(tla_walk_mode walk, unsigned seed) {
         };
         for (unsigned step = 0; step < 4000; step++) {
             const unsigned asid = unsigned(random() % 2), what = unsigned(random() % 10);
-            const std::uint64_t va = random() % span;
+            std::uint64_t va = random() % span;
+            const auto near = maps[asid].lower_bound(va);
+            if (what > 1 && near != maps[asid].end() && random() % 4)
+                va = near->first + random() % page; // often mapped
             if (what == 0) {
                 const std::uint64_t aligned = random() % 2 ? va / page * page : va / (64 << 10) * (64 << 10);
                 const std::uint64_t nbytes = random() % 3 ? 1 + random() % (3 * page) : (1 + random() % 4) * (32 << 10);

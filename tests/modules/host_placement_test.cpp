@@ -1,0 +1,152 @@
+// Placements of the host beside the plain split: copies in every cube, and pages that come on demand.
+#include "initiator.hpp"
+#include "tlmalloc/modules/npu.hpp"
+
+using namespace tlmalloc;
+
+namespace {
+
+std::function<tla_status(tl_context *)> first;
+const tl_kernel kernels[] = {[](tl_context *tl) { return first(tl); }};
+
+tla_config settings(std::vector<const char *> overrides) {
+    tla_config config{};
+    BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, overrides.data(), overrides.size(), &config, nullptr, nullptr),
+                        TLA_OK);
+    return config;
+}
+
+struct bench {
+    explicit bench(const std::vector<const char *> &overrides)
+        : config(settings(overrides)), platform("npu", config, {kernels, 1}) {}
+
+    void run(std::function<void()> body) {
+        bool finished = false;
+        platform.host().main = [&] {
+            body();
+            BOOST_CHECK_EQUAL(platform.host().cleanup(&error), TLA_OK);
+            finished = true;
+        };
+        sc_core::sc_report_handler::set_handler(keep_report);
+        sc_core::sc_start();
+        BOOST_CHECK(finished);
+        BOOST_CHECK_EQUAL(platform.leaks(), 0u);
+    }
+
+    tensor *make(std::uint64_t nbytes, spread kind) {
+        tensor *made = nullptr;
+        host::placement where = platform.host().everywhere();
+        where.kind = kind;
+        BOOST_CHECK_EQUAL(platform.host().create_tensor("t", nbytes, 1, where, &made, &error), TLA_OK);
+        return made;
+    }
+
+    // What a PE reads at a virtual address, without time.
+    bytes seen_by(std::size_t pe, std::uint64_t va, std::size_t length) {
+        bytes data(length);
+        tlm::tlm_generic_payload payload;
+        payload.set_read();
+        payload.set_address(va);
+        payload.set_data_ptr(data.data());
+        payload.set_data_length(static_cast<unsigned>(length));
+        BOOST_CHECK_EQUAL(platform.pes()[pe]->dma.out->transport_dbg(payload), length);
+        return data;
+    }
+
+    std::uint64_t used(std::size_t pe) const {
+        return platform.pes()[pe]->controller.get_statistics(TLA_HBM).arena.used;
+    }
+
+    tla_config config;
+    npu platform;
+    tla_error error{};
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_replicated_tensor_is_a_copy_in_every_cube_and_each_cube_sees_its_own) {
+    bench b({"system.pes_per_cube=2", "system.cube_mesh_width=2", "mmu.page_size=4 KiB"});
+    b.run([&] {
+        tensor *t = b.make(10'000, spread::replicate);
+        BOOST_REQUIRE_EQUAL(t->shards.size(), 4u); // two cubes of two PEs
+        for (std::size_t pe = 0; pe < 4; pe++)
+            BOOST_CHECK_EQUAL(b.used(pe), 5000u);
+        const bytes data = pattern(10'000);
+        BOOST_CHECK_EQUAL(b.platform.host().write_tensor(*t, data.data(), &b.error), TLA_OK);
+        for (std::size_t pe = 0; pe < 4; pe++)
+            BOOST_CHECK(b.seen_by(pe, t->va.value, 10'000) == data);
+        // A write by a PE of cube 0 is not seen in cube 1.
+        sc_core::sc_time delay;
+        bytes other(100, 0x77);
+        tlm::tlm_generic_payload payload;
+        payload.set_write();
+        payload.set_address(t->va.value);
+        payload.set_data_ptr(other.data());
+        payload.set_data_length(100);
+        payload.set_streaming_width(100);
+        b.platform.pes()[1]->dma.out->b_transport(payload, delay);
+        BOOST_CHECK(payload.is_response_ok());
+        BOOST_CHECK(b.seen_by(0, t->va.value, 100) == other);
+        BOOST_CHECK(b.seen_by(2, t->va.value, 100) == bytes(data.begin(), data.begin() + 100));
+        bytes read(10'000);
+        BOOST_CHECK_EQUAL(b.platform.host().read_tensor(*t, read.data(), &b.error), TLA_OK);
+        BOOST_CHECK(bytes(read.begin(), read.begin() + 100) == other); // the first copy
+    });
+}
+
+BOOST_AUTO_TEST_CASE(pages_on_demand_come_to_the_pe_that_touches_them_first) {
+    bench b({"system.pes_per_cube=2", "mmu.page_size=4 KiB", "mmu.unmapped=demand", "mmu.fault_latency=45 us"});
+    b.run([&] {
+        tensor *t = b.make(5 * 4096, spread::demand);
+        BOOST_CHECK_EQUAL(t->shards.size(), 0u);
+        bytes data = pattern(4096 + 100);
+        tlm::tlm_generic_payload payload;
+        payload.set_write();
+        payload.set_address(t->va.value + 4096);
+        payload.set_data_ptr(data.data());
+        payload.set_data_length(4196);
+        payload.set_streaming_width(4196);
+        sc_core::sc_time delay;
+        b.platform.pes()[1]->dma.out->b_transport(payload, delay);
+        BOOST_CHECK(payload.is_response_ok());
+        BOOST_CHECK_GT(to_ps(delay), 2 * std::uint64_t{45'000'000}); // two faults (UVMSmart: 45 us each)
+        BOOST_CHECK_LT(to_ps(delay), 2 * std::uint64_t{46'000'000});
+        sc_core::wait(delay);
+        BOOST_CHECK_EQUAL(b.used(0), 0u);
+        BOOST_CHECK_EQUAL(b.used(1), 2 * 4096u);
+        BOOST_CHECK(b.seen_by(0, t->va.value + 4096, data.size()) == data); // mapped everywhere
+        bytes all(5 * 4096), expected(5 * 4096);
+        std::copy(data.begin(), data.end(), expected.begin() + 4096);
+        BOOST_CHECK_EQUAL(b.platform.host().read_tensor(*t, all.data(), &b.error), TLA_OK);
+        BOOST_CHECK(all == expected);
+        BOOST_CHECK_EQUAL(b.platform.host().write_tensor(*t, all.data(), &b.error), TLA_UNSUPPORTED);
+        payload.set_address(t->va.value + 64 * 4096); // no tensor's
+        delay = sc_core::SC_ZERO_TIME;
+        b.platform.pes()[0]->dma.out->b_transport(payload, delay);
+        BOOST_CHECK_EQUAL(payload.get_response_status(), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    });
+    BOOST_CHECK_EQUAL(b.platform.pes()[1]->mmu.get_statistics().demand_faults, 2u);
+}
+
+BOOST_AUTO_TEST_CASE(tensors_of_an_address_space_are_not_there_in_another) {
+    bench b({"system.pes_per_cube=1", "mmu.page_size=4 KiB", "mmu.asids=4", "workload.asid=2", "mmu.walk=memory"});
+    b.run([&] {
+        tensor *t = b.make(4096, spread::split);
+        tlm::tlm_generic_payload payload;
+        bytes data(4);
+        payload.set_read();
+        payload.set_address(t->va.value);
+        payload.set_data_ptr(data.data());
+        payload.set_data_length(4);
+        payload.set_streaming_width(4);
+        sc_core::sc_time delay;
+        b.platform.pes()[0]->dma.out->b_transport(payload, delay); // without an extension: address space 0
+        BOOST_CHECK_EQUAL(payload.get_response_status(), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        tla_paddr tile{};
+        tla_paddr_pe_tcm(0, 0, 0, 0, &tile);
+        delay = sc_core::SC_ZERO_TIME; // the DMA engine says whose accesses it makes
+        BOOST_CHECK_EQUAL(
+            b.platform.pes()[0]->dma.transfer({pe_dma::direction::read, t->va, tile, 1, 4096, 4096}, delay), TLA_OK);
+        sc_core::wait(delay);
+    });
+}

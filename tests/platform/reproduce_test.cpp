@@ -1,0 +1,106 @@
+// `tlmalloc reproduce`: rows against published values, the exit status of a missed bound, findings with their place.
+#include "platform/command_line.hpp"
+
+#include <jansson.h>
+
+namespace {
+
+const std::string experiments = TLMALLOC_SOURCE_DIR "/configs/experiments";
+
+// A stream through 8 walkers, with a published value of one's choice.
+std::string stream(const std::string &row) {
+    return "name: s\nunit: GB/s\nworkload: stream\nwith: {bytes: 256 KiB}\n"
+           "set: {system.pes_per_cube: 1, mmu.walk: flat}\nrows:\n  - {label: a, " +
+           row + "}\n";
+}
+
+void check_refused(const std::string &text, const std::string &finding) {
+    scratch_directory scratch;
+    const std::string path = scratch.write("e.yaml", text);
+    const command_result run = run_tlmalloc({"reproduce", path});
+    BOOST_CHECK_EQUAL(run.status, 2);
+    BOOST_CHECK_EQUAL(run.out, "");
+    BOOST_CHECK_EQUAL(run.err, path + finding + "\n");
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
+    scratch_directory scratch;
+    const command_result run = run_tlmalloc({"reproduce", "--from", experiments, "--json", scratch.path("r.json")});
+    BOOST_CHECK_EQUAL(run.status, 0);
+    BOOST_CHECK_EQUAL(run.err, "");
+    json_t *report = json_load_file(scratch.path("r.json").c_str(), 0, nullptr);
+    BOOST_REQUIRE(report);
+    std::size_t i, j, bounded = 0;
+    json_t *experiment, *row;
+    std::string names;
+    json_array_foreach(json_object_get(report, "experiments"), i, experiment) {
+        names += std::string(json_string_value(json_object_get(experiment, "name"))) + " ";
+        json_array_foreach(json_object_get(experiment, "rows"), j, row) {
+            for (const char *key :
+                 {"label", "model", "published", "unit", "deviation_pct", "bound_pct", "fitted", "source"})
+                BOOST_CHECK_MESSAGE(json_object_get(row, key), key);
+            bounded += json_is_real(json_object_get(row, "bound_pct"));
+        }
+    }
+    for (const char *name : {"map_visibility", "neummu_ladder", "vattention_spike", "walker_ceilings"})
+        BOOST_CHECK_MESSAGE(contains(names, name), names);
+    BOOST_CHECK_GE(bounded, 9u);
+    json_decref(report);
+}
+
+BOOST_AUTO_TEST_CASE(the_same_experiment_gives_the_same_report) {
+    scratch_directory scratch;
+    for (const char *name : {"a", "b"})
+        BOOST_CHECK_EQUAL(
+            run_tlmalloc({"reproduce", "vattention_spike", "--from", experiments, "--json", scratch.path(name)}).status,
+            0);
+    BOOST_CHECK_EQUAL(read_text(scratch.path("a")), read_text(scratch.path("b")));
+}
+
+BOOST_AUTO_TEST_CASE(a_missed_bound_is_told_and_is_the_exit_status) {
+    scratch_directory scratch;
+    const std::string good = scratch.write("good.yaml", stream("published: 1000, source: none"));
+    BOOST_CHECK_EQUAL(run_tlmalloc({"reproduce", good}).status, 0);
+    const std::string bad = scratch.write("bad.yaml", stream("published: 1000, bound: 2, source: none"));
+    const command_result run = run_tlmalloc({"reproduce", bad});
+    BOOST_CHECK_EQUAL(run.status, 1);
+    BOOST_CHECK_MESSAGE(contains(run.out, "MISSED"), run.out);
+}
+
+BOOST_AUTO_TEST_CASE(a_plot_leaves_its_data_and_its_script) {
+    scratch_directory scratch;
+    const std::string path = scratch.write("e.yaml", stream("published: 10, source: none"));
+    const command_result run = run_tlmalloc({"reproduce", path, "--plot", scratch.path("plots")});
+    BOOST_CHECK_EQUAL(run.status, 0);
+    BOOST_CHECK_EQUAL(read_text(scratch.path("plots/s.dat")).substr(0, 4), "\"a\" ");
+    BOOST_CHECK(contains(read_text(scratch.path("plots/s.gp")), "set terminal svg"));
+    if (std::system("command -v gnuplot >/dev/null 2>&1") == 0)
+        BOOST_CHECK(contains(read_text(scratch.path("plots/s.svg")), "<svg"));
+}
+
+BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
+    check_refused("name: s\nunit: GB/s\nwork: stream\n",
+                  ":3:1: error: unknown key work, expected name, about, unit, platform, set, workload, with or rows");
+    check_refused("name: s\nworkload: streams\n", ":2:11: error: workload: found \"streams\", expected one of stream, "
+                                                  "gemm_tiles, map_ahead, map_visibility");
+    check_refused(stream("set: {mmu.walks: flat}"),
+                  ":7:27: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
+    check_refused(stream("with: {bytes: 1}"),
+                  ":7:27: error: bytes: found \"1\", which has no unit, expected a size with a unit (B, KiB, MiB, GiB, "
+                  "TiB, KB, MB, GB, TB)");
+    check_refused(stream("published: 5"), ":7:5: error: row with a published value and no source");
+    check_refused(stream("published: -5, source: x"),
+                  ":7:27: error: published: found \"-5\", expected a number that is not negative");
+    check_refused("name: s\nunit: u\nworkload: stream\nrows: []\n",
+                  ":4:7: error: rows: expected a sequence of at least one row");
+    check_refused("name: [\n", ":2:1: error: not YAML: did not find expected node content");
+    check_refused("", ":1:1: error: found nothing, expected an experiment");
+}
+
+BOOST_AUTO_TEST_CASE(an_experiment_that_is_not_there_is_no_bad_input) {
+    const command_result run = run_tlmalloc({"reproduce", "nothing", "--from", experiments});
+    BOOST_CHECK_EQUAL(run.status, 1);
+    BOOST_CHECK_MESSAGE(contains(run.err, "nothing.yaml: error: cannot be read"), run.err);
+}
