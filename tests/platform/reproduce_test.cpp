@@ -86,9 +86,9 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused("name: s\nworkload: streams\n", ":2:11: error: workload: found \"streams\", expected one of stream, "
                                                   "gemm_tiles, map_ahead, map_visibility");
     check_refused(stream("set: {mmu.walks: flat}"),
-                  ":7:27: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
+                  ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
     check_refused(stream("with: {bytes: 1}"),
-                  ":7:27: error: bytes: found \"1\", which has no unit, expected a size with a unit (B, KiB, MiB, GiB, "
+                  ":7:30: error: bytes: found \"1\", which has no unit, expected a size with a unit (B, KiB, MiB, GiB, "
                   "TiB, KB, MB, GB, TB)");
     check_refused(stream("published: 5"), ":7:5: error: row with a published value and no source");
     check_refused(stream("published: -5, source: x"),
