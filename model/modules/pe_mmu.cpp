@@ -119,7 +119,8 @@ tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &compl
 
 tla_status pe_mmu::translate(tla_mmu_access access, std::uint64_t &at_ps, route &where) {
     const std::uint64_t start_ps = at_ps;
-    where.pieces.clear();
+    where.rest.clear();
+    where.count = 0;
     while (access.nbytes > 0) {
         tla_mmu_piece found{};
         std::uint64_t done_ps = start_ps;
@@ -131,13 +132,13 @@ tla_status pe_mmu::translate(tla_mmu_access access, std::uint64_t &at_ps, route 
             return status;
         }
         where.stale |= found.stale;
-        piece *last = where.pieces.empty() ? nullptr : &where.pieces.back();
+        piece *const last = where.last();
         // The table joins on its own what is alike; a TLB gives page by page.
         if (last && config_.walk != TLA_WALK_IDEAL && !found.fallback && !last->fallback &&
             last->pa + last->nbytes == found.pa.value)
             last->nbytes += found.nbytes;
         else
-            where.pieces.push_back({found.pa.value, found.nbytes, found.fallback});
+            where.add({found.pa.value, found.nbytes, found.fallback});
         access.va.value += found.nbytes;
         access.nbytes -= found.nbytes;
     }
@@ -152,23 +153,21 @@ void pe_mmu::show(const tla_mmu_piece &found, std::uint64_t at_ps) {
 }
 
 // With TLA_UNMAPPED_DEMAND, what the host maps is tried again; a fault of the same byte twice is an error.
-tla_status pe_mmu::translate_or_fault(const tla_mmu_access &access, sc_core::sc_time &delay, route &where) {
+tla_status pe_mmu::translate_or_fault(const tla_mmu_access &access, std::uint64_t &at_ps, route &where) {
     std::uint64_t asked = 0;
     for (bool first = true;; first = false) {
-        std::uint64_t at_ps = local_ps(delay);
         const tla_status status = translate(access, at_ps, where);
-        set_local_ps(delay, at_ps);
         if (status != TLA_UNMAPPED || config_.unmapped != TLA_UNMAPPED_DEMAND) return status;
-        if ((!first && where.va == asked) || !ask_host(access, where.va, delay)) return status;
+        if ((!first && where.va == asked) || !ask_host(access, where.va, at_ps)) return status;
         asked = where.va;
     }
 }
 
-bool pe_mmu::ask_host(const tla_mmu_access &access, std::uint64_t va, sc_core::sc_time &delay) {
+bool pe_mmu::ask_host(const tla_mmu_access &access, std::uint64_t va, std::uint64_t &at_ps) {
     if (fault.size() == 0) return false;
     statistics_.demand_faults++;
     page_fault::bytes record = page_fault{va, access.access, access.asid}.encode();
-    return tlmalloc::access(*fault.operator->(), tlm::TLM_WRITE_COMMAND, 0, record.data(), record.size(), delay);
+    return transfer(*fault.operator->(), tlm::TLM_WRITE_COMMAND, {0}, record.data(), record.size(), at_ps);
 }
 
 void pe_mmu::refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay) {
@@ -196,12 +195,19 @@ void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &de
     tla_mmu_access wanted{asid_of(payload), {va}, std::max<std::uint64_t>(payload_span(payload), 1), 0};
     if (payload.is_read()) wanted.access = TLA_READ;
     if (payload.is_write()) wanted.access = TLA_WRITE;
-    delay += from_ps(config_.overhead_ps);
+    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    std::uint64_t at_ps = now_ps + to_ps(delay) + config_.overhead_ps;
     statistics_.lookups++;
-    lookups_.add(local_ps(delay), 1);
-    tla_mmu_advance(mmu_.get(), to_ps(sc_core::sc_time_stamp()));
+    lookups_.add(at_ps, 1);
+    tla_mmu_advance(mmu_.get(), now_ps);
     route where;
-    if (const tla_status status = translate_or_fault(wanted, delay, where)) {
+    const tla_status status = translate_or_fault(wanted, at_ps, where);
+    // Only a page fault can have let the kernel's time go on.
+    if (config_.unmapped == TLA_UNMAPPED_DEMAND)
+        set_local_ps(delay, std::max(at_ps, to_ps(sc_core::sc_time_stamp())));
+    else
+        delay = from_ps(at_ps - now_ps);
+    if (status) {
         refuse(payload, status, delay);
         return;
     }
@@ -209,25 +215,24 @@ void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &de
         statistics_.stale_accesses++;
         stale_.add(local_ps(delay), 1);
     }
-    for (const piece &p : where.pieces)
-        if (p.fallback) {
+    for (std::size_t i = 0; i < where.count; i++)
+        if (where.at(i).fallback) {
             statistics_.pa_fallbacks++;
-            pa_fallbacks_.add(local_ps(delay), 1);
+            pa_fallbacks_.add(at_ps, 1);
         }
-    if (where.pieces.size() == 1) {
-        payload.set_address(where.pieces[0].pa);
+    if (where.count == 1) {
+        payload.set_address(where.first.pa);
         out->b_transport(payload, delay);
         payload.set_address(va);
-        if (!grants_dmi() || where.pieces[0].fallback || where.stale) payload.set_dmi_allowed(false);
+        if (!grants_dmi() || where.first.fallback || where.stale) payload.set_dmi_allowed(false);
     } else {
         statistics_.splits++;
-        transport_pieces(payload, where.pieces, delay);
+        transport_pieces(payload, where, delay);
     }
 }
 
 // Each piece is a transaction of its own; all start together and the access ends with the last of them.
-void pe_mmu::transport_pieces(tlm::tlm_generic_payload &payload, const std::vector<piece> &pieces,
-                              sc_core::sc_time &delay) {
+void pe_mmu::transport_pieces(tlm::tlm_generic_payload &payload, const route &where, sc_core::sc_time &delay) {
     tlm::tlm_response_status status = check_attributes(payload);
     if (status == tlm::TLM_OK_RESPONSE && payload.get_streaming_width() < payload.get_data_length())
         status = tlm::TLM_BURST_ERROR_RESPONSE; // a wrap inside a split is not worth building
@@ -239,7 +244,8 @@ void pe_mmu::transport_pieces(tlm::tlm_generic_payload &payload, const std::vect
     std::uint64_t end = start, offset = 0;
     std::uint8_t *const data = payload.get_data_ptr(); // may be null in TLM_IGNORE
     std::vector<std::uint8_t> enables;
-    for (const piece &p : pieces) {
+    for (std::size_t i = 0; i < where.count; i++) {
+        const piece &p = where.at(i);
         tlm::tlm_generic_payload part;
         part.set_command(payload.get_command());
         part.set_address(p.pa);
@@ -248,8 +254,8 @@ void pe_mmu::transport_pieces(tlm::tlm_generic_payload &payload, const std::vect
         part.set_streaming_width(static_cast<unsigned>(p.nbytes));
         if (const std::uint8_t *all = payload.get_byte_enable_ptr()) {
             enables.resize(p.nbytes);
-            for (std::uint64_t i = 0; i < p.nbytes; i++)
-                enables[i] = all[(offset + i) % payload.get_byte_enable_length()];
+            for (std::uint64_t b = 0; b < p.nbytes; b++)
+                enables[b] = all[(offset + b) % payload.get_byte_enable_length()];
             part.set_byte_enable_ptr(enables.data());
             part.set_byte_enable_length(static_cast<unsigned>(p.nbytes));
         }

@@ -11,11 +11,13 @@ struct tla_mmu {
     tla_tlb *tlb;
     tla_walkers *walkers;
     tla_map_window *window;
-    uint64_t ready_ps; /* the next request can be looked up from then on */
-    uint64_t clock_ps; /* of the bus, while a command runs */
-    bool closed;       /* the bus may not be used any more */
-    bool walk_failed;  /* the walk under way */
-    uint8_t *list;     /* room for a region list */
+    uint64_t window_ps; /* no change is hidden from accesses at this time or later */
+    bool windowed;      /* the window keeps something */
+    uint64_t ready_ps;  /* the next request can be looked up from then on */
+    uint64_t clock_ps;  /* of the bus, while a command runs */
+    bool closed;        /* the bus may not be used any more */
+    bool walk_failed;   /* the walk under way */
+    uint8_t *list;      /* room for a region list */
     uint32_t list_room;
     uint64_t hits, misses, walk_errors;
 };
@@ -123,6 +125,8 @@ static tla_status fall_back(const tla_mmu *m, const tla_mmu_access *a, uint64_t 
  * table may be asked. */
 static bool find_old(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_ps, uint64_t *limit, tla_status *status,
                      tla_mmu_piece *piece) {
+    *limit = a->nbytes;
+    if (at_ps >= m->window_ps) return false;
     tla_translation old;
     bool decided = tla_map_window_find(m->window, a->asid, a->va, a->nbytes, a->access, at_ps, status, &old);
     *limit = old.nbytes;
@@ -304,10 +308,14 @@ tla_status tla_mmu_invalidate(tla_mmu *m, const tla_map_entry *ranges, size_t co
 
 void tla_mmu_show(tla_mmu *m, uint64_t visible_ps) {
     tla_map_window_commit(m->window, visible_ps);
+    if (m->window_ps < visible_ps) m->window_ps = visible_ps;
+    m->windowed = true;
 }
 
 void tla_mmu_advance(tla_mmu *m, uint64_t now_ps) {
+    if (!m->windowed) return;
     tla_map_window_advance(m->window, now_ps);
+    m->windowed = now_ps < m->window_ps;
 }
 
 tla_mmu_stats tla_mmu_get_stats(const tla_mmu *m) {

@@ -1,6 +1,12 @@
 // Translations per second on a TLB hit and on a page-table hit, and what the size of a table costs, in one run.
 #include "tlmalloc/tlb.h"
 
+#ifdef TLMALLOC_BENCH_PATH
+#include "mmu_path.hpp"
+
+#include <systemc>
+#endif
+
 #include <algorithm>
 #include <argp.h>
 #include <cstdint>
@@ -214,9 +220,7 @@ struct churn {
     std::mt19937 random;
 };
 
-} // namespace
-
-int main(int argc, char **argv) {
+int bench(int argc, char **argv) {
     const argp_option keys[] = {{"ops", 'n', "N", 0, "operations a round (default 1048576)", 0},
                                 {"rounds", 'r', "N", 0, "rounds, of which the median counts (default 9)", 0},
                                 {"seed", 's', "N", 0, "of the scattered tables (default 5)", 0},
@@ -240,6 +244,16 @@ int main(int argc, char **argv) {
     add_table_lane(lanes, "table 1 GiB, random", large, true);
     add_table_lane(lanes, "table 1 GiB contiguous, random", run, true);
     add_walk_lane(lanes, "walk 1 GiB in memory, random", walked);
+    const std::size_t table_lanes = lanes.size();
+#ifdef TLMALLOC_BENCH_PATH
+    mmu_path ideal("ideal", false), hits("hits", true);
+    mmu_path::begin();
+    lanes.push_back({"path of a burst without MMU", [&](std::uint64_t n) { return ideal.without_mmu(n); }});
+    lanes.push_back({"path of a burst, MMU ideal", [&](std::uint64_t n) { return ideal.with_mmu(n); }});
+    lanes.push_back({"path of a burst, MMU TLB hit", [&](std::uint64_t n) { return hits.with_mmu(n); }});
+    lanes.push_back({"burst by DMI without MMU", [&](std::uint64_t n) { return ideal.dmi_without_mmu(n); }});
+    lanes.push_back({"burst by DMI through the MMU", [&](std::uint64_t n) { return ideal.dmi_with_mmu(n); }});
+#endif
     lanes.push_back({"map or unmap one page of 1 GiB", [&maps](std::uint64_t n) { return maps.run(n / 8 + 1); }});
 
     std::uint64_t sum = 0;
@@ -268,17 +282,44 @@ int main(int argc, char **argv) {
                 static_cast<unsigned long long>(tla_page_table_get_stats(small.get()).host_bytes),
                 static_cast<unsigned long long>(tla_page_table_get_stats(large.get()).host_bytes),
                 static_cast<unsigned long long>(tla_page_table_get_stats(run.get()).host_bytes));
+    json_t *path = json_object(); // what the MMU costs: of the path with it, over the path without
+    for (std::size_t i = table_lanes; i + 1 < lanes.size(); i++) {
+        const lane &without = lanes[i < table_lanes + 3 ? table_lanes : table_lanes + 3];
+        if (&lanes[i] == &without) continue;
+        double ratio = median(lanes[i].ns) / median(without.ns);
+        std::printf("%s over without: %.2f\n", lanes[i].label.c_str(), ratio);
+        json_object_set_new(path, lanes[i].label.c_str(), json_real(ratio));
+    }
     if (sum == 0) fail("nothing was translated");
     int status = 0;
     if (o.json) {
-        json_t *root = json_pack("{s:s, s:I, s:I, s:o, s:f, s:f}", "benchmark", "bench_mmu", "operations",
-                                 static_cast<json_int_t>(o.operations), "seed", static_cast<json_int_t>(o.seed), "rows",
-                                 rows, "large_over_small_bursts", bursts, "large_over_small_random", random);
+        json_t *root =
+            json_pack("{s:s, s:I, s:I, s:o, s:f, s:f, s:o}", "benchmark", "bench_mmu", "operations",
+                      static_cast<json_int_t>(o.operations), "seed", static_cast<json_int_t>(o.seed), "rows", rows,
+                      "large_over_small_bursts", bursts, "large_over_small_random", random, "over_without_mmu", path);
         status = json_dump_file(root, o.json, JSON_INDENT(2));
         if (status) std::fprintf(stderr, "bench_mmu: cannot write %s\n", o.json);
         json_decref(root);
     } else {
         json_decref(rows);
+        json_decref(path);
     }
     return status ? 1 : 0;
 }
+
+} // namespace
+
+#ifdef TLMALLOC_BENCH_PATH
+int sc_main(int argc, char **argv) {
+    return bench(argc, argv);
+}
+
+int main(int argc, char **argv) {
+    setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
+    return sc_core::sc_elab_and_sim(argc, argv);
+}
+#else
+int main(int argc, char **argv) {
+    return bench(argc, argv);
+}
+#endif

@@ -102,10 +102,21 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
         std::uint64_t pa, nbytes;
         bool fallback;
     };
-    struct route { // where an access goes
-        std::vector<piece> pieces;
+    struct route { // where an access goes; most are one piece, for which nothing is allocated
+        piece first{};
+        std::vector<piece> rest;
+        std::size_t count = 0;
         bool stale = false;
         std::uint64_t va = 0; // the first byte that could not be translated
+
+        const piece &at(std::size_t i) const { return i ? rest[i - 1] : first; }
+        piece *last() { return count > 1 ? &rest.back() : count ? &first : nullptr; }
+        void add(const piece &p) {
+            if (count++)
+                rest.push_back(p);
+            else
+                first = p;
+        }
     };
 
     void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
@@ -121,11 +132,11 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     tla_mmu_bus bus() const;
     tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
     tla_status translate(tla_mmu_access access, std::uint64_t &at_ps, route &where);
-    tla_status translate_or_fault(const tla_mmu_access &access, sc_core::sc_time &delay, route &where);
-    bool ask_host(const tla_mmu_access &access, std::uint64_t va, sc_core::sc_time &delay);
+    tla_status translate_or_fault(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
+    bool ask_host(const tla_mmu_access &access, std::uint64_t va, std::uint64_t &at_ps);
     void refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay);
     void show(const tla_mmu_piece &found, std::uint64_t at_ps);
-    void transport_pieces(tlm::tlm_generic_payload &payload, const std::vector<piece> &pieces, sc_core::sc_time &delay);
+    void transport_pieces(tlm::tlm_generic_payload &payload, const route &where, sc_core::sc_time &delay);
 
     const config config_;
     std::unique_ptr<tla_mmu, void (*)(tla_mmu *)> mmu_{nullptr, tla_mmu_destroy};
