@@ -10,6 +10,7 @@
 #include "tlmalloc/cost.h"
 #include "tlmalloc/guard.h"
 #include "tlmalloc/hbm_timing.h"
+#include "tlmalloc/list_traffic.h"
 #include "tlmalloc/mmu.h"
 
 #include <stdbool.h>
@@ -60,8 +61,10 @@ typedef struct tla_config {
     struct {
         uint64_t ports, queue_depth;
         uint64_t hbm_policy, tcm_policy; /* tla_policy */
-        uint64_t guard;                  /* tla_guard_mode */
-        uint64_t guard_history, poison;  /* poison: 0, 1 */
+        uint64_t free_list;              /* tla_free_list_place */
+        uint64_t node_latency, list_reserve, node_cache;
+        uint64_t guard;                 /* tla_guard_mode */
+        uint64_t guard_history, poison; /* poison: 0, 1 */
         uint64_t alignment;
         uint64_t validate; /* 0, 1 */
         tla_cost_profile cost;

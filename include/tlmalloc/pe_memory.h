@@ -4,6 +4,7 @@
 #define TLMALLOC_PE_MEMORY_H
 
 #include "tlmalloc/guard.h"
+#include "tlmalloc/list_traffic.h"
 #include "tlmalloc/phys_addr.h"
 
 #ifdef __cplusplus
@@ -21,8 +22,8 @@ typedef struct tla_pe_memory_config {
     uint64_t tcm_bytes;          /* at most TLA_SUB_UNIT_BYTES */
     uint64_t tcm_reserved_bytes; /* the top of the TCM, kept by the scheduler (ADR-0014), never allocated */
     tla_policy hbm_policy, tcm_policy;
-    uint64_t alignment; /* of both arenas, as tla_arena_config; 0 = byte granular, as ADR-0048 */
-    bool validate;      /* of both arenas, as tla_arena_config */
+    uint64_t alignment;          /* of both arenas, as tla_arena_config; 0 = byte granular, as ADR-0048 */
+    bool validate;               /* of both arenas, as tla_arena_config */
     uint64_t hbm_reserved_bytes; /* the top of the slice, kept by the controller for its free list, never allocated */
     bool guarded;                /* validates frees, and tla_pe_memory_check works */
     uint64_t guard_history;      /* freed blocks of a channel that a guarded memory remembers */
@@ -51,6 +52,14 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
 tla_status tla_pe_memory_locate(const tla_pe_memory_config *config, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
                                 uint64_t *offset);
 
+/* From now on a channel's list lies in memory (list_traffic.h); allocations and frees add to its accesses, and fail as
+ * tla_list_traffic_prepare. Called again, it starts anew from the free blocks of the moment. Errors as
+ * tla_list_traffic_create. */
+tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_channel channel, uint64_t nodes, uint64_t cache_entries);
+
+/* The list that is followed; NULL when none is. */
+tla_list_traffic *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel channel);
+
 /* As tla_guard_check, tla_guard_trust and tla_arena_find, for offsets in a channel of a guarded memory; else TLA_OK,
  * nothing, and TLA_UNSUPPORTED. The scheduler's and the controller's reserves are not guarded. */
 tla_status tla_pe_memory_check(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
@@ -61,8 +70,8 @@ tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, 
 
 tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel);
 
-/* The arena of a channel, for what arena.h offers beyond this header: owners, checks, snapshots. Offsets there are those
- * of the slice or the TCM. NULL for a channel that is none. */
+/* The arena of a channel, for what arena.h offers beyond this header: owners, checks, snapshots. Offsets there are
+ * those of the slice or the TCM. NULL for a channel that is none. */
 tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel);
 
 /* As tla_arena_explain; the text names channel and PE. */

@@ -98,7 +98,31 @@ static bool slice_does_not_fit_its_profile(const tla_config *c, tla_phrase *text
     return broken;
 }
 
+static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
+    const uint64_t policies[] = {c->controller.hbm_policy, c->controller.tcm_policy};
+    for (int i = 0; i < 2; i++) {
+        tla_policy p = (tla_policy)policies[i];
+        if (c->controller.free_list == TLA_LIST_REGISTERS || p == TLA_FIRST_FIT || p == TLA_BEST_FIT ||
+            p == TLA_NEXT_FIT || p == TLA_WORST_FIT)
+            continue;
+        *text =
+            tla_phrase_of("found a free list in memory with %s, expected first_fit, best_fit, next_fit or worst_fit",
+                          tla_policy_name(p));
+        return true;
+    }
+    return false;
+}
+
+static bool list_takes_all(const tla_config *c, tla_phrase *text) {
+    uint64_t slice = c->hbm.capacity_per_cube / c->system.pes_per_cube;
+    *text = tla_phrase_of("found %s of a slice of %s, expected controller.list_reserve below it",
+                          size_text(c->controller.list_reserve).text, size_text(slice).text);
+    return c->controller.free_list == TLA_LIST_HBM && c->controller.list_reserve >= slice;
+}
+
 const tla_schema_rule tla_platform_rules[] = {
+    {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy"}, list_does_not_walk},
+    {{"controller.list_reserve", "controller.free_list", "hbm.capacity_per_cube"}, list_takes_all},
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},
     {{"hbm.capacity_per_cube", "system.pes_per_cube"}, slice_is_not_whole},
     {{"hbm.timing", "hbm.pseudo_channels", "hbm.capacity_per_cube"}, slice_does_not_fit_its_profile},

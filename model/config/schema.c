@@ -41,6 +41,7 @@
 #define WALK TLA_VALUE_WALK, 0, TLA_WALK_MODE_COUNT - 1, false
 #define REPLACEMENT TLA_VALUE_REPLACEMENT, 0, TLA_REPLACEMENT_COUNT - 1, false
 #define GUARD TLA_VALUE_GUARD, 0, TLA_GUARD_ERROR, false
+#define FREE_LIST TLA_VALUE_FREE_LIST, 0, TLA_LIST_HBM, false
 #define NAME TLA_VALUE_NAME, 0, 0, false
 #define TIMING TLA_VALUE_TIMING, 0, 0, false
 /* A price of cost.h: the key is that of the member without its _ps. */
@@ -87,6 +88,14 @@ const tla_schema_key tla_platform_keys[] = {
      "sizes and offsets of allocations are multiples of it"},
     {KEY(controller.validate), BOOLEAN, "KernBench ADR-0048 D2: callers are trusted; A2 suggests a debug switch",
      "false", "true: frees are checked against the live blocks, and an error names the block's owner"},
+    {KEY(controller.free_list), FREE_LIST, CHOICE_ENGINE, "registers",
+     "where the nodes of the free lists are: registers; sram (a time for each access); hbm (of the HBM's list: real "
+     "accesses to the slice); the last two need first, best, next or worst fit"},
+    {KEY(controller.node_latency), TIME(MS), CHOICE_ENGINE, "1 ns",
+     "sram: an access to a node; hbm: a read that the node cache serves"},
+    {KEY(controller.list_reserve), SIZE(32, GIB), "tlmalloc's choice: 65536 nodes of 16 B", "1 MiB",
+     "hbm: top of the slice that holds the nodes and is never given out; less than the slice"},
+    {KEY(controller.node_cache), COUNT(0, 1 << 20), CHOICE, "0", "hbm: nodes that a cache in front holds"},
     {KEY(controller.guard), GUARD, "tlmalloc's choice: KernBench does not check", "off",
      "accesses outside a live block, by a stranger, or of bytes never written: off, report (counted and a warning), "
      "error (refused too)"},

@@ -8,7 +8,8 @@
 struct tla_pe_memory {
     tla_pe_memory_config config;
     tla_arena *arenas[TLA_CHANNEL_COUNT];
-    tla_guard *guards[TLA_CHANNEL_COUNT]; /* NULL where nothing is guarded */
+    tla_guard *guards[TLA_CHANNEL_COUNT];         /* NULL where nothing is guarded */
+    tla_list_traffic *traffic[TLA_CHANNEL_COUNT]; /* NULL where the list is not followed */
     tla_owner owner;
 };
 
@@ -21,10 +22,8 @@ const char *tla_channel_name(tla_channel channel) {
 
 static tla_status create_channel(tla_pe_memory *memory, tla_channel channel, uint64_t capacity, tla_policy policy) {
     const tla_pe_memory_config *c = &memory->config;
-    tla_arena_config arena = {.capacity = capacity,
-                              .policy = policy,
-                              .alignment = c->alignment,
-                              .validate = c->validate || c->guarded};
+    tla_arena_config arena = {
+        .capacity = capacity, .policy = policy, .alignment = c->alignment, .validate = c->validate || c->guarded};
     tla_status status = tla_arena_create(&arena, &memory->arenas[channel]);
     if (status || !c->guarded || capacity == 0) return status;
     return tla_guard_create(memory->arenas[channel], c->guard_history, &memory->guards[channel]);
@@ -55,6 +54,7 @@ tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memor
 void tla_pe_memory_destroy(tla_pe_memory *memory) {
     if (!memory) return;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
+        tla_list_traffic_destroy(memory->traffic[channel]);
         tla_guard_destroy(memory->guards[channel]);
         tla_arena_destroy(memory->arenas[channel]);
     }
@@ -75,12 +75,53 @@ tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel) {
     return (unsigned)channel < TLA_CHANNEL_COUNT ? memory->arenas[channel] : NULL;
 }
 
+tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_channel channel, uint64_t nodes, uint64_t cache_entries) {
+    tla_list_traffic *made = NULL;
+    tla_status status = tla_list_traffic_create(memory->arenas[channel], nodes, cache_entries, &made);
+    if (status) return status;
+    tla_list_traffic_destroy(memory->traffic[channel]);
+    memory->traffic[channel] = made;
+    return TLA_OK;
+}
+
+tla_list_traffic *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel channel) {
+    return memory->traffic[channel];
+}
+
+/* tla_arena_alloc, and the list follows. */
+static tla_status take(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_block *block, tla_work *work) {
+    tla_list_traffic *traffic = memory->traffic[channel];
+    if (!traffic) return tla_arena_alloc(memory->arenas[channel], nbytes, block, work);
+    tla_work ignored = {0};
+    if (!work) work = &ignored;
+    tla_status status = tla_list_traffic_prepare(traffic, NULL);
+    if (status) return status;
+    uint64_t before = work->nodes_visited;
+    status = tla_arena_alloc(memory->arenas[channel], nbytes, block, work);
+    tla_work walk = {.nodes_visited = work->nodes_visited - before};
+    tla_list_traffic_alloc(traffic, status ? NULL : block, &walk);
+    return status;
+}
+
+/* tla_arena_free, and the list follows. */
+static tla_status give_back(tla_pe_memory *memory, tla_channel channel, tla_block block, tla_work *work) {
+    tla_arena *arena = memory->arenas[channel];
+    tla_list_traffic *traffic = memory->traffic[channel];
+    if (!traffic) return tla_arena_free(arena, block, work);
+    uint64_t mask = tla_arena_get_config(arena).alignment - 1;
+    tla_block granted = {block.offset, (block.nbytes + mask) & ~mask};
+    tla_status status = tla_list_traffic_prepare(traffic, &granted);
+    if (!status) status = tla_arena_free(arena, block, work);
+    if (!status) tla_list_traffic_free(traffic, granted);
+    return status;
+}
+
 tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
                                tla_work *work) {
     if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
     const tla_pe_memory_config *c = &memory->config;
     tla_block block;
-    tla_status status = tla_arena_alloc(memory->arenas[channel], nbytes, &block, work);
+    tla_status status = take(memory, channel, nbytes, &block, work);
     if (status) return status;
     if (memory->guards[channel]) tla_guard_allocated(memory->guards[channel], block);
     if (channel == TLA_HBM) return tla_paddr_pe_hbm(c->sip, c->die, c->pe, block.offset, c->hbm_slice_bytes, pa);
@@ -97,7 +138,7 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
     tla_block block = {offset, nbytes};
     tla_owner owner = {0};
     if (guard) tla_arena_find(memory->arenas[channel], offset, &block, &owner);
-    status = tla_arena_free(memory->arenas[channel], (tla_block){offset, nbytes}, work);
+    status = give_back(memory, channel, (tla_block){offset, nbytes}, work);
     if (guard && !status) tla_guard_freed(guard, block, owner, memory->owner);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace tlmalloc {
 static memory_controller::config resolved(memory_controller::config settings) {
     settings.memory.guarded = settings.guard != TLA_GUARD_OFF;
     settings.memory.guard_history = settings.guard_history;
+    if (settings.free_list == TLA_LIST_HBM) settings.memory.hbm_reserved_bytes = settings.list_reserve;
     return settings;
 }
 
@@ -33,6 +35,10 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     tla_pe_memory *trial = nullptr; // the real one comes into being with the first command
     if (tla_pe_memory_create(&config_.memory, &trial))
         SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "the memory's sizes contradict each other");
+    else if (follow_lists(trial))
+        SC_REPORT_ERROR(
+            "/tlmalloc/memory_controller/config",
+            "a free list in memory needs first, best, next or worst fit, and list_reserve room for two nodes");
     tla_pe_memory_destroy(trial);
     engine_.depth = settings.queue_depth;
     in.register_b_transport(this, &memory_controller::b_transport);
@@ -46,11 +52,16 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
 tla_status memory_controller::ensure_allocators() {
     if (memory_) return TLA_OK;
     tla_pe_memory *made = nullptr;
-    const tla_status status = tla_pe_memory_create(&config_.memory, &made);
+    tla_status status = tla_pe_memory_create(&config_.memory, &made);
     memory_.reset(made);
+    if (!status) status = follow_lists(made);
+    if (status) {
+        memory_.reset();
+        return status;
+    }
     for (tla_channel channel : {TLA_HBM, TLA_TCM})
         beginning_[channel] = tla_pe_memory_get_stats(memory_.get(), channel);
-    return status;
+    return TLA_OK;
 }
 
 // --- data ------------------------------------------------------------------------------------------------------------
@@ -145,6 +156,60 @@ void memory_controller::invalidate(std::uint64_t first, std::uint64_t last) {
         in[static_cast<int>(i)]->invalidate_direct_mem_ptr(first, last);
 }
 
+// --- free lists in memory --------------------------------------------------------------------------------------------
+
+tla_status memory_controller::follow_lists(tla_pe_memory *memory) const {
+    if (config_.free_list == TLA_LIST_REGISTERS) return TLA_OK;
+    const std::uint64_t nodes = config_.list_reserve / TLA_LIST_NODE_BYTES;
+    const tla_status status = tla_pe_memory_follow(memory, TLA_HBM, nodes, config_.node_cache);
+    return status ? status : tla_pe_memory_follow(memory, TLA_TCM, nodes, 0);
+}
+
+// Makes the accesses of the last operation from start_ps on, one after the other; returns how long they take.
+std::uint64_t memory_controller::walk_list(tla_channel channel, std::uint64_t start_ps) {
+    tla_list_traffic *traffic = tla_pe_memory_traffic(memory_.get(), channel);
+    std::size_t count = 0;
+    const tla_list_access *accesses = tla_list_traffic_accesses(traffic, &count);
+    const bool in_slice = config_.free_list == TLA_LIST_HBM && channel == TLA_HBM;
+    statistics &figures = statistics_[channel];
+    std::uint64_t local = start_ps;
+    for (std::size_t i = 0; i < count; i++) {
+        const tla_list_access &access = accesses[i];
+        ++(access.write ? figures.list_writes : figures.list_reads);
+        figures.list_hits += access.hit;
+        if (!in_slice || access.hit)
+            local += config_.node_latency_ps;
+        else if (!access_node(access, local))
+            figures.list_errors++;
+    }
+    tla_list_traffic_clear(traffic);
+    figures.list_ps += local - start_ps;
+    return local - start_ps;
+}
+
+// One transaction to the slice at `local`, which moves on; false, and a warning, when it went wrong.
+bool memory_controller::access_node(const tla_list_access &access, std::uint64_t &local) {
+    std::uint8_t record[TLA_LIST_NODE_BYTES];
+    std::copy(std::begin(access.record), std::end(access.record), record);
+    tlm::tlm_generic_payload payload;
+    payload.set_command(access.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
+    payload.set_address(config_.memory.hbm_slice_bytes - config_.list_reserve +
+                        std::uint64_t{access.slot} * TLA_LIST_NODE_BYTES);
+    payload.set_data_ptr(record);
+    payload.set_data_length(sizeof record);
+    payload.set_streaming_width(sizeof record);
+    sc_core::sc_time delay;
+    set_local_ps(delay, local);
+    slice->b_transport(payload, delay);
+    local = local_ps(delay);
+    const bool as_written = std::equal(std::begin(record), std::end(record), std::begin(access.record));
+    if (payload.is_response_ok() && as_written) return true;
+    const std::string what = payload.is_response_ok() ? "is not as it was written" : payload.get_response_string();
+    SC_REPORT_WARNING("/tlmalloc/memory_controller/free_list",
+                      (std::string(name()) + ": node " + std::to_string(access.slot) + " " + what).c_str());
+    return false;
+}
+
 // --- guarded memory --------------------------------------------------------------------------------------------------
 
 // Looks at an access; one that is wrong is counted and reported. True when it has been answered with an error.
@@ -219,8 +284,10 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         if (tla_pe_memory_locate(&config_.memory, command.pa, 1, &channel, &offset)) channel = TLA_HBM;
         completion.status = tla_pe_memory_free(memory_.get(), command.pa, command.nbytes, &work);
         if (completion.status && config_.memory.validate)
-            SC_REPORT_WARNING("/tlmalloc/memory_controller/free",
-                              (std::string(name()) + ": " + tla_arena_last_error(tla_pe_memory_arena(memory_.get(), channel))->text).c_str());
+            SC_REPORT_WARNING(
+                "/tlmalloc/memory_controller/free",
+                (std::string(name()) + ": " + tla_arena_last_error(tla_pe_memory_arena(memory_.get(), channel))->text)
+                    .c_str());
         statistics_[channel].frees++;
         if (dmi_granted_ && !completion.status)
             invalidate(command.pa.value, command.pa.value + std::max<std::uint64_t>(command.nbytes, 1) - 1);
@@ -233,6 +300,10 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     completion.largest_free = arena.largest_free;
     completion.nodes_visited = work.nodes_visited;
     completion.service_ps = tla_cost_price(&config_.cost, &work);
+    if (config_.free_list != TLA_LIST_REGISTERS) {
+        tla_engine would = engine_; // to know when it starts, and so when the walk does
+        completion.service_ps += walk_list(channel, tla_engine_serve(&would, arrival_ps, 0).start_ps);
+    }
 
     const tla_service service = tla_engine_serve(&engine_, arrival_ps, completion.service_ps);
     statistics &figures = statistics_[channel];
@@ -250,7 +321,8 @@ memory_controller::statistics memory_controller::get_statistics(tla_channel chan
         result.arena = tla_pe_memory_get_stats(memory_.get(), channel);
     } else {
         const tla_pe_memory_config &c = config_.memory;
-        const std::uint64_t capacity = channel == TLA_HBM ? c.hbm_slice_bytes : c.tcm_bytes - c.tcm_reserved_bytes;
+        const std::uint64_t capacity =
+            channel == TLA_HBM ? c.hbm_slice_bytes - c.hbm_reserved_bytes : c.tcm_bytes - c.tcm_reserved_bytes;
         result.arena = {capacity, 0, 0, capacity, capacity, capacity > 0};
     }
     return result;
@@ -260,8 +332,11 @@ tla_status memory_controller::restore(tla_channel channel, const std::string &sn
     if (const tla_status status = ensure_allocators()) return tla_error_set(error, status, "%s: no allocators", name());
     const tla_status status =
         tla_arena_restore(tla_pe_memory_arena(memory_.get(), channel), snapshot.data(), snapshot.size(), error);
-    if (!status) beginning_[channel] = tla_pe_memory_get_stats(memory_.get(), channel);
-    return status;
+    if (status) return status;
+    beginning_[channel] = tla_pe_memory_get_stats(memory_.get(), channel);
+    if (const tla_status followed = follow_lists(memory_.get()))
+        return tla_error_set(error, followed, "%s: list_reserve is too small for the snapshot's free blocks", name());
+    return TLA_OK;
 }
 
 bool memory_controller::is_as_at_the_beginning(tla_channel channel) const {

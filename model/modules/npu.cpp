@@ -209,6 +209,10 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
     result.memory.tcm_policy = static_cast<tla_policy>(c.controller.tcm_policy);
     result.memory.alignment = c.controller.alignment;
     result.memory.validate = c.controller.validate != 0;
+    result.free_list = static_cast<tla_free_list_place>(c.controller.free_list);
+    result.node_latency_ps = c.controller.node_latency;
+    result.list_reserve = c.controller.list_reserve;
+    result.node_cache = c.controller.node_cache;
     result.guard = static_cast<tla_guard_mode>(c.controller.guard);
     result.guard_history = c.controller.guard_history;
     result.poison = c.controller.poison != 0;

@@ -30,6 +30,13 @@ namespace tlmalloc {
 // TLM_ADDRESS_ERROR_RESPONSE (use after free, out of bounds) or TLM_GENERIC_ERROR_RESPONSE, and nothing is touched. A
 // guarded controller refuses to free anything but whole live blocks, and narrows DMI to the block, whose bytes count as
 // written from then on. Debug accesses are not checked; what they write counts as written.
+//
+// The free lists may lie in memory (list_traffic.h): sram, every access to a node takes node_latency_ps; hbm, the HBM's
+// list lies in the top list_reserve bytes of the slice, which are never allocated, and every access that the node cache
+// does not serve is a transaction to the slice, one after the other (a hit takes node_latency_ps; the TCM's list is in
+// SRAM). That time adds to the price of the command. Placements are the same. A node that is not as it was written, or
+// cannot be read, is counted and a warning /tlmalloc/memory_controller/free_list; the engine goes on with what it
+// wrote.
 class memory_controller : public sc_core::sc_module, private command_handler {
   public:
     struct config {
@@ -41,25 +48,33 @@ class memory_controller : public sc_core::sc_module, private command_handler {
                                     std::uint64_t{1} << 20,  // the scheduler's reserve
                                     TLA_FIRST_FIT,
                                     TLA_FIRST_FIT,
-                                    0,       // alignment: byte granular (ADR-0048)
-                                    false};  // validation: callers are trusted (ADR-0048 D2)
-        tla_cost_profile cost{}; // of a command; all zero: an ideal allocator
-        unsigned ports = 16;     // control ports, one for each sender
+                                    0,      // alignment: byte granular (ADR-0048)
+                                    false}; // validation: callers are trusted (ADR-0048 D2)
+        tla_cost_profile cost{};            // of a command; all zero: an ideal allocator
+        unsigned ports = 16;                // control ports, one for each sender
         unsigned queue_depth = 16;
         std::uint64_t latency_ps = 0; // added to every data access
         unsigned outstanding = 64;    // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;              // pass on DMI
         tla_guard_mode guard = TLA_GUARD_OFF;
-        std::uint64_t guard_history = 1024; // freed blocks of a channel that errors can name
-        bool poison = false;                // fill freed bytes with 0xDD, in no time; commits them on the host
+        tla_free_list_place free_list = TLA_LIST_REGISTERS;
+        std::uint64_t node_latency_ps = 0;                   // sram: an access to a node; hbm: a hit in the cache
+        std::uint64_t list_reserve = std::uint64_t{1} << 20; // bytes
+        std::uint64_t node_cache = 0;                        // nodes
+        std::uint64_t guard_history = 1024;                  // freed blocks of a channel that errors can name
+        bool poison = false; // fill freed bytes with 0xDD, in no time; commits them on the host
     };
 
     // Of one channel.
     struct statistics {
-        std::uint64_t allocs = 0, frees = 0; // commands, refused ones included
-        std::uint64_t failed = 0;            // commands that were refused
-        std::uint64_t nodes_visited = 0;     // free-list nodes, all commands
-        std::uint64_t busy_ps = 0;           // time the engine worked for this channel
+        std::uint64_t allocs = 0, frees = 0;           // commands, refused ones included
+        std::uint64_t failed = 0;                      // commands that were refused
+        std::uint64_t nodes_visited = 0;               // free-list nodes, all commands
+        std::uint64_t busy_ps = 0;                     // time the engine worked for this channel
+        std::uint64_t list_reads = 0, list_writes = 0; // nodes, where the list is in memory
+        std::uint64_t list_hits = 0;                   // reads that the node cache served
+        std::uint64_t list_errors = 0;                 // nodes that were not as written, or could not be accessed
+        std::uint64_t list_ps = 0;                     // part of busy_ps that the accesses took
         std::uint64_t use_after_free = 0, out_of_bounds = 0, not_owner = 0, never_written = 0; // guard: accesses
         tla_arena_stats arena{};
     };
@@ -112,6 +127,9 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     tla_status ensure_allocators();
     bool guard_refuses(tla_channel channel, std::uint64_t offset, tlm::tlm_generic_payload &payload,
                        const sc_core::sc_time &delay);
+    tla_status follow_lists(tla_pe_memory *memory) const;
+    std::uint64_t walk_list(tla_channel channel, std::uint64_t start_ps);
+    bool access_node(const tla_list_access &access, std::uint64_t &local);
     void poison(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
     void show(tla_channel channel, const tla_service &service, const tla_arena_stats &stats, std::uint64_t nodes);
 
