@@ -279,6 +279,11 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
                    {"f:1:17: found 1 MiB of 1 MiB, expected tcm.scheduler_reserve below tcm.capacity"});
     check_findings("tcm:\n  capacity: 1 MiB\n  scheduler_reserve: 2 MiB\n",
                    {"f:3:22: found 2 MiB of 1 MiB, expected tcm.scheduler_reserve below tcm.capacity"});
+    check_findings("controller: {free_list: hbm, hbm_policy: buddy}\n",
+                   {"f:1:25: found a free list in memory with buddy, expected first_fit, best_fit, next_fit or "
+                    "worst_fit"});
+    check_findings("controller: {free_list: hbm, list_reserve: 6 GiB}\n",
+                   {"f:1:44: found 6 GiB of a slice of 6 GiB, expected controller.list_reserve below it"});
     check_findings("va: {base: 5 KiB, size: 65 KiB, page_size: 64 KiB}\n",
                    {"f:1:12: found va.base 5 KiB, expected a multiple of va.page_size, 64 KiB",
                     "f:1:25: found va.size 65 KiB, expected a multiple of va.page_size, 64 KiB"});
@@ -481,6 +486,10 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
         c.hbm.capacity_per_cube -= c.hbm.capacity_per_cube % c.system.pes_per_cube;
         if (c.hbm.capacity_per_cube < 4096) c.hbm.capacity_per_cube = 4096 * c.system.pes_per_cube;
         c.tcm.scheduler_reserve %= c.tcm.capacity;
+        if (c.controller.list_reserve >= c.hbm.capacity_per_cube / c.system.pes_per_cube)
+            c.controller.free_list = TLA_LIST_REGISTERS;
+        if (c.controller.free_list != TLA_LIST_REGISTERS)
+            c.controller.hbm_policy = c.controller.tcm_policy = TLA_FIRST_FIT + up_to(3);
         c.va.base -= c.va.base % c.va.page_size;
         c.va.size = std::max(c.va.size - c.va.size % c.va.page_size, c.va.page_size);
         string text = printed(c);
