@@ -282,8 +282,8 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
     check_findings("controller: {free_list: hbm, hbm_policy: buddy}\n",
                    {"f:1:25: found a free list in memory with buddy, expected first_fit, best_fit, next_fit or "
                     "worst_fit"});
-    check_findings("controller: {free_list: hbm, list_reserve: 6 GiB}\n",
-                   {"f:1:44: found 6 GiB of a slice of 6 GiB, expected controller.list_reserve below it"});
+    check_findings("hbm: {capacity_per_cube: 4 MiB}\ncontroller: {free_list: hbm}\n",
+                   {"f:2:25: found 1 MiB of a slice of 1 MiB, expected controller.list_reserve below it"});
     check_findings("va: {base: 5 KiB, size: 65 KiB, page_size: 64 KiB}\n",
                    {"f:1:12: found va.base 5 KiB, expected a multiple of va.page_size, 64 KiB",
                     "f:1:25: found va.size 65 KiB, expected a multiple of va.page_size, 64 KiB"});
