@@ -1,0 +1,446 @@
+// What the modules cost on the host: accesses a second beside a plain memory, waveforms, and memory of a large
+// platform.
+#include "tlmalloc/modules/npu.hpp"
+#include "tlmalloc/sparse_bytes.h"
+
+#include <algorithm>
+#include <argp.h>
+#include <cstring>
+#include <fcntl.h>
+#include <functional>
+#include <jansson.h>
+#include <random>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <tlm_utils/tlm_quantumkeeper.h>
+#include <unistd.h>
+
+using namespace tlmalloc;
+
+namespace {
+
+const std::uint64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
+const std::uint64_t memory_bytes = 64 * MiB; // what the accesses touch
+const sc_core::sc_time quantum(1, sc_core::SC_US);
+
+struct options {
+    std::uint64_t operations = 200'000, touch = GiB, elements = 1 << 20;
+    std::size_t rounds = 9;
+    const char *json = nullptr;
+};
+
+[[noreturn]] void fail(const char *what) {
+    std::fprintf(stderr, "bench_platform: %s\n", what);
+    std::exit(1);
+}
+
+double processor_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+// --- accesses --------------------------------------------------------------------------------------------------------
+
+// The least that a memory by the book does: range, copy, a latency, the response.
+class plain_memory : public sc_core::sc_module {
+  public:
+    tlm_utils::simple_target_socket<plain_memory> in{"in"};
+
+    explicit plain_memory(sc_core::sc_module_name name) : sc_module(name) {
+        if (tla_sparse_bytes_create(memory_bytes, &bytes_)) fail("no memory");
+        in.register_b_transport(this, &plain_memory::b_transport);
+        in.register_get_direct_mem_ptr(this, &plain_memory::get_direct_mem_ptr);
+    }
+    ~plain_memory() override { tla_sparse_bytes_destroy(bytes_, memory_bytes); }
+
+  private:
+    void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+        const std::uint64_t address = payload.get_address(), length = payload.get_data_length();
+        if (address >= memory_bytes || length > memory_bytes - address) {
+            payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+            return;
+        }
+        if (payload.get_byte_enable_ptr() || payload.get_streaming_width() < length) {
+            payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+            return;
+        }
+        if (payload.is_read())
+            std::memcpy(payload.get_data_ptr(), bytes_ + address, length);
+        else if (payload.is_write())
+            std::memcpy(bytes_ + address, payload.get_data_ptr(), length);
+        delay += latency_;
+        payload.set_dmi_allowed(true);
+        payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    }
+
+    bool get_direct_mem_ptr(tlm::tlm_generic_payload &, tlm::tlm_dmi &dmi) {
+        dmi.init();
+        dmi.set_dmi_ptr(bytes_);
+        dmi.set_end_address(memory_bytes - 1);
+        dmi.allow_read_write();
+        dmi.set_read_latency(latency_);
+        dmi.set_write_latency(latency_);
+        return true;
+    }
+
+    const sc_core::sc_time latency_{8, sc_core::SC_NS};
+    std::uint8_t *bytes_ = nullptr;
+};
+
+class initiator : public sc_core::sc_module {
+  public:
+    tlm_utils::simple_initiator_socket<initiator> out{"out"};
+
+    explicit initiator(sc_core::sc_module_name name) : sc_module(name) {}
+
+    std::uint64_t base = 0;
+
+    // n accesses of `length` bytes, every third a write, in order or at random; by DMI where there is a pointer.
+    void access(std::uint64_t n, unsigned length, bool random, bool direct, tlm_utils::tlm_quantumkeeper &keeper) {
+        std::uint8_t data[4 * KiB] = {};
+        tlm::tlm_generic_payload payload;
+        payload.set_data_ptr(data);
+        payload.set_data_length(length);
+        payload.set_streaming_width(length);
+        tlm::tlm_dmi dmi;
+        payload.set_address(base);
+        if (direct && !out->get_direct_mem_ptr(payload, dmi)) fail("DMI is refused");
+        sc_core::sc_time delay = keeper.get_local_time();
+        for (std::uint64_t i = 0; i < n; i++) {
+            state_ =
+                random ? state_ * 6364136223846793005u + 1442695040888963407u : state_ + (std::uint64_t{length} << 20);
+            const std::uint64_t address = base + ((state_ >> 20) & (memory_bytes - 1) & ~std::uint64_t{length - 1});
+            const bool write = i % 3 == 0;
+            if (direct && address >= dmi.get_start_address() && address + length - 1 <= dmi.get_end_address()) {
+                std::uint8_t *const there = dmi.get_dmi_ptr() + (address - dmi.get_start_address());
+                if (write)
+                    std::memcpy(there, data, length);
+                else
+                    std::memcpy(data, there, length);
+                delay += write ? dmi.get_write_latency() : dmi.get_read_latency();
+            } else {
+                payload.set_command(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
+                payload.set_address(address);
+                payload.set_dmi_allowed(false);
+                payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+                out->b_transport(payload, delay);
+                if (payload.is_response_error()) fail("an access failed");
+            }
+            keeper.set(delay);
+            if (keeper.need_sync()) keeper.sync();
+            delay = keeper.get_local_time();
+        }
+    }
+
+  private:
+    std::uint64_t state_ = 0;
+};
+
+// A controller and its slice with KernBench's timing.
+struct controlled_memory {
+    controlled_memory(const char *controller_name, const char *slice_name)
+        : controller(controller_name, controller_config()), slice(slice_name, slice_config()) {
+        controller.slice.bind(slice.in);
+        commands.out.bind(controller.control);
+    }
+    static memory_controller::config controller_config() {
+        memory_controller::config config;
+        config.memory.hbm_slice_bytes = memory_bytes;
+        config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+        return config;
+    }
+    static hbm_slice::config slice_config() {
+        hbm_slice::config config;
+        config.capacity = memory_bytes;
+        return config;
+    }
+    memory_controller controller;
+    hbm_slice slice;
+    initiator commands{sc_core::sc_gen_unique_name("commands")}; // sends none
+};
+
+struct lane {
+    std::string label;
+    initiator *from;
+    unsigned length;
+    bool random, direct;
+    std::vector<double> ns = {};
+};
+
+class traffic : public sc_core::sc_module {
+  public:
+    traffic(sc_core::sc_module_name name, const options &o, std::vector<lane> &lanes)
+        : sc_module(name), o_(o), lanes_(lanes) {
+        SC_HAS_PROCESS(traffic);
+        SC_THREAD(run);
+    }
+
+  private:
+    void run() {
+        tlm_utils::tlm_quantumkeeper::set_global_quantum(quantum);
+        tlm_utils::tlm_quantumkeeper keeper;
+        keeper.reset();
+        for (std::size_t round = 0; round <= o_.rounds; round++) // the first one warms up
+            for (lane &l : lanes_) {
+                const double begin = processor_ns();
+                l.from->access(o_.operations, l.length, l.random, l.direct, keeper);
+                keeper.sync();
+                if (round > 0) l.ns.push_back((processor_ns() - begin) / static_cast<double>(o_.operations));
+            }
+        sc_core::sc_stop();
+    }
+    const options &o_;
+    std::vector<lane> &lanes_;
+};
+
+json_t *measure_accesses(const options &o) {
+    plain_memory plain("plain");
+    controlled_memory ours("controller", "slice"), shown("shown_controller", "shown_slice");
+    initiator to_plain("to_plain"), to_ours("to_ours"), to_shown("to_shown");
+    to_plain.out.bind(plain.in);
+    to_ours.out.bind(ours.controller.in);
+    to_shown.out.bind(shown.controller.in);
+    tla_paddr base{};
+    if (tla_paddr_pe_hbm(0, 0, 0, 0, memory_bytes, &base)) fail("no address");
+    to_ours.base = to_shown.base = base.value;
+    waveform wave("/dev/null");
+    shown.controller.record(wave);
+    shown.slice.record(wave);
+
+    std::vector<lane> lanes;
+    struct shape {
+        unsigned length;
+        bool random;
+        const char *text;
+    };
+    const shape shapes[] = {{4, false, "4 B in order"},     {4, true, "4 B at random"},
+                            {64, false, "64 B in order"},   {64, true, "64 B at random"},
+                            {256, false, "256 B in order"}, {256, true, "256 B at random"},
+                            {4096, false, "4 KiB in order"}};
+    for (const shape &s : shapes)
+        for (const bool direct : {false, true}) {
+            const std::string text = std::string(direct ? "DMI, " : "b_transport, ") + s.text;
+            lanes.push_back({text, &to_plain, s.length, s.random, direct});
+            lanes.push_back({text, &to_ours, s.length, s.random, direct});
+            lanes.push_back({text, &to_shown, s.length, s.random, direct});
+        }
+    traffic body("traffic", o, lanes);
+    sc_core::sc_start();
+
+    json_t *rows = json_array();
+    for (std::size_t i = 0; i < lanes.size(); i += 3) {
+        const double plain_ns = median(lanes[i].ns), ours_ns = median(lanes[i + 1].ns),
+                     shown_ns = median(lanes[i + 2].ns);
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "access", lanes[i].label.c_str(), "plain_ns",
+                                        plain_ns, "ours_ns", ours_ns, "waveform_ns", shown_ns, "ours_over_plain_rate",
+                                        plain_ns / ours_ns, "waveform_over_off_time", shown_ns / ours_ns));
+    }
+    return rows;
+}
+
+// --- a large platform ------------------------------------------------------------------------------------------------
+
+class toucher : public sc_core::sc_module {
+  public:
+    std::vector<std::unique_ptr<initiator>> to; // one for each PE
+
+    toucher(sc_core::sc_module_name name, const npu &platform, std::uint64_t bytes) : sc_module(name), bytes_(bytes) {
+        for (const pe_unit *pe : platform.pes()) {
+            to.push_back(std::make_unique<initiator>(sc_core::sc_gen_unique_name("to_pe")));
+            to.back()->out.bind(const_cast<pe_unit *>(pe)->controller.in);
+            tla_paddr pa{};
+            if (tla_paddr_pe_hbm(pe->where.sip, pe->where.cube, pe->where.pe, 0, slice_bytes, &pa)) fail("no address");
+            to.back()->base = pa.value;
+        }
+        SC_HAS_PROCESS(toucher);
+        SC_THREAD(run);
+    }
+
+    static const std::uint64_t slice_bytes = 6 * GiB;
+
+  private:
+    void run() {
+        std::vector<std::uint8_t> data(4 * KiB, 0xa5);
+        tlm::tlm_generic_payload payload;
+        payload.set_write();
+        payload.set_data_ptr(data.data());
+        payload.set_data_length(4 * KiB);
+        payload.set_streaming_width(4 * KiB);
+        const std::uint64_t each = bytes_ / to.size();
+        for (const auto &pe : to)
+            for (std::uint64_t at = 0; at < each; at += 4 * KiB) {
+                sc_core::sc_time delay;
+                payload.set_address(pe->base + at * 64 % slice_bytes + at * 64 / slice_bytes * 4 * KiB);
+                pe->out->b_transport(payload, delay);
+                if (payload.is_response_error()) fail("a write failed");
+            }
+        sc_core::sc_stop();
+    }
+    std::uint64_t bytes_;
+};
+
+json_t *measure_footprint(const options &o) {
+    tla_config config{};
+    if (tla_config_load(TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml", nullptr, 0, &config, nullptr, nullptr))
+        fail("configs/kernbench.yaml cannot be read");
+    if (config.hbm.capacity_per_cube / config.system.pes_per_cube != toucher::slice_bytes)
+        fail("slices are not of 6 GiB");
+    npu platform("npu", config, {});
+    toucher body("toucher", platform, o.touch);
+    sc_core::sc_start();
+    std::uint64_t written = 0;
+    for (const pe_unit *pe : platform.pes())
+        written += pe->slice.get_statistics().bytes_written;
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return json_pack("{s:I, s:I, s:I}", "modelled_bytes",
+                     static_cast<json_int_t>(platform.pes().size() * toucher::slice_bytes), "touched_bytes",
+                     static_cast<json_int_t>(written), "peak_host_bytes",
+                     static_cast<json_int_t>(usage.ru_maxrss * 1024));
+}
+
+// --- a run with a waveform and without -------------------------------------------------------------------------------
+
+double run_ns(const options &o, const std::string &vcd) {
+    const std::string elements = "workload.elements_per_pe=" + std::to_string(o.elements);
+    std::vector<const char *> words{"tlmalloc",      "run",        TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml",
+                                    "--kernel",      "vector_add", "--set",
+                                    elements.c_str()};
+    if (!vcd.empty()) words.insert(words.end(), {"--vcd", vcd.c_str()});
+    words.push_back(nullptr);
+    const pid_t child = fork();
+    if (child < 0) fail("cannot fork");
+    if (child == 0) {
+        const int nowhere = open("/dev/null", O_WRONLY);
+        dup2(nowhere, 1);
+        execv(TLMALLOC_PROGRAM, const_cast<char *const *>(words.data()));
+        _exit(127);
+    }
+    int status = 0;
+    rusage usage{};
+    if (wait4(child, &status, 0, &usage) != child || status != 0) fail("tlmalloc run failed");
+    const auto ns = [](const timeval &t) {
+        return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_usec) * 1e3;
+    };
+    return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+json_t *measure_waveform(const options &o) {
+    std::string vcd = "bench_platform.vcd";
+    std::vector<double> off, on;
+    for (std::size_t round = 0; round < o.rounds; round++) {
+        off.push_back(run_ns(o, ""));
+        on.push_back(run_ns(o, vcd));
+    }
+    unlink(vcd.c_str());
+    return json_pack("{s:f, s:f, s:f}", "off_ms", median(off) / 1e6, "on_ms", median(on) / 1e6, "on_over_off",
+                     median(on) / median(off));
+}
+
+// --- all -------------------------------------------------------------------------------------------------------------
+
+// Measures in a process of its own: a simulation each, and memory that nobody else has used.
+json_t *apart(const options &o, json_t *(*measure)(const options &)) {
+    int ends[2];
+    if (pipe(ends)) fail("no pipe");
+    const pid_t child = fork();
+    if (child < 0) fail("cannot fork");
+    if (child == 0) {
+        close(ends[0]);
+        FILE *out = fdopen(ends[1], "w");
+        if (!out || json_dumpf(measure(o), out, 0) || std::fclose(out)) _exit(1);
+        _exit(0);
+    }
+    close(ends[1]);
+    FILE *in = fdopen(ends[0], "r");
+    json_t *result = in ? json_loadf(in, 0, nullptr) : nullptr;
+    if (in) std::fclose(in);
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0 || !result) fail("a measurement failed");
+    return result;
+}
+
+double real(const json_t *object, const char *key) {
+    return json_number_value(json_object_get(object, key));
+}
+
+void print(const json_t *accesses, const json_t *wave, const json_t *footprint) {
+    std::printf("%-30s %10s %10s %10s %8s %8s\n", "ns an access", "plain", "ours", "waveform", "rate", "wave");
+    std::size_t i = 0;
+    json_t *row = nullptr;
+    json_array_foreach(accesses, i, row)
+        std::printf("%-30s %10.1f %10.1f %10.1f %8.2f %8.2f\n", json_string_value(json_object_get(row, "access")),
+                    real(row, "plain_ns"), real(row, "ours_ns"), real(row, "waveform_ns"),
+                    real(row, "ours_over_plain_rate"), real(row, "waveform_over_off_time"));
+    std::printf("a run: %.0f ms, with a waveform %.0f ms, %.2f times\n", real(wave, "off_ms"), real(wave, "on_ms"),
+                real(wave, "on_over_off"));
+    const double gib = static_cast<double>(GiB);
+    std::printf("%.2f TiB modelled, %.2f GiB touched: %.3f GiB of the host at the peak\n",
+                real(footprint, "modelled_bytes") / gib / 1024, real(footprint, "touched_bytes") / gib,
+                real(footprint, "peak_host_bytes") / gib);
+}
+
+std::uint64_t number(const char *text, argp_state *state) {
+    char *end = nullptr;
+    const std::uint64_t value = std::strtoull(text, &end, 10);
+    if (end == text || *end || value == 0) argp_error(state, "%s is not a positive whole number", text);
+    return value;
+}
+
+error_t parse(int key, char *argument, argp_state *state) {
+    auto &o = *static_cast<options *>(state->input);
+    switch (key) {
+    case 'n':
+        o.operations = number(argument, state);
+        return 0;
+    case 'r':
+        o.rounds = number(argument, state);
+        return 0;
+    case 't':
+        o.touch = number(argument, state) * MiB;
+        return 0;
+    case 'e':
+        o.elements = number(argument, state);
+        return 0;
+    case 'j':
+        o.json = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_usage(state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+} // namespace
+
+int sc_main(int argc, char **argv) {
+    const argp_option keys[] = {{"ops", 'n', "N", 0, "accesses a round (default 200000)", 0},
+                                {"rounds", 'r', "N", 0, "rounds, of which the median counts (default 9)", 0},
+                                {"touch", 't', "MIB", 0, "of the large platform (default 1024)", 0},
+                                {"elements", 'e', "N", 0, "of each PE in the run (default 1048576)", 0},
+                                {"json", 'j', "FILE", 0, "write the figures to a file", 0},
+                                {}};
+    const argp parser = {keys, parse, "", "What the modules cost on the host.", nullptr, nullptr, nullptr};
+    options o;
+    argp_parse(&parser, argc, argv, 0, nullptr, &o);
+    json_t *accesses = apart(o, measure_accesses), *wave = apart(o, measure_waveform),
+           *footprint = apart(o, measure_footprint);
+    print(accesses, wave, footprint);
+    json_t *root = json_pack("{s:s, s:I, s:o, s:o, s:o}", "benchmark", "bench_platform", "operations",
+                             static_cast<json_int_t>(o.operations), "accesses", accesses, "waveform", wave, "footprint",
+                             footprint);
+    const int status = o.json ? json_dump_file(root, o.json, JSON_INDENT(2)) : 0;
+    if (status) std::fprintf(stderr, "bench_platform: cannot write %s\n", o.json);
+    json_decref(root);
+    return status ? 1 : 0;
+}
