@@ -16,10 +16,10 @@ enum { TLA_TIMELINE_GAPS = 8 };
 
 typedef struct tla_timeline {
     uint64_t free_at; /* free for good from here on */
-    uint32_t gap_count;
+    uint32_t gap_count, first_gap;
     struct {
         uint64_t start, end;
-    } gaps[TLA_TIMELINE_GAPS]; /* in time order; the oldest is forgotten when there are more */
+    } gaps[TLA_TIMELINE_GAPS]; /* a ring from first_gap on, in time order; the oldest is forgotten when there are more */
 } tla_timeline;                /* all zero = free from time 0 */
 
 /* Takes the resource for duration from the first moment at or after `earliest` when it is free that long; returns that

@@ -13,6 +13,7 @@ typedef struct channel {
 struct tla_channels {
     tla_channels_config config;
     uint64_t burst_ps, busy_ps;
+    uint32_t burst_bits;
     channel channel[];
 };
 
@@ -28,6 +29,7 @@ tla_status tla_channels_create(const tla_channels_config *config, tla_channels *
     if (!channels) return TLA_NO_HOST_MEMORY;
     channels->config = *config;
     channels->burst_ps = tla_transfer_ps(config->burst_bytes, config->bandwidth_bytes_per_s);
+    channels->burst_bits = (uint32_t)__builtin_ctz(config->burst_bytes);
     *out = channels;
     return TLA_OK;
 }
@@ -39,7 +41,8 @@ void tla_channels_destroy(tla_channels *channels) {
 uint64_t tla_channels_access(tla_channels *channels, bool write, uint64_t offset, uint64_t nbytes,
                              uint64_t arrival_ps) {
     const tla_channels_config *c = &channels->config;
-    uint64_t first = offset / c->burst_bytes, last = (offset + nbytes - 1) / c->burst_bytes, done = arrival_ps;
+    uint64_t first = offset >> channels->burst_bits, last = (offset + nbytes - 1) >> channels->burst_bits;
+    uint64_t done = arrival_ps;
     for (uint64_t burst = first; burst <= last; burst++) {
         channel *ch = &channels->channel[burst & (c->count - 1)];
         uint64_t duration = channels->burst_ps + (ch->write != write ? c->direction_switch_ps : 0);

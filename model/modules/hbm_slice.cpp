@@ -52,7 +52,7 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return;
     const bool write = payload.is_write();
     const std::uint64_t length = payload.get_data_length();
-    const std::uint64_t arrival = local_ps(delay) + config_.latency_ps;
+    const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), arrival = now + to_ps(delay) + config_.latency_ps;
     const std::uint64_t done = serve(write, payload.get_address(), payload_span(payload), arrival);
     copy_payload(payload, bytes_);
     ++(write ? statistics_.writes : statistics_.reads);
@@ -60,7 +60,7 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
     (write ? bytes_written_ : bytes_read_).add(done, static_cast<std::int64_t>(length));
     active_.add(arrival, 1);
     active_.add(done, -1);
-    set_local_ps(delay, done);
+    delay = from_ps(done - now);
 }
 
 std::uint64_t hbm_slice::serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps) {

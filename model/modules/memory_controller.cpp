@@ -77,7 +77,7 @@ void memory_controller::b_transport(int, tlm::tlm_generic_payload &payload, sc_c
         return;
     }
     if (config_.guard != TLA_GUARD_OFF && guard_refuses(channel, offset, payload, delay)) return;
-    delay += from_ps(config_.latency_ps);
+    if (config_.latency_ps > 0) delay += from_ps(config_.latency_ps);
     payload.set_address(offset);
     if (channel == TLA_HBM)
         slice->b_transport(payload, delay);

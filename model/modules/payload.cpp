@@ -8,10 +8,6 @@ namespace tlmalloc {
 
 namespace {
 
-bool inside(std::uint64_t address, std::uint64_t length, std::uint64_t size) {
-    return length <= size && address <= size - length;
-}
-
 void copy_run(tlm::tlm_command command, std::uint8_t *memory, std::uint8_t *data, std::uint64_t length) {
     if (command == tlm::TLM_READ_COMMAND) std::memcpy(data, memory, length);
     if (command == tlm::TLM_WRITE_COMMAND) std::memcpy(memory, data, length);
@@ -51,26 +47,7 @@ class enable_pattern {
 
 } // namespace
 
-std::uint64_t payload_span(const tlm::tlm_generic_payload &payload) {
-    return std::min(payload.get_streaming_width(), payload.get_data_length());
-}
-
-tlm::tlm_response_status check_attributes(const tlm::tlm_generic_payload &payload) {
-    if (payload.get_data_length() == 0 || payload.get_streaming_width() == 0) return tlm::TLM_BURST_ERROR_RESPONSE;
-    if (!payload.get_data_ptr() && payload.get_command() != tlm::TLM_IGNORE_COMMAND)
-        return tlm::TLM_GENERIC_ERROR_RESPONSE;
-    if (payload.get_byte_enable_ptr() && payload.get_byte_enable_length() == 0)
-        return tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE;
-    return tlm::TLM_OK_RESPONSE;
-}
-
-tlm::tlm_response_status check_payload(const tlm::tlm_generic_payload &payload, std::uint64_t size) {
-    const tlm::tlm_response_status status = check_attributes(payload);
-    if (status != tlm::TLM_OK_RESPONSE || inside(payload.get_address(), payload_span(payload), size)) return status;
-    return tlm::TLM_ADDRESS_ERROR_RESPONSE;
-}
-
-void copy_payload(tlm::tlm_generic_payload &payload, std::uint8_t *memory) {
+void copy_payload_in_parts(tlm::tlm_generic_payload &payload, std::uint8_t *memory) {
     std::uint8_t *data = payload.get_data_ptr();
     const std::uint64_t length = payload.get_data_length(), width = payload_span(payload);
     memory += payload.get_address();
