@@ -38,17 +38,20 @@ void tla_channels_destroy(tla_channels *channels) {
     free(channels);
 }
 
+static uint64_t serve_burst(tla_channels *channels, channel *ch, bool write, uint64_t arrival_ps) {
+    const uint64_t duration = channels->burst_ps + (ch->write != write ? channels->config.direction_switch_ps : 0);
+    ch->write = write;
+    channels->busy_ps += duration;
+    return tla_timeline_reserve(&ch->timeline, arrival_ps, duration) + duration;
+}
+
 uint64_t tla_channels_access(tla_channels *channels, bool write, uint64_t offset, uint64_t nbytes,
                              uint64_t arrival_ps) {
-    const tla_channels_config *c = &channels->config;
-    uint64_t first = offset >> channels->burst_bits, last = (offset + nbytes - 1) >> channels->burst_bits;
-    uint64_t done = arrival_ps;
-    for (uint64_t burst = first; burst <= last; burst++) {
-        channel *ch = &channels->channel[burst & (c->count - 1)];
-        uint64_t duration = channels->burst_ps + (ch->write != write ? c->direction_switch_ps : 0);
-        uint64_t end = tla_timeline_reserve(&ch->timeline, arrival_ps, duration) + duration;
-        ch->write = write;
-        channels->busy_ps += duration;
+    const uint64_t first = offset >> channels->burst_bits, last = (offset + nbytes - 1) >> channels->burst_bits;
+    const uint32_t mask = channels->config.count - 1;
+    uint64_t done = serve_burst(channels, &channels->channel[first & mask], write, arrival_ps);
+    for (uint64_t burst = first + 1; burst <= last; burst++) {
+        const uint64_t end = serve_burst(channels, &channels->channel[burst & mask], write, arrival_ps);
         if (end > done) done = end;
     }
     return done;

@@ -140,6 +140,7 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     tla_engine engine_{};
     statistics statistics_[TLA_CHANNEL_COUNT];
     tla_arena_stats beginning_[TLA_CHANNEL_COUNT]{};
+    std::uint64_t slice_base_ = 0; // physical address of the slice's first byte; 0: the configuration names none
     std::uint64_t data_errors_ = 0;
     channel_figures channel_figures_[TLA_CHANNEL_COUNT]{{{"hbm_used_bytes", 48},
                                                          {"hbm_largest_free_bytes", 48},
