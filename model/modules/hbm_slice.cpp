@@ -51,6 +51,7 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
     payload.set_dmi_allowed(config_.dmi);
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return;
     const bool write = payload.is_write();
+    __builtin_prefetch(bytes_ + payload.get_address()); // on its way while the time is found
     const std::uint64_t length = payload.get_data_length();
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), arrival = now + to_ps(delay) + config_.latency_ps;
     const std::uint64_t done = serve(write, payload.get_address(), payload_span(payload), arrival);
