@@ -117,18 +117,19 @@ tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &compl
 
 // --- data ------------------------------------------------------------------------------------------------------------
 
-tla_status pe_mmu::translate(tla_mmu_access access, std::uint64_t &at_ps, route &where) {
+tla_status pe_mmu::translate(const tla_mmu_access &access, std::uint64_t &at_ps, route &where) {
     const std::uint64_t start_ps = at_ps;
     where.rest.clear();
     where.count = 0;
-    while (access.nbytes > 0) {
-        tla_mmu_piece found{};
+    tla_mmu_access rest; // only what crosses pages has one
+    for (const tla_mmu_access *part = &access;; part = &rest) {
+        tla_mmu_piece found;
         std::uint64_t done_ps = start_ps;
-        const tla_status status = tla_mmu_translate(mmu_.get(), &access, &done_ps, &found);
+        const tla_status status = tla_mmu_translate(mmu_.get(), part, &done_ps, &found);
         at_ps = std::max(at_ps, done_ps);
         if (config_.walk != TLA_WALK_IDEAL) show(found, done_ps);
         if (status) {
-            where.va = access.va.value;
+            where.va = part->va.value;
             return status;
         }
         where.stale |= found.stale;
@@ -139,10 +140,9 @@ tla_status pe_mmu::translate(tla_mmu_access access, std::uint64_t &at_ps, route 
             last->nbytes += found.nbytes;
         else
             where.add({found.pa.value, found.nbytes, found.fallback});
-        access.va.value += found.nbytes;
-        access.nbytes -= found.nbytes;
+        if (found.nbytes == part->nbytes) return TLA_OK;
+        rest = {part->asid, {part->va.value + found.nbytes}, part->nbytes - found.nbytes, part->access};
     }
-    return TLA_OK;
 }
 
 void pe_mmu::show(const tla_mmu_piece &found, std::uint64_t at_ps) {

@@ -131,7 +131,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     tla_mmu_config front_end() const;
     tla_mmu_bus bus() const;
     tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
-    tla_status translate(tla_mmu_access access, std::uint64_t &at_ps, route &where);
+    tla_status translate(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     tla_status translate_or_fault(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     bool ask_host(const tla_mmu_access &access, std::uint64_t va, std::uint64_t &at_ps);
     void refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay);
