@@ -120,10 +120,11 @@ tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &compl
 tla_status pe_mmu::translate(const tla_mmu_access &access, std::uint64_t &at_ps, route &where) {
     const std::uint64_t start_ps = at_ps;
     where.rest.clear();
-    where.count = 0;
+    where.stale = false;
     tla_mmu_access rest; // only what crosses pages has one
     for (const tla_mmu_access *part = &access;; part = &rest) {
-        tla_mmu_piece found;
+        tla_mmu_piece next;
+        tla_mmu_piece &found = part == &access ? where.first : next;
         std::uint64_t done_ps = start_ps;
         const tla_status status = tla_mmu_translate(mmu_.get(), part, &done_ps, &found);
         at_ps = std::max(at_ps, done_ps);
@@ -133,15 +134,18 @@ tla_status pe_mmu::translate(const tla_mmu_access &access, std::uint64_t &at_ps,
             return status;
         }
         where.stale |= found.stale;
-        piece *const last = where.last();
-        // The table joins on its own what is alike; a TLB gives page by page.
-        if (last && config_.walk != TLA_WALK_IDEAL && !found.fallback && !last->fallback &&
-            last->pa + last->nbytes == found.pa.value)
-            last->nbytes += found.nbytes;
-        else
-            where.add({found.pa.value, found.nbytes, found.fallback});
-        if (found.nbytes == part->nbytes) return TLA_OK;
-        rest = {part->asid, {part->va.value + found.nbytes}, part->nbytes - found.nbytes, part->access};
+        const std::uint64_t nbytes = found.nbytes;
+        if (part != &access) {
+            tla_mmu_piece &last = where.last();
+            // The table joins on its own what is alike; a TLB gives page by page.
+            if (config_.walk != TLA_WALK_IDEAL && !found.fallback && !last.fallback &&
+                last.pa.value + last.nbytes == found.pa.value)
+                last.nbytes += nbytes;
+            else
+                where.rest.push_back(found);
+        }
+        if (nbytes == part->nbytes) return TLA_OK;
+        rest = {part->asid, {part->va.value + nbytes}, part->nbytes - nbytes, part->access};
     }
 }
 
@@ -215,13 +219,13 @@ void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &de
         statistics_.stale_accesses++;
         stale_.add(local_ps(delay), 1);
     }
-    for (std::size_t i = 0; i < where.count; i++)
+    for (std::size_t i = 0; i < where.count(); i++)
         if (where.at(i).fallback) {
             statistics_.pa_fallbacks++;
             pa_fallbacks_.add(at_ps, 1);
         }
-    if (where.count == 1) {
-        payload.set_address(where.first.pa);
+    if (where.rest.empty()) {
+        payload.set_address(where.first.pa.value);
         out->b_transport(payload, delay);
         payload.set_address(va);
         if (!grants_dmi() || where.first.fallback || where.stale) payload.set_dmi_allowed(false);
@@ -244,11 +248,11 @@ void pe_mmu::transport_pieces(tlm::tlm_generic_payload &payload, const route &wh
     std::uint64_t end = start, offset = 0;
     std::uint8_t *const data = payload.get_data_ptr(); // may be null in TLM_IGNORE
     std::vector<std::uint8_t> enables;
-    for (std::size_t i = 0; i < where.count; i++) {
-        const piece &p = where.at(i);
+    for (std::size_t i = 0; i < where.count(); i++) {
+        const tla_mmu_piece &p = where.at(i);
         tlm::tlm_generic_payload part;
         part.set_command(payload.get_command());
-        part.set_address(p.pa);
+        part.set_address(p.pa.value);
         part.set_data_ptr(data ? data + offset : nullptr);
         part.set_data_length(static_cast<unsigned>(p.nbytes));
         part.set_streaming_width(static_cast<unsigned>(p.nbytes));

@@ -98,25 +98,15 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
   private:
     template <typename Visit>
     void each_figure(Visit visit);
-    struct piece {
-        std::uint64_t pa, nbytes;
-        bool fallback;
-    };
-    struct route { // where an access goes; most are one piece, for which nothing is allocated
-        piece first{};
-        std::vector<piece> rest;
-        std::size_t count = 0;
+    struct route { // where an access goes; most are one piece, for which nothing is allocated or copied
+        tla_mmu_piece first;
+        std::vector<tla_mmu_piece> rest;
         bool stale = false;
         std::uint64_t va = 0; // the first byte that could not be translated
 
-        const piece &at(std::size_t i) const { return i ? rest[i - 1] : first; }
-        piece *last() { return count > 1 ? &rest.back() : count ? &first : nullptr; }
-        void add(const piece &p) {
-            if (count++)
-                rest.push_back(p);
-            else
-                first = p;
-        }
+        std::size_t count() const { return 1 + rest.size(); }
+        const tla_mmu_piece &at(std::size_t i) const { return i ? rest[i - 1] : first; }
+        tla_mmu_piece &last() { return rest.empty() ? first : rest.back(); }
     };
 
     void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);

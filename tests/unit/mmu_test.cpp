@@ -1,0 +1,247 @@
+// The front end of an MMU: table, TLB, walkers and window together, against a map of bytes.
+#include "tlmalloc/mmu.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace {
+
+const uint64_t KiB = 1024, page = 4 * KiB;
+
+// A memory for tables: bytes, a bump allocator that counts, 10 ns a transaction.
+struct memory {
+    std::map<uint64_t, uint8_t> bytes;
+    uint64_t next = 1 << 20, live = 0, limit = UINT64_MAX;
+
+    static memory &of(void *context) { return *static_cast<memory *>(context); }
+    tla_mmu_bus bus() {
+        tla_mmu_bus b{};
+        b.context = this;
+        b.read = [](void *context, tla_paddr pa, void *to, uint32_t nbytes, uint64_t *at_ps) {
+            for (uint32_t i = 0; i < nbytes; i++)
+                static_cast<uint8_t *>(to)[i] = of(context).bytes[pa.value + i];
+            *at_ps += 10'000;
+            return true;
+        };
+        b.write = [](void *context, tla_paddr pa, const void *from, uint32_t nbytes, uint64_t *at_ps) {
+            for (uint32_t i = 0; i < nbytes; i++)
+                of(context).bytes[pa.value + i] = static_cast<const uint8_t *>(from)[i];
+            *at_ps += 10'000;
+            return true;
+        };
+        b.alloc = [](void *context, uint64_t nbytes, tla_paddr *pa, uint64_t *) {
+            memory &m = of(context);
+            if (m.live + nbytes > m.limit) return TLA_EXHAUSTED;
+            pa->value = m.next;
+            m.next += nbytes;
+            m.live += nbytes;
+            return TLA_OK;
+        };
+        b.free = [](void *context, tla_paddr, uint64_t nbytes, uint64_t *) {
+            of(context).live -= nbytes;
+            return TLA_OK;
+        };
+        return b;
+    }
+};
+
+struct fixture {
+    memory tables;
+    tla_mmu *mmu = nullptr;
+
+    explicit fixture(tla_walk_mode walk, bool remap = false) {
+        tla_mmu_config c{};
+        c.walk = walk;
+        c.table.page_size = page;
+        c.table.larger_page_sizes[0] = 64 * KiB;
+        c.table.va_bits = 48;
+        c.table.asids = 3;
+        c.table.allow_remap = remap;
+        c.tlb.levels = 2;
+        c.tlb.level[0] = {8, 0, 1000, TLA_REPLACE_PLRU};
+        c.tlb.level[1] = {64, 4, 5000, TLA_REPLACE_RANDOM};
+        c.walkers = {4, 2, 8, true, true, 100'000};
+        c.bus = tables.bus();
+        tla_error error{};
+        BOOST_REQUIRE_MESSAGE(tla_mmu_create(&c, &mmu, &error) == TLA_OK, error.text);
+    }
+    ~fixture() { tla_mmu_destroy(mmu); }
+    fixture(const fixture &) = delete;
+    fixture &operator=(const fixture &) = delete;
+
+    tla_status change(bool map, const tla_map_entry &e, uint64_t at_ps, uint64_t takes_ps) {
+        tla_error error{};
+        const tla_status status =
+            map ? tla_mmu_map(mmu, &e, 1, &at_ps, nullptr, &error) : tla_mmu_unmap(mmu, &e, 1, &at_ps, nullptr, &error);
+        tla_mmu_show(mmu, at_ps + takes_ps);
+        return status;
+    }
+};
+
+// Random maps, unmaps, invalidations and accesses in three address spaces; every access against an array of pages.
+void check_against_bytes(tla_walk_mode walk, unsigned seed, unsigned steps) {
+    BOOST_TEST_MESSAGE("seed " << seed);
+    std::mt19937_64 random(seed);
+    const uint64_t span = 1 << 20, granule = 512; // mappings begin and end at multiples of it
+    fixture f(walk);
+    std::vector<int64_t> model[3]; // pa of each granule, -1: not mapped
+    std::vector<uint32_t> flags[3];
+    for (unsigned asid = 0; asid < 3; asid++) {
+        model[asid].assign(span / granule, -1);
+        flags[asid].assign(span / granule, 0);
+    }
+    uint64_t now = 0, mapped = 0, refused = 0;
+    for (unsigned step = 0; step < steps; step++) {
+        now += 1'000'000; // every change is visible, every walk over
+        const auto asid = static_cast<uint32_t>(random() % 3);
+        const uint64_t at = random() % (span / granule), what = random() % 16;
+        if (what < 3) {
+            const uint64_t room = span / granule - at;
+            const uint64_t count = 1 + random() % std::min<uint64_t>(room, random() % 8 ? 24 : 300);
+            tla_map_entry e{{at * granule}, {random() % 4096 * granule}, count * granule, 0, asid};
+            if (random() % 4 == 0) e.pa.value = e.va.value + 16 * span; // aligned as the pages are
+            e.flags = random() % 4 ? TLA_READ | TLA_WRITE : TLA_READ;
+            const bool map = what != 0;
+            bool all = true, any = false;
+            for (uint64_t i = at; i < at + count; i++) {
+                all = all && model[asid][i] >= 0;
+                any = any || model[asid][i] >= 0;
+            }
+            const tla_status expected = map ? any ? TLA_OVERLAP : TLA_OK : all ? TLA_OK : TLA_UNMAPPED;
+            BOOST_REQUIRE_EQUAL(f.change(map, e, now, 0), expected);
+            for (uint64_t i = 0; i < count && expected == TLA_OK; i++) {
+                model[asid][at + i] = map ? static_cast<int64_t>(e.pa.value + i * granule) : -1;
+                flags[asid][at + i] = e.flags;
+            }
+        } else if (what == 3) {
+            const tla_map_entry e{{at * granule}, {0}, random() % 2 ? 0 : page, 0, asid};
+            BOOST_REQUIRE_EQUAL(tla_mmu_invalidate(f.mmu, &e, 1, nullptr, nullptr), TLA_OK);
+        } else {
+            tla_mmu_access a{asid, {at * granule + random() % granule}, 1 + random() % 300, 0};
+            if (a.va.value + a.nbytes > span) a.nbytes = span - a.va.value;
+            a.access = random() % 2 ? TLA_READ : TLA_WRITE;
+            tla_mmu_piece piece{};
+            uint64_t done = now;
+            const tla_status status = tla_mmu_translate(f.mmu, &a, &done, &piece);
+            const int64_t to = model[asid][at];
+            const tla_status expected = to < 0 ? TLA_UNMAPPED : a.access & ~flags[asid][at] ? TLA_PERMISSION : TLA_OK;
+            BOOST_REQUIRE_EQUAL(status, expected);
+            if (status == TLA_OK) {
+                BOOST_REQUIRE_EQUAL(piece.pa.value, static_cast<uint64_t>(to) + a.va.value % granule);
+                BOOST_REQUIRE(piece.nbytes >= 1 && piece.nbytes <= a.nbytes);
+                const uint64_t last = a.va.value + piece.nbytes - 1; // what it joins lies side by side
+                BOOST_REQUIRE_EQUAL(static_cast<uint64_t>(model[asid][last / granule]) + last % granule,
+                                    piece.pa.value + piece.nbytes - 1);
+            }
+            (status == TLA_OK ? mapped : refused)++;
+            BOOST_REQUIRE(!piece.stale);
+        }
+        tla_mmu_advance(f.mmu, now);
+    }
+    const tla_mmu_stats s = tla_mmu_get_stats(f.mmu);
+    BOOST_CHECK_GT(mapped, steps / 10);
+    BOOST_CHECK_GT(refused, steps / 100);
+    BOOST_CHECK_EQUAL(s.walk_errors, 0u);
+    if (walk != TLA_WALK_IDEAL) {
+        BOOST_CHECK_GT(s.hits, steps / 200);
+        BOOST_CHECK_GT(s.walkers.walks, steps / 100);
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_million_steps_agree_with_an_array_of_bytes_with_tlbs_and_address_spaces) {
+    check_against_bytes(TLA_WALK_FLAT, 501, 1'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(the_ideal_mmu_agrees_too) {
+    check_against_bytes(TLA_WALK_IDEAL, 502, 200'000);
+}
+
+BOOST_AUTO_TEST_CASE(walks_through_a_memory_agree_too) {
+    check_against_bytes(TLA_WALK_MEMORY, 503, 30'000);
+}
+
+BOOST_AUTO_TEST_CASE(every_single_bit_that_is_wrong_in_a_walked_entry_is_noticed) {
+    fixture f(TLA_WALK_MEMORY);
+    BOOST_REQUIRE_EQUAL(f.change(true, {{7 * page}, {0x123000}, page, TLA_READ, 0}, 0, 0), TLA_OK);
+    const std::map<uint64_t, uint8_t> kept = f.tables.bytes;
+    const tla_mmu_access a{0, {7 * page}, 8, TLA_READ};
+    unsigned entries = 0;
+    uint64_t now = 1'000'000;
+    for (const auto &[pa, byte] : kept) {
+        if (!byte) continue; // a table is empty but for the entry that is walked
+        for (unsigned bit = 0; bit < 8; bit++, now += 1'000'000) {
+            f.tables.bytes[pa] = static_cast<uint8_t>(byte ^ 1u << bit);
+            tla_mmu_piece piece{};
+            uint64_t at = now;
+            BOOST_CHECK_EQUAL(tla_mmu_translate(f.mmu, &a, &at, &piece), TLA_BUS_ERROR);
+        }
+        f.tables.bytes[pa] = byte;
+        entries++;
+    }
+    BOOST_CHECK_GE(entries, 4u);
+    BOOST_CHECK_EQUAL(tla_mmu_get_stats(f.mmu).walk_errors, 8u * entries);
+    tla_mmu_piece piece{};
+    BOOST_CHECK_EQUAL(tla_mmu_translate(f.mmu, &a, &now, &piece), TLA_OK);
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_that_finds_no_table_memory_leaves_nothing) {
+    fixture f(TLA_WALK_MEMORY);
+    f.tables.limit = 5 * 4096;
+    const tla_map_entry entries[] = {{{0}, {0}, page, TLA_READ, 0}, {{uint64_t{1} << 40}, {0}, page, TLA_READ, 0}};
+    uint64_t at = 0;
+    tla_error error{};
+    BOOST_CHECK_EQUAL(tla_mmu_map(f.mmu, entries, 2, &at, nullptr, &error), TLA_LIMIT);
+    BOOST_CHECK_EQUAL(f.tables.live, 0u);
+    BOOST_CHECK_EQUAL(tla_mmu_get_stats(f.mmu).table.mapped_bytes, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(an_access_before_a_change_is_shown_goes_where_it_went) {
+    for (tla_walk_mode walk : {TLA_WALK_IDEAL, TLA_WALK_FLAT, TLA_WALK_MEMORY}) {
+        fixture f(walk, true);
+        const auto sees = [&](uint64_t at_ps, bool *stale) {
+            const tla_mmu_access a{1, {0}, 8, TLA_READ};
+            tla_mmu_piece piece{};
+            const tla_status status = tla_mmu_translate(f.mmu, &a, &at_ps, &piece);
+            *stale = piece.stale;
+            return status ? int64_t{-1} : static_cast<int64_t>(piece.pa.value);
+        };
+        bool stale = true;
+        f.change(true, {{0}, {0x5000}, page, TLA_READ, 1}, 0, 1'000'000);
+        BOOST_CHECK_EQUAL(sees(999'999, &stale), -1);
+        BOOST_CHECK(!stale); // nothing was there
+        BOOST_CHECK_EQUAL(sees(2'000'000, &stale), 0x5000);
+        f.change(true, {{0}, {0x9000}, page, TLA_READ, 1}, 3'000'000, 1'000'000);
+        BOOST_CHECK_EQUAL(sees(3'999'999, &stale), 0x5000);
+        BOOST_CHECK(stale);
+        BOOST_CHECK_EQUAL(sees(5'000'000, &stale), 0x9000);
+        BOOST_CHECK(!stale);
+        f.change(false, {{0}, {0}, page, 0, 1}, 6'000'000, 1'000'000);
+        BOOST_CHECK_EQUAL(sees(6'500'000, &stale), 0x9000);
+        BOOST_CHECK(stale);
+        BOOST_CHECK_EQUAL(sees(8'000'000, &stale), -1);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_mmu_that_contradicts_itself_cannot_be_made) {
+    tla_mmu_config c{};
+    c.table.page_size = page;
+    tla_mmu *mmu = nullptr;
+    tla_error error{};
+    c.walk = TLA_WALK_MEMORY; // without a bus
+    c.walkers.walkers = 1;
+    BOOST_CHECK_EQUAL(tla_mmu_create(&c, &mmu, &error), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(error.text, "walks through memory need a bus");
+    c.walk = TLA_WALK_FLAT;
+    c.walkers.walkers = 0;
+    BOOST_CHECK_EQUAL(tla_mmu_create(&c, &mmu, &error), TLA_INVALID_ARGUMENT);
+    c.walkers.walkers = 1;
+    c.table.page_size = 5000;
+    BOOST_CHECK_EQUAL(tla_mmu_create(&c, &mmu, &error), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK(!mmu);
+}
