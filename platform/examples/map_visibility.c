@@ -1,0 +1,52 @@
+/* The window between "the map call returned" and "the PE sees it": stale bytes inside it, none after it. On the C core
+ * alone; `map_visibility FILE.vcd` records it. waveforms/README.md walks through the picture. */
+#include "tlmalloc/mmu.h"
+#include "tlmalloc/wave.h"
+
+#include <stdio.h>
+
+enum { PAGE = 4096, US = 1000000, MAP_PS = 50 * US, READ_EVERY_PS = 10 * US };
+
+static const uint64_t va = UINT64_C(4) << 30;
+static uint8_t memory[2 * PAGE]; /* page 0: what the address led to; page 1: where the remap leads */
+
+static void map(tla_mmu *mmu, uint64_t pa, uint64_t sent_ps, uint64_t takes_ps) {
+    const tla_map_entry entry = {{va}, {pa}, PAGE, TLA_READ, 0};
+    uint64_t at_ps = sent_ps;
+    tla_mmu_map(mmu, &entry, 1, &at_ps, NULL, NULL);
+    tla_mmu_show(mmu, at_ps + takes_ps);
+}
+
+int main(int argc, char **argv) {
+    tla_mmu_config config = {.table = {.page_size = PAGE, .allow_remap = true}};
+    tla_mmu *mmu;
+    tla_wave *wave;
+    tla_wave_signal in_flight, value, stale;
+    tla_error error;
+    if (argc != 2 || tla_wave_open(argv[1], &wave, &error) || tla_mmu_create(&config, &mmu, &error)) return 2;
+    tla_wave_declare(wave, "mmu", "maps_in_flight", 1, &in_flight);
+    tla_wave_declare(wave, "pe", "value_read", 8, &value);
+    tla_wave_declare(wave, "pe", "stale_accesses", 8, &stale);
+    memory[0] = 0x0d; /* old */
+    memory[PAGE] = 0xe3;
+
+    map(mmu, 0, 0, 0);
+    const uint64_t acknowledged = 20 * US, visible = acknowledged + MAP_PS; /* posted: acknowledged when sent */
+    map(mmu, PAGE, acknowledged, MAP_PS);
+    tla_wave_set(wave, in_flight, acknowledged, 1);
+    tla_wave_set(wave, in_flight, visible, 0);
+    unsigned before = 0, inside = 0, after = 0;
+    for (uint64_t t = 0; t <= visible + 3 * READ_EVERY_PS; t += READ_EVERY_PS) {
+        const tla_mmu_access access = {0, {va}, 1, TLA_READ};
+        tla_mmu_piece piece;
+        uint64_t at_ps = t;
+        if (tla_mmu_translate(mmu, &access, &at_ps, &piece)) return 1;
+        tla_wave_set(wave, value, at_ps, memory[piece.pa.value]);
+        if (piece.stale) tla_wave_add(wave, stale, at_ps, 1);
+        *(t < acknowledged ? &before : t < visible ? &inside : &after) += piece.stale;
+    }
+    printf("stale reads before the remap %u, from its acknowledgement on %u, once it is visible %u\n", before, inside,
+           after);
+    tla_mmu_destroy(mmu);
+    return tla_wave_close(wave, visible + 4 * READ_EVERY_PS) ? 1 : 0;
+}
