@@ -55,7 +55,7 @@ typedef struct tla_mmu_piece {
     tla_paddr pa;
     uint64_t nbytes; /* contiguous from there, at most what was asked for */
     bool fallback;   /* the virtual address itself, taken for physical */
-    bool stale;      /* through a mapping that a change, begun and not visible yet, has replaced or removed */
+    bool stale;      /* through a mapping that a change, decided and not visible yet, has replaced or removed */
     bool walked;     /* a TLB miss: a walk of its own, or another's that it joined */
     uint64_t walk_start_ps, walk_end_ps; /* of a walk of its own; else both 0 */
 } tla_mmu_piece;

@@ -11,14 +11,13 @@ struct tla_mmu {
     tla_tlb *tlb;
     tla_walkers *walkers;
     tla_map_window *window;
-    uint64_t window_ps;      /* no change is hidden from accesses at this time or later */
-    uint64_t window_from_ps; /* the first of the changes that are hidden then began */
-    bool windowed;           /* the window keeps something */
-    uint64_t ready_ps;       /* the next request can be looked up from then on */
-    uint64_t clock_ps;       /* of the bus, while a command runs */
-    bool closed;             /* the bus may not be used any more */
-    bool walk_failed;        /* the walk under way */
-    uint8_t *list;           /* room for a region list */
+    uint64_t window_ps; /* no change is hidden from accesses at this time or later */
+    bool windowed;      /* the window keeps something */
+    uint64_t ready_ps;  /* the next request can be looked up from then on */
+    uint64_t clock_ps;  /* of the bus, while a command runs */
+    bool closed;        /* the bus may not be used any more */
+    bool walk_failed;   /* the walk under way */
+    uint8_t *list;      /* room for a region list */
     uint32_t list_room;
     uint64_t hits, misses, walk_errors;
 };
@@ -132,8 +131,7 @@ static bool find_old(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_ps, 
     bool decided = tla_map_window_find(m->window, a->asid, a->va, a->nbytes, a->access, at_ps, status, &old);
     *limit = old.nbytes;
     if (!decided) return false;
-    if (*status == TLA_OK)
-        *piece = (tla_mmu_piece){.pa = old.pa, .nbytes = old.nbytes, .stale = at_ps >= m->window_from_ps};
+    if (*status == TLA_OK) *piece = (tla_mmu_piece){.pa = old.pa, .nbytes = old.nbytes, .stale = true};
     if (*status == TLA_UNMAPPED) *status = fall_back(m, a, old.nbytes, piece);
     return true;
 }
@@ -266,7 +264,6 @@ static void drop(tla_mmu *m, const tla_map_entry *e) {
 static tla_status change(tla_mmu *m, table_change apply, const tla_map_entry *entries, size_t count, uint64_t *at_ps,
                          tla_work *work, tla_error *error) {
     tla_status status = TLA_OK;
-    uint64_t start_ps = *at_ps;
     for (size_t i = 0; i < count && !status; i++) { /* entries that no table accepts have nothing to keep */
         const tla_map_entry *e = &entries[i];
         if (e->nbytes > 0 && e->va.value <= UINT64_MAX - (e->nbytes - 1))
@@ -282,7 +279,6 @@ static tla_status change(tla_mmu *m, table_change apply, const tla_map_entry *en
         tla_map_window_drop(m->window);
         return status;
     }
-    if (start_ps >= m->window_ps || start_ps < m->window_from_ps) m->window_from_ps = start_ps;
     for (size_t i = 0; i < count; i++)
         drop(m, &entries[i]);
     return TLA_OK;

@@ -32,11 +32,11 @@ int main(int argc, char **argv) {
 
     map(mmu, 0, 0, 0);
     const uint64_t acknowledged = 20 * US, visible = acknowledged + MAP_PS; /* posted: acknowledged when sent */
-    map(mmu, PAGE, acknowledged, MAP_PS);
     tla_wave_set(wave, in_flight, acknowledged, 1);
     tla_wave_set(wave, in_flight, visible, 0);
     unsigned before = 0, inside = 0, after = 0;
     for (uint64_t t = 0; t <= visible + 3 * READ_EVERY_PS; t += READ_EVERY_PS) {
+        if (t == acknowledged) map(mmu, PAGE, t, MAP_PS);
         const tla_mmu_access access = {0, {va}, 1, TLA_READ};
         tla_mmu_piece piece;
         uint64_t at_ps = t;
