@@ -115,6 +115,10 @@ typedef struct tla_config {
         uint64_t quantum; /* ps */
     } simulation;
     struct {
+        char plan[TLA_CONFIG_FILE_MAX]; /* as tla_fault_plan_parse reads it */
+        uint64_t seed, ecc_latency;
+    } faults;
+    struct {
         char kernel[TLA_CONFIG_NAME_MAX];
         uint64_t elements_per_pe, seed, asid;
     } workload;

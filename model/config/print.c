@@ -54,6 +54,7 @@ static void print_range(const tla_schema_key *key, FILE *out) {
     case TLA_VALUE_NAME:
     case TLA_VALUE_ADDRESS_MAP:
     case TLA_VALUE_TIMING:
+    case TLA_VALUE_FAULTS:
         fputs(tla_value_expected(key->type).text, out);
         break;
     default:

@@ -1,6 +1,7 @@
 /* The rules that concern several keys. */
 #include "schema.h"
 
+#include "tlmalloc/fault_plan.h"
 #include "tlmalloc/hbm_channels.h"
 #include "tlmalloc/phys_addr.h"
 
@@ -120,7 +121,33 @@ static bool list_takes_all(const tla_config *c, tla_phrase *text) {
     return c->controller.free_list == TLA_LIST_HBM && c->controller.list_reserve >= slice;
 }
 
+static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
+    tla_fault_plan plan = {0};
+    if (tla_fault_plan_parse(c->faults.plan, &plan, NULL)) return false; /* a finding of its own */
+    uint64_t pes = c->system.sips * c->system.cube_mesh_width * c->system.cube_mesh_height * c->system.pes_per_cube;
+    uint64_t slice = c->hbm.capacity_per_cube / c->system.pes_per_cube;
+    for (uint32_t i = 0; i < plan.count; i++) {
+        const tla_fault *fault = &plan.faults[i];
+        if (fault->pe >= 0 && (uint64_t)fault->pe >= pes) {
+            *text = tla_phrase_of("found a fault of PE %d, expected 0 .. %" PRIu64, (int)fault->pe, pes - 1);
+            return true;
+        }
+        if (fault->kind == TLA_FAULT_CHANNEL_OUT && fault->channel >= c->hbm.pseudo_channels) {
+            *text = tla_phrase_of("found a fault of pseudo-channel %" PRIu32 ", expected 0 .. %" PRIu64, fault->channel,
+                                  c->hbm.pseudo_channels - 1);
+            return true;
+        }
+        if (fault->has_address && fault->address >= slice) {
+            *text = tla_phrase_of("found a fault at byte %" PRIu64 " of a slice of %s", fault->address,
+                                  size_text(slice).text);
+            return true;
+        }
+    }
+    return false;
+}
+
 const tla_schema_rule tla_platform_rules[] = {
+    {{"faults.plan"}, fault_is_nowhere},
     {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy"}, list_does_not_walk},
     {{"controller.list_reserve", "controller.free_list", "hbm.capacity_per_cube"}, list_takes_all},
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},

@@ -42,6 +42,7 @@
 #define REPLACEMENT TLA_VALUE_REPLACEMENT, 0, TLA_REPLACEMENT_COUNT - 1, false
 #define GUARD TLA_VALUE_GUARD, 0, TLA_GUARD_ERROR, false
 #define FREE_LIST TLA_VALUE_FREE_LIST, 0, TLA_LIST_HBM, false
+#define FAULTS TLA_VALUE_FAULTS, 0, 0, false
 #define NAME TLA_VALUE_NAME, 0, 0, false
 #define TIMING TLA_VALUE_TIMING, 0, 0, false
 /* A price of cost.h: the key is that of the member without its _ps. */
@@ -210,6 +211,12 @@ const tla_schema_key tla_platform_keys[] = {
 
     {KEY(simulation.quantum), TIME(S), "tlmalloc's choice: no decoupling", "0 ns",
      "how far an initiator may run ahead of simulated time"},
+
+    {KEY(faults.plan), FAULTS, "tlmalloc's choice: nothing fails", "none",
+     "faults that are injected, such as \"uncorrectable address=0x1000 pe=0; channel_out channel=3 at=10us; refuse "
+     "rate=500\""},
+    {KEY(faults.seed), COUNT(0, UINT64_MAX), CHOICE, "1", "of the faults that have a rate"},
+    {KEY(faults.ecc_latency), TIME(MS), CHOICE, "10 ns", "added to a read that ECC corrects"},
 
     {KEY(workload.kernel), NAME, CHOICE, "qkv_gemm", "the kernel that every PE runs"},
     {KEY(workload.elements_per_pe), COUNT(1, UINT64_C(1) << 32), CHOICE, "4096", "problem size of the vector kernels"},

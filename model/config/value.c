@@ -1,6 +1,8 @@
 /* Values with units: exact decimal arithmetic, so that "0.5 ns" is 500 ps and "0.3 ps" is refused, not rounded. */
 #include "value.h"
 
+#include "tlmalloc/fault_plan.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -142,6 +144,7 @@ size_t tla_value_text_size(tla_value_type type) {
     case TLA_VALUE_ADDRESS_MAP:
         return TLA_CONFIG_NAME_MAX;
     case TLA_VALUE_TIMING:
+    case TLA_VALUE_FAULTS:
         return TLA_CONFIG_FILE_MAX;
     default:
         return 0;
@@ -201,6 +204,8 @@ tla_phrase tla_value_expected(tla_value_type type) {
                "channels, the name of a timing profile, or its file (letters, digits and _ - . /, with a / or "
                "ending in .yaml), at most %d long",
                TLA_CONFIG_FILE_MAX - 1);
+    } else if (type == TLA_VALUE_FAULTS) {
+        append(&phrase, "none, or faults between ;, at most %d characters", TLA_CONFIG_FILE_MAX - 1);
     } else if (type == TLA_VALUE_ADDRESS_MAP) {
         append(&phrase, "an address map: m1, m2, m3, or fields from the least significant bit, such as "
                         "bg2,co5,ba2,ro14");
@@ -363,6 +368,11 @@ tla_status tla_value_parse(tla_value_type type, const char *text, tla_value *val
             memcpy(result.name, text, strlen(text));
         else
             status = refuse(error, text, tla_value_expected(type).text);
+    } else if (type == TLA_VALUE_FAULTS) {
+        tla_fault_plan any = {0};
+        status = strlen(text) < TLA_CONFIG_FILE_MAX ? tla_fault_plan_parse(text, &any, error)
+                                                    : refuse(error, text, tla_value_expected(type).text);
+        if (status == TLA_OK) memcpy(result.name, text, strlen(text));
     } else if (type == TLA_VALUE_ADDRESS_MAP) {
         tla_hbm_config any = {0};
         status = strlen(text) < TLA_CONFIG_NAME_MAX ? tla_hbm_map_parse(text, &any, error)

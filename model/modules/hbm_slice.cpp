@@ -5,6 +5,8 @@
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/sparse_bytes.h"
 
+#include <string>
+
 namespace tlmalloc {
 
 hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
@@ -13,6 +15,7 @@ hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
           "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
           [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }) {
     require_ps_resolution();
+    faults_.plan = settings.faults;
     if (settings.timing) {
         const tla_hbm_channels_config channels{*settings.timing, settings.pseudo_channels, settings.capacity};
         tla_hbm_channels *made = nullptr;
@@ -48,20 +51,56 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
         return;
     }
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    payload.set_dmi_allowed(config_.dmi);
+    payload.set_dmi_allowed(config_.dmi && faults_.plan.count == 0);
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return;
     const bool write = payload.is_write();
     __builtin_prefetch(bytes_ + payload.get_address()); // on its way while the time is found
     const std::uint64_t length = payload.get_data_length();
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), arrival = now + to_ps(delay) + config_.latency_ps;
-    const std::uint64_t done = serve(write, payload.get_address(), payload_span(payload), arrival);
-    copy_payload(payload, bytes_);
+    tla_fault_hits hits{};
+    if (faults_.plan.count > 0) {
+        hits = meet_faults(payload, arrival);
+        if (hits.channel_out) {
+            payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+            return;
+        }
+    }
+    const std::uint64_t done =
+        serve(write, payload.get_address(), payload_span(payload), arrival) + hits.correctable * config_.ecc_latency_ps;
+    if (hits.uncorrectable > 0)
+        payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    else
+        copy_payload(payload, bytes_);
     ++(write ? statistics_.writes : statistics_.reads);
     (write ? statistics_.bytes_written : statistics_.bytes_read) += length;
     (write ? bytes_written_ : bytes_read_).add(done, static_cast<std::int64_t>(length));
     active_.add(arrival, 1);
     active_.add(done, -1);
     delay = from_ps(done - now);
+}
+
+// What an access meets, counted and reported.
+tla_fault_hits hbm_slice::meet_faults(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) {
+    const std::uint32_t interleave = config_.timing ? config_.timing->burst_bytes : config_.burst;
+    const tla_fault_hits hits =
+        tla_faults_access(&faults_, payload.is_write(), payload.get_address(), payload_span(payload), interleave,
+                          config_.pseudo_channels, arrival_ps);
+    statistics_.corrected += hits.correctable;
+    statistics_.uncorrectable += hits.uncorrectable;
+    statistics_.channel_errors += hits.channel_out;
+    statistics_.errors += hits.channel_out || hits.uncorrectable > 0;
+    if (hits.channel_out) report_fault("/tlmalloc/hbm_slice/channel", "a pseudo-channel is out", payload, arrival_ps);
+    if (hits.uncorrectable) report_fault("/tlmalloc/hbm_slice/ecc", "an uncorrectable bit error", payload, arrival_ps);
+    return hits;
+}
+
+void hbm_slice::report_fault(const char *id, const char *what, const tlm::tlm_generic_payload &payload,
+                             std::uint64_t at_ps) {
+    const std::string text = std::string(name()) + ": " + what + ": " +
+                             (payload.is_write() ? "write of " : "read of ") + std::to_string(payload_span(payload)) +
+                             " bytes at " + std::to_string(payload.get_address()) + " at " + std::to_string(at_ps) +
+                             " ps";
+    SC_REPORT_WARNING(id, text.c_str());
 }
 
 std::uint64_t hbm_slice::serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps) {
@@ -90,7 +129,7 @@ tlm::tlm_sync_enum hbm_slice::nb_transport_fw(tlm::tlm_generic_payload &payload,
 }
 
 bool hbm_slice::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
-    if (!config_.dmi) return refuse_dmi(dmi);
+    if (!config_.dmi || faults_.plan.count > 0) return refuse_dmi(dmi);
     if (payload.get_address() >= config_.capacity) return refuse_dmi(dmi, {config_.capacity, UINT64_MAX});
     const auto latency = [this](tla_hbm_op op) {
         return config_.latency_ps +

@@ -41,6 +41,7 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
             "a free list in memory needs first, best, next or worst fit, and list_reserve room for two nodes");
     tla_pe_memory_destroy(trial);
     engine_.depth = settings.queue_depth;
+    faults_.plan = settings.faults;
     slice_base_ = base(TLA_HBM);
     in.register_b_transport(this, &memory_controller::b_transport);
     in.register_nb_transport_fw(this, &memory_controller::nb_transport_fw);
@@ -271,7 +272,14 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     completion.nbytes = command.nbytes;
     tla_channel channel = command.channel;
     tla_work work{};
-    completion.status = ensure_allocators();
+    if (tla_faults_refuse(&faults_, arrival_ps)) {
+        refused_++;
+        completion.status = TLA_BUSY;
+        SC_REPORT_WARNING("/tlmalloc/memory_controller/fault",
+                          (std::string(name()) + ": port " + std::to_string(port) + ": a command was refused").c_str());
+    } else {
+        completion.status = ensure_allocators();
+    }
     if (completion.status) {
         window_.complete(port, completion, arrival_ps);
         return arrival_ps;
@@ -287,7 +295,7 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         std::uint64_t offset = 0;
         if (tla_pe_memory_locate(&config_.memory, command.pa, 1, &channel, &offset)) channel = TLA_HBM;
         completion.status = tla_pe_memory_free(memory_.get(), command.pa, command.nbytes, &work);
-        if (completion.status && config_.memory.validate)
+        if (completion.status && (config_.memory.validate || guarded))
             SC_REPORT_WARNING(
                 "/tlmalloc/memory_controller/free",
                 (std::string(name()) + ": " + tla_arena_last_error(tla_pe_memory_arena(memory_.get(), channel))->text)

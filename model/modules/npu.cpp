@@ -181,7 +181,16 @@ class fabric_nodes {
 
 } // namespace
 
-hbm_slice::config slice_config(const tla_config &c) {
+// What the fault plan has for a PE; PEs are numbered in program order.
+static tla_fault_plan faults_of(const tla_config &c, const pe_location &where) {
+    tla_fault_plan plan{};
+    tla_fault_plan_parse(c.faults.plan, &plan, nullptr); // was checked with the configuration
+    plan.seed = c.faults.seed;
+    const std::uint64_t cube = where.sip * c.system.cube_mesh_width * c.system.cube_mesh_height + where.cube;
+    return tla_fault_plan_for(&plan, as_unsigned(cube * c.system.pes_per_cube + where.pe));
+}
+
+hbm_slice::config slice_config(const tla_config &c, const pe_location &where) {
     hbm_slice::config result;
     result.capacity = c.hbm.capacity_per_cube / c.system.pes_per_cube;
     result.pseudo_channels = as_unsigned(c.hbm.pseudo_channels);
@@ -190,6 +199,8 @@ hbm_slice::config slice_config(const tla_config &c) {
     result.direction_switch_ps = c.hbm.direction_switch;
     result.latency_ps = c.hbm.controller_latency;
     if (c.hbm.has_profile) result.timing = c.hbm.profile;
+    result.faults = faults_of(c, where);
+    result.ecc_latency_ps = c.faults.ecc_latency;
     return result;
 }
 
@@ -209,6 +220,7 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
     result.memory.tcm_policy = static_cast<tla_policy>(c.controller.tcm_policy);
     result.memory.alignment = c.controller.alignment;
     result.memory.validate = c.controller.validate != 0;
+    result.faults = faults_of(c, where);
     result.free_list = static_cast<tla_free_list_place>(c.controller.free_list);
     result.node_latency_ps = c.controller.node_latency;
     result.list_reserve = c.controller.list_reserve;
@@ -224,7 +236,7 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
 
 pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const pe_location &location,
                  const kernel_table &kernels)
-    : sc_module(name), where(location), slice("slice", slice_config(config)), tcm("tcm", tcm_config(config)),
+    : sc_module(name), where(location), slice("slice", slice_config(config, location)), tcm("tcm", tcm_config(config)),
       controller("controller", controller_config(config, location)), mmu("mmu", mmu_config(config)),
       dma("dma", dma_config(config)), element("element", element_config(config, kernels), dma) {
     controller.slice.bind(slice.in);

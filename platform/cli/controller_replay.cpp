@@ -130,7 +130,7 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
     tla_paddr first{};
     if (const tla_status status = tla_paddr_pe_hbm(0, 0, 0, 0, slice_bytes, &first))
         return tla_error_set(&error, status, "the HBM slice of PE 0 has no address: %s", tla_status_text(status));
-    hbm_slice slice("slice", slice_config(config));
+    hbm_slice slice("slice", slice_config(config, {0, 0, 0}));
     tcm tcm("tcm", tcm_config(config));
     memory_controller controller("controller", settings);
     if (snapshot)

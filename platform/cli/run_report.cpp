@@ -85,6 +85,7 @@ json_t *controllers_json(const npu &platform) {
                       {"not_owner", s.not_owner},
                       {"never_written", s.never_written},
                       {"busy_ps", s.busy_ps}});
+            if (channel == TLA_HBM) set(row, {{"refused_commands", pe->controller.refused()}}); // of both channels
             json_array_append_new(list, row);
         }
     return list;
@@ -134,6 +135,7 @@ json_t *memory_json(const char *name, const Statistics &s) {
 json_t *slice_json(const hbm_slice &slice) {
     const hbm_slice::statistics s = slice.get_statistics();
     json_t *row = memory_json(slice.name(), s);
+    set(row, {{"corrected", s.corrected}, {"uncorrectable", s.uncorrectable}, {"channel_errors", s.channel_errors}});
     if (slice.has_banks())
         set(row, {{"row_hits", s.row_hits},
                   {"row_misses", s.row_misses},

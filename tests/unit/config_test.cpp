@@ -279,6 +279,14 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
                    {"f:1:17: found 1 MiB of 1 MiB, expected tcm.scheduler_reserve below tcm.capacity"});
     check_findings("tcm:\n  capacity: 1 MiB\n  scheduler_reserve: 2 MiB\n",
                    {"f:3:22: found 2 MiB of 1 MiB, expected tcm.scheduler_reserve below tcm.capacity"});
+    check_findings("faults: {plan: refuse; channel_out channel=8}\n",
+                   {"f:1:16: found a fault of pseudo-channel 8, expected 0 .. 7"});
+    check_findings("faults:\n  plan: correctable pe=4\n", {"f:2:9: found a fault of PE 4, expected 0 .. 3"});
+    check_findings("faults: {plan: uncorrectable address=6442450944}\n",
+                   {"f:1:16: found a fault at byte 6442450944 of a slice of 6 GiB"});
+    check_findings("faults: {plan: corectable}\n",
+                   {"f:1:16: faults.plan: found \"corectable\", expected a fault: correctable, uncorrectable, "
+                    "channel_out or refuse"});
     check_findings("controller: {free_list: hbm, hbm_policy: buddy}\n",
                    {"f:1:25: found a free list in memory with buddy, expected first_fit, best_fit, next_fit or "
                     "worst_fit"});
@@ -457,6 +465,8 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
                     value.name[n] = "abcxyz_ABC0189"[up_to(13)];
             } else if (k.type == TLA_VALUE_TIMING) {
                 std::strcpy(value.name, "channels");
+            } else if (k.type == TLA_VALUE_FAULTS) {
+                std::strcpy(value.name, up_to(1) ? "none" : "correctable rate=10 at=5us; refuse pe=0");
             } else if (k.power_of_two) {
                 do
                     value.number = UINT64_C(1) << up_to(63);

@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_HBM_SLICE_HPP
 
 #include "tlmalloc/channels.h"
+#include "tlmalloc/fault_plan.h"
 #include "tlmalloc/hbm_channels.h"
 #include "tlmalloc/modules/at_target.hpp"
 #include "tlmalloc/modules/waveform.hpp"
@@ -22,6 +23,12 @@ namespace tlmalloc {
 // Loosely and approximately timed (at_target.hpp), with the same times: accesses to other pseudo-channels may overtake.
 // DMI is granted for the whole slice. Accesses by DMI take no pseudo-channel and are not counted; the latencies that
 // are granted are what b_transport charges for an access of one word of the socket (4 bytes) in an idle slice.
+//
+// With a fault plan (fault_plan.h; what concerns the slice): a bit error that ECC corrects adds ecc_latency_ps to the
+// read and is counted; one that it cannot correct answers the read with TLM_GENERIC_ERROR_RESPONSE, after its time and
+// without data, is counted and a warning /tlmalloc/hbm_slice/ecc. An access to a pseudo-channel that is out is answered
+// so in no time, counted and a warning /tlmalloc/hbm_slice/channel. DMI would go past all of it, and is not granted
+// then; debug accesses meet no faults.
 class hbm_slice : public sc_core::sc_module {
   public:
     struct config {
@@ -36,12 +43,16 @@ class hbm_slice : public sc_core::sc_module {
         // Banks, rows and refresh (tla_timing_named, tla_timing_load). The profile's burst, bandwidth and turnaround
         // then stand in place of the three above, and its burst is the interleave of the pseudo-channels.
         std::optional<tla_hbm_config> timing{};
+        tla_fault_plan faults{};
+        std::uint64_t ecc_latency_ps = 0; // a correction
     };
 
     struct statistics {
         std::uint64_t reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
-        std::uint64_t errors = 0;  // transactions answered with an error
-        std::uint64_t busy_ps = 0; // sum over the pseudo-channels
+        std::uint64_t errors = 0;                       // transactions answered with an error
+        std::uint64_t busy_ps = 0;                      // sum over the pseudo-channels
+        std::uint64_t corrected = 0, uncorrectable = 0; // bit errors that reads met
+        std::uint64_t channel_errors = 0;               // accesses to a pseudo-channel that is out
         std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0; // 0 where there are no banks
     };
 
@@ -63,6 +74,8 @@ class hbm_slice : public sc_core::sc_module {
     bool get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
 
     std::uint64_t serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps);
+    tla_fault_hits meet_faults(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps);
+    void report_fault(const char *id, const char *what, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
     void show(std::uint64_t at_ps);
     template <typename Visit>
     void each_figure(Visit visit);
@@ -72,6 +85,7 @@ class hbm_slice : public sc_core::sc_module {
     std::unique_ptr<tla_hbm_channels, void (*)(tla_hbm_channels *)> banks_{nullptr, tla_hbm_channels_destroy};
     at_target at_;
     std::uint8_t *bytes_ = nullptr;
+    tla_faults faults_{};
     statistics statistics_;
     bool rows_shown_ = false; // in a waveform or a trace
     tla_hbm_stats shown_{};   // as row_hits and its like say there

@@ -4,6 +4,7 @@
 
 #include "tlmalloc/cost.h"
 #include "tlmalloc/engine.h"
+#include "tlmalloc/fault_plan.h"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/pe_memory.h"
@@ -37,6 +38,9 @@ namespace tlmalloc {
 // SRAM). That time adds to the price of the command. Placements are the same. A node that is not as it was written, or
 // cannot be read, is counted and a warning /tlmalloc/memory_controller/free_list; the engine goes on with what it
 // wrote.
+//
+// A command that the fault plan refuses (fault_plan.h) is answered with TLA_BUSY at once and changes nothing; it is
+// counted and a warning /tlmalloc/memory_controller/fault. Sent again, it is a command like any other.
 class memory_controller : public sc_core::sc_module, private command_handler {
   public:
     struct config {
@@ -56,6 +60,7 @@ class memory_controller : public sc_core::sc_module, private command_handler {
         std::uint64_t latency_ps = 0; // added to every data access
         unsigned outstanding = 64;    // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;              // pass on DMI
+        tla_fault_plan faults{};
         tla_guard_mode guard = TLA_GUARD_OFF;
         tla_free_list_place free_list = TLA_LIST_REGISTERS;
         std::uint64_t node_latency_ps = 0;                   // sram: an access to a node; hbm: a hit in the cache
@@ -93,6 +98,7 @@ class memory_controller : public sc_core::sc_module, private command_handler {
 
     // All of the channel's figures; the arena's are those of an untouched memory before the first command.
     statistics get_statistics(tla_channel channel) const;
+    std::uint64_t refused() const { return refused_; } // commands, by the fault plan
     std::uint64_t data_errors() const { return data_errors_; }
     bool has_allocators() const { return memory_ != nullptr; }
 
@@ -138,6 +144,8 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     at_target at_;
     bool dmi_granted_ = false; // somebody may hold a pointer
     tla_engine engine_{};
+    tla_faults faults_{};
+    std::uint64_t refused_ = 0;
     statistics statistics_[TLA_CHANNEL_COUNT];
     tla_arena_stats beginning_[TLA_CHANNEL_COUNT]{};
     std::uint64_t slice_base_ = 0; // physical address of the slice's first byte; 0: the configuration names none

@@ -26,7 +26,7 @@ struct kernel_table {
 };
 
 // The parameters of one PE's parts that a configuration leads to.
-hbm_slice::config slice_config(const tla_config &config);
+hbm_slice::config slice_config(const tla_config &config, const pe_location &where);
 tcm::config tcm_config(const tla_config &config);
 memory_controller::config controller_config(const tla_config &config, const pe_location &where);
 

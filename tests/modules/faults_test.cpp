@@ -1,0 +1,109 @@
+// Injected faults at a slice and its controller: times, answers, counts, warnings.
+#include "controller_bench.hpp"
+
+namespace {
+
+tla_fault_plan plan_of(const char *text) {
+    tla_fault_plan plan{};
+    BOOST_REQUIRE_EQUAL(tla_fault_plan_parse(text, &plan, nullptr), TLA_OK);
+    return plan;
+}
+
+struct slice_bench {
+    explicit slice_bench(const char *plan) : slice("slice", config(plan)) { data.out.bind(slice.in); }
+    static hbm_slice::config config(const char *plan) {
+        hbm_slice::config config;
+        config.capacity = slice_bytes;
+        config.faults = plan_of(plan);
+        config.ecc_latency_ps = 3000;
+        return config;
+    }
+    void run(std::function<void()> body) {
+        data.body = std::move(body);
+        simulate({&data});
+    }
+    hbm_slice slice;
+    initiator data{"data"};
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_correctable_error_adds_its_latency_and_is_counted_and_the_data_are_right) {
+    slice_bench b("correctable address=10");
+    b.run([&] {
+        b.data.write(0, pattern(64));
+        sc_core::wait(1, sc_core::SC_US);
+        sc_core::sc_time delay;
+        bytes data(64);
+        BOOST_CHECK_EQUAL(b.data.read(0, data, delay), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK(data == pattern(64));
+        BOOST_CHECK_EQUAL(delay, sc_core::sc_time(8000 + 3000, sc_core::SC_PS));
+    });
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().corrected, 1u);
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().errors, 0u);
+    BOOST_CHECK(reports().empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_uncorrectable_error_is_answered_reported_and_counted_and_gives_no_data) {
+    slice_bench b("uncorrectable at=5ns");
+    b.run([&] {
+        b.data.write(512, pattern(64));
+        sc_core::wait(10, sc_core::SC_NS);
+        sc_core::sc_time delay;
+        bytes data(64);
+        BOOST_CHECK_EQUAL(b.data.read(512, data, delay), tlm::TLM_GENERIC_ERROR_RESPONSE); // checks the data too
+        BOOST_CHECK(b.data.read(512, 64) == pattern(64));                                  // it came once
+    });
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().uncorrectable, 1u);
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().errors, 1u);
+    BOOST_REQUIRE_EQUAL(reports().size(), 1u);
+    BOOST_CHECK_EQUAL(reports()[0],
+                      "/tlmalloc/hbm_slice/ecc: slice: an uncorrectable bit error: read of 64 bytes at 512 "
+                      "at 10000 ps");
+}
+
+BOOST_AUTO_TEST_CASE(a_channel_that_is_out_fails_reads_and_writes_and_the_others_go_on) {
+    slice_bench b("channel_out channel=1 at=1us");
+    b.run([&] {
+        b.data.write(0, pattern(2048));
+        sc_core::wait(1, sc_core::SC_US);
+        sc_core::sc_time delay;
+        bytes data(64);
+        BOOST_CHECK_EQUAL(b.data.read(300, data, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(b.data.write(200, pattern(100), delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(delay, sc_core::SC_ZERO_TIME);
+        BOOST_CHECK_EQUAL(b.data.read(512, data, delay), tlm::TLM_OK_RESPONSE);
+        bytes untouched(64);
+        b.data.debug(tlm::TLM_READ_COMMAND, 200, untouched);
+        const bytes written = pattern(2048);
+        BOOST_CHECK(untouched == bytes(written.begin() + 200, written.begin() + 264));
+    });
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().channel_errors, 2u);
+    BOOST_CHECK_EQUAL(reports().size(), 2u);
+}
+
+BOOST_AUTO_TEST_CASE(no_pointer_goes_past_the_faults) {
+    slice_bench b("correctable rate=1");
+    b.run([&] {
+        tlm::tlm_generic_payload payload;
+        tlm::tlm_dmi dmi;
+        payload.set_command(tlm::TLM_READ_COMMAND);
+        BOOST_CHECK(!b.data.out->get_direct_mem_ptr(payload, dmi));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_command_changes_nothing_and_is_taken_when_it_is_sent_again) {
+    memory_controller::config config = small();
+    config.faults = plan_of("refuse at=1ns");
+    bench b(config);
+    b.run([&] {
+        BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, 100)).value, hbm(0));
+        sc_core::wait(1, sc_core::SC_NS);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, 100)).status, TLA_BUSY);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, 100)).value, hbm(100));
+    });
+    BOOST_CHECK_EQUAL(b.controller.refused(), 1u);
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 200u);
+    BOOST_REQUIRE_EQUAL(reports().size(), 1u);
+    BOOST_CHECK_EQUAL(reports()[0], "/tlmalloc/memory_controller/fault: controller: port 0: a command was refused");
+}
