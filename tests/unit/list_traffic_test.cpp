@@ -3,10 +3,12 @@
 
 #include "seeded_random.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <list>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace {
@@ -20,10 +22,11 @@ uint64_t number(const uint8_t *bytes, int count) {
 
 // An arena, its traffic, and the memory that the traffic writes; every read must find what was written.
 struct listed {
-    explicit listed(uint64_t nodes = 64, uint64_t cache = 0, tla_policy policy = TLA_FIRST_FIT) : cache_entries(cache) {
+    explicit listed(uint64_t nodes = 64, uint64_t entries = 0, tla_policy policy = TLA_FIRST_FIT)
+        : cache_entries(entries) {
         const tla_arena_config config{0, 1 << 16, policy, 0, false};
         BOOST_REQUIRE_EQUAL(tla_arena_create(&config, &arena), TLA_OK);
-        BOOST_REQUIRE_EQUAL(tla_list_traffic_create(arena, nodes, cache, &traffic), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_list_traffic_create(arena, nodes, entries, &traffic), TLA_OK);
         play();
     }
     ~listed() {
@@ -71,7 +74,30 @@ struct listed {
             (a.write ? writes : reads)++;
             hits += a.hit;
         }
+        check_cache(accesses, count);
         tla_list_traffic_clear(traffic);
+    }
+
+    // The cache as a list, the least recently used node in front; nodes that left the list leave it before the writes.
+    void check_cache(const tla_list_access *accesses, size_t count) {
+        const auto drop_unused = [this] {
+            std::set<uint32_t> used;
+            for (uint32_t slot = tla_list_traffic_head(traffic); slot != TLA_LIST_END;
+                 slot = static_cast<uint32_t>(number(memory[slot].data() + 12, 4)))
+                used.insert(slot);
+            cache.remove_if([&](uint32_t slot) { return used.count(slot) == 0; });
+        };
+        bool dropped = false;
+        for (size_t i = 0; i < count; i++) {
+            if (accesses[i].write && !dropped) drop_unused();
+            dropped |= accesses[i].write;
+            const auto at = std::find(cache.begin(), cache.end(), accesses[i].slot);
+            BOOST_REQUIRE_EQUAL(accesses[i].hit, !accesses[i].write && at != cache.end());
+            if (at != cache.end()) cache.erase(at);
+            cache.push_back(accesses[i].slot);
+            if (cache.size() > cache_entries) cache.pop_front();
+        }
+        if (!dropped) drop_unused();
     }
 
     // The list as it stands in the memory.
@@ -98,6 +124,7 @@ struct listed {
     tla_arena *arena = nullptr;
     tla_list_traffic *traffic = nullptr;
     std::map<uint32_t, std::array<uint8_t, TLA_LIST_NODE_BYTES>> memory;
+    std::list<uint32_t> cache;
     uint64_t reads = 0, writes = 0, hits = 0, visited = 0;
 };
 
@@ -196,7 +223,7 @@ BOOST_AUTO_TEST_CASE(policies_without_a_list_from_the_front_are_unsupported) {
 BOOST_AUTO_TEST_CASE(the_list_in_memory_is_the_arenas_after_every_operation) {
     seeded_random random(99);
     for (tla_policy policy : {TLA_FIRST_FIT, TLA_BEST_FIT, TLA_NEXT_FIT, TLA_WORST_FIT}) {
-        listed l(1 << 12, 16, policy);
+        listed l(1 << 12, 40, policy); // sometimes the whole list, sometimes not
         std::vector<tla_block> live;
         for (int step = 0; step < 6000; step++) {
             tla_block block{};
