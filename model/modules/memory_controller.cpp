@@ -32,14 +32,16 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     require_ps_resolution();
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "ports must be at least 1, queue_depth 1 .. 256");
-    tla_pe_memory *trial = nullptr; // the real one comes into being with the first command
-    if (tla_pe_memory_create(&config_.memory, &trial))
+    tla_pe_memory *made = nullptr;
+    const bool sizes_fit = tla_pe_memory_create(&config_.memory, &made) == TLA_OK;
+    // A trial, gone again when a report throws: the real free lists come into being with the first command.
+    const decltype(memory_) trial{made, tla_pe_memory_destroy};
+    if (!sizes_fit)
         SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "the memory's sizes contradict each other");
-    else if (follow_lists(trial))
+    else if (follow_lists(made))
         SC_REPORT_ERROR(
             "/tlmalloc/memory_controller/config",
             "a free list in memory needs first, best, next or worst fit, and list_reserve room for two nodes");
-    tla_pe_memory_destroy(trial);
     engine_.depth = settings.queue_depth;
     faults_.plan = settings.faults;
     slice_base_ = base(TLA_HBM);
@@ -106,7 +108,7 @@ unsigned memory_controller::transport_dbg(int, tlm::tlm_generic_payload &payload
     payload.set_address(offset);
     const unsigned moved = channel == TLA_HBM ? slice->transport_dbg(payload) : tcm->transport_dbg(payload);
     payload.set_address(address);
-    if (memory_ && payload.is_write()) tla_pe_memory_trust(memory_.get(), channel, {offset, moved});
+    if (memory_ && moved > 0 && payload.is_write()) tla_pe_memory_trust(memory_.get(), channel, {offset, moved});
     return moved;
 }
 
