@@ -15,15 +15,22 @@ namespace {
 
 using namespace tlmalloc;
 
+// In the folder where the command runs, else in the source tree that it was built from.
+std::string experiments_folder() {
+    const char *const here = "configs/experiments";
+    return std::filesystem::is_directory(here) ? here : TLMALLOC_CONFIGS "/experiments";
+}
+
 struct options {
-    std::string name, from = "configs/experiments";
+    std::string name, from = experiments_folder();
     const char *json = nullptr, *plot = nullptr;
 };
 
 const argp_option option_table[] = {
     {"json", 'j', "FILE", 0, "write the rows as JSON", 0},
     {"plot", 'p', "DIR", 0, "write data, a gnuplot script and, where gnuplot is there, an SVG for each experiment", 0},
-    {"from", 'f', "DIR", 0, "where the experiments are (default: configs/experiments)", 0},
+    {"from", 'f', "DIR", 0,
+     "where the experiments are (default: configs/experiments, here or where tlmalloc was built)", 0},
     {nullptr, 0, nullptr, 0, nullptr, 0}};
 
 error_t parse_option(int key, char *text, argp_state *state) {

@@ -327,3 +327,31 @@ BOOST_AUTO_TEST_CASE(random_traffic_through_mmus_moves_every_byte_where_a_plain_
         splits += pe->mmu.get_statistics().splits;
     BOOST_CHECK_GT(splits, 50u); // shards meet inside chunks
 }
+
+BOOST_AUTO_TEST_CASE(two_platforms_in_one_process_do_not_see_each_other) {
+    const tla_config small = settings(1), large = settings(4, {"controller.cost.fixed=100 ns"});
+    npu a("a", small, {kernels, 1}), b("b", large, {kernels, 1});
+    unsigned finished = 0;
+    std::uint64_t alloc_ps[2] = {};
+    const auto body = [&](npu &platform, unsigned which) {
+        tla_error error{};
+        tensor *t = nullptr;
+        BOOST_REQUIRE_EQUAL(platform.host().create_tensor("t", 5000, 1, platform.host().everywhere(), &t, &error),
+                            TLA_OK);
+        BOOST_CHECK_EQUAL(t->va.value, std::uint64_t{4} << 30); // each has its own addresses
+        alloc_ps[which] = t->alloc_ps;
+        const bytes data = pattern(5000);
+        bytes got(5000);
+        BOOST_CHECK_EQUAL(platform.host().write_tensor(*t, data.data(), &error), TLA_OK);
+        BOOST_CHECK_EQUAL(platform.host().read_tensor(*t, got.data(), &error), TLA_OK);
+        BOOST_CHECK(got == data);
+        BOOST_CHECK_EQUAL(platform.host().cleanup(&error), TLA_OK);
+        finished++;
+    };
+    a.host().main = [&] { body(a, 0); };
+    b.host().main = [&] { body(b, 1); };
+    sc_core::sc_start();
+    BOOST_CHECK_EQUAL(finished, 2u);
+    BOOST_CHECK_EQUAL(a.leaks() + b.leaks(), 0u);
+    BOOST_CHECK_GT(alloc_ps[1], alloc_ps[0]); // and its own prices
+}
