@@ -1,4 +1,4 @@
-#include "command_sender.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 
 namespace tlmalloc {
 

@@ -1,6 +1,6 @@
 #include "tlmalloc/modules/host.hpp"
 
-#include "command_sender.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/time.hpp"
 

@@ -1,6 +1,6 @@
 #include "tlmalloc/modules/pe_dma.hpp"
 
-#include "command_sender.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

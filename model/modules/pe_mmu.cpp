@@ -1,6 +1,6 @@
 #include "tlmalloc/modules/pe_mmu.hpp"
 
-#include "command_sender.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "dmi.hpp"
 #include "payload.hpp"
 #include "tlmalloc/modules/page_fault.hpp"

@@ -1,6 +1,6 @@
 #include "tlmalloc/modules/processing_element.hpp"
 
-#include "command_sender.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/tile_math.h"
 

@@ -1,7 +1,7 @@
 #include "cli/controller_replay.h"
 
 #include "cli/progress.h"
-#include "model/modules/command_sender.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/npu.hpp"
 #include "tlmalloc/modules/time.hpp"
 

@@ -1,5 +1,5 @@
 // Every target of the library against the conformance battery, in both coding styles.
-#include "model/modules/command_sender.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"

@@ -1,6 +1,6 @@
 // Direct memory access through the modules: regions, pointers, permissions and latencies on the way up, withdrawals
 // too.
-#include "model/modules/command_sender.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"

@@ -1,7 +1,7 @@
 // A million random accesses beside a plain array of bytes: blocking, in four phases, by DMI and by debug transport, by
 // physical and by virtual address, with byte enables and streaming, across every boundary; mappings and blocks change
 // meanwhile. Every byte must be equal.
-#include "model/modules/command_sender.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"

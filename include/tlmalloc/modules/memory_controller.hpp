@@ -43,19 +43,20 @@ namespace tlmalloc {
 // counted and a warning /tlmalloc/memory_controller/fault. Sent again, it is a command like any other.
 class memory_controller : public sc_core::sc_module, private command_handler {
   public:
+    // SIP 0, cube 0, PE 0 with a slice of 6 GiB (as hbm_slice), 16 MiB of TCM (as tcm) of which the scheduler keeps 1
+    // MiB, first fit, byte granular, callers trusted (ADR-0048).
+    static tla_pe_memory_config default_memory() {
+        tla_pe_memory_config memory{};
+        memory.hbm_slice_bytes = std::uint64_t{6} << 30;
+        memory.tcm_bytes = std::uint64_t{16} << 20;
+        memory.tcm_reserved_bytes = std::uint64_t{1} << 20;
+        return memory;
+    }
+
     struct config {
-        tla_pe_memory_config memory{0,
-                                    0,
-                                    0,
-                                    std::uint64_t{6} << 30,  // HBM slice, as hbm_slice
-                                    std::uint64_t{16} << 20, // TCM, as tcm
-                                    std::uint64_t{1} << 20,  // the scheduler's reserve
-                                    TLA_FIRST_FIT,
-                                    TLA_FIRST_FIT,
-                                    0,      // alignment: byte granular (ADR-0048)
-                                    false}; // validation: callers are trusted (ADR-0048 D2)
-        tla_cost_profile cost{};            // of a command; all zero: an ideal allocator
-        unsigned ports = 16;                // control ports, one for each sender
+        tla_pe_memory_config memory = default_memory();
+        tla_cost_profile cost{}; // of a command; all zero: an ideal allocator
+        unsigned ports = 16;     // control ports, one for each sender
         unsigned queue_depth = 16;
         std::uint64_t latency_ps = 0; // added to every data access
         unsigned outstanding = 64;    // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ

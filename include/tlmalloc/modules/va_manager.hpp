@@ -15,15 +15,15 @@ namespace tlmalloc {
 
 class fan_out;
 
-// `control` takes VA_ALLOC, VA_FREE, MAP, UNMAP and INVALIDATE (command.h). The last three are passed on, over `out`, along every
-// route that leads to PEs in the command's scope, all at once. With map_ack::visible the command is done when every MMU
-// has answered; when one of them refuses a MAP, those that took it are unmapped again and the first refusal is the
-// answer. With map_ack::posted it is done when it has been sent: whether it succeeds is found out later, and counted.
-// The address space comes into being with the first command (ADR-0048 D5).
+// `control` takes VA_ALLOC, VA_FREE, MAP, UNMAP and INVALIDATE (command.h). The last three are passed on, over `out`,
+// along every route that leads to PEs in the command's scope, all at once. With map_ack::visible the command is done
+// when every MMU has answered; when one of them refuses a MAP, those that took it are unmapped again and the first
+// refusal is the answer. With map_ack::posted it is done when it has been sent: whether it succeeds is found out later,
+// and counted. The address space comes into being with the first command (ADR-0048 D5).
 class va_manager : public sc_core::sc_module, private command_handler {
   public:
     struct config {
-        tla_va_space_config space{{std::uint64_t{4} << 30}, std::uint64_t{64} << 30, std::uint64_t{2} << 20}; // D4
+        tla_va_space_config space{{std::uint64_t{4} << 30}, std::uint64_t{64} << 30, std::uint64_t{2} << 20, {}}; // D4
         tla_cost_profile cost{};                     // of VA_ALLOC and VA_FREE
         std::vector<command_route> routes;           // the next command processors, or the MMUs themselves
         tla_target route_target = TLA_TARGET_PE_MMU; // what kind of target they are

@@ -1,6 +1,6 @@
 // Sending a command to a control port and reading its completion, as any initiator does it.
-#ifndef TLMALLOC_MODEL_MODULES_COMMAND_SENDER_HPP
-#define TLMALLOC_MODEL_MODULES_COMMAND_SENDER_HPP
+#ifndef TLMALLOC_MODULES_COMMAND_SENDER_HPP
+#define TLMALLOC_MODULES_COMMAND_SENDER_HPP
 
 #include "tlmalloc/control_port.h"
 #include "tlmalloc/modules/requester.hpp"
