@@ -14,13 +14,13 @@ extern "C" {
 enum { TLA_ENGINE_DEPTH_MAX = 256 };
 
 typedef struct tla_engine {
-    uint64_t free_at;  /* the engine is idle from here on */
-    uint64_t busy_ps;  /* sum of service times */
-    uint64_t commands; /* served so far */
-    uint32_t depth;    /* 1 .. TLA_ENGINE_DEPTH_MAX */
-    uint32_t next;     /* where the start of the next command goes in `starts` */
+    uint64_t free_at;                      /* the engine is idle from here on */
+    uint64_t busy_ps;                      /* sum of service times */
+    uint64_t commands;                     /* served so far */
+    uint32_t depth;                        /* 1 .. TLA_ENGINE_DEPTH_MAX */
+    uint32_t next;                         /* where the start of the next command goes in `starts` */
     uint64_t starts[TLA_ENGINE_DEPTH_MAX]; /* when the last `depth` commands started */
-} tla_engine; /* all zero but depth = idle since time 0 */
+} tla_engine;                              /* all zero but depth = idle since time 0 */
 
 typedef struct tla_service {
     uint64_t accepted_ps; /* the queue took the command: arrival, or later when it was full */

@@ -35,6 +35,9 @@ void tla_hbm_channels_destroy(tla_hbm_channels *channels);
 uint64_t tla_hbm_channels_access(tla_hbm_channels *channels, tla_hbm_op op, uint64_t offset, uint64_t nbytes,
                                  uint64_t arrival_ps);
 
+/* The bank of its pseudo-channel in which a byte lies (tla_hbm_bank_of). */
+uint32_t tla_hbm_channels_bank_of(const tla_hbm_channels *channels, uint64_t offset);
+
 /* Sum over all pseudo-channels; last_end_ps is the latest. */
 tla_hbm_stats tla_hbm_channels_get_stats(const tla_hbm_channels *channels);
 

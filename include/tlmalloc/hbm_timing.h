@@ -193,6 +193,10 @@ typedef struct tla_hbm_stats {
 
 tla_hbm_stats tla_hbm_get_stats(const tla_hbm *hbm);
 
+/* The bank, 0 .. bank_groups * banks_per_group - 1, in which an address lies by the map; 0 for a channel without banks.
+ */
+uint32_t tla_hbm_bank_of(const tla_hbm *hbm, uint64_t address);
+
 #ifdef __cplusplus
 }
 #endif

@@ -19,7 +19,8 @@ typedef struct tla_timeline {
     uint32_t gap_count, first_gap;
     struct {
         uint64_t start, end;
-    } gaps[TLA_TIMELINE_GAPS]; /* a ring from first_gap on, in time order; the oldest is forgotten when there are more */
+    } gaps[TLA_TIMELINE_GAPS]; /* a ring from first_gap on, in time order; the oldest is forgotten when there are more
+                                */
 } tla_timeline;                /* all zero = free from time 0 */
 
 /* Takes the resource for duration from the first moment at or after `earliest` when it is free that long; returns that

@@ -29,16 +29,16 @@ tla_status tla_wave_declare(tla_wave *wave, const char *scope, const char *name,
  * passed (tla_wave_advance); TLA_NO_HOST_MEMORY. The change is not recorded then. */
 tla_status tla_wave_set(tla_wave *wave, tla_wave_signal signal, uint64_t at_ps, uint64_t value);
 
-/* The signal grows by delta at at_ps, modulo 2^bits: for counters and queue depths whose changes are known out of order.
- * A signal is used either with set or with add: TLA_INVALID_ARGUMENT; else errors as tla_wave_set. */
+/* The signal grows by delta at at_ps, modulo 2^bits: for counters and queue depths whose changes are known out of
+ * order. A signal is used either with set or with add: TLA_INVALID_ARGUMENT; else errors as tla_wave_set. */
 tla_status tla_wave_add(tla_wave *wave, tla_wave_signal signal, uint64_t at_ps, int64_t delta);
 
 /* No change before now_ps will follow: everything before it is written. A later change with an earlier time is
  * TLA_INVALID_ARGUMENT and is not recorded. */
 tla_status tla_wave_advance(tla_wave *wave, uint64_t now_ps);
 
-/* Writes what is left, also after end_ps, and end_ps as the last time stamp, and closes the file. TLA_IO when any write failed since the
- * opening. The recorder is gone afterwards in any case. NULL is allowed. */
+/* Writes what is left, also after end_ps, and end_ps as the last time stamp, and closes the file. TLA_IO when any write
+ * failed since the opening. The recorder is gone afterwards in any case. NULL is allowed. */
 tla_status tla_wave_close(tla_wave *wave, uint64_t end_ps);
 
 #ifdef __cplusplus

@@ -13,11 +13,11 @@ static const char *const kinds[TLA_FAULT_KIND_COUNT] = {[TLA_FAULT_CORRECTABLE] 
                                                         [TLA_FAULT_CHANNEL_OUT] = "channel_out",
                                                         [TLA_FAULT_REFUSE] = "refuse"};
 
-enum { PE = 1, AT = 2, ADDRESS = 4, CHANNEL = 8, RATE = 16 };
+enum { PE = 1, AT = 2, ADDRESS = 4, CHANNEL = 8, RATE = 16, BANK = 32 };
 
 static const unsigned allowed[TLA_FAULT_KIND_COUNT] = {[TLA_FAULT_CORRECTABLE] = PE | AT | ADDRESS | RATE,
                                                        [TLA_FAULT_UNCORRECTABLE] = PE | AT | ADDRESS | RATE,
-                                                       [TLA_FAULT_CHANNEL_OUT] = PE | AT | CHANNEL,
+                                                       [TLA_FAULT_CHANNEL_OUT] = PE | AT | CHANNEL | BANK,
                                                        [TLA_FAULT_REFUSE] = PE | AT | RATE};
 
 /* A whole number up to max, decimal or 0x. */
@@ -38,6 +38,7 @@ static tla_status read_field(const char *word, tla_fault *fault, unsigned *seen,
     } fields[] = {{"pe=", PE, INT32_MAX, "a PE's number"},
                   {"address=", ADDRESS, INT64_MAX, "an offset in bytes"},
                   {"channel=", CHANNEL, UINT32_MAX, "a pseudo-channel's number"},
+                  {"bank=", BANK, UINT32_MAX, "a bank's number"},
                   {"rate=", RATE, 1000000, "a rate of 1 .. 1000000, of a million"},
                   {"at=", AT, 0, ""}};
     size_t i = 0, count = sizeof fields / sizeof fields[0];
@@ -47,7 +48,7 @@ static tla_status read_field(const char *word, tla_fault *fault, unsigned *seen,
         return tla_error_set(error, TLA_SYNTAX, "found %s of a fault %s, expected %s", tla_quote(word).text,
                              kinds[fault->kind],
                              i < count && *seen & fields[i].bit     ? "it once"
-                             : fault->kind == TLA_FAULT_CHANNEL_OUT ? "pe=, at= or channel="
+                             : fault->kind == TLA_FAULT_CHANNEL_OUT ? "pe=, at=, channel= or bank="
                              : fault->kind == TLA_FAULT_REFUSE      ? "pe=, at= or rate="
                                                                     : "pe=, at=, address= or rate=");
     *seen |= fields[i].bit;
@@ -71,6 +72,10 @@ static tla_status read_field(const char *word, tla_fault *fault, unsigned *seen,
         break;
     case CHANNEL:
         fault->channel = (uint32_t)number;
+        break;
+    case BANK:
+        fault->bank = (uint32_t)number;
+        fault->has_bank = true;
         break;
     default:
         fault->rate = (uint32_t)number;

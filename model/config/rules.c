@@ -137,6 +137,16 @@ static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
                                   c->hbm.pseudo_channels - 1);
             return true;
         }
+        uint64_t banks = c->hbm.has_profile && c->hbm.profile.model == TLA_HBM_BANKS
+                             ? (uint64_t)c->hbm.profile.bank_groups * c->hbm.profile.banks_per_group
+                             : 0;
+        if (fault->has_bank && fault->bank >= banks) {
+            *text = banks ? tla_phrase_of("found a fault of bank %" PRIu32 ", expected 0 .. %" PRIu64, fault->bank,
+                                          banks - 1)
+                          : tla_phrase_of("found a fault of bank %" PRIu32 ", expected an hbm.timing that has banks",
+                                          fault->bank);
+            return true;
+        }
         if (fault->has_address && fault->address >= slice) {
             *text = tla_phrase_of("found a fault at byte %" PRIu64 " of a slice of %s", fault->address,
                                   size_text(slice).text);
@@ -147,7 +157,7 @@ static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
 }
 
 const tla_schema_rule tla_platform_rules[] = {
-    {{"faults.plan"}, fault_is_nowhere},
+    {{"faults.plan", "hbm.timing"}, fault_is_nowhere},
     {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy"}, list_does_not_walk},
     {{"controller.list_reserve", "controller.free_list", "hbm.capacity_per_cube"}, list_takes_all},
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},

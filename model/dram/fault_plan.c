@@ -26,18 +26,22 @@ static bool strikes(tla_faults *faults, uint32_t i) {
     return first;
 }
 
-/* Whether an access touches a pseudo-channel. */
-static bool touches(uint64_t offset, uint64_t nbytes, uint32_t interleave, uint32_t channels, uint32_t channel) {
-    uint64_t first = offset / interleave, last = (offset + nbytes - 1) / interleave;
-    return last - first >= channels - UINT64_C(1) || ((channel - first) & (channels - 1)) <= last - first;
+/* Whether an access touches what is out: a pseudo-channel, or a bank of it. */
+static bool touches(const tla_fault *fault, const tla_fault_geometry *g, uint64_t offset, uint64_t nbytes) {
+    uint64_t first = offset / g->interleave, last = (offset + nbytes - 1) / g->interleave;
+    uint64_t burst = first + ((fault->channel - first) & (g->channels - 1)); /* the first in that pseudo-channel */
+    if (!fault->has_bank) return burst <= last;
+    for (; burst <= last && g->bank_of; burst += g->channels)
+        if (g->bank_of(g->context, burst * g->interleave) == fault->bank) return true;
+    return false;
 }
 
-tla_fault_hits tla_faults_access(tla_faults *faults, bool write, uint64_t offset, uint64_t nbytes, uint32_t interleave,
-                                 uint32_t channels, uint64_t time_ps) {
+tla_fault_hits tla_faults_access(tla_faults *faults, const tla_fault_geometry *geometry, bool write, uint64_t offset,
+                                 uint64_t nbytes, uint64_t time_ps) {
     const tla_fault_plan *plan = &faults->plan;
     for (uint32_t i = 0; i < plan->count; i++)
         if (plan->faults[i].kind == TLA_FAULT_CHANNEL_OUT && time_ps >= plan->faults[i].at_ps &&
-            touches(offset, nbytes, interleave, channels, plan->faults[i].channel))
+            touches(&plan->faults[i], geometry, offset, nbytes))
             return (tla_fault_hits){.channel_out = true};
     tla_fault_hits hits = {0};
     for (uint32_t i = 0; i < plan->count && !write; i++) {

@@ -114,6 +114,11 @@ uint64_t tla_hbm_channels_access(tla_hbm_channels *channels, tla_hbm_op op, uint
     return done;
 }
 
+uint32_t tla_hbm_channels_bank_of(const tla_hbm_channels *channels, uint64_t offset) {
+    const uint64_t burst = offset >> channels->burst_bits;
+    return tla_hbm_bank_of(channels->instance[0], burst >> channels->instance_bits << channels->burst_bits);
+}
+
 tla_hbm_stats tla_hbm_channels_get_stats(const tla_hbm_channels *channels) {
     tla_hbm_stats sum = {0};
     for (uint32_t i = 0; i < channels->instances; i++) {

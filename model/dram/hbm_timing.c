@@ -146,6 +146,11 @@ tla_status tla_hbm_accept(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, 
     return TLA_OK;
 }
 
+uint32_t tla_hbm_bank_of(const tla_hbm *hbm, uint64_t address) {
+    if (hbm->config.model != TLA_HBM_BANKS) return 0;
+    return decode(hbm->decoder.bank, hbm->decoder.bank_pieces, address >> hbm->decoder.burst_bits);
+}
+
 static uint64_t to_cycle(const tla_hbm *hbm, const struct pseudo_channel *pc, uint64_t at_ps) {
     const uint64_t tck = hbm->config.tck_ps;
     if (at_ps <= pc->next_accept * tck) return pc->next_accept; /* spares the division where it cannot matter */

@@ -81,15 +81,20 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
 
 // What an access meets, counted and reported.
 tla_fault_hits hbm_slice::meet_faults(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) {
-    const std::uint32_t interleave = config_.timing ? config_.timing->burst_bytes : config_.burst;
-    const tla_fault_hits hits =
-        tla_faults_access(&faults_, payload.is_write(), payload.get_address(), payload_span(payload), interleave,
-                          config_.pseudo_channels, arrival_ps);
+    tla_fault_geometry geometry{config_.timing ? config_.timing->burst_bytes : config_.burst, config_.pseudo_channels,
+                                nullptr, banks_.get()};
+    if (banks_)
+        geometry.bank_of = [](const void *banks, std::uint64_t offset) {
+            return tla_hbm_channels_bank_of(static_cast<const tla_hbm_channels *>(banks), offset);
+        };
+    const tla_fault_hits hits = tla_faults_access(&faults_, &geometry, payload.is_write(), payload.get_address(),
+                                                  payload_span(payload), arrival_ps);
     statistics_.corrected += hits.correctable;
     statistics_.uncorrectable += hits.uncorrectable;
     statistics_.channel_errors += hits.channel_out;
     statistics_.errors += hits.channel_out || hits.uncorrectable > 0;
-    if (hits.channel_out) report_fault("/tlmalloc/hbm_slice/channel", "a pseudo-channel is out", payload, arrival_ps);
+    if (hits.channel_out)
+        report_fault("/tlmalloc/hbm_slice/channel", "a pseudo-channel or bank is out", payload, arrival_ps);
     if (hits.uncorrectable) report_fault("/tlmalloc/hbm_slice/ecc", "an uncorrectable bit error", payload, arrival_ps);
     return hits;
 }

@@ -1,5 +1,6 @@
 // Injected faults at a slice and its controller: times, answers, counts, warnings.
 #include "controller_bench.hpp"
+#include "tlmalloc/config.h"
 
 namespace {
 
@@ -10,7 +11,8 @@ tla_fault_plan plan_of(const char *text) {
 }
 
 struct slice_bench {
-    explicit slice_bench(const char *plan) : slice("slice", config(plan)) { data.out.bind(slice.in); }
+    explicit slice_bench(const char *plan) : slice_bench(config(plan)) {}
+    explicit slice_bench(const hbm_slice::config &config) : slice("slice", config) { data.out.bind(slice.in); }
     static hbm_slice::config config(const char *plan) {
         hbm_slice::config config;
         config.capacity = slice_bytes;
@@ -106,4 +108,23 @@ BOOST_AUTO_TEST_CASE(a_refused_command_changes_nothing_and_is_taken_when_it_is_s
     BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 200u);
     BOOST_REQUIRE_EQUAL(reports().size(), 1u);
     BOOST_CHECK_EQUAL(reports()[0], "/tlmalloc/memory_controller/fault: controller: port 0: a command was refused");
+}
+
+BOOST_AUTO_TEST_CASE(a_bank_that_is_out_fails_its_rows_and_the_other_banks_go_on) {
+    tla_hbm_config profile{};
+    BOOST_REQUIRE_EQUAL(tla_timing_named("hbm2", &profile), TLA_OK);
+    hbm_slice::config config = slice_bench::config("channel_out channel=0 bank=4");
+    config.timing = profile;
+    slice_bench b(config);
+    unsigned refused = 0;
+    b.run([&] {
+        for (std::uint64_t offset = 0; offset < slice_bytes; offset += 32) {
+            sc_core::sc_time delay;
+            bytes data(32);
+            refused += b.data.read(offset, data, delay) == tlm::TLM_GENERIC_ERROR_RESPONSE;
+        }
+    });
+    // One of 16 banks of one of 8 pseudo-channels; the slice holds every bank equally often.
+    BOOST_CHECK_EQUAL(refused, slice_bytes / 32 / 8 / 16);
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().channel_errors, refused);
 }

@@ -281,6 +281,10 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
                    {"f:3:22: found 2 MiB of 1 MiB, expected tcm.scheduler_reserve below tcm.capacity"});
     check_findings("faults: {plan: refuse; channel_out channel=8}\n",
                    {"f:1:16: found a fault of pseudo-channel 8, expected 0 .. 7"});
+    check_findings("faults: {plan: channel_out channel=1 bank=0}\n",
+                   {"f:1:16: found a fault of bank 0, expected an hbm.timing that has banks"});
+    check_findings("hbm: {timing: hbm2}\nfaults: {plan: channel_out channel=1 bank=16}\n",
+                   {"f:2:16: found a fault of bank 16, expected 0 .. 15"});
     check_findings("faults:\n  plan: correctable pe=4\n", {"f:2:9: found a fault of PE 4, expected 0 .. 3"});
     check_findings("faults: {plan: uncorrectable address=6442450944}\n",
                    {"f:1:16: found a fault at byte 6442450944 of a slice of 6 GiB"});

@@ -32,9 +32,14 @@ void check_refused(const char *text, const std::string &found) {
     BOOST_CHECK_EQUAL(plan.count, 77u);
 }
 
-// Eight pseudo-channels of 256 bytes, as KernBench's slices.
+// Eight pseudo-channels of 256 bytes, as KernBench's slices; every 16 KiB of a pseudo-channel the next of four banks.
+uint32_t bank_of(const void *, uint64_t offset) {
+    return static_cast<uint32_t>(offset / 16384 % 4);
+}
+const tla_fault_geometry eight{256, 8, bank_of, nullptr};
+
 tla_fault_hits read(tla_faults &faults, uint64_t offset, uint64_t nbytes, uint64_t time = 0) {
-    return tla_faults_access(&faults, false, offset, nbytes, 256, 8, time);
+    return tla_faults_access(&faults, &eight, false, offset, nbytes, time);
 }
 
 } // namespace
@@ -75,7 +80,7 @@ BOOST_AUTO_TEST_CASE(bad_plans_are_refused_with_what_was_found_and_expected) {
 BOOST_AUTO_TEST_CASE(a_fault_without_address_and_rate_strikes_once_at_its_time_and_reads_only) {
     tla_faults f = faults_of("correctable at=10ns");
     BOOST_CHECK_EQUAL(read(f, 0, 64, 9'999).correctable, 0u);
-    BOOST_CHECK_EQUAL(tla_faults_access(&f, true, 0, 64, 256, 8, 20'000).correctable, 0u);
+    BOOST_CHECK_EQUAL(tla_faults_access(&f, &eight, true, 0, 64, 20'000).correctable, 0u);
     BOOST_CHECK_EQUAL(read(f, 0, 64, 20'000).correctable, 1u);
     BOOST_CHECK_EQUAL(read(f, 0, 64, 20'000).correctable, 0u);
 }
@@ -100,9 +105,22 @@ BOOST_AUTO_TEST_CASE(a_channel_that_is_out_fails_what_touches_it_from_its_time_o
             BOOST_CHECK(!read(f, first * 256, bursts * 256, 999'999).channel_out);
             BOOST_CHECK_EQUAL(read(f, first * 256, bursts * 256, 1'000'000).channel_out, touched);
             BOOST_CHECK_EQUAL(
-                tla_faults_access(&f, true, first * 256 + 255, (bursts - 1) * 256 + 1, 256, 8, 2'000'000).channel_out,
+                tla_faults_access(&f, &eight, true, first * 256 + 255, (bursts - 1) * 256 + 1, 2'000'000).channel_out,
                 touched);
         }
+}
+
+BOOST_AUTO_TEST_CASE(a_bank_that_is_out_fails_what_touches_it_in_its_channel) {
+    tla_faults f = faults_of("channel_out channel=2 bank=3");
+    BOOST_CHECK(read(f, 3 * 16384 + 2 * 256, 1).channel_out);
+    BOOST_CHECK(!read(f, 3 * 16384 + 3 * 256, 256).channel_out); // the same bank of the next pseudo-channel
+    BOOST_CHECK(!read(f, 2 * 16384 + 2 * 256, 1).channel_out);   // another bank
+    BOOST_CHECK(read(f, 2 * 16384, 16384 + 3 * 256).channel_out);
+    BOOST_CHECK(!read(f, 0, 3 * 16384 + 2 * 256).channel_out);
+    const tla_fault_geometry without_banks{256, 8, nullptr, nullptr};
+    BOOST_CHECK(!tla_faults_access(&f, &without_banks, false, 0, 1 << 20, 0).channel_out);
+    check_refused("uncorrectable bank=1",
+                  "found \"bank=1\" of a fault uncorrectable, expected pe=, at=, address= or rate=");
 }
 
 BOOST_AUTO_TEST_CASE(a_rate_strikes_as_often_as_it_says_and_the_same_with_the_same_seed) {
