@@ -71,8 +71,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
 
 static const char description[] =
     "Plays an allocation trace on an arena and writes the state that it leaves, for `tlmalloc replay --from`. What "
-    "lives "
-    "then stays occupied.\v"
+    "lives then stays occupied.\v"
     "Prints how broken up the free space is: the share of it outside the largest block, and for each size of free "
     "blocks their number, their bytes, and the share of the free bytes that a request of that size could not use "
     "(Gorman's unusable free space index).";
