@@ -34,6 +34,11 @@ void tla_map_window_drop(tla_map_window *window);
 bool tla_map_window_find(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t nbytes, uint32_t access,
                          uint64_t at_ps, tla_status *status, tla_translation *translation);
 
+/* What a walk for va would have found, had the change that governs it at at_ps (tla_map_window_find was true) not been
+ * made: as tla_page_table_walk of a table that lives nowhere. *visible_ps = until when that is so. */
+tla_status tla_map_window_walk(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t at_ps,
+                               tla_walk *walk, uint64_t *visible_ps);
+
 /* Forgets what no access at now_ps or later can need. */
 void tla_map_window_advance(tla_map_window *window, uint64_t now_ps);
 

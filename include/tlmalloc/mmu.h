@@ -78,7 +78,8 @@ void tla_mmu_destroy(tla_mmu *mmu);
 /* Translates the front of an access that arrives at *at_ps: one page or region, joined (TLA_WALK_IDEAL) with what
  * follows while it is physically adjacent. *at_ps becomes the time at which that is known, also when it fails:
  * TLA_UNMAPPED, TLA_PERMISSION, TLA_BUS_ERROR (a walk error), TLA_INVALID_ARGUMENT (no such address space),
- * TLA_OUT_OF_RANGE (past 2^64). A request that finds no walker or merge slot holds up those after it. */
+ * TLA_OUT_OF_RANGE (past 2^64). An access before a change is visible goes where it went before, in the time that this
+ * takes: of a TLB hit, or of a walk. What a request holds up that finds no walker or merge slot, says walker.h. */
 tla_status tla_mmu_translate(tla_mmu *mmu, const tla_mmu_access *access, uint64_t *at_ps, tla_mmu_piece *piece);
 
 /* The same for a debug access: in no time, without TLB and walks, uncounted. */
@@ -90,7 +91,7 @@ tla_status tla_mmu_find_page(const tla_mmu *mmu, uint32_t asid, tla_vaddr va, ui
 
 /* Changes mappings, all entries or none; errors and receipts as tla_page_table_map and _unmap. *at_ps is when the work
  * begins and, on return, when what it did on the bus has ended. Afterwards the caller, who knows what the rest of the
- * work costs, says with tla_mmu_show when the change can be seen. TLB entries that it touches are dropped. */
+ * work costs, says with tla_mmu_show when the change can be seen. TLB entries that it touches serve until then. */
 tla_status tla_mmu_map(tla_mmu *mmu, const tla_map_entry *entries, size_t count, uint64_t *at_ps, tla_work *work,
                        tla_error *error);
 tla_status tla_mmu_unmap(tla_mmu *mmu, const tla_map_entry *ranges, size_t count, uint64_t *at_ps, tla_work *work,

@@ -132,6 +132,11 @@ typedef struct tla_walk {
  * `page_size` with the smallest page there; TLA_INVALID_ARGUMENT for an asid out of range. */
 tla_status tla_page_table_walk(const tla_page_table *table, uint32_t asid, tla_vaddr va, tla_walk *walk);
 
+/* The same, and *run = how many bytes of [va, va + nbytes), nbytes > 0, a walk finds alike: pages of one size, or one
+ * region, physically adjacent and with the same flags; when va is not mapped, how many are not. 0 for no such asid. */
+tla_status tla_page_table_walk_run(const tla_page_table *table, uint32_t asid, tla_vaddr va, uint64_t nbytes,
+                                   tla_walk *walk, uint64_t *run);
+
 /* Where the root table of an address space lives: TLA_UNMAPPED when it maps nothing or lives nowhere. */
 tla_status tla_page_table_root(const tla_page_table *table, uint32_t asid, tla_paddr *pa);
 

@@ -75,6 +75,18 @@ bool tla_tlb_lookup(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t at_ps, t
  * TLA_INVALID_ARGUMENT when walk->page_size is not one of the configured, or the walk found nothing. */
 tla_status tla_tlb_fill(tla_tlb *tlb, const tla_walk *walk, uint64_t ready_ps);
 
+/* The same for what a change, decided already, ends: to be hit before until_ps only. */
+tla_status tla_tlb_fill_until(tla_tlb *tlb, const tla_walk *walk, uint64_t ready_ps, uint64_t until_ps);
+
+/* Lets every entry of an ASID that overlaps [va, va + nbytes), or of an ASID, serve until tla_tlb_end says until when.
+ * An entry that ends sooner already does. Counted as invalidated. */
+void tla_tlb_end_range(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t nbytes);
+void tla_tlb_end_asid(tla_tlb *tlb, uint32_t asid);
+void tla_tlb_end(tla_tlb *tlb, uint64_t until_ps);
+
+/* Drops what no lookup at now_ps or later can hit. */
+void tla_tlb_advance(tla_tlb *tlb, uint64_t now_ps);
+
 /* Drops every entry of an ASID that overlaps [va, va + nbytes), of an ASID, or all; returns how many. A range that
  * wraps 2^64 ends there. */
 uint64_t tla_tlb_invalidate_range(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t nbytes);

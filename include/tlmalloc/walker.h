@@ -2,8 +2,16 @@
  *
  * After NeuMMU (Hyun et al., ASPLOS 2020): each walker has a merge table (pending request merging buffer) for requests
  * that find a walk to their page under way, and a register of the path of its last walk (translation path register),
- * from which a walk that shares the upper levels starts. A walk cache keeps upper-level entries for all walkers. The
- * core knows no clock: times are picoseconds of the caller, who asks in about the order of time. Not thread safe. */
+ * from which a walk that shares the upper levels starts. A walk cache keeps upper-level entries for all walkers.
+ *
+ * A request that finds no free walker holds up everything behind it. One that finds a walk to its page under way but no
+ * merge slot holds up its own stream only: the requests for that page. It and they wait outside, for the answer that
+ * comes when that walk ends, and requests for other pages pass. So more slots never make anything slower. How many
+ * slots there are, as long as there is one, decides who waits inside and who outside, which is what the statistics
+ * tell.
+ *
+ * The core knows no clock: times are picoseconds of the caller, who asks in about the order of time. Not thread safe.
+ */
 #ifndef TLMALLOC_WALKER_H
 #define TLMALLOC_WALKER_H
 
@@ -32,7 +40,7 @@ typedef uint64_t (*tla_walk_service)(void *context, const tla_walk *walk, uint32
 typedef enum tla_walk_outcome {
     TLA_WALK_STARTED, /* a walker of its own */
     TLA_WALK_MERGED,  /* joined a walk under way */
-    TLA_WALK_WAITED   /* a walk to the page was under way, its merge table full: waited for its end */
+    TLA_WALK_WAITED   /* a walk to the page was under way, its merge table full: waits for its end outside */
 } tla_walk_outcome;
 
 typedef struct tla_walk_result {
@@ -64,6 +72,9 @@ tla_walk_result tla_walkers_request(tla_walkers *walkers, const tla_walk *walk, 
 /* After a mapping of an address space changed: its walk-cache entries and path registers are forgotten, and nothing
  * joins a walk of it that is under way. */
 void tla_walkers_invalidate(tla_walkers *walkers, uint32_t asid);
+
+/* A change is visible from then on: no request at that time or later joins a walk that began before. */
+void tla_walkers_show(tla_walkers *walkers, uint64_t visible_ps);
 
 /* Walkers that the requests so far keep busy at a time. */
 uint32_t tla_walkers_in_flight(const tla_walkers *walkers, uint64_t at_ps);

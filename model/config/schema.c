@@ -149,7 +149,7 @@ const tla_schema_key tla_platform_keys[] = {
     {KEY(mmu.walkers.count), COUNT(1, TLA_WALKERS_MAX), "mNPUsim dual_d.cfg; NeuMMU's baseline IOMMU", "8",
      "walks that can be under way"},
     {KEY(mmu.walkers.merge_slots), COUNT(0, 65536), "mNPUsim; NeuMMU (PRMB) has 32", "0",
-     "misses of a page that may join one walk; 0: every miss walks"},
+     "misses of a page that may join one walk, more hold up only what follows to that page; 0: every miss walks"},
     {KEY(mmu.walkers.cache_entries), COUNT(0, TLA_WALK_CACHE_MAX), "mNPUsim: none", "0",
      "upper-level entries that are kept for all walkers"},
     {KEY(mmu.walkers.path_registers), BOOLEAN, "mNPUsim: none; NeuMMU (TPreg) has them", "false",

@@ -117,7 +117,9 @@ static bool wraps(const tla_mmu_access *a) {
 static tla_status fall_back(const tla_mmu *m, const tla_mmu_access *a, uint64_t limit, tla_mmu_piece *piece) {
     uint64_t page = m->config.table.page_size, rest = page - a->va.value % page;
     if (!m->config.pa_fallback) return TLA_UNMAPPED;
-    *piece = (tla_mmu_piece){.pa = {a->va.value}, .nbytes = limit < rest ? limit : rest, .fallback = true};
+    piece->pa.value = a->va.value;
+    piece->nbytes = limit < rest ? limit : rest;
+    piece->fallback = true;
     return TLA_OK;
 }
 
@@ -170,11 +172,8 @@ static uint64_t read_levels(void *context, const tla_walk *walk, uint32_t first,
     return at_ps;
 }
 
-/* A TLB miss at at_ps (the lookup is over then): when the walk, or the one that it joins, has ended. */
-static tla_status walk(tla_mmu *m, const tla_mmu_access *a, uint64_t lookup_ps, uint64_t *at_ps, tla_walk *found,
-                       tla_mmu_piece *piece) {
-    tla_status status = tla_page_table_walk(m->table, a->asid, a->va, found);
-    if (status == TLA_INVALID_ARGUMENT) return status;
+/* A TLB miss at *at_ps, of a lookup that began at lookup_ps: when the walk, or the one that it joins, has ended. */
+static tla_status walk(tla_mmu *m, const tla_walk *found, uint64_t lookup_ps, uint64_t *at_ps, tla_mmu_piece *piece) {
     m->misses++;
     m->walk_failed = false;
     bool in_memory = m->config.walk == TLA_WALK_MEMORY;
@@ -187,12 +186,10 @@ static tla_status walk(tla_mmu *m, const tla_mmu_access *a, uint64_t lookup_ps, 
         piece->walk_start_ps = r.start_ps;
         piece->walk_end_ps = r.done_ps;
     }
-    if (m->walk_failed) {
-        m->walk_errors++;
-        tla_walkers_invalidate(m->walkers, a->asid); /* nobody joins it, nobody starts from its path */
-        return TLA_BUS_ERROR;
-    }
-    return status ? status : tla_tlb_fill(m->tlb, found, r.done_ps);
+    if (!m->walk_failed) return TLA_OK;
+    m->walk_errors++;
+    tla_walkers_invalidate(m->walkers, found->asid); /* nobody joins it, nobody starts from its path */
+    return TLA_BUS_ERROR;
 }
 
 static tla_status translate_by_tlb(tla_mmu *m, const tla_mmu_access *a, uint64_t limit, uint64_t *at_ps,
@@ -203,17 +200,14 @@ static tla_status translate_by_tlb(tla_mmu *m, const tla_mmu_access *a, uint64_t
         m->hits++;
         *at_ps += hit.latency_ps;
     } else {
-        *at_ps += hit.latency_ps;
         tla_walk found;
-        tla_status status = walk(m, a, lookup_ps, at_ps, &found, piece);
-        if (status == TLA_UNMAPPED) {
-            tla_mmu_piece walked = *piece;
-            status = fall_back(m, a, limit, piece);
-            piece->walked = walked.walked;
-            piece->walk_start_ps = walked.walk_start_ps;
-            piece->walk_end_ps = walked.walk_end_ps;
-            return status;
-        }
+        tla_status status = tla_page_table_walk(m->table, a->asid, a->va, &found);
+        *at_ps += hit.latency_ps;
+        if (status == TLA_INVALID_ARGUMENT) return status;
+        tla_status walked = walk(m, &found, lookup_ps, at_ps, piece);
+        if (walked) return walked;
+        if (status) return fall_back(m, a, limit, piece);
+        status = tla_tlb_fill(m->tlb, &found, *at_ps);
         if (status) return status;
         hit = (tla_tlb_hit){.va = found.va, .nbytes = found.nbytes, .pa = found.pa, .flags = found.flags};
     }
@@ -224,6 +218,26 @@ static tla_status translate_by_tlb(tla_mmu *m, const tla_mmu_access *a, uint64_t
     return TLA_OK;
 }
 
+/* The time of a lookup that a change decides which is not visible yet: a TLB that has not been told still answers, and
+ * what it does not hold is walked for. Tables in memory are read as they stand; what a walk finds in them is known. */
+static tla_status look_up_old(tla_mmu *m, const tla_mmu_access *a, uint64_t *at_ps, tla_mmu_piece *piece) {
+    uint64_t lookup_ps = *at_ps, visible_ps = 0;
+    tla_tlb_hit hit;
+    if (tla_tlb_lookup(m->tlb, a->asid, a->va, lookup_ps, &hit)) {
+        m->hits++;
+        *at_ps += hit.latency_ps;
+        return TLA_OK;
+    }
+    *at_ps += hit.latency_ps;
+    tla_walk old, stands;
+    tla_status status = tla_map_window_walk(m->window, a->asid, a->va, lookup_ps, &old, &visible_ps);
+    bool in_memory = m->config.walk == TLA_WALK_MEMORY;
+    if (in_memory) tla_page_table_walk(m->table, a->asid, a->va, &stands);
+    tla_status walked = walk(m, in_memory ? &stands : &old, lookup_ps, at_ps, piece);
+    if (walked || status || *at_ps >= visible_ps) return walked;
+    return tla_tlb_fill_until(m->tlb, &old, *at_ps, visible_ps);
+}
+
 tla_status tla_mmu_translate(tla_mmu *m, const tla_mmu_access *a, uint64_t *at_ps, tla_mmu_piece *piece) {
     if (m->config.walk == TLA_WALK_IDEAL) return tla_mmu_probe(m, a, *at_ps, piece);
     *piece = (tla_mmu_piece){0};
@@ -231,12 +245,9 @@ tla_status tla_mmu_translate(tla_mmu *m, const tla_mmu_access *a, uint64_t *at_p
     if (*at_ps < m->ready_ps) *at_ps = m->ready_ps;
     tla_status status = TLA_OK;
     uint64_t limit;
-    if (find_old(m, a, *at_ps, &limit, &status, piece)) { /* a TLB that has not been told yet still answers */
-        m->hits++;
-        if (m->config.tlb.levels > 0) *at_ps += m->config.tlb.level[0].latency_ps;
-        return status;
-    }
-    return translate_by_tlb(m, a, limit, at_ps, piece);
+    if (!find_old(m, a, *at_ps, &limit, &status, piece)) return translate_by_tlb(m, a, limit, at_ps, piece);
+    tla_status looked_up = look_up_old(m, a, at_ps, piece);
+    return looked_up ? looked_up : status;
 }
 
 tla_status tla_mmu_find_page(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page) {
@@ -261,6 +272,13 @@ static void drop(tla_mmu *m, const tla_map_entry *e) {
     tla_walkers_invalidate(m->walkers, e->asid);
 }
 
+/* The same for a mapping that has changed: what the TLB holds of it serves until the change is visible. */
+static void end(tla_mmu *m, const tla_map_entry *e) {
+    if (m->config.walk == TLA_WALK_IDEAL) return;
+    tla_tlb_end_range(m->tlb, e->asid, e->va, e->nbytes);
+    tla_walkers_invalidate(m->walkers, e->asid);
+}
+
 static tla_status change(tla_mmu *m, table_change apply, const tla_map_entry *entries, size_t count, uint64_t *at_ps,
                          tla_work *work, tla_error *error) {
     tla_status status = TLA_OK;
@@ -280,7 +298,7 @@ static tla_status change(tla_mmu *m, table_change apply, const tla_map_entry *en
         return status;
     }
     for (size_t i = 0; i < count; i++)
-        drop(m, &entries[i]);
+        end(m, &entries[i]);
     return TLA_OK;
 }
 
@@ -308,6 +326,8 @@ tla_status tla_mmu_invalidate(tla_mmu *m, const tla_map_entry *ranges, size_t co
 
 void tla_mmu_show(tla_mmu *m, uint64_t visible_ps) {
     tla_map_window_commit(m->window, visible_ps);
+    if (m->tlb) tla_tlb_end(m->tlb, visible_ps);
+    if (m->walkers) tla_walkers_show(m->walkers, visible_ps);
     if (m->window_ps < visible_ps) m->window_ps = visible_ps;
     m->windowed = true;
 }
@@ -316,6 +336,7 @@ void tla_mmu_advance(tla_mmu *m, uint64_t now_ps) {
     if (!m->windowed) return;
     tla_map_window_advance(m->window, now_ps);
     m->windowed = now_ps < m->window_ps;
+    if (!m->windowed && m->tlb) tla_tlb_advance(m->tlb, now_ps);
 }
 
 tla_mmu_stats tla_mmu_get_stats(const tla_mmu *m) {

@@ -81,6 +81,7 @@ static bool find_next(const tla_page_table *t, uint32_t asid, uint64_t va, radix
             piece->va = va;
             piece->pa = slot_pa(slot);
             piece->flags = slot_flags(slot);
+            piece->size = slot_size(slot);
             piece->index++;
             return true;
         }
@@ -164,6 +165,30 @@ tla_status tla_page_table_walk(const tla_page_table *t, uint32_t asid, tla_vaddr
         walk->nbytes = walk->page_size;
     }
     walk->pa.value = piece.pa + (walk->va.value - piece.va);
+    return TLA_OK;
+}
+
+tla_status tla_page_table_walk_run(const tla_page_table *t, uint32_t asid, tla_vaddr va, uint64_t nbytes,
+                                   tla_walk *walk, uint64_t *run) {
+    *run = 0;
+    tla_status status = tla_page_table_walk(t, asid, va, walk);
+    if (status == TLA_INVALID_ARGUMENT) return status;
+    tla_vaddr next;
+    if (status) {
+        bool any = tla_page_table_first_mapped(t, asid, va, nbytes, &next);
+        *run = any ? next.value - va.value : nbytes;
+        return status;
+    }
+    radix_piece first, piece;
+    find(t, asid, va.value, &first);
+    piece = first;
+    uint64_t into = va.value - piece.va;
+    *run = piece.nbytes - into;
+    while (!first.region && *run < nbytes && *run <= UINT64_MAX - va.value &&
+           find_next(t, asid, va.value + *run, &piece) && !piece.region && piece.size == first.size &&
+           piece.flags == first.flags && piece.pa == first.pa + into + *run)
+        *run += piece.nbytes;
+    if (*run > nbytes) *run = nbytes;
     return TLA_OK;
 }
 

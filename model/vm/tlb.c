@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 enum { NONE = -1 };
+static const uint64_t FOREVER = UINT64_MAX, ENDING = UINT64_MAX - 1;
 
 typedef struct way {
     uint64_t va, pa, ready_ps;
-    uint32_t nbytes; /* 0: not valid */
+    uint64_t until_ps; /* UINT64_MAX: nothing ends it; ENDING: at a time that is still to be told */
+    uint32_t nbytes;   /* 0: not valid */
     uint32_t asid;
     int32_t chain; /* next of the hash bucket */
     uint32_t set;
@@ -28,6 +30,7 @@ typedef struct level {
     int32_t *buckets;
     uint64_t *forks;                   /* PLRU: one bit a fork, fork_words words a set */
     uint32_t live[TLA_PAGE_SIZES_MAX]; /* valid entries of each page size */
+    uint32_t ending;                   /* valid entries with an end */
     int32_t last;                      /* the way that was hit or filled last */
     tla_tlb_stats stats;
 } level;
@@ -230,22 +233,40 @@ static void drop(const tla_tlb *tlb, level *l, int32_t i) {
         link = &l->ways[*link].chain;
     *link = w->chain;
     l->live[w->size]--;
+    l->ending -= w->until_ps != FOREVER;
     w->nbytes = 0;
     set_of(l, i)->valid--;
     l->stats.valid--;
     make_oldest(l, i);
 }
 
-/* Drops what overlaps va .. last among the entries of one page; returns how many. */
-static uint64_t drop_in_page(const tla_tlb *tlb, level *l, uint32_t asid, uint64_t va, uint64_t last, uint32_t size,
-                             uint64_t page_va) {
+/* What happens to an entry that an invalidation meets; 1 when it counts. */
+typedef uint64_t (*way_action)(const tla_tlb *tlb, level *l, int32_t i);
+
+static uint64_t drop_way(const tla_tlb *tlb, level *l, int32_t i) {
+    uint64_t counts = l->ways[i].until_ps == FOREVER; /* else it was counted when its end was decided */
+    drop(tlb, l, i);
+    return counts;
+}
+
+static uint64_t end_way(const tla_tlb *tlb, level *l, int32_t i) {
+    (void)tlb;
+    way *w = &l->ways[i];
+    if (w->until_ps != FOREVER) return 0;
+    w->until_ps = ENDING;
+    l->ending++;
+    return 1;
+}
+
+/* Does so to what overlaps va .. last among the entries of one page; returns how many counted. */
+static uint64_t act_in_page(const tla_tlb *tlb, level *l, way_action act, uint32_t asid, uint64_t va, uint64_t last,
+                            uint32_t size, uint64_t page_va) {
     uint64_t count = 0;
     for (int32_t i = *bucket(tlb, l, asid, page_va, size), next; i != NONE; i = next) {
         const way *w = &l->ways[i];
         next = w->chain;
         if (w->asid != asid || w->size != size || w->va > last || w->va + (w->nbytes - 1) < va) continue;
-        drop(tlb, l, i);
-        count++;
+        count += act(tlb, l, i);
     }
     return count;
 }
@@ -265,10 +286,15 @@ static int32_t find_same(const tla_tlb *tlb, const level *l, const way *entry) {
 static void fill(tla_tlb *tlb, level *l, const way *entry) {
     int32_t same = find_same(tlb, l, entry);
     if (same != NONE) {
-        if (entry->ready_ps < l->ways[same].ready_ps) l->ways[same].ready_ps = entry->ready_ps;
+        way *w = &l->ways[same];
+        if (entry->ready_ps < w->ready_ps) w->ready_ps = entry->ready_ps;
+        if (entry->until_ps > w->until_ps) {
+            w->until_ps = entry->until_ps;
+            l->ending -= w->until_ps == FOREVER;
+        }
         return;
     }
-    drop_in_page(tlb, l, entry->asid, entry->va, entry->va + (entry->nbytes - 1), entry->size, entry->va);
+    act_in_page(tlb, l, drop_way, entry->asid, entry->va, entry->va + (entry->nbytes - 1), entry->size, entry->va);
     uint32_t s = (uint32_t)(entry->va >> tlb->shift[entry->size]) & (l->set_count - 1);
     int32_t i = victim(tlb, l, s);
     way *w = &l->ways[i];
@@ -284,11 +310,22 @@ static void fill(tla_tlb *tlb, level *l, const way *entry) {
     w->older = older;
     *head = i;
     l->live[w->size]++;
+    l->ending += w->until_ps != FOREVER;
     l->sets[s].valid++;
     l->stats.valid++;
     l->stats.fills++;
     make_newest(l, i);
     use(l, i);
+}
+
+/* What has ended is dropped when it is met: it may hide an entry of another page size. */
+static int32_t find_valid(const tla_tlb *tlb, level *l, uint32_t asid, uint64_t va, uint64_t at_ps) {
+    int32_t i = find(tlb, l, asid, va);
+    while (i != NONE && l->ways[i].until_ps <= at_ps) {
+        drop(tlb, l, i);
+        i = find(tlb, l, asid, va);
+    }
+    return i;
 }
 
 bool tla_tlb_lookup(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_tlb_hit *hit) {
@@ -297,7 +334,7 @@ bool tla_tlb_lookup(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t at_ps, t
         level *l = &tlb->level[n];
         latency_ps += l->config.latency_ps;
         l->stats.lookups++;
-        int32_t i = find(tlb, l, asid, va.value);
+        int32_t i = find_valid(tlb, l, asid, va.value, at_ps);
         if (i == NONE || l->ways[i].ready_ps > at_ps) continue;
         l->stats.hits++;
         use(l, i);
@@ -313,6 +350,10 @@ bool tla_tlb_lookup(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t at_ps, t
 }
 
 tla_status tla_tlb_fill(tla_tlb *tlb, const tla_walk *walk, uint64_t ready_ps) {
+    return tla_tlb_fill_until(tlb, walk, ready_ps, FOREVER);
+}
+
+tla_status tla_tlb_fill_until(tla_tlb *tlb, const tla_walk *walk, uint64_t ready_ps, uint64_t until_ps) {
     uint32_t size = 0;
     while (size < tlb->size_count && UINT64_C(1) << tlb->shift[size] != walk->page_size)
         size++;
@@ -320,6 +361,7 @@ tla_status tla_tlb_fill(tla_tlb *tlb, const tla_walk *walk, uint64_t ready_ps) {
     way entry = {.va = walk->va.value,
                  .pa = walk->pa.value,
                  .ready_ps = ready_ps,
+                 .until_ps = until_ps,
                  .nbytes = (uint32_t)walk->nbytes,
                  .asid = walk->asid,
                  .size = (uint8_t)size,
@@ -331,55 +373,91 @@ tla_status tla_tlb_fill(tla_tlb *tlb, const tla_walk *walk, uint64_t ready_ps) {
 
 /* ---- invalidation ---- */
 
-static uint64_t invalidate(const tla_tlb *tlb, level *l, bool any_asid, uint32_t asid, uint64_t va, uint64_t last) {
+/* Whose entries: of an ASID, or of all; those that overlap va .. last. */
+typedef struct victims {
+    bool any_asid;
+    uint32_t asid;
+    uint64_t va, last;
+} victims;
+
+static uint64_t act_on_all(const tla_tlb *tlb, level *l, way_action act, const victims *v) {
     uint64_t count = 0;
     for (uint32_t i = 0; i < l->config.entries; i++) {
         const way *w = &l->ways[i];
-        if (w->nbytes == 0 || (!any_asid && w->asid != asid) || w->va > last || w->va + (w->nbytes - 1) < va) continue;
-        drop(tlb, l, (int32_t)i);
-        count++;
+        if (w->nbytes == 0 || (!v->any_asid && w->asid != v->asid) || w->va > v->last ||
+            w->va + (w->nbytes - 1) < v->va)
+            continue;
+        count += act(tlb, l, (int32_t)i);
     }
     return count;
 }
 
 /* The same by asking for every page of a range: cheaper than looking at all entries while the range is short. */
-static uint64_t invalidate_pages(const tla_tlb *tlb, level *l, uint32_t asid, uint64_t va, uint64_t last) {
+static uint64_t act_on_pages(const tla_tlb *tlb, level *l, way_action act, const victims *v) {
     uint64_t count = 0;
     for (uint32_t size = 0; size < tlb->size_count; size++) {
         if (l->live[size] == 0) continue;
-        uint64_t first_page = va >> tlb->shift[size], last_page = last >> tlb->shift[size];
+        uint64_t first_page = v->va >> tlb->shift[size], last_page = v->last >> tlb->shift[size];
         for (uint64_t page = first_page; page <= last_page; page++)
-            count += drop_in_page(tlb, l, asid, va, last, size, page << tlb->shift[size]);
+            count += act_in_page(tlb, l, act, v->asid, v->va, v->last, size, page << tlb->shift[size]);
     }
     return count;
 }
 
-static uint64_t invalidate_levels(tla_tlb *tlb, bool any_asid, uint32_t asid, uint64_t va, uint64_t last) {
+static uint64_t invalidate(tla_tlb *tlb, way_action act, const victims *v) {
     enum { PAGE_COST = 8 }; /* a page asked for costs about as much as this many entries looked at */
     uint64_t count = 0;
     for (uint32_t n = 0; n < tlb->levels; n++) {
         level *l = &tlb->level[n];
-        bool few = !any_asid && ((last - va) >> tlb->shift[0]) < l->config.entries / PAGE_COST;
-        uint64_t dropped =
-            few ? invalidate_pages(tlb, l, asid, va, last) : invalidate(tlb, l, any_asid, asid, va, last);
-        l->stats.invalidated += dropped;
-        count += dropped;
+        bool few = !v->any_asid && ((v->last - v->va) >> tlb->shift[0]) < l->config.entries / PAGE_COST;
+        uint64_t met = few ? act_on_pages(tlb, l, act, v) : act_on_all(tlb, l, act, v);
+        l->stats.invalidated += met;
+        count += met;
     }
     return count;
 }
 
-uint64_t tla_tlb_invalidate_range(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t nbytes) {
-    if (nbytes == 0) return 0;
+static victims in_range(uint32_t asid, tla_vaddr va, uint64_t nbytes) {
     uint64_t last = nbytes - 1 > UINT64_MAX - va.value ? UINT64_MAX : va.value + (nbytes - 1);
-    return invalidate_levels(tlb, false, asid, va.value, last);
+    return (victims){false, asid, va.value, last};
+}
+
+uint64_t tla_tlb_invalidate_range(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t nbytes) {
+    victims v = in_range(asid, va, nbytes);
+    return nbytes ? invalidate(tlb, drop_way, &v) : 0;
 }
 
 uint64_t tla_tlb_invalidate_asid(tla_tlb *tlb, uint32_t asid) {
-    return invalidate_levels(tlb, false, asid, 0, UINT64_MAX);
+    return invalidate(tlb, drop_way, &(victims){false, asid, 0, UINT64_MAX});
 }
 
 uint64_t tla_tlb_invalidate_all(tla_tlb *tlb) {
-    return invalidate_levels(tlb, true, 0, 0, UINT64_MAX);
+    return invalidate(tlb, drop_way, &(victims){true, 0, 0, UINT64_MAX});
+}
+
+void tla_tlb_end_range(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t nbytes) {
+    victims v = in_range(asid, va, nbytes);
+    if (nbytes) invalidate(tlb, end_way, &v);
+}
+
+void tla_tlb_end_asid(tla_tlb *tlb, uint32_t asid) {
+    invalidate(tlb, end_way, &(victims){false, asid, 0, UINT64_MAX});
+}
+
+void tla_tlb_end(tla_tlb *tlb, uint64_t until_ps) {
+    for (uint32_t n = 0; n < tlb->levels; n++) {
+        level *l = &tlb->level[n];
+        for (uint32_t i = 0; l->ending && i < l->config.entries; i++)
+            if (l->ways[i].nbytes && l->ways[i].until_ps == ENDING) l->ways[i].until_ps = until_ps;
+    }
+}
+
+void tla_tlb_advance(tla_tlb *tlb, uint64_t now_ps) {
+    for (uint32_t n = 0; n < tlb->levels; n++) {
+        level *l = &tlb->level[n];
+        for (uint32_t i = 0; l->ending && i < l->config.entries; i++)
+            if (l->ways[i].nbytes && l->ways[i].until_ps <= now_ps) drop(tlb, l, (int32_t)i);
+    }
 }
 
 tla_tlb_stats tla_tlb_get_stats(const tla_tlb *tlb, uint32_t n) {

@@ -23,6 +23,7 @@ struct tla_walkers {
     walker *pool;
     cached *cache;
     uint64_t uses;
+    uint64_t visible_ps; /* of the last change */
     tla_walkers_stats stats;
 };
 
@@ -93,14 +94,17 @@ static uint32_t known_reads(tla_walkers *w, const walker *k, const tla_walk *wal
     return 0;
 }
 
+static bool joinable(const tla_walkers *w, const walker *k, const tla_walk *walk, uint64_t page, uint64_t at_ps) {
+    return k->va == page && k->busy_until_ps > at_ps && k->asid == walk->asid && k->joinable &&
+           (at_ps < w->visible_ps || k->start_ps >= w->visible_ps);
+}
+
 /* The walk to this page that is under way and may be joined. */
 static walker *find_walk(tla_walkers *w, const tla_walk *walk, uint64_t at_ps) {
     if (w->config.merge_slots == 0) return NULL;
     uint64_t page = page_of(walk);
-    for (uint32_t i = 0; i < w->config.walkers; i++) {
-        walker *k = &w->pool[i];
-        if (k->va == page && k->busy_until_ps > at_ps && k->asid == walk->asid && k->joinable) return k;
-    }
+    for (uint32_t i = 0; i < w->config.walkers; i++)
+        if (joinable(w, &w->pool[i], walk, page, at_ps)) return &w->pool[i];
     return NULL;
 }
 
@@ -117,6 +121,7 @@ static void stall(tla_walkers *w, uint64_t wait_ps) {
     w->stats.stall_ps += wait_ps;
 }
 
+/* Without a slot it is answered when the walk ends too, and holds up nothing but what follows to this page. */
 static tla_walk_result join(tla_walkers *w, walker *k, uint64_t at_ps) {
     tla_walk_result result = {TLA_WALK_MERGED, (uint32_t)(k - w->pool), 0, k->start_ps, k->busy_until_ps, at_ps};
     if (k->merged < w->config.merge_slots) {
@@ -124,7 +129,6 @@ static tla_walk_result join(tla_walkers *w, walker *k, uint64_t at_ps) {
         w->stats.merged++;
     } else {
         result.outcome = TLA_WALK_WAITED;
-        result.accepted_ps = k->busy_until_ps;
         stall(w, k->busy_until_ps - at_ps);
     }
     return result;
@@ -170,6 +174,10 @@ void tla_walkers_invalidate(tla_walkers *w, uint32_t asid) {
     }
     for (uint32_t i = 0; i < w->config.walk_cache_entries; i++)
         if (w->cache[i].asid == asid) w->cache[i].last_use = 0;
+}
+
+void tla_walkers_show(tla_walkers *w, uint64_t visible_ps) {
+    if (w->visible_ps < visible_ps) w->visible_ps = visible_ps;
 }
 
 uint32_t tla_walkers_in_flight(const tla_walkers *w, uint64_t at_ps) {

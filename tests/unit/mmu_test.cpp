@@ -74,10 +74,15 @@ struct fixture {
     fixture &operator=(const fixture &) = delete;
 
     tla_status change(bool map, const tla_map_entry &e, uint64_t at_ps, uint64_t takes_ps) {
+        return change_at(map, e, &at_ps, takes_ps);
+    }
+    // *at_ps becomes when it is visible.
+    tla_status change_at(bool map, const tla_map_entry &e, uint64_t *at_ps, uint64_t takes_ps) {
         tla_error error{};
         const tla_status status =
-            map ? tla_mmu_map(mmu, &e, 1, &at_ps, nullptr, &error) : tla_mmu_unmap(mmu, &e, 1, &at_ps, nullptr, &error);
-        tla_mmu_show(mmu, at_ps + takes_ps);
+            map ? tla_mmu_map(mmu, &e, 1, at_ps, nullptr, &error) : tla_mmu_unmap(mmu, &e, 1, at_ps, nullptr, &error);
+        *at_ps += takes_ps;
+        tla_mmu_show(mmu, *at_ps);
         return status;
     }
 };
@@ -225,6 +230,63 @@ BOOST_AUTO_TEST_CASE(an_access_before_a_change_is_shown_goes_where_it_went) {
         BOOST_CHECK_EQUAL(sees(6'500'000, &stale), 0x9000);
         BOOST_CHECK(stale);
         BOOST_CHECK_EQUAL(sees(8'000'000, &stale), -1);
+    }
+}
+
+// Changes of random length, several in flight, and accesses at random times between them: each sees the map as it was
+// when the last change was visible.
+BOOST_AUTO_TEST_CASE(every_access_in_a_window_sees_the_last_visible_map) {
+    for (tla_walk_mode walk : {TLA_WALK_IDEAL, TLA_WALK_FLAT, TLA_WALK_MEMORY}) {
+        std::mt19937_64 random(71);
+        fixture f(walk, true);
+        const uint64_t granule = 512, count = 512; // 64 small pages, four of 64 KiB
+        struct version {
+            uint64_t visible_ps;
+            std::vector<uint64_t> pa; // of each granule, 0: not mapped
+        };
+        std::vector<version> versions{{0, std::vector<uint64_t>(count, 0)}};
+        uint64_t now = 0, stale = 0, hits = 0;
+        for (unsigned step = 0; step < 40'000; step++) {
+            now += random() % 200'000;
+            if (random() % 4 == 0) {
+                const uint64_t at = random() % count, n = 1 + random() % std::min<uint64_t>(count - at, 200);
+                version next = versions.back();
+                tla_map_entry e{{at * granule}, {(random() % 4096 + 1) * granule}, n * granule, TLA_READ, 1};
+                if (random() % 2) e.pa.value = e.va.value + (1 + random() % 8) * 64 * KiB;
+                bool map = random() % 3 != 0, whole = true;
+                for (uint64_t i = at; i < at + n; i++) {
+                    whole = whole && next.pa[i];
+                    next.pa[i] = map ? e.pa.value + (i - at) * granule : 0;
+                }
+                uint64_t done = std::max(now, versions.back().visible_ps) + random() % 1'000'000;
+                BOOST_REQUIRE_EQUAL(f.change_at(map, e, &done, 0), map || whole ? TLA_OK : TLA_UNMAPPED);
+                if (map || whole) versions.push_back({done, next.pa});
+            }
+            while (versions.size() > 1 && versions[1].visible_ps <= now)
+                versions.erase(versions.begin());
+            const uint64_t at = now + random() % 100'000; // a little ahead
+            uint64_t seen_ps = at;
+            const tla_mmu_access a{1, {random() % (count * granule)}, 1, TLA_READ};
+            tla_mmu_piece piece{};
+            const tla_status status = tla_mmu_translate(f.mmu, &a, &seen_ps, &piece);
+            // A request that is held up sees the map of the time at which it is looked up.
+            const uint64_t page_of = a.va.value / granule;
+            bool as_expected = false;
+            for (size_t v = 0; v < versions.size(); v++) {
+                const bool last = v + 1 == versions.size();
+                if (versions[v].visible_ps > seen_ps || (!last && versions[v + 1].visible_ps <= at)) continue;
+                const uint64_t pa = versions[v].pa[page_of];
+                as_expected |=
+                    pa ? status == TLA_OK && piece.pa.value == pa + a.va.value % granule : status == TLA_UNMAPPED;
+            }
+            BOOST_REQUIRE_MESSAGE(as_expected, "walk mode " << walk << ", step " << step);
+            stale += piece.stale;
+            hits += !piece.walked;
+            tla_mmu_advance(f.mmu, now);
+        }
+        BOOST_CHECK_GT(stale, 1000u);
+        BOOST_CHECK_GT(hits, 1000u);
+        BOOST_CHECK_EQUAL(tla_mmu_get_stats(f.mmu).walk_errors, 0u);
     }
 }
 

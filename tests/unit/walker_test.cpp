@@ -133,16 +133,27 @@ BOOST_AUTO_TEST_CASE(misses_to_one_page_share_a_walk) {
     BOOST_CHECK_EQUAL(f.stats().stalls, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_full_merge_table_stalls_until_the_walk_is_done) {
+BOOST_AUTO_TEST_CASE(a_full_merge_table_holds_up_requests_for_its_page_until_the_walk_is_done) {
     walkers_fixture f(pool(2, 1));
     f.miss(0x1000, 0);
     f.miss(0x1100, 1 * ns);
     tla_walk_result third = f.miss(0x1200, 2 * ns);
     BOOST_CHECK_EQUAL(third.outcome, TLA_WALK_WAITED);
     BOOST_CHECK_EQUAL(third.done_ps, 400 * ns);
-    BOOST_CHECK_EQUAL(third.accepted_ps, 400 * ns);
-    BOOST_CHECK_EQUAL(f.stats().stalls, 1u);
-    BOOST_CHECK_EQUAL(f.stats().stall_ps, 398 * ns);
+    BOOST_CHECK_EQUAL(third.accepted_ps, 2 * ns); // what follows to other pages does not wait
+    BOOST_CHECK_EQUAL(f.miss(0x2000, 3 * ns).done_ps, 403 * ns);
+    BOOST_CHECK_EQUAL(f.miss(0x1300, 4 * ns).done_ps, 400 * ns);
+    BOOST_CHECK_EQUAL(f.stats().stalls, 2u);
+    BOOST_CHECK_EQUAL(f.stats().stall_ps, (398 + 396) * ns);
+}
+
+BOOST_AUTO_TEST_CASE(after_a_change_is_visible_nothing_joins_a_walk_that_began_before) {
+    walkers_fixture f(pool(2, 4));
+    f.miss(0x1000, 0);
+    tla_walkers_show(f.walkers, 100 * ns);
+    BOOST_CHECK_EQUAL(f.miss(0x1000, 99 * ns).outcome, TLA_WALK_MERGED);
+    BOOST_CHECK_EQUAL(f.miss(0x1000, 100 * ns).outcome, TLA_WALK_STARTED);
+    BOOST_CHECK_EQUAL(f.miss(0x1000, 101 * ns).outcome, TLA_WALK_MERGED);
 }
 
 BOOST_AUTO_TEST_CASE(a_miss_without_a_free_walker_waits_for_the_first_that_is) {
