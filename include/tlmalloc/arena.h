@@ -78,7 +78,7 @@ typedef struct tla_block {
 typedef struct tla_arena_stats {
     uint64_t capacity;     /* bytes */
     uint64_t used;         /* bytes in live blocks, as granted (rounded up) */
-    uint64_t peak_used;    /* the largest that `used` has been */
+    uint64_t peak_used;    /* the largest that `used` has been between two calls */
     uint64_t free;         /* capacity - used */
     uint64_t largest_free; /* bytes of the largest free block; 0 when nothing is free */
     uint64_t free_blocks;  /* number of free blocks */
@@ -97,9 +97,10 @@ tla_arena_config tla_arena_get_config(const tla_arena *arena);
 
 /* Takes nbytes (1 .. 2^63) from the block that the policy chooses. On success *block is what was taken, its size
  * rounded up as the alignment and the policy do, and work (may be NULL) is added to. TLA_INVALID_ARGUMENT for 0 bytes
- * (what ADR-0048's list does with them is an accident) and for more than 2^63; TLA_EXHAUSTED or TLA_FRAGMENTED when
- * nothing fits, and then nothing is taken: never a part. A failed search also costs: work is added to then too. May
- * call the host's malloc when the list grows: TLA_NO_HOST_MEMORY. */
+ * (what ADR-0048's list does with them is an accident) and for more than 2^63; TLA_EXHAUSTED when fewer than nbytes are
+ * free, else TLA_FRAGMENTED, when nothing fits, and then nothing is taken: never a part. A failed search also costs:
+ * work is added to then too. May call the host's malloc when the list grows: TLA_NO_HOST_MEMORY, and work is as it was.
+ */
 tla_status tla_arena_alloc(tla_arena *arena, uint64_t nbytes, tla_block *block, tla_work *work);
 
 /* As tla_arena_alloc, with an offset that is a multiple of `alignment` (a power of two; else TLA_INVALID_ARGUMENT) and
@@ -117,7 +118,8 @@ tla_status tla_arena_reserve(tla_arena *arena, tla_block block, tla_work *work);
  * TLA_INVALID_ARGUMENT for 0 bytes, TLA_NOT_ALLOCATED when any byte of it is free already (a double free); with
  * validation also TLA_SIZE_MISMATCH for a block that is live with another size or a part of one, TLA_OVERLAP for a
  * range that touches several live blocks or free and live bytes. Nothing is changed then, and tla_arena_last_error says
- * more. */
+ * more. A list of free blocks that grows may call the host's malloc: TLA_NO_HOST_MEMORY; the block is live then as
+ * before, and may be freed again later. */
 tla_status tla_arena_free(tla_arena *arena, tla_block block, tla_work *work);
 
 /* The two batches that LMCache has had. */
@@ -128,14 +130,16 @@ typedef enum tla_batch {
 } tla_batch;
 
 /* Takes n blocks of nbytes each, all or none; blocks[0..n) in the order in which they were taken. n = 0 succeeds and
- * does nothing. Errors as tla_arena_alloc; of n * nbytes past 2^63, TLA_EXHAUSTED. A contiguous batch costs one search;
- * a carved one costs one walk with first fit, and one search an item with the other policies. */
+ * does nothing. Errors as tla_arena_alloc, where n * nbytes are what is asked for; past 2^63 that is TLA_EXHAUSTED. A
+ * contiguous batch costs one search; a carved one costs one walk with first fit, and one search an item with the other
+ * policies. A batch that is refused costs what a refused request costs: of all bytes if contiguous, of one item if
+ * carved. */
 tla_status tla_arena_alloc_batch(tla_arena *arena, uint64_t nbytes, size_t n, tla_batch kind, tla_block *blocks,
                                  tla_work *work);
 
 /* Gives n blocks back, all or none: sorts blocks[] in place by offset, joins what touches, and does one list operation
- * a run (LMCache's batched_free; the buddies go block by block). Errors as tla_arena_free, and TLA_NOT_ALLOCATED when
- * two of them overlap. */
+ * a run (LMCache's batched_free; the buddies go block by block). Errors as tla_arena_free (TLA_NO_HOST_MEMORY, too: all
+ * blocks are live then), and TLA_NOT_ALLOCATED when two of them overlap. */
 tla_status tla_arena_free_batch(tla_arena *arena, tla_block *blocks, size_t n, tla_work *work);
 
 /* Adds nbytes (rounded up) at the end, joined with the last block when that is free (LMCache's sbrk).
@@ -151,7 +155,8 @@ uint64_t tla_arena_fragmentation_permille(const tla_arena_stats *stats);
 size_t tla_arena_free_blocks(const tla_arena *arena, uint64_t from, tla_block *blocks, size_t max);
 
 /* Says why a request failed, for a person (ADR-0048 D6): requested, total free, largest free block, and so whether it
- * is fragmentation or exhaustion. `what` names the arena in the text ("HBM of sip0.cube0.pe3"). Returns the status. */
+ * is fragmentation or exhaustion; and the size of block that was looked for, where that is more than requested. `what`
+ * names the arena in the text ("HBM of sip0.cube0.pe3"). Returns the status. */
 tla_status tla_arena_explain(const tla_arena *arena, const char *what, uint64_t nbytes, tla_error *error);
 
 /* The text of the last call on this arena that was refused for its arguments or by validation (not for lack of space:

@@ -41,23 +41,30 @@ static bool power_of_two(uint64_t n) {
     return n != 0 && (n & (n - 1)) == 0;
 }
 
+static uint64_t alignment_of(const tla_arena_config *config) {
+    return config->alignment ? config->alignment : 1;
+}
+
+tla_status tla_arena_check_config(const tla_arena_config *config) {
+    uint64_t alignment = alignment_of(config);
+    bool good = tla_placement_of(config->policy) && config->base < limit && config->capacity <= limit - config->base &&
+                power_of_two(alignment) && config->base % alignment == 0;
+    return good ? TLA_OK : TLA_INVALID_ARGUMENT;
+}
+
 tla_status tla_arena_create(const tla_arena_config *config, tla_arena **out) {
     *out = NULL;
-    uint64_t alignment = config->alignment ? config->alignment : 1;
-    if ((unsigned)config->policy >= TLA_POLICY_COUNT || config->base >= limit ||
-        config->capacity > limit - config->base || !power_of_two(alignment) || config->base % alignment != 0)
-        return TLA_INVALID_ARGUMENT;
-    const tla_placement *placement = tla_placement_of(config->policy);
-    if (!placement) return TLA_UNSUPPORTED;
+    tla_status status = tla_arena_check_config(config);
+    if (status) return status;
     tla_arena *arena = calloc(1, sizeof *arena);
     if (!arena) return TLA_NO_HOST_MEMORY;
     arena->config = *config;
-    arena->config.alignment = alignment;
-    arena->placement = placement;
-    tla_status status = placement->create(&arena->config, &arena->state);
+    arena->config.alignment = alignment_of(config);
+    arena->placement = tla_placement_of(config->policy);
+    status = arena->placement->create(&arena->config, &arena->state);
     if (!status && config->validate && !(arena->live = tla_live_blocks_create())) status = TLA_NO_HOST_MEMORY;
     if (!status && config->capacity > 0)
-        status = placement->add(arena->state, (tla_block){config->base, config->capacity}, &(tla_work){0});
+        status = arena->placement->add(arena->state, (tla_block){config->base, config->capacity}, &(tla_work){0});
     if (status) {
         tla_arena_destroy(arena);
         return status;
@@ -108,10 +115,12 @@ tla_status tla_arena_no_fit(const tla_arena *arena, uint64_t nbytes) {
     return arena->config.capacity - arena->used < nbytes ? TLA_EXHAUSTED : TLA_FRAGMENTED;
 }
 
-tla_status tla_arena_take(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
-    tla_status status = arena->placement->alloc(arena->state, nbytes, alignment, block, work);
+/* Asks the placement for `granted` bytes, which is what a request of nbytes is given, and accounts for them. */
+static inline tla_status take(tla_arena *arena, uint64_t nbytes, uint64_t granted, uint64_t alignment, tla_block *block,
+                              tla_work *work) {
+    tla_status status = arena->placement->alloc(arena->state, granted, alignment, block, work);
     if (status) return status == TLA_FRAGMENTED ? tla_arena_no_fit(arena, nbytes) : status;
-    tla_arena_count_used(arena, nbytes);
+    tla_arena_count_used(arena, granted);
     return TLA_OK;
 }
 
@@ -122,9 +131,9 @@ OUT_OF_THE_WAY static tla_status alloc(tla_arena *arena, uint64_t nbytes, uint64
                                        tla_work *work) {
     tla_work ignored;
     uint64_t granted = tla_arena_granted(arena, nbytes);
-    if (granted == 0) return tla_arena_takes_size(nbytes) ? TLA_EXHAUSTED : tla_arena_refuse_size(arena, nbytes);
+    if (granted == 0) return tla_arena_refuse_size(arena, nbytes);
     if (arena->live && tla_live_blocks_make_room(arena->live, 1)) return TLA_NO_HOST_MEMORY;
-    tla_status status = tla_arena_take(arena, granted, alignment, block, work ? work : &ignored);
+    tla_status status = take(arena, nbytes, granted, alignment, block, work ? work : &ignored);
     if (status == TLA_OK && arena->live) tla_live_blocks_insert(arena->live, *block, arena->owner);
     return status;
 }
@@ -138,7 +147,7 @@ static bool plain(const tla_arena *arena, const tla_work *work) {
 tla_status tla_arena_alloc(tla_arena *arena, uint64_t nbytes, tla_block *block, tla_work *work) {
     uint64_t alignment = arena->config.alignment;
     if (!plain(arena, work) || nbytes - 1 >= limit) return alloc(arena, nbytes, alignment, block, work);
-    return tla_arena_take(arena, (nbytes + alignment - 1) & ~(alignment - 1), alignment, block, work);
+    return take(arena, nbytes, (nbytes + alignment - 1) & ~(alignment - 1), alignment, block, work);
 }
 
 tla_status tla_arena_alloc_aligned(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block,

@@ -18,6 +18,9 @@ struct tla_arena {
 /* The placement of a policy, NULL when it is none. */
 const tla_placement *tla_placement_of(tla_policy policy);
 
+/* TLA_INVALID_ARGUMENT for a configuration that no arena can have. */
+tla_status tla_arena_check_config(const tla_arena_config *config);
+
 /* Whether a size is in the range that requests have, 1 .. 2^63. */
 bool tla_arena_takes_size(uint64_t nbytes);
 
@@ -30,10 +33,7 @@ bool tla_arena_contains(const tla_arena *arena, tla_block range);
 /* Notes nbytes more in use. */
 void tla_arena_count_used(tla_arena *arena, uint64_t nbytes);
 
-/* Asks the placement for nbytes as granted and accounts for them; no validation. */
-tla_status tla_arena_take(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work);
-
-/* Whether too little is free for nbytes, or it is in pieces. */
+/* Of a request of nbytes, as the caller said it, that nothing fits: whether too little is free, or it is in pieces. */
 tla_status tla_arena_no_fit(const tla_arena *arena, uint64_t nbytes);
 
 /* Everything that is checked before a free, but for what the placement itself sees: the range as granted, inside the

@@ -3,49 +3,34 @@
 
 #include <stdlib.h>
 
-static tla_status no_fit(const tla_arena *arena, uint64_t nbytes, tla_work *work) {
-    uint64_t count = arena->placement->count(arena->state);
-    work->nodes_visited += count;
-    work->list_length += count;
-    return tla_arena_no_fit(arena, nbytes);
-}
-
-/* One block, cut up. What rounding the whole adds beyond the items goes straight back. */
+/* One block, cut up. What rounding the whole adds beyond the items goes straight back, so it never counts as used. */
 static tla_status take_contiguous(tla_arena *arena, uint64_t each, size_t n, tla_block *blocks, tla_work *work) {
+    const tla_placement *placement = arena->placement;
     uint64_t total = each * n, granted = tla_arena_granted(arena, total);
-    if (granted == 0) return TLA_EXHAUSTED;
     tla_block whole;
-    tla_status status = tla_arena_take(arena, granted, arena->config.alignment, &whole, work);
+    /* Room for what the alloc halves, and for what then goes back. */
+    if (granted > total && placement->make_room(arena->state, 2 * TLA_RANGE_BLOCKS)) return TLA_NO_HOST_MEMORY;
+    tla_status status = placement->alloc(arena->state, granted, arena->config.alignment, &whole, work);
     if (status) return status;
-    if (granted > total) {
-        status = arena->placement->add(arena->state, (tla_block){whole.offset + total, granted - total}, work);
-        arena->used -= status ? granted : granted - total;
-        if (status) {
-            arena->placement->free(arena->state, whole, &(tla_work){0});
-            return status;
-        }
-    }
+    if (granted > total) placement->add(arena->state, (tla_block){whole.offset + total, granted - total}, work);
     for (size_t i = 0; i < n; i++)
         blocks[i] = (tla_block){whole.offset + i * each, each};
     return TLA_OK;
 }
 
 static tla_status take_carved(tla_arena *arena, uint64_t each, size_t n, tla_block *blocks, tla_work *work) {
-    if (arena->placement->fits(arena->state, each, n) < n) return no_fit(arena, each * n, work);
-    if (arena->placement->carve) {
-        arena->placement->carve(arena->state, each, n, blocks, work);
-        tla_arena_count_used(arena, each * n);
+    const tla_placement *placement = arena->placement;
+    if (placement->fits(arena->state, each, n) < n) {
+        placement->search_in_vain(arena->state, each, work);
+        return TLA_FRAGMENTED;
+    }
+    if (placement->carve) {
+        placement->carve(arena->state, each, n, blocks, work);
         return TLA_OK;
     }
-    for (size_t i = 0; i < n; i++) {
-        tla_status status = tla_arena_take(arena, each, arena->config.alignment, &blocks[i], work);
-        if (status == TLA_OK) continue;
-        while (i-- > 0) {
-            arena->placement->free(arena->state, blocks[i], &(tla_work){0});
-            arena->used -= each;
-        }
-        return status;
-    }
+    if (placement->make_alloc_room && placement->make_alloc_room(arena->state, n)) return TLA_NO_HOST_MEMORY;
+    for (size_t i = 0; i < n; i++) /* none of these can fail: n fit, and there is room */
+        placement->alloc(arena->state, each, arena->config.alignment, &blocks[i], work);
     return TLA_OK;
 }
 
@@ -56,14 +41,21 @@ tla_status tla_arena_alloc_batch(tla_arena *arena, uint64_t nbytes, size_t n, tl
     if (n == 0) return TLA_OK;
     uint64_t each = tla_arena_granted(arena, nbytes);
     if (each == 0) return tla_arena_refuse_size(arena, nbytes);
-    if (each > arena->config.capacity || n > arena->config.capacity / each) return TLA_EXHAUSTED;
+    bool contiguous = kind == TLA_BATCH_CONTIGUOUS;
+    uint64_t asked = n > UINT64_MAX / nbytes ? UINT64_MAX : nbytes * n; /* what no arena has either way */
+    if (n > arena->config.capacity / each) {
+        uint64_t most = (uint64_t)1 << 63, total = n > most / each ? most : each * n;
+        arena->placement->search_in_vain(arena->state, contiguous ? tla_arena_granted(arena, total) : each, work);
+        return tla_arena_no_fit(arena, asked);
+    }
     if (arena->live && tla_live_blocks_make_room(arena->live, n)) return TLA_NO_HOST_MEMORY;
-    tla_status status = kind == TLA_BATCH_CONTIGUOUS ? take_contiguous(arena, each, n, blocks, work)
-                                                     : take_carved(arena, each, n, blocks, work);
-    if (status == TLA_OK && arena->live)
-        for (size_t i = 0; i < n; i++)
-            tla_live_blocks_insert(arena->live, blocks[i], arena->owner);
-    return status;
+    tla_status status =
+        contiguous ? take_contiguous(arena, each, n, blocks, work) : take_carved(arena, each, n, blocks, work);
+    if (status) return status == TLA_FRAGMENTED ? tla_arena_no_fit(arena, asked) : status;
+    tla_arena_count_used(arena, each * n);
+    for (size_t i = 0; i < n && arena->live; i++)
+        tla_live_blocks_insert(arena->live, blocks[i], arena->owner);
+    return TLA_OK;
 }
 
 static int by_offset(const void *a, const void *b) {
@@ -95,10 +87,10 @@ tla_status tla_arena_free_batch(tla_arena *arena, tla_block *blocks, size_t n, t
         range = next_run(arena, blocks, n, &i);
         if (arena->placement->may_free(arena->state, range)) return tla_arena_refuse_double(arena, range);
     }
-    if (arena->placement->make_room && arena->placement->make_room(arena->state, runs)) return TLA_NO_HOST_MEMORY;
+    if (arena->placement->make_room(arena->state, runs)) return TLA_NO_HOST_MEMORY;
     for (size_t i = 0; i < n;) {
         range = next_run(arena, blocks, n, &i);
-        arena->placement->free(arena->state, range, work);
+        arena->placement->free(arena->state, range, work); /* cannot fail: all may go, and there is room */
         arena->used -= range.nbytes;
     }
     if (arena->live)

@@ -16,10 +16,15 @@ static void destroy(void *state) {
 
 static tla_status create(const tla_arena_config *config, void **state) {
     (void)config;
-    tla_status status = tla_list_make(sizeof(best_fit), state);
+    void *made;
+    tla_status status = tla_list_make(sizeof(best_fit), &made);
     if (status) return status;
-    status = tla_size_index_init(&((best_fit *)*state)->index);
-    if (status) tla_list_destroy(*state);
+    best_fit *b = made;
+    status = tla_size_index_init(&b->index);
+    if (status)
+        destroy(b);
+    else
+        *state = b;
     return status;
 }
 
@@ -28,7 +33,8 @@ static tla_status take(best_fit *b, tla_free_spot *spot, const tla_size_path *at
                        tla_work *work) {
     tla_block front = {spot->block.offset, part.offset - spot->block.offset}, back = {part.offset + part.nbytes, 0};
     back.nbytes = spot->block.nbytes - front.nbytes - part.nbytes;
-    if (tla_size_index_make_room(&b->index, 2)) return TLA_NO_HOST_MEMORY;
+    size_t rest = (size_t)(front.nbytes > 0) + (back.nbytes > 0);
+    if (tla_size_index_make_room(&b->index, rest)) return TLA_NO_HOST_MEMORY;
     tla_status status = tla_list_take(&b->list, spot, part, visited, work);
     if (status) return status;
     tla_size_index_remove_at(&b->index, at);
@@ -83,16 +89,23 @@ static tla_status make_room(void *state, size_t n) {
     return status ? status : tla_size_index_make_room(&b->index, n);
 }
 
+/* What is left of a block goes on the index anew; on the list it stays where it was. */
+static tla_status make_alloc_room(void *state, size_t n) {
+    return tla_size_index_make_room(&((best_fit *)state)->index, n);
+}
+
 const tla_placement tla_best_fit = {
     .create = create,
     .destroy = destroy,
     .alloc = alloc,
+    .search_in_vain = tla_list_search_in_vain,
     .reserve = reserve,
     .free = give_back,
     .add = give_back,
     .may_free = tla_list_may_free,
     .fits = tla_list_fits,
     .make_room = make_room,
+    .make_alloc_room = make_alloc_room,
     .largest = tla_list_largest,
     .count = tla_list_count,
     .copy = tla_list_copy,

@@ -34,14 +34,18 @@ static void destroy(void *state) {
 }
 
 static tla_status create(const tla_arena_config *config, void **state) {
-    tla_status status = tla_list_make(sizeof(buddies), state);
+    void *made;
+    tla_status status = tla_list_make(sizeof(buddies), &made);
     if (status) return status;
-    buddies *b = *state;
+    buddies *b = made;
     b->base = config->base;
     b->end = config->base + config->capacity;
     b->highest = highest_order(b->base, b->end);
     status = tla_size_bins_init(&b->bins);
-    if (status) tla_list_destroy(b);
+    if (status)
+        destroy(b);
+    else
+        *state = b;
     return status;
 }
 
@@ -75,13 +79,20 @@ static tla_status take(buddies *b, uint64_t block, unsigned order, tla_block par
     return TLA_OK;
 }
 
+static void search_in_vain(const void *state, uint64_t nbytes, tla_work *work) {
+    const buddies *b = state;
+    unsigned wanted = tla_log2(nbytes);
+    work->probes += wanted > b->highest ? 0 : b->highest - wanted + 1;
+    work->list_length += b->bins.count;
+}
+
 static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
     buddies *b = state;
-    unsigned wanted = tla_log2(nbytes > alignment ? nbytes : alignment);
+    uint64_t least = nbytes > alignment ? nbytes : alignment;
+    unsigned wanted = tla_log2(least);
     uint32_t order = tla_class_set_next(&b->bins.filled, wanted);
     if (order == TLA_CLASSES) {
-        work->probes += wanted > b->highest ? 0 : b->highest - wanted + 1;
-        work->list_length += b->bins.count;
+        search_in_vain(b, least, work);
         return TLA_FRAGMENTED;
     }
     tla_block part = {tla_size_bins_head(&b->bins, order).offset, nbytes};
@@ -142,7 +153,7 @@ static tla_status add(void *state, tla_block range, tla_work *work) {
     buddies *b = state;
     uint64_t count = b->bins.count, end = range.offset + range.nbytes;
     tla_free_join join;
-    if (tla_size_bins_make_room(&b->bins, 2 * 64)) return TLA_NO_HOST_MEMORY;
+    if (tla_size_bins_make_room(&b->bins, TLA_RANGE_BLOCKS)) return TLA_NO_HOST_MEMORY;
     tla_status status = tla_free_list_put(&b->list, range, &join);
     if (status) return status;
     if (end > b->end) {
@@ -173,6 +184,14 @@ static tla_status make_room(void *state, size_t n) {
     buddies *b = state;
     tla_status status = tla_free_list_make_room(&b->list, n);
     return status ? status : tla_size_bins_make_room(&b->bins, n);
+}
+
+/* Every block comes out of a list entry, which may be left in two. Of the blocks that halving leaves, at most one of
+ * every order is there at a time, since the next alloc takes it. */
+static tla_status make_alloc_room(void *state, size_t n) {
+    buddies *b = state;
+    tla_status status = tla_free_list_make_room(&b->list, n);
+    return status ? status : tla_size_bins_make_room(&b->bins, 64);
 }
 
 static uint64_t largest(const void *state) {
@@ -215,12 +234,14 @@ const tla_placement tla_buddy = {
     .destroy = destroy,
     .granted = granted,
     .alloc = alloc,
+    .search_in_vain = search_in_vain,
     .reserve = reserve,
     .free = give_back,
     .add = add,
     .may_free = may_free,
     .fits = fits,
     .make_room = make_room,
+    .make_alloc_room = make_alloc_room,
     .largest = largest,
     .count = count_of,
     .copy = copy,

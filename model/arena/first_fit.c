@@ -69,6 +69,7 @@ const tla_placement tla_first_fit = {
     .create = tla_list_create,
     .destroy = tla_list_destroy,
     .alloc = alloc,
+    .search_in_vain = tla_list_search_in_vain,
     .carve = carve,
     .reserve = tla_list_reserve,
     .free = tla_list_free,

@@ -46,16 +46,24 @@ static tla_status give_back(void *state, tla_block range, tla_work *work) {
     return TLA_OK;
 }
 
+/* A block whose end is off the alignment, the arena's own at the most, leaves a tail behind what is taken. */
+static tla_status make_alloc_room(void *state, size_t n) {
+    (void)n;
+    return tla_free_list_make_room(state, 1);
+}
+
 const tla_placement tla_first_fit_top = {
     .create = tla_list_create,
     .destroy = tla_list_destroy,
     .alloc = alloc,
+    .search_in_vain = tla_list_search_in_vain,
     .reserve = reserve,
     .free = give_back,
     .add = give_back,
     .may_free = tla_list_may_free,
     .fits = tla_list_fits,
     .make_room = tla_list_make_room,
+    .make_alloc_room = make_alloc_room,
     .largest = tla_list_largest,
     .count = tla_list_count,
     .copy = tla_list_copy,

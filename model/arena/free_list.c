@@ -88,8 +88,15 @@ bool tla_free_list_next_leaf(const tla_free_list *list, const tla_free_spot *spo
     return true;
 }
 
-static tla_status room_for_one(tla_free_list *list, const tla_free_leaf *leaf) {
-    return leaf->offset[FAN - 1] == NOWHERE ? TLA_OK : tla_free_list_make_room(list, 1);
+/* Room for one block more in the leaf at a spot: just the nodes that splitting it and what is full above it takes, so
+ * that after tla_free_list_make_room this asks for nothing. */
+static tla_status room_for_one(tla_free_list *list, const tla_free_spot *at) {
+    if (at->leaf->offset[FAN - 1] == NOWHERE) return TLA_OK;
+    unsigned level = list->height;
+    size_t inners = 0;
+    for (; level > 0 && at->path[level - 1].node->first[FAN - 1] != NOWHERE; level--)
+        inners++;
+    return tla_free_list_stock(list, 1, inners + (level == 0)); /* a root above the root */
 }
 
 tla_status tla_free_list_take(tla_free_list *list, tla_free_spot *spot, tla_block part, uint64_t *splits) {
@@ -100,7 +107,7 @@ tla_status tla_free_list_take(tla_free_list *list, tla_free_spot *spot, tla_bloc
         tla_free_list_remove(list, spot);
         return TLA_OK;
     }
-    if (front > 0 && back > 0 && room_for_one(list, spot->leaf)) return TLA_NO_HOST_MEMORY;
+    if (front > 0 && back > 0 && room_for_one(list, spot)) return TLA_NO_HOST_MEMORY;
     spot->leaf->nbytes[spot->slot] = front > 0 ? front : back;
     if (front == 0) {
         spot->leaf->offset[spot->slot] = end;
@@ -152,7 +159,7 @@ FOR_EACH_VECTOR_UNIT static tla_status put_in_tree(tla_free_list *list, tla_bloc
     } else if (join_next) {
         enlarge(list, next_here ? &at : &next, range.offset, range.nbytes + join->next);
     } else {
-        if (room_for_one(list, leaf)) return TLA_NO_HOST_MEMORY;
+        if (room_for_one(list, &at)) return TLA_NO_HOST_MEMORY;
         tla_free_list_insert(list, &at, range);
     }
     return TLA_OK;

@@ -109,12 +109,13 @@ size_t tla_free_list_host_bytes(const tla_free_list *list) {
 }
 
 /* A put splits at most one node a level and makes a new root. A leaf that splits was full before, or 16 puts went
- * there. */
+ * there; one that was merged may be nearly full, but its merge gave a leaf back. An inner node that was merged may be
+ * full again after four splits below it. */
 tla_status tla_free_list_make_room(tla_free_list *list, size_t n) {
     if (n >= UINT32_MAX - list->count) return TLA_NO_HOST_MEMORY;
     size_t leaves = list->leaves + n / (FAN / 2) + 1;
     if (leaves > n) leaves = n;
-    size_t inners = list->inners + leaves / 8 + 1;
+    size_t inners = list->inners + leaves / 4 + 1;
     if (inners > leaves * (list->height + 1)) inners = leaves * (list->height + 1);
     return tla_free_list_stock(list, leaves, inners + list->height + 1);
 }

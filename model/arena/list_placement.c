@@ -37,10 +37,15 @@ tla_status tla_list_take(tla_free_list *list, tla_free_spot *spot, tla_block par
     return TLA_OK;
 }
 
-tla_status tla_list_nothing_fits(const tla_free_list *list, tla_work *work) {
-    uint64_t count = tla_free_list_count(list);
+void tla_list_search_in_vain(const void *state, uint64_t nbytes, tla_work *work) {
+    uint64_t count = tla_free_list_count(state);
+    (void)nbytes;
     work->nodes_visited += count;
     work->list_length += count;
+}
+
+tla_status tla_list_nothing_fits(const tla_free_list *list, tla_work *work) {
+    tla_list_search_in_vain(list, 0, work);
     return TLA_FRAGMENTED;
 }
 

@@ -26,7 +26,8 @@ size_t tla_list_copy(const void *state, uint64_t from, tla_block *blocks, size_t
  * many nodes. */
 tla_status tla_list_take(tla_free_list *list, tla_free_spot *spot, tla_block part, uint64_t visited, tla_work *work);
 
-/* The receipt of a search that went through the whole list, and its status. */
+/* The receipt of a search that went through the whole list; the second with the status of such a search. */
+void tla_list_search_in_vain(const void *state, uint64_t nbytes, tla_work *work);
 tla_status tla_list_nothing_fits(const tla_free_list *list, tla_work *work);
 
 /* The free block that holds all of a range; false when a byte of it is not free. */

@@ -88,6 +88,7 @@ const tla_placement tla_next_fit = {
     .create = create,
     .destroy = tla_list_destroy,
     .alloc = alloc,
+    .search_in_vain = tla_list_search_in_vain,
     .reserve = reserve,
     .free = give_back,
     .add = give_back,

@@ -8,8 +8,10 @@
 
 #include "tlmalloc/arena.h"
 
+enum { TLA_RANGE_BLOCKS = 2 * 64 }; /* no range is more free blocks than this (buddies) */
+
 typedef struct tla_placement {
-    /* Makes a placement without a free block. TLA_NO_HOST_MEMORY. */
+    /* Makes a placement without a free block. TLA_NO_HOST_MEMORY; *state is untouched then. */
     tla_status (*create)(const tla_arena_config *config, void **state);
     void (*destroy)(void *state);
 
@@ -18,9 +20,14 @@ typedef struct tla_placement {
     uint64_t (*granted)(const void *state, uint64_t nbytes);
 
     /* Takes nbytes (as granted) at a multiple of alignment (a power of two). TLA_FRAGMENTED when nothing fits (arena.c
-     * knows whether it is exhaustion), TLA_NO_HOST_MEMORY. Without an alignment above the arena's own, a placement
-     * whose blocks are a list must not need host memory here. Adds nodes_visited, splits, list_length. */
+     * knows whether it is exhaustion), TLA_NO_HOST_MEMORY. Adds nodes_visited, splits, list_length. */
     tla_status (*alloc)(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work);
+
+    /* Adds what an alloc of nbytes (as granted, no alignment) adds that finds nothing. */
+    void (*search_in_vain)(const void *state, uint64_t nbytes, tla_work *work);
+
+    /* The size from which on a free block surely serves a request of nbytes (as granted); NULL when that is nbytes. */
+    uint64_t (*sufficient)(uint64_t nbytes);
 
     /* Takes exactly this range. TLA_OVERLAP when a byte of it is not free, TLA_UNSUPPORTED, TLA_NO_HOST_MEMORY. Adds
      * nodes_visited (nodes up to the block that holds it), splits, list_length. */
@@ -31,7 +38,8 @@ typedef struct tla_placement {
     tla_status (*free)(void *state, tla_block range, tla_work *work);
 
     /* Takes over a range that was never allocated (the whole arena, a growth, the free blocks of a snapshot in the
-     * order of `saved`); joined with neighbours where the policy joins. Work as free. TLA_NO_HOST_MEMORY. */
+     * order of `saved`); joined with neighbours where the policy joins. Work as free. TLA_NO_HOST_MEMORY, but not
+     * after make_room for TLA_RANGE_BLOCKS. */
     tla_status (*add)(void *state, tla_block range, tla_work *work);
 
     /* What free would answer, host memory apart: TLA_OK or TLA_NOT_ALLOCATED. */
@@ -43,8 +51,11 @@ typedef struct tla_placement {
     /* Takes n blocks in one walk after `fits` has said that there are so many; NULL = one alloc an item. */
     void (*carve)(void *state, uint64_t nbytes, size_t n, tla_block *blocks, tla_work *work);
 
-    /* Makes sure that n calls of free in a row cannot fail for lack of host memory; NULL when they never do. */
+    /* Makes sure that n calls of free in a row need no host memory. TLA_NO_HOST_MEMORY; nothing has changed then. */
     tla_status (*make_room)(void *state, size_t n);
+
+    /* The same for n calls of alloc with one size and no alignment above the arena's own; NULL when they never do. */
+    tla_status (*make_alloc_room)(void *state, size_t n);
 
     uint64_t (*largest)(const void *state); /* bytes of the largest free block, 0 when there is none */
     uint64_t (*count)(const void *state);   /* number of free blocks */

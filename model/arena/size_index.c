@@ -50,10 +50,13 @@ IN_NODE unsigned route(const tla_size_node *node, tla_block key) {
 }
 
 tla_status tla_size_index_make_room(tla_size_index *index, size_t n) {
-    /* Of n inserts each may split its whole path and make a root; but a node that is there splits once, and its halves
-     * again only after ROOM / 2 more; and a class begins once. */
+    /* Of n inserts each may split its whole path and make a root. But a node that is there splits once, and again only
+     * when ROOM - JOINED more have come to it; what splits is an insert into the level above, in all less than a
+     * seventh of the level below; and a class begins once, and grows a root after more than ROOM inserts. */
     size_t paths = n > SIZE_MAX / (2 * TLA_SIZE_INDEX_HEIGHT) ? SIZE_MAX : n * (index->tallest + 2);
-    size_t nodes = index->nodes + n / (ROOM / 4) + TLA_CLASSES, wanted = (paths < nodes ? paths : nodes);
+    size_t nodes = index->nodes + index->nodes / 4 + n / (ROOM - JOINED) / 3 * 4 + 2 * TLA_CLASSES;
+    size_t wanted = paths < nodes ? paths : nodes;
+    if (n > 1) wanted += TLA_SIZE_INDEX_HEIGHT + 2; /* the last of them asks again, and must find enough */
     while (index->spares < wanted) {
         tla_size_node *node = malloc(sizeof *node);
         if (!node) return TLA_NO_HOST_MEMORY;

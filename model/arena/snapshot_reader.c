@@ -75,10 +75,8 @@ static tla_status read_config(reader *r, snapshot *s) {
     reader before = *r;
     status = keyed(r, "alignment ", "\"alignment\" and a number", &s->config.alignment);
     if (status) return status;
-    tla_arena *trial; /* the rules of a configuration stand in one place */
-    if (s->config.alignment == 0 || tla_arena_create(&s->config, &trial) == TLA_INVALID_ARGUMENT)
+    if (s->config.alignment == 0 || tla_arena_check_config(&s->config))
         return damaged(&before, "a range below 2^63 and an alignment that is a power of two and divides the base");
-    tla_arena_destroy(trial);
     return TLA_OK;
 }
 
@@ -200,6 +198,7 @@ tla_status tla_arena_snapshot_config(const char *text, size_t length, tla_arena_
     snapshot s;
     tla_status status = read_all(text, length, &s, error);
     if (status == TLA_OK) *config = s.config;
+    if (status == TLA_NO_HOST_MEMORY) tla_error_set(error, status, "no host memory for the snapshot");
     forget(&s);
     return status;
 }
@@ -262,6 +261,7 @@ tla_status tla_arena_restore(tla_arena *arena, const char *text, size_t length, 
         state = old_state;
         live = old_live;
     }
+    if (status == TLA_NO_HOST_MEMORY) tla_error_set(error, status, "no host memory for the snapshot");
     if (state) arena->placement->destroy(state);
     tla_live_blocks_destroy(live);
     forget(&s);

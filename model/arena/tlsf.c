@@ -21,12 +21,16 @@ static void destroy(void *state) {
 }
 
 static tla_status create(const tla_arena_config *config, void **state) {
-    tla_status status = tla_list_make(sizeof(tlsf), state);
+    void *made;
+    tla_status status = tla_list_make(sizeof(tlsf), &made);
     if (status) return status;
-    tlsf *t = *state;
+    tlsf *t = made;
     t->granule = config->alignment;
     status = tla_size_bins_init(&t->bins);
-    if (status) tla_list_destroy(t);
+    if (status)
+        destroy(t);
+    else
+        *state = t;
     return status;
 }
 
@@ -37,7 +41,8 @@ static void file(tlsf *t, tla_block block) {
 /* Takes `part` out of the block at a spot; what is left is filed, the back of it last. */
 static tla_status take(tlsf *t, tla_free_spot *spot, tla_block part, uint64_t visited, tla_work *work) {
     uint64_t end = part.offset + part.nbytes, block_end = spot->block.offset + spot->block.nbytes;
-    if (tla_size_bins_make_room(&t->bins, 1)) return TLA_NO_HOST_MEMORY; /* one goes, up to two come */
+    bool two_come = part.offset > spot->block.offset && end < block_end; /* and one goes */
+    if (two_come && tla_size_bins_make_room(&t->bins, 1)) return TLA_NO_HOST_MEMORY;
     tla_status status = tla_list_take(&t->list, spot, part, visited, work);
     if (status) return status;
     tla_size_bins_remove(&t->bins, spot->block.offset);
@@ -53,14 +58,19 @@ static uint64_t words_read(uint32_t wanted, uint32_t found) {
     return found >> TLA_CLASSES_LOG2 == wanted >> TLA_CLASSES_LOG2 ? 1 : 3;
 }
 
+static void search_in_vain(const void *state, uint64_t nbytes, tla_work *work) {
+    (void)nbytes;
+    work->probes += words_read(0, TLA_CLASSES);
+    work->list_length += ((const tlsf *)state)->bins.count;
+}
+
 static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
     tlsf *t = state;
     uint64_t slack = alignment - t->granule, highest = (uint64_t)1 << 63;
     uint32_t wanted = nbytes > highest - slack ? TLA_CLASSES : tla_class_of(tla_class_round_up(nbytes + slack));
     uint32_t found = tla_class_set_next(&t->bins.filled, wanted);
     if (found == TLA_CLASSES) {
-        work->probes += words_read(wanted, found);
-        work->list_length += t->bins.count;
+        search_in_vain(t, nbytes, work);
         return TLA_FRAGMENTED;
     }
     tla_block head = tla_size_bins_head(&t->bins, found), part;
@@ -122,6 +132,8 @@ const tla_placement tla_tlsf = {
     .create = create,
     .destroy = destroy,
     .alloc = alloc,
+    .search_in_vain = search_in_vain,
+    .sufficient = tla_class_round_up,
     .reserve = reserve,
     .free = give_back,
     .add = give_back,

@@ -32,6 +32,7 @@ const tla_placement tla_worst_fit = {
     .create = tla_list_create,
     .destroy = tla_list_destroy,
     .alloc = alloc,
+    .search_in_vain = tla_list_search_in_vain,
     .reserve = tla_list_reserve,
     .free = tla_list_free,
     .add = tla_list_free,

@@ -106,10 +106,8 @@ class duel {
                 status = tla_arena_alloc_batch(arena.get(), nbytes, n, TLA_BATCH_CONTIGUOUS, taken.data(), &got);
                 uint64_t each = naive.round(nbytes);
                 tla_block whole{};
-                if (n > 0 && n > naive.capacity / each)
-                    expected = TLA_EXHAUSTED;
-                else if (n > 0)
-                    expected = naive.alloc(n * each, naive.alignment, whole, want);
+                if (n > 0) expected = naive.alloc(n * each, naive.alignment, whole, want);
+                if (expected != TLA_OK) expected = naive.no_fit(n * nbytes);
                 for (std::size_t i = 0; i < n && expected == TLA_OK; i++)
                     wanted.push_back({whole.offset + i * each, each});
             }

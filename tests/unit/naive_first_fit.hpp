@@ -19,6 +19,7 @@ class naive_first_fit {
     uint64_t round(uint64_t nbytes) const { return (nbytes + alignment - 1) / alignment * alignment; }
 
     tla_status alloc(uint64_t nbytes, uint64_t align, tla_block &block, tla_work &work) {
+        const uint64_t asked = nbytes;
         nbytes = round(nbytes);
         align = std::max(align, alignment);
         work.list_length += list.size();
@@ -30,7 +31,7 @@ class naive_first_fit {
             take(i, block, work);
             return TLA_OK;
         }
-        return no_fit(nbytes);
+        return no_fit(asked);
     }
 
     // LMCache's AddressManager.batched_allocate since PR #2767: one walk, edits collected, committed when all were
@@ -38,8 +39,8 @@ class naive_first_fit {
     tla_status carve(uint64_t nbytes, std::size_t n, std::vector<tla_block> &blocks, tla_work &work) {
         blocks.clear();
         if (n == 0) return TLA_OK;
+        const uint64_t asked = n * nbytes;
         nbytes = round(nbytes);
-        if (nbytes > capacity || n > capacity / nbytes) return TLA_EXHAUSTED;
         work.list_length += list.size();
         std::vector<tla_block> after;
         uint64_t splits = 0, visited = 0;
@@ -58,7 +59,7 @@ class naive_first_fit {
         work.nodes_visited += visited;
         if (blocks.size() < n) {
             blocks.clear();
-            return no_fit(n * nbytes);
+            return no_fit(asked);
         }
         list = after;
         work.splits += splits;
@@ -94,9 +95,10 @@ class naive_first_fit {
         capacity += nbytes;
     }
 
-  private:
+    // Of a request of nbytes, as it was asked for.
     tla_status no_fit(uint64_t nbytes) const { return capacity - used < nbytes ? TLA_EXHAUSTED : TLA_FRAGMENTED; }
 
+  private:
     void count(uint64_t nbytes) {
         used += nbytes;
         peak_used = std::max(peak_used, used);

@@ -84,14 +84,21 @@ class placement_differential {
             difference = grow(op.nbytes, expected, got);
             break;
         case placement_op::contiguous:
-            return contiguous(op.nbytes, op.n);
+            difference = contiguous(op.nbytes, op.n, expected, got);
+            break;
         case placement_op::carved:
-            return carved(op.nbytes, op.n);
+            difference = carved(op.nbytes, op.n, expected, got);
+            break;
         case placement_op::free_batch:
-            return free_batch(op.which, op.n);
+            difference = free_batch(op.which, op.n);
+            break;
         }
         if (difference.empty() && to_text(expected) != to_text(got))
             difference = "receipt: expected " + to_text(expected) + ", got " + to_text(got);
+        const tla_arena_stats stats = tla_arena_get_stats(arena);
+        peak = std::max(peak, stats.used); // what an observer of every call has seen
+        if (difference.empty() && stats.peak_used != peak)
+            difference = "peak: expected " + std::to_string(peak) + ", got " + std::to_string(stats.peak_used);
         return difference;
     }
 
@@ -144,7 +151,7 @@ class placement_differential {
     std::string alloc(std::uint64_t nbytes, std::uint64_t alignment, tla_work &expected, tla_work &got) {
         alignment = std::max(alignment, config.alignment);
         auto wanted = reference->alloc(granted(nbytes), alignment, expected);
-        tla_status status = wanted ? TLA_OK : no_fit(granted(nbytes));
+        tla_status status = wanted ? TLA_OK : no_fit(nbytes);
         tla_block block{};
         std::string difference = statuses(status, tla_arena_alloc_aligned(arena, nbytes, alignment, &block, &got));
         if (difference.empty() && wanted) {
@@ -187,41 +194,52 @@ class placement_differential {
         return statuses(TLA_OK, status);
     }
 
-    std::string contiguous(std::uint64_t nbytes, std::uint64_t n) {
+    // One search for all; what rounding the whole adds goes back. Refused, it costs the search.
+    std::string contiguous(std::uint64_t nbytes, std::uint64_t n, tla_work &work, tla_work &receipt) {
         std::uint64_t each = granted(nbytes), total = each * n, whole = granted(total);
-        tla_work ignored{};
         std::vector<tla_block> expected, got(n);
         tla_status status = TLA_OK;
-        if (total > config.capacity) {
-            status = TLA_EXHAUSTED;
-        } else if (auto block = reference->alloc(whole, config.alignment, ignored)) {
+        if (auto block = reference->alloc(whole, config.alignment, work)) {
             for (std::uint64_t i = 0; i < n; i++)
                 expected.push_back({block->offset + i * each, each});
-            if (whole > total) reference->add({block->offset + total, whole - total}, ignored);
+            if (whole > total) reference->add({block->offset + total, whole - total}, work);
         } else {
-            status = no_fit(whole);
+            status = no_fit(nbytes * n);
         }
-        return batch(status, expected, got, nbytes, TLA_BATCH_CONTIGUOUS);
+        return batch(status, expected, got, nbytes, TLA_BATCH_CONTIGUOUS, receipt);
     }
 
-    std::string carved(std::uint64_t nbytes, std::uint64_t n) {
+    // Item by item; first fit does it in one walk. Refused, it costs a search in vain for an item.
+    std::string carved(std::uint64_t nbytes, std::uint64_t n, tla_work &work, tla_work &receipt) {
         std::uint64_t each = granted(nbytes);
-        tla_work ignored{};
+        tla_work searches{}, last{};
         std::vector<tla_block> expected, got(n);
         auto trial = reference->clone();
         for (std::uint64_t i = 0; i < n; i++)
-            if (auto block = trial->alloc(each, config.alignment, ignored)) expected.push_back(*block);
+            if (auto block = trial->alloc(each, config.alignment, searches))
+                expected.push_back(*block);
+            else
+                trial->alloc(each, config.alignment, last = {});
+        if (expected.size() < n) {
+            const bool walks = config.policy != TLA_BUDDY && config.policy != TLA_TLSF;
+            work.list_length = free_block_count();
+            work.nodes_visited = walks ? work.list_length : 0;
+            work.probes = last.probes;
+        } else if (config.policy != TLA_FIRST_FIT) {
+            work = searches;
+        }
         tla_status status = TLA_OK;
         if (expected.size() == n)
             reference = std::move(trial);
         else
-            status = each * n > config.capacity ? TLA_EXHAUSTED : no_fit(each * n);
-        return batch(status, expected, got, nbytes, TLA_BATCH_CARVED);
+            status = no_fit(nbytes * n);
+        const std::string difference = batch(status, expected, got, nbytes, TLA_BATCH_CARVED, receipt);
+        if (expected.size() == n && config.policy == TLA_FIRST_FIT) work = receipt; // arena_differential_test knows it
+        return difference;
     }
 
     std::string batch(tla_status status, const std::vector<tla_block> &expected, std::vector<tla_block> &got,
-                      std::uint64_t nbytes, tla_batch kind) {
-        tla_work work{};
+                      std::uint64_t nbytes, tla_batch kind, tla_work &work) {
         std::string difference =
             statuses(status, tla_arena_alloc_batch(arena, nbytes, got.size(), kind, got.data(), &work));
         if (!difference.empty() || status) return difference;
@@ -258,6 +276,7 @@ class placement_differential {
     tla_arena *arena = nullptr;
     std::unique_ptr<placement_reference> reference;
     std::vector<tla_block> live;
+    std::uint64_t peak = 0; // of the bytes in use after every operation
     std::uint64_t largest_capacity;
 };
 
