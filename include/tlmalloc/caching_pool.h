@@ -68,6 +68,13 @@ tla_status tla_caching_pool_destroy(tla_caching_pool *pool);
 tla_status tla_caching_pool_acquire(tla_caching_pool *pool, uint32_t device, uint64_t nbytes, tla_pool_buffer *buffer,
                                     tla_work *work);
 
+/* Says why an acquire failed, for a person: `what` (the pool's name in the text), what was requested, the size class
+ * that the driver was asked for, what is cached in other classes, and why there was no memory: byte_limit, or what the
+ * driver says. Returns the status; total_free and largest_free of *error (may be NULL) are the driver's. To be called
+ * after the failure, before anything else changes. */
+tla_status tla_caching_pool_explain(tla_caching_pool *pool, const char *what, uint32_t device, uint64_t nbytes,
+                                    tla_error *error);
+
 /* Puts a buffer back on its device's list. TLA_NOT_ALLOCATED when it is not a live buffer of the pool (a second
  * release), TLA_SIZE_MISMATCH when its sizes are not those it was given with: nothing is changed then. */
 tla_status tla_caching_pool_release(tla_caching_pool *pool, tla_pool_buffer buffer, tla_work *work);

@@ -90,8 +90,10 @@ typedef struct tla_completion {
     tla_status status;
     tla_opcode opcode;
     uint64_t value;                    /* ALLOC: physical address; VA_ALLOC: virtual address */
-    uint64_t nbytes;                   /* ALLOC, FREE: bytes; MAP, UNMAP, INVALIDATE: entries done */
-    uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes) */
+    uint64_t nbytes;                   /* ALLOC, FREE: bytes; MAP, UNMAP, INVALIDATE: entries done; LAUNCH: of a kernel
+                                          that ended with the status of a tl_alloc, the bytes that this asked for */
+    uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes); LAUNCH: of the TCM
+                                          after that tl_alloc */
     uint64_t nodes_visited;
     uint64_t service_ps; /* what the engine charged, without queueing */
 } tla_completion;

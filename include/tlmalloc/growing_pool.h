@@ -38,10 +38,16 @@ tla_status tla_growing_pool_destroy(tla_growing_pool *pool);
 
 /* Takes nbytes, rounded up to a multiple of 256. When no free block fits, the pool grows: with a maximum M by the
  * larger of the request and half of what is left to M, TLA_LIMIT when the request is more than what is left; without
- * one by the larger of the request and its present size. What upstream refuses is halved and tried again, down to the
- * request; then its status is the answer, and nothing has changed. 0 bytes are served with an empty block that takes
- * nothing (rmm's null pointer). TLA_INVALID_ARGUMENT for more than 2^62, TLA_NO_HOST_MEMORY. */
+ * one by the larger of the request and its present size. What upstream refuses for want of memory is halved and tried
+ * again, down to the request; then its status is the answer, and nothing has changed. 0 bytes are served with an empty
+ * block that takes nothing (rmm's null pointer). TLA_INVALID_ARGUMENT for more than 2^62, TLA_NO_HOST_MEMORY. */
 tla_status tla_growing_pool_alloc(tla_growing_pool *pool, uint64_t nbytes, tla_block *block, tla_work *work);
+
+/* Says why a request failed, for a person: `what` (the pool's name in the text), what was requested, what the pool has
+ * free, and why it did not grow: maximum_size, or what upstream says of the smallest block that was asked of it.
+ * Returns the status; total_free and largest_free of *error (may be NULL) are upstream's. To be called after the
+ * failure, before anything else changes. */
+tla_status tla_growing_pool_explain(const tla_growing_pool *pool, const char *what, uint64_t nbytes, tla_error *error);
 
 /* Frees a block; an empty one is nothing to free. TLA_NOT_ALLOCATED when no live block begins there, TLA_SIZE_MISMATCH
  * when it has another size: nothing is changed then. */

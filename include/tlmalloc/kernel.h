@@ -37,7 +37,9 @@ uint32_t tl_num_programs(const tl_context *tl);
 uint64_t tl_argument(const tl_context *tl, uint32_t index);
 
 /* Allocates a tile in TCM: an ALLOC command to the PE's memory controller, waited for. On failure the allocator's
- * status (TLA_EXHAUSTED, TLA_FRAGMENTED, ...) is returned and *tile is all zero. The contents are undefined. */
+ * status (TLA_EXHAUSTED, TLA_FRAGMENTED, ...) is returned and *tile is all zero. A kernel that ends with this status
+ * need say no more: the completion of its LAUNCH, and so the error of the run, has the bytes that were asked for and
+ * those that were free. The contents are undefined. */
 tla_status tl_alloc(tl_context *tl, uint32_t rows, uint32_t columns, tl_dtype dtype, tl_tile *tile);
 
 /* Gives a tile back: a FREE command, waited for. */

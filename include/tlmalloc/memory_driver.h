@@ -1,6 +1,6 @@
 /* Where a cache gets large pieces of memory: the "driver" (cudaMalloc and cudaFree in the systems that are modelled).
  *
- * An interface of two calls, and one that is ready to use: an arena per device. */
+ * An interface of three calls, and one that is ready to use: an arena per device. */
 #ifndef TLMALLOC_MEMORY_DRIVER_H
 #define TLMALLOC_MEMORY_DRIVER_H
 
@@ -18,6 +18,9 @@ typedef struct tla_memory_driver {
     /* Gives back exactly what one alloc took. */
     tla_status (*free)(void *context, uint32_t device, uint64_t address, uint64_t nbytes, tla_work *work);
     void *context;
+    /* Says for a person why an alloc of nbytes is refused as things stand, as tla_arena_explain does, and returns the
+     * status; called after such a refusal only. NULL for a driver that cannot say. */
+    tla_status (*explain)(void *context, uint32_t device, uint64_t nbytes, tla_error *error);
 } tla_memory_driver;
 
 /* One arena a device; device numbers are 0 .. count - 1. */

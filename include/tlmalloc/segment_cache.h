@@ -64,6 +64,13 @@ uint64_t tla_segment_cache_segment_size(uint64_t rounded);
 tla_status tla_segment_cache_alloc(tla_segment_cache *cache, uint64_t stream, uint64_t nbytes, tla_block *block,
                                    tla_work *work);
 
+/* Says why a request failed, for a person: `what` (the cache's name in the text), what was requested, which segment was
+ * asked of the driver, what is cached and cannot serve, and why there was no segment: memory_limit, or what the driver
+ * says. Returns the status; total_free and largest_free of *error (may be NULL) are the driver's. To be called after
+ * the failure, before anything else changes. */
+tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char *what, uint64_t nbytes,
+                                     tla_error *error);
+
 /* Frees the block at this address and joins it with free neighbours of its segment. TLA_NOT_ALLOCATED when no allocated
  * block begins there: nothing is changed then. */
 tla_status tla_segment_cache_free(tla_segment_cache *cache, uint64_t address, tla_work *work);

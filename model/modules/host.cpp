@@ -80,7 +80,7 @@ std::uint64_t now_ps() {
 // "tensor a: HBM of sip0.cube0.pe1: requested ..." as ADR-0048 D6 wants a failed allocation told.
 tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes) {
     const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
-    if (!out_of_memory)
+    if (!out_of_memory || nbytes == 0)
         return tla_error_set(error, completion.status, "%s: %s", what.c_str(), tla_status_text(completion.status));
     tla_error_set(error, completion.status, "%s overflow: requested %llu bytes, %llu free, largest free block %llu: %s",
                   what.c_str(), static_cast<unsigned long long>(nbytes),
@@ -423,9 +423,11 @@ tla_status host::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &
     }
     const std::vector<tla_completion> completions = commands.wait();
     for (std::size_t i = 0; i < completions.size(); i++)
-        if (completions[i].status)
-            return tla_error_set(error, completions[i].status, "kernel on %s: %s", to_string(config_.pes[i]).c_str(),
-                                 tla_status_text(completions[i].status));
+        if (completions[i].status) { // with the request of the tl_alloc that ended the kernel, if one did
+            const std::string which = "kernel on " + to_string(config_.pes[i]);
+            return explain(error, completions[i].nbytes ? which + ": TCM" : which, completions[i],
+                           completions[i].nbytes);
+        }
     return TLA_OK;
 }
 

@@ -79,6 +79,11 @@ void processing_element::main() {
         completion.tag = launch_.tag;
         completion.opcode = launch_.opcode;
         completion.status = run_.status;
+        if (run_.status == run_.refused.status) { // the kernel has ended for want of memory: how much, of how much
+            completion.nbytes = run_.refused.nbytes;
+            completion.total_free = run_.refused.total_free;
+            completion.largest_free = run_.refused.largest_free;
+        }
         completion.service_ps = run_.end_ps - run_.start_ps;
         window_.complete(port_, completion, run_.end_ps);
     }
@@ -119,7 +124,10 @@ tla_status processing_element::allocate(std::uint32_t rows, std::uint32_t column
     descriptor.channel = TLA_TCM;
     descriptor.nbytes = bytes_of(wanted);
     tla_completion completion{};
-    if (const tla_status status = command(descriptor, completion)) return status;
+    if (const tla_status status = command(descriptor, completion)) {
+        run_.refused = completion;
+        return status;
+    }
     tile = wanted;
     tile.pa = {completion.value};
     return TLA_OK;

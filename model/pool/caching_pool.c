@@ -2,7 +2,9 @@
 #include "tlmalloc/caching_pool.h"
 
 #include "address_map.h"
+#include "driver_reason.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -144,11 +146,14 @@ static device_pool *lock_device(tla_caching_pool *pool, uint32_t device) {
     return found;
 }
 
+static bool exceeds_limit(const tla_caching_pool *pool, uint64_t reserved, uint64_t capacity) {
+    uint64_t limit = pool->config.byte_limit;
+    return limit && (capacity > limit || reserved > limit - capacity);
+}
+
 static tla_status ask_driver(tla_caching_pool *pool, device_pool *device, pool_block *block, tla_work *work) {
     const tla_caching_pool_config *config = &pool->config;
-    uint64_t reserved = device->stats.reserved;
-    if (config->byte_limit && (block->capacity > config->byte_limit || reserved > config->byte_limit - block->capacity))
-        return TLA_LIMIT;
+    if (exceeds_limit(pool, device->stats.reserved, block->capacity)) return TLA_LIMIT;
     return config->driver.alloc(config->driver.context, device->device, block->capacity, &block->address, work);
 }
 
@@ -165,7 +170,8 @@ static tla_status take_from_driver(tla_caching_pool *pool, device_pool *device, 
     tla_status status = ask_driver(pool, device, block, work);
     if (wants_memory(status) && pool->config.flush_on_failure && device->stats.cached) {
         device->stats.flushes++;
-        if (trim(pool, device, 0, work) == TLA_OK) status = ask_driver(pool, device, block, work);
+        status = trim(pool, device, 0, work);
+        if (!status) status = ask_driver(pool, device, block, work);
     }
     if (status) {
         free(block);
@@ -214,6 +220,32 @@ tla_status tla_caching_pool_acquire(tla_caching_pool *pool, uint32_t device, uin
     pthread_mutex_lock(&found->lock);
     status = acquire(pool, found, nbytes, buffer, work);
     pthread_mutex_unlock(&found->lock);
+    return status;
+}
+
+tla_status tla_caching_pool_explain(tla_caching_pool *pool, const char *what, uint32_t device, uint64_t nbytes,
+                                    tla_error *error) {
+    uint64_t capacity = tla_caching_pool_class(nbytes);
+    if (capacity == 0)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: requested %" PRIu64 " bytes, expected 1 .. 2^63", what,
+                             nbytes);
+    device_pool *found = lock_device(pool, device);
+    tla_caching_pool_stats s = found ? found->stats : (tla_caching_pool_stats){0};
+    tla_status status = TLA_LIMIT;
+    if (exceeds_limit(pool, s.reserved, capacity)) {
+        tla_error_set(error, status,
+                      "%s overflow: requested %" PRIu64 " bytes, no buffer of their class of %" PRIu64
+                      " is cached (%" PRIu64 " bytes in others); so many more than the %" PRIu64
+                      " reserved would exceed byte_limit, %" PRIu64,
+                      what, nbytes, capacity, s.cached, s.reserved, pool->config.byte_limit);
+        if (error) error->requested = nbytes;
+    } else {
+        status = tla_driver_reason(&pool->config.driver, device, nbytes, capacity, error,
+                                   "%s overflow: requested %" PRIu64 " bytes, no buffer of their class of %" PRIu64
+                                   " is cached (%" PRIu64 " bytes in others); asked the driver for %" PRIu64 " bytes",
+                                   what, nbytes, capacity, s.cached, capacity);
+    }
+    if (found) pthread_mutex_unlock(&found->lock);
     return status;
 }
 

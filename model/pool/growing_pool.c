@@ -2,8 +2,10 @@
 #include "tlmalloc/growing_pool.h"
 
 #include "address_map.h"
+#include "driver_reason.h"
 #include "segment.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static const uint64_t alignment = 256; /* bytes; rmm::CUDA_ALLOCATION_ALIGNMENT */
@@ -35,16 +37,26 @@ static tla_status take_upstream(tla_growing_pool *pool, uint64_t nbytes, tla_seg
     return TLA_OK;
 }
 
+/* Bytes that the pool may still take from upstream. */
+static uint64_t left_to_grow(const tla_growing_pool *pool) {
+    uint64_t maximum = pool->config.maximum_size, reserved = pool->stats.reserved;
+    if (!maximum) return UINT64_MAX;
+    return maximum > reserved ? maximum - reserved : 0;
+}
+
+static bool is_refusal(tla_status status) {
+    return status == TLA_EXHAUSTED || status == TLA_FRAGMENTED || status == TLA_LIMIT;
+}
+
 /* rmm's size_to_grow and try_to_expand. */
 static tla_status grow(tla_growing_pool *pool, uint64_t nbytes, tla_segment_block **block, tla_work *work) {
-    uint64_t maximum = pool->config.maximum_size, reserved = pool->stats.reserved;
-    uint64_t left = maximum > reserved ? maximum - reserved : 0, try = maximum ? left / 2 : reserved;
-    if (maximum && nbytes > left) return TLA_LIMIT;
+    uint64_t left = left_to_grow(pool), try = pool->config.maximum_size ? left / 2 : pool->stats.reserved;
+    if (nbytes > left) return TLA_LIMIT;
     if (try < nbytes) try = nbytes;
     for (;;) {
         try = align_up(try);
         tla_status status = take_upstream(pool, try, block, work);
-        if (status == TLA_OK || try == nbytes) return status;
+        if (!is_refusal(status) || try == nbytes) return status;
         try = try / 2 > nbytes ? try / 2 : nbytes;
     }
 }
@@ -83,6 +95,28 @@ tla_status tla_growing_pool_alloc(tla_growing_pool *pool, uint64_t nbytes, tla_b
     pool->stats.used += size;
     *out = (tla_block){block->address, size};
     return TLA_OK;
+}
+
+tla_status tla_growing_pool_explain(const tla_growing_pool *pool, const char *what, uint64_t nbytes, tla_error *error) {
+    const tla_growing_pool_config *c = &pool->config;
+    if (nbytes > largest_request)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: requested %" PRIu64 " bytes, expected at most 2^62",
+                             what, nbytes);
+    uint64_t size = align_up(nbytes), left = left_to_grow(pool), reserved = pool->stats.reserved;
+    tla_segment_block above_all = {.nbytes = UINT64_MAX};
+    const tla_segment_block *largest = tla_segment_tree_below(&pool->free, &above_all);
+    uint64_t most = largest ? largest->nbytes : 0, unused = reserved - pool->stats.used;
+    if (size <= left)
+        return tla_driver_reason(&c->driver, c->device, nbytes, size, error,
+                                 "%s overflow: requested %" PRIu64 " bytes, the pool has %" PRIu64 " free of %" PRIu64
+                                 ", largest free block %" PRIu64 "; asked upstream down to %" PRIu64 " bytes",
+                                 what, nbytes, unused, reserved, most, size);
+    tla_error_set(error, TLA_LIMIT,
+                  "%s overflow: requested %" PRIu64 " bytes, the pool has %" PRIu64 " free of %" PRIu64
+                  ", largest free block %" PRIu64 "; maximum_size, %" PRIu64 ", leaves %" PRIu64 " to grow by",
+                  what, nbytes, unused, reserved, most, c->maximum_size, left);
+    if (error) error->requested = nbytes;
+    return TLA_LIMIT;
 }
 
 static void join(tla_growing_pool *pool, tla_segment_block *block, tla_segment_block *neighbour, tla_work *work) {

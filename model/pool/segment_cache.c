@@ -2,8 +2,10 @@
 #include "tlmalloc/segment_cache.h"
 
 #include "address_map.h"
+#include "driver_reason.h"
 #include "segment.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* Bytes; the constants of CUDACachingAllocator.cpp by their names there. */
@@ -175,13 +177,18 @@ static tla_segment_block *find(tla_segment_cache *cache, const tla_segment_block
     return block;
 }
 
+static bool exceeds_limit(const tla_segment_cache *cache, uint64_t segment) {
+    uint64_t limit = cache->config.memory_limit;
+    return limit && (segment > limit || cache->stats.reserved > limit - segment);
+}
+
 /* A new segment as one block (alloc_block). */
 static tla_status take_segment(tla_segment_cache *cache, const tla_segment_block *wanted, tla_segment_block **block,
                                tla_work *work) {
     const tla_segment_cache_config *c = &cache->config;
     tla_segment_cache_stats *stats = &cache->stats;
     uint64_t address, nbytes = tla_segment_cache_segment_size(wanted->nbytes);
-    if (c->memory_limit && (nbytes > c->memory_limit || stats->reserved > c->memory_limit - nbytes)) return TLA_LIMIT;
+    if (exceeds_limit(cache, nbytes)) return TLA_LIMIT;
     tla_status status = c->driver.alloc(c->driver.context, c->device, nbytes, &address, work);
     if (status) return status;
     *block = tla_segment_records_take(&cache->records);
@@ -260,6 +267,30 @@ tla_status tla_segment_cache_alloc(tla_segment_cache *cache, uint64_t stream, ui
     if (work) work->metadata_lines++;
     *out = (tla_block){block->address, block->nbytes};
     return TLA_OK;
+}
+
+tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char *what, uint64_t nbytes,
+                                     tla_error *error) {
+    const tla_segment_cache_config *c = &cache->config;
+    const tla_segment_cache_stats *s = &cache->stats;
+    uint64_t size = tla_segment_cache_round(nbytes, c->power2_divisions);
+    if (nbytes == 0 || size == 0)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: requested %" PRIu64 " bytes, expected 1 .. 2^62", what,
+                             nbytes);
+    uint64_t segment = tla_segment_cache_segment_size(size), cached = s->reserved - s->active;
+    if (!exceeds_limit(cache, segment))
+        return tla_driver_reason(
+            &c->driver, c->device, nbytes, segment, error,
+            "%s overflow: requested %" PRIu64 " bytes, no cached block serves them (%" PRIu64 " bytes cached, %" PRIu64
+            " of them in segments that are in use); asked the driver for a segment of %" PRIu64 " bytes",
+            what, nbytes, cached, s->inactive_split, segment);
+    tla_error_set(error, TLA_LIMIT,
+                  "%s overflow: requested %" PRIu64 " bytes, no cached block serves them (%" PRIu64
+                  " bytes cached); a segment of %" PRIu64 " bytes beside the %" PRIu64
+                  " reserved would exceed memory_limit, %" PRIu64,
+                  what, nbytes, cached, segment, s->reserved, c->memory_limit);
+    if (error) error->requested = nbytes;
+    return TLA_LIMIT;
 }
 
 /* Joins a free neighbour. The order does not matter: the outcome is one block. */

@@ -37,6 +37,11 @@ static tla_status arena_free(void *context, tla_block granted, uint64_t nbytes, 
     return tla_arena_free(state->arena, granted, work);
 }
 
+static tla_status arena_explain(void *context, uint64_t nbytes, tla_error *error) {
+    allocator_state *state = context;
+    return tla_arena_explain(state->arena, tla_policy_name(state->config.policy), nbytes, error);
+}
+
 /* A policy that begins at the top has touched what lies above its lowest block. */
 static uint64_t arena_reserved(void *context) {
     allocator_state *state = context;
@@ -61,6 +66,11 @@ static tla_status caching_pool_free(void *context, tla_block granted, uint64_t n
     return tla_caching_pool_release(state->caching_pool, buffer, work);
 }
 
+static tla_status caching_pool_explain(void *context, uint64_t nbytes, tla_error *error) {
+    allocator_state *state = context;
+    return tla_caching_pool_explain(state->caching_pool, "caching_pool", 0, nbytes, error);
+}
+
 static uint64_t caching_pool_reserved(void *context) {
     allocator_state *state = context;
     return tla_caching_pool_get_stats(state->caching_pool, 0).peak_reserved;
@@ -77,6 +87,11 @@ static tla_status segment_cache_free(void *context, tla_block granted, uint64_t 
     return tla_segment_cache_free(state->segment_cache, granted.offset, work);
 }
 
+static tla_status segment_cache_explain(void *context, uint64_t nbytes, tla_error *error) {
+    allocator_state *state = context;
+    return tla_segment_cache_explain(state->segment_cache, "segment_cache", nbytes, error);
+}
+
 static uint64_t segment_cache_reserved(void *context) {
     allocator_state *state = context;
     return tla_segment_cache_get_stats(state->segment_cache).peak_reserved;
@@ -91,6 +106,11 @@ static tla_status growing_pool_free(void *context, tla_block granted, uint64_t n
     allocator_state *state = context;
     (void)nbytes;
     return tla_growing_pool_free(state->growing_pool, granted, work);
+}
+
+static tla_status growing_pool_explain(void *context, uint64_t nbytes, tla_error *error) {
+    allocator_state *state = context;
+    return tla_growing_pool_explain(state->growing_pool, "growing_pool", nbytes, error);
 }
 
 /* It never shrinks: what it holds is the most that it held. */
@@ -123,13 +143,22 @@ typedef struct cache_kind {
 static const cache_kind caches[] = {
     {"caching_pool",
      make_caching_pool,
-     {.alloc = caching_pool_alloc, .free = caching_pool_free, .reserved = caching_pool_reserved}},
+     {.alloc = caching_pool_alloc,
+      .explain = caching_pool_explain,
+      .free = caching_pool_free,
+      .reserved = caching_pool_reserved}},
     {"segment_cache",
      make_segment_cache,
-     {.alloc = segment_cache_alloc, .free = segment_cache_free, .reserved = segment_cache_reserved}},
+     {.alloc = segment_cache_alloc,
+      .explain = segment_cache_explain,
+      .free = segment_cache_free,
+      .reserved = segment_cache_reserved}},
     {"growing_pool",
      make_growing_pool,
-     {.alloc = growing_pool_alloc, .free = growing_pool_free, .reserved = growing_pool_reserved}},
+     {.alloc = growing_pool_alloc,
+      .explain = growing_pool_explain,
+      .free = growing_pool_free,
+      .reserved = growing_pool_reserved}},
 };
 enum { CACHE_COUNT = sizeof caches / sizeof caches[0] };
 
@@ -194,8 +223,9 @@ tla_status allocator_create(const char *name, const allocator_config *config, tr
         destroy_state(state);
         return status;
     }
-    *out =
-        cache ? cache->calls : (trace_allocator){.alloc = arena_alloc, .free = arena_free, .reserved = arena_reserved};
+    *out = cache ? cache->calls
+                 : (trace_allocator){
+                       .alloc = arena_alloc, .explain = arena_explain, .free = arena_free, .reserved = arena_reserved};
     out->name = name;
     out->state = state;
     out->arena = state->arena;

@@ -24,6 +24,8 @@ typedef struct trace_allocator {
     /* As tla_arena_alloc. TLA_EXHAUSTED, TLA_FRAGMENTED and TLA_LIMIT mean that the request failed for want of memory.
      */
     tla_status (*alloc)(void *state, uint64_t nbytes, tla_block *granted, tla_work *work);
+    /* Why a request of nbytes has just failed, for a person. */
+    tla_status (*explain)(void *state, uint64_t nbytes, tla_error *error);
     /* Gives back what a request of nbytes was granted. */
     tla_status (*free)(void *state, tla_block granted, uint64_t nbytes, tla_work *work);
     /* Bytes of the range that was ever touched, or the most that a cache held from its driver. */

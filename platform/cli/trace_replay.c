@@ -49,7 +49,7 @@ static tla_status play_alloc(player *p, size_t index, tla_work *work) {
         replay_result_alloc(p->result, p->trace, index, granted, work->nodes_visited);
     } else if (failed_for_want_of_memory(status)) {
         tla_error *why = replay_result_failure(p->result, index, work->nodes_visited);
-        if (why) tla_arena_explain(a->arena, a->name, nbytes, why);
+        if (why) a->explain(a->state, nbytes, why);
     } else {
         return tla_error_set(p->error, status, "%s: allocation %zu of the trace: %s", a->name, index + 1,
                              tla_status_text(status));

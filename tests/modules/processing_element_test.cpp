@@ -119,6 +119,39 @@ BOOST_AUTO_TEST_CASE(a_launch_runs_its_kernel_and_answers_with_its_status) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(a_kernel_that_ends_for_want_of_tcm_is_answered_with_the_request_and_the_free_bytes) {
+    bench b;
+    first = [](tl_context *tl) { // 16, 16 and 16 KiB of 64, the middle one given back
+        tl_tile tiles[3], more{};
+        for (tl_tile &tile : tiles)
+            BOOST_CHECK_EQUAL(tl_alloc(tl, 64, 64, TL_F32, &tile), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_free(tl, &tiles[1]), TLA_OK);
+        const tla_status status = tl_alloc(tl, 64, 96, TL_F32, &more);
+        BOOST_CHECK_EQUAL(status, TLA_FRAGMENTED);
+        for (const tl_tile *tile : {&tiles[0], &tiles[2]})
+            BOOST_CHECK_EQUAL(tl_free(tl, tile), TLA_OK);
+        return status;
+    };
+    second = [](tl_context *tl) { // goes on with less, and ends well or for another reason
+        tl_tile tile{};
+        BOOST_CHECK_EQUAL(tl_alloc(tl, 1024, 1024, TL_F32, &tile), TLA_EXHAUSTED);
+        return static_cast<tla_status>(tl_argument(tl, 0));
+    };
+    b.run([&] {
+        tla_completion answer = b.cpu.command(0, launch(0));
+        BOOST_CHECK_EQUAL(answer.status, TLA_FRAGMENTED);
+        BOOST_CHECK_EQUAL(answer.nbytes, 24u << 10);
+        BOOST_CHECK_EQUAL(answer.total_free, 32u << 10);
+        BOOST_CHECK_EQUAL(answer.largest_free, 16u << 10);
+        for (tla_status other : {TLA_OK, TLA_LIMIT}) {
+            answer = b.cpu.command(0, launch(1, {static_cast<std::uint64_t>(other)}));
+            BOOST_CHECK_EQUAL(answer.status, other);
+            BOOST_CHECK_EQUAL(answer.nbytes, 0u);
+            BOOST_CHECK_EQUAL(answer.total_free, 0u);
+        }
+    });
+}
+
 BOOST_AUTO_TEST_CASE(the_calls_compute_on_real_bytes_and_their_times_add_up) {
     bench b;
     first = [](tl_context *tl) {

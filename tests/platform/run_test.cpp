@@ -260,9 +260,29 @@ BOOST_AUTO_TEST_CASE(a_kernel_whose_tiles_do_not_fit_fails_the_run_and_leaks_not
     const report r = run(small, {"--kernel", "vector_add", "--set", "tcm.capacity=10 KiB", "--set",
                                  "tcm.scheduler_reserve=0 B"}); // three tiles of 4 KiB
     BOOST_CHECK_EQUAL(r.run.status, 1);
-    BOOST_CHECK_EQUAL(r.run.err, "tlmalloc run: TLA_EXHAUSTED: kernel on sip0.cube0.pe0: out of memory\n");
+    const std::string why = "kernel on sip0.cube0.pe0: TCM overflow: requested 4096 bytes, 2048 free, largest free "
+                            "block 2048: exhausted";
+    BOOST_CHECK_EQUAL(r.run.err, "tlmalloc run: TLA_EXHAUSTED: " + why + "\n");
+    BOOST_CHECK_EQUAL(json_string_value(r.list("message")), why);
     BOOST_CHECK_EQUAL(r.number("leaks"), 0);
     BOOST_CHECK_EQUAL(r.sum("controllers", "failed"), 4);
+}
+
+BOOST_AUTO_TEST_CASE(a_configuration_whose_tcm_is_too_small_for_a_kernel_says_channel_request_and_free_bytes) {
+    scratch_directory scratch;
+    std::string text = read_text(small);
+    const std::string section = "tcm:\n";
+    const std::size_t at = text.find(section), end = text.find("\n\n", at);
+    BOOST_REQUIRE(at != std::string::npos);
+    text.replace(at, end - at, section + "  capacity: 40 KiB\n  scheduler_reserve: 4 KiB");
+    for (const char *policy : {"first_fit", "buddy"}) { // the tiles of a PE: 8, 8, 16 and 8 KiB
+        const report r = run(scratch.write("small_tcm.yaml", text),
+                             {"--kernel", "qkv_gemm", "--set", std::string("controller.tcm_policy=") + policy});
+        BOOST_CHECK_EQUAL(r.run.status, 1);
+        BOOST_CHECK_EQUAL(r.run.err, "tlmalloc run: TLA_EXHAUSTED: kernel on sip0.cube0.pe0: TCM overflow: requested "
+                                     "8192 bytes, 4096 free, largest free block 4096: exhausted\n");
+        BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_run_with_banks_reports_rows_and_shows_them_in_the_waveform) {

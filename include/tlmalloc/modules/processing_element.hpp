@@ -10,21 +10,22 @@
 
 namespace tlmalloc {
 
-// `control` takes LAUNCH (command.h): the kernel's number, the program's number, arguments. One kernel runs at a time; a
-// LAUNCH that arrives while one runs is answered with TLA_BUSY. The completion comes when the kernel has returned, with
-// its status. `allocator` leads to the PE's memory_controller.control, `local` to its data side (the engines read and
+// `control` takes LAUNCH (command.h): the kernel's number, the program's number, arguments. One kernel runs at a time;
+// a LAUNCH that arrives while one runs is answered with TLA_BUSY. The completion comes when the kernel has returned,
+// with its status; of one that ends with the status of a tl_alloc, the completion tells request and free bytes of that.
+// `allocator` leads to the PE's memory_controller.control, `local` to its data side (the engines read and
 // write tiles there); DMA goes through `dma`.
 class processing_element : public sc_core::sc_module, private command_handler {
   public:
     struct config {
         const tl_kernel *kernels = nullptr; // what LAUNCH can name; outlives the module
         std::size_t kernel_count = 0;
-        std::uint64_t launch_ps = 0;   // from LAUNCH to the first call of the kernel
-        std::uint64_t dispatch_ps = 0; // of every tl_* call that does something
+        std::uint64_t launch_ps = 0;                                  // from LAUNCH to the first call of the kernel
+        std::uint64_t dispatch_ps = 0;                                // of every tl_* call that does something
         std::uint64_t gemm_rate = std::uint64_t{8'000'000'000'000};   // operations/s (KernBench: 8 TFLOPS f16)
         std::uint64_t vector_rate = std::uint64_t{1'000'000'000'000}; // operations/s
-        std::uint64_t quantum_ps = 0;  // how far a kernel runs ahead of the SystemC kernel
-        unsigned allocator_port = 0;   // the control port of the memory controller that is this PE's
+        std::uint64_t quantum_ps = 0; // how far a kernel runs ahead of the SystemC kernel
+        unsigned allocator_port = 0;  // the control port of the memory controller that is this PE's
         unsigned ports = 16;
     };
 
@@ -33,6 +34,7 @@ class processing_element : public sc_core::sc_module, private command_handler {
         std::uint64_t start_ps = 0, end_ps = 0;
         std::uint64_t alloc_ps = 0, dma_ps = 0, compute_ps = 0;
         tla_status status = TLA_OK;
+        tla_completion refused{}; // of the last tl_alloc that failed; status TLA_OK when none has
     };
 
     tlm_utils::simple_initiator_socket<processing_element> allocator{"allocator"};
@@ -67,7 +69,8 @@ class processing_element : public sc_core::sc_module, private command_handler {
     void begin(); // one tl_* call: its dispatch time
     void end(std::uint64_t &sum, std::uint64_t since_ps);
     tla_status transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch);
-    template <typename Body> tla_status compute(Body body);
+    template <typename Body>
+    tla_status compute(Body body);
     void engine(std::uint64_t operations, std::uint64_t rate);
     tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes);
     tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes);
@@ -82,8 +85,8 @@ class processing_element : public sc_core::sc_module, private command_handler {
     tla_command launch_{};
     std::uint64_t launch_ps_ = 0;
     run run_;
-    figure kernel_running_{"kernel_running", 1}, computing_{"computing", 1}, waits_for_allocator_{"waits_for_allocator", 1},
-        waits_for_dma_{"waits_for_dma", 1};
+    figure kernel_running_{"kernel_running", 1}, computing_{"computing", 1},
+        waits_for_allocator_{"waits_for_allocator", 1}, waits_for_dma_{"waits_for_dma", 1};
 };
 
 } // namespace tlmalloc

@@ -1,0 +1,22 @@
+/* A cache's reason and its driver's, in one text. */
+#include "driver_reason.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+tla_status tla_driver_reason(const tla_memory_driver *driver, uint32_t device, uint64_t nbytes, uint64_t asked,
+                             tla_error *error, const char *format, ...) {
+    tla_error why = {.status = TLA_EXHAUSTED, .text = "which refused"};
+    if (driver->explain) why.status = driver->explain(driver->context, device, asked, &why);
+    if (!error) return why.status;
+    char own[sizeof error->text];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(own, sizeof own, format, arguments);
+    va_end(arguments);
+    tla_error_set(error, why.status, "%s: %s", own, why.text);
+    error->requested = nbytes;
+    error->total_free = why.total_free;
+    error->largest_free = why.largest_free;
+    return why.status;
+}

@@ -1,0 +1,13 @@
+/* Why a cache could not serve a request: its own reason first, then its driver's. Internal to model/pool. */
+#ifndef TLMALLOC_POOL_DRIVER_REASON_H
+#define TLMALLOC_POOL_DRIVER_REASON_H
+
+#include "tlmalloc/memory_driver.h"
+
+/* Fills *error (may be NULL) for a request of nbytes for which the driver was asked for `asked` bytes and refused: the
+ * printf-style text, and behind it the driver's own, whose status and free bytes are the answer. A driver that cannot
+ * explain itself: TLA_EXHAUSTED. */
+tla_status tla_driver_reason(const tla_memory_driver *driver, uint32_t device, uint64_t nbytes, uint64_t asked,
+                             tla_error *error, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+#endif

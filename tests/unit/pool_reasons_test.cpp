@@ -1,0 +1,187 @@
+// A cache that fails tells its own reason: what it asked its driver for, and what the driver says of that.
+#include "tlmalloc/caching_pool.h"
+#include "tlmalloc/growing_pool.h"
+#include "tlmalloc/segment_cache.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+namespace {
+
+constexpr std::uint64_t MiB = 1 << 20;
+
+struct device {
+    explicit device(std::uint64_t capacity) {
+        tla_arena_config config{};
+        config.capacity = capacity;
+        BOOST_REQUIRE_EQUAL(tla_arena_create(&config, &arena), TLA_OK);
+    }
+    ~device() { tla_arena_destroy(arena); }
+    device(const device &) = delete;
+    device &operator=(const device &) = delete;
+
+    tla_arena *arena = nullptr;
+    tla_arena_set set{&arena, 1};
+    tla_memory_driver driver = tla_arena_driver(&set);
+};
+
+tla_status never(void *, std::uint32_t, std::uint64_t, std::uint64_t *, tla_work *) {
+    return TLA_EXHAUSTED;
+}
+tla_status nothing(void *, std::uint32_t, std::uint64_t, std::uint64_t, tla_work *) {
+    return TLA_OK;
+}
+
+struct segments : device {
+    explicit segments(std::uint64_t capacity, std::uint64_t limit = 0) : device(capacity) {
+        tla_segment_cache_config config{};
+        config.driver = driver;
+        config.memory_limit = limit;
+        BOOST_REQUIRE_EQUAL(tla_segment_cache_create(&config, &cache), TLA_OK);
+    }
+    ~segments() { tla_segment_cache_destroy(cache); }
+
+    std::string why(std::uint64_t nbytes) {
+        const tla_status status = tla_segment_cache_alloc(cache, 0, nbytes, &block, nullptr);
+        error = {};
+        BOOST_CHECK_EQUAL(tla_segment_cache_explain(cache, "segment_cache", nbytes, &error), status);
+        BOOST_CHECK_EQUAL(error.status, status);
+        BOOST_CHECK_EQUAL(error.requested, nbytes);
+        return error.text;
+    }
+
+    tla_segment_cache *cache = nullptr;
+    tla_block block{};
+    tla_error error{};
+};
+
+struct pool : device {
+    explicit pool(std::uint64_t capacity, std::uint64_t limit = 0) : device(capacity) {
+        tla_caching_pool_config config{};
+        config.driver = driver;
+        config.byte_limit = limit;
+        BOOST_REQUIRE_EQUAL(tla_caching_pool_create(&config, &cache), TLA_OK);
+    }
+    ~pool() { tla_caching_pool_destroy(cache); }
+
+    std::string why(std::uint64_t nbytes) {
+        tla_pool_buffer buffer;
+        const tla_status status = tla_caching_pool_acquire(cache, 0, nbytes, &buffer, nullptr);
+        tla_error error{};
+        BOOST_CHECK_EQUAL(tla_caching_pool_explain(cache, "caching_pool", 0, nbytes, &error), status);
+        BOOST_CHECK_EQUAL(error.status, status);
+        BOOST_CHECK_EQUAL(error.requested, nbytes);
+        return error.text;
+    }
+
+    tla_caching_pool *cache = nullptr;
+};
+
+struct growing : device {
+    explicit growing(std::uint64_t capacity, std::uint64_t maximum = 0) : device(capacity) {
+        tla_growing_pool_config config{};
+        config.driver = driver;
+        config.initial_size = MiB;
+        config.maximum_size = maximum;
+        BOOST_REQUIRE_EQUAL(tla_growing_pool_create(&config, &cache), TLA_OK);
+    }
+    ~growing() { tla_growing_pool_destroy(cache); }
+
+    std::string why(std::uint64_t nbytes) {
+        tla_block block;
+        const tla_status status = tla_growing_pool_alloc(cache, nbytes, &block, nullptr);
+        tla_error error{};
+        BOOST_CHECK_EQUAL(tla_growing_pool_explain(cache, "growing_pool", nbytes, &error), status);
+        BOOST_CHECK_EQUAL(error.status, status);
+        BOOST_CHECK_EQUAL(error.requested, nbytes);
+        return error.text;
+    }
+
+    tla_growing_pool *cache = nullptr;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_segment_cache_says_which_segment_it_wanted) {
+    segments s(15 * MiB);
+    BOOST_CHECK_EQUAL(
+        s.why(9 * MiB),
+        "segment_cache overflow: requested 9437184 bytes, no cached block serves them (0 bytes cached, 0 "
+        "of them in segments that are in use); asked the driver for a segment of 20971520 bytes: device 0 "
+        "overflow: requested 20971520 bytes, 15728640 free of 15728640, largest free block 15728640 (1 "
+        "blocks): exhausted");
+    BOOST_CHECK_EQUAL(s.error.total_free, 15 * MiB);
+    BOOST_CHECK_EQUAL(s.error.largest_free, 15 * MiB);
+    BOOST_REQUIRE_EQUAL(tla_segment_cache_alloc(s.cache, 0, MiB, &s.block, nullptr), TLA_OK); // of 2 MiB
+    BOOST_CHECK_EQUAL(
+        s.why(14 * MiB),
+        "segment_cache overflow: requested 14680064 bytes, no cached block serves them (1048576 bytes "
+        "cached, 1048576 of them in segments that are in use); asked the driver for a segment of 14680064 "
+        "bytes: device 0 overflow: requested 14680064 bytes, 13631488 free of 15728640, largest free "
+        "block 13631488 (1 blocks): exhausted");
+}
+
+BOOST_AUTO_TEST_CASE(a_segment_cache_says_that_its_memory_limit_was_in_the_way) {
+    segments s(64 * MiB, 21 * MiB);
+    BOOST_REQUIRE_EQUAL(tla_segment_cache_alloc(s.cache, 0, 512, &s.block, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(s.why(2 * MiB),
+                      "segment_cache overflow: requested 2097152 bytes, no cached block serves them (2096640 bytes "
+                      "cached); a segment of 20971520 bytes beside the 2097152 reserved would exceed memory_limit, "
+                      "22020096");
+}
+
+BOOST_AUTO_TEST_CASE(a_caching_pool_says_which_size_class_it_wanted) {
+    pool p(15 * MiB);
+    BOOST_CHECK_EQUAL(
+        p.why(9 * MiB),
+        "caching_pool overflow: requested 9437184 bytes, no buffer of their class of 16777216 is cached (0 "
+        "bytes in others); asked the driver for 16777216 bytes: device 0 overflow: requested 16777216 "
+        "bytes, 15728640 free of 15728640, largest free block 15728640 (1 blocks): exhausted");
+    tla_pool_buffer buffer;
+    BOOST_REQUIRE_EQUAL(tla_caching_pool_acquire(p.cache, 0, 8 * MiB, &buffer, nullptr), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_caching_pool_release(p.cache, buffer, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(p.why(16 * MiB),
+                      "caching_pool overflow: requested 16777216 bytes, no buffer of their class of 16777216 is cached "
+                      "(8388608 bytes in others); asked the driver for 16777216 bytes: device 0 overflow: requested "
+                      "16777216 bytes, 7340032 free of 15728640, largest free block 7340032 (1 blocks): exhausted");
+}
+
+BOOST_AUTO_TEST_CASE(a_caching_pool_says_that_its_byte_limit_was_in_the_way) {
+    pool p(64 * MiB, 10 * MiB);
+    BOOST_CHECK_EQUAL(p.why(9 * MiB), "caching_pool overflow: requested 9437184 bytes, no buffer of their class of "
+                                      "16777216 is cached (0 bytes in others); so many more than the 0 reserved would "
+                                      "exceed byte_limit, 10485760");
+}
+
+BOOST_AUTO_TEST_CASE(a_growing_pool_says_what_it_has_and_what_upstream_refused) {
+    growing g(4 * MiB);
+    BOOST_CHECK_EQUAL(g.why(4 * MiB),
+                      "growing_pool overflow: requested 4194304 bytes, the pool has 1048576 free of 1048576, largest "
+                      "free block 1048576; asked upstream down to 4194304 bytes: device 0 overflow: requested 4194304 "
+                      "bytes, 3145728 free of 4194304, largest free block 3145728 (1 blocks): exhausted");
+}
+
+BOOST_AUTO_TEST_CASE(a_growing_pool_says_that_its_maximum_was_in_the_way) {
+    growing g(64 * MiB, 3 * MiB);
+    BOOST_CHECK_EQUAL(g.why(2 * MiB + 1),
+                      "growing_pool overflow: requested 2097153 bytes, the pool has 1048576 free of "
+                      "1048576, largest free block 1048576; maximum_size, 3145728, leaves 2097152 "
+                      "to grow by");
+}
+
+BOOST_AUTO_TEST_CASE(a_driver_that_cannot_say_why_is_told_to_have_refused) {
+    tla_segment_cache_config config{};
+    config.driver = {never, nothing, nullptr, nullptr};
+    tla_segment_cache *cache = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_segment_cache_create(&config, &cache), TLA_OK);
+    tla_block block;
+    tla_error error{};
+    BOOST_CHECK_EQUAL(tla_segment_cache_alloc(cache, 0, 1, &block, nullptr), TLA_EXHAUSTED);
+    BOOST_CHECK_EQUAL(tla_segment_cache_explain(cache, "cache", 1, &error), TLA_EXHAUSTED);
+    BOOST_CHECK_EQUAL(error.text,
+                      "cache overflow: requested 1 bytes, no cached block serves them (0 bytes cached, 0 of "
+                      "them in segments that are in use); asked the driver for a segment of 2097152 bytes: "
+                      "which refused");
+    tla_segment_cache_destroy(cache);
+}
