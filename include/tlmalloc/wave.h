@@ -8,6 +8,8 @@
 
 #include "tlmalloc/status.h"
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -17,6 +19,10 @@ typedef uint32_t tla_wave_signal;
 
 /* Opens path for writing. TLA_IO (the error says why), TLA_NO_HOST_MEMORY; *wave is NULL then. */
 tla_status tla_wave_open(const char *path, tla_wave **wave, tla_error *error);
+
+/* As tla_wave_open on a file that is open for writing. It stays the caller's, who flushes and closes it after the
+ * recorder. TLA_NO_HOST_MEMORY; *wave is NULL then. */
+tla_status tla_wave_create(FILE *file, tla_wave **wave);
 
 /* Declares a signal, before the first change or advance: scope is dot-separated ("sip0.cube0.pe3.mmu"), bits 1 .. 64,
  * names are of letters, digits and _. It starts at 0. TLA_INVALID_ARGUMENT when one of this is not so or the name
@@ -37,8 +43,9 @@ tla_status tla_wave_add(tla_wave *wave, tla_wave_signal signal, uint64_t at_ps, 
  * TLA_INVALID_ARGUMENT and is not recorded. */
 tla_status tla_wave_advance(tla_wave *wave, uint64_t now_ps);
 
-/* Writes what is left, also after end_ps, and end_ps as the last time stamp, and closes the file. TLA_IO when any write
- * failed since the opening. The recorder is gone afterwards in any case. NULL is allowed. */
+/* Writes what is left, also after end_ps, and end_ps as the last time stamp, and closes the file that tla_wave_open
+ * opened. TLA_IO when any write failed since the opening. The recorder is gone afterwards in any case. NULL is allowed.
+ */
 tla_status tla_wave_close(tla_wave *wave, uint64_t end_ps);
 
 #ifdef __cplusplus

@@ -1,4 +1,6 @@
-/* "Did you mean": the key or section with the smallest edit distance. */
+/* "Did you mean": the name with the smallest edit distance. */
+#include "suggest.h"
+
 #include "schema.h"
 
 #include <string.h>
@@ -27,22 +29,38 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
     return d[a_length][b_length];
 }
 
-bool tla_schema_suggest(const tla_schema *schema, const char *path, tla_phrase *nearest) {
-    size_t length = strlen(path);
-    if (length > LENGTH_MAX) return false;
-    size_t best = least(length, 2 + length / 4); /* near: fewer edits than this */
-    bool found = false;
+tla_nearest tla_nearest_to(const char *text) {
+    size_t length = strlen(text);
+    return (tla_nearest){
+        .text = text, .length = length, .best = length > LENGTH_MAX ? 0 : least(length, 2 + length / 4)};
+}
+
+void tla_nearest_try(tla_nearest *nearest, const char *name, size_t length) {
+    if (nearest->best == 0 || length > LENGTH_MAX) return;
+    size_t edits = distance(nearest->text, nearest->length, name, length);
+    if (edits >= nearest->best) return;
+    nearest->best = edits;
+    nearest->found = true;
+    nearest->name = tla_phrase_of("%.*s", (int)length, name);
+}
+
+tla_phrase tla_did_you_mean(const char *text, const char *(*name)(size_t index)) {
+    tla_nearest nearest = tla_nearest_to(text);
+    for (size_t i = 0; name(i); i++)
+        tla_nearest_try(&nearest, name(i), strlen(name(i)));
+    return nearest.found ? tla_phrase_of(", did you mean \"%s\"?", nearest.name.text) : (tla_phrase){""};
+}
+
+bool tla_schema_suggest(const tla_schema *schema, const char *path, tla_phrase *found) {
+    tla_nearest nearest = tla_nearest_to(path);
     for (size_t key = 0; key < schema->count; key++) {
         const char *name = schema->keys[key].key;
         for (size_t end = 1; name[end - 1]; end++) {
             if (name[end] && name[end] != '.') continue;                     /* sections, and the whole key */
             if (strncmp(path, name, end) == 0 && path[end] == '.') continue; /* the section it stands in already */
-            size_t edits = distance(path, length, name, end);
-            if (edits >= best) continue;
-            best = edits;
-            found = true;
-            *nearest = tla_phrase_of("%.*s", (int)end, name);
+            tla_nearest_try(&nearest, name, end);
         }
     }
-    return found;
+    if (nearest.found) *found = nearest.name;
+    return nearest.found;
 }

@@ -16,6 +16,10 @@ waveform::waveform(const std::string &path) {
     if (tla_wave_open(path.c_str(), &wave_, &error)) throw std::runtime_error(error.text);
 }
 
+waveform::waveform(std::FILE *file) {
+    if (tla_wave_create(file, &wave_)) throw std::runtime_error("no host memory for the waveform");
+}
+
 waveform::~waveform() { close(); }
 
 tla_wave_signal waveform::declare(const std::string &scope, const std::string &name, unsigned bits) {

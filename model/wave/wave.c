@@ -32,6 +32,7 @@ typedef struct scope {
 
 struct tla_wave {
     FILE *file;
+    bool owns_file; /* it is closed with the recorder */
     signal *signals;
     uint32_t signal_count;
     scope *scopes; /* [0] is the root, without a name */
@@ -243,25 +244,31 @@ tla_status tla_wave_advance(tla_wave *w, uint64_t now_ps) {
     return TLA_OK;
 }
 
-tla_status tla_wave_open(const char *path, tla_wave **wave, tla_error *error) {
+tla_status tla_wave_create(FILE *file, tla_wave **wave) {
     *wave = NULL;
     tla_wave *w = calloc(1, sizeof *w);
     uint32_t root;
     if (!w || add_scope(w, NONE, "", 0, &root) != TLA_OK) {
         free(w ? w->scopes : NULL);
         free(w);
-        return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
+        return TLA_NO_HOST_MEMORY;
     }
-    w->file = fopen(path, "w");
-    if (!w->file) {
-        tla_error_set(error, TLA_IO, "%s: cannot be written: %s", path, strerror(errno));
-        free(w->scopes[root].name);
-        free(w->scopes);
-        free(w);
-        return TLA_IO;
-    }
-    setvbuf(w->file, NULL, _IOFBF, FILE_BUFFER_BYTES);
+    w->file = file;
     *wave = w;
+    return TLA_OK;
+}
+
+tla_status tla_wave_open(const char *path, tla_wave **wave, tla_error *error) {
+    *wave = NULL;
+    FILE *file = fopen(path, "w");
+    if (!file) return tla_error_set(error, TLA_IO, "%s: cannot be written: %s", path, strerror(errno));
+    setvbuf(file, NULL, _IOFBF, FILE_BUFFER_BYTES);
+    tla_status status = tla_wave_create(file, wave);
+    if (status) {
+        fclose(file);
+        return tla_error_set(error, status, "%s: no host memory", path);
+    }
+    (*wave)->owns_file = true;
     return TLA_OK;
 }
 
@@ -272,7 +279,7 @@ tla_status tla_wave_close(tla_wave *w, uint64_t end_ps) {
         write_first(w);
     if (end_ps > w->written) write_time(w, end_ps);
     bool failed = ferror(w->file) != 0;
-    failed |= fclose(w->file) != 0;
+    failed |= w->owns_file && fclose(w->file) != 0;
     for (uint32_t i = 0; i < w->signal_count; i++)
         free(w->signals[i].name);
     for (uint32_t i = 0; i < w->scope_count; i++)

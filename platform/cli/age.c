@@ -2,6 +2,7 @@
  */
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/size_argument.h"
 #include "cli/trace_replay.h"
 #include "tlmalloc/arena_snapshot.h"
@@ -145,13 +146,15 @@ static void print_summary(FILE *out, const tla_arena *arena, const replay_result
 }
 
 static tla_status age(const age_options *options, tla_error *error) {
-    alloc_trace trace;
+    alloc_trace trace = {0};
     trace_allocator made = {0};
     replay_result result = {0};
-    output snapshot = {0};
+    FILE *snapshot = NULL;
     size_t events = 0;
-    tla_status status = trace_load(options->trace_path, &trace, error);
-    if (!status) status = output_open(&snapshot, options->output_path, error);
+    output_protect(options->trace_path);
+    tla_status status = output_open("--output", options->output_path, &snapshot, error);
+    progress_begin("reading the trace", NULL);
+    if (!status) status = trace_load(options->trace_path, &trace, error);
     allocator_config config = {.capacity = options->capacity, .alignment = options->align};
     if (!status) status = allocator_create(tla_policy_name(options->policy), &config, &made, error);
     if (!status) {
@@ -160,10 +163,10 @@ static tla_status age(const age_options *options, tla_error *error) {
         part.event_count = events;
         status = trace_replay(&part, &made, NULL, &result, error);
     }
-    if (!status) status = write_snapshot(snapshot.stream, made.arena, error);
-    if (!status) status = output_commit(&snapshot, error);
-    if (!status) print_summary(stdout, made.arena, &result, events);
-    output_discard(&snapshot);
+    FILE *table = output_table();
+    if (!status) status = write_snapshot(snapshot, made.arena, error);
+    if (!status) status = output_commit(error);
+    if (!status) print_summary(table, made.arena, &result, events);
     replay_result_clear(&result);
     allocator_destroy(&made);
     trace_unload(&trace);

@@ -58,9 +58,5 @@ int tlmalloc_check(int argc, char **argv) {
     overrides_clear(&options.set);
     if (status) return cli_exit_status(status);
     status = options.reference ? tla_config_print_reference(stdout) : tla_config_print(&config, stdout);
-    if (status || fflush(stdout) != 0) {
-        fprintf(stderr, "%s: cannot write the output: %s\n", argv[0], strerror(errno));
-        return CLI_FAILED;
-    }
-    return CLI_OK;
+    return cli_exit_status(status); /* a full standard output is told at the end of every command */
 }

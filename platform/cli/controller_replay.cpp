@@ -35,7 +35,7 @@ class trace_player : public sc_core::sc_module {
 
   private:
     void play() {
-        progress_line progress = progress_begin("replay");
+        progress_line progress = progress_begin("replay", "events");
         for (std::size_t i = 0; i < trace_.event_count && !status; i++) {
             status = play_event(i);
             if (i % 1024 == 0) progress_update(&progress, i, trace_.event_count);

@@ -1,5 +1,7 @@
 #include "cli/experiment.hpp"
 
+#include "cli/output.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -30,6 +32,7 @@ class reader {
     reader &operator=(const reader &) = delete;
 
     tla_status read() {
+        output_protect(path_.c_str());
         FILE *file = std::fopen(path_.c_str(), "rb");
         if (!file) {
             std::fprintf(stderr, "%s: error: cannot be read: %s\n", path_.c_str(), std::strerror(errno));
@@ -88,6 +91,14 @@ class reader {
         if (into.empty()) find(place_of(n), what + ": found nothing, expected a text");
     }
 
+    // The name is that of files, too.
+    void read_name(const yaml_node_t *n) {
+        read_text(n, "name", made_.name);
+        if (made_.name.find_first_of("/'") != std::string::npos)
+            find(place_of(n), std::string("name: found ") + tla_quote(made_.name.c_str()).text +
+                                  ", expected a name of a file, without / and '");
+    }
+
     void read_number(const yaml_node_t *n, const std::string &what, std::optional<double> &into) {
         const char *text = text_of(n, what);
         if (!text) return;
@@ -143,7 +154,7 @@ class reader {
         }
         each(root, "experiment", [&](const std::string &key, yaml_node_t *value, place at) {
             if (key == "name")
-                read_text(value, key, made_.name);
+                read_name(value);
             else if (key == "about")
                 read_text(value, key, made_.about);
             else if (key == "unit")
@@ -238,6 +249,7 @@ class reader {
         const std::size_t slash = path_.rfind('/');
         if (!platform.empty() && platform[0] != '/' && slash != std::string::npos)
             platform = path_.substr(0, slash + 1) + platform; // beside the experiment
+        if (!platform.empty()) output_protect(platform.c_str());
         context c{this, &settings};
         tla_config_load(platform.empty() ? nullptr : platform.c_str(), overrides.data(), overrides.size(), &config,
                         report, &c);

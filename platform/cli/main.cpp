@@ -1,5 +1,7 @@
 // `tlmalloc COMMAND ...`: finds the command and runs it inside SystemC's sc_elab_and_sim.
 #include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "model/config/suggest.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -24,22 +26,76 @@ const command commands[] = {
     {"check", tlmalloc_check, "check a configuration and print it resolved"},
 };
 
+const command *find_command(const char *name) {
+    for (const command &c : commands)
+        if (std::strcmp(name, c.name) == 0) return &c;
+    return nullptr;
+}
+
+const char *command_name(std::size_t index) {
+    constexpr std::size_t count = sizeof commands / sizeof commands[0];
+    return index < count ? commands[index].name : index == count ? "help" : nullptr;
+}
+
+const char *option_name(std::size_t index) {
+    static const char *const names[] = {"--help", "--version"};
+    return index < 2 ? names[index] : nullptr;
+}
+
 void print_help(FILE *out) {
     std::fprintf(out, "Usage: tlmalloc COMMAND [ARGUMENT...]\n\n"
                       "Memory allocators as hardware: a SystemC virtual platform.\n\nCommands:\n");
     for (const command &c : commands)
         std::fprintf(out, "  %-10s %s\n", c.name, c.summary);
-    std::fprintf(out, "\n`tlmalloc COMMAND --help` describes a command. `tlmalloc --version` prints the versions.\n"
-                      "Exit status: 0 it ran, 1 it failed, 2 bad input.\n");
+    std::fprintf(out, "  %-10s %s\n", "help", "describe a command: `tlmalloc help COMMAND'");
+    std::fprintf(out, "\n`tlmalloc COMMAND --help' describes a command too. `tlmalloc --version' prints the versions.\n"
+                      "Exit status: 0 it ran, 1 it failed, 2 bad input; ended by a signal: 128 and its number.\n");
+}
+
+int refuse(const char *text) {
+    const bool option = text[0] == '-';
+    std::fprintf(stderr, "tlmalloc: found '%s', expected a command:", text);
+    for (std::size_t i = 0; command_name(i); i++)
+        std::fprintf(stderr, " %s", command_name(i));
+    std::fprintf(stderr, "%s\nTry `tlmalloc --help'.\n",
+                 tla_did_you_mean(text, option ? option_name : command_name).text);
+    return CLI_BAD_INPUT;
+}
+
+int run(const command &c, int argc, char **argv) {
+    static std::string name;
+    name = std::string("tlmalloc ") + c.name;
+    interrupt_name(name.c_str());
+    argv[0] = name.data();
+    return c.run(argc, argv);
+}
+
+// `tlmalloc help [COMMAND]`
+int help(int argc, char **argv) {
+    if (argc > 2) {
+        std::fprintf(stderr, "tlmalloc help: found a second argument '%s', expected one COMMAND\n", argv[2]);
+        return CLI_BAD_INPUT;
+    }
+    const command *found = argc == 2 ? find_command(argv[1]) : nullptr;
+    if (argc == 2 && !found && std::strcmp(argv[1], "help") != 0) return refuse(argv[1]);
+    if (!found) {
+        print_help(stdout);
+        return CLI_OK;
+    }
+    char option[] = "--help";
+    char *arguments[] = {nullptr, option, nullptr};
+    return run(*found, 2, arguments);
 }
 
 } // namespace
 
 int sc_main(int argc, char **argv) {
+    interrupt_prepare("tlmalloc");
     if (argc < 2) {
         print_help(stderr);
         return CLI_BAD_INPUT;
     }
+    if (std::strcmp(argv[1], "help") == 0) return help(argc - 1, argv + 1);
     if (std::strcmp(argv[1], "--help") == 0 || std::strcmp(argv[1], "-h") == 0) {
         print_help(stdout);
         return CLI_OK;
@@ -48,17 +104,8 @@ int sc_main(int argc, char **argv) {
         std::printf("tlmalloc %s (SystemC %s)\n", TLMALLOC_VERSION, sc_core::sc_release());
         return CLI_OK;
     }
-    for (const command &c : commands)
-        if (std::strcmp(argv[1], c.name) == 0) {
-            std::string name = std::string("tlmalloc ") + c.name;
-            argv[1] = name.data();
-            return c.run(argc - 1, argv + 1);
-        }
-    std::fprintf(stderr, "tlmalloc: found '%s', expected a command:", argv[1]);
-    for (const command &c : commands)
-        std::fprintf(stderr, " %s", c.name);
-    std::fprintf(stderr, "\nTry `tlmalloc --help'.\n");
-    return CLI_BAD_INPUT;
+    const command *found = find_command(argv[1]);
+    return found ? run(*found, argc - 1, argv + 1) : refuse(argv[1]);
 }
 
 // libsystemc brings a main() that prints a banner before sc_main can prevent it; hence one of our own.

@@ -1,58 +1,249 @@
-/* An output file that is there whole or not at all. */
+/* Output files that are there whole or not at all. */
 #include "cli/output.h"
 
+#include "cli/output_name.h"
+
 #include <errno.h>
-#include <stdbool.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void forget(output *out) {
-    free(out->path);
-    free(out->temporary);
-    *out = (output){0};
+typedef struct output {
+    struct output *next;
+    FILE *stream;           /* NULL: finished */
+    char *path, *temporary; /* temporary NULL: written in place */
+    char *final;            /* what the temporary file becomes */
+    const char *option;
+    output_name name;
+} output;
+
+typedef struct input {
+    struct input *next;
+    char *path;
+    output_name name;
+} input;
+
+/* One command in a process. The signal handler walks the outputs, so the lists change with signals blocked. */
+static output *volatile outputs;
+static input *inputs;
+
+static void block_signals(sigset_t *before) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, before);
 }
 
-tla_status output_open(output *out, const char *path, tla_error *error) {
+static void restore_signals(const sigset_t *before) {
+    sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+void output_protect(const char *path) {
     struct stat found;
-    bool in_place = stat(path, &found) == 0 && !S_ISREG(found.st_mode);
-    size_t room = strlen(path) + 32;
-    *out = (output){.path = strdup(path), .temporary = in_place ? NULL : malloc(room)};
-    if (!out->path || (!in_place && !out->temporary)) {
-        forget(out);
-        return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
+    if (!path || stat(path, &found) != 0) return;
+    input *made = malloc(sizeof *made);
+    char *copy = strdup(path);
+    if (!made || !copy) { /* it will be missed soon enough */
+        free(made);
+        free(copy);
+        return;
     }
-    if (!in_place) snprintf(out->temporary, room, "%s.%ld.part", path, (long)getpid());
-    out->stream = fopen(in_place ? path : out->temporary, "w");
-    if (out->stream) return TLA_OK;
-    forget(out);
-    return tla_error_set(error, TLA_IO, "%s: cannot write: %s", path, strerror(errno));
+    *made = (input){.next = inputs, .path = copy, .name = output_name_of(&found)};
+    inputs = made;
 }
 
-tla_status output_commit(output *out, tla_error *error) {
-    if (!out->stream) return TLA_OK;
-    bool good = fflush(out->stream) == 0 && !ferror(out->stream);
+static tla_status no_memory(const char *path, tla_error *error) {
+    return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
+}
+
+static tla_status cannot_write(const char *path, int reason, tla_error *error) {
+    return tla_error_set(error, TLA_IO, "%s: cannot write: %s", path,
+                         reason ? strerror(reason) : "an earlier part of it could not be written");
+}
+
+/* Whether an input, an output before this one, or standard output is the same file. */
+static tla_status check_conflicts(const output *made, tla_error *error) {
+    for (const input *i = inputs; i; i = i->next)
+        if (output_names_meet(&made->name, &i->name))
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "%s: found '%s', which is the input '%s', expected another file", made->option,
+                                 made->path, i->path);
+    for (const output *o = outputs; o; o = o->next)
+        if (output_names_meet(&made->name, &o->name) || (made->stream == stdout && o->stream == stdout))
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "%s: found '%s', which is the output '%s' of %s, expected another file", made->option,
+                                 made->path, o->path, o->option);
+    struct stat found;
+    if (made->stream == stdout || fstat(STDOUT_FILENO, &found) != 0 || !S_ISREG(found.st_mode)) return TLA_OK;
+    const output_name standard = output_name_of(&found);
+    if (!output_names_meet(&made->name, &standard)) return TLA_OK;
+    return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                         "%s: found '%s', where standard output goes, expected another file, or - for standard output",
+                         made->option, made->path);
+}
+
+/* Makes the temporary file beside the final one, with the mode that the final one has or would get. */
+static int open_temporary(output *made, const struct stat *existing) {
+    enum { SUFFIX_BYTES = 40, NAME_KEPT = 200 };
+    const char *slash = strrchr(made->final, '/');
+    int directory = slash ? (int)(slash + 1 - made->final) : 0;
+    size_t room = strlen(made->final) + SUFFIX_BYTES;
+    int file = -1;
+    made->temporary = malloc(room);
+    if (!made->temporary) return -1;
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        snprintf(made->temporary, room, "%.*s%.*s.%ld-%d.part", directory, made->final, NAME_KEPT,
+                 made->final + directory, (long)getpid(), attempt);
+        file = open(made->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file >= 0 || errno != EEXIST) break;
+    }
+    if (file >= 0 && existing && fchmod(file, existing->st_mode & 07777) != 0) {
+        int reason = errno;
+        close(file);
+        unlink(made->temporary);
+        errno = reason;
+        file = -1;
+    }
+    return file;
+}
+
+/* Opens a path that names no descriptor. An error leaves errno. */
+static bool open_path(output *made) {
+    struct stat found;
+    made->final = output_follow(made->path);
+    if (!made->final) return false;
+    bool exists = stat(made->final, &found) == 0;
+    if (exists && !S_ISREG(found.st_mode)) {
+        made->stream = fopen(made->final, "w");
+        return made->stream;
+    }
+    if (exists && access(made->final, W_OK) != 0) return false;
+    int file = open_temporary(made, exists ? &found : NULL);
+    if (file >= 0) made->stream = fdopen(file, "w");
+    return made->stream;
+}
+
+static bool open_descriptor(output *made, int descriptor) {
+    if (made->stream) return true; /* standard output */
+    int copy = dup(descriptor);
+    if (copy >= 0) made->stream = fdopen(copy, "w");
+    return made->stream;
+}
+
+static void discard(output *made) {
+    if (made->stream && made->stream != stdout) fclose(made->stream);
+    if (made->temporary) unlink(made->temporary);
+    free(made->path);
+    free(made->final);
+    free(made->temporary);
+    free(made);
+}
+
+tla_status output_open(const char *option, const char *path, FILE **stream, tla_error *error) {
+    *stream = NULL;
+    if (!path) return TLA_OK;
+    output *made = calloc(1, sizeof *made);
+    if (!made || !(made->path = strdup(path))) {
+        free(made);
+        return no_memory(path, error);
+    }
+    made->option = option;
+    int descriptor = output_descriptor(path);
+    /* Names are compared before anything is opened: opening a pipe waits for its reader. */
+    if (!output_name_find(path, descriptor, &made->name)) {
+        tla_status status = cannot_write(path, errno, error);
+        discard(made);
+        return status;
+    }
+    if (descriptor == STDOUT_FILENO) made->stream = stdout;
+    tla_status status = check_conflicts(made, error);
+    if (status) {
+        discard(made);
+        return status;
+    }
+    sigset_t before;
+    bool in_place = descriptor >= 0 || made->name.in_place;
+    if (!in_place) block_signals(&before); /* the temporary file and its entry in the list come together */
+    bool good = descriptor >= 0 ? open_descriptor(made, descriptor) : open_path(made);
     int reason = errno;
-    if (fclose(out->stream) != 0 && good) {
-        good = false;
-        reason = errno;
+    if (good) {
+        made->next = outputs;
+        outputs = made;
+        *stream = made->stream;
+    } else {
+        discard(made);
+        status = cannot_write(path, reason, error);
     }
-    out->stream = NULL;
-    if (good && out->temporary && rename(out->temporary, out->path) != 0) {
-        good = false;
-        reason = errno;
-    }
-    tla_status status =
-        good ? TLA_OK : tla_error_set(error, TLA_IO, "%s: cannot write: %s", out->path, strerror(reason));
-    if (!good && out->temporary) unlink(out->temporary);
-    forget(out);
+    if (!in_place) restore_signals(&before);
     return status;
 }
 
-void output_discard(output *out) {
-    if (!out->stream) return;
-    fclose(out->stream);
-    if (out->temporary) unlink(out->temporary);
-    forget(out);
+void output_drop(FILE *stream) {
+    sigset_t before;
+    block_signals(&before);
+    output *previous = NULL;
+    for (output *o = outputs; stream && o; previous = o, o = o->next) {
+        if (o->stream != stream) continue;
+        if (previous)
+            previous->next = o->next;
+        else
+            outputs = o->next;
+        discard(o);
+        break;
+    }
+    restore_signals(&before);
+}
+
+/* Everything that was written is in the file, and the file is closed. */
+static tla_status finish(output *o, tla_error *error) {
+    errno = 0;
+    bool good = fflush(o->stream) == 0 && !ferror(o->stream);
+    int reason = errno; /* 0: a write failed long ago */
+    if (o->stream != stdout && fclose(o->stream) != 0 && good) {
+        good = false;
+        reason = errno;
+    }
+    o->stream = NULL;
+    return good ? TLA_OK : cannot_write(o->path, reason, error);
+}
+
+tla_status output_commit(tla_error *error) {
+    tla_status status = TLA_OK;
+    for (output *o = outputs; o; o = o->next) {
+        tla_error found;
+        tla_status finished = finish(o, &found);
+        if (finished && !status) status = tla_error_set(error, finished, "%s", found.text);
+    }
+    sigset_t before;
+    block_signals(&before);
+    while (outputs) {
+        output *o = outputs;
+        outputs = o->next;
+        if (!status && o->temporary) {
+            if (rename(o->temporary, o->final) != 0) {
+                status = cannot_write(o->path, errno, error);
+            } else {
+                free(o->temporary);
+                o->temporary = NULL;
+            }
+        }
+        discard(o);
+    }
+    restore_signals(&before);
+    return status;
+}
+
+FILE *output_table(void) {
+    for (const output *o = outputs; o; o = o->next)
+        if (o->stream == stdout) return stderr;
+    return stdout;
+}
+
+int output_remove_unfinished(void) {
+    int removed = 0;
+    for (const output *o = outputs; o; o = o->next)
+        if (o->temporary) removed += unlink(o->temporary) == 0;
+    return removed;
 }

@@ -1,4 +1,7 @@
-/* An output file that is there whole or not at all: written under a temporary name beside it, renamed when complete. */
+/* The files that a command reads and writes. An output is there whole or not at all: it is written under a temporary
+ * name beside its own and renamed when the command has succeeded. What is left unfinished is removed when the process
+ * ends, by a signal too. What is no regular file (a pipe, a device) is written in place, a symbolic link is followed to
+ * the file behind it. All outputs of the process belong together; there is one command in a process. */
 #ifndef TLMALLOC_PLATFORM_CLI_OUTPUT_H
 #define TLMALLOC_PLATFORM_CLI_OUTPUT_H
 
@@ -10,20 +13,28 @@
 extern "C" {
 #endif
 
-typedef struct output {
-    FILE *stream; /* NULL: not open */
-    char *path, *temporary;
-} output;
+/* Notes a file that the command reads, before the outputs are opened: none of them may be it, by whatever name. A file
+ * that does not exist is no matter here. NULL: nothing happens. */
+void output_protect(const char *input);
 
-/* Opens; what is at `path` stays until output_commit. Something that is no regular file (a terminal, a pipe) is written
- * in place. TLA_IO or TLA_NO_HOST_MEMORY, and *out is not open then. */
-tla_status output_open(output *out, const char *path, tla_error *error);
+/* Opens an output in *stream, which stays this module's: never fclose it. What is at `path` stays until output_commit.
+ * "-" is standard output, as are /dev/stdout and its likes. `option` is for messages ("--json"). path NULL: *stream is
+ * NULL. Errors: TLA_INVALID_ARGUMENT when the path names an input, another output or the file that standard output
+ * goes to; TLA_IO when it cannot be written; TLA_NO_HOST_MEMORY. */
+tla_status output_open(const char *option, const char *path, FILE **stream, tla_error *error);
 
-/* Finishes the file and puts it in its place. On TLA_IO nothing has changed at `path`. Not open: nothing happens. */
-tla_status output_commit(output *out, tla_error *error);
+/* Forgets an output of which nothing shall be left. NULL: nothing happens. */
+void output_drop(FILE *stream);
 
-/* Removes what was written. Not open, or committed: nothing happens. */
-void output_discard(output *out);
+/* Finishes all files and puts them in their places. On TLA_IO every file that could not be written whole is as it was,
+ * and so are the others, unless the last step, the renaming, failed in the middle. */
+tla_status output_commit(tla_error *error);
+
+/* Where text for a person goes: standard output, but standard error when an output takes standard output. */
+FILE *output_table(void);
+
+/* Removes what is unfinished; safe in a signal handler. How many files were removed. */
+int output_remove_unfinished(void);
 
 #ifdef __cplusplus
 }

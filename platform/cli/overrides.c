@@ -1,7 +1,11 @@
 /* The --set options of a command line, and the configuration that they apply to. */
 #include "cli/overrides.h"
 
+#include "cli/output.h"
+
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool overrides_add(overrides *set, const char *item) {
     const char **grown = realloc(set->items, (set->count + 1) * sizeof *grown);
@@ -24,6 +28,19 @@ void print_finding(void *context, const tla_config_finding *finding) {
         fprintf(stderr, "%s: error: %s\n", finding->file, finding->text);
 }
 
+/* The file of a timing profile that a configuration names, from here or from beside the configuration. */
+static void protect_timing(const char *path, const char *timing) {
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    char beside[PATH_MAX];
+    output_protect(timing);
+    if (!slash || *timing == '/') return;
+    int length = snprintf(beside, sizeof beside, "%.*s%s", (int)(slash + 1 - path), path, timing);
+    if (length > 0 && (size_t)length < sizeof beside) output_protect(beside);
+}
+
 tla_status overrides_load(const overrides *set, const char *path, tla_config *config) {
-    return tla_config_load(path, set->items, set->count, config, print_finding, NULL);
+    output_protect(path);
+    tla_status status = tla_config_load(path, set->items, set->count, config, print_finding, NULL);
+    if (!status) protect_timing(path, config->hbm.timing);
+    return status;
 }

@@ -1,4 +1,4 @@
-/* A whole file in memory. */
+/* A text file in memory. */
 #include "cli/read_text.h"
 
 #include <errno.h>
@@ -6,31 +6,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-tla_status read_text(const char *path, char **text, size_t *length, tla_error *error) {
-    FILE *in = fopen(path, "r");
-    if (!in) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
+/* Room for one byte more, and the final newline and 0. */
+static tla_status read_all(const char *path, FILE *in, char **text, size_t *length, tla_error *error) {
     size_t room = 0, got;
-    *text = NULL;
-    *length = 0;
     do {
         room = room ? 2 * room : 1 << 16;
-        char *grown = realloc(*text, room + 1);
-        if (!grown) break;
+        char *grown = realloc(*text, room + 2);
+        if (!grown) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", path);
         *text = grown;
         got = fread(*text + *length, 1, room - *length, in);
         *length += got;
+        if (*length > READ_TEXT_MAX)
+            return tla_error_set(error, TLA_LIMIT, "%s: found more than %zu bytes, expected at most that", path,
+                                 READ_TEXT_MAX);
     } while (*length == room);
-    tla_status status = TLA_OK;
-    if (*length == room)
-        status = tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", path);
-    else if (ferror(in))
-        status = tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
+    return ferror(in) ? tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno)) : TLA_OK;
+}
+
+/* Normalizes in place; there is room for a newline and a 0. */
+static size_t tidy(char *text, size_t length) {
+    size_t from = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, to = 0;
+    for (; from < length; from++)
+        if (text[from] != '\r' || (from + 1 < length && text[from + 1] != '\n')) text[to++] = text[from];
+    while (to > 0 && text[to - 1] == '\n')
+        to--;
+    if (to > 0) text[to++] = '\n';
+    text[to] = 0;
+    return to;
+}
+
+tla_status read_text(const char *path, char **text, size_t *length, tla_error *error) {
+    *text = NULL;
+    *length = 0;
+    FILE *in = fopen(path, "r");
+    if (!in) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
+    tla_status status = read_all(path, in, text, length, error);
     fclose(in);
     if (status) {
         free(*text);
         *text = NULL;
+        *length = 0;
     } else {
-        (*text)[*length] = 0;
+        *length = tidy(*text, *length);
     }
     return status;
 }

@@ -1,4 +1,4 @@
-/* A whole file in memory. */
+/* A text file in memory. */
 #ifndef TLMALLOC_PLATFORM_CLI_READ_TEXT_H
 #define TLMALLOC_PLATFORM_CLI_READ_TEXT_H
 
@@ -6,7 +6,19 @@
 
 #include <stddef.h>
 
-/* *text is the caller's to free; *length bytes and a final 0. TLA_IO, TLA_NO_HOST_MEMORY with a text. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The largest file that is read. */
+#define READ_TEXT_MAX ((size_t)256 << 20)
+
+/* A whole file, without what an editor or a mail program may add to it: a byte-order mark, carriage returns before
+ * newlines, blank lines at the end; the last line ends in a newline. *text is the caller's to free; *length bytes and a
+ * final 0. TLA_IO, TLA_LIMIT, TLA_NO_HOST_MEMORY with a text that names the file. */
 tla_status read_text(const char *path, char **text, size_t *length, tla_error *error);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -2,9 +2,11 @@
 #include "cli/replay.h"
 
 #include "cli/commands.h"
+#include "cli/config_json.h"
 #include "cli/controller_replay.h"
 #include "cli/occupancy_map.h"
 #include "cli/overrides.h"
+#include "cli/progress.h"
 #include "cli/read_text.h"
 #include "cli/size_argument.h"
 #include "tlmalloc/arena_snapshot.h"
@@ -170,7 +172,7 @@ int tlmalloc_replay(int argc, char **argv) {
 /* The replay. Output files are opened before it, so that a path that cannot be written is told at once. */
 
 typedef struct replay_files {
-    output placements, map, json;
+    FILE *placements, *map, *json; /* NULL: not asked for */
     char *snapshot;
 } replay_files;
 
@@ -233,9 +235,11 @@ static tla_status resolve(const replay_options *options, replay_request *request
                                 .compare = options->compare};
     tla_status status = options->config_path || options->compare ? load_config(options, request, error) : TLA_OK;
     if (!status) status = resolve_arena(options, request, files, error);
-    if (!status && options->placements_path) status = output_open(&files->placements, options->placements_path, error);
-    if (!status && options->map_path) status = output_open(&files->map, options->map_path, error);
-    if (!status && options->json_path) status = output_open(&files->json, options->json_path, error);
+    output_protect(options->trace_path);
+    output_protect(options->snapshot_path);
+    if (!status) status = output_open("--placements", options->placements_path, &files->placements, error);
+    if (!status) status = output_open("--map", options->map_path, &files->map, error);
+    if (!status) status = output_open("--json", options->json_path, &files->json, error);
     return status;
 }
 
@@ -259,32 +263,23 @@ static tla_status write_map(FILE *out, const replay_request *request, const allo
     return occupancy_map_write(out, title, trace, result, error);
 }
 
-static tla_status finish(json_t *report, replay_files *files, tla_error *error) {
-    if (files->json.stream) {
-        if (!report) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the report");
-        json_dumpf(report, files->json.stream, JSON_INDENT(2));
-        fputc('\n', files->json.stream);
-    }
-    tla_status status = output_commit(&files->placements, error);
-    if (!status) status = output_commit(&files->map, error);
-    return status ? status : output_commit(&files->json, error);
-}
-
 static tla_status play_and_report(const replay_request *request, const alloc_trace *trace, replay_files *files,
                                   tla_error *error) {
     json_t *report = NULL;
     replay_result result = {0};
-    tla_status status = request->compare ? replay_compare(stdout, request, trace, &report, error)
+    FILE *table = output_table();
+    tla_status status = request->compare ? replay_compare(table, request, trace, &report, error)
                                          : replay_once(request, trace, &result, error);
     if (!status && !request->compare) {
         report = replay_to_json(request, &result);
-        if (files->placements.stream) replay_write_placements(files->placements.stream, trace, &result);
-        if (files->map.stream) status = write_map(files->map.stream, request, trace, &result, error);
+        if (files->placements) replay_write_placements(files->placements, trace, &result);
+        if (files->map) status = write_map(files->map, request, trace, &result, error);
     }
-    if (!status) status = finish(report, files, error);
+    if (!status) status = json_write(report, 0, files->json, error);
+    if (!status) status = output_commit(error);
     if (!status && !request->compare) {
         replay_print_failures(stderr, trace, &result);
-        replay_print(stdout, request, trace, &result);
+        replay_print(table, request, trace, &result);
     }
     json_decref(report);
     replay_result_clear(&result);
@@ -296,11 +291,9 @@ static tla_status replay(const replay_options *options, tla_error *error) {
     replay_files files = {0};
     alloc_trace trace = {0};
     tla_status status = resolve(options, &request, &files, error);
+    progress_begin("reading the trace", NULL);
     if (!status) status = trace_load(options->trace_path, &trace, error);
     if (!status) status = play_and_report(&request, &trace, &files, error);
-    output_discard(&files.placements);
-    output_discard(&files.map);
-    output_discard(&files.json);
     free(files.snapshot);
     trace_unload(&trace);
     return status;

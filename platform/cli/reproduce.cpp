@@ -1,7 +1,9 @@
 // `tlmalloc reproduce [NAME]`: runs experiments and compares them with what was published.
 #include "cli/commands.h"
+#include "cli/config_json.h"
 #include "cli/experiment.hpp"
 #include "cli/output.h"
+#include "cli/progress.h"
 
 #include <algorithm>
 #include <argp.h>
@@ -9,7 +11,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <jansson.h>
+#include <memory>
+#include <unistd.h>
 
 namespace {
 
@@ -94,9 +97,9 @@ result compare(const experiment_row &row, double model) {
     return r;
 }
 
-void print(const experiment &e, const std::vector<result> &results) {
-    std::printf("%s: %s\n%-44s %12s %12s %10s %8s  %s\n", e.name.c_str(), e.about.c_str(), e.unit.c_str(), "model",
-                "published", "deviation", "bound", "source");
+void print(std::FILE *out, const experiment &e, const std::vector<result> &results) {
+    std::fprintf(out, "%s: %s\n%-44s %12s %12s %10s %8s  %s\n", e.name.c_str(), e.about.c_str(), e.unit.c_str(),
+                 "model", "published", "deviation", "bound", "source");
     for (std::size_t i = 0; i < e.rows.size(); i++) {
         const experiment_row &row = e.rows[i];
         const auto shown = [](const std::optional<double> &value, const char *format) {
@@ -104,12 +107,12 @@ void print(const experiment &e, const std::vector<result> &results) {
             if (value) std::snprintf(text, sizeof text, format, *value);
             return std::string(text);
         };
-        std::printf("%-44s %12.4g %12s %10s %8s  %s%s%s\n", row.label.c_str(), results[i].model,
-                    shown(row.published, "%.4g").c_str(), shown(results[i].deviation_pct, "%+.2f %%").c_str(),
-                    shown(row.bound_pct, "%.3g %%").c_str(), row.source.c_str(), row.fitted ? " (fitted)" : "",
-                    results[i].missed ? "  MISSED" : "");
+        std::fprintf(out, "%-44s %12.4g %12s %10s %8s  %s%s%s\n", row.label.c_str(), results[i].model,
+                     shown(row.published, "%.4g").c_str(), shown(results[i].deviation_pct, "%+.2f %%").c_str(),
+                     shown(row.bound_pct, "%.3g %%").c_str(), row.source.c_str(), row.fitted ? " (fitted)" : "",
+                     results[i].missed ? "  MISSED" : "");
     }
-    std::printf("\n");
+    std::fprintf(out, "\n");
 }
 
 json_t *real_or_null(const std::optional<double> &value) {
@@ -137,23 +140,21 @@ json_t *to_json(const experiment &e, const std::vector<result> &results) {
     return object;
 }
 
-bool write_text(const std::string &path, const std::string &text) {
-    output file{};
-    tla_error error{};
-    bool written = !output_open(&file, path.c_str(), &error);
-    if (written) {
-        std::fputs(text.c_str(), file.stream);
-        written = !output_commit(&file, &error);
-    }
-    if (!written) std::fprintf(stderr, "tlmalloc reproduce: %s\n", error.text);
-    output_discard(&file);
-    return written;
+struct plot_files {
+    std::FILE *data = nullptr, *script = nullptr, *picture = nullptr; // picture: where gnuplot is there
+};
+
+// DIR/NAME.dat, DIR/NAME.gp and, where gnuplot is there, DIR/NAME.svg.
+tla_status open_plot(const std::string &directory, const experiment &e, bool picture, plot_files &files,
+                     tla_error &error) {
+    const std::string stem = directory + "/" + e.name;
+    tla_status status = output_open("--plot", (stem + ".dat").c_str(), &files.data, &error);
+    if (!status) status = output_open("--plot", (stem + ".gp").c_str(), &files.script, &error);
+    if (!status && picture) status = output_open("--plot", (stem + ".svg").c_str(), &files.picture, &error);
+    return status;
 }
 
-// DIR/NAME.dat, NAME.gp and, by gnuplot, NAME.svg.
-bool plot(const std::string &directory, const experiment &e, const std::vector<result> &results) {
-    std::error_code problem;
-    std::filesystem::create_directories(directory, problem);
+std::string plot_data(const experiment &e, const std::vector<result> &results) {
     std::string data;
     for (std::size_t i = 0; i < e.rows.size(); i++) {
         char line[160];
@@ -162,28 +163,67 @@ bool plot(const std::string &directory, const experiment &e, const std::vector<r
         std::snprintf(line, sizeof line, e.rows[i].published ? "%.9g\n" : "NaN\n", e.rows[i].published.value_or(0));
         data += line;
     }
-    const std::string stem = directory + "/" + e.name;
-    const std::string script = "set terminal svg size 900,500\nset output '" + e.name +
-                               ".svg'\nset style data histogram\nset style fill solid 0.6\nset key outside top\nset "
-                               "xtics rotate by -30\nset yrange [0:]\nset ylabel '" +
-                               e.unit + "'\nset title '" + e.name + "' noenhanced\nplot '" + e.name +
-                               ".dat' using 2:xtic(1) title 'model', '' using 3 title 'published'\n";
-    if (!write_text(stem + ".dat", data) || !write_text(stem + ".gp", script)) return false;
-    if (std::system("command -v gnuplot >/dev/null 2>&1") != 0) {
-        std::fprintf(stderr, "tlmalloc reproduce: no gnuplot: %s.dat and .gp are there, no .svg\n", stem.c_str());
+    return data;
+}
+
+// `to`: a command that says where the picture goes; `from`: where the data are.
+std::string plot_script(const experiment &e, const std::string &to, const std::string &from) {
+    return "set terminal svg size 900,500\n" + to +
+           "set style data histogram\nset style fill solid 0.6\nset key outside top\nset xtics rotate by -30\nset "
+           "yrange [0:]\nset ylabel '" +
+           e.unit + "'\nset title '" + e.name + "' noenhanced\nplot " + from +
+           " using 2:xtic(1) title 'model', '' using 3 title 'published'\n";
+}
+
+// The files for a user name one another; gnuplot, here, gets the data in its script and draws to a pipe.
+bool plot(const plot_files &files, const experiment &e, const std::vector<result> &results) {
+    const std::string data = plot_data(e, results);
+    std::fputs(data.c_str(), files.data);
+    std::fputs(plot_script(e, "set output '" + e.name + ".svg'\n", "'" + e.name + ".dat'").c_str(), files.script);
+    if (!files.picture) {
+        std::fprintf(stderr, "tlmalloc reproduce: no gnuplot: %s.dat and .gp are there, no .svg\n", e.name.c_str());
         return true;
     }
-    std::string quoted = directory;
-    for (std::size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 4)
-        quoted.replace(at, 1, "'\\''");
-    if (std::system(("cd -- '" + quoted + "' && gnuplot '" + e.name + ".gp'").c_str()) == 0) return true;
-    std::fprintf(stderr, "tlmalloc reproduce: gnuplot failed on %s.gp\n", stem.c_str());
-    return false;
+    std::FILE *script = std::tmpfile();
+    std::FILE *drawn = nullptr;
+    if (script) {
+        std::fputs(("$data << END_OF_DATA\n" + data + "END_OF_DATA\n" + plot_script(e, "", "$data")).c_str(), script);
+        std::fflush(script);
+        drawn = popen(("gnuplot /dev/fd/" + std::to_string(fileno(script))).c_str(), "r");
+    }
+    char bytes[4096];
+    while (const std::size_t count = drawn ? std::fread(bytes, 1, sizeof bytes, drawn) : 0)
+        std::fwrite(bytes, 1, count, files.picture);
+    const bool good = drawn && pclose(drawn) == 0;
+    if (script) std::fclose(script);
+    if (!good) {
+        output_drop(files.picture);
+        std::fprintf(stderr, "tlmalloc reproduce: gnuplot failed on %s.gp\n", e.name.c_str());
+    }
+    return good;
+}
+
+using row_runs = std::vector<std::vector<std::unique_ptr<experiment_run>>>;
+
+void run_to_the_end(const row_runs &runs) {
+    const sc_core::sc_time slice(100, sc_core::SC_US); // between looks at what is done
+    progress_line progress = progress_begin("reproduce", "rows");
+    do {
+        std::uint64_t done = 0, rows = 0;
+        for (const auto &of_experiment : runs)
+            for (const auto &run : of_experiment) {
+                done += run->finished();
+                rows++;
+            }
+        progress_update(&progress, done, rows);
+        sc_core::sc_start(slice);
+    } while (sc_core::sc_pending_activity());
+    progress_end(&progress);
 }
 
 // All rows of all experiments in one simulation, each on a platform of its own.
 bool simulate(const std::vector<experiment> &experiments, std::vector<std::vector<double>> &figures) {
-    std::vector<std::vector<std::unique_ptr<experiment_run>>> runs;
+    row_runs runs;
     unsigned number = 0;
     for (const experiment &e : experiments) {
         runs.emplace_back();
@@ -191,7 +231,7 @@ bool simulate(const std::vector<experiment> &experiments, std::vector<std::vecto
             runs.back().push_back(
                 e.workload->make(("row" + std::to_string(number++)).c_str(), row.config, row.parameters));
     }
-    sc_core::sc_start();
+    run_to_the_end(runs);
     bool good = true;
     for (std::size_t i = 0; i < experiments.size(); i++) {
         figures.emplace_back();
@@ -211,6 +251,31 @@ bool simulate(const std::vector<experiment> &experiments, std::vector<std::vecto
     return good;
 }
 
+struct outputs {
+    std::FILE *json = nullptr;
+    std::vector<plot_files> plots; // one an experiment, with --plot
+};
+
+tla_status open_outputs(const options &o, const std::vector<experiment> &experiments, outputs &files,
+                        tla_error &error) {
+    tla_status status = output_open("--json", o.json, &files.json, &error);
+    if (status || !o.plot) return status;
+    std::error_code problem;
+    std::filesystem::create_directories(o.plot, problem);
+    if (problem) return tla_error_set(&error, TLA_IO, "%s: cannot write: %s", o.plot, problem.message().c_str());
+    const bool picture = std::system("command -v gnuplot >/dev/null 2>&1") == 0;
+    for (const experiment &e : experiments) {
+        files.plots.emplace_back();
+        if ((status = open_plot(o.plot, e, picture, files.plots.back(), error))) break;
+    }
+    return status;
+}
+
+int fail(const tla_error &error, tla_status status) {
+    std::fprintf(stderr, "tlmalloc reproduce: %s\n", error.text);
+    return cli_exit_status(status);
+}
+
 int reproduce(const options &o) {
     std::vector<experiment> experiments;
     const std::vector<std::string> files = find_files(o);
@@ -221,6 +286,10 @@ int reproduce(const options &o) {
         if (!status) status = loaded;
     }
     if (status) return cli_exit_status(status);
+    outputs made;
+    tla_error error{};
+    if ((status = open_outputs(o, experiments, made, error))) return fail(error, status);
+    std::FILE *const table = output_table();
     std::vector<std::vector<double>> figures;
     if (!simulate(experiments, figures)) return CLI_FAILED;
     bool good = true;
@@ -231,18 +300,16 @@ int reproduce(const options &o) {
             results.push_back(compare(experiments[i].rows[j], figures[i][j]));
             good = good && !results.back().missed;
         }
-        print(experiments[i], results);
+        print(table, experiments[i], results);
         json_array_append_new(list, to_json(experiments[i], results));
-        if (o.plot) good = plot(o.plot, experiments[i], results) && good;
+        if (o.plot) good = plot(made.plots[i], experiments[i], results) && good;
     }
     json_t *report = json_object();
     json_object_set_new(report, "experiments", list);
-    if (o.json) {
-        char *text = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-        good = text && write_text(o.json, std::string(text) + "\n") && good;
-        std::free(text);
-    }
+    status = json_write(report, JSON_REAL_PRECISION(9), made.json, &error);
     json_decref(report);
+    if (!status) status = output_commit(&error);
+    if (status) return fail(error, status);
     return good ? CLI_OK : CLI_FAILED;
 }
 

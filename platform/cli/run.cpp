@@ -1,13 +1,14 @@
 // `tlmalloc run CONFIG`: builds the platform, runs one kernel on all PEs, checks its numbers, reports.
 #include "cli/commands.h"
+#include "cli/config_json.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
+#include "cli/read_text.h"
 #include "cli/run_report.hpp"
 
 #include <argp.h>
-#include <fstream>
-#include <iterator>
+#include <cstdlib>
 #include <memory>
 
 namespace {
@@ -102,7 +103,8 @@ std::vector<tl_kernel> kernel_functions() {
 // Runs until the workload says that it has finished; false when the simulation ran dry before.
 bool simulate(const npu &platform, const workload &work) {
     const sc_core::sc_time slice(10, sc_core::SC_US); // between looks at the host's clock
-    progress_line progress = progress_begin("kernels done");
+    progress_line progress = progress_begin("run", "PEs");
+    progress_update(&progress, 0, platform.pes().size());
     do {
         sc_core::sc_start(slice);
         std::uint64_t done = 0;
@@ -114,27 +116,38 @@ bool simulate(const npu &platform, const workload &work) {
     return work.finished();
 }
 
-bool write_json(const char *path, json_t *json) {
-    output file{};
-    tla_error error{};
-    bool written = !output_open(&file, path, &error);
-    if (written) {
-        written = json_dumpf(json, file.stream, JSON_INDENT(2)) == 0 && std::fputc('\n', file.stream) != EOF;
-        if (written)
-            written = !output_commit(&file, &error);
-        else
-            tla_error_set(&error, TLA_IO, "%s: cannot be written", path);
+struct run_files {
+    std::FILE *json = nullptr, *vcd = nullptr;
+    std::string snapshot;
+};
+
+tla_status open_files(const run_options &options, run_files &files, tla_error &error) {
+    output_protect(options.from);
+    if (options.from) {
+        char *text = nullptr;
+        std::size_t length = 0;
+        if (const tla_status status = read_text(options.from, &text, &length, &error)) return status;
+        files.snapshot.assign(text, length);
+        std::free(text);
     }
-    if (!written) std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
-    output_discard(&file);
-    return written;
+    const tla_status status = output_open("--json", options.json, &files.json, &error);
+    return status ? status : output_open("--vcd", options.vcd, &files.vcd, &error);
 }
 
-int run(const run_options &options, const tla_config &config, const tl_kernel_info &kernel) {
+// Ends the waveform and puts the files in their places; false with the reason on stderr.
+bool finish_files(waveform *wave) {
+    tla_error error{};
+    if (wave) wave->close(); // what could not be written stays in the stream, and the commit says why
+    if (!output_commit(&error)) return true;
+    std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
+    return false;
+}
+
+int run(const run_options &options, run_files &files, const tla_config &config, const tl_kernel_info &kernel) {
     const double begin_s = host_seconds();
     const std::vector<tl_kernel> functions = kernel_functions();
     std::unique_ptr<waveform> wave;
-    if (options.vcd) wave = std::make_unique<waveform>(options.vcd);
+    if (files.vcd) wave = std::make_unique<waveform>(files.vcd);
 
     npu platform("npu", config, {functions.data(), functions.size()});
     const tl_workload size{static_cast<std::uint32_t>(platform.pes().size()), config.workload.elements_per_pe,
@@ -143,22 +156,20 @@ int run(const run_options &options, const tla_config &config, const tl_kernel_in
     platform.host().main = [&] { work.main(); };
     if (wave) platform.record(*wave);
     if (options.from) {
-        std::ifstream file(options.from, std::ios::binary);
-        const std::string snapshot{std::istreambuf_iterator<char>(file), {}};
-        if (!file) {
-            std::fprintf(stderr, "tlmalloc run: %s: cannot be read\n", options.from);
-            return CLI_FAILED;
-        }
         tla_error error{};
-        if (platform.age(snapshot, &error)) {
+        if (platform.age(files.snapshot, &error)) {
             std::fprintf(stderr, "tlmalloc run: %s: %s\n", options.from, error.text);
             return CLI_BAD_INPUT;
         }
     }
-    if (!simulate(platform, work)) return fail("the simulation ended before the kernel did: a deadlock");
+    if (!simulate(platform, work)) {
+        output_drop(files.json);
+        finish_files(wave.get()); // shows where it stuck
+        return fail("the simulation ended before the kernel did: a deadlock");
+    }
 
     const std::uint64_t leaks = platform.leaks();
-    print_run(stdout, platform, work, host_seconds() - begin_s);
+    print_run(output_table(), platform, work, host_seconds() - begin_s);
     bool ok = true;
     if (work.failure().status) {
         std::fprintf(stderr, "tlmalloc run: %s: %s\n", tla_status_name(work.failure().status), work.failure().text);
@@ -172,15 +183,15 @@ int run(const run_options &options, const tla_config &config, const tl_kernel_in
                      static_cast<unsigned long long>(leaks));
         ok = false;
     }
-    if (options.json) {
-        json_t *json = run_json(platform, work, config);
-        ok = write_json(options.json, json) && ok;
-        json_decref(json);
-    }
-    if (wave && wave->close()) {
-        std::fprintf(stderr, "tlmalloc run: %s: cannot be written\n", options.vcd);
+    json_t *json = files.json ? run_json(platform, work, config) : nullptr;
+    tla_error error{};
+    if (json_write(json, 0, files.json, &error)) {
+        output_drop(files.json);
         ok = false;
+        std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
     }
+    json_decref(json);
+    ok = finish_files(wave.get()) && ok;
     return ok ? CLI_OK : CLI_FAILED;
 }
 
@@ -197,11 +208,17 @@ int tlmalloc_run(int argc, char **argv) {
     const tl_kernel_info *kernel = find_kernel(options.kernel ? options.kernel : config.workload.kernel);
     if (!kernel) return CLI_BAD_INPUT;
     sc_core::sc_report_handler::set_handler(report);
+    run_files files;
+    tla_error error{};
+    if (const tla_status status = open_files(options, files, error)) {
+        std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
+        return cli_exit_status(status);
+    }
     try {
-        return run(options, config, *kernel);
+        return run(options, files, config, *kernel);
     } catch (const sc_core::sc_report &) {
         return CLI_FAILED; // told by the handler
-    } catch (const std::exception &error) {
-        return fail(error.what());
+    } catch (const std::exception &problem) {
+        return fail(problem.what());
     }
 }

@@ -82,7 +82,7 @@ static tla_status charge(player *p, size_t event, const tla_work *work) {
 }
 
 static tla_status play(player *p) {
-    progress_line progress = progress_begin("replay");
+    progress_line progress = progress_begin("replay", "events");
     tla_status status = TLA_OK;
     for (size_t i = 0; i < p->trace->event_count && !status; i++) {
         const trace_event *event = &p->trace->events[i];

@@ -3,6 +3,7 @@
 #include "cli/config_json.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
+#include "cli/progress.h"
 #include "tlmalloc/timeline.h"
 #include "trace/address_trace.h"
 
@@ -248,6 +249,13 @@ static tla_status make_traffic(const traffic_options *o, const tla_hbm_config *t
     return TLA_OK;
 }
 
+static uint64_t count_reads(const tla_traffic *traffic) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < traffic->count; i++)
+        count += traffic->accesses[i].op == TLA_HBM_READ;
+    return count;
+}
+
 static double processor_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -287,43 +295,39 @@ static json_t *report_to_json(const traffic_report *r) {
     return json;
 }
 
-static tla_status write_json(const traffic_report *report, tla_error *error) {
-    output file = {0};
-    tla_status status = output_open(&file, report->options->json_path, error);
-    if (status != TLA_OK) return status;
-    json_t *json = report_to_json(report);
-    const bool good =
-        json != NULL && json_dumpf(json, file.stream, JSON_INDENT(2)) == 0 && fputc('\n', file.stream) != EOF;
-    json_decref(json);
-    if (good) return output_commit(&file, error);
-    output_discard(&file);
-    return tla_error_set(error, TLA_IO, "%s: cannot write the report", report->options->json_path);
-}
-
-static void print_report(const traffic_report *r) {
+static void print_report(FILE *out, const traffic_report *r) {
     const tla_hbm_stats *stats = &r->result.stats;
-    printf("bandwidth      %.2f GB/s, %.1f %% of peak\n", r->bandwidth_gb_s, 100 * r->share_of_peak);
-    printf("bursts         %" PRIu64 " reads, %" PRIu64 " writes in %.3f us\n", stats->reads, stats->writes,
-           (double)r->result.end_ps * 1e-6);
+    fprintf(out, "bandwidth      %.2f GB/s, %.1f %% of peak\n", r->bandwidth_gb_s, 100 * r->share_of_peak);
+    fprintf(out, "bursts         %" PRIu64 " reads, %" PRIu64 " writes in %.3f us\n", stats->reads, stats->writes,
+            (double)r->result.end_ps * 1e-6);
     if (r->result.latency_count > 0)
-        printf("read latency   mean %.1f ns, p50 %.1f ns, p99 %.1f ns\n", r->latency.mean_ns, r->latency.p50_ns,
-               r->latency.p99_ns);
+        fprintf(out, "read latency   mean %.1f ns, p50 %.1f ns, p99 %.1f ns\n", r->latency.mean_ns, r->latency.p50_ns,
+                r->latency.p99_ns);
     if (r->timing.model == TLA_HBM_BANKS)
-        printf("rows           %" PRIu64 " hits, %" PRIu64 " misses, %" PRIu64 " conflicts; %" PRIu64 " refreshes\n",
-               stats->row_hits, stats->row_misses, stats->row_conflicts, stats->refreshes);
-    printf("host           %.2f million requests a second\n", r->requests_per_host_s * 1e-6);
+        fprintf(out,
+                "rows           %" PRIu64 " hits, %" PRIu64 " misses, %" PRIu64 " conflicts; %" PRIu64 " refreshes\n",
+                stats->row_hits, stats->row_misses, stats->row_conflicts, stats->refreshes);
+    fprintf(out, "host           %.2f million requests a second\n", r->requests_per_host_s * 1e-6);
 }
 
 static tla_status traffic(const traffic_options *o, tla_error *error) {
     traffic_report report = {.options = o};
     address_trace trace = {0};
+    FILE *json = NULL;
     tla_status status = load_timing(o, &report.timing, error);
     if (status != TLA_OK) return status;
+    output_protect(o->trace_path);
+    status = output_open("--json", o->json_path, &json, error);
+    if (status != TLA_OK) return status;
+    FILE *table = output_table();
+    progress_begin(o->trace_path ? "reading the trace" : "making the traffic", NULL);
     status = make_traffic(o, &report.timing, &trace, error);
     if (status == TLA_OK) {
         size_t bad = 0;
         report.timing.window = trace.traffic.window;
         const double begin = processor_seconds();
+        progress_begin("driving the accesses", "reads");
+        progress_watch(&report.result.latency_count, count_reads(&trace.traffic));
         status = tla_traffic_run(&report.timing, &trace.traffic, &report.result, &bad, error);
         const double seconds = processor_seconds() - begin;
         const double bursts = (double)(report.result.stats.reads + report.result.stats.writes);
@@ -333,11 +337,12 @@ static tla_status traffic(const traffic_options *o, tla_error *error) {
         report.latency = tla_traffic_summarize(&report.result);
         report.bandwidth_gb_s = (double)report.result.nbytes * 1000.0 / (double)report.result.end_ps;
         report.share_of_peak = report.bandwidth_gb_s / peak_gb_s(&report.timing);
-        if (o->json_path) status = write_json(&report, error);
+        json_t *made = report_to_json(&report);
+        status = json_write(made, 0, json, error);
+        json_decref(made);
     }
-    if (status == TLA_OK) print_report(&report);
-    if (status == TLA_OK && fflush(stdout) != 0)
-        status = tla_error_set(error, TLA_IO, "cannot write the output: %s", strerror(errno));
+    if (status == TLA_OK) status = output_commit(error);
+    if (status == TLA_OK) print_report(table, &report);
     tla_traffic_result_free(&report.result);
     address_trace_unload(&trace);
     return status;

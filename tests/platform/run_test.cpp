@@ -236,9 +236,10 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_fails_the_run) {
     check_refused({"run", small, "--json", "/no/such/report.json"}, 1,
                   "tlmalloc run: /no/such/report.json: cannot write: No such file or directory\n");
     check_refused({"run", small, "--vcd", "/no/such/wave.vcd"}, 1,
-                  "tlmalloc run: /no/such/wave.vcd: cannot be written: No such file or directory\n");
+                  "tlmalloc run: /no/such/wave.vcd: cannot write: No such file or directory\n");
     if (access("/dev/full", W_OK) == 0) {
-        check_refused({"run", small, "--vcd", "/dev/full"}, 1, "tlmalloc run: /dev/full: cannot be written\n");
+        check_refused({"run", small, "--vcd", "/dev/full"}, 1,
+                      "tlmalloc run: /dev/full: cannot write: No space left on device\n");
         const command_result full = run_tlmalloc({"run", small, "--json", "/dev/full"});
         BOOST_CHECK_EQUAL(full.status, 1);
         BOOST_CHECK_MESSAGE(contains(full.err, "/dev/full"), full.err);

@@ -5,6 +5,7 @@
 #include "tlmalloc/wave.h"
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <systemc>
 
@@ -16,6 +17,9 @@ class waveform {
   public:
     // Throws std::runtime_error with the reason when the file cannot be opened.
     explicit waveform(const std::string &path);
+
+    // On a file that is open for writing and stays the caller's. Throws std::runtime_error without host memory.
+    explicit waveform(std::FILE *file);
     ~waveform();
     waveform(const waveform &) = delete;
     waveform &operator=(const waveform &) = delete;

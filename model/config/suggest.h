@@ -1,0 +1,33 @@
+/* "Did you mean": which of several names is nearest to a text that is none of them. Internal to the core and the
+ * command line. */
+#ifndef TLMALLOC_MODEL_CONFIG_SUGGEST_H
+#define TLMALLOC_MODEL_CONFIG_SUGGEST_H
+
+#include "value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A search among names that are tried one by one: the first of the nearest wins. */
+typedef struct tla_nearest {
+    const char *text;
+    size_t length, best; /* fewer edits than `best` are near */
+    bool found;
+    tla_phrase name; /* the nearest so far, when found */
+} tla_nearest;
+
+/* Begins a search for the name nearest to a text, which must live as long as the search. */
+tla_nearest tla_nearest_to(const char *text);
+
+/* One name more: the first `length` characters. */
+void tla_nearest_try(tla_nearest *nearest, const char *name, size_t length);
+
+/* `, did you mean "NAME"?` with the nearest of the names that name(0), name(1), ... return up to NULL; "" when none is
+ * near. */
+tla_phrase tla_did_you_mean(const char *text, const char *(*name)(size_t index));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

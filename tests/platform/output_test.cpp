@@ -1,0 +1,387 @@
+// Output files of every command: whole or not there, never over an input, written through links and pipes.
+#include "platform/command_line.hpp"
+
+#include <chrono>
+#include <sys/stat.h>
+#include <thread>
+
+namespace {
+
+const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
+const std::string hbm2 = TLMALLOC_SOURCE_DIR "/configs/timing/hbm2.yaml";
+const std::string recorded = TLMALLOC_SOURCE_DIR "/tests/data/lm_train.csv.gz";
+const std::string small_trace = "time_ns,op,id,bytes\n1,alloc,1,8\n2,alloc,2,8\n3,free,1,8\n";
+
+// An experiment of one row that takes no time.
+const std::string experiment = "name: s\nunit: GB/s\nworkload: stream\nwith: {bytes: 64 KiB}\nset: {system.pes_per_cube: 1, mmu.walk: flat}\n"
+                               "rows:\n  - {label: a, published: 10, source: none}\n";
+
+// Everything a command can write, each with inputs in a directory of its own.
+struct writer {
+    std::vector<std::string> arguments; // up to the option
+    std::string option;
+};
+
+std::vector<writer> writers(const scratch_directory &scratch) {
+    const std::string trace = scratch.write("t.csv", small_trace);
+    const std::string addresses = scratch.write("a.csv", "time_ps,op,addr,bytes\n0,R,0,64\n0,W,64,64\n");
+    const std::string config = scratch.write("c.yaml", read_text(npu_small));
+    const std::string rows = scratch.write("e.yaml", experiment);
+    const std::vector<std::string> replay{"replay", trace, "--capacity", "1 KiB"};
+    const std::vector<std::string> simulated{"replay", trace, "--config", config};
+    return {{{"run", config, "--kernel", "dma_read"}, "--json"},
+            {{"run", config, "--kernel", "dma_read"}, "--vcd"},
+            {replay, "--json"},
+            {replay, "--placements"},
+            {replay, "--map"},
+            {simulated, "--json"},
+            {simulated, "--placements"},
+            {{"age", trace, "--capacity", "1 KiB"}, "--output"},
+            {{"traffic", hbm2, addresses}, "--json"},
+            {{"reproduce", rows}, "--json"}};
+}
+
+command_result run_writer(const writer &w, const std::string &path) {
+    std::vector<std::string> words = w.arguments;
+    words.insert(words.end(), {w.option, path});
+    return run_tlmalloc(words);
+}
+
+std::string shell_line(const writer &w, const std::string &path) {
+    std::string line = "\"$tlmalloc\"";
+    for (const std::string &word : w.arguments)
+        line += " '" + word + "'";
+    return line + " " + w.option + " '" + path + "'";
+}
+
+std::string name_of(const writer &w) {
+    return w.arguments[0] + " " + w.option;
+}
+
+ino_t inode_of(const std::string &path) {
+    struct stat found {};
+    BOOST_REQUIRE_EQUAL(stat(path.c_str(), &found), 0);
+    return found.st_ino;
+}
+
+unsigned mode_of(const std::string &path) {
+    struct stat found {};
+    BOOST_REQUIRE_EQUAL(stat(path.c_str(), &found), 0);
+    return found.st_mode & 07777;
+}
+
+template <typename Condition>
+void wait_until(Condition condition) {
+    for (int i = 0; i < 2000 && !condition(); i++)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    BOOST_REQUIRE(condition());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_output_is_written_and_an_older_one_replaced) {
+    scratch_directory scratch;
+    for (const writer &w : writers(scratch)) {
+        BOOST_TEST_CONTEXT(name_of(w)) {
+            const std::string path = scratch.write("out", "older");
+            const command_result run = run_writer(w, path);
+            BOOST_CHECK_MESSAGE(run.status == 0, run.err);
+            BOOST_CHECK(read_text(path) != "older" && !read_text(path).empty());
+            BOOST_CHECK_EQUAL(scratch.file_count(), 5u); // four inputs and this
+        }
+    }
+}
+
+// A limit on the size of files stands for a full disk.
+BOOST_AUTO_TEST_CASE(an_output_that_cannot_be_written_whole_leaves_the_older_one) {
+    scratch_directory scratch;
+    for (const writer &w : writers(scratch)) {
+        BOOST_TEST_CONTEXT(name_of(w)) {
+            const std::string path = scratch.write("out", "older");
+            const command_result run = run_shell("(ulimit -f 0; " + shell_line(w, path) + ") 2>&1 | cat");
+            BOOST_CHECK_MESSAGE(contains(run.out, path + ": cannot write: File too large"), run.out);
+            BOOST_CHECK_EQUAL(read_text(path), "older");
+            BOOST_CHECK_EQUAL(scratch.file_count(), 5u);
+            const command_result full = run_writer(w, "/dev/full");
+            BOOST_CHECK_EQUAL(full.status, 1);
+            BOOST_CHECK_MESSAGE(contains(full.err, "/dev/full: cannot write: No space left on device"), full.err);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(of_two_outputs_one_that_fails_keeps_back_the_other) {
+    scratch_directory scratch;
+    const std::string json = scratch.write("r.json", "older");
+    const command_result run =
+        run_tlmalloc({"replay", recorded, "--capacity", "1 GiB", "--json", json, "--placements", "/dev/full"});
+    BOOST_CHECK_EQUAL(run.status, 1);
+    BOOST_CHECK_EQUAL(read_text(json), "older");
+    BOOST_CHECK_EQUAL(scratch.file_count(), 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_output_that_is_an_input_is_refused_by_whatever_name) {
+    scratch_directory scratch;
+    for (const writer &w : writers(scratch)) {
+        BOOST_TEST_CONTEXT(name_of(w)) {
+            const std::string input = w.arguments.back().find('/') == 0 ? w.arguments.back() : w.arguments[1];
+            if (input == hbm2) continue;
+            const std::string before = read_text(input);
+            const std::string symbolic = scratch.path("symbolic"), hard = scratch.path("hard");
+            std::filesystem::create_symlink(input, symbolic);
+            std::filesystem::create_hard_link(input, hard);
+            for (const std::string &spelling :
+                 {input, scratch.path("./") + input.substr(input.rfind('/') + 1), symbolic, hard}) {
+                const command_result run = run_writer(w, spelling);
+                BOOST_CHECK_EQUAL(run.status, 2);
+                BOOST_CHECK_MESSAGE(contains(run.err, w.option + ": found '" + spelling + "', which is the input '" +
+                                                          input + "', expected another file"),
+                                    run.err);
+                BOOST_CHECK_EQUAL(run.out, "");
+                BOOST_CHECK_EQUAL(read_text(input), before);
+            }
+            std::filesystem::remove(symbolic);
+            std::filesystem::remove(hard);
+        }
+    }
+    // Inputs that other inputs name.
+    const std::string profile = scratch.write("profile.yaml", read_text(hbm2));
+    const std::string platform = scratch.write("p.yaml", read_text(npu_small));
+    const command_result timing = run_tlmalloc({"run", platform, "--set", "hbm.timing=" + profile, "--vcd", profile});
+    BOOST_CHECK_EQUAL(timing.status, 2);
+    const std::string rows = scratch.write("on_platform.yaml", "platform: p.yaml\n" + experiment);
+    const command_result nested = run_tlmalloc({"reproduce", rows, "--json", platform});
+    BOOST_CHECK_EQUAL(nested.status, 2);
+    BOOST_CHECK(read_text(platform) == read_text(npu_small) && read_text(profile) == read_text(hbm2));
+}
+
+BOOST_AUTO_TEST_CASE(two_outputs_of_one_name_are_refused_before_anything_runs) {
+    scratch_directory scratch;
+    const std::string link = scratch.path("link"), file = scratch.path("new.json");
+    std::filesystem::create_symlink("new.json", link); // to nothing, yet
+    const std::string old_file = scratch.write("old.json", "older"), old_link = scratch.path("hard");
+    std::filesystem::create_hard_link(old_file, old_link);
+    const std::vector<std::pair<std::string, std::string>> pairs{
+        {file, file},         {file, scratch.path("./new.json")},
+        {file, link},         {link, file},
+        {old_file, old_link}, {"-", "-"},
+        {"-", "/dev/stdout"}, {"/proc/self/fd/1", "/dev/fd/1"}};
+    for (const auto &[first, second] : pairs) {
+        const command_result run =
+            run_tlmalloc({"replay", recorded, "--capacity", "1 GiB", "--json", first, "--placements", second});
+        BOOST_CHECK_EQUAL(run.status, 2);
+        BOOST_CHECK_MESSAGE(contains(run.err, "found '" + first + "', which is the output '" + second + "'") ||
+                                contains(run.err, "found '" + second + "', which is the output '" + first + "'"),
+                            run.err);
+        BOOST_CHECK_EQUAL(run.out, "");
+        BOOST_CHECK_EQUAL(scratch.file_count(), 2u);
+        BOOST_CHECK_EQUAL(read_text(old_file), "older");
+    }
+    const command_result devices =
+        run_tlmalloc({"replay", recorded, "--capacity", "1 GiB", "--json", "/dev/null", "--placements", "/dev/null"});
+    BOOST_CHECK_MESSAGE(devices.status == 0, devices.err);
+    // Where the shell sends standard output.
+    const command_result redirected =
+        run_shell("\"$tlmalloc\" replay " + recorded + " --capacity '1 GiB' --json '" + file + "' > '" + file + "'");
+    BOOST_CHECK_EQUAL(redirected.status, 2);
+    BOOST_CHECK_MESSAGE(contains(redirected.err, "where standard output goes"), redirected.err);
+    // Experiments of one name are plots of one name.
+    const std::string experiments = scratch.path("experiments");
+    std::filesystem::create_directory(experiments);
+    write_text(experiments + "/1.yaml", experiment);
+    write_text(experiments + "/2.yaml", experiment);
+    const command_result plots = run_tlmalloc({"reproduce", "--from", experiments, "--plot", scratch.path("plots")});
+    BOOST_CHECK_EQUAL(plots.status, 2);
+    BOOST_CHECK_MESSAGE(contains(plots.err, "s.dat"), plots.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_place_that_cannot_be_written_is_refused_before_anything_runs) {
+    scratch_directory scratch;
+    for (const writer &w : writers(scratch)) {
+        BOOST_TEST_CONTEXT(name_of(w)) {
+            for (const auto &[path, reason] : std::vector<std::pair<std::string, std::string>>{
+                     {scratch.path("none/out"), "No such file or directory"},
+                     {scratch.path("t.csv/out"), "Not a directory"},
+                     {scratch.path("."), "Is a directory"},
+                     {scratch.path("new/"), "Is a directory"},
+                     {"", "No such file or directory"}}) {
+                const command_result run = run_writer(w, path);
+                BOOST_CHECK_EQUAL(run.status, 1);
+                BOOST_CHECK_MESSAGE(contains(run.err, path + ": cannot write: " + reason), run.err);
+                BOOST_CHECK_EQUAL(run.out, "");
+            }
+        }
+    }
+    if (geteuid() == 0) return; // may write anywhere
+    const std::string closed = scratch.path("closed");
+    std::filesystem::create_directory(closed);
+    const std::string kept = scratch.write("closed/kept", "kept");
+    chmod(kept.c_str(), 0444);
+    BOOST_CHECK_EQUAL(run_tlmalloc({"run", npu_small, "--json", kept}).status, 1);
+    chmod(closed.c_str(), 0555);
+    BOOST_CHECK_EQUAL(run_tlmalloc({"run", npu_small, "--json", closed + "/new"}).status, 1);
+    chmod(closed.c_str(), 0755);
+    BOOST_CHECK_EQUAL(read_text(kept), "kept");
+}
+
+BOOST_AUTO_TEST_CASE(a_dash_is_standard_output_and_the_table_goes_to_standard_error) {
+    scratch_directory scratch;
+    const auto until_host_time = [](std::string text) { // what differs from run to run
+        for (const std::string key : {"wall_s", "host time", "simulated in", "requests_per_host_s", "host  "})
+            if (std::size_t at = text.find(key); at != std::string::npos) text.erase(at, text.find('\n', at) - at);
+        return text;
+    };
+    for (const writer &w : writers(scratch)) {
+        BOOST_TEST_CONTEXT(name_of(w)) {
+            const std::string path = scratch.path("out");
+            const command_result plain = run_writer(w, path);
+            BOOST_REQUIRE_MESSAGE(plain.status == 0, plain.err);
+            for (const std::string name : {"-", "/dev/stdout", "/dev/fd/1"}) {
+                const command_result run = run_writer(w, name);
+                BOOST_CHECK_EQUAL(run.status, 0);
+                BOOST_CHECK_EQUAL(until_host_time(run.out), until_host_time(read_text(path)));
+                BOOST_CHECK_EQUAL(until_host_time(run.err), until_host_time(plain.out));
+            }
+            const command_result full = run_shell(shell_line(w, "-") + " > /dev/full");
+            BOOST_CHECK_EQUAL(full.status, 1);
+            BOOST_CHECK_MESSAGE(contains(full.err, "cannot write: No space left on device"), full.err);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(links_and_pipes_are_written_through_and_modes_are_kept) {
+    scratch_directory scratch;
+    for (const writer &w : writers(scratch)) {
+        BOOST_TEST_CONTEXT(name_of(w)) {
+            const std::string target = scratch.path("target"), link = scratch.path("link"),
+                              outer = scratch.path("outer");
+            std::filesystem::create_symlink("target", link);
+            std::filesystem::create_symlink(link, outer);
+            const command_result made = run_shell("umask 027; " + shell_line(w, outer));
+            BOOST_REQUIRE_MESSAGE(made.status == 0, made.err);
+            BOOST_CHECK(std::filesystem::is_symlink(link) && std::filesystem::is_symlink(outer));
+            BOOST_CHECK_EQUAL(mode_of(target), 0640u);
+            const std::string text = read_text(target);
+            chmod(target.c_str(), 0604);
+            BOOST_CHECK_EQUAL(run_writer(w, link).status, 0);
+            BOOST_CHECK_EQUAL(mode_of(target), 0604u);
+            const std::string pipe = scratch.path("pipe"), drained = scratch.path("drained");
+            BOOST_REQUIRE_EQUAL(mkfifo(pipe.c_str(), 0600), 0);
+            const ino_t before = inode_of(pipe);
+            const command_result piped =
+                run_shell("cat '" + pipe + "' > '" + drained + "' & " + shell_line(w, pipe) + " && wait");
+            BOOST_CHECK_MESSAGE(piped.status == 0, piped.err);
+            BOOST_CHECK_EQUAL(read_text(drained).substr(0, 60), text.substr(0, 60));
+            BOOST_CHECK_EQUAL(inode_of(pipe), before);
+            const command_result descriptor = run_shell(shell_line(w, "/dev/fd/3") + " 3> '" + drained + "'");
+            BOOST_CHECK_MESSAGE(descriptor.status == 0, descriptor.err);
+            BOOST_CHECK_EQUAL(read_text(drained).size() / 100, text.size() / 100);
+            for (const std::string &path : {target, link, outer, pipe, drained})
+                std::filesystem::remove(path);
+        }
+    }
+    const std::string loop = scratch.path("loop");
+    std::filesystem::create_symlink("loop", loop);
+    const command_result run = run_tlmalloc({"run", npu_small, "--json", loop});
+    BOOST_CHECK_EQUAL(run.status, 1);
+    BOOST_CHECK_MESSAGE(contains(run.err, "Too many levels of symbolic links"), run.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_name_of_the_greatest_length_can_be_written) {
+    scratch_directory scratch;
+    const std::string path = scratch.path(std::string(255, 'n'));
+    BOOST_CHECK_EQUAL(run_tlmalloc({"run", npu_small, "--kernel", "dma_read", "--json", path}).status, 0);
+    BOOST_CHECK(std::filesystem::exists(path));
+    const command_result longer = run_tlmalloc({"run", npu_small, "--json", path + "n"});
+    BOOST_CHECK_EQUAL(longer.status, 1);
+    BOOST_CHECK_MESSAGE(contains(longer.err, "File name too long"), longer.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_standard_output_that_is_full_or_closed_is_an_error_of_every_command) {
+    scratch_directory scratch;
+    std::vector<std::string> lines{"--help",
+                                   "--version",
+                                   "help",
+                                   "help run",
+                                   "run --help",
+                                   "check " + npu_small,
+                                   "check --reference",
+                                   "traffic --reference"};
+    for (const writer &w : writers(scratch))
+        lines.push_back(shell_line(w, "/dev/null").substr(std::string("\"$tlmalloc\" ").size()));
+    for (const std::string &line : lines) {
+        BOOST_TEST_CONTEXT(line) {
+            const command_result full = run_shell("\"$tlmalloc\" " + line + " > /dev/full");
+            BOOST_CHECK_EQUAL(full.status, 1);
+            BOOST_CHECK_MESSAGE(contains(full.err, "standard output: cannot write: No space left on device"), full.err);
+            const command_result closed = run_shell("\"$tlmalloc\" " + line + " >&-");
+            BOOST_CHECK_EQUAL(closed.status, 1);
+            BOOST_CHECK_MESSAGE(contains(closed.err, "standard output: cannot write: Bad file descriptor"), closed.err);
+        }
+    }
+}
+
+// A pipe that nobody reads holds the run up in the middle of its waveform.
+BOOST_AUTO_TEST_CASE(an_interrupt_says_how_far_it_came_and_leaves_nothing_half) {
+    for (const auto &[signal, name] : std::vector<std::pair<int, std::string>>{
+             {SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGQUIT, "SIGQUIT"}}) {
+        scratch_directory scratch;
+        const std::string pipe = scratch.path("pipe"), json = scratch.write("r.json", "older");
+        BOOST_REQUIRE_EQUAL(mkfifo(pipe.c_str(), 0600), 0);
+        const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+        BOOST_REQUIRE(reader >= 0);
+        running_command run(
+            {TLMALLOC_COMMAND, "run", TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml", "--json", json, "--vcd", pipe});
+        char byte = 0;
+        wait_until([&] { return read(reader, &byte, 1) == 1; }); // the waveform has begun, and the run with it
+        BOOST_CHECK_EQUAL(scratch.file_count(), 2u);             // the report and what will replace it
+        run.send(signal);
+        const command_result ended = run.wait();
+        close(reader);
+        BOOST_CHECK_EQUAL(ended.status, 1000 + signal);
+        BOOST_CHECK_MESSAGE(contains(ended.err, "tlmalloc run: ended by " + name + " during run, after "), ended.err);
+        BOOST_CHECK_MESSAGE(contains(ended.err, " of 256 PEs; removed 1 unfinished file\n"), ended.err);
+        BOOST_CHECK_EQUAL(read_text(json), "older");
+        BOOST_CHECK_EQUAL(scratch.file_count(), 1u);
+    }
+}
+
+// A reader that goes away in the middle is a broken pipe, and no message.
+BOOST_AUTO_TEST_CASE(a_pipe_that_breaks_leaves_nothing_half) {
+    scratch_directory scratch;
+    const command_result run =
+        run_shell("\"$tlmalloc\" run " TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml --json '" + scratch.path("r.json") +
+                  "' --vcd - 2>'" + scratch.path("err") + "' | head -c 10");
+    BOOST_CHECK_EQUAL(run.out, "$timescale");
+    BOOST_CHECK_EQUAL(read_text(scratch.path("err")), "");
+    BOOST_CHECK(!std::filesystem::exists(scratch.path("r.json")));
+    BOOST_CHECK_EQUAL(scratch.file_count(), 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_while_a_trace_is_read_leaves_nothing_half) {
+    scratch_directory scratch;
+    const std::string trace = scratch.path("trace");
+    BOOST_REQUIRE_EQUAL(mkfifo(trace.c_str(), 0600), 0);
+    running_command run({TLMALLOC_COMMAND, "replay", trace, "--capacity", "1 KiB", "--placements",
+                         scratch.path("p.csv"), "--map", scratch.path("m.svg")});
+    const int writer = open(trace.c_str(), O_WRONLY); // waits for the reader
+    BOOST_REQUIRE(writer >= 0);
+    BOOST_REQUIRE_EQUAL(write(writer, small_trace.data(), small_trace.size()), small_trace.size());
+    BOOST_CHECK_EQUAL(scratch.file_count(), 2u);
+    run.send(SIGTERM);
+    const command_result ended = run.wait();
+    close(writer);
+    BOOST_CHECK_EQUAL(ended.status, 1000 + SIGTERM);
+    BOOST_CHECK_EQUAL(ended.err,
+                      "tlmalloc replay: ended by SIGTERM during reading the trace; removed 2 unfinished files\n");
+    BOOST_CHECK_EQUAL(scratch.file_count(), 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_that_was_ignored_stays_ignored) {
+    scratch_directory scratch;
+    const std::string json = scratch.path("r.json");
+    const command_result run =
+        run_shell("trap '' HUP; \"$tlmalloc\" run " TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml --json '" + json +
+                  "' & sleep 0.1; kill -HUP $!; wait $!");
+    BOOST_CHECK_EQUAL(run.status, 0);
+    BOOST_CHECK(std::filesystem::exists(json));
+}
