@@ -86,8 +86,9 @@ tla_status tla_mmu_translate(tla_mmu *mmu, const tla_mmu_access *access, uint64_
 tla_status tla_mmu_probe(const tla_mmu *mmu, const tla_mmu_access *access, uint64_t at_ps, tla_mmu_piece *piece);
 
 /* The page or region around va, for a direct pointer: as tla_page_table_walk, but TLA_BUSY while a change of any of it
- * is not visible at at_ps. */
-tla_status tla_mmu_find_page(const tla_mmu *mmu, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page);
+ * is not visible at at_ps; *until_ps (NULL: not wanted) = until when. */
+tla_status tla_mmu_find_page(const tla_mmu *mmu, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page,
+                             uint64_t *until_ps);
 
 /* Changes mappings, all entries or none; errors and receipts as tla_page_table_map and _unmap. *at_ps is when the work
  * begins and, on return, when what it did on the bus has ended. Afterwards the caller, who knows what the rest of the

@@ -250,12 +250,13 @@ tla_status tla_mmu_translate(tla_mmu *m, const tla_mmu_access *a, uint64_t *at_p
     return looked_up ? looked_up : status;
 }
 
-tla_status tla_mmu_find_page(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page) {
-    tla_status status = tla_page_table_walk(m->table, asid, va, page), old_status;
+tla_status tla_mmu_find_page(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page,
+                             uint64_t *until_ps) {
+    tla_status status = tla_page_table_walk(m->table, asid, va, page);
     if (status) return status;
-    tla_translation old;
-    bool decided = tla_map_window_find(m->window, asid, page->va, page->nbytes, 0, at_ps, &old_status, &old);
-    return decided || old.nbytes < page->nbytes ? TLA_BUSY : TLA_OK;
+    uint64_t until = tla_map_window_until(m->window, asid, page->va, page->nbytes, at_ps);
+    if (until_ps) *until_ps = until;
+    return until ? TLA_BUSY : TLA_OK;
 }
 
 /* ---- commands ---- */
