@@ -125,6 +125,15 @@ tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &compl
 // --- data ------------------------------------------------------------------------------------------------------------
 
 tla_status pe_mmu::translate(const tla_mmu_access &access, std::uint64_t &at_ps, route &where) {
+    if (config_.walk != TLA_WALK_MEMORY) return find_route(access, at_ps, where);
+    where.va = access.va.value;
+    if (mmu_turn_.entered_by_caller()) return TLA_BUSY;
+    const turnstile::turn turn(mmu_turn_);
+    at_ps = std::max(at_ps, to_ps(sc_core::sc_time_stamp()));
+    return find_route(access, at_ps, where);
+}
+
+tla_status pe_mmu::find_route(const tla_mmu_access &access, std::uint64_t &at_ps, route &where) {
     const std::uint64_t start_ps = at_ps;
     where.rest.clear();
     where.stale = false;
@@ -187,7 +196,7 @@ void pe_mmu::refuse(tlm::tlm_generic_payload &payload, tla_status status, const 
     if (status == TLA_PERMISSION) {
         kind = "/tlmalloc/pe_mmu/permission";
         response = tlm::TLM_COMMAND_ERROR_RESPONSE;
-    } else if (status == TLA_BUS_ERROR) {
+    } else if (status == TLA_BUS_ERROR || status == TLA_BUSY) {
         kind = "/tlmalloc/pe_mmu/walk";
         response = tlm::TLM_GENERIC_ERROR_RESPONSE;
     }
@@ -196,7 +205,9 @@ void pe_mmu::refuse(tlm::tlm_generic_payload &payload, tla_status status, const 
     std::ostringstream text;
     text << name() << ": " << (payload.is_write() ? "write" : "read") << " of " << payload_span(payload)
          << " bytes at VA 0x" << std::hex << payload.get_address() << ": "
-         << (status == TLA_BUS_ERROR ? "the walk read what the page table does not say" : tla_status_text(status));
+         << (status == TLA_BUS_ERROR ? "the walk read what the page table does not say"
+             : status == TLA_BUSY    ? "a walk of this MMU leads back to it"
+                                     : tla_status_text(status));
     SC_REPORT_WARNING(kind, text.str().c_str());
     payload.set_response_status(response);
 }
@@ -213,8 +224,8 @@ void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &de
     tla_mmu_advance(mmu_.get(), now_ps);
     route where;
     const tla_status status = translate_or_fault(wanted, at_ps, where);
-    // Only a page fault can have let the kernel's time go on.
-    if (config_.unmapped == TLA_UNMAPPED_DEMAND)
+    // Only a walk or a page fault can have let the kernel's time go on.
+    if (config_.walk == TLA_WALK_MEMORY || config_.unmapped == TLA_UNMAPPED_DEMAND)
         set_local_ps(delay, std::max(at_ps, to_ps(sc_core::sc_time_stamp())));
     else
         delay = from_ps(at_ps - now_ps);
@@ -366,6 +377,7 @@ void pe_mmu::withdraw_dmi(const tla_command &command) {
 
 void pe_mmu::refuse_until(std::uint64_t va, std::uint64_t until_ps) {
     dmi_refused_.insert(va);
+    if (until_ps == UINT64_MAX) return; // the end of the command that is under way sees to it
     window_closed_.notify(from_ps(until_ps) - sc_core::sc_time_stamp()); // unless that is to happen sooner anyway
 }
 
@@ -386,6 +398,17 @@ void pe_mmu::withdraw_refusals() {
 // --- commands --------------------------------------------------------------------------------------------------------
 
 std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
+    if (config_.walk != TLA_WALK_MEMORY) return change_mappings(port, command, arrival_ps);
+    std::uint64_t accepted_ps = 0;
+    {
+        const turnstile::turn turn(mmu_turn_);
+        accepted_ps = change_mappings(port, command, arrival_ps);
+    }
+    if (!dmi_refused_.empty()) window_closed_.notify(sc_core::SC_ZERO_TIME);
+    return accepted_ps;
+}
+
+std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     tla_completion completion{};
     completion.tag = command.tag;
     completion.opcode = command.opcode;
@@ -421,6 +444,12 @@ std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::ui
     mapped_bytes_.set(service.done_ps, tla_mmu_get_stats(mmu_.get()).table.mapped_bytes);
     window_.complete(port, completion, service.done_ps);
     return service.accepted_ps;
+}
+
+// What must be bound, which a socket that is optional does not say itself.
+void pe_mmu::start_of_simulation() {
+    if (config_.walk == TLA_WALK_MEMORY && (walk.size() == 0 || allocator.size() == 0))
+        SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", "walk and allocator are not bound, though tables lie in memory");
 }
 
 pe_mmu::statistics pe_mmu::get_statistics() const {

@@ -7,6 +7,7 @@
 #include "tlmalloc/mmu.h"
 #include "tlmalloc/modules/at_target.hpp"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/turnstile.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 
 #include <array>
@@ -42,6 +43,11 @@ class dmi_record;
 // as physical is never granted. A MAP or UNMAP withdraws DMI for its addresses, and until it is visible nothing of the
 // pages that it touches is granted; what is asked for and refused meanwhile is withdrawn when it is visible, so that an
 // initiator that remembers refusals asks again. What `out` withdraws is withdrawn wherever it was granted or refused.
+//
+// With TLA_WALK_MEMORY, translations and commands are made one after the other where what `walk` or `allocator` leads
+// to waits: those that come meanwhile wait with it, and are made at the time when their turn has come. While a command
+// waits so, debug accesses move nothing and DMI is refused (until then). An access that comes back to `in` from a walk
+// of its own is answered as one whose walk failed.
 class pe_mmu : public sc_core::sc_module, private command_handler {
   public:
     struct config {
@@ -124,11 +130,14 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     void refuse_until(std::uint64_t va, std::uint64_t until_ps);
     void withdraw_refusals();
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
+    std::uint64_t change_mappings(unsigned port, const tla_command &command, std::uint64_t arrival_ps);
+    void start_of_simulation() override;
     bool grants_dmi() const { return config_.dmi && config_.asids == 1; }
     tla_mmu_config front_end() const;
     tla_mmu_bus bus() const;
     tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
     tla_status translate(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
+    tla_status find_route(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     tla_status translate_or_fault(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     bool ask_host(const tla_mmu_access &access, std::uint64_t va, std::uint64_t &at_ps);
     void refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay);
@@ -140,8 +149,9 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     at_target at_;
     std::unique_ptr<dmi_record> dmi_told_;
     bool dmi_asked_ = false;
-    std::set<std::uint64_t> dmi_refused_; // addresses, because a change was not visible yet
+    std::set<std::uint64_t> dmi_refused_; // addresses, because a change was not visible yet or under way
     sc_core::sc_event window_closed_;
+    turnstile mmu_turn_; // TLA_WALK_MEMORY: who translates or changes mappings
     tla_engine engine_{};
     statistics statistics_;
     figure lookups_{"lookups", 32}, maps_in_flight_{"maps_in_flight", 16}, mapped_bytes_{"mapped_bytes", 48},
