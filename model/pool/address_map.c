@@ -22,8 +22,14 @@ void tla_address_map_clear(tla_address_map *map) {
 }
 
 tla_status tla_address_map_reserve(tla_address_map *map) {
-    if (map->count + 1 <= map->room - map->room / 4) return TLA_OK;
+    return tla_address_map_reserve_more(map, 1);
+}
+
+tla_status tla_address_map_reserve_more(tla_address_map *map, size_t n) {
+    if (map->count + n <= map->room - map->room / 4) return TLA_OK;
     tla_address_map larger = {.room = map->room ? 2 * map->room : 16};
+    while (map->count + n > larger.room - larger.room / 4)
+        larger.room *= 2;
     larger.slots = calloc(larger.room, sizeof *larger.slots);
     if (!larger.slots) return TLA_NO_HOST_MEMORY;
     for (size_t i = 0; i < map->room; i++)

@@ -25,6 +25,9 @@ void tla_address_map_clear(tla_address_map *map);
 /* Makes room for one more key, so that the next put cannot fail. TLA_NO_HOST_MEMORY: nothing changed. */
 tla_status tla_address_map_reserve(tla_address_map *map);
 
+/* The same for n more keys. */
+tla_status tla_address_map_reserve_more(tla_address_map *map, size_t n);
+
 /* Adds a key that is not in the map, after tla_address_map_reserve; value is not NULL. */
 void tla_address_map_put(tla_address_map *map, uint64_t key, void *value);
 

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-static bool is_below(const tla_segment_block *a, const tla_segment_block *b) {
+static bool is_below(const tla_segment_tree *tree, const tla_segment_block *a, const tla_segment_block *b) {
     if (a->stream != b->stream) return a->stream < b->stream;
-    if (a->nbytes != b->nbytes) return a->nbytes < b->nbytes;
+    if (a->nbytes != b->nbytes && !tree->by_address) return a->nbytes < b->nbytes;
     return a->address < b->address;
 }
 
@@ -18,17 +18,17 @@ static uint64_t priority_of(const tla_segment_block *block) {
 }
 
 /* Cuts a tree in those below the block and the others. */
-static void divide(tla_segment_block *tree, const tla_segment_block *at, tla_segment_block **below,
-                   tla_segment_block **rest) {
-    while (tree) {
-        if (is_below(tree, at)) {
-            *below = tree;
-            below = &tree->right;
-            tree = tree->right;
+static void divide(const tla_segment_tree *tree, tla_segment_block *node, const tla_segment_block *at,
+                   tla_segment_block **below, tla_segment_block **rest) {
+    while (node) {
+        if (is_below(tree, node, at)) {
+            *below = node;
+            below = &node->right;
+            node = node->right;
         } else {
-            *rest = tree;
-            rest = &tree->left;
-            tree = tree->left;
+            *rest = node;
+            rest = &node->left;
+            node = node->left;
         }
     }
     *below = *rest = NULL;
@@ -38,8 +38,8 @@ void tla_segment_tree_insert(tla_segment_tree *tree, tla_segment_block *block) {
     tla_segment_block **link = &tree->root;
     block->priority = priority_of(block);
     while (*link && (*link)->priority > block->priority)
-        link = is_below(*link, block) ? &(*link)->right : &(*link)->left;
-    divide(*link, block, &block->left, &block->right);
+        link = is_below(tree, *link, block) ? &(*link)->right : &(*link)->left;
+    divide(tree, *link, block, &block->left, &block->right);
     *link = block;
     tree->count++;
 }
@@ -47,7 +47,7 @@ void tla_segment_tree_insert(tla_segment_tree *tree, tla_segment_block *block) {
 void tla_segment_tree_remove(tla_segment_tree *tree, tla_segment_block *block) {
     tla_segment_block **link = &tree->root;
     while (*link != block)
-        link = is_below(*link, block) ? &(*link)->right : &(*link)->left;
+        link = is_below(tree, *link, block) ? &(*link)->right : &(*link)->left;
     tla_segment_block *left = block->left, *right = block->right;
     while (left && right) {
         if (left->priority > right->priority) {
@@ -67,7 +67,7 @@ void tla_segment_tree_remove(tla_segment_tree *tree, tla_segment_block *block) {
 tla_segment_block *tla_segment_tree_lower_bound(const tla_segment_tree *tree, const tla_segment_block *key) {
     tla_segment_block *found = NULL;
     for (tla_segment_block *node = tree->root; node;) {
-        bool below = is_below(node, key);
+        bool below = is_below(tree, node, key);
         if (!below) found = node;
         node = below ? node->right : node->left;
     }
@@ -77,7 +77,7 @@ tla_segment_block *tla_segment_tree_lower_bound(const tla_segment_tree *tree, co
 tla_segment_block *tla_segment_tree_below(const tla_segment_tree *tree, const tla_segment_block *key) {
     tla_segment_block *found = NULL;
     for (tla_segment_block *node = tree->root; node;) {
-        bool below = is_below(node, key);
+        bool below = is_below(tree, node, key);
         if (below) found = node;
         node = below ? node->right : node->left;
     }
@@ -106,6 +106,8 @@ void tla_segment_split(tla_segment_block *block, uint64_t nbytes, tla_segment_bl
                                  .stream = block->stream,
                                  .previous = block->previous,
                                  .next = block,
+                                 .owner = block->owner,
+                                 .range = block->range,
                                  .small = block->small};
     if (block->previous) block->previous->next = front;
     block->previous = front;

@@ -1,7 +1,8 @@
 /* Segments cut into blocks, and the free ones among them in order of size.
  *
  * What the caches of PyTorch and rmm have in common: blocks that know their neighbours inside a segment, best fit in
- * the order (stream, size, address), splitting and merging that never cross a segment. Internal to model/pool. */
+ * the order (stream, size, address), splitting and merging that never cross a segment. A segment may be a range of
+ * addresses of which some have no memory: those are blocks too, and join only one another. Internal to model/pool. */
 #ifndef TLMALLOC_POOL_SEGMENT_H
 #define TLMALLOC_POOL_SEGMENT_H
 
@@ -17,15 +18,19 @@ typedef struct tla_segment_block {
     uint64_t uses;                             /* of a live block: other streams that use it */
     uint64_t age_base;                         /* of a free block: count of searches when it became free */
     struct tla_segment_block *previous, *next; /* neighbours in the segment */
-    struct tla_segment_block *left, *right;    /* in the tree of free blocks */
-    uint64_t priority;                         /* there */
+    struct tla_segment_block *left, *right; /* in the tree of free blocks; of a freed live block in the list of them */
+    uint64_t priority;                      /* in the tree */
+    struct tla_segment_owner *owner;        /* whose pool it is in; NULL where there is one pool */
+    struct tla_segment_range *range;        /* the expandable segment that it is a part of; NULL: a plain one */
+    struct tla_segment_block *queued;       /* the next one to be unmapped */
     bool live, small;
-    bool freed; /* of a live block: its owner has freed it, others still use it */
+    bool freed;    /* of a live block: its owner has freed it, others still use it */
+    bool unmapped; /* addresses without memory */
 } tla_segment_block;
 
-/* Nothing but this block is in its segment. */
+/* Nothing but this block is in its plain segment. */
 static inline bool tla_segment_block_is_whole(const tla_segment_block *block) {
-    return !block->previous && !block->next;
+    return !block->previous && !block->next && !block->range;
 }
 
 /* A treap whose priorities are a hash of the address, so that its shape depends on its contents alone. Logarithmic
@@ -33,12 +38,13 @@ static inline bool tla_segment_block_is_whole(const tla_segment_block *block) {
 typedef struct tla_segment_tree {
     tla_segment_block *root;
     size_t count;
+    bool by_address; /* in the order (stream, address) instead */
 } tla_segment_tree;
 
 void tla_segment_tree_insert(tla_segment_tree *tree, tla_segment_block *block);
 void tla_segment_tree_remove(tla_segment_tree *tree, tla_segment_block *block);
 
-/* The first block not below the key, in the order (stream, size, address); NULL when there is none. */
+/* The first block not below the key, in the order of the tree; NULL when there is none. */
 tla_segment_block *tla_segment_tree_lower_bound(const tla_segment_tree *tree, const tla_segment_block *key);
 
 /* The last block below the key; NULL when there is none. */

@@ -1,254 +1,164 @@
-/* Find a cached block; else garbage collection, a new segment, and what PyTorch gives back before it gives up. */
-#include "tlmalloc/segment_cache.h"
+/* A request from its beginning to its end: a cached block, else garbage collection, a new segment, and what PyTorch
+ * gives back before it gives up. */
+#include "segment_pool.h"
 
-#include "address_map.h"
-#include "driver_reason.h"
-#include "segment.h"
-
-#include <inttypes.h>
 #include <stdlib.h>
 
-/* Bytes; the constants of CUDACachingAllocator.cpp by their names there. */
-enum {
-    min_block_size = 512,
-    small_size = 1 << 20,       /* requests up to here are small */
-    small_buffer = 2 << 20,     /* segment for small requests */
-    large_buffer = 20 << 20,    /* segment for medium requests, and the slack of an oversize block */
-    min_large_alloc = 10 << 20, /* from here on a segment of its own */
-    round_large = 2 << 20
-};
-
-static const uint64_t largest_request = (uint64_t)1 << 62;
-
-struct tla_segment_cache {
-    tla_segment_cache_config config;
-    tla_segment_cache_stats stats;
-    tla_segment_tree free[2]; /* large, small */
-    uint64_t searches[2];     /* the clock by which cached blocks age */
-    tla_address_map live;     /* active blocks */
-    tla_segment_records records;
-};
+static bool is_sound(const tla_segment_cache_config *c) {
+    if (!c->driver.alloc || !c->driver.free) return false;
+    if (c->expandable && (!c->ranges.reserve || !c->ranges.release || !c->ranges.map || !c->ranges.unmap)) return false;
+    if (!(c->gc_threshold >= 0 && c->gc_threshold < 1)) return false;
+    if (!(c->memory_fraction >= 0 && c->memory_fraction <= 1)) return false;
+    if (c->memory_fraction > 0 && (c->memory_limit || !c->device_bytes)) return false;
+    if (c->max_split_size && c->max_split_size < large_buffer) return false;
+    if (c->max_non_split_rounding && c->max_non_split_rounding < large_buffer) return false;
+    if (c->large_segment_size && c->large_segment_size <= min_large_alloc) return false;
+    if (c->expandable && c->large_segment_size % round_large) return false;
+    for (int i = 0; i < TLA_SEGMENT_DIVISIONS; i++)
+        if (c->power2_divisions[i] & (c->power2_divisions[i] - 1)) return false;
+    return true;
+}
 
 tla_status tla_segment_cache_create(const tla_segment_cache_config *config, tla_segment_cache **out) {
     *out = NULL;
-    const tla_segment_cache_config *c = config;
-    if (!c->driver.alloc || !c->driver.free || c->gc_permille > 1000 || (c->gc_permille && !c->memory_limit) ||
-        (c->max_split_size && c->max_split_size <= large_buffer) || (c->power2_divisions & (c->power2_divisions - 1)))
-        return TLA_INVALID_ARGUMENT;
+    if (!is_sound(config)) return TLA_INVALID_ARGUMENT;
     tla_segment_cache *cache = calloc(1, sizeof *cache);
     if (!cache) return TLA_NO_HOST_MEMORY;
-    cache->config = *c;
-    if (!c->max_split_size) cache->config.max_split_size = UINT64_MAX;
+    tla_segment_cache_config *c = &cache->config;
+    *c = *config;
+    cache->bounded = c->memory_limit || c->memory_fraction > 0;
+    if (c->memory_fraction > 0) c->memory_limit = (uint64_t)(c->memory_fraction * (double)c->device_bytes);
+    if (!c->device_bytes) c->device_bytes = (uint64_t)1 << 40;
+    if (!c->max_split_size) c->max_split_size = UINT64_MAX;
+    if (!c->max_non_split_rounding) c->max_non_split_rounding = large_buffer;
+    if (!c->large_segment_size) c->large_segment_size = large_buffer;
+    cache->everybody.pools[0].unmapped.by_address = cache->everybody.pools[1].unmapped.by_address = true;
     *out = cache;
     return TLA_OK;
 }
 
-uint64_t tla_segment_cache_round(uint64_t nbytes, uint32_t power2_divisions) {
-    if (nbytes > largest_request) return 0;
-    if (nbytes < min_block_size) return min_block_size;
-    if (power2_divisions < 2 || nbytes <= (uint64_t)min_block_size * power2_divisions)
-        return (nbytes + min_block_size - 1) / min_block_size * min_block_size;
-    uint64_t floor = (uint64_t)1 << (63 - __builtin_clzll(nbytes));
-    uint64_t step = floor >> (31 - __builtin_clz(power2_divisions));
-    return (nbytes + step - 1) & ~(step - 1);
-}
-
-uint64_t tla_segment_cache_segment_size(uint64_t rounded) {
-    if (rounded <= small_size) return small_buffer;
-    if (rounded < min_large_alloc) return large_buffer;
-    return (rounded + round_large - 1) / round_large * round_large;
-}
-
 /* Free blocks enter and leave their tree here, where inactive_split is kept. */
-static void add_free(tla_segment_cache *cache, tla_segment_block *block) {
+
+void tla_segment_add_free(tla_segment_cache *cache, tla_segment_block *block) {
+    tla_segment_pool *pool = tla_segment_pool_of(block);
     block->live = false;
-    block->age_base = cache->searches[block->small];
-    if (!tla_segment_block_is_whole(block)) cache->stats.inactive_split += block->nbytes;
-    tla_segment_tree_insert(&cache->free[block->small], block);
+    block->age_base = pool->searches;
+    if (!block->range && !tla_segment_block_is_whole(block)) cache->stats.inactive_split += block->nbytes;
+    tla_segment_tree_insert(&pool->free, block);
 }
 
-static void remove_free(tla_segment_cache *cache, tla_segment_block *block) {
-    if (!tla_segment_block_is_whole(block)) cache->stats.inactive_split -= block->nbytes;
-    tla_segment_tree_remove(&cache->free[block->small], block);
+void tla_segment_remove_free(tla_segment_cache *cache, tla_segment_block *block) {
+    if (!block->range && !tla_segment_block_is_whole(block)) cache->stats.inactive_split -= block->nbytes;
+    tla_segment_tree_remove(&tla_segment_pool_of(block)->free, block);
 }
 
-/* Gives a wholly free segment back. */
-static tla_status release(tla_segment_cache *cache, tla_segment_block *block, tla_work *work) {
-    const tla_segment_cache_config *c = &cache->config;
-    tla_status status = c->driver.free(c->driver.context, c->device, block->address, block->nbytes, work);
-    if (status) return status;
-    cache->stats.reserved -= block->nbytes;
-    cache->stats.segments--;
-    cache->stats.driver_frees++;
-    remove_free(cache, block);
-    tla_segment_records_give(&cache->records, block);
-    return TLA_OK;
-}
-
-/* Every whole segment, the large ones first (release_cached_blocks). */
-static tla_status release_all(tla_segment_cache *cache, tla_work *work) {
-    for (int small = 0; small < 2; small++) {
-        tla_segment_block *next, *block = tla_segment_tree_first(&cache->free[small]);
-        for (; block; block = next) {
-            next = tla_segment_tree_after(&cache->free[small], block);
-            tla_status status = tla_segment_block_is_whole(block) ? release(cache, block, work) : TLA_OK;
-            if (status) return status;
-        }
-    }
-    return TLA_OK;
-}
-
-/* With a max_split_size: one oversize cached block that is large enough, else several, the largest first
- * (release_available_cached_blocks). *enough says whether as much as was wanted went back. */
-static tla_status release_oversize(tla_segment_cache *cache, const tla_segment_block *wanted, bool *enough,
-                                   tla_work *work) {
-    uint64_t max_split = cache->config.max_split_size;
-    *enough = false;
-    if (max_split == UINT64_MAX) return TLA_OK;
-    tla_segment_tree *tree = &cache->free[wanted->small];
-    tla_segment_block key = *wanted;
-    if (key.nbytes < max_split) key.nbytes = max_split;
-    tla_segment_block *block = tla_segment_tree_lower_bound(tree, &key);
-    if (block && block->stream == key.stream) {
-        *enough = true;
-        return release(cache, block, work);
-    }
-    uint64_t released = 0;
-    block = tla_segment_tree_below(tree, &key);
-    while (block && released < key.nbytes && block->nbytes >= max_split && block->stream == key.stream) {
-        released += block->nbytes;
-        tla_segment_block *below = tla_segment_tree_below(tree, block);
-        tla_status status = release(cache, block, work);
-        if (status) return status;
-        block = below;
-    }
-    *enough = released >= key.nbytes;
-    return TLA_OK;
-}
-
-/* Gives back the large whole segments that are at least as old as the average, until what is reserved is under the
- * threshold (garbage_collect_cached_blocks). Ages are counted in searches. */
-static tla_status collect_garbage(tla_segment_cache *cache, tla_work *work) {
-    /* limit * permille / 1000 without overflow */
-    uint64_t limit = cache->config.memory_limit, permille = cache->config.gc_permille;
-    uint64_t threshold = limit / 1000 * permille + limit % 1000 * permille / 1000;
-    if (!permille || cache->stats.reserved <= threshold) return TLA_OK;
-    uint64_t target = cache->stats.reserved - threshold, reclaimed = 0, ages = 0, count = 0;
-    tla_segment_tree *tree = &cache->free[false];
-    tla_segment_block *block = tla_segment_tree_first(tree);
-    for (; block; block = tla_segment_tree_after(tree, block)) {
-        if (!tla_segment_block_is_whole(block)) continue;
-        ages += cache->searches[false] - block->age_base;
-        count++;
-    }
-    for (bool freed = true; reclaimed < target && freed && count > 0;) {
-        double average = (double)ages / (double)count;
-        freed = false;
-        tla_segment_block *next;
-        for (block = tla_segment_tree_first(tree); block; block = next) {
-            next = tla_segment_tree_after(tree, block);
-            uint64_t age = cache->searches[false] - block->age_base;
-            if (!tla_segment_block_is_whole(block) || (double)age < average) continue;
-            reclaimed += block->nbytes;
-            ages -= age;
-            count--;
-            freed = true;
-            tla_status status = release(cache, block, work);
-            if (status) return status;
-        }
-    }
-    return TLA_OK;
-}
-
-/* The best fit of the stream, taken out of its tree; NULL when none may be used (get_free_block). */
-static tla_segment_block *find(tla_segment_cache *cache, const tla_segment_block *wanted, tla_work *work) {
-    tla_segment_tree *tree = &cache->free[wanted->small];
-    cache->searches[wanted->small]++;
+/* The order of joins does not matter: the outcome is one block. */
+void tla_segment_absorb(tla_segment_cache *cache, tla_segment_block *block, tla_segment_block *neighbour,
+                        tla_work *work) {
+    if (!tla_segment_is_free(neighbour) || neighbour->unmapped != block->unmapped) return;
+    if (neighbour->unmapped)
+        tla_segment_tree_remove(&tla_segment_pool_of(neighbour)->unmapped, neighbour);
+    else
+        tla_segment_remove_free(cache, neighbour);
+    tla_segment_join(block, neighbour);
+    tla_segment_records_give(&cache->records, neighbour);
     if (work) {
-        work->probes += tla_segment_tree_probes(tree);
-        work->list_length += tree->count;
+        work->merges++;
+        work->metadata_lines++;
     }
-    tla_segment_block *block = tla_segment_tree_lower_bound(tree, wanted);
-    if (!block || block->stream != wanted->stream) return NULL;
-    uint64_t max_split = cache->config.max_split_size;
-    if (wanted->nbytes < max_split && block->nbytes >= max_split) return NULL;
-    if (wanted->nbytes >= max_split && block->nbytes >= wanted->nbytes + large_buffer) return NULL;
-    remove_free(cache, block);
-    return block;
 }
 
-static bool exceeds_limit(const tla_segment_cache *cache, uint64_t segment) {
-    uint64_t limit = cache->config.memory_limit;
-    return limit && (segment > limit || cache->stats.reserved > limit - segment);
-}
-
-/* A new segment as one block (alloc_block). */
-static tla_status take_segment(tla_segment_cache *cache, const tla_segment_block *wanted, tla_segment_block **block,
-                               tla_work *work) {
-    const tla_segment_cache_config *c = &cache->config;
+void tla_segment_count_reserved(tla_segment_cache *cache, uint64_t nbytes) {
     tla_segment_cache_stats *stats = &cache->stats;
-    uint64_t address, nbytes = tla_segment_cache_segment_size(wanted->nbytes);
-    if (exceeds_limit(cache, nbytes)) return TLA_LIMIT;
-    tla_status status = c->driver.alloc(c->driver.context, c->device, nbytes, &address, work);
-    if (status) return status;
-    *block = tla_segment_records_take(&cache->records);
-    **block =
-        (tla_segment_block){.address = address, .nbytes = nbytes, .stream = wanted->stream, .small = wanted->small};
-    stats->driver_allocs++;
-    stats->segments++;
     stats->reserved += nbytes;
     if (stats->reserved > stats->peak_reserved) stats->peak_reserved = stats->reserved;
-    if (work) work->metadata_lines++;
-    return TLA_OK;
 }
+
+void tla_segment_count_live(tla_segment_cache *cache, const tla_segment_block *block) {
+    tla_segment_cache_stats *stats = &cache->stats;
+    stats->active += block->nbytes;
+    if (block->freed) return;
+    stats->requested += block->requested;
+    stats->allocated += block->nbytes;
+    if (stats->requested > stats->peak_requested) stats->peak_requested = stats->requested;
+    if (stats->allocated > stats->peak_allocated) stats->peak_allocated = stats->allocated;
+}
+
+/* A request */
 
 static bool wants_memory(tla_status status) {
     return status == TLA_EXHAUSTED || status == TLA_FRAGMENTED || status == TLA_LIMIT;
+}
+
+/* The block that tla_segment_look found, taken out of its tree; NULL when there is none. */
+static tla_segment_block *find(tla_segment_cache *cache, const tla_segment_block *wanted, tla_work *work) {
+    tla_segment_pool_of(wanted)->searches++;
+    tla_segment_block *block = tla_segment_look(cache, wanted, work);
+    if (block) tla_segment_remove_free(cache, block);
+    return block;
+}
+
+/* A block of a pool that others may use before they fail. */
+static tla_segment_block *borrow(tla_segment_cache *cache, const tla_segment_block *wanted, tla_work *work) {
+    for (tla_segment_owner *owner = cache->everybody.next; owner; owner = owner->next) {
+        if (!owner->options.use_on_oom || owner == wanted->owner) continue;
+        tla_segment_block there = *wanted;
+        there.owner = owner;
+        tla_segment_block *block = find(cache, &there, work);
+        if (block) return block;
+    }
+    return NULL;
 }
 
 static tla_status get_block(tla_segment_cache *cache, const tla_segment_block *wanted, tla_segment_block **block,
                             tla_work *work) {
     *block = find(cache, wanted, work);
     if (*block) return TLA_OK;
-    tla_status status = collect_garbage(cache, work);
+    tla_status status = tla_segment_collect_garbage(cache, work);
     if (status) return status;
-    tla_status failure = take_segment(cache, wanted, block, work);
+    tla_status failure = tla_segment_obtain(cache, wanted, block, work);
     if (!wants_memory(failure)) return failure;
+    *block = borrow(cache, wanted, work);
+    if (*block) return TLA_OK;
     bool enough;
-    status = release_oversize(cache, wanted, &enough, work);
+    status = tla_segment_release_oversize(cache, wanted, &enough, work);
     if (status) return status;
-    if (enough) failure = take_segment(cache, wanted, block, work);
+    if (enough) failure = tla_segment_obtain(cache, wanted, block, work);
     if (!wants_memory(failure)) return failure;
-    status = release_all(cache, work);
-    if (status) return status;
-    cache->stats.retries++;
-    failure = take_segment(cache, wanted, block, work);
+    if (cache->captures == 0) {
+        status = tla_segment_release_cached(cache, work);
+        if (status) return status;
+        cache->stats.retries++;
+        failure = tla_segment_obtain(cache, wanted, block, work);
+    }
     if (wants_memory(failure)) cache->stats.failures++;
     return failure;
 }
 
 static bool should_split(const tla_segment_cache *cache, const tla_segment_block *block, uint64_t nbytes) {
     uint64_t rest = block->nbytes - nbytes;
-    if (block->small) return rest >= min_block_size;
+    if (block->owner->options.no_split) return false;
+    if (block->small || cache->config.expandable) return rest >= min_block_size;
     return nbytes < cache->config.max_split_size && rest > small_size;
 }
 
-tla_status tla_segment_cache_alloc(tla_segment_cache *cache, uint64_t stream, uint64_t nbytes, tla_block *out,
-                                   tla_work *work) {
-    uint64_t size = tla_segment_cache_round(nbytes, cache->config.power2_divisions);
+tla_status tla_segment_cache_alloc_from(tla_segment_cache *cache, tla_segment_pool_id owner, uint64_t stream,
+                                        uint64_t nbytes, tla_block *out, tla_work *work) {
+    uint64_t size = tla_segment_cache_round_with(nbytes, &cache->config);
     if (nbytes == 0 || size == 0) return TLA_INVALID_ARGUMENT;
-    /* All host memory first: one record for a new segment, one for the front of a split. */
-    tla_status status = tla_segment_records_reserve(&cache->records, 2);
-    if (!status) status = tla_address_map_reserve(&cache->live);
-    if (status) return status;
     tla_segment_block *block = NULL, wanted = {.nbytes = size, .stream = stream, .small = size <= small_size};
-    status = get_block(cache, &wanted, &block, work);
+    wanted.owner = tla_segment_find_owner(cache, owner);
+    if (!wanted.owner) return TLA_OUT_OF_RANGE;
+    /* Host memory first, one record more for the front of a split. */
+    tla_status status = tla_segment_records_reserve(&cache->records, tla_segment_obtain_records + 1);
+    if (!status) status = tla_address_map_reserve(&cache->live);
+    if (!status) status = get_block(cache, &wanted, &block, work);
     if (status) return status;
     if (should_split(cache, block, size)) {
         tla_segment_block *rest = block;
         block = tla_segment_records_take(&cache->records);
         tla_segment_split(rest, size, block);
-        add_free(cache, rest);
+        tla_segment_add_free(cache, rest);
         if (work) {
             work->splits++;
             work->metadata_lines++;
@@ -259,64 +169,68 @@ tla_status tla_segment_cache_alloc(tla_segment_cache *cache, uint64_t stream, ui
     block->uses = 0;
     block->requested = nbytes;
     tla_address_map_put(&cache->live, block->address, block);
-    tla_segment_cache_stats *stats = &cache->stats;
-    stats->requested += nbytes;
-    stats->active += block->nbytes;
-    stats->allocated += block->nbytes;
-    if (stats->allocated > stats->peak_allocated) stats->peak_allocated = stats->allocated;
+    tla_segment_count_live(cache, block);
     if (work) work->metadata_lines++;
     *out = (tla_block){block->address, block->nbytes};
     return TLA_OK;
 }
 
-tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char *what, uint64_t nbytes,
-                                     tla_error *error) {
-    const tla_segment_cache_config *c = &cache->config;
-    const tla_segment_cache_stats *s = &cache->stats;
-    uint64_t size = tla_segment_cache_round(nbytes, c->power2_divisions);
-    if (nbytes == 0 || size == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: requested %" PRIu64 " bytes, expected 1 .. 2^62", what,
-                             nbytes);
-    uint64_t segment = tla_segment_cache_segment_size(size), cached = s->reserved - s->active;
-    if (!exceeds_limit(cache, segment))
-        return tla_driver_reason(
-            &c->driver, c->device, nbytes, segment, error,
-            "%s overflow: requested %" PRIu64 " bytes, no cached block serves them (%" PRIu64 " bytes cached, %" PRIu64
-            " of them in segments that are in use); asked the driver for a segment of %" PRIu64 " bytes",
-            what, nbytes, cached, s->inactive_split, segment);
-    tla_error_set(error, TLA_LIMIT,
-                  "%s overflow: requested %" PRIu64 " bytes, no cached block serves them (%" PRIu64
-                  " bytes cached); a segment of %" PRIu64 " bytes beside the %" PRIu64
-                  " reserved would exceed memory_limit, %" PRIu64,
-                  what, nbytes, cached, segment, s->reserved, c->memory_limit);
-    if (error) error->requested = nbytes;
-    return TLA_LIMIT;
+tla_status tla_segment_cache_alloc(tla_segment_cache *cache, uint64_t stream, uint64_t nbytes, tla_block *block,
+                                   tla_work *work) {
+    return tla_segment_cache_alloc_from(cache, (tla_segment_pool_id){0, 0}, stream, nbytes, block, work);
 }
 
-/* Joins a free neighbour. The order does not matter: the outcome is one block. */
-static void join(tla_segment_cache *cache, tla_segment_block *block, tla_segment_block *neighbour, tla_work *work) {
-    if (!neighbour || neighbour->live) return;
-    remove_free(cache, neighbour);
-    tla_segment_join(block, neighbour);
-    tla_segment_records_give(&cache->records, neighbour);
-    if (work) {
-        work->merges++;
-        work->metadata_lines++;
-    }
+bool tla_segment_cache_can_serve_from(const tla_segment_cache *cache, tla_segment_pool_id owner, uint64_t stream,
+                                      uint64_t nbytes) {
+    uint64_t size = tla_segment_cache_round_with(nbytes, &cache->config);
+    tla_segment_block wanted = {.nbytes = size, .stream = stream, .small = size <= small_size};
+    wanted.owner = tla_segment_find_owner(cache, owner);
+    return size && wanted.owner && tla_segment_look(cache, &wanted, NULL);
 }
 
-/* The owner has freed the block and nobody else uses it (free_block). */
-static void make_free(tla_segment_cache *cache, tla_segment_block *block, tla_work *work) {
+bool tla_segment_cache_can_serve(const tla_segment_cache *cache, uint64_t stream, uint64_t nbytes) {
+    return tla_segment_cache_can_serve_from(cache, (tla_segment_pool_id){0, 0}, stream, nbytes);
+}
+
+/* Free, and the uses of other streams */
+
+void tla_segment_make_free(tla_segment_cache *cache, tla_segment_block *block, tla_work *work) {
+    const tla_segment_tree *tree = &tla_segment_pool_of(block)->free;
     tla_address_map_remove(&cache->live, block->address);
     cache->stats.active -= block->nbytes;
     if (work) {
-        work->list_length += cache->free[block->small].count;
-        work->probes += tla_segment_tree_probes(&cache->free[block->small]);
+        work->list_length += tree->count;
+        work->probes += tla_segment_tree_probes(tree);
         work->metadata_lines++;
     }
-    join(cache, block, block->previous, work);
-    join(cache, block, block->next, work);
-    add_free(cache, block);
+    tla_segment_absorb(cache, block, block->previous, work);
+    tla_segment_absorb(cache, block, block->next, work);
+    tla_segment_add_free(cache, block);
+}
+
+/* Pending blocks are in no tree: its links chain them. */
+void tla_segment_add_pending(tla_segment_cache *cache, tla_segment_block *block) {
+    block->left = cache->last_pending;
+    block->right = NULL;
+    *(block->left ? &block->left->right : &cache->first_pending) = block;
+    cache->last_pending = block;
+}
+
+static void end_pending(tla_segment_cache *cache, tla_segment_block *block, tla_work *work) {
+    *(block->left ? &block->left->right : &cache->first_pending) = block->right;
+    *(block->right ? &block->right->left : &cache->last_pending) = block->left;
+    tla_segment_make_free(cache, block, work);
+}
+
+void tla_segment_complete_pending(tla_segment_cache *cache, tla_work *work) {
+    if (cache->synchronize) cache->synchronize(cache->synchronize_context);
+    while (cache->first_pending)
+        end_pending(cache, cache->first_pending, work);
+}
+
+void tla_segment_cache_on_synchronize(tla_segment_cache *cache, void (*synchronize)(void *context), void *context) {
+    cache->synchronize = synchronize;
+    cache->synchronize_context = context;
 }
 
 tla_status tla_segment_cache_free(tla_segment_cache *cache, uint64_t address, tla_work *work) {
@@ -325,7 +239,10 @@ tla_status tla_segment_cache_free(tla_segment_cache *cache, uint64_t address, tl
     block->freed = true;
     cache->stats.allocated -= block->nbytes;
     cache->stats.requested -= block->requested;
-    if (block->uses == 0) make_free(cache, block, work);
+    if (block->uses)
+        tla_segment_add_pending(cache, block);
+    else
+        tla_segment_make_free(cache, block, work);
     return TLA_OK;
 }
 
@@ -339,12 +256,12 @@ tla_status tla_segment_cache_begin_use(tla_segment_cache *cache, uint64_t addres
 tla_status tla_segment_cache_end_use(tla_segment_cache *cache, uint64_t address, tla_work *work) {
     tla_segment_block *block = tla_address_map_get(&cache->live, address);
     if (!block || block->uses == 0) return TLA_NOT_ALLOCATED;
-    if (--block->uses == 0 && block->freed) make_free(cache, block, work);
+    if (--block->uses == 0 && block->freed) end_pending(cache, block, work);
     return TLA_OK;
 }
 
 tla_status tla_segment_cache_empty(tla_segment_cache *cache, tla_work *work) {
-    return release_all(cache, work);
+    return tla_segment_release_cached(cache, work);
 }
 
 tla_segment_cache_stats tla_segment_cache_get_stats(const tla_segment_cache *cache) {
@@ -353,20 +270,33 @@ tla_segment_cache_stats tla_segment_cache_get_stats(const tla_segment_cache *cac
 
 tla_status tla_segment_cache_destroy(tla_segment_cache *cache) {
     if (!cache) return TLA_OK;
-    tla_status status = cache->live.count ? TLA_LEAK : TLA_OK;
+    tla_status status = cache->live.count ? TLA_LEAK : TLA_OK, released = TLA_OK;
     size_t at = 0;
     for (tla_segment_block *block; (block = tla_address_map_walk(&cache->live, &at)) != NULL;) {
-        join(cache, block, block->previous, NULL);
-        join(cache, block, block->next, NULL);
-        add_free(cache, block);
+        tla_segment_absorb(cache, block, block->previous, NULL);
+        tla_segment_absorb(cache, block, block->next, NULL);
+        tla_segment_add_free(cache, block);
     }
-    tla_status released = release_all(cache, NULL);
-    for (int small = 0; small < 2; small++) /* left over only when the driver failed */
-        while (cache->free[small].root) {
-            tla_segment_block *block = cache->free[small].root;
-            tla_segment_tree_remove(&cache->free[small], block);
-            free(block);
-        }
+    for (tla_segment_owner *next, *owner = &cache->everybody; owner; owner = next) {
+        next = owner->next;
+        tla_status failed = tla_segment_release_owner(cache, owner, 0, NULL);
+        if (failed) released = failed;
+        for (int small = 0; small < 2; small++) /* left over only when the driver or the host failed */
+            for (tla_segment_tree *tree = &owner->pools[small].free;; tree = &owner->pools[small].unmapped) {
+                while (tree->root) {
+                    tla_segment_block *block = tree->root;
+                    tla_segment_tree_remove(tree, block);
+                    free(block);
+                }
+                if (tree->by_address) break;
+            }
+        if (owner != &cache->everybody) free(owner);
+    }
+    while (cache->ranges) {
+        tla_segment_range *range = cache->ranges;
+        cache->ranges = range->next;
+        free(range);
+    }
     tla_segment_records_clear(&cache->records);
     tla_address_map_clear(&cache->live);
     free(cache);

@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(garbage_collection_gives_back_what_has_not_been_used_for_lo
     recorded_device device;
     tla_segment_cache_config config{};
     config.memory_limit = 100 * MiB;
-    config.gc_permille = 500;
+    config.gc_threshold = 0.5;
     cache cache(device, config);
     tla_block old = cache.alloc(30 * MiB), young = cache.alloc(24 * MiB), other = cache.alloc(10 * MiB);
     cache.free(old);
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(small_requests_do_not_age_large_blocks) {
     recorded_device device;
     tla_segment_cache_config config{};
     config.memory_limit = 100 * MiB;
-    config.gc_permille = 500;
+    config.gc_threshold = 0.5;
     cache cache(device, config);
     cache.free(cache.alloc(512)); // takes the small segment before the threshold is reached
     tla_block first = cache.alloc(30 * MiB), second = cache.alloc(24 * MiB);
@@ -314,10 +314,20 @@ BOOST_AUTO_TEST_CASE(bad_requests_have_their_own_status) {
     BOOST_CHECK_EQUAL(cache.try_alloc(std::uint64_t{1} << 62), TLA_EXHAUSTED);
     BOOST_CHECK_EQUAL(tla_segment_cache_free(cache.c, 0, nullptr), TLA_NOT_ALLOCATED);
     BOOST_CHECK_EQUAL(tla_segment_cache_begin_use(cache.c, 0), TLA_NOT_ALLOCATED);
-    for (tla_segment_cache_config config :
-         {with_max_split(20 * MiB), tla_segment_cache_config{device.driver(), 0, 0, 0, 500, 0},
-          tla_segment_cache_config{device.driver(), 0, 1, 0, 1001, 0},
-          tla_segment_cache_config{device.driver(), 0, 0, 0, 0, 3}, tla_segment_cache_config{}}) {
+    tla_segment_cache_config good{};
+    good.driver = device.driver();
+    std::vector<tla_segment_cache_config> bad(10, good);
+    bad[0].max_split_size = 20 * MiB - 1;
+    bad[1].gc_threshold = 1;
+    bad[2].gc_threshold = -0.5;
+    bad[3].power2_divisions[3] = 3;
+    bad[4].driver = {};
+    bad[5].expandable = true;     // and nobody to map
+    bad[6].memory_fraction = 0.5; // of what?
+    bad[7].max_non_split_rounding = 20 * MiB - 1;
+    bad[8].large_segment_size = 10 * MiB;
+    bad[9].device_bytes = GiB, bad[9].memory_fraction = 1.5;
+    for (const tla_segment_cache_config &config : bad) {
         tla_segment_cache *none = nullptr;
         BOOST_CHECK_EQUAL(tla_segment_cache_create(&config, &none), TLA_INVALID_ARGUMENT);
         BOOST_CHECK(none == nullptr);
@@ -346,7 +356,7 @@ class naive_cache {
         if (!config_.max_split_size) config_.max_split_size = ~std::uint64_t{0};
     }
     tla_status alloc(std::uint64_t stream, std::uint64_t nbytes, tla_block &out) {
-        std::uint64_t size = tla_segment_cache_round(nbytes, config_.power2_divisions);
+        std::uint64_t size = tla_segment_cache_round(nbytes, config_.power2_divisions[0]);
         bool small = size <= MiB;
         for (block &b : blocks_)
             if (!b.live && b.small == small) b.age++;
@@ -460,8 +470,8 @@ class naive_cache {
         return released >= wanted;
     }
     void collect() {
-        std::uint64_t threshold = config_.memory_limit * config_.gc_permille / 1000;
-        if (!config_.gc_permille || device_.used <= threshold) return;
+        auto threshold = static_cast<std::uint64_t>(config_.gc_threshold * static_cast<double>(config_.memory_limit));
+        if (config_.gc_threshold <= 0 || device_.used <= threshold) return;
         std::uint64_t target = device_.used - threshold, reclaimed = 0;
         for (bool freed = true; freed && reclaimed < target;) {
             freed = false;
@@ -546,7 +556,7 @@ BOOST_AUTO_TEST_CASE(random_sequences_with_max_split_size_match_the_naive_rules)
 BOOST_AUTO_TEST_CASE(random_sequences_with_a_limit_and_garbage_collection_match_the_naive_rules) {
     tla_segment_cache_config config{};
     config.memory_limit = 1536 * MiB;
-    config.gc_permille = 600;
-    config.power2_divisions = 8;
+    config.gc_threshold = 0.6;
+    std::fill_n(config.power2_divisions, TLA_SEGMENT_DIVISIONS, 8u);
     compare(23, config, 64 * GiB, 40000);
 }
