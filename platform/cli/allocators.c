@@ -5,6 +5,7 @@
 #include "tlmalloc/caching_pool.h"
 #include "tlmalloc/growing_pool.h"
 #include "tlmalloc/segment_cache.h"
+#include "tlmalloc/segment_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +18,15 @@ typedef struct allocator_state {
     tla_arena_set set;
     tla_caching_pool *caching_pool;
     tla_segment_cache *segment_cache;
+    tla_arena_ranges *ranges; /* below it, with expandable segments */
     tla_growing_pool *growing_pool;
 } allocator_state;
 
 /* The arena itself */
 
-static tla_status arena_alloc(void *context, uint64_t nbytes, tla_block *granted, tla_work *work) {
+static tla_status arena_alloc(void *context, uint64_t stream, uint64_t nbytes, tla_block *granted, tla_work *work) {
     allocator_state *state = context;
+    (void)stream;
     tla_status status = tla_arena_alloc(state->arena, nbytes, granted, work);
     if (status) return status;
     if (granted->offset < state->lowest) state->lowest = granted->offset;
@@ -52,8 +55,10 @@ static uint64_t arena_reserved(void *context) {
 
 /* The caches */
 
-static tla_status caching_pool_alloc(void *context, uint64_t nbytes, tla_block *granted, tla_work *work) {
+static tla_status caching_pool_alloc(void *context, uint64_t stream, uint64_t nbytes, tla_block *granted,
+                                     tla_work *work) {
     allocator_state *state = context;
+    (void)stream;
     tla_pool_buffer buffer;
     tla_status status = tla_caching_pool_acquire(state->caching_pool, 0, nbytes, &buffer, work);
     if (!status) *granted = (tla_block){buffer.address, buffer.capacity};
@@ -76,9 +81,10 @@ static uint64_t caching_pool_reserved(void *context) {
     return tla_caching_pool_get_stats(state->caching_pool, 0).peak_reserved;
 }
 
-static tla_status segment_cache_alloc(void *context, uint64_t nbytes, tla_block *granted, tla_work *work) {
+static tla_status segment_cache_alloc(void *context, uint64_t stream, uint64_t nbytes, tla_block *granted,
+                                      tla_work *work) {
     allocator_state *state = context;
-    return tla_segment_cache_alloc(state->segment_cache, 0, nbytes, granted, work);
+    return tla_segment_cache_alloc(state->segment_cache, stream, nbytes, granted, work);
 }
 
 static tla_status segment_cache_free(void *context, tla_block granted, uint64_t nbytes, tla_work *work) {
@@ -97,8 +103,10 @@ static uint64_t segment_cache_reserved(void *context) {
     return tla_segment_cache_get_stats(state->segment_cache).peak_reserved;
 }
 
-static tla_status growing_pool_alloc(void *context, uint64_t nbytes, tla_block *granted, tla_work *work) {
+static tla_status growing_pool_alloc(void *context, uint64_t stream, uint64_t nbytes, tla_block *granted,
+                                     tla_work *work) {
     allocator_state *state = context;
+    (void)stream;
     return tla_growing_pool_alloc(state->growing_pool, nbytes, granted, work);
 }
 
@@ -119,24 +127,34 @@ static uint64_t growing_pool_reserved(void *context) {
     return tla_growing_pool_get_stats(state->growing_pool).reserved;
 }
 
-static tla_status make_caching_pool(allocator_state *state, tla_memory_driver driver) {
+static tla_status make_caching_pool(allocator_state *state, tla_memory_driver driver, const char *settings,
+                                    tla_error *error) {
+    (void)settings, (void)error;
     tla_caching_pool_config config = {.driver = driver};
     return tla_caching_pool_create(&config, &state->caching_pool);
 }
 
-static tla_status make_segment_cache(allocator_state *state, tla_memory_driver driver) {
-    tla_segment_cache_config config = {.driver = driver};
+static tla_status make_segment_cache(allocator_state *state, tla_memory_driver driver, const char *settings,
+                                     tla_error *error) {
+    tla_segment_cache_config config = {.driver = driver, .device_bytes = state->config.capacity};
+    tla_status status = settings ? tla_segment_settings_parse(settings, &config, error) : TLA_OK;
+    if (!status) status = tla_arena_ranges_create(&state->set, &state->ranges);
+    if (status) return status;
+    config.ranges = tla_arena_ranges_driver(state->ranges);
     return tla_segment_cache_create(&config, &state->segment_cache);
 }
 
-static tla_status make_growing_pool(allocator_state *state, tla_memory_driver driver) {
+static tla_status make_growing_pool(allocator_state *state, tla_memory_driver driver, const char *settings,
+                                    tla_error *error) {
+    (void)settings, (void)error;
     tla_growing_pool_config config = {.driver = driver};
     return tla_growing_pool_create(&config, &state->growing_pool);
 }
 
 typedef struct cache_kind {
     const char *name;
-    tla_status (*make)(allocator_state *state, tla_memory_driver driver);
+    /* error may stay untouched */
+    tla_status (*make)(allocator_state *state, tla_memory_driver driver, const char *settings, tla_error *error);
     trace_allocator calls;
 } cache_kind;
 
@@ -164,7 +182,7 @@ enum { CACHE_COUNT = sizeof caches / sizeof caches[0] };
 
 /* All of them */
 
-const char *allocator_name(uint64_t index) {
+const char *allocator_name(size_t index) {
     if (index < TLA_POLICY_COUNT) return tla_policy_name((tla_policy)index);
     index -= TLA_POLICY_COUNT;
     return index < CACHE_COUNT ? caches[index].name : NULL;
@@ -197,6 +215,7 @@ static void destroy_state(void *context) {
     allocator_state *state = context;
     tla_caching_pool_destroy(state->caching_pool); /* what still lives at the end of a trace is no news: TLA_LEAK */
     tla_segment_cache_destroy(state->segment_cache);
+    tla_arena_ranges_destroy(state->ranges);
     tla_growing_pool_destroy(state->growing_pool);
     tla_arena_destroy(state->arena);
     free(state);
@@ -216,8 +235,11 @@ tla_status allocator_create(const char *name, const allocator_config *config, tr
     tla_status status = make_arena(state, policy, config, error);
     state->set = (tla_arena_set){&state->arena, 1};
     if (!status && cache) {
-        status = cache->make(state, tla_arena_driver(&state->set));
-        if (status) tla_error_set(error, status, "cannot make %s: %s", name, tla_status_text(status));
+        tla_error inner = {0};
+        status = cache->make(state, tla_arena_driver(&state->set), config->segment_settings, &inner);
+        if (status)
+            tla_error_set(error, status, "cannot make %s: %s", name,
+                          inner.text[0] ? inner.text : tla_status_text(status));
     }
     if (status) {
         destroy_state(state);

@@ -15,6 +15,7 @@ typedef struct allocator_config {
      * of it is free. */
     const char *snapshot;
     size_t snapshot_length;
+    const char *segment_settings; /* of segment_cache (segment_settings.h); NULL: the defaults */
 } allocator_config;
 
 typedef struct trace_allocator {
@@ -22,8 +23,8 @@ typedef struct trace_allocator {
     void *state;
     tla_arena *arena; /* the arena itself, or the one below */
     /* As tla_arena_alloc. TLA_EXHAUSTED, TLA_FRAGMENTED and TLA_LIMIT mean that the request failed for want of memory.
-     */
-    tla_status (*alloc)(void *state, uint64_t nbytes, tla_block *granted, tla_work *work);
+     * The stream is used by segment_cache alone. */
+    tla_status (*alloc)(void *state, uint64_t stream, uint64_t nbytes, tla_block *granted, tla_work *work);
     /* Why a request of nbytes has just failed, for a person. */
     tla_status (*explain)(void *state, uint64_t nbytes, tla_error *error);
     /* Gives back what a request of nbytes was granted. */
@@ -35,7 +36,7 @@ typedef struct trace_allocator {
 
 /* Names in the order of tables: the policies of arena.h, then "caching_pool", "segment_cache", "growing_pool". NULL
  * past the last. */
-const char *allocator_name(uint64_t index);
+const char *allocator_name(size_t index);
 
 /* Whether an allocator of this name exists. */
 bool allocator_exists(const char *name);

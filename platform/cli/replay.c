@@ -1,7 +1,6 @@
 /* `tlmalloc replay TRACE`: what an allocator does with a recorded sequence of allocations. */
 #include "cli/replay.h"
 
-#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/controller_replay.h"
@@ -10,9 +9,10 @@
 #include "cli/progress.h"
 #include "cli/read_text.h"
 #include "cli/size_argument.h"
-#include "model/config/suggest.h"
 #include "tlmalloc/arena_snapshot.h"
+#include "tlmalloc/segment_settings.h"
 
+#include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,8 @@ typedef struct replay_options {
     uint64_t align;     /* likewise */
     double speed;       /* likewise */
     bool compare;
+    int device;           /* of a recording; TRACE_FIRST_DEVICE: not given */
+    const char *settings; /* of segment_cache; NULL: not given */
     overrides set;
 } replay_options;
 
@@ -40,6 +42,8 @@ enum {
     KEY_ALIGN,
     KEY_SPEED,
     KEY_SET,
+    KEY_DEVICE,
+    KEY_SETTINGS,
     KEY_PLACEMENTS,
     KEY_MAP,
     KEY_JSON
@@ -55,6 +59,9 @@ static const struct argp_option option_table[] = {
     {"compare", KEY_COMPARE, "all", 0, "every policy and cache in turn, on the core, one table", 0},
     {"align", KEY_ALIGN, "N", 0, "round requests up to a multiple of N, a power of two (default 1)", 0},
     {"speed", KEY_SPEED, "X", 0, "commands arrive X times as fast as recorded (default 1)", 0},
+    {"device", KEY_DEVICE, "N", 0, "of PyTorch's recording (default: the first that recorded something)", 0},
+    {"settings", KEY_SETTINGS, "TEXT", 0,
+     "of segment_cache, as in PYTORCH_CUDA_ALLOC_CONF (default: those of the recording)", 0},
     {"set", KEY_SET, "KEY=VALUE", 0, "override a key of the configuration: path.to.key=value (repeatable)", 0},
     {0, 0, 0, 0, "What comes out:", 3},
     {"placements", KEY_PLACEMENTS, "FILE", 0, "write id,offset,bytes,nodes_visited for each allocation", 0},
@@ -70,8 +77,7 @@ static void check_policy(struct argp_state *state, const char *text) {
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", allocator_name(i));
     }
-    argp_error(state, "--policy: found '%s', expected one of: %s%s", text, names,
-               tla_did_you_mean(text, allocator_name).text);
+    argp_error(state, "--policy: found '%s', expected one of: %s", text, names);
 }
 
 static double parse_speed(struct argp_state *state, const char *text) {
@@ -82,6 +88,20 @@ static double parse_speed(struct argp_state *state, const char *text) {
     return speed;
 }
 
+static int parse_device(struct argp_state *state, const char *text) {
+    char *end;
+    long device = strtol(text, &end, 10);
+    if (end == text || *end || device < 0 || device > 4095)
+        argp_error(state, "--device: found '%s', expected the number of a device, 0 .. 4095", text);
+    return (int)device;
+}
+
+static void check_settings(struct argp_state *state, const char *text) {
+    tla_segment_cache_config config = {0};
+    tla_error error;
+    if (tla_segment_settings_parse(text, &config, &error)) argp_error(state, "--settings: %s", error.text);
+}
+
 static void check_combination(const struct argp_state *state, const replay_options *o) {
     bool somewhere = o->snapshot_path || o->config_path;
     if (!o->trace_path) argp_error(state, "expected a TRACE");
@@ -89,6 +109,8 @@ static void check_combination(const struct argp_state *state, const replay_optio
     if (o->capacity && somewhere) argp_error(state, "--capacity contradicts --from and --config: they say the size");
     if (!o->config_path && !o->compare && o->set.count) argp_error(state, "--set needs --config or --compare");
     if (!o->config_path && !o->compare && o->speed > 0) argp_error(state, "--speed needs --config or --compare");
+    if (o->settings && !o->compare && (!o->policy || strcmp(o->policy, "segment_cache") != 0))
+        argp_error(state, "--settings needs --policy segment_cache or --compare");
     if (o->snapshot_path && o->align) argp_error(state, "--align contradicts --from: a snapshot has its own");
     if (o->compare && (o->policy || o->placements_path || o->map_path))
         argp_error(state, "--compare all has no use for --policy, --placements and --map");
@@ -131,6 +153,13 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case KEY_SET:
         if (!overrides_add(&options->set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
         return 0;
+    case KEY_DEVICE:
+        options->device = parse_device(state, text);
+        return 0;
+    case KEY_SETTINGS:
+        check_settings(state, text);
+        options->settings = text;
+        return 0;
     case KEY_PLACEMENTS:
         options->placements_path = text;
         return 0;
@@ -160,9 +189,10 @@ static const char description[] =
     "configuration.";
 
 int tlmalloc_replay(int argc, char **argv) {
-    replay_options options = {0};
+    replay_options options = {.device = TRACE_FIRST_DEVICE};
     const struct argp parser = {option_table, parse_option, "TRACE", description, 0, 0, 0};
-    parse_arguments(&parser, argc, argv, &options);
+    argp_err_exit_status = CLI_BAD_INPUT;
+    argp_parse(&parser, argc, argv, 0, NULL, &options);
     tla_error error = {0};
     tla_status status = replay(&options, &error);
     if (status && error.text[0]) fprintf(stderr, "%s: %s\n", argv[0], error.text);
@@ -202,14 +232,18 @@ static tla_status load_config(const replay_options *options, replay_request *req
 static tla_status load_snapshot(const replay_options *options, replay_request *request, replay_files *files,
                                 tla_error *error) {
     size_t length;
-    tla_status status = read_text(options->snapshot_path, ARENA_SNAPSHOT_BYTES_MAX, &files->snapshot, &length, error);
+    tla_status status = read_text(options->snapshot_path, &files->snapshot, &length, error);
     if (status) return status;
     tla_arena_config found;
     tla_error inner;
     status = tla_arena_snapshot_config(files->snapshot, length, &found, &inner);
     if (status) return tla_error_set(error, status, "%s: %s", options->snapshot_path, inner.text);
     request->snapshot_path = options->snapshot_path;
-    request->arena = (allocator_config){found.capacity, found.alignment, files->snapshot, length};
+    request->arena = (allocator_config){.capacity = found.capacity,
+                                        .alignment = found.alignment,
+                                        .snapshot = files->snapshot,
+                                        .snapshot_length = length,
+                                        .segment_settings = options->settings};
     if (!options->policy && !options->config_path) request->policy = tla_policy_name(found.policy);
     return TLA_OK;
 }
@@ -224,6 +258,7 @@ static tla_status resolve_arena(const replay_options *options, replay_request *r
         request->arena.alignment = request->config.controller.alignment;
         request->policy = tla_policy_name((tla_policy)request->config.controller.hbm_policy);
     }
+    request->arena.segment_settings = options->settings;
     return options->snapshot_path ? load_snapshot(options, request, files, error) : TLA_OK;
 }
 
@@ -293,7 +328,8 @@ static tla_status replay(const replay_options *options, tla_error *error) {
     alloc_trace trace = {0};
     tla_status status = resolve(options, &request, &files, error);
     progress_begin("reading the trace", NULL);
-    if (!status) status = trace_load(options->trace_path, &trace, error);
+    if (!status) status = trace_load_device(options->trace_path, options->device, &trace, error);
+    if (!status && !request.arena.segment_settings) request.arena.segment_settings = trace.settings;
     if (!status) status = play_and_report(&request, &trace, &files, error);
     free(files.snapshot);
     trace_unload(&trace);

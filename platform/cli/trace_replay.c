@@ -42,9 +42,9 @@ static bool failed_for_want_of_memory(tla_status status) {
 
 static tla_status play_alloc(player *p, size_t index, tla_work *work) {
     const trace_allocator *a = p->allocator;
-    uint64_t nbytes = p->trace->allocations[index].nbytes;
+    uint64_t nbytes = p->trace->allocations[index].nbytes, stream = p->trace->allocations[index].stream;
     tla_block granted;
-    tla_status status = a->alloc(a->state, nbytes, &granted, work);
+    tla_status status = a->alloc(a->state, stream, nbytes, &granted, work);
     if (!status) {
         replay_result_alloc(p->result, p->trace, index, granted, work->nodes_visited);
     } else if (failed_for_want_of_memory(status)) {
@@ -102,9 +102,9 @@ static double run_calls(const alloc_trace *trace, const trace_allocator *a, tla_
     double begin = host_seconds();
     for (size_t i = 0; i < trace->event_count; i++) {
         size_t index = trace->events[i].allocation;
-        uint64_t nbytes = trace->allocations[index].nbytes;
+        uint64_t nbytes = trace->allocations[index].nbytes, stream = trace->allocations[index].stream;
         if (!trace->events[i].is_free) {
-            if (a->alloc(a->state, nbytes, &granted[index], &work)) granted[index].nbytes = 0;
+            if (a->alloc(a->state, stream, nbytes, &granted[index], &work)) granted[index].nbytes = 0;
         } else if (granted[index].nbytes) {
             a->free(a->state, granted[index], nbytes, &work);
         }

@@ -67,6 +67,14 @@ void trace_builder_name(trace_builder *builder, const char *id_text) {
     builder->trace.allocations[builder->trace.allocation_count - 1].id_text = id_text;
 }
 
+void trace_builder_stream(trace_builder *builder, uint64_t stream) {
+    builder->trace.allocations[builder->trace.allocation_count - 1].stream = stream;
+}
+
+void trace_builder_settings(trace_builder *builder, const char *settings) {
+    snprintf(builder->trace.settings, sizeof builder->trace.settings, "%s", settings);
+}
+
 void trace_builder_keep(trace_builder *builder, char *text) {
     builder->trace.id_texts = text;
 }

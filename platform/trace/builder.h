@@ -23,6 +23,12 @@ void trace_builder_place_unit(trace_builder *builder, const char *unit);
 /* Names the allocation appended last; the text must be kept by the builder or live for ever. */
 void trace_builder_name(trace_builder *builder, const char *id_text);
 
+/* The stream of the allocation appended last. */
+void trace_builder_stream(trace_builder *builder, uint64_t stream);
+
+/* The settings of the recorded allocator. */
+void trace_builder_settings(trace_builder *builder, const char *settings);
+
 /* Takes over text from malloc that names point into; once. */
 void trace_builder_keep(trace_builder *builder, char *text);
 
@@ -40,7 +46,8 @@ void trace_builder_finish(trace_builder *builder, alloc_trace *trace);
 tla_status trace_read_csv(const char *text, size_t length, const char *name, trace_builder *builder, tla_error *error);
 tla_status trace_read_minimalloc(const char *text, size_t length, const char *name, trace_builder *builder,
                                  tla_error *error);
-tla_status trace_read_torch(const char *text, size_t length, const char *name, trace_builder *builder,
+/* A snapshot of PyTorch, one device of it or the first that recorded something (TRACE_FIRST_DEVICE). */
+tla_status trace_read_torch(const char *text, size_t length, const char *name, int device, trace_builder *builder,
                             tla_error *error);
 
 #endif

@@ -1,186 +1,149 @@
-/* Reads a memory snapshot of PyTorch's caching allocator (torch.cuda.memory._dump_snapshot): the allocations and frees
- * in device_traces become events. A block is free when free_completed says so; free_requested comes earlier when a
- * stream still uses it. A trace is a ring, so it may begin with frees of blocks that are older than it: those are
- * allocated at its first moment. Names of keys and actions as in torch/csrc/cuda/memory_snapshot.cpp. */
+/* A memory snapshot of PyTorch as a trace: what lived before the first entry is allocated at its moment, by address;
+ * then the allocations and frees in device_traces become events. A block is free when free_completed says so;
+ * free_requested comes earlier when a stream still uses it. */
 #include "trace/builder.h"
-#include "trace/pickle.h"
-#include "trace/table.h"
+#include "trace/torch_parts.h"
+
+#include "tlmalloc/segment_settings.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
-typedef enum action { ALLOC, FREE, OTHER } action;
-
-static const struct {
-    const char *name;
-    action action;
-} actions[] = {{"alloc", ALLOC},         {"free_completed", FREE},     {"free_requested", OTHER},
-               {"segment_alloc", OTHER}, {"segment_free", OTHER},      {"segment_map", OTHER},
-               {"segment_unmap", OTHER}, {"snapshot", OTHER},          {"oom", OTHER},
-               {"user_defined", OTHER},  {"workspace_snapshot", OTHER}};
-
-/* An allocation or a free of one device. */
-typedef struct block_event {
-    uint64_t time_ns, address, nbytes;
-    size_t position; /* of the entry in the pickle */
-    bool is_free;
-} block_event;
-
-typedef struct snapshot {
-    const char *name;
-    block_event *events;
-    size_t count;
+typedef struct converter {
+    const torch_snapshot *snapshot;
+    size_t number; /* of the device */
+    const torch_device *device;
     trace_builder *builder;
     tla_error *error;
-} snapshot;
+    uint64_t time_ns; /* of the event before */
+} converter;
 
-static tla_status read_snapshot(snapshot *s, const pickle_value *root);
-
-tla_status trace_read_torch(const char *text, size_t length, const char *name, trace_builder *builder,
-                            tla_error *error) {
-    pickle_data *pickle;
-    tla_status status = pickle_read(text, length, name, &pickle, error);
-    if (status) return status;
-    snapshot s = {.name = name, .builder = builder, .error = error};
-    trace_builder_place_unit(builder, "byte");
-    status = read_snapshot(&s, pickle_root(pickle));
-    free(s.events);
-    pickle_destroy(pickle);
-    return status;
-}
-
-static tla_status wrong(const snapshot *s, const pickle_value *at, const char *what, const char *expected) {
-    return tla_error_set(s->error, TLA_SYNTAX, "%s: byte %zu of the pickle: %s: found %s, expected %s", s->name,
-                         at->position, what, pickle_kind_name(at->kind), expected);
-}
-
-static tla_status missing(const snapshot *s, const pickle_value *dict, const char *key) {
-    return tla_error_set(s->error, TLA_SYNTAX,
-                         "%s: byte %zu of the pickle: found %s without '%s', expected a memory snapshot of PyTorch",
-                         s->name, dict->position, pickle_kind_name(dict->kind), key);
-}
-
-static tla_status get_number(const snapshot *s, const pickle_value *entry, const char *key, uint64_t *number) {
-    const pickle_value *value = pickle_get(entry, key);
-    if (!value) return missing(s, entry, key);
-    if (value->kind != PICKLE_UNSIGNED) return wrong(s, value, key, "a number");
-    *number = value->integer;
+static tla_status append(converter *c, bool is_free, uint64_t address, uint64_t nbytes, uint64_t stream,
+                         const void *source) {
+    tla_error inner = {0};
+    size_t place = source ? torch_place(c->snapshot, source) : 0;
+    tla_status status =
+        (is_free ? trace_builder_free : trace_builder_alloc)(c->builder, c->time_ns, address, nbytes, place, &inner);
+    if (status) return tla_error_set(c->error, status, "%s: %s", torch_where_is(c->snapshot, place).text, inner.text);
+    if (!is_free) trace_builder_stream(c->builder, stream);
     return TLA_OK;
 }
 
-static tla_status get_action(const snapshot *s, const pickle_value *entry, action *found) {
-    const pickle_value *value = pickle_get(entry, "action");
-    if (!value) return missing(s, entry, "action");
-    if (value->kind != PICKLE_TEXT) return wrong(s, value, "action", "a text");
-    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
-        if (value->count == strlen(actions[i].name) && memcmp(value->text, actions[i].name, value->count) == 0) {
-            *found = actions[i].action;
-            return TLA_OK;
-        }
-    return tla_error_set(
-        s->error, TLA_SYNTAX,
-        "%s: byte %zu of the pickle: found action '%s', expected alloc, free_completed or another that "
-        "PyTorch records",
-        s->name, value->position, table_show(value->text, value->text + value->count).text);
-}
-
-/* Reads one entry into s->events if it is an allocation or a free. Without time_us (PyTorch before 2.1) the place in
- * the trace stands for the time. Two entries may carry the same time or, the clock being coarse, step back a little;
- * their order is what counts. */
-static tla_status read_entry(snapshot *s, const pickle_value *entry, size_t place) {
-    action what = OTHER;
-    tla_status status = get_action(s, entry, &what);
-    if (status || what == OTHER) return status;
-    block_event event = {.position = entry->position, .is_free = what == FREE};
-    uint64_t time_us = place;
-    status = get_number(s, entry, "addr", &event.address);
-    if (!status) status = get_number(s, entry, "size", &event.nbytes);
-    if (!status && pickle_get(entry, "time_us")) status = get_number(s, entry, "time_us", &time_us);
-    if (status) return status;
-    if (event.nbytes == 0 || event.nbytes > TRACE_MAX_BYTES)
-        return wrong(s, pickle_get(entry, "size"), "size", "1 .. 2^63 bytes");
-    event.time_ns = time_us < UINT64_MAX / 1000 ? 1000 * time_us : UINT64_MAX;
-    if (s->count && event.time_ns < s->events[s->count - 1].time_ns) event.time_ns = s->events[s->count - 1].time_ns;
-    s->events[s->count++] = event;
-    return TLA_OK;
-}
-
-static int compare(uint64_t a, uint64_t b) {
-    return (a > b) - (a < b);
-}
-
-/* By address, then in order. */
-static int by_address(const void *a, const void *b) {
-    const block_event *x = *(const block_event *const *)a, *y = *(const block_event *const *)b;
-    int order = compare(x->address, y->address);
-    return order ? order : (x > y) - (x < y);
-}
-
-/* Appends an allocation at the first moment for each free that no allocation precedes. */
-static tla_status append_older_blocks(snapshot *s, uint64_t *older) {
-    const block_event **sorted = malloc((s->count + 1) * sizeof *sorted);
-    if (!sorted) return tla_error_set(s->error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", s->name);
-    for (size_t i = 0; i < s->count; i++)
-        sorted[i] = &s->events[i];
-    qsort(sorted, s->count, sizeof *sorted, by_address);
+/* By address, each with the stream of its segment. */
+static tla_status append_older(converter *c, const torch_start *start) {
     tla_status status = TLA_OK;
-    for (size_t i = 0; i < s->count && !status; i++) {
-        bool first = i == 0 || sorted[i - 1]->address != sorted[i]->address;
-        if (!first || !sorted[i]->is_free) continue;
-        status = trace_builder_alloc(s->builder, s->events[0].time_ns, sorted[i]->address, sorted[i]->nbytes,
-                                     sorted[i]->position, s->error);
-        ++*older;
+    size_t segment = 0;
+    for (size_t i = 0; i < start->block_count && !status; i++) {
+        const torch_start_block *b = &start->blocks[i];
+        while (segment + 1 < start->segment_count && start->segments[segment + 1].address <= b->address)
+            segment++;
+        uint64_t stream = start->segment_count ? start->segments[segment].stream : 0;
+        status = append(c, false, b->address, b->requested ? b->requested : b->nbytes, stream, b->source);
     }
-    free(sorted);
     return status;
 }
 
-static tla_status append_events(snapshot *s) {
-    for (size_t i = 0; i < s->count; i++) {
-        const block_event *e = &s->events[i];
-        tla_error inner;
-        tla_status status = (e->is_free ? trace_builder_free : trace_builder_alloc)(s->builder, e->time_ns, e->address,
-                                                                                    e->nbytes, e->position, &inner);
-        if (status)
-            return tla_error_set(s->error, status, "%s: byte %zu of the pickle: %s", s->name, e->position, inner.text);
-    }
-    return TLA_OK;
+/* Two entries may carry the same time or, the clock being coarse, step back a little; their order is what counts. */
+static void advance(converter *c, const torch_entry *e) {
+    uint64_t time_ns = e->time_us < UINT64_MAX / 1000 ? 1000 * e->time_us : UINT64_MAX;
+    if (time_ns > c->time_ns) c->time_ns = time_ns;
 }
 
-/* The first device that recorded anything; *devices says how many did. */
-static tla_status choose_device(const snapshot *s, const pickle_value *traces, size_t *device, size_t *devices) {
-    *devices = 0;
-    for (size_t i = traces->count; i > 0; i--) {
-        const pickle_value *trace = traces->items[i - 1];
-        if (trace->kind != PICKLE_LIST) return wrong(s, trace, "trace of a device", "a list");
-        if (trace->count == 0) continue;
-        *device = i - 1;
-        ++*devices;
+static tla_status append_entries(converter *c) {
+    tla_status status = TLA_OK;
+    for (size_t i = 0; i < c->device->entry_count && !status; i++) {
+        const torch_entry *e = &c->device->entries[i];
+        bool is_free = e->action == TORCH_FREE_COMPLETED;
+        if (!is_free && e->action != TORCH_ALLOC) continue;
+        advance(c, e);
+        status = append(c, is_free, e->address, e->nbytes, e->stream, e->source);
     }
-    return TLA_OK;
+    return status;
 }
 
-static tla_status read_snapshot(snapshot *s, const pickle_value *root) {
-    const pickle_value *traces = pickle_get(root, "device_traces");
-    if (!traces) return missing(s, root, "device_traces");
-    if (traces->kind != PICKLE_LIST) return wrong(s, traces, "device_traces", "a list");
-    size_t device = 0, devices;
-    tla_status status = choose_device(s, traces, &device, &devices);
+/* What of the recording a replay uses, and what it cannot. */
+
+typedef struct remark {
+    char text[TRACE_REMARK_MAX];
+    size_t used;
+} remark;
+
+static void say(remark *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(remark *r, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(r->text + r->used, sizeof r->text - r->used, format, arguments);
+    va_end(arguments);
+    if (length > 0)
+        r->used += (size_t)length < sizeof r->text - r->used ? (size_t)length : sizeof r->text - r->used - 1;
+}
+
+static size_t count_traces(const torch_snapshot *s) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->device_count; i++)
+        count += s->devices[i].comparable > 0;
+    return count;
+}
+
+/* More than one stream took memory. */
+static bool has_streams(const torch_device *d) {
+    uint64_t first = 0;
+    bool any = false;
+    for (size_t i = 0; i < d->entry_count; i++) {
+        if (d->entries[i].action != TORCH_ALLOC) continue;
+        if (any && d->entries[i].stream != first) return true;
+        first = d->entries[i].stream;
+        any = true;
+    }
+    return false;
+}
+
+static void add_remark(const converter *c, const torch_start *start) {
+    const torch_snapshot *s = c->snapshot;
+    remark r = {.used = 0};
+    char settings[200];
+    say(&r, "PyTorch snapshot, device %zu of %zu with a trace; %" PRIu64 " blocks older than it", c->number,
+        count_traces(s), start->older);
+    if (c->device->comparable == 1) say(&r, "; one entry only: the history was not recorded");
+    tla_segment_settings_print(&s->settings, settings, sizeof settings);
+    if (settings[0]) say(&r, "; settings %s%s", settings, s->has_settings ? "" : " (as the segments tell)");
+    if (settings[0] || has_streams(c->device))
+        say(&r, "; %s%s%s are for segment_cache, no other policy has them", settings[0] ? "settings" : "",
+            settings[0] && has_streams(c->device) ? " and " : "", has_streams(c->device) ? "streams" : "");
+    if (s->pool_count > 1) say(&r, "; pools of graphs are not kept apart here");
+    if (s->has_segments) say(&r, "; segments lie where the replay's arena has room, not where they were recorded");
+    if (c->device->unknown)
+        say(&r, "; %" PRIu64 " entries of unknown actions left out (%s)", c->device->unknown, c->device->unknown_name);
+    if (start->contradictions) say(&r, "; %" PRIu64 " contradictions: %s", start->contradictions, start->contradiction);
+    trace_builder_remark(c->builder, "%s", r.text);
+    trace_builder_settings(c->builder, settings);
+}
+
+static tla_status convert(torch_snapshot *s, size_t number, trace_builder *builder, tla_error *error) {
+    converter c = {.snapshot = s, .number = number, .device = &s->devices[number], .builder = builder, .error = error};
+    torch_start start;
+    tla_status status = torch_start_find(s, number, &start, error);
     if (status) return status;
-    if (devices == 0)
-        return tla_error_set(s->error, TLA_SYNTAX, "%s: no device has a trace: the history was not recorded", s->name);
-    const pickle_value *trace = traces->items[device];
-    s->events = malloc(trace->count * sizeof *s->events);
-    if (!s->events) return tla_error_set(s->error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", s->name);
-    for (size_t i = 0; i < trace->count && !status; i++)
-        status = read_entry(s, trace->items[i], i);
-    uint64_t older = 0;
-    if (!status) status = append_older_blocks(s, &older);
-    if (!status) status = append_events(s);
-    if (!status)
-        trace_builder_remark(s->builder,
-                             "PyTorch snapshot, device %zu of %zu with a trace; %" PRIu64 " blocks older than it",
-                             device, devices, older);
+    trace_builder_place_unit(builder, "byte");
+    if (c.device->entry_count) advance(&c, &c.device->entries[0]);
+    status = append_older(&c, &start);
+    if (!status) status = append_entries(&c);
+    if (!status) add_remark(&c, &start);
+    torch_start_clear(&start);
+    return status;
+}
+
+tla_status trace_read_torch(const char *text, size_t length, const char *name, int device, trace_builder *builder,
+                            tla_error *error) {
+    torch_snapshot s;
+    size_t number = 0;
+    tla_status status = torch_snapshot_read(text, length, name, &s, error);
+    if (status) return status;
+    status = torch_choose_device(&s, device, &number, error);
+    if (!status) status = convert(&s, number, builder, error);
+    torch_snapshot_clear(&s);
     return status;
 }

@@ -2,7 +2,7 @@
  * compressed with gzip; what comes out is checked, so that a replay need not doubt it. Three formats:
  *   time_ns,op,id,bytes   events, op alloc or free: the recorder of this project
  *   id,lower,upper,size   buffers with lifetimes: MiniMalloc
- *   a pickle              a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot); nothing in it is executed */
+ *   a pickle, or JSON     a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot); nothing in it is executed */
 #ifndef TLMALLOC_PLATFORM_TRACE_H
 #define TLMALLOC_PLATFORM_TRACE_H
 
@@ -15,9 +15,12 @@
 extern "C" {
 #endif
 
+enum { TRACE_REMARK_MAX = 1000, TRACE_FIRST_DEVICE = -1 };
+
 typedef struct trace_allocation {
     uint64_t id;         /* as in the file; unique among the allocations that live at the same time */
     uint64_t nbytes;     /* as asked for: 1 .. 2^63 */
+    uint64_t stream;     /* of the device; 0 where a format has none */
     const char *id_text; /* the id as the file writes it, where that is no number; else NULL */
 } trace_allocation;
 
@@ -33,14 +36,19 @@ typedef struct alloc_trace {
     size_t event_count;
     trace_allocation *allocations;
     size_t allocation_count;
-    char *id_texts;   /* behind id_text, or NULL */
-    char remark[200]; /* what a user should know about how the file was read; may be empty */
+    char *id_texts;                /* behind id_text, or NULL */
+    char remark[TRACE_REMARK_MAX]; /* what a user should know about how the file was read; may be empty */
+    char settings[200];            /* those that PyTorch's allocator had (segment_settings.h); may be empty */
 } alloc_trace;
 
 /* Reads a trace file. TLA_IO when it cannot be read; TLA_SYNTAX, TLA_NOT_ALLOCATED (a free of something that does not
  * live), TLA_SIZE_MISMATCH, TLA_OVERLAP (an alloc of a living id) when it is not a trace, and the text then names file,
  * line and column, what was found and what was expected. *trace is empty after a failure. */
 tla_status trace_load(const char *path, alloc_trace *trace, tla_error *error);
+
+/* The same for one device of a recording that may have several; TRACE_FIRST_DEVICE as above. TLA_OUT_OF_RANGE when it
+ * recorded nothing, TLA_UNSUPPORTED for a format without devices. */
+tla_status trace_load_device(const char *path, int device, alloc_trace *trace, tla_error *error);
 
 /* As trace_load from memory, already decompressed; `name` stands for the file in messages. */
 tla_status trace_parse(const char *text, size_t length, const char *name, alloc_trace *trace, tla_error *error);

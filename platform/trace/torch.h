@@ -1,0 +1,154 @@
+/* A memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot): what the allocator holds when it was written, and a
+ * ring of what happened before, device by device. Pickle or JSON; names of keys and actions as in
+ * torch/csrc/cuda/memory_snapshot.cpp. */
+#ifndef TLMALLOC_PLATFORM_TRACE_TORCH_H
+#define TLMALLOC_PLATFORM_TRACE_TORCH_H
+
+#include "tlmalloc/segment_cache.h"
+#include "tlmalloc/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum torch_action {
+    TORCH_ALLOC,
+    TORCH_FREE_REQUESTED,
+    TORCH_FREE_COMPLETED,
+    TORCH_SEGMENT_ALLOC,
+    TORCH_SEGMENT_FREE,
+    TORCH_SEGMENT_MAP,
+    TORCH_SEGMENT_UNMAP,
+    TORCH_OOM,
+    TORCH_SNAPSHOT, /* no entry of its own: nbytes are the active bytes at that moment */
+    TORCH_ACTION_COUNT
+} torch_action;
+
+/* "segment_alloc". */
+const char *torch_action_name(torch_action action);
+
+typedef struct torch_entry {
+    uint64_t address; /* of an oom: the bytes that the device had free */
+    uint64_t nbytes;  /* of blocks as asked for, of segments what the driver gave, of an oom the rounded request */
+    uint64_t stream;
+    uint64_t time_us;   /* its place in the trace where no time was recorded (before PyTorch 2.1) */
+    const void *source; /* for torch_frames and torch_place */
+    uint32_t pool;      /* of an alloc: index into the pools of the snapshot */
+    uint8_t action;
+} torch_entry;
+
+typedef enum torch_state { TORCH_INACTIVE, TORCH_ALLOCATED, TORCH_PENDING } torch_state;
+
+typedef struct torch_block {
+    uint64_t address, nbytes;
+    uint64_t requested; /* of an inactive block it means nothing */
+    const void *source;
+    torch_state state;
+} torch_block;
+
+typedef struct torch_segment {
+    uint64_t address, nbytes; /* of an expandable range: one run of mapped bytes */
+    uint64_t stream;
+    const void *source;
+    uint32_t pool; /* index into the pools of the snapshot */
+    bool small, expandable;
+    size_t first_block, block_count; /* in the blocks of the device */
+} torch_segment;
+
+typedef struct torch_device {
+    torch_entry *entries;
+    size_t entry_count, entry_room; /* snapshots among them, unknown actions not */
+    size_t comparable;              /* entries without snapshots */
+    torch_segment *segments;        /* at the end, in the order of the file */
+    size_t segment_count, segment_room;
+    torch_block *blocks;
+    size_t block_count, block_room;
+    uint64_t contradictions; /* of segments with themselves: blocks that do not fill them, sums that are none */
+    char contradiction[300]; /* the first of them */
+    uint64_t unknown;        /* entries whose action this program does not know */
+    char unknown_name[32];
+} torch_device;
+
+/* Of `segment_pool_id`: the pool of a CUDA graph or a MemPool; the first is (0, 0), everybody's. */
+typedef tla_segment_pool_id torch_pool;
+
+typedef struct torch_snapshot {
+    torch_device *devices;
+    size_t device_count;
+    torch_pool *pools;
+    size_t pool_count;
+    bool has_segments;                 /* else only the traces are there */
+    bool has_settings;                 /* allocator_settings is there; else what the segments tell */
+    tla_segment_cache_config settings; /* those of the dump */
+    char conf[400];                    /* PYTORCH_CUDA_ALLOC_CONF as written, cut; may be empty */
+    const char *name;                  /* of the file, for messages; the caller's */
+    const char *text;                  /* the file; the caller's */
+    size_t length;
+    void *pickle; /* NULL: the file is JSON */
+} torch_snapshot;
+
+/* Reads a snapshot from memory that must outlive it, and `name` too. TLA_SYNTAX with the place, what was found and what
+ * was expected; TLA_UNSUPPORTED for a pickle that is no plain data; TLA_NO_HOST_MEMORY. *snapshot is empty then. */
+tla_status torch_snapshot_read(const char *text, size_t length, const char *name, torch_snapshot *snapshot,
+                               tla_error *error);
+void torch_snapshot_clear(torch_snapshot *snapshot);
+
+/* The device to read: `device`, or with -1 the first that recorded at least two entries, else one. TLA_SYNTAX when no
+ * device recorded any, TLA_OUT_OF_RANGE for a device that is none or recorded nothing; with a text. */
+tla_status torch_choose_device(const torch_snapshot *snapshot, int device, size_t *chosen, tla_error *error);
+
+/* Where an entry, a segment or a block stands: the byte of the file. */
+size_t torch_place(const torch_snapshot *snapshot, const void *source);
+
+/* Who asked for it, "name (file:line)", `count` calls from the innermost that is the program's own, " < " between them;
+ * "" when nothing was recorded. `address` is that of the block. `text` is terminated and cut to room. */
+void torch_frames(const torch_snapshot *snapshot, const void *source, uint64_t address, int count, char *text,
+                  size_t room);
+
+/* What lived when the first entry was written: the end, and the trace undone from its last entry to its first. */
+
+typedef struct torch_start_block {
+    uint64_t address, nbytes; /* as the cache gave it */
+    uint64_t requested;
+    const void *source; /* who took it, where it is known; else who freed it */
+    bool pending;       /* its owner has freed it, another stream still uses it */
+    bool guessed;       /* it was freed in the trace: its size is what its neighbours leave open */
+} torch_start_block;
+
+typedef struct torch_start_segment {
+    uint64_t address, nbytes, stream;
+    uint32_t pool;
+    bool small, expandable;
+    size_t range; /* of an expandable run: runs of one range have the same number, 0 .. range_count - 1 */
+    size_t first_block, block_count;
+} torch_start_segment;
+
+typedef struct torch_start {
+    torch_start_segment *segments; /* by address */
+    size_t segment_count;
+    torch_start_block *blocks; /* by address */
+    size_t block_count;
+    uint64_t *range_bases; /* the lowest address that is known of a range */
+    size_t range_count;
+    uint64_t peak_reserved;  /* the most that the recording had reserved */
+    uint64_t capacity;       /* what was reserved at the last oom and what the device had free then; 0: no oom */
+    uint64_t device_bytes;   /* of the device: the next usual size above capacity or peak_reserved */
+    uint64_t older;          /* blocks that lived before the trace */
+    uint64_t contradictions; /* events that are missing, or segments that contradict the trace */
+    char contradiction[300]; /* the first of them */
+} torch_start;
+
+/* The state before the first entry of a device, and the pool of every alloc. The settings say how sizes round. Entries
+ * that contradict each other or the segments are counted and the first is told. TLA_NO_HOST_MEMORY; *start is empty
+ * then. */
+tla_status torch_start_find(torch_snapshot *snapshot, size_t device, torch_start *start, tla_error *error);
+void torch_start_clear(torch_start *start);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,93 @@
+/* Who asked for a block: the call stack that was recorded, read when it is wanted. */
+#define _GNU_SOURCE /* memmem, memrchr */
+#include "trace/torch_parts.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool ends_with(const pickle_value *text, const char *end) {
+    size_t length = strlen(end);
+    return text->count >= length && memcmp(text->text + text->count - length, end, length) == 0;
+}
+
+static bool has(const pickle_value *text, const char *part) {
+    return memmem(text->text, text->count, part, strlen(part)) != NULL;
+}
+
+/* 2: the program's own Python, 1: PyTorch's Python, 0: anything else. */
+static int rank(const pickle_value *frame) {
+    const pickle_value *file = pickle_get(frame, "filename");
+    if (!file || file->kind != PICKLE_TEXT || !ends_with(file, ".py")) return 0;
+    return has(file, "/torch/") ? 1 : 2;
+}
+
+static const char *base_of(const pickle_value *path, int *length) {
+    const char *slash = memrchr(path->text, '/', path->count), *begin = slash ? slash + 1 : path->text;
+    *length = (int)(path->text + path->count - begin);
+    return begin;
+}
+
+static void print_frame(const pickle_value *frame, char *text, size_t room, size_t *used) {
+    const pickle_value *file = pickle_get(frame, "filename"), *name = pickle_get(frame, "name"),
+                       *line = pickle_get(frame, "line");
+    if (!file || !name || file->kind != PICKLE_TEXT || name->kind != PICKLE_TEXT || *used >= room) return;
+    int length;
+    const char *base = base_of(file, &length);
+    int got = snprintf(text + *used, room - *used, "%s%.*s (%.*s:%" PRIu64 ")", *used ? " < " : "",
+                       (int)(name->count < 80 ? name->count : 80), name->text, length < 80 ? length : 80, base,
+                       line && line->kind == PICKLE_UNSIGNED ? line->integer : 0);
+    *used += got > 0 ? (size_t)got : 0;
+}
+
+static void print_frames(const pickle_value *frames, int count, char *text, size_t room) {
+    if (!frames || frames->kind != PICKLE_LIST || frames->count == 0) return;
+    size_t first = 0, used = 0;
+    int best = -1;
+    for (size_t i = 0; i < frames->count; i++)
+        if (rank(frames->items[i]) > best) {
+            best = rank(frames->items[i]);
+            first = i;
+        }
+    for (size_t i = first; i < frames->count && count > 0; i++, count--)
+        print_frame(frames->items[i], text, room, &used);
+}
+
+/* The block at an address of a segment's dictionary. */
+static const pickle_value *find_block(const pickle_value *segment, const pickle_value *blocks, uint64_t address) {
+    const pickle_value *base = pickle_get(segment, "address");
+    uint64_t at = base ? base->integer : 0;
+    for (size_t i = 0; i < blocks->count; i++) {
+        const pickle_value *size = pickle_get(blocks->items[i], "size");
+        if (at == address) return blocks->items[i];
+        at += size ? size->integer : 0;
+    }
+    return NULL;
+}
+
+static void print_source(const pickle_value *dict, uint64_t address, int count, char *text, size_t room) {
+    const pickle_value *blocks = pickle_get(dict, "blocks");
+    if (blocks && blocks->kind == PICKLE_LIST) dict = find_block(dict, blocks, address);
+    if (!dict) return;
+    const pickle_value *history = pickle_get(dict, "history");
+    if (history && history->kind == PICKLE_LIST && history->count) dict = history->items[0];
+    print_frames(pickle_get(dict, "frames"), count, text, room);
+}
+
+void torch_frames(const torch_snapshot *s, const void *source, uint64_t address, int count, char *text, size_t room) {
+    text[0] = 0;
+    if (!source) return;
+    if (s->pickle) {
+        print_source(source, address, count, text, room);
+        return;
+    }
+    size_t place = torch_place(s, source);
+    json_error_t error;
+    json_t *json = json_loadb(s->text + place, s->length - place, JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL, &error);
+    pickle_value *value = json ? torch_value_of_json(json, place) : NULL;
+    if (value) print_source(value, address, count, text, room);
+    free(value);
+    json_decref(json);
+}

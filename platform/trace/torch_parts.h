@@ -1,0 +1,42 @@
+/* How the parts of the snapshot reader share their work: one dictionary at a time, from a pickle or from JSON, becomes
+ * an entry, a segment, or settings. */
+#ifndef TLMALLOC_PLATFORM_TRACE_TORCH_PARTS_H
+#define TLMALLOC_PLATFORM_TRACE_TORCH_PARTS_H
+
+#include "trace/pickle.h"
+#include "trace/torch.h"
+
+typedef struct torch_reader {
+    torch_snapshot *snapshot;
+    bool has_traces;
+    tla_error *error;
+} torch_reader;
+
+/* The device of this number, made if there is none; NULL without host memory or for a number that is none. */
+torch_device *torch_reader_device(torch_reader *reader, uint64_t number);
+
+/* Appends what a dictionary says. `source` is what torch_frames finds it by. */
+tla_status torch_read_entry(torch_reader *reader, size_t device, const pickle_value *entry, const void *source);
+tla_status torch_read_segment(torch_reader *reader, const pickle_value *segment, const void *source);
+tla_status torch_read_settings(torch_reader *reader, const pickle_value *settings);
+
+/* The whole of a JSON text. */
+tla_status torch_read_json(torch_reader *reader);
+
+/* An object in JSON as the value that a pickle would hold; every position is `position`. The value and all it holds is
+ * one piece of memory from malloc; texts belong to the JSON. NULL without host memory. */
+struct json_t;
+pickle_value *torch_value_of_json(const struct json_t *json, size_t position);
+
+/* "file: byte 12 of the pickle", "file:3:7". */
+typedef struct torch_where {
+    char text[300];
+} torch_where;
+torch_where torch_where_is(const torch_snapshot *snapshot, size_t position);
+
+tla_status torch_no_memory(const torch_reader *reader);
+
+/* Makes room for one more; false without host memory. */
+bool torch_room(void **array, size_t count, size_t *room, size_t size);
+
+#endif
