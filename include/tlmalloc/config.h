@@ -139,6 +139,19 @@ typedef void (*tla_config_report)(void *context, const tla_config_finding *findi
 tla_status tla_config_load(const char *path, const char *const *overrides, size_t override_count, tla_config *config,
                            tla_config_report report, void *context);
 
+/* A judgement of the caller's on the value of one key, such as the name of a kernel, which this library does not know.
+ */
+typedef struct tla_config_judge {
+    const char *key; /* "workload.kernel" */
+    /* Whether the value of the key can be used; else why says what was found and expected. Other keys may be wrong. */
+    bool (*accepts)(const tla_config *config, tla_error *why);
+} tla_config_judge;
+
+/* As tla_config_load; what the judge refuses is one more finding, at the place of the key. */
+tla_status tla_config_load_judged(const char *path, const char *const *overrides, size_t override_count,
+                                  const tla_config_judge *judge, tla_config *config, tla_config_report report,
+                                  void *context);
+
 /* As tla_config_load from memory; `name` stands for the file in findings. */
 tla_status tla_config_parse(const char *text, size_t length, const char *name, const char *const *overrides,
                             size_t override_count, tla_config *config, tla_config_report report, void *context);

@@ -34,6 +34,11 @@ void tla_map_window_drop(tla_map_window *window);
 bool tla_map_window_find(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t nbytes, uint32_t access,
                          uint64_t at_ps, tla_status *status, tla_translation *translation);
 
+/* Until when an access to any byte of [va, va + nbytes) may see what a change, not visible yet at at_ps, has replaced; 0
+ * when none does. */
+uint64_t tla_map_window_until(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t nbytes,
+                              uint64_t at_ps);
+
 /* What a walk for va would have found, had the change that governs it at at_ps (tla_map_window_find was true) not been
  * made: as tla_page_table_walk of a table that lives nowhere. *visible_ps = until when that is so. */
 tla_status tla_map_window_walk(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t at_ps,

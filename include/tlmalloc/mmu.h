@@ -5,7 +5,8 @@
  * latency for each level; `memory` does the same with every level a read of the modelled memory, where the table then
  * lives: its tables are allocated, written and freed there. What a walk reads is decoded and compared with the table,
  * so that a table that somebody overwrote is noticed. The core knows no clock: every call says when it happens, in
- * picoseconds, and calls come in about the order of time. Not thread safe. */
+ * picoseconds, and calls come in about the order of time. Not thread safe, and what the bus calls must not translate or
+ * change mappings; it may probe and find pages, and is told TLA_BUSY while a change is under way. */
 #ifndef TLMALLOC_MMU_H
 #define TLMALLOC_MMU_H
 
@@ -82,12 +83,13 @@ void tla_mmu_destroy(tla_mmu *mmu);
  * takes: of a TLB hit, or of a walk. What a request holds up that finds no walker or merge slot, says walker.h. */
 tla_status tla_mmu_translate(tla_mmu *mmu, const tla_mmu_access *access, uint64_t *at_ps, tla_mmu_piece *piece);
 
-/* The same for a debug access: in no time, without TLB and walks, uncounted. */
+/* The same for a debug access: in no time, without TLB and walks, uncounted. TLA_BUSY from within a change (bus). */
 tla_status tla_mmu_probe(const tla_mmu *mmu, const tla_mmu_access *access, uint64_t at_ps, tla_mmu_piece *piece);
 
 /* The page or region around va, for a direct pointer: as tla_page_table_walk, but TLA_BUSY while a change of any of it
- * is not visible at at_ps. */
-tla_status tla_mmu_find_page(const tla_mmu *mmu, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page);
+ * is not visible at at_ps; *until_ps (NULL: not wanted) = until when, UINT64_MAX from within a change (bus). */
+tla_status tla_mmu_find_page(const tla_mmu *mmu, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page,
+                             uint64_t *until_ps);
 
 /* Changes mappings, all entries or none; errors and receipts as tla_page_table_map and _unmap. *at_ps is when the work
  * begins and, on return, when what it did on the bus has ended. Afterwards the caller, who knows what the rest of the

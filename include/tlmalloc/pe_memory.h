@@ -31,6 +31,11 @@ typedef struct tla_pe_memory_config {
 
 typedef struct tla_pe_memory tla_pe_memory;
 
+/* Whether the numbers of sip, die and pe are some and the sizes fit the address map and each other: TLA_OK, or
+ * TLA_INVALID_ARGUMENT with an error that names the member, what it is and what was expected. */
+tla_status tla_pe_memory_check_config(const tla_pe_memory_config *config, tla_error *error);
+
+/* Errors as tla_pe_memory_check_config and tla_arena_create; *memory is NULL then. */
 tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **memory);
 void tla_pe_memory_destroy(tla_pe_memory *memory);
 

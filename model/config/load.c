@@ -102,6 +102,16 @@ static void resolve_va_page_size(tla_loader *l) {
     }
 }
 
+/* A finding about a value, where it was written; origin NULL: nowhere. */
+static void find_at_origin(tla_loader *l, const tla_origin *origin, const char *text) {
+    if (!origin || !origin->at.file)
+        tla_loader_find(l, (tla_place){"defaults", 0, 0}, "%s", text);
+    else if (origin->override)
+        tla_loader_find(l, origin->at, "%s: %s", tla_quote(origin->override).text, text);
+    else
+        tla_loader_find(l, origin->at, "%s", text);
+}
+
 static void check_rule(tla_loader *l, const tla_schema_rule *rule) {
     const tla_origin *written = NULL;
     bool bad = false;
@@ -111,13 +121,7 @@ static void check_rule(tla_loader *l, const tla_schema_rule *rule) {
         if (o->at.file && !written) written = o;
     }
     tla_phrase text;
-    if (bad || !rule->broken(l->config, &text)) return;
-    if (!written)
-        tla_loader_find(l, (tla_place){"defaults", 0, 0}, "%s", text.text);
-    else if (written->override)
-        tla_loader_find(l, written->at, "%s: %s", tla_quote(written->override).text, text.text);
-    else
-        tla_loader_find(l, written->at, "%s", text.text);
+    if (!bad && rule->broken(l->config, &text)) find_at_origin(l, written, text.text);
 }
 
 static void check_platform(tla_loader *l) {
@@ -125,15 +129,20 @@ static void check_platform(tla_loader *l) {
     if (!l->incomplete) tla_loader_resolve_timing(l);
     for (size_t i = 0; i < tla_platform_rule_count && !l->incomplete; i++)
         check_rule(l, &tla_platform_rules[i]);
+    if (!l->judge || l->incomplete) return;
+    const tla_origin *judged = &l->origins[tla_schema_find(l->schema, l->judge->key)];
+    tla_error why;
+    if (!judged->bad && !l->judge->accepts(l->config, &why))
+        find_at_origin(l, judged, tla_phrase_of("%s: %s", l->judge->key, why.text).text);
 }
 
 const tla_schema tla_platform_schema = {tla_platform_keys, TLA_PLATFORM_KEYS, sizeof(tla_config), "hbm.burst=256 B",
                                         check_platform};
 
 tla_status tla_loader_parse(const tla_schema *schema, const char *text, size_t length, const char *name,
-                            const char *const *overrides, size_t override_count, void *config, tla_config_report report,
-                            void *context) {
-    tla_loader l = {.file = name, .report = report, .context = context, .schema = schema};
+                            const char *const *overrides, size_t override_count, const tla_config_judge *judge,
+                            void *config, tla_config_report report, void *context) {
+    tla_loader l = {.file = name, .report = report, .context = context, .schema = schema, .judge = judge};
     l.config = calloc(1, schema->config_bytes);
     l.origins = calloc(schema->count, sizeof *l.origins);
     l.sections = calloc(schema->count, sizeof *l.sections);
@@ -155,7 +164,7 @@ tla_status tla_loader_parse(const tla_schema *schema, const char *text, size_t l
 
 tla_status tla_config_parse(const char *text, size_t length, const char *name, const char *const *overrides,
                             size_t override_count, tla_config *config, tla_config_report report, void *context) {
-    return tla_loader_parse(&tla_platform_schema, text, length, name, overrides, override_count, config, report,
+    return tla_loader_parse(&tla_platform_schema, text, length, name, overrides, override_count, NULL, config, report,
                             context);
 }
 
@@ -181,7 +190,8 @@ static int read_file(const char *path, char **text, size_t *length) {
 }
 
 tla_status tla_loader_load(const tla_schema *schema, const char *path, const char *const *overrides,
-                           size_t override_count, void *config, tla_config_report report, void *context) {
+                           size_t override_count, const tla_config_judge *judge, void *config, tla_config_report report,
+                           void *context) {
     char *text = NULL;
     size_t length = 0;
     int problem = read_file(path, &text, &length);
@@ -192,13 +202,21 @@ tla_status tla_loader_load(const tla_schema *schema, const char *path, const cha
         return TLA_IO;
     }
     tla_status status =
-        tla_loader_parse(schema, text, length, path, overrides, override_count, config, report, context);
+        tla_loader_parse(schema, text, length, path, overrides, override_count, judge, config, report, context);
     free(text);
     return status;
 }
 
+tla_status tla_config_load_judged(const char *path, const char *const *overrides, size_t override_count,
+                                  const tla_config_judge *judge, tla_config *config, tla_config_report report,
+                                  void *context) {
+    const tla_schema *schema = &tla_platform_schema;
+    if (!path)
+        return tla_loader_parse(schema, "", 0, "defaults", overrides, override_count, judge, config, report, context);
+    return tla_loader_load(schema, path, overrides, override_count, judge, config, report, context);
+}
+
 tla_status tla_config_load(const char *path, const char *const *overrides, size_t override_count, tla_config *config,
                            tla_config_report report, void *context) {
-    if (!path) return tla_config_parse("", 0, "defaults", overrides, override_count, config, report, context);
-    return tla_loader_load(&tla_platform_schema, path, overrides, override_count, config, report, context);
+    return tla_config_load_judged(path, overrides, override_count, NULL, config, report, context);
 }

@@ -26,9 +26,10 @@ typedef struct tla_loader {
     bool incomplete; /* the file could not be read to its end */
     bool no_memory;
     const tla_schema *schema;
-    void *config;        /* the struct that the schema describes */
-    tla_origin *origins; /* of every key */
-    tla_place *sections; /* of the sections written, at the index of their first key */
+    const tla_config_judge *judge; /* of a platform; NULL: nobody */
+    void *config;                  /* the struct that the schema describes */
+    tla_origin *origins;           /* of every key */
+    tla_place *sections;           /* of the sections written, at the index of their first key */
 } tla_loader;
 
 /* Reports a finding. */
@@ -48,9 +49,10 @@ void tla_loader_read_yaml(tla_loader *loader, const char *text, size_t length);
 
 /* tla_config_parse and tla_config_load for any schema; config is what the schema describes. */
 tla_status tla_loader_parse(const tla_schema *schema, const char *text, size_t length, const char *name,
-                            const char *const *overrides, size_t override_count, void *config, tla_config_report report,
-                            void *context);
+                            const char *const *overrides, size_t override_count, const tla_config_judge *judge,
+                            void *config, tla_config_report report, void *context);
 tla_status tla_loader_load(const tla_schema *schema, const char *path, const char *const *overrides,
-                           size_t override_count, void *config, tla_config_report report, void *context);
+                           size_t override_count, const tla_config_judge *judge, void *config, tla_config_report report,
+                           void *context);
 
 #endif

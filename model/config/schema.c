@@ -2,6 +2,8 @@
  * project states a default. In a section plain keys stand before sub-sections. */
 #include "schema.h"
 
+#include "suggest.h"
+
 #include "tlmalloc/phys_addr.h"
 
 #include <assert.h>
@@ -259,4 +261,18 @@ void tla_schema_set(const tla_schema_key *key, void *config, const tla_value *va
         memcpy(member, value->name, text_size);
     else
         memcpy(member, &value->number, sizeof value->number);
+}
+
+bool tla_schema_suggest(const tla_schema *schema, const char *path, tla_phrase *found) {
+    tla_nearest nearest = tla_nearest_to(path);
+    for (size_t key = 0; key < schema->count; key++) {
+        const char *name = schema->keys[key].key;
+        for (size_t end = 1; name[end - 1]; end++) {
+            if (name[end] && name[end] != '.') continue;                     /* sections, and the whole key */
+            if (strncmp(path, name, end) == 0 && path[end] == '.') continue; /* the section it stands in already */
+            tla_nearest_try(&nearest, name, end);
+        }
+    }
+    if (nearest.found) *found = nearest.name;
+    return nearest.found;
 }

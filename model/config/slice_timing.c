@@ -1,6 +1,7 @@
 /* The timing profile that hbm.timing names: one that is built in, or a file. */
 #include "config/timing_profiles.h"
 #include "loader.h"
+#include "suggest.h"
 
 #include <string.h>
 
@@ -30,6 +31,11 @@ static tla_phrase resolve_path(const char *text, const tla_origin *origin) {
     const char *slash = origin->at.file && !origin->override ? strrchr(origin->at.file, '/') : NULL;
     if (*text == '/' || !slash) return tla_phrase_of("%s", text);
     return tla_phrase_of("%.*s%s", (int)(slash + 1 - origin->at.file), origin->at.file, text);
+}
+
+/* "channels", then the profiles. */
+static const char *name_of_profile(uint64_t index) {
+    return index == 0 ? "channels" : tla_timing_profiles[index - 1].name;
 }
 
 static tla_phrase names_of_profiles(void) {
@@ -65,10 +71,10 @@ void tla_loader_resolve_timing(tla_loader *l) {
             refuse(l, origin, text, "a file with a timing profile that can be used");
     } else {
         status = TLA_SYNTAX;
-        refuse(
-            l, origin, text,
-            tla_phrase_of("%s, or the file of a timing profile (with a / or ending in .yaml)", names_of_profiles().text)
-                .text);
+        refuse(l, origin, text,
+               tla_phrase_of("%s, or the file of a timing profile (with a / or ending in .yaml)%s",
+                             names_of_profiles().text, tla_did_you_mean(text, name_of_profile).text)
+                   .text);
     }
     l->no_memory |= status == TLA_NO_HOST_MEMORY;
     config->hbm.has_profile = status == TLA_OK;

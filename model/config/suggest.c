@@ -1,8 +1,6 @@
 /* "Did you mean": the name with the smallest edit distance. */
 #include "suggest.h"
 
-#include "schema.h"
-
 #include <string.h>
 
 enum { LENGTH_MAX = 64 };
@@ -44,23 +42,20 @@ void tla_nearest_try(tla_nearest *nearest, const char *name, size_t length) {
     nearest->name = tla_phrase_of("%.*s", (int)length, name);
 }
 
-tla_phrase tla_did_you_mean(const char *text, const char *(*name)(size_t index)) {
+tla_phrase tla_did_you_mean(const char *text, const char *(*name)(uint64_t index)) {
     tla_nearest nearest = tla_nearest_to(text);
-    for (size_t i = 0; name(i); i++)
+    for (uint64_t i = 0; name(i); i++)
         tla_nearest_try(&nearest, name(i), strlen(name(i)));
     return nearest.found ? tla_phrase_of(", did you mean \"%s\"?", nearest.name.text) : (tla_phrase){""};
 }
 
-bool tla_schema_suggest(const tla_schema *schema, const char *path, tla_phrase *found) {
-    tla_nearest nearest = tla_nearest_to(path);
-    for (size_t key = 0; key < schema->count; key++) {
-        const char *name = schema->keys[key].key;
-        for (size_t end = 1; name[end - 1]; end++) {
-            if (name[end] && name[end] != '.') continue;                     /* sections, and the whole key */
-            if (strncmp(path, name, end) == 0 && path[end] == '.') continue; /* the section it stands in already */
-            tla_nearest_try(&nearest, name, end);
-        }
+const char *tla_tab_hint(const char *text, size_t length, size_t line) {
+    const char *at = text, *end = text + length;
+    for (size_t i = 1; i < line && at; i++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        if (at) at++;
     }
-    if (nearest.found) *found = nearest.name;
-    return nearest.found;
+    for (; at && at < end && (*at == ' ' || *at == '\t'); at++)
+        if (*at == '\t') return ": found a tab in the indentation, did you mean spaces?";
+    return "";
 }

@@ -25,7 +25,10 @@ void tla_nearest_try(tla_nearest *nearest, const char *name, size_t length);
 
 /* `, did you mean "NAME"?` with the nearest of the names that name(0), name(1), ... return up to NULL; "" when none is
  * near. */
-tla_phrase tla_did_you_mean(const char *text, const char *(*name)(size_t index));
+tla_phrase tla_did_you_mean(const char *text, const char *(*name)(uint64_t index));
+
+/* What to add to the message about a line (from 1) that is no YAML: that a tab stands in its indentation, or "". */
+const char *tla_tab_hint(const char *text, size_t length, size_t line);
 
 #ifdef __cplusplus
 }

@@ -154,8 +154,8 @@ const tla_schema tla_timing_schema = {timing_keys, sizeof timing_keys / sizeof t
 tla_status tla_timing_parse(const char *text, size_t length, const char *name, const char *const *overrides,
                             size_t override_count, tla_hbm_config *timing, tla_config_report report, void *context) {
     struct profile profile;
-    const tla_status status =
-        tla_loader_parse(&tla_timing_schema, text, length, name, overrides, override_count, &profile, report, context);
+    const tla_status status = tla_loader_parse(&tla_timing_schema, text, length, name, overrides, override_count, NULL,
+                                               &profile, report, context);
     if (status == TLA_OK) convert(&profile, timing);
     return status;
 }
@@ -164,7 +164,7 @@ tla_status tla_timing_load(const char *path, const char *const *overrides, size_
                            tla_hbm_config *timing, tla_config_report report, void *context) {
     struct profile profile;
     const tla_status status =
-        tla_loader_load(&tla_timing_schema, path, overrides, override_count, &profile, report, context);
+        tla_loader_load(&tla_timing_schema, path, overrides, override_count, NULL, &profile, report, context);
     if (status == TLA_OK) convert(&profile, timing);
     return status;
 }

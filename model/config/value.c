@@ -1,6 +1,8 @@
 /* Values with units: exact decimal arithmetic, so that "0.5 ns" is 500 ps and "0.3 ps" is refused, not rounded. */
 #include "value.h"
 
+#include "suggest.h"
+
 #include "tlmalloc/fault_plan.h"
 
 #include <inttypes.h>
@@ -360,7 +362,9 @@ tla_status tla_value_parse(tla_value_type type, const char *text, tla_value *val
     if (name) {
         while (name(result.number) && strcmp(name(result.number), text) != 0)
             result.number++;
-        if (!name(result.number)) status = refuse(error, text, tla_value_expected(type).text);
+        if (!name(result.number))
+            status = tla_error_set(error, TLA_SYNTAX, "found %s, expected %s%s", tla_quote(text).text,
+                                   tla_value_expected(type).text, tla_did_you_mean(text, name).text);
     } else if (type == TLA_VALUE_COUNT) {
         status = parse_count(text, &result.number, error);
     } else if (type == TLA_VALUE_NAME || type == TLA_VALUE_TIMING) {

@@ -3,6 +3,7 @@
  * The event stream of libyaml is walked in one pass, so that findings come in the order of the file, up to and
  * including a syntax error, and nothing is ever built from it (no aliases to expand, no depth to exhaust). */
 #include "loader.h"
+#include "suggest.h"
 
 #include <string.h>
 #include <yaml.h>
@@ -10,6 +11,7 @@
 typedef struct reader {
     tla_loader *loader;
     const char *text;
+    size_t length;
     yaml_parser_t parser;
 } reader;
 
@@ -41,8 +43,9 @@ static void find_syntax_error(reader *r) {
     else if (p->error == YAML_READER_ERROR)
         tla_loader_find(r->loader, place_of_offset(r, p->problem_offset), "not YAML: %s", p->problem);
     else
-        tla_loader_find(r->loader, place_of(r, p->problem_mark), "not YAML: %s%s%s", p->problem, p->context ? ", " : "",
-                        p->context ? p->context : "");
+        tla_loader_find(r->loader, place_of(r, p->problem_mark), "not YAML: %s%s%s%s", p->problem,
+                        p->context ? ", " : "", p->context ? p->context : "",
+                        tla_tab_hint(r->text, r->length, p->problem_mark.line + 1));
 }
 
 /* The next event, which the caller deletes; false when the file cannot be read further. Anchors and tags are refused
@@ -231,7 +234,7 @@ void tla_loader_read_yaml(tla_loader *loader, const char *text, size_t length) {
         text += 3;
         length -= 3;
     }
-    reader r = {.loader = loader, .text = text};
+    reader r = {.loader = loader, .text = text, .length = length};
     if (!yaml_parser_initialize(&r.parser)) {
         loader->no_memory = true;
         return;

@@ -29,13 +29,30 @@ static tla_status create_channel(tla_pe_memory *memory, tla_channel channel, uin
     return tla_guard_create(memory->arenas[channel], c->guard_history, &memory->guards[channel]);
 }
 
+tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *error) {
+    uint64_t slice_max = TLA_HBM_WINDOW_BYTES / (c->pe + UINT64_C(1)); /* slices lie one behind the other */
+    const struct {
+        const char *member;
+        uint64_t value, most;
+    } limits[] = {
+        {"sip", c->sip, TLA_SIP_COUNT - 1},
+        {"die", c->die, TLA_CUBE_DIE_COUNT - 1},
+        {"pe", c->pe, TLA_PE_COUNT - 1},
+        {"hbm_slice_bytes", c->hbm_slice_bytes, slice_max},
+        {"hbm_reserved_bytes", c->hbm_reserved_bytes, c->hbm_slice_bytes},
+        {"tcm_bytes", c->tcm_bytes, TLA_SUB_UNIT_BYTES},
+        {"tcm_reserved_bytes", c->tcm_reserved_bytes, c->tcm_bytes},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (limits[i].value > limits[i].most)
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s is %" PRIu64 ", expected 0 .. %" PRIu64,
+                                 limits[i].member, limits[i].value, limits[i].most);
+    return TLA_OK;
+}
+
 tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **out) {
     *out = NULL;
-    if (config->sip >= TLA_SIP_COUNT || config->die >= TLA_CUBE_DIE_COUNT || config->pe >= TLA_PE_COUNT ||
-        config->hbm_slice_bytes > TLA_HBM_WINDOW_BYTES / (config->pe + UINT64_C(1)) ||
-        config->tcm_bytes > TLA_SUB_UNIT_BYTES || config->tcm_reserved_bytes > config->tcm_bytes ||
-        config->hbm_reserved_bytes > config->hbm_slice_bytes)
-        return TLA_INVALID_ARGUMENT;
+    if (tla_pe_memory_check_config(config, NULL)) return TLA_INVALID_ARGUMENT;
     tla_pe_memory *memory = calloc(1, sizeof *memory);
     if (!memory) return TLA_NO_HOST_MEMORY;
     memory->config = *config;

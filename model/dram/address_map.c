@@ -1,6 +1,8 @@
 /* Address maps: their text form, and the decoder that cuts banks and rows out of a line number. */
 #include "hbm_internal.h"
 
+#include "config/suggest.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -45,6 +47,25 @@ static bool named_map(const char *text, const tla_hbm_config *config, tla_hbm_ma
     return false;
 }
 
+static const char *named_map_name(uint64_t index) {
+    return index < sizeof named_maps / sizeof named_maps[0] ? named_maps[index].name : NULL;
+}
+
+static const char *field_name(uint64_t index) {
+    return index < TLA_HBM_FIELD_COUNT ? field_names[index] : NULL;
+}
+
+/* What may have been meant by the word at `at`: a text without commas is a name, else it is fields. */
+static tla_phrase suggest(const char *text, const char *at) {
+    if (!strchr(text, ',')) return tla_did_you_mean(text, named_map_name);
+    char word[8];
+    size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    if (length >= sizeof word) length = sizeof word - 1;
+    memcpy(word, at, length);
+    word[length] = '\0';
+    return tla_did_you_mean(word, field_name);
+}
+
 tla_status tla_hbm_map_parse(const char *text, tla_hbm_config *config, tla_error *error) {
     tla_hbm_map map = {0};
     if (named_map(text, config, &map)) {
@@ -59,8 +80,8 @@ tla_status tla_hbm_map_parse(const char *text, tla_hbm_config *config, tla_error
         if (field == TLA_HBM_FIELD_COUNT)
             return tla_error_set(error, TLA_SYNTAX,
                                  "address map '%s', character %zu: expected m1, m2, m3 or one of pc, bg, ba, co, ro "
-                                 "with its number of bits, as in bg2,co5,ba2,ro14",
-                                 text, (size_t)(at - text) + 1);
+                                 "with its number of bits, as in bg2,co5,ba2,ro14%s",
+                                 text, (size_t)(at - text) + 1, suggest(text, at).text);
         at += 2;
         uint32_t bits = 0, digits = 0;
         for (; *at >= '0' && *at <= '9' && digits < 3; at++, digits++)

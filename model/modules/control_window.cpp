@@ -45,7 +45,6 @@ void control_window::b_transport(int, tlm::tlm_generic_payload &payload, sc_core
     if (response == tlm::TLM_OK_RESPONSE && payload.get_command() != tlm::TLM_IGNORE_COMMAND) {
         const auto port = static_cast<unsigned>(payload.get_address() / TLA_PORT_BYTES);
         tla_error error{};
-        sender_ = who_asks(payload);
         const tla_status status = payload.is_write() ? write(port, payload, delay, error) : read(port, payload, delay);
         if (status == TLA_OUT_OF_RANGE)
             response = tlm::TLM_ADDRESS_ERROR_RESPONSE;
@@ -67,16 +66,18 @@ tla_status control_window::write(unsigned port, const tlm::tlm_generic_payload &
     const tla_status status =
         tla_control_port_write(&state.registers, static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES),
                                payload.get_data_ptr(), payload.get_data_length(), &complete_descriptor, &error);
-    return status || !complete_descriptor ? status : submit(port, delay, error);
+    return status || !complete_descriptor ? status : submit(port, who_asks(payload), delay, error);
 }
 
-tla_status control_window::submit(unsigned port, sc_core::sc_time &delay, tla_error &error) {
+tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::sc_time &delay, tla_error &error) {
     port_state &state = ports_[port];
     tla_command command;
     tla_status status = tla_command_decode(state.registers.command, state.registers.staged, &command, &error);
     if (!status && command.target != target_)
         status = tla_error_set(&error, TLA_MISDIRECTED, "port %u: descriptor for target %d, this is target %d", port,
                                command.target, target_);
+    if (!status && execution_.entered_by_caller())
+        status = tla_error_set(&error, TLA_BUSY, "port %u: a command from within the execution of another", port);
     if (status) {
         tla_completion refused{};
         refused.status = status;
@@ -85,8 +86,11 @@ tla_status control_window::submit(unsigned port, sc_core::sc_time &delay, tla_er
         complete(port, refused, local_ps(delay));
         return status;
     }
-    const std::uint64_t accepted = handler_.execute(port, command, local_ps(delay));
-    set_local_ps(delay, std::max(accepted, to_ps(sc_core::sc_time_stamp()))); // the handler may have waited
+    const std::uint64_t arrival = local_ps(delay);
+    const turnstile::turn turn(execution_);
+    sender_ = sender;
+    const std::uint64_t accepted = handler_.execute(port, command, arrival);
+    set_local_ps(delay, std::max(accepted, to_ps(sc_core::sc_time_stamp()))); // somebody may have waited
     return TLA_OK;
 }
 

@@ -12,6 +12,36 @@ std::optional<byte_range> address_view::translate(const byte_range &target) cons
     return byte_range{first - from + to, last - from + to};
 }
 
+void dmi_record::add(const byte_range &seen, std::uint64_t to) {
+    forget(seen);
+    stretches_.emplace(seen.first, stretch{seen.last, to});
+}
+
+void dmi_record::forget(const byte_range &seen) {
+    auto at = stretches_.upper_bound(seen.first);
+    if (at != stretches_.begin()) --at;
+    while (at != stretches_.end() && at->first <= seen.last) {
+        const auto [first, old] = *at;
+        if (old.last < seen.first) {
+            ++at;
+            continue;
+        }
+        at = stretches_.erase(at);
+        if (first < seen.first) stretches_.emplace(first, stretch{seen.first - 1, old.to});
+        if (old.last > seen.last)
+            at = stretches_.emplace(seen.last + 1, stretch{old.last, old.to + (seen.last + 1 - first)}).first;
+    }
+}
+
+std::vector<byte_range> dmi_record::take(const byte_range &target) {
+    std::vector<byte_range> lost;
+    for (const auto &[first, s] : stretches_)
+        if (const auto seen = address_view{s.to, s.last - first + 1, first}.translate(target)) lost.push_back(*seen);
+    for (const byte_range &seen : lost)
+        forget(seen);
+    return lost;
+}
+
 void grant_dmi(tlm::tlm_dmi &dmi, std::uint8_t *memory, std::uint64_t size, std::uint64_t read_latency_ps,
                std::uint64_t write_latency_ps) {
     dmi.set_dmi_ptr(memory);

@@ -3,8 +3,10 @@
 #define TLMALLOC_MODEL_MODULES_DMI_HPP
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <tlm>
+#include <vector>
 
 namespace tlmalloc {
 
@@ -19,6 +21,23 @@ struct address_view {
 
     // What the initiator sees of a range of the target: nothing when they do not touch.
     std::optional<byte_range> translate(const byte_range &target) const;
+};
+
+// What a module has told an initiator of: addresses that it may hold pointers to or remember refusals of, and the
+// target's addresses behind them.
+class dmi_record {
+  public:
+    // `seen` leads to the target's addresses from `to` on; what was known of `seen` is forgotten.
+    void add(const byte_range &seen, std::uint64_t to);
+    void forget(const byte_range &seen);
+    // The initiator's addresses that lead to a range of the target, ascending; they are forgotten.
+    std::vector<byte_range> take(const byte_range &target);
+
+  private:
+    struct stretch {
+        std::uint64_t last, to;
+    };
+    std::map<std::uint64_t, stretch> stretches_; // by first address; they do not overlap
 };
 
 // Grants [0, size) for reads and writes.

@@ -101,6 +101,9 @@ host::host(sc_core::sc_module_name name, config settings) : sc_module(name), con
     require_ps_resolution();
     if (config_.dma_chunk == 0) SC_REPORT_ERROR("/tlmalloc/host/config", "dma_chunk must be above 0");
     for (const pe_location &pe : config_.pes) {
+        tla_paddr pa{};
+        if (tla_paddr_pe_control(pe.sip, pe.cube, pe.pe, TLA_CONTROL_MEMORY_CONTROLLER, 0, &pa))
+            SC_REPORT_ERROR("/tlmalloc/host/config", ("pes: the address map has no " + to_string(pe)).c_str());
         scope_.sip_mask |= 1u << pe.sip;
         scope_.die_mask |= 1u << pe.cube;
         scope_.pe_mask |= 1u << pe.pe;
@@ -112,6 +115,14 @@ host::host(sc_core::sc_module_name name, config settings) : sc_module(name), con
 
 void host::run() {
     if (main) main();
+}
+
+void host::start_of_simulation() {
+    if (faults.size() > config_.pes.size())
+        SC_REPORT_ERROR("/tlmalloc/host/config",
+                        (std::to_string(faults.size()) + " MMUs are bound to faults, but the configuration has " +
+                         std::to_string(config_.pes.size()) + " PEs")
+                            .c_str());
 }
 
 std::uint64_t host::controller(const pe_location &pe, tla_control_block block, unsigned port) const {
@@ -296,10 +307,14 @@ tla_status host::map(const tensor &t, tla_opcode opcode, tla_error *error) {
 }
 
 tla_status host::free_tensor(tensor *which, tla_error *error) {
-    auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
-    if (found == tensors_.end()) return tla_error_set(error, TLA_NOT_ALLOCATED, "no such tensor");
-    tensor t = std::move(*found);
-    tensors_.erase(found);
+    std::list<tensor> taken; // from then on its pages fault in vain
+    {
+        const turnstile::turn turn(fault_turn_);
+        auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
+        if (found == tensors_.end()) return tla_error_set(error, TLA_NOT_ALLOCATED, "no such tensor");
+        taken.splice(taken.end(), tensors_, found);
+    }
+    tensor &t = taken.front();
     tla_status status = map(t, TLA_OP_UNMAP, error);
     const tla_status freed = free_shards(t, status ? nullptr : error);
     if (!status) status = freed;
@@ -318,8 +333,9 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
     if (t.kind == spread::demand && command == tlm::TLM_WRITE_COMMAND)
         return tla_error_set(error, TLA_UNSUPPORTED, "tensor %s comes into being on demand: nothing to write to",
                              t.name.c_str());
-    for (const shard &s : t.shards) {
-        const bool another_copy = t.kind == spread::replicate && !same_cube(s.where, t.shards[0].where);
+    const std::vector<shard> shards = t.shards; // those of the moment: a page fault may bring more meanwhile
+    for (const shard &s : shards) {
+        const bool another_copy = t.kind == spread::replicate && !same_cube(s.where, shards[0].where);
         if (another_copy && command == tlm::TLM_READ_COMMAND) continue;
         for (std::uint64_t moved = 0; moved < s.nbytes;) {
             const auto chunk = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.dma_chunk, s.nbytes - moved));
@@ -349,6 +365,9 @@ void host::serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_ti
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     if (!payload.is_write() || payload.get_data_length() != page_fault::bytes{}.size()) return;
     const page_fault asked = page_fault::decode(payload.get_data_ptr());
+    const std::uint64_t arrival = local_ps(delay);
+    const turnstile::turn turn(fault_turn_);
+    set_local_ps(delay, std::max(arrival, now_ps()));
     if (asked.asid == config_.asid && !bring_page(config_.pes[static_cast<std::size_t>(pe)], asked.va, delay))
         payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }

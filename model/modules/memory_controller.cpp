@@ -32,12 +32,18 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     require_ps_resolution();
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "ports must be at least 1, queue_depth 1 .. 256");
+    tla_error error{};
+    if (tla_pe_memory_check_config(&config_.memory, &error))
+        SC_REPORT_ERROR("/tlmalloc/memory_controller/config", (std::string("memory: ") + error.text).c_str());
     tla_pe_memory *made = nullptr;
-    const bool sizes_fit = tla_pe_memory_create(&config_.memory, &made) == TLA_OK;
+    const tla_status status = tla_pe_memory_create(&config_.memory, &made);
     // A trial, gone again when a report throws: the real free lists come into being with the first command.
     const decltype(memory_) trial{made, tla_pe_memory_destroy};
-    if (!sizes_fit)
-        SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "the memory's sizes contradict each other");
+    if (status)
+        SC_REPORT_ERROR(
+            "/tlmalloc/memory_controller/config",
+            (std::string("memory: alignment, hbm_policy and tcm_policy make no free list: ") + tla_status_text(status))
+                .c_str());
     else if (follow_lists(made))
         SC_REPORT_ERROR(
             "/tlmalloc/memory_controller/config",
@@ -179,7 +185,8 @@ std::uint64_t memory_controller::walk_list(tla_channel channel, std::uint64_t st
     const tla_list_access *accesses = tla_list_traffic_accesses(traffic, &count);
     const bool in_slice = config_.free_list == TLA_LIST_HBM && channel == TLA_HBM;
     statistics &figures = statistics_[channel];
-    std::uint64_t local = start_ps;
+    // No transaction begins in the kernel's past, and a command may have waited for one that did so.
+    std::uint64_t local = in_slice ? std::max(start_ps, to_ps(sc_core::sc_time_stamp())) : start_ps;
     for (std::size_t i = 0; i < count; i++) {
         const tla_list_access &access = accesses[i];
         ++(access.write ? figures.list_writes : figures.list_reads);
@@ -388,9 +395,31 @@ void memory_controller::record(waveform &wave) {
     each_figure([&](figure &f) { f.record(wave, name()); });
 }
 
+// Whether a memory is as large as the controller says, as far as it can be asked: one that answers debug accesses at
+// its first byte must answer them at its last.
+void memory_controller::check_size(const char *socket, const char *member, std::uint64_t nbytes,
+                                   tlm::tlm_fw_transport_if<> &memory) {
+    const auto answers = [&](std::uint64_t address) {
+        std::uint8_t byte = 0;
+        tlm::tlm_generic_payload payload;
+        payload.set_read();
+        payload.set_address(address);
+        payload.set_data_ptr(&byte);
+        payload.set_data_length(1);
+        return memory.transport_dbg(payload) == 1;
+    };
+    if (nbytes == 0 || !answers(0) || answers(nbytes - 1)) return;
+    SC_REPORT_ERROR("/tlmalloc/memory_controller/config",
+                    (std::string(name()) + ": the memory at " + socket + " ends before byte " +
+                     std::to_string(nbytes - 1) + ", the last by " + member + " = " + std::to_string(nbytes))
+                        .c_str());
+}
+
 void memory_controller::start_of_simulation() {
     if (config_.memory.tcm_bytes > 0 && tcm.size() == 0)
         SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "tcm is not bound, though tcm_bytes is above 0");
+    check_size("slice", "hbm_slice_bytes", config_.memory.hbm_slice_bytes, *slice.operator->());
+    if (tcm.size() > 0) check_size("tcm", "tcm_bytes", config_.memory.tcm_bytes, *tcm.operator->());
     // what is true before the first command
     for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
         const tla_arena_stats stats = get_statistics(channel).arena;

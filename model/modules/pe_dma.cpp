@@ -4,11 +4,12 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace tlmalloc {
 
 pe_dma::pe_dma(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), config_(settings), requester_(settings.asid, 0), buffer_(settings.chunk) {
+    : sc_module(name), config_(settings), requester_(settings.asid, 0) {
     require_ps_resolution();
     if (settings.chunk == 0 || settings.bandwidth == 0 || settings.outstanding == 0)
         SC_REPORT_ERROR("/tlmalloc/pe_dma/config", "chunk, bandwidth and outstanding must be above 0");
@@ -18,6 +19,7 @@ tla_status pe_dma::transfer(const request &what, sc_core::sc_time &delay) {
     tla_timeline &issue = issue_[what.way == direction::write];
     std::uint64_t earliest = local_ps(delay), end = earliest, count = 0;
     std::vector<std::uint64_t> done(config_.outstanding, 0); // when the last `outstanding` chunks ended
+    std::vector<std::uint8_t> buffer(config_.chunk);         // its own: whoever is accessed may wait
     statistics_.transfers++;
     for (std::uint64_t row = 0; row < what.rows; row++) {
         const std::uint64_t va = what.va.value + row * what.pitch, tile = what.tile.value + row * what.row_bytes;
@@ -30,7 +32,7 @@ tla_status pe_dma::transfer(const request &what, sc_core::sc_time &delay) {
             const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
             if (at > now + config_.quantum_ps) sc_core::wait(from_ps(at - now));
             at = std::max(at, to_ps(sc_core::sc_time_stamp()));
-            if (!move_chunk(what.way, va + moved, tile + moved, nbytes, at)) {
+            if (!move_chunk(what.way, va + moved, tile + moved, buffer.data(), nbytes, at)) {
                 set_local_ps(delay, std::max(end, at));
                 return TLA_BUS_ERROR;
             }
@@ -43,17 +45,16 @@ tla_status pe_dma::transfer(const request &what, sc_core::sc_time &delay) {
     return TLA_OK;
 }
 
-bool pe_dma::move_chunk(direction way, std::uint64_t va, std::uint64_t tile, std::uint32_t nbytes,
+bool pe_dma::move_chunk(direction way, std::uint64_t va, std::uint64_t tile, std::uint8_t *buffer, std::uint32_t nbytes,
                         std::uint64_t &at_ps) {
     const std::uint64_t start = at_ps;
     sc_core::sc_time delay;
     set_local_ps(delay, start);
-    const bool ok =
-        way == direction::read
-            ? access(*out.operator->(), tlm::TLM_READ_COMMAND, va, buffer_.data(), nbytes, delay, &requester_) &&
-                  access(*local.operator->(), tlm::TLM_WRITE_COMMAND, tile, buffer_.data(), nbytes, delay)
-            : access(*local.operator->(), tlm::TLM_READ_COMMAND, tile, buffer_.data(), nbytes, delay) &&
-                  access(*out.operator->(), tlm::TLM_WRITE_COMMAND, va, buffer_.data(), nbytes, delay, &requester_);
+    const bool ok = way == direction::read
+                        ? access(*out.operator->(), tlm::TLM_READ_COMMAND, va, buffer, nbytes, delay, &requester_) &&
+                              access(*local.operator->(), tlm::TLM_WRITE_COMMAND, tile, buffer, nbytes, delay)
+                        : access(*local.operator->(), tlm::TLM_READ_COMMAND, tile, buffer, nbytes, delay) &&
+                              access(*out.operator->(), tlm::TLM_WRITE_COMMAND, va, buffer, nbytes, delay, &requester_);
     at_ps = local_ps(delay);
     statistics_.chunks++;
     in_flight_.add(start, 1);

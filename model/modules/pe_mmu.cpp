@@ -1,8 +1,8 @@
 #include "tlmalloc/modules/pe_mmu.hpp"
 
-#include "tlmalloc/modules/command_sender.hpp"
 #include "dmi.hpp"
 #include "payload.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -16,7 +16,8 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
     : sc_module(name), window_("control", "pe_mmu", TLA_TARGET_PE_MMU, settings.ports, *this), config_(settings),
       at_(
           "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
-          [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }) {
+          [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }),
+      dmi_told_(std::make_unique<dmi_record>()) {
     require_ps_resolution();
     const std::uint64_t page = settings.page_size;
     if (page < 4096 || page > std::uint64_t{1} << 30 || (page & (page - 1)))
@@ -34,7 +35,13 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
     in.register_transport_dbg(this, &pe_mmu::transport_dbg);
     in.register_get_direct_mem_ptr(this, &pe_mmu::get_direct_mem_ptr);
     out.register_invalidate_direct_mem_ptr(this, &pe_mmu::invalidate_direct_mem_ptr);
+    SC_HAS_PROCESS(pe_mmu);
+    SC_METHOD(withdraw_refusals);
+    sensitive << window_closed_;
+    dont_initialize();
 }
+
+pe_mmu::~pe_mmu() = default;
 
 tla_mmu_config pe_mmu::front_end() const {
     tla_mmu_config parts{};
@@ -118,6 +125,15 @@ tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &compl
 // --- data ------------------------------------------------------------------------------------------------------------
 
 tla_status pe_mmu::translate(const tla_mmu_access &access, std::uint64_t &at_ps, route &where) {
+    if (config_.walk != TLA_WALK_MEMORY) return find_route(access, at_ps, where);
+    where.va = access.va.value;
+    if (mmu_turn_.entered_by_caller()) return TLA_BUSY;
+    const turnstile::turn turn(mmu_turn_);
+    at_ps = std::max(at_ps, to_ps(sc_core::sc_time_stamp()));
+    return find_route(access, at_ps, where);
+}
+
+tla_status pe_mmu::find_route(const tla_mmu_access &access, std::uint64_t &at_ps, route &where) {
     const std::uint64_t start_ps = at_ps;
     where.rest.clear();
     where.stale = false;
@@ -180,7 +196,7 @@ void pe_mmu::refuse(tlm::tlm_generic_payload &payload, tla_status status, const 
     if (status == TLA_PERMISSION) {
         kind = "/tlmalloc/pe_mmu/permission";
         response = tlm::TLM_COMMAND_ERROR_RESPONSE;
-    } else if (status == TLA_BUS_ERROR) {
+    } else if (status == TLA_BUS_ERROR || status == TLA_BUSY) {
         kind = "/tlmalloc/pe_mmu/walk";
         response = tlm::TLM_GENERIC_ERROR_RESPONSE;
     }
@@ -189,7 +205,9 @@ void pe_mmu::refuse(tlm::tlm_generic_payload &payload, tla_status status, const 
     std::ostringstream text;
     text << name() << ": " << (payload.is_write() ? "write" : "read") << " of " << payload_span(payload)
          << " bytes at VA 0x" << std::hex << payload.get_address() << ": "
-         << (status == TLA_BUS_ERROR ? "the walk read what the page table does not say" : tla_status_text(status));
+         << (status == TLA_BUS_ERROR ? "the walk read what the page table does not say"
+             : status == TLA_BUSY    ? "a walk of this MMU leads back to it"
+                                     : tla_status_text(status));
     SC_REPORT_WARNING(kind, text.str().c_str());
     payload.set_response_status(response);
 }
@@ -206,8 +224,8 @@ void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &de
     tla_mmu_advance(mmu_.get(), now_ps);
     route where;
     const tla_status status = translate_or_fault(wanted, at_ps, where);
-    // Only a page fault can have let the kernel's time go on.
-    if (config_.unmapped == TLA_UNMAPPED_DEMAND)
+    // Only a walk or a page fault can have let the kernel's time go on.
+    if (config_.walk == TLA_WALK_MEMORY || config_.unmapped == TLA_UNMAPPED_DEMAND)
         set_local_ps(delay, std::max(at_ps, to_ps(sc_core::sc_time_stamp())));
     else
         delay = from_ps(at_ps - now_ps);
@@ -316,8 +334,11 @@ bool pe_mmu::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi 
     dmi_asked_ = true;
     const std::uint64_t va = payload.get_address();
     tla_walk page{};
-    if (tla_mmu_find_page(mmu_.get(), 0, {va}, to_ps(sc_core::sc_time_stamp()), &page))
-        return refuse_dmi(dmi, {va, va});
+    std::uint64_t until_ps = 0;
+    const tla_status status =
+        tla_mmu_find_page(mmu_.get(), asid_of(payload), {va}, to_ps(sc_core::sc_time_stamp()), &page, &until_ps);
+    if (status == TLA_BUSY) refuse_until(va, until_ps);
+    if (status) return refuse_dmi(dmi, {va, va});
     const address_view view{page.pa.value, page.nbytes, page.va.value};
     const bool readable = page.flags & TLA_READ, writable = page.flags & TLA_WRITE;
     if ((payload.is_read() && !readable) || (payload.is_write() && !writable)) {
@@ -331,18 +352,16 @@ bool pe_mmu::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi 
     const bool has_tlb = config_.walk != TLA_WALK_IDEAL && config_.tlb.levels > 0;
     const std::uint64_t tlb_ps = has_tlb ? config_.tlb.level[0].latency_ps : 0;
     granted = translate_dmi(dmi, granted, view, config_.overhead_ps + tlb_ps);
+    const byte_range told{dmi.get_start_address(), dmi.get_end_address()};
+    dmi_told_->add(told, told.first - view.to + view.from);
     if (!granted) return false;
     if (!writable && dmi.is_read_allowed()) dmi.allow_read();
     if (!readable && dmi.is_write_allowed()) dmi.allow_write();
-    dmi_grants_[page.va.value] = {page.nbytes, page.pa.value};
     return true;
 }
 
 void pe_mmu::invalidate_direct_mem_ptr(sc_dt::uint64 first, sc_dt::uint64 last) {
-    std::vector<byte_range> lost;
-    for (const auto &[va, grant] : dmi_grants_)
-        if (const auto seen = address_view{grant.pa, grant.nbytes, va}.translate({first, last})) lost.push_back(*seen);
-    for (const byte_range &range : lost)
+    for (const byte_range &range : dmi_told_->take({first, last}))
         in->invalidate_direct_mem_ptr(range.first, range.last);
 }
 
@@ -351,16 +370,45 @@ void pe_mmu::withdraw_dmi(const tla_command &command) {
     if (!dmi_asked_) return;
     for (std::uint32_t i = 0; i < command.count; i++) {
         const std::uint64_t first = command.entries[i].va.value, last = first + (command.entries[i].nbytes - 1);
+        dmi_told_->forget({first, last});
         in->invalidate_direct_mem_ptr(first, last);
-        // A grant that is cut stays in the list: its rest is still somebody's, and withdrawing too much does no harm.
-        for (auto grant = dmi_grants_.lower_bound(first); grant != dmi_grants_.end() && grant->first <= last;)
-            grant = grant->second.nbytes - 1 <= last - grant->first ? dmi_grants_.erase(grant) : std::next(grant);
+    }
+}
+
+void pe_mmu::refuse_until(std::uint64_t va, std::uint64_t until_ps) {
+    dmi_refused_.insert(va);
+    if (until_ps == UINT64_MAX) return; // the end of the command that is under way sees to it
+    window_closed_.notify(from_ps(until_ps) - sc_core::sc_time_stamp()); // unless that is to happen sooner anyway
+}
+
+void pe_mmu::withdraw_refusals() {
+    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    std::set<std::uint64_t> refused;
+    refused.swap(dmi_refused_);
+    for (const std::uint64_t va : refused) {
+        tla_walk page{};
+        std::uint64_t until_ps = 0;
+        if (tla_mmu_find_page(mmu_.get(), 0, {va}, now_ps, &page, &until_ps) == TLA_BUSY)
+            refuse_until(va, until_ps);
+        else
+            in->invalidate_direct_mem_ptr(va, va);
     }
 }
 
 // --- commands --------------------------------------------------------------------------------------------------------
 
 std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
+    if (config_.walk != TLA_WALK_MEMORY) return change_mappings(port, command, arrival_ps);
+    std::uint64_t accepted_ps = 0;
+    {
+        const turnstile::turn turn(mmu_turn_);
+        accepted_ps = change_mappings(port, command, arrival_ps);
+    }
+    if (!dmi_refused_.empty()) window_closed_.notify(sc_core::SC_ZERO_TIME);
+    return accepted_ps;
+}
+
+std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     tla_completion completion{};
     completion.tag = command.tag;
     completion.opcode = command.opcode;
@@ -382,7 +430,6 @@ std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::ui
         SC_REPORT_WARNING("/tlmalloc/pe_mmu/command", (std::string(name()) + ": " + error.text).c_str());
     } else {
         completion.nbytes = command.count;
-        if (command.opcode != TLA_OP_INVALIDATE) withdraw_dmi(command);
         if (command.opcode == TLA_OP_MAP) statistics_.maps += command.count;
         if (command.opcode == TLA_OP_UNMAP) statistics_.unmaps += command.count;
         if (command.opcode == TLA_OP_INVALIDATE) statistics_.invalidates++;
@@ -390,12 +437,19 @@ std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::ui
     completion.service_ps = at_ps - start_ps + tla_cost_price(&config_.cost, &work);
     const tla_service service = tla_engine_serve(&engine_, arrival_ps, completion.service_ps);
     tla_mmu_show(mmu_.get(), service.done_ps);
+    if (!completion.status && command.opcode != TLA_OP_INVALIDATE) withdraw_dmi(command); // who asks again may not yet
     statistics_.busy_ps += completion.service_ps;
     maps_in_flight_.add(service.accepted_ps, 1);
     maps_in_flight_.add(service.done_ps, -1);
     mapped_bytes_.set(service.done_ps, tla_mmu_get_stats(mmu_.get()).table.mapped_bytes);
     window_.complete(port, completion, service.done_ps);
     return service.accepted_ps;
+}
+
+// What must be bound, which a socket that is optional does not say itself.
+void pe_mmu::start_of_simulation() {
+    if (config_.walk == TLA_WALK_MEMORY && (walk.size() == 0 || allocator.size() == 0))
+        SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", "walk and allocator are not bound, though tables lie in memory");
 }
 
 pe_mmu::statistics pe_mmu::get_statistics() const {

@@ -2,6 +2,7 @@
 
 #include "tlmalloc/modules/time.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace tlmalloc {
@@ -29,24 +30,25 @@ tla_wave_signal waveform::declare(const std::string &scope, const std::string &n
     return signal;
 }
 
-// Nothing that is recorded from now on can lie before the kernel's time, so the recorder may write up to it.
-void waveform::advance() {
-    std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-    if (now == now_ps_) return;
-    now_ps_ = now;
-    tla_wave_advance(wave_, now);
+// Nothing that is recorded from now on lies before the kernel's time, so the recorder may write up to it. What happened
+// before that, and is known only now because somebody waited meanwhile, is shown now. Returns when a change is shown.
+std::uint64_t waveform::advance(std::uint64_t at_ps) {
+    const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+    if (now != now_ps_) {
+        now_ps_ = now;
+        tla_wave_advance(wave_, now);
+    }
+    return std::max(at_ps, now);
 }
 
 void waveform::set(tla_wave_signal signal, std::uint64_t at_ps, std::uint64_t value) {
     if (!wave_) return;
-    advance();
-    tla_wave_set(wave_, signal, at_ps, value);
+    tla_wave_set(wave_, signal, advance(at_ps), value);
 }
 
 void waveform::add(tla_wave_signal signal, std::uint64_t at_ps, std::int64_t delta) {
     if (!wave_) return;
-    advance();
-    tla_wave_add(wave_, signal, at_ps, delta);
+    tla_wave_add(wave_, signal, advance(at_ps), delta);
 }
 
 tla_status waveform::close() {

@@ -108,6 +108,17 @@ bool tla_map_window_find(const tla_map_window *window, uint32_t asid, tla_vaddr 
     return true;
 }
 
+uint64_t tla_map_window_until(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t nbytes,
+                              uint64_t at_ps) {
+    uint64_t until_ps = 0;
+    for (size_t i = 0; i < window->committed; i++) {
+        const stretch *s = &window->items[i];
+        bool touches = s->va <= va.value + (nbytes - 1) && va.value <= s->va + (s->nbytes - 1);
+        if (s->asid == asid && touches && s->visible_ps > at_ps && s->visible_ps > until_ps) until_ps = s->visible_ps;
+    }
+    return until_ps;
+}
+
 tla_status tla_map_window_walk(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t at_ps,
                                tla_walk *walk, uint64_t *visible_ps) {
     uint64_t nbytes = UINT64_MAX;

@@ -16,6 +16,7 @@ struct tla_mmu {
     uint64_t ready_ps;  /* the next request can be looked up from then on */
     uint64_t clock_ps;  /* of the bus, while a command runs */
     bool closed;        /* the bus may not be used any more */
+    bool changing;      /* the bus is used in the middle of a change: the table is neither old nor new */
     bool walk_failed;   /* the walk under way */
     uint8_t *list;      /* room for a region list */
     uint32_t list_room;
@@ -141,6 +142,7 @@ static bool find_old(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_ps, 
 tla_status tla_mmu_probe(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_ps, tla_mmu_piece *piece) {
     *piece = (tla_mmu_piece){0};
     if (wraps(a)) return TLA_OUT_OF_RANGE;
+    if (m->changing) return TLA_BUSY;
     tla_status status = TLA_OK;
     uint64_t limit;
     if (find_old(m, a, at_ps, &limit, &status, piece)) return status;
@@ -250,12 +252,15 @@ tla_status tla_mmu_translate(tla_mmu *m, const tla_mmu_access *a, uint64_t *at_p
     return looked_up ? looked_up : status;
 }
 
-tla_status tla_mmu_find_page(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page) {
-    tla_status status = tla_page_table_walk(m->table, asid, va, page), old_status;
+tla_status tla_mmu_find_page(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page,
+                             uint64_t *until_ps) {
+    if (until_ps) *until_ps = UINT64_MAX;
+    if (m->changing) return TLA_BUSY;
+    tla_status status = tla_page_table_walk(m->table, asid, va, page);
     if (status) return status;
-    tla_translation old;
-    bool decided = tla_map_window_find(m->window, asid, page->va, page->nbytes, 0, at_ps, &old_status, &old);
-    return decided || old.nbytes < page->nbytes ? TLA_BUSY : TLA_OK;
+    uint64_t until = tla_map_window_until(m->window, asid, page->va, page->nbytes, at_ps);
+    if (until_ps) *until_ps = until;
+    return until ? TLA_BUSY : TLA_OK;
 }
 
 /* ---- commands ---- */
@@ -288,10 +293,12 @@ static tla_status change(tla_mmu *m, table_change apply, const tla_map_entry *en
             status = tla_map_window_keep(m->window, m->table, e->asid, e->va, e->nbytes);
     }
     m->clock_ps = *at_ps;
+    m->changing = true;
     if (status)
         tla_error_set(error, status, "no host memory");
     else
         status = apply(m->table, entries, count, work, error);
+    m->changing = false;
     *at_ps = m->clock_ps;
     if (status) {
         tla_map_window_drop(m->window);

@@ -1,10 +1,12 @@
 /* `tlmalloc age TRACE`: plays a trace on an arena and writes the state that it leaves, for replays that begin with it.
  */
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/size_argument.h"
 #include "cli/trace_replay.h"
+#include "model/config/suggest.h"
 #include "tlmalloc/arena_snapshot.h"
 #include "tlmalloc/fragmentation.h"
 
@@ -33,6 +35,10 @@ static const struct argp_option option_table[] = {
     {"output", KEY_OUTPUT, "SNAPSHOT", 0, "where the state is written", 0},
     {0}};
 
+static const char *policy_name(uint64_t index) {
+    return index < TLA_POLICY_COUNT ? tla_policy_name((tla_policy)index) : NULL;
+}
+
 static error_t parse_option(int key, char *text, struct argp_state *state) {
     age_options *options = state->input;
     switch (key) {
@@ -41,7 +47,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case KEY_POLICY:
         if (!tla_policy_from_name(text, &options->policy))
-            argp_error(state, "--policy: found '%s', expected a placement policy such as first_fit", text);
+            argp_error(state, "--policy: found '%s', expected a placement policy such as first_fit%s", text,
+                       tla_did_you_mean(text, policy_name).text);
         return 0;
     case KEY_ALIGN:
         options->align = size_argument(state, "--align", text);
@@ -80,8 +87,7 @@ static const char description[] =
 int tlmalloc_age(int argc, char **argv) {
     age_options options = {.align = 1};
     const struct argp parser = {option_table, parse_option, "TRACE", description, 0, 0, 0};
-    argp_err_exit_status = CLI_BAD_INPUT;
-    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    parse_arguments(&parser, argc, argv, &options);
     tla_error error = {0};
     tla_status status = age(&options, &error);
     if (status) fprintf(stderr, "%s: %s\n", argv[0], error.text);

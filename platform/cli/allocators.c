@@ -182,7 +182,7 @@ enum { CACHE_COUNT = sizeof caches / sizeof caches[0] };
 
 /* All of them */
 
-const char *allocator_name(size_t index) {
+const char *allocator_name(uint64_t index) {
     if (index < TLA_POLICY_COUNT) return tla_policy_name((tla_policy)index);
     index -= TLA_POLICY_COUNT;
     return index < CACHE_COUNT ? caches[index].name : NULL;

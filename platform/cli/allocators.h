@@ -36,7 +36,7 @@ typedef struct trace_allocator {
 
 /* Names in the order of tables: the policies of arena.h, then "caching_pool", "segment_cache", "growing_pool". NULL
  * past the last. */
-const char *allocator_name(size_t index);
+const char *allocator_name(uint64_t index);
 
 /* Whether an allocator of this name exists. */
 bool allocator_exists(const char *name);

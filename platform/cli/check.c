@@ -1,8 +1,8 @@
 /* `tlmalloc check CONFIG`: validates a configuration and prints it resolved; or prints the reference of all keys. */
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/overrides.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,11 +50,10 @@ static const struct argp parser = {
 
 int tlmalloc_check(int argc, char **argv) {
     check_options options = {0};
-    argp_err_exit_status = CLI_BAD_INPUT;
-    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    parse_arguments(&parser, argc, argv, &options);
     tla_config config;
     tla_status status = TLA_OK;
-    if (options.path || options.set.count) status = overrides_load(&options.set, options.path, &config);
+    if (options.path || options.set.count) status = overrides_load_with_kernel(&options.set, options.path, &config);
     overrides_clear(&options.set);
     if (status) return cli_exit_status(status);
     status = options.reference ? tla_config_print_reference(stdout) : tla_config_print(&config, stdout);

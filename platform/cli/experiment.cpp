@@ -1,9 +1,10 @@
 #include "cli/experiment.hpp"
 
 #include "cli/output.h"
+#include "cli/read_text.h"
+#include "model/config/suggest.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,16 @@ struct setting {
     place at;
 };
 
+constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
+
+// `, did you mean "..."?`, or nothing.
+std::string hint(const std::string &text, const std::vector<std::string> &names) {
+    tla_nearest nearest = tla_nearest_to(text.c_str());
+    for (const std::string &name : names)
+        tla_nearest_try(&nearest, name.c_str(), name.size());
+    return nearest.found ? std::string(", did you mean \"") + nearest.name.text + "\"?" : "";
+}
+
 class reader {
   public:
     reader(const std::string &path, experiment &made) : path_(path), made_(made) {}
@@ -33,20 +44,23 @@ class reader {
 
     tla_status read() {
         output_protect(path_.c_str());
-        FILE *file = std::fopen(path_.c_str(), "rb");
-        if (!file) {
-            std::fprintf(stderr, "%s: error: cannot be read: %s\n", path_.c_str(), std::strerror(errno));
-            return TLA_IO;
+        char *text = nullptr;
+        std::size_t length = 0;
+        tla_error error{};
+        if (const tla_status status = ::read_text(path_.c_str(), file_bytes_max, &text, &length, &error)) {
+            std::fprintf(stderr, "%s\n", error.text);
+            return status;
         }
         yaml_parser_t parser;
         yaml_parser_initialize(&parser);
-        yaml_parser_set_input_file(&parser, file);
+        yaml_parser_set_input_string(&parser, reinterpret_cast<const unsigned char *>(text), length);
         loaded_ = yaml_parser_load(&parser, &document_) != 0;
         if (!loaded_)
             find({parser.problem_mark.line + 1, parser.problem_mark.column + 1},
-                 std::string("not YAML: ") + (parser.problem ? parser.problem : "unreadable"));
+                 std::string("not YAML: ") + (parser.problem ? parser.problem : "unreadable") +
+                     tla_tab_hint(text, length, parser.problem_mark.line + 1));
         yaml_parser_delete(&parser);
-        std::fclose(file);
+        std::free(text);
         if (loaded_) read_top();
         return findings_ ? TLA_SYNTAX : TLA_OK;
     }
@@ -130,7 +144,10 @@ class reader {
                     into[key] = number.number;
                 return;
             }
-            find(at, "unknown parameter " + key + " of workload " + made_.workload->name);
+            std::vector<std::string> names;
+            for (const auto &parameter : made_.workload->parameters)
+                names.push_back(parameter.first);
+            find(at, "unknown parameter " + key + " of workload " + made_.workload->name + hint(key, names));
         });
     }
 
@@ -138,12 +155,15 @@ class reader {
         const char *text = text_of(n, "workload");
         if (!text) return;
         std::string known;
+        std::vector<std::string> names;
         for (const experiment_workload &w : experiment_workloads()) {
             if (std::strcmp(w.name, text) == 0) made_.workload = &w;
             known += std::string(known.empty() ? "" : ", ") + w.name;
+            names.push_back(w.name);
         }
         if (!made_.workload)
-            find(place_of(n), std::string("workload: found ") + tla_quote(text).text + ", expected one of " + known);
+            find(place_of(n), std::string("workload: found ") + tla_quote(text).text + ", expected one of " + known +
+                                  hint(text, names));
     }
 
     void read_top() {
@@ -170,7 +190,8 @@ class reader {
             else if (key == "rows")
                 rows = value;
             else
-                find(at, "unknown key " + key + ", expected name, about, unit, platform, set, workload, with or rows");
+                find(at, "unknown key " + key + ", expected name, about, unit, platform, set, workload, with or rows" +
+                             hint(key, {"name", "about", "unit", "platform", "set", "workload", "with", "rows"}));
         });
         if (made_.name.empty() || made_.unit.empty() || !made_.workload || !rows) {
             if (!findings_) find(place_of(root), "expected name, unit, workload and rows");
@@ -209,7 +230,8 @@ class reader {
                     find(place_of(value),
                          std::string("fitted: found ") + tla_quote(text).text + ", expected false or true");
             } else
-                find(at, "unknown key " + key + ", expected label, set, with, published, bound, fitted or source");
+                find(at, "unknown key " + key + ", expected label, set, with, published, bound, fitted or source" +
+                             hint(key, {"label", "set", "with", "published", "bound", "fitted", "source"}));
         });
         if (row.label.empty()) find(place_of(n), "row without a label");
         if (row.published && row.source.empty()) find(place_of(n), "row with a published value and no source");

@@ -3,6 +3,7 @@
 #include "cli/interrupt.h"
 #include "model/config/suggest.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,12 +33,12 @@ const command *find_command(const char *name) {
     return nullptr;
 }
 
-const char *command_name(std::size_t index) {
+const char *command_name(std::uint64_t index) {
     constexpr std::size_t count = sizeof commands / sizeof commands[0];
     return index < count ? commands[index].name : index == count ? "help" : nullptr;
 }
 
-const char *option_name(std::size_t index) {
+const char *option_name(std::uint64_t index) {
     static const char *const names[] = {"--help", "--version"};
     return index < 2 ? names[index] : nullptr;
 }
@@ -55,7 +56,7 @@ void print_help(FILE *out) {
 int refuse(const char *text) {
     const bool option = text[0] == '-';
     std::fprintf(stderr, "tlmalloc: found '%s', expected a command:", text);
-    for (std::size_t i = 0; command_name(i); i++)
+    for (std::uint64_t i = 0; command_name(i); i++)
         std::fprintf(stderr, " %s", command_name(i));
     std::fprintf(stderr, "%s\nTry `tlmalloc --help'.\n",
                  tla_did_you_mean(text, option ? option_name : command_name).text);

@@ -1,6 +1,7 @@
 /* The --set options of a command line, and the configuration that they apply to. */
 #include "cli/overrides.h"
 
+#include "cli/kernel_name.h"
 #include "cli/output.h"
 
 #include <limits.h>
@@ -38,9 +39,17 @@ static void protect_timing(const char *path, const char *timing) {
     if (length > 0 && (size_t)length < sizeof beside) output_protect(beside);
 }
 
-tla_status overrides_load(const overrides *set, const char *path, tla_config *config) {
+static tla_status load(const overrides *set, const char *path, const tla_config_judge *judge, tla_config *config) {
     output_protect(path);
-    tla_status status = tla_config_load(path, set->items, set->count, config, print_finding, NULL);
+    tla_status status = tla_config_load_judged(path, set->items, set->count, judge, config, print_finding, NULL);
     if (!status) protect_timing(path, config->hbm.timing);
     return status;
+}
+
+tla_status overrides_load(const overrides *set, const char *path, tla_config *config) {
+    return load(set, path, NULL, config);
+}
+
+tla_status overrides_load_with_kernel(const overrides *set, const char *path, tla_config *config) {
+    return load(set, path, &kernel_name_judge, config);
 }

@@ -20,6 +20,9 @@ void overrides_clear(overrides *set);
 /* tla_config_load with these overrides (path NULL: defaults); every finding goes to stderr, one a line. */
 tla_status overrides_load(const overrides *set, const char *path, tla_config *config);
 
+/* As overrides_load, and refuses a workload.kernel that does not exist. */
+tla_status overrides_load_with_kernel(const overrides *set, const char *path, tla_config *config);
+
 /* A configuration's finding as "FILE:LINE:COLUMN: error: ..." on stderr. */
 void print_finding(void *context, const tla_config_finding *finding);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Room for one byte more, and the final newline and 0. */
-static tla_status read_all(const char *path, FILE *in, char **text, size_t *length, tla_error *error) {
+static tla_status read_all(const char *path, size_t limit, FILE *in, char **text, size_t *length, tla_error *error) {
     size_t room = 0, got;
     do {
         room = room ? 2 * room : 1 << 16;
@@ -16,11 +16,10 @@ static tla_status read_all(const char *path, FILE *in, char **text, size_t *leng
         *text = grown;
         got = fread(*text + *length, 1, room - *length, in);
         *length += got;
-        if (*length > READ_TEXT_MAX)
-            return tla_error_set(error, TLA_LIMIT, "%s: found more than %zu bytes, expected at most that", path,
-                                 READ_TEXT_MAX);
+        if (*length > limit)
+            return tla_error_set(error, TLA_LIMIT, "%s: found more than %zu bytes, expected at most that", path, limit);
     } while (*length == room);
-    return ferror(in) ? tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno)) : TLA_OK;
+    return ferror(in) ? tla_error_set(error, TLA_IO, "%s: cannot be read: %s", path, strerror(errno)) : TLA_OK;
 }
 
 /* Normalizes in place; there is room for a newline and a 0. */
@@ -35,12 +34,12 @@ static size_t tidy(char *text, size_t length) {
     return to;
 }
 
-tla_status read_text(const char *path, char **text, size_t *length, tla_error *error) {
+tla_status read_text(const char *path, size_t limit, char **text, size_t *length, tla_error *error) {
     *text = NULL;
     *length = 0;
     FILE *in = fopen(path, "r");
-    if (!in) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
-    tla_status status = read_all(path, in, text, length, error);
+    if (!in) return tla_error_set(error, TLA_IO, "%s: cannot be read: %s", path, strerror(errno));
+    tla_status status = read_all(path, limit, in, text, length, error);
     fclose(in);
     if (status) {
         free(*text);

@@ -1,6 +1,7 @@
 /* `tlmalloc replay TRACE`: what an allocator does with a recorded sequence of allocations. */
 #include "cli/replay.h"
 
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/controller_replay.h"
@@ -9,10 +10,10 @@
 #include "cli/progress.h"
 #include "cli/read_text.h"
 #include "cli/size_argument.h"
+#include "model/config/suggest.h"
 #include "tlmalloc/arena_snapshot.h"
 #include "tlmalloc/segment_settings.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,8 @@ static void check_policy(struct argp_state *state, const char *text) {
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", allocator_name(i));
     }
-    argp_error(state, "--policy: found '%s', expected one of: %s", text, names);
+    argp_error(state, "--policy: found '%s', expected one of: %s%s", text, names,
+               tla_did_you_mean(text, allocator_name).text);
 }
 
 static double parse_speed(struct argp_state *state, const char *text) {
@@ -191,8 +193,7 @@ static const char description[] =
 int tlmalloc_replay(int argc, char **argv) {
     replay_options options = {.device = TRACE_FIRST_DEVICE};
     const struct argp parser = {option_table, parse_option, "TRACE", description, 0, 0, 0};
-    argp_err_exit_status = CLI_BAD_INPUT;
-    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    parse_arguments(&parser, argc, argv, &options);
     tla_error error = {0};
     tla_status status = replay(&options, &error);
     if (status && error.text[0]) fprintf(stderr, "%s: %s\n", argv[0], error.text);
@@ -232,7 +233,7 @@ static tla_status load_config(const replay_options *options, replay_request *req
 static tla_status load_snapshot(const replay_options *options, replay_request *request, replay_files *files,
                                 tla_error *error) {
     size_t length;
-    tla_status status = read_text(options->snapshot_path, &files->snapshot, &length, error);
+    tla_status status = read_text(options->snapshot_path, ARENA_SNAPSHOT_BYTES_MAX, &files->snapshot, &length, error);
     if (status) return status;
     tla_arena_config found;
     tla_error inner;

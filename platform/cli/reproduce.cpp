@@ -1,12 +1,13 @@
 // `tlmalloc reproduce [NAME]`: runs experiments and compares them with what was published.
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/experiment.hpp"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "model/config/suggest.h"
 
 #include <algorithm>
-#include <argp.h>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -73,16 +74,34 @@ struct result {
     bool missed = false;
 };
 
+// All experiments in a folder, by name.
+std::vector<std::string> files_in(const std::string &folder) {
+    std::vector<std::string> files;
+    std::error_code problem;
+    for (const auto &entry : std::filesystem::directory_iterator(folder, problem))
+        if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+// A name that is no file's may be one that is misspelt.
+void suggest(const options &o) {
+    tla_nearest nearest = tla_nearest_to(o.name.c_str());
+    for (const std::string &file : files_in(o.from)) {
+        const std::string name = std::filesystem::path(file).stem().string();
+        tla_nearest_try(&nearest, name.c_str(), name.size());
+    }
+    if (nearest.found)
+        std::fprintf(stderr, "tlmalloc reproduce: found '%s', did you mean \"%s\"?\n", o.name.c_str(),
+                     nearest.name.text);
+}
+
 std::vector<std::string> find_files(const options &o) {
     if (!o.name.empty())
         return {o.name.find('/') == std::string::npos && o.name.find(".yaml") == std::string::npos
                     ? o.from + "/" + o.name + ".yaml"
                     : o.name};
-    std::vector<std::string> files;
-    std::error_code problem;
-    for (const auto &entry : std::filesystem::directory_iterator(o.from, problem))
-        if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
-    std::sort(files.begin(), files.end());
+    const std::vector<std::string> files = files_in(o.from);
     if (files.empty()) std::fprintf(stderr, "tlmalloc reproduce: no experiments in %s\n", o.from.c_str());
     return files;
 }
@@ -285,6 +304,7 @@ int reproduce(const options &o) {
         const tla_status loaded = load_experiment(file, experiments.back());
         if (!status) status = loaded;
     }
+    if (status == TLA_IO && !o.name.empty()) suggest(o);
     if (status) return cli_exit_status(status);
     outputs made;
     tla_error error{};
@@ -323,8 +343,7 @@ void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
 
 int tlmalloc_reproduce(int argc, char **argv) {
     options o;
-    argp_err_exit_status = CLI_BAD_INPUT;
-    argp_parse(&parser, argc, argv, 0, nullptr, &o);
+    parse_arguments(&parser, argc, argv, &o);
     sc_core::sc_report_handler::set_handler(report);
     try {
         return reproduce(o);

@@ -1,13 +1,14 @@
 // `tlmalloc run CONFIG`: builds the platform, runs one kernel on all PEs, checks its numbers, reports.
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
+#include "cli/kernel_name.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
 #include "cli/read_text.h"
 #include "cli/run_report.hpp"
 
-#include <argp.h>
 #include <cstdlib>
 #include <memory>
 
@@ -83,16 +84,6 @@ void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
     if (actions & sc_core::SC_THROW) throw r;
 }
 
-const tl_kernel_info *find_kernel(const char *name) {
-    const tl_kernel_info *kernel = tl_find_kernel(name);
-    if (kernel) return kernel;
-    std::fprintf(stderr, "tlmalloc run: found kernel '%s', expected one of:", name);
-    for (std::uint32_t i = 0; const tl_kernel_info *known = tl_kernel_at(i); i++)
-        std::fprintf(stderr, " %s", known->name);
-    std::fprintf(stderr, "\n");
-    return nullptr;
-}
-
 std::vector<tl_kernel> kernel_functions() {
     std::vector<tl_kernel> functions;
     for (std::uint32_t i = 0; const tl_kernel_info *kernel = tl_kernel_at(i); i++)
@@ -126,7 +117,8 @@ tla_status open_files(const run_options &options, run_files &files, tla_error &e
     if (options.from) {
         char *text = nullptr;
         std::size_t length = 0;
-        if (const tla_status status = read_text(options.from, &text, &length, &error)) return status;
+        if (const tla_status status = read_text(options.from, ARENA_SNAPSHOT_BYTES_MAX, &text, &length, &error))
+            return status;
         files.snapshot.assign(text, length);
         std::free(text);
     }
@@ -199,17 +191,20 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
 
 int tlmalloc_run(int argc, char **argv) {
     run_options options;
-    argp_err_exit_status = CLI_BAD_INPUT;
-    argp_parse(&parser, argc, argv, 0, nullptr, &options);
+    parse_arguments(&parser, argc, argv, &options);
     tla_config config{};
-    int exit_status = cli_exit_status(overrides_load(&options.set, options.config, &config));
+    tla_error error{};
+    if (options.kernel && kernel_name_check(options.kernel, &error)) {
+        std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
+        return CLI_BAD_INPUT;
+    }
+    const auto load = options.kernel ? overrides_load : overrides_load_with_kernel;
+    const int exit_status = cli_exit_status(load(&options.set, options.config, &config));
     overrides_clear(&options.set);
     if (exit_status != CLI_OK) return exit_status;
-    const tl_kernel_info *kernel = find_kernel(options.kernel ? options.kernel : config.workload.kernel);
-    if (!kernel) return CLI_BAD_INPUT;
+    const tl_kernel_info *kernel = tl_find_kernel(options.kernel ? options.kernel : config.workload.kernel);
     sc_core::sc_report_handler::set_handler(report);
     run_files files;
-    tla_error error{};
     if (const tla_status status = open_files(options, files, error)) {
         std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
         return cli_exit_status(status);

@@ -1,13 +1,14 @@
 /* `tlmalloc traffic CONFIG TRACE`: what one pseudo-channel makes of an address trace. */
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
+#include "model/config/suggest.h"
 #include "tlmalloc/timeline.h"
 #include "trace/address_trace.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -65,6 +66,10 @@ static uint64_t parse_number(struct argp_state *state, const char *option, const
     return value;
 }
 
+static const char *pattern_name(uint64_t index) {
+    return index < TLA_TRAFFIC_PATTERN_COUNT ? tla_traffic_pattern_name((tla_traffic_pattern)index) : NULL;
+}
+
 static error_t parse_option(int key, char *text, struct argp_state *state) {
     traffic_options *o = state->input;
     switch (key) {
@@ -77,7 +82,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case KEY_PATTERN:
         if (tla_traffic_pattern_find(text, &o->pattern) != TLA_OK)
-            argp_error(state, "--pattern: found '%s', expected one of those that --help names", text);
+            argp_error(state, "--pattern: found '%s', expected one of those that --help names%s", text,
+                       tla_did_you_mean(text, pattern_name).text);
         o->pattern_name = text;
         return 0;
     case KEY_SEED:
@@ -350,8 +356,7 @@ static tla_status traffic(const traffic_options *o, tla_error *error) {
 
 int tlmalloc_traffic(int argc, char **argv) {
     traffic_options options = {0};
-    argp_err_exit_status = CLI_BAD_INPUT;
-    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    parse_arguments(&parser, argc, argv, &options);
     tla_error error = {0};
     const tla_status status = options.reference ? tla_timing_print_reference(stdout) : traffic(&options, &error);
     overrides_clear(&options.set);

@@ -239,12 +239,72 @@ BOOST_AUTO_TEST_CASE(a_controller_of_impossible_sizes_cannot_be_built) {
     memory_controller::config config = small();
     config.memory.tcm_reserved_bytes = tcm_bytes + 1;
     check_refused([&] { memory_controller controller("controller", config); },
-                  "/tlmalloc/memory_controller/config: the memory's sizes contradict each other");
+                  "/tlmalloc/memory_controller/config: memory: tcm_reserved_bytes is 65537, expected 0 .. 65536");
+}
+
+BOOST_AUTO_TEST_CASE(a_controller_of_a_pe_that_is_none_cannot_be_built) {
+    memory_controller::config config = small();
+    config.memory.pe = 16;
+    check_refused([&] { memory_controller controller("controller", config); },
+                  "/tlmalloc/memory_controller/config: memory: pe is 16, expected 0 .. 15");
+}
+
+BOOST_AUTO_TEST_CASE(a_controller_of_an_alignment_that_is_none_cannot_be_built) {
+    memory_controller::config config = small();
+    config.memory.alignment = 3;
+    check_refused(
+        [&] { memory_controller controller("controller", config); },
+        "/tlmalloc/memory_controller/config: memory: alignment, hbm_policy and tcm_policy make no free list: " +
+            std::string(tla_status_text(TLA_INVALID_ARGUMENT)));
 }
 
 BOOST_AUTO_TEST_CASE(a_controller_without_a_queue_cannot_be_built) {
     check_refused([&] { memory_controller controller("controller", small(0)); },
                   "/tlmalloc/memory_controller/config: ports must be at least 1, queue_depth 1 .. 256");
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_that_is_smaller_than_its_controller_says_is_an_error_before_time_begins) {
+    memory_controller::config config = small();
+    config.memory.hbm_slice_bytes = slice_bytes + 1;
+    bench b(config);
+    check_refused(
+        [] { sc_core::sc_start(); },
+        "/tlmalloc/memory_controller/config: controller: the memory at slice ends before byte 1048576, the last "
+        "by hbm_slice_bytes = 1048577");
+}
+
+BOOST_AUTO_TEST_CASE(a_tcm_that_is_smaller_than_its_controller_says_is_an_error_before_time_begins) {
+    memory_controller::config config = small();
+    config.memory.tcm_bytes = 2 * tcm_bytes;
+    bench b(config);
+    check_refused(
+        [] { sc_core::sc_start(); },
+        "/tlmalloc/memory_controller/config: controller: the memory at tcm ends before byte 131071, the last by "
+        "tcm_bytes = 131072");
+}
+
+BOOST_AUTO_TEST_CASE(a_memory_that_is_larger_or_cannot_be_asked_is_taken_as_it_is) {
+    struct mute : sc_core::sc_module { // answers no debug access
+        tlm_utils::simple_target_socket<mute> in{"in"};
+        explicit mute(sc_core::sc_module_name name) : sc_module(name) {
+            in.register_b_transport(this, &mute::b_transport);
+        }
+        void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &) {
+            payload.set_response_status(tlm::TLM_OK_RESPONSE);
+        }
+    } foreign("foreign");
+    memory_controller::config config = small();
+    config.memory.hbm_slice_bytes = slice_bytes / 2;
+    memory_controller controller("controller", config);
+    hbm_slice slice("slice", bench::slice_config());
+    initiator cpu("cpu"), data("data");
+    controller.slice.bind(slice.in);
+    controller.tcm.bind(foreign.in);
+    cpu.out.bind(controller.control);
+    data.out.bind(controller.in);
+    cpu.body = [&] { BOOST_CHECK_EQUAL(cpu.command(0, alloc_command(TLA_TCM, 64)).status, TLA_OK); };
+    simulate({&cpu, &data});
+    BOOST_CHECK(reports().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_tcm_that_was_forgotten_is_an_error_before_time_begins) {

@@ -1,8 +1,11 @@
 // waveform: modules' figures in the ordered VCD with local time, and in a user's own sc_trace_file.
 #include "initiator.hpp"
+#include "slow_lane.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/tcm.hpp"
+#include "tlmalloc/modules/va_manager.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -135,4 +138,35 @@ BOOST_AUTO_TEST_CASE(a_waveform_that_cannot_be_opened_says_so) {
     BOOST_CHECK_EXCEPTION(waveform("/no/such/wave.vcd"), std::runtime_error, [](const std::runtime_error &error) {
         return std::string(error.what()) == "/no/such/wave.vcd: cannot be written: No such file or directory";
     });
+}
+
+// What began in the kernel's past, while somebody behind the module waited, is shown when it is known, and is not lost.
+BOOST_AUTO_TEST_CASE(figures_of_a_manager_whose_mmu_waits_come_back_to_rest) {
+    va_manager::config config;
+    config.routes.push_back({0, {~0u, ~0u, ~0u}});
+    va_manager manager("manager", config);
+    pe_mmu mmu("mmu", pe_mmu::config{});
+    hbm_slice slice("slice", hbm_slice::config{});
+    slow_lane lane("lane");
+    initiator cpu("cpu"), data("data");
+    cpu.out.bind(manager.control);
+    manager.out.bind(lane.in);
+    lane.out.bind(mmu.control);
+    data.out.bind(mmu.in);
+    mmu.out.bind(slice.in);
+    const std::string path = scratch("waiting_figures") + ".vcd";
+    {
+        waveform wave(path);
+        manager.record(wave);
+        const std::uint64_t page = std::uint64_t{2} << 20;
+        cpu.body = [&] {
+            for (const tla_opcode opcode : {TLA_OP_MAP, TLA_OP_UNMAP})
+                BOOST_CHECK_EQUAL(
+                    cpu.command(0, map_command(TLA_TARGET_VA_MANAGER, opcode, {{page, page, page}})).status, TLA_OK);
+        };
+        simulate({&cpu, &data});
+    }
+    const auto figures = read_vcd(path);
+    std::filesystem::remove(path);
+    BOOST_CHECK_EQUAL(figures.at("maps_in_flight").back().second, 0u);
 }

@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_snapshot_is_refused) {
     }
     command_result missing = run_tlmalloc({"replay", trace, "--from", scratch.path("none")});
     BOOST_CHECK_EQUAL(missing.status, 1);
-    BOOST_CHECK_MESSAGE(contains(missing.err, "none: No such file or directory"), missing.err);
+    BOOST_CHECK_MESSAGE(contains(missing.err, "none: cannot be read: No such file or directory"), missing.err);
 }
 
 BOOST_AUTO_TEST_CASE(age_usage_errors_have_status_2) {

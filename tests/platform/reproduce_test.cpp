@@ -84,7 +84,8 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused("name: s\nunit: GB/s\nwork: stream\n",
                   ":3:1: error: unknown key work, expected name, about, unit, platform, set, workload, with or rows");
     check_refused("name: s\nworkload: streams\n", ":2:11: error: workload: found \"streams\", expected one of stream, "
-                                                  "gemm_tiles, map_ahead, map_visibility");
+                                                  "gemm_tiles, map_ahead, map_visibility, did you mean "
+                                                  "\"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),
                   ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
     check_refused(stream("with: {bytes: 1}"),
@@ -102,5 +103,5 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
 BOOST_AUTO_TEST_CASE(an_experiment_that_is_not_there_is_no_bad_input) {
     const command_result run = run_tlmalloc({"reproduce", "nothing", "--from", experiments});
     BOOST_CHECK_EQUAL(run.status, 1);
-    BOOST_CHECK_MESSAGE(contains(run.err, "nothing.yaml: error: cannot be read"), run.err);
+    BOOST_CHECK_MESSAGE(contains(run.err, "nothing.yaml: cannot be read"), run.err);
 }

@@ -224,9 +224,10 @@ BOOST_AUTO_TEST_CASE(a_bad_configuration_is_refused_with_its_place) {
 
 BOOST_AUTO_TEST_CASE(a_bad_command_line_is_refused) {
     check_refused({"run", small, "--kernel", "relu"}, 2,
-                  "tlmalloc run: found kernel 'relu', expected one of: vector_add qkv_gemm dma_read\n");
+                  "tlmalloc run: --kernel: found kernel 'relu', expected one of: vector_add qkv_gemm dma_read\n");
     check_refused({"run", small, "--set", "workload.kernel=relu"}, 2,
-                  "tlmalloc run: found kernel 'relu', expected one of: vector_add qkv_gemm dma_read\n");
+                  "--set: error: \"workload.kernel=relu\": workload.kernel: found kernel 'relu', expected one of: "
+                  "vector_add qkv_gemm dma_read\n");
     BOOST_CHECK_EQUAL(run_tlmalloc({"run"}).status, 2);
     BOOST_CHECK_EQUAL(run_tlmalloc({"run", small, "second.yaml"}).status, 2);
     BOOST_CHECK_EQUAL(run_tlmalloc({"run", small, "--nonsense"}).status, 2);

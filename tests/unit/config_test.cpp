@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(wrong_types_are_found) {
          "f:12:54: workload.elements_per_pe: found a text with a NUL character, expected an integer without a "
          "unit",
          string("f:13:26: controller.hbm_policy: found \"first-fit\", expected ") +
-             tla_value_expected(TLA_VALUE_POLICY).text});
+             tla_value_expected(TLA_VALUE_POLICY).text + ", did you mean \"first_fit\"?"});
 }
 
 BOOST_AUTO_TEST_CASE(values_out_of_range_are_found) {
@@ -312,7 +312,8 @@ BOOST_AUTO_TEST_CASE(what_is_not_yaml_is_found_with_its_place) {
     check_findings("hbm: {burst: 256 B\n",
                    {"f:2:1: not YAML: did not find expected ',' or '}', while parsing a flow mapping"});
     check_findings("hbm:\n\tburst: 256 B\n",
-                   {"f:2:1: not YAML: found character that cannot start any token, while scanning for the next token"});
+                   {"f:2:1: not YAML: found character that cannot start any token, while scanning for the next token: "
+                    "found a tab in the indentation, did you mean spaces?"});
     check_findings("workload:\n  kernel: 'abc\n",
                    {"f:3:1: not YAML: found unexpected end of stream, while scanning a quoted scalar"});
     check_findings("hbm:\n  burst: \xff\n", {"f:2:10: not YAML: invalid leading UTF-8 octet (found 0xff)"});
@@ -612,7 +613,8 @@ BOOST_AUTO_TEST_CASE(a_timing_profile_that_cannot_be_used_is_found_where_it_is_n
     const string names =
         "expected channels, hbm2, hbm3, kernbench, or the file of a timing profile (with a / or ending "
         "in .yaml)";
-    check_findings("hbm:\n  timing: hbm4\n", {"f:2:11: hbm.timing: found \"hbm4\", " + names});
+    check_findings("hbm:\n  timing: hbm4\n",
+                   {"f:2:11: hbm.timing: found \"hbm4\", " + names + ", did you mean \"hbm2\"?"});
     check_findings("", {"--set:0:0: \"hbm.timing=x\": hbm.timing: found \"x\", " + names}, {"hbm.timing=x"});
     check_findings(
         "hbm:\n  timing: no/such.yaml\n",

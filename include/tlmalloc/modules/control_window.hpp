@@ -4,6 +4,7 @@
 
 #include "tlmalloc/control_port.h"
 #include "tlmalloc/modules/at_target.hpp"
+#include "tlmalloc/modules/turnstile.hpp"
 
 #include <string>
 #include <systemc>
@@ -16,9 +17,10 @@ namespace tlmalloc {
 // What a module with a control window does with a command.
 class command_handler {
   public:
-    // A well-formed command for this kind of target has arrived at a port at arrival_ps (local time). The handler calls
-    // control_window::complete for that port, now or later. Returns when the command was accepted (>= arrival_ps): the
-    // write that brought it ends then.
+    // A well-formed command for this kind of target has arrived at a port at arrival_ps (local time; before the
+    // kernel's, when the command had to wait for those before it). The handler calls control_window::complete for that
+    // port, now or later. Returns when the command was accepted (>= arrival_ps): the write that brought it ends then.
+    // It may wait: no other command of the window is executed before it returns.
     virtual std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) = 0;
 
   protected:
@@ -38,6 +40,11 @@ struct command_route {
 // A bad descriptor, one for another kind of target, and a write to a busy port are answered with
 // TLM_GENERIC_ERROR_RESPONSE and reported as a warning; the first two also leave a completion with the status. Byte
 // enables and streaming are refused.
+//
+// Commands are executed one after the other, in the order of their writes. When the execution of one waits (somebody
+// that it calls does, in b_transport), the writes of others wait with it. A command that is sent from within the
+// execution of another, by the process that executes it, could only wait for itself: it is answered as one to a busy
+// port.
 //
 // Approximately timed (at_target.hpp) the response to a read of a completion comes when the command is done; as many
 // requests of an initiator as there are ports may be under way. DMI is refused: registers are not memory. Debug reads
@@ -74,13 +81,14 @@ class control_window {
     tlm::tlm_response_status check(const tlm::tlm_generic_payload &payload) const;
     tla_status write(unsigned port, const tlm::tlm_generic_payload &payload, sc_core::sc_time &delay, tla_error &error);
     tla_status read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
-    tla_status submit(unsigned port, sc_core::sc_time &delay, tla_error &error);
+    tla_status submit(unsigned port, std::uint64_t sender, sc_core::sc_time &delay, tla_error &error);
 
     const std::string report_id_;
     const tla_target target_;
     command_handler &handler_;
     std::vector<port_state> ports_;
     at_target at_;
+    turnstile execution_;
     sc_core::sc_event completed_;
     std::uint64_t rejected_ = 0, sender_ = 0;
 };

@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_HOST_HPP
 
 #include "tlmalloc/command.h"
+#include "tlmalloc/modules/turnstile.hpp"
 
 #include <functional>
 #include <list>
@@ -69,8 +70,8 @@ class host : public sc_core::sc_module {
     tlm_utils::simple_initiator_socket<host> va{"va"};
 
     // Page faults (page_fault.hpp) of the MMUs, bound in the order of config::pes; answered with OK when there is
-    // memory. One is served at a time: fault_latency_ps, then ALLOC and MAP as they come. A fault of a page that is
-    // under way already is answered when that is there.
+    // memory. One is served at a time, in the order in which they come: fault_latency_ps, then ALLOC and MAP as they
+    // come. A fault of a page that is under way already is answered when that is there.
     tlm_utils::multi_passthrough_target_socket<host, 32, tlm::tlm_base_protocol_types, 0,
                                                sc_core::SC_ZERO_OR_MORE_BOUND>
         faults{"faults"};
@@ -117,6 +118,7 @@ class host : public sc_core::sc_module {
     };
 
     void run();
+    void start_of_simulation() override;
     tla_status allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes, const placement &where,
                                tla_error *error);
     tla_status free_shards(tensor &t, tla_error *error);
@@ -134,6 +136,7 @@ class host : public sc_core::sc_module {
     std::list<tensor> tensors_;
     std::vector<std::pair<pe_location, free_list>> free_lists_;
     std::uint32_t next_tag_ = 1;
+    turnstile fault_turn_;               // who serves a page fault, or takes a tensor away from them
     std::uint64_t faults_served_ps_ = 0; // when the last page fault was answered
     bool many_free_blocks_ = false;
 };

@@ -16,7 +16,11 @@ namespace tlmalloc {
 
 // `in` takes accesses by physical address and passes them to the slice or the TCM; `control` takes ALLOC and FREE
 // (command.h), queues them, charges the price of the receipt and answers with a completion. The free lists come into
-// being with the first command (ADR-0048 D5). `tcm` may stay unbound when tcm_bytes is 0.
+// being with the first command (ADR-0048 D5). `tcm` may stay unbound when tcm_bytes is 0. A memory that is smaller than
+// the configuration says cannot be built, where it answers debug accesses; nor can a PE that the address map has not.
+//
+// Commands are carried out one after the other (control_window.hpp), each with all the transactions that it makes to
+// the slice, also where the slice waits; data accesses go past them.
 //
 // Data errors: TLM_ADDRESS_ERROR_RESPONSE for an address that is not in this PE's memory or an access that runs off its
 // end; else what the memory answers. `in` is approximately timed too (at_target.hpp), and then calls the memories'
@@ -118,6 +122,7 @@ class memory_controller : public sc_core::sc_module, private command_handler {
         figure used, largest_free, free_blocks, fragmentation;
     };
     void start_of_simulation() override;
+    void check_size(const char *socket, const char *member, std::uint64_t nbytes, tlm::tlm_fw_transport_if<> &memory);
     template <typename Visit>
     void each_figure(Visit visit);
 

@@ -9,7 +9,6 @@
 
 #include <tlm>
 #include <tlm_utils/simple_initiator_socket.h>
-#include <vector>
 
 namespace tlmalloc {
 
@@ -44,8 +43,9 @@ class pe_dma : public sc_core::sc_module {
 
     pe_dma(sc_core::sc_module_name name, const config &settings);
 
-    // Moves everything; delay is where the transfer starts and, on return, where it ends. Calls wait(): from a thread.
-    // TLA_BUS_ERROR when a transaction was answered with an error; no further chunk is issued then.
+    // Moves everything; delay is where the transfer starts and, on return, where it ends. Calls wait(): from a thread,
+    // and from several at once if need be. TLA_BUS_ERROR when a transaction was answered with an error; no further
+    // chunk is issued then.
     tla_status transfer(const request &what, sc_core::sc_time &delay);
 
     const statistics &get_statistics() const { return statistics_; }
@@ -53,12 +53,12 @@ class pe_dma : public sc_core::sc_module {
     void trace(sc_core::sc_trace_file *file) const override;
 
   private:
-    bool move_chunk(direction way, std::uint64_t va, std::uint64_t tile, std::uint32_t nbytes, std::uint64_t &at_ps);
+    bool move_chunk(direction way, std::uint64_t va, std::uint64_t tile, std::uint8_t *buffer, std::uint32_t nbytes,
+                    std::uint64_t &at_ps);
 
     const config config_;
     requester requester_;
     tla_timeline issue_[2]{};
-    std::vector<std::uint8_t> buffer_;
     statistics statistics_;
     figure bytes_read_{"bytes_read", 64}, bytes_written_{"bytes_written", 64}, in_flight_{"chunks_in_flight", 16};
 };

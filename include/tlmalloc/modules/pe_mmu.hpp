@@ -7,15 +7,18 @@
 #include "tlmalloc/mmu.h"
 #include "tlmalloc/modules/at_target.hpp"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/turnstile.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 
 #include <array>
-#include <map>
 #include <memory>
+#include <set>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
 namespace tlmalloc {
+
+class dmi_record;
 
 // Every access through `in` costs a fixed overhead and is translated: in no further time (KernBench ADR-0039), or by
 // TLB and walkers (mmu.h decides). With TLA_WALK_MEMORY every level of a walk is a read over `walk`, entries are
@@ -35,9 +38,16 @@ namespace tlmalloc {
 //
 // `in` is approximately timed too (at_target.hpp), and then calls b_transport on `out`. DMI is what `out` grants, page
 // by page (or region by region): at virtual addresses, what the mapping permits, overhead_ps and a hit in the nearest
-// TLB level added; nothing where there are several address spaces, since a pointer does not say whose it is. Accesses
-// by DMI are not counted as lookups, so an unmapped address that is taken as physical is never granted. A MAP or UNMAP
-// withdraws DMI for its addresses; what `out` withdraws is withdrawn wherever it was granted.
+// TLB level added; nothing where there are several address spaces, since a pointer does not say whose it is, and
+// nothing for one that does not exist. Accesses by DMI are not counted as lookups, so an unmapped address that is taken
+// as physical is never granted. A MAP or UNMAP withdraws DMI for its addresses, and until it is visible nothing of the
+// pages that it touches is granted; what is asked for and refused meanwhile is withdrawn when it is visible, so that an
+// initiator that remembers refusals asks again. What `out` withdraws is withdrawn wherever it was granted or refused.
+//
+// With TLA_WALK_MEMORY, translations and commands are made one after the other where what `walk` or `allocator` leads
+// to waits: those that come meanwhile wait with it, and are made at the time when their turn has come. While a command
+// waits so, debug accesses move nothing and DMI is refused (until then). An access that comes back to `in` from a walk
+// of its own is answered as one whose walk failed.
 class pe_mmu : public sc_core::sc_module, private command_handler {
   public:
     struct config {
@@ -90,6 +100,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     control_window::target_socket &control = window_.socket;
 
     pe_mmu(sc_core::sc_module_name name, const config &settings);
+    ~pe_mmu() override;
 
     statistics get_statistics() const;
     void record(waveform &wave);
@@ -116,12 +127,17 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     bool get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
     void invalidate_direct_mem_ptr(sc_dt::uint64 first, sc_dt::uint64 last);
     void withdraw_dmi(const tla_command &command);
+    void refuse_until(std::uint64_t va, std::uint64_t until_ps);
+    void withdraw_refusals();
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
+    std::uint64_t change_mappings(unsigned port, const tla_command &command, std::uint64_t arrival_ps);
+    void start_of_simulation() override;
     bool grants_dmi() const { return config_.dmi && config_.asids == 1; }
     tla_mmu_config front_end() const;
     tla_mmu_bus bus() const;
     tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
     tla_status translate(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
+    tla_status find_route(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     tla_status translate_or_fault(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     bool ask_host(const tla_mmu_access &access, std::uint64_t va, std::uint64_t &at_ps);
     void refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay);
@@ -131,11 +147,11 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     const config config_;
     std::unique_ptr<tla_mmu, void (*)(tla_mmu *)> mmu_{nullptr, tla_mmu_destroy};
     at_target at_;
-    struct dmi_grant {
-        std::uint64_t nbytes, pa;
-    };
-    std::map<std::uint64_t, dmi_grant> dmi_grants_; // by virtual address: what an initiator may hold
-    bool dmi_asked_ = false;                        // it may also remember a refusal
+    std::unique_ptr<dmi_record> dmi_told_;
+    bool dmi_asked_ = false;
+    std::set<std::uint64_t> dmi_refused_; // addresses, because a change was not visible yet or under way
+    sc_core::sc_event window_closed_;
+    turnstile mmu_turn_; // TLA_WALK_MEMORY: who translates or changes mappings
     tla_engine engine_{};
     statistics statistics_;
     figure lookups_{"lookups", 32}, maps_in_flight_{"maps_in_flight", 16}, mapped_bytes_{"mapped_bytes", 48},

@@ -32,7 +32,7 @@ class waveform {
     tla_status close();
 
   private:
-    void advance();
+    std::uint64_t advance(std::uint64_t at_ps);
 
     tla_wave *wave_ = nullptr;
     std::uint64_t now_ps_ = 0;
@@ -43,7 +43,7 @@ class figure {
   public:
     figure(const char *name, unsigned bits) : name_(name), bits_(bits) {}
 
-    // The value from at_ps (local time) on.
+    // The value from at_ps (local time) on; from now on, when that lies in the kernel's past.
     void set(std::uint64_t at_ps, std::uint64_t value) {
         value_ = value;
         if (waveform_) waveform_->set(signal_, at_ps, value);

@@ -1,0 +1,58 @@
+// One after the other: for operations that call out of a module, where whoever is called may wait.
+#ifndef TLMALLOC_MODULES_TURNSTILE_HPP
+#define TLMALLOC_MODULES_TURNSTILE_HPP
+
+#include <systemc>
+
+namespace tlmalloc {
+
+// Lets one operation in at a time, the others in the order in which they came. Where nobody waits inside it costs two
+// pointers. Not for methods: who comes while somebody is inside waits.
+class turnstile {
+  public:
+    // Inside from construction to destruction, which may be that of a process that is killed.
+    class turn {
+      public:
+        explicit turn(turnstile &gate) : gate_(gate), process_(sc_core::sc_get_current_process_handle()) {
+            turn **last = &gate_.first_;
+            while (*last)
+                last = &(*last)->next_;
+            *last = this;
+            try {
+                while (gate_.first_ != this)
+                    sc_core::wait(gate_.left_);
+            } catch (...) {
+                leave();
+                throw;
+            }
+        }
+        ~turn() { leave(); }
+        turn(const turn &) = delete;
+        turn &operator=(const turn &) = delete;
+
+      private:
+        friend class turnstile;
+        void leave() {
+            turn **me = &gate_.first_;
+            while (*me != this)
+                me = &(*me)->next_;
+            *me = next_;
+            if (gate_.first_) gate_.left_.notify();
+        }
+        turnstile &gate_;
+        const sc_core::sc_process_handle process_;
+        turn *next_ = nullptr;
+    };
+
+    bool busy() const { return first_ != nullptr; }
+
+    // The calling process itself is inside: it would wait for itself.
+    bool entered_by_caller() const { return first_ && first_->process_ == sc_core::sc_get_current_process_handle(); }
+
+  private:
+    turn *first_ = nullptr; // inside; those behind it wait
+    sc_core::sc_event left_;
+};
+
+} // namespace tlmalloc
+#endif

@@ -1,0 +1,20 @@
+/* Names of kernels on the command line and in configurations. */
+#ifndef TLMALLOC_PLATFORM_CLI_KERNEL_NAME_H
+#define TLMALLOC_PLATFORM_CLI_KERNEL_NAME_H
+
+#include "tlmalloc/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* TLA_OK when a kernel has this name; else TLA_INVALID_ARGUMENT with "found ..., expected one of ...". */
+tla_status kernel_name_check(const char *name, tla_error *error);
+
+/* Refuses a workload.kernel that does not exist. */
+extern const tla_config_judge kernel_name_judge;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
