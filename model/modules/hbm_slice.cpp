@@ -5,6 +5,7 @@
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/sparse_bytes.h"
 
+#include <algorithm>
 #include <string>
 
 namespace tlmalloc {
@@ -65,8 +66,11 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
             return;
         }
     }
-    const std::uint64_t done =
-        serve(write, payload.get_address(), payload_span(payload), arrival) + hits.correctable * config_.ecc_latency_ps;
+    const std::uint64_t span = payload_span(payload);
+    std::uint64_t done = arrival;
+    for (std::uint64_t passed = 0; passed < length; passed += span) // more than once where it streams
+        done = std::max(done, serve(write, payload.get_address(), std::min(span, length - passed), arrival));
+    done += hits.correctable * config_.ecc_latency_ps;
     if (hits.uncorrectable > 0)
         payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     else

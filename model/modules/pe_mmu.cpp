@@ -2,6 +2,7 @@
 
 #include "dmi.hpp"
 #include "payload.hpp"
+#include "split_access.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/requester.hpp"
@@ -249,50 +250,10 @@ void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &de
         if (!grants_dmi() || where.first.fallback || where.stale) payload.set_dmi_allowed(false);
     } else {
         statistics_.splits++;
-        transport_pieces(payload, where, delay);
+        std::vector<tla_mmu_piece> pieces{where.first};
+        pieces.insert(pieces.end(), where.rest.begin(), where.rest.end());
+        transport_split(*out.operator->(), payload, pieces, delay);
     }
-}
-
-// Each piece is a transaction of its own; all start together and the access ends with the last of them.
-void pe_mmu::transport_pieces(tlm::tlm_generic_payload &payload, const route &where, sc_core::sc_time &delay) {
-    tlm::tlm_response_status status = check_attributes(payload);
-    if (status == tlm::TLM_OK_RESPONSE && payload.get_streaming_width() < payload.get_data_length())
-        status = tlm::TLM_BURST_ERROR_RESPONSE; // a wrap inside a split is not worth building
-    if (status != tlm::TLM_OK_RESPONSE) {
-        payload.set_response_status(status);
-        return;
-    }
-    const std::uint64_t start = local_ps(delay);
-    std::uint64_t end = start, offset = 0;
-    std::uint8_t *const data = payload.get_data_ptr(); // may be null in TLM_IGNORE
-    std::vector<std::uint8_t> enables;
-    for (std::size_t i = 0; i < where.count(); i++) {
-        const tla_mmu_piece &p = where.at(i);
-        tlm::tlm_generic_payload part;
-        part.set_command(payload.get_command());
-        part.set_address(p.pa.value);
-        part.set_data_ptr(data ? data + offset : nullptr);
-        part.set_data_length(static_cast<unsigned>(p.nbytes));
-        part.set_streaming_width(static_cast<unsigned>(p.nbytes));
-        if (const std::uint8_t *all = payload.get_byte_enable_ptr()) {
-            enables.resize(p.nbytes);
-            for (std::uint64_t b = 0; b < p.nbytes; b++)
-                enables[b] = all[(offset + b) % payload.get_byte_enable_length()];
-            part.set_byte_enable_ptr(enables.data());
-            part.set_byte_enable_length(static_cast<unsigned>(p.nbytes));
-        }
-        requester *const who = payload.get_extension<requester>();
-        part.set_extension(who);
-        sc_core::sc_time part_delay;
-        set_local_ps(part_delay, std::max(start, to_ps(sc_core::sc_time_stamp())));
-        out->b_transport(part, part_delay);
-        part.clear_extension(who);
-        end = std::max(end, local_ps(part_delay));
-        if (part.is_response_error() && status == tlm::TLM_OK_RESPONSE) status = part.get_response_status();
-        offset += p.nbytes;
-    }
-    set_local_ps(delay, end);
-    payload.set_response_status(status);
 }
 
 tlm::tlm_sync_enum pe_mmu::nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,

@@ -337,3 +337,39 @@ BOOST_AUTO_TEST_CASE(a_slice_whose_profile_contradicts_itself_says_how) {
     check_refused([&] { hbm_slice slice("slice", with_banks(timing, 8)); },
                   "/tlmalloc/hbm_slice/config: timing: rc 41 is less than ras 28 + rp 14");
 }
+
+// The passes of an access that streams take what they take as accesses of their own, in the slice as in the TCM.
+BOOST_AUTO_TEST_CASE(an_access_that_streams_is_charged_for_all_its_passes) {
+    bench b;
+    hbm_slice other("other", hbm_slice::config{});
+    initiator cpu("other_cpu");
+    cpu.out.bind(other.in);
+    b.run([&] {
+        for (const unsigned width : {4u, 256u, 300u, 1000u})
+            for (const unsigned length : {1000u, 1024u}) {
+                sc_core::wait(1, sc_core::SC_MS); // both are idle
+                const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+                bytes data(length);
+                tlm::tlm_generic_payload payload;
+                payload.set_write();
+                payload.set_address(100);
+                payload.set_data_ptr(data.data());
+                payload.set_data_length(length);
+                payload.set_streaming_width(width);
+                sc_core::sc_time delay;
+                BOOST_CHECK_EQUAL(b.cpu.send(payload, delay), tlm::TLM_OK_RESPONSE);
+                std::uint64_t last = 0;
+                for (unsigned done = 0; done < length; done += width) {
+                    bytes pass(std::min(width, length - done));
+                    sc_core::sc_time pass_delay;
+                    BOOST_CHECK_EQUAL(cpu.write(100, pass, pass_delay), tlm::TLM_OK_RESPONSE);
+                    last = std::max(last, to_ps(pass_delay));
+                }
+                BOOST_CHECK_EQUAL(to_ps(delay), last);
+                if (width == 4) BOOST_CHECK_EQUAL(to_ps(delay), length / 4 * burst_ps);
+                BOOST_CHECK_EQUAL(to_ps(sc_core::sc_time_stamp()), now);
+            }
+    });
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().busy_ps, other.get_statistics().busy_ps);
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().bytes_written, other.get_statistics().bytes_written);
+}

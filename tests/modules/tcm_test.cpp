@@ -69,3 +69,18 @@ BOOST_AUTO_TEST_CASE(a_tcm_without_bandwidth_cannot_be_built) {
     check_refused([&] { tcm memory("tcm", config); },
                   "/tlmalloc/tcm/config: read_bandwidth and write_bandwidth must be above 0");
 }
+
+BOOST_AUTO_TEST_CASE(an_access_that_streams_takes_all_its_bytes) {
+    bench b;
+    b.run([&] {
+        bytes data(1024);
+        tlm::tlm_generic_payload payload;
+        payload.set_read();
+        payload.set_data_ptr(data.data());
+        payload.set_data_length(1024);
+        payload.set_streaming_width(64);
+        sc_core::sc_time delay;
+        BOOST_CHECK_EQUAL(b.cpu.send(payload, delay), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(to_ps(delay), 2000u); // 16 times 64 B at 512 GB/s
+    });
+}

@@ -16,9 +16,11 @@
 namespace tlmalloc {
 
 // Addresses are offsets into the slice. An access occupies the pseudo-channels of its bursts; the delay it is answered
-// with ends when the last burst is done. Bytes are committed on the host where they are touched, and read as zero
-// before. Errors: TLM_ADDRESS_ERROR_RESPONSE past the end, TLM_BURST_ERROR_RESPONSE for length or streaming width 0,
-// TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables without a length; nothing is touched then.
+// with ends when the last burst is done. One that streams (streaming width below the length) moves all its bytes: it
+// takes what its passes take as accesses of their own that arrive together. Bytes are committed on the host where they
+// are touched, and read as zero before. Errors: TLM_ADDRESS_ERROR_RESPONSE past the end, TLM_BURST_ERROR_RESPONSE for
+// length or streaming width 0, TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables without a length; nothing is touched
+// then.
 //
 // Loosely and approximately timed (at_target.hpp), with the same times: accesses to other pseudo-channels may overtake.
 // DMI is granted for the whole slice. Accesses by DMI take no pseudo-channel and are not counted; the latencies that

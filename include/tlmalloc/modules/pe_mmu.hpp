@@ -27,14 +27,15 @@ class dmi_record;
 // else 0.
 //
 // An access that crosses pages or regions is split where the physical addresses part, and all of it is translated
-// before any of it moves. An access with an unmapped byte is answered with TLM_ADDRESS_ERROR_RESPONSE, one that the
-// mapping forbids with TLM_COMMAND_ERROR_RESPONSE; with TLA_UNMAPPED_PA_FALLBACK an unmapped byte's address is used as
-// physical (KernBench's PageFault path), and counted; with TLA_UNMAPPED_DEMAND the fault goes out over `fault`
-// (page_fault.hpp), and the access is made again when that is answered with OK. A walk that reads what the table does
-// not say is a walk error: TLM_GENERIC_ERROR_RESPONSE. `control` takes MAP, UNMAP and INVALIDATE (command.h); their
-// scope is for the va_manager and not looked at here. A command that fails changes nothing. An access before a command
-// is done goes where it went before; it is counted as stale when that is a mapping that the command has replaced or
-// removed.
+// before any of it moves; one that streams over fewer bytes than it has (streaming width below the length) is split
+// alike, every part with all its passes. An access with an unmapped byte is answered with TLM_ADDRESS_ERROR_RESPONSE,
+// one that the mapping forbids with TLM_COMMAND_ERROR_RESPONSE; with TLA_UNMAPPED_PA_FALLBACK an unmapped byte's
+// address is used as physical (KernBench's PageFault path), and counted; with TLA_UNMAPPED_DEMAND the fault goes out
+// over `fault` (page_fault.hpp), and the access is made again when that is answered with OK. A walk that reads what the
+// table does not say is a walk error: TLM_GENERIC_ERROR_RESPONSE. `control` takes MAP, UNMAP and INVALIDATE
+// (command.h); their scope is for the va_manager and not looked at here. A command that fails changes nothing. An
+// access before a command is done goes where it went before; it is counted as stale when that is a mapping that the
+// command has replaced or removed.
 //
 // `in` is approximately timed too (at_target.hpp), and then calls b_transport on `out`. DMI is what `out` grants, page
 // by page (or region by region): at virtual addresses, what the mapping permits, overhead_ps and a hit in the nearest
@@ -142,7 +143,6 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     bool ask_host(const tla_mmu_access &access, std::uint64_t va, std::uint64_t &at_ps);
     void refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay);
     void show(const tla_mmu_piece &found, std::uint64_t at_ps);
-    void transport_pieces(tlm::tlm_generic_payload &payload, const route &where, sc_core::sc_time &delay);
 
     const config config_;
     std::unique_ptr<tla_mmu, void (*)(tla_mmu *)> mmu_{nullptr, tla_mmu_destroy};

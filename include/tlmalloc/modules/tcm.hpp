@@ -12,7 +12,8 @@
 namespace tlmalloc {
 
 // Addresses are offsets into the TCM. A read occupies the read channel, a write the write channel, for
-// length / bandwidth (KernBench ADR-0040); the two overlap. Errors, AT and DMI as hbm_slice.
+// length / bandwidth (KernBench ADR-0040), also where it streams over fewer addresses; the two overlap. Errors, AT and
+// DMI as hbm_slice.
 class tcm : public sc_core::sc_module {
   public:
     struct config {
