@@ -103,6 +103,10 @@ tla_arena_config tla_arena_get_config(const tla_arena *arena);
  */
 tla_status tla_arena_alloc(tla_arena *arena, uint64_t nbytes, tla_block *block, tla_work *work);
 
+/* The size of the block that a request of nbytes is given: rounded up as the alignment and the policy do; 0 for a size
+ * that is never served. */
+uint64_t tla_arena_granted(const tla_arena *arena, uint64_t nbytes);
+
 /* As tla_arena_alloc, with an offset that is a multiple of `alignment` (a power of two; else TLA_INVALID_ARGUMENT) and
  * of the arena's own. A block fits when the aligned range lies inside it; what is skipped in front of it stays free. */
 tla_status tla_arena_alloc_aligned(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block,

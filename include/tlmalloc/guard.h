@@ -44,13 +44,20 @@ typedef struct tla_guard_access {
     uint64_t time; /* ps, for the text */
 } tla_guard_access;
 
-/* Looks at an access before it is made, and notes what a write will have written. TLA_OK, or the first that holds:
+/* Looks at an access before it is made. TLA_OK, or the first that holds:
  *   TLA_USE_AFTER_FREE   not in a live block, but in one that is remembered as freed
  *   TLA_OUT_OF_BOUNDS    not in a live block, or past the end of the one it begins in
  *   TLA_NOT_OWNER        the block belongs to another address space, and both are known
  *   TLA_NEVER_WRITTEN    a read of bytes that nobody has written since the block was allocated
  * *error (may be NULL) names the access, the block, its owner and when it was allocated and freed; `what` names the
  * memory in it ("HBM"). Bytes beyond the arena are not guarded: TLA_OK. O(log n), and O(history) for a free block. */
+tla_status tla_guard_look(const tla_guard *guard, const tla_guard_access *access, const char *what, tla_error *error);
+
+/* Notes what a write has written, once it has been made: one that was refused, or that went wrong, has written nothing.
+ * Reads and bytes beyond the arena change nothing. */
+void tla_guard_note(tla_guard *guard, const tla_guard_access *access);
+
+/* Both, where everything that is right is made: looks, and notes when that says TLA_OK. */
 tla_status tla_guard_check(tla_guard *guard, const tla_guard_access *access, const char *what, tla_error *error);
 
 /* Notes that a range may be written without the guard's knowledge (a pointer was given away, a debug access): it counts

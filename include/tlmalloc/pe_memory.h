@@ -25,7 +25,7 @@ typedef struct tla_pe_memory_config {
     uint64_t alignment;          /* of both arenas, as tla_arena_config; 0 = byte granular, as ADR-0048 */
     bool validate;               /* of both arenas, as tla_arena_config */
     uint64_t hbm_reserved_bytes; /* the top of the slice, kept by the controller for its free list, never allocated */
-    bool guarded;                /* validates frees, and tla_pe_memory_check works */
+    bool guarded;                /* validates frees, and tla_pe_memory_look works */
     uint64_t guard_history;      /* freed blocks of a channel that a guarded memory remembers */
 } tla_pe_memory_config;
 
@@ -65,10 +65,14 @@ tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_channel channel, uint
 /* The list that is followed; NULL when none is. */
 tla_list_traffic *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel channel);
 
-/* As tla_guard_check, tla_guard_trust and tla_arena_find, for offsets in a channel of a guarded memory; else TLA_OK,
- * nothing, and TLA_UNSUPPORTED. The scheduler's and the controller's reserves are not guarded. */
-tla_status tla_pe_memory_check(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
-                               tla_error *error);
+/* As tla_arena_granted, for a channel. */
+uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes);
+
+/* As tla_guard_look, tla_guard_note, tla_guard_trust and tla_arena_find, for offsets in a channel of a guarded memory;
+ * else TLA_OK, nothing, nothing, and TLA_UNSUPPORTED. The scheduler's and the controller's reserves are not guarded. */
+tla_status tla_pe_memory_look(const tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
+                              tla_error *error);
+void tla_pe_memory_note(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access);
 void tla_pe_memory_trust(tla_pe_memory *memory, tla_channel channel, tla_block range);
 tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, uint64_t offset, tla_block *block,
                               tla_owner *owner);

@@ -24,9 +24,6 @@ tla_status tla_arena_check_config(const tla_arena_config *config);
 /* Whether a size is in the range that requests have, 1 .. 2^63. */
 bool tla_arena_takes_size(uint64_t nbytes);
 
-/* nbytes as the arena would grant it; 0 when it cannot. */
-uint64_t tla_arena_granted(const tla_arena *arena, uint64_t nbytes);
-
 /* Whether a range of more than 0 bytes lies inside the arena. */
 bool tla_arena_contains(const tla_arena *arena, tla_block range);
 

@@ -175,28 +175,36 @@ static void touched_range(const tla_guard_access *access, uint64_t *first, uint6
     *end = access->offset + high;
 }
 
-/* Notes what a write writes; of a read, the first byte that nobody has written, or UINT64_MAX. */
-static uint64_t note(tla_guard *guard, const tla_guard_access *access, uint64_t first, uint64_t end) {
+/* Of a read that touches [first, end), the first byte that nobody has written; UINT64_MAX when there is none. */
+static uint64_t first_missing(const tla_guard *guard, const tla_guard_access *access, uint64_t first, uint64_t end) {
+    if (access->write) return UINT64_MAX;
     if (!access->enables) {
-        if (access->write) {
-            set_written(guard, first, end);
-            return UINT64_MAX;
-        }
         uint64_t missing = first_unwritten(guard, first, end);
         return missing < end ? missing : UINT64_MAX;
     }
     for (uint64_t i = 0; i < access->length; i++) {
         uint64_t at = access->offset + i % access->width;
-        if (!enabled(access, i)) continue;
-        if (access->write)
-            set_written(guard, at, at + 1);
-        else if (first_unwritten(guard, at, at + 1) == at)
-            return at;
+        if (enabled(access, i) && first_unwritten(guard, at, at + 1) == at) return at;
     }
     return UINT64_MAX;
 }
 
-tla_status tla_guard_check(tla_guard *guard, const tla_guard_access *access, const char *memory, tla_error *error) {
+void tla_guard_note(tla_guard *guard, const tla_guard_access *access) {
+    uint64_t first = access->offset, end = first + access->width;
+    if (!access->write || first >= guard->capacity) return;
+    if (end > guard->capacity) end = guard->capacity;
+    if (!access->enables) {
+        set_written(guard, first, end);
+        return;
+    }
+    for (uint64_t i = 0; i < access->length; i++) {
+        uint64_t at = first + i % access->width;
+        if (enabled(access, i) && at < end) set_written(guard, at, at + 1);
+    }
+}
+
+tla_status tla_guard_look(const tla_guard *guard, const tla_guard_access *access, const char *memory,
+                          tla_error *error) {
     uint64_t first, end;
     touched_range(access, &first, &end);
     if (first >= end || first >= guard->capacity) return TLA_OK;
@@ -205,7 +213,7 @@ tla_status tla_guard_check(tla_guard *guard, const tla_guard_access *access, con
     bool live = tla_arena_find(guard->arena, first, &block, &owner) == TLA_OK;
     if (!live || end - block.offset > block.nbytes)
         return refuse_place(guard, access, first, end, live ? &block : NULL, owner, memory, error);
-    uint64_t missing = note(guard, access, first, end);
+    uint64_t missing = first_missing(guard, access, first, end);
     char how[320];
     if (access->who != TLA_WHO_UNKNOWN && owner.who != TLA_WHO_UNKNOWN && access->who >> 32 != owner.who >> 32) {
         snprintf(how, sizeof how, "it does not own %s", block_text(block, owner).text);
@@ -214,6 +222,12 @@ tla_status tla_guard_check(tla_guard *guard, const tla_guard_access *access, con
     if (missing == UINT64_MAX) return TLA_OK;
     snprintf(how, sizeof how, "byte %" PRIu64 " was never written in %s", missing, block_text(block, owner).text);
     return refuse(access, memory, TLA_NEVER_WRITTEN, how, error);
+}
+
+tla_status tla_guard_check(tla_guard *guard, const tla_guard_access *access, const char *memory, tla_error *error) {
+    tla_status status = tla_guard_look(guard, access, memory, error);
+    if (!status) tla_guard_note(guard, access);
+    return status;
 }
 
 void tla_guard_allocated(tla_guard *guard, tla_block block) {

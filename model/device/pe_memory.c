@@ -125,8 +125,7 @@ static tla_status give_back(tla_pe_memory *memory, tla_channel channel, tla_bloc
     tla_arena *arena = memory->arenas[channel];
     tla_list_traffic *traffic = memory->traffic[channel];
     if (!traffic) return tla_arena_free(arena, block, work);
-    uint64_t mask = tla_arena_get_config(arena).alignment - 1;
-    tla_block granted = {block.offset, (block.nbytes + mask) & ~mask};
+    tla_block granted = {block.offset, tla_arena_granted(arena, block.nbytes)};
     tla_status status = tla_list_traffic_prepare(traffic, &granted);
     if (!status) status = tla_arena_free(arena, block, work);
     if (!status) tla_list_traffic_free(traffic, granted);
@@ -182,10 +181,18 @@ tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uin
     return TLA_OK;
 }
 
-tla_status tla_pe_memory_check(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
-                               tla_error *error) {
+uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes) {
+    return tla_arena_granted(memory->arenas[channel], nbytes);
+}
+
+tla_status tla_pe_memory_look(const tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
+                              tla_error *error) {
     if (!memory->guards[channel]) return TLA_OK;
-    return tla_guard_check(memory->guards[channel], access, channel_titles[channel], error);
+    return tla_guard_look(memory->guards[channel], access, channel_titles[channel], error);
+}
+
+void tla_pe_memory_note(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access) {
+    if (memory->guards[channel]) tla_guard_note(memory->guards[channel], access);
 }
 
 void tla_pe_memory_trust(tla_pe_memory *memory, tla_channel channel, tla_block range) {

@@ -89,7 +89,8 @@ void memory_controller::b_transport(int, tlm::tlm_generic_payload &payload, sc_c
         payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
         return;
     }
-    if (config_.guard != TLA_GUARD_OFF && guard_refuses(channel, offset, payload, delay)) return;
+    tla_guard_access guarded{}; // an access of no bytes is none
+    if (config_.guard != TLA_GUARD_OFF && guard_refuses(channel, offset, payload, delay, guarded)) return;
     if (config_.latency_ps > 0) delay += from_ps(config_.latency_ps);
     payload.set_address(offset);
     if (channel == TLA_HBM)
@@ -97,6 +98,7 @@ void memory_controller::b_transport(int, tlm::tlm_generic_payload &payload, sc_c
     else
         tcm->b_transport(payload, delay);
     payload.set_address(address);
+    if (guarded.width > 0 && payload.is_response_ok()) tla_pe_memory_note(memory_.get(), channel, &guarded);
     if (!config_.dmi) payload.set_dmi_allowed(false);
     if (payload.is_response_error()) data_errors_++;
 }
@@ -141,15 +143,15 @@ bool memory_controller::get_direct_mem_ptr(int, tlm::tlm_generic_payload &payloa
     if (config_.guard != TLA_GUARD_OFF) {
         const tla_guard_access any{true, offset, 1, 1, nullptr, 0, who_asks(payload), 0};
         if (ensure_allocators() || tla_pe_memory_find(memory_.get(), channel, offset, &visible, nullptr) ||
-            tla_pe_memory_check(memory_.get(), channel, &any, nullptr))
+            tla_pe_memory_look(memory_.get(), channel, &any, nullptr))
             return refuse_dmi(dmi, {address, address});
-        tla_pe_memory_trust(memory_.get(), channel, visible);
     }
     payload.set_address(offset);
     bool granted = channel == TLA_HBM ? slice->get_direct_mem_ptr(payload, dmi) : tcm->get_direct_mem_ptr(payload, dmi);
     payload.set_address(address);
     const address_view view{visible.offset, visible.nbytes, base(channel) + visible.offset};
     granted = translate_dmi(dmi, granted, view, config_.latency_ps);
+    if (granted && config_.guard != TLA_GUARD_OFF) tla_pe_memory_trust(memory_.get(), channel, visible);
     dmi_granted_ = dmi_granted_ || granted;
     return granted;
 }
@@ -226,9 +228,10 @@ bool memory_controller::access_node(const tla_list_access &access, std::uint64_t
 
 // --- guarded memory --------------------------------------------------------------------------------------------------
 
-// Looks at an access; one that is wrong is counted and reported. True when it has been answered with an error.
+// Looks at an access; one that is wrong is counted and reported. True when it has been answered with an error; else
+// `to_note` is what it will have done once it is made, if that is to be noted.
 bool memory_controller::guard_refuses(tla_channel channel, std::uint64_t offset, tlm::tlm_generic_payload &payload,
-                                      const sc_core::sc_time &delay) {
+                                      const sc_core::sc_time &delay, tla_guard_access &to_note) {
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE)
         return false; // touches nothing
     const tla_guard_access access{payload.is_write(),
@@ -241,10 +244,11 @@ bool memory_controller::guard_refuses(tla_channel channel, std::uint64_t offset,
                                   local_ps(delay)};
     tla_error error{};
     tla_status status = ensure_allocators();
-    if (!status) status = tla_pe_memory_check(memory_.get(), channel, &access, &error);
+    if (!status) status = tla_pe_memory_look(memory_.get(), channel, &access, &error);
+    const bool no_such_place = status == TLA_USE_AFTER_FREE || status == TLA_OUT_OF_BOUNDS;
+    if (!no_such_place) to_note = access;
     if (!status) return false;
     statistics &figures = statistics_[channel];
-    const bool no_such_place = status == TLA_USE_AFTER_FREE || status == TLA_OUT_OF_BOUNDS;
     figures.use_after_free += status == TLA_USE_AFTER_FREE;
     figures.out_of_bounds += status == TLA_OUT_OF_BOUNDS;
     figures.not_owner += status == TLA_NOT_OWNER;
@@ -310,9 +314,9 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
                 (std::string(name()) + ": " + tla_arena_last_error(tla_pe_memory_arena(memory_.get(), channel))->text)
                     .c_str());
         statistics_[channel].frees++;
-        if (dmi_granted_ && !completion.status)
-            invalidate(command.pa.value, command.pa.value + std::max<std::uint64_t>(command.nbytes, 1) - 1);
-        if (config_.poison && !completion.status) poison(channel, offset, command.nbytes);
+        const std::uint64_t granted = tla_pe_memory_granted(memory_.get(), channel, command.nbytes);
+        if (dmi_granted_ && !completion.status) invalidate(command.pa.value, command.pa.value + (granted - 1));
+        if (config_.poison && !completion.status) poison(channel, offset, granted);
     } else {
         completion.status = TLA_BAD_COMMAND;
     }

@@ -2,6 +2,7 @@
 #include "controller_bench.hpp"
 
 #include <algorithm>
+#include <tlm_utils/simple_target_socket.h>
 
 namespace {
 
@@ -179,4 +180,121 @@ BOOST_AUTO_TEST_CASE(freed_bytes_are_poisoned_and_their_neighbours_are_not) {
         BOOST_CHECK(b.data.read(middle, 100'000) == bytes(100'000, 0xdd));
         BOOST_CHECK(b.data.read(right, 100) == bytes(100, 0x11));
     });
+}
+
+BOOST_AUTO_TEST_CASE(what_a_stranger_was_refused_does_not_count_as_written) {
+    bench b(guarded(TLA_GUARD_ERROR));
+    requester owner{7, 0}, stranger{8, 0};
+    b.run([&] {
+        b.cpu.as = b.data.as = &owner;
+        const std::uint64_t block = allocate(b, 64);
+        b.data.as = &stranger;
+        BOOST_CHECK_EQUAL(write_status(b, block, 64), tlm::TLM_GENERIC_ERROR_RESPONSE);
+        for (const tlm::tlm_command command : {tlm::TLM_READ_COMMAND, tlm::TLM_WRITE_COMMAND}) {
+            tlm::tlm_generic_payload payload;
+            tlm::tlm_dmi dmi;
+            payload.set_command(command);
+            payload.set_address(block);
+            payload.set_extension(&stranger);
+            BOOST_CHECK(!b.data.out->get_direct_mem_ptr(payload, dmi));
+            payload.clear_extension(&stranger);
+        }
+        b.data.as = &owner;
+        BOOST_CHECK_EQUAL(read_status(b, block, 1), tlm::TLM_GENERIC_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(write_status(b, block, 64), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(read_status(b, block, 64), tlm::TLM_OK_RESPONSE);
+    });
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).never_written, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_write_that_the_memory_refuses_does_not_count_as_written) {
+    struct moody : sc_core::sc_module { // takes no write before it is told to
+        tlm_utils::simple_target_socket<moody> in{"in"};
+        bool takes = false;
+        explicit moody(sc_core::sc_module_name name) : sc_module(name) {
+            in.register_b_transport(this, &moody::b_transport);
+        }
+        void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &) {
+            payload.set_response_status(takes || payload.is_read() ? tlm::TLM_OK_RESPONSE
+                                                                   : tlm::TLM_GENERIC_ERROR_RESPONSE);
+        }
+    } slice("moody");
+    tcm memory("memory", bench::tcm_config());
+    memory_controller controller("controller", guarded(TLA_GUARD_ERROR));
+    initiator cpu("cpu"), data("data");
+    controller.slice.bind(slice.in);
+    controller.tcm.bind(memory.in);
+    cpu.out.bind(controller.control);
+    data.out.bind(controller.in);
+    cpu.body = [&] {
+        const std::uint64_t block = cpu.command(0, alloc_command(TLA_HBM, 64)).value;
+        sc_core::sc_time delay;
+        bytes out(64), in(64);
+        BOOST_CHECK_EQUAL(data.write(block, out, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(data.read(block, in, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
+        slice.takes = true;
+        BOOST_CHECK_EQUAL(data.write(block, out, delay), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(data.read(block, in, delay), tlm::TLM_OK_RESPONSE);
+    };
+    simulate({&cpu, &data});
+    BOOST_CHECK_EQUAL(controller.get_statistics(TLA_HBM).never_written, 1u);
+}
+
+namespace {
+
+// A block that is rounded up from `asked` to `granted` bytes is poisoned, and withdrawn from DMI, as a whole.
+void check_rounded_free(const memory_controller::config &config, std::uint64_t asked, std::uint64_t granted) {
+    struct listener : sc_core::sc_module {
+        tlm_utils::simple_initiator_socket<listener> out{"out"};
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> withdrawn;
+        explicit listener(sc_core::sc_module_name name) : sc_module(name) {
+            out.register_invalidate_direct_mem_ptr(this, &listener::invalidate);
+        }
+        void invalidate(sc_dt::uint64 first, sc_dt::uint64 last) { withdrawn.emplace_back(first, last); }
+    } holder("holder");
+    bench b(config);
+    holder.out.bind(b.controller.in);
+    b.run([&] {
+        allocate(b, asked);
+        const std::uint64_t block = allocate(b, asked), next = allocate(b, asked);
+        BOOST_REQUIRE_EQUAL(next, block + granted);
+        b.data.write(block, bytes(granted, 0x22));
+        b.data.write(next, bytes(1, 0x33));
+        tlm::tlm_generic_payload payload;
+        tlm::tlm_dmi dmi;
+        payload.set_address(block);
+        BOOST_REQUIRE(holder.out->get_direct_mem_ptr(payload, dmi));
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(block, asked)).status, TLA_OK);
+        bytes seen(granted + 1);
+        b.data.debug(tlm::TLM_READ_COMMAND, block, seen);
+        bytes expected(granted, 0xdd);
+        expected.push_back(0x33);
+        BOOST_CHECK(seen == expected);
+        BOOST_REQUIRE_EQUAL(holder.withdrawn.size(), 1u);
+        BOOST_CHECK_EQUAL(holder.withdrawn[0].first, block);
+        BOOST_CHECK_EQUAL(holder.withdrawn[0].second, block + granted - 1);
+    });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_block_that_alignment_rounds_up_is_poisoned_and_withdrawn_as_a_whole) {
+    memory_controller::config config = small();
+    config.poison = true;
+    config.memory.alignment = 256;
+    check_rounded_free(config, 300, 512);
+}
+
+BOOST_AUTO_TEST_CASE(a_block_of_buddies_is_poisoned_and_withdrawn_as_a_whole) {
+    memory_controller::config config = small();
+    config.poison = true;
+    config.memory.hbm_policy = TLA_BUDDY;
+    check_rounded_free(config, 700, 1024);
+}
+
+BOOST_AUTO_TEST_CASE(a_guarded_block_that_is_rounded_up_is_poisoned_and_withdrawn_as_a_whole) {
+    memory_controller::config config = guarded(TLA_GUARD_ERROR);
+    config.poison = true;
+    config.memory.alignment = 64;
+    check_rounded_free(config, 65, 128);
 }

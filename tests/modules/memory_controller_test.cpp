@@ -335,3 +335,20 @@ BOOST_AUTO_TEST_CASE(a_controller_without_tcm_needs_none) {
     };
     simulate({&cpu, &data});
 }
+
+BOOST_AUTO_TEST_CASE(a_controller_that_only_takes_commands_needs_no_initiator_of_data) {
+    hbm_slice slice("slice", bench::slice_config());
+    tcm memory("tcm", bench::tcm_config());
+    memory_controller controller("controller", small());
+    initiator cpu("cpu");
+    controller.slice.bind(slice.in);
+    controller.tcm.bind(memory.in);
+    cpu.out.bind(controller.control);
+    cpu.body = [&] {
+        const tla_completion block = cpu.command(0, alloc_command(TLA_HBM, 64));
+        BOOST_CHECK_EQUAL(block.status, TLA_OK);
+        BOOST_CHECK_EQUAL(cpu.command(0, free_command(block.value, 64)).status, TLA_OK);
+    };
+    simulate({&cpu});
+    BOOST_CHECK(reports().empty());
+}

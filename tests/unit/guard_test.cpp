@@ -140,6 +140,19 @@ BOOST_AUTO_TEST_CASE(a_block_belongs_to_an_address_space_and_the_unknown_are_hel
     BOOST_CHECK_EQUAL(g.write(nobodys, 64, tla_who(2, 3)), TLA_OK);
 }
 
+BOOST_AUTO_TEST_CASE(a_write_that_was_refused_has_written_nothing) {
+    guarded g;
+    const uint64_t mine = g.alloc(64, {0, tla_who(1, 3), 1000});
+    BOOST_CHECK_EQUAL(g.write(mine, 64, tla_who(2, 3)), TLA_NOT_OWNER);
+    BOOST_CHECK_EQUAL(g.read(mine, 1, tla_who(1, 3)), TLA_NEVER_WRITTEN);
+    const tla_guard_access write{true, mine, 8, 8, nullptr, 0, tla_who(1, 3), 0};
+    BOOST_CHECK_EQUAL(tla_guard_look(g.guard, &write, "HBM", nullptr), TLA_OK); // looked at, and not made
+    BOOST_CHECK_EQUAL(g.read(mine, 1, tla_who(1, 3)), TLA_NEVER_WRITTEN);
+    tla_guard_note(g.guard, &write);
+    BOOST_CHECK_EQUAL(g.read(mine, 8, tla_who(1, 3)), TLA_OK);
+    BOOST_CHECK_EQUAL(g.read(mine + 8, 1, tla_who(1, 3)), TLA_NEVER_WRITTEN);
+}
+
 BOOST_AUTO_TEST_CASE(disabled_bytes_are_not_touched) {
     guarded g;
     const uint64_t a = g.alloc(10);

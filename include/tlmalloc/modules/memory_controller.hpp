@@ -16,8 +16,9 @@ namespace tlmalloc {
 
 // `in` takes accesses by physical address and passes them to the slice or the TCM; `control` takes ALLOC and FREE
 // (command.h), queues them, charges the price of the receipt and answers with a completion. The free lists come into
-// being with the first command (ADR-0048 D5). `tcm` may stay unbound when tcm_bytes is 0. A memory that is smaller than
-// the configuration says cannot be built, where it answers debug accesses; nor can a PE that the address map has not.
+// being with the first command (ADR-0048 D5). `tcm` may stay unbound when tcm_bytes is 0, `in` when only commands are
+// sent. A memory that is smaller than the configuration says cannot be built, where it answers debug accesses; nor can
+// a PE that the address map has not.
 //
 // Commands are carried out one after the other (control_window.hpp), each with all the transactions that it makes to
 // the slice, also where the slice waits; data accesses go past them.
@@ -27,7 +28,7 @@ namespace tlmalloc {
 // b_transport. Allocation failures are completions: status, total free and largest free block.
 //
 // DMI: what the memories grant, at physical addresses, latency_ps added. Every initiator loses it for the bytes of a
-// block that is freed, at the moment when the free is decided; it may ask again.
+// block that is freed, as granted (rounded up), at the moment when the free is decided; it may ask again.
 //
 // Guarded (guard.h), every access through `in` must lie in one live block of the requester's address space
 // (requester.hpp; an unknown requester is held to none), and a read must find bytes that were written. Report: what is
@@ -89,7 +90,9 @@ class memory_controller : public sc_core::sc_module, private command_handler {
         tla_arena_stats arena{};
     };
 
-    tlm_utils::multi_passthrough_target_socket<memory_controller> in{"in"};
+    tlm_utils::multi_passthrough_target_socket<memory_controller, 32, tlm::tlm_base_protocol_types, 0,
+                                               sc_core::SC_ZERO_OR_MORE_BOUND>
+        in{"in"};
     tlm_utils::simple_initiator_socket<memory_controller> slice{"slice"};
     tlm_utils::simple_initiator_socket_optional<memory_controller> tcm{"tcm"};
 
@@ -138,7 +141,7 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     tla_status ensure_allocators();
     bool guard_refuses(tla_channel channel, std::uint64_t offset, tlm::tlm_generic_payload &payload,
-                       const sc_core::sc_time &delay);
+                       const sc_core::sc_time &delay, tla_guard_access &to_note);
     tla_status follow_lists(tla_pe_memory *memory) const;
     std::uint64_t walk_list(tla_channel channel, std::uint64_t start_ps);
     bool access_node(const tla_list_access &access, std::uint64_t &local);
