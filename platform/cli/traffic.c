@@ -143,11 +143,14 @@ static const struct argp parser = {
 static bool is_timing_profile(const char *path) {
     FILE *file = fopen(path, "r");
     if (file == NULL) return false; /* the loader says why */
-    char line[512];
-    bool found = false, profile = false;
-    while (!found && fgets(line, sizeof line, file) != NULL) {
-        const char *colon = strchr(line, ':');
-        if (colon == NULL || !((line[0] >= 'a' && line[0] <= 'z') || line[0] == '"' || line[0] == '\'')) continue;
+    char part[512];
+    bool found = false, profile = false, begins = true; /* a line begins with this part of the file */
+    while (!found && fgets(part, sizeof part, file) != NULL) {
+        const char *line = part + (strncmp(part, "\xef\xbb\xbf", 3) == 0 ? 3 : 0), *colon = strchr(line, ':');
+        const bool whole = begins;
+        begins = strchr(part, '\n') != NULL;
+        if (!whole || colon == NULL) continue;
+        if (!((line[0] >= 'a' && line[0] <= 'z') || line[0] == '"' || line[0] == '\'')) continue;
         const char *value = colon + 1 + strspn(colon + 1, " \t\r\n");
         found = true;
         profile = *value != '\0' && *value != '#' && *value != '{';

@@ -1,7 +1,7 @@
 /* Reads address traces: time_ps,op,addr,bytes. */
 #include "trace/address_trace.h"
 
-#include "trace/file.h"
+#include "trace/builder.h"
 #include "trace/table.h"
 
 #include <inttypes.h>
@@ -42,28 +42,26 @@ static tla_status read_access(const trace_table *table, uint64_t capacity, uint6
 }
 
 /* Moves past the comment lines at the beginning and takes the window from them. */
-static tla_status read_comments(const char **text, size_t *length, const char *name, uint64_t *lines,
-                                address_trace *trace, tla_error *error) {
-    while (*length > 0 && **text == '#') {
-        const char *newline = memchr(*text, '\n', *length);
-        const char *end = newline ? newline : *text + *length;
-        const table_field line = {*text, end > *text && end[-1] == '\r' ? end - 1 : end};
+static tla_status read_comments(trace_file *file, address_trace *trace, tla_error *error) {
+    tla_status status = TLA_OK;
+    size_t length;
+    while (!status && *trace_file_peek(file, &length) == '#' && length > 0) {
+        table_field line;
+        bool more;
+        status = trace_file_line(file, &line.begin, &line.end, &more, error);
         const size_t prefix = sizeof window_comment - 1;
-        (*lines)++;
-        if ((size_t)(line.end - line.begin) >= prefix && memcmp(line.begin, window_comment, prefix) == 0) {
-            const table_field number = {line.begin + prefix, line.end};
-            uint64_t window;
-            if (!table_number(number, &window) || window > WINDOW_MAX)
-                return tla_error_set(error, TLA_SYNTAX,
-                                     "%s:%" PRIu64 ":%zu: found '%s', expected a window, 0 .. %" PRIu64, name, *lines,
-                                     prefix + 1, table_show(number.begin, number.end).text, WINDOW_MAX);
-            trace->has_window = true;
-            trace->traffic.window = (uint32_t)window;
-        }
-        *length -= (size_t)((newline ? newline + 1 : end) - *text);
-        *text = newline ? newline + 1 : end;
+        if (status || (size_t)(line.end - line.begin) < prefix || memcmp(line.begin, window_comment, prefix) != 0)
+            continue;
+        const table_field number = {line.begin + prefix, line.end};
+        uint64_t window;
+        if (!table_number(number, &window) || window > WINDOW_MAX)
+            return tla_error_set(error, TLA_SYNTAX, "%s:%" PRIu64 ":%zu: found '%s', expected a window, 0 .. %" PRIu64,
+                                 trace_file_name(file), trace_file_line_number(file), prefix + 1,
+                                 table_show(number.begin, number.end).text, WINDOW_MAX);
+        trace->has_window = true;
+        trace->traffic.window = (uint32_t)window;
     }
-    return TLA_OK;
+    return status;
 }
 
 static tla_status append(tla_traffic *traffic, size_t *room, const tla_traffic_access *access) {
@@ -79,14 +77,13 @@ static tla_status append(tla_traffic *traffic, size_t *room, const tla_traffic_a
     return TLA_OK;
 }
 
-static tla_status parse(const char *text, size_t length, const char *name, uint64_t capacity, address_trace *trace,
-                        tla_error *error) {
-    uint64_t lines = 0, last_ps = 0;
+static tla_status read(trace_file *file, uint64_t capacity, address_trace *trace, tla_error *error) {
+    uint64_t last_ps = 0;
     trace_table table;
     size_t room = 0;
     bool more = true;
-    tla_status status = read_comments(&text, &length, name, &lines, trace, error);
-    if (status == TLA_OK) status = table_begin_after(&table, lines, text, length, name, header, error);
+    tla_status status = read_comments(file, trace, error);
+    if (status == TLA_OK) status = table_begin(&table, file, header, error);
     while (status == TLA_OK && more) {
         tla_traffic_access access;
         status = table_next(&table, &more, error);
@@ -94,22 +91,27 @@ static tla_status parse(const char *text, size_t length, const char *name, uint6
         status = read_access(&table, capacity, last_ps, &access, error);
         if (status != TLA_OK) break;
         last_ps = access.at_ps;
+        if (trace->traffic.count == TRACE_EVENTS_MAX)
+            return table_fail(&table, table.fields[TIME], TLA_LIMIT, "found more accesses than can be read, 2^26",
+                              error);
         status = append(&trace->traffic, &room, &access);
-        if (status != TLA_OK) tla_error_set(error, status, "%s: no host memory to read it", name);
+        if (status != TLA_OK) tla_error_set(error, status, "%s: no host memory to read it", trace_file_name(file));
     }
     if (status == TLA_OK && trace->traffic.count == 0)
-        status = tla_error_set(error, TLA_SYNTAX, "%s:%" PRIu64 ":1: found no access, expected at least one", name,
-                               table.line_number);
+        status = tla_error_set(error, TLA_SYNTAX, "%s:%" PRIu64 ":1: found no access, expected at least one",
+                               trace_file_name(file), table.line_number);
     return status;
 }
 
 tla_status address_trace_load(const char *path, uint64_t capacity, address_trace *trace, tla_error *error) {
     *trace = (address_trace){0};
-    char *text = NULL;
-    size_t length = 0;
-    tla_status status = trace_read_file(path, &text, &length, error);
-    if (status == TLA_OK) status = parse(text, length, path, capacity, trace, error);
-    free(text);
+    trace_file *file;
+    tla_status status = trace_file_open(path, &file, error);
+    if (status == TLA_OK) {
+        status = read(file, capacity, trace, error);
+        if (status != TLA_OK) status = trace_file_blame(file, status, error);
+    }
+    trace_file_close(file);
     if (status != TLA_OK) address_trace_unload(trace);
     return status;
 }

@@ -131,8 +131,10 @@ static bool make_room_for_allocation(trace_builder *builder) {
     return true;
 }
 
-static tla_status check_time(const trace_builder *builder, uint64_t time_ns, tla_error *error) {
+static tla_status check_event(const trace_builder *builder, uint64_t time_ns, tla_error *error) {
     size_t count = builder->trace.event_count;
+    if (count == TRACE_EVENTS_MAX)
+        return tla_error_set(error, TLA_LIMIT, "found more than %zu events, expected at most that", TRACE_EVENTS_MAX);
     if (count == 0 || time_ns >= builder->trace.events[count - 1].time_ns) return TLA_OK;
     return tla_error_set(error, TLA_SYNTAX, "time goes backwards: found %" PRIu64 ", expected %" PRIu64 " or later",
                          time_ns, builder->trace.events[count - 1].time_ns);
@@ -144,7 +146,7 @@ static void append_event(trace_builder *builder, uint64_t time_ns, size_t alloca
 
 tla_status trace_builder_alloc(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t place,
                                tla_error *error) {
-    tla_status status = check_time(builder, time_ns, error);
+    tla_status status = check_event(builder, time_ns, error);
     if (status) return status;
     if (!make_room_for_event(builder) || !make_room_for_allocation(builder))
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for another event");
@@ -163,7 +165,7 @@ tla_status trace_builder_alloc(trace_builder *builder, uint64_t time_ns, uint64_
 
 tla_status trace_builder_free(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t place,
                               tla_error *error) {
-    tla_status status = check_time(builder, time_ns, error);
+    tla_status status = check_event(builder, time_ns, error);
     if (status) return status;
     if (!make_room_for_event(builder))
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for another event");

@@ -3,6 +3,7 @@
 #ifndef TLMALLOC_PLATFORM_TRACE_BUILDER_H
 #define TLMALLOC_PLATFORM_TRACE_BUILDER_H
 
+#include "trace/file.h"
 #include "trace/trace.h"
 
 typedef struct trace_builder trace_builder;
@@ -41,11 +42,13 @@ void trace_builder_finish(trace_builder *builder, alloc_trace *trace);
 /* The largest size of an allocation: 2^63 bytes. */
 #define TRACE_MAX_BYTES (UINT64_C(1) << 63)
 
-/* Readers of the formats. The text is not NUL-terminated. */
+/* The most events of a trace. */
+#define TRACE_EVENTS_MAX ((size_t)1 << 26)
+
+/* Readers of the formats. A text is not NUL-terminated. */
 #define TRACE_MINIMALLOC_HEADER "id,lower,upper,size"
-tla_status trace_read_csv(const char *text, size_t length, const char *name, trace_builder *builder, tla_error *error);
-tla_status trace_read_minimalloc(const char *text, size_t length, const char *name, trace_builder *builder,
-                                 tla_error *error);
+tla_status trace_read_csv(trace_file *file, trace_builder *builder, tla_error *error);
+tla_status trace_read_minimalloc(trace_file *file, trace_builder *builder, tla_error *error);
 /* A snapshot of PyTorch, one device of it or the first that recorded something (TRACE_FIRST_DEVICE). */
 tla_status trace_read_torch(const char *text, size_t length, const char *name, int device, trace_builder *builder,
                             tla_error *error);

@@ -18,14 +18,14 @@ static tla_status read_event(const trace_table *table, trace_builder *builder, t
     tla_status status =
         (is_free ? trace_builder_free : trace_builder_alloc)(builder, time_ns, id, nbytes, table->line_number, &inner);
     if (!status) return TLA_OK;
-    int column = status == TLA_SYNTAX ? TIME : status == TLA_SIZE_MISMATCH ? BYTES : ID;
+    int column = status == TLA_SYNTAX || status == TLA_LIMIT ? TIME : status == TLA_SIZE_MISMATCH ? BYTES : ID;
     return table_fail(table, fields[column], status, inner.text, error);
 }
 
-tla_status trace_read_csv(const char *text, size_t length, const char *name, trace_builder *builder, tla_error *error) {
+tla_status trace_read_csv(trace_file *file, trace_builder *builder, tla_error *error) {
     trace_table table;
     bool more = true;
-    tla_status status = table_begin(&table, text, length, name, "time_ns,op,id,bytes", error);
+    tla_status status = table_begin(&table, file, "time_ns,op,id,bytes", error);
     while (!status && more) {
         status = table_next(&table, &more, error);
         if (!status && more) status = read_event(&table, builder, error);

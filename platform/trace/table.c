@@ -5,31 +5,50 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Finds the end of the line at table->next and moves past it. */
-static tla_status take_line(trace_table *table, table_field *line, tla_error *error);
-
-tla_status table_begin(trace_table *table, const char *text, size_t length, const char *name, const char *header,
-                       tla_error *error) {
-    return table_begin_after(table, 0, text, length, name, header, error);
+/* The next line of the file becomes the table's. */
+static tla_status take_line(trace_table *table, bool *more, tla_error *error) {
+    tla_status status = trace_file_line(table->file, &table->line.begin, &table->line.end, more, error);
+    if (*more) table->line_number = trace_file_line_number(table->file);
+    return status;
 }
 
-tla_status table_begin_after(trace_table *table, uint64_t lines, const char *text, size_t length, const char *name,
-                             const char *header, tla_error *error) {
-    *table = (trace_table){.name = name, .header = header, .next = text, .end = text + length, .line_number = lines};
-    table_field line;
-    tla_status status = take_line(table, &line, error);
-    if (table_equals(line, header)) return status;
+tla_status table_begin(trace_table *table, trace_file *file, const char *header, tla_error *error) {
+    *table = (trace_table){.file = file, .header = header, .line = {"", ""}};
+    table->line.end = table->line.begin;
+    table->line_number = trace_file_line_number(file) + 1;
+    bool more;
+    tla_status status = take_line(table, &more, error);
+    if (status || table_equals(table->line, header)) return status;
     char expected[64];
     snprintf(expected, sizeof expected, "the header line %s", header);
-    return table_found(table, line, expected, error);
+    return table_found(table, table->line, expected, error);
+}
+
+static tla_status wrong_columns(const trace_table *table, int count, tla_error *error) {
+    char text[96];
+    snprintf(text, sizeof text, "found %d column%s, expected %d: %s", count, count == 1 ? "" : "s", TABLE_COLUMNS,
+             table->header);
+    return table_fail(table, (table_field){table->line.end, table->line.end}, TLA_SYNTAX, text, error);
+}
+
+/* Blank lines end the table when nothing follows them. */
+static tla_status take_blanks(trace_table *table, bool *more, tla_error *error) {
+    const trace_table first = *table;
+    const table_field none = {first.line.begin, first.line.begin};
+    tla_status status = TLA_OK;
+    while (!status && *more && table->line.begin == table->line.end)
+        status = take_line(table, more, error);
+    if (status || !*more) return status;
+    table->line = none;
+    table->line_number = first.line_number;
+    return wrong_columns(table, 1, error);
 }
 
 tla_status table_next(trace_table *table, bool *more, tla_error *error) {
-    *more = table->next < table->end;
-    if (!*more) return TLA_OK;
-    table_field line;
-    tla_status status = take_line(table, &line, error);
-    if (status) return status;
+    tla_status status = take_line(table, more, error);
+    if (status || !*more) return status;
+    const table_field line = table->line;
+    if (line.begin == line.end) return take_blanks(table, more, error);
     int count = 0;
     const char *begin = line.begin;
     for (const char *p = line.begin; p <= line.end; p++) {
@@ -39,36 +58,19 @@ tla_status table_next(trace_table *table, bool *more, tla_error *error) {
         table->fields[count++] = (table_field){begin, p};
         begin = p + 1;
     }
-    if (count == TABLE_COLUMNS) return TLA_OK;
-    char text[96];
-    snprintf(text, sizeof text, "found %d column%s, expected %d: %s", count, count == 1 ? "" : "s", TABLE_COLUMNS,
-             table->header);
-    return table_fail(table, (table_field){line.end, line.end}, TLA_SYNTAX, text, error);
-}
-
-static tla_status take_line(trace_table *table, table_field *line, tla_error *error) {
-    size_t length = (size_t)(table->end - table->next);
-    const char *newline = memchr(table->next, '\n', length);
-    *line = (table_field){table->next, newline ? newline : table->end};
-    if (newline && line->end > line->begin && line->end[-1] == '\r') line->end--;
-    table->line = line->begin;
-    table->line_number++;
-    table->next = newline ? newline + 1 : table->end;
-    if (newline) return TLA_OK;
-    return table_fail(table, (table_field){line->end, line->end}, TLA_SYNTAX,
-                      "found the end of the file, expected the end of the line: truncated", error);
+    return count == TABLE_COLUMNS ? TLA_OK : wrong_columns(table, count, error);
 }
 
 tla_status table_fail(const trace_table *table, table_field field, tla_status status, const char *text,
                       tla_error *error) {
-    return tla_error_set(error, status, "%s:%" PRIu64 ":%td: %s", table->name, table->line_number,
-                         field.begin - table->line + 1, text);
+    return tla_error_set(error, status, "%s:%" PRIu64 ":%td: %s", trace_file_name(table->file), table->line_number,
+                         field.begin - table->line.begin + 1, text);
 }
 
 tla_status table_found(const trace_table *table, table_field field, const char *expected, tla_error *error) {
-    return tla_error_set(error, TLA_SYNTAX, "%s:%" PRIu64 ":%td: found '%s', expected %s", table->name,
-                         table->line_number, field.begin - table->line + 1, table_show(field.begin, field.end).text,
-                         expected);
+    return tla_error_set(error, TLA_SYNTAX, "%s:%" PRIu64 ":%td: found '%s', expected %s", trace_file_name(table->file),
+                         table->line_number, field.begin - table->line.begin + 1,
+                         table_show(field.begin, field.end).text, expected);
 }
 
 bool table_number(table_field field, uint64_t *number) {

@@ -1,12 +1,9 @@
 /* A strict reader of comma-separated tables with four columns and a fixed header line. Nothing is skipped, nothing is
- * guessed; lines end in LF or CR LF, the last one too. */
+ * guessed, but for blank lines at the end; lines end in LF or CR LF, the last one need not end. */
 #ifndef TLMALLOC_PLATFORM_TRACE_TABLE_H
 #define TLMALLOC_PLATFORM_TRACE_TABLE_H
 
-#include "tlmalloc/status.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#include "trace/file.h"
 
 enum { TABLE_COLUMNS = 4 };
 
@@ -15,23 +12,18 @@ typedef struct table_field {
 } table_field;
 
 typedef struct trace_table {
-    const char *name, *header; /* of the file, for messages; the header line without its end */
-    const char *next, *end;    /* what has not been read */
-    const char *line;          /* the line read last */
-    uint64_t line_number;      /* from 1; the header is line 1 */
+    trace_file *file;
+    const char *header;   /* its first line */
+    table_field line;     /* the line read last */
+    uint64_t line_number; /* from 1, in the file */
     table_field fields[TABLE_COLUMNS];
 } trace_table;
 
-/* Begins at the header, which must be as given; TLA_SYNTAX. */
-tla_status table_begin(trace_table *table, const char *text, size_t length, const char *name, const char *header,
-                       tla_error *error);
+/* Begins at the next line of the file, which must be the header; TLA_SYNTAX, and what trace_file_line says. */
+tla_status table_begin(trace_table *table, trace_file *file, const char *header, tla_error *error);
 
-/* As table_begin for a text that follows this many lines of the same file. */
-tla_status table_begin_after(trace_table *table, uint64_t lines, const char *text, size_t length, const char *name,
-                             const char *header, tla_error *error);
-
-/* Splits the next line; *more is false at the end. TLA_SYNTAX for another number of columns or a line without an end.
- */
+/* Splits the next line, whose fields are valid until the next call; *more is false at the end. TLA_SYNTAX for another
+ * number of columns, and what trace_file_line says. */
 tla_status table_next(trace_table *table, bool *more, tla_error *error);
 
 /* Errors at a field of the current line: "file:line:column: found '...', expected ...", or any text. */

@@ -1,45 +1,9 @@
-/* Reads a trace file into memory and hands it to the reader of its format. */
+/* Hands a trace file to the reader of its format. */
 #include "trace/builder.h"
 #include "trace/file.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static tla_status read(const char *text, size_t length, const char *name, int device, trace_builder *builder,
-                       tla_error *error);
-
-static tla_status parse(const char *text, size_t length, const char *name, int device, alloc_trace *trace,
-                        tla_error *error);
-
-tla_status trace_load(const char *path, alloc_trace *trace, tla_error *error) {
-    return trace_load_device(path, TRACE_FIRST_DEVICE, trace, error);
-}
-
-tla_status trace_load_device(const char *path, int device, alloc_trace *trace, tla_error *error) {
-    *trace = (alloc_trace){0};
-    char *text = NULL;
-    size_t length = 0;
-    tla_status status = trace_read_file(path, &text, &length, error);
-    if (!status) status = parse(text, length, path, device, trace, error);
-    free(text);
-    return status;
-}
-
-tla_status trace_parse(const char *text, size_t length, const char *name, alloc_trace *trace, tla_error *error) {
-    return parse(text, length, name, TRACE_FIRST_DEVICE, trace, error);
-}
-
-static tla_status parse(const char *text, size_t length, const char *name, int device, alloc_trace *trace,
-                        tla_error *error) {
-    *trace = (alloc_trace){0};
-    trace_builder *builder;
-    tla_status status = trace_builder_create(&builder);
-    if (status) return tla_error_set(error, status, "%s: no host memory to read it", name);
-    status = read(text, length, name, device, builder, error);
-    if (!status) trace_builder_finish(builder, trace);
-    trace_builder_destroy(builder);
-    return status;
-}
 
 /* The PROTO opcode of a pickle, or the beginning of JSON. */
 static bool is_torch(const char *text, size_t length) {
@@ -49,13 +13,60 @@ static bool is_torch(const char *text, size_t length) {
     return length > 0 && ((unsigned char)text[0] == 0x80 || (i < length && text[i] == '{'));
 }
 
-static tla_status read(const char *text, size_t length, const char *name, int device, trace_builder *builder,
-                       tla_error *error) {
-    if (is_torch(text, length)) return trace_read_torch(text, length, name, device, builder, error);
+/* A file that is read whole: its reader goes back and forth in it. */
+static tla_status read_torch(trace_file *file, int device, trace_builder *builder, tla_error *error) {
+    char *text = NULL;
+    size_t length = 0;
+    tla_status status = trace_file_rest(file, &text, &length, error);
+    if (!status) status = trace_read_torch(text, length, trace_file_name(file), device, builder, error);
+    free(text);
+    return status;
+}
+
+static tla_status read_format(trace_file *file, int device, trace_builder *builder, tla_error *error) {
+    size_t length;
+    const char *first = trace_file_peek(file, &length);
+    if (is_torch(first, length)) return read_torch(file, device, builder, error);
     if (device != TRACE_FIRST_DEVICE)
         return tla_error_set(error, TLA_UNSUPPORTED,
-                             "%s: found a format without devices, expected a recording of PyTorch", name);
+                             "%s: found a format without devices, expected a recording of PyTorch",
+                             trace_file_name(file));
     size_t header = strlen(TRACE_MINIMALLOC_HEADER);
-    bool minimalloc = length >= header && memcmp(text, TRACE_MINIMALLOC_HEADER, header) == 0;
-    return (minimalloc ? trace_read_minimalloc : trace_read_csv)(text, length, name, builder, error);
+    bool minimalloc = length >= header && memcmp(first, TRACE_MINIMALLOC_HEADER, header) == 0;
+    return (minimalloc ? trace_read_minimalloc : trace_read_csv)(file, builder, error);
+}
+
+static tla_status read(trace_file *file, int device, alloc_trace *trace, tla_error *error) {
+    trace_builder *builder;
+    tla_status status = trace_builder_create(&builder);
+    if (status) return tla_error_set(error, status, "%s: no host memory to read it", trace_file_name(file));
+    status = read_format(file, device, builder, error);
+    if (status)
+        status = trace_file_blame(file, status, error);
+    else
+        trace_builder_finish(builder, trace);
+    trace_builder_destroy(builder);
+    return status;
+}
+
+tla_status trace_load(const char *path, alloc_trace *trace, tla_error *error) {
+    return trace_load_device(path, TRACE_FIRST_DEVICE, trace, error);
+}
+
+tla_status trace_load_device(const char *path, int device, alloc_trace *trace, tla_error *error) {
+    *trace = (alloc_trace){0};
+    trace_file *file;
+    tla_status status = trace_file_open(path, &file, error);
+    if (!status) status = read(file, device, trace, error);
+    trace_file_close(file);
+    return status;
+}
+
+tla_status trace_parse(const char *text, size_t length, const char *name, alloc_trace *trace, tla_error *error) {
+    *trace = (alloc_trace){0};
+    trace_file *file;
+    tla_status status = trace_file_of_text(text, length, name, &file, error);
+    if (!status) status = read(file, TRACE_FIRST_DEVICE, trace, error);
+    trace_file_close(file);
+    return status;
 }

@@ -1,4 +1,4 @@
-/* Allocation traces: what was asked for, and when. A file is read whole, its format told by its content, plain or
+/* Allocation traces: what was asked for, and when. A file tells its format by its content, is plain or
  * compressed with gzip; what comes out is checked, so that a replay need not doubt it. Three formats:
  *   time_ns,op,id,bytes   events, op alloc or free: the recorder of this project
  *   id,lower,upper,size   buffers with lifetimes: MiniMalloc
@@ -42,8 +42,8 @@ typedef struct alloc_trace {
 } alloc_trace;
 
 /* Reads a trace file. TLA_IO when it cannot be read; TLA_SYNTAX, TLA_NOT_ALLOCATED (a free of something that does not
- * live), TLA_SIZE_MISMATCH, TLA_OVERLAP (an alloc of a living id) when it is not a trace, and the text then names file,
- * line and column, what was found and what was expected. *trace is empty after a failure. */
+ * live), TLA_SIZE_MISMATCH, TLA_OVERLAP (an alloc of a living id), TLA_LIMIT (too long) when it is not a trace, and the
+ * text then names file, line and column, what was found and what was expected. *trace is empty after a failure. */
 tla_status trace_load(const char *path, alloc_trace *trace, tla_error *error);
 
 /* The same for one device of a recording that may have several; TRACE_FIRST_DEVICE as above. TLA_OUT_OF_RANGE when it

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(traffic_names_the_place_of_bad_input) {
         {"time_ps,op,addr,bytes\n0,R,268435440,32\n", ":2:15: found '32', expected a number of bytes, 1 .. 16"},
         {"time_ps,op,addr,bytes\n0,R,0\n", ":2:6: found 3 columns, expected 4"},
         {"time_ps,op,addr,bytes\n0,R,-1,32\n", ":2:5: found '-1'"},
-        {"time_ps,op,addr,bytes\n0,R,0,32", ":2:9: found the end of the file"},
+        {"time_ps,op,addr,bytes\n0,R,0,32\n\n0,R,0,32\n", ":3:1: found 1 column, expected 4"},
         {"time_ps,op,addr\n", ":1:1: found 'time_ps,op,addr', expected the header line"},
         {"time_ps,op,addr,bytes\n", ":1:1: found no access"},
         {"", ":1:1: the file is empty"},

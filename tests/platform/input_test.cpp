@@ -1,0 +1,198 @@
+// Text files as editors, mail and other systems leave them, and files that are too large.
+#include "platform/command_line.hpp"
+
+#include <functional>
+
+namespace {
+
+const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
+const std::string hbm2 = TLMALLOC_SOURCE_DIR "/configs/timing/hbm2.yaml";
+const std::string mark = "\xef\xbb\xbf";
+
+std::string with_carriage_returns(const std::string &text) {
+    std::string out;
+    for (char c : text)
+        out += c == '\n' ? std::string("\r\n") : std::string(1, c);
+    return out;
+}
+
+// A text, and what is done to it without a change of its meaning.
+std::vector<std::string> variants_of(const std::string &text) {
+    const std::string cut = text.substr(0, text.size() - 1); // no newline at the end
+    return {mark + text,
+            cut,
+            text + "\n",
+            text + "\n\n\n",
+            text + "\r\n",
+            with_carriage_returns(text),
+            with_carriage_returns(text) + "\r\n",
+            with_carriage_returns(cut) + "\r",
+            mark + with_carriage_returns(cut),
+            mark + with_carriage_returns(text) + "\n"};
+}
+
+// What a command prints or writes of a file does not depend on these.
+void check_harmless(const std::string &text, const std::function<std::string(const std::string &)> &result_of) {
+    scratch_directory scratch;
+    const std::string path = scratch.path("input");
+    write_text(path, text);
+    const std::string expected = result_of(path);
+    BOOST_CHECK(!expected.empty());
+    std::size_t number = 0;
+    for (const std::string &variant : variants_of(text)) {
+        write_text(path, variant);
+        BOOST_CHECK_MESSAGE(result_of(path) == expected, "variant " << number << " of " << text.substr(0, 40));
+        number++;
+    }
+}
+
+std::string out_of(const std::vector<std::string> &arguments) {
+    const command_result run = run_tlmalloc(arguments);
+    BOOST_CHECK_MESSAGE(run.status == 0, run.err);
+    return run.out;
+}
+
+// A gzip file of a text and then many times 8 MiB of what a shell command writes.
+std::string compressed(const scratch_directory &scratch, const std::string &first, const std::string &endless,
+                       int times) {
+    const std::string path = scratch.path("big.gz"), part = scratch.path("part.gz");
+    const std::string line = "(printf '" + first + "' | gzip; (" + endless + ") | head -c 8388608 | gzip > '" + part +
+                             "'; for i in $(seq " + std::to_string(times) + "); do cat '" + part + "'; done) > '" +
+                             path + "'";
+    BOOST_REQUIRE_EQUAL(std::system(line.c_str()), 0);
+    return path;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(marks_blank_ends_and_line_ends_are_harmless_in_every_reader) {
+    const auto placements = [](const std::string &path) {
+        return out_of({"replay", path, "--capacity", "1 KiB", "--placements", "-"});
+    };
+    check_harmless("time_ns,op,id,bytes\n1,alloc,1,8\n2,alloc,22,8\n3,free,1,8\n", placements);
+    check_harmless("time_ns,op,id,bytes\n", placements);
+    check_harmless("id,lower,upper,size\nb1,0,3,4\nb2,3,9,45\n", placements);
+    const auto traffic = [](const std::string &path) {
+        const std::string json = out_of({"traffic", hbm2, path, "--json", "-"});
+        const std::size_t from = json.find("\"window\""), to = json.find("\"requests_per_host_s\"");
+        return json.substr(from, to - from);
+    };
+    check_harmless("# window=3\ntime_ps,op,addr,bytes\n0,R,0,64\n0,W,64,64\n", traffic);
+    check_harmless("time_ps,op,addr,bytes\n0,R,0,64\n10,R,64,64\n", traffic);
+    check_harmless(read_text(npu_small), [](const std::string &path) { return out_of({"check", path}); });
+    check_harmless(read_text(hbm2), [](const std::string &path) {
+        const std::string json = out_of({"traffic", path, "--pattern", "chase", "--count", "100", "--json", "-"});
+        const std::size_t from = json.find("\"map\""), to = json.find("\"requests_per_host_s\"");
+        return json.substr(from, to - from);
+    });
+    check_harmless("name: s\nunit: GB/s\nworkload: stream\nwith: {bytes: 64 KiB}\n"
+                   "set: {system.pes_per_cube: 1, mmu.walk: flat}\nrows:\n  - {label: a}\n",
+                   [](const std::string &path) {
+                       return out_of({"reproduce", path});
+                   });
+    scratch_directory scratch;
+    const std::string trace =
+        scratch.write("t.csv", "time_ns,op,id,bytes\n1,alloc,1,8\n2,alloc,2,8\n3,alloc,3,8\n4,free,2,8\n");
+    const std::string aged = out_of({"age", trace, "--capacity", "1 KiB", "--output", "-"});
+    check_harmless(aged, [&](const std::string &path) {
+        return out_of({"replay", trace, "--from", path, "--placements", "-"});
+    });
+}
+
+// A byte-order mark is no part of the first column.
+BOOST_AUTO_TEST_CASE(places_are_those_of_the_text_behind_the_mark) {
+    scratch_directory scratch;
+    const std::string path = scratch.write("t.csv", mark + "time,op,id,bytes\r\n");
+    const command_result run = run_tlmalloc({"replay", path, "--capacity", "1 KiB"});
+    BOOST_CHECK_MESSAGE(contains(run.err, "t.csv:1:1: found 'time,op,id,bytes', expected the header line"), run.err);
+    const std::string only = scratch.write("m.csv", mark);
+    BOOST_CHECK_EQUAL(run_tlmalloc({"replay", only, "--capacity", "1 KiB"}).status, 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_line_of_the_greatest_length_is_read_and_one_that_is_longer_told_with_its_place) {
+    scratch_directory scratch;
+    const std::string head = "time_ps,op,addr,bytes\n", tail = ",R,0,64\n";
+    const std::string longest = std::string(4096 - tail.size() + 1, '0') + tail;
+    for (const std::string end : {"", "\r"}) {
+        std::string text = head + longest;
+        text.insert(text.size() - 1, end);
+        const command_result fits = run_tlmalloc({"traffic", hbm2, scratch.write("a.csv", text)});
+        BOOST_CHECK_MESSAGE(fits.status == 0, fits.err);
+    }
+    const command_result longer = run_tlmalloc({"traffic", hbm2, scratch.write("a.csv", head + "0" + longest)});
+    BOOST_CHECK_EQUAL(longer.status, 2);
+    BOOST_CHECK_MESSAGE(
+        contains(longer.err, "a.csv:2:4097: found a line of more than 4096 bytes, expected at most that"), longer.err);
+    const command_result comment =
+        run_tlmalloc({"traffic", hbm2, scratch.write("a.csv", "#" + std::string(4096, ' ') + "\n" + head)});
+    BOOST_CHECK_EQUAL(comment.status, 2);
+    BOOST_CHECK_MESSAGE(contains(comment.err, "a.csv:1:4097: found a line"), comment.err);
+}
+
+// 100 MB of text in less than 2 MB: a line without an end, lines that are no events, blank lines, comments.
+BOOST_AUTO_TEST_CASE(a_small_file_that_is_large_inside_is_read_in_bounded_memory) {
+    scratch_directory scratch;
+    const int times = 12; // 100 MB
+    const std::string head = "time_ns,op,id,bytes\\n";
+    struct bomb {
+        std::string first, endless, message;
+        int status;
+    };
+    const bomb bombs[] = {
+        {head, "tr '\\0' 1 < /dev/zero", ":2:4097: found a line of more than", 2},
+        {"", "tr '\\0' '\\n' < /dev/zero", ":1:1: found '', expected the header line", 2},
+        {head, "yes 1,alloc,1", ":2:10: found 3 columns", 2},
+        {head, "tr '\\0' '\\n' < /dev/zero", "", 0},
+        {"id,lower,upper,size\\n", "yes $(printf %4000s | tr ' ' b),0,1,8", "an id of at most 255", 2},
+    };
+    const long plain =
+        run_tlmalloc({"replay", scratch.write("t.csv", "time_ns,op,id,bytes\n1,alloc,1,8\n"), "--capacity", "1 KiB"})
+            .max_rss_kib;
+    for (const bomb &b : bombs) {
+        const std::string path = compressed(scratch, b.first, b.endless, times);
+        BOOST_CHECK_LT(std::filesystem::file_size(path), 2'000'000u);
+        const command_result run = run_tlmalloc({"replay", path, "--capacity", "1 KiB"});
+        BOOST_CHECK_EQUAL(run.status, b.status);
+        BOOST_CHECK_MESSAGE(contains(run.err, b.message), run.err);
+        BOOST_CHECK_MESSAGE(run.max_rss_kib < plain + 8 * 1024, run.max_rss_kib << " KiB for " << b.endless);
+    }
+    const std::string comments = compressed(scratch, "", "yes '# nothing'", times);
+    const command_result run = run_tlmalloc({"traffic", hbm2, comments});
+    BOOST_CHECK_EQUAL(run.status, 2);
+    BOOST_CHECK_MESSAGE(run.max_rss_kib < plain + 8 * 1024, run.max_rss_kib << " KiB");
+}
+
+// A damaged file is told as such, and not by what its wreckage says.
+BOOST_AUTO_TEST_CASE(what_is_damaged_after_an_error_of_the_text_is_told_as_damaged) {
+    scratch_directory scratch;
+    const std::string path = compressed(scratch, "time_ns,op,id,bytes\\n", "yes 1,alloc,1", 1);
+    std::string whole = read_text(path);
+    whole[whole.size() - 6] = static_cast<char>(whole[whole.size() - 6] ^ 1); // its checksum
+    const command_result run = run_tlmalloc({"replay", scratch.write("d.csv.gz", whole), "--capacity", "1 KiB"});
+    BOOST_CHECK_EQUAL(run.status, 2);
+    BOOST_CHECK_MESSAGE(contains(run.err, "d.csv.gz: not valid gzip"), run.err);
+}
+
+BOOST_AUTO_TEST_CASE(files_that_are_read_whole_have_a_limit) {
+    scratch_directory scratch;
+    const std::string trace = scratch.write("t.csv", "time_ns,op,id,bytes\n1,alloc,1,8\n");
+    const auto check = [](const std::vector<std::string> &arguments, const std::string &message, int status) {
+        const command_result run = run_tlmalloc(arguments);
+        BOOST_CHECK_EQUAL(run.status, status);
+        BOOST_CHECK_MESSAGE(contains(run.err, message), run.err);
+    };
+    check({"replay", trace, "--from", "/dev/zero"}, "/dev/zero: found more than 268435456 bytes, expected at most that",
+          2);
+    check({"run", npu_small, "--from", "/dev/zero"}, "/dev/zero: found more than 268435456 bytes", 2);
+    check({"check", "/dev/zero"}, "File too large", 1);
+    check({"reproduce", "/dev/zero"}, "/dev/zero: found more than 1048576 bytes", 2);
+}
+
+// More than 2^30 bytes that begin as a pickle does: refused before anything is made of them.
+BOOST_AUTO_TEST_CASE(a_pickle_that_is_too_large_is_refused) {
+    scratch_directory scratch;
+    const std::string path = compressed(scratch, "\\200\\004", "cat /dev/zero", 128);
+    const command_result run = run_tlmalloc({"replay", path, "--capacity", "1 KiB"});
+    BOOST_CHECK_EQUAL(run.status, 2);
+    BOOST_CHECK_MESSAGE(contains(run.err, "found more than 1073741824 bytes, expected at most that"), run.err);
+}
