@@ -107,6 +107,9 @@ tla_status tla_mmu_invalidate(tla_mmu *mmu, const tla_map_entry *ranges, size_t 
 /* What changed since the last call can be seen from visible_ps on. */
 void tla_mmu_show(tla_mmu *mmu, uint64_t visible_ps);
 
+/* When every change of [va, va + nbytes), nbytes > 0, that is decided so far can be seen: at_ps or later. */
+uint64_t tla_mmu_settled_ps(const tla_mmu *mmu, uint32_t asid, tla_vaddr va, uint64_t nbytes, uint64_t at_ps);
+
 /* No access comes before now_ps any more. */
 void tla_mmu_advance(tla_mmu *mmu, uint64_t now_ps);
 

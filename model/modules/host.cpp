@@ -373,20 +373,25 @@ void host::serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_ti
 }
 
 // Allocates and maps the page of a tensor on demand that an address lies in, unless another PE's fault did it before.
+// What is mapped when its first fault comes was acknowledged before it was visible where the fault is.
 tla_status host::bring_page(const pe_location &pe, std::uint64_t address, sc_core::sc_time &delay) {
-    const auto holds = [&](const tensor &t) {
-        return t.kind == spread::demand && address >= t.va.value && address - t.va.value < t.nbytes;
-    };
+    const auto holds = [&](const tensor &t) { return address >= t.va.value && address - t.va.value < t.nbytes; };
     const auto found = std::find_if(tensors_.begin(), tensors_.end(), holds);
     if (found == tensors_.end()) return TLA_UNMAPPED;
     tensor &t = *found;
     const std::uint64_t into = address - t.va.value, offset = into - into % config_.page_size;
-    for (const shard &s : t.shards)
-        if (s.offset == offset) {
-            set_local_ps(delay, std::max(local_ps(delay), s.ready_ps));
-            return TLA_OK;
-        }
+    const auto there = std::find_if(t.shards.begin(), t.shards.end(),
+                                    [&](const shard &s) { return into >= s.offset && into - s.offset < s.nbytes; });
+    if (there != t.shards.end() && there->ready_ps > 0) {
+        set_local_ps(delay, std::max(local_ps(delay), there->ready_ps));
+        return TLA_OK;
+    }
     set_local_ps(delay, std::max(local_ps(delay), faults_served_ps_) + config_.fault_latency_ps);
+    if (there != t.shards.end()) {
+        there->ready_ps = faults_served_ps_ = local_ps(delay);
+        return TLA_OK;
+    }
+    if (t.kind != spread::demand) return TLA_UNMAPPED;
     shard page{pe, {}, std::min(config_.page_size, t.nbytes - offset), offset, 0};
 
     tla_command command{};

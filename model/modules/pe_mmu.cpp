@@ -173,14 +173,19 @@ void pe_mmu::show(const tla_mmu_piece &found, std::uint64_t at_ps) {
     walks_in_flight_.add(found.walk_end_ps, -1);
 }
 
-// With TLA_UNMAPPED_DEMAND, what the host maps is tried again; a fault of the same byte twice is an error.
+// With TLA_UNMAPPED_DEMAND, what the host maps is tried again when it can be seen (a posted command is acknowledged
+// before); a fault of the same byte twice is an error.
 tla_status pe_mmu::translate_or_fault(const tla_mmu_access &access, std::uint64_t &at_ps, route &where) {
     std::uint64_t asked = 0;
     for (bool first = true;; first = false) {
         const tla_status status = translate(access, at_ps, where);
         if (status != TLA_UNMAPPED || config_.unmapped != TLA_UNMAPPED_DEMAND) return status;
-        if ((!first && where.va == asked) || !ask_host(access, where.va, at_ps)) return status;
+        const bool again = !first && where.va == asked;
+        if (!again && !ask_host(access, where.va, at_ps)) return status;
         asked = where.va;
+        const std::uint64_t visible_ps = tla_mmu_settled_ps(mmu_.get(), access.asid, {asked}, 1, at_ps);
+        if (again && visible_ps == at_ps) return status;
+        at_ps = visible_ps;
     }
 }
 

@@ -339,6 +339,11 @@ void tla_mmu_show(tla_mmu *m, uint64_t visible_ps) {
     m->windowed = true;
 }
 
+uint64_t tla_mmu_settled_ps(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint64_t nbytes, uint64_t at_ps) {
+    uint64_t until_ps = tla_map_window_until(m->window, asid, va, nbytes, at_ps);
+    return until_ps > at_ps ? until_ps : at_ps;
+}
+
 void tla_mmu_advance(tla_mmu *m, uint64_t now_ps) {
     if (!m->windowed) return;
     tla_map_window_advance(m->window, now_ps);

@@ -337,3 +337,19 @@ BOOST_AUTO_TEST_CASE(a_damaged_snapshot_is_refused_with_its_line) {
     BOOST_CHECK_EQUAL(r.status, 2);
     BOOST_CHECK_MESSAGE(r.err.find("line 4") != std::string::npos, r.err);
 }
+
+BOOST_AUTO_TEST_CASE(pages_on_demand_come_through_mappings_that_are_acknowledged_before_they_are_visible) {
+    for (const char *walk : {"ideal", "flat", "memory"})
+        for (const char *cost : {"0 ns", "7 us"})
+            for (const char *ack : {"visible", "posted"}) {
+                std::vector<std::string> arguments =
+                    with_prices({"mmu.unmapped=demand", "mmu.page_size=4 KiB", "system.sips=2", "system.pes_per_cube=2",
+                                 std::string("mmu.walk=") + walk, std::string("mmu.cost.fixed=") + cost,
+                                 std::string("va.map_ack=") + ack});
+                const report r = run(small, arguments);
+                BOOST_CHECK_MESSAGE(r.run.status == 0, walk << ", " << cost << ", " << ack << ": " << r.run.err);
+                BOOST_CHECK_EQUAL(r.sum("mmus", "faults"), 0);
+                BOOST_CHECK_GT(r.sum("mmus", "demand_faults"), 0);
+                BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+            }
+}

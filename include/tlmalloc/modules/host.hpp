@@ -26,7 +26,7 @@ struct shard {
     pe_location where;
     tla_paddr pa;
     std::uint64_t nbytes, offset; // offset: of its first byte in the tensor
-    std::uint64_t ready_ps = 0;   // of a page on demand: when its mapping was visible
+    std::uint64_t ready_ps = 0;   // when the first page fault in it was answered; 0 = there was none
 };
 
 // How a tensor comes to lie where its placement says.
@@ -71,7 +71,8 @@ class host : public sc_core::sc_module {
 
     // Page faults (page_fault.hpp) of the MMUs, bound in the order of config::pes; answered with OK when there is
     // memory. One is served at a time, in the order in which they come: fault_latency_ps, then ALLOC and MAP as they
-    // come. A fault of a page that is under way already is answered when that is there.
+    // come. A fault of a page that is under way already is answered when that is there; one of a tensor that is mapped,
+    // but not visibly where the fault is, after fault_latency_ps: the MMU waits for what it has been sent.
     tlm_utils::multi_passthrough_target_socket<host, 32, tlm::tlm_base_protocol_types, 0,
                                                sc_core::SC_ZERO_OR_MORE_BOUND>
         faults{"faults"};

@@ -31,11 +31,11 @@ class dmi_record;
 // alike, every part with all its passes. An access with an unmapped byte is answered with TLM_ADDRESS_ERROR_RESPONSE,
 // one that the mapping forbids with TLM_COMMAND_ERROR_RESPONSE; with TLA_UNMAPPED_PA_FALLBACK an unmapped byte's
 // address is used as physical (KernBench's PageFault path), and counted; with TLA_UNMAPPED_DEMAND the fault goes out
-// over `fault` (page_fault.hpp), and the access is made again when that is answered with OK. A walk that reads what the
-// table does not say is a walk error: TLM_GENERIC_ERROR_RESPONSE. `control` takes MAP, UNMAP and INVALIDATE
-// (command.h); their scope is for the va_manager and not looked at here. A command that fails changes nothing. An
-// access before a command is done goes where it went before; it is counted as stale when that is a mapping that the
-// command has replaced or removed.
+// over `fault` (page_fault.hpp), and the access is made again when that is answered with OK and the mapping is visible.
+// A walk that reads what the table does not say is a walk error: TLM_GENERIC_ERROR_RESPONSE. `control` takes MAP, UNMAP
+// and INVALIDATE (command.h); their scope is for the va_manager and not looked at here. A command that fails changes
+// nothing. An access before a command is done goes where it went before; it is counted as stale when that is a mapping
+// that the command has replaced or removed.
 //
 // `in` is approximately timed too (at_target.hpp), and then calls b_transport on `out`. DMI is what `out` grants, page
 // by page (or region by region): at virtual addresses, what the mapping permits, overhead_ps and a hit in the nearest
