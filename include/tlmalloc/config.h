@@ -8,6 +8,7 @@
 
 #include "tlmalloc/arena.h"
 #include "tlmalloc/cost.h"
+#include "tlmalloc/fault_plan.h"
 #include "tlmalloc/guard.h"
 #include "tlmalloc/hbm_timing.h"
 #include "tlmalloc/list_traffic.h"

@@ -18,7 +18,7 @@ typedef struct tla_work {
                                 all of them when none fits (ADR-0048 D1) */
     uint64_t insert_nodes;   /* nodes that a linear ordered insert passes before it finds its place (free) */
     uint64_t probes;         /* probes of the binary search for the same place: bisect_left on the list (ADR-0048 D1);
-                                of buddies and TLSF see tla_policy */
+                                of buddies and TLSF see tla_policy (arena.h) */
     uint64_t splits;         /* blocks cut in two */
     uint64_t merges;         /* neighbours joined */
     uint64_t list_length;    /* free blocks on the list when the operation began (of a batch: the sum) */

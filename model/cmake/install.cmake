@@ -1,4 +1,5 @@
-# What `cmake --install` puts where: headers, libraries, a CMake package (with its own FindSystemC) and pkg-config files.
+# What `cmake --install` puts where, of the library: headers, libraries, a CMake package and pkg-config files. Nothing
+# holds an absolute path, so that an installation can be moved (and `cmake --install --prefix` and DESTDIR used).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tlmalloc)
 
@@ -10,12 +11,12 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tlmalloc DESTINATION ${CMAKE_INS
 set(pc_files tlmalloc-core)
 
 if(TLMALLOC_MODULES)
-  set_target_properties(tlmalloc_modules PROPERTIES EXPORT_NAME modules)
+  set_target_properties(tlmalloc_modules PROPERTIES EXPORT_NAME modules INSTALL_RPATH "$ORIGIN")
   install(TARGETS tlmalloc_modules EXPORT tlmallocModules)
   install(EXPORT tlmallocModules NAMESPACE tlmalloc:: DESTINATION ${package_dir})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tlmalloc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
           FILES_MATCHING PATTERN "*.hpp")
-  install(FILES ${CMAKE_CURRENT_LIST_DIR}/FindSystemC.cmake DESTINATION ${package_dir})
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/tlmallocSystemC.cmake DESTINATION ${package_dir})
   list(APPEND pc_files tlmalloc-modules)
 endif()
 
@@ -24,10 +25,17 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tlmallocConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tlmallocConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tlmallocConfig.cmake ${PROJECT_BINARY_DIR}/tlmallocConfigVersion.cmake
         DESTINATION ${package_dir})
-# Relative, so that an installation can be moved (and `cmake --install --prefix` used).
+
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+# What an archive needs belongs to every link; a shared library brings it itself.
+if(BUILD_SHARED_LIBS)
+  set(pc_dependencies "Requires.private: yaml-0.1\nLibs: -L\${libdir} -ltlmalloc_core\nLibs.private: -lm -pthread")
+else()
+  set(pc_dependencies "Requires: yaml-0.1\nLibs: -L\${libdir} -ltlmalloc_core -lm -pthread")
+endif()
 foreach(name ${pc_files})
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -19,10 +19,13 @@ namespace {
 
 using namespace tlmalloc;
 
-// In the folder where the command runs, else in the source tree that it was built from.
+// In the folder where the command runs, else with what was installed beside the program, wherever that is now.
 std::string experiments_folder() {
     const char *const here = "configs/experiments";
-    return std::filesystem::is_directory(here) ? here : TLMALLOC_CONFIGS "/experiments";
+    std::error_code problem;
+    if (std::filesystem::is_directory(here, problem)) return here;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
+    return (program.parent_path() / TLMALLOC_DATA / here).lexically_normal().string();
 }
 
 struct options {
@@ -34,7 +37,7 @@ const argp_option option_table[] = {
     {"json", 'j', "FILE", 0, "write the rows as JSON", 0},
     {"plot", 'p', "DIR", 0, "write data, a gnuplot script and, where gnuplot is there, an SVG for each experiment", 0},
     {"from", 'f', "DIR", 0,
-     "where the experiments are (default: configs/experiments, here or where tlmalloc was built)", 0},
+     "where the experiments are (default: configs/experiments, here or as installed with tlmalloc)", 0},
     {nullptr, 0, nullptr, 0, nullptr, 0}};
 
 error_t parse_option(int key, char *text, argp_state *state) {

@@ -1,4 +1,5 @@
 // Every target of the library against the conformance battery, in both coding styles.
+#include "platform/examples/socket_width.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
@@ -238,6 +239,17 @@ struct window_target : controller_target {
     void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(controller.control); }
 };
 
+// A controller behind two adapters: from 32 bits to 64 and back.
+struct width_target : controller_target {
+    socket_width<32, 64> widen{"widen"};
+    socket_width<64, 32> narrow{"narrow"};
+    width_target() {
+        widen.out.bind(narrow.in);
+        narrow.out.bind(controller.in);
+    }
+    void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(widen.in); }
+};
+
 template <typename Target>
 std::unique_ptr<conformance_target> make() {
     return std::make_unique<Target>();
@@ -259,6 +271,10 @@ BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_hbm) {
 
 BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_tcm) {
     conforms([] { return std::make_unique<controller_target>(TLA_TCM); });
+}
+
+BOOST_AUTO_TEST_CASE(the_controller_conforms_behind_sockets_of_another_width) {
+    conforms(make<width_target>);
 }
 
 BOOST_AUTO_TEST_CASE(the_fabric_conforms_in_front_of_a_controller) {

@@ -2,13 +2,13 @@
 #ifndef TLMALLOC_MODULES_AT_TARGET_HPP
 #define TLMALLOC_MODULES_AT_TARGET_HPP
 
+#include "tlmalloc/modules/systemc.hpp"
+
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <string>
-#include <systemc>
-#include <tlm>
 #include <utility>
 
 namespace tlmalloc {

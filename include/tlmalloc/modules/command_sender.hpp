@@ -4,9 +4,7 @@
 
 #include "tlmalloc/control_port.h"
 #include "tlmalloc/modules/requester.hpp"
-
-#include <systemc>
-#include <tlm>
+#include "tlmalloc/modules/systemc.hpp"
 
 namespace tlmalloc {
 

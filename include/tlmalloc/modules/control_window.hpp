@@ -4,11 +4,10 @@
 
 #include "tlmalloc/control_port.h"
 #include "tlmalloc/modules/at_target.hpp"
+#include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/turnstile.hpp"
 
 #include <string>
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 #include <vector>
 

@@ -3,14 +3,15 @@
 #define TLMALLOC_MODULES_HBM_SLICE_HPP
 
 #include "tlmalloc/channels.h"
+#include "tlmalloc/config.h"
 #include "tlmalloc/fault_plan.h"
 #include "tlmalloc/hbm_channels.h"
 #include "tlmalloc/modules/at_target.hpp"
+#include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 
 #include <memory>
 #include <optional>
-#include <tlm>
 #include <tlm_utils/simple_target_socket.h>
 
 namespace tlmalloc {

@@ -3,13 +3,12 @@
 #define TLMALLOC_MODULES_HOST_HPP
 
 #include "tlmalloc/command.h"
+#include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/turnstile.hpp"
 
 #include <functional>
 #include <list>
 #include <string>
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <vector>

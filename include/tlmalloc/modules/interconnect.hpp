@@ -4,11 +4,10 @@
 
 #include "tlmalloc/fabric.h"
 #include "tlmalloc/modules/at_target.hpp"
+#include "tlmalloc/modules/systemc.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/multi_passthrough_initiator_socket.h>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 #include <vector>

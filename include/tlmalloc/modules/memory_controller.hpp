@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 #define TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 
+#include "tlmalloc/arena_snapshot.h"
 #include "tlmalloc/cost.h"
 #include "tlmalloc/engine.h"
 #include "tlmalloc/fault_plan.h"

@@ -2,6 +2,9 @@
 #ifndef TLMALLOC_MODULES_PAGE_FAULT_HPP
 #define TLMALLOC_MODULES_PAGE_FAULT_HPP
 
+#include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/page_table.h"
+
 #include <array>
 #include <cstdint>
 

@@ -3,11 +3,11 @@
 #define TLMALLOC_MODULES_PE_DMA_HPP
 
 #include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/phys_addr.h"
 #include "tlmalloc/timeline.h"
 
-#include <tlm>
 #include <tlm_utils/simple_initiator_socket.h>
 
 namespace tlmalloc {

@@ -3,9 +3,9 @@
 #define TLMALLOC_MODULES_REQUESTER_HPP
 
 #include "tlmalloc/guard.h"
+#include "tlmalloc/modules/systemc.hpp"
 
 #include <cstdint>
-#include <tlm>
 
 namespace tlmalloc {
 

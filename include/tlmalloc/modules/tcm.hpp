@@ -3,10 +3,10 @@
 #define TLMALLOC_MODULES_TCM_HPP
 
 #include "tlmalloc/modules/at_target.hpp"
+#include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/timeline.h"
 
-#include <tlm>
 #include <tlm_utils/simple_target_socket.h>
 
 namespace tlmalloc {

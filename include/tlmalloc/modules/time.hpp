@@ -2,17 +2,24 @@
 #ifndef TLMALLOC_MODULES_TIME_HPP
 #define TLMALLOC_MODULES_TIME_HPP
 
+#include "tlmalloc/modules/systemc.hpp"
+
 #include <cstdint>
-#include <systemc>
 
 namespace tlmalloc {
 
 // SystemC's default resolution is 1 ps, which the modules require (see require_ps_resolution).
-inline sc_core::sc_time from_ps(std::uint64_t ps) { return sc_core::sc_time::from_value(ps); }
-inline std::uint64_t to_ps(const sc_core::sc_time &time) { return time.value(); }
+inline sc_core::sc_time from_ps(std::uint64_t ps) {
+    return sc_core::sc_time::from_value(ps);
+}
+inline std::uint64_t to_ps(const sc_core::sc_time &time) {
+    return time.value();
+}
 
 // Local time of a loosely timed call: kernel time plus the annotated delay.
-inline std::uint64_t local_ps(const sc_core::sc_time &delay) { return to_ps(sc_core::sc_time_stamp() + delay); }
+inline std::uint64_t local_ps(const sc_core::sc_time &delay) {
+    return to_ps(sc_core::sc_time_stamp() + delay);
+}
 
 // Sets delay so that the local time is at_ps, which must not lie before the kernel's.
 inline void set_local_ps(sc_core::sc_time &delay, std::uint64_t at_ps) {

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODULES_TURNSTILE_HPP
 #define TLMALLOC_MODULES_TURNSTILE_HPP
 
-#include <systemc>
+#include "tlmalloc/modules/systemc.hpp"
 
 namespace tlmalloc {
 

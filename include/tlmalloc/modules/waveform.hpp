@@ -2,12 +2,12 @@
 #ifndef TLMALLOC_MODULES_WAVEFORM_HPP
 #define TLMALLOC_MODULES_WAVEFORM_HPP
 
+#include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/wave.h"
 
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <systemc>
 
 namespace tlmalloc {
 

@@ -2,13 +2,13 @@
 #ifndef TLMALLOC_TESTING_BASE_PROTOCOL_CHECKER_HPP
 #define TLMALLOC_TESTING_BASE_PROTOCOL_CHECKER_HPP
 
+#include "tlmalloc/modules/systemc.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <sstream>
 #include <string>
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 #include <vector>

@@ -2,12 +2,12 @@
 #ifndef TLMALLOC_TESTING_INITIATOR_HPP
 #define TLMALLOC_TESTING_INITIATOR_HPP
 
+#include "tlmalloc/modules/systemc.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/peq_with_get.h>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <vector>

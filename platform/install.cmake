@@ -1,0 +1,44 @@
+# What `cmake --install` puts where, of the platform: the command line with its man page and completions, the
+# configurations and kernels, and the pages with what they show. See model/cmake/install.cmake for the library.
+set(data_dir ${CMAKE_INSTALL_DATADIR}/tlmalloc)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${data_dir} FILES_MATCHING PATTERN "*.yaml")
+install(DIRECTORY kernels DESTINATION ${data_dir} FILES_MATCHING PATTERN "*.[ch]")
+
+if(TLMALLOC_MODULES)
+  file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  if(BUILD_SHARED_LIBS)
+    set_target_properties(tlmalloc PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+  endif()
+  install(TARGETS tlmalloc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES completion/tlmalloc.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tlmalloc)
+  install(FILES completion/_tlmalloc DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+
+  # The man page says what `--help` says.
+  if(NOT CMAKE_CROSSCOMPILING)
+    add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/tlmalloc.1
+      COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/man/make_page $<TARGET_FILE:tlmalloc> > ${CMAKE_CURRENT_BINARY_DIR}/tlmalloc.1
+      DEPENDS tlmalloc man/make_page VERBATIM)
+    add_custom_target(man_page ALL DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/tlmalloc.1)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tlmalloc.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  endif()
+endif()
+
+# The pages lie to one another as in the source tree; what they show of the rest is led to where it is installed.
+set(pages README.md model/README.md platform/README.md configs/README.md configs/experiments/README.md
+          configs/timing/README.md waveforms/README.md tests/bench/README.md)
+foreach(page ${pages})
+  get_filename_component(folder ${page} DIRECTORY)
+  set(installed_in ${CMAKE_INSTALL_FULL_DOCDIR}/${folder})
+  file(RELATIVE_PATH to_include ${installed_in} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+  file(RELATIVE_PATH to_data ${installed_in} ${CMAKE_INSTALL_FULL_DATADIR}/tlmalloc)
+  file(READ ${PROJECT_SOURCE_DIR}/${page} text)
+  string(REGEX REPLACE "\\]\\((\\.\\./)*include/" "](${to_include}/" text "${text}")
+  string(REGEX REPLACE "\\]\\((\\.\\./)*(configs/[a-z0-9_/]+\\.yaml)" "](${to_data}/\\2" text "${text}")
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/pages/${page} "${text}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${page})
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pages/${page} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
+endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/waveforms DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN "*.md" EXCLUDE)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}/platform)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/tests/install DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests)
