@@ -91,7 +91,7 @@ typedef struct tla_completion {
     tla_opcode opcode;
     uint64_t value;                    /* ALLOC: physical address; VA_ALLOC: virtual address */
     uint64_t nbytes;                   /* ALLOC, FREE: bytes; MAP, UNMAP, INVALIDATE: entries done; LAUNCH: of a kernel
-                                          that ended with the status of a tl_alloc, the bytes that this asked for */
+                                          that ended with the status of a tl_alloc (kernel.h), the bytes it asked for */
     uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes); LAUNCH: of the TCM
                                           after that tl_alloc */
     uint64_t nodes_visited;
