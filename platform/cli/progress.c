@@ -26,12 +26,16 @@ progress_line progress_begin(const char *what, const char *unit) {
     current.done = current.total = 0;
     current.unit = unit;
     current.what = what;
-    return (progress_line){.what = what, .watched = isatty(STDERR_FILENO), .next = host_seconds() + 1.0};
+    return (progress_line){.what = what, .unit = unit, .watched = isatty(STDERR_FILENO), .next = host_seconds() + 1.0};
 }
 
 void progress_update(progress_line *progress, uint64_t done, uint64_t total) {
+    current.what = NULL; /* while it changes: another run may have been told of since */
+    current.unit = progress->unit;
     current.done = done;
     current.total = total;
+    current.watched = NULL;
+    current.what = progress->what;
     if (!progress->watched || host_seconds() < progress->next) return;
     current.shown = progress->shown = true;
     fprintf(stderr, "\r%s: %3.0f %%", progress->what, total ? 100.0 * (double)done / (double)total : 100.0);

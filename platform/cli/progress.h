@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 typedef struct progress_line {
-    const char *what;
+    const char *what, *unit;
     bool watched, shown;
     double next; /* host time of the next line, seconds */
 } progress_line;

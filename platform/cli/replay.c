@@ -5,12 +5,12 @@
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/controller_replay.h"
-#include "cli/occupancy_map.h"
+#include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
 #include "cli/read_text.h"
+#include "cli/replay_files.h"
 #include "cli/size_argument.h"
-#include "model/config/suggest.h"
 #include "tlmalloc/arena_snapshot.h"
 #include "tlmalloc/segment_settings.h"
 
@@ -20,13 +20,13 @@
 
 typedef struct replay_options {
     const char *trace_path, *config_path, *snapshot_path, *placements_path, *map_path, *json_path;
-    const char *policy; /* NULL: not given */
-    uint64_t capacity;  /* 0: not given */
-    uint64_t align;     /* likewise */
-    double speed;       /* likewise */
-    bool compare;
-    int device;           /* of a recording; TRACE_FIRST_DEVICE: not given */
-    const char *settings; /* of segment_cache; NULL: not given */
+    const char *policy;      /* NULL: not given */
+    uint64_t capacity;       /* 0: not given */
+    uint64_t align;          /* likewise */
+    double speed;            /* likewise */
+    allocator_list compared; /* none: no comparison */
+    int device;              /* of a recording; TRACE_FIRST_DEVICE: not given */
+    const char *settings;    /* of segment_cache; NULL: not given */
     overrides set;
 } replay_options;
 
@@ -57,7 +57,9 @@ static const struct argp_option option_table[] = {
     {"config", KEY_CONFIG, "CONFIG", 0, "the simulated controller of PE 0, HBM channel: with time", 0},
     {0, 0, 0, 0, "How:", 2},
     {"policy", KEY_POLICY, "NAME", 0, "placement policy or cache (default first_fit, or what CONFIG says)", 0},
-    {"compare", KEY_COMPARE, "all", 0, "every policy and cache in turn, on the core, one table", 0},
+    {"compare", KEY_COMPARE, "all|NAME,...", 0,
+     "policies and caches in turn, on the core, one table; --placements and --map write a file for each: p.NAME.csv",
+     0},
     {"align", KEY_ALIGN, "N", 0, "round requests up to a multiple of N, a power of two (default 1)", 0},
     {"speed", KEY_SPEED, "X", 0, "commands arrive X times as fast as recorded (default 1)", 0},
     {"device", KEY_DEVICE, "N", 0, "of PyTorch's recording (default: the first that recorded something)", 0},
@@ -70,17 +72,6 @@ static const struct argp_option option_table[] = {
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
     {0, 0, 0, 0, 0, -1},
     {0}};
-
-static void check_policy(struct argp_state *state, const char *text) {
-    if (allocator_exists(text)) return;
-    char names[400] = "";
-    for (size_t i = 0; allocator_name(i); i++) {
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", allocator_name(i));
-    }
-    argp_error(state, "--policy: found '%s', expected one of: %s%s", text, names,
-               tla_did_you_mean(text, allocator_name).text);
-}
 
 static double parse_speed(struct argp_state *state, const char *text) {
     char *end;
@@ -109,13 +100,13 @@ static void check_combination(const struct argp_state *state, const replay_optio
     if (!o->trace_path) argp_error(state, "expected a TRACE");
     if (!o->capacity && !somewhere) argp_error(state, "expected --capacity SIZE, --from SNAPSHOT or --config CONFIG");
     if (o->capacity && somewhere) argp_error(state, "--capacity contradicts --from and --config: they say the size");
-    if (!o->config_path && !o->compare && o->set.count) argp_error(state, "--set needs --config or --compare");
-    if (!o->config_path && !o->compare && o->speed > 0) argp_error(state, "--speed needs --config or --compare");
-    if (o->settings && !o->compare && (!o->policy || strcmp(o->policy, "segment_cache") != 0))
+    if (!o->config_path && !o->compared.count && o->set.count) argp_error(state, "--set needs --config or --compare");
+    if (!o->config_path && !o->compared.count && o->speed > 0) argp_error(state, "--speed needs --config or --compare");
+    if (o->settings && !o->compared.count && (!o->policy || strcmp(o->policy, "segment_cache") != 0))
         argp_error(state, "--settings needs --policy segment_cache or --compare");
     if (o->snapshot_path && o->align) argp_error(state, "--align contradicts --from: a snapshot has its own");
-    if (o->compare && (o->policy || o->placements_path || o->map_path))
-        argp_error(state, "--compare all has no use for --policy, --placements and --map");
+    if (o->compared.count && o->policy)
+        argp_error(state, "--compare has no use for --policy: it names the policies itself");
     tla_policy policy;
     if (o->config_path && o->policy && !tla_policy_from_name(o->policy, &policy))
         argp_error(state,
@@ -137,12 +128,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         options->snapshot_path = text;
         return 0;
     case KEY_POLICY:
-        check_policy(state, text);
-        options->policy = text;
+        options->policy = allocator_argument(state, "--policy", text);
         return 0;
     case KEY_COMPARE:
-        if (strcmp(text, "all") != 0) argp_error(state, "--compare: found '%s', expected all", text);
-        options->compare = true;
+        options->compared = allocator_list_argument(state, "--compare", text);
         return 0;
     case KEY_ALIGN:
         options->align = size_argument(state, "--align", text);
@@ -203,10 +192,12 @@ int tlmalloc_replay(int argc, char **argv) {
 
 /* The replay. Output files are opened before it, so that a path that cannot be written is told at once. */
 
-typedef struct replay_files {
-    FILE *placements, *map, *json; /* NULL: not asked for */
-    char *snapshot;
-} replay_files;
+typedef struct replay_state {
+    replay_request request;
+    replay_files files[ALLOCATOR_LIST_MAX]; /* of each allocator, or of the only one */
+    FILE *json;                             /* NULL: not asked for */
+    char *snapshot;                         /* text */
+} replay_state;
 
 /* The configuration with --set and --policy; findings are told as they are found, so error may stay empty. */
 static tla_status load_config(const replay_options *options, replay_request *request, tla_error *error) {
@@ -230,19 +221,19 @@ static tla_status load_config(const replay_options *options, replay_request *req
 }
 
 /* The arena of a snapshot file; its policy too, unless another is asked for. */
-static tla_status load_snapshot(const replay_options *options, replay_request *request, replay_files *files,
-                                tla_error *error) {
+static tla_status load_snapshot(const replay_options *options, replay_state *state, tla_error *error) {
+    replay_request *request = &state->request;
     size_t length;
-    tla_status status = read_text(options->snapshot_path, ARENA_SNAPSHOT_BYTES_MAX, &files->snapshot, &length, error);
+    tla_status status = read_text(options->snapshot_path, ARENA_SNAPSHOT_BYTES_MAX, &state->snapshot, &length, error);
     if (status) return status;
     tla_arena_config found;
     tla_error inner;
-    status = tla_arena_snapshot_config(files->snapshot, length, &found, &inner);
+    status = tla_arena_snapshot_config(state->snapshot, length, &found, &inner);
     if (status) return tla_error_set(error, status, "%s: %s", options->snapshot_path, inner.text);
     request->snapshot_path = options->snapshot_path;
     request->arena = (allocator_config){.capacity = found.capacity,
                                         .alignment = found.alignment,
-                                        .snapshot = files->snapshot,
+                                        .snapshot = state->snapshot,
                                         .snapshot_length = length,
                                         .segment_settings = options->settings};
     if (!options->policy && !options->config_path) request->policy = tla_policy_name(found.policy);
@@ -250,8 +241,8 @@ static tla_status load_snapshot(const replay_options *options, replay_request *r
 }
 
 /* What arena it is: from the options, the configuration, the snapshot. */
-static tla_status resolve_arena(const replay_options *options, replay_request *request, replay_files *files,
-                                tla_error *error) {
+static tla_status resolve_arena(const replay_options *options, replay_state *state, tla_error *error) {
+    replay_request *request = &state->request;
     request->arena =
         (allocator_config){.capacity = options->capacity, .alignment = options->align ? options->align : 1};
     if (options->config_path) {
@@ -260,24 +251,33 @@ static tla_status resolve_arena(const replay_options *options, replay_request *r
         request->policy = tla_policy_name((tla_policy)request->config.controller.hbm_policy);
     }
     request->arena.segment_settings = options->settings;
-    return options->snapshot_path ? load_snapshot(options, request, files, error) : TLA_OK;
+    return options->snapshot_path ? load_snapshot(options, state, error) : TLA_OK;
 }
 
-static tla_status resolve(const replay_options *options, replay_request *request, replay_files *files,
-                          tla_error *error) {
+static tla_status open_files(const replay_options *options, replay_state *state, tla_error *error) {
+    const allocator_list *compared = &state->request.compared;
+    output_protect(options->trace_path);
+    output_protect(options->snapshot_path);
+    tla_status status = output_open("--json", options->json_path, &state->json, error);
+    for (size_t i = 0; i < compared->count && !status; i++)
+        status = replay_files_open(options->placements_path, options->map_path, compared->names[i], true,
+                                   &state->files[i], error);
+    return status || compared->count ? status
+                                     : replay_files_open(options->placements_path, options->map_path,
+                                                         state->request.policy, false, state->files, error);
+}
+
+static tla_status resolve(const replay_options *options, replay_state *state, tla_error *error) {
+    replay_request *request = &state->request;
     *request = (replay_request){.trace_path = options->trace_path,
                                 .policy = options->policy ? options->policy : tla_policy_name(TLA_FIRST_FIT),
                                 .speed = options->speed > 0 ? options->speed : 1,
-                                .simulated = options->config_path && !options->compare,
-                                .compare = options->compare};
-    tla_status status = options->config_path || options->compare ? load_config(options, request, error) : TLA_OK;
-    if (!status) status = resolve_arena(options, request, files, error);
-    output_protect(options->trace_path);
-    output_protect(options->snapshot_path);
-    if (!status) status = output_open("--placements", options->placements_path, &files->placements, error);
-    if (!status) status = output_open("--map", options->map_path, &files->map, error);
-    if (!status) status = output_open("--json", options->json_path, &files->json, error);
-    return status;
+                                .simulated = options->config_path && !options->compared.count,
+                                .compared = options->compared};
+    bool configured = options->config_path || options->compared.count;
+    tla_status status = configured ? load_config(options, request, error) : TLA_OK;
+    if (!status) status = resolve_arena(options, state, error);
+    return status ? status : open_files(options, state, error);
 }
 
 static tla_status replay_once(const replay_request *request, const alloc_trace *trace, replay_result *result,
@@ -292,29 +292,21 @@ static tla_status replay_once(const replay_request *request, const alloc_trace *
     return status;
 }
 
-static tla_status write_map(FILE *out, const replay_request *request, const alloc_trace *trace,
-                            const replay_result *result, tla_error *error) {
-    const char *slash = strrchr(request->trace_path, '/');
-    char title[300];
-    snprintf(title, sizeof title, "%s: %s", slash ? slash + 1 : request->trace_path, request->policy);
-    return occupancy_map_write(out, title, trace, result, error);
-}
-
-static tla_status play_and_report(const replay_request *request, const alloc_trace *trace, replay_files *files,
-                                  tla_error *error) {
+static tla_status play_and_report(replay_state *state, const alloc_trace *trace, tla_error *error) {
+    const replay_request *request = &state->request;
+    const bool compared = request->compared.count;
     json_t *report = NULL;
     replay_result result = {0};
     FILE *table = output_table();
-    tla_status status = request->compare ? replay_compare(table, request, trace, &report, error)
-                                         : replay_once(request, trace, &result, error);
-    if (!status && !request->compare) {
+    tla_status status = compared ? replay_compare(table, request, trace, state->files, &report, error)
+                                 : replay_once(request, trace, &result, error);
+    if (!status && !compared) {
         report = replay_to_json(request, &result);
-        if (files->placements) replay_write_placements(files->placements, trace, &result);
-        if (files->map) status = write_map(files->map, request, trace, &result, error);
+        status = replay_files_write(state->files, request, request->policy, trace, &result, error);
     }
-    if (!status) status = json_write(report, 0, files->json, error);
+    if (!status) status = json_write(report, 0, state->json, error);
     if (!status) status = output_commit(error);
-    if (!status && !request->compare) {
+    if (!status && !compared) {
         replay_print_failures(stderr, trace, &result);
         replay_print(table, request, trace, &result);
     }
@@ -324,15 +316,15 @@ static tla_status play_and_report(const replay_request *request, const alloc_tra
 }
 
 static tla_status replay(const replay_options *options, tla_error *error) {
-    replay_request request;
-    replay_files files = {0};
+    replay_state state = {.json = NULL};
     alloc_trace trace = {0};
-    tla_status status = resolve(options, &request, &files, error);
+    tla_status status = resolve(options, &state, error);
+    allocator_config *arena = &state.request.arena;
     progress_begin("reading the trace", NULL);
     if (!status) status = trace_load_device(options->trace_path, options->device, &trace, error);
-    if (!status && !request.arena.segment_settings) request.arena.segment_settings = trace.settings;
-    if (!status) status = play_and_report(&request, &trace, &files, error);
-    free(files.snapshot);
+    if (!status && !arena->segment_settings) arena->segment_settings = trace.settings;
+    if (!status) status = play_and_report(&state, &trace, error);
+    free(state.snapshot);
     trace_unload(&trace);
     return status;
 }

@@ -2,8 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_CLI_REPLAY_H
 #define TLMALLOC_PLATFORM_CLI_REPLAY_H
 
-#include "cli/allocators.h"
-#include "cli/output.h"
+#include "cli/allocator_argument.h"
 #include "cli/replay_result.h"
 #include "cli/trace_replay.h"
 #include "tlmalloc/config.h"
@@ -15,8 +14,8 @@ typedef struct replay_request {
     allocator_config arena;
     const char *snapshot_path; /* NULL: an empty arena */
     double speed;
-    bool simulated; /* on the controller of `config` */
-    bool compare;   /* all allocators, one table */
+    bool simulated;          /* on the controller of `config` */
+    allocator_list compared; /* none: no comparison */
     tla_config config;
 } replay_request;
 
@@ -34,8 +33,11 @@ void replay_write_placements(FILE *out, const alloc_trace *trace, const replay_r
 void replay_print_request(FILE *out, const replay_request *request, const alloc_trace *trace);
 json_t *replay_request_to_json(const replay_request *request);
 
-/* Replays a trace on every allocator and prints one table; *report (may be NULL) is the same as JSON. */
-tla_status replay_compare(FILE *out, const replay_request *request, const alloc_trace *trace, json_t **report,
-                          tla_error *error);
+struct replay_files;
+
+/* Replays a trace on every allocator of the request and prints one table; *report (may be NULL) is the same as JSON.
+ * `files` has one element for each allocator. */
+tla_status replay_compare(FILE *out, const replay_request *request, const alloc_trace *trace,
+                          struct replay_files *files, json_t **report, tla_error *error);
 
 #endif

@@ -12,7 +12,7 @@ void replay_print_request(FILE *out, const replay_request *request, const alloc_
     else
         fprintf(out, "arena            %" PRIu64 " bytes", request->arena.capacity);
     if (request->snapshot_path) fprintf(out, " as in %s", request->snapshot_path);
-    if (!request->compare) fprintf(out, ", %s", request->policy);
+    if (!request->compared.count) fprintf(out, ", %s", request->policy);
     if (request->arena.alignment > 1) fprintf(out, ", aligned to %" PRIu64, request->arena.alignment);
     fputc('\n', out);
 }
@@ -30,8 +30,9 @@ void replay_print(FILE *out, const replay_request *request, const alloc_trace *t
     fprintf(out, "nodes visited    %" PRIu64 " (%.1f an allocation)\n", result->nodes_visited,
             (double)result->nodes_visited / allocs);
     if (result->timed) {
-        fprintf(out, "latency          p50 %.3f ns, p99 %.3f ns, max %.3f ns\n", 1e-3 * (double)result->latency.p50_ps,
-                1e-3 * (double)result->latency.p99_ps, 1e-3 * (double)result->latency.max_ps);
+        fprintf(out, "latency          p50 %.3f ns, p99 %.3f ns, max %.3f ns, total %.3f us\n",
+                1e-3 * (double)result->latency.p50_ps, 1e-3 * (double)result->latency.p99_ps,
+                1e-3 * (double)result->latency.max_ps, 1e-6 * (double)result->latency.total_ps);
         fprintf(out, "simulated time   %.6f s\n", 1e-12 * (double)result->sim_time_ps);
     }
     fprintf(out, "host time        %.3f ms (%.0f ns an event)\n", 1e3 * result->wall_s, 1e9 * result->wall_s / events);
@@ -79,7 +80,7 @@ json_t *replay_request_to_json(const replay_request *request) {
     } else {
         json_object_set_new(config, "capacity_bytes", json_from_u64(request->arena.capacity));
 
-        if (!request->compare) json_object_set_new(config, "policy", json_string(request->policy));
+        if (!request->compared.count) json_object_set_new(config, "policy", json_string(request->policy));
     }
     if (request->snapshot_path) json_object_set_new(report, "from", json_string_nocheck(request->snapshot_path));
     json_object_set_new(report, "align_bytes", json_from_u64(request->arena.alignment));
@@ -99,9 +100,10 @@ json_t *replay_to_json(const replay_request *request, const replay_result *resul
     if (result->timed) {
         json_object_set_new(report, "sim_time_ps", json_from_u64(result->sim_time_ps));
         json_object_set_new(report, "latency_ps",
-                            json_pack("{s:o, s:o, s:o}", "p50", json_from_u64(result->latency.p50_ps), "p99",
+                            json_pack("{s:o, s:o, s:o, s:o}", "p50", json_from_u64(result->latency.p50_ps), "p99",
                                       json_from_u64(result->latency.p99_ps), "max",
-                                      json_from_u64(result->latency.max_ps)));
+                                      json_from_u64(result->latency.max_ps), "total",
+                                      json_from_u64(result->latency.total_ps)));
     }
     return report;
 }

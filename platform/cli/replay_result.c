@@ -61,6 +61,9 @@ void replay_result_finish(replay_result *result) {
     result->latency = (replay_latency){.p50_ps = result->latencies[(n + 1) / 2 - 1],
                                        .p99_ps = result->latencies[n - n / 100 - 1],
                                        .max_ps = result->latencies[n - 1]};
+    for (size_t i = 0; i < n; i++)
+        if (__builtin_add_overflow(result->latency.total_ps, result->latencies[i], &result->latency.total_ps))
+            result->latency.total_ps = UINT64_MAX;
 }
 
 static double missing_part(uint64_t part, uint64_t whole) {

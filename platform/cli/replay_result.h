@@ -26,9 +26,10 @@ typedef struct replay_failure {
 
 enum { REPLAY_FAILURES_TOLD = 3 };
 
-/* Simulated time from the arrival of an allocation command to its completion: nearest ranks over all allocations. */
+/* Simulated time from the arrival of an allocation command to its completion, over all allocations: nearest ranks, and
+ * the sum (at most 2^64 - 1). */
 typedef struct replay_latency {
-    uint64_t p50_ps, p99_ps, max_ps;
+    uint64_t p50_ps, p99_ps, max_ps, total_ps;
 } replay_latency;
 
 typedef struct replay_result {

@@ -133,6 +133,137 @@ BOOST_AUTO_TEST_CASE(the_comparison_has_the_latencies_of_the_simulated_controlle
     BOOST_CHECK_EQUAL(number_of(compared, "latency_max_ps", row), number_of(simulated, "max"));
 }
 
+// What the search says is played again, by a replay of its own, on both sides of the boundary that it found.
+BOOST_AUTO_TEST_CASE(the_comparison_finds_a_capacity_on_which_nothing_fails) {
+    for (const auto &[align, name] :
+         std::vector<std::pair<std::string, std::string>>{{"1", "1 byte"}, {"64", "64 bytes"}, {"4096", "pages"}}) {
+        BOOST_TEST_CONTEXT(name) {
+            const std::string report =
+                report_of({recorded, "--capacity", "80 MiB", "--align", align, "--compare", "all"});
+            const double resolution = number_of(report, "fits_resolution_bytes");
+            for (const std::string &policy : allocators) {
+                const std::size_t row = report.find("\"policy\": \"" + policy + "\"");
+                BOOST_REQUIRE(row != std::string::npos);
+                const double fits = number_of(report, "fits_bytes", row), fails = number_of(report, "fails_bytes", row);
+                BOOST_CHECK_MESSAGE(fails < fits && fits - fails <= resolution,
+                                    policy << ": " << fails << ", " << fits);
+                const auto failed_on = [&](double capacity) {
+                    const std::string single =
+                        report_of({recorded, "--capacity", std::to_string(static_cast<std::uint64_t>(capacity)),
+                                   "--align", align, "--policy", policy});
+                    return number_of(single, "failed");
+                };
+                BOOST_CHECK_MESSAGE(failed_on(fits) == 0, policy << " fails on " << fits);
+                BOOST_CHECK_MESSAGE(failed_on(fails) > 0, policy << " does not fail on " << fails);
+            }
+            // The size that was asked for has no influence.
+            const std::string larger =
+                report_of({recorded, "--capacity", "3 GiB", "--align", align, "--compare", "buddy"});
+            BOOST_CHECK_EQUAL(number_of(larger, "fits_bytes"),
+                              number_of(report, "fits_bytes", report.find("\"policy\": \"buddy\"")));
+        }
+    }
+}
+
+// By hand: 8 + 8 bytes live, the first freed, 8 more: first fit needs 16 bytes and no less.
+BOOST_AUTO_TEST_CASE(a_capacity_that_is_the_most_requested_has_nothing_below_it) {
+    scratch_directory scratch;
+    const std::string trace = scratch.write(
+        "t.csv", "time_ns,op,id,bytes\n0,alloc,1,8\n1,alloc,2,8\n2,free,1,8\n3,alloc,3,8\n4,free,2,8\n5,free,3,8\n");
+    const std::string report = report_of({trace, "--capacity", "8", "--compare", "first_fit,segment_cache"});
+    BOOST_CHECK_EQUAL(number_of(report, "fits_bytes"), 16);
+    BOOST_CHECK_MESSAGE(contains(report, "\"fails_bytes\": null"), report);
+    // A segment of 2 MiB for small blocks, found to a byte.
+    const std::size_t cache = report.find("segment_cache");
+    BOOST_CHECK_EQUAL(number_of(report, "fits_resolution_bytes"), 1);
+    BOOST_CHECK_EQUAL(number_of(report, "fits_bytes", cache), 2 << 20);
+    BOOST_CHECK_EQUAL(number_of(report, "fails_bytes", cache), (2 << 20) - 1);
+    const std::string empty = scratch.write("e.csv", "time_ns,op,id,bytes\n");
+    BOOST_CHECK_EQUAL(number_of(report_of({empty, "--capacity", "8", "--compare", "tlsf"}), "fits_bytes"), 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_policy_that_failed_requests_is_marked) {
+    scratch_directory scratch;
+    const std::string json = scratch.path("r.json");
+    const command_result run = run_tlmalloc(
+        {"replay", recorded, "--capacity", "124400000", "--compare", "next_fit,first_fit,buddy", "--json", json});
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    const std::string report = read_text(json);
+    std::istringstream lines(run.out);
+    std::string line, names;
+    bool told = false;
+    while (std::getline(lines, line)) {
+        told = told || line.rfind("! requests failed", 0) == 0;
+        const std::string name = line.substr(0, line.find(' '));
+        const std::size_t row = report.find("\"policy\": \"" + name + "\"");
+        if (name.empty() || row == std::string::npos) continue;
+        names += name + " ";
+        const bool failed = number_of(report, "failed", row) > 0;
+        BOOST_CHECK_EQUAL(failed, name != "first_fit");
+        BOOST_CHECK_EQUAL(contains(line, "! "), failed);
+        BOOST_CHECK_EQUAL(report.find("\"complete\": false", row) - row < 60, failed);
+    }
+    BOOST_CHECK_EQUAL(names, "next_fit first_fit buddy "); // in the order that was asked for
+    BOOST_CHECK_MESSAGE(told, run.out);
+    const command_result good = run_tlmalloc({"replay", recorded, "--capacity", "1 GiB", "--compare", "first_fit"});
+    BOOST_CHECK_MESSAGE(!contains(good.out, "!"), good.out);
+}
+
+// Two commands at once, the second waits: 11 + 22 ns; the frees have no part in it.
+BOOST_AUTO_TEST_CASE(the_total_latency_is_the_sum_over_all_allocations_at_the_stated_prices) {
+    scratch_directory scratch;
+    const std::string trace = scratch.write("t.csv", "time_ns,op,id,bytes\n7,alloc,1,64\n7,alloc,2,64\n9,free,1,64\n");
+    std::vector<std::string> arguments{trace, "--capacity", "1 KiB", "--compare", "first_fit,tlsf"};
+    for (const std::string &word : all_costs("10 ns", "1 ns"))
+        arguments.push_back(word);
+    const std::string report = report_of(arguments);
+    BOOST_CHECK_EQUAL(number_of(report, "latency_total_ps"), 33000);
+    BOOST_CHECK_EQUAL(number_of(report, "fixed"), 10000);
+    BOOST_CHECK_EQUAL(number_of(report, "node"), 1000);
+    arguments.insert(arguments.begin(), "replay");
+    const command_result run = run_tlmalloc(arguments);
+    BOOST_CHECK_MESSAGE(contains(run.out, "prices in ns     of controller.cost, fixed 10, node 1\n"), run.out);
+    BOOST_CHECK_EQUAL(number_of(simulate(trace, all_costs("10 ns", "1 ns")), "total"), 33000);
+    // On a recorded trace it is what the simulated controller measures.
+    const std::string compared = report_of({recorded, "--config", npu_small, "--compare", "first_fit"});
+    BOOST_CHECK_EQUAL(number_of(compared, "latency_total_ps"), number_of(simulate(recorded, {}), "total"));
+}
+
+BOOST_AUTO_TEST_CASE(the_comparison_writes_the_files_of_every_policy_as_single_replays_do) {
+    scratch_directory scratch;
+    const std::string placements = scratch.path("p.csv"), map = scratch.path("no suffix");
+    const std::string kept = scratch.write("p.buddy.csv", "older");
+    const command_result run =
+        run_tlmalloc({"replay", recorded, "--capacity", "100 MiB", "--compare", "first_fit,buddy,segment_cache",
+                      "--placements", placements, "--map", map});
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    for (const std::string name : {"first_fit", "buddy", "segment_cache"}) {
+        const command_result single = run_tlmalloc({"replay", recorded, "--capacity", "100 MiB", "--policy", name,
+                                                    "--placements", scratch.path("own"), "--map", scratch.path("m")});
+        BOOST_REQUIRE_MESSAGE(single.status == 0, single.err);
+        BOOST_CHECK(read_text(scratch.path("p." + name + ".csv")) == read_text(scratch.path("own")));
+        BOOST_CHECK(read_text(map + "." + name) == read_text(scratch.path("m")));
+    }
+    BOOST_CHECK_EQUAL(scratch.file_count(), 8u); // nothing under the names that were given
+    // What would be written over is refused for these names, too.
+    const std::string trace = scratch.write("t.tlsf.csv", "time_ns,op,id,bytes\n0,alloc,1,8\n");
+    const command_result over = run_tlmalloc(
+        {"replay", trace, "--capacity", "1 KiB", "--compare", "tlsf", "--placements", scratch.path("t.csv")});
+    BOOST_CHECK_EQUAL(over.status, 2);
+    BOOST_CHECK_MESSAGE(contains(over.err, "which is the input"), over.err);
+}
+
+// An aged arena has its size; what cannot be made of it has no row and no files.
+BOOST_AUTO_TEST_CASE(a_comparison_that_begins_with_a_snapshot_looks_for_no_capacity) {
+    scratch_directory scratch;
+    const std::string aged = scratch.path("aged");
+    BOOST_REQUIRE_EQUAL(
+        run_tlmalloc({"age", recorded, "--capacity", "200 MiB", "--events", "peak", "--output", aged}).status, 0);
+    const std::string report = report_of({recorded, "--from", aged, "--compare", "first_fit,tlsf"});
+    BOOST_CHECK_MESSAGE(contains(report, "\"fits_bytes\": null") && contains(report, "\"fits_resolution_bytes\": null"),
+                        report);
+}
+
 BOOST_AUTO_TEST_CASE(every_allocator_keeps_the_blocks_that_live_apart) {
     scratch_directory scratch;
     const std::vector<event> events = read_events(gunzip(recorded, scratch));
