@@ -75,6 +75,9 @@ tla_status tla_segment_cache_create(const tla_segment_cache_config *config, tla_
  * blocks. */
 tla_status tla_segment_cache_destroy(tla_segment_cache *cache);
 
+/* Gives back the cache's own memory and nothing to the driver, as a process does that ends; NULL is allowed. */
+void tla_segment_cache_abandon(tla_segment_cache *cache);
+
 /* What a request of nbytes takes: below 512 bytes 512, else the next multiple of 512; with power-of-two divisions, and
  * above 512 bytes times their number, the next of so many equal steps between two powers of two. 0 when it does not fit
  * in 2^63. */

@@ -185,7 +185,8 @@ bool tla_segment_cache_can_serve_from(const tla_segment_cache *cache, tla_segmen
     uint64_t size = tla_segment_cache_round_with(nbytes, &cache->config);
     tla_segment_block wanted = {.nbytes = size, .stream = stream, .small = size <= small_size};
     wanted.owner = tla_segment_find_owner(cache, owner);
-    return size && wanted.owner && tla_segment_look(cache, &wanted, NULL);
+    if (!size || !wanted.owner) return false;
+    return tla_segment_look(cache, &wanted, NULL) || tla_segment_has_room_mapped(cache, &wanted);
 }
 
 bool tla_segment_cache_can_serve(const tla_segment_cache *cache, uint64_t stream, uint64_t nbytes) {
@@ -301,4 +302,22 @@ tla_status tla_segment_cache_destroy(tla_segment_cache *cache) {
     tla_address_map_clear(&cache->live);
     free(cache);
     return status ? status : released;
+}
+
+static tla_status keep_segment(void *context, uint32_t device, uint64_t address, uint64_t nbytes, tla_work *work) {
+    (void)context, (void)device, (void)address, (void)nbytes, (void)work;
+    return TLA_OK;
+}
+
+static tla_status keep_mapped(void *context, uint32_t device, uint64_t address, uint64_t nbytes, uint64_t granule,
+                              tla_work *work) {
+    (void)context, (void)device, (void)address, (void)nbytes, (void)granule, (void)work;
+    return TLA_OK;
+}
+
+void tla_segment_cache_abandon(tla_segment_cache *cache) {
+    if (!cache) return;
+    cache->config.driver.free = cache->config.ranges.release = keep_segment;
+    cache->config.ranges.unmap = keep_mapped;
+    tla_segment_cache_destroy(cache);
 }

@@ -150,6 +150,13 @@ static tla_status expand(tla_segment_cache *cache, const tla_segment_block *want
     return TLA_OK;
 }
 
+bool tla_segment_has_room_mapped(const tla_segment_cache *cache, const tla_segment_block *wanted) {
+    uint64_t nbytes = tla_segment_cache_segment_size_with(wanted->nbytes, &cache->config);
+    if (!tla_segment_expands(cache, wanted->owner) || tla_segment_exceeds_limit(cache, nbytes)) return false;
+    const tla_segment_block *block = find_room(wanted, NULL);
+    return block && !block->unmapped && block->nbytes >= wanted->nbytes;
+}
+
 bool tla_segment_exceeds_limit(const tla_segment_cache *cache, uint64_t segment) {
     uint64_t limit = cache->config.memory_limit;
     return cache->bounded && (segment > limit || cache->stats.reserved > limit - segment);

@@ -86,6 +86,9 @@ enum { tla_segment_obtain_records = 3 };
 tla_status tla_segment_obtain(tla_segment_cache *cache, const tla_segment_block *wanted, tla_segment_block **block,
                               tla_work *work);
 
+/* Whether a range serves the request with a free block that has memory enough: one that the oversize rules withheld. */
+bool tla_segment_has_room_mapped(const tla_segment_cache *cache, const tla_segment_block *wanted);
+
 /* Gives a range up of which nothing has memory; `block` is all of it. */
 tla_status tla_segment_drop_range(tla_segment_cache *cache, tla_segment_block *block, tla_work *work);
 

@@ -2,6 +2,7 @@
 #include "cli/replay.h"
 
 #include "cli/arguments.h"
+#include "cli/as_recorded.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/controller_replay.h"
@@ -25,12 +26,14 @@ typedef struct replay_options {
     uint64_t align;          /* likewise */
     double speed;            /* likewise */
     allocator_list compared; /* none: no comparison */
-    int device;              /* of a recording; TRACE_FIRST_DEVICE: not given */
-    const char *settings;    /* of segment_cache; NULL: not given */
+    bool as_recorded;
+    int device;           /* of a recording; TRACE_FIRST_DEVICE: not given; AS_RECORDED_ALL_DEVICES */
+    const char *settings; /* of segment_cache; NULL: not given */
     overrides set;
 } replay_options;
 
 static tla_status replay(const replay_options *options, tla_error *error);
+static tla_status replay_as_recorded(const replay_options *options, bool *equal, tla_error *error);
 
 /* The command line */
 
@@ -45,6 +48,7 @@ enum {
     KEY_SET,
     KEY_DEVICE,
     KEY_SETTINGS,
+    KEY_AS_RECORDED,
     KEY_PLACEMENTS,
     KEY_MAP,
     KEY_JSON
@@ -62,7 +66,10 @@ static const struct argp_option option_table[] = {
      0},
     {"align", KEY_ALIGN, "N", 0, "round requests up to a multiple of N, a power of two (default 1)", 0},
     {"speed", KEY_SPEED, "X", 0, "commands arrive X times as fast as recorded (default 1)", 0},
-    {"device", KEY_DEVICE, "N", 0, "of PyTorch's recording (default: the first that recorded something)", 0},
+    {"as-recorded", KEY_AS_RECORDED, 0, 0,
+     "PyTorch's recording on segment_cache with the driver's answers of then, compared entry by entry", 0},
+    {"device", KEY_DEVICE, "N|all", 0,
+     "of PyTorch's recording (default: the first that recorded something); all with --as-recorded", 0},
     {"settings", KEY_SETTINGS, "TEXT", 0,
      "of segment_cache, as in PYTORCH_CUDA_ALLOC_CONF (default: those of the recording)", 0},
     {"set", KEY_SET, "KEY=VALUE", 0, "override a key of the configuration: path.to.key=value (repeatable)", 0},
@@ -83,9 +90,10 @@ static double parse_speed(struct argp_state *state, const char *text) {
 
 static int parse_device(struct argp_state *state, const char *text) {
     char *end;
+    if (strcmp(text, "all") == 0) return AS_RECORDED_ALL_DEVICES;
     long device = strtol(text, &end, 10);
     if (end == text || *end || device < 0 || device > 4095)
-        argp_error(state, "--device: found '%s', expected the number of a device, 0 .. 4095", text);
+        argp_error(state, "--device: found '%s', expected the number of a device, 0 .. 4095, or all", text);
     return (int)device;
 }
 
@@ -95,9 +103,20 @@ static void check_settings(struct argp_state *state, const char *text) {
     if (tla_segment_settings_parse(text, &config, &error)) argp_error(state, "--settings: %s", error.text);
 }
 
+static void check_as_recorded(const struct argp_state *state, const replay_options *o) {
+    if (o->capacity || o->snapshot_path || o->config_path || o->policy || o->compared.count || o->align ||
+        o->speed > 0 || o->set.count || o->placements_path || o->map_path)
+        argp_error(state, "--as-recorded takes --device, --settings and --json only: the recording says the rest");
+}
+
 static void check_combination(const struct argp_state *state, const replay_options *o) {
     bool somewhere = o->snapshot_path || o->config_path;
     if (!o->trace_path) argp_error(state, "expected a TRACE");
+    if (o->as_recorded) {
+        check_as_recorded(state, o);
+        return;
+    }
+    if (o->device == AS_RECORDED_ALL_DEVICES) argp_error(state, "--device all needs --as-recorded");
     if (!o->capacity && !somewhere) argp_error(state, "expected --capacity SIZE, --from SNAPSHOT or --config CONFIG");
     if (o->capacity && somewhere) argp_error(state, "--capacity contradicts --from and --config: they say the size");
     if (!o->config_path && !o->compared.count && o->set.count) argp_error(state, "--set needs --config or --compare");
@@ -147,6 +166,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case KEY_DEVICE:
         options->device = parse_device(state, text);
         return 0;
+    case KEY_AS_RECORDED:
+        options->as_recorded = true;
+        return 0;
     case KEY_SETTINGS:
         check_settings(state, text);
         options->settings = text;
@@ -184,10 +206,21 @@ int tlmalloc_replay(int argc, char **argv) {
     const struct argp parser = {option_table, parse_option, "TRACE", description, 0, 0, 0};
     parse_arguments(&parser, argc, argv, &options);
     tla_error error = {0};
-    tla_status status = replay(&options, &error);
+    bool equal = true;
+    tla_status status = options.as_recorded ? replay_as_recorded(&options, &equal, &error) : replay(&options, &error);
     if (status && error.text[0]) fprintf(stderr, "%s: %s\n", argv[0], error.text);
     overrides_clear(&options.set);
-    return cli_exit_status(status);
+    return !status && !equal ? CLI_FAILED : cli_exit_status(status);
+}
+
+static tla_status replay_as_recorded(const replay_options *options, bool *equal, tla_error *error) {
+    FILE *json = NULL;
+    output_protect(options->trace_path);
+    tla_status status = output_open("--json", options->json_path, &json, error);
+    if (!status)
+        status =
+            as_recorded(options->trace_path, options->device, options->settings, output_table(), json, equal, error);
+    return status ? status : output_commit(error);
 }
 
 /* The replay. Output files are opened before it, so that a path that cannot be written is told at once. */

@@ -88,7 +88,8 @@ typedef struct torch_snapshot {
     const char *name;                  /* of the file, for messages; the caller's */
     const char *text;                  /* the file; the caller's */
     size_t length;
-    void *pickle; /* NULL: the file is JSON */
+    char *own_text; /* the same, if the snapshot read it itself */
+    void *pickle;   /* NULL: the file is JSON */
 } torch_snapshot;
 
 /* Reads a snapshot from memory that must outlive it, and `name` too. TLA_SYNTAX with the place, what was found and what
@@ -96,6 +97,9 @@ typedef struct torch_snapshot {
 tla_status torch_snapshot_read(const char *text, size_t length, const char *name, torch_snapshot *snapshot,
                                tla_error *error);
 void torch_snapshot_clear(torch_snapshot *snapshot);
+
+/* As torch_snapshot_read, of a file, plain or gzip; also TLA_IO. */
+tla_status torch_snapshot_load(const char *path, torch_snapshot *snapshot, tla_error *error);
 
 /* The device to read: `device`, or with -1 the first that recorded at least two entries, else one. TLA_SYNTAX when no
  * device recorded any, TLA_OUT_OF_RANGE for a device that is none or recorded nothing; with a text. */
@@ -138,6 +142,7 @@ typedef struct torch_start {
     uint64_t capacity;       /* what was reserved at the last oom and what the device had free then; 0: no oom */
     uint64_t device_bytes;   /* of the device: the next usual size above capacity or peak_reserved */
     uint64_t older;          /* blocks that lived before the trace */
+    uint64_t uncertain;      /* of them may be up to 1 MiB larger than they are taken for: nothing in the trace tells */
     uint64_t contradictions; /* events that are missing, or segments that contradict the trace */
     char contradiction[300]; /* the first of them */
 } torch_start;

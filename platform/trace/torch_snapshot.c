@@ -1,4 +1,5 @@
 /* A snapshot as a whole: which format it is, its devices, and where things stand in the file. */
+#include "trace/file.h"
 #include "trace/torch_parts.h"
 
 #include <inttypes.h>
@@ -128,6 +129,25 @@ tla_status torch_snapshot_read(const char *text, size_t length, const char *name
     return status;
 }
 
+tla_status torch_snapshot_load(const char *path, torch_snapshot *s, tla_error *error) {
+    char *text = NULL;
+    size_t length = 0;
+    trace_file *file;
+    *s = (torch_snapshot){0};
+    tla_status status = trace_file_open(path, &file, error);
+    if (!status) status = trace_file_rest(file, &text, &length, error);
+    if (!status) {
+        status = torch_snapshot_read(text, length, path, s, error);
+        if (status) status = trace_file_blame(file, status, error);
+    }
+    trace_file_close(file);
+    if (status)
+        free(text);
+    else
+        s->own_text = text;
+    return status;
+}
+
 void torch_snapshot_clear(torch_snapshot *s) {
     for (size_t i = 0; i < s->device_count; i++) {
         free(s->devices[i].entries);
@@ -137,6 +157,7 @@ void torch_snapshot_clear(torch_snapshot *s) {
     free(s->devices);
     free(s->pools);
     pickle_destroy(s->pickle);
+    free(s->own_text);
     *s = (torch_snapshot){0};
 }
 

@@ -219,7 +219,7 @@ static bool undo_segments(finder *f) {
 /* Sizes of the blocks that were freed in the trace */
 
 /* Where the block ends if something was allocated behind it while it lived: not more than the slack that a block can
- * have behind its rounded end. */
+ * have behind its rounded end. 0: nothing was. */
 static uint64_t end_by_neighbour(const finder *f, const torch_start_block *block, uint64_t rounded_end) {
     size_t freed = f->device->entry_count;
     for (size_t i = mentions_from(f, block->address); i < f->mention_count && f->mentions[i].address == block->address;
@@ -229,7 +229,7 @@ static uint64_t end_by_neighbour(const finder *f, const torch_start_block *block
             break;
         }
     size_t first = freed;
-    uint64_t end = rounded_end;
+    uint64_t end = 0;
     for (size_t i = mentions_from(f, rounded_end); i < f->mention_count; i++) {
         const mention *m = &f->mentions[i];
         if (m->address - rounded_end > LARGEST_SLACK) break;
@@ -241,14 +241,15 @@ static uint64_t end_by_neighbour(const finder *f, const torch_start_block *block
 }
 
 /* `limit` is where the next block that lives, or the segment, begins or ends. */
-static uint64_t size_of(const finder *f, const torch_start_segment *segment, const torch_start_block *block,
-                        uint64_t limit) {
+static uint64_t size_of(finder *f, const torch_start_segment *segment, const torch_start_block *block, uint64_t limit) {
     const tla_segment_cache_config *c = &f->snapshot->settings;
     uint64_t rounded = tla_segment_cache_round_with(block->requested, c), room = limit - block->address;
     if (segment->small || segment->expandable || rounded >= room) return rounded;
     if (room - rounded <= LARGEST_SLACK) return room;
     if (c->max_split_size && !c->expandable && rounded >= c->max_split_size) return room; /* is never split */
-    return end_by_neighbour(f, block, block->address + rounded) - block->address;
+    uint64_t end = end_by_neighbour(f, block, block->address + rounded);
+    f->start->uncertain += end == 0;
+    return end ? end - block->address : rounded;
 }
 
 static void place_blocks(finder *f) {

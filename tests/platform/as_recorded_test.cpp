@@ -1,0 +1,225 @@
+// `tlmalloc replay --as-recorded` on recordings of the naive allocator: all settings and streams, private pools, small
+// devices, traces that begin late; and recordings that were tampered with.
+#include "platform/command_line.hpp"
+#include "tests/torch/recording.hpp"
+
+#include <cstdlib>
+
+using namespace naive_torch;
+
+namespace {
+
+struct outcome {
+    int status;
+    std::string report, out, err;
+    u64 number(const std::string &key) const {
+        std::size_t at = report.find("\"" + key + "\": ");
+        BOOST_REQUIRE_MESSAGE(at != std::string::npos, "no " << key << " in " << report << err);
+        return std::strtoull(report.c_str() + at + key.size() + 4, nullptr, 10);
+    }
+    bool equal() const {
+        return status == 0 && contains(report, "\"first_difference\": null") &&
+               !contains(report, "\"end_state_equal\": false");
+    }
+};
+
+outcome replay(const std::string &recording, std::vector<std::string> more = {}) {
+    scratch_directory scratch;
+    std::vector<std::string> arguments{"replay", scratch.write("recording", recording), "--as-recorded", "--json",
+                                       scratch.path("report.json")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    command_result run = run_tlmalloc(arguments);
+    std::string report = run.status < 2 ? read_text(scratch.path("report.json")) : "";
+    return {run.status, report, run.out, run.err};
+}
+
+u64 comparable(const allocator &a, std::size_t keep = ~std::size_t{0}) {
+    u64 count = 0;
+    for (std::size_t i = a.trace.size() > keep ? a.trace.size() - keep : 0; i < a.trace.size(); i++)
+        count += a.trace[i].action != "snapshot";
+    return count;
+}
+
+struct variant {
+    settings s{};
+    device d{};
+    workload w{};
+};
+
+variant random_variant(u64 seed) {
+    std::mt19937_64 random(seed);
+    variant v;
+    auto below = [&](u64 n) { return random() % n; };
+    v.s.expandable = below(2);
+    if (below(3) == 0) v.s.max_split = (20 + below(150)) * MiB;
+    if (below(3) == 0)
+        for (unsigned &divisions : v.s.divisions)
+            divisions = 1u << below(4);
+    v.d.random.seed(seed);
+    v.d.bytes = 24 * GiB;
+    if (below(2)) v.d.capacity = (500 + below(4000)) * MiB;
+    v.w.streams = 1 + below(3);
+    v.w.largest = (30 + below(400)) * MiB;
+    v.w.operations = 1500;
+    // Whose pool a segment was that goes back is not recorded, and with max_split_size those of graphs do.
+    if (below(3) == 0 && v.s.max_split == none) v.w.owners = {{0, 0}, {0, 5}, {3, 1}};
+    return v;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_whole_recording_is_equal_in_every_entry) {
+    for (u64 seed = 1; seed <= 40; seed++) {
+        BOOST_TEST_INFO("seed " << seed);
+        variant v = random_variant(seed);
+        allocator a(v.s, v.d);
+        run(a, v.w, seed);
+        outcome o = replay(to_json(snapshot_of({&a})));
+        BOOST_CHECK_MESSAGE(o.equal(), "seed " << seed << o.out << o.err);
+        if (o.status > 1) continue;
+        BOOST_CHECK_EQUAL(o.number("entries"), comparable(a));
+        BOOST_CHECK_EQUAL(o.number("equal"), comparable(a));
+        BOOST_CHECK_EQUAL(o.number("peak_requested"), a.peak_requested);
+        BOOST_CHECK_EQUAL(o.number("peak_allocated"), a.peak_allocated);
+        BOOST_CHECK_EQUAL(o.number("peak_reserved"), a.peak_reserved);
+        BOOST_CHECK_EQUAL(o.number("ooms"), a.ooms);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_recording_that_begins_late_is_equal_in_every_entry) {
+    for (u64 seed = 101; seed <= 140; seed++) {
+        variant v = random_variant(seed);
+        allocator a(v.s, v.d);
+        run(a, v.w, seed);
+        for (std::size_t keep : {a.trace.size() * 2 / 3, a.trace.size() / 5}) {
+            outcome o = replay(to_pickle(snapshot_of({&a}, keep)));
+            BOOST_CHECK_MESSAGE(o.equal(), "seed " << seed << ", " << keep << " entries: " << o.out << o.err);
+            if (o.status < 2) BOOST_CHECK_EQUAL(o.number("equal"), comparable(a, keep));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_device_is_replayed_that_recorded_two_entries) {
+    allocator a, silent, c;
+    run(a, {}, 7);
+    silent.malloc(512);
+    silent.trace.resize(1);
+    run(c, {}, 8);
+    std::string recording = to_json(snapshot_of({&a, &silent, &c}));
+    outcome all = replay(recording, {"--device", "all"});
+    BOOST_CHECK(all.equal());
+    BOOST_CHECK(contains(all.report, "\"device\": 0") && contains(all.report, "\"device\": 2"));
+    BOOST_CHECK(!contains(all.report, "\"device\": 1"));
+    BOOST_CHECK_EQUAL(replay(recording, {"--device", "2"}).number("entries"), comparable(c));
+    BOOST_CHECK(contains(replay(recording, {"--device", "1"}).err, "found a trace of one entry, expected two"));
+    BOOST_CHECK(contains(replay(recording, {"--device", "5"}).err, "expected one of: 0, 1, 2"));
+}
+
+BOOST_AUTO_TEST_CASE(the_first_difference_is_told_with_both_sides_and_exit_status_1) {
+    allocator a;
+    u64 first = *a.malloc(512); // entries 0 and 1
+    a.snapshot_entry();         // no entry
+    a.malloc(512);              // 2
+    value snapshot = snapshot_of({&a});
+    auto &entry = std::get<value::list>(std::get<value::list>(snapshot["device_traces"].is)[0].is)[3];
+    entry["addr"] = first + 1024; // and its block in the segments
+    auto &segment = std::get<value::list>(snapshot["segments"].is)[0];
+    auto &blocks = std::get<value::list>(segment["blocks"].is);
+    blocks[2]["address"] = first + 1536;
+    blocks[2]["size"] = std::get<std::int64_t>(blocks[2]["size"].is) - 512;
+    value hole = blocks[1];
+    hole["state"] = "inactive";
+    blocks[1]["address"] = first + 1024;
+    blocks.insert(blocks.begin() + 1, hole);
+    outcome o = replay(to_pickle(snapshot));
+    BOOST_CHECK_EQUAL(o.status, 1);
+    BOOST_CHECK_EQUAL(o.number("equal"), 2u);
+    BOOST_CHECK_EQUAL(o.number("entry"), 2u);
+    BOOST_CHECK(contains(o.report, "\"recorded\": \"alloc of 512 bytes at " + std::to_string(first + 1024) + "\""));
+    BOOST_CHECK(contains(o.report, "\"replayed\": \"alloc of 512 bytes at " + std::to_string(first + 512) + "\""));
+    BOOST_CHECK(contains(o.out, "then a difference"));
+}
+
+BOOST_AUTO_TEST_CASE(other_settings_than_the_recorded_ones_differ) {
+    settings s;
+    s.expandable = true;
+    allocator a(s);
+    run(a, {}, 9);
+    BOOST_CHECK(replay(to_json(snapshot_of({&a}))).equal());
+    BOOST_CHECK_EQUAL(replay(to_json(snapshot_of({&a})), {"--settings", "expandable_segments:False"}).status, 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_recording_without_settings_says_by_its_segments_what_it_was) {
+    settings s;
+    s.expandable = true;
+    allocator a(s);
+    run(a, {}, 10);
+    value snapshot = snapshot_of({&a}, a.trace.size() / 2);
+    snapshot.erase("allocator_settings");
+    BOOST_CHECK(replay(to_json(snapshot)).equal());
+}
+
+// The oldest: no addresses and no requested sizes of blocks, but a history; no times; other names.
+BOOST_AUTO_TEST_CASE(a_recording_of_the_oldest_form_is_read) {
+    allocator a;
+    workload w;
+    w.uses = true;
+    run(a, w, 11);
+    value snapshot = snapshot_of({&a}, a.trace.size() / 2);
+    snapshot.erase("allocator_settings");
+    for (value &segment : std::get<value::list>(snapshot["segments"].is)) {
+        segment.erase("segment_pool_id");
+        segment.erase("is_expandable");
+        for (value &block : std::get<value::list>(segment["blocks"].is)) {
+            if (std::get<std::string>(block["state"].is) == "active_pending_free")
+                block["state"] = "active_awaiting_free";
+            if (std::get<std::string>(block["state"].is) != "inactive")
+                block["history"] = value::list{value::dict{
+                    {"addr", block["address"]}, {"real_size", block["requested_size"]}, {"frames", value::list{}}}};
+            block.erase("address");
+            block.erase("requested_size");
+        }
+    }
+    for (value &entry : std::get<value::list>(std::get<value::list>(snapshot["device_traces"].is)[0].is))
+        entry.erase("time_us");
+    BOOST_CHECK_MESSAGE(replay(to_pickle(snapshot)).equal(), replay(to_pickle(snapshot)).out);
+}
+
+BOOST_AUTO_TEST_CASE(segments_that_contradict_the_trace_are_refused) {
+    allocator a;
+    a.malloc(512);
+    u64 freed = *a.malloc(512);
+    value before = snapshot_of({&a});
+    a.free(freed);
+    value snapshot = snapshot_of({&a});
+    snapshot["segments"] = before["segments"];
+    outcome o = replay(to_json(snapshot));
+    BOOST_CHECK_EQUAL(o.status, 2);
+    BOOST_CHECK_MESSAGE(contains(o.err, "device 0: the segments and the trace contradict each other: the trace leaves"),
+                        o.err);
+    snapshot.erase("segments");
+    BOOST_CHECK(contains(replay(to_json(snapshot)).err, "found no 'segments'"));
+}
+
+// A pending free that completes only because the cache waits for all streams does not serve the request (#189504).
+BOOST_AUTO_TEST_CASE(a_block_that_is_freed_by_waiting_does_not_save_the_request) {
+    device d;
+    d.capacity = 20 * MiB;
+    allocator a({}, d);
+    u64 block = *a.malloc(9 * MiB);
+    a.malloc(9 * MiB); // in the same segment, and it stays
+    a.use(block);
+    a.free(block);
+    BOOST_REQUIRE(!a.malloc(9 * MiB));
+    BOOST_REQUIRE_EQUAL(*a.malloc(9 * MiB), block);
+    outcome o = replay(to_json(snapshot_of({&a})));
+    BOOST_CHECK_MESSAGE(o.equal(), o.out << o.err);
+}
+
+BOOST_AUTO_TEST_CASE(as_recorded_takes_no_capacity_and_no_policy) {
+    allocator a;
+    run(a, {}, 12);
+    outcome o = replay(to_json(snapshot_of({&a})), {"--capacity", "1 GiB"});
+    BOOST_CHECK_EQUAL(o.status, 2);
+    BOOST_CHECK(contains(o.err, "--as-recorded takes --device, --settings and --json only"));
+}
