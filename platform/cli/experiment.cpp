@@ -206,6 +206,26 @@ class reader {
             read_row(node(*item));
     }
 
+    void read_reference(const yaml_node_t *n, const std::string &key, standing is, experiment_row &row) {
+        if (row.reference) find(place_of(n), key + ": found a second value to compare with, expected one");
+        read_number(n, key, row.reference);
+        row.reference_is = is;
+    }
+
+    void read_relative(const yaml_node_t *n, experiment_row &row) {
+        const char *label = text_of(n, "relative_to");
+        if (!label) return;
+        const auto is_it = [&](const experiment_row &other) { return other.label == label; };
+        const auto found = std::find_if(made_.rows.begin(), made_.rows.end(), is_it);
+        row.relative_to = static_cast<std::size_t>(found - made_.rows.begin());
+        if (row.label == label) row.relative_to = made_.rows.size();
+        if (!made_.workload->relative)
+            find(place_of(n), std::string("relative_to: figures of ") + made_.workload->name + " are not relative");
+        else if (row.label != label && found == made_.rows.end())
+            find(place_of(n), std::string("relative_to: found ") + tla_quote(label).text +
+                                  ", expected the label of this row or of one further up");
+    }
+
     void read_row(const yaml_node_t *n) {
         experiment_row row;
         row.parameters = parameters_;
@@ -215,8 +235,16 @@ class reader {
                 read_text(value, key, row.label);
             else if (key == "source")
                 read_text(value, key, row.source);
+            else if (key == "note")
+                read_text(value, key, row.note);
             else if (key == "published")
-                read_number(value, key, row.published);
+                read_reference(value, key, standing::published, row);
+            else if (key == "closed_form")
+                read_reference(value, key, standing::closed_form, row);
+            else if (key == "input")
+                read_reference(value, key, standing::input, row);
+            else if (key == "relative_to")
+                read_relative(value, row);
             else if (key == "bound")
                 read_number(value, key, row.bound_pct);
             else if (key == "set")
@@ -230,12 +258,17 @@ class reader {
                     find(place_of(value),
                          std::string("fitted: found ") + tla_quote(text).text + ", expected false or true");
             } else
-                find(at, "unknown key " + key + ", expected label, set, with, published, bound, fitted or source" +
-                             hint(key, {"label", "set", "with", "published", "bound", "fitted", "source"}));
+                find(at, "unknown key " + key +
+                             ", expected label, set, with, published, closed_form, input, bound, fitted, source, note "
+                             "or relative_to" +
+                             hint(key, {"label", "set", "with", "published", "closed_form", "input", "bound", "fitted",
+                                        "source", "note", "relative_to"}));
         });
         if (row.label.empty()) find(place_of(n), "row without a label");
-        if (row.published && row.source.empty()) find(place_of(n), "row with a published value and no source");
-        if (row.bound_pct && !row.published) find(place_of(n), "row with a bound and no published value");
+        const std::string kind =
+            std::string("a ") + (row.reference_is == standing::published ? "published" : "reference");
+        if (row.reference && row.source.empty()) find(place_of(n), "row with " + kind + " value and no source");
+        if (row.bound_pct && !row.reference) find(place_of(n), "row with a bound and no value to compare with");
         for (const auto &parameter : made_.workload->parameters)
             if (!row.parameters.count(parameter.first))
                 find(place_of(n), std::string("row without the parameter ") + parameter.first);
@@ -288,6 +321,20 @@ class reader {
 };
 
 } // namespace
+
+const char *standing_name(standing s) {
+    switch (s) {
+    case standing::published:
+        return "published";
+    case standing::closed_form:
+        return "closed form";
+    case standing::input:
+        return "input";
+    case standing::none:
+        break;
+    }
+    return "none";
+}
 
 tla_status load_experiment(const std::string &path, experiment &made) {
     return reader(path, made).read();

@@ -38,17 +38,28 @@ class experiment_run {
 struct experiment_workload {
     const char *name;
     std::vector<std::pair<const char *, tla_value_type>> parameters; // all of them are required
-    bool relative; // a row's figure is 100 * the result of the first row / its own
+    bool relative; // a row's figure is 100 * the result of another (the first, or relative_to) / its own
     std::function<std::unique_ptr<experiment_run>(const char *, const tla_config &, const experiment_parameters &)>
         make;
 };
 
 const std::vector<experiment_workload> &experiment_workloads();
 
+// What the value is that a row is compared with.
+enum class standing {
+    none,        // there is no such value: the model's figure stands alone
+    published,   // others measured or simulated it
+    closed_form, // it follows from the parameters, by a formula that the source names
+    input,       // it was put into the configuration: the row shows that it comes out again, no more
+};
+const char *standing_name(standing s);
+
 struct experiment_row {
-    std::string label, source;
-    std::optional<double> published, bound_pct;
-    bool fitted = false; // something about the row was chosen so that it fits
+    std::string label, source, note; // note: what a reader must know of the figure, may be empty
+    standing reference_is = standing::none;
+    std::optional<double> reference, bound_pct; // reference: unless standing::none
+    std::size_t relative_to = 0;                // of a relative workload: the row that is 100
+    bool fitted = false;                        // something about the row was chosen so that it fits
     tla_config config{};
     experiment_parameters parameters;
 };

@@ -2,7 +2,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
-#include "cli/experiment.hpp"
+#include "cli/experiment_plot.hpp"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "model/config/suggest.h"
@@ -71,12 +71,6 @@ const argp parser = {
     nullptr,
     nullptr};
 
-struct result {
-    double model = 0;
-    std::optional<double> deviation_pct;
-    bool missed = false;
-};
-
 // All experiments in a folder, by name.
 std::vector<std::string> files_in(const std::string &folder) {
     std::vector<std::string> files;
@@ -109,19 +103,29 @@ std::vector<std::string> find_files(const options &o) {
     return files;
 }
 
-result compare(const experiment_row &row, double model) {
-    result r;
+experiment_result compare(const experiment_row &row, double model) {
+    experiment_result r;
     r.model = model;
-    if (!row.published) return r;
-    const double published = *row.published;
-    r.deviation_pct = published != 0 ? 100 * (model - published) / published : model == 0 ? 0 : 100;
+    if (!row.reference) return r;
+    const double reference = *row.reference;
+    r.deviation_pct = reference != 0 ? 100 * (model - reference) / reference : model == 0 ? 0 : 100;
     r.missed = row.bound_pct && std::abs(*r.deviation_pct) > *row.bound_pct;
     return r;
 }
 
-void print(std::FILE *out, const experiment &e, const std::vector<result> &results) {
-    std::fprintf(out, "%s: %s\n%-44s %12s %12s %10s %8s  %s\n", e.name.c_str(), e.about.c_str(), e.unit.c_str(),
-                 "model", "published", "deviation", "bound", "source");
+// What a reader must know of a row's figure, a line each.
+std::vector<std::string> remarks(const experiment_row &row) {
+    std::vector<std::string> lines;
+    if (row.reference_is == standing::input)
+        lines.push_back("an input that comes out again: this shows that the configuration takes effect, no more");
+    if (row.reference && !row.bound_pct) lines.push_back("no bound: reported only");
+    if (!row.note.empty()) lines.push_back(row.note);
+    return lines;
+}
+
+void print(std::FILE *out, const experiment &e, const std::vector<experiment_result> &results) {
+    std::fprintf(out, "%s: %s\n%-44s %12s %12s %10s %8s  %-11s  %s\n", e.name.c_str(), e.about.c_str(), e.unit.c_str(),
+                 "model", "reference", "deviation", "bound", "standing", "source");
     for (std::size_t i = 0; i < e.rows.size(); i++) {
         const experiment_row &row = e.rows[i];
         const auto shown = [](const std::optional<double> &value, const char *format) {
@@ -129,10 +133,12 @@ void print(std::FILE *out, const experiment &e, const std::vector<result> &resul
             if (value) std::snprintf(text, sizeof text, format, *value);
             return std::string(text);
         };
-        std::fprintf(out, "%-44s %12.4g %12s %10s %8s  %s%s%s\n", row.label.c_str(), results[i].model,
-                     shown(row.published, "%.4g").c_str(), shown(results[i].deviation_pct, "%+.2f %%").c_str(),
-                     shown(row.bound_pct, "%.3g %%").c_str(), row.source.c_str(), row.fitted ? " (fitted)" : "",
-                     results[i].missed ? "  MISSED" : "");
+        std::fprintf(out, "%-44s %12.4g %12s %10s %8s  %-11s  %s%s%s\n", row.label.c_str(), results[i].model,
+                     shown(row.reference, "%.4g").c_str(), shown(results[i].deviation_pct, "%+.2f %%").c_str(),
+                     shown(row.bound_pct, "%.3g %%").c_str(), standing_name(row.reference_is), row.source.c_str(),
+                     row.fitted ? " (fitted)" : "", results[i].missed ? "  MISSED" : "");
+        for (const std::string &remark : remarks(row))
+            std::fprintf(out, "    %s\n", remark.c_str());
     }
     std::fprintf(out, "\n");
 }
@@ -141,88 +147,29 @@ json_t *real_or_null(const std::optional<double> &value) {
     return value ? json_real(*value) : json_null();
 }
 
-json_t *to_json(const experiment &e, const std::vector<result> &results) {
+json_t *to_json(const experiment &e, const std::vector<experiment_result> &results) {
     json_t *rows = json_array();
     for (std::size_t i = 0; i < e.rows.size(); i++) {
         const experiment_row &row = e.rows[i];
         json_t *object = json_object();
         json_object_set_new(object, "label", json_string(row.label.c_str()));
         json_object_set_new(object, "model", json_real(results[i].model));
-        json_object_set_new(object, "published", real_or_null(row.published));
+        json_object_set_new(object, "standing", json_string(standing_name(row.reference_is)));
+        json_object_set_new(object, "reference", real_or_null(row.reference));
+        const bool published = row.reference_is == standing::published;
+        json_object_set_new(object, "published", published ? real_or_null(row.reference) : json_null());
         json_object_set_new(object, "unit", json_string(e.unit.c_str()));
         json_object_set_new(object, "deviation_pct", real_or_null(results[i].deviation_pct));
         json_object_set_new(object, "bound_pct", real_or_null(row.bound_pct));
         json_object_set_new(object, "fitted", json_boolean(row.fitted));
         json_object_set_new(object, "source", json_string(row.source.c_str()));
+        json_object_set_new(object, "note", json_string(row.note.c_str()));
         json_array_append_new(rows, object);
     }
     json_t *object = json_object();
     json_object_set_new(object, "name", json_string(e.name.c_str()));
     json_object_set_new(object, "rows", rows);
     return object;
-}
-
-struct plot_files {
-    std::FILE *data = nullptr, *script = nullptr, *picture = nullptr; // picture: where gnuplot is there
-};
-
-// DIR/NAME.dat, DIR/NAME.gp and, where gnuplot is there, DIR/NAME.svg.
-tla_status open_plot(const std::string &directory, const experiment &e, bool picture, plot_files &files,
-                     tla_error &error) {
-    const std::string stem = directory + "/" + e.name;
-    tla_status status = output_open("--plot", (stem + ".dat").c_str(), &files.data, &error);
-    if (!status) status = output_open("--plot", (stem + ".gp").c_str(), &files.script, &error);
-    if (!status && picture) status = output_open("--plot", (stem + ".svg").c_str(), &files.picture, &error);
-    return status;
-}
-
-std::string plot_data(const experiment &e, const std::vector<result> &results) {
-    std::string data;
-    for (std::size_t i = 0; i < e.rows.size(); i++) {
-        char line[160];
-        std::snprintf(line, sizeof line, "\"%.80s\" %.9g ", e.rows[i].label.c_str(), results[i].model);
-        data += line;
-        std::snprintf(line, sizeof line, e.rows[i].published ? "%.9g\n" : "NaN\n", e.rows[i].published.value_or(0));
-        data += line;
-    }
-    return data;
-}
-
-// `to`: a command that says where the picture goes; `from`: where the data are.
-std::string plot_script(const experiment &e, const std::string &to, const std::string &from) {
-    return "set terminal svg size 900,500\n" + to +
-           "set style data histogram\nset style fill solid 0.6\nset key outside top\nset xtics rotate by -30\nset "
-           "yrange [0:]\nset ylabel '" +
-           e.unit + "'\nset title '" + e.name + "' noenhanced\nplot " + from +
-           " using 2:xtic(1) title 'model', '' using 3 title 'published'\n";
-}
-
-// The files for a user name one another; gnuplot, here, gets the data in its script and draws to a pipe.
-bool plot(const plot_files &files, const experiment &e, const std::vector<result> &results) {
-    const std::string data = plot_data(e, results);
-    std::fputs(data.c_str(), files.data);
-    std::fputs(plot_script(e, "set output '" + e.name + ".svg'\n", "'" + e.name + ".dat'").c_str(), files.script);
-    if (!files.picture) {
-        std::fprintf(stderr, "tlmalloc reproduce: no gnuplot: %s.dat and .gp are there, no .svg\n", e.name.c_str());
-        return true;
-    }
-    std::FILE *script = std::tmpfile();
-    std::FILE *drawn = nullptr;
-    if (script) {
-        std::fputs(("$data << END_OF_DATA\n" + data + "END_OF_DATA\n" + plot_script(e, "", "$data")).c_str(), script);
-        std::fflush(script);
-        drawn = popen(("gnuplot /dev/fd/" + std::to_string(fileno(script))).c_str(), "r");
-    }
-    char bytes[4096];
-    while (const std::size_t count = drawn ? std::fread(bytes, 1, sizeof bytes, drawn) : 0)
-        std::fwrite(bytes, 1, count, files.picture);
-    const bool good = drawn && pclose(drawn) == 0;
-    if (script) std::fclose(script);
-    if (!good) {
-        output_drop(files.picture);
-        std::fprintf(stderr, "tlmalloc reproduce: gnuplot failed on %s.gp\n", e.name.c_str());
-    }
-    return good;
 }
 
 using row_runs = std::vector<std::vector<std::unique_ptr<experiment_run>>>;
@@ -260,7 +207,8 @@ bool simulate(const std::vector<experiment> &experiments, std::vector<std::vecto
         for (std::size_t j = 0; j < runs[i].size(); j++) {
             const experiment_run &run = *runs[i][j];
             const bool relative = experiments[i].workload->relative;
-            figures[i].push_back(relative ? 100 * runs[i][0]->result() / run.result() : run.result());
+            const experiment_run &base = *runs[i][experiments[i].rows[j].relative_to];
+            figures[i].push_back(relative ? 100 * base.result() / run.result() : run.result());
             if (run.finished() && run.leaks() == 0) continue;
             std::fprintf(stderr, "tlmalloc reproduce: %s: %s: %s\n", experiments[i].name.c_str(),
                          experiments[i].rows[j].label.c_str(),
@@ -318,7 +266,7 @@ int reproduce(const options &o) {
     bool good = true;
     json_t *list = json_array();
     for (std::size_t i = 0; i < experiments.size(); i++) {
-        std::vector<result> results;
+        std::vector<experiment_result> results;
         for (std::size_t j = 0; j < experiments[i].rows.size(); j++) {
             results.push_back(compare(experiments[i].rows[j], figures[i][j]));
             good = good && !results.back().missed;

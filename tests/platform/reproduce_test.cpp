@@ -1,6 +1,7 @@
 // `tlmalloc reproduce`: rows against published values, the exit status of a missed bound, findings with their place.
 #include "platform/command_line.hpp"
 
+#include <cmath>
 #include <jansson.h>
 
 namespace {
@@ -34,20 +35,78 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
     BOOST_REQUIRE(report);
     std::size_t i, j, bounded = 0;
     json_t *experiment, *row;
-    std::string names;
+    std::string names, standings;
     json_array_foreach(json_object_get(report, "experiments"), i, experiment) {
         names += std::string(json_string_value(json_object_get(experiment, "name"))) + " ";
         json_array_foreach(json_object_get(experiment, "rows"), j, row) {
-            for (const char *key :
-                 {"label", "model", "published", "unit", "deviation_pct", "bound_pct", "fitted", "source"})
+            for (const char *key : {"label", "model", "standing", "reference", "published", "unit", "deviation_pct",
+                                    "bound_pct", "fitted", "source", "note"})
                 BOOST_CHECK_MESSAGE(json_object_get(row, key), key);
-            bounded += json_is_real(json_object_get(row, "bound_pct"));
+            const auto is_real = [row](const char *key) { return json_is_real(json_object_get(row, key)); };
+            const std::string standing = json_string_value(json_object_get(row, "standing"));
+            const std::string label = json_string_value(json_object_get(row, "label"));
+            BOOST_CHECK_EQUAL(is_real("reference"), standing != "none");
+            BOOST_CHECK_EQUAL(is_real("published"), standing == "published");
+            // What is far away says why.
+            const double deviation = json_real_value(json_object_get(row, "deviation_pct"));
+            const bool explained =
+                json_is_true(json_object_get(row, "fitted")) || *json_string_value(json_object_get(row, "note"));
+            BOOST_CHECK_MESSAGE(is_real("bound_pct") || std::abs(deviation) < 10 || explained, label);
+            standings += standing + ", ";
+            bounded += is_real("bound_pct");
         }
     }
     for (const char *name : {"map_visibility", "neummu_ladder", "vattention_spike", "walker_ceilings"})
         BOOST_CHECK_MESSAGE(contains(names, name), names);
     BOOST_CHECK_GE(bounded, 9u);
+    for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})
+        BOOST_CHECK_MESSAGE(contains(standings, standing), standings);
     json_decref(report);
+    BOOST_CHECK(contains(run.out, "an input that comes out again"));
+    BOOST_CHECK(contains(run.out, "the published window ends at random"));
+}
+
+// Where DMA is the bound, the ladder needs its last step.
+BOOST_AUTO_TEST_CASE(without_path_registers_the_ladder_misses_its_end) {
+    scratch_directory scratch;
+    std::string text = read_text(experiments + "/neummu_ladder.yaml");
+    const std::string on = "path_registers: true";
+    for (std::size_t at = 0; (at = text.find(on, at)) != std::string::npos;)
+        text.replace(at, on.size(), "path_registers: false");
+    const command_result run = run_tlmalloc({"reproduce", scratch.write("ladder.yaml", text)});
+    BOOST_CHECK_EQUAL(run.status, 1);
+    const std::size_t row = run.out.find("DMA bound: + path registers");
+    BOOST_REQUIRE(row != std::string::npos);
+    BOOST_CHECK_MESSAGE(contains(run.out.substr(row, run.out.find('\n', row) - row), "MISSED"), run.out);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_says_what_its_reference_is) {
+    scratch_directory scratch;
+    const auto out = [&](const std::string &row) {
+        const command_result run = run_tlmalloc({"reproduce", scratch.write("e.yaml", stream(row))});
+        BOOST_CHECK_MESSAGE(run.status == 0, run.err);
+        return run.out;
+    };
+    BOOST_CHECK(contains(out("published: 5, source: them"), " published    them\n    no bound: reported only\n"));
+    BOOST_CHECK(contains(out("closed_form: 5, bound: 99999, source: sum"), " closed form  sum\n\n"));
+    BOOST_CHECK(contains(out("input: 5, source: us, note: so it is"),
+                         " input        us\n    an input that comes out again: this shows that the configuration takes "
+                         "effect, no more\n    no bound: reported only\n    so it is\n"));
+    BOOST_CHECK(contains(out("source: nobody"), " none         nobody\n\n"));
+}
+
+// An axis of decades where values are two of them apart; a zero has none.
+BOOST_AUTO_TEST_CASE(a_plot_has_an_axis_that_shows_every_value) {
+    scratch_directory scratch;
+    const auto script = [&](const std::string &rows) {
+        const std::string path = scratch.write("e.yaml", stream(rows));
+        BOOST_CHECK_EQUAL(run_tlmalloc({"reproduce", path, "--plot", scratch.path("plots")}).status, 0);
+        return read_text(scratch.path("plots/s.gp"));
+    };
+    BOOST_CHECK(contains(script("published: 0.001, source: s"), "set logscale y\nfloor = 0.0001\n"));
+    BOOST_CHECK(!contains(script("published: 20, source: s"), "logscale"));
+    BOOST_CHECK(!contains(script("published: 0, source: s"), "logscale"));
+    BOOST_CHECK(contains(script("published: 1000000, source: s"), "set yrange [floor:3000000]\n"));
 }
 
 BOOST_AUTO_TEST_CASE(the_same_experiment_gives_the_same_report) {
@@ -92,6 +151,11 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
                   ":7:30: error: bytes: found \"1\", which has no unit, expected a size with a unit (B, KiB, MiB, GiB, "
                   "TiB, KB, MB, GB, TB)");
     check_refused(stream("published: 5"), ":7:5: error: row with a published value and no source");
+    check_refused(stream("bound: 5"), ":7:5: error: row with a bound and no value to compare with");
+    check_refused(stream("input: 5"), ":7:5: error: row with a reference value and no source");
+    check_refused(stream("published: 5, input: 5, source: x"),
+                  ":7:37: error: input: found a second value to compare with, expected one");
+    check_refused(stream("relative_to: a"), ":7:29: error: relative_to: figures of stream are not relative");
     check_refused(stream("published: -5, source: x"),
                   ":7:27: error: published: found \"-5\", expected a number that is not negative");
     check_refused("name: s\nunit: u\nworkload: stream\nrows: []\n",
