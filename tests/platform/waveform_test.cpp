@@ -1,9 +1,12 @@
 // The golden waveform: a small run writes the same VCD, byte for byte, as the one in waveforms/.
-#include <boost/test/unit_test.hpp>
+#include "platform/command_line.hpp"
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <sstream>
 #include <string>
 
 namespace {
@@ -12,6 +15,20 @@ std::string contents(const std::string &path) {
     std::ifstream file(path, std::ios::binary);
     BOOST_REQUIRE_MESSAGE(file, path << " cannot be read");
     return {std::istreambuf_iterator<char>(file), {}};
+}
+
+const std::string make_view = TLMALLOC_SOURCE_DIR "/waveforms/make_view ";
+
+// Exit status of a shell command.
+int shell(const std::string &command) {
+    return WEXITSTATUS(std::system(command.c_str()));
+}
+
+// A view without its zoom, which goes with the length of the run.
+std::string without_zoom(const std::string &view) {
+    const std::size_t at = view.find("\n*"), end = view.find('\n', at + 1);
+    BOOST_REQUIRE(at != std::string::npos && end != std::string::npos);
+    return view.substr(0, at) + view.substr(end);
 }
 
 } // namespace
@@ -27,6 +44,67 @@ BOOST_AUTO_TEST_CASE(a_small_run_writes_the_golden_waveform) {
     const std::string golden = contents(source + "/waveforms/vector_add.vcd"), written = contents(vcd);
     if (written == golden) return;
     std::size_t line = 1, at = 0;
-    while (at < written.size() && at < golden.size() && written[at] == golden[at]) line += golden[at++] == '\n';
+    while (at < written.size() && at < golden.size() && written[at] == golden[at])
+        line += golden[at++] == '\n';
     BOOST_ERROR(vcd << " differs from waveforms/vector_add.vcd in line " << line);
+}
+
+BOOST_AUTO_TEST_CASE(a_view_of_any_PE_shows_the_whole_run_in_named_groups) {
+    scratch_directory scratch;
+    const std::string vcd = scratch.path("run.vcd"), view = scratch.path("view.gtkw");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--kernel", "vector_add",
+                                      "--set", "mmu.walk=flat", "--vcd", vcd})
+                            .status,
+                        0);
+    BOOST_REQUIRE_EQUAL(shell(make_view + vcd + " sip0.cube0.pe2 > " + view), 0);
+
+    // Full names of all signals, as GTKWave writes them, and the time of the last change.
+    std::set<std::string> signals;
+    std::string scope, line;
+    double end = 0;
+    for (std::istringstream in(read_text(vcd)); std::getline(in, line);) {
+        std::istringstream words(line);
+        std::string word, kind, bits, id, name, range;
+        words >> word >> kind;
+        if (word == "$scope") {
+            words >> name;
+            scope += name + ".";
+        } else if (word == "$upscope")
+            scope.erase(scope.rfind('.', scope.size() - 2) + 1);
+        else if (word == "$var") {
+            words >> bits >> id >> name >> range;
+            signals.insert(scope + name + (range == "$end" ? "" : range));
+        } else if (word[0] == '#')
+            end = std::stod(word.substr(1));
+    }
+    std::set<std::string> shown;
+    std::size_t groups = 0;
+    for (std::istringstream in(read_text(view)); std::getline(in, line);) {
+        groups += line == "@800200";
+        if (line[0] == '*') // 200 of about 960 pixels are 2^-zoom
+            BOOST_CHECK_GE(std::exp2(-std::stod(line.substr(1))) * 960 / 200, 0.999 * end);
+        if (line[0] != '+') continue;
+        const std::size_t close = line.find('}');
+        BOOST_CHECK_MESSAGE(shown.insert(line.substr(0, close)).second, line << " stands there twice");
+        BOOST_CHECK_MESSAGE(signals.count(line.substr(close + 2)), line << " is not in the waveform");
+        BOOST_CHECK_MESSAGE(contains(line, ".pe2.") || contains(line, "va_manager"), line);
+    }
+    BOOST_CHECK_EQUAL(groups, 4u);
+    for (const char *alias : {"+{va_manager.maps_in_flight", "+{mmu.maps_in_flight", "+{mmu.walks_in_flight",
+                              "+{dma.bytes_read", "+{slice.bytes_read", "+{element.computing"})
+        BOOST_CHECK_MESSAGE(shown.count(alias), alias);
+
+    BOOST_CHECK_EQUAL(shell(make_view + vcd + " sip0.cube0.pe9 2> " + view), 2);
+    BOOST_CHECK_EQUAL(read_text(view), "make_view: found \"sip0.cube0.pe9\", expected one of: sip0.cube0.pe0 "
+                                       "sip0.cube0.pe1 sip0.cube0.pe2 sip0.cube0.pe3\n");
+    BOOST_CHECK_EQUAL(shell(make_view + "/dev/null 2>/dev/null"), 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_view_of_npu_small_is_what_make_view_writes) {
+    scratch_directory scratch;
+    const std::string vcd = scratch.path("run.vcd"), view = scratch.path("view.gtkw");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--vcd", vcd}).status, 0);
+    BOOST_REQUIRE_EQUAL(shell(make_view + vcd + " > " + view), 0);
+    BOOST_CHECK_EQUAL(without_zoom(read_text(view)),
+                      without_zoom(read_text(TLMALLOC_SOURCE_DIR "/waveforms/npu_small.gtkw")));
 }
