@@ -1,12 +1,14 @@
 /* Control descriptors and completions, byte by byte: the same on every host. */
 #include "tlmalloc/command.h"
 
+#include "descriptor.h"
+
 #include <string.h>
 
 static const uint32_t command_magic = 0x43414C54;    /* "TLAC" */
 static const uint32_t completion_magic = 0x44414C54; /* "TLAD" */
 
-enum { SCALAR_BYTES = 32, VECTOR_BYTES = 32, VA_ALLOC_BYTES = 24, ARGUMENT_BYTES = 8 }; /* headers included */
+enum { SCALAR_BYTES = 32, VECTOR_BYTES = TLA_DESCRIPTOR_HEAD_BYTES, VA_ALLOC_BYTES = 24 }; /* headers included */
 
 static void put(uint8_t *bytes, uint64_t value, unsigned nbytes) {
     for (unsigned i = 0; i < nbytes; i++)
@@ -24,8 +26,7 @@ static uint32_t get32(const uint8_t *bytes) {
     return (uint32_t)get(bytes, 4);
 }
 
-/* Bytes of a descriptor with this opcode and count; 0 when there is no such opcode or the count is too large. */
-static size_t descriptor_bytes(uint32_t opcode, uint32_t count) {
+size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
     switch (opcode) {
     case TLA_OP_ALLOC:
     case TLA_OP_FREE:
@@ -38,7 +39,7 @@ static size_t descriptor_bytes(uint32_t opcode, uint32_t count) {
     case TLA_OP_INVALIDATE:
         return count > TLA_COMMAND_MAX_ENTRIES ? 0 : VECTOR_BYTES + (size_t)count * TLA_MAP_ENTRY_BYTES;
     case TLA_OP_LAUNCH:
-        return count > TLA_COMMAND_MAX_ARGUMENTS ? 0 : VECTOR_BYTES + (size_t)count * ARGUMENT_BYTES;
+        return count > TLA_COMMAND_MAX_ARGUMENTS ? 0 : VECTOR_BYTES + (size_t)count * TLA_ARGUMENT_BYTES;
     default:
         return 0;
     }
@@ -52,69 +53,90 @@ static bool known_target(uint32_t target) {
     return target >= TLA_TARGET_MEMORY_CONTROLLER && target <= TLA_TARGET_M_CPU;
 }
 
-static void encode_entries(const tla_command *command, uint8_t *body) {
-    put(body, command->count, 4);
-    put(body + 4, command->scope.sip_mask, 4);
-    put(body + 8, command->scope.die_mask, 4);
-    put(body + 12, command->scope.pe_mask, 4);
-    body += 16;
-    for (uint32_t i = 0; i < command->count; i++, body += TLA_MAP_ENTRY_BYTES) {
-        put(body, command->entries[i].va.value, 8);
-        put(body + 8, command->entries[i].pa.value, 8);
-        put(body + 16, command->entries[i].nbytes, 8);
-        put(body + 24, command->entries[i].flags, 4);
-        put(body + 28, command->entries[i].asid, 4);
-    }
-}
-
-static void encode_launch(const tla_command *command, uint8_t *body) {
-    put(body, command->kernel, 4);
-    put(body + 4, command->program, 4);
-    put(body + 8, command->programs, 4);
-    put(body + 12, command->count, 4);
-    for (uint32_t i = 0; i < command->count; i++)
-        put(body + 16 + 8 * i, command->arguments[i], 8);
-}
-
-tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length) {
-    size_t needed = descriptor_bytes((uint32_t)command->opcode, command->count);
-    bool bad_channel = command->opcode == TLA_OP_ALLOC && (uint32_t)command->channel >= TLA_CHANNEL_COUNT;
-    bool bad_program = command->opcode == TLA_OP_LAUNCH && command->program >= command->programs;
-    if (needed == 0 || needed > capacity || bad_channel || bad_program || !known_target((uint32_t)command->target))
-        return TLA_INVALID_ARGUMENT;
+tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DESCRIPTOR_HEAD_BYTES], size_t *length) {
+    size_t whole = tla_descriptor_bytes((uint32_t)d->opcode, d->count);
+    bool bad_channel = d->opcode == TLA_OP_ALLOC && (uint32_t)d->channel >= TLA_CHANNEL_COUNT;
+    bool bad_program = d->opcode == TLA_OP_LAUNCH && d->program >= d->programs;
+    if (whole == 0 || bad_channel || bad_program || !known_target((uint32_t)d->target)) return TLA_INVALID_ARGUMENT;
     put(bytes, command_magic, 4);
-    put(bytes + 4, (uint64_t)command->opcode, 2);
-    put(bytes + 6, (uint64_t)command->target, 2);
-    put(bytes + 8, needed, 4);
-    put(bytes + 12, command->tag, 4);
+    put(bytes + 4, (uint64_t)d->opcode, 2);
+    put(bytes + 6, (uint64_t)d->target, 2);
+    put(bytes + 8, whole, 4);
+    put(bytes + 12, d->tag, 4);
     uint8_t *body = bytes + TLA_COMMAND_HEADER_BYTES;
-    switch (command->opcode) {
+    switch (d->opcode) {
     case TLA_OP_ALLOC:
-        put(body, (uint64_t)command->channel, 4);
+        put(body, (uint64_t)d->channel, 4);
         put(body + 4, 0, 4);
-        put(body + 8, command->nbytes, 8);
+        put(body + 8, d->nbytes, 8);
         break;
     case TLA_OP_FREE:
-        put(body, command->pa.value, 8);
-        put(body + 8, command->nbytes, 8);
+        put(body, d->pa.value, 8);
+        put(body + 8, d->nbytes, 8);
         break;
     case TLA_OP_VA_ALLOC:
-        put(body, command->nbytes, 8);
+        put(body, d->nbytes, 8);
         break;
     case TLA_OP_VA_FREE:
-        put(body, command->va.value, 8);
-        put(body + 8, command->nbytes, 8);
+        put(body, d->va.value, 8);
+        put(body + 8, d->nbytes, 8);
         break;
     case TLA_OP_MAP:
     case TLA_OP_UNMAP:
     case TLA_OP_INVALIDATE:
-        encode_entries(command, body);
+        put(body, d->count, 4);
+        put(body + 4, d->scope.sip_mask, 4);
+        put(body + 8, d->scope.die_mask, 4);
+        put(body + 12, d->scope.pe_mask, 4);
         break;
     case TLA_OP_LAUNCH:
-        encode_launch(command, body);
+        put(body, d->kernel, 4);
+        put(body + 4, d->program, 4);
+        put(body + 8, d->programs, 4);
+        put(body + 12, d->count, 4);
         break;
     }
-    *length = needed;
+    *length = whole;
+    return TLA_OK;
+}
+
+void tla_descriptor_put_entry(const tla_map_entry *entry, uint8_t bytes[TLA_MAP_ENTRY_BYTES]) {
+    put(bytes, entry->va.value, 8);
+    put(bytes + 8, entry->pa.value, 8);
+    put(bytes + 16, entry->nbytes, 8);
+    put(bytes + 24, entry->flags, 4);
+    put(bytes + 28, entry->asid, 4);
+}
+
+void tla_descriptor_put_argument(uint64_t argument, uint8_t bytes[TLA_ARGUMENT_BYTES]) {
+    put(bytes, argument, TLA_ARGUMENT_BYTES);
+}
+
+tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capacity, size_t *length) {
+    tla_descriptor d = {.opcode = c->opcode,
+                        .target = c->target,
+                        .tag = c->tag,
+                        .channel = c->channel,
+                        .nbytes = c->nbytes,
+                        .pa = c->pa,
+                        .va = c->va,
+                        .scope = c->scope,
+                        .kernel = c->kernel,
+                        .program = c->program,
+                        .programs = c->programs,
+                        .count = c->count};
+    uint8_t head[TLA_DESCRIPTOR_HEAD_BYTES];
+    size_t whole;
+    tla_status status = tla_descriptor_put_head(&d, head, &whole);
+    if (status) return status;
+    if (whole > capacity) return TLA_INVALID_ARGUMENT;
+    memcpy(bytes, head, whole < sizeof head ? whole : sizeof head);
+    uint8_t *at = bytes + sizeof head;
+    for (uint32_t i = 0; i < c->count && tla_opcode_has_entries(c->opcode); i++, at += TLA_MAP_ENTRY_BYTES)
+        tla_descriptor_put_entry(&c->entries[i], at);
+    for (uint32_t i = 0; i < c->count && c->opcode == TLA_OP_LAUNCH; i++, at += TLA_ARGUMENT_BYTES)
+        tla_descriptor_put_argument(c->arguments[i], at);
+    *length = whole;
     return TLA_OK;
 }
 
@@ -136,7 +158,7 @@ static tla_status decode_header(const uint8_t *bytes, size_t length, tla_command
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor for target %u, expected %d to %d", target,
                              TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_M_CPU);
     command->target = (tla_target)target;
-    if (descriptor_bytes(opcode, 0) == 0)
+    if (tla_descriptor_bytes(opcode, 0) == 0)
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with opcode %u, expected %d to %d", opcode,
                              TLA_OP_ALLOC, TLA_OP_LAST);
     command->opcode = (tla_opcode)opcode;
@@ -148,7 +170,7 @@ static tla_status decode_header(const uint8_t *bytes, size_t length, tla_command
 
 /* What a vector body's count must be; its own place in the body depends on the opcode. */
 static tla_status check_count(tla_opcode opcode, uint32_t count, size_t length, tla_error *error) {
-    size_t expected = descriptor_bytes((uint32_t)opcode, count);
+    size_t expected = tla_descriptor_bytes((uint32_t)opcode, count);
     if (expected == 0)
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with a count of %u, expected at most %d", count,
                              opcode == TLA_OP_LAUNCH ? (int)TLA_COMMAND_MAX_ARGUMENTS : (int)TLA_COMMAND_MAX_ENTRIES);

@@ -1,42 +1,63 @@
 /* A control port driven by loads and stores. */
 #include "tlmalloc/driver.h"
 
+#include "descriptor.h"
 #include "tlmalloc/control_port.h"
 
-static uint32_t load_word(const uint8_t *bytes) {
-    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+static uint32_t read_word(const tla_driver *driver, uint32_t offset) {
+    return driver->port ? driver->port[offset / 4] : driver->read(driver->context, offset);
 }
 
-static void store_word(uint8_t *bytes, uint32_t word) {
-    for (unsigned i = 0; i < 4; i++)
-        bytes[i] = (uint8_t)(word >> 8 * i);
+/* Writes bytes (a multiple of 4) at an offset of the port, in ascending words; returns where they end. */
+static uint32_t write_bytes(const tla_driver *driver, uint32_t offset, const uint8_t *bytes, size_t count) {
+    for (const uint8_t *end = bytes + count; bytes < end; bytes += 4, offset += 4) {
+        uint32_t word = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+        if (driver->port)
+            driver->port[offset / 4] = word;
+        else
+            driver->write(driver->context, offset, word);
+    }
+    return offset;
 }
 
-static void read_completion(const tla_driver *driver, uint8_t bytes[TLA_COMPLETION_BYTES]) {
-    for (uint32_t i = 0; i < TLA_COMPLETION_BYTES; i += 4)
-        store_word(bytes + i, driver->port[(TLA_PORT_COMPLETION + i) / 4]);
+/* False when there is no completion of this command: what is left there of the command before has another tag. */
+static bool read_completion(const tla_driver *driver, tla_completion *completion) {
+    uint8_t bytes[TLA_COMPLETION_BYTES];
+    for (uint32_t i = 0; i < TLA_COMPLETION_BYTES; i += 4) {
+        uint32_t word = read_word(driver, TLA_PORT_COMPLETION + i);
+        for (unsigned k = 0; k < 4; k++)
+            bytes[i + k] = (uint8_t)(word >> 8 * k);
+    }
+    tla_completion read;
+    if (tla_completion_decode(bytes, &read) || read.tag != driver->tag) return false;
+    *completion = read;
+    return true;
 }
 
-static tla_status execute(tla_driver *driver, tla_command *command, tla_completion *completion) {
-    enum { DESCRIPTOR_MAX = 64 }; /* ALLOC and FREE are 32 bytes */
-    uint8_t descriptor[DESCRIPTOR_MAX], answer[TLA_COMPLETION_BYTES];
+/* `entries` or `arguments` are d->count of them, where the opcode has some. */
+static tla_status execute(tla_driver *driver, tla_descriptor *d, const tla_map_entry *entries,
+                          const uint64_t *arguments, tla_completion *completion) {
+    uint8_t bytes[TLA_DESCRIPTOR_HEAD_BYTES]; /* as long as an entry, too */
     size_t length;
-    command->target = TLA_TARGET_MEMORY_CONTROLLER;
-    command->tag = ++driver->tag;
-    tla_status status = tla_command_encode(command, descriptor, sizeof descriptor, &length);
+    bool reachable = driver->port || (driver->read && driver->write), given = !d->count || entries || arguments;
+    if (!reachable || !given) return TLA_INVALID_ARGUMENT;
+    d->tag = driver->tag + 1;
+    tla_status status = tla_descriptor_put_head(d, bytes, &length);
     if (status) return status;
-    for (size_t i = 0; i < length; i += 4)
-        driver->port[i / 4] = load_word(descriptor + i);
+    driver->tag = d->tag;
+    uint32_t at = write_bytes(driver, 0, bytes, length < sizeof bytes ? length : sizeof bytes);
+    for (uint32_t i = 0; at < length; i++) {
+        if (entries)
+            tla_descriptor_put_entry(&entries[i], bytes);
+        else
+            tla_descriptor_put_argument(arguments[i], bytes);
+        at = write_bytes(driver, at, bytes, entries ? TLA_MAP_ENTRY_BYTES : TLA_ARGUMENT_BYTES);
+    }
+    tla_completion unwanted;
+    if (!completion) completion = &unwanted;
     for (uint32_t polls = 0; driver->polls_max == 0 || polls < driver->polls_max; polls++) {
-        if (driver->port[TLA_PORT_STATE / 4] == TLA_PORT_DONE) {
-            tla_completion read = {0};
-            read_completion(driver, answer);
-            /* What is left there of the command before has another tag. */
-            if (tla_completion_decode(answer, &read) == TLA_OK && read.tag == command->tag) {
-                *completion = read;
-                return read.status;
-            }
-        }
+        if (read_word(driver, TLA_PORT_STATE) == TLA_PORT_DONE && read_completion(driver, completion))
+            return completion->status;
         if (driver->relax) driver->relax(driver->context);
     }
     return TLA_BUSY;
@@ -46,14 +67,60 @@ tla_status tla_driver_alloc(tla_driver *driver, tla_channel channel, uint64_t nb
                             tla_completion *completion) {
     tla_completion unwanted;
     if (!completion) completion = &unwanted;
-    tla_command command = {.opcode = TLA_OP_ALLOC, .channel = channel, .nbytes = nbytes};
-    tla_status status = execute(driver, &command, completion);
+    tla_descriptor d = {
+        .opcode = TLA_OP_ALLOC, .target = TLA_TARGET_MEMORY_CONTROLLER, .channel = channel, .nbytes = nbytes};
+    tla_status status = execute(driver, &d, NULL, NULL, completion);
     if (!status) pa->value = completion->value;
     return status;
 }
 
 tla_status tla_driver_free(tla_driver *driver, tla_paddr pa, uint64_t nbytes, tla_completion *completion) {
+    tla_descriptor d = {.opcode = TLA_OP_FREE, .target = TLA_TARGET_MEMORY_CONTROLLER, .pa = pa, .nbytes = nbytes};
+    return execute(driver, &d, NULL, NULL, completion);
+}
+
+static tla_status change_mappings(tla_driver *driver, tla_opcode opcode, tla_target target, tla_scope scope,
+                                  const tla_map_entry *entries, uint32_t count, tla_completion *completion) {
+    tla_descriptor d = {.opcode = opcode, .target = target, .scope = scope, .count = count};
+    return execute(driver, &d, entries, NULL, completion);
+}
+
+tla_status tla_driver_map(tla_driver *driver, tla_target target, tla_scope scope, const tla_map_entry *entries,
+                          uint32_t count, tla_completion *completion) {
+    return change_mappings(driver, TLA_OP_MAP, target, scope, entries, count, completion);
+}
+
+tla_status tla_driver_unmap(tla_driver *driver, tla_target target, tla_scope scope, const tla_map_entry *entries,
+                            uint32_t count, tla_completion *completion) {
+    return change_mappings(driver, TLA_OP_UNMAP, target, scope, entries, count, completion);
+}
+
+tla_status tla_driver_invalidate(tla_driver *driver, tla_target target, tla_scope scope, const tla_map_entry *entries,
+                                 uint32_t count, tla_completion *completion) {
+    return change_mappings(driver, TLA_OP_INVALIDATE, target, scope, entries, count, completion);
+}
+
+tla_status tla_driver_va_alloc(tla_driver *driver, uint64_t nbytes, tla_vaddr *va, tla_completion *completion) {
     tla_completion unwanted;
-    tla_command command = {.opcode = TLA_OP_FREE, .pa = pa, .nbytes = nbytes};
-    return execute(driver, &command, completion ? completion : &unwanted);
+    if (!completion) completion = &unwanted;
+    tla_descriptor d = {.opcode = TLA_OP_VA_ALLOC, .target = TLA_TARGET_VA_MANAGER, .nbytes = nbytes};
+    tla_status status = execute(driver, &d, NULL, NULL, completion);
+    if (!status) va->value = completion->value;
+    return status;
+}
+
+tla_status tla_driver_va_free(tla_driver *driver, tla_vaddr va, uint64_t nbytes, tla_completion *completion) {
+    tla_descriptor d = {.opcode = TLA_OP_VA_FREE, .target = TLA_TARGET_VA_MANAGER, .va = va, .nbytes = nbytes};
+    return execute(driver, &d, NULL, NULL, completion);
+}
+
+tla_status tla_driver_launch(tla_driver *driver, uint32_t kernel, uint32_t program, uint32_t programs,
+                             const uint64_t *arguments, uint32_t count, tla_completion *completion) {
+    tla_descriptor d = {.opcode = TLA_OP_LAUNCH,
+                        .target = TLA_TARGET_PROCESSING_ELEMENT,
+                        .kernel = kernel,
+                        .program = program,
+                        .programs = programs,
+                        .count = count};
+    return execute(driver, &d, NULL, arguments, completion);
 }

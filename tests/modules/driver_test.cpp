@@ -56,8 +56,35 @@ struct bench {
     mapped_window window{"window"};
     tlmalloc::memory_controller controller;
     tlmalloc::hbm_slice slice{"slice", {}};
-    tla_driver driver{window.page, 100, [](void *context) { static_cast<mapped_window *>(context)->look(); }, &window,
-                      0};
+    tla_driver driver = mapped(window);
+
+    static tla_driver mapped(mapped_window &window) {
+        tla_driver d{};
+        d.port = window.page;
+        d.polls_max = 100;
+        d.relax = [](void *context) { static_cast<mapped_window *>(context)->look(); };
+        d.context = &window;
+        return d;
+    }
+
+    // No page: every word is a transaction of its own.
+    tla_driver called() {
+        tla_driver d{};
+        d.polls_max = 100;
+        d.relax = [](void *) { sc_core::wait(1, sc_core::SC_US); };
+        d.context = &window;
+        d.read = [](void *context, std::uint32_t offset) {
+            auto &w = *static_cast<mapped_window *>(context);
+            w.word(tlm::TLM_READ_COMMAND, offset / 4);
+            return w.page[offset / 4];
+        };
+        d.write = [](void *context, std::uint32_t offset, std::uint32_t word) {
+            auto &w = *static_cast<mapped_window *>(context);
+            w.page[offset / 4] = word;
+            w.word(tlm::TLM_WRITE_COMMAND, offset / 4);
+        };
+        return d;
+    }
 
     static tlmalloc::memory_controller::config hbm_only() {
         tlmalloc::memory_controller::config c;
@@ -98,6 +125,22 @@ BOOST_AUTO_TEST_CASE(loads_and_stores_allocate_and_free) {
     });
     BOOST_CHECK(ended);
     BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 4196u);
+}
+
+BOOST_AUTO_TEST_CASE(calls_for_every_word_allocate_and_free) {
+    bench b;
+    tla_driver driver = b.called();
+    b.run([&] {
+        tla_paddr pa{};
+        tla_completion completion{};
+        BOOST_REQUIRE_EQUAL(tla_driver_alloc(&driver, TLA_HBM, 4096, &pa, &completion), TLA_OK);
+        BOOST_CHECK_EQUAL(completion.service_ps, 2'500'000u);
+        BOOST_CHECK_EQUAL(tla_driver_alloc(&driver, TLA_HBM, uint64_t{7} << 30, &pa, nullptr), TLA_EXHAUSTED);
+        BOOST_CHECK_EQUAL(tla_driver_free(&driver, pa, 4096, nullptr), TLA_OK);
+        tla_vaddr va{};
+        BOOST_CHECK_EQUAL(tla_driver_va_alloc(&driver, 4096, &va, nullptr), TLA_MISDIRECTED); // not a VA manager's port
+    });
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_brings_the_numbers_back) {

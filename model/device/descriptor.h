@@ -1,0 +1,34 @@
+/* The parts of a control descriptor, so that it can be written without being whole anywhere. Internal to model/device.
+ */
+#ifndef TLMALLOC_DEVICE_DESCRIPTOR_H
+#define TLMALLOC_DEVICE_DESCRIPTOR_H
+
+#include "tlmalloc/command.h"
+
+enum { TLA_DESCRIPTOR_HEAD_BYTES = 32, TLA_ARGUMENT_BYTES = 8 };
+
+/* A tla_command without its entries and arguments. */
+typedef struct tla_descriptor {
+    tla_opcode opcode;
+    tla_target target;
+    uint32_t tag;
+    tla_channel channel;
+    uint64_t nbytes;
+    tla_paddr pa;
+    tla_vaddr va;
+    tla_scope scope;
+    uint32_t kernel, program, programs;
+    uint32_t count;
+} tla_descriptor;
+
+/* Bytes of a descriptor with this opcode and count; 0 when there is no such opcode or the count is too large. */
+size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count);
+
+/* Writes all that stands before entries and arguments: the first TLA_DESCRIPTOR_HEAD_BYTES, or the whole of a shorter
+ * one. *length is that of the whole descriptor. TLA_INVALID_ARGUMENT as tla_command_encode; nothing is written then. */
+tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DESCRIPTOR_HEAD_BYTES], size_t *length);
+
+void tla_descriptor_put_entry(const tla_map_entry *entry, uint8_t bytes[TLA_MAP_ENTRY_BYTES]);
+void tla_descriptor_put_argument(uint64_t argument, uint8_t bytes[TLA_ARGUMENT_BYTES]);
+
+#endif
