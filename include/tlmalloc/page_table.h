@@ -38,7 +38,8 @@ enum {
 
 /* Where the tables live when they live in a modelled memory; all NULL = nowhere. */
 typedef struct tla_table_memory {
-    /* Takes nbytes for one table. Anything but TLA_OK makes the map or unmap fail with TLA_LIMIT. */
+    /* Takes nbytes for one table. Anything but TLA_OK makes the map or unmap fail with TLA_LIMIT, but for
+     * TLA_NO_HOST_MEMORY, which it then fails with. */
     tla_status (*alloc)(void *context, uint64_t nbytes, tla_paddr *pa);
     /* Gives a table back, with the nbytes that it was taken with. */
     void (*free)(void *context, tla_paddr pa, uint64_t nbytes);
@@ -77,7 +78,8 @@ typedef struct tla_page_table_stats {
     uint64_t host_bytes;                        /* host memory that the table uses */
 } tla_page_table_stats;
 
-/* TLA_INVALID_ARGUMENT for a bad page size, va_bits, asids, or half a table memory; *table is NULL then. */
+/* TLA_INVALID_ARGUMENT for a bad page size, va_bits, asids, or half a table memory, TLA_NO_HOST_MEMORY; *table is NULL
+ * then. */
 tla_status tla_page_table_create(const tla_page_table_config *config, tla_page_table **table);
 
 /* Gives everything back, tables in the table memory included. NULL is allowed. */
@@ -85,7 +87,8 @@ void tla_page_table_destroy(tla_page_table *table);
 
 /* Maps all entries or none. TLA_INVALID_ARGUMENT for zero bytes, a range that wraps 2^64, a pa past 51 bits, no
  * permission at all, an asid out of range; TLA_OUT_OF_RANGE for a va past va_bits; TLA_OVERLAP (also among the entries
- * themselves), and the error names both ranges; TLA_LIMIT when the table memory is used up.
+ * themselves), and the error names both ranges; TLA_LIMIT when the table memory is used up,
+ * TLA_NO_HOST_MEMORY.
  * work: chunks, pte_writes (pages and regions written; of a large page that had to be broken, the pages it became). */
 tla_status tla_page_table_map(tla_page_table *table, const tla_map_entry *entries, size_t count, tla_work *work,
                               tla_error *error);

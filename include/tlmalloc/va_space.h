@@ -24,7 +24,7 @@ typedef struct tla_va_space_config {
     uint64_t larger_page_sizes[TLA_VA_LARGER_PAGES]; /* ascending powers of two above page_size; 0 = no more */
 } tla_va_space_config;
 
-/* TLA_INVALID_ARGUMENT when a member breaks its rule; *space is NULL then. */
+/* TLA_INVALID_ARGUMENT when a member breaks its rule, TLA_NO_HOST_MEMORY; *space is NULL then. */
 tla_status tla_va_space_create(const tla_va_space_config *config, tla_va_space **space);
 void tla_va_space_destroy(tla_va_space *space);
 

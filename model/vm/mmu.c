@@ -18,7 +18,7 @@ struct tla_mmu {
     bool closed;        /* the bus may not be used any more */
     bool changing;      /* the bus is used in the middle of a change: the table is neither old nor new */
     bool walk_failed;   /* the walk under way */
-    uint8_t *list;      /* room for a region list */
+    uint8_t *list;      /* room for the largest table or region list that there is or was */
     uint32_t list_room;
     uint64_t hits, misses, walk_errors;
 };
@@ -30,8 +30,19 @@ const char *tla_walk_mode_name(tla_walk_mode mode) {
 
 /* ---- the table's own memory ---- */
 
+/* A walk reads a region list whole: there must be room for it before there is such a list. */
+static tla_status make_list_room(tla_mmu *m, uint64_t nbytes) {
+    if (nbytes <= m->list_room) return TLA_OK;
+    uint8_t *grown = nbytes > UINT32_MAX ? NULL : realloc(m->list, nbytes);
+    if (!grown) return TLA_NO_HOST_MEMORY;
+    m->list = grown;
+    m->list_room = (uint32_t)nbytes;
+    return TLA_OK;
+}
+
 static tla_status table_alloc(void *context, uint64_t nbytes, tla_paddr *pa) {
     tla_mmu *m = context;
+    if (make_list_room(m, nbytes)) return TLA_NO_HOST_MEMORY;
     return m->config.bus.alloc(m->config.bus.context, nbytes, pa, &m->clock_ps);
 }
 
@@ -90,6 +101,7 @@ tla_status tla_mmu_create(const tla_mmu_config *config, tla_mmu **mmu, tla_error
     if (!m) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     m->config = *config;
     tla_status status = create_parts(m, error);
+    if (status == TLA_NO_HOST_MEMORY) tla_error_set(error, status, "no host memory");
     if (status)
         tla_mmu_destroy(m);
     else
@@ -159,15 +171,6 @@ static uint64_t read_levels(void *context, const tla_walk *walk, uint32_t first,
     uint64_t at_ps = start_ps;
     for (uint32_t i = first; i < walk->reads && !m->walk_failed; i++) {
         uint32_t nbytes = walk->read[i].nbytes;
-        if (nbytes > m->list_room) {
-            uint8_t *grown = realloc(m->list, nbytes);
-            if (!grown) {
-                m->walk_failed = true;
-                break;
-            }
-            m->list = grown;
-            m->list_room = nbytes;
-        }
         m->walk_failed = !m->config.bus.read(m->config.bus.context, walk->read[i].pa, m->list, nbytes, &at_ps) ||
                          !tla_walk_read_matches(walk, i, m->list);
     }

@@ -41,9 +41,10 @@ tla_status radix_new(tla_page_table *t, uint8_t level, uint32_t regions, radix_n
     node->level = level;
     if (memory->alloc) {
         tla_paddr pa;
-        if (memory->alloc(memory->context, UINT64_C(8) * words, &pa)) {
+        tla_status refusal = memory->alloc(memory->context, UINT64_C(8) * words, &pa);
+        if (refusal) {
             free(node);
-            return TLA_LIMIT;
+            return refusal == TLA_NO_HOST_MEMORY ? refusal : TLA_LIMIT;
         }
         node->table_pa = pa.value;
         t->stats.tables++;

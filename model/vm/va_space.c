@@ -45,16 +45,22 @@ static uint64_t round_up(const tla_va_space *space, uint64_t nbytes) {
     return nbytes > UINT64_MAX - mask ? ~mask : (nbytes + mask) & ~mask;
 }
 
+static bool does_not_fit(tla_status status) {
+    return status == TLA_FRAGMENTED || status == TLA_EXHAUSTED;
+}
+
 tla_status tla_va_space_alloc(tla_va_space *space, uint64_t nbytes, tla_vaddr *va, tla_work *work) {
     tla_block block;
     uint64_t rounded = round_up(space, nbytes);
+    tla_work before = work ? *work : (tla_work){0};
     tla_status status = TLA_FRAGMENTED;
-    for (size_t i = TLA_VA_LARGER_PAGES; i-- > 0 && status;) {
+    for (size_t i = TLA_VA_LARGER_PAGES; i-- > 0 && does_not_fit(status);) {
         uint64_t larger = space->larger_page_sizes[i];
         if (larger && rounded >= larger) status = tla_arena_alloc_aligned(space->arena, rounded, larger, &block, work);
     }
-    if (status) status = tla_arena_alloc(space->arena, rounded, &block, work);
+    if (does_not_fit(status)) status = tla_arena_alloc(space->arena, rounded, &block, work);
     if (!status) va->value = block.offset;
+    if (status == TLA_NO_HOST_MEMORY && work) *work = before;
     return status;
 }
 
