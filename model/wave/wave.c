@@ -117,13 +117,22 @@ static void write_identifier(uint32_t number, char *identifier) {
     *identifier = '\0';
 }
 
-tla_status tla_wave_declare(tla_wave *w, const char *scope_path, const char *name, uint32_t bits,
-                            tla_wave_signal *signal_index) {
-    if (w->begun || bits < 1 || bits > 64 || !is_name(name, strlen(name)) || !is_scope_path(scope_path))
-        return TLA_INVALID_ARGUMENT;
-    uint32_t owner;
-    tla_status status = find_scope(w, scope_path, &owner);
-    if (status != TLA_OK) return status;
+/* Takes the last scopes out again, down to so many. */
+static void forget_scopes(tla_wave *w, uint32_t count) {
+    while (w->scope_count > count) {
+        uint32_t index = --w->scope_count;
+        scope *parent = &w->scopes[w->scopes[index].parent];
+        uint32_t before = parent->first_child == index ? NONE : parent->first_child;
+        while (before != NONE && w->scopes[before].next != index)
+            before = w->scopes[before].next;
+        *(before == NONE ? &parent->first_child : &w->scopes[before].next) = NONE;
+        parent->last_child = before;
+        free(w->scopes[index].name);
+    }
+}
+
+static tla_status add_signal(tla_wave *w, uint32_t owner, const char *name, uint32_t bits,
+                             tla_wave_signal *signal_index) {
     scope *s = &w->scopes[owner];
     for (uint32_t i = s->first_signal; i != NONE; i = w->signals[i].next)
         if (strcmp(w->signals[i].name, name) == 0) return TLA_INVALID_ARGUMENT;
@@ -139,6 +148,17 @@ tla_status tla_wave_declare(tla_wave *w, const char *scope_path, const char *nam
     s->last_signal = index;
     *signal_index = index;
     return TLA_OK;
+}
+
+tla_status tla_wave_declare(tla_wave *w, const char *scope_path, const char *name, uint32_t bits,
+                            tla_wave_signal *signal_index) {
+    if (w->begun || bits < 1 || bits > 64 || !is_name(name, strlen(name)) || !is_scope_path(scope_path))
+        return TLA_INVALID_ARGUMENT;
+    uint32_t owner, scopes = w->scope_count;
+    tla_status status = find_scope(w, scope_path, &owner);
+    if (status == TLA_OK) status = add_signal(w, owner, name, bits, signal_index);
+    if (status != TLA_OK) forget_scopes(w, scopes); /* no scope without a signal is written */
+    return status;
 }
 
 /* ---- writing ---- */
@@ -261,7 +281,9 @@ tla_status tla_wave_create(FILE *file, tla_wave **wave) {
 tla_status tla_wave_open(const char *path, tla_wave **wave, tla_error *error) {
     *wave = NULL;
     FILE *file = fopen(path, "w");
-    if (!file) return tla_error_set(error, TLA_IO, "%s: cannot be written: %s", path, strerror(errno));
+    if (!file)
+        return tla_error_set(error, errno == ENOMEM ? TLA_NO_HOST_MEMORY : TLA_IO, "%s: cannot be written: %s", path,
+                             strerror(errno));
     setvbuf(file, NULL, _IOFBF, FILE_BUFFER_BYTES);
     tla_status status = tla_wave_create(file, wave);
     if (status) {

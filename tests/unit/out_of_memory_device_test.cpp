@@ -1,0 +1,413 @@
+// A PE's memory, its guard and free list, channels, fabric, plans, configurations and waveforms on a host without
+// memory: a call that fails has done nothing, and can be made again.
+#include "host_memory/owner.hpp"
+
+#include "tlmalloc/channels.h"
+#include "tlmalloc/config.h"
+#include "tlmalloc/control_port.h"
+#include "tlmalloc/fabric.h"
+#include "tlmalloc/hbm_channels.h"
+#include "tlmalloc/lifetime_plan.h"
+#include "tlmalloc/pe_memory.h"
+#include "tlmalloc/record_table.h"
+#include "tlmalloc/sparse_bytes.h"
+#include "tlmalloc/traffic.h"
+#include "tlmalloc/wave.h"
+
+#include <cstdio>
+#include <unistd.h>
+#include <vector>
+
+using namespace host_memory;
+
+namespace {
+
+constexpr std::uint64_t MiB = 1 << 20;
+
+const auto look = [](auto &object) { return object.look(); };
+
+std::string look_at(const tla_arena *arena) {
+    const tla_arena_stats s = tla_arena_get_stats(arena);
+    std::string text = line(s.capacity, s.used, s.peak_used, s.largest_free, s.free_blocks);
+    std::vector<tla_block> blocks(s.free_blocks);
+    tla_arena_free_blocks(arena, 0, blocks.data(), blocks.size());
+    for (tla_block block : blocks)
+        text += line(block.offset, block.nbytes);
+    return text;
+}
+
+tla_pe_memory_config guarded() {
+    tla_pe_memory_config config{};
+    config.hbm_slice_bytes = 64 * MiB;
+    config.tcm_bytes = MiB;
+    config.hbm_policy = TLA_BEST_FIT;
+    config.guarded = true;
+    config.guard_history = 8;
+    return config;
+}
+
+struct memory {
+    memory() {
+        const tla_pe_memory_config config = guarded();
+        BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&config, &pe.made), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_pe_memory_follow(pe.made, TLA_HBM, 1000, 4), TLA_OK);
+        for (int i = 0; i < 125; i++)
+            BOOST_REQUIRE_EQUAL(alloc(TLA_HBM, 4096), TLA_OK);
+        for (std::size_t i = 0; i < 123; i += 2) // every next one is a new node of the list
+            BOOST_REQUIRE_EQUAL(free(i), TLA_OK);
+    }
+    tla_status alloc(tla_channel channel, std::uint64_t nbytes) {
+        tla_paddr pa{};
+        const tla_status status = tla_pe_memory_alloc(pe.made, channel, nbytes, &pa, &work);
+        if (!status) blocks.push_back(pa);
+        return status;
+    }
+    tla_status free(std::size_t which) { return tla_pe_memory_free(pe.made, blocks[which], 4096, &work); }
+    std::string look() const {
+        std::size_t accesses = 0;
+        tla_list_traffic_accesses(tla_pe_memory_traffic(pe.made, TLA_HBM), &accesses);
+        return look_at(tla_pe_memory_arena(pe.made, TLA_HBM)) + look_at(tla_pe_memory_arena(pe.made, TLA_TCM)) +
+               line(accesses, blocks.size(), work.nodes_visited, work.list_length, work.splits, work.merges);
+    }
+
+    owner<tla_pe_memory, tla_pe_memory_destroy> pe;
+    std::vector<tla_paddr> blocks;
+    tla_work work{};
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_pes_memory_gives_and_takes_with_guard_and_list_or_not_at_all) {
+    const tla_pe_memory_config config = guarded();
+    check_creation<owner<tla_pe_memory, tla_pe_memory_destroy>>(
+        "pe_memory", [&](tla_pe_memory **made) { return tla_pe_memory_create(&config, made); });
+    const auto make = [] { return std::make_unique<memory>(); };
+    exhaust(
+        "alloc", make, [](memory &m) { return m.alloc(TLA_HBM, 4096); }, look);
+    exhaust(
+        "alloc of more", make, [](memory &m) { return m.alloc(TLA_HBM, 8192); }, look);
+    exhaust(
+        "alloc in TCM", make, [](memory &m) { return m.alloc(TLA_TCM, 4096); }, look);
+    BOOST_CHECK_GT(exhaust(
+                       "free", make, [](memory &m) { return m.free(124); }, look),
+                   0u);
+    BOOST_CHECK_GT(exhaust(
+                       "follow", make, [](memory &m) { return tla_pe_memory_follow(m.pe.made, TLA_TCM, 64, 2); }, look),
+                   0u);
+    const auto guards_need_nothing = [](memory &m) {
+        const tla_guard_access write{true, 4096, 64, 64, nullptr, 0, TLA_WHO_UNKNOWN, 0};
+        return tla_pe_memory_check(m.pe.made, TLA_HBM, &write, nullptr);
+    };
+    BOOST_CHECK_EQUAL(exhaust("check", make, guards_need_nothing, look), 0u);
+}
+
+BOOST_AUTO_TEST_CASE(memories_and_channels_that_cannot_be_made_are_none) {
+    struct bytes {
+        ~bytes() { tla_sparse_bytes_destroy(made, MiB); }
+        std::uint8_t *made = nullptr;
+    };
+    check_creation<bytes>("sparse_bytes", [](std::uint8_t **made) { return tla_sparse_bytes_create(MiB, made); });
+    check_creation<owner<tla_channels, tla_channels_destroy>>("channels", [](tla_channels **made) {
+        const tla_channels_config config{8, 256, 32'000'000'000, 0};
+        return tla_channels_create(&config, made);
+    });
+    tla_hbm_channels_config config{};
+    BOOST_REQUIRE_EQUAL(tla_timing_named("hbm2", &config.timing), TLA_OK);
+    config.count = 8;
+    config.capacity = 512 * MiB;
+    check_creation<owner<tla_hbm_channels, tla_hbm_channels_destroy>>("hbm_channels", [&](tla_hbm_channels **made) {
+        tla_error error{};
+        const tla_status status = tla_hbm_channels_create(&config, made, &error);
+        BOOST_CHECK_EQUAL(error.status, status);
+        return status;
+    });
+}
+
+BOOST_AUTO_TEST_CASE(traffic_is_made_and_runs_whole_or_not_at_all) {
+    static tla_hbm_config timing; // large
+    BOOST_REQUIRE_EQUAL(tla_timing_named("hbm2", &timing), TLA_OK);
+    struct traffic {
+        ~traffic() {
+            tla_traffic_free(&accesses);
+            tla_traffic_result_free(&result);
+        }
+        std::string look() const { return line(accesses.count, result.stats.reads, result.stats.last_end_ps); }
+        tla_traffic accesses{};
+        tla_traffic_result result{};
+    };
+    const auto generate = [](traffic &t) {
+        const tla_traffic_geometry geometry{32, 1024, 16384, 1u << 28, 16000000000};
+        return tla_traffic_generate(TLA_TRAFFIC_TILE_P8K, 1, 500, 32, &geometry, &t.accesses);
+    };
+    const auto make = [] { return std::make_unique<traffic>(); };
+    BOOST_CHECK_GT(exhaust("generate", make, generate, look), 0u);
+    const auto ready = [&] {
+        auto t = make();
+        BOOST_REQUIRE_EQUAL(generate(*t), TLA_OK);
+        return t;
+    };
+    BOOST_CHECK_GT(exhaust(
+                       "run", ready,
+                       [](traffic &t) {
+                           std::size_t bad = 0;
+                           tla_error error{};
+                           return tla_traffic_run(&timing, &t.accesses, &t.result, &bad, &error);
+                       },
+                       look),
+                   2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_fabric_sends_nothing_when_it_cannot_keep_the_paths) {
+    const tla_fabric_link links[] = {{0, 1, 1000, 1'000'000'000}, {1, 2, 1000, 1'000'000'000}};
+    check_creation<owner<tla_fabric, tla_fabric_destroy>>(
+        "fabric", [&](tla_fabric **made) { return tla_fabric_create(3, links, 2, made); });
+    struct fabric {
+        explicit fabric(const tla_fabric_link *all) {
+            BOOST_REQUIRE_EQUAL(tla_fabric_create(3, all, 2, &graph.made), TLA_OK);
+        }
+        std::string look() const {
+            std::string text;
+            for (std::size_t link : {std::size_t{0}, std::size_t{1}}) {
+                std::uint64_t nbytes = 0, busy_ps = 0;
+                tla_fabric_link_load(graph.made, link, &nbytes, &busy_ps);
+                text += line(nbytes, busy_ps, arrival_ps);
+            }
+            return text;
+        }
+        owner<tla_fabric, tla_fabric_destroy> graph;
+        std::uint64_t arrival_ps = 0;
+    };
+    const auto make = [&] { return std::make_unique<fabric>(links); };
+    BOOST_CHECK_GT(
+        exhaust(
+            "send", make, [](fabric &f) { return tla_fabric_send(f.graph.made, 0, 2, 100, 5, &f.arrival_ps); }, look),
+        0u);
+}
+
+BOOST_AUTO_TEST_CASE(plans_are_written_whole_or_not_at_all) {
+    std::vector<tla_lifetime> tensors;
+    for (std::uint64_t i = 0; i < 60; i++)
+        tensors.push_back({i * 7 % 50, i * 7 % 50 + 1 + i % 9, 100 + i * 31 % 70});
+    struct plan {
+        std::string look() const {
+            std::string text = line(nbytes, method);
+            for (std::uint64_t offset : offsets)
+                text += line(offset);
+            return text;
+        }
+        std::vector<std::uint64_t> offsets = std::vector<std::uint64_t>(60);
+        std::uint64_t nbytes = 0;
+        tla_plan_method method = TLA_PLAN_METHOD_COUNT;
+    };
+    const auto make = [] { return std::make_unique<plan>(); };
+    const tla_plan_options options{0, 64, false};
+    for (int method = 0; method < TLA_PLAN_METHOD_COUNT; method++)
+        BOOST_CHECK_GT(exhaust(
+                           tla_plan_method_name(static_cast<tla_plan_method>(method)), make,
+                           [&](plan &p) {
+                               return tla_plan(static_cast<tla_plan_method>(method), tensors.data(), tensors.size(),
+                                               &options, p.offsets.data(), &p.nbytes);
+                           },
+                           look),
+                       1u);
+    BOOST_CHECK_GT(exhaust(
+                       "smaller", make,
+                       [&](plan &p) {
+                           return tla_plan_smaller(tensors.data(), tensors.size(), &options, p.offsets.data(),
+                                                   &p.nbytes, &p.method);
+                       },
+                       look),
+                   5u);
+    BOOST_CHECK_GT(
+        exhaust(
+            "peak", make, [&](plan &p) { return tla_plan_peak(tensors.data(), tensors.size(), 64, &p.nbytes); }, look),
+        1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_record_table_enters_an_op_with_all_its_outputs_or_not_at_all) {
+    struct records {
+        records() {
+            const tla_record_table_config config{4096, 4096, true};
+            BOOST_REQUIRE_EQUAL(tla_record_table_create(&config, &table.made), TLA_OK);
+        }
+        std::string look() const {
+            std::string text = line(tla_record_table_size(table.made));
+            for (std::uint64_t tensor = 0; tensor < 12; tensor++) {
+                std::uint64_t offset = 0;
+                const tla_status status = tla_record_table_find(table.made, tensor, &offset);
+                text += line(status, offset);
+            }
+            return text;
+        }
+        tla_status add(std::uint64_t first, std::size_t n) {
+            std::vector<tla_op_output> outputs;
+            for (std::size_t i = 0; i < n; i++)
+                outputs.push_back({first + i, 1000 + i, 1});
+            const std::uint64_t operand = 0;
+            const tla_op op{TLA_OP_COMPUTE, &operand, 1, outputs.data(), outputs.size()};
+            return tla_record_table_add(table.made, &op);
+        }
+        owner<tla_record_table, tla_record_table_destroy> table;
+    };
+    check_creation<owner<tla_record_table, tla_record_table_destroy>>("record_table", [](tla_record_table **made) {
+        const tla_record_table_config config{0, 64, false};
+        return tla_record_table_create(&config, made);
+    });
+    const auto make = [] {
+        auto r = std::make_unique<records>();
+        BOOST_REQUIRE_EQUAL(r->add(0, 2), TLA_OK);
+        return r;
+    };
+    BOOST_CHECK_GT(exhaust(
+                       "add", make, [](records &r) { return r.add(2, 9); }, look),
+                   1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_configuration_is_read_whole_or_not_at_all_and_nothing_is_found_wrong_with_it) {
+    struct result {
+        std::string look() const {
+            std::string text = line(findings);
+            tla_config_each(
+                &config,
+                [](void *context, const char *key, const char *value, bool, std::uint64_t) {
+                    *static_cast<std::string *>(context) += std::string(key) + " " + value + "\n";
+                },
+                &text);
+            return text;
+        }
+        tla_config config{};
+        std::size_t findings = 0;
+    };
+    const auto make = [] {
+        auto r = std::make_unique<result>();
+        BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, nullptr, 0, &r->config, nullptr, nullptr), TLA_OK);
+        return r;
+    };
+    const auto load = [](result &r) {
+        const char *const overrides[] = {"hbm.timing=hbm2", "controller.cost.node=3 ns"};
+        return tla_config_load(
+            TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", overrides, 2, &r.config,
+            [](void *context, const tla_config_finding *) { ++*static_cast<std::size_t *>(context); }, &r.findings);
+    };
+    BOOST_CHECK_GT(exhaust("load", make, load, look), 20u);
+    struct profile {
+        std::string look() const { return line(timing.tck_ps, timing.burst_bytes); }
+        tla_hbm_config timing{};
+    };
+    BOOST_CHECK_GT(exhaust(
+                       "named", [] { return std::make_unique<profile>(); },
+                       [](profile &p) { return tla_timing_named("hbm2", &p.timing); }, look),
+                   5u);
+}
+
+namespace {
+
+std::string contents(const std::string &path) {
+    std::string text;
+    std::FILE *file = std::fopen(path.c_str(), "r");
+    for (int c; file && (c = std::fgetc(file)) != EOF;)
+        text += static_cast<char>(c);
+    if (file) std::fclose(file);
+    return text;
+}
+
+// A recorder and its file, whose looks are what the file would be if it were closed now: a twin that is.
+struct recorder {
+    explicit recorder(const std::function<void(recorder &)> &how) : prepare(how) {
+        BOOST_REQUIRE_EQUAL(tla_wave_open(path.c_str(), &wave, nullptr), TLA_OK);
+        prepare(*this);
+    }
+    ~recorder() { tla_wave_close(wave, 100); }
+
+    std::string path = TLMALLOC_BINARY_DIR "/out-of-memory-" + std::to_string(getpid()) + ".vcd";
+    std::function<void(recorder &)> prepare;
+    tla_wave *wave = nullptr;
+    tla_wave_signal signal = 0;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_waveform_has_a_signal_with_its_scopes_or_neither_and_all_changes_or_none) {
+    const std::size_t before_all = live();
+    const auto declare = [](recorder &r, const char *scope, const char *name) {
+        return tla_wave_declare(r.wave, scope, name, 8, &r.signal);
+    };
+    const auto first = [&](recorder &r) { BOOST_REQUIRE_EQUAL(declare(r, "a", "x"), TLA_OK); };
+    const auto filled = [&](recorder &r) {
+        first(r);
+        for (std::uint64_t i = 0; i < 256; i++)
+            BOOST_REQUIRE_EQUAL(tla_wave_set(r.wave, r.signal, i, i), TLA_OK);
+    };
+    struct {
+        std::function<void(recorder &)> prepare;
+        std::function<tla_status(recorder &)> act;
+        std::size_t at_least;
+    } const cases[] = {
+        {first, [&](recorder &r) { return declare(r, "a.b.c.d", "y"); }, 4},
+        {first, [&](recorder &r) { return declare(r, "e.f", "y"); }, 3},
+        {filled, [](recorder &r) { return tla_wave_set(r.wave, r.signal, 300, 7); }, 1},
+    };
+    for (const auto &c : cases) {
+        const auto file_of = [&](bool acted) {
+            std::string path;
+            {
+                recorder r(c.prepare);
+                if (acted) BOOST_REQUIRE_EQUAL(c.act(r), TLA_OK);
+                path = r.path;
+            }
+            return contents(path);
+        };
+        const std::string before = file_of(false), after = file_of(true);
+        BOOST_CHECK(before != after);
+        std::size_t failures = 0;
+        for (bool again : {false, true})
+            for (std::size_t n = 0, failed = 1; failed > 0; n++) {
+                std::string path;
+                {
+                    recorder r(c.prepare);
+                    fail_from(n, false);
+                    const tla_status status = c.act(r);
+                    failed = stop();
+                    failures += failed > 0;
+                    BOOST_CHECK_EQUAL(tla_status_name(status), tla_status_name(failed ? TLA_NO_HOST_MEMORY : TLA_OK));
+                    if (failed && again) BOOST_CHECK_EQUAL(c.act(r), TLA_OK);
+                    path = r.path;
+                }
+                BOOST_CHECK_EQUAL(contents(path), failed && !again ? before : after);
+            }
+        BOOST_CHECK_GE(failures, 2 * c.at_least);
+    }
+    const std::string path = TLMALLOC_BINARY_DIR "/out-of-memory-" + std::to_string(getpid()) + ".vcd";
+    struct opened {
+        ~opened() { tla_wave_close(made, 0); }
+        tla_wave *made = nullptr;
+    };
+    check_creation<opened>("wave", [&](tla_wave **made) {
+        tla_error error{};
+        const tla_status status = tla_wave_open(path.c_str(), made, &error);
+        BOOST_CHECK_EQUAL(error.status, status);
+        return status;
+    });
+    std::remove(path.c_str());
+    BOOST_CHECK_EQUAL(live(), before_all);
+}
+
+BOOST_AUTO_TEST_CASE(a_control_port_and_descriptors_need_no_host_memory) {
+    const std::size_t before = asked();
+    static tla_control_port port;
+    static tla_command command;
+    command.opcode = TLA_OP_MAP;
+    command.target = TLA_TARGET_PE_MMU;
+    command.count = TLA_COMMAND_MAX_ENTRIES;
+    std::uint8_t bytes[TLA_COMMAND_MAX_BYTES];
+    std::size_t length = 0;
+    bool complete = false;
+    BOOST_REQUIRE_EQUAL(tla_command_encode(&command, bytes, sizeof bytes, &length), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_control_port_write(&port, 0, bytes, static_cast<std::uint32_t>(length), &complete, nullptr),
+                      TLA_OK);
+    BOOST_CHECK(complete);
+    BOOST_CHECK_EQUAL(tla_command_decode(port.command, port.staged, &command, nullptr), TLA_OK);
+    tla_completion completion{};
+    tla_control_port_complete(&port, &completion);
+    BOOST_CHECK_EQUAL(asked(), before);
+}
