@@ -47,6 +47,9 @@ tla_status tla_lazy_alloc_batch(tla_lazy *lazy, uint64_t now_ps, uint64_t nbytes
                                 tla_block *blocks, tla_work *work);
 tla_status tla_lazy_free(tla_lazy *lazy, uint64_t now_ps, tla_block block, tla_work *work);
 
+/* As tla_arena_explain, and how much of the memory is committed and when more will be: waiting may help. */
+tla_status tla_lazy_explain(const tla_lazy *lazy, const char *what, uint64_t nbytes, tla_error *error);
+
 /* Of the arena; capacity is what is committed. */
 tla_arena_stats tla_lazy_get_stats(const tla_lazy *lazy);
 

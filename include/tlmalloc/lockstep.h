@@ -55,6 +55,11 @@ void tla_lockstep_destroy(tla_lockstep *lockstep);
 tla_status tla_lockstep_alloc(tla_lockstep *lockstep, uint64_t nbytes, uint64_t page_bytes, tla_lockstep_buffer *buffer,
                               tla_work *work);
 
+/* Says why a buffer was refused, for a person: `what` (the allocator's name in the text), its pages, the bytes that they
+ * take in every bank, and what a bank has free. Returns the status; figures of *error (may be NULL) are a bank's. */
+tla_status tla_lockstep_explain(const tla_lockstep *lockstep, const char *what, uint64_t nbytes, uint64_t page_bytes,
+                                tla_error *error);
+
 /* Gives a buffer back. TLA_INVALID_ARGUMENT for one whose members do not fit together; else as tla_arena_free. */
 tla_status tla_lockstep_free(tla_lockstep *lockstep, tla_lockstep_buffer buffer, tla_work *work);
 

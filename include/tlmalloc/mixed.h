@@ -68,9 +68,14 @@ tla_status tla_mixed_destroy(tla_mixed *mixed);
 tla_status tla_mixed_alloc(tla_mixed *mixed, tla_memory_format format, uint64_t nbytes, size_t n,
                            tla_mixed_block *blocks, tla_work *work);
 
+/* Says why n objects of nbytes each were refused, for a person: `what` (the allocator's name in the text), the batch,
+ * and what the slots, the arena or the host had. Returns the status. */
+tla_status tla_mixed_explain(tla_mixed *mixed, const char *what, tla_memory_format format, uint64_t nbytes, size_t n,
+                             tla_error *error);
+
 /* Gives n objects back, all or none, and makes them none; tensors that touch are joined first. TLA_INVALID_ARGUMENT for
  * an unknown format, and for tensors and byte strings in one batch (LMCache goes by the first object's format and
- * errs); TLA_NOT_ALLOCATED for what has been given back already. Nothing is changed then. */
+ * errs); TLA_NOT_ALLOCATED for what has been given back already; TLA_NO_HOST_MEMORY. Nothing is changed then. */
 tla_status tla_mixed_free(tla_mixed *mixed, tla_mixed_block *blocks, size_t n, tla_work *work);
 
 /* LMCache's memcheck: TLA_OK when free and taken bytes add up and no two free blocks touch; else what tla_arena_check

@@ -61,6 +61,11 @@ tla_status tla_slot_pool_alloc(tla_slot_pool *pool, uint64_t nbytes, tla_slot *s
 tla_status tla_slot_pool_alloc_batch(tla_slot_pool *pool, uint64_t nbytes, size_t count, tla_slot *slots,
                                      tla_work *work);
 
+/* Says why `count` slots for nbytes each were refused, for a person: `what` (the pool's name in the text), slots asked
+ * for, free, in all. Returns the status; figures of *error (may be NULL) in bytes of whole slots. */
+tla_status tla_slot_pool_explain(tla_slot_pool *pool, const char *what, uint64_t nbytes, size_t count,
+                                 tla_error *error);
+
 /* Gives a slot back at the tail of the queue. TLA_OUT_OF_RANGE for an index that the pool does not have. */
 tla_status tla_slot_pool_free(tla_slot_pool *pool, uint64_t index, tla_work *work);
 

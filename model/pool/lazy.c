@@ -1,7 +1,10 @@
 /* Time divided by the time of a chunk is what is pinned; whole commits of it enter the arena. */
 #include "tlmalloc/lazy.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct tla_lazy {
     tla_lazy_config config; /* sizes rounded up */
@@ -92,6 +95,17 @@ tla_status tla_lazy_alloc_batch(tla_lazy *lazy, uint64_t now_ps, uint64_t nbytes
 tla_status tla_lazy_free(tla_lazy *lazy, uint64_t now_ps, tla_block block, tla_work *work) {
     tla_status status = tla_lazy_advance(lazy, now_ps, work);
     return status ? status : tla_arena_free(lazy->arena, block, work);
+}
+
+tla_status tla_lazy_explain(const tla_lazy *lazy, const char *what, uint64_t nbytes, tla_error *error) {
+    tla_status status = tla_arena_explain(lazy->arena, what, nbytes, error);
+    uint64_t when_ps;
+    if (!error || !tla_lazy_next_commit(lazy, &when_ps)) return status;
+    size_t used = strlen(error->text);
+    snprintf(error->text + used, sizeof error->text - used,
+             "; %" PRIu64 " bytes of %" PRIu64 " are committed, the next at %" PRIu64 " ps", lazy->committed,
+             lazy->config.final_bytes, when_ps);
+    return status;
 }
 
 tla_arena_stats tla_lazy_get_stats(const tla_lazy *lazy) {

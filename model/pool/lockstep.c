@@ -1,6 +1,8 @@
 /* One arena stands for all banks. */
 #include "tlmalloc/lockstep.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct tla_lockstep {
@@ -53,13 +55,35 @@ static uint64_t bytes_per_bank(const tla_lockstep *lockstep, uint64_t pages, uin
     return most <= largest / page_bytes ? most * page_bytes : 0;
 }
 
-tla_status tla_lockstep_alloc(tla_lockstep *lockstep, uint64_t nbytes, uint64_t page_bytes, tla_lockstep_buffer *buffer,
-                              tla_work *work) {
+/* The buffer that a request is, without its place. */
+static tla_status lay_out(const tla_lockstep *lockstep, uint64_t nbytes, uint64_t page_bytes,
+                          tla_lockstep_buffer *buffer) {
     uint64_t mask = lockstep->config.alignment - 1;
     if (nbytes == 0 || page_bytes == 0 || page_bytes > largest) return TLA_INVALID_ARGUMENT;
-    tla_lockstep_buffer made = {.pages = (nbytes - 1) / page_bytes + 1, .page_bytes = (page_bytes + mask) & ~mask};
-    made.bank_bytes = bytes_per_bank(lockstep, made.pages, made.page_bytes);
-    if (made.bank_bytes == 0) return TLA_INVALID_ARGUMENT;
+    *buffer = (tla_lockstep_buffer){.pages = (nbytes - 1) / page_bytes + 1, .page_bytes = (page_bytes + mask) & ~mask};
+    buffer->bank_bytes = bytes_per_bank(lockstep, buffer->pages, buffer->page_bytes);
+    return buffer->bank_bytes ? TLA_OK : TLA_INVALID_ARGUMENT;
+}
+
+tla_status tla_lockstep_explain(const tla_lockstep *lockstep, const char *what, uint64_t nbytes, uint64_t page_bytes,
+                                tla_error *error) {
+    tla_lockstep_buffer wanted;
+    if (lay_out(lockstep, nbytes, page_bytes, &wanted))
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "%s: requested %" PRIu64 " bytes in pages of %" PRIu64
+                             ", expected at least 1 of each and at most 2^63 a bank",
+                             what, nbytes, page_bytes);
+    char pages[160];
+    snprintf(pages, sizeof pages, "%s: %" PRIu64 " pages of %" PRIu64 " bytes round %" PRIu32 " banks: every bank",
+             what, wanted.pages, wanted.page_bytes, lockstep->config.banks);
+    return tla_arena_explain(lockstep->arena, pages, wanted.bank_bytes, error);
+}
+
+tla_status tla_lockstep_alloc(tla_lockstep *lockstep, uint64_t nbytes, uint64_t page_bytes, tla_lockstep_buffer *buffer,
+                              tla_work *work) {
+    tla_lockstep_buffer made;
+    tla_status invalid = lay_out(lockstep, nbytes, page_bytes, &made);
+    if (invalid) return invalid;
     tla_block block;
     tla_status status = tla_arena_alloc(lockstep->arena, made.bank_bytes, &block, work);
     if (status) return status;

@@ -3,7 +3,9 @@
 
 #include "tlmalloc/slot_pool.h"
 
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct tla_mixed {
@@ -136,6 +138,27 @@ tla_status tla_mixed_alloc(tla_mixed *mixed, tla_memory_format format, uint64_t 
     }
     count(mixed, kind, n, n * nbytes, true);
     return TLA_OK;
+}
+
+tla_status tla_mixed_explain(tla_mixed *mixed, const char *what, tla_memory_format format, uint64_t nbytes, size_t n,
+                             tla_error *error) {
+    object_kind kind = kind_of(format);
+    if (kind == no_kind || nbytes == 0)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "%s: requested %" PRIu64 " bytes of format %d, expected some of a tensor's or of "
+                             "BINARY_BUFFER",
+                             what, nbytes, (int)format);
+    if (kind == buffer)
+        return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: requested %zu buffers of %" PRIu64 " bytes: %s", what, n,
+                             nbytes, tla_status_text(TLA_NO_HOST_MEMORY));
+    if (mixed->slots) return tla_slot_pool_explain(mixed->slots, what, nbytes, n, error);
+    char batch[160];
+    snprintf(batch, sizeof batch, "%s: %zu objects of %" PRIu64 " bytes in %s: buffer", what, n, nbytes,
+             mixed->config.batch == TLA_BATCH_CONTIGUOUS ? "one block" : "any blocks");
+    pthread_mutex_lock(&mixed->lock);
+    tla_status status = tla_arena_explain(mixed->arena, batch, n * nbytes, error);
+    pthread_mutex_unlock(&mixed->lock);
+    return status;
 }
 
 static tla_status free_slots(tla_mixed *mixed, const tla_mixed_block *blocks, size_t n, tla_work *work) {

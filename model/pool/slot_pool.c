@@ -1,6 +1,7 @@
 /* A queue of free slot numbers in a ring, and a mark for each slot that is in it. */
 #include "tlmalloc/slot_pool.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -107,6 +108,24 @@ tla_status tla_slot_pool_alloc_batch(tla_slot_pool *pool, uint64_t nbytes, size_
 
 tla_status tla_slot_pool_alloc(tla_slot_pool *pool, uint64_t nbytes, tla_slot *slot, tla_work *work) {
     return tla_slot_pool_alloc_batch(pool, nbytes, 1, slot, work);
+}
+
+tla_status tla_slot_pool_explain(tla_slot_pool *pool, const char *what, uint64_t nbytes, size_t count,
+                                 tla_error *error) {
+    uint64_t slot = pool->config.slot_bytes;
+    if (nbytes == 0 || nbytes > slot)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "%s: requested %" PRIu64 " bytes, expected 1 .. %" PRIu64 ", the size of a slot", what,
+                             nbytes, slot);
+    uint64_t free = tla_slot_pool_get_stats(pool).free_slots;
+    tla_error_set(error, TLA_EXHAUSTED,
+                  "%s overflow: requested %zu slots of %" PRIu64 " bytes, %" PRIu64 " free of %" PRIu64 ": exhausted",
+                  what, count, slot, free, pool->slots);
+    if (!error) return TLA_EXHAUSTED;
+    error->requested = count * slot;
+    error->total_free = free * slot;
+    error->largest_free = free ? slot : 0;
+    return TLA_EXHAUSTED;
 }
 
 /* A slot that is queued, or that comes again later in a batch, is a duplicate. Those of a batch are found by pushing
