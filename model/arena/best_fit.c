@@ -89,9 +89,12 @@ static tla_status make_room(void *state, size_t n) {
     return status ? status : tla_size_index_make_room(&b->index, n);
 }
 
-/* What is left of a block goes on the index anew; on the list it stays where it was. */
+/* What is left of a block goes on the index anew; on the list it stays where it was. Blocks do not get more, so that
+ * however many allocs there are, no more nodes are split than for so many inserts. */
 static tla_status make_alloc_room(void *state, size_t n) {
-    return tla_size_index_make_room(&((best_fit *)state)->index, n);
+    tla_size_index *index = &((best_fit *)state)->index;
+    size_t most = 2 * (size_t)index->count + 64;
+    return tla_size_index_make_room(index, n < most ? n : most);
 }
 
 const tla_placement tla_best_fit = {

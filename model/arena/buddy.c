@@ -186,11 +186,13 @@ static tla_status make_room(void *state, size_t n) {
     return status ? status : tla_size_bins_make_room(&b->bins, n);
 }
 
-/* Every block comes out of a list entry, which may be left in two. Of the blocks that halving leaves, at most one of
- * every order is there at a time, since the next alloc takes it. */
+/* Of the blocks that halving leaves, at most one of every order is there at a time, since the next alloc takes it. A
+ * block comes out of a list entry, which may be left in two; but there are no more entries than blocks, and a leaf of
+ * the list keeps 8 of them on average at the least. */
 static tla_status make_alloc_room(void *state, size_t n) {
     buddies *b = state;
-    tla_status status = tla_free_list_make_room(&b->list, n);
+    size_t most = 2 * ((size_t)b->bins.count + 64);
+    tla_status status = tla_free_list_make_room(&b->list, n < most ? n : most);
     return status ? status : tla_size_bins_make_room(&b->bins, 64);
 }
 

@@ -299,3 +299,28 @@ BOOST_AUTO_TEST_CASE(a_batch_that_is_freed_needs_memory_before_it_begins_or_not_
         }
     });
 }
+
+BOOST_AUTO_TEST_CASE(a_batch_of_very_many_items_needs_little_memory_and_all_of_it_before_it_begins) {
+    for_every_kind([](const tla_arena_config &config) {
+        if (config.validate) return; // which keeps a record of every item
+        for (bool in_pieces : {false, true}) {
+            const auto make = [&] {
+                arena_pointer arena = create(config);
+                std::vector<tla_block> blocks(in_pieces ? 200 : 0);
+                for (std::size_t i = 0; i < blocks.size(); i++)
+                    BOOST_REQUIRE_EQUAL(tla_arena_alloc(arena.get(), 64 * (1 + i % 60), &blocks[i], nullptr), TLA_OK);
+                for (std::size_t i = 0; i < blocks.size(); i += 2)
+                    BOOST_REQUIRE_EQUAL(tla_arena_free(arena.get(), blocks[i], nullptr), TLA_OK);
+                return arena;
+            };
+            std::vector<tla_block> items(8000);
+            const std::size_t allocations = host_memory::exhaust(
+                "carved", make,
+                [&](tla_arena &arena) {
+                    return tla_arena_alloc_batch(&arena, 64, items.size(), TLA_BATCH_CARVED, items.data(), nullptr);
+                },
+                [](tla_arena &arena) { return look_at(&arena); });
+            BOOST_CHECK_LT(allocations, 1500u);
+        }
+    });
+}
