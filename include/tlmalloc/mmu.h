@@ -91,6 +91,12 @@ tla_status tla_mmu_probe(const tla_mmu *mmu, const tla_mmu_access *access, uint6
 tla_status tla_mmu_find_page(const tla_mmu *mmu, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page,
                              uint64_t *until_ps);
 
+/* The stretch of an extent (its access is not looked at) around va, one of its bytes, that leads to one stretch of
+ * physical addresses at at_ps: [*first, *first + *nbytes); va itself and one byte where nothing is mapped there. In no
+ * time, uncounted. */
+void tla_mmu_find_run(const tla_mmu *mmu, const tla_mmu_access *extent, tla_vaddr va, uint64_t at_ps, tla_vaddr *first,
+                      uint64_t *nbytes);
+
 /* Changes mappings, all entries or none; errors and receipts as tla_page_table_map and _unmap. *at_ps is when the work
  * begins and, on return, when what it did on the bus has ended. Afterwards the caller, who knows what the rest of the
  * work costs, says with tla_mmu_show when the change can be seen. TLB entries that it touches serve until then. */

@@ -49,8 +49,11 @@ tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint6
                                tla_work *work);
 
 /* The channel follows from the address. TLA_OUT_OF_RANGE for an address that is not this PE's, or lies in the
- * scheduler's reserve; else as tla_arena_free. */
+ * scheduler's reserve, TLA_NOT_OWNER for a guarded block of another context; else as tla_arena_free. */
 tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
+
+/* The text of the last free that was refused by the guard, or by the channel's arena (tla_arena_last_error). */
+const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_channel channel);
 
 /* Which of a PE's memories an address leads to, and the offset there, whether or not its allocators exist; reserved TCM
  * is addressable. TLA_OUT_OF_RANGE when [pa, pa + nbytes) does not lie wholly inside one of them. */

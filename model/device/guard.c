@@ -97,6 +97,36 @@ static uint64_t first_unwritten(const tla_guard *guard, uint64_t first, uint64_t
     return end;
 }
 
+/* --- owners --- */
+
+static uint64_t context_of(uint64_t who) {
+    return (who & ~TLA_WHO_TRUSTED) >> 32;
+}
+
+/* Whether a block of `owner` is out of reach for `who`. */
+static bool forbidden(uint64_t owner, uint64_t who) {
+    if (owner == TLA_WHO_UNKNOWN || who == TLA_WHO_UNKNOWN || who & TLA_WHO_TRUSTED) return false;
+    return context_of(owner) != context_of(who);
+}
+
+/* The next or previous block of the same object, at an offset that touches it. */
+static bool find_same_object(const tla_guard *guard, uint64_t offset, tla_owner owner, tla_block *found) {
+    tla_owner other = {0};
+    return owner.tag != 0 && owner.who != TLA_WHO_UNKNOWN &&
+           tla_arena_find(guard->arena, offset, found, &other) == TLA_OK && other.tag == owner.tag &&
+           other.who != TLA_WHO_UNKNOWN && context_of(other.who) == context_of(owner.who);
+}
+
+/* The block and those of its object that touch it, as far as [first, end) reaches. */
+static tla_block object_around(const tla_guard *guard, tla_block block, tla_owner owner, uint64_t first, uint64_t end) {
+    tla_block more;
+    while (block.offset + block.nbytes < end && find_same_object(guard, block.offset + block.nbytes, owner, &more))
+        block.nbytes += more.nbytes;
+    while (block.offset > first && find_same_object(guard, block.offset - 1, owner, &more))
+        block = (tla_block){more.offset, more.nbytes + block.nbytes};
+    return block;
+}
+
 /* --- texts --- */
 
 typedef struct {
@@ -109,10 +139,14 @@ typedef struct {
 
 static name who_text(uint64_t who) {
     name p;
+    const char *trusted = who & TLA_WHO_TRUSTED ? "trusted " : "";
     if (who == TLA_WHO_UNKNOWN)
         snprintf(p.text, sizeof p.text, "an unknown initiator");
+    else if (context_of(who) == TLA_ASID_HARDWARE)
+        snprintf(p.text, sizeof p.text, "%sinitiator %" PRIu64 " of no asid", trusted, who & UINT32_MAX);
     else
-        snprintf(p.text, sizeof p.text, "initiator %" PRIu64 " of asid %" PRIu64, who & UINT32_MAX, who >> 32);
+        snprintf(p.text, sizeof p.text, "%sinitiator %" PRIu64 " of asid %" PRIu64, trusted, who & UINT32_MAX,
+                 context_of(who));
     return p;
 }
 
@@ -203,6 +237,19 @@ void tla_guard_note(tla_guard *guard, const tla_guard_access *access) {
     }
 }
 
+/* The transfer that an access is part of does not lie in the block that the access lies in. */
+static tla_status refuse_transfer(const tla_guard_access *access, tla_block block, tla_owner owner, const char *memory,
+                                  tla_error *error) {
+    char how[420];
+    uint64_t first = access->offset - access->before, end = access->offset + access->width + access->after;
+    bool behind = end > block.offset + block.nbytes;
+    snprintf(how, sizeof how, "part of a transfer of %" PRIu64 " bytes at %" PRIu64 " that %s %" PRIu64 " bytes %s %s",
+             end - first, first, behind ? "ends" : "begins",
+             behind ? end - (block.offset + block.nbytes) : block.offset - first, behind ? "past the end of" : "before",
+             block_text(block, owner).text);
+    return refuse(access, memory, TLA_OUT_OF_BOUNDS, how, error);
+}
+
 tla_status tla_guard_look(const tla_guard *guard, const tla_guard_access *access, const char *memory,
                           tla_error *error) {
     uint64_t first, end;
@@ -211,11 +258,18 @@ tla_status tla_guard_look(const tla_guard *guard, const tla_guard_access *access
     tla_block block;
     tla_owner owner = {0};
     bool live = tla_arena_find(guard->arena, first, &block, &owner) == TLA_OK;
+    uint64_t transfer_first = access->offset - access->before,
+             transfer_end = access->offset + access->width + access->after;
+    if (live && (transfer_first < block.offset || transfer_end - block.offset > block.nbytes))
+        block = object_around(guard, block, owner, transfer_first, transfer_end);
     if (!live || end - block.offset > block.nbytes)
         return refuse_place(guard, access, first, end, live ? &block : NULL, owner, memory, error);
     uint64_t missing = first_missing(guard, access, first, end);
     char how[320];
-    if (access->who != TLA_WHO_UNKNOWN && owner.who != TLA_WHO_UNKNOWN && access->who >> 32 != owner.who >> 32) {
+    bool whole = access->before == 0 && access->after == 0;
+    if (!whole && (transfer_first < block.offset || transfer_end > block.offset + block.nbytes))
+        return refuse_transfer(access, block, owner, memory, error);
+    if (forbidden(owner.who, access->who)) {
         snprintf(how, sizeof how, "it does not own %s", block_text(block, owner).text);
         return refuse(access, memory, TLA_NOT_OWNER, how, error);
     }
@@ -228,6 +282,15 @@ tla_status tla_guard_check(tla_guard *guard, const tla_guard_access *access, con
     tla_status status = tla_guard_look(guard, access, memory, error);
     if (!status) tla_guard_note(guard, access);
     return status;
+}
+
+tla_status tla_guard_may_free(const tla_guard *guard, uint64_t offset, tla_owner by, const char *memory,
+                              tla_error *error) {
+    tla_block block;
+    tla_owner owner = {0};
+    if (tla_arena_find(guard->arena, offset, &block, &owner) || !forbidden(owner.who, by.who)) return TLA_OK;
+    return tla_error_set(error, TLA_NOT_OWNER, "free of %" PRIu64 " of %s by %s at %" PRIu64 " ps: it does not own %s",
+                         offset, memory, who_text(by.who).text, by.time, block_text(block, owner).text);
 }
 
 void tla_guard_allocated(tla_guard *guard, tla_block block) {

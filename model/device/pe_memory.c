@@ -11,6 +11,7 @@ struct tla_pe_memory {
     tla_guard *guards[TLA_CHANNEL_COUNT];         /* NULL where nothing is guarded */
     tla_list_traffic *traffic[TLA_CHANNEL_COUNT]; /* NULL where the list is not followed */
     tla_owner owner;
+    tla_error refused; /* by the guard; status TLA_OK when the last free was not */
 };
 
 static const char *const channel_names[TLA_CHANNEL_COUNT] = {[TLA_HBM] = "hbm", [TLA_TCM] = "tcm"};
@@ -153,10 +154,19 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
     tla_guard *guard = memory->guards[channel];
     tla_block block = {offset, nbytes};
     tla_owner owner = {0};
-    if (guard) tla_arena_find(memory->arenas[channel], offset, &block, &owner);
+    memory->refused.status = TLA_OK;
+    if (guard) {
+        status = tla_guard_may_free(guard, offset, memory->owner, channel_titles[channel], &memory->refused);
+        if (status) return status;
+        tla_arena_find(memory->arenas[channel], offset, &block, &owner);
+    }
     status = give_back(memory, channel, (tla_block){offset, nbytes}, work);
     if (guard && !status) tla_guard_freed(guard, block, owner, memory->owner);
     return status;
+}
+
+const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_channel channel) {
+    return memory->refused.status ? &memory->refused : tla_arena_last_error(memory->arenas[channel]);
 }
 
 tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uint64_t nbytes, tla_channel *channel,

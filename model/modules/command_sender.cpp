@@ -3,42 +3,44 @@
 namespace tlmalloc {
 
 bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
-            std::uint32_t nbytes, sc_core::sc_time &delay, requester *who) {
+            std::uint32_t nbytes, sc_core::sc_time &delay, requester *who, transfer_extent *extent) {
     tlm::tlm_generic_payload payload;
     payload.set_command(command);
     payload.set_address(address);
     payload.set_data_ptr(static_cast<unsigned char *>(data));
     payload.set_data_length(nbytes);
     payload.set_streaming_width(nbytes);
-    if (who) payload.set_extension(who);
+    payload.set_extension(who);
+    payload.set_extension(extent);
     socket.b_transport(payload, delay);
-    if (who) payload.clear_extension(who); // else the payload deletes it
+    payload.clear_extension(who); // else the payload deletes it
+    payload.clear_extension(extent);
     return payload.is_response_ok();
 }
 
 tla_status post_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
-                        sc_core::sc_time &delay) {
+                        sc_core::sc_time &delay, requester *who) {
     std::uint8_t bytes[TLA_COMMAND_MAX_BYTES];
     std::size_t length = 0;
     if (const tla_status status = tla_command_encode(&command, bytes, sizeof bytes, &length)) return status;
-    return access(socket, tlm::TLM_WRITE_COMMAND, port_address, bytes, static_cast<std::uint32_t>(length), delay)
+    return access(socket, tlm::TLM_WRITE_COMMAND, port_address, bytes, static_cast<std::uint32_t>(length), delay, who)
                ? TLA_OK
                : TLA_BUS_ERROR;
 }
 
 tla_status read_completion(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, tla_completion &completion,
-                           sc_core::sc_time &delay) {
+                           sc_core::sc_time &delay, requester *who) {
     std::uint8_t bytes[TLA_COMPLETION_BYTES];
-    if (!access(socket, tlm::TLM_READ_COMMAND, port_address + TLA_PORT_COMPLETION, bytes, sizeof bytes, delay) ||
+    if (!access(socket, tlm::TLM_READ_COMMAND, port_address + TLA_PORT_COMPLETION, bytes, sizeof bytes, delay, who) ||
         tla_completion_decode(bytes, &completion))
         return TLA_BUS_ERROR;
     return completion.status;
 }
 
 tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
-                        tla_completion &completion, sc_core::sc_time &delay) {
-    const tla_status status = post_command(socket, port_address, command, delay);
-    return status ? status : read_completion(socket, port_address, completion, delay);
+                        tla_completion &completion, sc_core::sc_time &delay, requester *who) {
+    const tla_status status = post_command(socket, port_address, command, delay, who);
+    return status ? status : read_completion(socket, port_address, completion, delay, who);
 }
 
 } // namespace tlmalloc

@@ -27,13 +27,13 @@ bool same_cube(const pe_location &a, const pe_location &b) {
 // whose write was refused has the status TLA_BUS_ERROR.
 class batch {
   public:
-    explicit batch(tlm::tlm_fw_transport_if<> &socket) : socket_(socket) {}
+    batch(tlm::tlm_fw_transport_if<> &socket, requester &who) : socket_(socket), who_(who) {}
 
     void post(std::uint64_t port_address, const tla_command &command) {
         const auto same_port = [&](const item &i) { return i.port_address == port_address; };
         if (std::any_of(items_.begin(), items_.end(), same_port)) gather();
         sc_core::sc_time delay;
-        const tla_status status = post_command(socket_, port_address, command, delay);
+        const tla_status status = post_command(socket_, port_address, command, delay, &who_);
         items_.push_back({port_address, local_ps(delay), status});
     }
 
@@ -53,7 +53,7 @@ class batch {
             if (!i.status) {
                 sc_core::sc_time delay;
                 set_local_ps(delay, std::max(answered, to_ps(sc_core::sc_time_stamp())));
-                completion.status = read_completion(socket_, i.port_address, completion, delay);
+                completion.status = read_completion(socket_, i.port_address, completion, delay, &who_);
                 answered = local_ps(delay);
             }
             end = std::max(end, answered);
@@ -69,6 +69,7 @@ class batch {
         tla_status status;
     };
     tlm::tlm_fw_transport_if<> &socket_;
+    requester &who_;
     std::vector<item> items_;                 // written, not yet answered
     std::vector<tla_completion> completions_; // answered
 };
@@ -97,7 +98,8 @@ tla_status explain(tla_error *error, const std::string &what, const tla_completi
 
 } // namespace
 
-host::host(sc_core::sc_module_name name, config settings) : sc_module(name), config_(std::move(settings)) {
+host::host(sc_core::sc_module_name name, config settings)
+    : sc_module(name), config_(std::move(settings)), requester_(config_.asid, 0, true) {
     require_ps_resolution();
     if (config_.dma_chunk == 0) SC_REPORT_ERROR("/tlmalloc/host/config", "dma_chunk must be above 0");
     for (const pe_location &pe : config_.pes) {
@@ -143,7 +145,7 @@ void host::remember(const pe_location &pe, const tla_completion &completion) {
 tla_status host::va_command(tla_command &command, tla_completion &completion) {
     command.target = TLA_TARGET_VA_MANAGER;
     command.tag = next_tag_++;
-    batch one(*va.operator->());
+    batch one(*va.operator->(), requester_);
     one.post(config_.control_port * std::uint64_t{TLA_PORT_BYTES}, command);
     completion = one.wait()[0];
     return completion.status;
@@ -163,7 +165,7 @@ tla_status host::create_tensor(const std::string &name, std::uint64_t elements, 
         if (std::none_of(config_.pes.begin(), config_.pes.end(), [&](const pe_location &p) { return same(p, pe); }))
             return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no %s in this platform", name.c_str(),
                                  to_string(pe).c_str());
-    tensor t{name, {}, nbytes, {}, 0, 0, where.kind};
+    tensor t{name, {}, nbytes, {}, 0, 0, where.kind, next_tag_++};
     const std::uint64_t start = now_ps();
     tla_command reserve{};
     reserve.opcode = TLA_OP_VA_ALLOC;
@@ -221,12 +223,12 @@ tla_status host::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_
             first += count;
         }
     }
-    batch commands(*out.operator->());
+    batch commands(*out.operator->(), requester_);
     for (const shard &s : wanted) {
         tla_command command{};
         command.opcode = TLA_OP_ALLOC;
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
-        command.tag = next_tag_++;
+        command.tag = t.tag;
         command.channel = TLA_HBM;
         command.nbytes = s.nbytes;
         commands.post(controller(s.where, TLA_CONTROL_MEMORY_CONTROLLER, config_.control_port), command);
@@ -249,7 +251,7 @@ tla_status host::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_
 }
 
 tla_status host::free_shards(tensor &t, tla_error *error) {
-    batch commands(*out.operator->());
+    batch commands(*out.operator->(), requester_);
     for (const shard &s : t.shards) {
         tla_command command{};
         command.opcode = TLA_OP_FREE;
@@ -340,7 +342,8 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
         for (std::uint64_t moved = 0; moved < s.nbytes;) {
             const auto chunk = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.dma_chunk, s.nbytes - moved));
             sc_core::sc_time delay;
-            if (!access(*out.operator->(), command, s.pa.value + moved, bytes + s.offset + moved, chunk, delay))
+            if (!access(*out.operator->(), command, s.pa.value + moved, bytes + s.offset + moved, chunk, delay,
+                        &requester_))
                 return tla_error_set(error, TLA_BUS_ERROR, "tensor %s: %s answered an access with an error",
                                      t.name.c_str(), to_string(s.where).c_str());
             end = std::max(end, local_ps(delay));
@@ -398,11 +401,12 @@ tla_status host::bring_page(const pe_location &pe, std::uint64_t address, sc_cor
     command.opcode = TLA_OP_ALLOC;
     command.target = TLA_TARGET_MEMORY_CONTROLLER;
     command.channel = TLA_HBM;
-    command.tag = next_tag_++;
+    command.tag = t.tag;
     command.nbytes = page.nbytes;
     tla_completion completion{};
     const std::uint64_t port = controller(pe, TLA_CONTROL_MEMORY_CONTROLLER, config_.fault_port);
-    if (const tla_status status = send_command(*out.operator->(), port, command, completion, delay)) return status;
+    if (const tla_status status = send_command(*out.operator->(), port, command, completion, delay, &requester_))
+        return status;
     faults_served_ps_ = local_ps(delay);
     remember(pe, completion);
     page.pa = {completion.value};
@@ -415,10 +419,10 @@ tla_status host::bring_page(const pe_location &pe, std::uint64_t address, sc_cor
     map.count = 1;
     map.entries[0] = {{t.va.value + offset}, page.pa, page.nbytes, TLA_READ | TLA_WRITE, config_.asid};
     const std::uint64_t va_port = config_.fault_port * std::uint64_t{TLA_PORT_BYTES};
-    if (const tla_status status = send_command(*va.operator->(), va_port, map, completion, delay)) {
+    if (const tla_status status = send_command(*va.operator->(), va_port, map, completion, delay, &requester_)) {
         command.opcode = TLA_OP_FREE;
         command.pa = page.pa;
-        if (!send_command(*out.operator->(), port, command, completion, delay)) remember(pe, completion);
+        if (!send_command(*out.operator->(), port, command, completion, delay, &requester_)) remember(pe, completion);
         return status;
     }
     page.ready_ps = faults_served_ps_ = local_ps(delay);
@@ -432,7 +436,7 @@ tla_status host::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &
     if (arguments.size() > TLA_COMMAND_MAX_ARGUMENTS)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "launch: %zu arguments, at most %d", arguments.size(),
                              TLA_COMMAND_MAX_ARGUMENTS);
-    batch commands(*out.operator->());
+    batch commands(*out.operator->(), requester_);
     tla_command command{};
     command.opcode = TLA_OP_LAUNCH;
     command.target = TLA_TARGET_PROCESSING_ELEMENT;

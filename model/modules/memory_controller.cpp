@@ -5,6 +5,7 @@
 #include "tlmalloc/arena_snapshot.h"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
+#include "tlmalloc/modules/transfer_extent.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -131,6 +132,10 @@ std::uint64_t memory_controller::base(tla_channel channel) const {
     return pa.value;
 }
 
+std::uint64_t memory_controller::bytes_of(tla_channel channel) const {
+    return channel == TLA_HBM ? config_.memory.hbm_slice_bytes : config_.memory.tcm_bytes;
+}
+
 bool memory_controller::get_direct_mem_ptr(int, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
     const std::uint64_t address = payload.get_address();
     tla_channel channel = TLA_HBM;
@@ -138,8 +143,7 @@ bool memory_controller::get_direct_mem_ptr(int, tlm::tlm_generic_payload &payloa
     if (!config_.dmi) return refuse_dmi(dmi);
     if (tla_pe_memory_locate(&config_.memory, {address}, 1, &channel, &offset))
         return refuse_dmi(dmi, {address, address});
-    const std::uint64_t size = channel == TLA_HBM ? config_.memory.hbm_slice_bytes : config_.memory.tcm_bytes;
-    tla_block visible{0, size};
+    tla_block visible{0, bytes_of(channel)};
     if (config_.guard != TLA_GUARD_OFF) {
         const tla_guard_access any{true, offset, 1, 1, nullptr, 0, who_asks(payload), 0};
         if (ensure_allocators() || tla_pe_memory_find(memory_.get(), channel, offset, &visible, nullptr) ||
@@ -234,6 +238,12 @@ bool memory_controller::guard_refuses(tla_channel channel, std::uint64_t offset,
                                       const sc_core::sc_time &delay, tla_guard_access &to_note) {
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE)
         return false; // touches nothing
+    const std::uint64_t end = offset + payload_span(payload), size = bytes_of(channel);
+    std::uint64_t before = 0, after = 0;
+    if (const transfer_extent *whole = payload.get_extension<transfer_extent>()) { // what lies in this memory
+        before = std::min(whole->before, offset);
+        after = end < size ? std::min(whole->after, size - end) : 0;
+    }
     const tla_guard_access access{payload.is_write(),
                                   offset,
                                   payload.get_data_length(),
@@ -241,7 +251,9 @@ bool memory_controller::guard_refuses(tla_channel channel, std::uint64_t offset,
                                   payload.get_byte_enable_ptr(),
                                   payload.get_byte_enable_length(),
                                   who_asks(payload),
-                                  local_ps(delay)};
+                                  local_ps(delay),
+                                  before,
+                                  after};
     tla_error error{};
     tla_status status = ensure_allocators();
     if (!status) status = tla_pe_memory_look(memory_.get(), channel, &access, &error);
@@ -311,9 +323,9 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         if (completion.status && (config_.memory.validate || guarded))
             SC_REPORT_WARNING(
                 "/tlmalloc/memory_controller/free",
-                (std::string(name()) + ": " + tla_arena_last_error(tla_pe_memory_arena(memory_.get(), channel))->text)
-                    .c_str());
+                (std::string(name()) + ": " + tla_pe_memory_last_error(memory_.get(), channel)->text).c_str());
         statistics_[channel].frees++;
+        statistics_[channel].not_owner += completion.status == TLA_NOT_OWNER;
         const std::uint64_t granted = tla_pe_memory_granted(memory_.get(), channel, command.nbytes);
         if (dmi_granted_ && !completion.status) invalidate(command.pa.value, command.pa.value + (granted - 1));
         if (config_.poison && !completion.status) poison(channel, offset, granted);

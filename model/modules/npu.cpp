@@ -35,7 +35,18 @@ std::array<std::uint64_t, TLA_PAGE_SIZES_MAX - 1> larger_pages(const tla_config 
     return sizes;
 }
 
-pe_mmu::config mmu_config(const tla_config &c) {
+// PEs are numbered in program order.
+unsigned pe_number(const tla_config &c, const pe_location &where) {
+    const std::uint64_t cube = where.sip * c.system.cube_mesh_width * c.system.cube_mesh_height + where.cube;
+    return as_unsigned(cube * c.system.pes_per_cube + where.pe);
+}
+
+// Initiators in requester extensions: 0 the host, then the PEs, each with its DMA and its MMU.
+std::uint32_t initiator_number(const tla_config &c, const pe_location &where) {
+    return 1 + pe_number(c, where);
+}
+
+pe_mmu::config mmu_config(const tla_config &c, const pe_location &where) {
     pe_mmu::config result;
     result.page_size = c.mmu.page_size;
     result.overhead_ps = c.mmu.overhead;
@@ -58,18 +69,21 @@ pe_mmu::config mmu_config(const tla_config &c) {
     result.walkers = {as_unsigned(w.count),  as_unsigned(w.merge_slots), as_unsigned(w.cache_entries),
                       w.path_registers != 0, w.hit_under_miss != 0,      w.level_latency};
     result.allocator_port = mmu_port;
+    result.initiator = initiator_number(c, where);
     result.cost = c.mmu.cost;
     result.ports = as_unsigned(c.mmu.ports);
     result.queue_depth = as_unsigned(c.mmu.queue_depth);
     return result;
 }
 
-pe_dma::config dma_config(const tla_config &c) {
-    return {as_unsigned(c.dma.chunk), c.dma.bandwidth, as_unsigned(c.dma.outstanding), c.simulation.quantum,
-            as_unsigned(c.workload.asid)};
+pe_dma::config dma_config(const tla_config &c, const pe_location &where) {
+    return {as_unsigned(c.dma.chunk),           c.dma.bandwidth,
+            as_unsigned(c.dma.outstanding),     c.simulation.quantum,
+            as_unsigned(c.workload.asid),       initiator_number(c, where),
+            c.controller.guard != TLA_GUARD_OFF};
 }
 
-processing_element::config element_config(const tla_config &c, const kernel_table &kernels) {
+processing_element::config element_config(const tla_config &c, const pe_location &where, const kernel_table &kernels) {
     processing_element::config result;
     result.kernels = kernels.kernels;
     result.kernel_count = kernels.count;
@@ -79,6 +93,8 @@ processing_element::config element_config(const tla_config &c, const kernel_tabl
     result.vector_rate = c.pe.vector_rate;
     result.quantum_ps = c.simulation.quantum;
     result.allocator_port = pe_port;
+    result.asid = as_unsigned(c.workload.asid);
+    result.initiator = initiator_number(c, where);
     return result;
 }
 
@@ -181,13 +197,12 @@ class fabric_nodes {
 
 } // namespace
 
-// What the fault plan has for a PE; PEs are numbered in program order.
+// What the fault plan has for a PE.
 static tla_fault_plan faults_of(const tla_config &c, const pe_location &where) {
     tla_fault_plan plan{};
     tla_fault_plan_parse(c.faults.plan, &plan, nullptr); // was checked with the configuration
     plan.seed = c.faults.seed;
-    const std::uint64_t cube = where.sip * c.system.cube_mesh_width * c.system.cube_mesh_height + where.cube;
-    return tla_fault_plan_for(&plan, as_unsigned(cube * c.system.pes_per_cube + where.pe));
+    return tla_fault_plan_for(&plan, pe_number(c, where));
 }
 
 hbm_slice::config slice_config(const tla_config &c, const pe_location &where) {
@@ -237,8 +252,8 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
 pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const pe_location &location,
                  const kernel_table &kernels)
     : sc_module(name), where(location), slice("slice", slice_config(config, location)), tcm("tcm", tcm_config(config)),
-      controller("controller", controller_config(config, location)), mmu("mmu", mmu_config(config)),
-      dma("dma", dma_config(config)), element("element", element_config(config, kernels), dma) {
+      controller("controller", controller_config(config, location)), mmu("mmu", mmu_config(config, location)),
+      dma("dma", dma_config(config, location)), element("element", element_config(config, location, kernels), dma) {
     controller.slice.bind(slice.in);
     controller.tcm.bind(tcm.in);
     dma.out.bind(mmu.in);

@@ -18,7 +18,7 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
       at_(
           "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
           [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }),
-      dmi_told_(std::make_unique<dmi_record>()) {
+      dmi_told_(std::make_unique<dmi_record>()), requester_(TLA_ASID_HARDWARE, settings.initiator, true) {
     require_ps_resolution();
     const std::uint64_t page = settings.page_size;
     if (page < 4096 || page > std::uint64_t{1} << 30 || (page & (page - 1)))
@@ -73,9 +73,9 @@ sc_core::sc_time delay_to(std::uint64_t at_ps) {
 }
 
 bool transfer(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, tla_paddr pa, void *bytes,
-              std::uint32_t nbytes, std::uint64_t &at_ps) {
+              std::uint32_t nbytes, std::uint64_t &at_ps, requester *who = nullptr) {
     sc_core::sc_time delay = delay_to(at_ps);
-    const bool ok = access(socket, command, pa.value, bytes, nbytes, delay);
+    const bool ok = access(socket, command, pa.value, bytes, nbytes, delay, who);
     at_ps = local_ps(delay);
     return ok;
 }
@@ -86,12 +86,13 @@ tla_mmu_bus pe_mmu::bus() const {
     tla_mmu_bus bus{};
     bus.context = const_cast<pe_mmu *>(this);
     bus.read = [](void *self, tla_paddr pa, void *bytes, std::uint32_t nbytes, std::uint64_t *at_ps) {
-        return transfer(*static_cast<pe_mmu *>(self)->walk.operator->(), tlm::TLM_READ_COMMAND, pa, bytes, nbytes,
-                        *at_ps);
+        pe_mmu &mmu = *static_cast<pe_mmu *>(self);
+        return transfer(*mmu.walk.operator->(), tlm::TLM_READ_COMMAND, pa, bytes, nbytes, *at_ps, &mmu.requester_);
     };
     bus.write = [](void *self, tla_paddr pa, const void *bytes, std::uint32_t nbytes, std::uint64_t *at_ps) {
-        return transfer(*static_cast<pe_mmu *>(self)->walk.operator->(), tlm::TLM_WRITE_COMMAND, pa,
-                        const_cast<void *>(bytes), nbytes, *at_ps); // a target only reads them
+        pe_mmu &mmu = *static_cast<pe_mmu *>(self);
+        return transfer(*mmu.walk.operator->(), tlm::TLM_WRITE_COMMAND, pa, const_cast<void *>(bytes), nbytes, *at_ps,
+                        &mmu.requester_); // a target only reads them
     };
     bus.alloc = [](void *self, std::uint64_t nbytes, tla_paddr *pa, std::uint64_t *at_ps) {
         tla_command command{};
@@ -117,8 +118,9 @@ tla_mmu_bus pe_mmu::bus() const {
 tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps) {
     command.target = TLA_TARGET_MEMORY_CONTROLLER;
     sc_core::sc_time delay = delay_to(at_ps);
-    const tla_status status = send_command(
-        *allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, command, completion, delay);
+    const tla_status status =
+        send_command(*allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, command,
+                     completion, delay, &requester_);
     at_ps = local_ps(delay);
     return status;
 }
@@ -248,17 +250,53 @@ void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &de
             statistics_.pa_fallbacks++;
             pa_fallbacks_.add(at_ps, 1);
         }
+    transport(payload, where, at_ps, delay);
+}
+
+void pe_mmu::transport(tlm::tlm_generic_payload &payload, const route &where, std::uint64_t at_ps,
+                       sc_core::sc_time &delay) {
+    const std::uint64_t va = payload.get_address();
+    transfer_extent *const extent = payload.get_extension<transfer_extent>();
+    std::vector<transfer_extent> extents;
+    if (extent) {
+        const std::uint64_t before = std::min(extent->before, va), first = va - before, span = payload_span(payload);
+        const std::uint64_t after = std::min(extent->after, UINT64_MAX - va - span);
+        std::uint64_t offset = 0;
+        for (std::size_t i = 0; i < where.count(); i++) {
+            const std::uint64_t nbytes = where.at(i).nbytes;
+            extents.push_back(cut({asid_of(payload), {first}, before + span + after, 0}, va + offset, nbytes, at_ps));
+            offset += nbytes;
+        }
+    }
     if (where.rest.empty()) {
         payload.set_address(where.first.pa.value);
+        if (extent) payload.set_extension(&extents[0]);
         out->b_transport(payload, delay);
+        if (extent) payload.set_extension(extent);
         payload.set_address(va);
         if (!grants_dmi() || where.first.fallback || where.stale) payload.set_dmi_allowed(false);
     } else {
         statistics_.splits++;
         std::vector<tla_mmu_piece> pieces{where.first};
         pieces.insert(pieces.end(), where.rest.begin(), where.rest.end());
-        transport_split(*out.operator->(), payload, pieces, delay);
+        transport_split(*out.operator->(), payload, pieces, extents, delay);
     }
+}
+
+// What a transfer reaches, in physical addresses, around one of its pieces.
+transfer_extent pe_mmu::cut(const tla_mmu_access &transfer, std::uint64_t va, std::uint64_t nbytes,
+                            std::uint64_t at_ps) {
+    const tla_mmu_access &known = run_.transfer;
+    const bool same = known.asid == transfer.asid && known.va.value == transfer.va.value &&
+                      known.nbytes == transfer.nbytes && at_ps >= run_from_ps_;
+    if (!same || va < run_.first || va >= run_.end) {
+        tla_vaddr first{};
+        std::uint64_t length = 0;
+        tla_mmu_find_run(mmu_.get(), &transfer, {va}, at_ps, &first, &length);
+        run_ = {transfer, first.value, first.value + length};
+    }
+    if (va < run_.first || va + nbytes > run_.end) return {}; // it goes where it went before a change
+    return {va - run_.first, run_.end - va - nbytes};
 }
 
 tlm::tlm_sync_enum pe_mmu::nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
@@ -403,6 +441,8 @@ std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command,
     completion.service_ps = at_ps - start_ps + tla_cost_price(&config_.cost, &work);
     const tla_service service = tla_engine_serve(&engine_, arrival_ps, completion.service_ps);
     tla_mmu_show(mmu_.get(), service.done_ps);
+    run_ = {};
+    run_from_ps_ = service.done_ps;
     if (!completion.status && command.opcode != TLA_OP_INVALIDATE) withdraw_dmi(command); // who asks again may not yet
     statistics_.busy_ps += completion.service_ps;
     maps_in_flight_.add(service.accepted_ps, 1);

@@ -29,7 +29,7 @@ bool same_shape(const tl_tile &a, const tl_tile &b) {
 
 processing_element::processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma)
     : sc_module(name), window_("control", "processing_element", TLA_TARGET_PROCESSING_ELEMENT, settings.ports, *this),
-      config_(settings), dma_(dma) {
+      config_(settings), requester_(settings.asid, settings.initiator), dma_(dma) {
     require_ps_resolution();
     if (settings.ports == 0 || settings.gemm_rate == 0 || settings.vector_rate == 0)
         SC_REPORT_ERROR("/tlmalloc/processing_element/config", "ports, gemm_rate and vector_rate must be above 0");
@@ -110,7 +110,7 @@ tla_status processing_element::command(tla_command &descriptor, tla_completion &
     waits_for_allocator_.set(since, 1);
     const tla_status status =
         send_command(*allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, descriptor,
-                     completion, delay_);
+                     completion, delay_, &requester_);
     waits_for_allocator_.set(local_ps(delay_), 0);
     end(run_.alloc_ps, since);
     return status;
@@ -173,14 +173,14 @@ tla_status processing_element::store(tla_vaddr destination, std::uint64_t pitch,
 tla_status processing_element::fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
     bytes.resize(bytes_of(tile));
     return access(*local.operator->(), tlm::TLM_READ_COMMAND, tile.pa.value, bytes.data(),
-                  static_cast<std::uint32_t>(bytes.size()), delay_)
+                  static_cast<std::uint32_t>(bytes.size()), delay_, &requester_)
                ? TLA_OK
                : TLA_BUS_ERROR;
 }
 
 tla_status processing_element::write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
     return access(*local.operator->(), tlm::TLM_WRITE_COMMAND, tile.pa.value, bytes.data(),
-                  static_cast<std::uint32_t>(bytes.size()), delay_)
+                  static_cast<std::uint32_t>(bytes.size()), delay_, &requester_)
                ? TLA_OK
                : TLA_BUS_ERROR;
 }

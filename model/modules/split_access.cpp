@@ -16,7 +16,8 @@ class part_of_access {
     part_of_access(tlm::tlm_generic_payload &whole, std::uint64_t offset, std::uint64_t nbytes)
         : whole_(whole), offset_(offset), nbytes_(nbytes), streams_(payload_span(whole) < whole.get_data_length()) {}
 
-    tlm::tlm_response_status transport(tlm::tlm_fw_transport_if<> &out, tla_paddr pa, sc_core::sc_time &delay) {
+    tlm::tlm_response_status transport(tlm::tlm_fw_transport_if<> &out, tla_paddr pa, transfer_extent *extent,
+                                       sc_core::sc_time &delay) {
         tlm::tlm_generic_payload part;
         gather();
         part.set_command(whole_.get_command());
@@ -30,8 +31,10 @@ class part_of_access {
         }
         requester *const who = whole_.get_extension<requester>();
         part.set_extension(who);
+        part.set_extension(extent);
         out.b_transport(part, delay);
         part.clear_extension(who);
+        part.clear_extension(extent);
         if (streams_ && whole_.is_read() && part.is_response_ok()) scatter();
         return part.get_response_status();
     }
@@ -76,17 +79,20 @@ class part_of_access {
 } // namespace
 
 void transport_split(tlm::tlm_fw_transport_if<> &out, tlm::tlm_generic_payload &payload,
-                     const std::vector<tla_mmu_piece> &pieces, sc_core::sc_time &delay) {
+                     const std::vector<tla_mmu_piece> &pieces, std::vector<transfer_extent> &extents,
+                     sc_core::sc_time &delay) {
     tlm::tlm_response_status status = check_attributes(payload);
     payload.set_response_status(status);
     if (status != tlm::TLM_OK_RESPONSE) return;
     const std::uint64_t start = local_ps(delay);
     std::uint64_t end = start, offset = 0;
-    for (const tla_mmu_piece &piece : pieces) {
+    for (std::size_t i = 0; i < pieces.size(); i++) {
+        const tla_mmu_piece &piece = pieces[i];
         sc_core::sc_time part_delay;
         set_local_ps(part_delay, std::max(start, to_ps(sc_core::sc_time_stamp())));
         const tlm::tlm_response_status answer =
-            part_of_access(payload, offset, piece.nbytes).transport(out, piece.pa, part_delay);
+            part_of_access(payload, offset, piece.nbytes)
+                .transport(out, piece.pa, extents.empty() ? nullptr : &extents[i], part_delay);
         end = std::max(end, local_ps(part_delay));
         if (status == tlm::TLM_OK_RESPONSE) status = answer;
         offset += piece.nbytes;

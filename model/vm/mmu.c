@@ -266,6 +266,33 @@ tla_status tla_mmu_find_page(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint
     return until ? TLA_BUSY : TLA_OK;
 }
 
+/* Where what is mapped of [at, end) begins, or `stop`, if that comes first. */
+static uint64_t next_mapped(const tla_mmu *m, uint32_t asid, uint64_t at, uint64_t end, uint64_t stop) {
+    tla_vaddr next;
+    if (at >= end || m->changing || !tla_page_table_first_mapped(m->table, asid, (tla_vaddr){at}, end - at, &next))
+        next.value = end;
+    return at <= stop && stop < next.value ? stop : next.value;
+}
+
+void tla_mmu_find_run(const tla_mmu *m, const tla_mmu_access *extent, tla_vaddr va, uint64_t at_ps, tla_vaddr *first,
+                      uint64_t *nbytes) {
+    uint64_t end = extent->va.value + extent->nbytes, run = 0, run_end = 0, pa_end = 0;
+    for (uint64_t at = extent->va.value; at < end;) {
+        tla_mmu_access rest = {.asid = extent->asid, .va = {at}, .nbytes = end - at};
+        tla_mmu_piece piece;
+        bool mapped = tla_mmu_probe(m, &rest, at_ps, &piece) == TLA_OK && !piece.fallback;
+        bool goes_on = mapped && run_end > run && piece.pa.value == pa_end;
+        if (at > va.value && !goes_on) break;
+        if (!goes_on) run = at;
+        at = mapped ? at + piece.nbytes : next_mapped(m, extent->asid, at + 1, end, va.value);
+        run_end = mapped ? at : run;
+        pa_end = piece.pa.value + piece.nbytes;
+    }
+    bool found = run <= va.value && va.value < run_end;
+    first->value = found ? run : va.value;
+    *nbytes = found ? run_end - run : 1;
+}
+
 /* ---- commands ---- */
 
 typedef tla_status (*table_change)(tla_page_table *table, const tla_map_entry *entries, size_t count, tla_work *work,

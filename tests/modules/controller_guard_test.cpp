@@ -1,5 +1,6 @@
 // Guarded memory at the memory controller: what is reported, what is answered, what DMI sees, poison.
 #include "controller_bench.hpp"
+#include "tlmalloc/modules/transfer_extent.hpp"
 
 #include <algorithm>
 #include <tlm_utils/simple_target_socket.h>
@@ -297,4 +298,59 @@ BOOST_AUTO_TEST_CASE(a_guarded_block_that_is_rounded_up_is_poisoned_and_withdraw
     config.poison = true;
     config.memory.alignment = 64;
     check_rounded_free(config, 65, 128);
+}
+
+BOOST_AUTO_TEST_CASE(another_context_cannot_free_a_block_in_any_mode) {
+    bench b(guarded(TLA_GUARD_REPORT));
+    requester owner{7, 1}, stranger{8, 2}, trusted{8, 3, true};
+    b.run([&] {
+        b.cpu.as = &owner;
+        const std::uint64_t block = allocate(b, 64), other = allocate(b, 64);
+        b.cpu.as = &stranger;
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(block, 64)).status, TLA_NOT_OWNER);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 128u);
+        b.cpu.as = &trusted;
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(other, 64)).status, TLA_OK);
+        b.cpu.as = &owner;
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(block, 64)).status, TLA_OK);
+    });
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).not_owner, 1u);
+    BOOST_REQUIRE_EQUAL(reports().size(), 1u);
+    BOOST_CHECK_EQUAL(reports()[0],
+                      "/tlmalloc/memory_controller/free: controller: free of 0 of HBM by initiator 2 of "
+                      "asid 8 at 0 ps: it does not own the block of 64 bytes at 0, allocated by initiator "
+                      "1 of asid 7 at 0 ps");
+}
+
+BOOST_AUTO_TEST_CASE(trusted_hardware_reaches_every_block) {
+    bench b(guarded(TLA_GUARD_ERROR));
+    requester owner{7, 1}, trusted{0, 3, true};
+    b.run([&] {
+        b.cpu.as = &owner;
+        const std::uint64_t block = allocate(b, 64);
+        b.data.as = &trusted;
+        BOOST_CHECK_EQUAL(write_status(b, block, 64), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(write_status(b, block, 65), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    });
+}
+
+// The last block of the slice: what a transfer reaches in the next memory is not this one's to judge.
+BOOST_AUTO_TEST_CASE(a_transfer_is_judged_as_far_as_it_lies_in_the_memory) {
+    bench b(guarded(TLA_GUARD_ERROR));
+    b.run([&] {
+        const std::uint64_t block = allocate(b, slice_bytes);
+        transfer_extent extent{slice_bytes + 100, 5000};
+        bytes data(8);
+        tlm::tlm_generic_payload payload;
+        payload.set_write();
+        payload.set_address(block + slice_bytes - 8);
+        payload.set_data_ptr(data.data());
+        payload.set_data_length(8);
+        payload.set_streaming_width(8);
+        payload.set_extension(&extent);
+        sc_core::sc_time delay;
+        BOOST_CHECK_EQUAL(b.data.send(payload, delay), tlm::TLM_OK_RESPONSE);
+        payload.clear_extension(&extent);
+    });
+    BOOST_CHECK(reports().empty());
 }

@@ -153,6 +153,85 @@ BOOST_AUTO_TEST_CASE(a_write_that_was_refused_has_written_nothing) {
     BOOST_CHECK_EQUAL(g.read(mine + 8, 1, tla_who(1, 3)), TLA_NEVER_WRITTEN);
 }
 
+BOOST_AUTO_TEST_CASE(trusted_hardware_works_for_every_context_and_its_own_blocks_are_nobodys) {
+    guarded g;
+    const uint64_t trusted = tla_who(3, 0) | TLA_WHO_TRUSTED;
+    const uint64_t theirs = g.alloc(64, {0, tla_who(1, 3), 1000}), for_three = g.alloc(64, {0, trusted, 1000}),
+                   table = g.alloc(64, {0, tla_who(TLA_ASID_HARDWARE, 5) | TLA_WHO_TRUSTED, 1000});
+    for (const uint64_t block : {theirs, for_three, table})
+        BOOST_CHECK_EQUAL(g.write(block, 64, trusted), TLA_OK);
+    BOOST_CHECK_EQUAL(g.read(for_three, 64, tla_who(3, 9)), TLA_OK);
+    BOOST_CHECK_EQUAL(g.read(for_three, 64, tla_who(1, 3)), TLA_NOT_OWNER);
+    BOOST_CHECK_EQUAL(g.read(table, 8, tla_who(3, 9)), TLA_NOT_OWNER);
+    BOOST_CHECK_EQUAL(std::string(g.error.text),
+                      "read of 8 bytes at 128 of HBM by initiator 9 of asid 3 at 5000 ps: it does not own the block of "
+                      "64 bytes at 128, allocated by trusted initiator 5 of no asid at 1000 ps");
+    BOOST_CHECK_EQUAL(g.read(table + 60, 8, trusted), TLA_OUT_OF_BOUNDS); // but to bounds it is held
+}
+
+BOOST_AUTO_TEST_CASE(a_block_is_freed_by_its_context_by_the_trusted_and_by_the_unknown) {
+    guarded g;
+    const uint64_t mine = g.alloc(64, {0, tla_who(1, 3), 1000}), nobodys = g.alloc(64);
+    const auto may = [&](uint64_t offset, uint64_t who) {
+        return tla_guard_may_free(g.guard, offset, {0, who, 2000}, "TCM", &g.error);
+    };
+    BOOST_CHECK_EQUAL(may(mine, tla_who(1, 4)), TLA_OK);
+    BOOST_CHECK_EQUAL(may(mine, tla_who(2, 4) | TLA_WHO_TRUSTED), TLA_OK);
+    BOOST_CHECK_EQUAL(may(mine, TLA_WHO_UNKNOWN), TLA_OK);
+    BOOST_CHECK_EQUAL(may(nobodys, tla_who(2, 3)), TLA_OK);
+    BOOST_CHECK_EQUAL(may(mine, tla_who(2, 3)), TLA_NOT_OWNER);
+    BOOST_CHECK_EQUAL(
+        std::string(g.error.text),
+        "free of 0 of TCM by initiator 3 of asid 2 at 2000 ps: it does not own the block of 64 bytes at 0, "
+        "allocated by initiator 3 of asid 1 at 1000 ps");
+}
+
+BOOST_AUTO_TEST_CASE(a_transfer_that_leaves_the_block_between_two_accesses_is_out_of_bounds) {
+    guarded g;
+    const uint64_t a = g.alloc(100), b = g.alloc(50);
+    const auto part = [&](uint64_t offset, uint64_t n, uint64_t before, uint64_t after) {
+        return g.check({true, offset, n, n, nullptr, 0, TLA_WHO_UNKNOWN, 5000, before, after});
+    };
+    BOOST_CHECK_EQUAL(part(a, 50, 0, 50), TLA_OK);
+    BOOST_CHECK_EQUAL(part(a + 50, 50, 50, 0), TLA_OK);
+    BOOST_CHECK_EQUAL(part(b, 50, 0, 0), TLA_OK);
+    BOOST_CHECK_EQUAL(part(a + 50, 50, 50, 1), TLA_OUT_OF_BOUNDS);
+    BOOST_CHECK_EQUAL(
+        std::string(g.error.text),
+        "write of 50 bytes at 50 of HBM by an unknown initiator at 5000 ps: part of a transfer of 101 "
+        "bytes at 0 that ends 1 bytes past the end of the block of 100 bytes at 0, allocated by an unknown "
+        "initiator at 0 ps");
+    BOOST_CHECK_EQUAL(part(b, 10, 1, 0), TLA_OUT_OF_BOUNDS);
+    BOOST_CHECK_MESSAGE(std::string(g.error.text).find("that begins 1 bytes before the block of 50 bytes at 100") !=
+                            std::string::npos,
+                        g.error.text);
+}
+
+BOOST_AUTO_TEST_CASE(adjacent_blocks_of_one_tag_are_one_object_and_others_are_not) {
+    guarded g;
+    const uint64_t who = tla_who(1, 3) | TLA_WHO_TRUSTED;
+    const uint64_t a = g.alloc(100, {7, who, 0});
+    g.alloc(50, {7, who, 0});
+    const uint64_t last = g.alloc(10, {7, who, 0});
+    g.alloc(10, {8, who, 0});                           // another object
+    const uint64_t untagged = g.alloc(10, {0, who, 0}); // two of none
+    g.alloc(10, {0, who, 0});
+    const uint64_t nobodys = g.alloc(10, {9, TLA_WHO_UNKNOWN, 0}); // tags of nobody
+    g.alloc(10, {9, TLA_WHO_UNKNOWN, 0});
+    const uint64_t other = g.alloc(10, {5, tla_who(1, 3), 0}); // one tag, two contexts
+    g.alloc(10, {5, tla_who(2, 3), 0});
+    const uint64_t me = tla_who(1, 3);
+    BOOST_CHECK_EQUAL(g.write(a, 160, me), TLA_OK);
+    BOOST_CHECK_EQUAL(g.read(a + 50, 100, me), TLA_OK);
+    BOOST_CHECK_EQUAL(g.write(a, 161, me), TLA_OUT_OF_BOUNDS);
+    BOOST_CHECK_EQUAL(g.check({false, last, 10, 10, nullptr, 0, me, 0, 150, 0}), TLA_OK);
+    BOOST_CHECK_EQUAL(g.check({false, last, 10, 10, nullptr, 0, me, 0, 150, 1}), TLA_OUT_OF_BOUNDS);
+    BOOST_CHECK_EQUAL(g.write(untagged, 20, me), TLA_OUT_OF_BOUNDS);
+    BOOST_CHECK_EQUAL(g.write(nobodys, 20, me), TLA_OUT_OF_BOUNDS);
+    BOOST_CHECK_EQUAL(g.write(other, 20, me), TLA_OUT_OF_BOUNDS);
+    BOOST_CHECK_EQUAL(g.write(other, 20, who), TLA_OUT_OF_BOUNDS);
+}
+
 BOOST_AUTO_TEST_CASE(disabled_bytes_are_not_touched) {
     guarded g;
     const uint64_t a = g.alloc(10);

@@ -307,3 +307,57 @@ BOOST_AUTO_TEST_CASE(an_mmu_that_contradicts_itself_cannot_be_made) {
     BOOST_CHECK_EQUAL(tla_mmu_create(&c, &mmu, &error), TLA_INVALID_ARGUMENT);
     BOOST_CHECK(!mmu);
 }
+
+// The physical run around a byte of an extent, against one byte after the other.
+BOOST_AUTO_TEST_CASE(the_run_around_a_byte_is_what_lies_together_in_both_address_spaces) {
+    std::mt19937_64 random(99);
+    const uint64_t granule = 512, granules = 256;
+    for (unsigned round = 0; round < 20; round++) {
+        fixture f(round % 2 ? TLA_WALK_FLAT : TLA_WALK_IDEAL);
+        std::vector<int64_t> model(granules, -1);
+        uint64_t pa = 0, at_ps = 0;
+        for (uint64_t at = 0; at < granules;) {
+            const uint64_t count = std::min<uint64_t>(1 + random() % 20, granules - at);
+            if (random() % 4 == 0) pa += granule * (1 + random() % 9); // parted in physical addresses
+            if (random() % 5) {                                        // else not mapped
+                BOOST_REQUIRE_EQUAL(f.change_at(true, {{at * granule}, {pa}, count * granule, TLA_READ, 1}, &at_ps, 1),
+                                    TLA_OK);
+                for (uint64_t i = 0; i < count; i++)
+                    model[at + i] = static_cast<int64_t>(pa + i * granule);
+                pa += count * granule;
+            }
+            at += count;
+        }
+        for (unsigned i = 0; i < 300; i++) {
+            const uint64_t first = random() % (granules * granule - 1),
+                           end = first + 1 + random() % (granules * granule - first - 1),
+                           va = first + random() % (end - first);
+            const auto where = [&](uint64_t a) {
+                return model[a / granule] < 0 ? int64_t{-1} : model[a / granule] + static_cast<int64_t>(a % granule);
+            };
+            uint64_t low = va, high = va + 1;
+            if (where(va) >= 0) {
+                while (low > first && where(low - 1) >= 0 && where(low - 1) + 1 == where(low))
+                    low--;
+                while (high < end && where(high) >= 0 && where(high - 1) + 1 == where(high))
+                    high++;
+            }
+            const tla_mmu_access extent{1, {first}, end - first, 0};
+            tla_vaddr found{};
+            uint64_t nbytes = 0;
+            tla_mmu_find_run(f.mmu, &extent, {va}, at_ps, &found, &nbytes);
+            BOOST_REQUIRE_EQUAL(found.value, low);
+            BOOST_REQUIRE_EQUAL(nbytes, high - low);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_run_at_the_end_of_the_address_space_ends_there) {
+    fixture f(TLA_WALK_IDEAL);
+    tla_vaddr found{};
+    uint64_t nbytes = 0;
+    const tla_mmu_access extent{0, {UINT64_MAX - 9999}, 9999, 0};
+    tla_mmu_find_run(f.mmu, &extent, {UINT64_MAX - 100}, 0, &found, &nbytes); // nothing is mapped
+    BOOST_CHECK_EQUAL(found.value, UINT64_MAX - 100);
+    BOOST_CHECK_EQUAL(nbytes, 1u);
+}

@@ -5,26 +5,29 @@
 #include "tlmalloc/control_port.h"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/modules/transfer_extent.hpp"
 
 namespace tlmalloc {
+
+// All of them: `who` is the extension that says who asks, if there is one; it stays the caller's.
 
 // Writes the descriptor to the port whose registers begin at `port_address`; delay grows by the time of the write.
 // TLA_BUS_ERROR when the write is answered with an error, TLA_INVALID_ARGUMENT when the command cannot be encoded.
 tla_status post_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
-                        sc_core::sc_time &delay);
+                        sc_core::sc_time &delay, requester *who = nullptr);
 
 // Reads the completion; delay ends when the command is done and the answer is back. Returns its status, or
 // TLA_BUS_ERROR when the read is answered with an error or what comes back is no completion.
 tla_status read_completion(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, tla_completion &completion,
-                           sc_core::sc_time &delay);
+                           sc_core::sc_time &delay, requester *who = nullptr);
 
 // Both, one after the other.
 tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
-                        tla_completion &completion, sc_core::sc_time &delay);
+                        tla_completion &completion, sc_core::sc_time &delay, requester *who = nullptr);
 
-// An access, with an extension that says who asks if there is one; true when it is answered with OK.
+// An access, part of a transfer if `extent` says so; true when it is answered with OK.
 bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
-            std::uint32_t nbytes, sc_core::sc_time &delay, requester *who = nullptr);
+            std::uint32_t nbytes, sc_core::sc_time &delay, requester *who = nullptr, transfer_extent *extent = nullptr);
 
 } // namespace tlmalloc
 #endif

@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_HOST_HPP
 
 #include "tlmalloc/command.h"
+#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/turnstile.hpp"
 
@@ -42,11 +43,13 @@ struct tensor {
     std::vector<shard> shards;
     std::uint64_t alloc_ps, map_ps; // time the host waited for its allocations, and for its mappings
     spread kind;
+    std::uint32_t tag = 0; // of its blocks' ALLOCs: they are one object (guard.h)
 };
 
 // Every call of the runtime blocks its thread (`main`) until the simulated work is done; call them from there only.
 // `out` leads into the fabric, `va` to va_manager.control. Errors come back as a status with a text; a call that fails
-// leaves nothing allocated or mapped.
+// leaves nothing allocated or mapped. What it sends says that the host asks, initiator 0, trusted, on behalf of the
+// address space of its tensors (requester.hpp).
 class host : public sc_core::sc_module {
   public:
     struct config {
@@ -132,6 +135,7 @@ class host : public sc_core::sc_module {
     void remember(const pe_location &pe, const tla_completion &completion);
 
     const config config_;
+    requester requester_; // of everything that it sends: trusted, and its blocks belong to config::asid
     tla_scope scope_{};
     std::list<tensor> tensors_;
     std::vector<std::pair<pe_location, free_list>> free_lists_;

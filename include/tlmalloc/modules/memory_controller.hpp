@@ -31,12 +31,14 @@ namespace tlmalloc {
 // DMI: what the memories grant, at physical addresses, latency_ps added. Every initiator loses it for the bytes of a
 // block that is freed, as granted (rounded up), at the moment when the free is decided; it may ask again.
 //
-// Guarded (guard.h), every access through `in` must lie in one live block of the requester's address space
-// (requester.hpp; an unknown requester is held to none), and a read must find bytes that were written. Report: what is
-// wrong is counted and a warning /tlmalloc/memory_controller/guard; error: it is also answered with
-// TLM_ADDRESS_ERROR_RESPONSE (use after free, out of bounds) or TLM_GENERIC_ERROR_RESPONSE, and nothing is touched. A
-// guarded controller refuses to free anything but whole live blocks, and narrows DMI to the block, whose bytes count as
-// written from then on. Debug accesses are not checked; what they write counts as written.
+// Guarded (guard.h), every access through `in`, with the transfer that it is part of (transfer_extent.hpp), must lie in
+// one live block of the requester's address space (requester.hpp; who is unknown or trusted is held to none), and a
+// read must find bytes that were written. A block belongs to the address space of who sent its ALLOC; adjacent blocks
+// of one that were allocated with the same tag, not 0, are one block to an access. Report: what is wrong is counted and
+// a warning /tlmalloc/memory_controller/guard; error: it is also answered with TLM_ADDRESS_ERROR_RESPONSE (use after
+// free, out of bounds) or TLM_GENERIC_ERROR_RESPONSE, and nothing is touched. A guarded controller refuses to free
+// anything but whole live blocks, and what belongs to another address space (TLA_NOT_OWNER), and narrows DMI to the
+// block, whose bytes count as written from then on. Debug accesses are not checked; what they write counts as written.
 //
 // The free lists may lie in memory (list_traffic.h): sram, every access to a node takes node_latency_ps; hbm, the HBM's
 // list lies in the top list_reserve bytes of the slice, which are never allocated, and every access that the node cache
@@ -87,7 +89,8 @@ class memory_controller : public sc_core::sc_module, private command_handler {
         std::uint64_t list_hits = 0;                   // reads that the node cache served
         std::uint64_t list_errors = 0;                 // nodes that were not as written, or could not be accessed
         std::uint64_t list_ps = 0;                     // part of busy_ps that the accesses took
-        std::uint64_t use_after_free = 0, out_of_bounds = 0, not_owner = 0, never_written = 0; // guard: accesses
+        // guard: accesses, and of not_owner also FREEs
+        std::uint64_t use_after_free = 0, out_of_bounds = 0, not_owner = 0, never_written = 0;
         tla_arena_stats arena{};
     };
 
@@ -139,6 +142,7 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     void invalidate_tcm(sc_dt::uint64 first, sc_dt::uint64 last);
     void invalidate(std::uint64_t first, std::uint64_t last);
     std::uint64_t base(tla_channel channel) const;
+    std::uint64_t bytes_of(tla_channel channel) const;
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     tla_status ensure_allocators();
     bool guard_refuses(tla_channel channel, std::uint64_t offset, tlm::tlm_generic_payload &payload,

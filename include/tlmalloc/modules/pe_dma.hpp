@@ -4,6 +4,7 @@
 
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/modules/transfer_extent.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/phys_addr.h"
 #include "tlmalloc/timeline.h"
@@ -22,6 +23,8 @@ class pe_dma : public sc_core::sc_module {
         std::uint32_t outstanding = 256;                          // chunks on their way, for each channel
         std::uint64_t quantum_ps = 0; // how far a transfer runs ahead of the kernel before it waits
         std::uint32_t asid = 0;       // address space of the virtual addresses, told by a requester extension
+        std::uint32_t initiator = 0;  // its number there
+        bool tell_extent = false;     // say with every chunk of which transfer it is a part (transfer_extent.hpp)
     };
 
     enum class direction { read, write }; // read: virtual memory -> TCM
@@ -53,8 +56,11 @@ class pe_dma : public sc_core::sc_module {
     void trace(sc_core::sc_trace_file *file) const override;
 
   private:
-    bool move_chunk(direction way, std::uint64_t va, std::uint64_t tile, std::uint8_t *buffer, std::uint32_t nbytes,
-                    std::uint64_t &at_ps);
+    struct chunk { // where it is in virtual memory and in the TCM
+        std::uint64_t va, tile;
+        std::uint32_t nbytes;
+    };
+    bool move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, std::uint64_t &at_ps);
 
     const config config_;
     requester requester_;

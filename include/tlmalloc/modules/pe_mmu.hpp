@@ -7,6 +7,8 @@
 #include "tlmalloc/mmu.h"
 #include "tlmalloc/modules/at_target.hpp"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/transfer_extent.hpp"
 #include "tlmalloc/modules/turnstile.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 
@@ -37,6 +39,9 @@ class dmi_record;
 // nothing. An access before a command is done goes where it went before; it is counted as stale when that is a mapping
 // that the command has replaced or removed.
 //
+// An access that says of which transfer it is a part (transfer_extent.hpp) leaves with as much of it as is contiguous
+// around it in physical addresses too.
+//
 // `in` is approximately timed too (at_target.hpp), and then calls b_transport on `out`. DMI is what `out` grants, page
 // by page (or region by region): at virtual addresses, what the mapping permits, overhead_ps and a hit in the nearest
 // TLB level added; nothing where there are several address spaces, since a pointer does not say whose it is, and
@@ -61,6 +66,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
         tla_tlb_config tlb{};                                                  // flat, memory; without page sizes
         tla_walkers_config walkers{8, 0, 0, false, true, 100'000}; // flat, memory (mNPUsim: 8, 4 levels x 100 ns)
         unsigned allocator_port = 0;                               // memory: the control port that is this MMU's
+        std::uint32_t initiator = 0; // memory: its number (requester.hpp), trusted hardware that works for every asid
         tla_unmapped unmapped = TLA_UNMAPPED_ERROR;
         bool allow_remap = false; // false: a MAP that overlaps fails; true: the last one wins
         tla_cost_profile cost{};  // of a command; all zero: mappings cost nothing
@@ -143,6 +149,8 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     bool ask_host(const tla_mmu_access &access, std::uint64_t va, std::uint64_t &at_ps);
     void refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay);
     void show(const tla_mmu_piece &found, std::uint64_t at_ps);
+    void transport(tlm::tlm_generic_payload &payload, const route &where, std::uint64_t at_ps, sc_core::sc_time &delay);
+    transfer_extent cut(const tla_mmu_access &transfer, std::uint64_t va, std::uint64_t nbytes, std::uint64_t at_ps);
 
     const config config_;
     std::unique_ptr<tla_mmu, void (*)(tla_mmu *)> mmu_{nullptr, tla_mmu_destroy};
@@ -151,7 +159,13 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     bool dmi_asked_ = false;
     std::set<std::uint64_t> dmi_refused_; // addresses, because a change was not visible yet or under way
     sc_core::sc_event window_closed_;
-    turnstile mmu_turn_; // TLA_WALK_MEMORY: who translates or changes mappings
+    requester requester_; // of walks and of commands to the allocator
+    struct run {          // of a transfer: what tla_mmu_find_run said last
+        tla_mmu_access transfer;
+        std::uint64_t first, end;
+    } run_{};
+    std::uint64_t run_from_ps_ = 0; // no change is hidden from then on, so that a run may be remembered
+    turnstile mmu_turn_;            // TLA_WALK_MEMORY: who translates or changes mappings
     tla_engine engine_{};
     statistics statistics_;
     figure lookups_{"lookups", 32}, maps_in_flight_{"maps_in_flight", 16}, mapped_bytes_{"mapped_bytes", 48},

@@ -26,6 +26,8 @@ class processing_element : public sc_core::sc_module, private command_handler {
         std::uint64_t vector_rate = std::uint64_t{1'000'000'000'000}; // operations/s
         std::uint64_t quantum_ps = 0; // how far a kernel runs ahead of the SystemC kernel
         unsigned allocator_port = 0;  // the control port of the memory controller that is this PE's
+        std::uint32_t asid = 0;       // whose blocks the kernel's tiles are (requester.hpp)
+        std::uint32_t initiator = 0;  // the PE's number there
         unsigned ports = 16;
     };
 
@@ -77,6 +79,7 @@ class processing_element : public sc_core::sc_module, private command_handler {
     tla_status command(tla_command &descriptor, tla_completion &completion);
 
     const config config_;
+    requester requester_;
     pe_dma &dma_;
     sc_core::sc_event launched_;
     sc_core::sc_time delay_; // how far the kernel is ahead of the SystemC kernel

@@ -10,27 +10,31 @@
 namespace tlmalloc {
 
 // For whom a transaction is made. A payload without it comes from somebody unknown, who is never held to an address
-// space. What passes a payload on leaves the extension where it is; what makes a payload of its own on behalf of
-// another copies it.
+// space, and neither is hardware that says that it is trusted: it works for all of them (a host's DMA, an MMU's walks).
+// Blocks that a trusted requester allocates belong to `asid` all the same. What passes a payload on leaves the
+// extension where it is; what makes a payload of its own on behalf of another copies it.
 struct requester : tlm::tlm_extension<requester> {
     std::uint32_t asid = 0;      // address space, as in page tables
     std::uint32_t initiator = 0; // the platform's number of the initiator, for messages
+    bool trusted = false;
 
     requester() = default;
-    requester(std::uint32_t space, std::uint32_t number) : asid(space), initiator(number) {}
+    requester(std::uint32_t space, std::uint32_t number, bool is_trusted = false)
+        : asid(space), initiator(number), trusted(is_trusted) {}
 
-    tlm::tlm_extension_base *clone() const override { return new requester(asid, initiator); }
+    tlm::tlm_extension_base *clone() const override { return new requester(asid, initiator, trusted); }
     void copy_from(const tlm::tlm_extension_base &other) override {
         const auto &from = static_cast<const requester &>(other);
         asid = from.asid;
         initiator = from.initiator;
+        trusted = from.trusted;
     }
 };
 
 // tla_who of a payload: TLA_WHO_UNKNOWN without the extension.
 inline std::uint64_t who_asks(const tlm::tlm_generic_payload &payload) {
     const requester *who = payload.get_extension<requester>();
-    return who ? tla_who(who->asid, who->initiator) : TLA_WHO_UNKNOWN;
+    return who ? tla_who(who->asid, who->initiator) | (who->trusted ? TLA_WHO_TRUSTED : 0) : TLA_WHO_UNKNOWN;
 }
 
 } // namespace tlmalloc
