@@ -1,6 +1,7 @@
 // `tlmalloc replay` against the text of ADR-0048 D1: a list of (offset, size), sorted by offset, scanned from the
 // front.
 #include "platform/trace_events.hpp"
+#include "shared_data.hpp"
 
 #include <cstdint>
 #include <map>
@@ -9,7 +10,6 @@
 namespace {
 
 const std::string data = TLMALLOC_SOURCE_DIR "/tests/data/";
-const std::string shared_traces = TLMALLOC_SOURCE_DIR "/../shared/traces/";
 
 struct summary {
     std::uint64_t allocs = 0, frees = 0, failed = 0, peak = 0, nodes = 0;
@@ -157,13 +157,10 @@ BOOST_AUTO_TEST_CASE(a_recorded_trace_is_placed_as_by_the_sorted_list) {
 }
 
 BOOST_AUTO_TEST_CASE(all_recorded_traces_are_placed_as_by_the_sorted_list) {
+    if (!shared_data_is_here("traces")) return;
     scratch_directory scratch;
     for (std::string name : {"lm_train", "resnet_train", "lm_serve"}) {
-        std::string trace = shared_traces + name + ".csv.gz";
-        if (!std::filesystem::exists(trace)) {
-            BOOST_TEST_MESSAGE("skipped, not here: " << trace);
-            continue;
-        }
+        std::string trace = shared_data + "traces/" + name + ".csv.gz";
         std::vector<event> events = read_events(gunzip(trace, scratch));
         check_against_sorted_list(trace, events, std::uint64_t{6} << 30, 1);
         check_against_sorted_list(trace, events, 60'000'000, 64); // too small for each of them: some fail

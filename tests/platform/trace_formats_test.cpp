@@ -1,5 +1,6 @@
 // The other formats of traces: memory snapshots of PyTorch, which are pickles, and MiniMalloc's buffers.
 #include "platform/command_line.hpp"
+#include "shared_data.hpp"
 #include "trace/trace.h"
 
 #include <map>
@@ -258,16 +259,13 @@ BOOST_AUTO_TEST_CASE(buffers_of_minimalloc_become_events) {
 
 // Heights of online first fit, allocators.md 1.8 (half-open, frees first, alignment 1).
 BOOST_AUTO_TEST_CASE(first_fit_reaches_the_known_heights_of_minimallocs_problems) {
-    const std::string directory = TLMALLOC_SOURCE_DIR "/../shared/data/minimalloc/";
+    if (!shared_data_is_here("data/minimalloc")) return;
+    const std::string directory = shared_data + "data/minimalloc/";
     const std::map<std::string, std::uint64_t> heights{{"A", 1608704}, {"B", 1775616}, {"C", 1769472}, {"D", 1547264},
                                                        {"E", 1981440}, {"F", 1277952}, {"G", 1343488}, {"H", 1299456},
                                                        {"I", 1629184}, {"J", 1587200}, {"K", 2102272}};
     for (const auto &[name, height] : heights) {
         std::string trace = directory + name + ".1048576.csv";
-        if (!std::filesystem::exists(trace)) {
-            BOOST_TEST_MESSAGE("skipped, not here: " << trace);
-            continue;
-        }
         std::istringstream lines(placements_of(trace));
         std::string line, id, offset, nbytes;
         std::uint64_t reached = 0;

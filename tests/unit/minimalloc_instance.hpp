@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_TESTS_MINIMALLOC_INSTANCE_HPP
 #define TLMALLOC_TESTS_MINIMALLOC_INSTANCE_HPP
 
+#include "shared_data.hpp"
 #include "tlmalloc/lifetime_plan.h"
 
 #include <boost/test/unit_test.hpp>
@@ -11,9 +12,13 @@
 #include <string>
 #include <vector>
 
-// "A" to "K"; empty, with a message, where the data is missing.
+inline bool minimalloc_is_here() {
+    return shared_data_is_here("data/minimalloc");
+}
+
+// "A" to "K"; fails the test where it is missing: ask minimalloc_is_here first.
 inline std::vector<tla_lifetime> minimalloc_instance(const std::string &name) {
-    std::ifstream file(TLMALLOC_SOURCE_DIR "/../shared/data/minimalloc/" + name + ".1048576.csv");
+    std::ifstream file(shared_data + "data/minimalloc/" + name + ".1048576.csv");
     std::vector<tla_lifetime> buffers;
     std::string line;
     std::getline(file, line); // id,lower,upper,size
@@ -23,7 +28,7 @@ inline std::vector<tla_lifetime> minimalloc_instance(const std::string &name) {
         std::getline(std::getline(std::getline(std::getline(fields, id, ','), lower, ','), upper, ','), size);
         buffers.push_back({std::stoull(lower), std::stoull(upper), std::stoull(size)});
     }
-    if (buffers.empty()) BOOST_TEST_MESSAGE("skipped: instance " << name << " of the MiniMalloc benchmark is not here");
+    BOOST_REQUIRE_MESSAGE(!buffers.empty(), "instance " << name << " of the MiniMalloc benchmark");
     return buffers;
 }
 
