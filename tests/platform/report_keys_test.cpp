@@ -1,0 +1,133 @@
+// "Every key of the reports" in platform/README.md: all commands that write JSON, in all their modes, against the
+// table.
+#include "platform/command_line.hpp"
+#include "tests/torch/recording.hpp"
+
+#include <jansson.h>
+#include <map>
+#include <set>
+
+namespace {
+
+const std::string source = TLMALLOC_SOURCE_DIR "/";
+
+using keys = std::set<std::string>;
+using table = std::map<std::pair<std::string, std::string>, keys>; // (report, where in it) -> keys
+
+// Keys of an object, and of what lies in it. `config` of a platform holds the keys of configs/README.md.
+void collect(const std::string &report, const std::string &where, json_t *object, table &into) {
+    const char *key;
+    json_t *value;
+    keys &here = into[{report, where}];
+    json_object_foreach(object, key, value) {
+        here.insert(key);
+        const std::string below = (where.empty() ? "" : where + ".") + key;
+        const bool of_platform = std::string(key) == "config" && json_object_get(value, "hbm");
+        if (json_is_object(value) && !of_platform) collect(report, below, value, into);
+        std::size_t i;
+        json_t *item;
+        json_array_foreach(value, i, item) {
+            if (json_is_object(item)) collect(report, below + "[]", item, into);
+        }
+    }
+}
+
+// Runs a command, which writes its report, and adds the report's keys.
+void play(const std::string &report, std::vector<std::string> arguments, table &into, int status = 0) {
+    scratch_directory scratch;
+    arguments.insert(arguments.end(), {"--json", scratch.path("report.json")});
+    const command_result run = run_tlmalloc(arguments);
+    BOOST_REQUIRE_MESSAGE(run.status == status, report << ": " << run.err);
+    json_t *json = json_load_file(scratch.path("report.json").c_str(), 0, nullptr);
+    BOOST_REQUIRE(json);
+    collect(report, "", json, into);
+    json_decref(json);
+}
+
+std::vector<std::string> quoted_words(const std::string &cell) {
+    std::vector<std::string> words;
+    for (std::size_t begin = cell.find('`'); begin != std::string::npos;) {
+        const std::size_t end = cell.find('`', begin + 1);
+        if (end == std::string::npos) break;
+        words.push_back(cell.substr(begin + 1, end - begin - 1));
+        begin = cell.find('`', end + 1);
+    }
+    return words;
+}
+
+// Rows of three columns: report, where in it, keys.
+table table_of_the_page() {
+    table read;
+    bool inside = false;
+    std::string line;
+    for (std::istringstream page(read_text(source + "platform/README.md")); std::getline(page, line);) {
+        if (line.rfind("## ", 0) == 0) inside = line == "## Every key of the reports";
+        if (!inside || line.rfind("| `", 0) != 0) continue;
+        std::vector<std::string> cells;
+        std::istringstream in(line.substr(1));
+        for (std::string cell; std::getline(in, cell, '|');)
+            cells.push_back(cell);
+        BOOST_REQUIRE_MESSAGE(cells.size() == 3, line);
+        const std::vector<std::string> where = quoted_words(cells[1]), names = quoted_words(cells[2]);
+        for (const std::string &report : quoted_words(cells[0]))
+            for (const std::string &place : where.empty() ? std::vector<std::string>{""} : where) {
+                keys &here = read[{report, place}];
+                BOOST_CHECK_MESSAGE(here.empty(), report << " " << place << " stands there twice");
+                here.insert(names.begin(), names.end());
+                BOOST_CHECK_MESSAGE(here.size() == names.size(), "a key stands there twice: " << line);
+            }
+    }
+    return read;
+}
+
+std::string row(const std::pair<std::string, std::string> &place, const keys &names) {
+    std::string text = "| `" + place.first + "` | " + (place.second.empty() ? "" : "`" + place.second + "`") + " |";
+    const char *between = " ";
+    for (const std::string &name : names) {
+        text += between + ("`" + name + "`");
+        between = ", ";
+    }
+    return text + " |";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
+    const std::string platform = source + "configs/npu_small.yaml", trace = source + "tests/data/lm_train.csv.gz";
+    scratch_directory scratch;
+    const std::string aged = scratch.path("aged"), bursts = scratch.write("b.csv", "time_ps,op,addr,bytes\n0,R,0,64\n");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"age", trace, "--capacity", "1 GiB", "--events", "100", "--output", aged}).status,
+                        0);
+    naive_torch::settings expandable;
+    expandable.expandable = true;
+    naive_torch::allocator torch(expandable);
+    naive_torch::run(torch, {}, 9);
+    const std::string recording = scratch.write("recording", naive_torch::to_json(naive_torch::snapshot_of({&torch})));
+    table found;
+    play("run", {"run", platform}, found);
+    play("run",
+         {"run", platform, "--kernel", "dma_read", "--set", "hbm.timing=hbm3", "--set", "mmu.walk=memory", "--set",
+          "controller.guard=report", "--set", "controller.free_list=hbm"},
+         found);
+    for (const char *policy : {"first_fit", "segment_cache"})
+        play("replay", {"replay", trace, "--capacity", "1 GiB", "--policy", policy}, found);
+    play("replay", {"replay", trace, "--from", aged}, found);
+    play("replay --config", {"replay", trace, "--config", platform}, found);
+    play("replay --compare", {"replay", trace, "--capacity", "1 GiB", "--compare", "first_fit,segment_cache"}, found);
+    play("replay", {"replay", recording, "--capacity", "80 GiB", "--policy", "segment_cache"}, found);
+    play("replay --as-recorded", {"replay", recording, "--as-recorded"}, found);
+    play("replay --as-recorded", {"replay", recording, "--as-recorded", "--settings", "expandable_segments:False"},
+         found, 1);
+    play("traffic", {"traffic", source + "configs/timing/hbm2.yaml", "--pattern", "seq_rd", "--count", "1000"}, found);
+    play("traffic", {"traffic", platform, bursts}, found);
+    play("reproduce", {"reproduce", "vattention_spike", "--from", source + "configs/experiments"}, found);
+
+    const table told = table_of_the_page();
+    for (const auto &[place, names] : found)
+        BOOST_CHECK_MESSAGE(told.count(place) && told.at(place) == names,
+                            "platform/README.md, \"Every key of the reports\": "
+                                << (told.count(place) ? row(place, told.at(place)) : "no row") << "; expected\n"
+                                << row(place, names));
+    for (const auto &[place, names] : told)
+        BOOST_CHECK_MESSAGE(found.count(place), "platform/README.md: no report has " << row(place, names));
+}
