@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *command_name;
+static char command_name[64]; /* a copy: it is read when the process ends */
 
 static const struct {
     int number;
@@ -48,11 +48,11 @@ static void at_exit(void) {
 }
 
 void interrupt_name(const char *command) {
-    command_name = command;
+    snprintf(command_name, sizeof command_name, "%s", command);
 }
 
 void interrupt_prepare(const char *command) {
-    command_name = command;
+    interrupt_name(command);
     fill_standard_streams();
     struct sigaction handled = {.sa_handler = on_signal}, ignored = {.sa_handler = SIG_IGN}, before;
     sigfillset(&handled.sa_mask);

@@ -10,7 +10,7 @@ extern "C" {
  * error how far the command had come (SIGPIPE: nothing), and then end the process as they do without this: a shell
  * sees 128 and the number of the signal. One that was ignored when the process began stays ignored. A file that grows
  * past a limit (SIGXFSZ) is a write error. At exit, unfinished outputs are removed; standard output that could not be
- * written whole is told, and makes the exit status 1. `command` is for messages; it must live for ever. */
+ * written whole is told, and makes the exit status 1. `command` is for messages. */
 void interrupt_prepare(const char *command);
 
 /* Another name for messages. */

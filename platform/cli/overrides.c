@@ -53,3 +53,10 @@ tla_status overrides_load(const overrides *set, const char *path, tla_config *co
 tla_status overrides_load_with_kernel(const overrides *set, const char *path, tla_config *config) {
     return load(set, path, &kernel_name_judge, config);
 }
+
+tla_status overrides_parse(const overrides *set, const char *text, size_t length, const char *path,
+                           tla_config *config) {
+    tla_status status = tla_config_parse(text, length, path, set->items, set->count, config, print_finding, NULL);
+    if (!status) protect_timing(path, config->hbm.timing);
+    return status;
+}

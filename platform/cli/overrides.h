@@ -23,6 +23,9 @@ tla_status overrides_load(const overrides *set, const char *path, tla_config *co
 /* As overrides_load, and refuses a workload.kernel that does not exist. */
 tla_status overrides_load_with_kernel(const overrides *set, const char *path, tla_config *config);
 
+/* As overrides_load, of a file that has been read: its text, and its path for messages. */
+tla_status overrides_parse(const overrides *set, const char *text, size_t length, const char *path, tla_config *config);
+
 /* A configuration's finding as "FILE:LINE:COLUMN: error: ..." on stderr. */
 void print_finding(void *context, const tla_config_finding *finding);
 

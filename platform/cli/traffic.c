@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
+#include "cli/read_text.h"
 #include "model/config/suggest.h"
 #include "tlmalloc/timeline.h"
 #include "trace/address_trace.h"
@@ -140,23 +141,16 @@ static const struct argp parser = {
 /* The timing */
 
 /* A timing profile has values at its top level, a platform has sections. */
-static bool is_timing_profile(const char *path) {
-    FILE *file = fopen(path, "r");
-    if (file == NULL) return false; /* the loader says why */
-    char part[512];
-    bool found = false, profile = false, begins = true; /* a line begins with this part of the file */
-    while (!found && fgets(part, sizeof part, file) != NULL) {
-        const char *line = part + (strncmp(part, "\xef\xbb\xbf", 3) == 0 ? 3 : 0), *colon = strchr(line, ':');
-        const bool whole = begins;
-        begins = strchr(part, '\n') != NULL;
-        if (!whole || colon == NULL) continue;
-        if (!((line[0] >= 'a' && line[0] <= 'z') || line[0] == '"' || line[0] == '\'')) continue;
-        const char *value = colon + 1 + strspn(colon + 1, " \t\r\n");
-        found = true;
-        profile = *value != '\0' && *value != '#' && *value != '{';
+static bool is_timing_profile(const char *text, size_t length) {
+    const char *const all = text + length;
+    for (const char *line = text, *end; line < all; line = end + 1) {
+        end = memchr(line, '\n', (size_t)(all - line)); /* the last line ends too: read_text */
+        const char *colon = memchr(line, ':', (size_t)(end - line));
+        if (!colon || !((line[0] >= 'a' && line[0] <= 'z') || line[0] == '"' || line[0] == '\'')) continue;
+        const char *value = colon + 1 + strspn(colon + 1, " \t\r");
+        return *value != '\n' && *value != '#' && *value != '{';
     }
-    fclose(file);
-    return profile;
+    return false;
 }
 
 /* One pseudo-channel of a platform: its profile, or a timeline of bursts, exact in ps (channels.h). */
@@ -180,15 +174,22 @@ static tla_status platform_timing(const tla_config *config, tla_hbm_config *timi
 }
 
 static tla_status load_timing(const traffic_options *o, tla_hbm_config *timing, tla_error *error) {
-    tla_status status;
+    enum { CONFIG_BYTES_MAX = 1 << 20 };
+    char *text;
+    size_t length;
+    output_protect(o->config_path);
+    tla_status status = read_text(o->config_path, CONFIG_BYTES_MAX, &text, &length, error);
+    if (status != TLA_OK) return status;
     error->text[0] = '\0'; /* findings are printed one by one */
-    if (is_timing_profile(o->config_path)) {
-        status = tla_timing_load(o->config_path, o->set.items, o->set.count, timing, print_finding, NULL);
+    if (is_timing_profile(text, length)) {
+        status =
+            tla_timing_parse(text, length, o->config_path, o->set.items, o->set.count, timing, print_finding, NULL);
     } else {
         tla_config config;
-        status = overrides_load(&o->set, o->config_path, &config);
+        status = overrides_parse(&o->set, text, length, o->config_path, &config);
         if (status == TLA_OK) status = platform_timing(&config, timing, error);
     }
+    free(text);
     if (status != TLA_OK || o->map == NULL) return status;
     if (timing->model != TLA_HBM_BANKS)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "--map: %s has no banks that addresses could map to",

@@ -188,6 +188,53 @@ BOOST_AUTO_TEST_CASE(files_that_are_read_whole_have_a_limit) {
     check({"reproduce", "/dev/zero"}, "/dev/zero: found more than 1048576 bytes", 2);
 }
 
+BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_are_refused_and_nothing_else) {
+    scratch_directory scratch;
+    const std::string nul(1, '\0');
+    for (const std::string &text : {nul, "hbm:" + nul, nul + "\n", "a: 1\n" + nul + ":\n", std::string("\xff\xfe"),
+                                    std::string("\r"), std::string("\n\n"), std::string("\r\n"), mark}) {
+        const std::string path = scratch.write("input", text);
+        for (const std::vector<std::string> &arguments :
+             std::vector<std::vector<std::string>>{{"check", path},
+                                                   {"run", path, "--kernel", "dma_read"},
+                                                   {"traffic", path, "--pattern", "chase", "--count", "100"},
+                                                   {"traffic", hbm2, path},
+                                                   {"replay", path, "--capacity", "1 KiB"},
+                                                   {"replay", path, "--from", path},
+                                                   {"reproduce", path},
+                                                   {"age", path, "--capacity", "1 KiB", "--output", "/dev/null"}}) {
+            const int status = run_tlmalloc(arguments).status;
+            BOOST_CHECK_MESSAGE(status == 0 || status == 2, arguments[0] << ": " << status);
+        }
+    }
+}
+
+// Every input is read once, from its beginning to its end.
+BOOST_AUTO_TEST_CASE(an_input_may_be_a_pipe) {
+    scratch_directory scratch;
+    const std::string trace = scratch.write("t.csv", "time_ns,op,id,bytes\n1,alloc,1,8\n2,alloc,2,8\n");
+    const std::string aged = scratch.path("aged"), pipe = scratch.path("pipe");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"age", trace, "--capacity", "1 KiB", "--output", aged}).status, 0);
+    BOOST_REQUIRE_EQUAL(std::system(("mkfifo '" + pipe + "'").c_str()), 0);
+    const std::vector<std::pair<std::string, std::string>> lines{
+        {"check PIPE", npu_small},
+        {"run PIPE --kernel dma_read --json /dev/null", npu_small},
+        {"replay PIPE --capacity 1024 --placements -", trace},
+        {"replay '" + trace + "' --from PIPE --placements -", aged},
+        {"replay '" + trace + "' --config PIPE --placements -", npu_small},
+        {"age PIPE --capacity 1024 --output -", trace},
+        {"traffic PIPE --pattern chase --count 100", hbm2},
+        {"traffic PIPE --pattern seq_rd --count 100", npu_small},
+        {"reproduce PIPE.yaml", TLMALLOC_SOURCE_DIR "/configs/experiments/vattention_spike.yaml"}};
+    BOOST_REQUIRE_EQUAL(std::system(("ln -s pipe '" + pipe + ".yaml'").c_str()), 0);
+    for (const auto &[line, input] : lines) {
+        std::string command = line;
+        command.replace(command.find("PIPE"), 4, pipe);
+        const command_result run = run_shell("cat '" + input + "' > '" + pipe + "' & \"$tlmalloc\" " + command);
+        BOOST_CHECK_MESSAGE(run.status == 0, line << ": " << run.err);
+    }
+}
+
 // More than 2^30 bytes that begin as a pickle does: refused before anything is made of them.
 BOOST_AUTO_TEST_CASE(a_pickle_that_is_too_large_is_refused) {
     scratch_directory scratch;
