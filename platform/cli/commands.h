@@ -27,6 +27,7 @@ static inline int cli_exit_status(tla_status status) {
 
 int tlmalloc_run(int argc, char **argv);
 int tlmalloc_replay(int argc, char **argv);
+int tlmalloc_explain(int argc, char **argv);
 int tlmalloc_age(int argc, char **argv);
 int tlmalloc_check(int argc, char **argv);
 int tlmalloc_reproduce(int argc, char **argv);

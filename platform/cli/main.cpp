@@ -21,6 +21,7 @@ struct command {
 const command commands[] = {
     {"run", tlmalloc_run, "build a platform, run a kernel on it, check and report"},
     {"replay", tlmalloc_replay, "replay an allocation trace: placements, failures, cost"},
+    {"explain", tlmalloc_explain, "say why a PyTorch recording ran out of memory, and which setting would have helped"},
     {"age", tlmalloc_age, "play a trace and keep the arena's state, for replays that start with it"},
     {"traffic", tlmalloc_traffic, "drive one pseudo-channel's timing with an address trace"},
     {"reproduce", tlmalloc_reproduce, "run experiments and compare them with what was published"},

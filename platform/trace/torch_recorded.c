@@ -165,29 +165,12 @@ static bool can_serve(const replayer *r, const tla_segment_cache *cache, const t
 /* Another replayer that has come as far, with a cache of its own; free_probe gives it back. Ages of blocks are lost. */
 static tla_status make_probe(const replayer *r, replayer *probe, torch_recorded *result) {
     static const torch_recorded_options nobody;
-    tla_segment_block_info *blocks = NULL;
-    size_t count = 0;
     *probe = *r;
     *result = *r->result;
     probe->result = result;
     probe->options = &nobody;
-    probe->cache = NULL;
     connect(probe);
-    tla_status status = tla_segment_cache_create(&probe->config, &probe->cache);
-    if (!status) status = tla_segment_cache_blocks(r->cache, &blocks, &count);
-    for (size_t i = 1; i < r->snapshot->pool_count && !status; i++)
-        status = tla_segment_cache_add_pool(probe->cache, r->snapshot->pools[i], (tla_segment_pool_options){0});
-    for (size_t i = 0, next; i < count && !status; i = next) {
-        size_t kept = i;
-        for (next = i; next < count && blocks[next].segment == blocks[i].segment; next++) {
-            bool listed = blocks[next].state == TLA_SEGMENT_FREE ? blocks[next].granule != 0
-                                                                 : blocks[next].state != TLA_SEGMENT_UNMAPPED;
-            if (listed) blocks[kept++] = blocks[next];
-        }
-        tla_segment_block_info of = blocks[next - 1];
-        status = tla_segment_cache_restore(probe->cache, &of, blocks + i, kept - i);
-    }
-    free(blocks);
+    tla_status status = torch_cache_copy(r->snapshot, r->cache, &probe->config, &probe->cache);
     if (!status) tla_segment_cache_on_synchronize(probe->cache, synchronize, probe);
     return status;
 }
@@ -220,9 +203,9 @@ static tla_status waited_for_streams(const replayer *r, bool *waited) {
 
 /* Program entries */
 
-static bool watched(replayer *r, size_t entry) {
+static bool watched(replayer *r, size_t entry, bool behind) {
     if (!r->options->watch) return false;
-    torch_moment moment = {r->cache, entry, r->result->equal};
+    torch_moment moment = {r->cache, behind, entry, r->result->equal - behind};
     for (size_t i = r->at; i < entry; i++)
         moment.index += r->device->entries[i].action != TORCH_SNAPSHOT;
     return r->options->watch(r->options->context, &moment);
@@ -231,7 +214,7 @@ static bool watched(replayer *r, size_t entry) {
 /* A request: the one ahead, which may have segment events and completed frees before it. */
 static tla_status request(replayer *r, const torch_entry *e) {
     tla_block block;
-    if (watched(r, (size_t)(e - r->device->entries))) return ABANDONED;
+    if (watched(r, (size_t)(e - r->device->entries), false)) return ABANDONED;
     tla_status status =
         tla_segment_cache_alloc_from(r->cache, r->snapshot->pools[e->pool], e->stream, e->nbytes, &block, NULL);
     if (r->result->differs || status == TLA_NO_HOST_MEMORY) return status;
@@ -241,7 +224,7 @@ static tla_status request(replayer *r, const torch_entry *e) {
     if (status && (next != e || e->action != TORCH_OOM)) return differ(r, "oom for %" PRIu64 " bytes", e->nbytes);
     r->result->allocs += e->action == TORCH_ALLOC;
     agree(r);
-    return TLA_OK;
+    return watched(r, (size_t)(e - r->device->entries), true) ? ABANDONED : TLA_OK;
 }
 
 static tla_status empty(replayer *r) {
@@ -413,7 +396,7 @@ static tla_status play(replayer *r) {
     if (status == TLA_NO_HOST_MEMORY) return status;
     if (r->result->differs || status == ABANDONED) return TLA_OK; /* or whoever watched has seen enough */
     if (status) return status;
-    watched(r, r->device->entry_count);
+    watched(r, r->device->entry_count, false);
     return compare_end(r);
 }
 

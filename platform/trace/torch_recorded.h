@@ -25,16 +25,17 @@ typedef struct torch_recorded {
     tla_segment_cache_stats stats; /* retries and failures (ooms), peaks; of blocks older than the trace too */
 } torch_recorded;
 
-/* The cache before a request of the recording, or at its end. */
+/* The cache before a request of the recording, behind it, or at the end. */
 typedef struct torch_moment {
-    tla_segment_cache *cache; /* as the request finds it; valid during the call */
+    tla_segment_cache *cache; /* valid during the call */
+    bool behind;              /* the request was served, or refused as it was recorded */
     size_t entry;             /* of the request: index into the entries of the device; their number: the end */
     uint64_t index;           /* of the request as torch_difference counts */
 } torch_moment;
 
 typedef struct torch_recorded_options {
     const tla_segment_cache_config *settings; /* NULL: those of the recording */
-    /* Called before every request and at the end; true ends the replay. NULL: nobody is interested. */
+    /* Called before and behind every request and at the end; true ends the replay. NULL: nobody is interested. */
     bool (*watch)(void *context, const torch_moment *moment);
     void *context;
     uint8_t
@@ -48,6 +49,11 @@ tla_status torch_replay_recorded(const torch_snapshot *snapshot, size_t device, 
 
 /* Puts what lived before the trace into an empty cache, as it lay. */
 tla_status torch_start_restore(const torch_snapshot *snapshot, const torch_start *start, tla_segment_cache *cache);
+
+/* The state of a cache in another one, of another configuration; ages of blocks are lost. The caller abandons it, also
+ * after an error. */
+tla_status torch_cache_copy(const torch_snapshot *snapshot, const tla_segment_cache *from,
+                            const tla_segment_cache_config *config, tla_segment_cache **copy);
 
 #ifdef __cplusplus
 }

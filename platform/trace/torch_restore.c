@@ -80,12 +80,39 @@ static tla_status restore_range(restorer *r, size_t range) {
     return tla_segment_cache_restore(r->cache, &of, r->blocks, r->count);
 }
 
+static tla_status add_pools(const torch_snapshot *snapshot, tla_segment_cache *cache) {
+    tla_status status = TLA_OK;
+    for (size_t i = 1; i < snapshot->pool_count && !status; i++)
+        status = tla_segment_cache_add_pool(cache, snapshot->pools[i], (tla_segment_pool_options){0});
+    return status;
+}
+
+tla_status torch_cache_copy(const torch_snapshot *snapshot, const tla_segment_cache *from,
+                            const tla_segment_cache_config *config, tla_segment_cache **copy) {
+    tla_segment_block_info *blocks = NULL;
+    size_t count = 0;
+    tla_status status = tla_segment_cache_create(config, copy);
+    if (!status) status = tla_segment_cache_blocks(from, &blocks, &count);
+    if (!status) status = add_pools(snapshot, *copy);
+    for (size_t i = 0, next; i < count && !status; i = next) {
+        size_t kept = i;
+        for (next = i; next < count && blocks[next].segment == blocks[i].segment; next++) {
+            bool listed = blocks[next].state == TLA_SEGMENT_FREE ? blocks[next].granule != 0
+                                                                 : blocks[next].state != TLA_SEGMENT_UNMAPPED;
+            if (listed) blocks[kept++] = blocks[next];
+        }
+        tla_segment_block_info of = blocks[next - 1];
+        status = tla_segment_cache_restore(*copy, &of, blocks + i, kept - i);
+    }
+    free(blocks);
+    return status;
+}
+
 tla_status torch_start_restore(const torch_snapshot *snapshot, const torch_start *start, tla_segment_cache *cache) {
     restorer r = {.snapshot = snapshot, .start = start, .cache = cache};
     r.blocks = malloc((2 * start->block_count + start->segment_count + 1) * sizeof *r.blocks);
     tla_status status = r.blocks ? TLA_OK : TLA_NO_HOST_MEMORY;
-    for (size_t i = 1; i < snapshot->pool_count && !status; i++)
-        status = tla_segment_cache_add_pool(cache, snapshot->pools[i], (tla_segment_pool_options){0});
+    if (!status) status = add_pools(snapshot, cache);
     for (size_t i = 0; i < start->segment_count && !status; i++) {
         const torch_start_segment *s = &start->segments[i];
         if (s->expandable) continue;

@@ -1,0 +1,199 @@
+// `tlmalloc explain` on recordings of the naive allocator.
+#include "platform/command_line.hpp"
+#include "tests/torch/recording.hpp"
+
+#include <cstdlib>
+
+using namespace naive_torch;
+
+namespace {
+
+struct page {
+    int status;
+    std::string report, out, err, map;
+    u64 number(const std::string &key, std::size_t from = 0) const {
+        std::size_t at = report.find("\"" + key + "\": ", from);
+        BOOST_REQUIRE_MESSAGE(at != std::string::npos, "no " << key << " in " << report << err);
+        return std::strtoull(report.c_str() + at + key.size() + 4, nullptr, 10);
+    }
+    // The row of the table of settings.
+    std::size_t row(const std::string &settings, const std::string &note = "") const {
+        std::string text = "\"settings\": \"" + settings + "\",\n      \"note\": \"" + note + "\"";
+        std::size_t at = report.find(text);
+        BOOST_REQUIRE_MESSAGE(at != std::string::npos, "no " << text << " in " << report);
+        return at;
+    }
+    bool served(std::size_t from) const {
+        return report.find("\"served\": true", from) == report.find("\"served\"", from);
+    }
+};
+
+page explain(const std::string &recording, std::vector<std::string> more = {}) {
+    scratch_directory scratch;
+    std::vector<std::string> arguments{"explain", scratch.write("recording", recording),
+                                       "--json",  scratch.path("report.json"),
+                                       "--map",   scratch.path("map.svg")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    command_result run = run_tlmalloc(arguments);
+    bool good = run.status == 0;
+    return {run.status, good ? read_text(scratch.path("report.json")) : "", run.out, run.err,
+            good ? read_text(scratch.path("map.svg")) : ""};
+}
+
+void check_sum(const page &p, std::size_t from) {
+    u64 gap = p.number("reserved", from) - p.number("allocated", from), sum = 0;
+    for (std::string name : {"pending", "hard", "soft", "stream", "other_pool"})
+        sum += p.number(name, from);
+    BOOST_CHECK_EQUAL(sum, gap);
+}
+
+// 18 GiB in one piece, freed and cut into 18, every other one freed: 9 GiB free and no 9 GiB in one piece.
+allocator hard_case() {
+    device d;
+    d.capacity = 19456 * MiB;
+    allocator a({}, d);
+    a.free(*a.malloc(18 * GiB));
+    std::vector<u64> blocks;
+    for (int i = 0; i < 18; i++)
+        blocks.push_back(*a.malloc(GiB));
+    for (std::size_t i = 0; i < blocks.size(); i += 2)
+        a.free(blocks[i]);
+    BOOST_REQUIRE(!a.malloc(9 * GiB));
+    return a;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(fragmentation_is_named_and_the_setting_that_helps) {
+    allocator a = hard_case();
+    page p = explain(to_json(snapshot_of({&a})));
+    BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
+    BOOST_CHECK_EQUAL(p.number("hard"), 9 * GiB);
+    BOOST_CHECK_EQUAL(p.number("capacity"), 19456 * MiB);
+    BOOST_CHECK_EQUAL(p.number("request"), 9 * GiB);
+    check_sum(p, 0);
+    check_sum(p, p.report.find("after_retry"));
+    std::size_t recorded = p.row("defaults", "as recorded"), expandable = p.row("expandable_segments:True");
+    BOOST_CHECK(!p.served(recorded));
+    BOOST_CHECK(p.served(expandable));
+    BOOST_CHECK_EQUAL(p.number("peak_reserved", expandable), 18580 * MiB);
+    BOOST_CHECK_EQUAL(p.number("retries", expandable), 1u);
+    BOOST_CHECK(contains(p.out, "Most of the gap is hard: expandable_segments:True"));
+    BOOST_CHECK(contains(p.out, "Least memory would be needed with: "));
+    BOOST_CHECK(contains(p.out, "asked for by    oom (train.py:"));
+    BOOST_CHECK(contains(p.map, "<svg") && contains(p.map, ">request<"));
+}
+
+BOOST_AUTO_TEST_CASE(the_least_capacity_serves_and_2_mib_less_does_not) {
+    allocator a = hard_case();
+    page p = explain(to_json(snapshot_of({&a})));
+    u64 least = p.number("least_capacity", p.row("expandable_segments:True"));
+    auto served = [&](u64 capacity) {
+        page at = explain(to_json(snapshot_of({&a})), {"--capacity", std::to_string(capacity)});
+        return at.served(at.row("expandable_segments:True"));
+    };
+    BOOST_CHECK(served(least));
+    BOOST_CHECK(!served(least - 2 * MiB));
+}
+
+BOOST_AUTO_TEST_CASE(what_no_allocator_could_serve_is_said_with_the_bytes_that_are_short) {
+    device d;
+    d.capacity = GiB;
+    allocator a({}, d);
+    a.malloc(700 * MiB);
+    BOOST_REQUIRE(!a.malloc(400 * MiB));
+    page p = explain(to_pickle(snapshot_of({&a})));
+    BOOST_CHECK_EQUAL(p.number("short_by"), 76 * MiB);
+    BOOST_CHECK(contains(p.report, "\"impossible\": true"));
+    BOOST_CHECK(contains(p.report, "\"settings\": []"));
+    BOOST_CHECK(contains(p.out, "No allocator could have served it, short by 79691776 (76.00 MiB) bytes"));
+}
+
+// #123548: free memory that is large enough, and the rule that keeps it.
+BOOST_AUTO_TEST_CASE(rules_that_withhold_memory_are_named) {
+    settings s;
+    s.expandable = true;
+    s.max_split = 128 * MiB;
+    device d;
+    d.bytes = d.capacity = 16000 * MiB;
+    allocator a(s, d);
+    a.malloc(64 * MiB);
+    for (int i = 0; i <= 100; i++) {
+        u64 x = *a.malloc(91 * MiB), y = *a.malloc(91 * MiB / 2);
+        a.malloc(2 * MiB);
+        a.free(x);
+        a.free(y);
+    }
+    BOOST_CHECK_EQUAL(a.reserved, 14060 * MiB);
+    a.malloc(91 * MiB);
+    page p = explain(to_json(snapshot_of({&a})), {"--at", std::to_string(a.trace.size() - 1), "--compare"});
+    BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
+    BOOST_CHECK_EQUAL(p.number("refused"), 101u * 273 * MiB / 2);
+    BOOST_CHECK(contains(p.out, "Drop max_split_size_mb"));
+    std::size_t proposal = p.row("expandable_segments:True,max_split_size_mb:128", "with #193400");
+    BOOST_CHECK_EQUAL(p.number("peak_reserved", proposal), 420 * MiB);
+    BOOST_CHECK_EQUAL(p.number("peak_reserved", p.row("expandable_segments:True")), 420 * MiB);
+}
+
+BOOST_AUTO_TEST_CASE(a_moment_is_an_entry_the_last_oom_or_the_peak) {
+    allocator a = hard_case();
+    std::string recording = to_json(snapshot_of({&a}));
+    BOOST_CHECK_EQUAL(explain(recording, {"--at", "oom"}).number("entry"), a.trace.size() - 1);
+    page first = explain(recording, {"--at", "0"}); // the segment of the first request
+    BOOST_CHECK_EQUAL(first.number("entry"), 1u);
+    BOOST_CHECK_EQUAL(first.number("reserved"), 0u);
+    BOOST_CHECK_EQUAL(explain(recording, {"--at", "peak"}).number("allocated"), 18 * GiB);
+    BOOST_CHECK(contains(explain(recording, {"--at", "9999"}).err, "found no entry 9999"));
+    BOOST_CHECK(contains(explain(recording, {"--at", "soon"}).err, "--at: found 'soon', expected"));
+    allocator quiet;
+    quiet.malloc(512);
+    quiet.malloc(512);
+    BOOST_CHECK(contains(explain(to_json(snapshot_of({&quiet})), {"--at", "oom"}).err, "was never out of memory"));
+}
+
+BOOST_AUTO_TEST_CASE(every_moment_of_a_random_recording_adds_up) {
+    for (u64 seed = 1; seed <= 6; seed++) {
+        settings s;
+        s.expandable = seed % 2;
+        device d;
+        d.capacity = 2 * GiB;
+        allocator a(s, d);
+        workload w;
+        w.streams = 3;
+        w.operations = 600;
+        run(a, w, seed);
+        for (std::size_t keep : {a.trace.size(), a.trace.size() / 2})
+            for (std::string at : {"100", "peak", "300"}) {
+                page p = explain(to_pickle(snapshot_of({&a}, keep)), {"--at", at, "--compare"});
+                BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
+                check_sum(p, 0);
+                check_sum(p, p.report.find("after_retry"));
+                BOOST_CHECK_EQUAL(contains(p.out, "the trace begins late"), p.number("late_blocks") > 0);
+            }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(more_settings_can_be_asked_for) {
+    allocator a = hard_case();
+    page p = explain(to_json(snapshot_of({&a})), {"--settings", "max_split_size_mb:64"});
+    BOOST_CHECK(p.served(p.row("max_split_size_mb:64"))); // every GiB in a segment of its own
+    BOOST_CHECK(contains(explain("{}", {"--settings", "max_split_size_mb:1"}).err, "--settings: settings, column 19"));
+}
+
+BOOST_AUTO_TEST_CASE(the_example_is_a_recording_of_the_tests_own_and_its_page_shows_what_is_printed) {
+    allocator a = hard_case();
+    const std::string path = TLMALLOC_SOURCE_DIR "/platform/examples/fragmented.json";
+    BOOST_CHECK(read_text(path) == to_json(snapshot_of({&a})) + "\n");
+    command_result run = run_tlmalloc({"explain", path});
+    std::istringstream page(read_text(TLMALLOC_SOURCE_DIR "/platform/pytorch.md"));
+    std::string line;
+    int shown = 0;
+    while (std::getline(page, line) && line != "<!-- explain platform/examples/fragmented.json -->")
+        ;
+    while (std::getline(page, line) && line.substr(0, 4) == "    ") {
+        if (line == "    ...") continue;
+        BOOST_CHECK_MESSAGE(contains(run.out, line.substr(4) + "\n"), "not printed: " << line);
+        shown++;
+    }
+    BOOST_CHECK_GT(shown, 10);
+}
