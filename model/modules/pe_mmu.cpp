@@ -452,10 +452,26 @@ std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command,
     return service.accepted_ps;
 }
 
-// What must be bound, which a socket that is optional does not say itself.
+// What tables in memory need: sockets that are optional do not say so themselves, and an allocator that answers debug
+// accesses can be asked for its port.
 void pe_mmu::start_of_simulation() {
-    if (config_.walk == TLA_WALK_MEMORY && (walk.size() == 0 || allocator.size() == 0))
+    if (config_.walk != TLA_WALK_MEMORY) return;
+    if (walk.size() == 0 || allocator.size() == 0)
         SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", "walk and allocator are not bound, though tables lie in memory");
+    const auto has_port = [this](unsigned port) {
+        std::uint8_t state[4];
+        tlm::tlm_generic_payload payload;
+        payload.set_read();
+        payload.set_address(port * std::uint64_t{TLA_PORT_BYTES} + TLA_PORT_STATE);
+        payload.set_data_ptr(state);
+        payload.set_data_length(sizeof state);
+        return allocator->transport_dbg(payload) == sizeof state;
+    };
+    if (has_port(0) && !has_port(config_.allocator_port))
+        SC_REPORT_ERROR("/tlmalloc/pe_mmu/config",
+                        (std::string(name()) + ": allocator_port is " + std::to_string(config_.allocator_port) +
+                         ", a control port that the memory controller has not")
+                            .c_str());
 }
 
 pe_mmu::statistics pe_mmu::get_statistics() const {

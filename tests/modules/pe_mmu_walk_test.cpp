@@ -461,6 +461,26 @@ BOOST_AUTO_TEST_CASE(every_byte_of_random_traffic_through_a_changing_map_is_righ
 
 // --- configurations that cannot be built -----------------------------------------------------------------------------
 
+BOOST_AUTO_TEST_CASE(an_allocator_port_that_the_controller_has_not_is_an_error_before_time_begins) {
+    pe_mmu::config config = walking(TLA_WALK_MEMORY);
+    config.allocator_port = 16;
+    bench b(config);
+    check_refused([] { sc_core::sc_start(); },
+                  "/tlmalloc/pe_mmu/config: mmu: allocator_port is 16, a control port that "
+                  "the memory controller has not");
+}
+
+BOOST_AUTO_TEST_CASE(sockets_that_tables_in_memory_need_are_not_forgotten) {
+    hbm_slice memory("memory", bench::slice_config());
+    pe_mmu mmu("mmu", walking(TLA_WALK_MEMORY));
+    initiator cpu("cpu"), driver("driver");
+    mmu.out.bind(memory.in);
+    cpu.out.bind(mmu.in);
+    driver.out.bind(mmu.control);
+    check_refused([] { sc_core::sc_start(); },
+                  "/tlmalloc/pe_mmu/config: walk and allocator are not bound, though tables lie in memory");
+}
+
 BOOST_AUTO_TEST_CASE(a_tlb_that_is_none_cannot_be_built) {
     pe_mmu::config config = walking(TLA_WALK_FLAT);
     config.tlb.level[0].ways = 5;

@@ -358,6 +358,85 @@ BOOST_AUTO_TEST_CASE(dmi_that_was_refused_while_a_command_waited_is_withdrawn_wh
     simulate({&driver});
 }
 
+// A memory that takes its pointers back in the middle of an access, and of a request for one.
+BOOST_AUTO_TEST_CASE(pointers_that_are_withdrawn_from_within_are_withdrawn_everywhere_and_may_be_asked_for_again) {
+    struct holder : sc_core::sc_module {
+        tlm_utils::simple_initiator_socket<holder> out{"out"};
+        bool holds = false;
+        unsigned withdrawn = 0;
+        explicit holder(sc_core::sc_module_name name) : sc_module(name) {
+            out.register_invalidate_direct_mem_ptr(this, &holder::invalidate);
+        }
+        void invalidate(sc_dt::uint64 first, sc_dt::uint64 last) {
+            if (first <= page && page <= last) {
+                withdrawn += holds;
+                holds = false;
+            }
+        }
+        void ask() {
+            tlm::tlm_generic_payload payload;
+            tlm::tlm_dmi dmi;
+            payload.set_read();
+            payload.set_address(page);
+            holds = out->get_direct_mem_ptr(payload, dmi);
+        }
+    } kernel("kernel");
+    struct jealous : sc_core::sc_module { // one pointer at a time
+        tlm_utils::simple_target_socket<jealous> in{"in"};
+        std::vector<unsigned char> bytes_ = std::vector<unsigned char>(slice_bytes);
+        explicit jealous(sc_core::sc_module_name name) : sc_module(name) {
+            in.register_b_transport(this, &jealous::b_transport);
+            in.register_get_direct_mem_ptr(this, &jealous::get_direct_mem_ptr);
+        }
+        void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &) {
+            in->invalidate_direct_mem_ptr(0, slice_bytes - 1);
+            sc_core::wait(3, sc_core::SC_NS);
+            in->invalidate_direct_mem_ptr(0, slice_bytes - 1);
+            payload.set_response_status(tlm::TLM_OK_RESPONSE);
+        }
+        bool get_direct_mem_ptr(tlm::tlm_generic_payload &, tlm::tlm_dmi &dmi) {
+            in->invalidate_direct_mem_ptr(0, slice_bytes - 1);
+            dmi.set_dmi_ptr(bytes_.data());
+            dmi.set_start_address(0);
+            dmi.set_end_address(slice_bytes - 1);
+            dmi.allow_read_write();
+            return true;
+        }
+    } slice("slice");
+    memory_controller::config config;
+    config.memory = {0, 0, 0, slice_bytes, 0, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
+    memory_controller controller("controller", config);
+    pe_mmu::config mmu_config;
+    mmu_config.page_size = page;
+    pe_mmu mmu("mmu", mmu_config);
+    initiator cpu("cpu"), driver("driver"), other("other");
+    controller.slice.bind(slice.in);
+    other.out.bind(controller.control);
+    cpu.out.bind(controller.in);
+    kernel.out.bind(mmu.in);
+    mmu.out.bind(controller.in);
+    driver.out.bind(mmu.control);
+    driver.body = [&] {
+        driver.command(0, map_command(TLA_TARGET_PE_MMU, TLA_OP_MAP, {{page, hbm_at(0, 0, slice_bytes), page}}));
+        for (unsigned i = 0; i < 3; i++) {
+            kernel.ask();
+            BOOST_CHECK(kernel.holds);
+            cpu.read(hbm_at(8, 0, slice_bytes), 4);
+            BOOST_CHECK(!kernel.holds);
+            BOOST_CHECK_EQUAL(kernel.withdrawn, 2 * i + 1);
+            kernel.ask();
+            BOOST_CHECK(kernel.holds);
+            tlm::tlm_generic_payload payload; // somebody else's request
+            tlm::tlm_dmi dmi;
+            payload.set_read();
+            payload.set_address(hbm_at(0, 0, slice_bytes));
+            BOOST_CHECK(cpu.out->get_direct_mem_ptr(payload, dmi));
+            BOOST_CHECK(!kernel.holds);
+        }
+    };
+    simulate({&cpu, &driver, &other});
+}
+
 // --- pe_dma ----------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(transfers_of_several_threads_through_memories_that_wait_bring_their_own_bytes) {
