@@ -111,6 +111,7 @@ typedef struct tla_config {
     } pe;
     struct {
         uint64_t dma_chunk;
+        uint64_t retries, retry_delay; /* of the host, and of what sends commands in its name: PEs and MMUs */
     } host;
     struct {
         uint64_t quantum; /* ps */

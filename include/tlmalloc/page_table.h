@@ -38,8 +38,7 @@ enum {
 
 /* Where the tables live when they live in a modelled memory; all NULL = nowhere. */
 typedef struct tla_table_memory {
-    /* Takes nbytes for one table. Anything but TLA_OK makes the map or unmap fail with TLA_LIMIT, but for
-     * TLA_NO_HOST_MEMORY, which it then fails with. */
+    /* Takes nbytes for one table. Anything but TLA_OK makes the map or unmap fail with that status. */
     tla_status (*alloc)(void *context, uint64_t nbytes, tla_paddr *pa);
     /* Gives a table back, with the nbytes that it was taken with. */
     void (*free)(void *context, tla_paddr pa, uint64_t nbytes);
@@ -87,8 +86,7 @@ void tla_page_table_destroy(tla_page_table *table);
 
 /* Maps all entries or none. TLA_INVALID_ARGUMENT for zero bytes, a range that wraps 2^64, a pa past 51 bits, no
  * permission at all, an asid out of range; TLA_OUT_OF_RANGE for a va past va_bits; TLA_OVERLAP (also among the entries
- * themselves), and the error names both ranges; TLA_LIMIT when the table memory is used up,
- * TLA_NO_HOST_MEMORY.
+ * themselves), and the error names both ranges; what the table memory says when it has no room for a table.
  * work: chunks, pte_writes (pages and regions written; of a large page that had to be broken, the pages it became). */
 tla_status tla_page_table_map(tla_page_table *table, const tla_map_entry *entries, size_t count, tla_work *work,
                               tla_error *error);

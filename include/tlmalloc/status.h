@@ -24,7 +24,7 @@ typedef enum tla_status {
     TLA_PERMISSION,       /* a mapping exists and forbids this kind of access */
     TLA_BAD_COMMAND,      /* a descriptor that cannot be decoded */
     TLA_MISDIRECTED,      /* a well-formed descriptor that was sent to the wrong kind of target */
-    TLA_BUSY,             /* the resource has not finished what it was asked before */
+    TLA_BUSY,             /* refused for now: what was asked before is not finished, or a fault plan says so */
     TLA_LIMIT,            /* a configured limit (entries, table memory) is used up */
     TLA_SYNTAX,           /* an input text is not what its format says */
     TLA_IO,               /* a file cannot be read or written */

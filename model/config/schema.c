@@ -211,6 +211,10 @@ const tla_schema_key tla_platform_keys[] = {
     {KEY(pe.vector_rate), RATE, CHOICE, "1 TFLOPS", "of the vector engine"},
 
     {KEY(host.dma_chunk), SIZE(1, GIB), CHOICE, "4 KiB", "host transfers move in pieces of this size"},
+    {KEY(host.retries), COUNT(0, 1000000), CHOICE, "3",
+     "how often a command that is refused for now is sent again: by the host, a PE's tl_alloc and tl_free, an MMU that "
+     "allocates and frees tables; LAUNCH is not"},
+    {KEY(host.retry_delay), TIME(S), CHOICE, "1 us", "from a refusal to the next try"},
 
     {KEY(simulation.quantum), TIME(S), "tlmalloc's choice: no decoupling", "0 ns",
      "how far an initiator may run ahead of simulated time"},

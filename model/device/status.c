@@ -19,7 +19,7 @@ static const struct {
     [TLA_PERMISSION] = {"TLA_PERMISSION", "the mapping forbids this access"},
     [TLA_BAD_COMMAND] = {"TLA_BAD_COMMAND", "the command descriptor cannot be decoded"},
     [TLA_MISDIRECTED] = {"TLA_MISDIRECTED", "the command is meant for another kind of target"},
-    [TLA_BUSY] = {"TLA_BUSY", "an earlier command is still running"},
+    [TLA_BUSY] = {"TLA_BUSY", "refused for now"},
     [TLA_LIMIT] = {"TLA_LIMIT", "a configured limit is used up"},
     [TLA_SYNTAX] = {"TLA_SYNTAX", "the text is not what its format says"},
     [TLA_IO] = {"TLA_IO", "a file cannot be read or written"},

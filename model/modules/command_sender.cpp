@@ -1,5 +1,7 @@
 #include "tlmalloc/modules/command_sender.hpp"
 
+#include "tlmalloc/modules/time.hpp"
+
 namespace tlmalloc {
 
 bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
@@ -41,6 +43,18 @@ tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_a
                         tla_completion &completion, sc_core::sc_time &delay, requester *who) {
     const tla_status status = post_command(socket, port_address, command, delay, who);
     return status ? status : read_completion(socket, port_address, completion, delay, who);
+}
+
+tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
+                        tla_completion &completion, sc_core::sc_time &delay, const retry_policy &policy,
+                        std::uint64_t &retried, requester *who) {
+    tla_status status = send_command(socket, port_address, command, completion, delay, who);
+    for (unsigned i = 0; i < policy.retries && status == TLA_BUSY; i++) {
+        delay += from_ps(policy.delay_ps);
+        retried++;
+        status = send_command(socket, port_address, command, completion, delay, who);
+    }
+    return status;
 }
 
 } // namespace tlmalloc

@@ -30,11 +30,8 @@ class batch {
     batch(tlm::tlm_fw_transport_if<> &socket, requester &who) : socket_(socket), who_(who) {}
 
     void post(std::uint64_t port_address, const tla_command &command) {
-        const auto same_port = [&](const item &i) { return i.port_address == port_address; };
-        if (std::any_of(items_.begin(), items_.end(), same_port)) gather();
-        sc_core::sc_time delay;
-        const tla_status status = post_command(socket_, port_address, command, delay, &who_);
-        items_.push_back({port_address, local_ps(delay), status});
+        commands_.push_back({port_address, command});
+        send(port_address, command);
     }
 
     // Completions in the order of posting.
@@ -43,7 +40,36 @@ class batch {
         return std::move(completions_);
     }
 
+    // The same, once those that are refused for now have been sent again as the policy says.
+    std::vector<tla_completion> wait(const retry_policy &policy, std::uint64_t &retried) {
+        gather();
+        std::vector<tla_completion> result = std::move(completions_);
+        for (unsigned i = 0; i < policy.retries; i++) {
+            std::vector<std::size_t> again;
+            for (std::size_t n = 0; n < result.size(); n++)
+                if (result[n].status == TLA_BUSY) again.push_back(n);
+            if (again.empty()) break;
+            sc_core::wait(from_ps(policy.delay_ps));
+            completions_.clear();
+            for (const std::size_t n : again)
+                send(commands_[n].first, commands_[n].second);
+            gather();
+            for (std::size_t n = 0; n < again.size(); n++)
+                result[again[n]] = completions_[n];
+            retried += again.size();
+        }
+        return result;
+    }
+
   private:
+    void send(std::uint64_t port_address, const tla_command &command) {
+        const auto same_port = [&](const item &i) { return i.port_address == port_address; };
+        if (std::any_of(items_.begin(), items_.end(), same_port)) gather();
+        sc_core::sc_time delay;
+        const tla_status status = post_command(socket_, port_address, command, delay, &who_);
+        items_.push_back({port_address, local_ps(delay), status});
+    }
+
     void gather() {
         std::uint64_t end = to_ps(sc_core::sc_time_stamp());
         for (const item &i : items_) {
@@ -70,6 +96,7 @@ class batch {
     };
     tlm::tlm_fw_transport_if<> &socket_;
     requester &who_;
+    std::vector<std::pair<std::uint64_t, tla_command>> commands_;
     std::vector<item> items_;                 // written, not yet answered
     std::vector<tla_completion> completions_; // answered
 };
@@ -78,11 +105,16 @@ std::uint64_t now_ps() {
     return to_ps(sc_core::sc_time_stamp());
 }
 
+// Whoever is busy says so by a bus error. What is refused by completion, a fault plan refuses.
+const char *reason(tla_status status) {
+    return status == TLA_BUSY ? "refused by the fault plan" : tla_status_text(status);
+}
+
 // "tensor a: HBM of sip0.cube0.pe1: requested ..." as ADR-0048 D6 wants a failed allocation told.
 tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes) {
     const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
     if (!out_of_memory || nbytes == 0)
-        return tla_error_set(error, completion.status, "%s: %s", what.c_str(), tla_status_text(completion.status));
+        return tla_error_set(error, completion.status, "%s: %s", what.c_str(), reason(completion.status));
     tla_error_set(error, completion.status, "%s overflow: requested %llu bytes, %llu free, largest free block %llu: %s",
                   what.c_str(), static_cast<unsigned long long>(nbytes),
                   static_cast<unsigned long long>(completion.total_free),
@@ -147,7 +179,7 @@ tla_status host::va_command(tla_command &command, tla_completion &completion) {
     command.tag = next_tag_++;
     batch one(*va.operator->(), requester_);
     one.post(config_.control_port * std::uint64_t{TLA_PORT_BYTES}, command);
-    completion = one.wait()[0];
+    completion = one.wait(config_.retry, retries_)[0];
     return completion.status;
 }
 
@@ -233,7 +265,7 @@ tla_status host::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_
         command.nbytes = s.nbytes;
         commands.post(controller(s.where, TLA_CONTROL_MEMORY_CONTROLLER, config_.control_port), command);
     }
-    const std::vector<tla_completion> completions = commands.wait();
+    const std::vector<tla_completion> completions = commands.wait(config_.retry, retries_);
     tla_status status = TLA_OK;
     for (std::size_t i = 0; i < wanted.size(); i++) {
         const tla_completion &completion = completions[i];
@@ -261,10 +293,11 @@ tla_status host::free_shards(tensor &t, tla_error *error) {
         command.nbytes = s.nbytes;
         commands.post(controller(s.where, TLA_CONTROL_MEMORY_CONTROLLER, config_.control_port), command);
     }
-    const std::vector<tla_completion> completions = commands.wait();
+    const std::vector<tla_completion> completions = commands.wait(config_.retry, retries_);
     tla_status status = TLA_OK;
     for (std::size_t i = 0; i < completions.size(); i++) {
         const shard &s = t.shards[i];
+        if (completions[i].status == TLA_BUSY) owed_.push_back(s);
         if (!completions[i].status)
             remember(s.where, completions[i]);
         else if (!status)
@@ -305,7 +338,7 @@ tla_status host::map(const tensor &t, tla_opcode opcode, tla_error *error) {
         map(done, TLA_OP_UNMAP, nullptr);
     }
     return tla_error_set(error, status, "tensor %s: %s: %s", t.name.c_str(), opcode == TLA_OP_MAP ? "map" : "unmap",
-                         tla_status_text(status));
+                         reason(status));
 }
 
 tla_status host::free_tensor(tensor *which, tla_error *error) {
@@ -405,8 +438,10 @@ tla_status host::bring_page(const pe_location &pe, std::uint64_t address, sc_cor
     command.nbytes = page.nbytes;
     tla_completion completion{};
     const std::uint64_t port = controller(pe, TLA_CONTROL_MEMORY_CONTROLLER, config_.fault_port);
-    if (const tla_status status = send_command(*out.operator->(), port, command, completion, delay, &requester_))
-        return status;
+    const auto send = [&](auto &socket, std::uint64_t to, const tla_command &what) {
+        return send_command(*socket.operator->(), to, what, completion, delay, config_.retry, retries_, &requester_);
+    };
+    if (const tla_status status = send(out, port, command)) return status;
     faults_served_ps_ = local_ps(delay);
     remember(pe, completion);
     page.pa = {completion.value};
@@ -419,10 +454,13 @@ tla_status host::bring_page(const pe_location &pe, std::uint64_t address, sc_cor
     map.count = 1;
     map.entries[0] = {{t.va.value + offset}, page.pa, page.nbytes, TLA_READ | TLA_WRITE, config_.asid};
     const std::uint64_t va_port = config_.fault_port * std::uint64_t{TLA_PORT_BYTES};
-    if (const tla_status status = send_command(*va.operator->(), va_port, map, completion, delay, &requester_)) {
+    if (const tla_status status = send(va, va_port, map)) {
         command.opcode = TLA_OP_FREE;
         command.pa = page.pa;
-        if (!send_command(*out.operator->(), port, command, completion, delay, &requester_)) remember(pe, completion);
+        if (send(out, port, command))
+            owed_.push_back(page);
+        else
+            remember(pe, completion);
         return status;
     }
     page.ready_ps = faults_served_ps_ = local_ps(delay);
@@ -453,6 +491,8 @@ tla_status host::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &
     for (std::size_t i = 0; i < completions.size(); i++)
         if (completions[i].status) { // with the request of the tl_alloc that ended the kernel, if one did
             const std::string which = "kernel on " + to_string(config_.pes[i]);
+            if (completions[i].status == TLA_BUSY && completions[i].service_ps == 0) // did not begin
+                return tla_error_set(error, TLA_BUSY, "%s: the one before is still running", which.c_str());
             return explain(error, completions[i].nbytes ? which + ": TCM" : which, completions[i],
                            completions[i].nbytes);
         }
@@ -465,6 +505,10 @@ tla_status host::cleanup(tla_error *error) {
         const tla_status freed = free_tensor(&tensors_.back(), status ? nullptr : error);
         if (!status) status = freed;
     }
+    tensor owed{"that was freed before", {}, 0, {}, 0, 0, spread::split};
+    owed.shards.swap(owed_);
+    const tla_status freed = free_shards(owed, status ? nullptr : error);
+    if (!status) status = freed;
     for (const auto &[where, list] : free_lists_)
         if (!status && !many_free_blocks_ && list.total_free != list.largest_free)
             status =

@@ -35,6 +35,10 @@ std::array<std::uint64_t, TLA_PAGE_SIZES_MAX - 1> larger_pages(const tla_config 
     return sizes;
 }
 
+retry_policy retries_of(const tla_config &c) {
+    return {as_unsigned(c.host.retries), c.host.retry_delay};
+}
+
 // PEs are numbered in program order.
 unsigned pe_number(const tla_config &c, const pe_location &where) {
     const std::uint64_t cube = where.sip * c.system.cube_mesh_width * c.system.cube_mesh_height + where.cube;
@@ -70,6 +74,7 @@ pe_mmu::config mmu_config(const tla_config &c, const pe_location &where) {
                       w.path_registers != 0, w.hit_under_miss != 0,      w.level_latency};
     result.allocator_port = mmu_port;
     result.initiator = initiator_number(c, where);
+    result.retry = retries_of(c);
     result.cost = c.mmu.cost;
     result.ports = as_unsigned(c.mmu.ports);
     result.queue_depth = as_unsigned(c.mmu.queue_depth);
@@ -95,6 +100,7 @@ processing_element::config element_config(const tla_config &c, const pe_location
     result.allocator_port = pe_port;
     result.asid = as_unsigned(c.workload.asid);
     result.initiator = initiator_number(c, where);
+    result.retry = retries_of(c);
     return result;
 }
 
@@ -276,6 +282,7 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     host_config.asid = as_unsigned(config.workload.asid);
     host_config.page_size = config.va.page_size;
     host_config.fault_latency_ps = config.mmu.fault_latency;
+    host_config.retry = retries_of(config);
     for (unsigned sip = 0; sip < config.system.sips; sip++) {
         const std::string prefix = numbered("sip", sip);
         processors_.push_back(

@@ -109,8 +109,7 @@ tla_mmu_bus pe_mmu::bus() const {
         command.opcode = TLA_OP_FREE;
         command.pa = pa;
         command.nbytes = nbytes;
-        tla_completion completion{};
-        return static_cast<pe_mmu *>(self)->command_allocator(command, completion, *at_ps);
+        return static_cast<pe_mmu *>(self)->free_table(command, *at_ps);
     };
     return bus;
 }
@@ -120,9 +119,23 @@ tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &compl
     sc_core::sc_time delay = delay_to(at_ps);
     const tla_status status =
         send_command(*allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, command,
-                     completion, delay, &requester_);
+                     completion, delay, config_.retry, statistics_.retries, &requester_);
     at_ps = local_ps(delay);
     return status;
+}
+
+tla_status pe_mmu::free_table(tla_command &command, std::uint64_t &at_ps) {
+    tla_completion completion{};
+    const tla_status status = command_allocator(command, completion, at_ps);
+    if (status == TLA_BUSY) owed_.push_back(command);
+    return status;
+}
+
+void pe_mmu::free_owed(std::uint64_t &at_ps) {
+    std::vector<tla_command> commands;
+    commands.swap(owed_);
+    for (tla_command &command : commands)
+        free_table(command, at_ps);
 }
 
 // --- data ------------------------------------------------------------------------------------------------------------
@@ -421,6 +434,7 @@ std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command,
     // Nothing else runs in the engine until this command is done, so its start is known before its length.
     const std::uint64_t start_ps = std::max(arrival_ps, engine_.free_at);
     std::uint64_t at_ps = start_ps;
+    free_owed(at_ps);
     if (command.opcode == TLA_OP_MAP)
         completion.status = tla_mmu_map(mmu_.get(), command.entries, command.count, &at_ps, &work, &error);
     else if (command.opcode == TLA_OP_UNMAP)

@@ -110,7 +110,7 @@ tla_status processing_element::command(tla_command &descriptor, tla_completion &
     waits_for_allocator_.set(since, 1);
     const tla_status status =
         send_command(*allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, descriptor,
-                     completion, delay_, &requester_);
+                     completion, delay_, config_.retry, run_.retries, &requester_);
     waits_for_allocator_.set(local_ps(delay_), 0);
     end(run_.alloc_ps, since);
     return status;

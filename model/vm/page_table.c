@@ -2,6 +2,7 @@
 #include "radix.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { HOST_LEVEL_BITS = 6, TABLE_LEVEL_BITS = 9, ASIDS_MAX = 65536, VA_BITS_MAX = 64 };
@@ -155,9 +156,17 @@ static void mapping_around(const tla_page_table *t, const radix_node *root, uint
     }
 }
 
+/* Why a change failed that was well asked for. */
+static const char *reason(const tla_page_table *t, tla_status status, char *text, size_t room) {
+    if (!t->no_table) return status == TLA_UNMAPPED ? "not mapped as a whole" : tla_status_text(status);
+    snprintf(text, room, "no memory for a table: %s", tla_status_text(status));
+    return text;
+}
+
 static tla_status map_entry(tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error) {
     uint64_t va = e->va.value, last = va + (e->nbytes - 1), taken;
     uint64_t root = t->contexts->slots[e->asid];
+    char text[128];
     if (root && radix_find_first(t, slot_node(root), va, last, &taken)) {
         if (!t->config.allow_remap) {
             uint64_t old_first, old_last;
@@ -169,25 +178,24 @@ static tla_status map_entry(tla_page_table *t, size_t i, const tla_map_entry *e,
         }
         uint64_t cleared = t->cleared; /* overwritten, not cleared and then written */
         tla_status status = radix_unmap(t, e->asid, va, last, false);
-        if (status) return tla_error_set(error, status, "entry %zu: %s", i, tla_status_text(status));
+        if (status) return tla_error_set(error, status, "entry %zu: %s", i, reason(t, status, text, sizeof text));
         t->cleared = cleared;
         t->stats.remaps++;
     }
     tla_status status = radix_map(t, e->asid, va, last, e->pa.value, e->flags);
     if (status)
         tla_error_set(error, status, "entry %zu, va 0x%" PRIx64 "..0x%" PRIx64 ": %s", i, va, last,
-                      status == TLA_LIMIT ? "the table memory is used up" : tla_status_text(status));
+                      reason(t, status, text, sizeof text));
     return status;
 }
 
 static tla_status unmap_range(tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error) {
     uint64_t va = e->va.value, last = va + (e->nbytes - 1);
+    char text[128];
     tla_status status = radix_unmap(t, e->asid, va, last, true);
     if (status)
         tla_error_set(error, status, "range %zu, va 0x%" PRIx64 "..0x%" PRIx64 ": %s", i, va, last,
-                      status == TLA_UNMAPPED ? "not mapped as a whole"
-                      : status == TLA_LIMIT  ? "the table memory is used up"
-                                             : tla_status_text(status));
+                      reason(t, status, text, sizeof text));
     return status;
 }
 

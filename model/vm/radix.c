@@ -8,6 +8,7 @@ enum { LIST_WORDS_MIN = 8 /* 64 bytes: three regions and the end */, CHANGES_KEP
 void radix_begin(tla_page_table *t) {
     t->stats_before = t->stats;
     t->touched = NULL;
+    t->no_table = false;
 }
 
 static size_t host_bytes(const radix_node *node) {
@@ -41,10 +42,11 @@ tla_status radix_new(tla_page_table *t, uint8_t level, uint32_t regions, radix_n
     node->level = level;
     if (memory->alloc) {
         tla_paddr pa;
-        tla_status refusal = memory->alloc(memory->context, UINT64_C(8) * words, &pa);
-        if (refusal) {
+        tla_status status = memory->alloc(memory->context, UINT64_C(8) * words, &pa);
+        if (status) {
             free(node);
-            return refusal == TLA_NO_HOST_MEMORY ? refusal : TLA_LIMIT;
+            t->no_table = true;
+            return status;
         }
         node->table_pa = pa.value;
         t->stats.tables++;

@@ -57,6 +57,7 @@ struct tla_page_table {
     radix_node *touched;
     tla_page_table_stats stats_before;
     uint64_t written, cleared; /* pages and regions */
+    bool no_table;             /* the table memory gave none */
 };
 
 static inline unsigned slot_kind(uint64_t slot) {
@@ -121,7 +122,8 @@ tla_status radix_map(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t las
 tla_status radix_unmap(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t last, bool whole);
 
 void radix_begin(tla_page_table *t);
-/* A node of a level, or a list with room for `regions` regions, all slots empty. TLA_NO_HOST_MEMORY, TLA_LIMIT. */
+/* A node of a level, or a list with room for `regions` regions, all slots empty. TLA_NO_HOST_MEMORY, or
+ * what the table memory says. */
 tla_status radix_new(tla_page_table *t, uint8_t level, uint32_t regions, radix_node **node);
 /* Writes a slot. TLA_NO_HOST_MEMORY. */
 tla_status radix_set(tla_page_table *t, radix_node *node, uint32_t index, uint64_t slot);

@@ -49,7 +49,8 @@ json_t *kernels_json(const npu &platform, const workload &work) {
                   {"map_ps", times.map_ps},
                   {"dma_ps", times.dma_ps},
                   {"compute_ps", times.compute_ps},
-                  {"device_alloc_ps", run.alloc_ps}});
+                  {"device_alloc_ps", run.alloc_ps},
+                  {"retries", run.retries}});
         set(row, "status", tla_status_name(run.status));
         // A kernel without outputs has nothing that could be verified.
         json_object_set_new(row, "verified", work.kernel().verify ? json_boolean(work.verified()) : json_null());
@@ -105,6 +106,7 @@ json_t *mmus_json(const npu &platform) {
                   {"faults", s.faults},
                   {"pa_fallbacks", s.pa_fallbacks},
                   {"demand_faults", s.demand_faults},
+                  {"retries", s.retries},
                   {"stale_accesses", s.stale_accesses},
                   {"hits", s.hits},
                   {"misses", s.misses},
@@ -182,6 +184,7 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     }
     json_object_set_new(report, "slices", slices);
     json_object_set_new(report, "tcms", tcms);
+    json_object_set_new(report, "host_retries", number(platform.host().retries()));
     json_object_set_new(report, "leaks", number(platform.leaks()));
     return report;
 }

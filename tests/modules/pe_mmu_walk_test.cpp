@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(nothing_of_a_batch_remains_when_the_table_memory_ends_half_
         BOOST_CHECK_EQUAL(block.status, TLA_OK);
         // the first entry takes four tables, the second three more
         BOOST_CHECK_EQUAL(b.map({{0, block.value, page}, {std::uint64_t{1} << 40, block.value, page}}).status,
-                          TLA_LIMIT);
+                          TLA_EXHAUSTED);
         BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, room);
         BOOST_CHECK_EQUAL(b.mmu.get_statistics().table.mapped_bytes, 0u);
         BOOST_CHECK_EQUAL(b.map({{0, block.value, page}}).status, TLA_OK);

@@ -369,3 +369,46 @@ BOOST_AUTO_TEST_CASE(pages_on_demand_come_through_mappings_that_are_acknowledged
                 BOOST_CHECK_EQUAL(r.number("leaks"), 0);
             }
 }
+
+BOOST_AUTO_TEST_CASE(a_run_whose_commands_are_refused_now_and_then_ends_well_and_leaks_nothing) {
+    std::int64_t by_host = 0, by_mmus = 0, by_kernels = 0;
+    for (const char *walk : {"flat", "memory"})
+        for (const char *seed : {"1", "2", "3"})
+            for (const char *plan : {"refuse rate=100000", "refuse at=0ns; refuse at=1us pe=2; refuse at=3us"}) {
+                const report r = run(small, with_prices({std::string("faults.plan=") + plan, "host.retries=20",
+                                                         std::string("faults.seed=") + seed, "mmu.page_size=4 KiB",
+                                                         std::string("mmu.walk=") + walk}));
+                BOOST_CHECK_MESSAGE(r.run.status == 0, walk << ", seed " << seed << ", " << plan << ": " << r.run.err);
+                BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+                BOOST_CHECK_EQUAL(r.sum("controllers", "refused_commands"),
+                                  r.number("host_retries") + r.sum("mmus", "retries") + r.sum("kernels", "retries"));
+                by_host += r.number("host_retries");
+                by_mmus += r.sum("mmus", "retries");
+                by_kernels += r.sum("kernels", "retries");
+            }
+    BOOST_CHECK_GT(by_host, 0);
+    BOOST_CHECK_GT(by_mmus, 0);
+    BOOST_CHECK_GT(by_kernels, 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_is_refused_too_often_fails_the_run_and_says_who_refused_it) {
+    const auto with = [](const char *retries, const char *plan, const char *walk) {
+        return run(small, with_prices({std::string("host.retries=") + retries, std::string("faults.plan=") + plan,
+                                       std::string("mmu.walk=") + walk}));
+    };
+    report r = with("0", "refuse at=0ns pe=1", "ideal");
+    BOOST_CHECK_EQUAL(r.run.status, 1);
+    BOOST_CHECK_EQUAL(std::string(json_string_value(r.list("message"))),
+                      "tensor x: HBM of sip0.cube0.pe1: refused by the fault plan");
+    BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+    r = with("5", "refuse rate=1000000 pe=1", "ideal"); // always
+    BOOST_CHECK_EQUAL(r.run.status, 1);
+    BOOST_CHECK_EQUAL(r.number("host_retries"), 5);
+    BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+    r = with("0", "refuse at=1us pe=2", "ideal"); // a kernel's tl_alloc or tl_free
+    BOOST_CHECK_EQUAL(r.run.status, 1);
+    const std::string message = json_string_value(r.list("message"));
+    BOOST_CHECK_MESSAGE(message.find("kernel on sip0.cube0.pe2") == 0 &&
+                            message.find("refused by the fault plan") != std::string::npos,
+                        message);
+}

@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_batch_that_finds_no_table_memory_leaves_nothing) {
     const tla_map_entry entries[] = {{{0}, {0}, page, TLA_READ, 0}, {{uint64_t{1} << 40}, {0}, page, TLA_READ, 0}};
     uint64_t at = 0;
     tla_error error{};
-    BOOST_CHECK_EQUAL(tla_mmu_map(f.mmu, entries, 2, &at, nullptr, &error), TLA_LIMIT);
+    BOOST_CHECK_EQUAL(tla_mmu_map(f.mmu, entries, 2, &at, nullptr, &error), TLA_EXHAUSTED);
     BOOST_CHECK_EQUAL(f.tables.live, 0u);
     BOOST_CHECK_EQUAL(tla_mmu_get_stats(f.mmu).table.mapped_bytes, 0u);
 }

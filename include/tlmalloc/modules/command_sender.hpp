@@ -25,6 +25,18 @@ tla_status read_completion(tlm::tlm_fw_transport_if<> &socket, std::uint64_t por
 tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
                         tla_completion &completion, sc_core::sc_time &delay, requester *who = nullptr);
 
+// What a sender does when a command is refused for now (its completion says TLA_BUSY): it sends it again, `retries`
+// times at most, each `delay_ps` after the refusal was known.
+struct retry_policy {
+    unsigned retries = 0;
+    std::uint64_t delay_ps = 0;
+};
+
+// A command that is sent again as the policy says; `retried` grows by how often it was.
+tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
+                        tla_completion &completion, sc_core::sc_time &delay, const retry_policy &policy,
+                        std::uint64_t &retried, requester *who = nullptr);
+
 // An access, part of a transfer if `extent` says so; true when it is answered with OK.
 bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
             std::uint32_t nbytes, sc_core::sc_time &delay, requester *who = nullptr, transfer_extent *extent = nullptr);

@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_HOST_HPP
 
 #include "tlmalloc/command.h"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/turnstile.hpp"
@@ -60,6 +61,7 @@ class host : public sc_core::sc_module {
         std::uint32_t asid = 0;                           // the address space that tensors are mapped in
         std::uint64_t page_size = std::uint64_t{2} << 20; // what a page fault brings
         std::uint64_t fault_latency_ps = 45'000'000;      // to the host and back (UVMSmart: 45 us)
+        retry_policy retry{};                             // of every command but LAUNCH
     };
 
     // Where a tensor goes.
@@ -93,7 +95,8 @@ class host : public sc_core::sc_module {
     tla_status create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
                              const placement &where, tensor **made, tla_error *error);
 
-    // Unmaps, waits until every MMU has said so, and frees.
+    // Unmaps, waits until every MMU has said so, and frees. A block whose FREE is refused in spite of all retries is
+    // freed by cleanup().
     tla_status free_tensor(tensor *which, tla_error *error);
 
     // Moves all bytes of a tensor over the fabric, by physical address (KernBench ADR-0016): writes every copy, reads
@@ -114,6 +117,7 @@ class host : public sc_core::sc_module {
     void expect_many_free_blocks() { many_free_blocks_ = true; }
 
     const std::list<tensor> &tensors() const { return tensors_; }
+    std::uint64_t retries() const { return retries_; } // commands that were sent again
 
   private:
     struct free_list { // what a memory controller last said of its HBM channel
@@ -143,6 +147,8 @@ class host : public sc_core::sc_module {
     turnstile fault_turn_;               // who serves a page fault, or takes a tensor away from them
     std::uint64_t faults_served_ps_ = 0; // when the last page fault was answered
     bool many_free_blocks_ = false;
+    std::uint64_t retries_ = 0;
+    std::vector<shard> owed_; // blocks whose FREE was refused in spite of all retries
 };
 
 // "sip0.cube3.pe5"

@@ -57,6 +57,7 @@ class npu : public sc_core::sc_module {
 
     const std::vector<pe_unit *> &pes() const { return pes_; }
     tlmalloc::host &host() { return *host_; }
+    const tlmalloc::host &host() const { return *host_; }
     va_manager &addresses() { return *va_manager_; }
 
     // Lets the HBM free list of every controller begin in a recorded state (arena_snapshot.h) instead of as one block;

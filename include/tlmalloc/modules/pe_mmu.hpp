@@ -6,6 +6,7 @@
 #include "tlmalloc/engine.h"
 #include "tlmalloc/mmu.h"
 #include "tlmalloc/modules/at_target.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/transfer_extent.hpp"
@@ -25,7 +26,8 @@ class dmi_record;
 // Every access through `in` costs a fixed overhead and is translated: in no further time (KernBench ADR-0039), or by
 // TLB and walkers (mmu.h decides). With TLA_WALK_MEMORY every level of a walk is a read over `walk`, entries are
 // written over `walk` too, and the tables' memory comes from ALLOC and FREE commands over `allocator`, to port
-// `allocator_port` of the memory controller there. The address space of an access is that of its `requester` extension,
+// `allocator_port` of the memory controller there; a FREE that is refused in spite of all retries is sent again before
+// the next command. The address space of an access is that of its `requester` extension,
 // else 0.
 //
 // An access that crosses pages or regions is split where the physical addresses part, and all of it is translated
@@ -65,6 +67,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
         tla_walk_mode walk = TLA_WALK_IDEAL;                                   // (ADR-0039)
         tla_tlb_config tlb{};                                                  // flat, memory; without page sizes
         tla_walkers_config walkers{8, 0, 0, false, true, 100'000}; // flat, memory (mNPUsim: 8, 4 levels x 100 ns)
+        retry_policy retry{};                                      // memory: of ALLOC and FREE
         unsigned allocator_port = 0;                               // memory: the control port that is this MMU's
         std::uint32_t initiator = 0; // memory: its number (requester.hpp), trusted hardware that works for every asid
         tla_unmapped unmapped = TLA_UNMAPPED_ERROR;
@@ -90,6 +93,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
         std::uint64_t demand_faults = 0;    // faults that the host was asked about
         std::uint64_t hits = 0, misses = 0; // of the TLB
         std::uint64_t walk_errors = 0;      // walks that read what the table does not say
+        std::uint64_t retries = 0;          // ALLOC and FREE commands that were sent again
         tla_walkers_stats walkers{};
         tla_page_table_stats table{};
     };
@@ -143,6 +147,8 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     tla_mmu_config front_end() const;
     tla_mmu_bus bus() const;
     tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
+    tla_status free_table(tla_command &command, std::uint64_t &at_ps);
+    void free_owed(std::uint64_t &at_ps);
     tla_status translate(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     tla_status find_route(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     tla_status translate_or_fault(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
@@ -166,6 +172,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     } run_{};
     std::uint64_t run_from_ps_ = 0; // no change is hidden from then on, so that a run may be remembered
     turnstile mmu_turn_;            // TLA_WALK_MEMORY: who translates or changes mappings
+    std::vector<tla_command> owed_; // FREE commands that were refused
     tla_engine engine_{};
     statistics statistics_;
     figure lookups_{"lookups", 32}, maps_in_flight_{"maps_in_flight", 16}, mapped_bytes_{"mapped_bytes", 48},

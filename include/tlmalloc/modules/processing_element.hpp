@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 
 #include "tlmalloc/kernel.h"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 
@@ -28,6 +29,7 @@ class processing_element : public sc_core::sc_module, private command_handler {
         unsigned allocator_port = 0;  // the control port of the memory controller that is this PE's
         std::uint32_t asid = 0;       // whose blocks the kernel's tiles are (requester.hpp)
         std::uint32_t initiator = 0;  // the PE's number there
+        retry_policy retry{};         // of tl_alloc and tl_free
         unsigned ports = 16;
     };
 
@@ -35,6 +37,7 @@ class processing_element : public sc_core::sc_module, private command_handler {
     struct run {
         std::uint64_t start_ps = 0, end_ps = 0;
         std::uint64_t alloc_ps = 0, dma_ps = 0, compute_ps = 0;
+        std::uint64_t retries = 0; // commands that were sent again
         tla_status status = TLA_OK;
         tla_completion refused{}; // of the last tl_alloc that failed; status TLA_OK when none has
     };
