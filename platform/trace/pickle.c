@@ -4,6 +4,7 @@
 #include "trace/pickle.h"
 #include "trace/table.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,8 @@ typedef struct machine {
     size_t mark_count, mark_room;
     pickle_value **memo; /* NULL where nothing was put */
     size_t memo_room, memo_count;
+    uint64_t taken; /* bytes of memory for values */
+    bool too_large; /* there was no memory because they are too many */
     tla_error *error;
 } machine;
 
@@ -206,7 +209,18 @@ const char *pickle_kind_name(pickle_kind kind) {
 
 /* Errors */
 
+/* The most memory for values. Recordings without any stack frames, the densest ones, need 10 bytes for a byte. */
+static uint64_t values_max(const machine *m) {
+    const uint64_t by_length = PICKLE_VALUES_BASE + PICKLE_VALUES_A_BYTE * (uint64_t)m->length;
+    return by_length < PICKLE_VALUES_MAX ? by_length : PICKLE_VALUES_MAX;
+}
+
 static tla_status no_memory(machine *m) {
+    if (m->too_large)
+        return tla_error_set(m->error, TLA_LIMIT,
+                             "%s: byte %zu of the pickle: found values that need more than %" PRIu64
+                             " bytes of memory, expected at most that",
+                             m->name, m->opcode_at, values_max(m));
     return tla_error_set(m->error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", m->name);
 }
 
@@ -248,6 +262,9 @@ static tla_status refuse(machine *m, unsigned char opcode) {
 static void *take(machine *m, size_t nbytes) {
     size_t unit = _Alignof(max_align_t);
     nbytes = (nbytes + unit - 1) / unit * unit;
+    m->taken += nbytes;
+    m->too_large = m->taken > values_max(m);
+    if (m->too_large) return NULL;
     chunk *c = m->pickle->chunks;
     if (!c || c->room - c->used < nbytes) {
         size_t room = nbytes > CHUNK_BYTES ? nbytes : CHUNK_BYTES;

@@ -34,9 +34,14 @@ struct pickle_value {
 
 typedef struct pickle_data pickle_data;
 
+/* The memory for the values of a pickle: at most 16 MiB and 24 bytes for each of its bytes, and 4 GiB in all. */
+#define PICKLE_VALUES_BASE (UINT64_C(1) << 24)
+#define PICKLE_VALUES_A_BYTE UINT64_C(24)
+#define PICKLE_VALUES_MAX (UINT64_C(1) << 32)
+
 /* Reads a pickle from memory, which must live as long as the values; `name` stands for the file in messages. TLA_SYNTAX
  * with the byte offset, what was found and what was expected; TLA_UNSUPPORTED for an instruction that plain data does
- * not need; TLA_NO_HOST_MEMORY. */
+ * not need; TLA_LIMIT for values that need more memory than they may; TLA_NO_HOST_MEMORY. */
 tla_status pickle_read(const char *bytes, size_t length, const char *name, pickle_data **out, tla_error *error);
 void pickle_destroy(pickle_data *pickle);
 

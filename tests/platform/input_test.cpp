@@ -235,6 +235,17 @@ BOOST_AUTO_TEST_CASE(an_input_may_be_a_pipe) {
     }
 }
 
+// One byte makes a value, which takes 56 bytes.
+BOOST_AUTO_TEST_CASE(a_pickle_of_nothing_but_values_is_refused_before_it_takes_the_memory) {
+    scratch_directory scratch;
+    const std::string path = compressed(scratch, "\\200\\004](", "tr '\\0' N < /dev/zero", 1);
+    const command_result run = run_tlmalloc({"replay", path, "--capacity", "1 KiB"});
+    BOOST_CHECK_EQUAL(run.status, 2);
+    BOOST_CHECK_MESSAGE(contains(run.err, "found values that need more than 218103"),
+                        run.err); // 2^24 + 24 * (2^23 + 4)
+    BOOST_CHECK_LT(run.max_rss_kib, 400 * 1024);
+}
+
 // More than 2^30 bytes that begin as a pickle does: refused before anything is made of them.
 BOOST_AUTO_TEST_CASE(a_pickle_that_is_too_large_is_refused) {
     scratch_directory scratch;
