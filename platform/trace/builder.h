@@ -53,4 +53,9 @@ tla_status trace_read_minimalloc(trace_file *file, trace_builder *builder, tla_e
 tla_status trace_read_torch(const char *text, size_t length, const char *name, int device, trace_builder *builder,
                             tla_error *error);
 
+/* The memory events of a profiler trace that was read as a snapshot. */
+struct torch_snapshot;
+tla_status torch_convert_profile(const struct torch_snapshot *snapshot, int device, trace_builder *builder,
+                                 tla_error *error);
+
 #endif

@@ -142,6 +142,11 @@ tla_status trace_read_torch(const char *text, size_t length, const char *name, i
     size_t number = 0;
     tla_status status = torch_snapshot_read(text, length, name, &s, error);
     if (status) return status;
+    if (s.is_profile) {
+        status = torch_convert_profile(&s, device, builder, error);
+        torch_snapshot_clear(&s);
+        return status;
+    }
     status = torch_choose_device(&s, device, &number, error);
     if (!status) status = convert(&s, number, builder, error);
     torch_snapshot_clear(&s);

@@ -73,6 +73,15 @@ typedef struct torch_device {
     char unknown_name[32];
 } torch_device;
 
+/* A "[memory]" event of PyTorch's profiler: blocks as they were given, no streams and no segments. */
+typedef struct torch_profile_event {
+    double time_us;
+    uint64_t address, nbytes;
+    uint64_t allocated, reserved; /* what the allocator said of itself behind it; 0: not told */
+    uint32_t device;
+    bool on_gpu, is_free;
+} torch_profile_event;
+
 /* Of `segment_pool_id`: the pool of a CUDA graph or a MemPool; the first is (0, 0), everybody's. */
 typedef tla_segment_pool_id torch_pool;
 
@@ -81,6 +90,9 @@ typedef struct torch_snapshot {
     size_t device_count;
     torch_pool *pools;
     size_t pool_count;
+    bool is_profile;              /* a trace of the profiler, which has nothing but: */
+    torch_profile_event *profile; /* in the order of the file */
+    size_t profile_count, profile_room;
     bool has_segments;                 /* else only the traces are there */
     bool has_settings;                 /* allocator_settings is there; else what the segments tell */
     tla_segment_cache_config settings; /* those of the dump */

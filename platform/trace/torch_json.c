@@ -110,6 +110,16 @@ static tla_status read_segment(walker *w, size_t index) {
     return read_value(w, visit_segment);
 }
 
+static tla_status visit_event(walker *w, const pickle_value *value, const char *source) {
+    (void)source;
+    return torch_read_profile_event(w->reader, value);
+}
+
+static tla_status read_event(walker *w, size_t index) {
+    (void)index;
+    return read_value(w, visit_event);
+}
+
 static tla_status read_over(walker *w, size_t index) {
     (void)index;
     return read_value(w, NULL);
@@ -124,6 +134,10 @@ static tla_status read_member(walker *w, const char *key) {
         w->reader->has_traces = true;
         return read_list(w, "'[', the traces of the devices", read_trace);
     }
+    if (strcmp(key, "traceEvents") == 0) {
+        w->reader->snapshot->is_profile = true;
+        return read_list(w, "'[', the events of a profiler", read_event);
+    }
     if (strcmp(key, "allocator_settings") == 0) return read_value(w, visit_settings);
     return peek(w) == '[' ? read_list(w, "a list", read_over) : read_value(w, NULL);
 }
@@ -135,8 +149,16 @@ static tla_status read_key(walker *w, json_t **key) {
     return take(w, ':', "':'");
 }
 
+/* The events of a profiler without anything around them. */
+static tla_status read_bare_events(walker *w) {
+    w->reader->snapshot->is_profile = true;
+    tla_status status = read_list(w, "'['", read_event);
+    return !status && peek(w) ? expected(w, "the end of the file") : status;
+}
+
 tla_status torch_read_json(torch_reader *r) {
     walker w = {.reader = r, .text = r->snapshot->text, .length = r->snapshot->length};
+    if (peek(&w) == '[') return read_bare_events(&w);
     tla_status status = take(&w, '{', "'{', a memory snapshot of PyTorch");
     for (bool first = true; !status && peek(&w) != '}'; first = false) {
         json_t *key = NULL;
@@ -147,7 +169,7 @@ tla_status torch_read_json(torch_reader *r) {
     }
     if (!status) status = take(&w, '}', "'}'");
     if (!status && peek(&w)) return expected(&w, "the end of the file");
-    if (!status && !r->has_traces && !r->snapshot->has_segments) {
+    if (!status && !r->has_traces && !r->snapshot->has_segments && !r->snapshot->is_profile) {
         w.at = 0;
         return tla_error_set(r->error, TLA_SYNTAX,
                              "%s: found an object without 'device_traces', expected a memory snapshot of PyTorch",

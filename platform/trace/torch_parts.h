@@ -20,6 +20,9 @@ tla_status torch_read_entry(torch_reader *reader, size_t device, const pickle_va
 tla_status torch_read_segment(torch_reader *reader, const pickle_value *segment, const void *source);
 tla_status torch_read_settings(torch_reader *reader, const pickle_value *settings);
 
+/* An event of a profiler trace; what is no "[memory]" event is read over. */
+tla_status torch_read_profile_event(torch_reader *reader, const pickle_value *event);
+
 /* The whole of a JSON text. */
 tla_status torch_read_json(torch_reader *reader);
 

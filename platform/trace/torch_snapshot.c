@@ -155,6 +155,7 @@ void torch_snapshot_clear(torch_snapshot *s) {
         free(s->devices[i].blocks);
     }
     free(s->devices);
+    free(s->profile);
     free(s->pools);
     pickle_destroy(s->pickle);
     free(s->own_text);
@@ -170,6 +171,11 @@ static void list_devices(const torch_snapshot *s, char *text, size_t room) {
 
 tla_status torch_choose_device(const torch_snapshot *s, int device, size_t *chosen, tla_error *error) {
     char devices[64] = "";
+    if (s->is_profile)
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "%s: found a trace of the profiler, which has peaks but no segments, streams and frees in "
+                             "two steps, expected a memory snapshot of PyTorch",
+                             s->name);
     list_devices(s, devices, sizeof devices);
     if (!devices[0])
         return tla_error_set(error, TLA_SYNTAX, "%s: no device has a trace: the history was not recorded", s->name);

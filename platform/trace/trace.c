@@ -10,7 +10,7 @@ static bool is_torch(const char *text, size_t length) {
     size_t i = 0;
     while (i < length && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t'))
         i++;
-    return length > 0 && ((unsigned char)text[0] == 0x80 || (i < length && text[i] == '{'));
+    return length > 0 && ((unsigned char)text[0] == 0x80 || (i < length && (text[i] == '{' || text[i] == '[')));
 }
 
 /* A file that is read whole: its reader goes back and forth in it. */

@@ -2,7 +2,8 @@
  * compressed with gzip; what comes out is checked, so that a replay need not doubt it. Three formats:
  *   time_ns,op,id,bytes   events, op alloc or free: the recorder of this project
  *   id,lower,upper,size   buffers with lifetimes: MiniMalloc
- *   a pickle, or JSON     a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot); nothing in it is executed */
+ *   a pickle, or JSON     a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot); nothing in it is executed;
+ *                         or a trace of its profiler in JSON, of which the "[memory]" events are read */
 #ifndef TLMALLOC_PLATFORM_TRACE_H
 #define TLMALLOC_PLATFORM_TRACE_H
 

@@ -170,3 +170,43 @@ BOOST_AUTO_TEST_CASE(settings_that_pytorch_refuses_are_refused_with_their_column
         BOOST_CHECK_MESSAGE(contains(found, message), "found " << found << ", expected " << message);
     }
 }
+
+namespace {
+
+std::string memory_event(double ts, std::int64_t bytes, u64 address, u64 allocated, u64 reserved, int type = 1,
+                         int device = 0) {
+    value args = value::dict{
+        {"Bytes", bytes},      {"Addr", address},    {"Total Allocated", allocated}, {"Total Reserved", reserved},
+        {"Device Id", device}, {"Device Type", type}};
+    return to_json(value::dict{{"name", "[memory]"}, {"ph", "i"}, {"ts", ts}, {"args", args}});
+}
+
+std::string profile_of(const std::vector<std::string> &events) {
+    std::string text = "{\"schemaVersion\": 1, \"traceEvents\": [{\"name\": \"aten::mm\", \"ts\": 1.5}";
+    for (const std::string &event : events)
+        text += ", " + event;
+    return text + "]}";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_trace_of_the_profiler_gives_peaks_and_says_that_it_has_no_addresses) {
+    // Not in the order of time; a block that is older than the trace; the host's memory beside the GPU's.
+    const std::string profile =
+        profile_of({memory_event(30, -1024, 4096, 1536, 2097152), memory_event(10, 512, 8192, 2560, 2097152),
+                    memory_event(5, 64, 4096, 64, 64, 0), memory_event(20, 1024, 9216, 3584, 4194304)});
+    replayed r = replay(profile, {"--capacity", "1 MiB"});
+    BOOST_CHECK_EQUAL(number_of(r.report, "peak_requested_bytes"), 2560u);
+    BOOST_CHECK_MESSAGE(contains(r.text,
+                                 "PyTorch profiler, GPU 0; as recorded 3584 bytes allocated at most, 4194304 reserved; "
+                                 "1 blocks older than it"),
+                        r.text);
+    BOOST_CHECK(contains(r.text, "no addresses that a replay could compare"));
+    BOOST_CHECK(contains(failure(profile, {"--device", "3"}), "found no \"[memory]\" events of that device"));
+    BOOST_CHECK(contains(failure(profile_of({}), {}), "expected a profile with profile_memory=True"));
+    BOOST_CHECK(contains(failure("[{\"name\": \"[memory]\", \"ts\": 1}]", {}), "\"[memory]\" event: args"));
+    scratch_directory scratch;
+    command_result recorded = run_tlmalloc({"replay", scratch.write("p.json", profile), "--as-recorded"});
+    BOOST_CHECK_EQUAL(recorded.status, 2);
+    BOOST_CHECK(contains(recorded.err, "found a trace of the profiler"));
+}
