@@ -61,6 +61,25 @@ static inline uint64_t tla_gap_slack(const tla_gap *gap) {
 /* The class with the most bytes; TLA_GAP_CLASS_COUNT when there are none in any. */
 tla_gap_class tla_gap_largest_class(const tla_gap *gap);
 
+/* ---- arenas and the caches in front of them: why one request failed ---- */
+
+typedef enum tla_shortage {
+    TLA_SHORTAGE_EXHAUSTED,  /* all that is free, reserved or held by a front together is too little */
+    TLA_SHORTAGE_FRAGMENTED, /* enough is free, in pieces that are too small */
+    TLA_SHORTAGE_RESERVED,   /* enough would be free without what is set aside for the scheduler or the free list */
+    TLA_SHORTAGE_FRONT,      /* enough would be free without what a cache in front keeps free */
+    TLA_SHORTAGE_COUNT
+} tla_shortage;
+
+/* "exhausted", "fragmented", "reserved", "held by a front". */
+const char *tla_shortage_name(tla_shortage which);
+
+/* What helps, one sentence without a full stop. */
+const char *tla_shortage_remedy(tla_shortage which);
+
+/* Of a failed request of nbytes: what is free in all, what is set aside, and what a front keeps free, in bytes. */
+tla_shortage tla_shortage_of(uint64_t nbytes, uint64_t total_free, uint64_t reserved, uint64_t held_by_front);
+
 #ifdef __cplusplus
 }
 #endif

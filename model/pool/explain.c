@@ -86,3 +86,22 @@ tla_gap_class tla_gap_largest_class(const tla_gap *gap) {
             largest = (tla_gap_class)i;
     return largest;
 }
+
+const char *tla_shortage_name(tla_shortage which) {
+    static const char *const shortages[TLA_SHORTAGE_COUNT] = {"exhausted", "fragmented", "reserved", "held by a front"};
+    return shortages[which];
+}
+
+const char *tla_shortage_remedy(tla_shortage which) {
+    static const char *const helps[TLA_SHORTAGE_COUNT] = {
+        "free something first, or give it more memory",
+        "allocate large blocks first, choose a policy that places tighter, or map pages instead of one piece",
+        "set less aside for the scheduler or the free list", "have the cache in front give back what it keeps free"};
+    return helps[which];
+}
+
+tla_shortage tla_shortage_of(uint64_t nbytes, uint64_t total_free, uint64_t reserved, uint64_t held_by_front) {
+    if (total_free >= nbytes) return TLA_SHORTAGE_FRAGMENTED;
+    if (reserved >= nbytes - total_free) return TLA_SHORTAGE_RESERVED;
+    return held_by_front >= nbytes - total_free ? TLA_SHORTAGE_FRONT : TLA_SHORTAGE_EXHAUSTED;
+}

@@ -16,12 +16,13 @@ typedef struct explain_options {
     int device; /* -1: not given */
     explain_when when;
     uint64_t entry, capacity; /* capacity 0: not given */
+    uint64_t request;         /* of an arena; 0: not given */
     bool compare;
     const char *settings[EXPLAIN_SETTINGS_MAX / 2];
     size_t settings_count;
 } explain_options;
 
-enum { KEY_DEVICE = 256, KEY_AT, KEY_CAPACITY, KEY_COMPARE, KEY_SETTINGS, KEY_MAP, KEY_JSON };
+enum { KEY_DEVICE = 256, KEY_AT, KEY_CAPACITY, KEY_COMPARE, KEY_SETTINGS, KEY_REQUEST, KEY_MAP, KEY_JSON };
 
 static const struct argp_option option_table[] = {
     {"device", KEY_DEVICE, "N", 0, "of the recording (default: the first that recorded something)", 0},
@@ -30,6 +31,7 @@ static const struct argp_option option_table[] = {
     {"capacity", KEY_CAPACITY, "SIZE", 0, "what the allocator may reserve (default: what the recording tells)", 0},
     {"compare", KEY_COMPARE, 0, 0, "play the program under other settings, also when memory was not out", 0},
     {"settings", KEY_SETTINGS, "TEXT", 0, "one more setting to compare, as in PYTORCH_CUDA_ALLOC_CONF (repeatable)", 0},
+    {"request", KEY_REQUEST, "SIZE", 0, "of an arena that `tlmalloc age` wrote: why would it refuse so much?", 0},
     {"map", KEY_MAP, "FILE.svg", 0, "draw the segments at that moment", 0},
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
     {0}};
@@ -71,6 +73,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case KEY_CAPACITY:
         o->capacity = size_argument(state, "--capacity", text);
         return 0;
+    case KEY_REQUEST:
+        o->request = size_argument(state, "--request", text);
+        return 0;
     case KEY_COMPARE:
         o->compare = true;
         return 0;
@@ -89,6 +94,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case ARGP_KEY_END:
         if (!o->path) argp_error(state, "expected a SNAPSHOT");
+        if (o->request && (o->when != EXPLAIN_DEFAULT || o->compare || o->capacity || o->map_path || o->device >= 0))
+            argp_error(state, "--request is for an arena, with --json only");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -97,7 +104,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
 
 static const char description[] =
     "Says what a PyTorch recording (torch.cuda.memory._dump_snapshot) had reserved and could not use when memory was "
-    "out, or at another moment, what kept it, and which settings would have served the request.\v"
+    "out, or at another moment, what kept it, and which settings would have served the request; or, with --request, "
+    "why "
+    "an arena that `tlmalloc age` wrote cannot serve it.\v"
     "Exit status: 0 it was explained, 1 a file cannot be read or written, 2 bad usage, a bad recording.";
 
 static tla_status report(const explain_options *o, const explained *e, const uint8_t *empties, FILE *map, FILE *json,
@@ -149,6 +158,10 @@ static tla_status explain(const explain_options *o, tla_error *error) {
     output_protect(o->path);
     tla_status status = output_open("--map", o->map_path, &map, error);
     if (!status) status = output_open("--json", o->json_path, &json, error);
+    if (!status && o->request) {
+        status = explain_arena(o->path, o->request, output_table(), json, error);
+        return status ? status : output_commit(error);
+    }
     if (!status) status = torch_snapshot_load(o->path, &snapshot, error);
     if (status) return status;
     status = explain_snapshot(o, &snapshot, map, json, error);

@@ -58,4 +58,8 @@ void explain_print(FILE *out, const explained *e, const explain_setting *rows, s
 json_t *explain_to_json(const char *path, const explained *e, const explain_setting *rows, size_t count, bool late);
 void explain_map(FILE *out, const explained *e);
 
+/* Why an arena's snapshot (arena_snapshot.h) would refuse a request, or that it would not; JSON if wanted. TLA_SYNTAX
+ * for a damaged one. */
+tla_status explain_arena(const char *path, uint64_t nbytes, FILE *table, FILE *json, tla_error *error);
+
 #endif

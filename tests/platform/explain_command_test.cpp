@@ -197,3 +197,23 @@ BOOST_AUTO_TEST_CASE(the_example_is_a_recording_of_the_tests_own_and_its_page_sh
     }
     BOOST_CHECK_GT(shown, 10);
 }
+
+BOOST_AUTO_TEST_CASE(an_arena_that_was_used_says_why_it_refuses) {
+    scratch_directory scratch;
+    std::string trace = "time_ns,op,id,bytes\n";
+    for (int i = 0; i < 8; i++)
+        trace += std::to_string(i) + ",alloc," + std::to_string(i) + ",1024\n";
+    for (int i = 0; i < 8; i += 2)
+        trace += "9,free," + std::to_string(i) + ",1024\n";
+    std::string arena = scratch.path("arena"), events = scratch.write("trace.csv", trace);
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"age", events, "--capacity", "8 KiB", "--output", arena}).status, 0);
+    auto answer = [&](const std::string &size) { return run_tlmalloc({"explain", arena, "--request", size}).out; };
+    BOOST_CHECK(contains(answer("2 KiB"), "refused, fragmented"));
+    BOOST_CHECK(contains(answer("2 KiB"), "what helps      allocate large blocks first"));
+    BOOST_CHECK(contains(answer("5 KiB"), "refused, exhausted"));
+    BOOST_CHECK(contains(answer("1 KiB"), "1024 bytes: served"));
+    command_result run = run_tlmalloc({"explain", arena, "--request", "2 KiB", "--json", scratch.path("r.json")});
+    BOOST_CHECK(contains(read_text(scratch.path("r.json")), "\"class\": \"fragmented\""));
+    BOOST_CHECK_EQUAL(run_tlmalloc({"explain", events, "--request", "1 KiB"}).status, 2);
+    BOOST_CHECK_EQUAL(run_tlmalloc({"explain", arena, "--request", "1 KiB", "--compare"}).status, 2);
+}

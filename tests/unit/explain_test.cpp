@@ -152,3 +152,11 @@ BOOST_AUTO_TEST_CASE(the_releasable_classes_are_what_the_cache_gives_back) {
                           gap.classes[TLA_GAP_SOFT] + gap.classes[TLA_GAP_STREAM] + gap.classes[TLA_GAP_OTHER_POOL]);
     }
 }
+
+BOOST_AUTO_TEST_CASE(a_failed_request_has_one_of_four_reasons) {
+    BOOST_CHECK_EQUAL(tla_shortage_of(100, 100, 0, 0), TLA_SHORTAGE_FRAGMENTED);
+    BOOST_CHECK_EQUAL(tla_shortage_of(100, 99, 1, 1), TLA_SHORTAGE_RESERVED);
+    BOOST_CHECK_EQUAL(tla_shortage_of(100, 40, 59, 60), TLA_SHORTAGE_FRONT);
+    BOOST_CHECK_EQUAL(tla_shortage_of(100, 40, 59, 59), TLA_SHORTAGE_EXHAUSTED);
+    BOOST_CHECK_EQUAL(tla_shortage_name(TLA_SHORTAGE_FRONT), std::string("held by a front"));
+}
