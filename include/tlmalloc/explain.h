@@ -80,6 +80,13 @@ const char *tla_shortage_remedy(tla_shortage which);
 /* Of a failed request of nbytes: what is free in all, what is set aside, and what a front keeps free, in bytes. */
 tla_shortage tla_shortage_of(uint64_t nbytes, uint64_t total_free, uint64_t reserved, uint64_t held_by_front);
 
+/* The end of a text about a failed request: "exhausted; free something first, ...", "exhausted, reserved; ...". status
+ * is TLA_EXHAUSTED or TLA_FRAGMENTED. */
+typedef struct tla_shortage_text {
+    char text[160];
+} tla_shortage_text;
+tla_shortage_text tla_shortage_say(tla_status status, uint64_t nbytes, uint64_t total_free, uint64_t reserved);
+
 #ifdef __cplusplus
 }
 #endif

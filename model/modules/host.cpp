@@ -1,5 +1,6 @@
 #include "tlmalloc/modules/host.hpp"
 
+#include "tlmalloc/explain.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -111,7 +112,9 @@ const char *reason(tla_status status) {
 }
 
 // "tensor a: HBM of sip0.cube0.pe1: requested ..." as ADR-0048 D6 wants a failed allocation told.
-tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes) {
+// `reserved` is what of the channel is never given.
+tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
+                   std::uint64_t reserved = 0) {
     const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
     if (!out_of_memory || nbytes == 0)
         return tla_error_set(error, completion.status, "%s: %s", what.c_str(), reason(completion.status));
@@ -119,7 +122,7 @@ tla_status explain(tla_error *error, const std::string &what, const tla_completi
                   what.c_str(), static_cast<unsigned long long>(nbytes),
                   static_cast<unsigned long long>(completion.total_free),
                   static_cast<unsigned long long>(completion.largest_free),
-                  completion.status == TLA_EXHAUSTED ? "exhausted" : "fragmented");
+                  tla_shortage_say(completion.status, nbytes, completion.total_free, reserved).text);
     if (error) {
         error->requested = nbytes;
         error->total_free = completion.total_free;
@@ -271,7 +274,7 @@ tla_status host::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_
         const tla_completion &completion = completions[i];
         if (completion.status) {
             const std::string what = "tensor " + t.name + ": HBM of " + to_string(wanted[i].where);
-            if (!status) status = explain(error, what, completion, wanted[i].nbytes);
+            if (!status) status = explain(error, what, completion, wanted[i].nbytes, config_.hbm_reserved);
             continue;
         }
         remember(wanted[i].where, completion);
@@ -494,7 +497,7 @@ tla_status host::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &
             if (completions[i].status == TLA_BUSY && completions[i].service_ps == 0) // did not begin
                 return tla_error_set(error, TLA_BUSY, "%s: the one before is still running", which.c_str());
             return explain(error, completions[i].nbytes ? which + ": TCM" : which, completions[i],
-                           completions[i].nbytes);
+                           completions[i].nbytes, config_.tcm_reserved);
         }
     return TLA_OK;
 }

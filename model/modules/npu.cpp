@@ -283,6 +283,8 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     host_config.page_size = config.va.page_size;
     host_config.fault_latency_ps = config.mmu.fault_latency;
     host_config.retry = retries_of(config);
+    host_config.tcm_reserved = config.tcm.scheduler_reserve;
+    if (config.controller.free_list == TLA_LIST_HBM) host_config.hbm_reserved = config.controller.list_reserve;
     for (unsigned sip = 0; sip < config.system.sips; sip++) {
         const std::string prefix = numbered("sip", sip);
         processors_.push_back(

@@ -1,6 +1,8 @@
 /* The gap between what is reserved and what is allocated, segment by segment. */
 #include "tlmalloc/explain.h"
 
+#include <stdio.h>
+
 static const char *const names[TLA_GAP_CLASS_COUNT] = {"pending", "hard", "soft", "stream", "other_pool"};
 
 static const char *const remedies[TLA_GAP_CLASS_COUNT] = {
@@ -104,4 +106,15 @@ tla_shortage tla_shortage_of(uint64_t nbytes, uint64_t total_free, uint64_t rese
     if (total_free >= nbytes) return TLA_SHORTAGE_FRAGMENTED;
     if (reserved >= nbytes - total_free) return TLA_SHORTAGE_RESERVED;
     return held_by_front >= nbytes - total_free ? TLA_SHORTAGE_FRONT : TLA_SHORTAGE_EXHAUSTED;
+}
+
+tla_shortage_text tla_shortage_say(tla_status status, uint64_t nbytes, uint64_t total_free, uint64_t reserved) {
+    tla_shortage_text said;
+    tla_shortage which = TLA_SHORTAGE_FRAGMENTED;
+    if (status != TLA_FRAGMENTED) which = tla_shortage_of(nbytes, total_free, reserved, 0);
+    /* Exhausted with enough bytes: what was looked for is more than what was asked for, by rounding. */
+    if (status != TLA_FRAGMENTED && which == TLA_SHORTAGE_FRAGMENTED) which = TLA_SHORTAGE_EXHAUSTED;
+    snprintf(said.text, sizeof said.text, "%s%s; %s", status == TLA_FRAGMENTED ? "fragmented" : "exhausted",
+             which == TLA_SHORTAGE_RESERVED ? ", reserved" : "", tla_shortage_remedy(which));
+    return said;
 }

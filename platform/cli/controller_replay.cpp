@@ -1,6 +1,7 @@
 #include "cli/controller_replay.h"
 
 #include "cli/progress.h"
+#include "tlmalloc/explain.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/npu.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -105,7 +106,10 @@ class trace_player : public sc_core::sc_module {
         tla_error_set(&why, done.status,
                       "HBM of PE 0 overflow: requested %llu bytes, %llu free, largest free block %llu: %s",
                       static_cast<unsigned long long>(command.nbytes), static_cast<unsigned long long>(done.total_free),
-                      static_cast<unsigned long long>(done.largest_free), tla_status_text(done.status));
+                      static_cast<unsigned long long>(done.largest_free),
+                      done.status == TLA_EXHAUSTED || done.status == TLA_FRAGMENTED
+                          ? tla_shortage_say(done.status, command.nbytes, done.total_free, 0).text
+                          : tla_status_text(done.status));
         why.requested = command.nbytes;
         why.total_free = done.total_free;
         why.largest_free = done.largest_free;

@@ -62,6 +62,7 @@ class host : public sc_core::sc_module {
         std::uint64_t page_size = std::uint64_t{2} << 20; // what a page fault brings
         std::uint64_t fault_latency_ps = 45'000'000;      // to the host and back (UVMSmart: 45 us)
         retry_policy retry{};                             // of every command but LAUNCH
+        std::uint64_t hbm_reserved = 0, tcm_reserved = 0; // bytes of a PE's memories that are never given, for messages
     };
 
     // Where a tensor goes.
