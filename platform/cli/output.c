@@ -29,6 +29,7 @@ typedef struct input {
 /* One command in a process. The signal handler walks the outputs, so the lists change with signals blocked. */
 static output *volatile outputs;
 static input *inputs;
+static bool standard_output_taken; /* by an output, which may be finished */
 
 static void block_signals(sigset_t *before) {
     sigset_t all;
@@ -172,6 +173,7 @@ tla_status output_open(const char *option, const char *path, FILE **stream, tla_
         made->next = outputs;
         outputs = made;
         *stream = made->stream;
+        standard_output_taken |= made->stream == stdout;
     } else {
         discard(made);
         status = cannot_write(path, reason, error);
@@ -236,9 +238,7 @@ tla_status output_commit(tla_error *error) {
 }
 
 FILE *output_table(void) {
-    for (const output *o = outputs; o; o = o->next)
-        if (o->stream == stdout) return stderr;
-    return stdout;
+    return standard_output_taken ? stderr : stdout;
 }
 
 int output_remove_unfinished(void) {

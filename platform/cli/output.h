@@ -30,7 +30,7 @@ void output_drop(FILE *stream);
  * and so are the others, unless the last step, the renaming, failed in the middle. */
 tla_status output_commit(tla_error *error);
 
-/* Where text for a person goes: standard output, but standard error when an output takes standard output. */
+/* Where text for a person goes: standard output, but standard error when an output takes or took standard output. */
 FILE *output_table(void);
 
 /* Removes what is unfinished; safe in a signal handler. How many files were removed. */

@@ -25,13 +25,10 @@ void check_refused(const std::vector<misspelt> &lines, int status = 2) {
 
 BOOST_AUTO_TEST_CASE(a_misspelt_command_or_option_gets_the_nearest_one) {
     check_refused({
-        {{"replya"},
-         "found 'replya', expected a command: run replay age traffic reproduce check help, did you mean "
-         "\"replay\"?\n"},
+        {{"replya"}, "found 'replya', expected a command: run replay "},
+        {{"replya"}, " help, did you mean \"replay\"?\n"},
         {{"--versoin"}, "did you mean \"--version\"?"},
-        {{"help", "chekc"},
-         "found 'chekc', expected a command: run replay age traffic reproduce check help, did you "
-         "mean \"check\"?"},
+        {{"help", "chekc"}, " help, did you mean \"check\"?\n"},
         {{"help", "run", "age"}, "found a second argument 'age', expected one COMMAND"},
         {{"run", "--jsno", "x"}, "tlmalloc run: unrecognized option '--jsno', did you mean \"--json\"?\n"},
         {{"replay", "t.csv", "--capaticy=3"}, "unrecognized option '--capaticy', did you mean \"--capacity\"?"},
@@ -138,7 +135,7 @@ BOOST_AUTO_TEST_CASE(help_of_a_command_is_what_its_option_says) {
     BOOST_CHECK_EQUAL(all.status, 0);
     BOOST_CHECK_EQUAL(all.out, run_tlmalloc({"--help"}).out);
     BOOST_CHECK_EQUAL(all.out, run_tlmalloc({"help", "help"}).out);
-    for (const std::string name : {"run", "replay", "age", "traffic", "reproduce", "check"}) {
+    for (const std::string name : {"run", "replay", "age", "explain", "traffic", "reproduce", "check"}) {
         BOOST_CHECK_MESSAGE(contains(all.out, "\n  " + name), all.out);
         const command_result run = run_tlmalloc({"help", name});
         BOOST_CHECK_EQUAL(run.status, 0);

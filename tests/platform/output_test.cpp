@@ -12,9 +12,18 @@ const std::string hbm2 = TLMALLOC_SOURCE_DIR "/configs/timing/hbm2.yaml";
 const std::string recorded = TLMALLOC_SOURCE_DIR "/tests/data/lm_train.csv.gz";
 const std::string small_trace = "time_ns,op,id,bytes\n1,alloc,1,8\n2,alloc,2,8\n3,free,1,8\n";
 
+// A recording of PyTorch of one block in one segment.
+const std::string small_recording =
+    R"({"device_traces": [[{"action": "segment_alloc", "addr": 4194304, "size": 2097152, "stream": 0, "time_us": 1},
+{"action": "alloc", "addr": 4194304, "size": 512, "stream": 0, "time_us": 2}]],
+"segments": [{"device": 0, "address": 4194304, "total_size": 2097152, "allocated_size": 512, "active_size": 512,
+"stream": 0, "segment_type": "small", "blocks": [{"address": 4194304, "size": 512, "requested_size": 512,
+"state": "active_allocated"}, {"address": 4194816, "size": 2096640, "requested_size": 0, "state": "inactive"}]}]})";
+
 // An experiment of one row that takes no time.
-const std::string experiment = "name: s\nunit: GB/s\nworkload: stream\nwith: {bytes: 64 KiB}\nset: {system.pes_per_cube: 1, mmu.walk: flat}\n"
-                               "rows:\n  - {label: a, published: 10, source: none}\n";
+const std::string experiment =
+    "name: s\nunit: GB/s\nworkload: stream\nwith: {bytes: 64 KiB}\nset: {system.pes_per_cube: 1, mmu.walk: flat}\n"
+    "rows:\n  - {label: a, published: 10, source: none}\n";
 
 // Everything a command can write, each with inputs in a directory of its own.
 struct writer {
@@ -27,6 +36,7 @@ std::vector<writer> writers(const scratch_directory &scratch) {
     const std::string addresses = scratch.write("a.csv", "time_ps,op,addr,bytes\n0,R,0,64\n0,W,64,64\n");
     const std::string config = scratch.write("c.yaml", read_text(npu_small));
     const std::string rows = scratch.write("e.yaml", experiment);
+    const std::string recording = scratch.write("s.json", small_recording);
     const std::vector<std::string> replay{"replay", trace, "--capacity", "1 KiB"};
     const std::vector<std::string> simulated{"replay", trace, "--config", config};
     return {{{"run", config, "--kernel", "dma_read"}, "--json"},
@@ -38,6 +48,8 @@ std::vector<writer> writers(const scratch_directory &scratch) {
             {simulated, "--placements"},
             {{"age", trace, "--capacity", "1 KiB"}, "--output"},
             {{"traffic", hbm2, addresses}, "--json"},
+            {{"explain", recording}, "--json"},
+            {{"explain", recording}, "--map"},
             {{"reproduce", rows}, "--json"}};
 }
 
@@ -87,7 +99,7 @@ BOOST_AUTO_TEST_CASE(every_output_is_written_and_an_older_one_replaced) {
             const command_result run = run_writer(w, path);
             BOOST_CHECK_MESSAGE(run.status == 0, run.err);
             BOOST_CHECK(read_text(path) != "older" && !read_text(path).empty());
-            BOOST_CHECK_EQUAL(scratch.file_count(), 5u); // four inputs and this
+            BOOST_CHECK_EQUAL(scratch.file_count(), 6u); // five inputs and this
         }
     }
 }
@@ -101,7 +113,7 @@ BOOST_AUTO_TEST_CASE(an_output_that_cannot_be_written_whole_leaves_the_older_one
             const command_result run = run_shell("(ulimit -f 0; " + shell_line(w, path) + ") 2>&1 | cat");
             BOOST_CHECK_MESSAGE(contains(run.out, path + ": cannot write: File too large"), run.out);
             BOOST_CHECK_EQUAL(read_text(path), "older");
-            BOOST_CHECK_EQUAL(scratch.file_count(), 5u);
+            BOOST_CHECK_EQUAL(scratch.file_count(), 6u);
             const command_result full = run_writer(w, "/dev/full");
             BOOST_CHECK_EQUAL(full.status, 1);
             BOOST_CHECK_MESSAGE(contains(full.err, "/dev/full: cannot write: No space left on device"), full.err);
