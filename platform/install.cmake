@@ -25,8 +25,11 @@ if(TLMALLOC_MODULES)
 endif()
 
 # The pages lie to one another as in the source tree; what they show of the rest is led to where it is installed.
-set(pages README.md model/README.md platform/README.md configs/README.md configs/experiments/README.md
-          configs/timing/README.md waveforms/README.md tests/bench/README.md)
+file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md)
+foreach(folder model platform configs waveforms tests/bench)
+  file(GLOB_RECURSE found RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.md)
+  list(APPEND pages ${found})
+endforeach()
 foreach(page ${pages})
   get_filename_component(folder ${page} DIRECTORY)
   set(installed_in ${CMAKE_INSTALL_FULL_DOCDIR}/${folder})

@@ -124,6 +124,18 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
     play("traffic", {"traffic", platform, bursts}, found);
     play("reproduce", {"reproduce", "vattention_spike", "--from", source + "configs/experiments"}, found);
 
+    // No command that writes a report is missing above.
+    std::istringstream help(run_tlmalloc({"--help"}).out);
+    std::string line;
+    while (std::getline(help, line) && line != "Commands:")
+        continue;
+    while (std::getline(help, line) && !line.empty()) {
+        std::string command;
+        std::istringstream(line) >> command;
+        if (contains(run_tlmalloc({command, "--help"}).out, "--json"))
+            BOOST_CHECK_MESSAGE(found.count({command, ""}), command << " writes a report and is not played here");
+    }
+
     const table told = table_of_the_page();
     for (const auto &[place, names] : found)
         BOOST_CHECK_MESSAGE(told.count(place) && told.at(place) == names,
