@@ -113,5 +113,7 @@ int sc_main(int argc, char **argv) {
 // libsystemc brings a main() that prints a banner before sc_main can prevent it; hence one of our own.
 int main(int argc, char **argv) {
     setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
-    return sc_core::sc_elab_and_sim(argc, argv);
+    const int status = sc_core::sc_elab_and_sim(argc, argv);
+    restore_main_stack();
+    return status;
 }
