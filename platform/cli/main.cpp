@@ -1,6 +1,7 @@
 // `tlmalloc COMMAND ...`: finds the command and runs it inside SystemC's sc_elab_and_sim.
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/main_stack.hpp"
 #include "model/config/suggest.h"
 
 #include <cstdint>
