@@ -45,7 +45,8 @@ typedef enum torch_state { TORCH_INACTIVE, TORCH_ALLOCATED, TORCH_PENDING } torc
 
 typedef struct torch_block {
     uint64_t address, nbytes;
-    uint64_t requested; /* of an inactive block it means nothing */
+    uint64_t requested;     /* of an inactive block it means nothing */
+    bool requested_is_size; /* the file does not tell it: nbytes stands for it */
     const void *source;
     torch_state state;
 } torch_block;

@@ -173,6 +173,16 @@ static const pickle_value *history_of(const pickle_value *block) {
     return some && history->items[0]->kind == PICKLE_DICT ? history->items[0] : NULL;
 }
 
+/* What the history says of a block that is still the one that it was taken as. */
+static tla_status get_history(const torch_reader *r, const pickle_value *history, torch_block *block) {
+    uint64_t address = block->address;
+    if (!history || !pickle_get(history, "real_size")) return TLA_OK;
+    tla_status status = get_optional(r, history, "addr", &address);
+    if (status || address != block->address) return status;
+    block->requested_is_size = false;
+    return get_number(r, history, "real_size", &block->requested);
+}
+
 /* What cannot be, but does not keep the rest from being read. */
 static void contradict(torch_device *device, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -194,7 +204,8 @@ static tla_status read_block(torch_reader *r, torch_device *device, const pickle
     if (!status) status = read_state(r, block, &b.state);
     if (status) return status;
     b.requested = b.nbytes;
-    if (history && pickle_get(history, "real_size")) status = get_number(r, history, "real_size", &b.requested);
+    b.requested_is_size = !pickle_get(block, "requested_size");
+    status = get_history(r, history, &b);
     if (!status) status = get_optional(r, block, "requested_size", &b.requested);
     if (status) return status;
     if (b.address != *address)

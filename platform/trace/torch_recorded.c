@@ -336,6 +336,7 @@ static tla_status play_entry(replayer *r, const torch_entry *e) {
 typedef struct end_block {
     uint64_t address, nbytes, requested;
     torch_state state;
+    bool any_request;
 } end_block;
 
 static int by_address(const void *a, const void *b) {
@@ -355,7 +356,8 @@ static tla_status compare_blocks(replayer *r, end_block *recorded, const tla_seg
                             : b->state == TLA_SEGMENT_ALLOCATED ? TORCH_ALLOCATED
                                                                 : TORCH_PENDING;
         bool same = k < count && recorded[k].address == b->address && recorded[k].nbytes == b->nbytes &&
-                    recorded[k].state == state && (state == TORCH_INACTIVE || recorded[k].requested == b->requested);
+                    recorded[k].state == state &&
+                    (state == TORCH_INACTIVE || recorded[k].any_request || recorded[k].requested == b->requested);
         if (!same) {
             snprintf(r->result->end_difference, sizeof r->result->end_difference,
                      "replayed %s block of %" PRIu64 " bytes at %" PRIu64 ", recorded %s", names[state], b->nbytes,
@@ -380,8 +382,8 @@ static tla_status compare_end(replayer *r) {
     tla_status status = recorded ? tla_segment_cache_blocks(r->cache, &own, &own_count) : TLA_NO_HOST_MEMORY;
     if (!status) {
         for (size_t i = 0; i < d->block_count; i++)
-            recorded[i] =
-                (end_block){d->blocks[i].address, d->blocks[i].nbytes, d->blocks[i].requested, d->blocks[i].state};
+            recorded[i] = (end_block){d->blocks[i].address, d->blocks[i].nbytes, d->blocks[i].requested,
+                                      d->blocks[i].state, d->blocks[i].requested_is_size};
         status = compare_blocks(r, recorded, own, own_count);
     }
     free(recorded);

@@ -149,25 +149,36 @@ static bool find_blocks(finder *f) {
 
 /* Segments */
 
-/* What was reserved in the course of the trace, and how much the device must have at least. */
-static void find_sizes(finder *f) {
+/* What a device had reserved at most, and what it had at its last oom (0: none). */
+static uint64_t peak_of(const torch_device *d, uint64_t *capacity) {
     uint64_t reserved = 0, peak;
-    for (size_t i = 0; i < f->device->segment_count; i++)
-        reserved += f->device->segments[i].nbytes;
+    *capacity = 0;
+    for (size_t i = 0; i < d->segment_count; i++)
+        reserved += d->segments[i].nbytes;
     peak = reserved;
-    for (size_t i = f->device->entry_count; i > 0; i--) {
-        const torch_entry *e = &f->device->entries[i - 1];
+    for (size_t i = d->entry_count; i > 0; i--) {
+        const torch_entry *e = &d->entries[i - 1];
         bool took = e->action == TORCH_SEGMENT_ALLOC || e->action == TORCH_SEGMENT_MAP;
         bool gave = e->action == TORCH_SEGMENT_FREE || e->action == TORCH_SEGMENT_UNMAP;
         if (took) reserved -= e->nbytes < reserved ? e->nbytes : reserved;
         if (gave) reserved += e->nbytes;
-        if (e->action == TORCH_OOM && !f->start->capacity) f->start->capacity = reserved + e->address;
+        if (e->action == TORCH_OOM && !*capacity) *capacity = reserved + e->address;
         if (reserved > peak) peak = reserved;
     }
-    f->start->peak_reserved = peak;
+    return peak;
+}
+
+/* How much memory the device has is not recorded: the next usual size, the devices of a program being alike. */
+static void find_sizes(finder *f) {
     static const uint64_t usual[] = {8,  11, 12,  16,  24,  32,  40,  48,  64,
                                      80, 96, 128, 141, 192, 256, 288, 1024}; /* GiB */
-    uint64_t needed = f->start->capacity > peak ? f->start->capacity : peak;
+    uint64_t needed = 0, capacity, peak;
+    for (size_t k = 0; k < f->snapshot->device_count; k++) {
+        peak = peak_of(&f->snapshot->devices[k], &capacity);
+        if (peak > needed) needed = peak;
+        if (capacity > needed) needed = capacity;
+    }
+    f->start->peak_reserved = peak_of(f->device, &f->start->capacity);
     size_t i = 0;
     while (i < sizeof usual / sizeof usual[0] - 1 && usual[i] << 30 < needed)
         i++;
