@@ -128,6 +128,10 @@ tla_status tla_segment_cache_empty(tla_segment_cache *cache, tla_work *work);
 
 tla_segment_cache_stats tla_segment_cache_get_stats(const tla_segment_cache *cache);
 
+/* Takes over what another cache has counted: peaks, calls, retries and failures. For a cache that goes on in its place.
+ */
+void tla_segment_cache_carry_counters(tla_segment_cache *cache, const tla_segment_cache *from);
+
 /* What a request on this stream would find in the cache, without taking it: whether it needs nothing from the driver.
  */
 bool tla_segment_cache_can_serve(const tla_segment_cache *cache, uint64_t stream, uint64_t nbytes);

@@ -79,6 +79,18 @@ tla_status tla_segment_cache_blocks(const tla_segment_cache *cache, tla_segment_
     return TLA_OK;
 }
 
+void tla_segment_cache_carry_counters(tla_segment_cache *cache, const tla_segment_cache *from) {
+    tla_segment_cache_stats now = cache->stats;
+    cache->stats = from->stats;
+    cache->stats.requested = now.requested;
+    cache->stats.allocated = now.allocated;
+    cache->stats.active = now.active;
+    cache->stats.reserved = now.reserved;
+    cache->stats.inactive_split = now.inactive_split;
+    cache->stats.segments = now.segments;
+    cache->stats.ranges = now.ranges;
+}
+
 /* In */
 
 typedef struct restoring {

@@ -20,6 +20,11 @@ typedef struct replayer {
     tla_segment_cache *cache;
     size_t at;          /* the next entry */
     uint64_t uncertain; /* bytes that older blocks may have more than they are taken for */
+    size_t request_at;  /* the next entry when the request began */
+    /* Where a range was to grow when the recording has the next map elsewhere: it was shorter. */
+    uint64_t short_at, short_room; /* room that it may have had behind there */
+    bool is_short;
+    uint64_t shortest; /* range that was found out, in bytes; UINT64_MAX: none was */
 } replayer;
 
 /* Entries */
@@ -110,12 +115,21 @@ static tla_status range_release(void *context, uint32_t device, uint64_t address
     return TLA_OK;
 }
 
+/* How long a range is was not recorded: it is taken for very long until the first map of a request shows that it had no
+ * room for it. */
 static tla_status range_map(void *context, uint32_t device, uint64_t address, uint64_t nbytes, uint64_t granule,
                             tla_work *work) {
+    replayer *r = context;
     const torch_entry *e;
-    (void)device, (void)granule, (void)work;
-    tla_status status = answer(context, TORCH_SEGMENT_MAP, nbytes, &e);
-    return status ? status : expect(context, TORCH_SEGMENT_MAP, address, nbytes);
+    (void)device, (void)work;
+    tla_status status = answer(r, TORCH_SEGMENT_MAP, nbytes, &e);
+    if (!status && e->address != address && r->at == r->request_at) {
+        r->is_short = true;
+        r->short_at = address;
+        r->short_room = nbytes - granule;
+        return ABANDONED;
+    }
+    return status ? status : expect(r, TORCH_SEGMENT_MAP, address, nbytes);
 }
 
 static tla_status range_unmap(void *context, uint32_t device, uint64_t address, uint64_t nbytes, uint64_t granule,
@@ -211,12 +225,45 @@ static bool watched(replayer *r, size_t entry, bool behind) {
     return r->options->watch(r->options->context, &moment);
 }
 
+/* The cache again with the end of a range cut off; *cut says whether there was one to cut. */
+static tla_status shorten_range(replayer *r, bool *cut) {
+    tla_segment_cache *shorter = NULL;
+    uint64_t length;
+    r->is_short = false;
+    tla_status status =
+        torch_cache_copy_shortened(r->snapshot, r->cache, &r->config, r->short_at, r->short_room, &length, &shorter);
+    *cut = length != UINT64_MAX;
+    if (length < r->shortest) r->shortest = length;
+    if (status || !*cut) {
+        tla_segment_cache_abandon(shorter);
+        return status;
+    }
+    tla_segment_cache_carry_counters(shorter, r->cache);
+    tla_segment_cache_abandon(r->cache);
+    r->cache = shorter;
+    tla_segment_cache_on_synchronize(r->cache, synchronize, r);
+    return TLA_OK;
+}
+
+/* The request itself, with ranges as long as the recording shows them. */
+static tla_status take(replayer *r, const torch_entry *e, tla_block *block) {
+    r->request_at = r->at;
+    for (;;) {
+        bool cut;
+        tla_status status =
+            tla_segment_cache_alloc_from(r->cache, r->snapshot->pools[e->pool], e->stream, e->nbytes, block, NULL);
+        if (!r->is_short) return status;
+        status = shorten_range(r, &cut);
+        if (status) return status;
+        if (!cut) return differ(r, "segment_map at %" PRIu64, r->short_at);
+    }
+}
+
 /* A request: the one ahead, which may have segment events and completed frees before it. */
 static tla_status request(replayer *r, const torch_entry *e) {
     tla_block block;
     if (watched(r, (size_t)(e - r->device->entries), false)) return ABANDONED;
-    tla_status status =
-        tla_segment_cache_alloc_from(r->cache, r->snapshot->pools[e->pool], e->stream, e->nbytes, &block, NULL);
+    tla_status status = take(r, e, &block);
     if (r->result->differs || status == TLA_NO_HOST_MEMORY) return status;
     const torch_entry *next = next_entry(r);
     if (!status && (next != e || e->action != TORCH_ALLOC || e->address != block.offset))
@@ -402,6 +449,62 @@ static tla_status play(replayer *r) {
     return compare_end(r);
 }
 
+/* One replay. *shortest is the shortest range that had no room for a request as it was recorded. */
+static tla_status play_once(const torch_snapshot *snapshot, size_t device, const torch_start *start,
+                            const torch_recorded_options *options, const tla_segment_cache_config *config,
+                            torch_recorded *result, uint64_t *shortest) {
+    *result = (torch_recorded){.device = device, .entries = snapshot->devices[device].comparable};
+    replayer r = {.snapshot = snapshot,
+                  .device = &snapshot->devices[device],
+                  .options = options,
+                  .result = result,
+                  .config = *config,
+                  .uncertain = start->uncertain << 20,
+                  .shortest = UINT64_MAX};
+    connect(&r);
+    tla_status status = tla_segment_cache_create(&r.config, &r.cache);
+    if (!status) status = torch_start_restore(snapshot, start, r.config.device_bytes, r.cache);
+    if (!status) {
+        tla_segment_cache_on_synchronize(r.cache, synchronize, &r);
+        status = play(&r);
+        result->stats = tla_segment_cache_get_stats(r.cache);
+    }
+    tla_segment_cache_abandon(r.cache);
+    *shortest = r.shortest;
+    return status;
+}
+
+/* Again with all ranges shorter, the device being the same for all, when one was found to be: from the longest that it
+ * can have been down in steps of the small granule, until a length agrees with the whole recording. Of none the best
+ * one counts. Nobody watches but the last replay. */
+static tla_status play_until_ranges_fit(const torch_snapshot *snapshot, size_t device, const torch_start *start,
+                                        const torch_recorded_options *options, tla_segment_cache_config *config,
+                                        torch_recorded *result) {
+    static const uint64_t step = 2 << 20, entries_max = 20000000;
+    torch_recorded_options silent = *options;
+    torch_recorded best = {0};
+    uint64_t shortest, length = UINT64_MAX, best_bytes = config->device_bytes, replayed = 0;
+    silent.watch = NULL;
+    tla_status status = TLA_OK;
+    for (bool first = true;; first = false) {
+        status = play_once(snapshot, device, start, &silent, config, result, &shortest);
+        if (status) return status;
+        if (first || result->equal > best.equal || (!result->differs && result->end_state_equal)) {
+            best = *result;
+            best_bytes = config->device_bytes;
+        }
+        if (shortest < length) length = shortest;
+        replayed += result->entries;
+        if (!result->differs || length == UINT64_MAX || length <= step || replayed > entries_max) break;
+        config->device_bytes = length / 9 * 8;
+        length -= step;
+    }
+    *result = best;
+    config->device_bytes = best_bytes;
+    if (!options->watch) return TLA_OK;
+    return play_once(snapshot, device, start, options, config, result, &shortest);
+}
+
 tla_status torch_replay_recorded(const torch_snapshot *snapshot, size_t device, const torch_start *start,
                                  const torch_recorded_options *options, torch_recorded *result, tla_error *error) {
     *result = (torch_recorded){.device = device, .entries = snapshot->devices[device].comparable};
@@ -411,23 +514,9 @@ tla_status torch_replay_recorded(const torch_snapshot *snapshot, size_t device, 
     if (!snapshot->has_segments)
         return tla_error_set(error, TLA_SYNTAX, "%s: found no 'segments', expected what the allocator held at the end",
                              snapshot->name);
-    replayer r = {.snapshot = snapshot,
-                  .device = &snapshot->devices[device],
-                  .options = options,
-                  .result = result,
-                  .uncertain = start->uncertain << 20};
-    r.config = options->settings ? *options->settings : snapshot->settings;
-    if (!options->settings) r.config.memory_fraction = 0; /* of what is not recorded; the driver's answers imply it */
-    if (!r.config.device_bytes) r.config.device_bytes = start->device_bytes;
-    connect(&r);
-    tla_status status = tla_segment_cache_create(&r.config, &r.cache);
-    if (!status) status = torch_start_restore(snapshot, start, r.cache);
-    if (!status) {
-        tla_segment_cache_on_synchronize(r.cache, synchronize, &r);
-        status = play(&r);
-        result->stats = tla_segment_cache_get_stats(r.cache);
-    }
-    tla_segment_cache_abandon(r.cache);
+    tla_segment_cache_config config = options->settings ? *options->settings : snapshot->settings;
+    if (!options->settings) config.memory_fraction = 0; /* of what is not recorded; the driver's answers imply it */
+    tla_status status = play_until_ranges_fit(snapshot, device, start, options, &config, result);
     if (status)
         return tla_error_set(error, status, "%s: device %zu cannot be replayed: %s", snapshot->name, device,
                              tla_status_text(status));

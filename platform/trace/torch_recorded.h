@@ -47,13 +47,20 @@ typedef struct torch_recorded_options {
 tla_status torch_replay_recorded(const torch_snapshot *snapshot, size_t device, const torch_start *start,
                                  const torch_recorded_options *options, torch_recorded *result, tla_error *error);
 
-/* Puts what lived before the trace into an empty cache, as it lay. */
-tla_status torch_start_restore(const torch_snapshot *snapshot, const torch_start *start, tla_segment_cache *cache);
+/* Puts what lived before the trace into an empty cache, as it lay; device_bytes as in its configuration. */
+tla_status torch_start_restore(const torch_snapshot *snapshot, const torch_start *start, uint64_t device_bytes,
+                               tla_segment_cache *cache);
 
 /* The state of a cache in another one, of another configuration; ages of blocks are lost. The caller abandons it, also
  * after an error. */
 tla_status torch_cache_copy(const torch_snapshot *snapshot, const tla_segment_cache *from,
                             const tla_segment_cache_config *config, tla_segment_cache **copy);
+
+/* The same, but of the range whose last addresses without memory begin at `address` no more than `room` of them;
+ * *length is what is left of it, UINT64_MAX when there is no such range that is longer. */
+tla_status torch_cache_copy_shortened(const torch_snapshot *snapshot, const tla_segment_cache *from,
+                                      const tla_segment_cache_config *config, uint64_t address, uint64_t room,
+                                      uint64_t *length, tla_segment_cache **copy);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@ typedef struct restorer {
     const torch_snapshot *snapshot;
     const torch_start *start;
     tla_segment_cache *cache;
+    uint64_t device_bytes;
     tla_segment_block_info *blocks; /* of the segment that is being put in */
     size_t count;
 } restorer;
@@ -48,10 +49,10 @@ static tla_segment_block_info describe(const restorer *r, const torch_start_segm
                                     .small = s->small};
 }
 
-/* Where the addresses of a range end: as long as a range is, or where the next segment or range begins. */
+/* Where the addresses of a range end: 1 1/8 of the device away, or where the next segment or range begins. */
 static uint64_t end_of_range(const restorer *r, const tla_segment_block_info *of, size_t range, uint64_t last) {
     const torch_start *start = r->start;
-    uint64_t bytes = start->device_bytes + start->device_bytes / 8;
+    uint64_t bytes = r->device_bytes + r->device_bytes / 8;
     uint64_t end = of->segment + (bytes + of->granule - 1) / of->granule * of->granule;
     for (size_t i = 0; i < start->segment_count; i++) {
         const torch_start_segment *s = &start->segments[i];
@@ -87,29 +88,49 @@ static tla_status add_pools(const torch_snapshot *snapshot, tla_segment_cache *c
     return status;
 }
 
-tla_status torch_cache_copy(const torch_snapshot *snapshot, const tla_segment_cache *from,
-                            const tla_segment_cache_config *config, tla_segment_cache **copy) {
+/* Puts the blocks [first, next) of one segment into a cache; they are rearranged. */
+static tla_status restore_segment(tla_segment_cache *copy, tla_segment_block_info *first,
+                                  tla_segment_block_info *next) {
+    tla_segment_block_info *kept = first, of = *first;
+    for (tla_segment_block_info *b = first; b < next; b++) {
+        bool listed = b->state == TLA_SEGMENT_FREE ? b->granule != 0 : b->state != TLA_SEGMENT_UNMAPPED;
+        if (listed) *kept++ = *b;
+    }
+    return tla_segment_cache_restore(copy, &of, first, (size_t)(kept - first));
+}
+
+tla_status torch_cache_copy_shortened(const torch_snapshot *snapshot, const tla_segment_cache *from,
+                                      const tla_segment_cache_config *config, uint64_t address, uint64_t room,
+                                      uint64_t *length, tla_segment_cache **copy) {
     tla_segment_block_info *blocks = NULL;
     size_t count = 0;
+    *length = UINT64_MAX;
     tla_status status = tla_segment_cache_create(config, copy);
     if (!status) status = tla_segment_cache_blocks(from, &blocks, &count);
     if (!status) status = add_pools(snapshot, *copy);
     for (size_t i = 0, next; i < count && !status; i = next) {
-        size_t kept = i;
-        for (next = i; next < count && blocks[next].segment == blocks[i].segment; next++) {
-            bool listed = blocks[next].state == TLA_SEGMENT_FREE ? blocks[next].granule != 0
-                                                                 : blocks[next].state != TLA_SEGMENT_UNMAPPED;
-            if (listed) blocks[kept++] = blocks[next];
+        for (next = i; next < count && blocks[next].segment == blocks[i].segment; next++)
+            ;
+        const tla_segment_block_info *last = &blocks[next - 1];
+        if (last->state == TLA_SEGMENT_UNMAPPED && last->address == address && last->nbytes > room) {
+            *length = blocks[i].segment_size -= last->nbytes - room;
         }
-        tla_segment_block_info of = blocks[next - 1];
-        status = tla_segment_cache_restore(*copy, &of, blocks + i, kept - i);
+        if (blocks[i].segment_size) status = restore_segment(*copy, blocks + i, blocks + next);
     }
     free(blocks);
     return status;
 }
 
-tla_status torch_start_restore(const torch_snapshot *snapshot, const torch_start *start, tla_segment_cache *cache) {
+tla_status torch_cache_copy(const torch_snapshot *snapshot, const tla_segment_cache *from,
+                            const tla_segment_cache_config *config, tla_segment_cache **copy) {
+    uint64_t length;
+    return torch_cache_copy_shortened(snapshot, from, config, UINT64_MAX, 0, &length, copy);
+}
+
+tla_status torch_start_restore(const torch_snapshot *snapshot, const torch_start *start, uint64_t device_bytes,
+                               tla_segment_cache *cache) {
     restorer r = {.snapshot = snapshot, .start = start, .cache = cache};
+    r.device_bytes = device_bytes ? device_bytes : UINT64_C(1) << 40;
     r.blocks = malloc((2 * start->block_count + start->segment_count + 1) * sizeof *r.blocks);
     tla_status status = r.blocks ? TLA_OK : TLA_NO_HOST_MEMORY;
     if (!status) status = add_pools(snapshot, cache);
