@@ -7,7 +7,7 @@
  * Bodies, from byte 16:
  *   ALLOC                u32 channel, u32 0, u64 nbytes
  *   FREE                 u64 pa, u64 nbytes
- *   MAP, UNMAP, INVALIDATE
+ *   MAP, UNMAP, INVALIDATE, TAKE_BACK
  *                        u32 count, u32 sip mask, u32 die mask, u32 pe mask, then count entries of 32 bytes:
  *                        u64 va, u64 pa, u64 nbytes, u32 flags, u32 asid
  *   VA_ALLOC             u64 nbytes
@@ -37,7 +37,8 @@ typedef enum tla_opcode {
     TLA_OP_VA_FREE,
     TLA_OP_LAUNCH,
     TLA_OP_INVALIDATE, /* drops TLB entries of the ranges (nbytes 0: of the whole address space); mappings stay */
-    TLA_OP_LAST = TLA_OP_INVALIDATE
+    TLA_OP_TAKE_BACK,  /* undoes the sender's last MAP or UNMAP, which had the same tag and entries (mmu.h) */
+    TLA_OP_LAST = TLA_OP_TAKE_BACK
 } tla_opcode;
 
 /* What kind of control socket a descriptor is meant for. */
@@ -59,7 +60,7 @@ enum {
     TLA_COMPLETION_BYTES = 64
 };
 
-/* MAP, UNMAP, INVALIDATE: what is passed on to MMUs, entry by entry. */
+/* MAP, UNMAP, INVALIDATE, TAKE_BACK: what is passed on to MMUs, entry by entry. */
 bool tla_opcode_has_entries(tla_opcode opcode);
 
 /* Which PEs a mapping is for: the product of three bit masks. */
@@ -76,7 +77,7 @@ typedef struct tla_command {
     uint64_t nbytes;                    /* ALLOC, FREE, VA_ALLOC, VA_FREE */
     tla_paddr pa;                       /* FREE */
     tla_vaddr va;                       /* VA_FREE */
-    tla_scope scope;                    /* MAP, UNMAP, INVALIDATE */
+    tla_scope scope;                    /* MAP, UNMAP, INVALIDATE, TAKE_BACK */
     uint32_t kernel, program, programs; /* LAUNCH */
     uint32_t count;                     /* MAP, UNMAP, INVALIDATE: entries; LAUNCH: arguments */
     union {

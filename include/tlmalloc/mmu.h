@@ -10,6 +10,7 @@
 #ifndef TLMALLOC_MMU_H
 #define TLMALLOC_MMU_H
 
+#include "tlmalloc/map_undo.h"
 #include "tlmalloc/map_window.h"
 #include "tlmalloc/tlb.h"
 #include "tlmalloc/walker.h"
@@ -97,6 +98,11 @@ tla_status tla_mmu_find_page(const tla_mmu *mmu, uint32_t asid, tla_vaddr va, ui
 void tla_mmu_find_run(const tla_mmu *mmu, const tla_mmu_access *extent, tla_vaddr va, uint64_t at_ps, tla_vaddr *first,
                       uint64_t *nbytes);
 
+/* Says whose command follows and under which tag, so that it can be taken back: until the sender's next command the MMU
+ * keeps what it replaces (map_undo.h). A change that nobody announced is one of sender 0
+ * with tag 0. TLA_NO_HOST_MEMORY. */
+tla_status tla_mmu_command(tla_mmu *mmu, uint32_t sender, uint32_t tag);
+
 /* Changes mappings, all entries or none; errors and receipts as tla_page_table_map and _unmap. *at_ps is when the work
  * begins and, on return, when what it did on the bus has ended. Afterwards the caller, who knows what the rest of the
  * work costs, says with tla_mmu_show when the change can be seen. TLB entries that it touches serve until then. */
@@ -104,6 +110,13 @@ tla_status tla_mmu_map(tla_mmu *mmu, const tla_map_entry *entries, size_t count,
                        tla_error *error);
 tla_status tla_mmu_unmap(tla_mmu *mmu, const tla_map_entry *ranges, size_t count, uint64_t *at_ps, tla_work *work,
                          tla_error *error);
+
+/* Takes back the last tla_mmu_map or _unmap of a sender, as a change of its own: every byte of it is what it was
+ * before. Once more it does nothing. TLA_NOT_ALLOCATED when the sender's last change has another tag or was refused,
+ * TLA_OVERLAP when another sender has changed any of it since, or what the table memory says when it has no room for a
+ * table any more: nothing changes then, and it may be tried again. */
+tla_status tla_mmu_take_back(tla_mmu *mmu, uint32_t sender, uint32_t tag, uint64_t *at_ps, tla_work *work,
+                             tla_error *error);
 
 /* Drops TLB entries and what walkers remember of the ranges; nbytes 0 = of the range's whole address space. Mappings
  * stay. TLA_INVALID_ARGUMENT, nothing dropped, for an asid that is none. work: invalidates (one). */

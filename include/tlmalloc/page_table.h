@@ -97,6 +97,11 @@ tla_status tla_page_table_map(tla_page_table *table, const tla_map_entry *entrie
 tla_status tla_page_table_unmap(tla_page_table *table, const tla_map_entry *ranges, size_t count, tla_work *work,
                                 tla_error *error);
 
+/* Makes every byte of the entries what they say, all or none, whatever it was before: mapped as by map, or, with flags
+ * 0, not mapped. Errors and work as map; nothing is TLA_OVERLAP, and no remap is counted. */
+tla_status tla_page_table_restore(tla_page_table *table, const tla_map_entry *entries, size_t count, tla_work *work,
+                                  tla_error *error);
+
 /* Translates the front of [va, va + nbytes) in address space 0: one page or region, joined with what follows while it
  * is physically adjacent and has the same flags. `access` is TLA_READ, TLA_WRITE or 0 (no check). TLA_UNMAPPED when va
  * itself is not mapped, TLA_PERMISSION. work: table_levels, of the walk for va itself. */

@@ -37,6 +37,7 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
     case TLA_OP_MAP:
     case TLA_OP_UNMAP:
     case TLA_OP_INVALIDATE:
+    case TLA_OP_TAKE_BACK:
         return count > TLA_COMMAND_MAX_ENTRIES ? 0 : VECTOR_BYTES + (size_t)count * TLA_MAP_ENTRY_BYTES;
     case TLA_OP_LAUNCH:
         return count > TLA_COMMAND_MAX_ARGUMENTS ? 0 : VECTOR_BYTES + (size_t)count * TLA_ARGUMENT_BYTES;
@@ -46,7 +47,8 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
 }
 
 bool tla_opcode_has_entries(tla_opcode opcode) {
-    return opcode == TLA_OP_MAP || opcode == TLA_OP_UNMAP || opcode == TLA_OP_INVALIDATE;
+    return opcode == TLA_OP_MAP || opcode == TLA_OP_UNMAP || opcode == TLA_OP_INVALIDATE ||
+           opcode == TLA_OP_TAKE_BACK;
 }
 
 static bool known_target(uint32_t target) {
@@ -84,6 +86,7 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
     case TLA_OP_MAP:
     case TLA_OP_UNMAP:
     case TLA_OP_INVALIDATE:
+    case TLA_OP_TAKE_BACK:
         put(body, d->count, 4);
         put(body + 4, d->scope.sip_mask, 4);
         put(body + 8, d->scope.die_mask, 4);
@@ -246,6 +249,7 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
     case TLA_OP_MAP:
     case TLA_OP_UNMAP:
     case TLA_OP_INVALIDATE:
+    case TLA_OP_TAKE_BACK:
         decode_entries(body, command);
         break;
     case TLA_OP_LAUNCH:

@@ -39,17 +39,12 @@ fan_out::result fan_out::send(tlm::tlm_fw_transport_if<> &socket, tla_command co
         std::uint64_t written_ps;
         tla_status status;
     };
+    settle(socket, at_ps); // their ports are taken until the answers have been read
     std::vector<sent> all;
     result r{TLA_OK, at_ps, at_ps};
     for (std::size_t child = 0; child < children_.size(); child++) {
         if (!overlap(children_[child].covers, command.scope)) continue;
         std::uint64_t start = std::max(at_ps, free_ps_[child]);
-        if (posted_[child]) { // its port is taken until the answer has been read
-            tla_status earlier = TLA_OK;
-            start = collect(socket, child, start, earlier);
-            posted_[child] = false;
-            lost_ += earlier != TLA_OK;
-        }
         sc_core::sc_time delay = delay_to(start);
         const tla_status status = post_command(socket, children_[child].port_address, command, delay);
         all.push_back({child, local_ps(delay), status});
@@ -59,8 +54,10 @@ fan_out::result fan_out::send(tlm::tlm_fw_transport_if<> &socket, tla_command co
     r.done_ps = r.written_ps;
     if (all.empty()) r.status = TLA_INVALID_ARGUMENT;
     if (!gather) {
+        posted_command_ = command;
+        posted_refused_ = r.status != TLA_OK;
         for (const sent &s : all)
-            posted_[s.child] = s.status == TLA_OK;
+            if (!s.status) posted_.push_back(s.child);
         return r;
     }
     std::vector<std::size_t> done;
@@ -71,14 +68,44 @@ fan_out::result fan_out::send(tlm::tlm_fw_transport_if<> &socket, tla_command co
         else if (!r.status)
             r.status = s.status;
     }
-    if (!r.status || command.opcode != TLA_OP_MAP) return r;
-    command.opcode = TLA_OP_UNMAP; // all or none
-    for (const std::size_t child : done) {
-        sc_core::sc_time delay = delay_to(r.done_ps);
-        tla_status undone = post_command(socket, children_[child].port_address, command, delay);
-        if (!undone) r.done_ps = std::max(r.done_ps, collect(socket, child, local_ps(delay), undone));
-    }
+    if (r.status) r.done_ps = take_back(socket, command, done, r.done_ps);
     return r;
+}
+
+// All or none: those that did the command undo it.
+std::uint64_t fan_out::take_back(tlm::tlm_fw_transport_if<> &socket, tla_command command,
+                                 const std::vector<std::size_t> &done, std::uint64_t at_ps) {
+    if (command.opcode != TLA_OP_MAP && command.opcode != TLA_OP_UNMAP) return at_ps;
+    command.opcode = TLA_OP_TAKE_BACK;
+    std::uint64_t end_ps = at_ps;
+    for (const std::size_t child : done) {
+        tla_status status = TLA_BUSY;
+        std::uint64_t from_ps = at_ps;
+        for (unsigned tries = 0; status == TLA_BUSY && tries < take_back_tries; tries++) {
+            sc_core::sc_time delay = delay_to(from_ps);
+            status = post_command(socket, children_[child].port_address, command, delay);
+            from_ps = status ? local_ps(delay) : collect(socket, child, local_ps(delay), status);
+        }
+        not_restored_ += status != TLA_OK;
+        end_ps = std::max(end_ps, from_ps);
+    }
+    return end_ps;
+}
+
+void fan_out::settle(tlm::tlm_fw_transport_if<> &socket, std::uint64_t at_ps) {
+    std::vector<std::size_t> asked, done;
+    asked.swap(posted_);
+    std::uint64_t end_ps = at_ps;
+    bool refused = posted_refused_;
+    posted_refused_ = false;
+    for (const std::size_t child : asked) {
+        tla_status status = TLA_OK;
+        end_ps = std::max(end_ps, collect(socket, child, std::max(at_ps, free_ps_[child]), status));
+        lost_ += status != TLA_OK;
+        refused |= status != TLA_OK;
+        if (!status) done.push_back(child);
+    }
+    if (refused) take_back(socket, posted_command_, done, end_ps);
 }
 
 } // namespace tlmalloc

@@ -11,7 +11,7 @@ namespace tlmalloc {
 class fan_out {
   public:
     explicit fan_out(std::vector<command_route> children)
-        : children_(std::move(children)), posted_(children_.size()), free_ps_(children_.size()) {}
+        : children_(std::move(children)), free_ps_(children_.size()) {}
 
     struct result {
         tla_status status;        // the first failure, TLA_INVALID_ARGUMENT when no child lies in the scope
@@ -20,22 +20,32 @@ class fan_out {
     };
 
     // Passes the command (its target replaced) on to every child in its scope, all at once at at_ps; a child whose port
-    // still runs the command before gets it when that has been answered. With `gather` the
-    // answers are waited for, and a MAP that a child refuses is taken back from those that did it. Without, the answers
-    // are collected before the next command to the same child; failures among them are counted in lost().
+    // still runs the command before gets it when that has been answered. With `gather` the answers are waited for, and
+    // a MAP or UNMAP that a child refuses is taken back from those that did it (TLA_OP_TAKE_BACK: one more command to
+    // them, and its answers). Without, the same is done by settle(), which the next send() calls.
     result send(tlm::tlm_fw_transport_if<> &socket, tla_command command, tla_target target, std::uint64_t at_ps,
                 bool gather);
 
+    // Reads the answers to what was posted, from at_ps on. What a child has refused is counted in lost() and taken back
+    // from the others.
+    void settle(tlm::tlm_fw_transport_if<> &socket, std::uint64_t at_ps);
+
     std::uint64_t lost() const { return lost_; }
+    std::uint64_t not_restored() const { return not_restored_; } // children that could not take a command back
 
   private:
     std::uint64_t collect(tlm::tlm_fw_transport_if<> &socket, std::size_t child, std::uint64_t at_ps,
                           tla_status &status);
+    std::uint64_t take_back(tlm::tlm_fw_transport_if<> &socket, tla_command command,
+                            const std::vector<std::size_t> &done, std::uint64_t at_ps);
 
+    static constexpr unsigned take_back_tries = 16; // of a child that refuses for now
     std::vector<command_route> children_;
-    std::vector<bool> posted_;           // a command was posted whose answer nobody has read
+    std::vector<std::size_t> posted_; // children whose answers to posted_command_ nobody has read
+    tla_command posted_command_{};
+    bool posted_refused_ = false;        // by a child that has answered already
     std::vector<std::uint64_t> free_ps_; // when the last answer that was read has come back: the port is free
-    std::uint64_t lost_ = 0;
+    std::uint64_t lost_ = 0, not_restored_ = 0;
 };
 
 } // namespace tlmalloc

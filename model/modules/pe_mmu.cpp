@@ -435,7 +435,13 @@ std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command,
     const std::uint64_t start_ps = std::max(arrival_ps, engine_.free_at);
     std::uint64_t at_ps = start_ps;
     free_owed(at_ps);
-    if (command.opcode == TLA_OP_MAP)
+    const bool changes = command.opcode == TLA_OP_MAP || command.opcode == TLA_OP_UNMAP;
+    if (changes) completion.status = tla_mmu_command(mmu_.get(), port, command.tag);
+    if (completion.status)
+        tla_error_set(&error, completion.status, "no host memory");
+    else if (command.opcode == TLA_OP_TAKE_BACK)
+        completion.status = tla_mmu_take_back(mmu_.get(), port, command.tag, &at_ps, &work, &error);
+    else if (command.opcode == TLA_OP_MAP)
         completion.status = tla_mmu_map(mmu_.get(), command.entries, command.count, &at_ps, &work, &error);
     else if (command.opcode == TLA_OP_UNMAP)
         completion.status = tla_mmu_unmap(mmu_.get(), command.entries, command.count, &at_ps, &work, &error);
@@ -451,6 +457,7 @@ std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command,
         if (command.opcode == TLA_OP_MAP) statistics_.maps += command.count;
         if (command.opcode == TLA_OP_UNMAP) statistics_.unmaps += command.count;
         if (command.opcode == TLA_OP_INVALIDATE) statistics_.invalidates++;
+        if (command.opcode == TLA_OP_TAKE_BACK) statistics_.taken_back++;
     }
     completion.service_ps = at_ps - start_ps + tla_cost_price(&config_.cost, &work);
     const tla_service service = tla_engine_serve(&engine_, arrival_ps, completion.service_ps);

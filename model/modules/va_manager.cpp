@@ -16,6 +16,8 @@ va_manager::va_manager(sc_core::sc_module_name name, const config &settings)
         SC_REPORT_ERROR("/tlmalloc/va_manager/config", "base and size must be multiples of page_size");
     tla_va_space_destroy(trial);
     engine_.depth = settings.queue_depth;
+    SC_HAS_PROCESS(va_manager);
+    SC_THREAD(settle_posted);
 }
 
 va_manager::~va_manager() = default;
@@ -24,12 +26,17 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
     tla_completion completion{};
     completion.tag = command.tag;
     completion.opcode = command.opcode;
-    if (tla_opcode_has_entries(command.opcode)) {
+    if (tla_opcode_has_entries(command.opcode) && command.opcode != TLA_OP_TAKE_BACK) {
         if (command.opcode == TLA_OP_MAP) statistics_.maps++;
         if (command.opcode == TLA_OP_UNMAP) statistics_.unmaps++;
         const bool gather = config_.map_ack == TLA_MAP_ACK_VISIBLE;
+        const turnstile::turn turn(sending_);
         const fan_out::result sent =
             routes_->send(*out.operator->(), command, config_.route_target, arrival_ps, gather);
+        if (!gather) {
+            posted_ps_ = sent.written_ps;
+            posted_.notify(sc_core::SC_ZERO_TIME);
+        }
         completion.status = sent.status;
         completion.nbytes = sent.status ? 0 : command.count;
         completion.service_ps = sent.done_ps - arrival_ps;
@@ -50,6 +57,15 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
     used_.set(service.done_ps, get_statistics().space.used);
     window_.complete(port, completion, service.done_ps);
     return service.accepted_ps;
+}
+
+// Finds out what became of posted commands, and takes back what not every MMU did, also when no other command comes.
+void va_manager::settle_posted() {
+    for (;;) {
+        sc_core::wait(posted_);
+        const turnstile::turn turn(sending_);
+        routes_->settle(*out.operator->(), posted_ps_);
+    }
 }
 
 tla_status va_manager::serve_space(const tla_command &command, tla_completion &completion, tla_work &work) {
@@ -78,6 +94,7 @@ tla_status va_manager::serve_space(const tla_command &command, tla_completion &c
 va_manager::statistics va_manager::get_statistics() const {
     statistics result = statistics_;
     result.posted_failures = routes_->lost();
+    result.not_restored = routes_->not_restored();
     if (space_)
         result.space = tla_va_space_get_stats(space_.get());
     else

@@ -11,6 +11,8 @@ struct tla_mmu {
     tla_tlb *tlb;
     tla_walkers *walkers;
     tla_map_window *window;
+    tla_map_undo *undo;
+    bool announced;     /* a command */
     uint64_t window_ps; /* no change is hidden from accesses at this time or later */
     bool windowed;      /* the window keeps something */
     uint64_t ready_ps;  /* the next request can be looked up from then on */
@@ -80,6 +82,7 @@ static tla_status create_parts(tla_mmu *m, tla_error *error) {
     tla_status status = tla_page_table_create(&table, &m->table);
     if (status) return tla_error_set(error, status, "page sizes, va_bits or asids are not what page_table.h asks for");
     status = tla_map_window_create(&m->window);
+    if (!status) status = tla_map_undo_create(&m->undo);
     if (status || m->config.walk == TLA_WALK_IDEAL) return status;
     tla_tlb_config tlb = m->config.tlb;
     tlb.page_sizes[0] = table.page_size;
@@ -116,6 +119,7 @@ void tla_mmu_destroy(tla_mmu *m) {
     tla_tlb_destroy(m->tlb);
     tla_walkers_destroy(m->walkers);
     tla_map_window_destroy(m->window);
+    tla_map_undo_destroy(m->undo);
     free(m->list);
     free(m);
 }
@@ -314,22 +318,41 @@ static void end(tla_mmu *m, const tla_map_entry *e) {
     tla_walkers_invalidate(m->walkers, e->asid);
 }
 
-static tla_status change(tla_mmu *m, table_change apply, const tla_map_entry *entries, size_t count, uint64_t *at_ps,
-                         tla_work *work, tla_error *error) {
-    tla_status status = TLA_OK;
-    for (size_t i = 0; i < count && !status; i++) { /* entries that no table accepts have nothing to keep */
-        const tla_map_entry *e = &entries[i];
-        if (e->nbytes > 0 && e->va.value <= UINT64_MAX - (e->nbytes - 1))
-            status = tla_map_window_keep(m->window, m->table, e->asid, e->va, e->nbytes);
-    }
+tla_status tla_mmu_command(tla_mmu *m, uint32_t sender, uint32_t tag) {
+    tla_status status = tla_map_undo_begin(m->undo, sender, tag);
+    m->announced = !status;
+    return status;
+}
+
+static tla_status apply_on_bus(tla_mmu *m, table_change apply, const tla_map_entry *entries, size_t count,
+                               uint64_t *at_ps, tla_work *work, tla_error *error) {
     m->clock_ps = *at_ps;
     m->changing = true;
+    tla_status status = apply(m->table, entries, count, work, error);
+    m->changing = false;
+    *at_ps = m->clock_ps;
+    return status;
+}
+
+static tla_status keep_old(tla_mmu *m, const tla_map_entry *e) {
+    tla_status status = tla_map_window_keep(m->window, m->table, e->asid, e->va, e->nbytes);
+    return status ? status : tla_map_undo_keep(m->undo, m->table, e->asid, e->va, e->nbytes);
+}
+
+static tla_status change(tla_mmu *m, table_change apply, const tla_map_entry *entries, size_t count, uint64_t *at_ps,
+                         tla_work *work, tla_error *error) {
+    tla_status status = m->announced ? TLA_OK : tla_mmu_command(m, 0, 0);
+    bool kept = !status;
+    m->announced = false;
+    for (size_t i = 0; i < count && !status; i++) { /* entries that no table accepts have nothing to keep */
+        const tla_map_entry *e = &entries[i];
+        if (e->nbytes > 0 && e->va.value <= UINT64_MAX - (e->nbytes - 1)) status = keep_old(m, e);
+    }
     if (status)
         tla_error_set(error, status, "no host memory");
     else
-        status = apply(m->table, entries, count, work, error);
-    m->changing = false;
-    *at_ps = m->clock_ps;
+        status = apply_on_bus(m, apply, entries, count, at_ps, work, error);
+    if (kept) tla_map_undo_end(m->undo, !status);
     if (status) {
         tla_map_window_drop(m->window);
         return status;
@@ -347,6 +370,31 @@ tla_status tla_mmu_map(tla_mmu *m, const tla_map_entry *entries, size_t count, u
 tla_status tla_mmu_unmap(tla_mmu *m, const tla_map_entry *ranges, size_t count, uint64_t *at_ps, tla_work *work,
                          tla_error *error) {
     return change(m, tla_page_table_unmap, ranges, count, at_ps, work, error);
+}
+
+tla_status tla_mmu_take_back(tla_mmu *m, uint32_t sender, uint32_t tag, uint64_t *at_ps, tla_work *work,
+                             tla_error *error) {
+    const tla_map_entry *entries = NULL;
+    size_t count = 0;
+    tla_status status = tla_map_undo_find(m->undo, sender, tag, &entries, &count);
+    if (status)
+        return tla_error_set(error, status,
+                             status == TLA_OVERLAP ? "another sender has changed what is to be taken back"
+                                                   : "nothing to take back: the sender's last change is another");
+    for (size_t i = 0; i < count && !status; i++)
+        status = tla_map_window_keep(m->window, m->table, entries[i].asid, entries[i].va, entries[i].nbytes);
+    if (status)
+        tla_error_set(error, status, "no host memory");
+    else
+        status = apply_on_bus(m, tla_page_table_restore, entries, count, at_ps, work, error);
+    if (status) {
+        tla_map_window_drop(m->window);
+        return status;
+    }
+    for (size_t i = 0; i < count; i++)
+        end(m, &entries[i]);
+    tla_map_undo_done(m->undo, sender);
+    return TLA_OK;
 }
 
 tla_status tla_mmu_invalidate(tla_mmu *m, const tla_map_entry *ranges, size_t count, tla_work *work, tla_error *error) {

@@ -189,6 +189,20 @@ static tla_status map_entry(tla_page_table *t, size_t i, const tla_map_entry *e,
     return status;
 }
 
+static tla_status restore_entry(tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error) {
+    uint64_t va = e->va.value, last = va + (e->nbytes - 1), cleared = t->cleared;
+    char text[128];
+    tla_status status = radix_unmap(t, e->asid, va, last, false);
+    if (!status && e->flags) {
+        t->cleared = cleared; /* overwritten */
+        status = radix_map(t, e->asid, va, last, e->pa.value, e->flags);
+    }
+    if (status)
+        tla_error_set(error, status, "entry %zu, va 0x%" PRIx64 "..0x%" PRIx64 ": %s", i, va, last,
+                      reason(t, status, text, sizeof text));
+    return status;
+}
+
 static tla_status unmap_range(tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error) {
     uint64_t va = e->va.value, last = va + (e->nbytes - 1);
     char text[128];
@@ -244,6 +258,16 @@ tla_status tla_page_table_map(tla_page_table *t, const tla_map_entry *entries, s
         if (status) return status;
     }
     return run_batch(t, entries, count, map_entry, work, error);
+}
+
+tla_status tla_page_table_restore(tla_page_table *t, const tla_map_entry *entries, size_t count, tla_work *work,
+                                  tla_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        tla_status status =
+            entries[i].flags ? check_entry(t, i, &entries[i], error) : check_range(t, "entry", i, &entries[i], error);
+        if (status) return status;
+    }
+    return run_batch(t, entries, count, restore_entry, work, error);
 }
 
 tla_status tla_page_table_unmap(tla_page_table *t, const tla_map_entry *ranges, size_t count, tla_work *work,

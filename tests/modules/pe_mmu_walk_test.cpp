@@ -271,6 +271,30 @@ BOOST_AUTO_TEST_CASE(an_access_before_a_remap_is_done_reads_the_old_bytes_with_a
     check_remap_window(TLA_WALK_FLAT);
 }
 
+BOOST_AUTO_TEST_CASE(an_access_before_a_remap_is_taken_back_reads_the_new_bytes_and_is_counted) {
+    pe_mmu::config config = walking(TLA_WALK_FLAT);
+    config.allow_remap = true;
+    config.cost.fixed_ps = 1'000'000;
+    bench b(config);
+    b.run([&] {
+        b.map({{0, b.hbm(0).value, page}});
+        b.cpu.write(0, bytes(4, 1));
+        b.memory.write(b.hbm(8 * page).value, bytes(4, 2));
+        b.map({{0, b.hbm(8 * page).value, page}});
+        BOOST_CHECK(b.cpu.read(0, 4) == bytes(4, 2));
+        sc_core::sc_time delay;
+        b.driver.post(0, map_command(TLA_TARGET_PE_MMU, TLA_OP_TAKE_BACK, {{0, b.hbm(8 * page).value, page}}), delay);
+        BOOST_CHECK(b.cpu.read(0, 4) == bytes(4, 2));
+        b.driver.completion(0, delay);
+        sc_core::wait(delay);
+        BOOST_CHECK(b.cpu.read(0, 4) == bytes(4, 1));
+        BOOST_CHECK_EQUAL(b.map({{0, 0, page}}, TLA_OP_TAKE_BACK).status, TLA_OK); // does nothing
+        BOOST_CHECK(b.cpu.read(0, 4) == bytes(4, 1));
+    });
+    BOOST_CHECK_EQUAL(b.mmu.get_statistics().stale_accesses, 1u);
+    BOOST_CHECK_EQUAL(b.mmu.get_statistics().taken_back, 2u);
+}
+
 BOOST_AUTO_TEST_CASE(a_tlb_entry_does_not_outlive_the_acknowledgement_of_an_unmap) {
     pe_mmu::config config = walking(TLA_WALK_FLAT);
     config.cost.fixed_ps = 1'000'000;

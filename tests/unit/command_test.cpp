@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(scalar_commands_come_back_as_they_were_sent) {
 }
 
 BOOST_AUTO_TEST_CASE(maps_and_unmaps_of_every_length_come_back_as_they_were_sent) {
-    for (tla_opcode opcode : {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE}) {
+    for (tla_opcode opcode : {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE, TLA_OP_TAKE_BACK}) {
         for (uint32_t count = 0; count <= TLA_COMMAND_MAX_ENTRIES; count++) {
             auto sent = map_of(count, opcode);
             tla_command received;
@@ -205,9 +205,9 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expecte
     check_refused({}, "0 bytes", "at least the header of 16");
     check_refused(bytes(good.begin(), good.begin() + 15), "15 bytes", "16");
     check_refused(with(good, 0, {'t'}), "0x43414c74", "\"TLAC\"");
-    check_refused(with(good, 4, {0, 0}), "opcode 0", "1 to 8");
-    check_refused(with(good, 4, {9, 0}), "opcode 9", "1 to 8");
-    check_refused(with(good, 4, {1, 1}), "opcode 257", "1 to 8");
+    check_refused(with(good, 4, {0, 0}), "opcode 0", "1 to 9");
+    check_refused(with(good, 4, {10, 0}), "opcode 10", "1 to 9");
+    check_refused(with(good, 4, {1, 1}), "opcode 257", "1 to 9");
     check_refused(with(good, 6, {0, 0}), "target 0", "1 to 6");
     check_refused(with(good, 6, {7, 0}), "target 7", "1 to 6");
     check_refused(with(good, 8, {33}), "claims 33", "32 are there");
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(damaged_completions_are_refused) {
     BOOST_CHECK_EQUAL(decoded(with(good, 3, {'C'})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 8, {TLA_STATUS_COUNT})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 11, {0x80})), TLA_BAD_COMMAND);
-    BOOST_CHECK_EQUAL(decoded(with(good, 12, {9})), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(decoded(with(good, 12, {10})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(back.tag, 42u);
     BOOST_CHECK_EQUAL(decoded(with(good, 12, {0})), TLA_OK);
     BOOST_CHECK_EQUAL(back.tag, 1u);

@@ -290,6 +290,92 @@ BOOST_AUTO_TEST_CASE(every_access_in_a_window_sees_the_last_visible_map) {
     }
 }
 
+// Random changes of three senders, some taken back: every byte leads where it led before, with the same permission.
+BOOST_AUTO_TEST_CASE(a_change_that_is_taken_back_leaves_everything_as_it_was) {
+    for (tla_walk_mode walk : {TLA_WALK_IDEAL, TLA_WALK_FLAT, TLA_WALK_MEMORY}) {
+        std::mt19937_64 random(91);
+        fixture f(walk, true);
+        const uint64_t granule = 512, count = 512;
+        using map = std::vector<tla_mmu_piece>;
+        const auto seen = [&](uint64_t at_ps) {
+            map all(2 * count);
+            for (uint32_t asid = 0; asid < 2; asid++)
+                for (uint64_t i = 0; i < count; i++) {
+                    tla_mmu_piece piece{};
+                    const uint32_t writable = TLA_WRITE;
+                    const tla_mmu_access read{asid, {i * granule}, 1, TLA_READ},
+                        write{asid, {i * granule}, 1, writable};
+                    if (tla_mmu_probe(f.mmu, &read, at_ps, &piece) == TLA_OK) all[asid * count + i] = piece;
+                    all[asid * count + i].fallback = tla_mmu_probe(f.mmu, &write, at_ps, &piece) == TLA_OK;
+                }
+            return all;
+        };
+        const auto same = [](const map &a, const map &b) {
+            return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto &x, const auto &y) {
+                return x.pa.value == y.pa.value && x.fallback == y.fallback;
+            });
+        };
+        uint64_t now = 0;
+        unsigned taken_back = 0, refused = 0;
+        for (uint32_t step = 0; step < 600; step++, now += 10'000'000) {
+            tla_mmu_advance(f.mmu, now);
+            const uint32_t sender = step % 3;
+            const map before = seen(now);
+            std::vector<tla_map_entry> entries(1 + random() % 3);
+            const bool maps = random() % 3;
+            for (tla_map_entry &e : entries) {
+                const uint64_t at = random() % count, n = 1 + random() % std::min<uint64_t>(count - at, 150);
+                const auto asid = static_cast<uint32_t>(random() % 2);
+                e = {{at * granule}, {(random() % 4096 + 1) * granule}, n * granule, 0, asid};
+                if (random() % 2) e.pa.value = e.va.value + (1 + random() % 8) * 64 * KiB;
+                e.flags = static_cast<uint32_t>(1 + random() % 3);
+            }
+            BOOST_REQUIRE_EQUAL(tla_mmu_command(f.mmu, sender, step), TLA_OK);
+            tla_error error{};
+            uint64_t at = now;
+            const tla_status status = maps ? tla_mmu_map(f.mmu, entries.data(), entries.size(), &at, nullptr, &error)
+                                           : tla_mmu_unmap(f.mmu, entries.data(), entries.size(), &at, nullptr, &error);
+            tla_mmu_show(f.mmu, at);
+            const map after = seen(at);
+            if (random() % 2) continue;
+            BOOST_CHECK_EQUAL(tla_mmu_take_back(f.mmu, sender, step + 1, &at, nullptr, &error), TLA_NOT_ALLOCATED);
+            const tla_status undone = tla_mmu_take_back(f.mmu, sender, step, &at, nullptr, &error);
+            tla_mmu_show(f.mmu, at + 500'000);
+            BOOST_REQUIRE_EQUAL(undone, status ? TLA_NOT_ALLOCATED : TLA_OK);
+            refused += status != TLA_OK;
+            taken_back += status == TLA_OK;
+            if (!status) BOOST_REQUIRE(same(seen(at), after)); // not visible yet
+            BOOST_REQUIRE_MESSAGE(same(seen(at + 500'000), before), "walk mode " << walk << ", step " << step);
+            BOOST_CHECK_EQUAL(tla_mmu_take_back(f.mmu, sender, step, &at, nullptr, &error), undone); // once
+            tla_mmu_show(f.mmu, at);
+            BOOST_REQUIRE(same(seen(at + 500'000), before));
+        }
+        BOOST_CHECK_GT(taken_back, 100u);
+        BOOST_CHECK_GT(refused, 30u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_another_sender_has_changed_since_is_not_taken_back) {
+    fixture f(TLA_WALK_IDEAL, true);
+    const auto map = [&](uint32_t sender, uint64_t va, uint64_t pa) {
+        BOOST_REQUIRE_EQUAL(tla_mmu_command(f.mmu, sender, 5), TLA_OK);
+        BOOST_REQUIRE_EQUAL(f.change(true, {{va}, {pa}, 2 * page, TLA_READ, 0}, 0, 0), TLA_OK);
+    };
+    const auto back = [&](uint32_t sender) {
+        uint64_t at = 0;
+        tla_error error{};
+        return tla_mmu_take_back(f.mmu, sender, 5, &at, nullptr, &error);
+    };
+    map(1, 0, 0x10000);
+    map(2, 8 * page, 0x20000);
+    map(3, 9 * page, 0x30000);
+    BOOST_CHECK_EQUAL(back(2), TLA_OVERLAP); // page 9
+    BOOST_CHECK_EQUAL(back(1), TLA_OK);
+    BOOST_CHECK_EQUAL(back(3), TLA_OK);
+    BOOST_CHECK_EQUAL(back(4), TLA_NOT_ALLOCATED);
+    BOOST_CHECK_EQUAL(tla_mmu_get_stats(f.mmu).table.mapped_bytes, 2 * page); // what sender 2 mapped
+}
+
 BOOST_AUTO_TEST_CASE(an_mmu_that_contradicts_itself_cannot_be_made) {
     tla_mmu_config c{};
     c.table.page_size = page;

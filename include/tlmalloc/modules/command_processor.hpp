@@ -13,10 +13,10 @@ namespace tlmalloc {
 
 class fan_out;
 
-// `control` takes MAP, UNMAP and INVALIDATE (command.h), spends `overhead_ps` on each, and passes it on over `out`
-// along every route that leads to PEs in its scope. The command is done when all have answered; a MAP that one of them
-// refuses is taken back from the others (KernBench ADR-0035/0036: fan-out and aggregation). A scope that reaches nobody
-// is refused with TLA_INVALID_ARGUMENT.
+// `control` takes MAP, UNMAP, INVALIDATE and TAKE_BACK (command.h), spends `overhead_ps` on each, and passes it on over
+// `out` along every route that leads to PEs in its scope. The command is done when all have answered; a MAP that one of
+// them refuses is taken back from the others (KernBench ADR-0035/0036: fan-out and aggregation). A scope that reaches
+// nobody is refused with TLA_INVALID_ARGUMENT.
 class command_processor : public sc_core::sc_module, private command_handler {
   public:
     struct config {

@@ -89,6 +89,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
         std::uint64_t pa_fallbacks = 0;     // pieces whose virtual address was taken as physical
         std::uint64_t busy_ps = 0;          // time commands took
         std::uint64_t invalidates = 0;      // INVALIDATE commands
+        std::uint64_t taken_back = 0;       // MAP and UNMAP commands undone, because another MMU refused them
         std::uint64_t stale_accesses = 0;   // through mappings that were gone, but not visibly
         std::uint64_t demand_faults = 0;    // faults that the host was asked about
         std::uint64_t hits = 0, misses = 0; // of the TLB

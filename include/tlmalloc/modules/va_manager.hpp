@@ -17,9 +17,15 @@ class fan_out;
 
 // `control` takes VA_ALLOC, VA_FREE, MAP, UNMAP and INVALIDATE (command.h). The last three are passed on, over `out`,
 // along every route that leads to PEs in the command's scope, all at once. With map_ack::visible the command is done
-// when every MMU has answered; when one of them refuses a MAP, those that took it are unmapped again and the first
-// refusal is the answer. With map_ack::posted it is done when it has been sent: whether it succeeds is found out later,
-// and counted. The address space comes into being with the first command (ADR-0048 D5).
+// when every MMU has answered. With map_ack::posted it is done when it has been sent: whether it succeeds is found out
+// later, and counted.
+//
+// A MAP or UNMAP is done by every MMU or by none. When one refuses it, the first refusal is the answer, and those that
+// did it are told to take it back: every address leads where it led before, remapped ones too. The old entries stand in
+// the MMUs themselves (map_undo.h), so a command that goes well costs nothing more; taking back costs a second round:
+// a descriptor of the same length down to every MMU that did it, the table entries written, the answers up. In between
+// an access sees either, as any access before a change is visible, and is counted as stale while the command that takes
+// back is under way. The address space comes into being with the first command (ADR-0048 D5).
 class va_manager : public sc_core::sc_module, private command_handler {
   public:
     struct config {
@@ -35,6 +41,7 @@ class va_manager : public sc_core::sc_module, private command_handler {
     struct statistics {
         std::uint64_t allocs = 0, frees = 0, maps = 0, unmaps = 0, failed = 0;
         std::uint64_t posted_failures = 0; // mappings that failed after they had been acknowledged (posted)
+        std::uint64_t not_restored = 0;    // routes along which a command could not be taken back
         std::uint64_t nodes_visited = 0, busy_ps = 0;
         tla_arena_stats space{};
     };
@@ -56,10 +63,14 @@ class va_manager : public sc_core::sc_module, private command_handler {
 
   private:
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
+    void settle_posted();
     tla_status serve_space(const tla_command &command, tla_completion &completion, tla_work &work);
     const config config_;
     std::unique_ptr<tla_va_space, void (*)(tla_va_space *)> space_{nullptr, tla_va_space_destroy};
     std::unique_ptr<fan_out> routes_;
+    turnstile sending_; // who uses routes_
+    sc_core::sc_event posted_;
+    std::uint64_t posted_ps_ = 0;
     tla_engine engine_{};
     statistics statistics_;
     figure used_{"used_bytes", 48}, maps_in_flight_{"maps_in_flight", 16};

@@ -1,0 +1,138 @@
+/* What changes of mappings replaced, by sender. */
+#include "tlmalloc/map_undo.h"
+
+#include <stdlib.h>
+
+typedef struct record {
+    uint32_t sender, tag;
+    bool changed, overtaken, taken_back;
+    tla_map_entry *entries; /* flags 0: was not mapped */
+    size_t count, room;
+} record;
+
+struct tla_map_undo {
+    record *records; /* one a sender */
+    size_t count;
+    size_t current; /* of the command that has begun */
+};
+
+tla_status tla_map_undo_create(tla_map_undo **undo) {
+    *undo = calloc(1, sizeof **undo);
+    return *undo ? TLA_OK : TLA_NO_HOST_MEMORY;
+}
+
+void tla_map_undo_destroy(tla_map_undo *undo) {
+    if (!undo) return;
+    for (size_t i = 0; i < undo->count; i++)
+        free(undo->records[i].entries);
+    free(undo->records);
+    free(undo);
+}
+
+static record *find(const tla_map_undo *undo, uint32_t sender) {
+    for (size_t i = 0; i < undo->count; i++)
+        if (undo->records[i].sender == sender) return &undo->records[i];
+    return NULL;
+}
+
+static void forget(record *r) {
+    enum { KEPT = 64 }; /* a long record is not kept for the next command */
+    r->changed = r->overtaken = r->taken_back = false;
+    r->count = 0;
+    if (r->room <= KEPT) return;
+    free(r->entries);
+    r->entries = NULL;
+    r->room = 0;
+}
+
+tla_status tla_map_undo_begin(tla_map_undo *undo, uint32_t sender, uint32_t tag) {
+    record *r = find(undo, sender);
+    if (!r) {
+        record *grown = realloc(undo->records, (undo->count + 1) * sizeof *grown);
+        if (!grown) return TLA_NO_HOST_MEMORY;
+        undo->records = grown;
+        r = &grown[undo->count++];
+        *r = (record){.sender = sender};
+    }
+    forget(r);
+    r->tag = tag;
+    undo->current = (size_t)(r - undo->records);
+    return TLA_OK;
+}
+
+static tla_status append(record *r, tla_map_entry entry) {
+    if (r->count == r->room) {
+        size_t room = r->room ? 2 * r->room : 8;
+        tla_map_entry *grown = realloc(r->entries, room * sizeof *grown);
+        if (!grown) return TLA_NO_HOST_MEMORY;
+        r->entries = grown;
+        r->room = room;
+    }
+    r->entries[r->count++] = entry;
+    return TLA_OK;
+}
+
+tla_status tla_map_undo_keep(tla_map_undo *undo, const tla_page_table *table, uint32_t asid, tla_vaddr va,
+                             uint64_t nbytes) {
+    for (uint64_t done = 0, run; done < nbytes; done += run) {
+        tla_map_entry old = {.va = {va.value + done}, .nbytes = nbytes - done, .asid = asid};
+        tla_translation t;
+        tla_vaddr next;
+        if (tla_page_table_translate_in(table, asid, old.va, old.nbytes, 0, &t, NULL) == TLA_OK) {
+            old.pa = t.pa;
+            old.flags = t.flags;
+            old.nbytes = t.nbytes;
+        } else if (tla_page_table_first_mapped(table, asid, old.va, old.nbytes, &next)) {
+            old.nbytes = next.value - old.va.value;
+        }
+        run = old.nbytes;
+        tla_status status = append(&undo->records[undo->current], old);
+        if (status) return status;
+    }
+    return TLA_OK;
+}
+
+static bool overlap(const tla_map_entry *a, const tla_map_entry *b) {
+    return a->asid == b->asid && a->va.value <= b->va.value + (b->nbytes - 1) &&
+           b->va.value <= a->va.value + (a->nbytes - 1);
+}
+
+static bool any_overlap(const record *a, const record *b) {
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t j = 0; j < b->count; j++)
+            if (overlap(&a->entries[i], &b->entries[j])) return true;
+    return false;
+}
+
+void tla_map_undo_end(tla_map_undo *undo, bool changed) {
+    record *mine = &undo->records[undo->current];
+    if (!changed) {
+        forget(mine);
+        return;
+    }
+    mine->changed = true;
+    for (size_t i = 0; i < undo->count; i++) {
+        record *other = &undo->records[i];
+        if (other != mine && other->changed && !other->overtaken && any_overlap(mine, other)) other->overtaken = true;
+    }
+}
+
+tla_status tla_map_undo_find(const tla_map_undo *undo, uint32_t sender, uint32_t tag, const tla_map_entry **entries,
+                             size_t *count) {
+    const record *r = find(undo, sender);
+    *entries = NULL;
+    *count = 0;
+    if (r && r->taken_back && r->tag == tag) return TLA_OK;
+    if (!r || !r->changed || r->tag != tag) return TLA_NOT_ALLOCATED;
+    if (r->overtaken) return TLA_OVERLAP;
+    *entries = r->entries;
+    *count = r->count;
+    return TLA_OK;
+}
+
+void tla_map_undo_done(tla_map_undo *undo, uint32_t sender) {
+    record *r = find(undo, sender);
+    if (!r) return;
+    forget(r);
+    r->taken_back = true;
+}
