@@ -28,6 +28,9 @@ typedef struct tla_work {
     uint64_t pte_writes;   /* page-table entries or sub-page regions written or cleared */
     uint64_t table_levels; /* page-table levels read */
     uint64_t invalidates;  /* TLB invalidations issued */
+    /* below a cache */
+    uint64_t driver_calls; /* requests to the driver: a segment taken or given back, a range reserved, mapped or
+                              unmapped; refused ones too */
 } tla_work;
 
 #ifdef __cplusplus

@@ -18,5 +18,6 @@ uint64_t tla_cost_price(const tla_cost_profile *p, const tla_work *w) {
     price = add(price, w->chunks, p->chunk_ps);
     price = add(price, w->pte_writes, p->pte_write_ps);
     price = add(price, w->table_levels, p->table_level_ps);
-    return add(price, w->invalidates, p->invalidate_ps);
+    price = add(price, w->invalidates, p->invalidate_ps);
+    return add(price, w->driver_calls, p->driver_call_ps);
 }

@@ -14,6 +14,7 @@ static tla_status take_segment(tla_segment_cache *cache, const tla_segment_block
                                tla_segment_block **block, tla_work *work) {
     const tla_segment_cache_config *c = &cache->config;
     uint64_t address;
+    if (work) work->driver_calls++;
     tla_status status = c->driver.alloc(c->driver.context, c->device, nbytes, &address, work);
     if (status) return status;
     *block = tla_segment_records_take(&cache->records);
@@ -62,6 +63,7 @@ static tla_status take_range(tla_segment_cache *cache, const tla_segment_block *
     tla_segment_range *range = malloc(sizeof *range);
     if (!range) return TLA_NO_HOST_MEMORY;
     *range = (tla_segment_range){.nbytes = nbytes, .granule = granule, .next = cache->ranges};
+    if (work) work->driver_calls++;
     tla_status status = c->ranges.reserve(c->ranges.context, c->device, nbytes, granule, &range->address, work);
     if (status) {
         free(range);
@@ -85,6 +87,7 @@ static tla_status take_range(tla_segment_cache *cache, const tla_segment_block *
 tla_status tla_segment_drop_range(tla_segment_cache *cache, tla_segment_block *block, tla_work *work) {
     const tla_segment_cache_config *c = &cache->config;
     tla_segment_range *range = block->range;
+    if (work) work->driver_calls++;
     tla_status status = c->ranges.release(c->ranges.context, c->device, range->address, range->nbytes, work);
     if (status) return status;
     tla_segment_tree_remove(&tla_segment_pool_of(block)->unmapped, block);
@@ -102,6 +105,7 @@ static tla_status map(tla_segment_cache *cache, tla_segment_block *block, uint64
     const tla_segment_cache_config *c = &cache->config;
     tla_segment_range *range = block->range;
     uint64_t mapped = (nbytes + range->granule - 1) / range->granule * range->granule;
+    if (work) work->driver_calls++;
     tla_status status = c->ranges.map(c->ranges.context, c->device, block->address, mapped, range->granule, work);
     if (status) return status;
     tla_segment_tree *unmapped = &tla_segment_pool_of(block)->unmapped;

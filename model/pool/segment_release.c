@@ -3,6 +3,7 @@
 
 tla_status tla_segment_release(tla_segment_cache *cache, tla_segment_block *block, tla_work *work) {
     const tla_segment_cache_config *c = &cache->config;
+    if (work) work->driver_calls++;
     tla_status status = c->driver.free(c->driver.context, c->device, block->address, block->nbytes, work);
     if (status) return status;
     cache->stats.reserved -= block->nbytes;
@@ -40,6 +41,7 @@ static tla_status unmap(tla_segment_cache *cache, tla_segment_block *block, tla_
     uint64_t first = base + (block->address - base + granule - 1) / granule * granule;
     uint64_t last = base + (end - base) / granule * granule;
     if (first >= last) return TLA_OK;
+    if (work) work->driver_calls++;
     tla_status status = c->ranges.unmap(c->ranges.context, c->device, first, last - first, granule, work);
     if (status) return status;
     tla_segment_remove_free(cache, block);

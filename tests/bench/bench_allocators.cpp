@@ -43,7 +43,7 @@ std::uint64_t number(const char *text, std::uint64_t low, std::uint64_t high, ar
     return static_cast<std::uint64_t>(value);
 }
 
-const char *const other_policies[] = {"naive", "malloc"};
+const char *const other_policies[] = {"segment_cache", "expandable", "naive", "malloc"};
 
 bool known_policy(const std::string &name) {
     for (int p = 0; p < TLA_POLICY_COUNT; p++)
@@ -137,6 +137,9 @@ bool measure(const trace &t, const options &o, json_t *rows) {
         if (wanted(o.policies, tla_policy_name(policy)))
             lanes.push_back({tla_policy_name(policy), make_arena(t, policy), per_round});
     }
+    if (wanted(o.policies, "segment_cache"))
+        lanes.push_back({"segment_cache", make_segment_cache(t, false), per_round});
+    if (wanted(o.policies, "expandable")) lanes.push_back({"expandable", make_segment_cache(t, true), per_round});
     if (wanted(o.policies, "naive")) lanes.push_back({"naive", make_naive(t), naive_operations(t.live, per_round)});
     if (wanted(o.policies, "malloc")) lanes.push_back({"malloc", make_malloc(t), per_round});
     lanes.push_back({"harness", make_harness(t), per_round});

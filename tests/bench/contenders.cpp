@@ -1,6 +1,7 @@
 // The replay loop, one instance of it for each kind of contender.
 #include "contenders.hpp"
 #include "naive_list.h"
+#include "tlmalloc/segment_cache.h"
 
 #include <cstdlib>
 #include <ctime>
@@ -102,6 +103,48 @@ class arena_heap {
     tla_work work{};
 };
 
+// PyTorch's cache over a first-fit arena that always has room: the cost of its own rules, not of running out.
+class segment_heap {
+  public:
+    segment_heap(const trace &, bool expandable) {
+        tla_arena_config range{};
+        range.capacity = std::uint64_t{1} << 40;
+        tla_segment_cache_config config{};
+        if (tla_arena_create(&range, &arena) != TLA_OK || tla_arena_ranges_create(&set, &ranges) != TLA_OK)
+            throw std::runtime_error("cannot create an arena");
+        config.driver = tla_arena_driver(&set);
+        config.ranges = tla_arena_ranges_driver(ranges);
+        config.device_bytes = range.capacity;
+        config.expandable = expandable;
+        if (tla_segment_cache_create(&config, &cache) != TLA_OK) throw std::runtime_error("cannot create a cache");
+    }
+    ~segment_heap() {
+        tla_segment_cache_destroy(cache);
+        tla_arena_ranges_destroy(ranges);
+        tla_arena_destroy(arena);
+    }
+    segment_heap(const segment_heap &) = delete;
+    segment_heap &operator=(const segment_heap &) = delete;
+    void prepare(const trace &t, std::vector<tla_block> &held) {
+        replay(*this, held, t.prepare.data(), t.prepare.size());
+    }
+    void finish(const std::vector<tla_block> &) {}
+    bool alloc(std::uint64_t nbytes, tla_block &block) {
+        return tla_segment_cache_alloc(cache, 0, nbytes, &block, &work) == TLA_OK;
+    }
+    void free(const tla_block &block) {
+        if (tla_segment_cache_free(cache, block.offset, &work) != TLA_OK)
+            throw std::runtime_error("a cache refused a free");
+    }
+
+  private:
+    tla_arena *arena = nullptr;
+    tla_arena_set set{&arena, 1};
+    tla_arena_ranges *ranges = nullptr;
+    tla_segment_cache *cache = nullptr;
+    tla_work work{};
+};
+
 class naive_heap {
   public:
     explicit naive_heap(const trace &) {}
@@ -159,6 +202,10 @@ std::unique_ptr<contender> make_harness(const trace &t) {
 
 std::unique_ptr<contender> make_naive(const trace &t) {
     return std::make_unique<heap_contender<naive_heap>>(t);
+}
+
+std::unique_ptr<contender> make_segment_cache(const trace &t, bool expandable) {
+    return std::make_unique<heap_contender<segment_heap>>(t, expandable);
 }
 
 std::unique_ptr<contender> make_malloc(const trace &t) {

@@ -1,4 +1,5 @@
-// Who replays a trace: every policy of arena.h, the naive list, malloc, and nobody (the harness itself).
+// Who replays a trace: every policy of arena.h, PyTorch's cache, the naive list, malloc, and nobody (the harness
+// itself).
 #pragma once
 
 #include "tlmalloc/arena.h"
@@ -30,6 +31,7 @@ class contender {
 std::unique_ptr<contender> make_harness(const trace &t);
 std::unique_ptr<contender> make_naive(const trace &t);
 std::unique_ptr<contender> make_malloc(const trace &t);
+std::unique_ptr<contender> make_segment_cache(const trace &t, bool expandable);
 std::unique_ptr<contender> make_arena(const trace &t, tla_policy policy);
 
 // True when the whole trace runs without a failed allocation in a range of this capacity.

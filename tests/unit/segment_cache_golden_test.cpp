@@ -1,5 +1,6 @@
 // Numbers that PyTorch's allocator is known for, to the byte: the growth of #123548 and what #193400 would make of it,
 // a sequence of expandable segments by hand, the three causes of a gap between reserved and allocated.
+#include "tlmalloc/cost.h"
 #include "tlmalloc/segment_cache.h"
 
 #include <array>
@@ -321,4 +322,48 @@ BOOST_AUTO_TEST_CASE(a_mempool_can_help_out_and_keep_its_blocks_whole) {
     BOOST_CHECK_EQUAL(address, block.offset);
     BOOST_CHECK_EQUAL(c.stats().allocated, 60 * MiB); // not split
     BOOST_CHECK_EQUAL(c.stats().retries, 0u);
+}
+
+// Receipts
+
+BOOST_AUTO_TEST_CASE(a_receipt_counts_ranges_mapped_and_driver_calls) {
+    tla_arena_config memory{};
+    memory.capacity = 200 * MiB;
+    tla_arena *arena = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_arena_create(&memory, &arena), TLA_OK);
+    tla_arena_set set{&arena, 1};
+    tla_arena_ranges *ranges = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_arena_ranges_create(&set, &ranges), TLA_OK);
+    tla_segment_cache_config config{};
+    config.driver = tla_arena_driver(&set);
+    config.ranges = tla_arena_ranges_driver(ranges);
+    config.device_bytes = memory.capacity;
+    config.expandable = true;
+    tla_segment_cache *c = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_segment_cache_create(&config, &c), TLA_OK);
+    tla_block block{};
+    tla_work work{};
+    BOOST_REQUIRE_EQUAL(tla_segment_cache_alloc(c, 0, 50 * MiB, &block, &work), TLA_OK);
+    BOOST_CHECK_EQUAL(work.chunks, 3u);       // granules of 20 MiB, each with memory of its own
+    BOOST_CHECK_EQUAL(work.pte_writes, 30u);  // pages of 2 MiB
+    BOOST_CHECK_EQUAL(work.driver_calls, 2u); // reserve, map
+    BOOST_CHECK_EQUAL(tla_arena_get_stats(arena).used, 60 * MiB);
+    work = {};
+    BOOST_REQUIRE_EQUAL(tla_segment_cache_free(c, block.offset, &work), TLA_OK);
+    BOOST_CHECK_EQUAL(work.driver_calls, 0u);
+    BOOST_REQUIRE_EQUAL(tla_segment_cache_empty(c, &work), TLA_OK);
+    BOOST_CHECK_EQUAL(work.chunks, 3u);
+    BOOST_CHECK_EQUAL(work.invalidates, 1u);
+    BOOST_CHECK_EQUAL(work.driver_calls, 2u); // unmap, and the range is given up
+    BOOST_CHECK_EQUAL(tla_arena_get_stats(arena).used, 0u);
+    tla_cost_profile price{};
+    price.driver_call_ps = 1000;
+    price.pte_write_ps = 10;
+    BOOST_CHECK_EQUAL(tla_cost_price(&price, &work), 2300u);
+    work = {};
+    BOOST_CHECK_EQUAL(tla_segment_cache_alloc(c, 0, 201 * MiB, &block, &work), TLA_EXHAUSTED); // the arena has 200
+    BOOST_CHECK_EQUAL(tla_arena_get_stats(arena).used, 0u);                                    // all or nothing
+    BOOST_CHECK_EQUAL(tla_segment_cache_destroy(c), TLA_OK);
+    tla_arena_ranges_destroy(ranges);
+    tla_arena_destroy(arena);
 }
