@@ -125,7 +125,7 @@ inline std::string to_pickle(const value &v) {
 }
 
 inline value frames(const char *function, int line) {
-    return value::list{value::dict{{"filename", "/work/train.py"}, {"name", function}, {"line", line}}};
+    return value::list{value::dict{{"filename", "/home/train.py"}, {"name", function}, {"line", line}}};
 }
 
 inline value block_of(const block &b) {
