@@ -1,7 +1,6 @@
 #include "fan_out.hpp"
 
-#include "tlmalloc/modules/command_sender.hpp"
-#include "tlmalloc/modules/time.hpp"
+#include "scatter.hpp"
 
 #include <algorithm>
 
@@ -13,72 +12,61 @@ bool overlap(const tla_scope &a, const tla_scope &b) {
     return (a.sip_mask & b.sip_mask) && (a.die_mask & b.die_mask) && (a.pe_mask & b.pe_mask);
 }
 
-// A transaction cannot begin in the kernel's past.
-sc_core::sc_time delay_to(std::uint64_t at_ps) {
-    sc_core::sc_time delay;
-    set_local_ps(delay, std::max(at_ps, to_ps(sc_core::sc_time_stamp())));
-    return delay;
-}
-
 } // namespace
 
-// Reads a child's completion at at_ps; returns when the answer is back.
-std::uint64_t fan_out::collect(tlm::tlm_fw_transport_if<> &socket, std::size_t child, std::uint64_t at_ps,
-                               tla_status &status) {
-    tla_completion answer{};
-    sc_core::sc_time delay = delay_to(at_ps);
-    status = read_completion(socket, children_[child].port_address, answer, delay);
-    return free_ps_[child] = local_ps(delay);
+fan_out::result fan_out::send(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, tla_command command,
+                              tla_target target, std::uint64_t at_ps, bool gather) {
+    command.target = target;
+    std::vector<std::size_t> children;
+    for (std::size_t child = 0; child < children_.size(); child++)
+        if (overlap(children_[child].covers, command.scope)) children.push_back(child);
+    collect_posted(socket, in_order, children, at_ps);
+    result r{children.empty() ? TLA_INVALID_ARGUMENT : TLA_OK, at_ps, at_ps};
+    scatter commands(socket, in_order);
+    for (const std::size_t child : children)
+        commands.command(children_[child].port_address, command, std::max(at_ps, free_ps_[child]), gather);
+    commands.gather();
+    std::vector<std::size_t> done;
+    for (std::size_t i = 0; i < children.size(); i++) {
+        const scatter::outcome &sent = commands.outcomes()[i];
+        r.written_ps = std::max(r.written_ps, sent.written_ps);
+        if (gather)
+            r.done_ps = std::max(r.done_ps, free_ps_[children[i]] = sent.answered_ps);
+        else
+            posted_[children[i]] = sent.status == TLA_OK;
+        if (!sent.status)
+            done.push_back(children[i]);
+        else if (!r.status)
+            r.status = sent.status;
+    }
+    r.done_ps = std::max(r.done_ps, r.written_ps);
+    if (!gather || !r.status || command.opcode != TLA_OP_MAP) return r;
+    command.opcode = TLA_OP_UNMAP; // all or none
+    scatter taken_back(socket, in_order);
+    for (const std::size_t child : done)
+        taken_back.command(children_[child].port_address, command, r.done_ps, true);
+    taken_back.gather();
+    for (std::size_t i = 0; i < done.size(); i++)
+        r.done_ps = std::max(r.done_ps, free_ps_[done[i]] = taken_back.outcomes()[i].answered_ps);
+    return r;
 }
 
-fan_out::result fan_out::send(tlm::tlm_fw_transport_if<> &socket, tla_command command, tla_target target,
-                              std::uint64_t at_ps, bool gather) {
-    command.target = target;
-    struct sent {
-        std::size_t child;
-        std::uint64_t written_ps;
-        tla_status status;
-    };
-    std::vector<sent> all;
-    result r{TLA_OK, at_ps, at_ps};
-    for (std::size_t child = 0; child < children_.size(); child++) {
-        if (!overlap(children_[child].covers, command.scope)) continue;
-        std::uint64_t start = std::max(at_ps, free_ps_[child]);
-        if (posted_[child]) { // its port is taken until the answer has been read
-            tla_status earlier = TLA_OK;
-            start = collect(socket, child, start, earlier);
-            posted_[child] = false;
-            lost_ += earlier != TLA_OK;
-        }
-        sc_core::sc_time delay = delay_to(start);
-        const tla_status status = post_command(socket, children_[child].port_address, command, delay);
-        all.push_back({child, local_ps(delay), status});
-        r.written_ps = std::max(r.written_ps, local_ps(delay));
-        if (status && !r.status) r.status = status;
+// A port is taken until the answer to what was posted there has been read.
+void fan_out::collect_posted(tlm::tlm_fw_transport_if<> &socket, outlet *in_order,
+                             const std::vector<std::size_t> &children, std::uint64_t at_ps) {
+    scatter answers(socket, in_order);
+    std::vector<std::size_t> asked;
+    for (const std::size_t child : children) {
+        if (!posted_[child]) continue;
+        answers.completion(children_[child].port_address, std::max(at_ps, free_ps_[child]));
+        asked.push_back(child);
+        posted_[child] = false;
     }
-    r.done_ps = r.written_ps;
-    if (all.empty()) r.status = TLA_INVALID_ARGUMENT;
-    if (!gather) {
-        for (const sent &s : all)
-            posted_[s.child] = s.status == TLA_OK;
-        return r;
+    answers.gather();
+    for (std::size_t i = 0; i < asked.size(); i++) {
+        free_ps_[asked[i]] = answers.outcomes()[i].answered_ps;
+        lost_ += answers.outcomes()[i].status != TLA_OK;
     }
-    std::vector<std::size_t> done;
-    for (sent &s : all) {
-        if (!s.status) r.done_ps = std::max(r.done_ps, collect(socket, s.child, s.written_ps, s.status));
-        if (!s.status)
-            done.push_back(s.child);
-        else if (!r.status)
-            r.status = s.status;
-    }
-    if (!r.status || command.opcode != TLA_OP_MAP) return r;
-    command.opcode = TLA_OP_UNMAP; // all or none
-    for (const std::size_t child : done) {
-        sc_core::sc_time delay = delay_to(r.done_ps);
-        tla_status undone = post_command(socket, children_[child].port_address, command, delay);
-        if (!undone) r.done_ps = std::max(r.done_ps, collect(socket, child, local_ps(delay), undone));
-    }
-    return r;
 }
 
 } // namespace tlmalloc

@@ -3,6 +3,7 @@
 #define TLMALLOC_MODEL_MODULES_FAN_OUT_HPP
 
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/in_order.hpp"
 
 #include <vector>
 
@@ -23,14 +24,15 @@ class fan_out {
     // still runs the command before gets it when that has been answered. With `gather` the
     // answers are waited for, and a MAP that a child refuses is taken back from those that did it. Without, the answers
     // are collected before the next command to the same child; failures among them are counted in lost().
-    result send(tlm::tlm_fw_transport_if<> &socket, tla_command command, tla_target target, std::uint64_t at_ps,
-                bool gather);
+    // in_order: the way to the children in the exact style, in which the calling thread waits; else nullptr.
+    result send(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, tla_command command, tla_target target,
+                std::uint64_t at_ps, bool gather);
 
     std::uint64_t lost() const { return lost_; }
 
   private:
-    std::uint64_t collect(tlm::tlm_fw_transport_if<> &socket, std::size_t child, std::uint64_t at_ps,
-                          tla_status &status);
+    void collect_posted(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, const std::vector<std::size_t> &children,
+                        std::uint64_t at_ps);
 
     std::vector<command_route> children_;
     std::vector<bool> posted_;           // a command was posted whose answer nobody has read
