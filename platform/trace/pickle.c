@@ -209,10 +209,9 @@ const char *pickle_kind_name(pickle_kind kind) {
 
 /* Errors */
 
-/* The most memory for values. Recordings without any stack frames, the densest ones, need 10 bytes for a byte. */
-static uint64_t values_max(const machine *m) {
-    const uint64_t by_length = PICKLE_VALUES_BASE + PICKLE_VALUES_A_BYTE * (uint64_t)m->length;
-    return by_length < PICKLE_VALUES_MAX ? by_length : PICKLE_VALUES_MAX;
+uint64_t pickle_memory_max(size_t length) {
+    const uint64_t base = UINT64_C(1) << 24, most = UINT64_C(1) << 32;
+    return length < (most - base) / 24 ? base + 24 * (uint64_t)length : most;
 }
 
 static tla_status no_memory(machine *m) {
@@ -220,7 +219,7 @@ static tla_status no_memory(machine *m) {
         return tla_error_set(m->error, TLA_LIMIT,
                              "%s: byte %zu of the pickle: found values that need more than %" PRIu64
                              " bytes of memory, expected at most that",
-                             m->name, m->opcode_at, values_max(m));
+                             m->name, m->opcode_at, pickle_memory_max(m->length));
     return tla_error_set(m->error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", m->name);
 }
 
@@ -263,7 +262,7 @@ static void *take(machine *m, size_t nbytes) {
     size_t unit = _Alignof(max_align_t);
     nbytes = (nbytes + unit - 1) / unit * unit;
     m->taken += nbytes;
-    m->too_large = m->taken > values_max(m);
+    m->too_large = m->taken > pickle_memory_max(m->length);
     if (m->too_large) return NULL;
     chunk *c = m->pickle->chunks;
     if (!c || c->room - c->used < nbytes) {

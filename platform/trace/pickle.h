@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum pickle_kind {
     PICKLE_NONE,
@@ -34,10 +35,10 @@ struct pickle_value {
 
 typedef struct pickle_data pickle_data;
 
-/* The memory for the values of a pickle: at most 16 MiB and 24 bytes for each of its bytes, and 4 GiB in all. */
-#define PICKLE_VALUES_BASE (UINT64_C(1) << 24)
-#define PICKLE_VALUES_A_BYTE UINT64_C(24)
-#define PICKLE_VALUES_MAX (UINT64_C(1) << 32)
+/* The memory that the values of a pickle of this length may need, in bytes: 16 MiB and 24 for each of its bytes, and 4
+ * GiB at most. Recordings without any stack frames, the densest ones, need 10 for a byte. A value may be mentioned many
+ * times: whoever copies what it finds must count the copies. */
+uint64_t pickle_memory_max(size_t length);
 
 /* Reads a pickle from memory, which must live as long as the values; `name` stands for the file in messages. TLA_SYNTAX
  * with the byte offset, what was found and what was expected; TLA_UNSUPPORTED for an instruction that plain data does

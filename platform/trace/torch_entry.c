@@ -107,7 +107,8 @@ tla_status torch_read_entry(torch_reader *r, size_t number, const pickle_value *
     torch_device *device = &r->snapshot->devices[number];
     const pickle_value *name;
     torch_action action;
-    tla_status status = get_action(r, entry, &name, &action);
+    tla_status status = torch_reader_count(r, entry, sizeof *device->entries);
+    if (!status) status = get_action(r, entry, &name, &action);
     if (status) return status;
     if (action == TORCH_ACTION_COUNT) {
         count_unknown(device, name);
@@ -198,7 +199,8 @@ static tla_status read_block(torch_reader *r, torch_device *device, const pickle
                              uint64_t *address) {
     torch_block b = {.address = *address, .source = source};
     const pickle_value *history = history_of(block);
-    tla_status status = get_number(r, block, "size", &b.nbytes);
+    tla_status status = torch_reader_count(r, block, sizeof b);
+    if (!status) status = get_number(r, block, "size", &b.nbytes);
     if (!status) status = check_size(r, block, "size", b.nbytes);
     if (!status) status = get_optional(r, block, "address", &b.address);
     if (!status) status = read_state(r, block, &b.state);
@@ -246,7 +248,8 @@ static tla_status check_sums(const torch_reader *r, torch_device *device, const 
 tla_status torch_read_segment(torch_reader *r, const pickle_value *segment, const void *source) {
     uint64_t number = 0;
     torch_segment s = {.source = source};
-    tla_status status = get_optional(r, segment, "device", &number);
+    tla_status status = torch_reader_count(r, segment, sizeof s);
+    if (!status) status = get_optional(r, segment, "device", &number);
     if (!status) status = get_bits(r, segment, "address", &s.address);
     if (!status) status = get_number(r, segment, "total_size", &s.nbytes);
     if (!status) status = check_size(r, segment, "total_size", s.nbytes);
@@ -260,9 +263,9 @@ tla_status torch_read_segment(torch_reader *r, const pickle_value *segment, cons
     s.small = type ? is_text(type, "small") : s.nbytes == 2 << 20;
     if (!blocks) return missing(r, segment, "blocks");
     if (blocks->kind != PICKLE_LIST) return wrong(r, blocks, "blocks", "a list");
-    torch_device *device = torch_reader_device(r, number);
-    if (!device)
-        return number < 4096 ? torch_no_memory(r) : wrong(r, pickle_get(segment, "device"), "device", "0 .. 4095");
+    torch_device *device;
+    status = torch_reader_device(r, number, segment->position, &device);
+    if (status) return status;
     void *segments = device->segments;
     if (!torch_room(&segments, device->segment_count, &device->segment_room, sizeof s)) return torch_no_memory(r);
     device->segments = segments;

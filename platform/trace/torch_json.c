@@ -100,9 +100,10 @@ static tla_status read_entry(walker *w, size_t index) {
 }
 
 static tla_status read_trace(walker *w, size_t index) {
-    if (!torch_reader_device(w->reader, index)) return torch_no_memory(w->reader);
+    torch_device *device;
     w->device = index;
-    return read_list(w, "'[', the trace of a device", read_entry);
+    tla_status status = torch_reader_device(w->reader, index, w->at, &device);
+    return status ? status : read_list(w, "'[', the trace of a device", read_entry);
 }
 
 static tla_status read_segment(walker *w, size_t index) {

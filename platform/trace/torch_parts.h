@@ -9,11 +9,18 @@
 typedef struct torch_reader {
     torch_snapshot *snapshot;
     bool has_traces;
+    uint64_t read; /* bytes of memory for what was read so far */
     tla_error *error;
 } torch_reader;
 
-/* The device of this number, made if there is none; NULL without host memory or for a number that is none. */
-torch_device *torch_reader_device(torch_reader *reader, uint64_t number);
+/* The device of this number, made if there is none. TLA_LIMIT for a number that is none, with the place of `position`;
+ * TLA_NO_HOST_MEMORY; *device is NULL then. */
+tla_status torch_reader_device(torch_reader *reader, uint64_t number, size_t position, torch_device **device);
+
+/* Counts a dictionary that is read, into a record of `record` bytes. A pickle may mention one dictionary, or one list
+ * of them, many times, and each time a copy is made. TLA_LIMIT when the copies need more memory than the values of a
+ * pickle of that length may. */
+tla_status torch_reader_count(torch_reader *reader, const pickle_value *dict, size_t record);
 
 /* Appends what a dictionary says. `source` is what torch_frames finds it by. */
 tla_status torch_read_entry(torch_reader *reader, size_t device, const pickle_value *entry, const void *source);

@@ -23,17 +23,32 @@ tla_status torch_no_memory(const torch_reader *r) {
     return tla_error_set(r->error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", r->snapshot->name);
 }
 
-torch_device *torch_reader_device(torch_reader *r, uint64_t number) {
+/* The dictionary's own items count too: looking a key up takes as long. */
+tla_status torch_reader_count(torch_reader *r, const pickle_value *dict, size_t record) {
+    const uint64_t most = pickle_memory_max(r->snapshot->length);
+    r->read += record + (dict->kind == PICKLE_DICT ? dict->count * sizeof *dict->items : 0);
+    if (r->read <= most) return TLA_OK;
+    return tla_error_set(r->error, TLA_LIMIT,
+                         "%s: found entries, segments and blocks that need more than %" PRIu64
+                         " bytes of memory, expected at most that",
+                         torch_where_is(r->snapshot, dict->position).text, most);
+}
+
+tla_status torch_reader_device(torch_reader *r, uint64_t number, size_t position, torch_device **device) {
     torch_snapshot *s = r->snapshot;
-    if (number >= DEVICES_MAX) return NULL;
+    *device = NULL;
+    if (number >= DEVICES_MAX)
+        return tla_error_set(r->error, TLA_LIMIT, "%s: found device %" PRIu64 ", expected 0 .. %d",
+                             torch_where_is(s, position).text, number, DEVICES_MAX - 1);
     if (number >= s->device_count) {
         torch_device *devices = realloc(s->devices, (number + 1) * sizeof *devices);
-        if (!devices) return NULL;
+        if (!devices) return torch_no_memory(r);
         memset(devices + s->device_count, 0, (number + 1 - s->device_count) * sizeof *devices);
         s->devices = devices;
         s->device_count = number + 1;
     }
-    return &s->devices[number];
+    *device = &s->devices[number];
+    return TLA_OK;
 }
 
 torch_where torch_where_is(const torch_snapshot *s, size_t position) {
@@ -65,16 +80,16 @@ static tla_status wrong(const torch_reader *r, const pickle_value *at, const cha
 
 static tla_status read_traces(torch_reader *r, const pickle_value *traces) {
     if (traces->kind != PICKLE_LIST) return wrong(r, traces, "device_traces", "a list");
-    for (size_t i = 0; i < traces->count; i++) {
+    tla_status status = TLA_OK;
+    for (size_t i = 0; i < traces->count && !status; i++) {
         const pickle_value *trace = traces->items[i];
+        torch_device *device;
         if (trace->kind != PICKLE_LIST) return wrong(r, trace, "trace of a device", "a list");
-        if (!torch_reader_device(r, i)) return torch_no_memory(r);
-        for (size_t k = 0; k < trace->count; k++) {
-            tla_status status = torch_read_entry(r, i, trace->items[k], trace->items[k]);
-            if (status) return status;
-        }
+        status = torch_reader_device(r, i, trace->position, &device);
+        for (size_t k = 0; k < trace->count && !status; k++)
+            status = torch_read_entry(r, i, trace->items[k], trace->items[k]);
     }
-    return TLA_OK;
+    return status;
 }
 
 static tla_status read_segments(torch_reader *r, const pickle_value *segments) {

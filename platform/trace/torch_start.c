@@ -208,10 +208,19 @@ static int was_small(const finder *f, const torch_entry *e) {
     return -1;
 }
 
+/* Memory is in one segment only. */
+static void check_apart(finder *f) {
+    const torch_run *runs = f->runs.runs;
+    for (size_t i = 1; i < f->runs.count; i++)
+        if (runs[i].address - runs[i - 1].address < runs[i - 1].nbytes)
+            contradict(f, "the segments list the memory at %" PRIu64 " twice", runs[i].address);
+}
+
 static bool undo_segments(finder *f) {
     bool pools = f->snapshot->pool_count > 1, good = true;
     if (!f->snapshot->has_segments) return true;
     if (!torch_runs_begin(&f->runs, f->device, &f->snapshot->settings, f->start->device_bytes)) return false;
+    check_apart(f);
     for (size_t i = f->device->entry_count; i > 0 && good; i--) {
         torch_entry *e = &f->device->entries[i - 1];
         if (e->action == TORCH_ALLOC && pools) {

@@ -205,6 +205,27 @@ BOOST_AUTO_TEST_CASE(segments_that_contradict_the_trace_are_refused) {
     BOOST_CHECK(contains(replay(to_json(snapshot)).err, "found no 'segments'"));
 }
 
+BOOST_AUTO_TEST_CASE(memory_that_the_segments_list_twice_is_refused) {
+    for (bool expandable : {false, true}) {
+        settings s;
+        s.expandable = expandable;
+        allocator a(s);
+        u64 first = *a.malloc(512);
+        a.malloc(40 * MiB);
+        value snapshot = snapshot_of({&a});
+        auto &segments = std::get<value::list>(snapshot["segments"].is);
+        segments.push_back(segments.front());
+        const std::string message = "the segments list the memory at " + std::to_string(first) + " twice";
+        outcome o = replay(to_json(snapshot));
+        BOOST_CHECK_EQUAL(o.status, 2);
+        BOOST_CHECK_MESSAGE(contains(o.err, "contradict each other: " + message), o.err);
+        segments.back()["address"] = first + MiB; // a part of it
+        for (value &block : std::get<value::list>(segments.back()["blocks"].is))
+            block["address"] = static_cast<std::int64_t>(first + MiB);
+        BOOST_CHECK_EQUAL(replay(to_pickle(snapshot)).status, 2);
+    }
+}
+
 // A pending free that completes only because the cache waits for all streams does not serve the request (#189504).
 BOOST_AUTO_TEST_CASE(a_block_that_is_freed_by_waiting_does_not_save_the_request) {
     device d;

@@ -251,6 +251,42 @@ BOOST_AUTO_TEST_CASE(a_pickle_of_nothing_but_values_is_refused_before_it_takes_t
     BOOST_CHECK_LT(run.max_rss_kib, sanitized * 400 * 1024);
 }
 
+// A pickle may mention one value many times; what is copied out of it counts each time.
+BOOST_AUTO_TEST_CASE(a_pickle_that_mentions_the_same_values_many_times_is_read_in_bounded_memory) {
+    const auto text = [](const std::string &of) { return "\x8c" + std::string(1, static_cast<char>(of.size())) + of; };
+    const std::string memo_0("q\0", 2), memo_1("q\1", 2), get_0("h\0", 2), get_1("h\1", 2);
+    const std::string entry = "}(" + text("action") + text("alloc") + text("addr") + "K\1" + text("size") + "K\1u",
+                      unknown = "}(" + text("action") + text("grab") + "u",
+                      block = "}(" + text("size") + "K\1" + text("state") + text("inactive") + "u";
+    const auto segment = [&](const std::string &blocks) {
+        return "}(" + text("address") + "K\1" + text("total_size") + "K\1" + text("blocks") + blocks + "u";
+    };
+    // The first mention puts the value into the memo; the others get it.
+    const auto traces = [&](const std::string &first) {
+        std::string trace = "](" + first + memo_0;
+        for (int i = 0; i < 50000; i++)
+            trace += get_0;
+        std::string all = "](" + trace + "e" + memo_1;
+        for (int i = 0; i < 2000; i++)
+            all += get_1;
+        return "}" + text("device_traces") + all + "es.";
+    };
+    std::string blocks = "](" + block + memo_0, segments = "](";
+    for (int i = 0; i < 50000; i++)
+        blocks += get_0;
+    segments += segment(blocks + "e" + memo_1);
+    for (int i = 0; i < 2000; i++)
+        segments += segment(get_1);
+    scratch_directory scratch;
+    for (const std::string &rest : {traces(entry), traces(unknown), "}" + text("segments") + segments + "es."}) {
+        const std::string path = scratch.write("t.pickle", "\x80\x04" + rest);
+        const command_result run = run_tlmalloc({"replay", path, "--as-recorded"});
+        BOOST_CHECK_EQUAL(run.status, 2);
+        BOOST_CHECK_MESSAGE(contains(run.err, "found entries, segments and blocks that need more than"), run.err);
+        BOOST_CHECK_MESSAGE(run.max_rss_kib < 200 * 1024, run.max_rss_kib << " KiB");
+    }
+}
+
 // More than 2^30 bytes that begin as a pickle does: refused before anything is made of them.
 BOOST_AUTO_TEST_CASE(a_pickle_that_is_too_large_is_refused) {
     scratch_directory scratch;
