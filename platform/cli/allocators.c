@@ -7,6 +7,7 @@
 #include "tlmalloc/segment_cache.h"
 #include "tlmalloc/segment_settings.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,27 +54,33 @@ static uint64_t arena_reserved(void *context) {
     return c->policy == TLA_FIRST_FIT_TOP ? c->base + c->capacity - state->lowest : state->highest - c->base;
 }
 
-/* The caches */
+/* The caches. They are asked for multiples of the alignment; what they cut from what the arena gave, which begins on
+ * one, then begins on one too, as their own rounding is to powers of two. */
+
+static uint64_t aligned(const allocator_state *state, uint64_t nbytes) {
+    const uint64_t mask = state->config.alignment - 1;
+    return (nbytes + mask) & ~mask;
+}
 
 static tla_status caching_pool_alloc(void *context, uint64_t stream, uint64_t nbytes, tla_block *granted,
                                      tla_work *work) {
     allocator_state *state = context;
     (void)stream;
     tla_pool_buffer buffer;
-    tla_status status = tla_caching_pool_acquire(state->caching_pool, 0, nbytes, &buffer, work);
+    tla_status status = tla_caching_pool_acquire(state->caching_pool, 0, aligned(state, nbytes), &buffer, work);
     if (!status) *granted = (tla_block){buffer.address, buffer.capacity};
     return status;
 }
 
 static tla_status caching_pool_free(void *context, tla_block granted, uint64_t nbytes, tla_work *work) {
     allocator_state *state = context;
-    tla_pool_buffer buffer = {.address = granted.offset, .nbytes = nbytes, .capacity = granted.nbytes};
+    tla_pool_buffer buffer = {.address = granted.offset, .nbytes = aligned(state, nbytes), .capacity = granted.nbytes};
     return tla_caching_pool_release(state->caching_pool, buffer, work);
 }
 
 static tla_status caching_pool_explain(void *context, uint64_t nbytes, tla_error *error) {
     allocator_state *state = context;
-    return tla_caching_pool_explain(state->caching_pool, "caching_pool", 0, nbytes, error);
+    return tla_caching_pool_explain(state->caching_pool, "caching_pool", 0, aligned(state, nbytes), error);
 }
 
 static uint64_t caching_pool_reserved(void *context) {
@@ -84,7 +91,7 @@ static uint64_t caching_pool_reserved(void *context) {
 static tla_status segment_cache_alloc(void *context, uint64_t stream, uint64_t nbytes, tla_block *granted,
                                       tla_work *work) {
     allocator_state *state = context;
-    return tla_segment_cache_alloc(state->segment_cache, stream, nbytes, granted, work);
+    return tla_segment_cache_alloc(state->segment_cache, stream, aligned(state, nbytes), granted, work);
 }
 
 static tla_status segment_cache_free(void *context, tla_block granted, uint64_t nbytes, tla_work *work) {
@@ -95,7 +102,7 @@ static tla_status segment_cache_free(void *context, tla_block granted, uint64_t 
 
 static tla_status segment_cache_explain(void *context, uint64_t nbytes, tla_error *error) {
     allocator_state *state = context;
-    return tla_segment_cache_explain(state->segment_cache, "segment_cache", nbytes, error);
+    return tla_segment_cache_explain(state->segment_cache, "segment_cache", aligned(state, nbytes), error);
 }
 
 static uint64_t segment_cache_reserved(void *context) {
@@ -107,7 +114,7 @@ static tla_status growing_pool_alloc(void *context, uint64_t stream, uint64_t nb
                                      tla_work *work) {
     allocator_state *state = context;
     (void)stream;
-    return tla_growing_pool_alloc(state->growing_pool, nbytes, granted, work);
+    return tla_growing_pool_alloc(state->growing_pool, aligned(state, nbytes), granted, work);
 }
 
 static tla_status growing_pool_free(void *context, tla_block granted, uint64_t nbytes, tla_work *work) {
@@ -118,7 +125,7 @@ static tla_status growing_pool_free(void *context, tla_block granted, uint64_t n
 
 static tla_status growing_pool_explain(void *context, uint64_t nbytes, tla_error *error) {
     allocator_state *state = context;
-    return tla_growing_pool_explain(state->growing_pool, "growing_pool", nbytes, error);
+    return tla_growing_pool_explain(state->growing_pool, "growing_pool", aligned(state, nbytes), error);
 }
 
 /* It never shrinks: what it holds is the most that it held. */
@@ -136,8 +143,14 @@ static tla_status make_caching_pool(allocator_state *state, tla_memory_driver dr
 
 static tla_status make_segment_cache(allocator_state *state, tla_memory_driver driver, const char *settings,
                                      tla_error *error) {
+    static const uint64_t granule = 2 << 20; /* which every range begins on a multiple of */
     tla_segment_cache_config config = {.driver = driver, .device_bytes = state->config.capacity};
     tla_status status = settings ? tla_segment_settings_parse(settings, &config, error) : TLA_OK;
+    if (!status && config.expandable && state->config.alignment > granule)
+        status = tla_error_set(error, TLA_UNSUPPORTED,
+                               "found an alignment of %" PRIu64 " bytes, expected at most %" PRIu64
+                               ": expandable segments grow by granules",
+                               state->config.alignment, granule);
     if (!status) status = tla_arena_ranges_create(&state->set, &state->ranges);
     if (status) return status;
     config.ranges = tla_arena_ranges_driver(state->ranges);

@@ -165,6 +165,41 @@ BOOST_AUTO_TEST_CASE(the_comparison_finds_a_capacity_on_which_nothing_fails) {
     }
 }
 
+// In a cache as on an arena: what is granted begins on a multiple and takes whole ones.
+BOOST_AUTO_TEST_CASE(with_an_alignment_every_offset_is_a_multiple_of_it_on_every_allocator) {
+    std::vector<std::vector<std::string>> kinds;
+    for (const std::string &name : allocators)
+        kinds.push_back({"--policy", name});
+    kinds.push_back({"--policy", "segment_cache", "--settings", "expandable_segments:True"});
+    kinds.push_back({"--policy", "segment_cache", "--settings", "roundup_power2_divisions:8"});
+    for (const std::uint64_t align : {64u, 4096u, 65536u, 2u << 20})
+        for (const std::vector<std::string> &kind : kinds) {
+            scratch_directory scratch;
+            const std::string placements = scratch.path("p.csv");
+            std::vector<std::string> arguments{recorded,       "--capacity", "64 GiB", "--align", std::to_string(align),
+                                               "--placements", placements};
+            arguments.insert(arguments.end(), kind.begin(), kind.end());
+            const std::string report = report_of(arguments);
+            BOOST_CHECK_EQUAL(number_of(report, "failed"), 0);
+            BOOST_CHECK_EQUAL(static_cast<std::uint64_t>(number_of(report, "peak_used_bytes")) % align, 0u);
+            std::istringstream lines(read_text(placements));
+            std::string line;
+            std::getline(lines, line);
+            std::size_t count = 0, off = 0;
+            for (; std::getline(lines, line); count++)
+                off += std::strtoull(line.c_str() + line.find(',') + 1, nullptr, 10) % align != 0;
+            BOOST_CHECK_GT(count, 1000u);
+            BOOST_CHECK_MESSAGE(off == 0, kind[1] << " " << kind.back() << ": " << off
+                                                  << " offsets are no multiples of " << align);
+        }
+    const command_result run = run_tlmalloc({"replay", recorded, "--capacity", "64 GiB", "--align", "4 MiB", "--policy",
+                                             "segment_cache", "--settings", "expandable_segments:True"});
+    BOOST_CHECK_EQUAL(run.status, 2);
+    BOOST_CHECK_MESSAGE(contains(run.err, "cannot make segment_cache: found an alignment of 4194304 bytes, expected at "
+                                          "most 2097152"),
+                        run.err);
+}
+
 // By hand: 8 + 8 bytes live, the first freed, 8 more: first fit needs 16 bytes and no less.
 BOOST_AUTO_TEST_CASE(a_capacity_that_is_the_most_requested_has_nothing_below_it) {
     scratch_directory scratch;
