@@ -55,12 +55,12 @@ static void owner_of(const explained *e, uint64_t address, char *text, size_t ro
     text[0] = 0;
     for (size_t i = e->entry < d->entry_count ? e->entry : d->entry_count; i > 0; i--)
         if (d->entries[i - 1].action == TORCH_ALLOC && d->entries[i - 1].address == address) {
-            torch_frames(e->snapshot, d->entries[i - 1].source, address, 2, text, room);
+            torch_frames(e->snapshot, d->entries[i - 1].source, 2, text, room);
             return;
         }
     for (size_t i = 0; i < e->start->block_count; i++)
         if (e->start->blocks[i].address == address)
-            torch_frames(e->snapshot, e->start->blocks[i].source, address, 2, text, room);
+            torch_frames(e->snapshot, e->start->blocks[i].source, 2, text, room);
 }
 
 /* For a person */
@@ -93,7 +93,7 @@ static void print_request(FILE *out, const explained *e) {
             oom         ? "out of memory"
             : e->behind ? "after which most was allocated"
                         : "served when it was recorded");
-    torch_frames(e->snapshot, e->request->source, e->request->address, 3, who, sizeof who);
+    torch_frames(e->snapshot, e->request->source, 3, who, sizeof who);
     if (who[0]) fprintf(out, "asked for by    %s\n", who);
 }
 
@@ -234,7 +234,7 @@ static json_t *blockers_to_json(const explained *e) {
 json_t *explain_to_json(const char *path, const explained *e, const explain_setting *rows, size_t count, bool late) {
     json_t *report = gap_to_json(&e->before);
     char who[300] = "";
-    if (e->request) torch_frames(e->snapshot, e->request->source, e->request->address, 3, who, sizeof who);
+    if (e->request) torch_frames(e->snapshot, e->request->source, 3, who, sizeof who);
     json_object_set_new(report, "trace", json_string_nocheck(path));
     json_object_set_new(report, "device", json_integer((json_int_t)e->device));
     json_object_set_new(report, "entry", json_from_u64(e->index));

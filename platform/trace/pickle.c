@@ -1,25 +1,16 @@
-/* The stack machine of pickle, with the instructions that plain data needs and no other. Opcodes as in the source of
- * CPython's pickletools; a writer is free to use any of those handled here, so none is left out because CPython's own
- * does not use it in some protocol. */
+/* The stack machine of pickle, with the instructions that plain data needs and no other. */
 #include "trace/pickle.h"
+#include "trace/pickle_opcodes.h"
 #include "trace/table.h"
+#include "trace/value_store.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_BYTES = 1 << 16 };
-
-/* Values are never freed one by one: they live in chunks until the end. */
-typedef struct chunk {
-    struct chunk *previous;
-    size_t used, room;
-    max_align_t bytes[];
-} chunk;
-
 struct pickle_data {
-    chunk *chunks;
+    value_store store; /* values are never freed one by one */
     pickle_value *root;
 };
 
@@ -35,133 +26,15 @@ typedef struct machine {
     size_t mark_count, mark_room;
     pickle_value **memo; /* NULL where nothing was put */
     size_t memo_room, memo_count;
-    uint64_t taken; /* bytes of memory for values */
-    bool too_large; /* there was no memory because they are too many */
     tla_error *error;
 } machine;
-
-/* Instructions that are handled. */
-enum {
-    MARK = '(',
-    STOP = '.',
-    NONE = 'N',
-    BININT = 'J',
-    BININT1 = 'K',
-    BININT2 = 'M',
-    BINFLOAT = 'G',
-    BINUNICODE = 'X',
-    EMPTY_LIST = ']',
-    APPEND = 'a',
-    APPENDS = 'e',
-    EMPTY_DICT = '}',
-    SETITEM = 's',
-    SETITEMS = 'u',
-    EMPTY_TUPLE = ')',
-    TUPLE = 't',
-    BINPUT = 'q',
-    LONG_BINPUT = 'r',
-    BINGET = 'h',
-    LONG_BINGET = 'j',
-    PROTO = 0x80,
-    TUPLE1 = 0x85,
-    TUPLE2 = 0x86,
-    TUPLE3 = 0x87,
-    NEWTRUE = 0x88,
-    NEWFALSE = 0x89,
-    LONG1 = 0x8a,
-    SHORT_BINUNICODE = 0x8c,
-    BINUNICODE8 = 0x8d,
-    MEMOIZE = 0x94,
-    FRAME = 0x95
-};
-
-/* Names of those that are refused. */
-static const char *refused_name(unsigned char opcode) {
-    switch (opcode) {
-    case '0':
-        return "POP";
-    case '1':
-        return "POP_MARK";
-    case '2':
-        return "DUP";
-    case 'B':
-        return "BINBYTES";
-    case 'C':
-        return "SHORT_BINBYTES";
-    case 'F':
-        return "FLOAT";
-    case 'I':
-        return "INT";
-    case 'L':
-        return "LONG";
-    case 'P':
-        return "PERSID";
-    case 'Q':
-        return "BINPERSID";
-    case 'R':
-        return "REDUCE";
-    case 'S':
-        return "STRING";
-    case 'T':
-        return "BINSTRING";
-    case 'U':
-        return "SHORT_BINSTRING";
-    case 'V':
-        return "UNICODE";
-    case 'b':
-        return "BUILD";
-    case 'c':
-        return "GLOBAL";
-    case 'd':
-        return "DICT";
-    case 'g':
-        return "GET";
-    case 'i':
-        return "INST";
-    case 'l':
-        return "LIST";
-    case 'o':
-        return "OBJ";
-    case 'p':
-        return "PUT";
-    case 0x81:
-        return "NEWOBJ";
-    case 0x82:
-        return "EXT1";
-    case 0x83:
-        return "EXT2";
-    case 0x84:
-        return "EXT4";
-    case 0x8b:
-        return "LONG4";
-    case 0x8e:
-        return "BINBYTES8";
-    case 0x8f:
-        return "EMPTY_SET";
-    case 0x90:
-        return "ADDITEMS";
-    case 0x91:
-        return "FROZENSET";
-    case 0x92:
-        return "NEWOBJ_EX";
-    case 0x93:
-        return "STACK_GLOBAL";
-    case 0x96:
-        return "BYTEARRAY8";
-    case 0x97:
-        return "NEXT_BUFFER";
-    case 0x98:
-        return "READONLY_BUFFER";
-    default:
-        return NULL;
-    }
-}
 
 static tla_status run(machine *m);
 
 tla_status pickle_read(const char *bytes, size_t length, const char *name, pickle_data **out, tla_error *error) {
     *out = calloc(1, sizeof **out);
     if (!*out) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", name);
+    (*out)->store.most = pickle_memory_max(length);
     machine m = {.bytes = (const unsigned char *)bytes, .length = length, .name = name, .pickle = *out, .error = error};
     tla_status status = run(&m);
     free(m.stack);
@@ -176,11 +49,7 @@ tla_status pickle_read(const char *bytes, size_t length, const char *name, pickl
 
 void pickle_destroy(pickle_data *pickle) {
     if (!pickle) return;
-    for (chunk *c = pickle->chunks; c;) {
-        chunk *previous = c->previous;
-        free(c);
-        c = previous;
-    }
+    value_store_clear(&pickle->store);
     free(pickle);
 }
 
@@ -215,11 +84,11 @@ uint64_t pickle_memory_max(size_t length) {
 }
 
 static tla_status no_memory(machine *m) {
-    if (m->too_large)
+    if (m->pickle->store.too_much)
         return tla_error_set(m->error, TLA_LIMIT,
                              "%s: byte %zu of the pickle: found values that need more than %" PRIu64
                              " bytes of memory, expected at most that",
-                             m->name, m->opcode_at, pickle_memory_max(m->length));
+                             m->name, m->opcode_at, m->pickle->store.most);
     return tla_error_set(m->error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", m->name);
 }
 
@@ -247,7 +116,7 @@ static table_quote show_global(const machine *m, unsigned char opcode) {
 }
 
 static tla_status refuse(machine *m, unsigned char opcode) {
-    const char *name = refused_name(opcode);
+    const char *name = pickle_refused_name(opcode);
     if (!name)
         return tla_error_set(m->error, TLA_SYNTAX, "%s: byte %zu of the pickle: found 0x%02x, which is no opcode",
                              m->name, m->opcode_at, opcode);
@@ -259,38 +128,12 @@ static tla_status refuse(machine *m, unsigned char opcode) {
 /* Memory */
 
 static void *take(machine *m, size_t nbytes) {
-    size_t unit = _Alignof(max_align_t);
-    nbytes = (nbytes + unit - 1) / unit * unit;
-    m->taken += nbytes;
-    m->too_large = m->taken > pickle_memory_max(m->length);
-    if (m->too_large) return NULL;
-    chunk *c = m->pickle->chunks;
-    if (!c || c->room - c->used < nbytes) {
-        size_t room = nbytes > CHUNK_BYTES ? nbytes : CHUNK_BYTES;
-        c = malloc(sizeof *c + room);
-        if (!c) return NULL;
-        *c = (chunk){.previous = m->pickle->chunks, .room = room};
-        m->pickle->chunks = c;
-    }
-    void *bytes = (char *)c->bytes + c->used;
-    c->used += nbytes;
-    return bytes;
-}
-
-/* Makes room for one more in an array of items of this size. */
-static bool make_room(void **array, size_t count, size_t *room, size_t size) {
-    if (count < *room) return true;
-    size_t grown_room = *room ? 2 * *room : 64;
-    void *grown = realloc(*array, grown_room * size);
-    if (!grown) return false;
-    *array = grown;
-    *room = grown_room;
-    return true;
+    return value_store_take(&m->pickle->store, nbytes);
 }
 
 static tla_status push(machine *m, pickle_value *value) {
     void *stack = m->stack;
-    bool good = make_room(&stack, m->depth, &m->stack_room, sizeof *m->stack);
+    bool good = value_room(&stack, m->depth, &m->stack_room, sizeof *m->stack);
     m->stack = stack;
     if (!good) return no_memory(m);
     m->stack[m->depth++] = value;
@@ -422,7 +265,7 @@ static tla_status push_tuple(machine *m, size_t begin) {
 
 static tla_status push_mark(machine *m) {
     void *marks = m->marks;
-    bool good = make_room(&marks, m->mark_count, &m->mark_room, sizeof *m->marks);
+    bool good = value_room(&marks, m->mark_count, &m->mark_room, sizeof *m->marks);
     m->marks = marks;
     if (!good) return no_memory(m);
     m->marks[m->mark_count++] = m->depth;
@@ -437,7 +280,7 @@ static tla_status memo_put(machine *m, uint64_t index) {
     while (index >= m->memo_room) {
         size_t before = m->memo_room;
         void *memo = m->memo;
-        if (!make_room(&memo, m->memo_room, &m->memo_room, sizeof *m->memo)) return no_memory(m);
+        if (!value_room(&memo, m->memo_room, &m->memo_room, sizeof *m->memo)) return no_memory(m);
         m->memo = memo;
         memset(m->memo + before, 0, (m->memo_room - before) * sizeof *m->memo);
     }

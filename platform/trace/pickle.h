@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum pickle_kind {
     PICKLE_NONE,
     PICKLE_BOOLEAN,  /* integer: 0, 1 */
@@ -54,4 +58,7 @@ const pickle_value *pickle_get(const pickle_value *dict, const char *key);
 /* What a value is, for messages: "a list". */
 const char *pickle_kind_name(pickle_kind kind);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

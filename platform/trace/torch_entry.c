@@ -41,6 +41,12 @@ static tla_status missing(const torch_reader *r, const pickle_value *dict, const
 
 /* Values */
 
+/* What torch_frames finds a dictionary by: itself, or its text, as the values of JSON are gone when it is wanted. */
+static const void *source_of(const torch_reader *r, const pickle_value *dict) {
+    const torch_snapshot *s = r->snapshot;
+    return s->pickle ? (const void *)dict : s->text + dict->position;
+}
+
 static bool is_text(const pickle_value *value, const char *text) {
     return value && value->kind == PICKLE_TEXT && value->count == strlen(text) &&
            memcmp(value->text, text, value->count) == 0;
@@ -103,7 +109,7 @@ static void count_unknown(torch_device *device, const pickle_value *name) {
 
 /* Of an oom the address is absent, of a snapshot it is 0. Without time_us (before PyTorch 2.1) the place in the trace
  * stands for the time. */
-tla_status torch_read_entry(torch_reader *r, size_t number, const pickle_value *entry, const void *source) {
+tla_status torch_read_entry(torch_reader *r, size_t number, const pickle_value *entry) {
     torch_device *device = &r->snapshot->devices[number];
     const pickle_value *name;
     torch_action action;
@@ -114,7 +120,7 @@ tla_status torch_read_entry(torch_reader *r, size_t number, const pickle_value *
         count_unknown(device, name);
         return TLA_OK;
     }
-    torch_entry e = {.time_us = device->entry_count, .source = source, .action = (uint8_t)action};
+    torch_entry e = {.time_us = device->entry_count, .source = source_of(r, entry), .action = (uint8_t)action};
     if (action == TORCH_OOM)
         status = pickle_get(entry, "device_free") ? get_number(r, entry, "device_free", &e.address) : TLA_OK;
     else if (action != TORCH_SNAPSHOT)
@@ -125,7 +131,7 @@ tla_status torch_read_entry(torch_reader *r, size_t number, const pickle_value *
     if (!status && action != TORCH_SNAPSHOT) status = check_size(r, entry, "size", e.nbytes);
     if (status) return status;
     void *entries = device->entries;
-    if (!torch_room(&entries, device->entry_count, &device->entry_room, sizeof e)) return torch_no_memory(r);
+    if (!value_room(&entries, device->entry_count, &device->entry_room, sizeof e)) return torch_no_memory(r);
     device->entries = entries;
     device->entries[device->entry_count++] = e;
     device->comparable += action != TORCH_SNAPSHOT;
@@ -195,9 +201,8 @@ static void contradict(torch_device *device, const char *format, ...) {
     va_end(arguments);
 }
 
-static tla_status read_block(torch_reader *r, torch_device *device, const pickle_value *block, const void *source,
-                             uint64_t *address) {
-    torch_block b = {.address = *address, .source = source};
+static tla_status read_block(torch_reader *r, torch_device *device, const pickle_value *block, uint64_t *address) {
+    torch_block b = {.address = *address, .source = source_of(r, block)};
     const pickle_value *history = history_of(block);
     tla_status status = torch_reader_count(r, block, sizeof b);
     if (!status) status = get_number(r, block, "size", &b.nbytes);
@@ -215,7 +220,7 @@ static tla_status read_block(torch_reader *r, torch_device *device, const pickle
                    b.address, *address);
     *address = b.address + b.nbytes;
     void *blocks = device->blocks;
-    if (!torch_room(&blocks, device->block_count, &device->block_room, sizeof b)) return torch_no_memory(r);
+    if (!value_room(&blocks, device->block_count, &device->block_room, sizeof b)) return torch_no_memory(r);
     device->blocks = blocks;
     device->blocks[device->block_count++] = b;
     return TLA_OK;
@@ -245,9 +250,9 @@ static tla_status check_sums(const torch_reader *r, torch_device *device, const 
     return status ? status : check_sum(r, device, segment, "active_size", active);
 }
 
-tla_status torch_read_segment(torch_reader *r, const pickle_value *segment, const void *source) {
+tla_status torch_read_segment(torch_reader *r, const pickle_value *segment) {
     uint64_t number = 0;
-    torch_segment s = {.source = source};
+    torch_segment s = {.source = source_of(r, segment)};
     tla_status status = torch_reader_count(r, segment, sizeof s);
     if (!status) status = get_optional(r, segment, "device", &number);
     if (!status) status = get_bits(r, segment, "address", &s.address);
@@ -267,14 +272,14 @@ tla_status torch_read_segment(torch_reader *r, const pickle_value *segment, cons
     status = torch_reader_device(r, number, segment->position, &device);
     if (status) return status;
     void *segments = device->segments;
-    if (!torch_room(&segments, device->segment_count, &device->segment_room, sizeof s)) return torch_no_memory(r);
+    if (!value_room(&segments, device->segment_count, &device->segment_room, sizeof s)) return torch_no_memory(r);
     device->segments = segments;
     s.first_block = device->block_count;
     s.block_count = blocks->count;
     device->segments[device->segment_count++] = s;
     uint64_t address = s.address;
     for (size_t i = 0; i < blocks->count && !status; i++)
-        status = read_block(r, device, blocks->items[i], r->snapshot->pickle ? blocks->items[i] : source, &address);
+        status = read_block(r, device, blocks->items[i], &address);
     return status ? status : check_sums(r, device, segment);
 }
 

@@ -1,11 +1,10 @@
 /* Who asked for a block: the call stack that was recorded, read when it is wanted. */
 #define _GNU_SOURCE /* memmem, memrchr */
+#include "trace/json_text.h"
 #include "trace/torch_parts.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool ends_with(const pickle_value *text, const char *end) {
@@ -55,39 +54,21 @@ static void print_frames(const pickle_value *frames, int count, char *text, size
         print_frame(frames->items[i], text, room, &used);
 }
 
-/* The block at an address of a segment's dictionary. */
-static const pickle_value *find_block(const pickle_value *segment, const pickle_value *blocks, uint64_t address) {
-    const pickle_value *base = pickle_get(segment, "address");
-    uint64_t at = base ? base->integer : 0;
-    for (size_t i = 0; i < blocks->count; i++) {
-        const pickle_value *size = pickle_get(blocks->items[i], "size");
-        if (at == address) return blocks->items[i];
-        at += size ? size->integer : 0;
-    }
-    return NULL;
-}
-
-static void print_source(const pickle_value *dict, uint64_t address, int count, char *text, size_t room) {
-    const pickle_value *blocks = pickle_get(dict, "blocks");
-    if (blocks && blocks->kind == PICKLE_LIST) dict = find_block(dict, blocks, address);
-    if (!dict) return;
+static void print_source(const pickle_value *dict, int count, char *text, size_t room) {
     const pickle_value *history = pickle_get(dict, "history");
     if (history && history->kind == PICKLE_LIST && history->count) dict = history->items[0];
     print_frames(pickle_get(dict, "frames"), count, text, room);
 }
 
-void torch_frames(const torch_snapshot *s, const void *source, uint64_t address, int count, char *text, size_t room) {
+void torch_frames(const torch_snapshot *s, const void *source, int count, char *text, size_t room) {
     text[0] = 0;
     if (!source) return;
     if (s->pickle) {
-        print_source(source, address, count, text, room);
+        print_source(source, count, text, room);
         return;
     }
-    size_t place = torch_place(s, source);
-    json_error_t error;
-    json_t *json = json_loadb(s->text + place, s->length - place, JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL, &error);
-    pickle_value *value = json ? torch_value_of_json(json, place) : NULL;
-    if (value) print_source(value, address, count, text, room);
-    free(value);
-    json_decref(json);
+    json_text json = json_text_of(s->text, s->length, torch_place(s, source));
+    const pickle_value *value;
+    if (!json_read(&json, &value)) print_source(value, count, text, room);
+    json_text_clear(&json);
 }

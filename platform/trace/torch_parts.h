@@ -5,6 +5,7 @@
 
 #include "trace/pickle.h"
 #include "trace/torch.h"
+#include "trace/value_store.h"
 
 typedef struct torch_reader {
     torch_snapshot *snapshot;
@@ -22,9 +23,9 @@ tla_status torch_reader_device(torch_reader *reader, uint64_t number, size_t pos
  * pickle of that length may. */
 tla_status torch_reader_count(torch_reader *reader, const pickle_value *dict, size_t record);
 
-/* Appends what a dictionary says. `source` is what torch_frames finds it by. */
-tla_status torch_read_entry(torch_reader *reader, size_t device, const pickle_value *entry, const void *source);
-tla_status torch_read_segment(torch_reader *reader, const pickle_value *segment, const void *source);
+/* Appends what a dictionary says. */
+tla_status torch_read_entry(torch_reader *reader, size_t device, const pickle_value *entry);
+tla_status torch_read_segment(torch_reader *reader, const pickle_value *segment);
 tla_status torch_read_settings(torch_reader *reader, const pickle_value *settings);
 
 /* An event of a profiler trace; what is no "[memory]" event is read over. */
@@ -33,11 +34,6 @@ tla_status torch_read_profile_event(torch_reader *reader, const pickle_value *ev
 /* The whole of a JSON text. */
 tla_status torch_read_json(torch_reader *reader);
 
-/* An object in JSON as the value that a pickle would hold; every position is `position`. The value and all it holds is
- * one piece of memory from malloc; texts belong to the JSON. NULL without host memory. */
-struct json_t;
-pickle_value *torch_value_of_json(const struct json_t *json, size_t position);
-
 /* "file: byte 12 of the pickle", "file:3:7". */
 typedef struct torch_where {
     char text[300];
@@ -45,8 +41,5 @@ typedef struct torch_where {
 torch_where torch_where_is(const torch_snapshot *snapshot, size_t position);
 
 tla_status torch_no_memory(const torch_reader *reader);
-
-/* Makes room for one more; false without host memory. */
-bool torch_room(void **array, size_t count, size_t *room, size_t size);
 
 #endif

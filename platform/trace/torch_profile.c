@@ -54,7 +54,7 @@ tla_status torch_read_profile_event(torch_reader *r, const pickle_value *event) 
     e.device = e.on_gpu && device < UINT32_MAX ? (uint32_t)device : 0;
     if (e.nbytes > TRACE_MAX_BYTES) return wrong(r, pickle_get(args, "Bytes"), "Bytes", "1 .. 2^63 bytes");
     void *profile = s->profile;
-    if (!torch_room(&profile, s->profile_count, &s->profile_room, sizeof e)) return torch_no_memory(r);
+    if (!value_room(&profile, s->profile_count, &s->profile_room, sizeof e)) return torch_no_memory(r);
     s->profile = profile;
     s->profile[s->profile_count++] = e;
     return TLA_OK;

@@ -29,7 +29,7 @@ const torch_run *torch_runs_find(const torch_runs *r, uint64_t address) {
 
 static bool insert(torch_runs *r, torch_run run) {
     void *runs = r->runs;
-    if (!torch_room(&runs, r->count, &r->room, sizeof run)) return false;
+    if (!value_room(&runs, r->count, &r->room, sizeof run)) return false;
     r->runs = runs;
     size_t at = runs_below(r, run.address);
     memmove(r->runs + at + 1, r->runs + at, (r->count - at) * sizeof run);
@@ -45,7 +45,7 @@ static void erase(torch_runs *r, size_t at) {
 
 static bool new_range(torch_runs *r, uint64_t base, bool small, size_t *range) {
     void *ranges = r->ranges;
-    if (!torch_room(&ranges, r->range_count, &r->range_room, sizeof *r->ranges)) return false;
+    if (!value_room(&ranges, r->range_count, &r->range_room, sizeof *r->ranges)) return false;
     r->ranges = ranges;
     *range = r->range_count++;
     r->ranges[*range] = (torch_range){base, small ? SMALL_SEGMENT : r->large_granule};

@@ -9,16 +9,6 @@
 
 enum { DEVICES_MAX = 4096 };
 
-bool torch_room(void **array, size_t count, size_t *room, size_t size) {
-    if (count < *room) return true;
-    size_t grown_room = *room ? 2 * *room : 64;
-    void *grown = realloc(*array, grown_room * size);
-    if (!grown) return false;
-    *array = grown;
-    *room = grown_room;
-    return true;
-}
-
 tla_status torch_no_memory(const torch_reader *r) {
     return tla_error_set(r->error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", r->snapshot->name);
 }
@@ -87,7 +77,7 @@ static tla_status read_traces(torch_reader *r, const pickle_value *traces) {
         if (trace->kind != PICKLE_LIST) return wrong(r, trace, "trace of a device", "a list");
         status = torch_reader_device(r, i, trace->position, &device);
         for (size_t k = 0; k < trace->count && !status; k++)
-            status = torch_read_entry(r, i, trace->items[k], trace->items[k]);
+            status = torch_read_entry(r, i, trace->items[k]);
     }
     return status;
 }
@@ -96,7 +86,7 @@ static tla_status read_segments(torch_reader *r, const pickle_value *segments) {
     if (segments->kind != PICKLE_LIST) return wrong(r, segments, "segments", "a list");
     tla_status status = TLA_OK;
     for (size_t i = 0; i < segments->count && !status; i++)
-        status = torch_read_segment(r, segments->items[i], segments->items[i]);
+        status = torch_read_segment(r, segments->items[i]);
     return status;
 }
 

@@ -73,7 +73,7 @@ static bool collect(finder *f) {
 
 static bool add_block(finder *f, torch_start_block block) {
     void *blocks = f->start->blocks;
-    if (!torch_room(&blocks, f->start->block_count, &f->block_room, sizeof block)) return false;
+    if (!value_room(&blocks, f->start->block_count, &f->block_room, sizeof block)) return false;
     f->start->blocks = blocks;
     f->start->blocks[f->start->block_count++] = block;
     return true;

@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         fuzz_require(status != TLA_OK || result.differs || result.equal == result.entries);
         char frames[64];
         for (size_t i = 0; i < snapshot.devices[device].entry_count && i < 8; i++)
-            torch_frames(&snapshot, snapshot.devices[device].entries[i].source, 0, 2, frames, sizeof frames);
+            torch_frames(&snapshot, snapshot.devices[device].entries[i].source, 2, frames, sizeof frames);
         torch_start_clear(&start);
     }
     torch_snapshot_clear(&snapshot);

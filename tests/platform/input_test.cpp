@@ -251,6 +251,16 @@ BOOST_AUTO_TEST_CASE(a_pickle_of_nothing_but_values_is_refused_before_it_takes_t
     BOOST_CHECK_LT(run.max_rss_kib, sanitized * 400 * 1024);
 }
 
+// Two bytes make a value and its place in a list, which take 40.
+BOOST_AUTO_TEST_CASE(a_value_of_json_is_read_in_bounded_memory) {
+    scratch_directory scratch;
+    const std::string path = compressed(scratch, "{\"device_traces\": [[{\"action\": [1", "yes ,1 | tr -d '\\n'", 1);
+    const command_result run = run_tlmalloc({"replay", path, "--as-recorded"});
+    BOOST_CHECK_EQUAL(run.status, 2);
+    BOOST_CHECK_MESSAGE(contains(run.err, "found the end of the file, expected ',' or ']': truncated"), run.err);
+    BOOST_CHECK_LT(run.max_rss_kib, 300 * 1024);
+}
+
 // A pickle may mention one value many times; what is copied out of it counts each time.
 BOOST_AUTO_TEST_CASE(a_pickle_that_mentions_the_same_values_many_times_is_read_in_bounded_memory) {
     const auto text = [](const std::string &of) { return "\x8c" + std::string(1, static_cast<char>(of.size())) + of; };

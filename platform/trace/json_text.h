@@ -1,0 +1,43 @@
+/* JSON (RFC 8259) read one value at a time, as the values that a pickle would hold. A recording has millions of small
+ * objects in lists: they are read into memory that is used again, and what that may be has a limit. */
+#ifndef TLMALLOC_PLATFORM_TRACE_JSON_TEXT_H
+#define TLMALLOC_PLATFORM_TRACE_JSON_TEXT_H
+
+#include "trace/pickle.h"
+#include "trace/value_store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct json_text {
+    const char *text; /* not NUL-terminated; must outlive the values */
+    size_t length;
+    size_t at;            /* the next byte; after TLA_SYNTAX the one that was not expected */
+    const char *expected; /* after TLA_SYNTAX: "a value" */
+    /* Its own. */
+    value_store store;
+    pickle_value **open; /* items of the lists and objects that have not ended */
+    size_t open_count, open_room;
+    int depth;
+} json_text;
+
+/* Begins at byte `at` of a text. Nothing is taken yet. */
+json_text json_text_of(const char *text, size_t length, size_t at);
+void json_text_clear(json_text *json);
+
+/* The next byte that is no white space; 0 at the end. */
+char json_peek(json_text *json);
+
+/* Goes past it; TLA_SYNTAX when it is another one. `expected` is for the message. */
+tla_status json_take(json_text *json, char c, const char *expected);
+
+/* Reads a value, which is valid until the next call. Objects are dictionaries, of equal keys the last counts; whole
+ * numbers have 64 bits; half a surrogate pair becomes U+FFFD. TLA_SYNTAX; TLA_LIMIT for a value that needs more than
+ * pickle_memory_max of the text; TLA_NO_HOST_MEMORY. */
+tla_status json_read(json_text *json, const pickle_value **value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

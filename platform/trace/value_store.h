@@ -1,0 +1,34 @@
+/* Memory for the values of a file that is read as data: taken piece by piece, with a limit, given back as a whole. */
+#ifndef TLMALLOC_PLATFORM_TRACE_VALUE_STORE_H
+#define TLMALLOC_PLATFORM_TRACE_VALUE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All zero but for `most` is an empty one. */
+typedef struct value_store {
+    struct value_chunk *chunks; /* the newest first */
+    uint64_t taken, most;       /* bytes */
+    bool too_much;              /* there was no memory because of the limit */
+} value_store;
+
+/* Bytes aligned for anything; NULL without host memory, or when more than `most` would be taken. */
+void *value_store_take(value_store *store, size_t nbytes);
+
+/* Everything that was taken is gone; some memory is kept for what comes next. */
+void value_store_reset(value_store *store);
+void value_store_clear(value_store *store);
+
+/* Makes room for one more in an array of items of this size from malloc; false without host memory: nothing is changed
+ * then. */
+bool value_room(void **array, size_t count, size_t *room, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
