@@ -6,6 +6,7 @@
 #ifndef TLMALLOC_CHANNELS_H
 #define TLMALLOC_CHANNELS_H
 
+#include "tlmalloc/order.h"
 #include "tlmalloc/status.h"
 
 #include <stdbool.h>
@@ -19,6 +20,7 @@ typedef struct tla_channels_config {
     uint32_t burst_bytes;           /* power of two */
     uint64_t bandwidth_bytes_per_s; /* of one channel, > 0 */
     uint64_t direction_switch_ps;   /* added when a channel turns from read to write or back */
+    bool in_order; /* accesses come in the order of their arrival: no idle gap is kept for later calls */
 } tla_channels_config;
 
 typedef struct tla_channels tla_channels;
@@ -29,6 +31,13 @@ void tla_channels_destroy(tla_channels *channels);
 
 /* Serves [offset, offset + nbytes), nbytes > 0, that arrives at arrival_ps; returns when the last burst is done. */
 uint64_t tla_channels_access(tla_channels *channels, bool write, uint64_t offset, uint64_t nbytes, uint64_t arrival_ps);
+
+/* Nothing will arrive before before_ps any more: what channels keep of earlier times may be forgotten
+ * (timeline.h). O(1). */
+void tla_channels_forget(tla_channels *channels, uint64_t before_ps);
+
+/* How far channels were from serving in order of arrival, summed over them; a burst is a booking. */
+tla_order tla_channels_order(const tla_channels *channels);
 
 /* Sum over the channels of the time they were occupied, in ps. */
 uint64_t tla_channels_busy_ps(const tla_channels *channels);

@@ -35,6 +35,10 @@ typedef enum tla_unmapped {
 /* When a mapping command is acknowledged: when it has been sent, or when every MMU has done it. */
 typedef enum tla_map_ack { TLA_MAP_ACK_VISIBLE, TLA_MAP_ACK_POSTED } tla_map_ack;
 
+/* How platforms take time: every call annotates at once and waits for nothing, or a request is served when it arrives,
+ * after everything that arrived before it. */
+typedef enum tla_time_style { TLA_TIME_FAST, TLA_TIME_EXACT, TLA_TIME_STYLE_COUNT } tla_time_style;
+
 /* Keys of a TLB level. */
 typedef struct tla_tlb_keys {
     uint64_t entries; /* 0: there is no such level */
@@ -114,6 +118,7 @@ typedef struct tla_config {
         uint64_t retries, retry_delay; /* of the host, and of what sends commands in its name: PEs and MMUs */
     } host;
     struct {
+        uint64_t style;   /* tla_time_style */
         uint64_t quantum; /* ps */
     } simulation;
     struct {

@@ -6,8 +6,10 @@
 #ifndef TLMALLOC_FABRIC_H
 #define TLMALLOC_FABRIC_H
 
+#include "tlmalloc/order.h"
 #include "tlmalloc/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -35,8 +37,34 @@ void tla_fabric_destroy(tla_fabric *fabric);
 tla_status tla_fabric_send(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t at_ps,
                            uint64_t *arrival_ps);
 
+/* A transfer that takes one link after the other: for callers who act when its head arrives at a link, in the order of
+ * these arrivals. */
+typedef struct tla_fabric_transfer {
+    uint32_t node, to; /* where its head is, and where it goes */
+    uint64_t nbytes;
+    uint64_t head_ps; /* when the head is there; once node == to, when the last byte is there */
+    uint64_t tail_ps; /* how far the last byte follows the head */
+} tla_fabric_transfer;
+
+/* Errors as tla_fabric_send; nothing has begun then. One without bytes is at its end at once, and so is from == to. */
+tla_status tla_fabric_begin(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t at_ps,
+                            tla_fabric_transfer *transfer);
+
+/* The link (0 .. link_count - 1) at which a transfer is that is not at its end. */
+uint32_t tla_fabric_next_link(const tla_fabric *fabric, const tla_fabric_transfer *transfer);
+
+/* Takes that link, in order of arrival: after all that took it before. True when the transfer is at its end then. */
+bool tla_fabric_pass(tla_fabric *fabric, tla_fabric_transfer *transfer);
+
 /* Latency of the path without contention, in ps, and its number of links; errors as tla_fabric_send. */
 tla_status tla_fabric_path(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t *latency_ps, uint32_t *links);
+
+/* Nothing will be sent before before_ps any more: what links keep of earlier times may be forgotten
+ * (timeline.h). O(1). */
+void tla_fabric_forget(tla_fabric *fabric, uint64_t before_ps);
+
+/* How far links were from serving in order of arrival, summed over them. */
+tla_order tla_fabric_order(const tla_fabric *fabric);
 
 /* Bytes that link number `link` (0 .. link_count - 1) has carried, and the time it was occupied (ps). */
 void tla_fabric_link_load(const tla_fabric *fabric, size_t link, uint64_t *nbytes, uint64_t *busy_ps);

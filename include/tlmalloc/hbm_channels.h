@@ -1,13 +1,22 @@
 /* Pseudo-channels with banks, interleaved by burst: when an access that spans several of them is done.
  *
  * What channels.h is to timelines: one tla_hbm (hbm_timing.h) for every pseudo-channel, or for the two that share a
- * row-command bus; bursts of consecutive addresses go to consecutive ones. An access is served when it is called, so a
- * pseudo-channel takes accesses in the order of the calls: the bursts of one access are reordered among themselves, and
- * an access that is called later but arrives earlier is accepted as soon as the commands before it are issued. */
+ * row-command bus; bursts of consecutive addresses go to consecutive ones. Two ways to use them, one for each
+ * tla_hbm_channels:
+ *
+ * tla_hbm_channels_access serves an access when it is called, so a pseudo-channel takes accesses in the order of the
+ * calls: the bursts of one access are reordered among themselves, and an access that is called later but arrives
+ * earlier is accepted as soon as the commands before it are issued.
+ *
+ * tla_hbm_channels_arrive takes accesses in the order in which they arrive, and tla_hbm_channels_run lets time come: a
+ * pseudo-channel is offered its bursts in the order of their arrival, one a clock, and reorders all that it has
+ * accepted as its queue and window allow. This is what traffic.h does for one pseudo-channel, and gives the same
+ * times. */
 #ifndef TLMALLOC_HBM_CHANNELS_H
 #define TLMALLOC_HBM_CHANNELS_H
 
 #include "tlmalloc/hbm_timing.h"
+#include "tlmalloc/order.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +43,32 @@ void tla_hbm_channels_destroy(tla_hbm_channels *channels);
  * the data of the last burst is through. Bursts are whole, whatever part of them is wanted. */
 uint64_t tla_hbm_channels_access(tla_hbm_channels *channels, tla_hbm_op op, uint64_t offset, uint64_t nbytes,
                                  uint64_t arrival_ps);
+
+/* An access that arrives at arrival_ps, not before any time that has been run to; its end is told by the call of
+ * tla_hbm_channels_run that finds it, with this tag. TLA_NO_HOST_MEMORY: it was not taken. */
+tla_status tla_hbm_channels_arrive(tla_hbm_channels *channels, tla_hbm_op op, uint64_t offset, uint64_t nbytes,
+                                   uint64_t arrival_ps, void *tag);
+
+/* Groups of pseudo-channels that run on their own: one for each, or for the two that share a row-command bus. */
+uint32_t tla_hbm_channels_groups(const tla_hbm_channels *channels);
+
+/* When a group has something to do next (offer a burst, find an end); UINT64_MAX when nothing waits. */
+uint64_t tla_hbm_channels_next_ps(tla_hbm_channels *channels, uint32_t group);
+
+/* Lets now_ps come for a group. done(context, tag, end_ps) is called for every access of which the last burst has its
+ * place on the data bus: end_ps, when its data is through, can lie ahead. done must not call the same channels. */
+void tla_hbm_channels_run(tla_hbm_channels *channels, uint32_t group, uint64_t now_ps,
+                          void (*done)(void *context, void *tag, uint64_t end_ps), void *context);
+
+/* Nothing will arrive before before_ps any more. O(1). */
+void tla_hbm_channels_forget(tla_hbm_channels *channels, uint64_t before_ps);
+
+/* How far pseudo-channels were from taking accesses in order of arrival, summed over them; an access is one booking of
+ * each pseudo-channel that it touches. `late` is exact. Times are an estimate: what the order of the calls does to
+ * banks cannot be told without simulating them a second time, so the other two compare a server that is the data bus
+ * alone (bursts at full rate, first come first served) in the order of the calls with the same in the order of arrival.
+ * Rows that conflict make the true displacement longer, reads that are reordered make it shorter. */
+tla_order tla_hbm_channels_order(const tla_hbm_channels *channels);
 
 /* The bank of its pseudo-channel in which a byte lies (tla_hbm_bank_of). */
 uint32_t tla_hbm_channels_bank_of(const tla_hbm_channels *channels, uint64_t offset);

@@ -55,8 +55,9 @@ void tla_lockstep_destroy(tla_lockstep *lockstep);
 tla_status tla_lockstep_alloc(tla_lockstep *lockstep, uint64_t nbytes, uint64_t page_bytes, tla_lockstep_buffer *buffer,
                               tla_work *work);
 
-/* Says why a buffer was refused, for a person: `what` (the allocator's name in the text), its pages, the bytes that they
- * take in every bank, and what a bank has free. Returns the status; figures of *error (may be NULL) are a bank's. */
+/* Says why a buffer was refused, for a person: `what` (the allocator's name in the text), its pages, the bytes that
+ * they take in every bank, and what a bank has free. Returns the status; figures of *error (may be NULL) are a bank's.
+ */
 tla_status tla_lockstep_explain(const tla_lockstep *lockstep, const char *what, uint64_t nbytes, uint64_t page_bytes,
                                 tla_error *error);
 

@@ -30,7 +30,7 @@ tla_status tla_map_undo_keep(tla_map_undo *undo, const tla_page_table *table, ui
  * changed nothing: its record is forgotten. */
 void tla_map_undo_end(tla_map_undo *undo, bool changed);
 
-/* What to restore to take back the last command of a sender: entries for tla_page_table_restore, until the next call;
+/* What to restore to take back the last command of a sender: entries for TLA_TABLE_RESTORE, until the next call;
  * none when that has been done already. TLA_NOT_ALLOCATED when it has another tag or changed nothing, TLA_OVERLAP when
  * it has been overtaken. */
 tla_status tla_map_undo_find(const tla_map_undo *undo, uint32_t sender, uint32_t tag, const tla_map_entry **entries,

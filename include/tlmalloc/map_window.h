@@ -24,7 +24,7 @@ void tla_map_window_destroy(tla_map_window *window);
 tla_status tla_map_window_keep(tla_map_window *window, const tla_page_table *table, uint32_t asid, tla_vaddr va,
                                uint64_t nbytes);
 
-/* What was kept since the last commit or drop holds until visible_ps. */
+/* What was kept since the last commit or drop holds until visible_ps; before that is said, for ever. */
 void tla_map_window_commit(tla_map_window *window, uint64_t visible_ps);
 void tla_map_window_drop(tla_map_window *window);
 
@@ -34,8 +34,8 @@ void tla_map_window_drop(tla_map_window *window);
 bool tla_map_window_find(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t nbytes, uint32_t access,
                          uint64_t at_ps, tla_status *status, tla_translation *translation);
 
-/* Until when an access to any byte of [va, va + nbytes) may see what a change, not visible yet at at_ps, has replaced; 0
- * when none does. */
+/* Until when an access to any byte of [va, va + nbytes) may see what a change, not visible yet at at_ps, has replaced;
+ * 0 when none does, UINT64_MAX when that has not been said. */
 uint64_t tla_map_window_until(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t nbytes,
                               uint64_t at_ps);
 

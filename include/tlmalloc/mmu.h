@@ -6,7 +6,7 @@
  * lives: its tables are allocated, written and freed there. What a walk reads is decoded and compared with the table,
  * so that a table that somebody overwrote is noticed. The core knows no clock: every call says when it happens, in
  * picoseconds, and calls come in about the order of time. Not thread safe, and what the bus calls must not translate or
- * change mappings; it may probe and find pages, and is told TLA_BUSY while a change is under way. */
+ * change mappings; it may probe and find pages, since a change is made in one step. */
 #ifndef TLMALLOC_MMU_H
 #define TLMALLOC_MMU_H
 
@@ -65,6 +65,7 @@ typedef struct tla_mmu_piece {
 typedef struct tla_mmu_stats {
     uint64_t hits, misses; /* of the TLB, all levels together */
     uint64_t walk_errors;  /* walks that read what the table does not say, or could not read */
+    uint64_t repeated;     /* lookups made again because a change came during their walk (mmu_steps.h) */
     tla_walkers_stats walkers;
     tla_tlb_stats tlb[TLA_TLB_LEVELS_MAX];
     tla_page_table_stats table;
@@ -84,11 +85,11 @@ void tla_mmu_destroy(tla_mmu *mmu);
  * takes: of a TLB hit, or of a walk. What a request holds up that finds no walker or merge slot, says walker.h. */
 tla_status tla_mmu_translate(tla_mmu *mmu, const tla_mmu_access *access, uint64_t *at_ps, tla_mmu_piece *piece);
 
-/* The same for a debug access: in no time, without TLB and walks, uncounted. TLA_BUSY from within a change (bus). */
+/* The same for a debug access: in no time, without TLB and walks, uncounted. */
 tla_status tla_mmu_probe(const tla_mmu *mmu, const tla_mmu_access *access, uint64_t at_ps, tla_mmu_piece *piece);
 
 /* The page or region around va, for a direct pointer: as tla_page_table_walk, but TLA_BUSY while a change of any of it
- * is not visible at at_ps; *until_ps (NULL: not wanted) = until when, UINT64_MAX from within a change (bus). */
+ * is not visible at at_ps; *until_ps (NULL: not wanted) = until when, UINT64_MAX when that has not been said. */
 tla_status tla_mmu_find_page(const tla_mmu *mmu, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page,
                              uint64_t *until_ps);
 
@@ -104,8 +105,9 @@ void tla_mmu_find_run(const tla_mmu *mmu, const tla_mmu_access *extent, tla_vadd
 tla_status tla_mmu_command(tla_mmu *mmu, uint32_t sender, uint32_t tag);
 
 /* Changes mappings, all entries or none; errors and receipts as tla_page_table_map and _unmap. *at_ps is when the work
- * begins and, on return, when what it did on the bus has ended. Afterwards the caller, who knows what the rest of the
- * work costs, says with tla_mmu_show when the change can be seen. TLB entries that it touches serve until then. */
+ * begins and, on return, when what it did on the bus has ended: tables are allocated before anything changes, and
+ * entries written and tables freed when all has changed. Afterwards the caller, who knows what the rest of the work
+ * costs, says with tla_mmu_show when the change can be seen. TLB entries that it touches serve until then. */
 tla_status tla_mmu_map(tla_mmu *mmu, const tla_map_entry *entries, size_t count, uint64_t *at_ps, tla_work *work,
                        tla_error *error);
 tla_status tla_mmu_unmap(tla_mmu *mmu, const tla_map_entry *ranges, size_t count, uint64_t *at_ps, tla_work *work,

@@ -97,10 +97,29 @@ tla_status tla_page_table_map(tla_page_table *table, const tla_map_entry *entrie
 tla_status tla_page_table_unmap(tla_page_table *table, const tla_map_entry *ranges, size_t count, tla_work *work,
                                 tla_error *error);
 
-/* Makes every byte of the entries what they say, all or none, whatever it was before: mapped as by map, or, with flags
- * 0, not mapped. Errors and work as map; nothing is TLA_OVERLAP, and no remap is counted. */
-tla_status tla_page_table_restore(tla_page_table *table, const tla_map_entry *entries, size_t count, tla_work *work,
-                                  tla_error *error);
+/* The same changes in steps, for a table memory that is reached in simulated time. tla_page_table_rehearse finds out
+ * whether a change can be made, and takes from config.memory.alloc what it would take, in that order; then it undoes it
+ * all, giving the tables back. tla_page_table_change makes the change at once, but writes nothing to the table memory
+ * and gives nothing back: tla_page_table_next says, one after the other, what is to be written there (new tables first,
+ * then what leads to them) and after that what is to be freed; false when that was all. Until then other changes are
+ * TLA_BUSY. Errors and receipts as above. A restoring makes every byte of the entries what they say, whatever it was
+ * before: mapped as by map, or, with flags 0, not mapped. Nothing is TLA_OVERLAP then, and no remap is counted. */
+typedef enum tla_table_change { TLA_TABLE_MAP, TLA_TABLE_UNMAP, TLA_TABLE_RESTORE } tla_table_change;
+
+tla_status tla_page_table_rehearse(tla_page_table *table, tla_table_change change, const tla_map_entry *entries,
+                                   size_t count, tla_error *error);
+tla_status tla_page_table_change(tla_page_table *table, tla_table_change change, const tla_map_entry *entries,
+                                 size_t count, tla_work *work, tla_error *error);
+
+enum { TLA_TABLE_WRITE_ENTRIES = 512 /* of one write at most */ };
+
+typedef struct tla_table_duty {
+    bool write;      /* else give back */
+    tla_paddr pa;    /* where */
+    uint64_t nbytes; /* of the table, or 8 for each entry */
+} tla_table_duty;
+
+bool tla_page_table_next(tla_page_table *table, tla_table_duty *duty, uint64_t entries[TLA_TABLE_WRITE_ENTRIES]);
 
 /* Translates the front of [va, va + nbytes) in address space 0: one page or region, joined with what follows while it
  * is physically adjacent and has the same flags. `access` is TLA_READ, TLA_WRITE or 0 (no check). TLA_UNMAPPED when va

@@ -40,7 +40,8 @@ typedef uint64_t (*tla_walk_service)(void *context, const tla_walk *walk, uint32
 typedef enum tla_walk_outcome {
     TLA_WALK_STARTED, /* a walker of its own */
     TLA_WALK_MERGED,  /* joined a walk under way */
-    TLA_WALK_WAITED   /* a walk to the page was under way, its merge table full: waits for its end outside */
+    TLA_WALK_WAITED,  /* a walk to the page was under way, its merge table full: waits for its end outside */
+    TLA_WALK_QUEUED   /* waits for a walker; only of tla_walkers_begin */
 } tla_walk_outcome;
 
 typedef struct tla_walk_result {
@@ -69,12 +70,47 @@ void tla_walkers_destroy(tla_walkers *walkers);
 tla_walk_result tla_walkers_request(tla_walkers *walkers, const tla_walk *walk, uint64_t at_ps,
                                     tla_walk_service service, void *context);
 
+/* A request for a walk of which nobody can say at its start how long its reads take. The caller's memory, until the
+ * caller has heard of the walk's end. Any number may be under way. */
+typedef struct tla_walk_request {
+    tla_walk walk; /* what tla_page_table_walk told; set by the caller, as is the owner */
+    void *owner;
+    tla_walk_outcome outcome;
+    uint32_t walker;             /* whose walk it is, and the first of the reads that it has to make (STARTED) */
+    uint32_t first;              /* reads before that one were saved by a path register or the walk cache */
+    uint64_t asked_ps, start_ps; /* when it came, when its own walk began */
+    /* The walkers' own. */
+    struct tla_walk_request *next, *chain, *joined, *last_joined;
+    uint64_t page;
+    uint32_t merged;
+    bool joinable;
+} tla_walk_request;
+
+/* A miss at at_ps, in the order of time. TLA_WALK_STARTED: the caller makes the reads walk.read[first ..], one after
+ * the other, and calls tla_walkers_finish when the last one is there; it makes none where first == reads.
+ * TLA_WALK_MERGED and TLA_WALK_WAITED: that call, for the walk which it joined, tells it. TLA_WALK_QUEUED: all walkers
+ * are busy, and it waits behind those that came before. */
+tla_walk_outcome tla_walkers_begin(tla_walkers *walkers, tla_walk_request *request, uint64_t at_ps);
+
+/* The walk of this request is over. good: it has read what its `walk` says, and that is remembered. Returns the
+ * requests that it served beside, in the order in which they came, linked by `next`. */
+tla_walk_request *tla_walkers_finish(tla_walkers *walkers, tla_walk_request *request, uint64_t at_ps, bool good);
+
+/* The request whose turn it is while a walker is free, taken out of the queue; NULL when there is none. The caller
+ * starts it (its `walk` may be asked of the table again before that), and is told as by tla_walkers_begin. */
+tla_walk_request *tla_walkers_next(tla_walkers *walkers);
+void tla_walkers_start(tla_walkers *walkers, tla_walk_request *request, uint64_t at_ps);
+
 /* After a mapping of an address space changed: its walk-cache entries and path registers are forgotten, and nothing
  * joins a walk of it that is under way. */
 void tla_walkers_invalidate(tla_walkers *walkers, uint32_t asid);
 
 /* A change is visible from then on: no request at that time or later joins a walk that began before. */
 void tla_walkers_show(tla_walkers *walkers, uint64_t visible_ps);
+
+/* The walk under way of the next walker after *number that has one, and *number that walker; NULL when there is none.
+ * From *number = UINT32_MAX on these are all. */
+const tla_walk_request *tla_walkers_under_way(const tla_walkers *walkers, uint32_t *number);
 
 /* Walkers that the requests so far keep busy at a time. */
 uint32_t tla_walkers_in_flight(const tla_walkers *walkers, uint64_t at_ps);

@@ -48,6 +48,7 @@ static void print_range(const tla_schema_key *key, FILE *out) {
     case TLA_VALUE_REPLACEMENT:
     case TLA_VALUE_GUARD:
     case TLA_VALUE_FREE_LIST:
+    case TLA_VALUE_TIME_STYLE:
     case TLA_VALUE_HBM_MODEL:
     case TLA_VALUE_REFRESH:
     case TLA_VALUE_PAGE_POLICY:

@@ -44,6 +44,7 @@
 #define REPLACEMENT TLA_VALUE_REPLACEMENT, 0, TLA_REPLACEMENT_COUNT - 1, false
 #define GUARD TLA_VALUE_GUARD, 0, TLA_GUARD_ERROR, false
 #define FREE_LIST TLA_VALUE_FREE_LIST, 0, TLA_LIST_HBM, false
+#define TIME_STYLE TLA_VALUE_TIME_STYLE, 0, TLA_TIME_STYLE_COUNT - 1, false
 #define FAULTS TLA_VALUE_FAULTS, 0, 0, false
 #define NAME TLA_VALUE_NAME, 0, 0, false
 #define TIMING TLA_VALUE_TIMING, 0, 0, false
@@ -216,6 +217,9 @@ const tla_schema_key tla_platform_keys[] = {
      "allocates and frees tables; LAUNCH is not"},
     {KEY(host.retry_delay), TIME(S), CHOICE, "1 us", "from a refusal to the next try"},
 
+    {KEY(simulation.style), TIME_STYLE, CHOICE, "fast",
+     "how time is taken: exact, in the order of arrival at every shared resource, whatever the quantum; fast, in the "
+     "order of the calls, which keeps idle gaps that a later call can still reach"},
     {KEY(simulation.quantum), TIME(S), "tlmalloc's choice: no decoupling", "0 ns",
      "how far an initiator may run ahead of simulated time"},
 

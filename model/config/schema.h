@@ -30,7 +30,7 @@ typedef struct tla_schema {
     void (*check)(struct tla_loader *loader); /* what concerns several keys; called last, adds findings */
 } tla_schema;
 
-enum { TLA_PLATFORM_KEYS = 107 };
+enum { TLA_PLATFORM_KEYS = 108 };
 extern const tla_schema_key tla_platform_keys[TLA_PLATFORM_KEYS]; /* of tla_config */
 extern const tla_schema tla_platform_schema;
 extern const tla_schema tla_timing_schema;

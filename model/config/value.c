@@ -69,6 +69,7 @@ static const char *const guard_names[] = {
     [TLA_GUARD_OFF] = "off", [TLA_GUARD_REPORT] = "report", [TLA_GUARD_ERROR] = "error"};
 static const char *const free_list_names[] = {
     [TLA_LIST_REGISTERS] = "registers", [TLA_LIST_SRAM] = "sram", [TLA_LIST_HBM] = "hbm"};
+static const char *const time_style_names[] = {[TLA_TIME_FAST] = "fast", [TLA_TIME_EXACT] = "exact"};
 static const char *const boolean_names[] = {"false", "true"};
 
 static const char *const hbm_model_names[] = {[TLA_HBM_BANKS] = "banks", [TLA_HBM_CHANNEL] = "channel"};
@@ -96,6 +97,9 @@ static const char *guard_name(uint64_t value) {
 }
 static const char *free_list_name(uint64_t value) {
     return value < TLA_LIST_PLACE_COUNT ? free_list_names[value] : NULL;
+}
+static const char *time_style_name(uint64_t value) {
+    return value < TLA_TIME_STYLE_COUNT ? time_style_names[value] : NULL;
 }
 static const char *boolean_name(uint64_t value) {
     return value < 2 ? boolean_names[value] : NULL;
@@ -127,6 +131,8 @@ static const char *(*names_of(tla_value_type type))(uint64_t) {
         return guard_name;
     case TLA_VALUE_FREE_LIST:
         return free_list_name;
+    case TLA_VALUE_TIME_STYLE:
+        return time_style_name;
     case TLA_VALUE_BOOLEAN:
         return boolean_name;
     case TLA_VALUE_HBM_MODEL:

@@ -25,6 +25,7 @@ typedef enum tla_value_type {
     TLA_VALUE_REPLACEMENT, /* tla_replacement */
     TLA_VALUE_GUARD,       /* tla_guard_mode */
     TLA_VALUE_FREE_LIST,   /* tla_free_list_place */
+    TLA_VALUE_TIME_STYLE,  /* tla_time_style */
     TLA_VALUE_HBM_MODEL,
     TLA_VALUE_REFRESH,
     TLA_VALUE_PAGE_POLICY, /* the enums of hbm_timing.h */

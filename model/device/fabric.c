@@ -30,6 +30,7 @@ struct tla_fabric {
     uint32_t node_count;
     uint32_t link_count;
     link_state *links;
+    uint64_t before_ps;   /* nothing is sent before this time any more */
     uint32_t *into;       /* link numbers grouped by their destination node, ascending in each group */
     uint32_t *into_begin; /* node_count + 1 indices into `into` */
     uint32_t **next;      /* next[to][node]: the link to take; next[to] NULL until it is needed */
@@ -157,6 +158,8 @@ void tla_fabric_destroy(tla_fabric *fabric) {
     for (uint32_t node = 0; fabric->next && node < fabric->node_count; node++)
         free(fabric->next[node]);
     free(fabric->next);
+    for (uint32_t i = 0; fabric->links && i < fabric->link_count; i++)
+        tla_timeline_destroy(&fabric->links[i].timeline);
     free(fabric->links);
     free(fabric->into);
     free(fabric->into_begin);
@@ -169,26 +172,67 @@ static uint64_t add_saturated(uint64_t a, uint64_t b) {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+/* Occupies a link from start_ps on, when the head enters it. */
+static void occupy(link_state *state, tla_fabric_transfer *t, uint64_t start_ps, uint64_t duration_ps) {
+    if (t->tail_ps < duration_ps) t->tail_ps = duration_ps;
+    state->nbytes += t->nbytes;
+    state->busy_ps += duration_ps;
+    t->head_ps = add_saturated(start_ps, state->link.latency_ps);
+    t->node = state->link.to;
+    if (t->node == t->to) t->head_ps = add_saturated(t->head_ps, t->tail_ps);
+}
+
+tla_status tla_fabric_begin(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t at_ps,
+                            tla_fabric_transfer *transfer) {
+    const uint32_t *next;
+    const tla_status status = paths_to(fabric, from, to, &next);
+    if (status != TLA_OK) return status;
+    *transfer = (tla_fabric_transfer){.node = from, .to = to, .nbytes = nbytes, .head_ps = at_ps};
+    while (nbytes == 0 && transfer->node != to) {
+        const tla_fabric_link *link = &fabric->links[next[transfer->node]].link;
+        transfer->head_ps = add_saturated(transfer->head_ps, link->latency_ps);
+        transfer->node = link->to;
+    }
+    return TLA_OK;
+}
+
+uint32_t tla_fabric_next_link(const tla_fabric *fabric, const tla_fabric_transfer *transfer) {
+    return fabric->next[transfer->to][transfer->node];
+}
+
+bool tla_fabric_pass(tla_fabric *fabric, tla_fabric_transfer *transfer) {
+    link_state *state = &fabric->links[tla_fabric_next_link(fabric, transfer)];
+    const uint64_t duration_ps = tla_transfer_ps(transfer->nbytes, state->link.bandwidth_bytes_per_s);
+    occupy(state, transfer, tla_timeline_serve(&state->timeline, transfer->head_ps, duration_ps), duration_ps);
+    return transfer->node == transfer->to;
+}
+
 tla_status tla_fabric_send(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t at_ps,
                            uint64_t *arrival_ps) {
-    const uint32_t *next;
-    tla_status status = paths_to(fabric, from, to, &next);
+    tla_fabric_transfer t;
+    const tla_status status = tla_fabric_begin(fabric, from, to, nbytes, at_ps, &t);
     if (status != TLA_OK) return status;
-    uint64_t head_ps = at_ps, tail_ps = 0;
-    for (uint32_t node = from; node != to;) {
-        link_state *state = &fabric->links[next[node]];
-        if (nbytes > 0) {
-            uint64_t duration_ps = tla_transfer_ps(nbytes, state->link.bandwidth_bytes_per_s);
-            head_ps = tla_timeline_reserve(&state->timeline, head_ps, duration_ps);
-            if (tail_ps < duration_ps) tail_ps = duration_ps;
-            state->nbytes += nbytes;
-            state->busy_ps += duration_ps;
-        }
-        head_ps = add_saturated(head_ps, state->link.latency_ps);
-        node = state->link.to;
+    while (t.node != to) {
+        link_state *state = &fabric->links[tla_fabric_next_link(fabric, &t)];
+        const uint64_t duration_ps = tla_transfer_ps(nbytes, state->link.bandwidth_bytes_per_s);
+        tla_timeline_forget(&state->timeline, fabric->before_ps);
+        occupy(state, &t, tla_timeline_reserve(&state->timeline, t.head_ps, duration_ps), duration_ps);
     }
-    *arrival_ps = add_saturated(head_ps, tail_ps);
+    *arrival_ps = t.head_ps;
     return TLA_OK;
+}
+
+void tla_fabric_forget(tla_fabric *fabric, uint64_t before_ps) {
+    fabric->before_ps = before_ps;
+}
+
+tla_order tla_fabric_order(const tla_fabric *fabric) {
+    tla_order sum = {0};
+    for (uint32_t i = 0; i < fabric->link_count; i++) {
+        const tla_order order = tla_timeline_order(&fabric->links[i].timeline);
+        tla_order_add(&sum, &order);
+    }
+    return sum;
 }
 
 tla_status tla_fabric_path(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t *latency_ps, uint32_t *links) {

@@ -13,6 +13,7 @@ typedef struct channel {
 struct tla_channels {
     tla_channels_config config;
     uint64_t burst_ps, busy_ps;
+    uint64_t before_ps; /* nothing arrives before this time any more */
     uint32_t burst_bits;
     channel channel[];
 };
@@ -35,6 +36,9 @@ tla_status tla_channels_create(const tla_channels_config *config, tla_channels *
 }
 
 void tla_channels_destroy(tla_channels *channels) {
+    if (!channels) return;
+    for (uint32_t i = 0; i < channels->config.count; i++)
+        tla_timeline_destroy(&channels->channel[i].timeline);
     free(channels);
 }
 
@@ -42,6 +46,8 @@ static uint64_t serve_burst(tla_channels *channels, channel *ch, bool write, uin
     const uint64_t duration = channels->burst_ps + (ch->write != write ? channels->config.direction_switch_ps : 0);
     ch->write = write;
     channels->busy_ps += duration;
+    if (channels->config.in_order) return tla_timeline_serve(&ch->timeline, arrival_ps, duration) + duration;
+    tla_timeline_forget(&ch->timeline, channels->before_ps);
     return tla_timeline_reserve(&ch->timeline, arrival_ps, duration) + duration;
 }
 
@@ -55,6 +61,19 @@ uint64_t tla_channels_access(tla_channels *channels, bool write, uint64_t offset
         if (end > done) done = end;
     }
     return done;
+}
+
+void tla_channels_forget(tla_channels *channels, uint64_t before_ps) {
+    channels->before_ps = before_ps;
+}
+
+tla_order tla_channels_order(const tla_channels *channels) {
+    tla_order sum = {0};
+    for (uint32_t i = 0; i < channels->config.count; i++) {
+        const tla_order order = tla_timeline_order(&channels->channel[i].timeline);
+        tla_order_add(&sum, &order);
+    }
+    return sum;
 }
 
 uint64_t tla_channels_busy_ps(const tla_channels *channels) {

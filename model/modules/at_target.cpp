@@ -79,8 +79,10 @@ void at_target::accept(int initiator) {
     state.requests.pop_front();
     state.outstanding++;
     accepted_.push_back({initiator, payload});
-    if (accepted_.size() <= idle_workers_) work_to_do_.notify();
-    else sc_core::sc_spawn([this] { work(); }, sc_core::sc_gen_unique_name((name_ + "_at_worker").c_str()));
+    if (accepted_.size() <= idle_workers_)
+        work_to_do_.notify();
+    else
+        sc_core::sc_spawn([this] { work(); }, sc_core::sc_gen_unique_name((name_ + "_at_worker").c_str()));
     tlm_phase phase = tlm::END_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     backward_(initiator, *payload, phase, delay); // the answer to END_REQ says nothing

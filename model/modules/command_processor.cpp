@@ -6,8 +6,9 @@
 namespace tlmalloc {
 
 command_processor::command_processor(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), window_("control", "command_processor", settings.kind, settings.ports, *this), config_(settings),
-      routes_(std::make_unique<fan_out>(settings.routes)) {
+    : sc_module(name), window_("control", "command_processor", settings.kind, settings.ports, *this, settings.style,
+                               settings.queue_depth),
+      config_(settings), routes_(std::make_unique<fan_out>(settings.routes)) {
     require_ps_resolution();
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR("/tlmalloc/command_processor/config", "ports must be at least 1, queue_depth 1 .. 256");
@@ -15,6 +16,14 @@ command_processor::command_processor(sc_core::sc_module_name name, const config 
 }
 
 command_processor::~command_processor() = default;
+
+void command_processor::start_of_simulation() {
+    if (config_.style == time_style::exact) out_.lead_to(*out.operator->());
+}
+
+bool command_processor::makes_transactions(const tla_command &command) const {
+    return tla_opcode_has_entries(command.opcode);
+}
 
 std::uint64_t command_processor::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     const tla_service service = tla_engine_serve(&engine_, arrival_ps, config_.overhead_ps);
@@ -25,7 +34,7 @@ std::uint64_t command_processor::execute(unsigned port, const tla_command &comma
     std::uint64_t done_ps = service.done_ps;
     if (tla_opcode_has_entries(command.opcode)) {
         const fan_out::result sent =
-            routes_->send(*out.operator->(), command, config_.route_target, service.done_ps, true);
+            routes_->send(*out.operator->(), way_out(), command, config_.route_target, service.done_ps, true);
         completion.status = sent.status;
         completion.nbytes = sent.status ? 0 : command.count;
         done_ps = sent.done_ps;

@@ -1,3 +1,4 @@
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "tlmalloc/modules/control_window.hpp"
 
 #include "dmi.hpp"
@@ -10,9 +11,9 @@
 namespace tlmalloc {
 
 control_window::control_window(const char *socket_name, const char *module, tla_target target, unsigned ports,
-                               command_handler &handler)
+                               command_handler &handler, time_style style, unsigned queue_depth)
     : socket(socket_name), report_id_(std::string("/tlmalloc/") + module + "/control"), target_(target),
-      handler_(handler), ports_(ports),
+      handler_(handler), style_(style), queue_depth_(queue_depth), ports_(ports),
       at_(
           socket_name, std::max(ports, 1u),
           [this](int initiator, auto &payload, auto &delay) { b_transport(initiator, payload, delay); },
@@ -23,6 +24,9 @@ control_window::control_window(const char *socket_name, const char *module, tla_
     socket.register_nb_transport_fw(this, &control_window::nb_transport_fw);
     socket.register_transport_dbg(this, &control_window::transport_dbg);
     socket.register_get_direct_mem_ptr(this, &control_window::get_direct_mem_ptr);
+    if (style == time_style::exact)
+        sc_core::sc_spawn([this] { execute_queued(); },
+                          sc_core::sc_gen_unique_name((std::string(socket_name) + "_commands").c_str()));
 }
 
 // The access has bytes, and all of them lie in one port.
@@ -41,6 +45,10 @@ tlm::tlm_response_status control_window::check(const tlm::tlm_generic_payload &p
 }
 
 void control_window::b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    if (style_ == time_style::exact && delay > sc_core::SC_ZERO_TIME) {
+        sc_core::wait(delay);
+        delay = sc_core::SC_ZERO_TIME;
+    }
     tlm::tlm_response_status response = check(payload);
     if (response == tlm::TLM_OK_RESPONSE && payload.get_command() != tlm::TLM_IGNORE_COMMAND) {
         const auto port = static_cast<unsigned>(payload.get_address() / TLA_PORT_BYTES);
@@ -87,11 +95,36 @@ tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::
         return status;
     }
     const std::uint64_t arrival = local_ps(delay);
+    if (style_ == time_style::exact && handler_.makes_transactions(command)) {
+        while (queue_.size() > queue_depth_) // one is under way
+            sc_core::wait(queue_changed_);
+        queue_.push_back({port, sender, arrival, command});
+        queue_changed_.notify(sc_core::SC_ZERO_TIME);
+        return TLA_OK;
+    }
     const turnstile::turn turn(execution_);
     sender_ = sender;
     const std::uint64_t accepted = handler_.execute(port, command, arrival);
     set_local_ps(delay, std::max(accepted, to_ps(sc_core::sc_time_stamp()))); // somebody may have waited
     return TLA_OK;
+}
+
+// A thread. A command is done before the next one begins: its answer may lie ahead.
+void control_window::execute_queued() {
+    for (;;) {
+        while (queue_.empty())
+            sc_core::wait(queue_changed_);
+        const queued &next = queue_.front();
+        {
+            const turnstile::turn turn(execution_);
+            sender_ = next.sender;
+            handler_.execute(next.port, next.command, next.arrival_ps);
+        }
+        const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), done = ports_[next.port].done_ps;
+        if (done > now) sc_core::wait(from_ps(done - now));
+        queue_.pop_front();
+        queue_changed_.notify(sc_core::SC_ZERO_TIME);
+    }
 }
 
 void control_window::complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps) {

@@ -1,9 +1,9 @@
 #include "fan_out.hpp"
 
-#include "tlmalloc/modules/command_sender.hpp"
-#include "tlmalloc/modules/time.hpp"
+#include "scatter.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tlmalloc {
 
@@ -13,99 +13,84 @@ bool overlap(const tla_scope &a, const tla_scope &b) {
     return (a.sip_mask & b.sip_mask) && (a.die_mask & b.die_mask) && (a.pe_mask & b.pe_mask);
 }
 
-// A transaction cannot begin in the kernel's past.
-sc_core::sc_time delay_to(std::uint64_t at_ps) {
-    sc_core::sc_time delay;
-    set_local_ps(delay, std::max(at_ps, to_ps(sc_core::sc_time_stamp())));
-    return delay;
-}
-
 } // namespace
 
-// Reads a child's completion at at_ps; returns when the answer is back.
-std::uint64_t fan_out::collect(tlm::tlm_fw_transport_if<> &socket, std::size_t child, std::uint64_t at_ps,
-                               tla_status &status) {
-    tla_completion answer{};
-    sc_core::sc_time delay = delay_to(at_ps);
-    status = read_completion(socket, children_[child].port_address, answer, delay);
-    return free_ps_[child] = local_ps(delay);
-}
-
-fan_out::result fan_out::send(tlm::tlm_fw_transport_if<> &socket, tla_command command, tla_target target,
-                              std::uint64_t at_ps, bool gather) {
+fan_out::result fan_out::send(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, tla_command command,
+                              tla_target target, std::uint64_t at_ps, bool gather) {
     command.target = target;
-    struct sent {
-        std::size_t child;
-        std::uint64_t written_ps;
-        tla_status status;
-    };
-    settle(socket, at_ps); // their ports are taken until the answers have been read
-    std::vector<sent> all;
-    result r{TLA_OK, at_ps, at_ps};
+    settle(socket, in_order, at_ps); // their ports are taken until the answers have been read
+    std::vector<std::size_t> children, done;
+    scatter commands(socket, in_order);
     for (std::size_t child = 0; child < children_.size(); child++) {
         if (!overlap(children_[child].covers, command.scope)) continue;
-        std::uint64_t start = std::max(at_ps, free_ps_[child]);
-        sc_core::sc_time delay = delay_to(start);
-        const tla_status status = post_command(socket, children_[child].port_address, command, delay);
-        all.push_back({child, local_ps(delay), status});
-        r.written_ps = std::max(r.written_ps, local_ps(delay));
-        if (status && !r.status) r.status = status;
+        children.push_back(child);
+        commands.command(children_[child].port_address, command, std::max(at_ps, free_ps_[child]), gather);
     }
-    r.done_ps = r.written_ps;
-    if (all.empty()) r.status = TLA_INVALID_ARGUMENT;
+    commands.gather();
+    result r{children.empty() ? TLA_INVALID_ARGUMENT : TLA_OK, at_ps, at_ps};
+    for (std::size_t i = 0; i < children.size(); i++) {
+        const scatter::outcome &sent = commands.outcomes()[i];
+        r.written_ps = std::max(r.written_ps, sent.written_ps);
+        if (gather) r.done_ps = std::max(r.done_ps, free_ps_[children[i]] = sent.answered_ps);
+        if (!sent.status)
+            done.push_back(children[i]);
+        else if (!r.status)
+            r.status = sent.status;
+    }
+    r.done_ps = std::max(r.done_ps, r.written_ps);
     if (!gather) {
         posted_command_ = command;
         posted_refused_ = r.status != TLA_OK;
-        for (const sent &s : all)
-            if (!s.status) posted_.push_back(s.child);
-        return r;
+        posted_ = done;
+    } else if (r.status) {
+        r.done_ps = take_back(socket, in_order, command, done, r.done_ps);
     }
-    std::vector<std::size_t> done;
-    for (sent &s : all) {
-        if (!s.status) r.done_ps = std::max(r.done_ps, collect(socket, s.child, s.written_ps, s.status));
-        if (!s.status)
-            done.push_back(s.child);
-        else if (!r.status)
-            r.status = s.status;
-    }
-    if (r.status) r.done_ps = take_back(socket, command, done, r.done_ps);
     return r;
 }
 
 // All or none: those that did the command undo it.
-std::uint64_t fan_out::take_back(tlm::tlm_fw_transport_if<> &socket, tla_command command,
-                                 const std::vector<std::size_t> &done, std::uint64_t at_ps) {
+std::uint64_t fan_out::take_back(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, tla_command command,
+                                 std::vector<std::size_t> done, std::uint64_t at_ps) {
     if (command.opcode != TLA_OP_MAP && command.opcode != TLA_OP_UNMAP) return at_ps;
     command.opcode = TLA_OP_TAKE_BACK;
     std::uint64_t end_ps = at_ps;
-    for (const std::size_t child : done) {
-        tla_status status = TLA_BUSY;
-        std::uint64_t from_ps = at_ps;
-        for (unsigned tries = 0; status == TLA_BUSY && tries < take_back_tries; tries++) {
-            sc_core::sc_time delay = delay_to(from_ps);
-            status = post_command(socket, children_[child].port_address, command, delay);
-            from_ps = status ? local_ps(delay) : collect(socket, child, local_ps(delay), status);
+    for (unsigned tries = 0; !done.empty() && tries < take_back_tries; tries++) {
+        scatter commands(socket, in_order);
+        for (const std::size_t child : done)
+            commands.command(children_[child].port_address, command, std::max(at_ps, free_ps_[child]), true);
+        commands.gather();
+        std::vector<std::size_t> again;
+        for (std::size_t i = 0; i < done.size(); i++) {
+            const scatter::outcome &sent = commands.outcomes()[i];
+            end_ps = std::max(end_ps, free_ps_[done[i]] = sent.answered_ps);
+            if (sent.status == TLA_BUSY)
+                again.push_back(done[i]);
+            else
+                not_restored_ += sent.status != TLA_OK;
         }
-        not_restored_ += status != TLA_OK;
-        end_ps = std::max(end_ps, from_ps);
+        done = again;
     }
+    not_restored_ += done.size();
     return end_ps;
 }
 
-void fan_out::settle(tlm::tlm_fw_transport_if<> &socket, std::uint64_t at_ps) {
-    std::vector<std::size_t> asked, done;
-    asked.swap(posted_);
+void fan_out::settle(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, std::uint64_t at_ps) {
+    const std::vector<std::size_t> asked = std::exchange(posted_, {});
+    bool refused = std::exchange(posted_refused_, false);
+    scatter answers(socket, in_order);
+    for (const std::size_t child : asked)
+        answers.completion(children_[child].port_address, std::max(at_ps, free_ps_[child]));
+    answers.gather();
+    std::vector<std::size_t> done;
     std::uint64_t end_ps = at_ps;
-    bool refused = posted_refused_;
-    posted_refused_ = false;
-    for (const std::size_t child : asked) {
-        tla_status status = TLA_OK;
-        end_ps = std::max(end_ps, collect(socket, child, std::max(at_ps, free_ps_[child]), status));
-        lost_ += status != TLA_OK;
-        refused |= status != TLA_OK;
-        if (!status) done.push_back(child);
+    for (std::size_t i = 0; i < asked.size(); i++) {
+        const scatter::outcome &answer = answers.outcomes()[i];
+        end_ps = std::max(end_ps, free_ps_[asked[i]] = answer.answered_ps);
+        lost_ += answer.status != TLA_OK;
+        refused |= answer.status != TLA_OK;
+        if (!answer.status) done.push_back(asked[i]);
     }
-    if (refused) take_back(socket, posted_command_, done, end_ps);
+    if (refused) take_back(socket, in_order, posted_command_, done, end_ps);
 }
 
 } // namespace tlmalloc

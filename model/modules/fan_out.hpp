@@ -3,6 +3,7 @@
 #define TLMALLOC_MODEL_MODULES_FAN_OUT_HPP
 
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/in_order.hpp"
 
 #include <vector>
 
@@ -23,21 +24,20 @@ class fan_out {
     // still runs the command before gets it when that has been answered. With `gather` the answers are waited for, and
     // a MAP or UNMAP that a child refuses is taken back from those that did it (TLA_OP_TAKE_BACK: one more command to
     // them, and its answers). Without, the same is done by settle(), which the next send() calls.
-    result send(tlm::tlm_fw_transport_if<> &socket, tla_command command, tla_target target, std::uint64_t at_ps,
-                bool gather);
+    // in_order: the way to the children in the exact style, in which the calling thread waits; else nullptr.
+    result send(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, tla_command command, tla_target target,
+                std::uint64_t at_ps, bool gather);
 
     // Reads the answers to what was posted, from at_ps on. What a child has refused is counted in lost() and taken back
     // from the others.
-    void settle(tlm::tlm_fw_transport_if<> &socket, std::uint64_t at_ps);
+    void settle(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, std::uint64_t at_ps);
 
     std::uint64_t lost() const { return lost_; }
     std::uint64_t not_restored() const { return not_restored_; } // children that could not take a command back
 
   private:
-    std::uint64_t collect(tlm::tlm_fw_transport_if<> &socket, std::size_t child, std::uint64_t at_ps,
-                          tla_status &status);
-    std::uint64_t take_back(tlm::tlm_fw_transport_if<> &socket, tla_command command,
-                            const std::vector<std::size_t> &done, std::uint64_t at_ps);
+    std::uint64_t take_back(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, tla_command command,
+                            std::vector<std::size_t> done, std::uint64_t at_ps);
 
     static constexpr unsigned take_back_tries = 16; // of a child that refuses for now
     std::vector<command_route> children_;

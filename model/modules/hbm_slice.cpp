@@ -26,7 +26,7 @@ hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
         banks_.reset(made);
     }
     const tla_channels_config channels{settings.pseudo_channels, settings.burst, settings.pseudo_channel_bandwidth,
-                                       settings.direction_switch_ps};
+                                       settings.direction_switch_ps, settings.style == time_style::exact};
     tla_channels *made = nullptr;
     if (tla_channels_create(&channels, &made))
         SC_REPORT_ERROR("/tlmalloc/hbm_slice/config",
@@ -38,49 +38,186 @@ hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
     in.register_nb_transport_fw(this, &hbm_slice::nb_transport_fw);
     in.register_transport_dbg(this, &hbm_slice::transport_dbg);
     in.register_get_direct_mem_ptr(this, &hbm_slice::get_direct_mem_ptr);
+    if (settings.style == time_style::fast) return;
+    resource_ = time_queue::of_simulation().new_resource();
+    group_resource_ = time_queue::of_simulation().new_resource();
+    for (std::uint32_t i = 0; banks_ && i < tla_hbm_channels_groups(banks_.get()); i++)
+        groups_.push_back({this, i, UINT64_MAX});
+}
+
+void hbm_slice::end_of_elaboration() {
+    if (config_.style == time_style::exact) announce_in_order(in.get_base_interface(), *this, 0);
 }
 
 hbm_slice::~hbm_slice() {
+    leave_in_order(*this);
     tla_sparse_bytes_destroy(bytes_, config_.capacity);
 }
 
-void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+// True when there is something to do for the payload; else it has been answered.
+bool hbm_slice::accept(tlm::tlm_generic_payload &payload) {
     const tlm::tlm_response_status status = check_payload(payload, config_.capacity);
+    payload.set_response_status(status);
     if (status != tlm::TLM_OK_RESPONSE) {
         statistics_.errors++;
-        payload.set_response_status(status);
-        return;
+        return false;
     }
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
     payload.set_dmi_allowed(config_.dmi && faults_.plan.count == 0);
-    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return;
-    const bool write = payload.is_write();
-    __builtin_prefetch(bytes_ + payload.get_address()); // on its way while the time is found
-    const std::uint64_t length = payload.get_data_length();
-    const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), arrival = now + to_ps(delay) + config_.latency_ps;
-    tla_fault_hits hits{};
-    if (faults_.plan.count > 0) {
-        hits = meet_faults(payload, arrival);
-        if (hits.channel_out) {
-            payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-            return;
-        }
-    }
-    const std::uint64_t span = payload_span(payload);
-    std::uint64_t done = arrival;
-    for (std::uint64_t passed = 0; passed < length; passed += span) // more than once where it streams
-        done = std::max(done, serve(write, payload.get_address(), std::min(span, length - passed), arrival));
-    done += hits.correctable * config_.ecc_latency_ps;
+    return payload.get_command() != tlm::TLM_IGNORE_COMMAND;
+}
+
+// True when the access has been answered with an error, since a pseudo-channel is out.
+bool hbm_slice::meets_outage(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps, tla_fault_hits &hits) {
+    if (faults_.plan.count == 0) return false;
+    hits = meet_faults(payload, arrival_ps);
+    if (hits.channel_out) payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return hits.channel_out;
+}
+
+void hbm_slice::move(tlm::tlm_generic_payload &payload, const tla_fault_hits &hits) {
     if (hits.uncorrectable > 0)
         payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     else
         copy_payload(payload, bytes_);
+}
+
+void hbm_slice::count(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps, std::uint64_t done_ps) {
+    const bool write = payload.is_write();
+    const std::uint64_t length = payload.get_data_length();
     ++(write ? statistics_.writes : statistics_.reads);
     (write ? statistics_.bytes_written : statistics_.bytes_read) += length;
-    (write ? bytes_written_ : bytes_read_).add(done, static_cast<std::int64_t>(length));
-    active_.add(arrival, 1);
-    active_.add(done, -1);
+    (write ? bytes_written_ : bytes_read_).add(done_ps, static_cast<std::int64_t>(length));
+    active_.add(arrival_ps, 1);
+    active_.add(done_ps, -1);
+}
+
+// Calls visit(nbytes) for each pass over the payload's span: one, and more where it streams.
+template <typename Visit>
+static void each_pass(const tlm::tlm_generic_payload &payload, Visit visit) {
+    const std::uint64_t length = payload.get_data_length(), span = payload_span(payload);
+    for (std::uint64_t passed = 0; passed < length; passed += span)
+        visit(std::min(span, length - passed));
+}
+
+void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    if (config_.style == time_style::exact) {
+        serve_waiting(*this, 0, payload, delay);
+        return;
+    }
+    if (!accept(payload)) return;
+    __builtin_prefetch(bytes_ + payload.get_address()); // on its way while the time is found
+    const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), arrival = now + to_ps(delay) + config_.latency_ps;
+    tla_fault_hits hits{};
+    if (meets_outage(payload, arrival, hits)) return;
+    std::uint64_t done = arrival;
+    each_pass(payload, [&](std::uint64_t nbytes) {
+        done = std::max(done, serve(payload.is_write(), payload.get_address(), nbytes, arrival));
+    });
+    done += hits.correctable * config_.ecc_latency_ps;
+    move(payload, hits);
+    count(payload, arrival, done);
     delay = from_ps(done - now);
+}
+
+// --- exact -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Of an access that is in the banks.
+struct banked {
+    std::uint64_t arrival_ps, end_ps, extra_ps;
+    std::uint64_t passes; // that are under way
+};
+
+} // namespace
+
+void hbm_slice::begin(in_order_request &request, unsigned port) {
+    if (!accept(*request.payload)) {
+        request.finish();
+        return;
+    }
+    request.at_ps += config_.latency_ps;
+    request.push(nullptr, this);
+    time_queue::of_simulation().post(
+        request.at_ps, resource_, port,
+        [](void *context, std::uint64_t) {
+            auto &r = *static_cast<in_order_request *>(context);
+            static_cast<hbm_slice *>(r.top().module)->arrive(r);
+        },
+        &request);
+}
+
+void hbm_slice::arrive(in_order_request &request) {
+    tlm::tlm_generic_payload &payload = *request.payload;
+    const std::uint64_t arrival = request.at_ps;
+    tla_fault_hits hits{};
+    if (meets_outage(payload, arrival, hits)) {
+        request.pop();
+        request.finish();
+        return;
+    }
+    move(payload, hits);
+    const std::uint64_t extra = hits.correctable * config_.ecc_latency_ps;
+    if (!banks_) {
+        std::uint64_t done = arrival;
+        each_pass(payload, [&](std::uint64_t nbytes) {
+            done = std::max(
+                done, tla_channels_access(channels_.get(), payload.is_write(), payload.get_address(), nbytes, arrival));
+        });
+        request.at_ps = done + extra;
+        count(payload, arrival, request.at_ps);
+        request.pop();
+        request.finish();
+        return;
+    }
+    auto &in_banks = request.top().state<banked>() = {arrival, arrival, extra, 0};
+    each_pass(payload, [&](std::uint64_t nbytes) {
+        in_banks.passes++;
+        if (tla_hbm_channels_arrive(banks_.get(), payload.is_write() ? TLA_HBM_WRITE : TLA_HBM_READ,
+                                    payload.get_address(), nbytes, arrival, &request))
+            SC_REPORT_ERROR("/tlmalloc/hbm_slice/host_memory", "no host memory for an access");
+    });
+    const std::uint32_t burst = config_.timing->burst_bytes, groups = static_cast<std::uint32_t>(groups_.size());
+    const std::uint64_t first = payload.get_address() / burst,
+                        last = (payload.get_address() + payload_span(payload) - 1) / burst;
+    for (std::uint64_t i = first; i <= last && i < first + groups; i++)
+        schedule(static_cast<std::uint32_t>(i % groups));
+}
+
+// Lets the queue run a group of pseudo-channels when it has something to do.
+void hbm_slice::schedule(std::uint32_t number) {
+    bank_group &g = groups_[number];
+    time_queue &queue = time_queue::of_simulation();
+    const std::uint64_t next = tla_hbm_channels_next_ps(banks_.get(), number);
+    if (next == UINT64_MAX || (g.due_ps != UINT64_MAX && g.due_ps <= next)) return;
+    g.due_ps = std::max(next, queue.now_ps());
+    queue.post(
+        g.due_ps, group_resource_, number,
+        [](void *context, std::uint64_t at_ps) {
+            const auto &due = *static_cast<bank_group *>(context);
+            due.slice->run_banks(due.number, at_ps);
+        },
+        &g);
+}
+
+void hbm_slice::run_banks(std::uint32_t number, std::uint64_t at_ps) {
+    if (groups_[number].due_ps != at_ps) return; // has been run at an earlier time that came up later
+    groups_[number].due_ps = UINT64_MAX;
+    tla_hbm_channels_run(
+        banks_.get(), number, at_ps,
+        [](void *self, void *tag, std::uint64_t end_ps) {
+            auto &request = *static_cast<in_order_request *>(tag);
+            auto &of_request = request.top().state<banked>();
+            of_request.end_ps = std::max(of_request.end_ps, end_ps);
+            if (--of_request.passes > 0) return;
+            const auto in_banks = request.pop().state<banked>();
+            request.at_ps = in_banks.end_ps + in_banks.extra_ps;
+            static_cast<hbm_slice *>(self)->count(*request.payload, in_banks.arrival_ps, request.at_ps);
+            request.finish();
+        },
+        this);
+    if (rows_shown_) show(at_ps);
+    schedule(number);
 }
 
 // What an access meets, counted and reported.
@@ -113,7 +250,12 @@ void hbm_slice::report_fault(const char *id, const char *what, const tlm::tlm_ge
 }
 
 std::uint64_t hbm_slice::serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps) {
-    if (!banks_) return tla_channels_access(channels_.get(), write, offset, nbytes, arrival_ps);
+    const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+    if (!banks_) {
+        tla_channels_forget(channels_.get(), now);
+        return tla_channels_access(channels_.get(), write, offset, nbytes, arrival_ps);
+    }
+    tla_hbm_channels_forget(banks_.get(), now);
     const std::uint64_t done =
         tla_hbm_channels_access(banks_.get(), write ? TLA_HBM_WRITE : TLA_HBM_READ, offset, nbytes, arrival_ps);
     if (rows_shown_) show(done);
@@ -156,10 +298,12 @@ hbm_slice::statistics hbm_slice::get_statistics() const {
     statistics result = statistics_;
     if (!banks_) {
         result.busy_ps = tla_channels_busy_ps(channels_.get());
+        result.order = tla_channels_order(channels_.get());
         return result;
     }
     const tla_hbm_stats s = tla_hbm_channels_get_stats(banks_.get());
     result.busy_ps = tla_hbm_channels_busy_ps(banks_.get());
+    result.order = tla_hbm_channels_order(banks_.get());
     result.row_hits = s.row_hits;
     result.row_misses = s.row_misses;
     result.row_conflicts = s.row_conflicts;

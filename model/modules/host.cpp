@@ -1,11 +1,14 @@
 #include "tlmalloc/modules/host.hpp"
 
+#include "scatter.hpp"
 #include "tlmalloc/explain.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 namespace tlmalloc {
 
@@ -28,79 +31,70 @@ bool same_cube(const pe_location &a, const pe_location &b) {
 // whose write was refused has the status TLA_BUS_ERROR.
 class batch {
   public:
-    batch(tlm::tlm_fw_transport_if<> &socket, requester &who) : socket_(socket), who_(who) {}
+    batch(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, requester &who)
+        : socket_(socket), in_order_(in_order), who_(who) {}
 
-    void post(std::uint64_t port_address, const tla_command &command) {
-        commands_.push_back({port_address, command});
-        send(port_address, command);
-    }
+    void post(std::uint64_t port_address, const tla_command &command) { posted_.push_back({port_address, command}); }
 
     // Completions in the order of posting.
     std::vector<tla_completion> wait() {
-        gather();
-        return std::move(completions_);
+        std::vector<std::size_t> all(posted_.size());
+        std::iota(all.begin(), all.end(), std::size_t{0});
+        return send(all);
     }
 
     // The same, once those that are refused for now have been sent again as the policy says.
     std::vector<tla_completion> wait(const retry_policy &policy, std::uint64_t &retried) {
-        gather();
-        std::vector<tla_completion> result = std::move(completions_);
+        std::vector<tla_completion> result = wait();
         for (unsigned i = 0; i < policy.retries; i++) {
             std::vector<std::size_t> again;
             for (std::size_t n = 0; n < result.size(); n++)
                 if (result[n].status == TLA_BUSY) again.push_back(n);
             if (again.empty()) break;
             sc_core::wait(from_ps(policy.delay_ps));
-            completions_.clear();
-            for (const std::size_t n : again)
-                send(commands_[n].first, commands_[n].second);
-            gather();
+            const std::vector<tla_completion> answers = send(again);
             for (std::size_t n = 0; n < again.size(); n++)
-                result[again[n]] = completions_[n];
+                result[again[n]] = answers[n];
             retried += again.size();
         }
         return result;
     }
 
   private:
-    void send(std::uint64_t port_address, const tla_command &command) {
-        const auto same_port = [&](const item &i) { return i.port_address == port_address; };
-        if (std::any_of(items_.begin(), items_.end(), same_port)) gather();
-        sc_core::sc_time delay;
-        const tla_status status = post_command(socket_, port_address, command, delay, &who_);
-        items_.push_back({port_address, local_ps(delay), status});
+    std::vector<tla_completion> send(const std::vector<std::size_t> &which) {
+        scatter commands(socket_, in_order_);
+        std::vector<std::uint64_t> ports; // that a command is under way to
+        for (const std::size_t n : which) {
+            const auto &[port_address, command] = posted_[n];
+            if (std::find(ports.begin(), ports.end(), port_address) != ports.end()) {
+                wait_for(commands);
+                ports.clear();
+            }
+            commands.command(port_address, command, to_ps(sc_core::sc_time_stamp()), true, &who_);
+            ports.push_back(port_address);
+        }
+        wait_for(commands);
+        std::vector<tla_completion> completions;
+        for (const scatter::outcome &o : commands.outcomes()) {
+            completions.push_back(o.completion);
+            completions.back().status = o.status;
+        }
+        return completions;
     }
 
-    void gather() {
-        std::uint64_t end = to_ps(sc_core::sc_time_stamp());
-        for (const item &i : items_) {
-            tla_completion completion{};
-            completion.status = i.status;
-            std::uint64_t answered = i.written_ps;
-            if (!i.status) {
-                sc_core::sc_time delay;
-                set_local_ps(delay, std::max(answered, to_ps(sc_core::sc_time_stamp())));
-                completion.status = read_completion(socket_, i.port_address, completion, delay, &who_);
-                answered = local_ps(delay);
-            }
-            end = std::max(end, answered);
-            completions_.push_back(completion);
-        }
-        items_.clear();
-        const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+    static void wait_for(scatter &commands) {
+        const std::uint64_t end = commands.gather(), now = to_ps(sc_core::sc_time_stamp());
         if (end > now) sc_core::wait(from_ps(end - now));
     }
 
-    struct item {
-        std::uint64_t port_address, written_ps;
-        tla_status status;
-    };
     tlm::tlm_fw_transport_if<> &socket_;
+    outlet *const in_order_;
     requester &who_;
-    std::vector<std::pair<std::uint64_t, tla_command>> commands_;
-    std::vector<item> items_;                 // written, not yet answered
-    std::vector<tla_completion> completions_; // answered
+    std::vector<std::pair<std::uint64_t, tla_command>> posted_;
 };
+
+// As many accesses of a tensor's transfer are under way at a time: far more than links and memories hold.
+const unsigned accesses_under_way = 1024;
 
 std::uint64_t now_ps() {
     return to_ps(sc_core::sc_time_stamp());
@@ -155,6 +149,10 @@ void host::run() {
 }
 
 void host::start_of_simulation() {
+    if (exact()) {
+        to_fabric_.lead_to(*out.operator->());
+        to_va_.lead_to(*va.operator->());
+    }
     if (faults.size() > config_.pes.size())
         SC_REPORT_ERROR("/tlmalloc/host/config",
                         (std::to_string(faults.size()) + " MMUs are bound to faults, but the configuration has " +
@@ -180,7 +178,7 @@ void host::remember(const pe_location &pe, const tla_completion &completion) {
 tla_status host::va_command(tla_command &command, tla_completion &completion) {
     command.target = TLA_TARGET_VA_MANAGER;
     command.tag = next_tag_++;
-    batch one(*va.operator->(), requester_);
+    batch one(*va.operator->(), exact() ? &to_va_ : nullptr, requester_);
     one.post(config_.control_port * std::uint64_t{TLA_PORT_BYTES}, command);
     completion = one.wait(config_.retry, retries_)[0];
     return completion.status;
@@ -258,7 +256,7 @@ tla_status host::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_
             first += count;
         }
     }
-    batch commands(*out.operator->(), requester_);
+    batch commands(*out.operator->(), exact() ? &to_fabric_ : nullptr, requester_);
     for (const shard &s : wanted) {
         tla_command command{};
         command.opcode = TLA_OP_ALLOC;
@@ -286,7 +284,7 @@ tla_status host::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_
 }
 
 tla_status host::free_shards(tensor &t, tla_error *error) {
-    batch commands(*out.operator->(), requester_);
+    batch commands(*out.operator->(), exact() ? &to_fabric_ : nullptr, requester_);
     for (const shard &s : t.shards) {
         tla_command command{};
         command.opcode = TLA_OP_FREE;
@@ -366,26 +364,45 @@ tla_status host::free_tensor(tensor *which, tla_error *error) {
     return status;
 }
 
+// Another cube's copy of a tensor that is replicated.
+static bool is_copy(const tensor &t, const shard &s, const shard &first) {
+    return t.kind == spread::replicate && !same_cube(s.where, first.where);
+}
+
 tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error) {
-    std::uint64_t end = now_ps();
+    const std::uint64_t start = now_ps();
     if (t.kind == spread::demand && command == tlm::TLM_WRITE_COMMAND)
         return tla_error_set(error, TLA_UNSUPPORTED, "tensor %s comes into being on demand: nothing to write to",
                              t.name.c_str());
     const std::vector<shard> shards = t.shards; // those of the moment: a page fault may bring more meanwhile
-    for (const shard &s : shards) {
-        const bool another_copy = t.kind == spread::replicate && !same_cube(s.where, shards[0].where);
-        if (another_copy && command == tlm::TLM_READ_COMMAND) continue;
-        for (std::uint64_t moved = 0; moved < s.nbytes;) {
-            const auto chunk = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.dma_chunk, s.nbytes - moved));
-            sc_core::sc_time delay;
-            if (!access(*out.operator->(), command, s.pa.value + moved, bytes + s.offset + moved, chunk, delay,
-                        &requester_))
-                return tla_error_set(error, TLA_BUS_ERROR, "tensor %s: %s answered an access with an error",
-                                     t.name.c_str(), to_string(s.where).c_str());
-            end = std::max(end, local_ps(delay));
-            moved += chunk;
+    scatter accesses(*out.operator->(), exact() ? &to_fabric_ : nullptr);
+    const shard *refused = nullptr;
+    std::size_t at = 0;
+    std::uint64_t moved = 0;
+    // One more access, for which the one before need not be over; the rest begins when others end.
+    const std::function<void(std::uint64_t)> next = [&](std::uint64_t start_ps) {
+        while (at < shards.size() && (moved == shards[at].nbytes || refused ||
+                                      (command == tlm::TLM_READ_COMMAND && is_copy(t, shards[at], shards[0])))) {
+            at++;
+            moved = 0;
         }
-    }
+        if (at == shards.size()) return;
+        const shard &s = shards[at];
+        const auto chunk = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.dma_chunk, s.nbytes - moved));
+        accesses.access(command, s.pa.value + moved, bytes + s.offset + moved, chunk, start_ps, &requester_,
+                        [&, &s = s, start_ps, exact = exact()](bool ok, std::uint64_t end_ps) {
+                            if (!ok && !refused) refused = &s;
+                            transfer_latency_ps_ += end_ps - start_ps;
+                            next(exact ? end_ps : start_ps);
+                        });
+        moved += chunk;
+    };
+    for (unsigned i = 0; i < accesses_under_way; i++)
+        next(start);
+    const std::uint64_t end = std::max(accesses.gather(), now_ps());
+    if (refused)
+        return tla_error_set(error, TLA_BUS_ERROR, "tensor %s: %s answered an access with an error", t.name.c_str(),
+                             to_string(refused->where).c_str());
     sc_core::wait(from_ps(end) - sc_core::sc_time_stamp());
     return TLA_OK;
 }
@@ -477,7 +494,7 @@ tla_status host::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &
     if (arguments.size() > TLA_COMMAND_MAX_ARGUMENTS)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "launch: %zu arguments, at most %d", arguments.size(),
                              TLA_COMMAND_MAX_ARGUMENTS);
-    batch commands(*out.operator->(), requester_);
+    batch commands(*out.operator->(), exact() ? &to_fabric_ : nullptr, requester_);
     tla_command command{};
     command.opcode = TLA_OP_LAUNCH;
     command.target = TLA_TARGET_PROCESSING_ELEMENT;

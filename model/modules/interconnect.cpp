@@ -35,6 +35,15 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
     in.register_transport_dbg(this, &interconnect::transport_dbg);
     in.register_get_direct_mem_ptr(this, &interconnect::get_direct_mem_ptr);
     out.register_invalidate_direct_mem_ptr(this, &interconnect::invalidate_direct_mem_ptr);
+    if (config_.style == time_style::fast) return;
+    for (std::size_t link = 0; link < config_.links.size(); link++) {
+        const std::uint32_t number = time_queue::of_simulation().new_resource();
+        if (link == 0) first_link_ = number;
+    }
+}
+
+interconnect::~interconnect() {
+    leave_in_order(*this);
 }
 
 // Where the window's bytes are at its target, and where its initiators see them.
@@ -42,7 +51,16 @@ static address_view view_of(const interconnect::window &w) {
     return {w.relative ? 0 : w.base, w.size, w.base};
 }
 
+void interconnect::end_of_elaboration() {
+    if (config_.style == time_style::exact) in.announce(*this);
+}
+
 void interconnect::start_of_simulation() {
+    if (config_.style == time_style::exact) {
+        outlets_.resize(static_cast<std::size_t>(out.size()));
+        for (std::size_t i = 0; i < outlets_.size(); i++)
+            outlets_[i].lead_to(*out[static_cast<int>(i)]);
+    }
     const auto sources = static_cast<std::size_t>(in.size()), targets = static_cast<std::size_t>(out.size());
     if (sources == config_.sources.size() && targets == config_.targets.size()) return;
     SC_REPORT_ERROR("/tlmalloc/interconnect/config",
@@ -64,19 +82,105 @@ const interconnect::window *interconnect::find(std::uint64_t address, std::uint6
 
 bool interconnect::send(std::uint32_t from, std::uint32_t to, std::uint64_t nbytes, sc_core::sc_time &delay) {
     std::uint64_t arrival = 0;
+    tla_fabric_forget(fabric_.get(), to_ps(sc_core::sc_time_stamp()));
     if (tla_fabric_send(fabric_.get(), from, to, nbytes, local_ps(delay), &arrival)) return false;
     set_local_ps(delay, arrival);
     return true;
 }
 
+// --- exact: link by link, as their heads arrive ----------------------------------------------------------------------
+
+void interconnect::begin(in_order_request &request, unsigned source) {
+    tlm::tlm_generic_payload &payload = *request.payload;
+    const window *w = find(payload.get_address(), std::max<std::uint64_t>(payload_span(payload), 1));
+    const std::uint32_t from = config_.sources[source];
+    in_order_request::frame &frame =
+        request.push([](void *self, in_order_request &r) { static_cast<interconnect *>(self)->turn_back(r); }, this);
+    auto &c = frame.state<crossing>();
+    c.address = payload.get_address();
+    c.source = c.input = source;
+    c.window = w ? static_cast<std::uint32_t>(w - config_.windows.data()) : 0;
+    if (!w ||
+        !depart(request, c, from, config_.targets[w->target], payload.is_write() ? payload.get_data_length() : 0)) {
+        refuse(payload);
+        request.pop();
+        request.finish();
+        return;
+    }
+    move_on(request, c);
+}
+
+bool interconnect::depart(in_order_request &request, crossing &c, std::uint32_t from, std::uint32_t to,
+                          std::uint64_t nbytes) {
+    return tla_fabric_begin(fabric_.get(), from, to, nbytes, request.at_ps, &c.transfer) == TLA_OK;
+}
+
+// To the link that comes next, or out of the fabric.
+void interconnect::move_on(in_order_request &request, crossing &c) {
+    request.at_ps = c.transfer.head_ps;
+    if (c.transfer.node == c.transfer.to) {
+        arrive(request, c);
+        return;
+    }
+    const std::uint32_t link = tla_fabric_next_link(fabric_.get(), &c.transfer), input = c.input;
+    c.input = static_cast<std::uint32_t>(config_.sources.size()) + link;
+    time_queue::of_simulation().post(
+        request.at_ps, first_link_ + link, input,
+        [](void *context, std::uint64_t) {
+            auto &r = *static_cast<in_order_request *>(context);
+            static_cast<interconnect *>(r.top().module)->at_link(r);
+        },
+        &request);
+}
+
+void interconnect::at_link(in_order_request &request) {
+    auto &c = request.top().state<crossing>();
+    tla_fabric_pass(fabric_.get(), &c.transfer);
+    move_on(request, c);
+}
+
+// At the target's node, or with the answer at the initiator's.
+void interconnect::arrive(in_order_request &request, crossing &c) {
+    if (!request.top().resume) {
+        request.pop();
+        request.finish();
+        return;
+    }
+    const window &w = config_.windows[c.window];
+    if (w.relative) request.payload->set_address(c.address - w.base);
+    outlets_[w.target].send(request);
+}
+
+// The target has answered.
+void interconnect::turn_back(in_order_request &request) {
+    tlm::tlm_generic_payload &payload = *request.payload;
+    auto &c = request.top().state<crossing>();
+    payload.set_address(c.address);
+    request.top().resume = nullptr; // on its way back
+    c.input = static_cast<std::uint32_t>(config_.sources.size() + config_.links.size()) + c.window;
+    depart(request, c, config_.targets[config_.windows[c.window].target], config_.sources[c.source],
+           payload.is_read() && payload.is_response_ok() ? payload.get_data_length() : 0);
+    move_on(request, c);
+}
+
+void interconnect::refuse(tlm::tlm_generic_payload &payload) {
+    errors_++;
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+}
+
+// --- fast ------------------------------------------------------------------------------------------------------------
+
 void interconnect::b_transport(int source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    if (config_.style == time_style::exact) {
+        serve_waiting(*this, static_cast<unsigned>(source), payload, delay);
+        return;
+    }
     const std::uint64_t address = payload.get_address(), length = payload.get_data_length();
     const window *w = find(address, std::max<std::uint64_t>(payload_span(payload), 1));
     const std::uint32_t from = config_.sources[static_cast<std::size_t>(source)];
     const std::uint32_t to = w ? config_.targets[w->target] : from;
     if (!w || !send(from, to, payload.is_write() ? length : 0, delay)) {
-        errors_++;
-        payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        refuse(payload);
         return;
     }
     if (w->relative) payload.set_address(address - w->base);

@@ -22,7 +22,8 @@ static memory_controller::config resolved(memory_controller::config settings) {
 }
 
 memory_controller::memory_controller(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), window_("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this),
+    : sc_module(name), window_("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this,
+                               settings.style, settings.queue_depth),
       config_(resolved(settings)),
       at_(
           "in", settings.outstanding,
@@ -58,6 +59,15 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     in.register_get_direct_mem_ptr(this, &memory_controller::get_direct_mem_ptr);
     slice.register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate_hbm);
     tcm.register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate_tcm);
+    if (settings.style == time_style::exact) resource_ = time_queue::of_simulation().new_resource();
+}
+
+memory_controller::~memory_controller() {
+    leave_in_order(*this);
+}
+
+void memory_controller::end_of_elaboration() {
+    if (config_.style == time_style::exact) in.announce(*this);
 }
 
 tla_status memory_controller::ensure_allocators() {
@@ -77,31 +87,88 @@ tla_status memory_controller::ensure_allocators() {
 
 // --- data ------------------------------------------------------------------------------------------------------------
 
-void memory_controller::b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    tla_channel channel = TLA_HBM;
-    std::uint64_t offset = 0;
+// False when the payload has been answered: it leads nowhere.
+bool memory_controller::locate(tlm::tlm_generic_payload &payload, place &where) {
     // An access without bytes is located like one byte; the memory behind then refuses it as it should.
     const std::uint64_t address = payload.get_address(), span = std::max<std::uint64_t>(payload_span(payload), 1);
     const std::uint64_t in_slice = address - slice_base_, slice_bytes = config_.memory.hbm_slice_bytes;
     if (slice_base_ != 0 && in_slice < slice_bytes && span <= slice_bytes - in_slice) {
-        offset = in_slice; // what decoding says too, at less cost
-    } else if (tla_pe_memory_locate(&config_.memory, {address}, span, &channel, &offset)) {
+        where = {TLA_HBM, in_slice}; // what decoding says too, at less cost
+    } else if (tla_pe_memory_locate(&config_.memory, {address}, span, &where.channel, &where.offset)) {
         data_errors_++;
         payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        return false;
+    }
+    return true;
+}
+
+// The memory has answered.
+void memory_controller::came_back(tlm::tlm_generic_payload &payload, std::uint64_t address) {
+    payload.set_address(address);
+    if (!config_.dmi) payload.set_dmi_allowed(false);
+    if (payload.is_response_error()) data_errors_++;
+}
+
+void memory_controller::b_transport(int initiator, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    if (config_.style == time_style::exact) {
+        serve_waiting(*this, static_cast<unsigned>(initiator), payload, delay);
         return;
     }
-    tla_guard_access guarded{}; // an access of no bytes is none
-    if (config_.guard != TLA_GUARD_OFF && guard_refuses(channel, offset, payload, delay, guarded)) return;
+    const std::uint64_t address = payload.get_address();
+    place where{};
+    if (!locate(payload, where)) return;
+    const std::uint64_t at_ps = local_ps(delay);
+    bool to_note = false;
+    if (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, at_ps, to_note)) return;
     if (config_.latency_ps > 0) delay += from_ps(config_.latency_ps);
-    payload.set_address(offset);
-    if (channel == TLA_HBM)
+    payload.set_address(where.offset);
+    if (where.channel == TLA_HBM)
         slice->b_transport(payload, delay);
     else
         tcm->b_transport(payload, delay);
-    payload.set_address(address);
-    if (guarded.width > 0 && payload.is_response_ok()) tla_pe_memory_note(memory_.get(), channel, &guarded);
-    if (!config_.dmi) payload.set_dmi_allowed(false);
-    if (payload.is_response_error()) data_errors_++;
+    if (to_note && payload.is_response_ok()) note(where, payload, at_ps);
+    came_back(payload, address);
+}
+
+// Nothing is shared here but what the guard knows, so only its checks have to be made in order.
+void memory_controller::begin(in_order_request &request, unsigned port) {
+    if (config_.guard == TLA_GUARD_OFF) {
+        arrive(request);
+        return;
+    }
+    request.push(nullptr, this);
+    time_queue::of_simulation().post(
+        request.at_ps, resource_, port,
+        [](void *context, std::uint64_t) {
+            auto &r = *static_cast<in_order_request *>(context);
+            static_cast<memory_controller *>(r.pop().module)->arrive(r);
+        },
+        &request);
+}
+
+void memory_controller::arrive(in_order_request &request) {
+    tlm::tlm_generic_payload &payload = *request.payload;
+    const std::uint64_t address = payload.get_address();
+    place where{};
+    bool to_note = false;
+    if (!locate(payload, where) ||
+        (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, request.at_ps, to_note))) {
+        request.finish();
+        return;
+    }
+    // Now, so that a read which arrives before the answer knows of it.
+    if (to_note) note(where, payload, request.at_ps);
+    request.at_ps += config_.latency_ps;
+    in_order_request::frame &frame = request.push(
+        [](void *self, in_order_request &r) {
+            const std::uint64_t initiators = r.pop().state<std::uint64_t>();
+            static_cast<memory_controller *>(self)->came_back(*r.payload, initiators);
+            r.finish();
+        },
+        this);
+    frame.state<std::uint64_t>() = address;
+    payload.set_address(where.offset);
+    to_memory_[where.channel].send(request);
 }
 
 tlm::tlm_sync_enum memory_controller::nb_transport_fw(int initiator, tlm::tlm_generic_payload &payload,
@@ -232,35 +299,46 @@ bool memory_controller::access_node(const tla_list_access &access, std::uint64_t
 
 // --- guarded memory --------------------------------------------------------------------------------------------------
 
-// Looks at an access; one that is wrong is counted and reported. True when it has been answered with an error; else
-// `to_note` is what it will have done once it is made, if that is to be noted.
-bool memory_controller::guard_refuses(tla_channel channel, std::uint64_t offset, tlm::tlm_generic_payload &payload,
-                                      const sc_core::sc_time &delay, tla_guard_access &to_note) {
-    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE)
-        return false; // touches nothing
-    const std::uint64_t end = offset + payload_span(payload), size = bytes_of(channel);
+tla_guard_access memory_controller::guarded_access(const tlm::tlm_generic_payload &payload, const place &where,
+                                                   std::uint64_t at_ps) const {
+    const std::uint64_t end = where.offset + payload_span(payload), size = bytes_of(where.channel);
     std::uint64_t before = 0, after = 0;
     if (const transfer_extent *whole = payload.get_extension<transfer_extent>()) { // what lies in this memory
-        before = std::min(whole->before, offset);
+        before = std::min(whole->before, where.offset);
         after = end < size ? std::min(whole->after, size - end) : 0;
     }
-    const tla_guard_access access{payload.is_write(),
-                                  offset,
-                                  payload.get_data_length(),
-                                  payload_span(payload),
-                                  payload.get_byte_enable_ptr(),
-                                  payload.get_byte_enable_length(),
-                                  who_asks(payload),
-                                  local_ps(delay),
-                                  before,
-                                  after};
+    return {payload.is_write(),
+            where.offset,
+            payload.get_data_length(),
+            payload_span(payload),
+            payload.get_byte_enable_ptr(),
+            payload.get_byte_enable_length(),
+            who_asks(payload),
+            at_ps,
+            before,
+            after};
+}
+
+// An access has been made.
+void memory_controller::note(const place &where, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps) {
+    const tla_guard_access access = guarded_access(payload, where, at_ps);
+    tla_pe_memory_note(memory_.get(), where.channel, &access);
+}
+
+// Looks at an access; one that is wrong is counted and reported. True when it has been answered with an error; else
+// `to_note` says whether what it does is to be noted.
+bool memory_controller::guard_refuses(const place &where, tlm::tlm_generic_payload &payload, std::uint64_t at_ps,
+                                      bool &to_note) {
+    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE)
+        return false; // touches nothing
+    const tla_guard_access access = guarded_access(payload, where, at_ps);
     tla_error error{};
     tla_status status = ensure_allocators();
-    if (!status) status = tla_pe_memory_look(memory_.get(), channel, &access, &error);
+    if (!status) status = tla_pe_memory_look(memory_.get(), where.channel, &access, &error);
     const bool no_such_place = status == TLA_USE_AFTER_FREE || status == TLA_OUT_OF_BOUNDS;
-    if (!no_such_place) to_note = access;
+    to_note = !no_such_place;
     if (!status) return false;
-    statistics &figures = statistics_[channel];
+    statistics &figures = statistics_[where.channel];
     figures.use_after_free += status == TLA_USE_AFTER_FREE;
     figures.out_of_bounds += status == TLA_OUT_OF_BOUNDS;
     figures.not_owner += status == TLA_NOT_OWNER;
@@ -436,6 +514,10 @@ void memory_controller::start_of_simulation() {
         SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "tcm is not bound, though tcm_bytes is above 0");
     check_size("slice", "hbm_slice_bytes", config_.memory.hbm_slice_bytes, *slice.operator->());
     if (tcm.size() > 0) check_size("tcm", "tcm_bytes", config_.memory.tcm_bytes, *tcm.operator->());
+    if (config_.style == time_style::exact) {
+        to_memory_[TLA_HBM].lead_to(*slice.operator->());
+        if (tcm.size() > 0) to_memory_[TLA_TCM].lead_to(*tcm.operator->());
+    }
     // what is true before the first command
     for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
         const tla_arena_stats stats = get_statistics(channel).arena;

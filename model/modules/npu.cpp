@@ -24,6 +24,10 @@ unsigned as_unsigned(std::uint64_t value) {
     return static_cast<unsigned>(value);
 }
 
+time_style style_of(const tla_config &c) {
+    return c.simulation.style == TLA_TIME_EXACT ? time_style::exact : time_style::fast;
+}
+
 // The page sizes above `smallest` that the configuration has, ascending.
 std::array<std::uint64_t, TLA_PAGE_SIZES_MAX - 1> larger_pages(const tla_config &c, std::uint64_t smallest) {
     std::array<std::uint64_t, TLA_PAGE_SIZES_MAX - 1> sizes{};
@@ -78,18 +82,22 @@ pe_mmu::config mmu_config(const tla_config &c, const pe_location &where) {
     result.cost = c.mmu.cost;
     result.ports = as_unsigned(c.mmu.ports);
     result.queue_depth = as_unsigned(c.mmu.queue_depth);
+    result.style = style_of(c);
     return result;
 }
 
 pe_dma::config dma_config(const tla_config &c, const pe_location &where) {
-    return {as_unsigned(c.dma.chunk),           c.dma.bandwidth,
-            as_unsigned(c.dma.outstanding),     c.simulation.quantum,
-            as_unsigned(c.workload.asid),       initiator_number(c, where),
-            c.controller.guard != TLA_GUARD_OFF};
+    pe_dma::config result{as_unsigned(c.dma.chunk),           c.dma.bandwidth,
+                          as_unsigned(c.dma.outstanding),     c.simulation.quantum,
+                          as_unsigned(c.workload.asid),       initiator_number(c, where),
+                          c.controller.guard != TLA_GUARD_OFF};
+    result.style = style_of(c);
+    return result;
 }
 
 processing_element::config element_config(const tla_config &c, const pe_location &where, const kernel_table &kernels) {
     processing_element::config result;
+    result.style = style_of(c);
     result.kernels = kernels.kernels;
     result.kernel_count = kernels.count;
     result.launch_ps = c.pe.launch;
@@ -106,6 +114,7 @@ processing_element::config element_config(const tla_config &c, const pe_location
 
 va_manager::config va_config(const tla_config &c) {
     va_manager::config result;
+    result.style = style_of(c);
     result.space = {{c.va.base}, c.va.size, c.va.page_size, {}};
     const auto larger = larger_pages(c, c.va.page_size);
     std::copy(larger.begin(), larger.end(), result.space.larger_page_sizes);
@@ -126,6 +135,7 @@ unsigned cubes_of(const tla_config &c) {
 
 command_processor::config io_cpu_config(const tla_config &c, unsigned sip) {
     command_processor::config result;
+    result.style = style_of(c);
     result.kind = TLA_TARGET_IO_CPU;
     result.route_target = TLA_TARGET_M_CPU;
     result.overhead_ps = c.command_processor.io_cpu_overhead;
@@ -139,6 +149,7 @@ command_processor::config io_cpu_config(const tla_config &c, unsigned sip) {
 
 command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsigned cube) {
     command_processor::config result;
+    result.style = style_of(c);
     result.kind = TLA_TARGET_M_CPU;
     result.route_target = TLA_TARGET_PE_MMU;
     result.overhead_ps = c.command_processor.m_cpu_overhead;
@@ -222,11 +233,14 @@ hbm_slice::config slice_config(const tla_config &c, const pe_location &where) {
     if (c.hbm.has_profile) result.timing = c.hbm.profile;
     result.faults = faults_of(c, where);
     result.ecc_latency_ps = c.faults.ecc_latency;
+    result.style = style_of(c);
     return result;
 }
 
 tcm::config tcm_config(const tla_config &c) {
-    return {c.tcm.capacity, c.tcm.read_bandwidth, c.tcm.write_bandwidth, c.tcm.latency};
+    tcm::config result{c.tcm.capacity, c.tcm.read_bandwidth, c.tcm.write_bandwidth, c.tcm.latency};
+    result.style = style_of(c);
+    return result;
 }
 
 memory_controller::config controller_config(const tla_config &c, const pe_location &where) {
@@ -252,6 +266,7 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
     result.cost = c.controller.cost;
     result.ports = as_unsigned(c.controller.ports);
     result.queue_depth = as_unsigned(c.controller.queue_depth);
+    result.style = style_of(c);
     return result;
 }
 
@@ -270,10 +285,12 @@ pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const p
 }
 
 npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels) : sc_module(name) {
+    time_queue::of_simulation().allow_look_ahead(config.simulation.quantum);
     for (unsigned sip = 0; sip < config.system.sips; sip++)
         sips_.push_back(std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, pes_));
     va_manager_ = std::make_unique<va_manager>("va_manager", va_config(config));
     host::config host_config;
+    host_config.style = style_of(config);
     for (const pe_unit *pe : pes_)
         host_config.pes.push_back(pe->where);
     host_config.dma_chunk = as_unsigned(config.host.dma_chunk);
@@ -328,6 +345,7 @@ interconnect::config npu::fabric(const tla_config &config) const {
         result.links.push_back({b, a, latency, bandwidth});
     };
     result.nodes = nodes.count();
+    result.style = style_of(config);
     const unsigned width = as_unsigned(config.system.cube_mesh_width);
     const unsigned height = as_unsigned(config.system.cube_mesh_height);
     for (unsigned sip = 0; sip < config.system.sips; sip++) {
@@ -396,6 +414,22 @@ std::uint64_t npu::leaks() const {
     }
     const tla_arena_stats space = va_manager_->get_statistics().space;
     return count + (space.used != 0 || space.free_blocks != 1);
+}
+
+tla_order npu::order() const {
+    tla_order sum = fabric_->order();
+    for (const pe_unit *pe : pes_)
+        for (const tla_order &part :
+             {pe->slice.get_statistics().order, pe->tcm.get_statistics().order, pe->dma.get_statistics().order})
+            tla_order_add(&sum, &part);
+    return sum;
+}
+
+std::uint64_t npu::transfer_latency_ps() const {
+    std::uint64_t sum = host_->transfer_latency_ps();
+    for (const pe_unit *pe : pes_)
+        sum += pe->dma.get_statistics().latency_ps;
+    return sum;
 }
 
 void npu::record(waveform &wave) {

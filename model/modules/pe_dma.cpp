@@ -4,46 +4,10 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <vector>
 
 namespace tlmalloc {
-
-pe_dma::pe_dma(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), config_(settings), requester_(settings.asid, settings.initiator) {
-    require_ps_resolution();
-    if (settings.chunk == 0 || settings.bandwidth == 0 || settings.outstanding == 0)
-        SC_REPORT_ERROR("/tlmalloc/pe_dma/config", "chunk, bandwidth and outstanding must be above 0");
-}
-
-tla_status pe_dma::transfer(const request &what, sc_core::sc_time &delay) {
-    tla_timeline &issue = issue_[what.way == direction::write];
-    std::uint64_t earliest = local_ps(delay), end = earliest, count = 0;
-    std::vector<std::uint64_t> done(config_.outstanding, 0); // when the last `outstanding` chunks ended
-    std::vector<std::uint8_t> buffer(config_.chunk);         // its own: whoever is accessed may wait
-    statistics_.transfers++;
-    for (std::uint64_t row = 0; row < what.rows; row++) {
-        const std::uint64_t va = what.va.value + row * what.pitch, tile = what.tile.value + row * what.row_bytes;
-        for (std::uint64_t moved = 0; moved < what.row_bytes;) {
-            const std::uint64_t to_boundary = config_.chunk - (va + moved) % config_.chunk;
-            const auto nbytes = static_cast<std::uint32_t>(std::min(to_boundary, what.row_bytes - moved));
-            const std::uint64_t slot_free = done[count % config_.outstanding];
-            std::uint64_t at =
-                tla_timeline_reserve(&issue, std::max(earliest, slot_free), tla_transfer_ps(nbytes, config_.bandwidth));
-            const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-            if (at > now + config_.quantum_ps) sc_core::wait(from_ps(at - now));
-            at = std::max(at, to_ps(sc_core::sc_time_stamp()));
-            if (!move_chunk(what, {va + moved, tile + moved, nbytes}, buffer.data(), at)) {
-                set_local_ps(delay, std::max(end, at));
-                return TLA_BUS_ERROR;
-            }
-            done[count++ % config_.outstanding] = at;
-            end = std::max(end, at);
-            moved += nbytes;
-        }
-    }
-    set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
-    return TLA_OK;
-}
 
 namespace {
 
@@ -65,18 +29,262 @@ transfer_extent around(std::uint64_t first, std::uint64_t nbytes, std::uint64_t 
 
 } // namespace
 
+// One direction in the exact style. Every chunk is a request of its own: it is made out of two transactions, the second
+// of which begins when the first has come back.
+class pe_dma::channel {
+  public:
+    channel(pe_dma &dma, direction way)
+        : dma_(dma), way_(way), resource_(time_queue::of_simulation().new_resource()),
+          done_ps_(dma.config_.outstanding, 0) {}
+
+    // Moves everything from at_ps on, which becomes the time at which it was there; waits for it in the calling thread.
+    tla_status transfer(const request &what, std::uint64_t &at_ps) {
+        job mine{this, &what, at_ps};
+        time_queue::of_simulation().post(
+            at_ps, resource_, 0,
+            [](void *context, std::uint64_t start_ps) {
+                auto &started = *static_cast<job *>(context);
+                started.owner->jobs_.push_back(&started);
+                started.owner->issue_next(start_ps);
+            },
+            &mine);
+        for (std::uint64_t now = 0; !mine.done || mine.end_ps > now;) {
+            if (mine.done)
+                sc_core::wait(from_ps(mine.end_ps - now));
+            else
+                sc_core::wait(finished_);
+            now = to_ps(sc_core::sc_time_stamp());
+        }
+        at_ps = mine.end_ps;
+        return mine.failed ? TLA_BUS_ERROR : TLA_OK;
+    }
+
+  private:
+    static constexpr std::uint64_t pending = UINT64_MAX;
+
+    struct job {
+        channel *owner;
+        const request *what;
+        std::uint64_t end_ps;             // so far
+        std::uint64_t row = 0, moved = 0; // what is issued next
+        std::uint64_t under_way = 0;      // chunks
+        bool all_issued = false, failed = false, done = false;
+    };
+
+    struct moving { // a chunk that is on its way
+        channel *owner;
+        job *of;
+        pe_dma::chunk what;
+        transfer_extent there, here;
+        std::uint64_t start_ps;
+        std::size_t slot;
+        bool second; // of its two transactions
+        in_order_request request;
+        tlm::tlm_generic_payload payload;
+        std::vector<std::uint8_t> bytes;
+    };
+
+    // Posts the issue of the next chunk, unless it has been or cannot be known yet.
+    void issue_next(std::uint64_t now_ps) {
+        if (issuing_ || jobs_.empty() || done_ps_[issued_ % done_ps_.size()] == pending) return;
+        issuing_ = true;
+        time_queue::of_simulation().post(
+            std::max({now_ps, free_ps_, done_ps_[issued_ % done_ps_.size()]}), resource_, 1,
+            [](void *context, std::uint64_t at_ps) { static_cast<channel *>(context)->issue(at_ps); }, this);
+    }
+
+    void issue(std::uint64_t at_ps) {
+        issuing_ = false;
+        if (jobs_.empty()) return; // the transfer has failed meanwhile
+        job &j = *jobs_.front();
+        const request &what = *j.what;
+        moving &c = new_chunk();
+        const std::uint64_t va = what.va.value + j.row * what.pitch + j.moved;
+        const std::uint32_t nbytes = dma_.chunk_at(va, what.row_bytes - j.moved);
+        c.of = &j;
+        c.what = {va, what.tile.value + j.row * what.row_bytes + j.moved, nbytes};
+        if (dma_.config_.tell_extent) dma_.tell_extents(what, c.what, c.there, c.here);
+        c.start_ps = at_ps;
+        c.slot = issued_++ % done_ps_.size();
+        c.second = false;
+        c.bytes.resize(nbytes);
+        done_ps_[c.slot] = pending;
+        free_ps_ = at_ps + tla_transfer_ps(nbytes, dma_.config_.bandwidth);
+        j.under_way++;
+        j.moved += nbytes;
+        if (j.moved == what.row_bytes) {
+            j.moved = 0;
+            j.row++;
+        }
+        if (j.row == what.rows) finish_issuing(j);
+        c.request.at_ps = at_ps;
+        send(c);
+        issue_next(at_ps);
+    }
+
+    void finish_issuing(job &j) {
+        j.all_issued = true;
+        jobs_.pop_front();
+    }
+
+    // The first transaction of a read leads to memory, of a write to the TCM; the second the other way.
+    void send(moving &c) {
+        const bool to_memory = (way_ == direction::read) != c.second;
+        tlm::tlm_generic_payload &p = c.payload;
+        p.set_command(c.second ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
+        p.set_address(to_memory ? c.what.va : c.what.tile);
+        p.set_data_ptr(c.bytes.data());
+        p.set_data_length(static_cast<unsigned>(c.bytes.size()));
+        p.set_streaming_width(static_cast<unsigned>(c.bytes.size()));
+        p.set_byte_enable_ptr(nullptr);
+        p.set_dmi_allowed(false);
+        p.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+        p.set_extension(&dma_.requester_);
+        if (dma_.config_.tell_extent) p.set_extension(to_memory ? &c.there : &c.here);
+        c.request.push([](void *self, in_order_request &r) { static_cast<moving *>(self)->owner->came_back(r); }, &c);
+        (to_memory ? dma_.to_memory_ : dma_.to_tcm_).send(c.request);
+    }
+
+    void came_back(in_order_request &r) {
+        moving &c = *static_cast<moving *>(r.pop().module);
+        c.payload.clear_extension(&dma_.requester_); // the extensions are the engine's
+        c.payload.clear_extension(&c.there);         // or `here`: the one of this type
+        const bool ok = c.payload.is_response_ok();
+        if (ok && !c.second) {
+            c.second = true;
+            send(c);
+            return;
+        }
+        job &j = *c.of;
+        j.end_ps = std::max(j.end_ps, r.at_ps);
+        j.under_way--;
+        done_ps_[c.slot] = r.at_ps;
+        dma_.count(way_, ok, c.start_ps, r.at_ps, static_cast<std::uint32_t>(c.bytes.size()));
+        idle_.push_back(&c);
+        if (!ok && !j.failed) {
+            j.failed = true;
+            if (!j.all_issued) finish_issuing(j); // it is the first: no further chunk is issued
+        }
+        if (j.all_issued && j.under_way == 0) {
+            j.done = true;
+            time_queue::of_simulation().notify(finished_, j.end_ps);
+        }
+        issue_next(time_queue::of_simulation().now_ps());
+    }
+
+    moving &new_chunk() {
+        if (idle_.empty()) {
+            chunks_.emplace_back();
+            chunks_.back().owner = this;
+            chunks_.back().request.payload = &chunks_.back().payload;
+            idle_.push_back(&chunks_.back());
+        }
+        moving &c = *idle_.back();
+        idle_.pop_back();
+        return c;
+    }
+
+    pe_dma &dma_;
+    const direction way_;
+    const std::uint32_t resource_;
+    std::deque<job *> jobs_;             // started, not issued to the end
+    std::vector<std::uint64_t> done_ps_; // of the last `outstanding` chunks
+    std::uint64_t issued_ = 0, free_ps_ = 0;
+    bool issuing_ = false; // the issue of the next chunk is posted
+    std::deque<moving> chunks_;
+    std::vector<moving *> idle_;
+    sc_core::sc_event finished_;
+};
+
+pe_dma::pe_dma(sc_core::sc_module_name name, const config &settings)
+    : sc_module(name), config_(settings), requester_(settings.asid, settings.initiator) {
+    require_ps_resolution();
+    if (settings.chunk == 0 || settings.bandwidth == 0 || settings.outstanding == 0)
+        SC_REPORT_ERROR("/tlmalloc/pe_dma/config", "chunk, bandwidth and outstanding must be above 0");
+    if (settings.style == time_style::fast) return;
+    for (direction way : {direction::read, direction::write})
+        channels_[way == direction::write] = std::make_unique<channel>(*this, way);
+}
+
+void pe_dma::start_of_simulation() {
+    if (config_.style == time_style::fast) return;
+    to_memory_.lead_to(*out.operator->());
+    to_tcm_.lead_to(*local.operator->());
+}
+
+// Bytes of the chunk that begins at va: chunks end at multiples of their size.
+std::uint32_t pe_dma::chunk_at(std::uint64_t va, std::uint64_t left) const {
+    return static_cast<std::uint32_t>(std::min(config_.chunk - va % config_.chunk, left));
+}
+
+pe_dma::~pe_dma() {
+    for (tla_timeline &issue : issue_)
+        tla_timeline_destroy(&issue);
+}
+
+pe_dma::statistics pe_dma::get_statistics() const {
+    statistics result = statistics_;
+    for (const tla_timeline &issue : issue_) {
+        const tla_order order = tla_timeline_order(&issue);
+        tla_order_add(&result.order, &order);
+    }
+    return result;
+}
+
+tla_status pe_dma::transfer(const request &what, sc_core::sc_time &delay) {
+    if (config_.style == time_style::exact) {
+        statistics_.transfers++;
+        if (what.rows == 0 || what.row_bytes == 0) return TLA_OK;
+        std::uint64_t at_ps = local_ps(delay);
+        const tla_status status = channels_[what.way == direction::write]->transfer(what, at_ps);
+        set_local_ps(delay, at_ps);
+        return status;
+    }
+    tla_timeline &issue = issue_[what.way == direction::write];
+    std::uint64_t earliest = local_ps(delay), end = earliest, count = 0;
+    std::vector<std::uint64_t> done(config_.outstanding, 0); // when the last `outstanding` chunks ended
+    std::vector<std::uint8_t> buffer(config_.chunk);         // its own: whoever is accessed may wait
+    statistics_.transfers++;
+    for (std::uint64_t row = 0; row < what.rows; row++) {
+        const std::uint64_t va = what.va.value + row * what.pitch, tile = what.tile.value + row * what.row_bytes;
+        for (std::uint64_t moved = 0; moved < what.row_bytes;) {
+            const std::uint32_t nbytes = chunk_at(va + moved, what.row_bytes - moved);
+            const std::uint64_t slot_free = done[count % config_.outstanding];
+            tla_timeline_forget(&issue, to_ps(sc_core::sc_time_stamp()));
+            std::uint64_t at =
+                tla_timeline_reserve(&issue, std::max(earliest, slot_free), tla_transfer_ps(nbytes, config_.bandwidth));
+            const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+            if (at > now + config_.quantum_ps) sc_core::wait(from_ps(at - now));
+            at = std::max(at, to_ps(sc_core::sc_time_stamp()));
+            if (!move_chunk(what, {va + moved, tile + moved, nbytes}, buffer.data(), at)) {
+                set_local_ps(delay, std::max(end, at));
+                return TLA_BUS_ERROR;
+            }
+            done[count++ % config_.outstanding] = at;
+            end = std::max(end, at);
+            moved += nbytes;
+        }
+    }
+    set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
+    return TLA_OK;
+}
+
+// Of which transfer a chunk is a part, in virtual memory and in the TCM.
+void pe_dma::tell_extents(const request &transfer, const chunk &what, transfer_extent &there,
+                          transfer_extent &here) const {
+    there = around(transfer.va.value, reach(transfer.va.value, transfer.rows, transfer.row_bytes, transfer.pitch),
+                   what.va, what.nbytes);
+    here =
+        around(transfer.tile.value, reach(transfer.tile.value, transfer.rows, transfer.row_bytes, transfer.row_bytes),
+               what.tile, what.nbytes);
+}
+
 bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, std::uint64_t &at_ps) {
     const std::uint64_t start = at_ps;
     const direction way = transfer.way;
     const std::uint32_t nbytes = what.nbytes;
     transfer_extent there, here;
-    if (config_.tell_extent) {
-        there = around(transfer.va.value, reach(transfer.va.value, transfer.rows, transfer.row_bytes, transfer.pitch),
-                       what.va, nbytes);
-        here = around(transfer.tile.value,
-                      reach(transfer.tile.value, transfer.rows, transfer.row_bytes, transfer.row_bytes), what.tile,
-                      nbytes);
-    }
+    if (config_.tell_extent) tell_extents(transfer, what, there, here);
     sc_core::sc_time delay;
     set_local_ps(delay, start);
     const auto move = [&](auto &socket, tlm::tlm_command command, std::uint64_t address, transfer_extent &extent) {
@@ -88,16 +296,21 @@ bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t
             ? move(out, tlm::TLM_READ_COMMAND, what.va, there) && move(local, tlm::TLM_WRITE_COMMAND, what.tile, here)
             : move(local, tlm::TLM_READ_COMMAND, what.tile, here) && move(out, tlm::TLM_WRITE_COMMAND, what.va, there);
     at_ps = local_ps(delay);
+    count(way, ok, start, at_ps, nbytes);
+    return ok;
+}
+
+void pe_dma::count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t end_ps, std::uint32_t nbytes) {
     statistics_.chunks++;
-    in_flight_.add(start, 1);
-    in_flight_.add(at_ps, -1);
+    statistics_.latency_ps += end_ps - start_ps;
+    in_flight_.add(start_ps, 1);
+    in_flight_.add(end_ps, -1);
     if (!ok) {
         statistics_.errors++;
-        return false;
+        return;
     }
     (way == direction::read ? statistics_.bytes_read : statistics_.bytes_written) += nbytes;
-    (way == direction::read ? bytes_read_ : bytes_written_).add(at_ps, nbytes);
-    return true;
+    (way == direction::read ? bytes_read_ : bytes_written_).add(end_ps, nbytes);
 }
 
 void pe_dma::record(waveform &wave) {

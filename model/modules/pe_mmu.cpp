@@ -2,6 +2,7 @@
 
 #include "dmi.hpp"
 #include "payload.hpp"
+#include "pe_mmu_steps.hpp"
 #include "split_access.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/page_fault.hpp"
@@ -14,7 +15,9 @@
 namespace tlmalloc {
 
 pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), window_("control", "pe_mmu", TLA_TARGET_PE_MMU, settings.ports, *this), config_(settings),
+    : sc_module(name),
+      window_("control", "pe_mmu", TLA_TARGET_PE_MMU, settings.ports, *this, settings.style, settings.queue_depth),
+      config_(settings),
       at_(
           "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
           [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }),
@@ -40,9 +43,14 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
     SC_METHOD(withdraw_refusals);
     sensitive << window_closed_;
     dont_initialize();
+    if (settings.style == time_style::exact) steps_ = std::make_unique<steps>(*this);
 }
 
 pe_mmu::~pe_mmu() = default;
+
+void pe_mmu::end_of_elaboration() {
+    if (steps_) announce_in_order(in.get_base_interface(), *steps_, 0);
+}
 
 tla_mmu_config pe_mmu::front_end() const {
     tla_mmu_config parts{};
@@ -167,18 +175,20 @@ tla_status pe_mmu::find_route(const tla_mmu_access &access, std::uint64_t &at_ps
         }
         where.stale |= found.stale;
         const std::uint64_t nbytes = found.nbytes;
-        if (part != &access) {
-            tla_mmu_piece &last = where.last();
-            // The table joins on its own what is alike; a TLB gives page by page.
-            if (config_.walk != TLA_WALK_IDEAL && !found.fallback && !last.fallback &&
-                last.pa.value + last.nbytes == found.pa.value)
-                last.nbytes += nbytes;
-            else
-                where.rest.push_back(found);
-        }
+        if (part != &access) append(where, next);
         if (nbytes == part->nbytes) return TLA_OK;
         rest = {part->asid, {part->va.value + nbytes}, part->nbytes - nbytes, part->access};
     }
+}
+
+// The table joins on its own what is alike; a TLB gives page by page.
+void pe_mmu::append(route &where, const tla_mmu_piece &found) const {
+    tla_mmu_piece &last = where.last();
+    if (config_.walk != TLA_WALK_IDEAL && !found.fallback && !last.fallback &&
+        last.pa.value + last.nbytes == found.pa.value)
+        last.nbytes += found.nbytes;
+    else
+        where.rest.push_back(found);
 }
 
 void pe_mmu::show(const tla_mmu_piece &found, std::uint64_t at_ps) {
@@ -233,11 +243,38 @@ void pe_mmu::refuse(tlm::tlm_generic_payload &payload, tla_status status, const 
     payload.set_response_status(response);
 }
 
-void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    const std::uint64_t va = payload.get_address();
-    tla_mmu_access wanted{asid_of(payload), {va}, std::max<std::uint64_t>(payload_span(payload), 1), 0};
+tla_mmu_access pe_mmu::wanted_by(const tlm::tlm_generic_payload &payload) const {
+    tla_mmu_access wanted{
+        asid_of(payload), {payload.get_address()}, std::max<std::uint64_t>(payload_span(payload), 1), 0};
     if (payload.is_read()) wanted.access = TLA_READ;
     if (payload.is_write()) wanted.access = TLA_WRITE;
+    return wanted;
+}
+
+// An access that goes through.
+void pe_mmu::count(const route &where, std::uint64_t at_ps) {
+    if (where.stale) {
+        statistics_.stale_accesses++;
+        stale_.add(at_ps, 1);
+    }
+    for (std::size_t i = 0; i < where.count(); i++)
+        if (where.at(i).fallback) {
+            statistics_.pa_fallbacks++;
+            pa_fallbacks_.add(at_ps, 1);
+        }
+    if (!where.rest.empty()) statistics_.splits++;
+}
+
+bool pe_mmu::hides_dmi(const route &where) const {
+    return !grants_dmi() || where.first.fallback || where.stale;
+}
+
+void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    if (steps_) {
+        serve_waiting(*steps_, 0, payload, delay);
+        return;
+    }
+    const tla_mmu_access wanted = wanted_by(payload);
     const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
     std::uint64_t at_ps = now_ps + to_ps(delay) + config_.overhead_ps;
     statistics_.lookups++;
@@ -254,45 +291,43 @@ void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &de
         refuse(payload, status, delay);
         return;
     }
-    if (where.stale) {
-        statistics_.stale_accesses++;
-        stale_.add(local_ps(delay), 1);
-    }
-    for (std::size_t i = 0; i < where.count(); i++)
-        if (where.at(i).fallback) {
-            statistics_.pa_fallbacks++;
-            pa_fallbacks_.add(at_ps, 1);
-        }
+    count(where, local_ps(delay));
     transport(payload, where, at_ps, delay);
+}
+
+// Of which transfer the pieces of an access are parts, if it says that it is one.
+std::vector<transfer_extent> pe_mmu::extents(const tlm::tlm_generic_payload &payload, const route &where,
+                                             std::uint64_t at_ps) {
+    std::vector<transfer_extent> result;
+    const transfer_extent *const extent = payload.get_extension<transfer_extent>();
+    if (!extent) return result;
+    const std::uint64_t va = payload.get_address(), before = std::min(extent->before, va), first = va - before,
+                        span = payload_span(payload), after = std::min(extent->after, UINT64_MAX - va - span);
+    std::uint64_t offset = 0;
+    for (std::size_t i = 0; i < where.count(); i++) {
+        const std::uint64_t nbytes = where.at(i).nbytes;
+        result.push_back(cut({asid_of(payload), {first}, before + span + after, 0}, va + offset, nbytes, at_ps));
+        offset += nbytes;
+    }
+    return result;
 }
 
 void pe_mmu::transport(tlm::tlm_generic_payload &payload, const route &where, std::uint64_t at_ps,
                        sc_core::sc_time &delay) {
     const std::uint64_t va = payload.get_address();
     transfer_extent *const extent = payload.get_extension<transfer_extent>();
-    std::vector<transfer_extent> extents;
-    if (extent) {
-        const std::uint64_t before = std::min(extent->before, va), first = va - before, span = payload_span(payload);
-        const std::uint64_t after = std::min(extent->after, UINT64_MAX - va - span);
-        std::uint64_t offset = 0;
-        for (std::size_t i = 0; i < where.count(); i++) {
-            const std::uint64_t nbytes = where.at(i).nbytes;
-            extents.push_back(cut({asid_of(payload), {first}, before + span + after, 0}, va + offset, nbytes, at_ps));
-            offset += nbytes;
-        }
-    }
+    std::vector<transfer_extent> cuts = extents(payload, where, at_ps);
     if (where.rest.empty()) {
         payload.set_address(where.first.pa.value);
-        if (extent) payload.set_extension(&extents[0]);
+        if (extent) payload.set_extension(&cuts[0]);
         out->b_transport(payload, delay);
         if (extent) payload.set_extension(extent);
         payload.set_address(va);
-        if (!grants_dmi() || where.first.fallback || where.stale) payload.set_dmi_allowed(false);
+        if (hides_dmi(where)) payload.set_dmi_allowed(false);
     } else {
-        statistics_.splits++;
         std::vector<tla_mmu_piece> pieces{where.first};
         pieces.insert(pieces.end(), where.rest.begin(), where.rest.end());
-        transport_split(*out.operator->(), payload, pieces, extents, delay);
+        transport_split(*out.operator->(), payload, pieces, cuts, delay);
     }
 }
 
@@ -415,40 +450,47 @@ void pe_mmu::withdraw_refusals() {
 // --- commands --------------------------------------------------------------------------------------------------------
 
 std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
-    if (config_.walk != TLA_WALK_MEMORY) return change_mappings(port, command, arrival_ps);
-    std::uint64_t accepted_ps = 0;
-    {
-        const turnstile::turn turn(mmu_turn_);
-        accepted_ps = change_mappings(port, command, arrival_ps);
-    }
-    if (!dmi_refused_.empty()) window_closed_.notify(sc_core::SC_ZERO_TIME);
-    return accepted_ps;
+    if (steps_ || config_.walk != TLA_WALK_MEMORY) return change_mappings(port, command, arrival_ps);
+    const turnstile::turn turn(mmu_turn_);
+    return change_mappings(port, command, arrival_ps);
 }
 
 std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
-    tla_completion completion{};
-    completion.tag = command.tag;
-    completion.opcode = command.opcode;
     tla_work work{};
     tla_error error{};
+    tla_status status = TLA_OK;
     // Nothing else runs in the engine until this command is done, so its start is known before its length.
     const std::uint64_t start_ps = std::max(arrival_ps, engine_.free_at);
     std::uint64_t at_ps = start_ps;
     free_owed(at_ps);
-    const bool changes = command.opcode == TLA_OP_MAP || command.opcode == TLA_OP_UNMAP;
-    if (changes) completion.status = tla_mmu_command(mmu_.get(), port, command.tag);
-    if (completion.status)
-        tla_error_set(&error, completion.status, "no host memory");
-    else if (command.opcode == TLA_OP_TAKE_BACK)
-        completion.status = tla_mmu_take_back(mmu_.get(), port, command.tag, &at_ps, &work, &error);
-    else if (command.opcode == TLA_OP_MAP)
-        completion.status = tla_mmu_map(mmu_.get(), command.entries, command.count, &at_ps, &work, &error);
-    else if (command.opcode == TLA_OP_UNMAP)
-        completion.status = tla_mmu_unmap(mmu_.get(), command.entries, command.count, &at_ps, &work, &error);
+    if (command.opcode == TLA_OP_MAP || command.opcode == TLA_OP_UNMAP || command.opcode == TLA_OP_TAKE_BACK)
+        status = change(port, command, at_ps, work, error);
     else if (command.opcode == TLA_OP_INVALIDATE)
-        completion.status = tla_mmu_invalidate(mmu_.get(), command.entries, command.count, &work, &error);
+        status = tla_mmu_invalidate(mmu_.get(), command.entries, command.count, &work, &error);
     else
-        completion.status = tla_error_set(&error, TLA_BAD_COMMAND, "opcode %d is not for a pe_mmu", command.opcode);
+        status = tla_error_set(&error, TLA_BAD_COMMAND, "opcode %d is not for a pe_mmu", command.opcode);
+    return complete(port, command, arrival_ps, at_ps - start_ps, status, work, error);
+}
+
+tla_status pe_mmu::change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
+                          tla_error &error) {
+    tla_mmu *const front = mmu_.get();
+    if (command.opcode != TLA_OP_TAKE_BACK)
+        if (const tla_status status = tla_mmu_command(front, port, command.tag))
+            return tla_error_set(&error, status, "no host memory");
+    if (steps_ && config_.walk == TLA_WALK_MEMORY) return steps_->change(port, command, at_ps, work, error);
+    if (command.opcode == TLA_OP_TAKE_BACK) return tla_mmu_take_back(front, port, command.tag, &at_ps, &work, &error);
+    const auto made = command.opcode == TLA_OP_MAP ? tla_mmu_map : tla_mmu_unmap;
+    return made(front, command.entries, command.count, &at_ps, &work, &error);
+}
+
+// Of a command that has been decided, and has been on the bus for bus_ps: what it takes besides, and the answer.
+std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::uint64_t arrival_ps,
+                               std::uint64_t bus_ps, tla_status status, const tla_work &work, const tla_error &error) {
+    tla_completion completion{};
+    completion.tag = command.tag;
+    completion.opcode = command.opcode;
+    completion.status = status;
     if (completion.status) {
         statistics_.failed++;
         SC_REPORT_WARNING("/tlmalloc/pe_mmu/command", (std::string(name()) + ": " + error.text).c_str());
@@ -459,12 +501,14 @@ std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command,
         if (command.opcode == TLA_OP_INVALIDATE) statistics_.invalidates++;
         if (command.opcode == TLA_OP_TAKE_BACK) statistics_.taken_back++;
     }
-    completion.service_ps = at_ps - start_ps + tla_cost_price(&config_.cost, &work);
+    completion.service_ps = bus_ps + tla_cost_price(&config_.cost, &work);
     const tla_service service = tla_engine_serve(&engine_, arrival_ps, completion.service_ps);
     tla_mmu_show(mmu_.get(), service.done_ps);
+    if (steps_) steps_->changed(service.done_ps);
     run_ = {};
     run_from_ps_ = service.done_ps;
     if (!completion.status && command.opcode != TLA_OP_INVALIDATE) withdraw_dmi(command); // who asks again may not yet
+    if (!dmi_refused_.empty()) window_closed_.notify(from_ps(service.done_ps) - sc_core::sc_time_stamp());
     statistics_.busy_ps += completion.service_ps;
     maps_in_flight_.add(service.accepted_ps, 1);
     maps_in_flight_.add(service.done_ps, -1);
@@ -476,6 +520,7 @@ std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command,
 // What tables in memory need: sockets that are optional do not say so themselves, and an allocator that answers debug
 // accesses can be asked for its port.
 void pe_mmu::start_of_simulation() {
+    if (steps_) steps_->lead_on();
     if (config_.walk != TLA_WALK_MEMORY) return;
     if (walk.size() == 0 || allocator.size() == 0)
         SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", "walk and allocator are not bound, though tables lie in memory");
@@ -501,6 +546,7 @@ pe_mmu::statistics pe_mmu::get_statistics() const {
     result.hits = translation.hits;
     result.misses = translation.misses;
     result.walk_errors = translation.walk_errors;
+    result.repeated = translation.repeated;
     result.walkers = translation.walkers;
     result.table = translation.table;
     return result;

@@ -28,7 +28,8 @@ bool same_shape(const tl_tile &a, const tl_tile &b) {
 } // namespace
 
 processing_element::processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma)
-    : sc_module(name), window_("control", "processing_element", TLA_TARGET_PROCESSING_ELEMENT, settings.ports, *this),
+    : sc_module(name),
+      window_("control", "processing_element", TLA_TARGET_PROCESSING_ELEMENT, settings.ports, *this, settings.style),
       config_(settings), requester_(settings.asid, settings.initiator), dma_(dma) {
     require_ps_resolution();
     if (settings.ports == 0 || settings.gemm_rate == 0 || settings.vector_rate == 0)

@@ -11,10 +11,34 @@
 
 namespace tlmalloc {
 
-// Makes an access as one transaction for each piece of its span (min(streaming width, length)), in order, all of them
-// from the delay's time on; the delay ends with the last. Byte enables and streaming are kept: a piece gets, pass after
-// pass, the data that belong to it. The response is the first that is no OK, and a read brings no data from a piece
-// that failed. `extents` says of which transfer each piece is a part; empty: nothing is said.
+// The part of an access that belongs to bytes [offset, offset + nbytes) of its span (min(streaming width, length)), as
+// a transaction of its own. Byte enables and streaming are kept: the part gets, pass after pass, the data that belong
+// to it. It can be used again when it has ended.
+class access_part {
+  public:
+    // Fills `part` in, also with the extensions that say who asks and, if there is one, of which transfer it is a
+    // part; the caller keeps `extent` until the end.
+    void begin(tlm::tlm_generic_payload &whole, std::uint64_t offset, std::uint64_t nbytes, tla_paddr pa,
+               transfer_extent *extent, tlm::tlm_generic_payload &part);
+
+    // It has been answered: what was read goes where it belongs, unless that failed.
+    void end(tlm::tlm_generic_payload &part);
+
+  private:
+    template <typename Visit>
+    void each_run(Visit visit) const;
+    void gather();
+
+    tlm::tlm_generic_payload *whole_ = nullptr;
+    std::uint64_t offset_ = 0, nbytes_ = 0;
+    bool streams_ = false;
+    unsigned length_ = 0;
+    std::vector<std::uint8_t> data_, enables_; // data: only where it streams
+};
+
+// Makes an access as one transaction for each piece of its span, in order, all of them from the delay's time on; the
+// delay ends with the last. The response is the first that is no OK, and a read brings no data from a piece that
+// failed. `extents` says of which transfer each piece is a part; empty: nothing is said.
 void transport_split(tlm::tlm_fw_transport_if<> &out, tlm::tlm_generic_payload &payload,
                      const std::vector<tla_mmu_piece> &pieces, std::vector<transfer_extent> &extents,
                      sc_core::sc_time &delay);

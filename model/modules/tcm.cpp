@@ -21,33 +21,77 @@ tcm::tcm(sc_core::sc_module_name name, const config &settings)
     in.register_nb_transport_fw(this, &tcm::nb_transport_fw);
     in.register_transport_dbg(this, &tcm::transport_dbg);
     in.register_get_direct_mem_ptr(this, &tcm::get_direct_mem_ptr);
+    if (settings.style == time_style::fast) return;
+    read_resource_ = time_queue::of_simulation().new_resource();
+    write_resource_ = time_queue::of_simulation().new_resource();
+}
+
+void tcm::end_of_elaboration() {
+    if (config_.style == time_style::exact) announce_in_order(in.get_base_interface(), *this, 0);
 }
 
 tcm::~tcm() {
+    leave_in_order(*this);
     tla_sparse_bytes_destroy(bytes_, config_.capacity);
+    tla_timeline_destroy(&read_);
+    tla_timeline_destroy(&write_);
 }
 
-void tcm::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+// True when there is something to do for the payload; else it has been answered.
+bool tcm::accept(tlm::tlm_generic_payload &payload) {
     const tlm::tlm_response_status status = check_payload(payload, config_.capacity);
+    payload.set_response_status(status);
     if (status != tlm::TLM_OK_RESPONSE) {
         statistics_.errors++;
-        payload.set_response_status(status);
-        return;
+        return false;
     }
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
     payload.set_dmi_allowed(config_.dmi);
-    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return;
+    return payload.get_command() != tlm::TLM_IGNORE_COMMAND;
+}
+
+// Moves the bytes; returns when the channel has.
+std::uint64_t tcm::serve(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) {
     const bool write = payload.is_write();
     const std::uint64_t length = payload.get_data_length();
     const std::uint64_t busy = tla_transfer_ps(length, write ? config_.write_bandwidth : config_.read_bandwidth);
-    const std::uint64_t arrival = local_ps(delay) + config_.latency_ps;
-    const std::uint64_t done = tla_timeline_reserve(write ? &write_ : &read_, arrival, busy) + busy;
+    tla_timeline *const channel = write ? &write_ : &read_;
+    std::uint64_t done = 0;
+    if (config_.style == time_style::exact) {
+        done = tla_timeline_serve(channel, arrival_ps, busy) + busy;
+    } else {
+        tla_timeline_forget(channel, to_ps(sc_core::sc_time_stamp()));
+        done = tla_timeline_reserve(channel, arrival_ps, busy) + busy;
+    }
     copy_payload(payload, bytes_);
     ++(write ? statistics_.writes : statistics_.reads);
     (write ? statistics_.bytes_written : statistics_.bytes_read) += length;
     statistics_.busy_ps += busy;
     (write ? bytes_written_ : bytes_read_).add(done, static_cast<std::int64_t>(length));
-    set_local_ps(delay, done);
+    return done;
+}
+
+void tcm::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    if (config_.style == time_style::exact)
+        serve_waiting(*this, 0, payload, delay);
+    else if (accept(payload))
+        set_local_ps(delay, serve(payload, local_ps(delay) + config_.latency_ps));
+}
+
+void tcm::begin(in_order_request &request, unsigned port) {
+    if (!accept(*request.payload)) {
+        request.finish();
+        return;
+    }
+    request.at_ps += config_.latency_ps;
+    request.push(nullptr, this);
+    time_queue::of_simulation().post(
+        request.at_ps, request.payload->is_write() ? write_resource_ : read_resource_, port,
+        [](void *context, std::uint64_t at_ps) {
+            auto &r = *static_cast<in_order_request *>(context);
+            r.at_ps = static_cast<tcm *>(r.pop().module)->serve(*r.payload, at_ps);
+            r.finish();
+        },
+        &request);
 }
 
 tlm::tlm_sync_enum tcm::nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
@@ -66,6 +110,15 @@ bool tcm::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dm
 
 unsigned tcm::transport_dbg(tlm::tlm_generic_payload &payload) {
     return debug_copy(payload, bytes_, config_.capacity);
+}
+
+tcm::statistics tcm::get_statistics() const {
+    statistics result = statistics_;
+    for (const tla_timeline *channel : {&read_, &write_}) {
+        const tla_order order = tla_timeline_order(channel);
+        tla_order_add(&result.order, &order);
+    }
+    return result;
 }
 
 void tcm::record(waveform &wave) {

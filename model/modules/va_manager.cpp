@@ -6,7 +6,8 @@
 namespace tlmalloc {
 
 va_manager::va_manager(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), window_("control", "va_manager", TLA_TARGET_VA_MANAGER, settings.ports, *this),
+    : sc_module(name), window_("control", "va_manager", TLA_TARGET_VA_MANAGER, settings.ports, *this, settings.style,
+                               settings.queue_depth),
       config_(settings), routes_(std::make_unique<fan_out>(settings.routes)) {
     require_ps_resolution();
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
@@ -22,6 +23,14 @@ va_manager::va_manager(sc_core::sc_module_name name, const config &settings)
 
 va_manager::~va_manager() = default;
 
+void va_manager::start_of_simulation() {
+    if (config_.style == time_style::exact) out_.lead_to(*out.operator->());
+}
+
+bool va_manager::makes_transactions(const tla_command &command) const {
+    return tla_opcode_has_entries(command.opcode);
+}
+
 std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     tla_completion completion{};
     completion.tag = command.tag;
@@ -32,7 +41,7 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
         const bool gather = config_.map_ack == TLA_MAP_ACK_VISIBLE;
         const turnstile::turn turn(sending_);
         const fan_out::result sent =
-            routes_->send(*out.operator->(), command, config_.route_target, arrival_ps, gather);
+            routes_->send(*out.operator->(), way_out(), command, config_.route_target, arrival_ps, gather);
         if (!gather) {
             posted_ps_ = sent.written_ps;
             posted_.notify(sc_core::SC_ZERO_TIME);
@@ -64,7 +73,7 @@ void va_manager::settle_posted() {
     for (;;) {
         sc_core::wait(posted_);
         const turnstile::turn turn(sending_);
-        routes_->settle(*out.operator->(), posted_ps_);
+        routes_->settle(*out.operator->(), way_out(), posted_ps_);
     }
 }
 

@@ -21,7 +21,9 @@ waveform::waveform(std::FILE *file) {
     if (tla_wave_create(file, &wave_)) throw std::runtime_error("no host memory for the waveform");
 }
 
-waveform::~waveform() { close(); }
+waveform::~waveform() {
+    close();
+}
 
 tla_wave_signal waveform::declare(const std::string &scope, const std::string &name, unsigned bits) {
     tla_wave_signal signal = 0;

@@ -44,6 +44,7 @@ static tla_status append(tla_map_window *window, stretch item) {
 
 static stretch stretch_of(const tla_walk *walk, uint64_t va, uint64_t nbytes) {
     stretch item = {.va = va,
+                    .visible_ps = UINT64_MAX,
                     .nbytes = nbytes,
                     .asid = walk->asid,
                     .flags = walk->flags,
@@ -82,7 +83,7 @@ void tla_map_window_drop(tla_map_window *window) {
  * what was asked for, becomes how far that is so. */
 static const stretch *governing(const tla_map_window *window, uint32_t asid, uint64_t va, uint64_t at_ps,
                                 uint64_t *nbytes) {
-    for (size_t i = 0; i < window->committed; i++) {
+    for (size_t i = 0; i < window->count; i++) {
         const stretch *s = &window->items[i];
         if (s->asid != asid || s->visible_ps <= at_ps) continue;
         if (s->va > va) { /* what lies further on may be governed by this change: the answer ends before it */
@@ -111,7 +112,7 @@ bool tla_map_window_find(const tla_map_window *window, uint32_t asid, tla_vaddr 
 uint64_t tla_map_window_until(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t nbytes,
                               uint64_t at_ps) {
     uint64_t until_ps = 0;
-    for (size_t i = 0; i < window->committed; i++) {
+    for (size_t i = 0; i < window->count; i++) {
         const stretch *s = &window->items[i];
         bool touches = s->va <= va.value + (nbytes - 1) && va.value <= s->va + (s->nbytes - 1);
         if (s->asid == asid && touches && s->visible_ps > at_ps && s->visible_ps > until_ps) until_ps = s->visible_ps;

@@ -1,71 +1,12 @@
 /* The front end of an MMU: table, TLB, walkers and the window of changes, asked in the right order. */
-#include "tlmalloc/mmu.h"
-
-#include <stdlib.h>
-
+#include "mmu_state.h"
 #include "pte_check.h"
 
-struct tla_mmu {
-    tla_mmu_config config;
-    tla_page_table *table;
-    tla_tlb *tlb;
-    tla_walkers *walkers;
-    tla_map_window *window;
-    tla_map_undo *undo;
-    bool announced;     /* a command */
-    uint64_t window_ps; /* no change is hidden from accesses at this time or later */
-    bool windowed;      /* the window keeps something */
-    uint64_t ready_ps;  /* the next request can be looked up from then on */
-    uint64_t clock_ps;  /* of the bus, while a command runs */
-    bool closed;        /* the bus may not be used any more */
-    bool changing;      /* the bus is used in the middle of a change: the table is neither old nor new */
-    bool walk_failed;   /* the walk under way */
-    uint8_t *list;      /* room for the largest table or region list that there is or was */
-    uint32_t list_room;
-    uint64_t hits, misses, walk_errors;
-};
+#include <stdlib.h>
 
 const char *tla_walk_mode_name(tla_walk_mode mode) {
     static const char *const names[] = {"ideal", "flat", "memory"};
     return (unsigned)mode < TLA_WALK_MODE_COUNT ? names[mode] : NULL;
-}
-
-/* ---- the table's own memory ---- */
-
-/* A walk reads a region list whole: there must be room for it before there is such a list. */
-static tla_status make_list_room(tla_mmu *m, uint64_t nbytes) {
-    if (nbytes <= m->list_room) return TLA_OK;
-    uint8_t *grown = nbytes > UINT32_MAX ? NULL : realloc(m->list, nbytes);
-    if (!grown) return TLA_NO_HOST_MEMORY;
-    m->list = grown;
-    m->list_room = (uint32_t)nbytes;
-    return TLA_OK;
-}
-
-static tla_status table_alloc(void *context, uint64_t nbytes, tla_paddr *pa) {
-    tla_mmu *m = context;
-    if (make_list_room(m, nbytes)) return TLA_NO_HOST_MEMORY;
-    return m->config.bus.alloc(m->config.bus.context, nbytes, pa, &m->clock_ps);
-}
-
-static void table_free(void *context, tla_paddr pa, uint64_t nbytes) {
-    tla_mmu *m = context;
-    if (!m->closed) m->config.bus.free(m->config.bus.context, pa, nbytes, &m->clock_ps);
-}
-
-static void table_write(void *context, tla_paddr pa, const uint64_t *entries, size_t count) {
-    enum { ENTRIES_MAX = 512 }; /* of one transaction: a table */
-    uint8_t bytes[8 * ENTRIES_MAX];
-    tla_mmu *m = context;
-    for (size_t done = 0; done < count && !m->closed;) {
-        size_t n = count - done < ENTRIES_MAX ? count - done : ENTRIES_MAX;
-        for (size_t i = 0; i < 8 * n; i++)
-            bytes[i] = (uint8_t)(entries[done + i / 8] >> 8 * (i % 8));
-        /* A write that is refused leaves an entry that the next walk finds to be wrong. */
-        m->config.bus.write(m->config.bus.context, (tla_paddr){pa.value + 8 * done}, bytes, (uint32_t)(8 * n),
-                            &m->clock_ps);
-        done += n;
-    }
 }
 
 /* ---- life ---- */
@@ -77,7 +18,9 @@ static tla_status create_parts(tla_mmu *m, tla_error *error) {
         const tla_mmu_bus *bus = &m->config.bus;
         if (!bus->read || !bus->write || !bus->alloc || !bus->free)
             return tla_error_set(error, TLA_INVALID_ARGUMENT, "walks through memory need a bus");
-        table.memory = (tla_table_memory){table_alloc, table_free, table_write, m};
+        table.memory = mmu_table_memory(m);
+        m->change.words = malloc(TLA_TABLE_WRITE_ENTRIES * sizeof *m->change.words);
+        if (!m->change.words) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     }
     tla_status status = tla_page_table_create(&table, &m->table);
     if (status) return tla_error_set(error, status, "page sizes, va_bits or asids are not what page_table.h asks for");
@@ -114,24 +57,24 @@ tla_status tla_mmu_create(const tla_mmu_config *config, tla_mmu **mmu, tla_error
 
 void tla_mmu_destroy(tla_mmu *m) {
     if (!m) return;
-    m->closed = true;
     tla_page_table_destroy(m->table);
     tla_tlb_destroy(m->tlb);
     tla_walkers_destroy(m->walkers);
     tla_map_window_destroy(m->window);
     tla_map_undo_destroy(m->undo);
     free(m->list);
+    free(m->change.tables);
+    free(m->change.words);
     free(m);
 }
 
 /* ---- accesses ---- */
 
-static bool wraps(const tla_mmu_access *a) {
+bool mmu_wraps(const tla_mmu_access *a) {
     return a->va.value > UINT64_MAX - (a->nbytes - 1);
 }
 
-/* The part of an unmapped access that lies in the page of its first byte. */
-static tla_status fall_back(const tla_mmu *m, const tla_mmu_access *a, uint64_t limit, tla_mmu_piece *piece) {
+tla_status mmu_fall_back(const tla_mmu *m, const tla_mmu_access *a, uint64_t limit, tla_mmu_piece *piece) {
     uint64_t page = m->config.table.page_size, rest = page - a->va.value % page;
     if (!m->config.pa_fallback) return TLA_UNMAPPED;
     piece->pa.value = a->va.value;
@@ -140,31 +83,28 @@ static tla_status fall_back(const tla_mmu *m, const tla_mmu_access *a, uint64_t 
     return TLA_OK;
 }
 
-/* What changes that are not visible yet leave an access to see. True when they decide; else *limit is how far the
- * table may be asked. */
-static bool find_old(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_ps, uint64_t *limit, tla_status *status,
-                     tla_mmu_piece *piece) {
+bool mmu_find_old(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_ps, uint64_t *limit, tla_status *status,
+                  tla_mmu_piece *piece) {
     *limit = a->nbytes;
-    if (at_ps >= m->window_ps) return false;
+    if (at_ps >= m->window_ps && !m->changing) return false;
     tla_translation old;
     bool decided = tla_map_window_find(m->window, a->asid, a->va, a->nbytes, a->access, at_ps, status, &old);
     *limit = old.nbytes;
     if (!decided) return false;
     if (*status == TLA_OK) *piece = (tla_mmu_piece){.pa = old.pa, .nbytes = old.nbytes, .stale = true};
-    if (*status == TLA_UNMAPPED) *status = fall_back(m, a, old.nbytes, piece);
+    if (*status == TLA_UNMAPPED) *status = mmu_fall_back(m, a, old.nbytes, piece);
     return true;
 }
 
 tla_status tla_mmu_probe(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_ps, tla_mmu_piece *piece) {
     *piece = (tla_mmu_piece){0};
-    if (wraps(a)) return TLA_OUT_OF_RANGE;
-    if (m->changing) return TLA_BUSY;
+    if (mmu_wraps(a)) return TLA_OUT_OF_RANGE;
     tla_status status = TLA_OK;
     uint64_t limit;
-    if (find_old(m, a, at_ps, &limit, &status, piece)) return status;
+    if (mmu_find_old(m, a, at_ps, &limit, &status, piece)) return status;
     tla_translation found;
     status = tla_page_table_translate_in(m->table, a->asid, a->va, limit, a->access, &found, NULL);
-    if (status == TLA_UNMAPPED) return fall_back(m, a, limit, piece);
+    if (status == TLA_UNMAPPED) return mmu_fall_back(m, a, limit, piece);
     if (status == TLA_OK) *piece = (tla_mmu_piece){.pa = found.pa, .nbytes = found.nbytes};
     return status;
 }
@@ -215,7 +155,7 @@ static tla_status translate_by_tlb(tla_mmu *m, const tla_mmu_access *a, uint64_t
         if (status == TLA_INVALID_ARGUMENT) return status;
         tla_status walked = walk(m, &found, lookup_ps, at_ps, piece);
         if (walked) return walked;
-        if (status) return fall_back(m, a, limit, piece);
+        if (status) return mmu_fall_back(m, a, limit, piece);
         status = tla_tlb_fill(m->tlb, &found, *at_ps);
         if (status) return status;
         hit = (tla_tlb_hit){.va = found.va, .nbytes = found.nbytes, .pa = found.pa, .flags = found.flags};
@@ -250,11 +190,11 @@ static tla_status look_up_old(tla_mmu *m, const tla_mmu_access *a, uint64_t *at_
 tla_status tla_mmu_translate(tla_mmu *m, const tla_mmu_access *a, uint64_t *at_ps, tla_mmu_piece *piece) {
     if (m->config.walk == TLA_WALK_IDEAL) return tla_mmu_probe(m, a, *at_ps, piece);
     *piece = (tla_mmu_piece){0};
-    if (wraps(a)) return TLA_OUT_OF_RANGE;
+    if (mmu_wraps(a)) return TLA_OUT_OF_RANGE;
     if (*at_ps < m->ready_ps) *at_ps = m->ready_ps;
     tla_status status = TLA_OK;
     uint64_t limit;
-    if (!find_old(m, a, *at_ps, &limit, &status, piece)) return translate_by_tlb(m, a, limit, at_ps, piece);
+    if (!mmu_find_old(m, a, *at_ps, &limit, &status, piece)) return translate_by_tlb(m, a, limit, at_ps, piece);
     tla_status looked_up = look_up_old(m, a, at_ps, piece);
     return looked_up ? looked_up : status;
 }
@@ -262,7 +202,6 @@ tla_status tla_mmu_translate(tla_mmu *m, const tla_mmu_access *a, uint64_t *at_p
 tla_status tla_mmu_find_page(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page,
                              uint64_t *until_ps) {
     if (until_ps) *until_ps = UINT64_MAX;
-    if (m->changing) return TLA_BUSY;
     tla_status status = tla_page_table_walk(m->table, asid, va, page);
     if (status) return status;
     uint64_t until = tla_map_window_until(m->window, asid, page->va, page->nbytes, at_ps);
@@ -273,8 +212,7 @@ tla_status tla_mmu_find_page(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint
 /* Where what is mapped of [at, end) begins, or `stop`, if that comes first. */
 static uint64_t next_mapped(const tla_mmu *m, uint32_t asid, uint64_t at, uint64_t end, uint64_t stop) {
     tla_vaddr next;
-    if (at >= end || m->changing || !tla_page_table_first_mapped(m->table, asid, (tla_vaddr){at}, end - at, &next))
-        next.value = end;
+    if (at >= end || !tla_page_table_first_mapped(m->table, asid, (tla_vaddr){at}, end - at, &next)) next.value = end;
     return at <= stop && stop < next.value ? stop : next.value;
 }
 
@@ -299,9 +237,6 @@ void tla_mmu_find_run(const tla_mmu *m, const tla_mmu_access *extent, tla_vaddr 
 
 /* ---- commands ---- */
 
-typedef tla_status (*table_change)(tla_page_table *table, const tla_map_entry *entries, size_t count, tla_work *work,
-                                   tla_error *error);
-
 static void drop(tla_mmu *m, const tla_map_entry *e) {
     if (m->config.walk == TLA_WALK_IDEAL) return;
     if (e->nbytes == 0)
@@ -311,90 +246,10 @@ static void drop(tla_mmu *m, const tla_map_entry *e) {
     tla_walkers_invalidate(m->walkers, e->asid);
 }
 
-/* The same for a mapping that has changed: what the TLB holds of it serves until the change is visible. */
-static void end(tla_mmu *m, const tla_map_entry *e) {
-    if (m->config.walk == TLA_WALK_IDEAL) return;
-    tla_tlb_end_range(m->tlb, e->asid, e->va, e->nbytes);
-    tla_walkers_invalidate(m->walkers, e->asid);
-}
-
 tla_status tla_mmu_command(tla_mmu *m, uint32_t sender, uint32_t tag) {
     tla_status status = tla_map_undo_begin(m->undo, sender, tag);
     m->announced = !status;
     return status;
-}
-
-static tla_status apply_on_bus(tla_mmu *m, table_change apply, const tla_map_entry *entries, size_t count,
-                               uint64_t *at_ps, tla_work *work, tla_error *error) {
-    m->clock_ps = *at_ps;
-    m->changing = true;
-    tla_status status = apply(m->table, entries, count, work, error);
-    m->changing = false;
-    *at_ps = m->clock_ps;
-    return status;
-}
-
-static tla_status keep_old(tla_mmu *m, const tla_map_entry *e) {
-    tla_status status = tla_map_window_keep(m->window, m->table, e->asid, e->va, e->nbytes);
-    return status ? status : tla_map_undo_keep(m->undo, m->table, e->asid, e->va, e->nbytes);
-}
-
-static tla_status change(tla_mmu *m, table_change apply, const tla_map_entry *entries, size_t count, uint64_t *at_ps,
-                         tla_work *work, tla_error *error) {
-    tla_status status = m->announced ? TLA_OK : tla_mmu_command(m, 0, 0);
-    bool kept = !status;
-    m->announced = false;
-    for (size_t i = 0; i < count && !status; i++) { /* entries that no table accepts have nothing to keep */
-        const tla_map_entry *e = &entries[i];
-        if (e->nbytes > 0 && e->va.value <= UINT64_MAX - (e->nbytes - 1)) status = keep_old(m, e);
-    }
-    if (status)
-        tla_error_set(error, status, "no host memory");
-    else
-        status = apply_on_bus(m, apply, entries, count, at_ps, work, error);
-    if (kept) tla_map_undo_end(m->undo, !status);
-    if (status) {
-        tla_map_window_drop(m->window);
-        return status;
-    }
-    for (size_t i = 0; i < count; i++)
-        end(m, &entries[i]);
-    return TLA_OK;
-}
-
-tla_status tla_mmu_map(tla_mmu *m, const tla_map_entry *entries, size_t count, uint64_t *at_ps, tla_work *work,
-                       tla_error *error) {
-    return change(m, tla_page_table_map, entries, count, at_ps, work, error);
-}
-
-tla_status tla_mmu_unmap(tla_mmu *m, const tla_map_entry *ranges, size_t count, uint64_t *at_ps, tla_work *work,
-                         tla_error *error) {
-    return change(m, tla_page_table_unmap, ranges, count, at_ps, work, error);
-}
-
-tla_status tla_mmu_take_back(tla_mmu *m, uint32_t sender, uint32_t tag, uint64_t *at_ps, tla_work *work,
-                             tla_error *error) {
-    const tla_map_entry *entries = NULL;
-    size_t count = 0;
-    tla_status status = tla_map_undo_find(m->undo, sender, tag, &entries, &count);
-    if (status)
-        return tla_error_set(error, status,
-                             status == TLA_OVERLAP ? "another sender has changed what is to be taken back"
-                                                   : "nothing to take back: the sender's last change is another");
-    for (size_t i = 0; i < count && !status; i++)
-        status = tla_map_window_keep(m->window, m->table, entries[i].asid, entries[i].va, entries[i].nbytes);
-    if (status)
-        tla_error_set(error, status, "no host memory");
-    else
-        status = apply_on_bus(m, tla_page_table_restore, entries, count, at_ps, work, error);
-    if (status) {
-        tla_map_window_drop(m->window);
-        return status;
-    }
-    for (size_t i = 0; i < count; i++)
-        end(m, &entries[i]);
-    tla_map_undo_done(m->undo, sender);
-    return TLA_OK;
 }
 
 tla_status tla_mmu_invalidate(tla_mmu *m, const tla_map_entry *ranges, size_t count, tla_work *work, tla_error *error) {
@@ -414,6 +269,8 @@ void tla_mmu_show(tla_mmu *m, uint64_t visible_ps) {
     if (m->tlb) tla_tlb_end(m->tlb, visible_ps);
     if (m->walkers) tla_walkers_show(m->walkers, visible_ps);
     if (m->window_ps < visible_ps) m->window_ps = visible_ps;
+    if (m->changing) m->epoch++;
+    m->changing = false;
     m->windowed = true;
 }
 
@@ -430,7 +287,8 @@ void tla_mmu_advance(tla_mmu *m, uint64_t now_ps) {
 }
 
 tla_mmu_stats tla_mmu_get_stats(const tla_mmu *m) {
-    tla_mmu_stats stats = {.hits = m->hits, .misses = m->misses, .walk_errors = m->walk_errors};
+    tla_mmu_stats stats = {
+        .hits = m->hits, .misses = m->misses, .walk_errors = m->walk_errors, .repeated = m->repeated};
     stats.table = tla_page_table_get_stats(m->table);
     if (m->walkers) stats.walkers = tla_walkers_get_stats(m->walkers);
     for (uint32_t level = 0; m->tlb && level < TLA_TLB_LEVELS_MAX; level++)

@@ -88,6 +88,7 @@ tla_status tla_page_table_create(const tla_page_table_config *config, tla_page_t
 
 void tla_page_table_destroy(tla_page_table *t) {
     if (!t) return;
+    radix_forget(t);
     radix_free(t, t->contexts);
     free(t->entry);
     free(t->changes);
@@ -230,53 +231,82 @@ static void refresh_entry(tla_page_table *t, uint32_t asid, uint64_t va) {
 
 typedef tla_status (*batch_step)(tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error);
 
+/* Makes the whole batch, still to be kept or undone; undone when it fails. */
 static tla_status run_batch(tla_page_table *t, const tla_map_entry *entries, size_t count, batch_step step,
-                            tla_work *work, tla_error *error) {
+                            tla_error *error) {
     t->written = t->cleared = 0;
     radix_begin(t);
     for (size_t i = 0; i < count; i++) {
         tla_status status = step(t, i, &entries[i], error);
         if (status) {
-            radix_end(t, false);
+            radix_undo(t);
             return status;
         }
     }
-    radix_end(t, true);
+    return TLA_OK;
+}
+
+static tla_status try_change(tla_page_table *t, tla_table_change change, const tla_map_entry *entries, size_t count,
+                             tla_error *error) {
+    if (t->pending) return tla_error_set(error, TLA_BUSY, "the change before is not in the table memory yet");
+    static const batch_step steps[] = {map_entry, unmap_range, restore_entry};
+    for (size_t i = 0; i < count; i++) {
+        bool maps = change == TLA_TABLE_MAP || (change == TLA_TABLE_RESTORE && entries[i].flags);
+        tla_status status =
+            maps ? check_entry(t, i, &entries[i], error) : check_range(t, "range", i, &entries[i], error);
+        if (status) return status;
+    }
+    return run_batch(t, entries, count, steps[change], error);
+}
+
+tla_status tla_page_table_rehearse(tla_page_table *t, tla_table_change change, const tla_map_entry *entries,
+                                   size_t count, tla_error *error) {
+    tla_status status = try_change(t, change, entries, count, error);
+    if (!status) radix_undo(t);
+    return status;
+}
+
+tla_status tla_page_table_change(tla_page_table *t, tla_table_change change, const tla_map_entry *entries, size_t count,
+                                 tla_work *work, tla_error *error) {
+    tla_status status = try_change(t, change, entries, count, error);
+    if (status) return status;
+    radix_keep(t);
     for (size_t i = 0; i < count; i++)
         refresh_entry(t, entries[i].asid, entries[i].va.value);
     if (work) {
         work->chunks += count;
         work->pte_writes += t->written + t->cleared;
+        if (change == TLA_TABLE_UNMAP && count > 0) work->invalidates++;
+    }
+    return TLA_OK;
+}
+
+bool tla_page_table_next(tla_page_table *t, tla_table_duty *duty, uint64_t entries[TLA_TABLE_WRITE_ENTRIES]) {
+    return radix_next(t, duty, entries);
+}
+
+/* The whole change, and the table memory is told of it by its callbacks. */
+static tla_status change_now(tla_page_table *t, tla_table_change change, const tla_map_entry *entries, size_t count,
+                             tla_work *work, tla_error *error) {
+    uint64_t words[TLA_TABLE_WRITE_ENTRIES];
+    tla_status status = tla_page_table_change(t, change, entries, count, work, error);
+    if (status) return status;
+    const tla_table_memory *memory = &t->config.memory;
+    for (tla_table_duty duty; radix_next(t, &duty, words);) {
+        if (!duty.write)
+            memory->free(memory->context, duty.pa, duty.nbytes);
+        else if (memory->write)
+            memory->write(memory->context, duty.pa, words, duty.nbytes / 8);
     }
     return TLA_OK;
 }
 
 tla_status tla_page_table_map(tla_page_table *t, const tla_map_entry *entries, size_t count, tla_work *work,
                               tla_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        tla_status status = check_entry(t, i, &entries[i], error);
-        if (status) return status;
-    }
-    return run_batch(t, entries, count, map_entry, work, error);
-}
-
-tla_status tla_page_table_restore(tla_page_table *t, const tla_map_entry *entries, size_t count, tla_work *work,
-                                  tla_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        tla_status status =
-            entries[i].flags ? check_entry(t, i, &entries[i], error) : check_range(t, "entry", i, &entries[i], error);
-        if (status) return status;
-    }
-    return run_batch(t, entries, count, restore_entry, work, error);
+    return change_now(t, TLA_TABLE_MAP, entries, count, work, error);
 }
 
 tla_status tla_page_table_unmap(tla_page_table *t, const tla_map_entry *ranges, size_t count, tla_work *work,
                                 tla_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        tla_status status = check_range(t, "range", i, &ranges[i], error);
-        if (status) return status;
-    }
-    tla_status status = run_batch(t, ranges, count, unmap_range, work, error);
-    if (!status && work && count > 0) work->invalidates++;
-    return status;
+    return change_now(t, TLA_TABLE_UNMAP, ranges, count, work, error);
 }

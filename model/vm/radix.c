@@ -109,33 +109,43 @@ static uint64_t entry_of(uint64_t slot) {
     return word;
 }
 
-/* Writes `count` entries of a node from `index` on to the table memory. */
-static void write_entries(const tla_page_table *t, const radix_node *node, uint32_t index, uint32_t count) {
-    enum { BURST = 512 };
-    uint64_t entries[BURST];
-    while (count > 0) {
-        uint32_t n = count < BURST ? count : BURST;
-        for (uint32_t i = 0; i < n; i++) {
-            uint64_t slot = node->slots[index + i];
-            bool offset_word = node->level == LIST_LEVEL && (index + i) % 2 == 0;
-            entries[i] = offset_word ? slot : entry_of(slot);
-        }
-        t->config.memory.write(t->config.memory.context, (tla_paddr){node->table_pa + UINT64_C(8) * index}, entries, n);
-        index += n;
-        count -= n;
+/* A write of at most `count` entries of a node from `index` on. */
+static tla_table_duty write_of(const radix_node *node, uint32_t index, uint32_t count, uint64_t *entries) {
+    uint32_t n = count < TLA_TABLE_WRITE_ENTRIES ? count : TLA_TABLE_WRITE_ENTRIES;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t slot = node->slots[index + i];
+        bool offset_word = node->level == LIST_LEVEL && (index + i) % 2 == 0;
+        entries[i] = offset_word ? slot : entry_of(slot);
     }
+    return (tla_table_duty){true, {node->table_pa + UINT64_C(8) * index}, UINT64_C(8) * n};
 }
 
-/* New tables first, the deepest first (they were born last); then the entries that make them visible. */
-static void write_batch(const tla_page_table *t) {
-    for (const radix_node *node = t->touched; node; node = node->next)
-        if (node->born && !node->dead) write_entries(t, node, 0, node->words);
-    for (size_t i = 0, n; i < t->change_count; i += n) {
-        const radix_change *c = &t->changes[i];
-        for (n = 1; i + n < t->change_count && c[n].node == c->node && c[n].index == c->index + n;)
-            n++;
-        if (!c->node->dead && c->node != t->contexts) write_entries(t, c->node, c->index, (uint32_t)n);
+/* New tables first, the deepest first (they were born last). */
+static bool next_table(tla_page_table *t, tla_table_duty *duty, uint64_t *entries) {
+    for (; t->to_write; t->to_write = t->to_write->next, t->written_words = 0) {
+        const radix_node *node = t->to_write;
+        if (!node->born || node->dead || t->written_words == node->words) continue;
+        *duty = write_of(node, t->written_words, node->words - t->written_words, entries);
+        t->written_words += (uint32_t)(duty->nbytes / 8);
+        return true;
     }
+    return false;
+}
+
+/* Then the entries that make them visible: neighbours together. */
+static bool next_change(tla_page_table *t, tla_table_duty *duty, uint64_t *entries) {
+    while (t->written_changes < t->change_count) {
+        const radix_change *c = &t->changes[t->written_changes];
+        size_t n = 1;
+        while (t->written_changes + n < t->change_count && n < TLA_TABLE_WRITE_ENTRIES && c[n].node == c->node &&
+               c[n].index == c->index + n)
+            n++;
+        t->written_changes += n;
+        if (c->node->dead || c->node == t->contexts) continue;
+        *duty = write_of(c->node, c->index, (uint32_t)n, entries);
+        return true;
+    }
+    return false;
 }
 
 /* A long log is not kept for the next batch. */
@@ -147,24 +157,55 @@ static void forget_changes(tla_page_table *t) {
     t->change_room = 0;
 }
 
-void radix_end(tla_page_table *t, bool keep) {
-    if (keep && t->config.memory.write) write_batch(t);
-    if (!keep) {
-        while (t->change_count > 0) {
-            radix_change c = t->changes[--t->change_count];
-            put(c.node, c.index, c.old);
-        }
-        t->stats = t->stats_before;
+void radix_undo(tla_page_table *t) {
+    while (t->change_count > 0) {
+        radix_change c = t->changes[--t->change_count];
+        put(c.node, c.index, c.old);
     }
+    t->stats = t->stats_before;
     while (t->touched) {
         radix_node *node = t->touched;
         t->touched = node->next;
-        if (keep ? node->dead : node->born)
+        if (node->born)
             release(t, node);
         else
-            node->born = node->dead = false;
+            node->dead = false;
     }
     forget_changes(t);
+}
+
+void radix_keep(tla_page_table *t) {
+    t->pending = true;
+    t->to_write = t->touched;
+    t->written_words = 0;
+    t->written_changes = 0;
+}
+
+bool radix_next(tla_page_table *t, tla_table_duty *duty, uint64_t entries[TLA_TABLE_WRITE_ENTRIES]) {
+    if (!t->pending) return false;
+    bool in_memory = t->config.memory.alloc != NULL;
+    if (in_memory && (next_table(t, duty, entries) || next_change(t, duty, entries))) return true;
+    if (t->change_count > 0) forget_changes(t);
+    while (t->touched) {
+        radix_node *node = t->touched;
+        t->touched = node->next;
+        node->born = false;
+        if (!node->dead) continue;
+        *duty = (tla_table_duty){false, {node->table_pa}, UINT64_C(8) * node->words};
+        free(node);
+        if (in_memory) return true;
+    }
+    t->pending = false;
+    return false;
+}
+
+void radix_forget(tla_page_table *t) {
+    while (t->touched) {
+        radix_node *node = t->touched;
+        t->touched = node->next;
+        if (node->dead) release(t, node);
+    }
+    t->pending = false;
 }
 
 void radix_free(tla_page_table *t, radix_node *node) {

@@ -5,7 +5,7 @@
  * its nodes are the modelled tables; any other has 6, so that a scattered page costs little.
  *
  * Everything a batch does to the tree goes through radix_set, radix_new and radix_retire between radix_begin and
- * radix_end, which keeps all of it or nothing. */
+ * radix_keep, or radix_undo, after which none of it was. */
 #ifndef TLMALLOC_MODEL_VM_RADIX_H
 #define TLMALLOC_MODEL_VM_RADIX_H
 
@@ -57,7 +57,12 @@ struct tla_page_table {
     radix_node *touched;
     tla_page_table_stats stats_before;
     uint64_t written, cleared; /* pages and regions */
-    bool no_table;             /* the table memory gave none */
+    /* a batch that is kept, of which the table memory has not been told everything */
+    bool pending;
+    radix_node *to_write; /* of those it touched */
+    uint32_t written_words;
+    size_t written_changes;
+    bool no_table; /* the table memory gave none */
 };
 
 static inline unsigned slot_kind(uint64_t slot) {
@@ -129,8 +134,13 @@ tla_status radix_new(tla_page_table *t, uint8_t level, uint32_t regions, radix_n
 tla_status radix_set(tla_page_table *t, radix_node *node, uint32_t index, uint64_t slot);
 /* The node is no longer part of the tree. */
 void radix_retire(tla_page_table *t, radix_node *node);
-/* Keeps what the batch did (keep), writing it to the table memory, or undoes it. */
-void radix_end(tla_page_table *t, bool keep);
+/* Undoes what the batch did. */
+void radix_undo(tla_page_table *t);
+/* Keeps what it did; radix_next then says what the table memory is still to be told. */
+void radix_keep(tla_page_table *t);
+bool radix_next(tla_page_table *t, tla_table_duty *duty, uint64_t entries[TLA_TABLE_WRITE_ENTRIES]);
+/* Says no more what a batch that is kept left to be told; its tables that are gone are given back. */
+void radix_forget(tla_page_table *t);
 /* Frees a node and everything below it. */
 void radix_free(tla_page_table *t, radix_node *node);
 

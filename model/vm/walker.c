@@ -1,31 +1,7 @@
 /* A pool of walkers with merge tables, path registers and a walk cache. */
-#include "tlmalloc/walker.h"
+#include "walker_pool.h"
 
 #include <stdlib.h>
-
-typedef struct walker {
-    uint64_t start_ps, busy_until_ps;
-    uint64_t va; /* of the page that it walks or walked for */
-    uint32_t asid;
-    uint32_t merged;     /* requests that joined */
-    uint32_t path_shift; /* its path register knows the upper levels down to this bit; 64 = none */
-    bool joinable;
-} walker;
-
-/* An upper-level entry: what a walk for any va with this prefix reads at this level. */
-typedef struct cached {
-    uint64_t prefix, last_use; /* last_use 0 = not valid */
-    uint32_t asid, va_shift;
-} cached;
-
-struct tla_walkers {
-    tla_walkers_config config;
-    walker *pool;
-    cached *cache;
-    uint64_t uses;
-    uint64_t visible_ps; /* of the last change */
-    tla_walkers_stats stats;
-};
 
 tla_status tla_walkers_create(const tla_walkers_config *config, tla_walkers **out) {
     *out = NULL;
@@ -36,12 +12,18 @@ tla_status tla_walkers_create(const tla_walkers_config *config, tla_walkers **ou
     w->config = *config;
     w->pool = calloc(config->walkers, sizeof *w->pool);
     w->cache = calloc(config->walk_cache_entries + UINT64_C(1), sizeof *w->cache);
-    if (!w->pool || !w->cache) {
+    for (w->bucket_bits = 1; UINT32_C(1) << w->bucket_bits < 2 * config->walkers;)
+        w->bucket_bits++;
+    w->buckets = calloc(UINT64_C(1) << w->bucket_bits, sizeof *w->buckets);
+    w->idle = calloc(config->walkers / 64 + 1, sizeof *w->idle);
+    if (!w->pool || !w->cache || !w->buckets || !w->idle) {
         tla_walkers_destroy(w);
         return TLA_NO_HOST_MEMORY;
     }
-    for (uint32_t i = 0; i < config->walkers; i++)
+    for (uint32_t i = 0; i < config->walkers; i++) {
         w->pool[i].path_shift = 64;
+        w->idle[i / 64] |= UINT64_C(1) << i % 64;
+    }
     *out = w;
     return TLA_OK;
 }
@@ -50,15 +32,17 @@ void tla_walkers_destroy(tla_walkers *w) {
     if (!w) return;
     free(w->pool);
     free(w->cache);
+    free(w->buckets);
+    free(w->idle);
     free(w);
 }
 
-static uint64_t page_of(const tla_walk *walk) {
+uint64_t walk_page(const tla_walk *walk) {
     return walk->va.value & ~(walk->page_size - 1);
 }
 
 /* Reads of a walk that lead to a next table: those above the page, without the one that ended it. */
-static uint32_t upper_reads(const tla_walk *walk) {
+uint32_t walk_upper_reads(const tla_walk *walk) {
     uint32_t page_shift = (uint32_t)__builtin_ctzll(walk->page_size), n = 0;
     while (n + 1 < walk->reads && walk->read[n].va_shift > page_shift)
         n++;
@@ -73,7 +57,7 @@ static cached *find_cached(tla_walkers *w, uint32_t asid, uint64_t va, uint32_t 
     return NULL;
 }
 
-static void remember(tla_walkers *w, uint32_t asid, uint64_t va, uint32_t va_shift) {
+static void cache_entry(tla_walkers *w, uint32_t asid, uint64_t va, uint32_t va_shift) {
     if (w->config.walk_cache_entries == 0) return;
     cached *c = find_cached(w, asid, va, va_shift);
     if (!c) {
@@ -84,9 +68,17 @@ static void remember(tla_walkers *w, uint32_t asid, uint64_t va, uint32_t va_shi
     *c = (cached){va >> va_shift, ++w->uses, asid, va_shift};
 }
 
-/* How many of the first reads this walker need not make. */
-static uint32_t known_reads(tla_walkers *w, const walker *k, const tla_walk *walk) {
-    for (uint32_t n = upper_reads(walk); n > 0; n--) {
+void walkers_remember(tla_walkers *w, walker *k, const tla_walk *walk) {
+    uint32_t upper = walk_upper_reads(walk);
+    for (uint32_t n = 0; n < upper; n++)
+        cache_entry(w, walk->asid, walk->va.value, walk->read[n].va_shift);
+    k->va = walk_page(walk);
+    k->asid = walk->asid;
+    k->path_shift = w->config.path_registers && upper > 0 ? walk->read[upper - 1].va_shift : 64;
+}
+
+uint32_t walkers_known_reads(tla_walkers *w, const walker *k, const tla_walk *walk) {
+    for (uint32_t n = walk_upper_reads(walk); n > 0; n--) {
         uint32_t shift = walk->read[n - 1].va_shift;
         bool on_path = k->path_shift <= shift && k->asid == walk->asid && k->va >> shift == walk->va.value >> shift;
         if (on_path || find_cached(w, walk->asid, walk->va.value, shift)) return n;
@@ -102,7 +94,7 @@ static bool joinable(const tla_walkers *w, const walker *k, const tla_walk *walk
 /* The walk to this page that is under way and may be joined. */
 static walker *find_walk(tla_walkers *w, const tla_walk *walk, uint64_t at_ps) {
     if (w->config.merge_slots == 0) return NULL;
-    uint64_t page = page_of(walk);
+    uint64_t page = walk_page(walk);
     for (uint32_t i = 0; i < w->config.walkers; i++)
         if (joinable(w, &w->pool[i], walk, page, at_ps)) return &w->pool[i];
     return NULL;
@@ -116,7 +108,7 @@ static walker *pick(tla_walkers *w, uint64_t at_ps) {
     return best;
 }
 
-static void stall(tla_walkers *w, uint64_t wait_ps) {
+void walkers_count_stall(tla_walkers *w, uint64_t wait_ps) {
     w->stats.stalls++;
     w->stats.stall_ps += wait_ps;
 }
@@ -129,7 +121,7 @@ static tla_walk_result join(tla_walkers *w, walker *k, uint64_t at_ps) {
         w->stats.merged++;
     } else {
         result.outcome = TLA_WALK_WAITED;
-        stall(w, k->busy_until_ps - at_ps);
+        walkers_count_stall(w, k->busy_until_ps - at_ps);
     }
     return result;
 }
@@ -138,18 +130,14 @@ static tla_walk_result start(tla_walkers *w, const tla_walk *walk, uint64_t at_p
                              void *context) {
     walker *k = pick(w, at_ps);
     uint64_t start_ps = k->busy_until_ps > at_ps ? k->busy_until_ps : at_ps;
-    if (start_ps > at_ps) stall(w, start_ps - at_ps);
-    uint32_t upper = upper_reads(walk), first = known_reads(w, k, walk);
-    for (uint32_t n = 0; n < upper; n++)
-        remember(w, walk->asid, walk->va.value, walk->read[n].va_shift);
+    if (start_ps > at_ps) walkers_count_stall(w, start_ps - at_ps);
+    uint32_t first = walkers_known_reads(w, k, walk);
+    walkers_remember(w, k, walk);
     k->start_ps = start_ps;
     k->busy_until_ps =
         service ? service(context, walk, first, start_ps) : start_ps + (walk->reads - first) * w->config.level_ps;
-    k->va = page_of(walk);
-    k->asid = walk->asid;
     k->merged = 0;
     k->joinable = true;
-    k->path_shift = w->config.path_registers && upper > 0 ? walk->read[upper - 1].va_shift : 64;
     w->stats.walks++;
     w->stats.reads += walk->reads - first;
     w->stats.reads_skipped += first;
@@ -168,9 +156,11 @@ tla_walk_result tla_walkers_request(tla_walkers *w, const tla_walk *walk, uint64
 
 void tla_walkers_invalidate(tla_walkers *w, uint32_t asid) {
     for (uint32_t i = 0; i < w->config.walkers; i++) {
-        if (w->pool[i].asid != asid) continue;
-        w->pool[i].joinable = false;
-        w->pool[i].path_shift = 64;
+        walker *k = &w->pool[i];
+        if (k->request && k->request->walk.asid == asid) k->request->joinable = false;
+        if (k->asid != asid) continue;
+        k->joinable = false;
+        k->path_shift = 64;
     }
     for (uint32_t i = 0; i < w->config.walk_cache_entries; i++)
         if (w->cache[i].asid == asid) w->cache[i].last_use = 0;
@@ -183,7 +173,7 @@ void tla_walkers_show(tla_walkers *w, uint64_t visible_ps) {
 uint32_t tla_walkers_in_flight(const tla_walkers *w, uint64_t at_ps) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->config.walkers; i++)
-        count += at_ps < w->pool[i].busy_until_ps;
+        count += w->pool[i].request || at_ps < w->pool[i].busy_until_ps;
     return count;
 }
 

@@ -146,6 +146,16 @@ json_t *slice_json(const hbm_slice &slice) {
     return row;
 }
 
+json_t *order_json(const npu &platform) {
+    const tla_order order = platform.order();
+    json_t *object = json_object();
+    set(object, {{"late", order.late},
+                 {"displaced_ps", order.displaced_ps},
+                 {"worst_ps", order.worst_ps},
+                 {"transfer_latency_ps", platform.transfer_latency_ps()}});
+    return object;
+}
+
 json_t *tensors_json(const workload &work) {
     json_t *list = json_array();
     for (const workload::tensor_figures &t : work.tensors()) {
@@ -184,6 +194,7 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     }
     json_object_set_new(report, "slices", slices);
     json_object_set_new(report, "tcms", tcms);
+    json_object_set_new(report, "order", order_json(platform));
     json_object_set_new(report, "host_retries", number(platform.host().retries()));
     json_object_set_new(report, "leaks", number(platform.leaks()));
     return report;
@@ -218,6 +229,18 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
     if (fallbacks) std::fprintf(out, ", %llu PA fallbacks", static_cast<unsigned long long>(fallbacks));
     const char *verdict = !work.kernel().verify ? "nothing to verify" : work.verified() ? "verified" : "NOT VERIFIED";
     std::fprintf(out, "; result %s; leaks %llu\n", verdict, static_cast<unsigned long long>(platform.leaks()));
+}
+
+void warn_of_order(std::FILE *out, const npu &platform) {
+    const tla_order order = platform.order();
+    const auto displaced = static_cast<double>(order.displaced_ps);
+    const auto latency = static_cast<double>(platform.transfer_latency_ps());
+    if (displaced <= latency / 100) return;
+    std::fprintf(
+        out,
+        "tlmalloc run: warning: %llu requests were served out of the order of their arrival: starts are displaced "
+        "by %.3f us in all, %.3f us at worst; transfers took %.3f us in all (simulation.style)\n",
+        static_cast<unsigned long long>(order.late), us(order.displaced_ps), us(order.worst_ps), latency / 1e6);
 }
 
 } // namespace tlmalloc

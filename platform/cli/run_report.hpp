@@ -11,6 +11,9 @@ namespace tlmalloc {
 
 void print_run(std::FILE *out, const npu &platform, const workload &work, double host_s);
 
+// Says when starts are displaced from the order of arrival by more than 1 % of all transfers' latency.
+void warn_of_order(std::FILE *out, const npu &platform);
+
 // The report; a new reference. Keys: platform/README.md.
 json_t *run_json(const npu &platform, const workload &work, const tla_config &config);
 

@@ -1,5 +1,6 @@
 // What the modules cost on the host: accesses a second beside a plain memory, waveforms, and memory of a large
 // platform.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "tlmalloc/modules/npu.hpp"
 #include "tlmalloc/sparse_bytes.h"
 
@@ -307,6 +308,89 @@ json_t *measure_footprint(const options &o) {
                      static_cast<json_int_t>(usage.ru_maxrss * 1024));
 }
 
+// --- transfers of many PEs -------------------------------------------------------------------------------------------
+
+// Every PE reads the share of the PE beside it in its cube, again and again, all at once: five shared resources a chunk
+// (DMA issue, a pseudo-channel, two links, a TCM channel) on platforms of any size.
+class transferring : public sc_core::sc_module {
+  public:
+    transferring(sc_core::sc_module_name name, npu &platform, std::uint64_t chunks, std::size_t rounds)
+        : sc_module(name), platform_(platform), rounds_(rounds),
+          passes_(std::max<std::uint64_t>(chunks * chunk_bytes / share / platform.pes().size(), 1)) {
+        platform.host().main = [this] { run(); };
+    }
+
+    double ns_per_chunk() const { return median(ns_); }
+
+  private:
+    static const std::uint64_t share = 64 * KiB, chunk_bytes = 256;
+
+    // In the host's thread: makes the bytes resident, then lets the PEs go, round by round.
+    void run() {
+        tensor *t = nullptr;
+        tla_error error{};
+        const std::size_t pes = platform_.pes().size();
+        if (platform_.host().create_tensor("shares", pes * share, 1, platform_.host().everywhere(), &t, &error))
+            fail(error.text);
+        for (std::size_t i = 0; i < pes; i++)
+            sc_core::sc_spawn([this, t, i] { read_neighbour(*t, i); }, sc_core::sc_gen_unique_name("reader"));
+        sc_core::wait(sc_core::SC_ZERO_TIME);                    // all of them listen
+        for (std::size_t round = 0; round <= rounds_; round++) { // the first one touches everything
+            const double begin = processor_ns();
+            left_ = pes;
+            begin_.notify();
+            sc_core::wait(end_);
+            const auto moved = static_cast<double>(passes_ * pes * share / chunk_bytes);
+            if (round > 0) ns_.push_back((processor_ns() - begin) / moved);
+        }
+        sc_core::sc_stop();
+    }
+
+    void read_neighbour(const tensor &t, std::size_t number) {
+        pe_unit &pe = *platform_.pes()[number];
+        const std::size_t cube = std::min<std::size_t>(8, platform_.pes().size());
+        const std::uint64_t beside = t.shards[number / cube * cube + (number + 1) % cube].offset;
+        tla_paddr tile{};
+        tla_paddr_pe_tcm(pe.where.sip, pe.where.cube, pe.where.pe, 0, &tile);
+        for (;;) {
+            sc_core::wait(begin_);
+            sc_core::sc_time delay;
+            for (std::uint64_t pass = 0; pass < passes_; pass++)
+                if (pe.dma.transfer({pe_dma::direction::read, {t.va.value + beside}, tile, 1, share, share}, delay))
+                    fail("a transfer failed");
+            sc_core::wait(delay);
+            if (--left_ == 0) end_.notify();
+        }
+    }
+
+    npu &platform_;
+    const std::size_t rounds_;
+    const std::uint64_t passes_;
+    std::size_t left_ = 0;
+    std::vector<double> ns_;
+    sc_core::sc_event begin_, end_;
+};
+
+json_t *measure_transfers(const options &o, unsigned cubes, const std::string &style) {
+    const std::string wide = std::to_string(std::min(cubes, 4u)), high = std::to_string(std::min((cubes + 3) / 4, 4u)),
+                      sips = std::to_string((cubes + 15) / 16);
+    const std::string sets[] = {"system.sips=" + sips, "system.cube_mesh_width=" + wide,
+                                "system.cube_mesh_height=" + high, "simulation.style=" + style};
+    std::vector<const char *> overrides;
+    for (const std::string &set : sets)
+        overrides.push_back(set.c_str());
+    tla_config config{};
+    if (tla_config_load(TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml", overrides.data(), overrides.size(), &config,
+                        nullptr, nullptr))
+        fail("configs/kernbench.yaml cannot be read");
+    npu platform("npu", config, {});
+    if (platform.pes().size() != 8 * cubes) fail("cubes are not of 8 PEs");
+    transferring body("transferring", platform, o.operations, o.rounds);
+    sc_core::sc_start();
+    return json_pack("{s:I, s:s, s:f}", "pes", static_cast<json_int_t>(platform.pes().size()), "style", style.c_str(),
+                     "ns_per_chunk", body.ns_per_chunk());
+}
+
 // --- a run with a waveform and without -------------------------------------------------------------------------------
 
 double run_ns(const options &o, const std::string &vcd) {
@@ -348,7 +432,7 @@ json_t *measure_waveform(const options &o) {
 // --- all -------------------------------------------------------------------------------------------------------------
 
 // Measures in a process of its own: a simulation each, and memory that nobody else has used.
-json_t *apart(const options &o, json_t *(*measure)(const options &)) {
+json_t *apart(const options &o, const std::function<json_t *(const options &)> &measure) {
     int ends[2];
     if (pipe(ends)) fail("no pipe");
     const pid_t child = fork();
@@ -372,7 +456,7 @@ double real(const json_t *object, const char *key) {
     return json_number_value(json_object_get(object, key));
 }
 
-void print(const json_t *accesses, const json_t *wave, const json_t *footprint) {
+void print(const json_t *accesses, const json_t *transfers, const json_t *wave, const json_t *footprint) {
     std::printf("%-30s %10s %10s %10s %8s %8s\n", "ns an access", "plain", "ours", "waveform", "rate", "wave");
     std::size_t i = 0;
     json_t *row = nullptr;
@@ -380,6 +464,9 @@ void print(const json_t *accesses, const json_t *wave, const json_t *footprint) 
         std::printf("%-30s %10.1f %10.1f %10.1f %8.2f %8.2f\n", json_string_value(json_object_get(row, "access")),
                     real(row, "plain_ns"), real(row, "ours_ns"), real(row, "waveform_ns"),
                     real(row, "ours_over_plain_rate"), real(row, "waveform_over_off_time"));
+    json_array_foreach(transfers, i, row)
+        std::printf("%3.0f PEs, %-5s %10.1f ns a chunk\n", real(row, "pes"),
+                    json_string_value(json_object_get(row, "style")), real(row, "ns_per_chunk"));
     std::printf("a run: %.0f ms, with a waveform %.0f ms, %.2f times\n", real(wave, "off_ms"), real(wave, "on_ms"),
                 real(wave, "on_over_off"));
     const double gib = static_cast<double>(GiB);
@@ -434,11 +521,15 @@ int sc_main(int argc, char **argv) {
     options o;
     argp_parse(&parser, argc, argv, 0, nullptr, &o);
     json_t *accesses = apart(o, measure_accesses), *wave = apart(o, measure_waveform),
-           *footprint = apart(o, measure_footprint);
-    print(accesses, wave, footprint);
-    json_t *root = json_pack("{s:s, s:I, s:o, s:o, s:o}", "benchmark", "bench_platform", "operations",
-                             static_cast<json_int_t>(o.operations), "accesses", accesses, "waveform", wave, "footprint",
-                             footprint);
+           *footprint = apart(o, measure_footprint), *transfers = json_array();
+    for (const char *style : {"fast", "exact"})
+        for (unsigned cubes : {1u, 8u, 32u})
+            json_array_append_new(transfers,
+                                  apart(o, [&](const options &all) { return measure_transfers(all, cubes, style); }));
+    print(accesses, transfers, wave, footprint);
+    json_t *root = json_pack("{s:s, s:I, s:o, s:o, s:o, s:o}", "benchmark", "bench_platform", "operations",
+                             static_cast<json_int_t>(o.operations), "accesses", accesses, "transfers", transfers,
+                             "waveform", wave, "footprint", footprint);
     const int status = o.json ? json_dump_file(root, o.json, JSON_INDENT(2)) : 0;
     if (status) std::fprintf(stderr, "bench_platform: cannot write %s\n", o.json);
     json_decref(root);

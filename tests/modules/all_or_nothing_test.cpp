@@ -208,8 +208,9 @@ struct bench {
 };
 
 void check_random_commands(std::vector<const char *> overrides, unsigned seed, unsigned steps, bool posted,
-                           bool fill_memory) {
+                           bool fill_memory, const char *style = "simulation.style=fast") {
     BOOST_TEST_MESSAGE("seed " << seed);
+    overrides.push_back(style);
     overrides.push_back(posted ? "va.map_ack=posted" : "va.map_ack=visible");
     bench b(overrides, seed);
     unsigned done = 0, refused = 0;
@@ -259,4 +260,21 @@ BOOST_AUTO_TEST_CASE(posted_commands_that_one_pe_refuses_are_taken_back_in_the_o
 
 BOOST_AUTO_TEST_CASE(posted_unmaps_of_what_not_every_pe_maps_are_taken_back_with_a_tlb) {
     check_random_commands({"mmu.walk=flat"}, 815, 200, true, false);
+}
+
+BOOST_AUTO_TEST_CASE(refused_remaps_change_nothing_anywhere_when_commands_arrive_in_their_order) {
+    check_random_commands({"mmu.walk=memory"}, 816, 300, false, true, "simulation.style=exact");
+}
+
+BOOST_AUTO_TEST_CASE(commands_that_a_fault_plan_refuses_change_nothing_anywhere_in_the_exact_style) {
+    check_random_commands({"mmu.walk=memory", "faults.plan=refuse rate=300000 pe=1", "host.retries=1"}, 817, 300, false,
+                          false, "simulation.style=exact");
+}
+
+BOOST_AUTO_TEST_CASE(posted_commands_are_taken_back_in_the_exact_style) {
+    check_random_commands({"mmu.walk=memory"}, 818, 200, true, true, "simulation.style=exact");
+}
+
+BOOST_AUTO_TEST_CASE(posted_unmaps_are_taken_back_with_a_tlb_in_the_exact_style) {
+    check_random_commands({"mmu.walk=flat"}, 819, 200, true, false, "simulation.style=exact");
 }

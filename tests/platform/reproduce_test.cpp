@@ -109,6 +109,23 @@ BOOST_AUTO_TEST_CASE(a_plot_has_an_axis_that_shows_every_value) {
     BOOST_CHECK(contains(script("published: 1000000, source: s"), "set yrange [floor:3000000]\n"));
 }
 
+BOOST_AUTO_TEST_CASE(with_walks_in_memory_every_step_of_the_ladder_leads_up) {
+    scratch_directory scratch;
+    const std::string path = scratch.path("r.json");
+    BOOST_CHECK_EQUAL(run_tlmalloc({"reproduce", "neummu_ladder", "--from", experiments, "--json", path}).status, 0);
+    json_t *report = json_load_file(path.c_str(), 0, nullptr);
+    BOOST_REQUIRE(report);
+    json_t *rows = json_object_get(json_array_get(json_object_get(report, "experiments"), 0), "rows"), *row;
+    std::vector<double> steps;
+    std::size_t i;
+    json_array_foreach(rows, i, row) if (contains(json_string_value(json_object_get(row, "label")), "walks in memory"))
+        steps.push_back(json_number_value(json_object_get(row, "model")));
+    BOOST_REQUIRE_EQUAL(steps.size(), 4u);
+    for (i = 1; i < steps.size(); i++)
+        BOOST_CHECK_GT(steps[i], steps[i - 1] + 2); // percent of the oracle: walkers count too
+    json_decref(report);
+}
+
 BOOST_AUTO_TEST_CASE(the_same_experiment_gives_the_same_report) {
     scratch_directory scratch;
     for (const char *name : {"a", "b"})

@@ -83,7 +83,7 @@ void check_refused(const std::vector<std::string> &arguments, int status, const 
 
 BOOST_AUTO_TEST_CASE(every_kernel_is_verified_and_leaves_nothing_behind) {
     for (std::string kernel : {"vector_add", "qkv_gemm", "dma_read"}) {
-        const report r = run(small, {"--kernel", kernel});
+        const report r = run(small, {"--kernel", kernel, "--set", "simulation.style=exact"});
         BOOST_CHECK_EQUAL(r.run.status, 0);
         BOOST_CHECK_EQUAL(r.run.err, "");
         BOOST_CHECK_EQUAL(r.number("leaks"), 0);
@@ -101,6 +101,29 @@ BOOST_AUTO_TEST_CASE(every_kernel_is_verified_and_leaves_nothing_behind) {
         BOOST_CHECK_EQUAL(r.sum("controllers", "used_bytes"), 0);
         BOOST_CHECK_GT(r.sum("controllers", "peak_used_bytes"), 0);
         BOOST_CHECK_EQUAL(r.sum("mmus", "maps"), r.sum("mmus", "unmaps"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_says_how_far_it_is_from_the_order_of_arrival) {
+    const auto order = [](const report &r) { return json_object_get(r.json.get(), "order"); };
+    const std::vector<std::string> fast{"--kernel", "vector_add", "--set", "simulation.style=fast"},
+        exact{"--kernel", "vector_add", "--set", "simulation.style=exact"},
+        alone{"--kernel", "dma_read", "--set", "simulation.style=fast"};
+    const report off = run(small, fast); // the host's chunks meet on its link in another order than it makes them
+    const std::int64_t displaced = number(order(off), "displaced_ps"), worst = number(order(off), "worst_ps");
+    BOOST_CHECK_GT(number(order(off), "late"), 0);
+    BOOST_CHECK_GT(worst, 0);
+    BOOST_CHECK_GE(displaced, worst);
+    BOOST_REQUIRE_GT(displaced, number(order(off), "transfer_latency_ps") / 100);
+    BOOST_CHECK_MESSAGE(off.run.err.find("tlmalloc run: warning: ") == 0 &&
+                            off.run.err.find("out of the order of their arrival") != std::string::npos,
+                        off.run.err);
+    for (const auto &arguments : {exact, alone}) {
+        const report none = run(small, arguments);
+        for (const char *key : {"late", "displaced_ps", "worst_ps"})
+            BOOST_CHECK_EQUAL(number(order(none), key), 0);
+        BOOST_CHECK_GT(number(order(none), "transfer_latency_ps"), 0);
+        BOOST_CHECK_EQUAL(none.run.err, "");
     }
 }
 

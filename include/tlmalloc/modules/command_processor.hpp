@@ -4,6 +4,7 @@
 
 #include "tlmalloc/engine.h"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 
 #include <memory>
@@ -26,6 +27,7 @@ class command_processor : public sc_core::sc_module, private command_handler {
         std::uint64_t overhead_ps = 0;               // per command
         unsigned ports = 16;
         unsigned queue_depth = 16;
+        time_style style = time_style::fast;
     };
 
     struct statistics {
@@ -48,10 +50,14 @@ class command_processor : public sc_core::sc_module, private command_handler {
     void trace(sc_core::sc_trace_file *file) const override;
 
   private:
+    void start_of_simulation() override;
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
+    bool makes_transactions(const tla_command &command) const override;
+    outlet *way_out() { return config_.style == time_style::exact ? &out_ : nullptr; }
 
     const config config_;
     std::unique_ptr<fan_out> routes_;
+    outlet out_; // exact
     tla_engine engine_{};
     statistics statistics_;
     figure in_flight_{"commands_in_flight", 16};

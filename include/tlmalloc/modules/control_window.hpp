@@ -5,8 +5,10 @@
 #include "tlmalloc/control_port.h"
 #include "tlmalloc/modules/at_target.hpp"
 #include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/modules/time_queue.hpp"
 #include "tlmalloc/modules/turnstile.hpp"
 
+#include <deque>
 #include <string>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 #include <vector>
@@ -21,6 +23,10 @@ class command_handler {
     // port, now or later. Returns when the command was accepted (>= arrival_ps): the write that brought it ends then.
     // It may wait: no other command of the window is executed before it returns.
     virtual std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) = 0;
+
+    // Exact style: whether the execution of this command makes transactions. Then it is executed by a thread of the
+    // window, when the commands before it are done, and its write does not wait for that.
+    virtual bool makes_transactions(const tla_command &) const { return false; }
 
   protected:
     ~command_handler() = default;
@@ -45,6 +51,9 @@ struct command_route {
 // execution of another, by the process that executes it, could only wait for itself: it is answered as one to a busy
 // port.
 //
+// Exact: an access waits until its time, and everything that is read or written happens then. A command whose execution
+// makes transactions waits in a queue of queue_depth for those of this kind that came before.
+//
 // Approximately timed (at_target.hpp) the response to a read of a completion comes when the command is done; as many
 // requests of an initiator as there are ports may be under way. DMI is refused: registers are not memory. Debug reads
 // registers as they are and does not write.
@@ -55,7 +64,7 @@ class control_window {
 
     // `module` is the module's name in report ids: /tlmalloc/<module>/control.
     control_window(const char *socket_name, const char *module, tla_target target, unsigned ports,
-                   command_handler &handler);
+                   command_handler &handler, time_style style = time_style::fast, unsigned queue_depth = 16);
 
     // The command that runs at `port` is done at done_ps (local time).
     void complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps);
@@ -82,9 +91,21 @@ class control_window {
     tla_status read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     tla_status submit(unsigned port, std::uint64_t sender, sc_core::sc_time &delay, tla_error &error);
 
+    void execute_queued();
+
+    struct queued { // a command that makes transactions
+        unsigned port;
+        std::uint64_t sender, arrival_ps;
+        tla_command command;
+    };
+
     const std::string report_id_;
     const tla_target target_;
     command_handler &handler_;
+    const time_style style_;
+    const std::size_t queue_depth_;
+    std::deque<queued> queue_;
+    sc_core::sc_event queue_changed_;
     std::vector<port_state> ports_;
     at_target at_;
     turnstile execution_;

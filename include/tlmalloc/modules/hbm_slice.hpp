@@ -7,6 +7,7 @@
 #include "tlmalloc/fault_plan.h"
 #include "tlmalloc/hbm_channels.h"
 #include "tlmalloc/modules/at_target.hpp"
+#include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 
@@ -32,7 +33,10 @@ namespace tlmalloc {
 // without data, is counted and a warning /tlmalloc/hbm_slice/ecc. An access to a pseudo-channel that is out is answered
 // so in no time, counted and a warning /tlmalloc/hbm_slice/channel. DMI would go past all of it, and is not granted
 // then; debug accesses meet no faults.
-class hbm_slice : public sc_core::sc_module {
+//
+// Exact: a pseudo-channel is offered the bursts of accesses in the order of their arrival (that is latency_ps after the
+// request); bytes move then. With banks it reorders what it has accepted, whoever it is from.
+class hbm_slice : public sc_core::sc_module, private in_order_target {
   public:
     struct config {
         std::uint64_t capacity = std::uint64_t{6} << 30;                        // bytes (KernBench: 48 GiB / 8)
@@ -48,6 +52,7 @@ class hbm_slice : public sc_core::sc_module {
         std::optional<tla_hbm_config> timing{};
         tla_fault_plan faults{};
         std::uint64_t ecc_latency_ps = 0; // a correction
+        time_style style = time_style::fast;
     };
 
     struct statistics {
@@ -57,6 +62,7 @@ class hbm_slice : public sc_core::sc_module {
         std::uint64_t corrected = 0, uncorrectable = 0; // bit errors that reads met
         std::uint64_t channel_errors = 0;               // accesses to a pseudo-channel that is out
         std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0; // 0 where there are no banks
+        tla_order order{}; // how far the pseudo-channels were from serving in order of arrival
     };
 
     tlm_utils::simple_target_socket<hbm_slice> in{"in"};
@@ -70,6 +76,15 @@ class hbm_slice : public sc_core::sc_module {
     void trace(sc_core::sc_trace_file *file) const override;
 
   private:
+    void end_of_elaboration() override;
+    void begin(in_order_request &request, unsigned port) override;
+    void arrive(in_order_request &request);
+    void run_banks(std::uint32_t group, std::uint64_t at_ps);
+    void schedule(std::uint32_t group);
+    bool accept(tlm::tlm_generic_payload &payload);
+    bool meets_outage(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps, tla_fault_hits &hits);
+    void move(tlm::tlm_generic_payload &payload, const tla_fault_hits &hits);
+    void count(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps, std::uint64_t done_ps);
     void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
                                        sc_core::sc_time &delay);
@@ -88,6 +103,13 @@ class hbm_slice : public sc_core::sc_module {
     std::unique_ptr<tla_hbm_channels, void (*)(tla_hbm_channels *)> banks_{nullptr, tla_hbm_channels_destroy};
     at_target at_;
     std::uint8_t *bytes_ = nullptr;
+    struct bank_group { // exact: of the pseudo-channels with banks
+        hbm_slice *slice;
+        std::uint32_t number;
+        std::uint64_t due_ps; // when the queue will run it next
+    };
+    std::vector<bank_group> groups_;
+    std::uint32_t resource_ = 0, group_resource_ = 0;
     tla_faults faults_{};
     statistics statistics_;
     bool rows_shown_ = false; // in a waveform or a trace

@@ -4,6 +4,7 @@
 
 #include "tlmalloc/command.h"
 #include "tlmalloc/modules/command_sender.hpp"
+#include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/turnstile.hpp"
@@ -63,6 +64,7 @@ class host : public sc_core::sc_module {
         std::uint64_t fault_latency_ps = 45'000'000;      // to the host and back (UVMSmart: 45 us)
         retry_policy retry{};                             // of every command but LAUNCH
         std::uint64_t hbm_reserved = 0, tcm_reserved = 0; // bytes of a PE's memories that are never given, for messages
+        time_style style = time_style::fast;
     };
 
     // Where a tensor goes.
@@ -120,12 +122,16 @@ class host : public sc_core::sc_module {
     const std::list<tensor> &tensors() const { return tensors_; }
     std::uint64_t retries() const { return retries_; } // commands that were sent again
 
+    // Sum of the latencies of all chunks that were moved.
+    std::uint64_t transfer_latency_ps() const { return transfer_latency_ps_; }
+
   private:
     struct free_list { // what a memory controller last said of its HBM channel
         std::uint64_t total_free, largest_free;
     };
 
     void run();
+    bool exact() const { return config_.style == time_style::exact; }
     void start_of_simulation() override;
     tla_status allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes, const placement &where,
                                tla_error *error);
@@ -142,9 +148,11 @@ class host : public sc_core::sc_module {
     const config config_;
     requester requester_; // of everything that it sends: trusted, and its blocks belong to config::asid
     tla_scope scope_{};
+    std::uint64_t transfer_latency_ps_ = 0;
     std::list<tensor> tensors_;
     std::vector<std::pair<pe_location, free_list>> free_lists_;
     std::uint32_t next_tag_ = 1;
+    outlet to_fabric_, to_va_;           // exact
     turnstile fault_turn_;               // who serves a page fault, or takes a tensor away from them
     std::uint64_t faults_served_ps_ = 0; // when the last page fault was answered
     bool many_free_blocks_ = false;

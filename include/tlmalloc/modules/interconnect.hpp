@@ -4,12 +4,12 @@
 
 #include "tlmalloc/fabric.h"
 #include "tlmalloc/modules/at_target.hpp"
+#include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <tlm_utils/multi_passthrough_initiator_socket.h>
-#include <tlm_utils/multi_passthrough_target_socket.h>
 #include <vector>
 
 namespace tlmalloc {
@@ -22,7 +22,10 @@ namespace tlmalloc {
 // `in` is approximately timed too (at_target.hpp), and then calls the target's b_transport. DMI is what the target
 // grants, cut to the window, with the latency of the way there and back added (what the links' bandwidth adds is not in
 // it: by DMI nothing crosses the fabric). What a target withdraws is withdrawn from every initiator.
-class interconnect : public sc_core::sc_module {
+//
+// Exact: a link takes transfers in the order in which their heads arrive at it; of several at one time the one from the
+// lower input first (the initiators in their order, then the links in theirs).
+class interconnect : public sc_core::sc_module, private in_order_target {
   public:
     struct window {
         std::uint64_t base, size; // physical addresses; windows must not overlap
@@ -37,18 +40,36 @@ class interconnect : public sc_core::sc_module {
         std::vector<std::uint32_t> targets; // node of each target
         std::vector<window> windows;
         unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
+        time_style style = time_style::fast;
     };
 
-    tlm_utils::multi_passthrough_target_socket<interconnect> in{"in"};
+    in_order_socket<interconnect> in{"in"};
     tlm_utils::multi_passthrough_initiator_socket<interconnect> out{"out"};
 
     interconnect(sc_core::sc_module_name name, config settings);
 
     std::uint64_t errors() const { return errors_; } // accesses that found no target
     const tla_fabric *fabric() const { return fabric_.get(); }
+    tla_order order() const { return tla_fabric_order(fabric_.get()); }
+
+    ~interconnect() override;
 
   private:
+    struct crossing {          // of a request that is on its way
+        std::uint64_t address; // the initiator's
+        std::uint32_t window, source, input;
+        tla_fabric_transfer transfer;
+    };
+
+    void end_of_elaboration() override;
     void start_of_simulation() override;
+    void begin(in_order_request &request, unsigned source) override;
+    bool depart(in_order_request &request, crossing &c, std::uint32_t from, std::uint32_t to, std::uint64_t nbytes);
+    void move_on(in_order_request &request, crossing &c);
+    void arrive(in_order_request &request, crossing &c);
+    void at_link(in_order_request &request);
+    void turn_back(in_order_request &request);
+    void refuse(tlm::tlm_generic_payload &payload);
     void b_transport(int source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     tlm::tlm_sync_enum nb_transport_fw(int source, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
                                        sc_core::sc_time &delay);
@@ -61,6 +82,8 @@ class interconnect : public sc_core::sc_module {
     config config_;
     at_target at_;
     std::unique_ptr<tla_fabric, void (*)(tla_fabric *)> fabric_{nullptr, tla_fabric_destroy};
+    std::vector<outlet> outlets_;  // exact: to the targets
+    std::uint32_t first_link_ = 0; // the resource number of link 0
     std::uint64_t errors_ = 0;
 };
 

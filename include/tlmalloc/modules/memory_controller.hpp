@@ -7,6 +7,7 @@
 #include "tlmalloc/engine.h"
 #include "tlmalloc/fault_plan.h"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/pe_memory.h"
 
@@ -49,7 +50,10 @@ namespace tlmalloc {
 //
 // A command that the fault plan refuses (fault_plan.h) is answered with TLA_BUSY at once and changes nothing; it is
 // counted and a warning /tlmalloc/memory_controller/fault. Sent again, it is a command like any other.
-class memory_controller : public sc_core::sc_module, private command_handler {
+//
+// Exact: an access is checked when it arrives, and goes on to the memory then; commands are decided in the order in
+// which they arrive.
+class memory_controller : public sc_core::sc_module, private command_handler, private in_order_target {
   public:
     // SIP 0, cube 0, PE 0 with a slice of 6 GiB (as hbm_slice), 16 MiB of TCM (as tcm) of which the scheduler keeps 1
     // MiB, first fit, byte granular, callers trusted (ADR-0048).
@@ -77,6 +81,7 @@ class memory_controller : public sc_core::sc_module, private command_handler {
         std::uint64_t node_cache = 0;                        // nodes
         std::uint64_t guard_history = 1024;                  // freed blocks of a channel that errors can name
         bool poison = false; // fill freed bytes with 0xDD, in no time; commits them on the host
+        time_style style = time_style::fast;
     };
 
     // Of one channel.
@@ -94,9 +99,7 @@ class memory_controller : public sc_core::sc_module, private command_handler {
         tla_arena_stats arena{};
     };
 
-    tlm_utils::multi_passthrough_target_socket<memory_controller, 32, tlm::tlm_base_protocol_types, 0,
-                                               sc_core::SC_ZERO_OR_MORE_BOUND>
-        in{"in"};
+    in_order_socket<memory_controller, sc_core::SC_ZERO_OR_MORE_BOUND> in{"in"};
     tlm_utils::simple_initiator_socket<memory_controller> slice{"slice"};
     tlm_utils::simple_initiator_socket_optional<memory_controller> tcm{"tcm"};
 
@@ -107,6 +110,7 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     control_window::target_socket &control = window_.socket;
 
     memory_controller(sc_core::sc_module_name name, const config &settings);
+    ~memory_controller() override;
 
     // All of the channel's figures; the arena's are those of an untouched memory before the first command.
     statistics get_statistics(tla_channel channel) const;
@@ -128,8 +132,17 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     struct channel_figures {
         figure used, largest_free, free_blocks, fragmentation;
     };
+    struct place { // where an access goes
+        tla_channel channel;
+        std::uint64_t offset;
+    };
+    void end_of_elaboration() override;
     void start_of_simulation() override;
     void check_size(const char *socket, const char *member, std::uint64_t nbytes, tlm::tlm_fw_transport_if<> &memory);
+    void begin(in_order_request &request, unsigned port) override;
+    void arrive(in_order_request &request);
+    bool locate(tlm::tlm_generic_payload &payload, place &where);
+    void came_back(tlm::tlm_generic_payload &payload, std::uint64_t address);
     template <typename Visit>
     void each_figure(Visit visit);
 
@@ -144,9 +157,12 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     std::uint64_t base(tla_channel channel) const;
     std::uint64_t bytes_of(tla_channel channel) const;
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
+    bool makes_transactions(const tla_command &) const override { return config_.free_list == TLA_LIST_HBM; }
     tla_status ensure_allocators();
-    bool guard_refuses(tla_channel channel, std::uint64_t offset, tlm::tlm_generic_payload &payload,
-                       const sc_core::sc_time &delay, tla_guard_access &to_note);
+    bool guard_refuses(const place &where, tlm::tlm_generic_payload &payload, std::uint64_t at_ps, bool &to_note);
+    tla_guard_access guarded_access(const tlm::tlm_generic_payload &payload, const place &where,
+                                    std::uint64_t at_ps) const;
+    void note(const place &where, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
     tla_status follow_lists(tla_pe_memory *memory) const;
     std::uint64_t walk_list(tla_channel channel, std::uint64_t start_ps);
     bool access_node(const tla_list_access &access, std::uint64_t &local);
@@ -156,6 +172,8 @@ class memory_controller : public sc_core::sc_module, private command_handler {
     const config config_;
     std::unique_ptr<tla_pe_memory, void (*)(tla_pe_memory *)> memory_{nullptr, tla_pe_memory_destroy};
     at_target at_;
+    outlet to_memory_[TLA_CHANNEL_COUNT]; // exact
+    std::uint32_t resource_ = 0;
     bool dmi_granted_ = false; // somebody may hold a pointer
     tla_engine engine_{};
     tla_faults faults_{};

@@ -68,6 +68,12 @@ class npu : public sc_core::sc_module {
     // mapped bytes in an MMU, virtual addresses, living tensors. 0 when the platform is as it was at the beginning.
     std::uint64_t leaks() const;
 
+    // How far the platform's shared resources (links, pseudo-channels, TCM channels, DMA issue) were from serving in
+    // order of arrival, summed; and what to hold it against: the sum of the latencies of all chunks that the host and
+    // the DMA engines moved.
+    tla_order order() const;
+    std::uint64_t transfer_latency_ps() const;
+
     // Declares every module's figures in an ordered VCD; before the simulation runs.
     void record(waveform &wave);
     void trace(sc_core::sc_trace_file *file) const override;

@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_PE_DMA_HPP
 #define TLMALLOC_MODULES_PE_DMA_HPP
 
+#include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/transfer_extent.hpp"
@@ -9,12 +10,16 @@
 #include "tlmalloc/phys_addr.h"
 #include "tlmalloc/timeline.h"
 
+#include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
 
 namespace tlmalloc {
 
 // One read and one write channel. A channel issues a chunk when the one before has been issued (chunk / bandwidth) and
 // fewer than `outstanding` are on their way. `out` leads to the MMU, `local` to the TCM by physical address.
+//
+// Exact: chunks are issued when their time has come, whatever the thread does meanwhile; a channel takes transfers in
+// the order in which they start, and one after the other.
 class pe_dma : public sc_core::sc_module {
   public:
     struct config {
@@ -25,6 +30,7 @@ class pe_dma : public sc_core::sc_module {
         std::uint32_t asid = 0;       // address space of the virtual addresses, told by a requester extension
         std::uint32_t initiator = 0;  // its number there
         bool tell_extent = false;     // say with every chunk of which transfer it is a part (transfer_extent.hpp)
+        time_style style = time_style::fast;
     };
 
     enum class direction { read, write }; // read: virtual memory -> TCM
@@ -39,32 +45,43 @@ class pe_dma : public sc_core::sc_module {
 
     struct statistics {
         std::uint64_t transfers = 0, chunks = 0, bytes_read = 0, bytes_written = 0, errors = 0;
+        std::uint64_t latency_ps = 0; // sum over the chunks, from issue to end
+        tla_order order{};            // how far the channels were from issuing in order of arrival
     };
 
     tlm_utils::simple_initiator_socket<pe_dma> out{"out"};
     tlm_utils::simple_initiator_socket<pe_dma> local{"local"};
 
     pe_dma(sc_core::sc_module_name name, const config &settings);
+    ~pe_dma() override;
 
     // Moves everything; delay is where the transfer starts and, on return, where it ends. Calls wait(): from a thread,
     // and from several at once if need be. TLA_BUS_ERROR when a transaction was answered with an error; no further
     // chunk is issued then.
     tla_status transfer(const request &what, sc_core::sc_time &delay);
 
-    const statistics &get_statistics() const { return statistics_; }
+    statistics get_statistics() const;
     void record(waveform &wave);
     void trace(sc_core::sc_trace_file *file) const override;
 
   private:
+    class channel; // exact: what a direction has to do
     struct chunk { // where it is in virtual memory and in the TCM
         std::uint64_t va, tile;
         std::uint32_t nbytes;
     };
+
+    void start_of_simulation() override;
+    std::uint32_t chunk_at(std::uint64_t va, std::uint64_t left) const;
+    void tell_extents(const request &transfer, const chunk &what, transfer_extent &there, transfer_extent &here) const;
+    void count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t end_ps, std::uint32_t nbytes);
     bool move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, std::uint64_t &at_ps);
 
     const config config_;
     requester requester_;
     tla_timeline issue_[2]{};
+    std::unique_ptr<channel> channels_[2]; // exact
+    outlet to_memory_, to_tcm_;
     statistics statistics_;
     figure bytes_read_{"bytes_read", 64}, bytes_written_{"bytes_written", 64}, in_flight_{"chunks_in_flight", 16};
 };

@@ -9,6 +9,7 @@
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/time_queue.hpp"
 #include "tlmalloc/modules/transfer_extent.hpp"
 #include "tlmalloc/modules/turnstile.hpp"
 #include "tlmalloc/modules/waveform.hpp"
@@ -52,10 +53,15 @@ class dmi_record;
 // pages that it touches is granted; what is asked for and refused meanwhile is withdrawn when it is visible, so that an
 // initiator that remembers refusals asks again. What `out` withdraws is withdrawn wherever it was granted or refused.
 //
-// With TLA_WALK_MEMORY, translations and commands are made one after the other where what `walk` or `allocator` leads
-// to waits: those that come meanwhile wait with it, and are made at the time when their turn has come. While a command
-// waits so, debug accesses move nothing and DMI is refused (until then). An access that comes back to `in` from a walk
-// of its own is answered as one whose walk failed.
+// Fast, with TLA_WALK_MEMORY: translations and commands are made one after the other where what `walk` or `allocator`
+// leads to waits; those that come meanwhile wait with it, and are made at the time when their turn has come. An access
+// that comes back to `in` from a walk of its own is answered as one whose walk failed.
+//
+// Exact (mmu_steps.h): accesses are looked up in the order of their arrival, each read of a walk is made when the one
+// before has brought its entry, and any number of walks may be under way. An access whose walk ends after a change of
+// its mapping is looked up again. With TLA_WALK_MEMORY the thread of `control` makes changes: tables are given back
+// when no walk that began before the change is under way, and the change is visible when its entries are written and it
+// has taken its price. The host is asked about a page fault from a thread too.
 class pe_mmu : public sc_core::sc_module, private command_handler {
   public:
     struct config {
@@ -77,6 +83,10 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
         unsigned queue_depth = 16;
         unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;           // pass on DMI
+        time_style style = time_style::fast;
+        // Exact: how long an access waits for the mapping, once the host has answered its fault with OK: a posted
+        // command is acknowledged before it is there. Then it is an error.
+        std::uint64_t fault_patience_ps = 1'000'000'000;
     };
 
     struct statistics {
@@ -94,6 +104,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
         std::uint64_t demand_faults = 0;    // faults that the host was asked about
         std::uint64_t hits = 0, misses = 0; // of the TLB
         std::uint64_t walk_errors = 0;      // walks that read what the table does not say
+        std::uint64_t repeated = 0;         // lookups made again, because a change came during their walk (exact)
         std::uint64_t retries = 0;          // ALLOC and FREE commands that were sent again
         tla_walkers_stats walkers{};
         tla_page_table_stats table{};
@@ -131,6 +142,10 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
         const tla_mmu_piece &at(std::size_t i) const { return i ? rest[i - 1] : first; }
         tla_mmu_piece &last() { return rest.empty() ? first : rest.back(); }
     };
+    class steps; // the exact style
+
+    void end_of_elaboration() override;
+    void start_of_simulation() override;
 
     void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
@@ -142,8 +157,8 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     void refuse_until(std::uint64_t va, std::uint64_t until_ps);
     void withdraw_refusals();
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
+    bool makes_transactions(const tla_command &) const override { return config_.walk == TLA_WALK_MEMORY; }
     std::uint64_t change_mappings(unsigned port, const tla_command &command, std::uint64_t arrival_ps);
-    void start_of_simulation() override;
     bool grants_dmi() const { return config_.dmi && config_.asids == 1; }
     tla_mmu_config front_end() const;
     tla_mmu_bus bus() const;
@@ -154,9 +169,19 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     tla_status find_route(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     tla_status translate_or_fault(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     bool ask_host(const tla_mmu_access &access, std::uint64_t va, std::uint64_t &at_ps);
+    tla_mmu_access wanted_by(const tlm::tlm_generic_payload &payload) const;
+    void append(route &where, const tla_mmu_piece &found) const;
+    void count(const route &where, std::uint64_t at_ps);
+    bool hides_dmi(const route &where) const;
+    tla_status change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
+                      tla_error &error);
+    std::uint64_t complete(unsigned port, const tla_command &command, std::uint64_t arrival_ps, std::uint64_t bus_ps,
+                           tla_status status, const tla_work &work, const tla_error &error);
     void refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay);
     void show(const tla_mmu_piece &found, std::uint64_t at_ps);
     void transport(tlm::tlm_generic_payload &payload, const route &where, std::uint64_t at_ps, sc_core::sc_time &delay);
+    std::vector<transfer_extent> extents(const tlm::tlm_generic_payload &payload, const route &where,
+                                         std::uint64_t at_ps);
     transfer_extent cut(const tla_mmu_access &transfer, std::uint64_t va, std::uint64_t nbytes, std::uint64_t at_ps);
 
     const config config_;
@@ -175,6 +200,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     turnstile mmu_turn_;            // TLA_WALK_MEMORY: who translates or changes mappings
     std::vector<tla_command> owed_; // FREE commands that were refused
     tla_engine engine_{};
+    std::unique_ptr<steps> steps_; // exact
     statistics statistics_;
     figure lookups_{"lookups", 32}, maps_in_flight_{"maps_in_flight", 16}, mapped_bytes_{"mapped_bytes", 48},
         faults_{"faults", 32}, pa_fallbacks_{"pa_fallbacks", 32};

@@ -31,6 +31,7 @@ class processing_element : public sc_core::sc_module, private command_handler {
         std::uint32_t initiator = 0;  // the PE's number there
         retry_policy retry{};         // of tl_alloc and tl_free
         unsigned ports = 16;
+        time_style style = time_style::fast;
     };
 
     // Of the last kernel that ran. The sums are time in which the kernel waited for that kind of work.

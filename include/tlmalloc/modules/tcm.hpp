@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_TCM_HPP
 
 #include "tlmalloc/modules/at_target.hpp"
+#include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/timeline.h"
@@ -13,8 +14,8 @@ namespace tlmalloc {
 
 // Addresses are offsets into the TCM. A read occupies the read channel, a write the write channel, for
 // length / bandwidth (KernBench ADR-0040), also where it streams over fewer addresses; the two overlap. Errors, AT and
-// DMI as hbm_slice.
-class tcm : public sc_core::sc_module {
+// DMI as hbm_slice. Exact: each channel takes accesses in the order of their arrival.
+class tcm : public sc_core::sc_module, private in_order_target {
   public:
     struct config {
         std::uint64_t capacity = std::uint64_t{16} << 20;               // bytes (KernBench: 16 MB a PE)
@@ -23,12 +24,14 @@ class tcm : public sc_core::sc_module {
         std::uint64_t latency_ps = 0;                                   // per access
         unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;           // grant DMI
+        time_style style = time_style::fast;
     };
 
     struct statistics {
         std::uint64_t reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
         std::uint64_t errors = 0;
         std::uint64_t busy_ps = 0; // sum of both channels
+        tla_order order{};         // how far they were from serving in order of arrival
     };
 
     tlm_utils::simple_target_socket<tcm> in{"in"};
@@ -36,11 +39,15 @@ class tcm : public sc_core::sc_module {
     tcm(sc_core::sc_module_name name, const config &settings);
     ~tcm() override;
 
-    const statistics &get_statistics() const { return statistics_; }
+    statistics get_statistics() const;
     void record(waveform &wave);
     void trace(sc_core::sc_trace_file *file) const override;
 
   private:
+    void end_of_elaboration() override;
+    void begin(in_order_request &request, unsigned port) override;
+    bool accept(tlm::tlm_generic_payload &payload);
+    std::uint64_t serve(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps);
     void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
                                        sc_core::sc_time &delay);
@@ -49,6 +56,7 @@ class tcm : public sc_core::sc_module {
 
     const config config_;
     tla_timeline read_{}, write_{};
+    std::uint32_t read_resource_ = 0, write_resource_ = 0; // exact
     at_target at_;
     std::uint8_t *bytes_ = nullptr;
     statistics statistics_;

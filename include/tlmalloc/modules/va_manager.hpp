@@ -5,6 +5,7 @@
 #include "tlmalloc/config.h"
 #include "tlmalloc/engine.h"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/va_space.h"
 
@@ -36,6 +37,7 @@ class va_manager : public sc_core::sc_module, private command_handler {
         tla_map_ack map_ack = TLA_MAP_ACK_VISIBLE;
         unsigned ports = 16;
         unsigned queue_depth = 16;
+        time_style style = time_style::fast;
     };
 
     struct statistics {
@@ -62,8 +64,11 @@ class va_manager : public sc_core::sc_module, private command_handler {
     void trace(sc_core::sc_trace_file *file) const override;
 
   private:
+    void start_of_simulation() override;
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     void settle_posted();
+    bool makes_transactions(const tla_command &command) const override;
+    outlet *way_out() { return config_.style == time_style::exact ? &out_ : nullptr; }
     tla_status serve_space(const tla_command &command, tla_completion &completion, tla_work &work);
     const config config_;
     std::unique_ptr<tla_va_space, void (*)(tla_va_space *)> space_{nullptr, tla_va_space_destroy};
@@ -71,6 +76,7 @@ class va_manager : public sc_core::sc_module, private command_handler {
     turnstile sending_; // who uses routes_
     sc_core::sc_event posted_;
     std::uint64_t posted_ps_ = 0;
+    outlet out_; // exact
     tla_engine engine_{};
     statistics statistics_;
     figure used_{"used_bytes", 48}, maps_in_flight_{"maps_in_flight", 16};

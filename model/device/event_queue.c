@@ -1,0 +1,256 @@
+/* Events in the order of time: a calendar of short intervals ahead, a heap for the interval that is being worked off,
+ * and another for what lies beyond the calendar.
+ *
+ * After R. Brown, "Calendar queues" (CACM 31(10), 1988): most events are posted a short time ahead, so that putting one
+ * into its interval costs the same however many there are. The length of an interval follows how many events it holds.
+ * The order in which events come out does not depend on it. */
+#include "tlmalloc/event_queue.h"
+
+#include <stdlib.h>
+
+enum { DAYS = 1024, WORDS = DAYS / 64, NONE = UINT32_MAX, FIRST_SHIFT = 8, SHIFT_MAX = 40 };
+enum {
+    CROWDED = 16,
+    SPARSE = 2,
+    REVIEW = 4096
+}; /* events of a day that are too many and too few; days between looks */
+
+typedef struct entry {
+    uint64_t at_ps;
+    uint64_t place; /* resource and port in one number */
+    uint64_t sequence;
+    tla_event_action action;
+    void *context;
+} entry;
+
+typedef struct heap {
+    entry *entries;
+    size_t count, room;
+} heap;
+
+/* An entry in the calendar, or a free place. */
+typedef struct node {
+    entry event;
+    uint32_t next;
+} node;
+
+struct tla_event_queue {
+    heap today;   /* all of the current day and of those before */
+    heap faraway; /* all that is DAYS or more after it */
+    uint64_t day; /* number of the current one: time >> shift */
+    unsigned shift;
+    uint32_t days[DAYS];   /* first node of each; day % DAYS */
+    uint64_t taken[WORDS]; /* a bit for each that is not empty */
+    node *nodes;
+    uint32_t node_count, free_node;
+    size_t in_calendar;
+    uint64_t posted;
+    uint64_t days_seen, events_seen; /* since the last look at the length of a day */
+};
+
+static inline bool before(const entry *a, const entry *b) {
+    if (a->at_ps != b->at_ps) return a->at_ps < b->at_ps;
+    if (a->place != b->place) return a->place < b->place;
+    return a->sequence < b->sequence;
+}
+
+/* ---- heaps ---- */
+
+static tla_status heap_reserve(heap *h, size_t count) {
+    if (count <= h->room) return TLA_OK;
+    size_t room = h->room ? h->room : 64;
+    while (room < count)
+        room *= 2;
+    entry *entries = realloc(h->entries, room * sizeof *entries);
+    if (!entries) return TLA_NO_HOST_MEMORY;
+    h->entries = entries;
+    h->room = room;
+    return TLA_OK;
+}
+
+/* There is room. */
+static void heap_push(heap *h, const entry *added) {
+    const entry e = *added;
+    size_t i = h->count++;
+    for (; i > 0 && before(&e, &h->entries[(i - 1) / 2]); i = (i - 1) / 2)
+        h->entries[i] = h->entries[(i - 1) / 2];
+    h->entries[i] = e;
+}
+
+static entry heap_pop(heap *h) {
+    entry *const e = h->entries;
+    const entry top = e[0], last = e[--h->count];
+    size_t i = 0;
+    for (size_t child; (child = 2 * i + 1) < h->count; i = child) {
+        if (child + 1 < h->count && before(&e[child + 1], &e[child])) child++;
+        if (!before(&e[child], &last)) break;
+        e[i] = e[child];
+    }
+    e[i] = last;
+    return top;
+}
+
+/* ---- the calendar ---- */
+
+static tla_status nodes_reserve(tla_event_queue *q) {
+    if (q->free_node != NONE) return TLA_OK;
+    const uint32_t count = q->node_count ? 2 * q->node_count : 256;
+    node *nodes = count < NONE / 2 ? realloc(q->nodes, count * sizeof *nodes) : NULL;
+    if (!nodes) return TLA_NO_HOST_MEMORY;
+    q->nodes = nodes;
+    for (uint32_t i = q->node_count; i < count; i++) {
+        nodes[i].next = q->free_node;
+        q->free_node = i;
+    }
+    q->node_count = count;
+    return TLA_OK;
+}
+
+static void enter(tla_event_queue *q, const entry *e) {
+    const uint32_t slot = (e->at_ps >> q->shift) % DAYS, n = q->free_node;
+    q->free_node = q->nodes[n].next;
+    q->nodes[n].event = *e;
+    q->nodes[n].next = q->days[slot];
+    q->days[slot] = n;
+    q->taken[slot / 64] |= UINT64_C(1) << slot % 64;
+    q->in_calendar++;
+}
+
+/* Where an event belongs: what is needed for it is there. */
+static void place_event(tla_event_queue *q, const entry *e) {
+    const uint64_t day = e->at_ps >> q->shift;
+    if (day <= q->day)
+        heap_push(&q->today, e);
+    else if (day - q->day < DAYS)
+        enter(q, e);
+    else
+        heap_push(&q->faraway, e);
+}
+
+/* Days from the current one to the first that is not empty; there is one. */
+static uint64_t days_ahead(const tla_event_queue *q) {
+    const uint32_t today = q->day % DAYS;
+    for (uint32_t step = 0;; step++) {
+        const uint32_t word = (today / 64 + step) % WORDS;
+        uint64_t bits = q->taken[word];
+        if (step == 0) bits &= UINT64_MAX << today % 64; /* the bit of today itself is never set */
+        if (step == WORDS) bits &= ~(UINT64_MAX << today % 64);
+        if (bits) return (word * 64 + (uint32_t)__builtin_ctzll(bits) - today) % DAYS;
+    }
+}
+
+/* Takes the events of the current day out of the calendar. */
+static void begin_day(tla_event_queue *q) {
+    const uint32_t slot = q->day % DAYS;
+    for (uint32_t n = q->days[slot], next; n != NONE; n = next) {
+        next = q->nodes[n].next;
+        heap_push(&q->today, &q->nodes[n].event);
+        q->nodes[n].next = q->free_node;
+        q->free_node = n;
+        q->in_calendar--;
+        q->events_seen++;
+    }
+    q->days[slot] = NONE;
+    q->taken[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+    q->days_seen++;
+}
+
+/* Makes days longer or shorter when they hold too few or too many events: everything is entered anew. */
+static void review(tla_event_queue *q) {
+    const uint64_t seen = q->events_seen, days = q->days_seen;
+    if (days < REVIEW && seen < (uint64_t)REVIEW * CROWDED) return;
+    unsigned shift = q->shift;
+    if (seen > days * CROWDED && shift > 0) shift--;
+    if (seen < days * SPARSE && shift < SHIFT_MAX) shift++;
+    q->days_seen = q->events_seen = 0;
+    if (shift == q->shift) return;
+    const size_t calendar = q->in_calendar;
+    if (heap_reserve(&q->faraway, q->faraway.count + calendar)) return; /* the length stays as it is */
+    for (uint32_t slot = 0; slot < DAYS; slot++) {
+        for (uint32_t n = q->days[slot], next; n != NONE; n = next) {
+            next = q->nodes[n].next;
+            heap_push(&q->faraway, &q->nodes[n].event);
+            q->nodes[n].next = q->free_node;
+            q->free_node = n;
+        }
+        q->days[slot] = NONE;
+    }
+    for (uint32_t word = 0; word < WORDS; word++)
+        q->taken[word] = 0;
+    q->in_calendar = 0;
+    q->day = (q->day << q->shift) >> shift;
+    q->shift = shift;
+}
+
+/* Brings what has come within reach into the calendar. */
+static void approach(tla_event_queue *q) {
+    while (q->faraway.count > 0 && (q->faraway.entries[0].at_ps >> q->shift) < q->day + DAYS) {
+        if (nodes_reserve(q)) return; /* it stays where it is; settle() looks there too */
+        const entry e = heap_pop(&q->faraway);
+        place_event(q, &e);
+    }
+}
+
+/* Lets the next day come on which something happens. `today` has room for all events. */
+static void settle(tla_event_queue *q) {
+    while (q->today.count == 0 && q->in_calendar + q->faraway.count > 0) {
+        review(q);
+        const uint64_t near = q->in_calendar ? q->day + days_ahead(q) : UINT64_MAX;
+        const uint64_t far = q->faraway.count ? q->faraway.entries[0].at_ps >> q->shift : UINT64_MAX;
+        q->day = near < far ? near : far;
+        begin_day(q);
+        while (q->faraway.count > 0 && q->faraway.entries[0].at_ps >> q->shift <= q->day) {
+            const entry e = heap_pop(&q->faraway);
+            heap_push(&q->today, &e);
+        }
+        approach(q);
+    }
+}
+
+/* ---- the queue ---- */
+
+tla_status tla_event_queue_create(tla_event_queue **queue) {
+    tla_event_queue *q = *queue = calloc(1, sizeof *q);
+    if (!q) return TLA_NO_HOST_MEMORY;
+    q->shift = FIRST_SHIFT;
+    q->free_node = NONE;
+    for (uint32_t slot = 0; slot < DAYS; slot++)
+        q->days[slot] = NONE;
+    return TLA_OK;
+}
+
+void tla_event_queue_destroy(tla_event_queue *queue) {
+    if (!queue) return;
+    free(queue->today.entries);
+    free(queue->faraway.entries);
+    free(queue->nodes);
+    free(queue);
+}
+
+tla_status tla_event_queue_post(tla_event_queue *queue, const tla_event *event) {
+    const size_t count = tla_event_queue_count(queue) + 1;
+    if (heap_reserve(&queue->today, count) || heap_reserve(&queue->faraway, queue->faraway.count + 1) ||
+        nodes_reserve(queue))
+        return TLA_NO_HOST_MEMORY;
+    const entry e = {event->at_ps, (uint64_t)event->resource << 32 | event->port, queue->posted++, event->action,
+                     event->context};
+    place_event(queue, &e);
+    return TLA_OK;
+}
+
+uint64_t tla_event_queue_next_ps(tla_event_queue *queue) {
+    settle(queue);
+    return queue->today.count ? queue->today.entries[0].at_ps : UINT64_MAX;
+}
+
+bool tla_event_queue_take(tla_event_queue *queue, tla_event *event) {
+    settle(queue);
+    if (queue->today.count == 0) return false;
+    const entry e = heap_pop(&queue->today);
+    *event = (tla_event){e.at_ps, (uint32_t)(e.place >> 32), (uint32_t)e.place, e.action, e.context};
+    return true;
+}
+
+size_t tla_event_queue_count(const tla_event_queue *queue) {
+    return queue->today.count + queue->in_calendar + queue->faraway.count;
+}

@@ -1,0 +1,166 @@
+// Requests in order of arrival at the edges: targets that serve within the call, and callers that wait.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "tlmalloc/modules/in_order.hpp"
+
+#include "tlmalloc/modules/time.hpp"
+
+#include <map>
+
+namespace tlmalloc {
+
+namespace {
+
+struct place {
+    in_order_target *target;
+    unsigned port;
+};
+
+// Which of our targets stands behind an interface that an initiator socket is bound to.
+std::map<const tlm::tlm_fw_transport_if<> *, place> &announced() {
+    static auto *const places = new std::map<const tlm::tlm_fw_transport_if<> *, place>;
+    return *places; // lives as long as the last module, whenever that goes
+}
+
+} // namespace
+
+void announce_in_order(const tlm::tlm_fw_transport_if<> &interface, in_order_target &target, unsigned port) {
+    announced()[&interface] = {&target, port};
+}
+
+void leave_in_order(const in_order_target &target) {
+    auto &places = announced();
+    for (auto at = places.begin(); at != places.end();)
+        at = at->second.target == &target ? places.erase(at) : std::next(at);
+}
+
+// --- targets that serve within the call ------------------------------------------------------------------------------
+
+// A call may wait, so it is made from a thread, which the queue wakes at the time of the arrival; there are as many
+// threads as calls that wait at the same time. What arrives at one time is called in the queue's order.
+class blocking_caller {
+  public:
+    explicit blocking_caller(tlm::tlm_fw_transport_if<> &target)
+        : target_(target), resource_(time_queue::of_simulation().new_resource()) {}
+
+    void send(in_order_request &request) {
+        request.push(nullptr, this);
+        time_queue::of_simulation().post(request.at_ps, resource_, 0, arrived, &request);
+    }
+
+  private:
+    static void arrived(void *context, std::uint64_t at_ps) {
+        auto &request = *static_cast<in_order_request *>(context);
+        auto &self = *static_cast<blocking_caller *>(request.top().module);
+        self.due_.push_back(&request);
+        if (self.idle_.empty()) {
+            self.wakers_.emplace_back();
+            self.idle_.push_back(&self.wakers_.back());
+            sc_core::sc_spawn([&self, waker = self.idle_.back()] { self.work(*waker); },
+                              sc_core::sc_gen_unique_name("tlmalloc_caller"));
+        }
+        time_queue::of_simulation().notify(*self.idle_.back(), at_ps);
+        self.idle_.pop_back();
+    }
+
+    // A thread. Whichever is woken makes the call that was due first.
+    void work(sc_core::sc_event &waker) {
+        for (;;) {
+            sc_core::wait(waker);
+            in_order_request &request = *due_.front();
+            due_.pop_front();
+            sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+            target_.b_transport(*request.payload, delay);
+            request.at_ps = local_ps(delay);
+            time_queue::of_simulation().post(request.at_ps, resource_, 1, answered, &request);
+            idle_.push_back(&waker);
+        }
+    }
+
+    static void answered(void *context, std::uint64_t) {
+        auto &request = *static_cast<in_order_request *>(context);
+        request.pop();
+        request.finish();
+    }
+
+    tlm::tlm_fw_transport_if<> &target_;
+    const std::uint32_t resource_;
+    std::deque<in_order_request *> due_;   // arrived, not yet called
+    std::deque<sc_core::sc_event> wakers_; // one for each thread
+    std::vector<sc_core::sc_event *> idle_;
+};
+
+outlet::outlet() = default;
+outlet::~outlet() = default;
+outlet::outlet(outlet &&) noexcept = default;
+
+void outlet::lead_to(tlm::tlm_fw_transport_if<> &interface) {
+    const auto found = announced().find(&interface);
+    if (found == announced().end()) {
+        caller_ = std::make_unique<blocking_caller>(interface);
+        return;
+    }
+    target_ = found->second.target;
+    port_ = found->second.port;
+}
+
+void outlet::send(in_order_request &request) {
+    if (target_)
+        target_->begin(request, port_);
+    else
+        caller_->send(request);
+}
+
+// --- callers that wait -----------------------------------------------------------------------------------------------
+
+namespace {
+
+struct waiting_call {
+    sc_core::sc_event answered;
+    in_order_request request;
+    bool done = false;
+};
+
+// Events are costly to make, so those of calls that are over are used again.
+std::vector<std::unique_ptr<waiting_call>> &idle_calls() {
+    static auto *const calls = new std::vector<std::unique_ptr<waiting_call>>;
+    return *calls; // never destroyed: the kernel, to which the events belong, may go first
+}
+
+void begin_at(void *context, std::uint64_t) {
+    auto &request = *static_cast<in_order_request *>(context);
+    in_order_request::frame arrival = request.pop();
+    static_cast<in_order_target *>(arrival.module)->begin(request, arrival.state<unsigned>());
+}
+
+} // namespace
+
+void serve_waiting(in_order_target &target, unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    time_queue &queue = time_queue::of_simulation();
+    std::unique_ptr<waiting_call> call;
+    if (idle_calls().empty()) {
+        call = std::make_unique<waiting_call>();
+    } else {
+        call = std::move(idle_calls().back());
+        idle_calls().pop_back();
+    }
+    call->done = false;
+    call->request.payload = &payload;
+    call->request.at_ps = local_ps(delay);
+    call->request.push(
+        [](void *self, in_order_request &request) {
+            auto &answered = *static_cast<waiting_call *>(self);
+            request.pop();
+            answered.done = true;
+            time_queue::of_simulation().notify(answered.answered, request.at_ps);
+        },
+        call.get());
+    in_order_request::frame &arrival = call->request.push(nullptr, &target);
+    arrival.state<unsigned>() = port;
+    queue.post(call->request.at_ps, 0, port, begin_at, &call->request);
+    while (!call->done || to_ps(sc_core::sc_time_stamp()) < call->request.at_ps)
+        sc_core::wait(call->answered);
+    delay = sc_core::SC_ZERO_TIME;
+    idle_calls().push_back(std::move(call));
+}
+
+} // namespace tlmalloc

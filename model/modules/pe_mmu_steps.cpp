@@ -1,0 +1,449 @@
+#include "pe_mmu_steps.hpp"
+
+#include "payload.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tlmalloc {
+
+pe_mmu::steps::steps(pe_mmu &mmu) : mmu_(mmu), resource_(time_queue::of_simulation().new_resource()) {}
+
+pe_mmu::steps::~steps() {
+    leave_in_order(*this);
+}
+
+void pe_mmu::steps::lead_on() {
+    out_.lead_to(*mmu_.out.operator->());
+    if (mmu_.walk.size() > 0) walk_.lead_to(*mmu_.walk.operator->());
+    if (mmu_.fault.size() > 0) fault_.lead_to(*mmu_.fault.operator->());
+}
+
+// --- records ---------------------------------------------------------------------------------------------------------
+
+pe_mmu::steps::job &pe_mmu::steps::new_job() {
+    if (idle_jobs_.empty()) {
+        jobs_.emplace_back();
+        jobs_.back().owner = this;
+        idle_jobs_.push_back(&jobs_.back());
+    }
+    job &j = *idle_jobs_.back();
+    idle_jobs_.pop_back();
+    return j;
+}
+
+pe_mmu::steps::part &pe_mmu::steps::new_part(job &j) {
+    if (idle_parts_.empty()) {
+        parts_.emplace_back();
+        parts_.back().lookup.owner = &parts_.back();
+        idle_parts_.push_back(&parts_.back());
+    }
+    part &p = *idle_parts_.back();
+    idle_parts_.pop_back();
+    p.of = &j;
+    return p;
+}
+
+void pe_mmu::steps::recycle_parts(job &j) {
+    idle_parts_.insert(idle_parts_.end(), j.parts.begin(), j.parts.end());
+    j.parts.clear();
+}
+
+void pe_mmu::steps::recycle(job &j) {
+    recycle_parts(j);
+    idle_jobs_.push_back(&j);
+}
+
+// --- translation -----------------------------------------------------------------------------------------------------
+
+void pe_mmu::steps::begin(in_order_request &request, unsigned port) {
+    time_queue &queue = time_queue::of_simulation();
+    request.at_ps += mmu_.config_.overhead_ps;
+    if (request.at_ps == queue.now_ps()) {
+        arrive(request, request.at_ps);
+        return;
+    }
+    request.push(nullptr, this);
+    queue.post(
+        request.at_ps, resource_, port,
+        [](void *context, std::uint64_t at_ps) {
+            auto &r = *static_cast<in_order_request *>(context);
+            static_cast<steps *>(r.pop().module)->arrive(r, at_ps);
+        },
+        &request);
+}
+
+void pe_mmu::steps::arrive(in_order_request &request, std::uint64_t at_ps) {
+    mmu_.statistics_.lookups++;
+    mmu_.lookups_.add(at_ps, 1);
+    job &j = new_job();
+    j.request = &request;
+    j.wanted = mmu_.wanted_by(*request.payload);
+    j.asked = false;
+    translate(j, at_ps);
+}
+
+void pe_mmu::steps::translate(job &j, std::uint64_t at_ps) {
+    j.open = 0;
+    j.end_ps = at_ps;
+    add_parts(j, at_ps);
+    settle(j);
+    tell_news(at_ps);
+}
+
+// Looks up what no part covers yet, as soon as it is known where that begins: mostly all of it at the arrival.
+void pe_mmu::steps::add_parts(job &j, std::uint64_t at_ps) {
+    for (;;) {
+        std::uint64_t covered = 0;
+        if (!j.parts.empty()) {
+            const tla_mmu_request &last = j.parts.back()->lookup;
+            if (!last.looked_up) return;
+            covered = last.access.va.value - j.wanted.va.value + last.access.nbytes;
+        }
+        if (covered == j.wanted.nbytes) return;
+        look_up(j, j.parts.size(), j.wanted.va.value + covered, j.wanted.nbytes - covered, at_ps);
+    }
+}
+
+void pe_mmu::steps::look_up(job &j, std::size_t place, std::uint64_t va, std::uint64_t nbytes, std::uint64_t at_ps) {
+    part &p = new_part(j);
+    j.parts.insert(j.parts.begin() + static_cast<std::ptrdiff_t>(place), &p);
+    j.open++;
+    p.lookup.access = {j.wanted.asid, {va}, nbytes, j.wanted.access};
+    tla_mmu_begin(mmu_.mmu_.get(), &p.lookup, at_ps);
+    go_on(p, at_ps);
+}
+
+void pe_mmu::steps::go_on(part &p, std::uint64_t now_ps) {
+    while (p.lookup.phase == TLA_MMU_LATER && p.lookup.at_ps == now_ps)
+        tla_mmu_step(mmu_.mmu_.get(), &p.lookup, now_ps, nullptr);
+    switch (p.lookup.phase) {
+    case TLA_MMU_LATER:
+        time_queue::of_simulation().post(
+            p.lookup.at_ps, resource_, 0,
+            [](void *context, std::uint64_t at_ps) {
+                part &due = *static_cast<part *>(context);
+                due.of->owner->step(due, at_ps, nullptr);
+            },
+            &p);
+        break;
+    case TLA_MMU_READ:
+        read(p);
+        break;
+    case TLA_MMU_DONE:
+        finish_part(p, now_ps);
+        break;
+    case TLA_MMU_WAIT:
+        break;
+    }
+}
+
+void pe_mmu::steps::step(part &p, std::uint64_t now_ps, const void *bytes) {
+    job &j = *p.of;
+    tla_mmu_step(mmu_.mmu_.get(), &p.lookup, now_ps, bytes);
+    go_on(p, now_ps);
+    add_parts(j, now_ps);
+    settle(j);
+    tell_news(now_ps);
+    if (draining_) time_queue::of_simulation().notify(walk_ended_, now_ps);
+}
+
+// What waited for something that has happened goes on.
+void pe_mmu::steps::tell_news(std::uint64_t now_ps) {
+    while (tla_mmu_request *news = tla_mmu_next(mmu_.mmu_.get())) {
+        part &p = *static_cast<part *>(news->owner);
+        job &j = *p.of;
+        go_on(p, now_ps);
+        add_parts(j, now_ps);
+        settle(j);
+    }
+}
+
+// One read of a walk.
+void pe_mmu::steps::read(part &p) {
+    p.bytes.resize(p.lookup.read_nbytes);
+    p.payload.set_command(tlm::TLM_READ_COMMAND);
+    p.payload.set_address(p.lookup.read_pa.value);
+    p.payload.set_data_ptr(p.bytes.data());
+    p.payload.set_data_length(p.lookup.read_nbytes);
+    p.payload.set_streaming_width(p.lookup.read_nbytes);
+    p.payload.set_byte_enable_ptr(nullptr);
+    p.payload.set_byte_enable_length(0);
+    p.payload.set_dmi_allowed(false);
+    p.payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+    p.request.payload = &p.payload;
+    p.request.at_ps = p.lookup.at_ps;
+    p.request.push(
+        [](void *self, in_order_request &request) {
+            request.pop();
+            part &reading = *static_cast<part *>(self);
+            time_queue::of_simulation().post(
+                request.at_ps, reading.of->owner->resource_, 0,
+                [](void *context, std::uint64_t at_ps) {
+                    part &came = *static_cast<part *>(context);
+                    came.of->owner->step(came, at_ps, came.payload.is_response_ok() ? came.bytes.data() : nullptr);
+                },
+                &reading);
+        },
+        &p);
+    walk_.send(p.request);
+}
+
+void pe_mmu::steps::finish_part(part &p, std::uint64_t now_ps) {
+    job &j = *p.of;
+    const tla_mmu_request &found = p.lookup;
+    j.open--;
+    j.end_ps = std::max(j.end_ps, found.at_ps);
+    if (mmu_.config_.walk != TLA_WALK_IDEAL) mmu_.show(found.piece, found.at_ps);
+    if (found.status || found.piece.nbytes == found.access.nbytes) return;
+    // A change came meanwhile: what it maps otherwise is asked for again.
+    const std::uint64_t rest = found.access.nbytes - found.piece.nbytes;
+    p.lookup.access.nbytes = found.piece.nbytes;
+    const auto place = std::find(j.parts.begin(), j.parts.end(), &p) - j.parts.begin();
+    look_up(j, static_cast<std::size_t>(place) + 1, found.access.va.value + found.piece.nbytes, rest, now_ps);
+}
+
+// Once everything is translated, the access moves, or is refused.
+void pe_mmu::steps::settle(job &j) {
+    if (j.open > 0) return;
+    tlm::tlm_generic_payload &payload = *j.request->payload;
+    route &where = j.where;
+    where.rest.clear();
+    where.stale = false;
+    for (const part *p : j.parts) {
+        const tla_mmu_request &found = p->lookup;
+        if (found.status == TLA_UNMAPPED && ask_host(j, found.access.va.value)) return;
+        if (found.status) {
+            mmu_.refuse(payload, found.status, from_ps(j.end_ps) - sc_core::sc_time_stamp());
+            answer(j);
+            return;
+        }
+        where.stale |= found.piece.stale;
+        if (p == j.parts.front())
+            where.first = found.piece;
+        else
+            mmu_.append(where, found.piece);
+    }
+    mmu_.count(where, j.end_ps);
+    if (where.rest.empty())
+        pass_on(j);
+    else
+        pass_on_pieces(j);
+}
+
+// With TLA_UNMAPPED_DEMAND. True when the host is asked, or has answered and its mapping may still be on the way.
+bool pe_mmu::steps::ask_host(job &j, std::uint64_t va) {
+    if (mmu_.config_.unmapped != TLA_UNMAPPED_DEMAND || mmu_.fault.size() == 0) return false;
+    if (j.asked && j.asked_va == va) return wait_for_change(j);
+    j.asked = true;
+    j.asked_va = va;
+    mmu_.statistics_.demand_faults++;
+    j.fault_record = page_fault{va, j.wanted.access, j.wanted.asid}.encode();
+    j.fault_payload.set_write();
+    j.fault_payload.set_address(0);
+    j.fault_payload.set_data_ptr(j.fault_record.data());
+    j.fault_payload.set_data_length(static_cast<unsigned>(j.fault_record.size()));
+    j.fault_payload.set_streaming_width(static_cast<unsigned>(j.fault_record.size()));
+    j.fault_payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+    j.fault.payload = &j.fault_payload;
+    j.fault.at_ps = j.end_ps;
+    j.fault.push(
+        [](void *self, in_order_request &request) {
+            request.pop();
+            time_queue::of_simulation().post(
+                request.at_ps, static_cast<job *>(self)->owner->resource_, 0,
+                [](void *context, std::uint64_t at_ps) {
+                    job &asking = *static_cast<job *>(context);
+                    asking.owner->host_answered(asking, at_ps);
+                },
+                self);
+        },
+        &j);
+    fault_.send(j.fault);
+    return true;
+}
+
+void pe_mmu::steps::host_answered(job &j, std::uint64_t at_ps) {
+    const bool served = j.fault_payload.is_response_ok();
+    j.patience_ps = served ? at_ps + mmu_.config_.fault_patience_ps : at_ps;
+    j.end_ps = at_ps;
+    const std::uint64_t visible_ps = tla_mmu_settled_ps(mmu_.mmu_.get(), j.wanted.asid, {j.asked_va}, 1, at_ps);
+    if (served && visible_ps == at_ps)
+        retry(j, at_ps);
+    else
+        settle(j); // waits for the change, or is refused
+}
+
+// The access that faulted waits until the next change can be seen; false when it has waited long enough.
+bool pe_mmu::steps::wait_for_change(job &j) {
+    if (j.end_ps >= j.patience_ps) return false;
+    waiting_.push_back(&j);
+    time_queue::of_simulation().post(
+        j.patience_ps, resource_, 0,
+        [](void *self, std::uint64_t at_ps) { static_cast<steps *>(self)->lose_patience(at_ps); }, this);
+    if (const std::uint64_t at_ps = j.end_ps,
+        visible_ps = tla_mmu_settled_ps(mmu_.mmu_.get(), j.wanted.asid, {j.asked_va}, 1, at_ps);
+        visible_ps > at_ps && visible_ps != UINT64_MAX)
+        changed(visible_ps);
+    return true;
+}
+
+void pe_mmu::steps::changed(std::uint64_t visible_ps) {
+    if (waiting_.empty()) return;
+    time_queue &queue = time_queue::of_simulation();
+    queue.post(
+        std::max(visible_ps, queue.now_ps()), resource_, 0,
+        [](void *self, std::uint64_t at_ps) {
+            auto &mine = *static_cast<steps *>(self);
+            const std::vector<job *> waiting = std::exchange(mine.waiting_, {});
+            for (job *j : waiting)
+                mine.retry(*j, at_ps);
+        },
+        this);
+}
+
+void pe_mmu::steps::lose_patience(std::uint64_t at_ps) {
+    const std::vector<job *> waiting = std::exchange(waiting_, {});
+    for (job *j : waiting) {
+        if (at_ps < j->patience_ps) {
+            waiting_.push_back(j);
+            continue;
+        }
+        j->end_ps = at_ps;
+        settle(*j);
+    }
+}
+
+void pe_mmu::steps::retry(job &j, std::uint64_t at_ps) {
+    recycle_parts(j);
+    translate(j, at_ps);
+}
+
+void pe_mmu::steps::answer(job &j) {
+    in_order_request &request = *j.request;
+    request.at_ps = j.end_ps;
+    recycle(j);
+    request.finish();
+}
+
+// --- data ------------------------------------------------------------------------------------------------------------
+
+void pe_mmu::steps::pass_on(job &j) {
+    struct seen {
+        std::uint64_t va, before, after; // of the initiator's transfer, where it says that the access is a part of one
+        bool hide_dmi;
+    };
+    in_order_request &request = *j.request;
+    transfer_extent *const extent = request.payload->get_extension<transfer_extent>();
+    const transfer_extent whole = extent ? *extent : transfer_extent{};
+    if (extent) *extent = mmu_.extents(*request.payload, j.where, j.end_ps)[0];
+    in_order_request::frame &frame = request.push(
+        [](void *, in_order_request &r) {
+            in_order_request::frame mine = r.pop();
+            const seen &by_initiator = mine.state<seen>();
+            r.payload->set_address(by_initiator.va);
+            if (auto *told = r.payload->get_extension<transfer_extent>())
+                *told = {by_initiator.before, by_initiator.after};
+            if (by_initiator.hide_dmi) r.payload->set_dmi_allowed(false);
+            r.finish();
+        },
+        this);
+    frame.state<seen>() = {j.wanted.va.value, whole.before, whole.after, mmu_.hides_dmi(j.where)};
+    request.payload->set_address(j.where.first.pa.value);
+    request.at_ps = j.end_ps;
+    recycle(j);
+    out_.send(request);
+}
+
+// Each piece is a transaction of its own; all start together and the access ends with the last of them.
+void pe_mmu::steps::pass_on_pieces(job &j) {
+    tlm::tlm_generic_payload &payload = *j.request->payload;
+    j.response = check_attributes(payload);
+    payload.set_response_status(j.response);
+    if (j.response != tlm::TLM_OK_RESPONSE) {
+        answer(j);
+        return;
+    }
+    recycle_parts(j);
+    const std::uint64_t start_ps = j.end_ps;
+    const std::vector<transfer_extent> extents = mmu_.extents(payload, j.where, start_ps);
+    std::uint64_t offset = 0;
+    j.open = j.where.count();
+    for (std::size_t i = 0, count = j.where.count(); i < count; i++) { // the last answer may come within the last send
+        const tla_mmu_piece &piece = j.where.at(i);
+        part &p = new_part(j);
+        j.parts.push_back(&p);
+        if (!extents.empty()) p.extent = extents[i];
+        p.piece.begin(payload, offset, piece.nbytes, piece.pa, extents.empty() ? nullptr : &p.extent, p.payload);
+        offset += piece.nbytes;
+        p.request.payload = &p.payload;
+        p.request.at_ps = start_ps;
+        p.request.push(
+            [](void *self, in_order_request &request) {
+                request.pop();
+                part &back = *static_cast<part *>(self);
+                back.of->owner->end_piece(back);
+            },
+            &p);
+        out_.send(p.request);
+    }
+}
+
+void pe_mmu::steps::end_piece(part &p) {
+    job &j = *p.of;
+    p.piece.end(p.payload);
+    if (j.response == tlm::TLM_OK_RESPONSE) j.response = p.payload.get_response_status();
+    j.end_ps = std::max(j.end_ps, p.request.at_ps);
+    if (--j.open > 0) return;
+    j.request->payload->set_response_status(j.response);
+    answer(j);
+}
+
+// --- commands --------------------------------------------------------------------------------------------------------
+
+tla_status pe_mmu::steps::change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
+                                 tla_error &error) {
+    tla_mmu *const front = mmu_.mmu_.get();
+    wait_until(at_ps);
+    at_ps = to_ps(sc_core::sc_time_stamp());
+    const tla_table_change what = command.opcode == TLA_OP_MAP ? TLA_TABLE_MAP : TLA_TABLE_UNMAP;
+    const tla_status status = command.opcode == TLA_OP_TAKE_BACK
+                                  ? tla_mmu_take_back_begin(front, port, command.tag, &work, &error)
+                                  : tla_mmu_change_begin(front, what, command.entries, command.count, &work, &error);
+    if (status) return status;
+    for (tla_mmu_bus_work todo{}; tla_mmu_change_next(front, &todo);)
+        perform(todo);
+    at_ps = to_ps(sc_core::sc_time_stamp());
+    return tla_mmu_change_end(front);
+}
+
+void pe_mmu::steps::perform(const tla_mmu_bus_work &todo) {
+    if (todo.kind == TLA_MMU_DRAIN) {
+        draining_ = true;
+        sc_core::wait(walk_ended_);
+        draining_ = false;
+        return;
+    }
+    const tla_mmu_bus bus = mmu_.bus();
+    std::uint64_t at_ps = to_ps(sc_core::sc_time_stamp());
+    tla_paddr pa{};
+    if (todo.kind == TLA_MMU_ALLOC) {
+        const tla_status status = bus.alloc(bus.context, todo.nbytes, &pa, &at_ps);
+        wait_until(at_ps);
+        tla_mmu_change_allocated(mmu_.mmu_.get(), status, pa);
+        return;
+    }
+    if (todo.kind == TLA_MMU_WRITE)
+        bus.write(bus.context, todo.pa, todo.bytes, static_cast<std::uint32_t>(todo.nbytes), &at_ps);
+    else
+        bus.free(bus.context, todo.pa, todo.nbytes, &at_ps);
+    wait_until(at_ps);
+}
+
+void pe_mmu::steps::wait_until(std::uint64_t at_ps) {
+    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    if (at_ps > now_ps) sc_core::wait(from_ps(at_ps - now_ps));
+}
+
+} // namespace tlmalloc

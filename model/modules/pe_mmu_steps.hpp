@@ -1,0 +1,103 @@
+// The exact style of a pe_mmu: accesses and commands that take their time step by step (mmu_steps.h).
+#ifndef TLMALLOC_MODEL_MODULES_PE_MMU_STEPS_HPP
+#define TLMALLOC_MODEL_MODULES_PE_MMU_STEPS_HPP
+
+#include "split_access.hpp"
+#include "tlmalloc/mmu_steps.h"
+#include "tlmalloc/modules/in_order.hpp"
+#include "tlmalloc/modules/page_fault.hpp"
+#include "tlmalloc/modules/pe_mmu.hpp"
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace tlmalloc {
+
+class pe_mmu::steps final : public in_order_target {
+  public:
+    explicit steps(pe_mmu &mmu);
+    ~steps();
+
+    void lead_on(); // where the sockets lead: once they are bound
+    void begin(in_order_request &request, unsigned port) override;
+    void changed(std::uint64_t visible_ps); // mappings, as can be seen from then on
+    // With the tables in memory: from a thread, which waits. at_ps: when it begins, and when it has ended.
+    tla_status change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
+                      tla_error &error);
+
+  private:
+    struct job;
+
+    // A request to the MMU for the front of what is left of an access, and the transactions made for it: the reads of
+    // its walk, then, of an access that is split, its piece.
+    struct part {
+        job *of = nullptr;
+        tla_mmu_request lookup{};
+        in_order_request request;
+        tlm::tlm_generic_payload payload;
+        std::vector<std::uint8_t> bytes; // of a read of a walk
+        access_part piece;
+        transfer_extent extent;
+    };
+
+    // An access that is being translated, or whose pieces are on their way.
+    struct job {
+        steps *owner = nullptr;
+        in_order_request *request = nullptr;
+        tla_mmu_access wanted{};
+        std::vector<part *> parts; // in the order of their addresses
+        std::uint64_t covered = 0; // bytes that the parts are to cover, as far as they are looked up
+        std::size_t open = 0;      // parts that are not done, then pieces that are not answered
+        std::uint64_t end_ps = 0;
+        tlm::tlm_response_status response = tlm::TLM_OK_RESPONSE;
+        route where;
+        bool asked = false; // the host, because of byte asked_va
+        std::uint64_t asked_va = 0, patience_ps = 0;
+        in_order_request fault;
+        tlm::tlm_generic_payload fault_payload;
+        page_fault::bytes fault_record{};
+    };
+
+    void arrive(in_order_request &request, std::uint64_t at_ps);
+    void translate(job &j, std::uint64_t at_ps);
+    void add_parts(job &j, std::uint64_t at_ps);
+    void look_up(job &j, std::size_t place, std::uint64_t va, std::uint64_t nbytes, std::uint64_t at_ps);
+    void go_on(part &p, std::uint64_t now_ps);
+    void step(part &p, std::uint64_t now_ps, const void *bytes);
+    void tell_news(std::uint64_t now_ps);
+    void read(part &p);
+    void finish_part(part &p, std::uint64_t now_ps);
+    void settle(job &j);
+    bool ask_host(job &j, std::uint64_t va);
+    void host_answered(job &j, std::uint64_t at_ps);
+    bool wait_for_change(job &j);
+    void lose_patience(std::uint64_t at_ps);
+    void retry(job &j, std::uint64_t at_ps);
+    void pass_on(job &j);
+    void pass_on_pieces(job &j);
+    void end_piece(part &p);
+    void answer(job &j);
+
+    void perform(const tla_mmu_bus_work &todo);
+    static void wait_until(std::uint64_t at_ps);
+
+    job &new_job();
+    part &new_part(job &j);
+    void recycle_parts(job &j);
+    void recycle(job &j);
+
+    pe_mmu &mmu_;
+    outlet out_, walk_, fault_;
+    const std::uint32_t resource_;
+    std::deque<job> jobs_; // all there ever were
+    std::deque<part> parts_;
+    std::vector<job *> idle_jobs_;
+    std::vector<part *> idle_parts_;
+    std::vector<job *> waiting_; // for a mapping that the host has promised
+    sc_core::sc_event walk_ended_;
+    bool draining_ = false;
+};
+
+} // namespace tlmalloc
+#endif

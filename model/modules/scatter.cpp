@@ -1,0 +1,142 @@
+// Scattered transactions: in the fast style one call after the other, in the exact style as requests of their own.
+#include "scatter.hpp"
+
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+
+namespace tlmalloc {
+
+scatter::item &scatter::add(tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes,
+                            std::uint64_t at_ps, requester *who, answered then) {
+    if (unused_.empty()) {
+        items_.emplace_back();
+        unused_.push_back(&items_.back());
+    }
+    item &i = *unused_.back();
+    unused_.pop_back();
+    i.owner = this;
+    i.who = who;
+    i.then = std::move(then);
+    i.request.payload = &i.payload;
+    i.request.at_ps = at_ps;
+    i.payload.set_command(command);
+    i.payload.set_address(address);
+    i.payload.set_data_ptr(static_cast<unsigned char *>(data));
+    i.payload.set_data_length(nbytes);
+    i.payload.set_streaming_width(nbytes);
+    i.payload.set_dmi_allowed(false);
+    i.payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+    return i;
+}
+
+void scatter::access(tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes,
+                     std::uint64_t at_ps, requester *who, answered then) {
+    begin_or_wait(add(command, address, data, nbytes, at_ps, who, std::move(then)));
+}
+
+std::size_t scatter::command(std::uint64_t port_address, const tla_command &command, std::uint64_t at_ps,
+                             bool gather_answer, requester *who) {
+    outcomes_.emplace_back();
+    outcome &result = outcomes_.back();
+    std::vector<std::uint8_t> bytes(TLA_COMMAND_MAX_BYTES);
+    std::size_t length = 0;
+    result.written_ps = result.answered_ps = at_ps;
+    result.status = tla_command_encode(&command, bytes.data(), bytes.size(), &length);
+    if (result.status) return outcomes_.size() - 1;
+    const auto written = [this, port_address, gather_answer, who, &result](bool ok, std::uint64_t end) {
+        result.written_ps = result.answered_ps = end;
+        if (!ok)
+            result.status = TLA_BUS_ERROR;
+        else if (gather_answer)
+            read_completion(port_address, end, who, result);
+    };
+    item &i =
+        add(tlm::TLM_WRITE_COMMAND, port_address, nullptr, static_cast<std::uint32_t>(length), at_ps, who, written);
+    i.bytes = std::move(bytes);
+    i.payload.set_data_ptr(i.bytes.data());
+    begin_or_wait(i);
+    return outcomes_.size() - 1;
+}
+
+std::size_t scatter::completion(std::uint64_t port_address, std::uint64_t at_ps, requester *who) {
+    outcomes_.emplace_back();
+    read_completion(port_address, at_ps, who, outcomes_.back());
+    return outcomes_.size() - 1;
+}
+
+void scatter::read_completion(std::uint64_t port_address, std::uint64_t at_ps, requester *who, outcome &result) {
+    item &i =
+        add(tlm::TLM_READ_COMMAND, port_address + TLA_PORT_COMPLETION, nullptr, TLA_COMPLETION_BYTES, at_ps, who, {});
+    i.bytes.assign(TLA_COMPLETION_BYTES, 0);
+    i.payload.set_data_ptr(i.bytes.data());
+    i.then = [&i, &result](bool ok, std::uint64_t end) {
+        result.answered_ps = end;
+        const bool decoded = ok && tla_completion_decode(i.bytes.data(), &result.completion) == TLA_OK;
+        result.status = decoded ? result.completion.status : TLA_BUS_ERROR;
+    };
+    begin_or_wait(i);
+}
+
+// What is added while others are under way begins at once in the exact style.
+void scatter::begin_or_wait(item &i) {
+    if (gathering_ && outlet_)
+        begin(i);
+    else
+        waiting_.push_back(&i);
+}
+
+void scatter::begin(item &i) {
+    under_way_++;
+    if (i.who) i.payload.set_extension(i.who);
+    if (!outlet_) {
+        const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+        sc_core::sc_time delay = from_ps(std::max(i.request.at_ps, now) - now);
+        target_.b_transport(i.payload, delay);
+        i.request.at_ps = local_ps(delay);
+        end(i);
+        return;
+    }
+    time_queue &queue = time_queue::of_simulation();
+    i.request.at_ps = std::max(i.request.at_ps, queue.now_ps());
+    i.request.push(
+        [](void *self, in_order_request &request) {
+            request.pop();
+            item &done = *static_cast<item *>(self);
+            done.owner->end(done);
+        },
+        &i);
+    queue.post(
+        i.request.at_ps, 0, 0,
+        [](void *context, std::uint64_t) {
+            item &due = *static_cast<item *>(context);
+            due.owner->outlet_->send(due.request);
+        },
+        &i);
+}
+
+void scatter::end(item &i) {
+    if (i.who) i.payload.clear_extension(i.who); // it is the caller's
+    end_ps_ = std::max(end_ps_, i.request.at_ps);
+    if (const answered then = std::move(i.then)) then(i.payload.is_response_ok(), i.request.at_ps);
+    unused_.push_back(&i);
+    if (--under_way_ == 0 && outlet_) time_queue::of_simulation().notify(*finished_, end_ps_);
+}
+
+std::uint64_t scatter::gather() {
+    gathering_ = true;
+    sc_core::sc_event finished;
+    finished_ = &finished;
+    const bool waits = outlet_ && !waiting_.empty();
+    while (!waiting_.empty()) {
+        item &next = *waiting_.front();
+        waiting_.pop_front();
+        begin(next);
+    }
+    while (waits && (under_way_ > 0 || to_ps(sc_core::sc_time_stamp()) < end_ps_))
+        sc_core::wait(finished);
+    gathering_ = false;
+    return end_ps_;
+}
+
+} // namespace tlmalloc

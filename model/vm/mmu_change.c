@@ -1,0 +1,253 @@
+/* Changes of mappings: rehearsed, made in one step, and told to the table memory afterwards. */
+#include "mmu_state.h"
+
+#include <stdlib.h>
+
+/* ---- the tables that a change takes ---- */
+
+static tla_status want(mmu_change *c, uint64_t nbytes) {
+    if (c->wanted == c->table_room) {
+        size_t room = c->table_room ? 2 * c->table_room : 16;
+        mmu_table *grown = realloc(c->tables, room * sizeof *grown);
+        if (!grown) return TLA_NO_HOST_MEMORY;
+        c->tables = grown;
+        c->table_room = room;
+    }
+    c->tables[c->wanted++] = (mmu_table){nbytes, {0}};
+    return TLA_OK;
+}
+
+/* A walk reads a region list whole: there must be room for it before there is such a list. */
+static tla_status make_list_room(tla_mmu *m, uint64_t nbytes) {
+    if (nbytes <= m->list_room) return TLA_OK;
+    uint8_t *grown = nbytes > UINT32_MAX ? NULL : realloc(m->list, nbytes);
+    if (!grown) return TLA_NO_HOST_MEMORY;
+    m->list = grown;
+    m->list_room = (uint32_t)nbytes;
+    return TLA_OK;
+}
+
+static tla_status take_table(void *context, uint64_t nbytes, tla_paddr *pa) {
+    mmu_change *c = &((tla_mmu *)context)->change;
+    if (c->rehearsing) {
+        pa->value = 0;
+        tla_status status = make_list_room(context, nbytes);
+        return status ? status : want(c, nbytes);
+    }
+    if (c->taken == c->given) return c->refusal ? c->refusal : TLA_LIMIT;
+    *pa = c->tables[c->taken++].pa;
+    return TLA_OK;
+}
+
+/* Of a change that is undone: its tables are given back from the list. */
+static void forget_table(void *context, tla_paddr pa, uint64_t nbytes) {
+    (void)context, (void)pa, (void)nbytes;
+}
+
+tla_table_memory mmu_table_memory(tla_mmu *m) {
+    return (tla_table_memory){.alloc = take_table, .free = forget_table, .context = m};
+}
+
+/* ---- the change ---- */
+
+static tla_status keep_old(tla_mmu *m, const mmu_change *c) {
+    for (size_t i = 0; i < c->count; i++) { /* entries that no table accepts have nothing to keep */
+        const tla_map_entry *e = &c->entries[i];
+        if (e->nbytes == 0 || e->va.value > UINT64_MAX - (e->nbytes - 1)) continue;
+        tla_status status = tla_map_window_keep(m->window, m->table, e->asid, e->va, e->nbytes);
+        if (!status && c->what != TLA_TABLE_RESTORE)
+            status = tla_map_undo_keep(m->undo, m->table, e->asid, e->va, e->nbytes);
+        if (status) return tla_error_set(c->error, status, "no host memory");
+    }
+    return TLA_OK;
+}
+
+/* What the TLB holds of it serves until the change is visible. */
+static void end_entries(tla_mmu *m, const mmu_change *c) {
+    for (size_t i = 0; i < c->count && m->tlb; i++) {
+        tla_tlb_end_range(m->tlb, c->entries[i].asid, c->entries[i].va, c->entries[i].nbytes);
+        tla_walkers_invalidate(m->walkers, c->entries[i].asid);
+    }
+}
+
+/* For taking it back later. */
+static void end_record(tla_mmu *m, const mmu_change *c, bool changed) {
+    if (c->what != TLA_TABLE_RESTORE)
+        tla_map_undo_end(m->undo, changed);
+    else if (changed)
+        tla_map_undo_done(m->undo, c->sender);
+}
+
+static tla_status make(tla_mmu *m) {
+    mmu_change *c = &m->change;
+    c->status = keep_old(m, c);
+    if (!c->status) c->status = tla_page_table_change(m->table, c->what, c->entries, c->count, c->work, c->error);
+    if (c->status) {
+        tla_map_window_drop(m->window);
+        end_record(m, c, false);
+        c->phase = CHANGE_REFUSED;
+        return c->status;
+    }
+    end_entries(m, c);
+    end_record(m, c, true);
+    m->changing = true;
+    c->made_epoch = ++m->epoch;
+    c->phase = CHANGE_MADE;
+    return TLA_OK;
+}
+
+static tla_status begin(tla_mmu *m, tla_table_change what, const tla_map_entry *entries, size_t count, tla_work *work,
+                        tla_error *error) {
+    mmu_change *c = &m->change;
+    c->what = what;
+    c->entries = entries;
+    c->count = count;
+    c->work = work;
+    c->error = error;
+    c->wanted = c->given = c->taken = 0;
+    c->duty_kept = c->at_once = false;
+    c->refusal = TLA_OK;
+    tla_status status = TLA_OK;
+    if (m->config.walk != TLA_WALK_MEMORY) {
+        status = make(m);
+    } else {
+        c->rehearsing = true;
+        status = tla_page_table_rehearse(m->table, what, entries, count, error);
+        c->rehearsing = false;
+        c->phase = CHANGE_REHEARSED;
+        if (status) end_record(m, c, false);
+    }
+    if (status) c->phase = CHANGE_NONE;
+    return status;
+}
+
+static tla_status refuse_second(tla_error *error) {
+    return tla_error_set(error, TLA_BUSY, "another change is under way");
+}
+
+tla_status tla_mmu_change_begin(tla_mmu *m, tla_table_change what, const tla_map_entry *entries, size_t count,
+                                tla_work *work, tla_error *error) {
+    if (m->change.phase != CHANGE_NONE) return refuse_second(error);
+    tla_status status = m->announced ? TLA_OK : tla_mmu_command(m, 0, 0);
+    if (status) return tla_error_set(error, status, "no host memory");
+    m->announced = false;
+    return begin(m, what, entries, count, work, error);
+}
+
+tla_status tla_mmu_take_back_begin(tla_mmu *m, uint32_t sender, uint32_t tag, tla_work *work, tla_error *error) {
+    if (m->change.phase != CHANGE_NONE) return refuse_second(error);
+    const tla_map_entry *entries = NULL;
+    size_t count = 0;
+    tla_status status = tla_map_undo_find(m->undo, sender, tag, &entries, &count);
+    if (status)
+        return tla_error_set(error, status,
+                             status == TLA_OVERLAP ? "another sender has changed what is to be taken back"
+                                                   : "nothing to take back: the sender's last change is another");
+    m->change.sender = sender;
+    return begin(m, TLA_TABLE_RESTORE, entries, count, work, error);
+}
+
+void tla_mmu_change_allocated(tla_mmu *m, tla_status status, tla_paddr pa) {
+    mmu_change *c = &m->change;
+    c->refusal = status;
+    if (status)
+        c->wanted = c->given; /* with fewer tables it fails, and says why */
+    else
+        c->tables[c->given++].pa = pa;
+}
+
+/* A walk that began before the change may still read tables that are gone. */
+static bool old_walks(const tla_mmu *m) {
+    uint32_t walker = UINT32_MAX;
+    for (const tla_walk_request *w; (w = tla_walkers_under_way(m->walkers, &walker));)
+        if (((const tla_mmu_request *)w->owner)->epoch < m->change.made_epoch) return true;
+    return false;
+}
+
+/* A word as it stands in memory: little-endian, whatever the host is. */
+static void store(uint64_t *word) {
+    uint8_t *bytes = (uint8_t *)word;
+    uint64_t value = *word;
+    for (unsigned i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(value >> 8 * i);
+}
+
+static bool next_duty(tla_mmu *m, tla_mmu_bus_work *todo) {
+    mmu_change *c = &m->change;
+    if (!c->duty_kept && !tla_page_table_next(m->table, &c->duty, c->words)) return false;
+    c->duty_kept = !c->duty.write && !c->at_once && old_walks(m);
+    *todo = (tla_mmu_bus_work){c->duty_kept ? TLA_MMU_DRAIN : TLA_MMU_FREE, c->duty.pa, c->duty.nbytes, NULL};
+    if (!c->duty.write) return true;
+    todo->kind = TLA_MMU_WRITE;
+    todo->bytes = (const uint8_t *)c->words;
+    for (uint64_t i = 0; i < c->duty.nbytes / 8; i++)
+        store(c->words + i);
+    return true;
+}
+
+bool tla_mmu_change_next(tla_mmu *m, tla_mmu_bus_work *todo) {
+    mmu_change *c = &m->change;
+    if (c->phase == CHANGE_REHEARSED) {
+        if (c->given < c->wanted) {
+            *todo = (tla_mmu_bus_work){TLA_MMU_ALLOC, {0}, c->tables[c->given].nbytes, NULL};
+            return true;
+        }
+        make(m);
+    }
+    if (c->phase == CHANGE_MADE) return next_duty(m, todo);
+    if (c->phase != CHANGE_REFUSED || c->given == 0) return false;
+    const mmu_table *unused = &c->tables[--c->given];
+    *todo = (tla_mmu_bus_work){TLA_MMU_FREE, unused->pa, unused->nbytes, NULL};
+    return true;
+}
+
+tla_status tla_mmu_change_end(tla_mmu *m) {
+    tla_status status = m->change.phase == CHANGE_REFUSED ? m->change.status : TLA_OK;
+    m->change.phase = CHANGE_NONE;
+    return status;
+}
+
+/* ---- over a bus that is called ---- */
+
+/* Of a change that has begun. */
+static tla_status run(tla_mmu *m, uint64_t *at_ps) {
+    m->change.at_once = true;
+    const tla_mmu_bus *bus = &m->config.bus;
+    for (tla_mmu_bus_work todo; tla_mmu_change_next(m, &todo);) {
+        tla_paddr pa = {0};
+        tla_status status;
+        switch (todo.kind) {
+        case TLA_MMU_ALLOC:
+            status = bus->alloc(bus->context, todo.nbytes, &pa, at_ps);
+            tla_mmu_change_allocated(m, status, pa);
+            break;
+        case TLA_MMU_WRITE: /* one that is refused leaves an entry that the next walk finds to be wrong */
+            bus->write(bus->context, todo.pa, todo.bytes, (uint32_t)todo.nbytes, at_ps);
+            break;
+        case TLA_MMU_FREE:
+            bus->free(bus->context, todo.pa, todo.nbytes, at_ps);
+            break;
+        case TLA_MMU_DRAIN: /* walks that are called end within the call */
+            break;
+        }
+    }
+    return tla_mmu_change_end(m);
+}
+
+tla_status tla_mmu_map(tla_mmu *m, const tla_map_entry *entries, size_t count, uint64_t *at_ps, tla_work *work,
+                       tla_error *error) {
+    tla_status status = tla_mmu_change_begin(m, TLA_TABLE_MAP, entries, count, work, error);
+    return status ? status : run(m, at_ps);
+}
+
+tla_status tla_mmu_unmap(tla_mmu *m, const tla_map_entry *ranges, size_t count, uint64_t *at_ps, tla_work *work,
+                         tla_error *error) {
+    tla_status status = tla_mmu_change_begin(m, TLA_TABLE_UNMAP, ranges, count, work, error);
+    return status ? status : run(m, at_ps);
+}
+
+tla_status tla_mmu_take_back(tla_mmu *m, uint32_t sender, uint32_t tag, uint64_t *at_ps, tla_work *work,
+                             tla_error *error) {
+    tla_status status = tla_mmu_take_back_begin(m, sender, tag, work, error);
+    return status ? status : run(m, at_ps);
+}

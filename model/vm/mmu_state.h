@@ -1,0 +1,70 @@
+/* Inside an MMU: what its ways to translate and to change mappings share (mmu.h). */
+#ifndef TLMALLOC_MODEL_VM_MMU_STATE_H
+#define TLMALLOC_MODEL_VM_MMU_STATE_H
+
+#include "tlmalloc/mmu_steps.h"
+
+/* A table that a change takes. */
+typedef struct mmu_table {
+    uint64_t nbytes;
+    tla_paddr pa;
+} mmu_table;
+
+typedef enum mmu_change_phase { CHANGE_NONE, CHANGE_REHEARSED, CHANGE_MADE, CHANGE_REFUSED } mmu_change_phase;
+
+/* The change of mappings that is under way. */
+typedef struct mmu_change {
+    mmu_change_phase phase;
+    tla_table_change what;
+    const tla_map_entry *entries;
+    size_t count;
+    tla_work *work;
+    tla_error *error;
+    tla_status status;
+    mmu_table *tables; /* that it wants, in the order in which it takes them */
+    size_t table_room, wanted, given, taken;
+    tla_status refusal;       /* of a table that it wants */
+    bool rehearsing, at_once; /* at_once: nothing waits for walks */
+    uint32_t sender;          /* of a change that is taken back */
+    uint64_t made_epoch;
+    bool duty_kept; /* a table to be given back, which a walk may still read */
+    tla_table_duty duty;
+    uint64_t *words; /* of a write: TLA_TABLE_WRITE_ENTRIES, where there is a table memory */
+} mmu_change;
+
+struct tla_mmu {
+    tla_mmu_config config;
+    tla_page_table *table;
+    tla_tlb *tlb;
+    tla_walkers *walkers;
+    tla_map_window *window;
+    tla_map_undo *undo;
+    bool announced;     /* a command */
+    uint64_t window_ps; /* no change that has been shown is hidden from accesses at this time or later */
+    bool windowed;      /* the window keeps something */
+    bool changing;      /* the table has changed; when that is visible has not been said */
+    uint64_t epoch;     /* of the table: changes and their ends so far */
+    uint64_t ready_ps;  /* the next request can be looked up from then on */
+    bool walk_failed;   /* the walk under way */
+    uint8_t *list;      /* room for a region list */
+    uint32_t list_room;
+    uint64_t hits, misses, walk_errors, repeated;
+    mmu_change change;
+    /* requests in steps */
+    uint32_t holding;                   /* requests that hold up those behind them */
+    uint64_t resumed_ps;                /* when lookups behind the last of them began */
+    tla_mmu_request *front, *front_end; /* held up, in order */
+    tla_mmu_request *news, *news_end;   /* that go on, not told yet */
+};
+
+bool mmu_wraps(const tla_mmu_access *a);
+/* The part of an unmapped access that lies in the page of its first byte. */
+tla_status mmu_fall_back(const tla_mmu *m, const tla_mmu_access *a, uint64_t limit, tla_mmu_piece *piece);
+/* What changes that are not visible yet leave an access to see. True when they decide; else *limit is how far the
+ * table may be asked. */
+bool mmu_find_old(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_ps, uint64_t *limit, tla_status *status,
+                  tla_mmu_piece *piece);
+/* Of the page table of this MMU: it gets the tables that a change has in hand. */
+tla_table_memory mmu_table_memory(tla_mmu *m);
+
+#endif

@@ -1,0 +1,299 @@
+/* Translations in steps: lookups, the walkers that misses wait for, and what a change meanwhile means for them. */
+#include "mmu_state.h"
+#include "pte_check.h"
+
+static uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static void go_on(tla_mmu_request *r, tla_mmu_phase phase, uint64_t at_ps) {
+    r->phase = phase;
+    r->at_ps = at_ps;
+}
+
+static void finish(tla_mmu_request *r, tla_status status, uint64_t at_ps) {
+    r->status = status;
+    r->looked_up = true;
+    go_on(r, TLA_MMU_DONE, at_ps);
+}
+
+static void append(tla_mmu_request **first, tla_mmu_request **last, tla_mmu_request *r) {
+    r->next = NULL;
+    if (*first)
+        (*last)->next = r;
+    else
+        *first = r;
+    *last = r;
+}
+
+/* The caller hears of it, unless it still waits. */
+static void tell(tla_mmu *m, tla_mmu_request *r) {
+    if (r->phase != TLA_MMU_WAIT) append(&m->news, &m->news_end, r);
+}
+
+tla_mmu_request *tla_mmu_next(tla_mmu *m) {
+    tla_mmu_request *r = m->news;
+    if (r) m->news = r->next;
+    return r;
+}
+
+static void hold(tla_mmu *m, tla_mmu_request *r) {
+    if (!r->holds) m->holding++;
+    r->holds = true;
+}
+
+/* Lookups behind it began while it waited, so that their results come right after it. */
+static void release(tla_mmu *m, tla_mmu_request *r, uint64_t at_ps) {
+    if (!r->holds) return;
+    r->holds = false;
+    m->holding--;
+    uint64_t lookup_ps = 0;
+    for (uint32_t n = 0; n < m->config.tlb.levels; n++)
+        lookup_ps += m->config.tlb.level[n].latency_ps;
+    m->resumed_ps = at_ps > lookup_ps ? at_ps - lookup_ps : 0;
+}
+
+/* ---- what a walk is to find ---- */
+
+/* Where an access goes at this time, and the walk that finds it. TLA_INVALID_ARGUMENT: no such address space. */
+static tla_status expect(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
+    r->piece = (tla_mmu_piece){0};
+    r->expected = TLA_OK;
+    r->epoch = m->epoch;
+    r->visible_ps = 0;
+    r->governed = mmu_find_old(m, &r->access, now_ps, &r->limit, &r->expected, &r->piece);
+    tla_status status = TLA_OK;
+    if (r->governed)
+        status = tla_map_window_walk(m->window, r->access.asid, r->access.va, now_ps, &r->found, &r->visible_ps);
+    if (r->governed && m->config.walk != TLA_WALK_MEMORY) {
+        r->walk.walk = r->found;
+        return TLA_OK;
+    }
+    status = tla_page_table_walk(m->table, r->access.asid, r->access.va, &r->walk.walk);
+    if (status == TLA_INVALID_ARGUMENT) return status;
+    if (r->governed) return TLA_OK; /* tables in memory are read as they stand */
+    r->found = r->walk.walk;
+    r->expected = status;
+    return TLA_OK;
+}
+
+static bool found_alike(const tla_walk *a, const tla_walk *b) {
+    return a->va.value == b->va.value && a->nbytes == b->nbytes && a->page_size == b->page_size &&
+           a->pa.value == b->pa.value && a->flags == b->flags;
+}
+
+/* The result of a walk, or a hit, in r->found. */
+static tla_status locate(const tla_mmu *m, tla_mmu_request *r) {
+    if (r->governed) return r->expected; /* with its piece */
+    if (r->expected == TLA_UNMAPPED) return mmu_fall_back(m, &r->access, r->limit, &r->piece);
+    if (r->expected) return r->expected;
+    if (r->access.access & ~r->found.flags) return TLA_PERMISSION;
+    uint64_t into = r->access.va.value - r->found.va.value;
+    r->piece.pa.value = r->found.pa.value + into;
+    r->piece.nbytes = r->found.nbytes - into < r->limit ? r->found.nbytes - into : r->limit;
+    return TLA_OK;
+}
+
+/* How much of the access the piece will cover; what fails ends the access. */
+static void settle_length(const tla_mmu *m, tla_mmu_request *r) {
+    tla_mmu_piece kept = r->piece;
+    if (locate(m, r) == TLA_OK) r->access.nbytes = r->piece.nbytes;
+    r->piece = kept;
+    r->looked_up = true;
+}
+
+static tla_status remember(tla_mmu *m, const tla_mmu_request *r, uint64_t at_ps) {
+    const tla_walk *found = &r->found;
+    if (found->nbytes == 0) return TLA_OK;
+    if (!r->governed) return tla_tlb_fill(m->tlb, found, at_ps);
+    if (r->visible_ps != UINT64_MAX) return tla_tlb_fill_until(m->tlb, found, at_ps, r->visible_ps);
+    tla_status status = tla_tlb_fill(m->tlb, found, at_ps);
+    tla_tlb_end_range(m->tlb, found->asid, found->va, found->nbytes);
+    return status;
+}
+
+/* ---- lookups ---- */
+
+static void ask_for_walk(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps);
+
+/* A lookup that ends at now_ps at the earliest. */
+static void look_up(tla_mmu *m, tla_mmu_request *r, uint64_t lookup_ps, uint64_t now_ps) {
+    tla_mmu_access *a = &r->access;
+    tla_tlb_hit hit;
+    tla_mmu_advance(m, now_ps);
+    if (tla_tlb_lookup(m->tlb, a->asid, a->va, now_ps, &hit)) {
+        m->hits++;
+        r->piece = (tla_mmu_piece){0};
+        r->expected = TLA_OK;
+        r->governed = mmu_find_old(m, a, now_ps, &r->limit, &r->expected, &r->piece);
+        r->found.va = hit.va;
+        r->found.nbytes = hit.nbytes;
+        r->found.pa = hit.pa;
+        r->found.flags = hit.flags;
+        tla_status status = locate(m, r);
+        if (!status) a->nbytes = r->piece.nbytes;
+        finish(r, status, later(lookup_ps + hit.latency_ps, now_ps));
+        return;
+    }
+    uint64_t missed_ps = later(lookup_ps + hit.latency_ps, now_ps);
+    tla_status status = expect(m, r, now_ps);
+    if (status) {
+        finish(r, status, missed_ps);
+        return;
+    }
+    m->misses++;
+    settle_length(m, r);
+    r->asking = true;
+    if (!m->config.walkers.hit_under_miss) hold(m, r);
+    if (missed_ps > now_ps)
+        go_on(r, TLA_MMU_LATER, missed_ps);
+    else
+        ask_for_walk(m, r, now_ps);
+}
+
+tla_mmu_phase tla_mmu_begin(tla_mmu *m, tla_mmu_request *r, uint64_t at_ps) {
+    r->holds = r->looked_up = false;
+    r->arrived_ps = at_ps;
+    if (m->config.walk == TLA_WALK_IDEAL || mmu_wraps(&r->access)) {
+        finish(r, tla_mmu_probe(m, &r->access, at_ps, &r->piece), at_ps);
+        if (!r->status) r->access.nbytes = r->piece.nbytes;
+    } else if (m->holding > 0) {
+        go_on(r, TLA_MMU_WAIT, at_ps);
+        append(&m->front, &m->front_end, r);
+    } else {
+        look_up(m, r, at_ps, at_ps);
+    }
+    return r->phase;
+}
+
+/* Those that were held up, in their order, until one holds up the rest again. */
+static void resume(tla_mmu *m, uint64_t now_ps) {
+    while (m->holding == 0 && m->front) {
+        tla_mmu_request *r = m->front;
+        m->front = r->next;
+        look_up(m, r, later(r->arrived_ps, m->resumed_ps), now_ps);
+        tell(m, r);
+    }
+}
+
+/* ---- walks ---- */
+
+static void read_next(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
+    const tla_walk *walk = &r->walk.walk;
+    uint64_t left = walk->reads - r->level;
+    if (m->config.walk == TLA_WALK_FLAT || left == 0) {
+        go_on(r, TLA_MMU_LATER, now_ps + left * m->config.walkers.level_ps);
+        return;
+    }
+    r->read_pa = walk->read[r->level].pa;
+    r->read_nbytes = walk->read[r->level].nbytes;
+    go_on(r, TLA_MMU_READ, now_ps);
+}
+
+static void begin_reads(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
+    r->level = r->walk.first;
+    r->disturbed = false;
+    if (m->config.walkers.hit_under_miss) release(m, r, now_ps);
+    read_next(m, r, now_ps);
+}
+
+/* What was expected at the lookup need not be true any more. */
+static void expect_again(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
+    if (r->epoch != m->epoch || r->governed) expect(m, r, now_ps);
+}
+
+static void ask_for_walk(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
+    r->asking = false;
+    r->walk.owner = r;
+    go_on(r, TLA_MMU_WAIT, now_ps);
+    switch (tla_walkers_begin(m->walkers, &r->walk, now_ps)) {
+    case TLA_WALK_STARTED:
+        begin_reads(m, r, now_ps);
+        break;
+    case TLA_WALK_QUEUED:
+        hold(m, r);
+        break;
+    default:
+        break;
+    }
+}
+
+typedef enum walk_end { WALK_GOOD, WALK_WRONG, WALK_OVERTAKEN } walk_end;
+
+/* The walk that a request waited for has ended: it knows its piece, or is looked up again. */
+static void settle(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_ps) {
+    release(m, r, now_ps);
+    if (end == WALK_WRONG) {
+        r->piece = (tla_mmu_piece){.walked = true};
+        finish(r, TLA_BUS_ERROR, now_ps);
+        return;
+    }
+    if (end == WALK_GOOD && (r->epoch != m->epoch || r->governed)) {
+        const tla_walk before = r->found;
+        const tla_status expected = r->expected;
+        expect(m, r, now_ps);
+        if (r->expected != expected || !found_alike(&r->found, &before)) end = WALK_OVERTAKEN;
+    }
+    if (end == WALK_OVERTAKEN) {
+        m->repeated++;
+        look_up(m, r, now_ps, now_ps);
+        return;
+    }
+    tla_status status = remember(m, r, now_ps);
+    if (!status) status = locate(m, r);
+    r->piece.walked = true;
+    if (r->walk.outcome == TLA_WALK_STARTED) {
+        r->piece.walk_start_ps = r->walk.start_ps;
+        r->piece.walk_end_ps = now_ps;
+    }
+    finish(r, status, now_ps);
+}
+
+static void end_walk(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_ps) {
+    const uint32_t asid = r->access.asid;
+    tla_walk_request *joined = tla_walkers_finish(m->walkers, &r->walk, now_ps, end == WALK_GOOD && !r->disturbed);
+    if (end == WALK_WRONG) {
+        m->walk_errors++;
+        tla_walkers_invalidate(m->walkers, asid); /* nobody starts from its path */
+    }
+    settle(m, r, end, now_ps);
+    for (tla_walk_request *j = joined, *next; j; j = next) {
+        next = j->next;
+        settle(m, j->owner, end, now_ps);
+        tell(m, j->owner);
+    }
+    for (tla_walk_request *w; (w = tla_walkers_next(m->walkers));) {
+        expect_again(m, w->owner, now_ps);
+        tla_walkers_start(m->walkers, w, now_ps);
+        begin_reads(m, w->owner, now_ps);
+        tell(m, w->owner);
+    }
+    resume(m, now_ps);
+}
+
+/* A change under way, or one that came since the walk was decided, may be why memory and table differ. */
+static bool in_flux(const tla_mmu *m, const tla_mmu_request *r) {
+    return m->changing || r->epoch != m->epoch;
+}
+
+tla_mmu_phase tla_mmu_step(tla_mmu *m, tla_mmu_request *r, uint64_t at_ps, const void *bytes) {
+    if (r->phase == TLA_MMU_READ) {
+        bool matches = bytes && tla_walk_read_matches(&r->walk.walk, r->level, bytes);
+        r->disturbed = r->disturbed || !matches;
+        if (!bytes || (!matches && !in_flux(m, r))) {
+            end_walk(m, r, WALK_WRONG, at_ps);
+        } else if (!matches && !r->governed) {
+            end_walk(m, r, WALK_OVERTAKEN, at_ps);
+        } else if (++r->level < r->walk.walk.reads) {
+            read_next(m, r, at_ps);
+        } else {
+            end_walk(m, r, WALK_GOOD, at_ps);
+        }
+    } else if (r->asking) {
+        expect_again(m, r, at_ps);
+        ask_for_walk(m, r, at_ps);
+    } else {
+        end_walk(m, r, WALK_GOOD, at_ps);
+    }
+    return r->phase;
+}

@@ -1,0 +1,389 @@
+// DMA through an MMU whose walks read the same slice as the data, in the exact style, beside a plain event model.
+#include "initiator.hpp"
+#include "plain_event_model.hpp"
+#include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/pe_dma.hpp"
+#include "tlmalloc/modules/pe_mmu.hpp"
+#include "tlmalloc/modules/tcm.hpp"
+
+#include <deque>
+#include <list>
+#include <memory>
+#include <random>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace tlmalloc;
+
+namespace {
+
+const std::uint64_t page = 4096, room = 1 << 20, slice_bytes = 8 << 20;
+const std::uint64_t dma_bandwidth = 512'000'000'000, tcm_read = 700'000'000'000, tcm_write = 900'000'000'000;
+const std::uint64_t channel_bandwidth = 25'000'000'000;
+const unsigned channel_count = 32;
+
+struct settings {
+    std::uint32_t walkers, merge_slots;
+    std::uint64_t latency_ps; // of the slice
+    std::uint32_t tlb_entries = 0;
+    std::uint64_t tlb_ps = 0;
+    bool hit_under_miss = true;
+    std::uint64_t overhead_ps = 0;
+};
+
+struct transfer {
+    bool write;
+    std::uint64_t va, tile, nbytes, pause_ps;
+    std::uint64_t start_ps = 0, end_ps = 0;
+};
+using program = std::vector<transfer>; // one after the other
+
+// --- the modules -----------------------------------------------------------------------------------------------------
+
+// Runs the programs beside each other; false when something went wrong.
+bool run_modules(const settings &how, std::vector<program> &programs) {
+    pe_mmu::config m;
+    m.style = time_style::exact;
+    m.page_size = page;
+    m.va_bits = 48;
+    m.walk = TLA_WALK_MEMORY;
+    m.overhead_ps = how.overhead_ps;
+    m.tlb.levels = how.tlb_entries > 0;
+    m.tlb.level[0] = {how.tlb_entries, 0, how.tlb_ps, TLA_REPLACE_LRU};
+    m.walkers = {how.walkers, how.merge_slots, 0, false, how.hit_under_miss, 0};
+    pe_mmu mmu("mmu", m);
+    hbm_slice::config s;
+    s.style = time_style::exact;
+    s.capacity = slice_bytes;
+    s.pseudo_channels = channel_count;
+    s.pseudo_channel_bandwidth = channel_bandwidth;
+    s.latency_ps = how.latency_ps;
+    hbm_slice slice("slice", s);
+    tcm::config l;
+    l.style = time_style::exact;
+    l.capacity = room;
+    l.read_bandwidth = tcm_read;
+    l.write_bandwidth = tcm_write;
+    tcm local("tcm", l);
+    memory_controller::config c;
+    c.style = time_style::exact;
+    c.memory.hbm_slice_bytes = slice_bytes;
+    c.memory.tcm_bytes = room;
+    c.memory.tcm_reserved_bytes = 0;
+    memory_controller controller("controller", c);
+    pe_dma::config d;
+    d.style = time_style::exact;
+    d.bandwidth = dma_bandwidth;
+    d.outstanding = 4096;
+    pe_dma dma("dma", d);
+    dma.out.bind(mmu.in);
+    dma.local.bind(controller.in);
+    mmu.out.bind(controller.in);
+    mmu.walk.bind(controller.in);
+    mmu.allocator.bind(controller.control);
+    controller.slice.bind(slice.in);
+    controller.tcm.bind(local.in);
+    initiator driver("driver"), allocator("allocator");
+    driver.out.bind(mmu.control);
+    allocator.out.bind(controller.control);
+    bool ok = true;
+    sc_core::sc_event ready;
+    driver.body = [&] {
+        const tla_completion block = allocator.command(0, alloc_command(TLA_HBM, room));
+        tla_paddr first{};
+        tla_paddr_pe_hbm(0, 0, 0, 0, slice_bytes, &first);
+        ok = block.value == first.value &&
+             driver.command(0, map_command(TLA_TARGET_PE_MMU, TLA_OP_MAP, {{0, block.value, room}})).status == TLA_OK;
+        sc_core::wait(from_ps(1'000'000'000) - sc_core::sc_time_stamp());
+        ready.notify();
+    };
+    for (program &mine : programs)
+        sc_core::sc_spawn(
+            [&] {
+                sc_core::wait(ready);
+                for (transfer &t : mine) {
+                    sc_core::sc_time delay = from_ps(t.pause_ps);
+                    t.start_ps = local_ps(delay);
+                    tla_paddr tile{};
+                    tla_paddr_pe_tcm(0, 0, 0, t.tile, &tile);
+                    ok = dma.transfer({t.write ? pe_dma::direction::write : pe_dma::direction::read,
+                                       {t.va},
+                                       tile,
+                                       1,
+                                       t.nbytes,
+                                       t.nbytes},
+                                      delay) == TLA_OK &&
+                         ok;
+                    t.end_ps = local_ps(delay);
+                }
+            },
+            sc_core::sc_gen_unique_name("program"));
+    sc_core::sc_start();
+    return ok && driver.finished && mmu.get_statistics().walk_errors == 0;
+}
+
+// --- the plain model -------------------------------------------------------------------------------------------------
+
+// One page is mapped by the entries 0, 0, 0 and its number of four tables, which lie behind the data.
+std::uint64_t entry_offset(unsigned level, std::uint64_t number) {
+    return room + level * page + (level == 3 ? 8 * number : 0);
+}
+
+class plain_mmu {
+  public:
+    plain_mmu(plain::events &e, unsigned resource, const settings &how, plain::channels &slice)
+        : e_(e), resource_(resource), how_(how), slice_(slice) {}
+
+    // An access that is there at `time`, or (ahead) is on its way.
+    void translate(std::uint64_t va, plain::picoseconds time, bool ahead, plain::arrived done) {
+        if (how_.overhead_ps == 0 && !ahead)
+            arrive({va / page, time, std::move(done)}, time);
+        else
+            e_.at(time + how_.overhead_ps, resource_, 0, [=](plain::picoseconds at) {
+                arrive({va / page, at, done}, at);
+            });
+    }
+
+  private:
+    struct access {
+        std::uint64_t number;
+        plain::picoseconds arrival;
+        plain::arrived done;
+    };
+    struct walk {
+        std::uint64_t number;
+        std::vector<access> served; // the first is its own
+        bool holds;
+    };
+
+    void arrive(access a, plain::picoseconds now) {
+        if (held_ > 0)
+            front_.push_back(std::move(a));
+        else
+            look_up(std::move(a), now, now);
+    }
+
+    void look_up(access a, plain::picoseconds lookup, plain::picoseconds now) {
+        const plain::picoseconds known = std::max(lookup + how_.tlb_ps, now);
+        const auto hit = std::find(tlb_.begin(), tlb_.end(), a.number);
+        if (hit != tlb_.end()) {
+            tlb_.splice(tlb_.end(), tlb_, hit); // the latest
+            a.done(known);
+            return;
+        }
+        if (!how_.hit_under_miss) held_++;
+        if (known > now)
+            e_.at(known, resource_, 0, [=](plain::picoseconds at) { miss(a, at); });
+        else
+            miss(std::move(a), now);
+    }
+
+    void miss(access a, plain::picoseconds now) {
+        if (how_.merge_slots > 0)
+            for (walk &w : walks_)
+                if (w.number == a.number) { // with a slot or without: it hears of its end
+                    w.served.push_back(std::move(a));
+                    return;
+                }
+        walks_.push_back({a.number, {a}, false});
+        const auto mine = std::prev(walks_.end());
+        if (busy_ < how_.walkers && waiting_.empty()) {
+            begin(mine, now);
+        } else {
+            waiting_.push_back(mine);
+            mine->holds = how_.hit_under_miss;
+            held_ += mine->holds;
+        }
+    }
+
+    void begin(std::list<walk>::iterator w, plain::picoseconds now) {
+        busy_++;
+        if (w->holds) release(now);
+        w->holds = false;
+        read(w, 0, now);
+    }
+
+    void release(plain::picoseconds now) {
+        held_--;
+        resumed_ = now - how_.tlb_ps;
+    }
+
+    void read(std::list<walk>::iterator w, unsigned level, plain::picoseconds now) {
+        slice_.access(e_, entry_offset(level, w->number), 8, now, [=](plain::picoseconds end) {
+            e_.at(end, resource_, 0, [=](plain::picoseconds at) {
+                if (level < 3)
+                    read(w, level + 1, at);
+                else
+                    finish(w, at);
+            });
+        });
+    }
+
+    void finish(std::list<walk>::iterator w, plain::picoseconds now) {
+        busy_--;
+        const walk over = std::move(*w);
+        walks_.erase(w);
+        if (how_.tlb_entries > 0 && std::find(tlb_.begin(), tlb_.end(), over.number) == tlb_.end()) {
+            tlb_.push_back(over.number);
+            if (tlb_.size() > how_.tlb_entries) tlb_.pop_front();
+        }
+        if (!how_.hit_under_miss)
+            for (std::size_t i = 0; i < over.served.size(); i++)
+                release(now);
+        // The walk's own goes on first, then who joined it, then whose turn it is.
+        for (const access &a : over.served)
+            a.done(now);
+        while (!waiting_.empty() && busy_ < how_.walkers) {
+            const auto next = waiting_.front();
+            waiting_.pop_front();
+            begin(next, now);
+        }
+        while (held_ == 0 && !front_.empty()) {
+            access a = std::move(front_.front());
+            front_.pop_front();
+            const plain::picoseconds lookup = std::max(a.arrival, resumed_);
+            look_up(std::move(a), lookup, now);
+        }
+    }
+
+    plain::events &e_;
+    const unsigned resource_;
+    const settings how_;
+    plain::channels &slice_;
+    std::list<walk> walks_; // under way, then waiting
+    std::deque<std::list<walk>::iterator> waiting_;
+    std::deque<access> front_;
+    std::list<std::uint64_t> tlb_; // oldest first
+    std::uint64_t held_ = 0, busy_ = 0;
+    plain::picoseconds resumed_ = 0;
+};
+
+// Resources are numbered in the order in which the modules are made.
+void run_plain(const settings &how, std::vector<program> &programs) {
+    using namespace plain;
+    events e;
+    channels slice{2, 256, channel_bandwidth, how.latency_ps, std::vector<server>(channel_count)};
+    plain_mmu mmu(e, 1, how, slice);
+    server reads, writes;
+    const auto use_tcm = [&e](server &port, unsigned resource, std::uint64_t bandwidth, std::uint64_t nbytes,
+                              picoseconds time, arrived done) {
+        e.at(time, resource, 0, [=, &port](picoseconds at) {
+            const picoseconds duration = bytes_at(nbytes, bandwidth);
+            done(port.serve(at, duration) + duration);
+        });
+    };
+    const dma::move load = [&](std::uint64_t va, std::uint64_t, std::uint64_t nbytes, picoseconds time, arrived done) {
+        mmu.translate(va, time, false, [=, &e, &slice, &writes](picoseconds known) {
+            slice.access(e, va, nbytes, known,
+                         [=, &writes](picoseconds out) { use_tcm(writes, 5, tcm_write, nbytes, out, done); });
+        });
+    };
+    const dma::move store = [&](std::uint64_t va, std::uint64_t, std::uint64_t nbytes, picoseconds time, arrived done) {
+        use_tcm(reads, 4, tcm_read, nbytes, time, [=, &e, &slice, &mmu](picoseconds read) {
+            mmu.translate(va, read, true,
+                          [=, &e, &slice](picoseconds known) { slice.access(e, va, nbytes, known, done); });
+        });
+    };
+    dma loads(e, 7, 256, dma_bandwidth, 4096, load), stores(e, 8, 256, dma_bandwidth, 4096, store);
+    std::function<void(program &, std::size_t, picoseconds)> next = [&](program &p, std::size_t i, picoseconds time) {
+        if (i == p.size()) return;
+        p[i].start_ps = time + p[i].pause_ps;
+        (p[i].write ? stores : loads).transfer(p[i].va, p[i].tile, p[i].nbytes, p[i].start_ps, [&, i](picoseconds end) {
+            p[i].end_ps = end;
+            next(p, i + 1, end);
+        });
+    };
+    for (program &p : programs)
+        next(p, 0, 1'000'000'000);
+    e.run();
+}
+
+// --- both ------------------------------------------------------------------------------------------------------------
+
+// In a process of its own, since there is one simulation in each: the ends of all transfers; empty when it failed.
+std::vector<std::uint64_t> ends_of_modules(const settings &how, std::vector<program> programs) {
+    int ends[2];
+    BOOST_REQUIRE_EQUAL(pipe(ends), 0);
+    if (fork() == 0) {
+        const bool ok = run_modules(how, programs);
+        std::vector<std::uint64_t> times;
+        for (const program &p : programs)
+            for (const transfer &t : p)
+                times.push_back(t.end_ps);
+        const std::size_t length = times.size() * sizeof times[0];
+        const bool told = ok && write(ends[1], times.data(), length) == static_cast<ssize_t>(length);
+        _exit(told ? 0 : 1);
+    }
+    close(ends[1]);
+    std::vector<std::uint64_t> times;
+    for (std::uint64_t time; read(ends[0], &time, sizeof time) == static_cast<ssize_t>(sizeof time);)
+        times.push_back(time);
+    close(ends[0]);
+    wait(nullptr);
+    return times;
+}
+
+void compare(const settings &how, unsigned seed, unsigned count) {
+    std::mt19937 random(seed);
+    std::vector<program> programs(2); // one loads, one stores
+    for (unsigned way = 0; way < 2; way++)
+        for (unsigned i = 0; i < count; i++) {
+            const std::uint64_t nbytes = 1 + random() % (random() % 4 ? 3000 : 60'000);
+            programs[way].push_back({way == 1, random() % (room - nbytes), random() % (room - nbytes), nbytes,
+                                     random() % 3 ? 0 : random() % 1'000'000});
+        }
+    const std::vector<std::uint64_t> ours = ends_of_modules(how, programs);
+    run_plain(how, programs);
+    BOOST_REQUIRE_EQUAL(ours.size(), 2 * count);
+    for (unsigned i = 0; i < ours.size(); i++) {
+        const transfer &t = programs[i / count][i % count];
+        BOOST_REQUIRE_MESSAGE(ours[i] == t.end_ps, how.walkers << " walkers, " << how.merge_slots << " slots, "
+                                                               << how.latency_ps << " ps, TLB " << how.tlb_entries
+                                                               << ": transfer " << i << " ended at " << ours[i]
+                                                               << ", should " << t.end_ps);
+    }
+}
+
+std::uint64_t stream_ps(const settings &how) {
+    const std::vector<std::uint64_t> ends = ends_of_modules(how, {{{false, 0, 0, room, 0}}});
+    BOOST_REQUIRE_EQUAL(ends.size(), 1u);
+    return ends[0] - 1'000'000'000;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(transfers_take_the_time_of_the_plain_event_model_with_any_walkers_and_latency) {
+    unsigned seed = 1;
+    for (const std::uint32_t walkers : {1u, 8u, 128u, 1024u})
+        for (const std::uint32_t slots : {0u, 32u})
+            for (const std::uint64_t latency : {std::uint64_t{0}, std::uint64_t{100'000}, std::uint64_t{400'000}})
+                compare({walkers, slots, latency}, seed++, 40);
+}
+
+BOOST_AUTO_TEST_CASE(transfers_take_the_time_of_the_plain_event_model_behind_a_tlb) {
+    compare({8, 0, 100'000, 16, 1000}, 31, 60);
+    compare({8, 32, 100'000, 16, 1000}, 32, 60);
+    compare({2, 2, 40'000, 4, 5000}, 33, 60);
+    compare({1, 0, 0, 2, 700, true, 300}, 34, 60);
+    compare({8, 8, 40'000, 8, 5000, false}, 35, 60);
+}
+
+BOOST_AUTO_TEST_CASE(more_walkers_and_less_latency_never_make_a_stream_with_walks_in_memory_slower) {
+    const std::uint32_t walkers[] = {1, 2, 8, 32, 128, 1024};
+    for (const std::uint32_t slots : {0u, 32u}) {
+        std::uint64_t faster[6] = {};
+        for (const std::uint64_t latency : {std::uint64_t{0}, std::uint64_t{100'000}, std::uint64_t{400'000}}) {
+            std::uint64_t before = UINT64_MAX;
+            for (unsigned i = 0; i < 6; i++) {
+                const std::uint64_t took = stream_ps({walkers[i], slots, latency});
+                BOOST_TEST_MESSAGE(walkers[i] << " walkers, " << slots << " merge slots, " << latency / 1000
+                                              << " ns: " << double(room) / double(took) * 1e3 << " GB/s");
+                BOOST_CHECK_LE(took, before);
+                BOOST_CHECK_GE(took, faster[i]);
+                before = faster[i] = took;
+            }
+        }
+        BOOST_CHECK_LT(faster[5] * 10, stream_ps({1, slots, 400'000})); // walkers count
+    }
+}

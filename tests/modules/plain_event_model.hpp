@@ -1,0 +1,160 @@
+// The order of time, slow and obviously right: one sorted list of events, for what the modules do in the exact style.
+//
+// Nothing here is shared with the library but the tie rule (time, resource, input port, order of posting) and, where
+// banks are modelled, the timing core.
+#ifndef TLMALLOC_TESTS_MODULES_PLAIN_EVENT_MODEL_HPP
+#define TLMALLOC_TESTS_MODULES_PLAIN_EVENT_MODEL_HPP
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace plain {
+
+using picoseconds = std::uint64_t;
+
+class events {
+  public:
+    void at(picoseconds time, unsigned resource, unsigned port, std::function<void(picoseconds)> what) {
+        list_.emplace(std::make_tuple(time, resource, port, posted_++), std::move(what));
+    }
+    void run() {
+        while (!list_.empty()) {
+            auto first = list_.begin();
+            const picoseconds time = std::get<0>(first->first);
+            const auto what = std::move(first->second);
+            list_.erase(first);
+            what(time);
+        }
+    }
+
+  private:
+    std::map<std::tuple<picoseconds, unsigned, unsigned, std::uint64_t>, std::function<void(picoseconds)>> list_;
+    std::uint64_t posted_ = 0;
+};
+
+inline picoseconds bytes_at(std::uint64_t nbytes, std::uint64_t bandwidth) { // rounded up
+    const std::uint64_t in_tens = nbytes * 100'000'000'000u;                 // of tests: far below 2^64
+    return (in_tens + bandwidth / 10 - 1) / (bandwidth / 10);
+}
+
+// Something that serves one at a time, in the order of arrival.
+struct server {
+    unsigned resource = 0;
+    picoseconds free = 0;
+    picoseconds serve(picoseconds arrival, picoseconds duration) { // start
+        const picoseconds start = std::max(arrival, free);
+        free = start + duration;
+        return start;
+    }
+};
+
+struct link {
+    server wire;
+    picoseconds latency;
+    std::uint64_t bandwidth;
+};
+
+using arrived = std::function<void(picoseconds)>;
+
+// A message over links, given as (link, input port at that link). The tail follows the head by the slowest link's time.
+inline void cross(events &e, const std::vector<std::pair<link *, unsigned>> &path, std::uint64_t nbytes,
+                  picoseconds time, arrived there, std::size_t done = 0, picoseconds tail = 0) {
+    if (nbytes == 0)
+        for (; done < path.size(); done++)
+            time += path[done].first->latency;
+    if (done == path.size()) {
+        there(time + tail);
+        return;
+    }
+    link &l = *path[done].first;
+    e.at(time, l.wire.resource, path[done].second, [=, &e, &l](picoseconds head) {
+        const picoseconds duration = bytes_at(nbytes, l.bandwidth);
+        const picoseconds start = l.wire.serve(head, duration);
+        cross(e, path, nbytes, start + l.latency, there, done + 1, std::max(tail, duration));
+    });
+}
+
+// Channels that are interleaved by burst, each a server.
+struct channels {
+    unsigned resource;
+    std::uint64_t burst, bandwidth;
+    picoseconds latency;
+    std::vector<server> channel;
+
+    void access(events &e, std::uint64_t offset, std::uint64_t nbytes, picoseconds time, arrived done) {
+        e.at(time + latency, resource, 0, [=](picoseconds arrival) {
+            picoseconds end = 0;
+            for (std::uint64_t b = offset / burst; b <= (offset + nbytes - 1) / burst; b++) {
+                const picoseconds duration = bytes_at(burst, bandwidth);
+                end = std::max(end, channel[b % channel.size()].serve(arrival, duration) + duration);
+            }
+            done(end);
+        });
+    }
+};
+
+// A DMA channel: issues chunks at its bandwidth, `outstanding` at most on their way; transfers one after the other.
+class dma {
+  public:
+    using move = std::function<void(std::uint64_t va, std::uint64_t tile, std::uint64_t nbytes, picoseconds, arrived)>;
+
+    dma(events &e, unsigned resource, std::uint64_t chunk, std::uint64_t bandwidth, std::size_t outstanding, move m)
+        : e_(e), resource_(resource), chunk_(chunk), bandwidth_(bandwidth), done_(outstanding, 0), move_(std::move(m)) {
+    }
+
+    void transfer(std::uint64_t va, std::uint64_t tile, std::uint64_t nbytes, picoseconds start, arrived done) {
+        e_.at(start, resource_, 0, [=](picoseconds time) {
+            rest_ = nbytes;
+            va_ = va;
+            tile_ = tile;
+            end_ = time;
+            finished_ = done;
+            next(time);
+        });
+    }
+
+  private:
+    void next(picoseconds time) {
+        if (posted_ || rest_ == 0 || done_[count_ % done_.size()] == never) return;
+        posted_ = true;
+        e_.at(std::max({time, free_, done_[count_ % done_.size()]}), resource_, 1, [=](picoseconds at) {
+            posted_ = false;
+            const std::uint64_t nbytes = std::min(chunk_ - va_ % chunk_, rest_);
+            const std::size_t slot = count_++ % done_.size();
+            done_[slot] = never;
+            free_ = at + bytes_at(nbytes, bandwidth_);
+            under_way_++;
+            const std::uint64_t va = va_, tile = tile_;
+            va_ += nbytes;
+            tile_ += nbytes;
+            rest_ -= nbytes;
+            now_ = at;
+            move_(va, tile, nbytes, at, [=](picoseconds end) {
+                done_[slot] = end;
+                end_ = std::max(end_, end);
+                if (--under_way_ == 0 && rest_ == 0) finished_(end_);
+                next(now_);
+            });
+            next(at);
+        });
+    }
+
+    static constexpr picoseconds never = ~picoseconds{0};
+    events &e_;
+    const unsigned resource_;
+    const std::uint64_t chunk_, bandwidth_;
+    std::vector<picoseconds> done_;
+    const move move_;
+    std::uint64_t rest_ = 0, va_ = 0, tile_ = 0, count_ = 0, under_way_ = 0;
+    picoseconds free_ = 0, end_ = 0, now_ = 0;
+    bool posted_ = false;
+    arrived finished_;
+};
+
+} // namespace plain
+#endif
