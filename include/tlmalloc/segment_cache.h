@@ -48,6 +48,8 @@ typedef struct tla_segment_cache_config {
     bool private_not_expandable; /* up to 2.4: the pools of graphs take plain segments */
     bool aborts_on_expandable;   /* up to 2.4: giving back oversize blocks and garbage collection cannot cope with
                                     expandable ones (#119452): the request fails with TLA_UNSUPPORTED */
+    bool rest_includes_named;    /* up to 2.8: '>' in roundup_power2_divisions also holds for the interval named before
+                                    it; read by tla_segment_settings_parse alone */
     bool exempt_expandable;      /* proposed in #193400: while expandable is on, the oversize rules do not withhold
                                     expandable blocks */
 } tla_segment_cache_config;

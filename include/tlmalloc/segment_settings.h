@@ -20,6 +20,12 @@ tla_status tla_segment_settings_parse(const char *text, tla_segment_cache_config
  * terminated and cut to room; returns the length of the whole, as snprintf does. */
 size_t tla_segment_settings_print(const tla_segment_cache_config *config, char *text, size_t room);
 
+/* Sets what PyTorch's versions do differently, and nothing else: "newest"; a version from 2.1 on as torch.__version__
+ * tells it ("2.4.1+cu121"; 2.9 and later are as the newest); "193400", the newest with the change that #193400
+ * proposes. To be called before tla_segment_settings_parse, which reads a key by it. TLA_SYNTAX with what was found and
+ * what was expected; *config is as it was then. */
+tla_status tla_segment_version_parse(const char *text, tla_segment_cache_config *config, tla_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -118,8 +118,8 @@ static void fill(uint32_t *divisions, int from, int to, uint32_t value) {
         divisions[i] = value;
 }
 
-/* One "256:2" of a list. What ">" says holds from the last interval on that was named, itself included, and what the
- * first says also below it: that is how PyTorch reads it. */
+/* One "256:2" of a list. What ">" says holds behind the last interval that was named, and what the first says also
+ * below it: that is how PyTorch reads it. */
 static tla_status read_interval(reader *r, bool first, int *last) {
     uint64_t key = 0;
     bool rest = at(r, ">");
@@ -131,7 +131,7 @@ static tla_status read_interval(reader *r, bool first, int *last) {
     if (!status) status = read_divisions_number(r, true, &value);
     if (status) return status;
     if (rest) {
-        fill(divisions, *last, TLA_SEGMENT_DIVISIONS, value);
+        fill(divisions, *last + !r->config.rest_includes_named, TLA_SEGMENT_DIVISIONS, value);
         return TLA_OK;
     }
     int index = 63 - __builtin_clzll(key);
@@ -238,6 +238,32 @@ tla_status tla_segment_settings_parse(const char *text, tla_segment_cache_config
     }
     if (!status) *config = r.config;
     return status;
+}
+
+/* Versions */
+
+/* "2.4.1+cu121": major and minor. */
+static bool read_version(const char *text, uint64_t *major, uint64_t *minor) {
+    char *end;
+    bool digits = text[0] >= '0' && text[0] <= '9';
+    *major = digits ? strtoull(text, &end, 10) : 0;
+    if (!digits || *end != '.' || end[1] < '0' || end[1] > '9') return false;
+    *minor = strtoull(end + 1, &end, 10);
+    return !*end || *end == '.' || *end == '+' || *end == 'a' || *end == 'r'; /* a patch, a build, an alpha, rc1 */
+}
+
+tla_status tla_segment_version_parse(const char *text, tla_segment_cache_config *config, tla_error *error) {
+    uint64_t major = UINT64_MAX, minor = 0;
+    bool proposed = strcmp(text, "193400") == 0, newest = proposed || strcmp(text, "newest") == 0;
+    bool good = newest || read_version(text, &major, &minor);
+    if (!good || major < 2 || (major == 2 && minor < 1))
+        return tla_error_set(error, TLA_SYNTAX,
+                             "found '%s', expected a version of PyTorch from 2.1 on, newest or 193400", text);
+    bool old = major == 2 && minor < 5;
+    config->private_not_expandable = config->aborts_on_expandable = old;
+    config->rest_includes_named = major == 2 && minor < 9;
+    config->exempt_expandable = proposed;
+    return TLA_OK;
 }
 
 /* Out */

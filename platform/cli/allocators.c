@@ -19,6 +19,7 @@ typedef struct allocator_state {
     tla_arena_set set;
     tla_caching_pool *caching_pool;
     tla_segment_cache *segment_cache;
+    bool aborted;             /* at the last request, as older versions of PyTorch do */
     tla_arena_ranges *ranges; /* below it, with expandable segments */
     tla_growing_pool *growing_pool;
 } allocator_state;
@@ -91,7 +92,9 @@ static uint64_t caching_pool_reserved(void *context) {
 static tla_status segment_cache_alloc(void *context, uint64_t stream, uint64_t nbytes, tla_block *granted,
                                       tla_work *work) {
     allocator_state *state = context;
-    return tla_segment_cache_alloc(state->segment_cache, stream, aligned(state, nbytes), granted, work);
+    tla_status status = tla_segment_cache_alloc(state->segment_cache, stream, aligned(state, nbytes), granted, work);
+    state->aborted = status == TLA_UNSUPPORTED;
+    return status;
 }
 
 static tla_status segment_cache_free(void *context, tla_block granted, uint64_t nbytes, tla_work *work) {
@@ -102,6 +105,11 @@ static tla_status segment_cache_free(void *context, tla_block granted, uint64_t 
 
 static tla_status segment_cache_explain(void *context, uint64_t nbytes, tla_error *error) {
     allocator_state *state = context;
+    if (state->aborted)
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "segment_cache: requested %" PRIu64 " bytes: PyTorch 2.1 to 2.4 abort here, as expandable "
+                             "blocks of max_split_size are to be given back (#119452)",
+                             nbytes);
     return tla_segment_cache_explain(state->segment_cache, "segment_cache", aligned(state, nbytes), error);
 }
 
@@ -134,18 +142,21 @@ static uint64_t growing_pool_reserved(void *context) {
     return tla_growing_pool_get_stats(state->growing_pool).reserved;
 }
 
-static tla_status make_caching_pool(allocator_state *state, tla_memory_driver driver, const char *settings,
+static tla_status make_caching_pool(allocator_state *state, tla_memory_driver driver, const allocator_config *asked,
                                     tla_error *error) {
-    (void)settings, (void)error;
+    (void)asked, (void)error;
     tla_caching_pool_config config = {.driver = driver};
     return tla_caching_pool_create(&config, &state->caching_pool);
 }
 
-static tla_status make_segment_cache(allocator_state *state, tla_memory_driver driver, const char *settings,
+static tla_status make_segment_cache(allocator_state *state, tla_memory_driver driver, const allocator_config *asked,
                                      tla_error *error) {
     static const uint64_t granule = 2 << 20; /* which every range begins on a multiple of */
     tla_segment_cache_config config = {.driver = driver, .device_bytes = state->config.capacity};
-    tla_status status = settings ? tla_segment_settings_parse(settings, &config, error) : TLA_OK;
+    tla_status status = TLA_OK;
+    if (asked->segment_version) status = tla_segment_version_parse(asked->segment_version, &config, error);
+    if (!status && asked->segment_settings)
+        status = tla_segment_settings_parse(asked->segment_settings, &config, error);
     if (!status && config.expandable && state->config.alignment > granule)
         status = tla_error_set(error, TLA_UNSUPPORTED,
                                "found an alignment of %" PRIu64 " bytes, expected at most %" PRIu64
@@ -157,9 +168,9 @@ static tla_status make_segment_cache(allocator_state *state, tla_memory_driver d
     return tla_segment_cache_create(&config, &state->segment_cache);
 }
 
-static tla_status make_growing_pool(allocator_state *state, tla_memory_driver driver, const char *settings,
+static tla_status make_growing_pool(allocator_state *state, tla_memory_driver driver, const allocator_config *asked,
                                     tla_error *error) {
-    (void)settings, (void)error;
+    (void)asked, (void)error;
     tla_growing_pool_config config = {.driver = driver};
     return tla_growing_pool_create(&config, &state->growing_pool);
 }
@@ -167,7 +178,8 @@ static tla_status make_growing_pool(allocator_state *state, tla_memory_driver dr
 typedef struct cache_kind {
     const char *name;
     /* error may stay untouched */
-    tla_status (*make)(allocator_state *state, tla_memory_driver driver, const char *settings, tla_error *error);
+    tla_status (*make)(allocator_state *state, tla_memory_driver driver, const allocator_config *asked,
+                       tla_error *error);
     trace_allocator calls;
 } cache_kind;
 
@@ -249,7 +261,7 @@ tla_status allocator_create(const char *name, const allocator_config *config, tr
     state->set = (tla_arena_set){&state->arena, 1};
     if (!status && cache) {
         tla_error inner = {0};
-        status = cache->make(state, tla_arena_driver(&state->set), config->segment_settings, &inner);
+        status = cache->make(state, tla_arena_driver(&state->set), config, &inner);
         if (status)
             tla_error_set(error, status, "cannot make %s: %s", name,
                           inner.text[0] ? inner.text : tla_status_text(status));

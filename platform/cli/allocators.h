@@ -16,13 +16,15 @@ typedef struct allocator_config {
     const char *snapshot;
     size_t snapshot_length;
     const char *segment_settings; /* of segment_cache (segment_settings.h); NULL: the defaults */
+    const char *segment_version;  /* likewise; NULL: the newest */
 } allocator_config;
 
 typedef struct trace_allocator {
     const char *name;
     void *state;
     tla_arena *arena; /* the arena itself, or the one below */
-    /* As tla_arena_alloc. TLA_EXHAUSTED, TLA_FRAGMENTED and TLA_LIMIT mean that the request failed for want of memory.
+    /* As tla_arena_alloc. TLA_EXHAUSTED, TLA_FRAGMENTED and TLA_LIMIT mean that the request failed for want of memory,
+     * TLA_UNSUPPORTED that PyTorch would abort the program there.
      * The stream is used by segment_cache alone. */
     tla_status (*alloc)(void *state, uint64_t stream, uint64_t nbytes, tla_block *granted, tla_work *work);
     /* Why a request of nbytes has just failed, for a person. */

@@ -83,14 +83,16 @@ static tla_status play_devices(torch_snapshot *snapshot, int device, const tla_s
     return status;
 }
 
-tla_status as_recorded(const char *path, int device, const char *settings, FILE *table, FILE *json, bool *equal,
-                       tla_error *error) {
+tla_status as_recorded(const char *path, int device, const char *settings, const char *version, FILE *table, FILE *json,
+                       bool *equal, tla_error *error) {
     torch_snapshot snapshot;
     tla_segment_cache_config config = {0};
     *equal = true;
     tla_status status = torch_snapshot_load(path, &snapshot, error);
     if (status) return status;
-    if (settings) status = tla_segment_settings_parse(settings, &config, error);
+    if (version) status = tla_segment_version_parse(version, &snapshot.settings, error);
+    if (!status && version) status = tla_segment_version_parse(version, &config, error);
+    if (!status && settings) status = tla_segment_settings_parse(settings, &config, error);
     json_t *list = json_array();
     if (!status) status = play_devices(&snapshot, device, settings ? &config : NULL, table, list, equal, error);
     if (!status && json) {

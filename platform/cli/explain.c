@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/output.h"
+#include "cli/segment_argument.h"
 #include "cli/size_argument.h"
 #include "tlmalloc/segment_settings.h"
 
@@ -18,11 +19,12 @@ typedef struct explain_options {
     uint64_t entry, capacity; /* capacity 0: not given */
     uint64_t request;         /* of an arena; 0: not given */
     bool compare;
+    const char *version; /* of PyTorch; NULL: not given */
     const char *settings[EXPLAIN_SETTINGS_MAX / 2];
     size_t settings_count;
 } explain_options;
 
-enum { KEY_DEVICE = 256, KEY_AT, KEY_CAPACITY, KEY_COMPARE, KEY_SETTINGS, KEY_REQUEST, KEY_MAP, KEY_JSON };
+enum { KEY_DEVICE = 256, KEY_AT, KEY_CAPACITY, KEY_COMPARE, KEY_SETTINGS, KEY_PYTORCH, KEY_REQUEST, KEY_MAP, KEY_JSON };
 
 static const struct argp_option option_table[] = {
     {"device", KEY_DEVICE, "N", 0, "of the recording (default: the first that recorded something)", 0},
@@ -31,6 +33,7 @@ static const struct argp_option option_table[] = {
     {"capacity", KEY_CAPACITY, "SIZE", 0, "what the allocator may reserve (default: what the recording tells)", 0},
     {"compare", KEY_COMPARE, 0, 0, "play the program under other settings, also when memory was not out", 0},
     {"settings", KEY_SETTINGS, "TEXT", 0, "one more setting to compare, as in PYTORCH_CUDA_ALLOC_CONF (repeatable)", 0},
+    {"pytorch", KEY_PYTORCH, "VERSION", 0, "whose rules it had: a version from 2.1 on, newest (default), or 193400", 0},
     {"request", KEY_REQUEST, "SIZE", 0, "of an arena that `tlmalloc age` wrote: why would it refuse so much?", 0},
     {"map", KEY_MAP, "FILE.svg", 0, "draw the segments at that moment", 0},
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
@@ -49,12 +52,9 @@ static void parse_when(struct argp_state *state, explain_options *o, const char 
 }
 
 static void add_settings(struct argp_state *state, explain_options *o, const char *text) {
-    tla_segment_cache_config config = {0};
-    tla_error error;
-    if (tla_segment_settings_parse(text, &config, &error)) argp_error(state, "--settings: %s", error.text);
     if (o->settings_count == sizeof o->settings / sizeof o->settings[0])
         argp_error(state, "--settings: found too many, expected at most %zu", o->settings_count);
-    o->settings[o->settings_count++] = text;
+    o->settings[o->settings_count++] = settings_argument(state, "--settings", text);
     o->compare = true;
 }
 
@@ -82,6 +82,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case KEY_SETTINGS:
         add_settings(state, o, text);
         return 0;
+    case KEY_PYTORCH:
+        o->version = version_argument(state, "--pytorch", text);
+        return 0;
     case KEY_MAP:
         o->map_path = text;
         return 0;
@@ -94,7 +97,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case ARGP_KEY_END:
         if (!o->path) argp_error(state, "expected a SNAPSHOT");
-        if (o->request && (o->when != EXPLAIN_DEFAULT || o->compare || o->capacity || o->map_path || o->device >= 0))
+        if (o->request &&
+            (o->when != EXPLAIN_DEFAULT || o->compare || o->capacity || o->map_path || o->device >= 0 || o->version))
             argp_error(state, "--request is for an arena, with --json only");
         return 0;
     default:
@@ -164,7 +168,8 @@ static tla_status explain(const explain_options *o, tla_error *error) {
     }
     if (!status) status = torch_snapshot_load(o->path, &snapshot, error);
     if (status) return status;
-    status = explain_snapshot(o, &snapshot, map, json, error);
+    if (o->version) status = tla_segment_version_parse(o->version, &snapshot.settings, error);
+    if (!status) status = explain_snapshot(o, &snapshot, map, json, error);
     torch_snapshot_clear(&snapshot);
     return status;
 }

@@ -141,6 +141,14 @@ static tla_status play(const explained *e, torch_recorded_options *options, torc
     return torch_replay_recorded(e->snapshot, e->device, e->start, options, result, error);
 }
 
+static tla_status differs(const explained *e, const torch_recorded *result, tla_error *error) {
+    return tla_error_set(error, TLA_SYNTAX,
+                         "%s: device %zu differs before that moment, at entry %" PRIu64
+                         ": recorded %s, replayed %s; see replay --as-recorded",
+                         e->snapshot->name, e->device, result->first.entry, result->first.recorded,
+                         result->first.replayed);
+}
+
 tla_status explain_find(const torch_snapshot *snapshot, size_t device, const torch_start *start, explain_when when,
                         uint64_t entry, uint64_t capacity, uint8_t *empties, explained *out, tla_error *error) {
     const torch_device *d = &snapshot->devices[device];
@@ -159,15 +167,11 @@ tla_status explain_find(const torch_snapshot *snapshot, size_t device, const tor
     if (when == EXPLAIN_PEAK || (when == EXPLAIN_DEFAULT && !oom)) {
         torch_recorded_options peak = {.watch = seek_peak, .context = &s};
         status = play(out, &peak, &result, error);
+        if (!status && result.differs) status = differs(out, &result, error); /* more may be allocated behind it */
     }
     if (!status) status = play(out, &options, &result, error);
     if (!status) status = s.status;
-    if (!status && !out->found)
-        status =
-            tla_error_set(error, TLA_SYNTAX,
-                          "%s: device %zu differs before that moment, at entry %" PRIu64
-                          ": recorded %s, replayed %s; see replay --as-recorded",
-                          snapshot->name, device, result.first.entry, result.first.recorded, result.first.replayed);
+    if (!status && !out->found) status = differs(out, &result, error);
     if (!status) find_capacity(out, capacity);
     if (status) explain_clear(out);
     return status;

@@ -11,9 +11,9 @@
 #include "cli/progress.h"
 #include "cli/read_text.h"
 #include "cli/replay_files.h"
+#include "cli/segment_argument.h"
 #include "cli/size_argument.h"
 #include "tlmalloc/arena_snapshot.h"
-#include "tlmalloc/segment_settings.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,6 +29,7 @@ typedef struct replay_options {
     bool as_recorded;
     int device;           /* of a recording; TRACE_FIRST_DEVICE: not given; AS_RECORDED_ALL_DEVICES */
     const char *settings; /* of segment_cache; NULL: not given */
+    const char *version;  /* of PyTorch; likewise */
     overrides set;
 } replay_options;
 
@@ -48,6 +49,7 @@ enum {
     KEY_SET,
     KEY_DEVICE,
     KEY_SETTINGS,
+    KEY_PYTORCH,
     KEY_AS_RECORDED,
     KEY_PLACEMENTS,
     KEY_MAP,
@@ -72,6 +74,8 @@ static const struct argp_option option_table[] = {
      "of PyTorch's recording (default: the first that recorded something); all with --as-recorded", 0},
     {"settings", KEY_SETTINGS, "TEXT", 0,
      "of segment_cache, as in PYTORCH_CUDA_ALLOC_CONF (default: those of the recording)", 0},
+    {"pytorch", KEY_PYTORCH, "VERSION", 0,
+     "whose rules segment_cache has: a version from 2.1 on, newest (default), or 193400", 0},
     {"set", KEY_SET, "KEY=VALUE", 0, "override a key of the configuration: path.to.key=value (repeatable)", 0},
     {0, 0, 0, 0, "What comes out:", 3},
     {"placements", KEY_PLACEMENTS, "FILE", 0, "write id,offset,bytes,nodes_visited for each allocation", 0},
@@ -97,16 +101,11 @@ static int parse_device(struct argp_state *state, const char *text) {
     return (int)device;
 }
 
-static void check_settings(struct argp_state *state, const char *text) {
-    tla_segment_cache_config config = {0};
-    tla_error error;
-    if (tla_segment_settings_parse(text, &config, &error)) argp_error(state, "--settings: %s", error.text);
-}
-
 static void check_as_recorded(const struct argp_state *state, const replay_options *o) {
     if (o->capacity || o->snapshot_path || o->config_path || o->policy || o->compared.count || o->align ||
         o->speed > 0 || o->set.count || o->placements_path || o->map_path)
-        argp_error(state, "--as-recorded takes --device, --settings and --json only: the recording says the rest");
+        argp_error(state,
+                   "--as-recorded takes --device, --settings, --pytorch and --json only: the recording says the rest");
 }
 
 static void check_combination(const struct argp_state *state, const replay_options *o) {
@@ -123,6 +122,8 @@ static void check_combination(const struct argp_state *state, const replay_optio
     if (!o->config_path && !o->compared.count && o->speed > 0) argp_error(state, "--speed needs --config or --compare");
     if (o->settings && !o->compared.count && (!o->policy || strcmp(o->policy, "segment_cache") != 0))
         argp_error(state, "--settings needs --policy segment_cache or --compare");
+    if (o->version && !o->compared.count && (!o->policy || strcmp(o->policy, "segment_cache") != 0))
+        argp_error(state, "--pytorch needs --policy segment_cache, --compare or --as-recorded");
     if (o->snapshot_path && o->align) argp_error(state, "--align contradicts --from: a snapshot has its own");
     if (o->compared.count && o->policy)
         argp_error(state, "--compare has no use for --policy: it names the policies itself");
@@ -170,8 +171,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         options->as_recorded = true;
         return 0;
     case KEY_SETTINGS:
-        check_settings(state, text);
-        options->settings = text;
+        options->settings = settings_argument(state, "--settings", text);
+        return 0;
+    case KEY_PYTORCH:
+        options->version = version_argument(state, "--pytorch", text);
         return 0;
     case KEY_PLACEMENTS:
         options->placements_path = text;
@@ -218,8 +221,8 @@ static tla_status replay_as_recorded(const replay_options *options, bool *equal,
     output_protect(options->trace_path);
     tla_status status = output_open("--json", options->json_path, &json, error);
     if (!status)
-        status =
-            as_recorded(options->trace_path, options->device, options->settings, output_table(), json, equal, error);
+        status = as_recorded(options->trace_path, options->device, options->settings, options->version, output_table(),
+                             json, equal, error);
     return status ? status : output_commit(error);
 }
 
@@ -268,7 +271,8 @@ static tla_status load_snapshot(const replay_options *options, replay_state *sta
                                         .alignment = found.alignment,
                                         .snapshot = state->snapshot,
                                         .snapshot_length = length,
-                                        .segment_settings = options->settings};
+                                        .segment_settings = options->settings,
+                                        .segment_version = options->version};
     if (!options->policy && !options->config_path) request->policy = tla_policy_name(found.policy);
     return TLA_OK;
 }
@@ -284,6 +288,7 @@ static tla_status resolve_arena(const replay_options *options, replay_state *sta
         request->policy = tla_policy_name((tla_policy)request->config.controller.hbm_policy);
     }
     request->arena.segment_settings = options->settings;
+    request->arena.segment_version = options->version;
     return options->snapshot_path ? load_snapshot(options, state, error) : TLA_OK;
 }
 

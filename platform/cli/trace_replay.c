@@ -37,7 +37,7 @@ tla_status trace_replay(const alloc_trace *trace, const trace_allocator *allocat
 }
 
 static bool failed_for_want_of_memory(tla_status status) {
-    return status == TLA_EXHAUSTED || status == TLA_FRAGMENTED || status == TLA_LIMIT;
+    return status == TLA_EXHAUSTED || status == TLA_FRAGMENTED || status == TLA_LIMIT || status == TLA_UNSUPPORTED;
 }
 
 static tla_status play_alloc(player *p, size_t index, tla_work *work) {

@@ -37,7 +37,7 @@ typedef struct torch_entry {
     uint64_t stream;
     uint64_t time_us;   /* its place in the trace where no time was recorded (before PyTorch 2.1) */
     const void *source; /* for torch_frames and torch_place */
-    uint32_t pool;      /* of an alloc: index into the pools of the snapshot */
+    uint32_t pool;      /* of an alloc, or an oom as far as its replay tells: index into the pools of the snapshot */
     uint8_t action;
 } torch_entry;
 

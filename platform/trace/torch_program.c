@@ -212,22 +212,19 @@ typedef struct player {
     simple_device device;
     tla_segment_cache *cache;
     uint64_t *addresses; /* of blocks */
-    uint32_t *pending;   /* blocks that are freed and used by another stream */
-    size_t pending_count;
+    uint32_t *pending;   /* `waits` + 1 of a block when it was freed and another stream still used it */
+    uint32_t waits;      /* how often the cache has waited for all streams */
 } player;
 
-/* The cache waits for all streams and completes them itself. */
+/* The cache waits for all streams and completes what is pending itself. */
 static void forget_pending(void *context) {
-    ((player *)context)->pending_count = 0;
+    ((player *)context)->waits++;
 }
 
 static bool end_pending(player *p, uint32_t id) {
-    for (size_t i = 0; i < p->pending_count; i++)
-        if (p->pending[i] == id) {
-            p->pending[i] = p->pending[--p->pending_count];
-            return true;
-        }
-    return false;
+    bool pending = p->pending[id] == p->waits + 1;
+    p->pending[id] = 0;
+    return pending;
 }
 
 static tla_status make_cache(player *p, uint64_t capacity) {
@@ -280,7 +277,7 @@ static bool play_op(player *p, const torch_op *op, tla_status *status) {
     case TORCH_OP_PENDING: /* on one stream nobody else uses it */
         if (!p->how->one_stream) *status = tla_segment_cache_begin_use(p->cache, address);
         if (!*status) *status = tla_segment_cache_free(p->cache, address, NULL);
-        if (!p->how->one_stream) p->pending[p->pending_count++] = op->block;
+        if (!p->how->one_stream) p->pending[op->block] = p->waits + 1;
         break;
     case TORCH_OP_FREE:
         *status = tla_segment_cache_free(p->cache, address, NULL);
@@ -300,7 +297,7 @@ tla_status torch_program_play(const torch_program *program, const torch_what_if 
     player p = {.program = program, .how = how};
     if (cache) *cache = NULL;
     p.addresses = calloc(program->block_count + 1, sizeof *p.addresses);
-    p.pending = malloc((program->block_count + 1) * sizeof *p.pending);
+    p.pending = calloc(program->block_count + 1, sizeof *p.pending);
     tla_status status = p.addresses && p.pending ? make_cache(&p, capacity) : TLA_NO_HOST_MEMORY;
     for (size_t i = 0; i < program->op_count && !status && outcome->served; i++)
         outcome->served = play_op(&p, &program->ops[i], &status);

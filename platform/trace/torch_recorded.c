@@ -259,19 +259,69 @@ static tla_status take(replayer *r, const torch_entry *e, tla_block *block) {
     }
 }
 
-/* A request: the one ahead, which may have segment events and completed frees before it. */
-static tla_status request(replayer *r, const torch_entry *e) {
+static tla_status serve(replayer *r, const torch_entry *e) {
     tla_block block;
-    if (watched(r, (size_t)(e - r->device->entries), false)) return ABANDONED;
     tla_status status = take(r, e, &block);
     if (r->result->differs || status == TLA_NO_HOST_MEMORY) return status;
     const torch_entry *next = next_entry(r);
     if (!status && (next != e || e->action != TORCH_ALLOC || e->address != block.offset))
         return differ(r, "alloc of %" PRIu64 " bytes at %" PRIu64, e->nbytes, block.offset);
+    if (status == TLA_UNSUPPORTED) return differ(r, "an abort for %" PRIu64 " bytes (#119452)", e->nbytes);
     if (status && (next != e || e->action != TORCH_OOM)) return differ(r, "oom for %" PRIu64 " bytes", e->nbytes);
     r->result->allocs += e->action == TORCH_ALLOC;
     agree(r);
-    return watched(r, (size_t)(e - r->device->entries), true) ? ABANDONED : TLA_OK;
+    return TLA_OK;
+}
+
+/* Whether the entries up to a request are what the cache does for it, during a capture or not. */
+static tla_status would_agree(const replayer *r, const torch_entry *e, bool capture, bool *agrees) {
+    replayer probe;
+    torch_recorded result;
+    tla_status status = make_probe(r, &probe, &result);
+    if (!status && capture) tla_segment_cache_begin_capture(probe.cache);
+    if (!status) status = serve(&probe, e);
+    *agrees = !status && !result.differs;
+    free_probe(&probe);
+    return status == TLA_NO_HOST_MEMORY ? status : TLA_OK;
+}
+
+/* Whether a request that fails finds nothing to give back and no block, so that it fails however it was made. */
+static bool is_bare(const replayer *r, const torch_entry *e) {
+    tla_segment_cache_stats s = tla_segment_cache_get_stats(r->cache);
+    return s.ranges == 0 && s.reserved == s.allocated + s.inactive_split && !can_serve(r, r->cache, e);
+}
+
+/* Of which pool a request was that failed is not recorded, and neither are captures of graphs, during which nothing is
+ * given back before: the first that fails as it was recorded. */
+static tla_status find_failure(replayer *r, torch_entry *e, bool *captured) {
+    *captured = false;
+    if (next_entry(r) != e || is_bare(r, e)) return TLA_OK;
+    for (int capture = 0; capture < 2; capture++)
+        for (e->pool = 0; e->pool < r->snapshot->pool_count; e->pool++) {
+            bool agrees;
+            tla_status status = would_agree(r, e, capture, &agrees);
+            if (status) return status;
+            *captured = capture;
+            if (agrees) return TLA_OK;
+        }
+    e->pool = 0;
+    *captured = false;
+    return TLA_OK;
+}
+
+/* A request: the one ahead, which may have segment events and completed frees before it. */
+static tla_status request(replayer *r, const torch_entry *e) {
+    const size_t entry = (size_t)(e - r->device->entries);
+    bool captured = false;
+    tla_status status = TLA_OK;
+    if (e->action == TORCH_OOM) status = find_failure(r, &r->device->entries[entry], &captured);
+    if (!status && watched(r, entry, false)) status = ABANDONED;
+    if (status) return status;
+    if (captured) tla_segment_cache_begin_capture(r->cache);
+    status = serve(r, e);
+    if (captured) tla_segment_cache_end_capture(r->cache);
+    if (status) return status;
+    return watched(r, entry, true) ? ABANDONED : TLA_OK;
 }
 
 static tla_status empty(replayer *r) {
@@ -282,17 +332,6 @@ static tla_status empty(replayer *r) {
     return r->at > before ? TLA_OK : differ(r, "nothing to give back");
 }
 
-/* Whether the entries up to a request are what the cache does for it. */
-static tla_status would_agree(const replayer *r, const torch_entry *e, bool *agrees) {
-    replayer probe;
-    torch_recorded result;
-    tla_status status = make_probe(r, &probe, &result);
-    if (!status) status = request(&probe, e);
-    *agrees = !status && !result.differs;
-    free_probe(&probe);
-    return status == TLA_NO_HOST_MEMORY ? status : TLA_OK;
-}
-
 /* Segment events: of the request ahead if the cache has nothing for it and would do just that; else the program emptied
  * the cache. */
 static tla_status segments(replayer *r, const torch_entry *e) {
@@ -301,7 +340,7 @@ static tla_status segments(replayer *r, const torch_entry *e) {
     bool gives = e->action == TORCH_SEGMENT_FREE || e->action == TORCH_SEGMENT_UNMAP;
     if (!gives) return ahead ? request(r, ahead) : differ(r, "no request that needs it");
     if (!ahead || can_serve(r, r->cache, ahead)) return empty(r);
-    tla_status status = would_agree(r, ahead, &agrees);
+    tla_status status = would_agree(r, ahead, false, &agrees);
     if (status) return status;
     return agrees ? request(r, ahead) : empty(r);
 }

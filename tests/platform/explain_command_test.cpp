@@ -135,6 +135,30 @@ BOOST_AUTO_TEST_CASE(rules_that_withhold_memory_are_named) {
     BOOST_CHECK_EQUAL(p.number("peak_reserved", p.row("expandable_segments:True")), 420 * MiB);
 }
 
+// Under #193400's rule nothing is withheld, and the plain row has what the row of the proposal has.
+BOOST_AUTO_TEST_CASE(the_rules_of_a_version_hold_for_the_moment_and_for_the_table) {
+    settings s;
+    s.expandable = s.exempt_expandable = true;
+    s.max_split = 128 * MiB;
+    allocator a(s);
+    a.malloc(64 * MiB);
+    for (int i = 0; i <= 10; i++) {
+        u64 x = *a.malloc(91 * MiB), y = *a.malloc(91 * MiB / 2);
+        a.malloc(2 * MiB);
+        a.free(x);
+        a.free(y);
+    }
+    a.malloc(91 * MiB);
+    const std::string recording = to_json(snapshot_of({&a}));
+    page p = explain(recording, {"--compare", "--pytorch", "193400"});
+    BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
+    BOOST_CHECK_EQUAL(p.number("refused"), 0u);
+    const std::string both = "expandable_segments:True,max_split_size_mb:128";
+    BOOST_CHECK_EQUAL(p.number("peak_reserved", p.row(both)), p.number("peak_reserved", p.row(both, "with #193400")));
+    BOOST_CHECK_EQUAL(explain(recording).status, 2); // differs before the peak
+    BOOST_CHECK(contains(explain(recording, {"--pytorch", "x"}).err, "--pytorch: found 'x', expected a version"));
+}
+
 BOOST_AUTO_TEST_CASE(a_moment_is_an_entry_the_last_oom_or_the_peak) {
     allocator a = hard_case();
     std::string recording = to_json(snapshot_of({&a}));

@@ -117,6 +117,38 @@ BOOST_AUTO_TEST_CASE(streams_and_settings_of_the_recording_are_used_by_its_cache
     BOOST_CHECK_MESSAGE(contains(other.text, "settings and streams are for segment_cache"), other.text);
 }
 
+// The cycle of #123548, 20 times; without the proposal every one reserves 138 MiB and more.
+BOOST_AUTO_TEST_CASE(the_rules_of_a_version_are_used_by_the_cache_alone) {
+    settings s;
+    s.expandable = true;
+    s.max_split = 128 * MiB;
+    allocator a(s);
+    a.malloc(64 * MiB);
+    for (int i = 0; i <= 20; i++) {
+        u64 x = *a.malloc(91 * MiB), y = *a.malloc(91 * MiB / 2);
+        a.malloc(2 * MiB);
+        a.free(x);
+        a.free(y);
+    }
+    std::string recording = to_json(snapshot_of({&a}));
+    const std::vector<std::string> cache{"--capacity", "80 GiB", "--policy", "segment_cache"};
+    auto reserved = [&](const std::string &version) {
+        std::vector<std::string> arguments = cache;
+        arguments.insert(arguments.end(), {"--pytorch", version});
+        return number_of(replay(recording, arguments).report, "reserved_bytes");
+    };
+    BOOST_CHECK_EQUAL(reserved("newest"), 2980 * MiB);
+    BOOST_CHECK_EQUAL(reserved("2.4"), 2980 * MiB);
+    BOOST_CHECK_EQUAL(reserved("193400"), 260 * MiB);
+    BOOST_CHECK(contains(failure(recording, {"--pytorch", "2.4"}), "--pytorch needs --policy segment_cache"));
+    // A device on which the older ones give up instead of giving oversize blocks back.
+    scratch_directory scratch;
+    const command_result old = run_tlmalloc({"replay", scratch.write("r.json", recording), "--capacity", "1 GiB",
+                                             "--policy", "segment_cache", "--pytorch", "2.4"});
+    BOOST_CHECK_EQUAL(old.status, 0);
+    BOOST_CHECK_MESSAGE(contains(old.err, "PyTorch 2.1 to 2.4 abort here"), old.err);
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_action_is_left_out_and_told) {
     allocator a;
     a.malloc(512);
