@@ -147,7 +147,7 @@ static void stable_sort(const tla_lifetime *tensors, size_t *order, size_t n) {
     }
 }
 
-tla_status tla_plan_fit_first(const tla_lifetime *tensors, size_t n, bool stable, uint64_t *offsets) {
+tla_status plan_fit_first(const tla_lifetime *tensors, size_t n, bool stable, uint64_t *offsets) {
     size_t *order = malloc((n ? n : 1) * sizeof *order);
     snapshots album = {0};
     tla_status status = order ? reserve(&album, 1) : TLA_NO_HOST_MEMORY;

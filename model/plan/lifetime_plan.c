@@ -1,6 +1,4 @@
-/* Arguments, rounding, and the choice of a method. */
-#include "tlmalloc/lifetime_plan.h"
-
+/* Plans of tensors that are rounded up to one alignment, with a base. */
 #include "plan_methods.h"
 
 #include <stdlib.h>
@@ -14,6 +12,10 @@ const char *tla_plan_method_name(tla_plan_method method) {
         [TLA_PLAN_FIT_FIRST] = "fit_first",
         [TLA_PLAN_SIZE_ORDER] = "size_order",
         [TLA_PLAN_TFLM_GREEDY] = "tflm_greedy",
+        [TLA_PLAN_GREEDY_AREA] = "greedy_area",
+        [TLA_PLAN_GREEDY_LIFETIME] = "greedy_lifetime",
+        [TLA_PLAN_GREEDY_CONFLICTS] = "greedy_conflicts",
+        [TLA_PLAN_LOWEST_FIRST] = "lowest_first",
     };
     return (unsigned)method < TLA_PLAN_METHOD_COUNT ? names[method] : NULL;
 }
@@ -39,38 +41,15 @@ static tla_status prepare(const tla_lifetime *tensors, size_t n, uint64_t alignm
     return TLA_OK;
 }
 
-static void stack(const tla_lifetime *tensors, size_t n, uint64_t *offsets) {
-    uint64_t end = 0;
-    for (size_t i = 0; i < n; i++) {
-        offsets[i] = end;
-        end += tensors[i].nbytes;
-    }
-}
-
-static tla_status run(tla_plan_method method, const tla_lifetime *tensors, size_t n, bool stable_sort,
-                      uint64_t *offsets) {
-    switch (method) {
-    case TLA_PLAN_STACK:
-        stack(tensors, n, offsets);
-        return TLA_OK;
-    case TLA_PLAN_FIT_FIRST:
-        return tla_plan_fit_first(tensors, n, stable_sort, offsets);
-    case TLA_PLAN_SIZE_ORDER:
-    case TLA_PLAN_TFLM_GREEDY:
-        return tla_plan_by_size(tensors, n, method == TLA_PLAN_TFLM_GREEDY, offsets);
-    default:
-        return TLA_INVALID_ARGUMENT;
-    }
-}
-
 tla_status tla_plan(tla_plan_method method, const tla_lifetime *tensors, size_t n, const tla_plan_options *options,
                     uint64_t *offsets, uint64_t *nbytes) {
     if (options->base > largest_sum) return TLA_INVALID_ARGUMENT;
     tla_lifetime *rounded;
     tla_status status = prepare(tensors, n, options->alignment, &rounded);
     if (status) return status;
+    const tla_plan_problem problem = {.tensors = rounded, .n = n};
     uint64_t *planned = malloc((n ? n : 1) * sizeof *planned), height = 0;
-    status = planned ? run(method, rounded, n, options->stable_sort, planned) : TLA_NO_HOST_MEMORY;
+    status = planned ? plan_run(method, &problem, options->stable_sort, planned) : TLA_NO_HOST_MEMORY;
     for (size_t i = 0; !status && i < n; i++) {
         if (planned[i] + rounded[i].nbytes > height) height = planned[i] + rounded[i].nbytes;
         offsets[i] = options->base + planned[i];
@@ -118,55 +97,11 @@ tla_status tla_plan_weights(const uint64_t *nbytes, size_t n, const tla_plan_opt
     return TLA_OK;
 }
 
-typedef struct load_event {
-    uint64_t time, nbytes;
-    bool begins;
-} load_event;
-
-/* At equal times what ends goes before what begins. */
-static int by_time(const void *a, const void *b) {
-    const load_event *x = a, *y = b;
-    if (x->time != y->time) return x->time < y->time ? -1 : 1;
-    return (int)x->begins - (int)y->begins;
-}
-
 tla_status tla_plan_peak(const tla_lifetime *tensors, size_t n, uint64_t alignment, uint64_t *nbytes) {
     tla_lifetime *rounded;
     tla_status status = prepare(tensors, n, alignment, &rounded);
     if (status) return status;
-    load_event *events = malloc((n ? 2 * n : 1) * sizeof *events);
-    if (!events) {
-        free(rounded);
-        return TLA_NO_HOST_MEMORY;
-    }
-    for (size_t i = 0; i < n; i++) {
-        events[2 * i] = (load_event){rounded[i].lower, rounded[i].nbytes, true};
-        events[2 * i + 1] = (load_event){rounded[i].upper, rounded[i].nbytes, false};
-    }
-    qsort(events, 2 * n, sizeof *events, by_time);
-    uint64_t load = 0, peak = 0;
-    for (size_t i = 0; i < 2 * n; i++) {
-        load = events[i].begins ? load + events[i].nbytes : load - events[i].nbytes;
-        if (load > peak) peak = load;
-    }
-    *nbytes = peak;
-    free(events);
+    status = tla_plan_bound(&(tla_plan_problem){.tensors = rounded, .n = n}, nbytes, NULL, NULL);
     free(rounded);
-    return TLA_OK;
-}
-
-tla_status tla_plan_check(const tla_lifetime *tensors, const uint64_t *offsets, size_t n, size_t *first,
-                          size_t *second) {
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = i + 1; k < n; k++) {
-            const tla_lifetime *a = &tensors[i], *b = &tensors[k];
-            if (a->upper <= b->lower || b->upper <= a->lower) continue;
-            if (offsets[i] < offsets[k] ? offsets[k] - offsets[i] >= a->nbytes : offsets[i] - offsets[k] >= b->nbytes)
-                continue;
-            if (first) *first = i;
-            if (second) *second = k;
-            return TLA_OVERLAP;
-        }
-    }
-    return TLA_OK;
+    return status;
 }

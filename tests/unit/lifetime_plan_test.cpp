@@ -182,6 +182,132 @@ BOOST_AUTO_TEST_CASE(a_checker_names_the_pair_that_overlaps) {
     BOOST_CHECK_EQUAL(tla_plan_check(tensors.data(), at.data(), 3, &first, &second), TLA_OK);
 }
 
+BOOST_AUTO_TEST_CASE(the_checker_finds_an_overlap_where_comparing_all_pairs_does) {
+    seeded_random random(83);
+    std::size_t overlaps = 0;
+    for (int i = 0; i < 20000; i++) {
+        lifetimes tensors(random.between(0, 12));
+        offsets at;
+        for (tla_lifetime &t : tensors) {
+            t.lower = random.between(0, 20);
+            t.upper = random.between(t.lower + 1, 21);
+            t.nbytes = random.between(1, 8);
+            at.push_back(random.between(0, 100));
+        }
+        const auto meet = [&](std::size_t a, std::size_t b) {
+            return tensors[a].lower < tensors[b].upper && tensors[b].lower < tensors[a].upper &&
+                   at[a] < at[b] + tensors[b].nbytes && at[b] < at[a] + tensors[a].nbytes;
+        };
+        bool expected = false;
+        for (std::size_t a = 0; a < tensors.size(); a++)
+            for (std::size_t b = 0; b < a; b++)
+                expected = expected || meet(a, b);
+        std::size_t first = 99, second = 99;
+        const tla_status status = tla_plan_check(tensors.data(), at.data(), tensors.size(), &first, &second);
+        BOOST_REQUIRE_EQUAL(status, expected ? TLA_OVERLAP : TLA_OK);
+        BOOST_REQUIRE(expected ? first < second && meet(first, second) : first == 99 && second == 99);
+        overlaps += expected;
+    }
+    BOOST_CHECK(overlaps > 4000 && overlaps < 16000);
+}
+
+BOOST_AUTO_TEST_CASE(the_checker_knows_capacity_alignment_fixed_offsets_and_gaps) {
+    const lifetimes tensors{{0, 10, 8}, {3, 5, 8}, {5, 7, 8}};
+    const offsets alignments{1, 4, 0}, fixed{0, TLA_PLAN_ANYWHERE, TLA_PLAN_ANYWHERE};
+    const tla_plan_gap gap{0, 3, 5};
+    const tla_plan_problem problem{tensors.data(), 3, alignments.data(), fixed.data(), &gap, 1};
+    const auto check = [&](const offsets &at, std::uint64_t capacity) {
+        return tla_plan_check_problem(&problem, at.data(), capacity, nullptr, nullptr);
+    };
+    BOOST_CHECK_EQUAL(check({0, 4, 8}, 16), TLA_OK);
+    BOOST_CHECK_EQUAL(check({0, 4, 8}, 15), TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(check({0, 2, 8}, 16), TLA_INVALID_ARGUMENT); // not aligned
+    BOOST_CHECK_EQUAL(check({8, 4, 0}, 16), TLA_INVALID_ARGUMENT); // not where it is fixed
+    BOOST_CHECK_EQUAL(check({0, 4, 7}, 16), TLA_OVERLAP);          // after the gap
+    BOOST_CHECK_EQUAL(check({0, 4, UINT64_MAX}, UINT64_MAX), TLA_OUT_OF_RANGE);
+}
+
+BOOST_AUTO_TEST_CASE(the_tensors_that_make_the_bound_are_named) {
+    const lifetimes tensors{{0, 3, 4}, {3, 9, 4}, {0, 9, 5}, {9, 21, 4}, {2, 21, 4}};
+    tla_plan_problem problem{tensors.data(), 5, nullptr, nullptr, nullptr, 0};
+    std::uint64_t bound = 0;
+    std::vector<std::size_t> who(5);
+    std::size_t count = 0;
+    BOOST_REQUIRE_EQUAL(tla_plan_bound(&problem, &bound, who.data(), &count), TLA_OK);
+    who.resize(count);
+    BOOST_CHECK_EQUAL(bound, 13u);
+    BOOST_CHECK((who == std::vector<std::size_t>{0, 2, 4}));
+
+    // Offsets that are multiples of 16: three tensors take two steps of it and the smallest size on top.
+    const offsets aligned{16, 16, 16, 16, 16};
+    problem.alignments = aligned.data();
+    BOOST_REQUIRE_EQUAL(tla_plan_bound(&problem, &bound, nullptr, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(bound, 36u);
+
+    const offsets fixed{TLA_PLAN_ANYWHERE, 48, TLA_PLAN_ANYWHERE, TLA_PLAN_ANYWHERE, TLA_PLAN_ANYWHERE};
+    problem.fixed = fixed.data();
+    who.resize(5);
+    BOOST_REQUIRE_EQUAL(tla_plan_bound(&problem, &bound, who.data(), &count), TLA_OK);
+    BOOST_CHECK_EQUAL(bound, 52u);
+    BOOST_CHECK(count == 1 && who[0] == 1);
+}
+
+BOOST_AUTO_TEST_CASE(every_method_plans_what_it_can_and_best_is_the_lowest_of_them) {
+    seeded_random random(84);
+    for (int i = 0; i < 3000; i++) {
+        lifetimes tensors(random.between(1, 30));
+        offsets alignments, fixed;
+        std::vector<tla_plan_gap> gaps;
+        const bool some_fixed = random.one_in(3);
+        for (std::size_t k = 0; k < tensors.size(); k++) {
+            tla_lifetime &t = tensors[k];
+            t.lower = random.between(0, 20);
+            t.upper = random.between(t.lower + 1, 24);
+            t.nbytes = random.between(1, 30);
+            alignments.push_back(random.one_in(2) ? std::uint64_t{1} << random.between(0, 5) : 0);
+            fixed.push_back(some_fixed && random.one_in(8) ? 32 * random.between(0, 20) : TLA_PLAN_ANYWHERE);
+            if (t.upper - t.lower > 2 && random.one_in(4)) gaps.push_back({k, t.lower + 1, t.upper - 1});
+        }
+        const tla_plan_problem problem{tensors.data(), tensors.size(), alignments.data(),
+                                       fixed.data(),   gaps.data(),    gaps.size()};
+        std::uint64_t least = UINT64_MAX, height = 0, heights[TLA_PLAN_METHOD_COUNT];
+        offsets at(tensors.size());
+        tla_plan_method method = TLA_PLAN_METHOD_COUNT;
+        const tla_status status = tla_plan_best(&problem, at.data(), &height, &method, heights);
+        if (!status) BOOST_REQUIRE_EQUAL(tla_plan_check_problem(&problem, at.data(), height, nullptr, nullptr), TLA_OK);
+        for (int m = 0; m < TLA_PLAN_METHOD_COUNT; m++) {
+            std::uint64_t own = UINT64_MAX;
+            const tla_status placed = tla_plan_place(static_cast<tla_plan_method>(m), &problem, at.data(), &own);
+            if (!placed)
+                BOOST_REQUIRE_EQUAL(tla_plan_check_problem(&problem, at.data(), own, nullptr, nullptr), TLA_OK);
+            else
+                BOOST_REQUIRE(some_fixed && (placed == TLA_UNSUPPORTED || placed == TLA_OVERLAP));
+            if (!status) BOOST_REQUIRE_EQUAL(heights[m], own);
+            least = std::min(least, own);
+        }
+        BOOST_REQUIRE_EQUAL(status, least == UINT64_MAX ? TLA_OVERLAP : TLA_OK);
+        if (!status) BOOST_REQUIRE(height == least && heights[method] == least);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_thousand_tensors_are_planned_and_checked) {
+    seeded_random random(85);
+    lifetimes tensors(100000);
+    for (tla_lifetime &t : tensors) {
+        t.lower = random.between(0, 100000);
+        t.upper = t.lower + random.between(1, random.between(1, 4000));
+        t.nbytes = 64 * random.between(1, 1024);
+    }
+    const plan_result made = plan(TLA_PLAN_LOWEST_FIRST, tensors); // checks it
+    BOOST_CHECK_LT(made.height, peak(tensors) / 100 * 110);
+    const tla_plan_problem problem{tensors.data(), tensors.size(), nullptr, nullptr, nullptr, 0};
+    offsets at(tensors.size());
+    std::uint64_t height = 0, heights[TLA_PLAN_METHOD_COUNT];
+    BOOST_REQUIRE_EQUAL(tla_plan_best(&problem, at.data(), &height, nullptr, heights), TLA_OK);
+    BOOST_CHECK_EQUAL(height, made.height);
+    BOOST_CHECK_EQUAL(heights[TLA_PLAN_SIZE_ORDER], UINT64_MAX); // n^2: not tried
+}
+
 BOOST_AUTO_TEST_CASE(problems_out_of_range_are_refused_and_nothing_is_written) {
     const lifetimes bad{{3, 3, 10}, {0, 1, 0}, {0, 1, ~std::uint64_t{0}}};
     tla_plan_options options{0, 1, false}, odd{0, 3000, false};

@@ -5,6 +5,7 @@
 #include "tlmalloc/channels.h"
 #include "tlmalloc/config.h"
 #include "tlmalloc/control_port.h"
+#include "tlmalloc/exact_plan.h"
 #include "tlmalloc/fabric.h"
 #include "tlmalloc/hbm_channels.h"
 #include "tlmalloc/lifetime_plan.h"
@@ -224,6 +225,57 @@ BOOST_AUTO_TEST_CASE(plans_are_written_whole_or_not_at_all) {
         exhaust(
             "peak", make, [&](plan &p) { return tla_plan_peak(tensors.data(), tensors.size(), 64, &p.nbytes); }, look),
         1u);
+}
+
+BOOST_AUTO_TEST_CASE(searches_for_a_plan_leave_nothing_half_done) {
+    std::vector<tla_lifetime> tensors;
+    std::vector<std::uint64_t> alignments, fixed(40, TLA_PLAN_ANYWHERE);
+    for (std::uint64_t i = 0; i < 40; i++) {
+        tensors.push_back({i * 7 % 50, i * 7 % 50 + 3 + i % 9, 100 + i * 31 % 70});
+        alignments.push_back(i % 3 ? 1 : 16);
+    }
+    fixed[3] = 0;
+    const tla_plan_gap gap{5, tensors[5].lower + 1, tensors[5].lower + 2};
+    const tla_plan_problem problem{tensors.data(), tensors.size(), alignments.data(), fixed.data(), &gap, 1};
+    struct plan {
+        std::string look() const {
+            std::string text = line(height, range.bound, range.height, range.nodes);
+            for (std::uint64_t offset : offsets)
+                text += line(offset);
+            return text;
+        }
+        std::vector<std::uint64_t> offsets = std::vector<std::uint64_t>(40);
+        std::uint64_t height = 0;
+        tla_plan_range range{};
+    };
+    const auto make = [] { return std::make_unique<plan>(); };
+    const auto exhausts = [&](const char *what, auto act, auto made) {
+        BOOST_CHECK_GT(exhaust(what, made, act, look), 2u);
+    };
+    exhausts(
+        "exact", [&](plan &p) { return tla_plan_exact(&problem, 900, nullptr, p.offsets.data(), nullptr); }, make);
+    exhausts(
+        "best", [&](plan &p) { return tla_plan_best(&problem, p.offsets.data(), &p.height, nullptr, nullptr); }, make);
+    exhausts(
+        "place",
+        [&](plan &p) { return tla_plan_place(TLA_PLAN_GREEDY_CONFLICTS, &problem, p.offsets.data(), &p.height); },
+        make);
+    exhausts(
+        "bound", [&](plan &p) { return tla_plan_bound(&problem, &p.height, nullptr, nullptr); }, make);
+    const tla_plan_limits limits{500, nullptr, nullptr};
+    const auto stacked = [&] {
+        auto made = std::make_unique<plan>();
+        BOOST_REQUIRE_EQUAL(tla_plan_place(TLA_PLAN_STACK, &problem, made->offsets.data(), &made->height), TLA_OK);
+        return made;
+    };
+    exhausts(
+        "minimize", [&](plan &p) { return tla_plan_minimize(&problem, &limits, p.offsets.data(), &p.range); }, stacked);
+    exhausts(
+        "check",
+        [&](plan &p) {
+            return tla_plan_check_problem(&problem, p.offsets.data(), TLA_PLAN_HEIGHT_MAX, nullptr, nullptr);
+        },
+        stacked);
 }
 
 BOOST_AUTO_TEST_CASE(a_record_table_enters_an_op_with_all_its_outputs_or_not_at_all) {

@@ -1,0 +1,32 @@
+/* The search for a plan below a height, after MiniMalloc (Moffitt, ASPLOS 2023), in one order of preference. Internal.
+ *
+ * It can be stopped after any number of nodes and goes on where it was. */
+#ifndef TLMALLOC_PLAN_EXACT_SEARCH_H
+#define TLMALLOC_PLAN_EXACT_SEARCH_H
+
+#include "plan_model.h"
+
+/* What decides between tensors that would lie at the same offset, the larger first: width (duration), area (duration x
+ * size), total (the most bytes in one of its sections), one after the other. */
+typedef enum plan_preorder {
+    PLAN_WIDTH_AREA_TOTAL,
+    PLAN_TOTAL_AREA_WIDTH,
+    PLAN_TOTAL_WIDTH_AREA,
+    PLAN_PREORDER_COUNT
+} plan_preorder;
+
+typedef struct plan_search plan_search;
+
+/* `capacity` in bytes, at least the bound of the sections. TLA_NO_HOST_MEMORY; *search is NULL then. The model must
+ * stay. */
+tla_status plan_search_create(const plan_model *model, plan_preorder preorder, uint64_t capacity, plan_search **search);
+void plan_search_destroy(plan_search *search); /* NULL is allowed */
+
+/* Places at most `nodes` tensors more. TLA_OK: there is a plan; TLA_EXHAUSTED: there is none; TLA_LIMIT: neither is
+ * known yet; TLA_NO_HOST_MEMORY: the search has ended without a result. *placed is how many it were. */
+tla_status plan_search_run(plan_search *search, uint64_t nodes, uint64_t *placed);
+
+/* The plan that was found, in bytes. */
+void plan_search_offsets(const plan_search *search, uint64_t *offsets);
+
+#endif
