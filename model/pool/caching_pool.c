@@ -240,7 +240,7 @@ tla_status tla_caching_pool_explain(tla_caching_pool *pool, const char *what, ui
                       what, nbytes, capacity, s.cached, s.reserved, pool->config.byte_limit);
         if (error) error->requested = nbytes;
     } else {
-        status = tla_driver_reason(&pool->config.driver, device, nbytes, capacity, error,
+        status = tla_driver_reason(&pool->config.driver, device, nbytes, capacity, s.cached, error,
                                    "%s overflow: requested %" PRIu64 " bytes, no buffer of their class of %" PRIu64
                                    " is cached (%" PRIu64 " bytes in others); asked the driver for %" PRIu64 " bytes",
                                    what, nbytes, capacity, s.cached, capacity);

@@ -5,9 +5,11 @@
 #include "tlmalloc/memory_driver.h"
 
 /* Fills *error (may be NULL) for a request of nbytes for which the driver was asked for `asked` bytes and refused: the
- * printf-style text, and behind it the driver's own, whose status and free bytes are the answer. A driver that cannot
- * explain itself: TLA_EXHAUSTED. */
+ * printf-style text, and behind it the driver's own, whose status and free bytes are the answer; and that the cache
+ * itself is in the way, when the `held` bytes that it could give back would have been enough with what is free. A
+ * driver that cannot explain itself: TLA_EXHAUSTED. */
 tla_status tla_driver_reason(const tla_memory_driver *driver, uint32_t device, uint64_t nbytes, uint64_t asked,
-                             tla_error *error, const char *format, ...) __attribute__((format(printf, 6, 7)));
+                             uint64_t held, tla_error *error, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
 
 #endif

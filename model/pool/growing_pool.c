@@ -107,7 +107,7 @@ tla_status tla_growing_pool_explain(const tla_growing_pool *pool, const char *wh
     const tla_segment_block *largest = tla_segment_tree_below(&pool->free, &above_all);
     uint64_t most = largest ? largest->nbytes : 0, unused = reserved - pool->stats.used;
     if (size <= left)
-        return tla_driver_reason(&c->driver, c->device, nbytes, size, error,
+        return tla_driver_reason(&c->driver, c->device, nbytes, size, 0, error,
                                  "%s overflow: requested %" PRIu64 " bytes, the pool has %" PRIu64 " free of %" PRIu64
                                  ", largest free block %" PRIu64 "; asked upstream down to %" PRIu64 " bytes",
                                  what, nbytes, unused, reserved, most, size);

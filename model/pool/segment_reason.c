@@ -4,6 +4,28 @@
 
 #include <inttypes.h>
 
+/* Bytes of a free block that can go back: whole segments and whole granules. */
+static uint64_t releasable(const tla_segment_block *block) {
+    if (!block->range) return tla_segment_block_is_whole(block) ? block->nbytes : 0;
+    const uint64_t granule = block->range->granule, from = block->address - block->range->address;
+    const uint64_t first = (from + granule - 1) / granule, last = (from + block->nbytes) / granule;
+    return last > first ? (last - first) * granule : 0;
+}
+
+/* Free bytes that go back only when a capture has ended or a graph is gone. Of
+ * everybody's pools a request that failed has given them back already. */
+static uint64_t held(const tla_segment_cache *cache) {
+    uint64_t nbytes = 0;
+    for (const tla_segment_owner *owner = &cache->everybody; owner; owner = owner->next)
+        for (int small = 0; small < 2; small++) {
+            const tla_segment_tree *tree = &owner->pools[small].free;
+            const tla_segment_block *block = tla_segment_tree_first(tree);
+            for (; block; block = tla_segment_tree_after(tree, block))
+                nbytes += releasable(block);
+        }
+    return nbytes;
+}
+
 tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char *what, uint64_t nbytes,
                                      tla_error *error) {
     const tla_segment_cache_config *c = &cache->config;
@@ -15,7 +37,7 @@ tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char 
     uint64_t segment = tla_segment_cache_segment_size_with(size, c), cached = s->reserved - s->active;
     if (!tla_segment_exceeds_limit(cache, segment))
         return tla_driver_reason(
-            &c->driver, c->device, nbytes, segment, error,
+            &c->driver, c->device, nbytes, segment, held(cache), error,
             "%s overflow: requested %" PRIu64 " bytes, no cached block serves them (%" PRIu64 " bytes cached, %" PRIu64
             " of them in segments that are in use); asked the driver for a segment of %" PRIu64 " bytes",
             what, nbytes, cached, s->inactive_split, segment);

@@ -149,6 +149,28 @@ BOOST_AUTO_TEST_CASE(a_caching_pool_says_which_size_class_it_wanted) {
                       "caching_pool overflow: requested 16777216 bytes, no buffer of their class of 16777216 is cached "
                       "(8388608 bytes in others); asked the driver for 16777216 bytes: device 0 overflow: requested "
                       "16777216 bytes, 7340032 free of 15728640, largest free block 7340032 (1 blocks): exhausted");
+    // With 9 MiB more the buffer in the other class is all that is in the way.
+    pool q(20 * MiB);
+    BOOST_REQUIRE_EQUAL(tla_caching_pool_acquire(q.cache, 0, 8 * MiB, &buffer, nullptr), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_caching_pool_release(q.cache, buffer, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(q.why(16 * MiB),
+                      "caching_pool overflow: requested 16777216 bytes, no buffer of their class of 16777216 is cached "
+                      "(8388608 bytes in others); asked the driver for 16777216 bytes: device 0 overflow: requested "
+                      "16777216 bytes, 12582912 free of 20971520, largest free block 12582912 (1 blocks): exhausted, "
+                      "held by a front; have the cache in front give back what it keeps free");
+}
+
+// What a graph's pool keeps is given back when the graph is gone; a request fails for want of it before.
+BOOST_AUTO_TEST_CASE(a_segment_cache_says_that_the_pool_of_a_graph_holds_what_is_missing) {
+    const std::string front = ", held by a front; have the cache in front give back what it keeps free";
+    for (bool whole : {true, false}) {
+        segments s(64 * MiB);
+        BOOST_REQUIRE_EQUAL(tla_segment_cache_add_pool(s.cache, {0, 1}, {}), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_segment_cache_alloc_from(s.cache, {0, 1}, 0, 30 * MiB, &s.block, nullptr), TLA_OK);
+        if (whole) BOOST_REQUIRE_EQUAL(tla_segment_cache_free(s.cache, s.block.offset, nullptr), TLA_OK);
+        const std::string text = s.why(40 * MiB);
+        BOOST_CHECK_MESSAGE((text.find(front) != std::string::npos) == whole, text);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_caching_pool_says_that_its_byte_limit_was_in_the_way) {
