@@ -1,0 +1,76 @@
+/* The replay as recorded, its parts: the driver that answers as it did then, what the entries ahead say of what was not
+ * recorded, the requests, the end. */
+#ifndef TLMALLOC_PLATFORM_TRACE_TORCH_REPLAYER_H
+#define TLMALLOC_PLATFORM_TRACE_TORCH_REPLAYER_H
+
+#include "trace/torch_recorded.h"
+
+/* What the driver's calls return after a difference: nothing that makes the cache try again. */
+#define TORCH_ABANDONED TLA_BUS_ERROR
+
+typedef struct torch_replayer {
+    const torch_snapshot *snapshot;
+    const torch_device *device;
+    const torch_recorded_options *options;
+    torch_recorded *result;
+    tla_segment_cache_config config;
+    tla_segment_cache *cache;
+    size_t at;          /* the next entry */
+    uint64_t uncertain; /* bytes that older blocks may have more than they are taken for */
+    size_t request_at;  /* the next entry when the request began */
+    /* Where a range was to grow when the recording has the next map elsewhere: it was shorter. */
+    uint64_t short_at, short_room; /* room that it may have had behind there */
+    bool is_short;
+    uint64_t shortest; /* range that was found out, in bytes; UINT64_MAX: none was */
+} torch_replayer;
+
+/* ---- torch_driver.c ---- */
+
+/* The next entry that is no snapshot; NULL at the end. */
+const torch_entry *torch_replayer_next(torch_replayer *r);
+
+/* The cache did something else than the next entry says: the first time, that is the difference. TORCH_ABANDONED. */
+tla_status torch_replayer_differ(torch_replayer *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The next entry is equal. */
+void torch_replayer_agree(torch_replayer *r);
+
+/* Makes r->config's drivers answer from the entries of r. */
+void torch_replayer_connect(torch_replayer *r);
+
+/* For tla_segment_cache_on_synchronize. */
+void torch_replayer_synchronize(void *context);
+
+/* Bytes that their owners have freed and other streams use. */
+uint64_t torch_replayer_pending(const torch_replayer *r);
+
+/* ---- torch_ahead.c: all return TLA_OK or TLA_NO_HOST_MEMORY ---- */
+
+/* The next request behind segment events and completed frees; NULL when something else comes first. */
+const torch_entry *torch_request_ahead(const torch_replayer *r, bool *driver_called);
+
+bool torch_can_serve(const torch_replayer *r, const tla_segment_cache *cache, const torch_entry *request);
+
+/* Whether the completed frees before a request completed when the cache waited for all streams. */
+tla_status torch_waited_for_streams(const torch_replayer *r, bool *waited);
+
+/* Whether the entries up to a request are what the cache does for it, during a capture or not. */
+tla_status torch_would_agree(const torch_replayer *r, const torch_entry *e, bool capture, bool *agrees);
+
+/* How an oom came to be: sets the pool of the request, and whether a graph was captured. */
+tla_status torch_find_failure(torch_replayer *r, torch_entry *e, bool *captured);
+
+/* Whether the block that the program frees now is still used by another stream, though its completion stands beside. */
+tla_status torch_was_pending(const torch_replayer *r, uint64_t address, bool *pending);
+
+/* ---- torch_recorded.c ---- */
+
+/* Makes the request, compares what comes of it, and goes behind it. */
+tla_status torch_replayer_serve(torch_replayer *r, const torch_entry *e);
+
+/* ---- torch_end.c ---- */
+
+/* Compares what is left with the segments; the result is in r->result. TLA_NO_HOST_MEMORY. */
+tla_status torch_compare_end(torch_replayer *r);
+
+#endif
