@@ -100,7 +100,8 @@ uint64_t tla_segment_cache_segment_size_with(uint64_t rounded, const tla_segment
  * splits, a metadata line a block written, and what the driver does. TLA_INVALID_ARGUMENT for 0 bytes and for more than
  * 2^62; TLA_LIMIT when the memory limit is in the way; else what the driver says. Nothing is taken then, but cached
  * segments may have been given back, pending blocks may have been completed, and of an expandable range a part may have
- * been mapped, which is a free block. TLA_NO_HOST_MEMORY: nothing is changed. */
+ * been mapped, which is a free block. TLA_NO_HOST_MEMORY: nothing is changed, unless memory was to be given back for
+ * the request or a range to be mapped in parts: then the same may have been done. */
 tla_status tla_segment_cache_alloc(tla_segment_cache *cache, uint64_t stream, uint64_t nbytes, tla_block *block,
                                    tla_work *work);
 
@@ -125,7 +126,8 @@ tla_status tla_segment_cache_end_use(tla_segment_cache *cache, uint64_t address,
  * frees: whoever knows another order ends them here. NULL: nobody does. */
 void tla_segment_cache_on_synchronize(tla_segment_cache *cache, void (*synchronize)(void *context), void *context);
 
-/* Waits for all streams and gives back what is free: whole segments, and wholly free granules (empty_cache). */
+/* Waits for all streams and gives back what is free: whole segments, and wholly free granules (empty_cache).
+ * TLA_NO_HOST_MEMORY, and what the driver says: a part may have been done, which the next call goes on with. */
 tla_status tla_segment_cache_empty(tla_segment_cache *cache, tla_work *work);
 
 tla_segment_cache_stats tla_segment_cache_get_stats(const tla_segment_cache *cache);

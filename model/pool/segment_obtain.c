@@ -136,13 +136,16 @@ static uint64_t least(uint64_t a, uint64_t b) {
 }
 
 /* A range grown until a free block of it serves the request. When the driver refuses, what it gave before stays a free
- * block, and a new range stays though nothing of it has memory (try_allocate_expandable_block). */
+ * block, and a new range stays though nothing of it has memory (try_allocate_expandable_block); a host without memory
+ * leaves no such range. */
 static tla_status expand(tla_segment_cache *cache, const tla_segment_block *wanted, tla_segment_block **out,
                          tla_work *work) {
     tla_segment_block *block = find_room(wanted, work);
-    tla_status status = block ? TLA_OK : take_range(cache, wanted, &block, work);
+    const bool fresh = !block;
+    tla_status status = fresh ? take_range(cache, wanted, &block, work) : TLA_OK;
     if (status) return status;
     if (block->unmapped) status = map(cache, block, least(block->nbytes, wanted->nbytes), work);
+    if (status == TLA_NO_HOST_MEMORY && fresh) tla_segment_drop_range(cache, block, work);
     while (!status && block->nbytes < wanted->nbytes) {
         tla_segment_block *next = block->next; /* without memory, and it swallows the block */
         status = map(cache, next, least(wanted->nbytes - block->nbytes, next->nbytes), work);
