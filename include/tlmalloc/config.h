@@ -39,6 +39,16 @@ typedef enum tla_map_ack { TLA_MAP_ACK_VISIBLE, TLA_MAP_ACK_POSTED } tla_map_ack
  * after everything that arrived before it. */
 typedef enum tla_time_style { TLA_TIME_FAST, TLA_TIME_EXACT, TLA_TIME_STYLE_COUNT } tla_time_style;
 
+/* Who sends its commands to which port, in every control window of the platform. The port of whatever stands above is
+ * that of the VA manager and of the command processors, each to the next. */
+typedef enum tla_platform_port {
+    TLA_PORT_OF_HOST,
+    TLA_PORT_OF_PE,
+    TLA_PORT_OF_ABOVE,
+    TLA_PORT_OF_MMU,    /* for its tables, with mmu.walk memory */
+    TLA_PORT_OF_FAULTS, /* of the host too, for page faults, with mmu.unmapped demand */
+} tla_platform_port;
+
 /* Keys of a TLB level. */
 typedef struct tla_tlb_keys {
     uint64_t entries; /* 0: there is no such level */

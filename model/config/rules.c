@@ -114,6 +114,16 @@ static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
     return false;
 }
 
+static bool a_sender_has_no_port(const tla_config *c, tla_phrase *text) {
+    const bool demand = c->mmu.unmapped == TLA_UNMAPPED_DEMAND;
+    if (!demand && c->mmu.walk != TLA_WALK_MEMORY) return false;
+    const unsigned port = demand ? TLA_PORT_OF_FAULTS : TLA_PORT_OF_MMU;
+    *text = tla_phrase_of("found %" PRIu64 " controller.ports, expected at least %u with %s: port %u is %s",
+                          c->controller.ports, port + 1, demand ? "mmu.unmapped demand" : "mmu.walk memory", port,
+                          demand ? "the host's for page faults" : "the MMU's for its tables");
+    return c->controller.ports <= port;
+}
+
 static bool list_takes_all(const tla_config *c, tla_phrase *text) {
     uint64_t slice = c->hbm.capacity_per_cube / c->system.pes_per_cube;
     *text = tla_phrase_of("found %s of a slice of %s, expected controller.list_reserve below it",
@@ -159,6 +169,7 @@ static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
 const tla_schema_rule tla_platform_rules[] = {
     {{"faults.plan", "hbm.timing"}, fault_is_nowhere},
     {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy"}, list_does_not_walk},
+    {{"controller.ports", "mmu.unmapped", "mmu.walk"}, a_sender_has_no_port},
     {{"controller.list_reserve", "controller.free_list", "hbm.capacity_per_cube"}, list_takes_all},
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},
     {{"hbm.capacity_per_cube", "system.pes_per_cube"}, slice_is_not_whole},

@@ -84,7 +84,8 @@ const tla_schema_key tla_platform_keys[] = {
     {KEY(tcm.write_bandwidth), BANDWIDTH, "KernBench topology, ADR-0040", "512 GB/s", "of the write channel"},
     {KEY(tcm.latency), TIME(MS), "KernBench ADR-0040: time is bytes / bandwidth", "0 ns", "added to every access"},
 
-    {KEY(controller.ports), COUNT(1, 4096), CHOICE, "16", "command windows of a memory controller"},
+    {KEY(controller.ports), COUNT(TLA_PORT_OF_PE + 1, 4096), CHOICE, "16",
+     "command windows of a memory controller; at least 4 with mmu.walk memory, 5 with mmu.unmapped demand"},
     {KEY(controller.queue_depth), COUNT(1, 256), CHOICE, "16", "commands that may wait for the allocation engine"},
     {KEY(controller.hbm_policy), POLICY, "KernBench ADR-0048 D1", "first_fit", "placement in the HBM slice"},
     {KEY(controller.tcm_policy), POLICY, "KernBench ADR-0048 D1", "first_fit", "placement in the TCM"},
@@ -134,7 +135,7 @@ const tla_schema_key tla_platform_keys[] = {
     {KEY(mmu.va_bits), COUNT(32, 64), "tlmalloc's choice: 4 levels of 4 KiB pages; Intel NPU (ivpu)", "48",
      "width of a virtual address: what the tables cover"},
     {KEY(mmu.asids), COUNT(1, 65536), "KernBench has none", "1", "address spaces"},
-    {KEY(mmu.ports), COUNT(1, 4096), CHOICE, "16", "command windows of an MMU"},
+    {KEY(mmu.ports), COUNT(TLA_PORT_OF_ABOVE + 1, 4096), CHOICE, "16", "command windows of an MMU"},
     {KEY(mmu.queue_depth), COUNT(1, 256), CHOICE, "16", "commands that may wait for the mapping engine"},
     {KEY(mmu.walk), WALK, "KernBench ADR-0039: no TLB capacity, no walks", "ideal",
      "ideal: translated in no time but mmu.overhead; flat: TLB and walkers, a latency for each level; memory: every "

@@ -7,15 +7,6 @@ namespace tlmalloc {
 
 namespace {
 
-// Ports of the control windows: who uses which.
-enum : unsigned {
-    host_port = 0,
-    pe_port = 1,
-    above_port = 2,
-    mmu_port = 3,
-    fault_port = 4
-}; // above: the command processor one level up
-
 std::string numbered(const char *name, unsigned number) {
     return name + std::to_string(number);
 }
@@ -76,7 +67,7 @@ pe_mmu::config mmu_config(const tla_config &c, const pe_location &where) {
     const auto &w = c.mmu.walkers;
     result.walkers = {as_unsigned(w.count),  as_unsigned(w.merge_slots), as_unsigned(w.cache_entries),
                       w.path_registers != 0, w.hit_under_miss != 0,      w.level_latency};
-    result.allocator_port = mmu_port;
+    result.allocator_port = TLA_PORT_OF_MMU;
     result.initiator = initiator_number(c, where);
     result.retry = retries_of(c);
     result.cost = c.mmu.cost;
@@ -105,7 +96,7 @@ processing_element::config element_config(const tla_config &c, const pe_location
     result.gemm_rate = c.pe.gemm_rate;
     result.vector_rate = c.pe.vector_rate;
     result.quantum_ps = c.simulation.quantum;
-    result.allocator_port = pe_port;
+    result.allocator_port = TLA_PORT_OF_PE;
     result.asid = as_unsigned(c.workload.asid);
     result.initiator = initiator_number(c, where);
     result.retry = retries_of(c);
@@ -123,7 +114,7 @@ va_manager::config va_config(const tla_config &c) {
     result.route_target = TLA_TARGET_IO_CPU;
     for (unsigned sip = 0; sip < c.system.sips; sip++) {
         tla_paddr pa{};
-        tla_paddr_io_cpu_control(sip, above_port * std::uint64_t{TLA_PORT_BYTES}, &pa);
+        tla_paddr_io_cpu_control(sip, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &pa);
         result.routes.push_back({pa.value, {1u << sip, ~0u, ~0u}});
     }
     return result;
@@ -141,7 +132,7 @@ command_processor::config io_cpu_config(const tla_config &c, unsigned sip) {
     result.overhead_ps = c.command_processor.io_cpu_overhead;
     for (unsigned cube = 0; cube < cubes_of(c); cube++) {
         tla_paddr pa{};
-        tla_paddr_m_cpu_control(sip, cube, above_port * std::uint64_t{TLA_PORT_BYTES}, &pa);
+        tla_paddr_m_cpu_control(sip, cube, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &pa);
         result.routes.push_back({pa.value, {1u << sip, 1u << cube, ~0u}});
     }
     return result;
@@ -155,7 +146,7 @@ command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsign
     result.overhead_ps = c.command_processor.m_cpu_overhead;
     for (unsigned pe = 0; pe < c.system.pes_per_cube; pe++) {
         tla_paddr pa{};
-        tla_paddr_pe_control(sip, cube, pe, TLA_CONTROL_PE_MMU, above_port * std::uint64_t{TLA_PORT_BYTES}, &pa);
+        tla_paddr_pe_control(sip, cube, pe, TLA_CONTROL_PE_MMU, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &pa);
         result.routes.push_back({pa.value, {1u << sip, 1u << cube, 1u << pe}});
     }
     return result;
@@ -294,8 +285,8 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     for (const pe_unit *pe : pes_)
         host_config.pes.push_back(pe->where);
     host_config.dma_chunk = as_unsigned(config.host.dma_chunk);
-    host_config.control_port = host_port;
-    host_config.fault_port = fault_port;
+    host_config.control_port = TLA_PORT_OF_HOST;
+    host_config.fault_port = TLA_PORT_OF_FAULTS;
     host_config.asid = as_unsigned(config.workload.asid);
     host_config.page_size = config.va.page_size;
     host_config.fault_latency_ps = config.mmu.fault_latency;

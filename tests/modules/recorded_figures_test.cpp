@@ -1,5 +1,6 @@
 // waveform: modules' figures in the ordered VCD with local time, and in a user's own sc_trace_file.
 #include "initiator.hpp"
+#include "scratch_directory.hpp"
 #include "slow_lane.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
@@ -7,12 +8,9 @@
 #include "tlmalloc/modules/tcm.hpp"
 #include "tlmalloc/modules/va_manager.hpp"
 
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <sstream>
-#include <unistd.h>
 
 using namespace tlmalloc;
 
@@ -54,10 +52,6 @@ std::map<std::string, changes> read_vcd(const std::string &path) {
     return result;
 }
 
-std::string scratch(const char *name) {
-    return (std::filesystem::temp_directory_path() / (std::string(name) + "-" + std::to_string(getpid()))).string();
-}
-
 struct bench {
     bench() {
         memory_controller::config config;
@@ -81,7 +75,8 @@ struct bench {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(changes_carry_the_local_time_at_which_they_happened) {
-    const std::string path = scratch("figures") + ".vcd";
+    scratch_directory scratch;
+    const std::string path = scratch.path("figures.vcd");
     bench b;
     {
         waveform wave(path);
@@ -101,7 +96,6 @@ BOOST_AUTO_TEST_CASE(changes_carry_the_local_time_at_which_they_happened) {
         BOOST_CHECK_EQUAL(wave.close(), TLA_OK);
     }
     auto seen = read_vcd(path);
-    std::filesystem::remove(path);
     const changes used{{0, 0}, {11'000, 256}, {21'000, 768}}, busy{{0, 0}, {1000, 1}, {21'000, 0}},
         depth{{0, 0}, {2000, 1}, {11'000, 0}}, read{{0, 0}, {15'000, 256}}, active{{0, 0}, {7000, 1}, {15'000, 0}};
     BOOST_CHECK(seen["hbm_used_bytes"] == used);
@@ -115,7 +109,8 @@ BOOST_AUTO_TEST_CASE(changes_carry_the_local_time_at_which_they_happened) {
 }
 
 BOOST_AUTO_TEST_CASE(a_users_own_trace_file_gets_the_same_figures) {
-    const std::string path = scratch("trace");
+    scratch_directory scratch;
+    const std::string path = scratch.path("trace");
     bench b;
     sc_core::sc_trace_file *file = sc_core::sc_create_vcd_trace_file(path.c_str());
     b.controller->trace(file);
@@ -127,7 +122,6 @@ BOOST_AUTO_TEST_CASE(a_users_own_trace_file_gets_the_same_figures) {
     });
     sc_core::sc_close_vcd_trace_file(file);
     const auto seen = read_vcd(path + ".vcd");
-    std::filesystem::remove(path + ".vcd");
     const auto used = seen.find("hbm_used_bytes");
     BOOST_REQUIRE(used != seen.end());
     BOOST_CHECK_EQUAL(used->second.back().second, 256u);
@@ -154,7 +148,8 @@ BOOST_AUTO_TEST_CASE(figures_of_a_manager_whose_mmu_waits_come_back_to_rest) {
     lane.out.bind(mmu.control);
     data.out.bind(mmu.in);
     mmu.out.bind(slice.in);
-    const std::string path = scratch("waiting_figures") + ".vcd";
+    scratch_directory scratch;
+    const std::string path = scratch.path("waiting_figures.vcd");
     {
         waveform wave(path);
         manager.record(wave);
@@ -167,6 +162,5 @@ BOOST_AUTO_TEST_CASE(figures_of_a_manager_whose_mmu_waits_come_back_to_rest) {
         simulate({&cpu, &data});
     }
     const auto figures = read_vcd(path);
-    std::filesystem::remove(path);
     BOOST_CHECK_EQUAL(figures.at("maps_in_flight").back().second, 0u);
 }

@@ -261,6 +261,24 @@ BOOST_AUTO_TEST_CASE(a_bad_configuration_is_refused_with_its_place) {
     check_refused({"run", "/no/such.yaml"}, 1, "/no/such.yaml: error: cannot be read: No such file or directory\n");
 }
 
+// The least that the schema and its rules let pass; one port less ends before the run begins.
+BOOST_AUTO_TEST_CASE(the_fewest_control_ports_that_a_configuration_may_have_are_enough) {
+    for (const auto &[ports, keys] : std::vector<std::pair<unsigned, std::vector<std::string>>>{
+             {2, {}}, {4, {"mmu.walk=memory"}}, {5, {"mmu.unmapped=demand"}}}) {
+        const auto with = [&, &more = keys](unsigned count) {
+            std::vector<std::string> words{"run", small, "--set", "mmu.ports=3"};
+            words.insert(words.end(), {"--set", "controller.ports=" + std::to_string(count)});
+            for (const std::string &key : more)
+                words.insert(words.end(), {"--set", key});
+            return run_tlmalloc(words);
+        };
+        const command_result enough = with(ports), few = with(ports - 1);
+        BOOST_CHECK_MESSAGE(enough.status == 0, ports << " ports: " << enough.out << enough.err);
+        BOOST_CHECK_EQUAL(few.status, 2);
+        BOOST_CHECK_MESSAGE(contains(few.err, "--set: error: \"controller.ports="), few.err);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_bad_command_line_is_refused) {
     check_refused({"run", small, "--kernel", "relu"}, 2,
                   "tlmalloc run: --kernel: found kernel 'relu', expected one of: vector_add qkv_gemm dma_read\n");

@@ -1,0 +1,272 @@
+// Configurations that are refused: what is found, and where.
+#include "config_parsing.hpp"
+#include "model/config/schema.h"
+
+#include <random>
+
+using namespace config_parsing;
+
+BOOST_AUTO_TEST_CASE(unknown_keys_are_found_with_what_was_meant) {
+    check_findings(
+        "sytem: {sips: 1}\n"
+        "hbm:\n"
+        "  brust: 256 B\n"
+        "  frequency: 1\n"
+        "mmu:\n"
+        "  cost:\n"
+        "    pte_wirte: 1 ns\n"
+        "    node: 1 ns\n"
+        "zzz: [1, {a: 2}]\n",
+        {"f:1:1: unknown key \"sytem\", did you mean \"system\"?",
+         "f:3:3: unknown key \"hbm.brust\", did you mean \"hbm.burst\"?", "f:4:3: unknown key \"hbm.frequency\"",
+         "f:7:5: unknown key \"mmu.cost.pte_wirte\", did you mean \"mmu.cost.pte_write\"?",
+         "f:8:5: unknown key \"mmu.cost.node\", did you mean \"va.cost.node\"?", "f:9:1: unknown key \"zzz\""});
+}
+
+BOOST_AUTO_TEST_CASE(a_key_written_twice_is_found) {
+    check_findings("hbm:\n  burst: 256 B\n  burst: 512 B\nmmu: {cost: {chunk: 1 ns}}\nhbm: {burst: 1 B}\n",
+                   {"f:3:3: hbm.burst: found the key again, expected it once (line 2)",
+                    "f:5:1: hbm: found the key again, expected it once (line 1)"});
+    // A value that was bad has still been written.
+    check_findings("hbm:\n  burst: 3 B\n  burst: 512 B\n",
+                   {"f:2:10: hbm.burst: found \"3 B\", expected a power of two",
+                    "f:3:3: hbm.burst: found the key again, expected it once (line 2)"});
+}
+
+BOOST_AUTO_TEST_CASE(missing_and_unknown_units_are_found) {
+    check_findings(
+        "hbm:\n  direction_switch: 0\n  burst: 256 Bytes\n  pseudo_channels: 8 B\n"
+        "pe: {gemm_rate: 8 TB/s}\ndma:\n    bandwidth:   256GB\n",
+        {"f:2:21: hbm.direction_switch: found \"0\", which has no unit, expected a time with a unit (ps, ns, us, "
+         "ms, s)",
+         "f:3:10: hbm.burst: found \"256 Bytes\" with the unknown unit \"Bytes\", expected a size with a unit "
+         "(B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)",
+         "f:4:20: hbm.pseudo_channels: found \"8 B\", expected an integer without a unit",
+         "f:5:17: pe.gemm_rate: found \"8 TB/s\" with the unknown unit \"TB/s\", expected a rate with a unit "
+         "(GFLOPS, TFLOPS)",
+         "f:7:18: dma.bandwidth: found \"256GB\" with the unknown unit \"GB\", expected a bandwidth with a unit "
+         "(B/s, KB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s)"});
+}
+
+BOOST_AUTO_TEST_CASE(wrong_types_are_found) {
+    check_findings(
+        "system:\n"
+        "  sips: two\n"
+        "  pes_per_cube: 1.5\n"
+        "hbm: 3 GiB\n"
+        "tcm: [16 MiB]\n"
+        "mmu:\n"
+        "  page_size: [4 KiB, 2 MiB]\n"
+        "  allow_remap: yes\n"
+        "  unmapped: fault\n"
+        "  ports: {}\n"
+        "  queue_depth:\n"
+        "workload: {kernel: 'a b', seed: -1, elements_per_pe: \"1\\0\"}\n"
+        "controller: {hbm_policy: first-fit}\n",
+        {"f:2:9: system.sips: found \"two\", expected an integer without a unit",
+         "f:3:17: system.pes_per_cube: found \"1.5\", expected an integer without a unit",
+         "f:4:6: hbm: found \"3 GiB\", expected a mapping with keys such as hbm.capacity_per_cube",
+         "f:5:6: tcm: found a sequence, expected a mapping with keys such as tcm.capacity",
+         "f:7:14: mmu.page_size: found a sequence, expected a size with a unit (B, KiB, MiB, GiB, TiB, KB, MB, "
+         "GB, TB)",
+         "f:8:16: mmu.allow_remap: found \"yes\", expected false or true",
+         "f:9:13: mmu.unmapped: found \"fault\", expected error or pa_fallback or demand",
+         "f:10:10: mmu.ports: found a mapping, expected an integer without a unit",
+         "f:11:15: mmu.queue_depth: found nothing, expected an integer without a unit",
+         "f:12:20: workload.kernel: found \"a b\", expected a name of letters, digits and _, at most 63 long",
+         "f:12:33: workload.seed: found \"-1\", expected an integer that is not negative",
+         "f:12:54: workload.elements_per_pe: found a text with a NUL character, expected an integer without a "
+         "unit",
+         string("f:13:26: controller.hbm_policy: found \"first-fit\", expected ") +
+             tla_value_expected(TLA_VALUE_POLICY).text + ", did you mean \"first_fit\"?"});
+}
+
+BOOST_AUTO_TEST_CASE(values_out_of_range_are_found) {
+    check_findings(
+        "system: {pes_per_cube: 0, sips: 17}\n"
+        "hbm: {burst: 100 B, capacity_per_cube: 129 GiB, pseudo_channel_bandwidth: 0 B/s, pseudo_channels: 6}\n"
+        "tcm: {capacity: 513 MiB, latency: -1 ns}\n"
+        "mmu: {page_size: 2 KiB}\n"
+        "dma: {chunk: 0 B, outstanding: 0}\n"
+        "workload: {seed: 18446744073709551616}\n",
+        {"f:1:24: system.pes_per_cube: found \"0\", expected 1 .. 16",
+         "f:1:33: system.sips: found \"17\", expected 1 .. 16",
+         "f:2:14: hbm.burst: found \"100 B\", expected a power of two",
+         "f:2:40: hbm.capacity_per_cube: found \"129 GiB\", expected 4 KiB .. 128 GiB",
+         "f:2:75: hbm.pseudo_channel_bandwidth: found \"0 B/s\", expected 1 MB/s .. 1000 TB/s",
+         "f:2:99: hbm.pseudo_channels: found \"6\", expected a power of two",
+         "f:3:17: tcm.capacity: found \"513 MiB\", expected 1 KiB .. 512 MiB",
+         "f:3:35: tcm.latency: found \"-1 ns\", expected a time that is not negative",
+         "f:4:18: mmu.page_size: found \"2 KiB\", expected 4 KiB .. 1 GiB",
+         "f:5:14: dma.chunk: found \"0 B\", expected 1 B .. 1 GiB",
+         "f:5:32: dma.outstanding: found \"0\", expected 1 .. 65536",
+         "f:6:18: workload.seed: found \"18446744073709551616\", expected an integer below 2^64"});
+}
+
+BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
+    check_findings("system: {cube_mesh_height: 5, cube_mesh_width: 4}\n",
+                   {"f:1:48: found 4 x 5 cubes, expected cube_mesh_width * cube_mesh_height of at most 16"});
+    check_findings("system: {pes_per_cube: 7}\n",
+                   {"f:1:24: found 24 GiB for 7 PEs, expected hbm.capacity_per_cube to be a "
+                    "multiple of system.pes_per_cube"});
+    check_findings("tcm: {capacity: 1 MiB}\n",
+                   {"f:1:17: found 1 MiB of 1 MiB, expected tcm.scheduler_reserve below tcm.capacity"});
+    check_findings("tcm:\n  capacity: 1 MiB\n  scheduler_reserve: 2 MiB\n",
+                   {"f:3:22: found 2 MiB of 1 MiB, expected tcm.scheduler_reserve below tcm.capacity"});
+    check_findings("faults: {plan: refuse; channel_out channel=8}\n",
+                   {"f:1:16: found a fault of pseudo-channel 8, expected 0 .. 7"});
+    check_findings("faults: {plan: channel_out channel=1 bank=0}\n",
+                   {"f:1:16: found a fault of bank 0, expected an hbm.timing that has banks"});
+    check_findings("hbm: {timing: hbm2}\nfaults: {plan: channel_out channel=1 bank=16}\n",
+                   {"f:2:16: found a fault of bank 16, expected 0 .. 15"});
+    check_findings("faults:\n  plan: correctable pe=4\n", {"f:2:9: found a fault of PE 4, expected 0 .. 3"});
+    check_findings("faults: {plan: uncorrectable address=6442450944}\n",
+                   {"f:1:16: found a fault at byte 6442450944 of a slice of 6 GiB"});
+    check_findings("faults: {plan: corectable}\n",
+                   {"f:1:16: faults.plan: found \"corectable\", expected a fault: correctable, uncorrectable, "
+                    "channel_out or refuse"});
+    check_findings("controller: {free_list: hbm, hbm_policy: buddy}\n",
+                   {"f:1:25: found a free list in memory with buddy, expected first_fit, best_fit, next_fit or "
+                    "worst_fit"});
+    check_findings("hbm: {capacity_per_cube: 4 MiB}\ncontroller: {free_list: hbm}\n",
+                   {"f:2:25: found 1 MiB of a slice of 1 MiB, expected controller.list_reserve below it"});
+    check_findings(
+        "mmu: {ports: 2, walk: memory}\ncontroller:\n  ports: 3\n",
+        {"f:1:14: mmu.ports: found \"2\", expected 3 .. 4096",
+         "f:3:10: found 3 controller.ports, expected at least 4 with mmu.walk memory: port 3 is the MMU's for "
+         "its tables"});
+    check_findings(
+        "mmu:\n  unmapped: demand\n",
+        {"--set:0:0: \"controller.ports=4\": found 4 controller.ports, expected at least 5 with mmu.unmapped "
+         "demand: port 4 is the host's for page faults"},
+        {"controller.ports=4"});
+    check_findings("controller: {ports: 1}\n", {"f:1:21: controller.ports: found \"1\", expected 2 .. 4096"});
+    check_findings("va: {base: 5 KiB, size: 65 KiB, page_size: 64 KiB}\n",
+                   {"f:1:12: found va.base 5 KiB, expected a multiple of va.page_size, 64 KiB",
+                    "f:1:25: found va.size 65 KiB, expected a multiple of va.page_size, 64 KiB"});
+    check_findings("mmu: {page_size: 1 GiB}\nva: {size: 0.5 GiB}\n",
+                   {"f:2:12: found va.size 512 MiB, expected a multiple of va.page_size, 1 GiB"});
+    // A rule is not checked when what it reads has had its finding, or when the file was not read to its end.
+    check_findings("tcm: {capacity: 0 B, scheduler_reserve: 500 MiB}\n",
+                   {"f:1:17: tcm.capacity: found \"0 B\", expected 1 KiB .. 512 MiB"});
+    check_findings("system: {pes_per_cube: 7}\n]",
+                   {"f:2:1: not YAML: did not find expected key, while parsing a block mapping"});
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_yaml_is_found_with_its_place) {
+    check_findings("hbm: {burst: 256 B\n",
+                   {"f:2:1: not YAML: did not find expected ',' or '}', while parsing a flow mapping"});
+    check_findings("hbm:\n\tburst: 256 B\n",
+                   {"f:2:1: not YAML: found character that cannot start any token, while scanning for the next token: "
+                    "found a tab in the indentation, did you mean spaces?"});
+    check_findings("workload:\n  kernel: 'abc\n",
+                   {"f:3:1: not YAML: found unexpected end of stream, while scanning a quoted scalar"});
+    check_findings("hbm:\n  burst: \xff\n", {"f:2:10: not YAML: invalid leading UTF-8 octet (found 0xff)"});
+    check_findings("# \xc3\xa9\xc3", {"f:1:4: not YAML: incomplete UTF-8 octet sequence"});
+    check_findings(string("# \xc3\xa9\nhb\0m: 1\n", 14),
+                   {"f:2:3: not YAML: control characters are not allowed (found 0x00)"});
+    check_findings("a\r\nb\rc\x01", {"f:3:2: not YAML: control characters are not allowed (found 0x01)"});
+    // Findings before a syntax error are reported too.
+    check_findings("hbm:\n  brust: 1 B\n  burst: {\n",
+                   {"f:2:3: unknown key \"hbm.brust\", did you mean \"hbm.burst\"?",
+                    "f:3:10: hbm.burst: found a mapping, expected a size with a unit "
+                    "(B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)",
+                    "f:4:1: not YAML: did not find expected node content, while "
+                    "parsing a flow node"});
+}
+
+BOOST_AUTO_TEST_CASE(yaml_that_means_nothing_here_is_refused) {
+    check_findings("- 1\n- 2\n", {"f:1:1: found a sequence, expected a mapping of sections"});
+    check_findings("\n  text\n", {"f:2:3: found \"text\", expected a mapping of sections"});
+    check_findings("*a\n", {"f:1:1: found the alias \"a\", expected a mapping of sections"});
+    check_findings("hbm: {burst: 256 B}\n---\nhbm: {}\n", {"f:2:1: found a second document, expected one"});
+    check_findings(
+        "hbm: &x {burst: !!str 256 B}\ntcm: *x\nmmu: {page_size: *y}\n",
+        {"f:1:6: found the anchor \"x\", expected none",
+         "f:1:17: found the tag \"tag:yaml.org,2002:str\", expected none",
+         "f:2:6: tcm: found the alias \"x\", expected a mapping with keys such as tcm.capacity",
+         "f:3:18: mmu.page_size: found the alias \"y\", expected a size with a unit (B, KiB, MiB, GiB, TiB, KB, "
+         "MB, GB, TB)"});
+    check_findings(
+        "a: &a [*a, *a]\n<<: *a\n",
+        {"f:1:1: unknown key \"a\"", "f:1:4: found the anchor \"a\", expected none", "f:2:1: unknown key \"<<\""});
+    check_findings("? [a, b]\n: c\n", {"f:1:3: found a sequence, expected a key"});
+    check_findings("? &k hbm\n: {burst: 256 B}\n", {"f:1:3: found the anchor \"k\", expected none"});
+    check_findings("hbm.burst: 256 B\n", {"f:1:1: found the key \"hbm.burst\", expected sections as nested mappings"});
+}
+
+BOOST_AUTO_TEST_CASE(hostile_texts_are_shown_on_one_short_line) {
+    check_findings(
+        "workload: {kernel: \"a\\nb\\x01\"}\n",
+        {"f:1:20: workload.kernel: found \"a\\x0ab\\x01\", expected a name of letters, digits and _, at most 63 "
+         "long"});
+    check_findings("workload: {kernel: " + string(100, 'k') + "}\n",
+                   {"f:1:20: workload.kernel: found \"" + string(48, 'k') +
+                    "...\", expected a name of letters, digits and _, at most 63 long"});
+    check_findings(string(47, 'k') + "\xe2\x82\xac\xe2\x82\xac: 1\n",
+                   {"f:1:1: unknown key \"" + string(47, 'k') + "\xe2\x82\xac...\""});
+    BOOST_CHECK_EQUAL(good("workload: {kernel: " + string(63, 'k') + "}\n").workload.kernel, string(63, 'k'));
+    check_findings(string(1 << 20, '['), {"f:1:1: found a sequence, expected a mapping of sections",
+                                          "f:1:33: found more than 32 levels in one another, expected a few"});
+    BOOST_CHECK_EQUAL(parse(string(1 << 20, '{')).status, TLA_SYNTAX);
+    string keys;
+    for (int i = 0; i < 5000; i++)
+        keys += "key_" + std::to_string(i) + ": 1\n";
+    BOOST_CHECK_EQUAL(parse(keys).findings.size(), 5000u);
+}
+
+BOOST_AUTO_TEST_CASE(a_byte_order_mark_and_crlf_do_not_shift_places) {
+    check_findings("\xef\xbb\xbfhbm:\r\n  burst: 3 B\r\n",
+                   {"f:2:10: hbm.burst: found \"3 B\", expected a power of two"});
+    check_findings("\xef\xbb\xbfhmb:\n", {"f:1:1: unknown key \"hmb\", did you mean \"hbm\"?"});
+}
+
+BOOST_AUTO_TEST_CASE(bad_overrides_are_found_and_quoted) {
+    check_findings("",
+                   {"--set:0:0: \"hbm.burst=100 B\": hbm.burst: found \"100 B\", expected a power of two",
+                    "--set:0:0: \"hbm.burst\": expected KEY=VALUE, such as \"hbm.burst=256 B\"",
+                    "--set:0:0: \"hbm=1\": found a section, expected one of its keys, such as hbm.capacity_per_cube",
+                    "--set:0:0: \"=\": unknown key \"\"",
+                    "--set:0:0: \"hbm.brust=1 B\": unknown key \"hbm.brust\", did you mean \"hbm.burst\"?",
+                    "--set:0:0: \"system.pes_per_cube=0\": system.pes_per_cube: found \"0\", expected 1 .. 16"},
+                   {"hbm.burst=100 B", "hbm.burst", "hbm=1", "=", "hbm.brust=1 B", "system.pes_per_cube=0"});
+    // A rule that an override breaks is that override's; what the file says wrong stays wrong.
+    check_findings(
+        "tcm: {scheduler_reserve: 4 KiB, capacity: 8 KiB, latency: 3}\n",
+        {"f:1:59: tcm.latency: found \"3\", which has no unit, expected a time with a unit (ps, ns, us, ms, s)",
+         "--set:0:0: \"tcm.scheduler_reserve=8 KiB\": found 8 KiB of 8 KiB, expected tcm.scheduler_reserve below "
+         "tcm.capacity"},
+        {"tcm.scheduler_reserve=8 KiB", "tcm.latency=3 ns"});
+}
+
+BOOST_AUTO_TEST_CASE(a_file_cut_anywhere_is_read_or_refused_without_harm) {
+    for (const char *name : {"npu_small.yaml", "kernbench.yaml"}) {
+        string text = read_text(configs + name);
+        for (size_t length = 0; length <= text.size(); length++) {
+            result r = parse(text.substr(0, length));
+            BOOST_CHECK(r.status == TLA_OK || r.status == TLA_SYNTAX);
+        }
+        const unsigned seed = 7;
+        std::mt19937 random(seed);
+        for (int round = 0; round < 2000; round++) {
+            string damaged = text;
+            for (int n = 0; n < 3; n++)
+                damaged[random() % damaged.size()] = static_cast<char>(random());
+            tla_status status = parse(damaged).status;
+            BOOST_CHECK_MESSAGE(status == TLA_OK || status == TLA_SYNTAX, "seed " << seed << " round " << round);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_says_why) {
+    tla_config c{};
+    strings findings;
+    string missing = string(TLMALLOC_BINARY_DIR) + "/no_such_file.yaml";
+    BOOST_CHECK_EQUAL(tla_config_load(missing.c_str(), nullptr, 0, &c, collect, &findings), TLA_IO);
+    BOOST_CHECK_EQUAL(tla_config_load("/", nullptr, 0, &c, collect, &findings), TLA_IO);
+    BOOST_CHECK_EQUAL(tla_config_load("/dev/zero", nullptr, 0, &c, collect, &findings), TLA_IO);
+    const strings expected{missing + ":0:0: cannot be read: No such file or directory",
+                           "/:0:0: cannot be read: Is a directory", "/dev/zero:0:0: cannot be read: File too large"};
+    BOOST_CHECK_EQUAL_COLLECTIONS(findings.begin(), findings.end(), expected.begin(), expected.end());
+    BOOST_CHECK_EQUAL(tla_config_load("/", nullptr, 0, &c, nullptr, nullptr), TLA_IO);
+}

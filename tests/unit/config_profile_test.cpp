@@ -1,0 +1,75 @@
+// Timing profiles that a configuration names.
+#include "config_parsing.hpp"
+
+using namespace config_parsing;
+
+namespace {
+
+// The current directory, for names of files that are relative to it.
+class scratch_here : public scratch_directory {
+  public:
+    scratch_here() : before(std::filesystem::current_path()) { std::filesystem::current_path(path("")); }
+    ~scratch_here() { std::filesystem::current_path(before); }
+
+  private:
+    std::filesystem::path before;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_timing_profile_is_named_or_stands_in_a_file) {
+    BOOST_CHECK(!good("").hbm.has_profile);
+    for (const char *name : {"hbm2", "hbm3", "kernbench"}) {
+        const tla_config c = good(string("hbm: {timing: ") + name + "}");
+        tla_hbm_config file{}, named{};
+        const string path = configs + "timing/" + name + ".yaml";
+        BOOST_REQUIRE_EQUAL(tla_timing_load(path.c_str(), nullptr, 0, &file, nullptr, nullptr), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_timing_named(name, &named), TLA_OK);
+        BOOST_CHECK(c.hbm.has_profile);
+        BOOST_CHECK(std::memcmp(&c.hbm.profile, &file, sizeof file) == 0);
+        BOOST_CHECK(std::memcmp(&named, &file, sizeof file) == 0);
+        const tla_config back = good(printed(c));
+        BOOST_CHECK(std::memcmp(&back, &c, sizeof c) == 0);
+    }
+    tla_hbm_config none{};
+    BOOST_CHECK_EQUAL(tla_timing_named("hbm4", &none), TLA_INVALID_ARGUMENT);
+    // A file is found beside the file that names it, and from here when the command line names it.
+    scratch_here scratch;
+    const string platform = scratch.write("a_platform.yaml", "hbm:\n  timing: ./a_profile.yaml\n");
+    scratch.write("a_profile.yaml", read_text(configs + "timing/hbm3.yaml"));
+    tla_config c{};
+    BOOST_CHECK_EQUAL(tla_config_load(platform.c_str(), nullptr, 0, &c, nullptr, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(c.hbm.profile.tck_ps, 625u);
+    BOOST_CHECK_EQUAL(good("", {"hbm.timing=a_profile.yaml"}).hbm.profile.tck_ps, 625u);
+    BOOST_CHECK_EQUAL(good("hbm: {timing: hbm2}", {"hbm.timing=hbm3"}).hbm.profile.tck_ps, 625u);
+    BOOST_CHECK(!good("hbm: {timing: hbm2}", {"hbm.timing=channels"}).hbm.has_profile);
+}
+
+BOOST_AUTO_TEST_CASE(a_timing_profile_that_cannot_be_used_is_found_where_it_is_named) {
+    const string names =
+        "expected channels, hbm2, hbm3, kernbench, or the file of a timing profile (with a / or ending "
+        "in .yaml)";
+    check_findings("hbm:\n  timing: hbm4\n",
+                   {"f:2:11: hbm.timing: found \"hbm4\", " + names + ", did you mean \"hbm2\"?"});
+    check_findings("", {"--set:0:0: \"hbm.timing=x\": hbm.timing: found \"x\", " + names}, {"hbm.timing=x"});
+    check_findings(
+        "hbm:\n  timing: no/such.yaml\n",
+        {"no/such.yaml:0:0: cannot be read: No such file or directory",
+         "f:2:11: hbm.timing: found \"no/such.yaml\", expected a file with a timing profile that can be used"});
+    scratch_here scratch;
+    scratch.write("bad_profile.yaml", "model: channel\ntck: 2 B\n");
+    check_findings("hbm: {timing: bad_profile.yaml}",
+                   {"bad_profile.yaml:2:6: tck: found \"2 B\" with the unknown unit \"B\", expected a time with a unit "
+                    "(ps, ns, us, ms, s)",
+                    "f:1:15: hbm.timing: found \"bad_profile.yaml\", expected a file with a timing profile that can be "
+                    "used"});
+    // A platform must not be named where a profile belongs.
+    BOOST_CHECK_EQUAL(parse("", {"hbm.timing=" + configs + "npu_small.yaml"}).status, TLA_SYNTAX);
+    string sharing = read_text(configs + "timing/hbm2.yaml");
+    sharing.replace(sharing.find("sharers: 1"), 10, "sharers: 2");
+    scratch.write("sharing_profile.yaml", sharing);
+    check_findings(
+        "hbm: {pseudo_channels: 1, timing: sharing_profile.yaml}",
+        {"f:1:35: hbm.timing sharing_profile.yaml: found 1 pseudo-channels, expected a power of two, at least "
+         "the 2 that share a row-command bus"});
+}
