@@ -171,8 +171,8 @@ static tla_status age(const age_options *options, tla_error *error) {
     }
     FILE *table = output_table();
     if (!status) status = write_snapshot(snapshot, made.arena, error);
-    if (!status) status = output_commit(error);
     if (!status) print_summary(table, made.arena, &result, events);
+    if (!status) status = output_commit(error);
     replay_result_clear(&result);
     allocator_destroy(&made);
     trace_unload(&trace);

@@ -1,6 +1,7 @@
 /* `tlmalloc check CONFIG`: validates a configuration and prints it resolved; or prints the reference of all keys. */
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/overrides.h"
 
 #include <errno.h>
@@ -56,6 +57,11 @@ int tlmalloc_check(int argc, char **argv) {
     if (options.path || options.set.count) status = overrides_load_with_kernel(&options.set, options.path, &config);
     overrides_clear(&options.set);
     if (status) return cli_exit_status(status);
+    tla_error error;
+    if ((status = output_check_standard(&error))) {
+        fprintf(stderr, "%s: %s\n", argv[0], error.text);
+        return cli_exit_status(status);
+    }
     status = options.reference ? tla_config_print_reference(stdout) : tla_config_print(&config, stdout);
     return cli_exit_status(status); /* a full standard output is told at the end of every command */
 }

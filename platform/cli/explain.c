@@ -126,9 +126,8 @@ static tla_status report(const explain_options *o, const explained *e, const uin
     json_t *object = json ? explain_to_json(o->path, e, rows, count, late) : NULL;
     status = json ? json_write(object, 0, json, error) : TLA_OK;
     json_decref(object);
-    if (!status) status = output_commit(error);
     if (!status) explain_print(output_table(), e, rows, count, late);
-    return status;
+    return status ? status : output_commit(error);
 }
 
 static tla_status explain_snapshot(const explain_options *o, torch_snapshot *snapshot, FILE *map, FILE *json,

@@ -39,11 +39,9 @@ static void fill_standard_streams(void) {
 
 static void at_exit(void) {
     output_remove_unfinished(); /* of a command that failed */
-    errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout)) return;
-    int reason = errno; /* 0: a write failed long ago */
-    fprintf(stderr, "%s: standard output: cannot write: %s\n", command_name,
-            reason ? strerror(reason) : "an earlier part of it could not be written");
+    tla_error error;
+    if (output_flush_standard(&error) == TLA_OK) return;
+    fprintf(stderr, "%s: %s\n", command_name, error.text);
     _exit(CLI_FAILED);
 }
 

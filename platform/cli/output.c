@@ -30,6 +30,7 @@ typedef struct input {
 static output *volatile outputs;
 static input *inputs;
 static bool standard_output_taken; /* by an output, which may be finished */
+static bool standard_output_bad;   /* and an error has said so */
 
 static void block_signals(sigset_t *before) {
     sigset_t all;
@@ -64,6 +65,24 @@ static tla_status cannot_write(const char *path, int reason, tla_error *error) {
                          reason ? strerror(reason) : "an earlier part of it could not be written");
 }
 
+/* The file that standard output goes to; false when it is none. */
+static bool find_standard_file(output_name *name) {
+    struct stat found;
+    if (fstat(STDOUT_FILENO, &found) != 0 || !S_ISREG(found.st_mode)) return false;
+    *name = output_name_of(&found);
+    return true;
+}
+
+tla_status output_check_standard(tla_error *error) {
+    output_name standard;
+    if (!find_standard_file(&standard)) return TLA_OK;
+    for (const input *i = inputs; i; i = i->next)
+        if (output_names_meet(&standard, &i->name))
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "standard output: found the input '%s', expected another file", i->path);
+    return TLA_OK;
+}
+
 /* Whether an input, an output before this one, or standard output is the same file. */
 static tla_status check_conflicts(const output *made, tla_error *error) {
     for (const input *i = inputs; i; i = i->next)
@@ -76,10 +95,9 @@ static tla_status check_conflicts(const output *made, tla_error *error) {
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
                                  "%s: found '%s', which is the output '%s' of %s, expected another file", made->option,
                                  made->path, o->path, o->option);
-    struct stat found;
-    if (made->stream == stdout || fstat(STDOUT_FILENO, &found) != 0 || !S_ISREG(found.st_mode)) return TLA_OK;
-    const output_name standard = output_name_of(&found);
-    if (!output_names_meet(&made->name, &standard)) return TLA_OK;
+    output_name standard;
+    if (made->stream == stdout || !find_standard_file(&standard) || !output_names_meet(&made->name, &standard))
+        return TLA_OK;
     return tla_error_set(error, TLA_INVALID_ARGUMENT,
                          "%s: found '%s', where standard output goes, expected another file, or - for standard output",
                          made->option, made->path);
@@ -144,7 +162,8 @@ static void discard(output *made) {
 
 tla_status output_open(const char *option, const char *path, FILE **stream, tla_error *error) {
     *stream = NULL;
-    if (!path) return TLA_OK;
+    tla_status status = output_check_standard(error);
+    if (status || !path) return status;
     output *made = calloc(1, sizeof *made);
     if (!made || !(made->path = strdup(path))) {
         free(made);
@@ -154,12 +173,12 @@ tla_status output_open(const char *option, const char *path, FILE **stream, tla_
     int descriptor = output_descriptor(path);
     /* Names are compared before anything is opened: opening a pipe waits for its reader. */
     if (!output_name_find(path, descriptor, &made->name)) {
-        tla_status status = cannot_write(path, errno, error);
+        status = cannot_write(path, errno, error);
         discard(made);
         return status;
     }
     if (descriptor == STDOUT_FILENO) made->stream = stdout;
-    tla_status status = check_conflicts(made, error);
+    status = check_conflicts(made, error);
     if (status) {
         discard(made);
         return status;
@@ -198,21 +217,31 @@ void output_drop(FILE *stream) {
     restore_signals(&before);
 }
 
+tla_status output_flush_standard(tla_error *error) {
+    if (standard_output_bad) return TLA_OK;
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return TLA_OK;
+    standard_output_bad = true;
+    return cannot_write("standard output", errno, error); /* errno 0: a write failed long ago */
+}
+
 /* Everything that was written is in the file, and the file is closed. */
 static tla_status finish(output *o, tla_error *error) {
+    FILE *stream = o->stream;
+    o->stream = NULL;
+    if (stream == stdout) return TLA_OK; /* it is not closed, and flushed for all */
     errno = 0;
-    bool good = fflush(o->stream) == 0 && !ferror(o->stream);
+    bool good = fflush(stream) == 0 && !ferror(stream);
     int reason = errno; /* 0: a write failed long ago */
-    if (o->stream != stdout && fclose(o->stream) != 0 && good) {
+    if (fclose(stream) != 0 && good) {
         good = false;
         reason = errno;
     }
-    o->stream = NULL;
     return good ? TLA_OK : cannot_write(o->path, reason, error);
 }
 
 tla_status output_commit(tla_error *error) {
-    tla_status status = TLA_OK;
+    tla_status status = output_flush_standard(error);
     for (output *o = outputs; o; o = o->next) {
         tla_error found;
         tla_status finished = finish(o, &found);

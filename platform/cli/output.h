@@ -17,18 +17,26 @@ extern "C" {
  * that does not exist is no matter here. NULL: nothing happens. */
 void output_protect(const char *input);
 
+/* TLA_INVALID_ARGUMENT when standard output goes to one of the inputs. For commands without outputs: output_open looks
+ * too. */
+tla_status output_check_standard(tla_error *error);
+
 /* Opens an output in *stream, which stays this module's: never fclose it. What is at `path` stays until output_commit.
  * "-" is standard output, as are /dev/stdout and its likes. `option` is for messages ("--json"). path NULL: *stream is
  * NULL. Errors: TLA_INVALID_ARGUMENT when the path names an input, another output or the file that standard output
- * goes to; TLA_IO when it cannot be written; TLA_NO_HOST_MEMORY. */
+ * goes to, or when that is an input; TLA_IO when it cannot be written; TLA_NO_HOST_MEMORY. */
 tla_status output_open(const char *option, const char *path, FILE **stream, tla_error *error);
 
 /* Forgets an output of which nothing shall be left. NULL: nothing happens. */
 void output_drop(FILE *stream);
 
-/* Finishes all files and puts them in their places. On TLA_IO every file that could not be written whole is as it was,
- * and so are the others, unless the last step, the renaming, failed in the middle. */
+/* Finishes all files, and standard output with the table that was printed before, and puts the files in their places.
+ * On TLA_IO every file that could not be written whole is as it was, and so are the others, and all of them when
+ * standard output failed, unless the last step, the renaming, failed in the middle. */
 tla_status output_commit(tla_error *error);
+
+/* Whether all that was printed on standard output has got there: TLA_IO the first time that it has not. */
+tla_status output_flush_standard(tla_error *error);
 
 /* Where text for a person goes: standard output, but standard error when an output takes or took standard output. */
 FILE *output_table(void);

@@ -343,11 +343,11 @@ static tla_status play_and_report(replay_state *state, const alloc_trace *trace,
         status = replay_files_write(state->files, request, request->policy, trace, &result, error);
     }
     if (!status) status = json_write(report, 0, state->json, error);
-    if (!status) status = output_commit(error);
     if (!status && !compared) {
         replay_print_failures(stderr, trace, &result);
         replay_print(table, request, trace, &result);
     }
+    if (!status) status = output_commit(error);
     json_decref(report);
     replay_result_clear(&result);
     return status;

@@ -351,8 +351,8 @@ static tla_status traffic(const traffic_options *o, tla_error *error) {
         status = json_write(made, 0, json, error);
         json_decref(made);
     }
-    if (status == TLA_OK) status = output_commit(error);
     if (status == TLA_OK) print_report(table, &report);
+    if (status == TLA_OK) status = output_commit(error);
     tla_traffic_result_free(&report.result);
     address_trace_unload(&trace);
     return status;

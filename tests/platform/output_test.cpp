@@ -1,9 +1,7 @@
 // Output files of every command: whole or not there, never over an input, written through links and pipes.
 #include "platform/command_line.hpp"
 
-#include <chrono>
 #include <sys/stat.h>
-#include <thread>
 
 namespace {
 
@@ -82,13 +80,6 @@ unsigned mode_of(const std::string &path) {
     return found.st_mode & 07777;
 }
 
-template <typename Condition>
-void wait_until(Condition condition) {
-    for (int i = 0; i < 2000 && !condition(); i++)
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    BOOST_REQUIRE(condition());
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(every_output_is_written_and_an_older_one_replaced) {
@@ -164,6 +155,32 @@ BOOST_AUTO_TEST_CASE(an_output_that_is_an_input_is_refused_by_whatever_name) {
     const command_result nested = run_tlmalloc({"reproduce", rows, "--json", platform});
     BOOST_CHECK_EQUAL(nested.status, 2);
     BOOST_CHECK(read_text(platform) == read_text(npu_small) && read_text(profile) == read_text(hbm2));
+}
+
+// As a shell does it: >> INPUT.
+BOOST_AUTO_TEST_CASE(a_table_that_goes_into_an_input_is_refused) {
+    scratch_directory scratch;
+    std::vector<std::pair<std::string, std::string>> lines; // the input and the command
+    for (const writer &w : writers(scratch)) {
+        const std::string input = w.arguments.back().find('/') == 0 ? w.arguments.back() : w.arguments[1];
+        if (input != hbm2) lines.push_back({input, shell_line(w, scratch.path("out"))});
+    }
+    const std::string trace = scratch.path("t.csv"), config = scratch.path("c.yaml"), rows = scratch.path("e.yaml");
+    lines.push_back({trace, "$tlmalloc replay " + trace + " --capacity 16"});
+    lines.push_back({config, "$tlmalloc check " + config});
+    lines.push_back({config, "$tlmalloc traffic " + config + " --pattern seq_rd"});
+    lines.push_back({rows, "$tlmalloc reproduce " + rows});
+    for (const auto &[input, line] : lines) {
+        BOOST_TEST_CONTEXT(line) {
+            const std::string before = read_text(input);
+            const command_result run = run_shell(line + " >> '" + input + "'");
+            BOOST_CHECK_EQUAL(run.status, 2);
+            BOOST_CHECK_MESSAGE(contains(run.err, "standard output: found the input '" + input + "', expected another"),
+                                run.err);
+            BOOST_CHECK_EQUAL(read_text(input), before);
+            BOOST_CHECK(!std::filesystem::exists(scratch.path("out")));
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(two_outputs_of_one_name_are_refused_before_anything_runs) {
@@ -332,68 +349,24 @@ BOOST_AUTO_TEST_CASE(a_standard_output_that_is_full_or_closed_is_an_error_of_eve
     }
 }
 
-// A pipe that nobody reads holds the run up in the middle of its waveform.
-BOOST_AUTO_TEST_CASE(an_interrupt_says_how_far_it_came_and_leaves_nothing_half) {
-    for (const auto &[signal, name] : std::vector<std::pair<int, std::string>>{
-             {SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGQUIT, "SIGQUIT"}}) {
-        scratch_directory scratch;
-        const std::string pipe = scratch.path("pipe"), json = scratch.write("r.json", "older");
-        BOOST_REQUIRE_EQUAL(mkfifo(pipe.c_str(), 0600), 0);
-        const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
-        BOOST_REQUIRE(reader >= 0);
-        running_command run(
-            {TLMALLOC_COMMAND, "run", TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml", "--json", json, "--vcd", pipe});
-        char byte = 0;
-        wait_until([&] { return read(reader, &byte, 1) == 1; }); // the waveform has begun, and the run with it
-        BOOST_CHECK_EQUAL(scratch.file_count(), 2u);             // the report and what will replace it
-        run.send(signal);
-        const command_result ended = run.wait();
-        close(reader);
-        BOOST_CHECK_EQUAL(ended.status, 1000 + signal);
-        BOOST_CHECK_MESSAGE(contains(ended.err, "tlmalloc run: ended by " + name + " during run, after "), ended.err);
-        BOOST_CHECK_MESSAGE(contains(ended.err, " of 256 PEs; removed 1 unfinished file\n"), ended.err);
-        BOOST_CHECK_EQUAL(read_text(json), "older");
-        BOOST_CHECK_EQUAL(scratch.file_count(), 1u);
+BOOST_AUTO_TEST_CASE(a_full_standard_output_keeps_back_every_file_and_is_told_once) {
+    scratch_directory scratch;
+    for (const writer &w : writers(scratch)) {
+        BOOST_TEST_CONTEXT(name_of(w)) {
+            const std::string path = scratch.write("out", "older");
+            const command_result full = run_shell(shell_line(w, path) + " > /dev/full");
+            BOOST_CHECK_EQUAL(full.status, 1);
+            BOOST_CHECK_EQUAL(full.err, "tlmalloc " + w.arguments[0] +
+                                            ": standard output: cannot write: No space left on device\n");
+            BOOST_CHECK_EQUAL(read_text(path), "older");
+            BOOST_CHECK_EQUAL(scratch.file_count(), 6u);
+        }
     }
-}
-
-// A reader that goes away in the middle is a broken pipe, and no message.
-BOOST_AUTO_TEST_CASE(a_pipe_that_breaks_leaves_nothing_half) {
-    scratch_directory scratch;
-    const command_result run =
-        run_shell("\"$tlmalloc\" run " TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml --json '" + scratch.path("r.json") +
-                  "' --vcd - 2>'" + scratch.path("err") + "' | head -c 10");
-    BOOST_CHECK_EQUAL(run.out, "$timescale");
-    BOOST_CHECK_EQUAL(read_text(scratch.path("err")), "");
-    BOOST_CHECK(!std::filesystem::exists(scratch.path("r.json")));
-    BOOST_CHECK_EQUAL(scratch.file_count(), 1u);
-}
-
-BOOST_AUTO_TEST_CASE(an_interrupt_while_a_trace_is_read_leaves_nothing_half) {
-    scratch_directory scratch;
-    const std::string trace = scratch.path("trace");
-    BOOST_REQUIRE_EQUAL(mkfifo(trace.c_str(), 0600), 0);
-    running_command run({TLMALLOC_COMMAND, "replay", trace, "--capacity", "1 KiB", "--placements",
-                         scratch.path("p.csv"), "--map", scratch.path("m.svg")});
-    const int writer = open(trace.c_str(), O_WRONLY); // waits for the reader
-    BOOST_REQUIRE(writer >= 0);
-    BOOST_REQUIRE_EQUAL(write(writer, small_trace.data(), small_trace.size()), small_trace.size());
-    BOOST_CHECK_EQUAL(scratch.file_count(), 2u);
-    run.send(SIGTERM);
-    const command_result ended = run.wait();
-    close(writer);
-    BOOST_CHECK_EQUAL(ended.status, 1000 + SIGTERM);
-    BOOST_CHECK_EQUAL(ended.err,
-                      "tlmalloc replay: ended by SIGTERM during reading the trace; removed 2 unfinished files\n");
-    BOOST_CHECK_EQUAL(scratch.file_count(), 0u);
-}
-
-BOOST_AUTO_TEST_CASE(a_signal_that_was_ignored_stays_ignored) {
-    scratch_directory scratch;
-    const std::string json = scratch.path("r.json");
-    const command_result run =
-        run_shell("trap '' HUP; \"$tlmalloc\" run " TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml --json '" + json +
-                  "' & sleep 0.1; kill -HUP $!; wait $!");
-    BOOST_CHECK_EQUAL(run.status, 0);
-    BOOST_CHECK(std::filesystem::exists(json));
+    // Not the table, but the output itself.
+    const std::string map = scratch.path("map.svg");
+    const command_result both = run_shell("\"$tlmalloc\" replay '" + scratch.path("t.csv") +
+                                          "' --capacity 16 --json - --map '" + map + "' > /dev/full");
+    BOOST_CHECK_EQUAL(both.status, 1);
+    BOOST_CHECK(contains(both.err, "tlmalloc replay: standard output: cannot write: No space left on device\n"));
+    BOOST_CHECK(!std::filesystem::exists(map));
 }
