@@ -33,6 +33,9 @@ const char *tla_traffic_pattern_name(tla_traffic_pattern pattern);
 /* TLA_INVALID_ARGUMENT when no pattern has that name. */
 tla_status tla_traffic_pattern_find(const char *name, tla_traffic_pattern *pattern);
 
+/* Arrivals, and the end of everything, lie below: past it times could not be added up. 106 days. */
+#define TLA_TRAFFIC_PS_MAX (UINT64_C(1) << 63)
+
 typedef struct tla_traffic_geometry {
     uint64_t burst_bytes;
     uint64_t row_bytes;
@@ -42,7 +45,7 @@ typedef struct tla_traffic_geometry {
 } tla_traffic_geometry;
 
 typedef struct tla_traffic_access {
-    uint64_t at_ps;
+    uint64_t at_ps; /* < TLA_TRAFFIC_PS_MAX */
     uint64_t address;
     uint32_t nbytes; /* > 0 */
     tla_hbm_op op;
@@ -74,8 +77,9 @@ typedef struct tla_traffic_result {
 
 /* Drives a fresh channel of this timing with the traffic: each access as the bursts it touches, in order, at most one a
  * clock, with the traffic's window in place of the timing's. Two pseudo-channels (row_bus_sharers) are driven at the
- * same time, each with the bursts that the address map gives it. TLA_OUT_OF_RANGE for an access past the capacity (its
- * number in *bad), TLA_INVALID_ARGUMENT as tla_hbm_create or for an access of 0 bytes, TLA_NO_HOST_MEMORY; *result is
+ * same time, each with the bursts that the address map gives it. TLA_OUT_OF_RANGE for an access past the capacity
+ * or TLA_TRAFFIC_PS_MAX (its number in *bad), TLA_INVALID_ARGUMENT as tla_hbm_create or for an access of 0 bytes (its
+ * number likewise), TLA_LIMIT when a burst would end at TLA_TRAFFIC_PS_MAX or later, TLA_NO_HOST_MEMORY; *result is
  * empty then. */
 tla_status tla_traffic_run(const tla_hbm_config *timing, const tla_traffic *traffic, tla_traffic_result *result,
                            size_t *bad, tla_error *error);

@@ -1,6 +1,7 @@
 /* Traffic against a timing: who offers which burst when, and how long the reads took. */
 #include "tlmalloc/traffic.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,12 +29,14 @@ struct run {
     uint32_t burst_bytes;
     uint32_t stream_count;
     uint32_t pc_shift; /* address bit that selects the stream, in bursts */
+    bool too_late;     /* a burst ends past TLA_TRAFFIC_PS_MAX: times no longer mean anything */
     struct stream streams[STREAMS_MAX];
 };
 
 static void done(void *context, uint64_t tag, tla_hbm_op op, uint64_t end_ps) {
     struct run *run = context;
     struct pending *pending = &run->pending[tag];
+    if (end_ps >= TLA_TRAFFIC_PS_MAX) run->too_late = true;
     if (end_ps > pending->end_ps) pending->end_ps = end_ps;
     if (--pending->bursts == 0 && op == TLA_HBM_READ)
         run->result->latencies_ps[run->result->latency_count++] = pending->end_ps - pending->begin_ps;
@@ -92,11 +95,11 @@ static void drive(struct run *run, tla_hbm *hbm, uint64_t tck_ps) {
     for (uint32_t i = 0; i < run->stream_count; i++)
         next_burst(run, i, true);
     if (run->stream_count == 1) {
-        while (!run->streams[0].ended)
+        while (!run->streams[0].ended && !run->too_late)
             offer(run, hbm, 0, tck_ps);
         return;
     }
-    while (!run->streams[0].ended || !run->streams[1].ended)
+    while ((!run->streams[0].ended || !run->streams[1].ended) && !run->too_late)
         offer(run, hbm, next_time(run, 1) < next_time(run, 0) ? 1 : 0, tck_ps);
 }
 
@@ -107,17 +110,35 @@ static uint32_t pseudo_channel_shift(const tla_hbm_map *map) {
     return shift;
 }
 
-/* Counts the bursts of every access; the number of the first access that is not possible, or count. */
-static size_t count_bursts(const struct run *run, uint64_t capacity, uint64_t *total, size_t *reads) {
+static tla_status check_access(const tla_traffic_access *access, uint64_t capacity, tla_error *error) {
+    if (access->nbytes == 0) return tla_error_set(error, TLA_INVALID_ARGUMENT, "an access of 0 bytes");
+    if (access->address >= capacity || access->nbytes > capacity - access->address)
+        return tla_error_set(error, TLA_OUT_OF_RANGE,
+                             "address %" PRIu64 " + %" PRIu32 " bytes lies past the %" PRIu64
+                             " bytes of the address map",
+                             access->address, access->nbytes, capacity);
+    if (access->at_ps >= TLA_TRAFFIC_PS_MAX)
+        return tla_error_set(error, TLA_OUT_OF_RANGE, "an access at %" PRIu64 " ps, expected times below 2^63 ps",
+                             access->at_ps);
+    return TLA_OK;
+}
+
+/* Counts the bursts of every access. The number of the first access that is not possible goes to *bad. */
+static tla_status count_bursts(const struct run *run, uint64_t capacity, uint64_t *total, size_t *reads, size_t *bad,
+                               tla_error *error) {
     for (size_t i = 0; i < run->traffic->count; i++) {
         const tla_traffic_access *access = &run->traffic->accesses[i];
-        if (access->nbytes == 0 || access->address >= capacity || access->nbytes > capacity - access->address) return i;
+        const tla_status status = check_access(access, capacity, error);
+        if (status != TLA_OK) {
+            *bad = i;
+            return status;
+        }
         run->pending[i].bursts =
             (access->address + access->nbytes - 1) / run->burst_bytes - access->address / run->burst_bytes + 1;
         *total += run->pending[i].bursts;
         *reads += access->op == TLA_HBM_READ;
     }
-    return run->traffic->count;
+    return TLA_OK;
 }
 
 tla_status tla_traffic_run(const tla_hbm_config *timing, const tla_traffic *traffic, tla_traffic_result *result,
@@ -138,18 +159,7 @@ tla_status tla_traffic_run(const tla_hbm_config *timing, const tla_traffic *traf
     size_t reads = 0;
     run.pending = calloc(traffic->count + 1, sizeof *run.pending);
     if (run.pending == NULL) status = tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for the accesses");
-    if (status == TLA_OK) {
-        const size_t count = count_bursts(&run, tla_hbm_capacity(hbm), &bursts, &reads);
-        if (count < traffic->count) {
-            *bad = count;
-            status = traffic->accesses[count].nbytes == 0
-                         ? tla_error_set(error, TLA_INVALID_ARGUMENT, "an access of 0 bytes")
-                         : tla_error_set(error, TLA_OUT_OF_RANGE,
-                                         "address %llu + %u bytes lies past the %llu bytes of the address map",
-                                         (unsigned long long)traffic->accesses[count].address,
-                                         traffic->accesses[count].nbytes, (unsigned long long)tla_hbm_capacity(hbm));
-        }
-    }
+    if (status == TLA_OK) status = count_bursts(&run, tla_hbm_capacity(hbm), &bursts, &reads, bad, error);
     if (status == TLA_OK) {
         result->latencies_ps = malloc((reads + 1) * sizeof *result->latencies_ps);
         if (result->latencies_ps == NULL)
@@ -160,6 +170,10 @@ tla_status tla_traffic_run(const tla_hbm_config *timing, const tla_traffic *traf
         result->end_ps = tla_hbm_drain(hbm);
         result->stats = tla_hbm_get_stats(hbm);
         result->nbytes = bursts * config.burst_bytes;
+        if (run.too_late) {
+            tla_traffic_result_free(result);
+            status = tla_error_set(error, TLA_LIMIT, "found traffic that ends past 2^63 ps, expected less of it");
+        }
     }
     free(run.pending);
     tla_hbm_destroy(hbm);

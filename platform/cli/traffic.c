@@ -338,7 +338,10 @@ static tla_status traffic(const traffic_options *o, tla_error *error) {
         const double begin = processor_seconds();
         progress_begin("driving the accesses", "reads");
         progress_watch(&report.result.latency_count, count_reads(&trace.traffic));
-        status = tla_traffic_run(&report.timing, &trace.traffic, &report.result, &bad, error);
+        tla_error why;
+        status = tla_traffic_run(&report.timing, &trace.traffic, &report.result, &bad, &why);
+        if (status != TLA_OK)
+            tla_error_set(error, status, "%s: %s", o->trace_path ? o->trace_path : o->pattern_name, why.text);
         const double seconds = processor_seconds() - begin;
         const double bursts = (double)(report.result.stats.reads + report.result.stats.writes);
         report.requests_per_host_s = seconds > 0 ? bursts / seconds : 0;

@@ -20,8 +20,8 @@ static tla_status read_access(const trace_table *table, uint64_t capacity, uint6
                               tla_traffic_access *access, tla_error *error) {
     const table_field *fields = table->fields;
     char expected[96];
-    if (!table_number(fields[TIME], &access->at_ps))
-        return table_found(table, fields[TIME], "a time in ps, 0 .. 2^64 - 1", error);
+    if (!table_number(fields[TIME], &access->at_ps) || access->at_ps >= TLA_TRAFFIC_PS_MAX)
+        return table_found(table, fields[TIME], "a time in ps, 0 .. 2^63 - 1", error);
     if (access->at_ps < not_before) {
         snprintf(expected, sizeof expected, "a time that is not before the last one, %" PRIu64, not_before);
         return table_found(table, fields[TIME], expected, error);

@@ -100,3 +100,73 @@ BOOST_AUTO_TEST_CASE(an_access_of_several_bursts_lasts_until_its_last_burst) {
     BOOST_CHECK_EQUAL(bad, 2u);
     BOOST_CHECK(result.latencies_ps == nullptr);
 }
+
+// 2^63 ps is where adding up would no longer be safe.
+BOOST_AUTO_TEST_CASE(traffic_that_arrives_or_ends_too_late_to_be_added_up_is_refused) {
+    const uint64_t late = TLA_TRAFFIC_PS_MAX;
+    for (const char *name : {"hbm2", "hbm3", "kernbench"}) {
+        for (const tla_hbm_op op : {TLA_HBM_READ, TLA_HBM_WRITE}) {
+            tla_hbm_config timing{};
+            BOOST_REQUIRE_EQUAL(tla_timing_named(name, &timing), TLA_OK);
+            tla_traffic_access accesses[] = {{0, 0, 32, TLA_HBM_READ}, {late - 1000000, 64, 32, op}};
+            const tla_traffic traffic{accesses, 2, true, 32};
+            tla_traffic_result result{};
+            size_t bad = 7;
+            tla_error error{};
+            BOOST_REQUIRE_EQUAL(tla_traffic_run(&timing, &traffic, &result, &bad, &error), TLA_OK);
+            BOOST_CHECK(result.end_ps > late - 1000000 && result.end_ps < late);
+            tla_traffic_result_free(&result);
+
+            accesses[1].at_ps = late - 1; // arrives in time, and ends too late
+            BOOST_CHECK_EQUAL(tla_traffic_run(&timing, &traffic, &result, &bad, &error), TLA_LIMIT);
+            BOOST_CHECK_EQUAL(error.text, "found traffic that ends past 2^63 ps, expected less of it");
+            BOOST_CHECK(result.latencies_ps == nullptr && result.end_ps == 0 && bad == 7);
+            for (const uint64_t at_ps : {late, UINT64_MAX}) {
+                accesses[1].at_ps = at_ps;
+                BOOST_CHECK_EQUAL(tla_traffic_run(&timing, &traffic, &result, &bad, &error), TLA_OUT_OF_RANGE);
+                BOOST_CHECK_EQUAL(bad, 1u);
+                bad = 7;
+            }
+        }
+    }
+    // A bus so slow that it gets there by itself: writes are accepted long before their data are through.
+    tla_hbm_config slow{};
+    slow.model = TLA_HBM_CHANNEL;
+    slow.tck_ps = 1000000;
+    slow.burst_bytes = 1u << 20;
+    slow.burst_cycles = UINT32_MAX; // 72 minutes
+    tla_traffic_access accesses[] = {
+        {0, 0, 1u << 30, TLA_HBM_WRITE}, {0, 0, 1u << 30, TLA_HBM_WRITE}, {0, 0, 1u << 30, TLA_HBM_WRITE}};
+    const tla_traffic traffic{accesses, 3, false, 0};
+    tla_traffic_result result{};
+    size_t bad = 0;
+    BOOST_CHECK_EQUAL(tla_traffic_run(&slow, &traffic, &result, &bad, nullptr), TLA_LIMIT);
+    const tla_traffic half{accesses, 2, false, 0};
+    BOOST_CHECK_EQUAL(tla_traffic_run(&slow, &half, &result, &bad, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(result.end_ps, 2048 * uint64_t{UINT32_MAX} * 1000000);
+    tla_traffic_result_free(&result);
+}
+
+// 10^12 refreshes in the pause: they are counted, and not made one by one.
+BOOST_AUTO_TEST_CASE(a_long_pause_is_passed_over_whatever_came_before_it) {
+    tla_hbm_config timing{};
+    BOOST_REQUIRE_EQUAL(tla_timing_named("hbm2", &timing), TLA_OK);
+    for (const uint32_t sharers : {1u, 2u}) {
+        timing.row_bus_sharers = sharers;
+        const char *map = sharers == 2 ? "pc1,bg2,co5,ba2,ro14" : "bg2,co5,ba2,ro14";
+        BOOST_REQUIRE_EQUAL(tla_hbm_map_parse(map, &timing, nullptr), TLA_OK);
+        for (const tla_hbm_refresh refresh : {TLA_HBM_REFRESH_ALL_BANK, TLA_HBM_REFRESH_PER_BANK}) {
+            timing.refresh = refresh;
+            for (uint32_t nbytes = 32; nbytes <= 256; nbytes += 32) {
+                tla_traffic_access accesses[] = {{0, 0, nbytes, TLA_HBM_READ},
+                                                 {uint64_t{1} << 62, 64, 32, TLA_HBM_READ}};
+                const tla_traffic traffic{accesses, 2, true, 32};
+                tla_traffic_result result{};
+                size_t bad = 0;
+                BOOST_REQUIRE_EQUAL(tla_traffic_run(&timing, &traffic, &result, &bad, nullptr), TLA_OK);
+                BOOST_CHECK_GT(result.stats.refreshes, uint64_t{1000000000000});
+                tla_traffic_result_free(&result);
+            }
+        }
+    }
+}
