@@ -3,6 +3,7 @@
 
 #include "suggest.h"
 
+#include "../device/escape.h"
 #include "tlmalloc/fault_plan.h"
 
 #include <inttypes.h>
@@ -178,15 +179,13 @@ tla_phrase tla_phrase_of(const char *format, ...) {
 
 tla_phrase tla_quote(const char *text) {
     enum { SHOWN_MAX = 48 };
-    tla_phrase phrase = {"\""};
-    size_t i = 0;
-    for (; text[i] && i < SHOWN_MAX; i++) {
-        unsigned char c = (unsigned char)text[i];
-        append(&phrase, c < 0x20 || c == 0x7f ? "\\x%02x" : "%c", c);
-    }
-    while ((text[i] & 0xc0) == 0x80)
-        append(&phrase, "%c", text[i++]); /* never cut inside a UTF-8 character */
-    append(&phrase, text[i] ? "...\"" : "\"");
+    tla_phrase phrase;
+    char shown[4 * (SHOWN_MAX + 4)];
+    size_t length = strnlen(text, SHOWN_MAX);
+    while ((text[length] & 0xc0) == 0x80 && length < SHOWN_MAX + 3)
+        length++; /* never cut inside a UTF-8 character */
+    tla_escape(text, length, shown, sizeof shown);
+    snprintf(phrase.text, sizeof phrase.text, "\"%s%s\"", shown, text[length] ? "..." : "");
     return phrase;
 }
 

@@ -50,7 +50,7 @@ typedef struct tla_phrase {
 
 tla_phrase tla_phrase_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The text in quotes on one line: control characters as \xNN, a long text cut. */
+/* The text in quotes on one line, escaped (../device/escape.h), a long text cut. */
 tla_phrase tla_quote(const char *text);
 
 /* What a value of this type looks like: "a size with a unit (B, KiB, ...)". */

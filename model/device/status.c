@@ -1,8 +1,11 @@
 /* Names and texts of the error taxonomy. */
 #include "tlmalloc/status.h"
 
+#include "escape.h"
+
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
     const char *name, *text;
@@ -44,11 +47,13 @@ const char *tla_status_text(tla_status status) {
 
 tla_status tla_error_set(tla_error *error, tla_status status, const char *format, ...) {
     if (error) {
-        *error = (tla_error){.status = status};
+        char text[2 * sizeof error->text];
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(error->text, sizeof error->text, format, arguments);
+        vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
+        *error = (tla_error){.status = status};
+        tla_escape(text, strlen(text), error->text, sizeof error->text);
     }
     return status;
 }

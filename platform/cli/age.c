@@ -47,30 +47,30 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case KEY_POLICY:
         if (!tla_policy_from_name(text, &options->policy))
-            argp_error(state, "--policy: found '%s', expected a placement policy such as first_fit%s", text,
-                       tla_did_you_mean(text, policy_name).text);
+            argument_error(state, "--policy: found '%s', expected a placement policy such as first_fit%s", text,
+                           tla_did_you_mean(text, policy_name).text);
         return 0;
     case KEY_ALIGN:
         options->align = size_argument(state, "--align", text);
         if (options->align & (options->align - 1))
-            argp_error(state, "--align: found '%s', expected a power of two", text);
+            argument_error(state, "--align: found '%s', expected a power of two", text);
         return 0;
     case KEY_EVENTS:
         if (strcmp(text, "peak") != 0 && (!*text || text[strspn(text, "0123456789")]))
-            argp_error(state, "--events: found '%s', expected a number of events or peak", text);
+            argument_error(state, "--events: found '%s', expected a number of events or peak", text);
         options->events = text;
         return 0;
     case KEY_OUTPUT:
         options->output_path = text;
         return 0;
     case ARGP_KEY_ARG:
-        if (options->trace_path) argp_error(state, "found a second argument '%s', expected one TRACE", text);
+        if (options->trace_path) argument_error(state, "found a second argument '%s', expected one TRACE", text);
         options->trace_path = text;
         return 0;
     case ARGP_KEY_END:
-        if (!options->trace_path) argp_error(state, "expected a TRACE");
-        if (!options->capacity) argp_error(state, "expected --capacity SIZE");
-        if (!options->output_path) argp_error(state, "expected --output SNAPSHOT");
+        if (!options->trace_path) argument_error(state, "expected a TRACE");
+        if (!options->capacity) argument_error(state, "expected --capacity SIZE");
+        if (!options->output_path) argument_error(state, "expected --output SNAPSHOT");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -1,6 +1,7 @@
 /* Names of allocators on the command line. */
 #include "cli/allocator_argument.h"
 
+#include "cli/arguments.h"
 #include "model/config/suggest.h"
 
 #include <stdio.h>
@@ -18,8 +19,8 @@ static void refuse(const struct argp_state *state, const char *option, const cha
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", allocator_name(i));
     }
-    argp_error(state, "%s: found '%s', expected %s: %s%s", option, text, expected, names,
-               tla_did_you_mean(text, allocator_name).text);
+    argument_error(state, "%s: found '%s', expected %s: %s%s", option, text, expected, names,
+                   tla_did_you_mean(text, allocator_name).text);
 }
 
 const char *allocator_argument(const struct argp_state *state, const char *option, const char *text) {
@@ -32,7 +33,8 @@ static void add(const struct argp_state *state, const char *option, allocator_li
     const char *name = find(text);
     if (!name) refuse(state, option, text, "all, or some of");
     for (size_t i = 0; i < list->count; i++)
-        if (list->names[i] == name) argp_error(state, "%s: found '%s' a second time, expected it once", option, text);
+        if (list->names[i] == name)
+            argument_error(state, "%s: found '%s' a second time, expected it once", option, text);
     if (list->count < ALLOCATOR_LIST_MAX) list->names[list->count++] = name;
 }
 

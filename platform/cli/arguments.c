@@ -3,7 +3,9 @@
 
 #include "cli/commands.h"
 #include "model/config/suggest.h"
+#include "model/device/escape.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +42,7 @@ static const struct argp_option *find_short(const struct argp *parser, char key)
 
 _Noreturn static void refuse(const struct argp *parser, const char *command, const char *name, size_t length) {
     char text[128];
-    snprintf(text, sizeof text, "%.*s", (int)length, name);
+    tla_escape(name, length, text, sizeof text);
     tla_nearest nearest = tla_nearest_to(text);
     const struct argp_option *const tables[] = {parser->options, builtin};
     for (int table = 0; table < 2; table++)
@@ -85,4 +87,14 @@ void parse_arguments(const struct argp *parser, int argc, char **argv, void *inp
     argp_err_exit_status = CLI_BAD_INPUT;
     check_names(parser, argc, argv);
     argp_parse(parser, argc, argv, 0, NULL, input);
+}
+
+void argument_error(const struct argp_state *state, const char *format, ...) {
+    char text[1024], escaped[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    tla_escape(text, strlen(text), escaped, sizeof escaped);
+    argp_error(state, "%s", escaped);
 }

@@ -11,6 +11,9 @@ extern "C" {
 /* As argp_parse for a parser without children. Bad usage is told on stderr and ends the process with CLI_BAD_INPUT. */
 void parse_arguments(const struct argp *parser, int argc, char **argv, void *input);
 
+/* As argp_error, with what the text quotes escaped. */
+void argument_error(const struct argp_state *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 #ifdef __cplusplus
 }
 #endif

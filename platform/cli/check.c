@@ -24,11 +24,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         options->reference = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (options->path) argp_error(state, "found a second argument '%s', expected one CONFIG", text);
+        if (options->path) argument_error(state, "found a second argument '%s', expected one CONFIG", text);
         options->path = text;
         return 0;
     case ARGP_KEY_END:
-        if (!options->path && !options->reference) argp_error(state, "expected a CONFIG");
+        if (!options->path && !options->reference) argument_error(state, "expected a CONFIG");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

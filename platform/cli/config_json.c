@@ -1,11 +1,23 @@
 /* The resolved configuration as JSON, for reports. */
 #include "cli/config_json.h"
 
+#include "model/device/escape.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 json_t *json_from_u64(uint64_t value) {
     return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
+}
+
+json_t *json_from_text(const char *text) {
+    const size_t length = strlen(text), room = 4 * length + 1; /* each byte as \xNN */
+    if (tla_is_utf8(text, length)) return json_string(text);
+    char *escaped = malloc(room);
+    if (escaped) tla_escape(text, length, escaped, room);
+    json_t *json = escaped ? json_string(escaped) : NULL;
+    free(escaped);
+    return json;
 }
 
 /* The object that a key's name goes into, made on the way; *name is what follows the last dot. */

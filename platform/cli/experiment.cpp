@@ -1,5 +1,6 @@
 #include "cli/experiment.hpp"
 
+#include "cli/message.h"
 #include "cli/output.h"
 #include "cli/read_text.h"
 #include "model/config/suggest.h"
@@ -67,7 +68,7 @@ class reader {
 
   private:
     void find(place at, const std::string &text) {
-        std::fprintf(stderr, "%s:%zu:%zu: error: %s\n", path_.c_str(), at.line, at.column, text.c_str());
+        print_message("%s:%zu:%zu: error: %s", path_.c_str(), at.line, at.column, text.c_str());
         findings_++;
     }
 
@@ -292,7 +293,7 @@ class reader {
             c.self->find(s.at, finding->text);
             return;
         }
-        std::fprintf(stderr, "%s:%zu:%zu: error: %s\n", finding->file, finding->line, finding->column, finding->text);
+        print_message("%s:%zu:%zu: error: %s", finding->file, finding->line, finding->column, finding->text);
         c.self->findings_++;
     }
 

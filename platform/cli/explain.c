@@ -48,12 +48,12 @@ static void parse_when(struct argp_state *state, explain_options *o, const char 
     o->when = EXPLAIN_ENTRY;
     o->entry = strtoull(text, &end, 10);
     if (end == text || *end || text[0] == '-')
-        argp_error(state, "--at: found '%s', expected the number of an entry, oom or peak", text);
+        argument_error(state, "--at: found '%s', expected the number of an entry, oom or peak", text);
 }
 
 static void add_settings(struct argp_state *state, explain_options *o, const char *text) {
     if (o->settings_count == sizeof o->settings / sizeof o->settings[0])
-        argp_error(state, "--settings: found too many, expected at most %zu", o->settings_count);
+        argument_error(state, "--settings: found too many, expected at most %zu", o->settings_count);
     o->settings[o->settings_count++] = settings_argument(state, "--settings", text);
     o->compare = true;
 }
@@ -65,7 +65,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case KEY_DEVICE:
         o->device = (int)strtol(text, &end, 10);
         if (end == text || *end || o->device < 0)
-            argp_error(state, "--device: found '%s', expected the number of a device", text);
+            argument_error(state, "--device: found '%s', expected the number of a device", text);
         return 0;
     case KEY_AT:
         parse_when(state, o, text);
@@ -92,14 +92,14 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         o->json_path = text;
         return 0;
     case ARGP_KEY_ARG:
-        if (o->path) argp_error(state, "found a second argument '%s', expected one SNAPSHOT", text);
+        if (o->path) argument_error(state, "found a second argument '%s', expected one SNAPSHOT", text);
         o->path = text;
         return 0;
     case ARGP_KEY_END:
-        if (!o->path) argp_error(state, "expected a SNAPSHOT");
+        if (!o->path) argument_error(state, "expected a SNAPSHOT");
         if (o->request &&
             (o->when != EXPLAIN_DEFAULT || o->compare || o->capacity || o->map_path || o->device >= 0 || o->version))
-            argp_error(state, "--request is for an arena, with --json only");
+            argument_error(state, "--request is for an arena, with --json only");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -2,6 +2,7 @@
 #include "cli/explain.h"
 
 #include "cli/config_json.h"
+#include "cli/message.h"
 #include "cli/read_text.h"
 #include "tlmalloc/arena_snapshot.h"
 
@@ -43,8 +44,8 @@ static tla_status ask(const char *text, size_t length, uint64_t nbytes, arena_an
 }
 
 static void print(FILE *out, const char *path, uint64_t nbytes, const arena_answer *a) {
-    fprintf(out, "arena           %s: %s, %" PRIu64 " bytes\n", path, tla_policy_name(a->config.policy),
-            a->config.capacity);
+    print_escaped(out, "arena           %s", path);
+    fprintf(out, ": %s, %" PRIu64 " bytes\n", tla_policy_name(a->config.policy), a->config.capacity);
     fprintf(out, "request         %" PRIu64 " bytes: %s%s\n", nbytes, a->served ? "served" : "refused, ", a->reason);
     fprintf(out,
             "free            %" PRIu64 " bytes in %" PRIu64 " blocks, the largest %" PRIu64 " (fragmentation %" PRIu64
@@ -55,7 +56,7 @@ static void print(FILE *out, const char *path, uint64_t nbytes, const arena_answ
 
 static json_t *to_json(const char *path, uint64_t nbytes, const arena_answer *a) {
     json_t *report = json_object();
-    json_object_set_new(report, "arena", json_string_nocheck(path));
+    json_object_set_new(report, "arena", json_from_text(path));
     json_object_set_new(report, "policy", json_string(tla_policy_name(a->config.policy)));
     json_object_set_new(report, "request", json_from_u64(nbytes));
     json_object_set_new(report, "served", json_boolean(a->served));

@@ -225,7 +225,7 @@ static json_t *blockers_to_json(const explained *e) {
         json_object_set_new(object, "live", json_from_u64(told[i].live));
         json_object_set_new(object, "blocks", json_integer((json_int_t)told[i].blocks));
         json_object_set_new(object, "largest_block", json_from_u64(told[i].largest->address));
-        json_object_set_new(object, "owner", json_string(who));
+        json_object_set_new(object, "owner", json_from_text(who));
         json_array_append_new(list, object);
     }
     return list;
@@ -235,14 +235,14 @@ json_t *explain_to_json(const char *path, const explained *e, const explain_sett
     json_t *report = gap_to_json(&e->before);
     char who[300] = "";
     if (e->request) torch_frames(e->snapshot, e->request->source, 3, who, sizeof who);
-    json_object_set_new(report, "trace", json_string_nocheck(path));
+    json_object_set_new(report, "trace", json_from_text(path));
     json_object_set_new(report, "device", json_integer((json_int_t)e->device));
     json_object_set_new(report, "entry", json_from_u64(e->index));
     json_object_set_new(report, "action",
                         json_string(e->request ? torch_action_name((torch_action)e->request->action) : "end"));
     json_object_set_new(report, "request", json_from_u64(e->nbytes));
     json_object_set_new(report, "request_stream", json_from_u64(e->request ? e->request->stream : 0));
-    json_object_set_new(report, "owner", json_string(who));
+    json_object_set_new(report, "owner", json_from_text(who));
     json_object_set_new(report, "capacity", json_from_u64(e->capacity));
     json_object_set_new(report, "impossible", json_boolean(e->impossible));
     json_object_set_new(report, "short_by", json_from_u64(e->short_by));

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/main_stack.hpp"
+#include "cli/message.h"
 #include "model/config/suggest.h"
 
 #include <cstdint>
@@ -57,11 +58,12 @@ void print_help(FILE *out) {
 
 int refuse(const char *text) {
     const bool option = text[0] == '-';
-    std::fprintf(stderr, "tlmalloc: found '%s', expected a command:", text);
+    std::string names;
     for (std::uint64_t i = 0; command_name(i); i++)
-        std::fprintf(stderr, " %s", command_name(i));
-    std::fprintf(stderr, "%s\nTry `tlmalloc --help'.\n",
-                 tla_did_you_mean(text, option ? option_name : command_name).text);
+        names += std::string(" ") + command_name(i);
+    print_message("tlmalloc: found '%s', expected a command:%s%s", text, names.c_str(),
+                  tla_did_you_mean(text, option ? option_name : command_name).text);
+    print_message("Try `tlmalloc --help'.");
     return CLI_BAD_INPUT;
 }
 
@@ -76,7 +78,7 @@ int run(const command &c, int argc, char **argv) {
 // `tlmalloc help [COMMAND]`
 int help(int argc, char **argv) {
     if (argc > 2) {
-        std::fprintf(stderr, "tlmalloc help: found a second argument '%s', expected one COMMAND\n", argv[2]);
+        print_message("tlmalloc help: found a second argument '%s', expected one COMMAND", argv[2]);
         return CLI_BAD_INPUT;
     }
     const command *found = argc == 2 ? find_command(argv[1]) : nullptr;

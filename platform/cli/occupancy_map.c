@@ -2,8 +2,11 @@
  */
 #include "cli/occupancy_map.h"
 
+#include "model/device/escape.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     COLUMNS = 600,
@@ -180,16 +183,16 @@ static void write_failures(FILE *out, const occupancy_map *m) {
     fputs("\"/>\n", out);
 }
 
-static void write_escaped(FILE *out, const char *text) {
-    for (; *text; text++) {
+static void write_text(FILE *out, const char *from_outside) {
+    char shown[1024];
+    tla_escape(from_outside, strlen(from_outside), shown, sizeof shown);
+    for (const char *text = shown; *text; text++) {
         if (*text == '&')
             fputs("&amp;", out);
         else if (*text == '<')
             fputs("&lt;", out);
         else if (*text == '>')
             fputs("&gt;", out);
-        else if ((unsigned char)*text < 0x20)
-            fputc('?', out);
         else
             fputc(*text, out);
     }
@@ -269,7 +272,7 @@ static void write_frame(FILE *out, const occupancy_map *m, const char *title) {
     fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"black\"/>\n", LEFT, TOP,
             COLUMNS * CELL_PIXELS, ROWS * CELL_PIXELS);
     fprintf(out, "<text x=\"%d\" y=\"20\" font-size=\"15\">", LEFT);
-    write_escaped(out, title);
+    write_text(out, title);
     fputs("</text>\n", out);
     write_ticks(out, m);
     fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">recorded time since the first event</text>\n",

@@ -2,6 +2,7 @@
 #include "cli/overrides.h"
 
 #include "cli/kernel_name.h"
+#include "cli/message.h"
 #include "cli/output.h"
 
 #include <limits.h>
@@ -24,9 +25,9 @@ void overrides_clear(overrides *set) {
 void print_finding(void *context, const tla_config_finding *finding) {
     (void)context;
     if (finding->line)
-        fprintf(stderr, "%s:%zu:%zu: error: %s\n", finding->file, finding->line, finding->column, finding->text);
+        print_message("%s:%zu:%zu: error: %s", finding->file, finding->line, finding->column, finding->text);
     else
-        fprintf(stderr, "%s: error: %s\n", finding->file, finding->text);
+        print_message("%s: error: %s", finding->file, finding->text);
 }
 
 /* The file of a timing profile that a configuration names, from here or from beside the configuration. */

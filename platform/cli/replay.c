@@ -88,7 +88,7 @@ static double parse_speed(struct argp_state *state, const char *text) {
     char *end;
     double speed = strtod(text, &end);
     if (end == text || *end || !(speed > 0) || !(speed < 1e18))
-        argp_error(state, "--speed: found '%s', expected a positive number", text);
+        argument_error(state, "--speed: found '%s', expected a positive number", text);
     return speed;
 }
 
@@ -97,42 +97,46 @@ static int parse_device(struct argp_state *state, const char *text) {
     if (strcmp(text, "all") == 0) return AS_RECORDED_ALL_DEVICES;
     long device = strtol(text, &end, 10);
     if (end == text || *end || device < 0 || device > 4095)
-        argp_error(state, "--device: found '%s', expected the number of a device, 0 .. 4095, or all", text);
+        argument_error(state, "--device: found '%s', expected the number of a device, 0 .. 4095, or all", text);
     return (int)device;
 }
 
 static void check_as_recorded(const struct argp_state *state, const replay_options *o) {
     if (o->capacity || o->snapshot_path || o->config_path || o->policy || o->compared.count || o->align ||
         o->speed > 0 || o->set.count || o->placements_path || o->map_path)
-        argp_error(state,
-                   "--as-recorded takes --device, --settings, --pytorch and --json only: the recording says the rest");
+        argument_error(
+            state, "--as-recorded takes --device, --settings, --pytorch and --json only: the recording says the rest");
 }
 
 static void check_combination(const struct argp_state *state, const replay_options *o) {
     bool somewhere = o->snapshot_path || o->config_path;
-    if (!o->trace_path) argp_error(state, "expected a TRACE");
+    if (!o->trace_path) argument_error(state, "expected a TRACE");
     if (o->as_recorded) {
         check_as_recorded(state, o);
         return;
     }
-    if (o->device == AS_RECORDED_ALL_DEVICES) argp_error(state, "--device all needs --as-recorded");
-    if (!o->capacity && !somewhere) argp_error(state, "expected --capacity SIZE, --from SNAPSHOT or --config CONFIG");
-    if (o->capacity && somewhere) argp_error(state, "--capacity contradicts --from and --config: they say the size");
-    if (!o->config_path && !o->compared.count && o->set.count) argp_error(state, "--set needs --config or --compare");
-    if (!o->config_path && !o->compared.count && o->speed > 0) argp_error(state, "--speed needs --config or --compare");
+    if (o->device == AS_RECORDED_ALL_DEVICES) argument_error(state, "--device all needs --as-recorded");
+    if (!o->capacity && !somewhere)
+        argument_error(state, "expected --capacity SIZE, --from SNAPSHOT or --config CONFIG");
+    if (o->capacity && somewhere)
+        argument_error(state, "--capacity contradicts --from and --config: they say the size");
+    if (!o->config_path && !o->compared.count && o->set.count)
+        argument_error(state, "--set needs --config or --compare");
+    if (!o->config_path && !o->compared.count && o->speed > 0)
+        argument_error(state, "--speed needs --config or --compare");
     if (o->settings && !o->compared.count && (!o->policy || strcmp(o->policy, "segment_cache") != 0))
-        argp_error(state, "--settings needs --policy segment_cache or --compare");
+        argument_error(state, "--settings needs --policy segment_cache or --compare");
     if (o->version && !o->compared.count && (!o->policy || strcmp(o->policy, "segment_cache") != 0))
-        argp_error(state, "--pytorch needs --policy segment_cache, --compare or --as-recorded");
-    if (o->snapshot_path && o->align) argp_error(state, "--align contradicts --from: a snapshot has its own");
+        argument_error(state, "--pytorch needs --policy segment_cache, --compare or --as-recorded");
+    if (o->snapshot_path && o->align) argument_error(state, "--align contradicts --from: a snapshot has its own");
     if (o->compared.count && o->policy)
-        argp_error(state, "--compare has no use for --policy: it names the policies itself");
+        argument_error(state, "--compare has no use for --policy: it names the policies itself");
     tla_policy policy;
     if (o->config_path && o->policy && !tla_policy_from_name(o->policy, &policy))
-        argp_error(state,
-                   "--policy: found '%s', a cache, expected a policy of the controller; caches replay with "
-                   "--capacity",
-                   o->policy);
+        argument_error(state,
+                       "--policy: found '%s', a cache, expected a policy of the controller; caches replay with "
+                       "--capacity",
+                       o->policy);
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {
@@ -156,7 +160,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case KEY_ALIGN:
         options->align = size_argument(state, "--align", text);
         if (options->align & (options->align - 1))
-            argp_error(state, "--align: found '%s', expected a power of two", text);
+            argument_error(state, "--align: found '%s', expected a power of two", text);
         return 0;
     case KEY_SPEED:
         options->speed = parse_speed(state, text);
@@ -186,7 +190,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         options->json_path = text;
         return 0;
     case ARGP_KEY_ARG:
-        if (options->trace_path) argp_error(state, "found a second argument '%s', expected one TRACE", text);
+        if (options->trace_path) argument_error(state, "found a second argument '%s', expected one TRACE", text);
         options->trace_path = text;
         return 0;
     case ARGP_KEY_END:

@@ -1,17 +1,20 @@
 /* The reports of one replay: a table to read, JSON, the placements. */
 #include "cli/config_json.h"
+#include "cli/message.h"
 #include "cli/replay.h"
 
 #include <inttypes.h>
 
 void replay_print_request(FILE *out, const replay_request *request, const alloc_trace *trace) {
-    fprintf(out, "trace            %s\n", request->trace_path);
-    if (trace->remark[0]) fprintf(out, "                 %s\n", trace->remark);
+    print_escaped(out, "trace            %s", request->trace_path);
+    if (trace->remark[0]) fprintf(out, "\n                 ");
+    print_escaped(out, "%s", trace->remark);
+    fputc('\n', out);
     if (request->simulated)
         fprintf(out, "controller       PE 0, HBM slice of %" PRIu64 " bytes", request->arena.capacity);
     else
         fprintf(out, "arena            %" PRIu64 " bytes", request->arena.capacity);
-    if (request->snapshot_path) fprintf(out, " as in %s", request->snapshot_path);
+    if (request->snapshot_path) print_escaped(out, " as in %s", request->snapshot_path);
     if (!request->compared.count) fprintf(out, ", %s", request->policy);
     if (request->arena.alignment > 1) fprintf(out, ", aligned to %" PRIu64, request->arena.alignment);
     fputc('\n', out);
@@ -72,7 +75,7 @@ void replay_write_placements(FILE *out, const alloc_trace *trace, const replay_r
 
 json_t *replay_request_to_json(const replay_request *request) {
     json_t *report = json_object();
-    json_object_set_new(report, "trace", json_string_nocheck(request->trace_path));
+    json_object_set_new(report, "trace", json_from_text(request->trace_path));
     json_t *config = request->simulated ? config_to_json(&request->config) : json_object();
     json_object_set_new(report, "config", config);
     if (request->simulated) {
@@ -82,7 +85,7 @@ json_t *replay_request_to_json(const replay_request *request) {
 
         if (!request->compared.count) json_object_set_new(config, "policy", json_string(request->policy));
     }
-    if (request->snapshot_path) json_object_set_new(report, "from", json_string_nocheck(request->snapshot_path));
+    if (request->snapshot_path) json_object_set_new(report, "from", json_from_text(request->snapshot_path));
     json_object_set_new(report, "align_bytes", json_from_u64(request->arena.alignment));
     return report;
 }

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/experiment_plot.hpp"
+#include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "model/config/suggest.h"
@@ -53,7 +54,7 @@ error_t parse_option(int key, char *text, argp_state *state) {
         o.from = text;
         return 0;
     case ARGP_KEY_ARG:
-        if (!o.name.empty()) argp_error(state, "found a second argument '%s', expected one NAME", text);
+        if (!o.name.empty()) argument_error(state, "found a second argument '%s', expected one NAME", text);
         o.name = text;
         return 0;
     default:
@@ -89,8 +90,7 @@ void suggest(const options &o) {
         tla_nearest_try(&nearest, name.c_str(), name.size());
     }
     if (nearest.found)
-        std::fprintf(stderr, "tlmalloc reproduce: found '%s', did you mean \"%s\"?\n", o.name.c_str(),
-                     nearest.name.text);
+        print_message("tlmalloc reproduce: found '%s', did you mean \"%s\"?", o.name.c_str(), nearest.name.text);
 }
 
 std::vector<std::string> find_files(const options &o) {
@@ -99,7 +99,7 @@ std::vector<std::string> find_files(const options &o) {
                     ? o.from + "/" + o.name + ".yaml"
                     : o.name};
     const std::vector<std::string> files = files_in(o.from);
-    if (files.empty()) std::fprintf(stderr, "tlmalloc reproduce: no experiments in %s\n", o.from.c_str());
+    if (files.empty()) print_message("tlmalloc reproduce: no experiments in %s", o.from.c_str());
     return files;
 }
 
@@ -210,11 +210,11 @@ bool simulate(const std::vector<experiment> &experiments, std::vector<std::vecto
             const experiment_run &base = *runs[i][experiments[i].rows[j].relative_to];
             figures[i].push_back(relative ? 100 * base.result() / run.result() : run.result());
             if (run.finished() && run.leaks() == 0) continue;
-            std::fprintf(stderr, "tlmalloc reproduce: %s: %s: %s\n", experiments[i].name.c_str(),
-                         experiments[i].rows[j].label.c_str(),
-                         run.finished()         ? "something was not given back"
-                         : run.failure().status ? run.failure().text
-                                                : "did not come to its end");
+            print_message("tlmalloc reproduce: %s: %s: %s", experiments[i].name.c_str(),
+                          experiments[i].rows[j].label.c_str(),
+                          run.finished()         ? "something was not given back"
+                          : run.failure().status ? run.failure().text
+                                                 : "did not come to its end");
             good = false;
         }
     }

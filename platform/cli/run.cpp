@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/kernel_name.h"
+#include "cli/message.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
@@ -50,11 +51,11 @@ error_t parse_option(int key, char *text, argp_state *state) {
         if (!overrides_add(&options.set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
         return 0;
     case ARGP_KEY_ARG:
-        if (options.config) argp_error(state, "found a second argument '%s', expected one CONFIG", text);
+        if (options.config) argument_error(state, "found a second argument '%s', expected one CONFIG", text);
         options.config = text;
         return 0;
     case ARGP_KEY_END:
-        if (!options.config) argp_error(state, "expected a CONFIG");
+        if (!options.config) argument_error(state, "expected a CONFIG");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -150,7 +151,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     if (options.from) {
         tla_error error{};
         if (platform.age(files.snapshot, &error)) {
-            std::fprintf(stderr, "tlmalloc run: %s: %s\n", options.from, error.text);
+            print_message("tlmalloc run: %s: %s", options.from, error.text);
             return CLI_BAD_INPUT;
         }
     }

@@ -1,6 +1,8 @@
 /* Settings and versions of PyTorch's allocator on the command line. */
 #include "cli/segment_argument.h"
 
+#include "cli/arguments.h"
+
 #include "tlmalloc/segment_settings.h"
 
 typedef tla_status (*reader)(const char *text, tla_segment_cache_config *config, tla_error *error);
@@ -8,7 +10,7 @@ typedef tla_status (*reader)(const char *text, tla_segment_cache_config *config,
 static const char *check(const struct argp_state *state, const char *option, const char *text, reader read) {
     tla_segment_cache_config config = {0};
     tla_error error;
-    if (read(text, &config, &error)) argp_error(state, "%s: %s", option, error.text);
+    if (read(text, &config, &error)) argument_error(state, "%s: %s", option, error.text);
     return text;
 }
 

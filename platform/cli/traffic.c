@@ -63,7 +63,7 @@ static uint64_t parse_number(struct argp_state *state, const char *option, const
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value < low || value > high)
-        argp_error(state, "%s: found '%s', expected a number, %" PRIu64 " .. %" PRIu64, option, text, low, high);
+        argument_error(state, "%s: found '%s', expected a number, %" PRIu64 " .. %" PRIu64, option, text, low, high);
     return value;
 }
 
@@ -83,8 +83,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case KEY_PATTERN:
         if (tla_traffic_pattern_find(text, &o->pattern) != TLA_OK)
-            argp_error(state, "--pattern: found '%s', expected one of those that --help names%s", text,
-                       tla_did_you_mean(text, pattern_name).text);
+            argument_error(state, "--pattern: found '%s', expected one of those that --help names%s", text,
+                           tla_did_you_mean(text, pattern_name).text);
         o->pattern_name = text;
         return 0;
     case KEY_SEED:
@@ -105,16 +105,16 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         o->reference = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (o->trace_path) argp_error(state, "found a third argument '%s', expected CONFIG and TRACE", text);
+        if (o->trace_path) argument_error(state, "found a third argument '%s', expected CONFIG and TRACE", text);
         *(o->config_path ? &o->trace_path : &o->config_path) = text;
         return 0;
     case ARGP_KEY_END:
         if (o->reference) return 0;
-        if (!o->config_path) argp_error(state, "expected a CONFIG");
-        if (!o->trace_path && !o->pattern_name) argp_error(state, "expected a TRACE or --pattern NAME");
-        if (o->trace_path && o->pattern_name) argp_error(state, "found both TRACE and --pattern, expected one");
+        if (!o->config_path) argument_error(state, "expected a CONFIG");
+        if (!o->trace_path && !o->pattern_name) argument_error(state, "expected a TRACE or --pattern NAME");
+        if (o->trace_path && o->pattern_name) argument_error(state, "found both TRACE and --pattern, expected one");
         if (!o->pattern_name && (o->seed_given || o->count_given))
-            argp_error(state, "--seed and --count need --pattern");
+            argument_error(state, "--seed and --count need --pattern");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -280,8 +280,8 @@ static json_t *report_to_json(const traffic_report *r) {
     char map[128];
     tla_hbm_map_print(&r->timing.map, map, sizeof map);
     json_t *json = json_object();
-    json_object_set_new(json, "config", json_string_nocheck(o->config_path));
-    if (o->trace_path) json_object_set_new(json, "trace", json_string_nocheck(o->trace_path));
+    json_object_set_new(json, "config", json_from_text(o->config_path));
+    if (o->trace_path) json_object_set_new(json, "trace", json_from_text(o->trace_path));
     if (o->pattern_name) {
         json_object_set_new(json, "pattern", json_string(o->pattern_name));
         json_object_set_new(json, "seed", json_from_u64(o->seed_given ? o->seed : 1));
