@@ -1,17 +1,17 @@
 /* Reads a trace file, plain or gzip, in a buffer of fixed size. */
 #include "trace/file.h"
 
-#include <errno.h>
+#include "trace/gzip.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 enum { BUFFER_BYTES = 1 << 16 };
 
 struct trace_file {
     char *name;
-    gzFile gzip;            /* NULL: a text in memory */
+    gzip_file *file;        /* NULL: a text in memory */
     const char *text, *end; /* of it, what has not been copied */
     uint64_t taken;         /* bytes that came out of it so far */
     uint64_t line_number;
@@ -21,48 +21,20 @@ struct trace_file {
     char line[TRACE_LINE_MAX]; /* the last one: filling the buffer moves what is in it */
 };
 
-/* Why reading stopped: a file that ends inside its compressed stream is bad input, an unreadable one is not. */
-static tla_status explain_read(const trace_file *f, tla_error *error) {
-    int code = Z_OK;
-    const char *text = gzerror(f->gzip, &code);
-    switch (code) {
-    case Z_OK:
-    case Z_STREAM_END:
-        return TLA_OK;
-    case Z_ERRNO:
-        return tla_error_set(error, TLA_IO, "%s: %s", f->name, strerror(errno));
-    case Z_MEM_ERROR:
-        return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", f->name);
-    case Z_BUF_ERROR:
-        return tla_error_set(error, TLA_SYNTAX,
-                             "%s: the compressed data end early, after %" PRIu64
-                             " bytes of text: the file is truncated",
-                             f->name, f->taken);
-    default:
-        return tla_error_set(error, TLA_SYNTAX, "%s: not valid gzip after %" PRIu64 " bytes of text: %s", f->name,
-                             f->taken, text);
-    }
-}
-
 /* Copies at most `room` bytes that come next; *got is 0 at the end. */
 static tla_status take(trace_file *f, char *to, size_t room, size_t *got, tla_error *error) {
+    tla_status status = TLA_OK;
     *got = 0;
     if (f->ended) return TLA_OK;
-    if (!f->gzip) {
+    if (!f->file) {
         size_t left = (size_t)(f->end - f->text);
         *got = left < room ? left : room;
         if (*got) memcpy(to, f->text, *got);
         f->text += *got;
     } else {
-        int count = gzread(f->gzip, to, (unsigned)room);
-        if (count <= 0) {
-            tla_status status = explain_read(f, error);
-            if (status) return status;
-            if (count < 0) return tla_error_set(error, TLA_IO, "%s: cannot be read", f->name);
-        } else {
-            *got = (size_t)count;
-        }
+        status = gzip_read(f->file, to, room, got, error);
     }
+    if (status) return status;
     f->taken += *got;
     f->ended = *got == 0;
     return TLA_OK;
@@ -103,10 +75,7 @@ tla_status trace_file_open(const char *path, trace_file **file, tla_error *error
     tla_status status = make(path, file, error);
     if (status) return status;
     trace_file *f = *file;
-    errno = 0;
-    f->gzip = gzopen(path, "rb");
-    if (!f->gzip)
-        status = tla_error_set(error, TLA_IO, "%s: %s", path, errno ? strerror(errno) : "no host memory to read it");
+    status = gzip_open(path, &f->file, error);
     if (!status) status = begin(f, error);
     if (!status && f->taken == 0) status = tla_error_set(error, TLA_SYNTAX, "%s:1:1: the file is empty", path);
     if (status) {
@@ -126,7 +95,7 @@ tla_status trace_file_of_text(const char *text, size_t length, const char *name,
 
 void trace_file_close(trace_file *f) {
     if (!f) return;
-    if (f->gzip) gzclose(f->gzip);
+    gzip_close(f->file);
     free(f->name);
     free(f);
 }
@@ -192,7 +161,7 @@ tla_status trace_file_rest(trace_file *f, char **text, size_t *length, tla_error
 
 tla_status trace_file_blame(trace_file *f, tla_status status, tla_error *error) {
     const uint64_t most = f->taken + (UINT64_C(256) << 20);
-    if (!f->gzip || status == TLA_IO || status == TLA_NO_HOST_MEMORY) return status;
+    if (!f->file || status == TLA_IO || status == TLA_NO_HOST_MEMORY) return status;
     size_t got = 1;
     while (got > 0 && f->taken < most) {
         tla_error found;

@@ -173,6 +173,50 @@ BOOST_AUTO_TEST_CASE(what_is_damaged_after_an_error_of_the_text_is_told_as_damag
     BOOST_CHECK_MESSAGE(contains(run.err, "d.csv.gz: not valid gzip"), run.err);
 }
 
+// As `gzip -d` reads them; every length of the parts, so that they end at every place of a buffer.
+BOOST_AUTO_TEST_CASE(members_of_gzip_are_one_text_zeros_after_them_are_padding_and_nothing_else_is) {
+    scratch_directory scratch;
+    const std::string all = scratch.path("all.gz"), plain = scratch.path("all.csv"), part = scratch.path("part");
+    std::string text = "time_ns,op,id,bytes\n";
+    for (int i = 0; i < 3000; i++)
+        text += std::to_string(i) + ",alloc," + std::to_string(i) + ",8\n";
+    write_text(plain, text);
+    const command_result made =
+        run_shell("cd '" + scratch.path("") + "'; head -c 5 all.csv | gzip > all.gz; " +
+                  "tail -c +6 all.csv | head -c 30000 | gzip -1 >> all.gz; : | gzip >> all.gz; "
+                  "tail -c +30006 all.csv | gzip --name >> all.gz; zcat all.gz | cmp - all.csv");
+    BOOST_REQUIRE_MESSAGE(made.status == 0, made.err);
+    const std::string members = read_text(all);
+    const auto replay = [&](const std::string &bytes) {
+        write_text(all, bytes);
+        return run_tlmalloc({"replay", all, "--capacity", "1 MiB", "--placements", part});
+    };
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"replay", plain, "--capacity", "1 MiB", "--placements", part}).status, 0);
+    const std::string placements = read_text(part);
+    for (const std::size_t zeros : {0u, 1u, 2u, 511u, 100000u}) {
+        const command_result run = replay(members + std::string(zeros, '\0'));
+        BOOST_CHECK_MESSAGE(run.status == 0, run.err);
+        BOOST_CHECK(read_text(part) == placements);
+    }
+    for (const std::string &rest : {std::string("x"), std::string("\n"), text, std::string("\x1f"),
+                                    std::string("\0\0\0x", 4), std::string(70000, '\0') + "\x1f\x8b"}) {
+        const command_result run = replay(members + rest);
+        BOOST_CHECK_EQUAL(run.status, 2);
+        BOOST_CHECK_MESSAGE(
+            contains(run.err, "all.gz: found more than zeros after the end of the compressed data, byte " +
+                                  std::to_string(members.size()) + " of the file"),
+            run.err);
+    }
+    const command_result cut = replay(members + members.substr(0, 40));
+    BOOST_CHECK_EQUAL(cut.status, 2);
+    BOOST_CHECK_MESSAGE(contains(cut.err, "all.gz: the compressed data end early, after "), cut.err);
+    std::string damaged = members;
+    damaged[damaged.size() - 8] = static_cast<char>(damaged[damaged.size() - 8] ^ 1); // the last checksum
+    const command_result bad = replay(damaged);
+    BOOST_CHECK_EQUAL(bad.err, "tlmalloc replay: " + all + ": not valid gzip after " + std::to_string(text.size()) +
+                                   " bytes of text: incorrect data check\n");
+}
+
 BOOST_AUTO_TEST_CASE(files_that_are_read_whole_have_a_limit) {
     scratch_directory scratch;
     const std::string trace = scratch.write("t.csv", "time_ns,op,id,bytes\n1,alloc,1,8\n");
