@@ -143,11 +143,21 @@ typedef struct torch_start_segment {
     size_t first_block, block_count;
 } torch_start_segment;
 
+/* A plain segment that went back in the trace: of which pool it was is not recorded. */
+typedef struct torch_lot {
+    uint64_t address, nbytes;
+    size_t from, to; /* entries: from its segment_alloc, or 0, to its segment_free */
+    bool older;      /* it was there before the trace */
+    uint32_t pool;   /* as it is taken for: index into the pools of the snapshot */
+} torch_lot;
+
 typedef struct torch_start {
     torch_start_segment *segments; /* by address */
     size_t segment_count;
     torch_start_block *blocks; /* by address */
     size_t block_count;
+    torch_lot *lots; /* by the order in which they went back; none when there is one pool */
+    size_t lot_count;
     uint64_t *range_bases; /* the lowest address that is known of a range */
     size_t range_count;
     uint64_t peak_reserved;  /* the most that the recording had reserved */

@@ -25,6 +25,7 @@ static tla_status make_probe(const torch_replayer *r, torch_replayer *probe, tor
     *result = *r->result;
     probe->result = result;
     probe->options = &nobody;
+    probe->is_probe = true;
     torch_replayer_connect(probe);
     tla_status status = torch_cache_copy(r->snapshot, r->cache, &probe->config, &probe->cache);
     if (!status) tla_segment_cache_on_synchronize(probe->cache, torch_replayer_synchronize, probe);

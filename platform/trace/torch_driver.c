@@ -24,10 +24,20 @@ static void print_entry(const torch_entry *e, char *text, size_t room) {
                  e->address);
 }
 
+/* Which segments are involved; of what the cache did, whoever knows it says it. */
+static void doubt(torch_replayer *r) {
+    bool ignored;
+    const torch_entry *next = torch_replayer_next(r), *request = torch_request_ahead(r, &ignored);
+    r->doubt.entry = r->at;
+    r->doubt.involved[1] = next && next->action != TORCH_OOM ? next->address : 0;
+    r->doubt.involved[2] = request && request->action == TORCH_ALLOC ? request->address : 0;
+}
+
 tla_status torch_replayer_differ(torch_replayer *r, const char *format, ...) {
     torch_difference *first = &r->result->first;
     if (r->result->differs) return TORCH_ABANDONED;
     r->result->differs = true;
+    doubt(r);
     first->entry = r->result->equal;
     print_entry(torch_replayer_next(r), first->recorded, sizeof first->recorded);
     va_list arguments;
@@ -45,11 +55,12 @@ void torch_replayer_agree(torch_replayer *r) {
 /* The cache did something: the next entry must say so. */
 static tla_status expect(torch_replayer *r, torch_action action, uint64_t address, uint64_t nbytes) {
     const torch_entry *e = torch_replayer_next(r);
-    if (!e || e->action != action || e->address != address || e->nbytes != nbytes)
-        return torch_replayer_differ(r, "%s of %" PRIu64 " bytes at %" PRIu64, torch_action_name(action), nbytes,
-                                     address);
-    torch_replayer_agree(r);
-    return TLA_OK;
+    if (e && e->action == action && e->address == address && e->nbytes == nbytes) {
+        torch_replayer_agree(r);
+        return TLA_OK;
+    }
+    if (!r->result->differs) r->doubt.involved[0] = address;
+    return torch_replayer_differ(r, "%s of %" PRIu64 " bytes at %" PRIu64, torch_action_name(action), nbytes, address);
 }
 
 /* The driver */

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Program entries */
 
@@ -54,8 +55,12 @@ tla_status torch_replayer_serve(torch_replayer *r, const torch_entry *e) {
     tla_status status = take(r, e, &block);
     if (r->result->differs || status == TLA_NO_HOST_MEMORY) return status;
     const torch_entry *next = torch_replayer_next(r);
-    if (!status && (next != e || e->action != TORCH_ALLOC || e->address != block.offset))
-        return torch_replayer_differ(r, "alloc of %" PRIu64 " bytes at %" PRIu64, e->nbytes, block.offset);
+    if (!status && (next != e || e->action != TORCH_ALLOC || e->address != block.offset)) {
+        status = torch_doubt_block(r, e, block);
+        r->doubt.involved[0] = block.offset;
+        return status ? status
+                      : torch_replayer_differ(r, "alloc of %" PRIu64 " bytes at %" PRIu64, e->nbytes, block.offset);
+    }
     if (status == TLA_UNSUPPORTED)
         return torch_replayer_differ(r, "an abort for %" PRIu64 " bytes (#119452)", e->nbytes);
     if (status && (next != e || e->action != TORCH_OOM))
@@ -168,18 +173,25 @@ static tla_status play(torch_replayer *r) {
     return torch_compare_end(r);
 }
 
-/* One replay. *shortest is the shortest range that had no room for a request as it was recorded. */
+/* What one replay found out. */
+typedef struct attempt {
+    uint64_t shortest; /* range that had no room for a request as it was recorded; UINT64_MAX: none */
+    torch_doubt doubt;
+} attempt;
+
 static tla_status play_once(const torch_snapshot *snapshot, size_t device, const torch_start *start,
                             const torch_recorded_options *options, const tla_segment_cache_config *config,
-                            torch_recorded *result, uint64_t *shortest) {
-    *result = (torch_recorded){.device = device, .entries = snapshot->devices[device].comparable};
+                            torch_recorded *result, attempt *found) {
+    const torch_device *d = &snapshot->devices[device];
+    *result = (torch_recorded){.device = device, .entries = d->comparable};
     torch_replayer r = {.snapshot = snapshot,
-                        .device = &snapshot->devices[device],
+                        .device = d,
                         .options = options,
                         .result = result,
                         .config = *config,
                         .uncertain = start->uncertain << 20,
                         .shortest = UINT64_MAX};
+    if (options->empties) memset(options->empties, 0, d->entry_count);
     torch_replayer_connect(&r);
     tla_status status = tla_segment_cache_create(&r.config, &r.cache);
     if (!status) status = torch_start_restore(snapshot, start, r.config.device_bytes, r.cache);
@@ -189,39 +201,112 @@ static tla_status play_once(const torch_snapshot *snapshot, size_t device, const
         result->stats = tla_segment_cache_get_stats(r.cache);
     }
     tla_segment_cache_abandon(r.cache);
-    *shortest = r.shortest;
+    *found = (attempt){r.shortest, r.doubt};
     return status;
 }
 
+/* Entries that are replayed in all to find out what was not recorded. */
+static const uint64_t entries_max = 20000000;
+
 /* Again with all ranges shorter, the device being the same for all, when one was found to be: from the longest that it
  * can have been down in steps of the small granule, until a length agrees with the whole recording. Of none the best
- * one counts. Nobody watches but the last replay. */
+ * one counts. */
 static tla_status play_until_ranges_fit(const torch_snapshot *snapshot, size_t device, const torch_start *start,
                                         const torch_recorded_options *options, tla_segment_cache_config *config,
-                                        torch_recorded *result) {
-    static const uint64_t step = 2 << 20, entries_max = 20000000;
-    torch_recorded_options silent = *options;
+                                        torch_recorded *result, attempt *found) {
+    static const uint64_t step = 2 << 20;
     torch_recorded best = {0};
-    uint64_t shortest, length = UINT64_MAX, best_bytes = config->device_bytes, replayed = 0;
-    silent.watch = NULL;
-    tla_status status = TLA_OK;
+    attempt of_best = {0};
+    uint64_t length = UINT64_MAX, best_bytes = config->device_bytes, replayed = 0;
     for (bool first = true;; first = false) {
-        status = play_once(snapshot, device, start, &silent, config, result, &shortest);
+        tla_status status = play_once(snapshot, device, start, options, config, result, found);
         if (status) return status;
         if (first || result->equal > best.equal || (!result->differs && result->end_state_equal)) {
             best = *result;
+            of_best = *found;
             best_bytes = config->device_bytes;
         }
-        if (shortest < length) length = shortest;
+        if (found->shortest < length) length = found->shortest;
         replayed += result->entries;
         if (!result->differs || length == UINT64_MAX || length <= step || replayed > entries_max) break;
         config->device_bytes = length / 9 * 8;
         length -= step;
     }
     *result = best;
+    *found = of_best;
     config->device_bytes = best_bytes;
-    if (!options->watch) return TLA_OK;
-    return play_once(snapshot, device, start, options, config, result, &shortest);
+    return TLA_OK;
+}
+
+/* A recording that differs, and what may be wrong about what is not recorded. */
+typedef struct search {
+    const torch_snapshot *snapshot;
+    size_t device;
+    const torch_start *start;
+    const torch_recorded_options *options;
+    const tla_segment_cache_config *config;
+    torch_recorded *best;
+    attempt of_best;
+    uint64_t replayed; /* entries */
+} search;
+
+/* Once more, with something changed; better if the difference is further away. */
+static tla_status try_again(search *s, bool *better) {
+    torch_recorded result;
+    attempt found;
+    tla_status status = play_once(s->snapshot, s->device, s->start, s->options, s->config, &result, &found);
+    s->replayed += result.equal;
+    *better = !status && (result.equal > s->best->equal || !result.differs);
+    if (!*better) return status;
+    *s->best = result;
+    s->of_best = found;
+    return TLA_OK;
+}
+
+static tla_status try_larger_block(search *s, bool *better) {
+    uint64_t nbytes;
+    torch_start_block *block = torch_doubt_mend(s->snapshot, s->start, &s->of_best.doubt, &nbytes);
+    if (!block) return TLA_OK;
+    const uint64_t before = block->nbytes;
+    block->nbytes = nbytes;
+    tla_status status = try_again(s, better);
+    if (!*better) block->nbytes = before;
+    return status;
+}
+
+static tla_status try_other_pools(search *s, torch_lot *lot, bool *better) {
+    const torch_device *d = &s->snapshot->devices[s->device];
+    const uint32_t before = lot->pool;
+    tla_status status = TLA_OK;
+    for (uint32_t pool = 0; pool < s->snapshot->pool_count && !status && !*better; pool++) {
+        if (pool == before) continue;
+        torch_lot_assign(d, s->start, lot, pool);
+        status = try_again(s, better);
+        if (!*better) torch_lot_assign(d, s->start, lot, before);
+    }
+    return status;
+}
+
+/* Again with other sizes of older blocks and other pools, as long as that brings the difference further. Nobody watches
+ * but the last replay. */
+static tla_status play_until_all_fits(const torch_snapshot *snapshot, size_t device, const torch_start *start,
+                                      const torch_recorded_options *options, tla_segment_cache_config *config,
+                                      torch_recorded *result) {
+    torch_recorded_options silent = *options;
+    silent.watch = NULL;
+    search s = {
+        .snapshot = snapshot, .device = device, .start = start, .options = &silent, .config = config, .best = result};
+    tla_status status = play_until_ranges_fit(snapshot, device, start, &silent, config, result, &s.of_best);
+    for (bool better = true; !status && better && result->differs && s.replayed < entries_max;) {
+        better = false;
+        status = try_larger_block(&s, &better);
+        const torch_doubt doubt = s.of_best.doubt;
+        torch_lot *lot = torch_doubt_lot(start, &doubt, NULL);
+        for (; lot && !status && !better; lot = torch_doubt_lot(start, &doubt, lot))
+            status = try_other_pools(&s, lot, &better);
+    }
+    if (status || !(options->watch || options->empties)) return status;
+    return play_once(snapshot, device, start, options, config, result, &s.of_best);
 }
 
 tla_status torch_replay_recorded(const torch_snapshot *snapshot, size_t device, const torch_start *start,
@@ -235,7 +320,7 @@ tla_status torch_replay_recorded(const torch_snapshot *snapshot, size_t device, 
                              snapshot->name);
     tla_segment_cache_config config = options->settings ? *options->settings : snapshot->settings;
     if (!options->settings) config.memory_fraction = 0; /* of what is not recorded; the driver's answers imply it */
-    tla_status status = play_until_ranges_fit(snapshot, device, start, options, &config, result);
+    tla_status status = play_until_all_fits(snapshot, device, start, options, &config, result);
     if (status)
         return tla_error_set(error, status, "%s: device %zu cannot be replayed: %s", snapshot->name, device,
                              tla_status_text(status));

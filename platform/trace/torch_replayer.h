@@ -8,6 +8,16 @@
 /* What the driver's calls return after a difference: nothing that makes the cache try again. */
 #define TORCH_ABANDONED TLA_BUS_ERROR
 
+/* What there is to doubt at a difference: where the cache took a block that the recording has elsewhere, and which
+ * segments are involved. */
+typedef struct torch_doubt {
+    uint64_t address;
+    uint64_t room;        /* bytes that were free there; 0: the difference is of another kind */
+    uint64_t rounded;     /* bytes that the request takes */
+    size_t entry;         /* the next one */
+    uint64_t involved[3]; /* addresses: of what the cache did, of the next entry, of the next request; 0: none */
+} torch_doubt;
+
 typedef struct torch_replayer {
     const torch_snapshot *snapshot;
     const torch_device *device;
@@ -22,6 +32,8 @@ typedef struct torch_replayer {
     uint64_t short_at, short_room; /* room that it may have had behind there */
     bool is_short;
     uint64_t shortest; /* range that was found out, in bytes; UINT64_MAX: none was */
+    torch_doubt doubt;
+    bool is_probe; /* nobody asks for its doubts */
 } torch_replayer;
 
 /* ---- torch_driver.c ---- */
@@ -62,6 +74,23 @@ tla_status torch_find_failure(torch_replayer *r, torch_entry *e, bool *captured)
 
 /* Whether the block that the program frees now is still used by another stream, though its completion stands beside. */
 tla_status torch_was_pending(const torch_replayer *r, uint64_t address, bool *pending);
+
+/* ---- torch_doubt.c ---- */
+
+/* Fills r->doubt: the cache has just taken this block. TLA_OK or TLA_NO_HOST_MEMORY. */
+tla_status torch_doubt_block(torch_replayer *r, const torch_entry *e, tla_block block);
+
+/* The block older than the trace that has to be larger for the doubt not to arise, and how large; NULL when there is
+ * none. */
+torch_start_block *torch_doubt_mend(const torch_snapshot *snapshot, const torch_start *start, const torch_doubt *doubt,
+                                    uint64_t *nbytes);
+
+/* The next segment of unknown pool behind one (NULL: the first) that is involved, or went back about then; NULL when
+ * there is none. */
+torch_lot *torch_doubt_lot(const torch_start *start, const torch_doubt *doubt, const torch_lot *behind);
+
+/* Takes a segment, and all requests that were served from it, for those of a pool. */
+void torch_lot_assign(const torch_device *device, const torch_start *start, torch_lot *lot, uint32_t pool);
 
 /* ---- torch_recorded.c ---- */
 

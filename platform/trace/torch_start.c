@@ -326,6 +326,30 @@ static bool keep_segments(finder *f) {
     return true;
 }
 
+/* Segments that went back, with what is known of them: everybody's, until a replay says otherwise. */
+static bool find_lots(finder *f) {
+    const torch_device *d = f->device;
+    size_t room = 0;
+    if (f->snapshot->pool_count < 2) return true;
+    for (size_t i = 0; i < d->entry_count; i++) {
+        const torch_entry *e = &d->entries[i];
+        if (e->action != TORCH_SEGMENT_FREE) continue;
+        torch_lot lot = {.address = e->address, .nbytes = e->nbytes, .to = i, .older = true};
+        for (size_t k = i; k > 0 && lot.older; k--) {
+            const torch_entry *before = &d->entries[k - 1];
+            if (before->address != e->address) continue;
+            if (before->action == TORCH_SEGMENT_ALLOC) lot.from = k - 1;
+            if (before->action == TORCH_SEGMENT_FREE) break;
+            lot.older = before->action != TORCH_SEGMENT_ALLOC;
+        }
+        void *lots = f->start->lots;
+        if (!value_room(&lots, f->start->lot_count, &room, sizeof lot)) return false;
+        f->start->lots = lots;
+        f->start->lots[f->start->lot_count++] = lot;
+    }
+    return true;
+}
+
 tla_status torch_start_find(torch_snapshot *snapshot, size_t device, torch_start *start, tla_error *error) {
     *start = (torch_start){.contradictions = snapshot->devices[device].contradictions};
     memcpy(start->contradiction, snapshot->devices[device].contradiction, sizeof start->contradiction);
@@ -333,7 +357,7 @@ tla_status torch_start_find(torch_snapshot *snapshot, size_t device, torch_start
     bool good = collect(&f) && find_blocks(&f);
     if (good) {
         find_sizes(&f);
-        good = undo_segments(&f) && keep_segments(&f);
+        good = undo_segments(&f) && keep_segments(&f) && find_lots(&f);
     }
     if (good && snapshot->has_segments) place_blocks(&f);
     torch_runs_clear(&f.runs);
@@ -348,5 +372,6 @@ void torch_start_clear(torch_start *start) {
     free(start->segments);
     free(start->blocks);
     free(start->range_bases);
+    free(start->lots);
     *start = (torch_start){0};
 }

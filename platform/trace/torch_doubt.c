@@ -1,0 +1,69 @@
+/* What nothing but a difference tells: sizes of blocks and pools of segments. A large block keeps up to 1 MiB more than
+ * was asked for; of a block that was taken before the trace and freed in it that is not recorded. If the cache finds
+ * room right behind its rounded end where the recording did not, the block reached further: so far that the request no
+ * longer fits. */
+#include "trace/torch_replayer.h"
+
+#include <stdlib.h>
+
+enum { LARGEST_SLACK = 1 << 20, UNIT = 512, ABOUT = 24 /* entries */ };
+
+tla_status torch_doubt_block(torch_replayer *r, const torch_entry *e, tla_block block) {
+    tla_segment_block_info *blocks = NULL;
+    size_t count = 0;
+    if (r->is_probe) return TLA_OK;
+    tla_status status = tla_segment_cache_blocks(r->cache, &blocks, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (blocks[i].address != block.offset) continue;
+        bool behind = i + 1 < count && blocks[i + 1].segment == blocks[i].segment;
+        bool is_free = behind && blocks[i + 1].state == TLA_SEGMENT_FREE;
+        r->doubt.address = block.offset;
+        r->doubt.room = block.nbytes + (is_free ? blocks[i + 1].nbytes : 0);
+        r->doubt.rounded = tla_segment_cache_round_with(e->nbytes, &r->config);
+    }
+    free(blocks);
+    return status;
+}
+
+torch_start_block *torch_doubt_mend(const torch_snapshot *snapshot, const torch_start *start, const torch_doubt *doubt,
+                                    uint64_t *nbytes) {
+    if (doubt->room < doubt->rounded) return NULL;
+    for (size_t i = 0; i < start->segment_count; i++) {
+        const torch_start_segment *s = &start->segments[i];
+        if (s->small || s->expandable || doubt->address - s->address >= s->nbytes) continue;
+        for (size_t k = s->first_block; k < s->first_block + s->block_count; k++) {
+            torch_start_block *b = &start->blocks[k];
+            if (!b->guessed || b->address + b->nbytes != doubt->address) continue;
+            uint64_t most = tla_segment_cache_round_with(b->requested, &snapshot->settings) + LARGEST_SLACK;
+            *nbytes = b->nbytes + (doubt->room - doubt->rounded) / UNIT * UNIT + UNIT;
+            return *nbytes <= most ? b : NULL;
+        }
+    }
+    return NULL;
+}
+
+static bool is_involved(const torch_lot *lot, const torch_doubt *doubt) {
+    if (lot->from > doubt->entry) return false;
+    if (lot->to + ABOUT > doubt->entry && lot->to < doubt->entry + ABOUT) return true;
+    for (size_t i = 0; i < sizeof doubt->involved / sizeof doubt->involved[0]; i++) {
+        const uint64_t address = doubt->involved[i];
+        if (address && address - lot->address < lot->nbytes && doubt->entry <= lot->to) return true;
+    }
+    return false;
+}
+
+torch_lot *torch_doubt_lot(const torch_start *start, const torch_doubt *doubt, const torch_lot *behind) {
+    for (size_t i = behind ? (size_t)(behind - start->lots) + 1 : 0; i < start->lot_count; i++)
+        if (is_involved(&start->lots[i], doubt)) return &start->lots[i];
+    return NULL;
+}
+
+void torch_lot_assign(const torch_device *device, const torch_start *start, torch_lot *lot, uint32_t pool) {
+    lot->pool = pool;
+    for (size_t i = lot->from; i < lot->to; i++) {
+        torch_entry *e = &device->entries[i];
+        if (e->action == TORCH_ALLOC && e->address - lot->address < lot->nbytes) e->pool = pool;
+    }
+    for (size_t i = 0; i < start->segment_count && lot->older; i++)
+        if (start->segments[i].address == lot->address) start->segments[i].pool = pool;
+}
