@@ -1,6 +1,6 @@
 /* The commands of `tlmalloc`. Each parses its own arguments (argv[0] is "tlmalloc COMMAND", for messages) and returns
  * the exit status: 0 it ran, 1 something failed (a check of the run, a file that cannot be read or written), 2 bad
- * input (usage, configuration, trace). */
+ * input (usage, configuration, trace); `plan` has one more. */
 #ifndef TLMALLOC_PLATFORM_CLI_COMMANDS_H
 #define TLMALLOC_PLATFORM_CLI_COMMANDS_H
 
@@ -32,6 +32,7 @@ int tlmalloc_age(int argc, char **argv);
 int tlmalloc_check(int argc, char **argv);
 int tlmalloc_reproduce(int argc, char **argv);
 int tlmalloc_traffic(int argc, char **argv);
+int tlmalloc_plan(int argc, char **argv);
 
 #ifdef __cplusplus
 }

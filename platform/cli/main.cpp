@@ -25,6 +25,7 @@ const command commands[] = {
     {"replay", tlmalloc_replay, "replay an allocation trace: placements, failures, cost"},
     {"explain", tlmalloc_explain, "say why a PyTorch recording ran out of memory, and which setting would have helped"},
     {"age", tlmalloc_age, "play a trace and keep the arena's state, for replays that start with it"},
+    {"plan", tlmalloc_plan, "plan offsets for buffers whose lifetimes are known, by search or by heuristics"},
     {"traffic", tlmalloc_traffic, "drive one pseudo-channel's timing with an address trace"},
     {"reproduce", tlmalloc_reproduce, "run experiments and compare them with what was published"},
     {"check", tlmalloc_check, "check a configuration and print it resolved"},

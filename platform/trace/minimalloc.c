@@ -1,130 +1,204 @@
-/* Reads MiniMalloc's problems: the header line id,lower,upper,size, then one buffer a line that lives in [lower,
- * upper). As events: at equal times frees come before allocations, and both in the order of the file. */
-#include "trace/builder.h"
-#include "trace/table.h"
+/* Reads MiniMalloc's problems: a header line that names the columns, then one buffer a line. It lives in [lower,
+ * upper); begin and start are other names of lower, and end is the last time at which it lives. */
+#include "trace/lifetime_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ID, LOWER, UPPER, SIZE };
 enum { ID_MAX = 255 };
 
-typedef struct buffer_event {
-    uint64_t time, nbytes;
-    size_t buffer; /* position in the file */
-    bool is_free;
-} buffer_event;
+typedef enum column { ID, LOWER, UPPER, END, SIZE, ALIGNMENT, HINT, GAPS, OFFSET, COLUMN_COUNT } column;
 
-typedef struct buffer_list {
-    buffer_event *events; /* two for each buffer */
-    size_t count, room;
-    char *names; /* the ids, each with a 0 at its end */
-    size_t names_length, names_room;
-    size_t *ids; /* where in names, for each buffer */
-} buffer_list;
+static const struct {
+    const char *name;
+    column column;
+} names[] = {{"id", ID},       {"lower", LOWER}, {"begin", LOWER},  {"start", LOWER},
+             {"upper", UPPER}, {"end", END},     {"size", SIZE},    {"alignment", ALIGNMENT},
+             {"hint", HINT},   {"gaps", GAPS},   {"offset", OFFSET}};
+enum { NAME_COUNT = sizeof names / sizeof names[0] };
 
-static tla_status read_buffers(trace_table *table, buffer_list *list, tla_error *error);
-static tla_status append_events(const buffer_list *list, const char *name, trace_builder *builder, tla_error *error);
-static int by_time(const void *a, const void *b);
+/* A table, and where its columns are; -1: it has none. */
+typedef struct reader {
+    trace_table table;
+    int at[COLUMN_COUNT];
+    lifetime_list *list;
+} reader;
+
+static int find_name(table_field field) {
+    for (int i = 0; i < NAME_COUNT; i++)
+        if (table_equals(field, names[i].name)) return i;
+    return -1;
+}
+
+bool minimalloc_begins(const char *first, size_t length) {
+    size_t end = 0;
+    while (end < length && first[end] != ',' && first[end] != '\n' && first[end] != '\r')
+        end++;
+    return end < length && first[end] == ',' && find_name((table_field){first, first + end}) >= 0;
+}
+
+static tla_status read_header(reader *r, trace_file *file, tla_error *error) {
+    tla_status status = table_begin_any(&r->table, file, error);
+    if (status) return status;
+    for (int i = 0; i < COLUMN_COUNT; i++)
+        r->at[i] = -1;
+    for (int i = 0; i < r->table.columns; i++) {
+        const table_field field = r->table.fields[i];
+        const int name = find_name(field);
+        if (name < 0)
+            return table_found(&r->table, field,
+                               "a column: id, lower (begin, start), upper or end, size, alignment, hint, gaps, offset",
+                               error);
+        int *at = &r->at[names[name].column];
+        if (*at >= 0 || (names[name].column == UPPER && r->at[END] >= 0) ||
+            (names[name].column == END && r->at[UPPER] >= 0))
+            return table_found(&r->table, field, "each column once", error);
+        *at = i;
+    }
+    if (r->at[ID] < 0 || r->at[LOWER] < 0 || (r->at[UPPER] < 0 && r->at[END] < 0) || r->at[SIZE] < 0)
+        return table_found(&r->table, r->table.line, "a header line with id, lower, upper and size", error);
+    r->list->header = strdup(r->table.header);
+    r->list->columns = r->list->offset_column = r->table.columns;
+    if (r->at[OFFSET] >= 0) r->list->offset_column = r->at[OFFSET];
+    return r->list->header ? TLA_OK : TLA_NO_HOST_MEMORY;
+}
+
+/* The field of a column; an empty one where there is none. */
+static table_field field_of(const reader *r, column c) {
+    static const char none[] = "";
+    return r->at[c] < 0 ? (table_field){none, none} : r->table.fields[r->at[c]];
+}
+
+static bool is_empty(table_field field) {
+    return field.begin == field.end;
+}
+
+static tla_status read_id(const reader *r, tla_error *error) {
+    const table_field id = field_of(r, ID);
+    if (is_empty(id)) return table_found(&r->table, id, "an id", error);
+    if (id.end - id.begin > ID_MAX) return table_found(&r->table, id, "an id of at most 255 bytes", error);
+    const size_t first = lifetimes_find(r->list, id);
+    if (first == SIZE_MAX) return TLA_OK;
+    char expected[64];
+    snprintf(expected, sizeof expected, "another id than in line %zu", first + 2);
+    return table_found(&r->table, id, expected, error);
+}
+
+static tla_status read_buffer(const reader *r, tla_lifetime *buffer, tla_error *error) {
+    const table_field lower = field_of(r, LOWER), upper = field_of(r, UPPER), end = field_of(r, END);
+    if (!table_number(lower, &buffer->lower)) return table_found(&r->table, lower, "a time, 0 .. 2^64 - 1", error);
+    if (r->at[UPPER] >= 0) {
+        if (!table_number(upper, &buffer->upper) || buffer->upper <= buffer->lower)
+            return table_found(&r->table, upper, "a time later than lower", error);
+    } else {
+        if (!table_number(end, &buffer->upper) || buffer->upper == UINT64_MAX || buffer->upper < buffer->lower)
+            return table_found(&r->table, end, "a time not earlier than the first one, below 2^64 - 1", error);
+        buffer->upper++;
+    }
+    const table_field size = field_of(r, SIZE);
+    if (!table_number(size, &buffer->nbytes) || buffer->nbytes == 0 || buffer->nbytes > TRACE_MAX_BYTES)
+        return table_found(&r->table, size, "a number of bytes, 1 .. 2^63", error);
+    return TLA_OK;
+}
+
+static tla_status read_place(const reader *r, uint64_t *alignment, uint64_t *offset, tla_error *error) {
+    const table_field aligned = field_of(r, ALIGNMENT), fixed = field_of(r, OFFSET);
+    const uint64_t nbytes = r->list->buffers[r->list->count - 1].nbytes;
+    *alignment = 1;
+    *offset = TLA_PLAN_ANYWHERE;
+    if (!is_empty(aligned) && (!table_number(aligned, alignment) || *alignment == 0 || (*alignment & (*alignment - 1))))
+        return table_found(&r->table, aligned, "an alignment, a power of two", error);
+    if (is_empty(fixed)) return TLA_OK;
+    if (!table_number(fixed, offset) || *offset > TLA_PLAN_HEIGHT_MAX - nbytes)
+        return table_found(&r->table, fixed, "an offset, so that the buffer ends at 2^63 at the latest, or nothing",
+                           error);
+    if (*offset % *alignment) return table_found(&r->table, fixed, "a multiple of the alignment", error);
+    return TLA_OK;
+}
+
+/* The planner that had hints has no use for them; what is no number was not meant as one. */
+static tla_status read_hint(const reader *r, tla_error *error) {
+    table_field hint = field_of(r, HINT);
+    uint64_t number;
+    if (!is_empty(hint) && *hint.begin == '-') hint.begin++;
+    return is_empty(hint) || table_number(hint, &number)
+               ? TLA_OK
+               : table_found(&r->table, field_of(r, HINT), "a hint, which is a number, or nothing", error);
+}
+
+/* 3-5 7-9: times [3, 5) and [7, 9), one after the other. */
+static tla_status read_gaps(const reader *r, tla_error *error) {
+    const table_field gaps = field_of(r, GAPS);
+    const tla_lifetime *buffer = &r->list->buffers[r->list->count - 1];
+    uint64_t from = buffer->lower, dead = 0;
+    for (const char *p = gaps.begin; p < gaps.end;) {
+        table_field gap = {p, p};
+        while (gap.end < gaps.end && *gap.end != ' ')
+            gap.end++;
+        p = gap.end < gaps.end ? gap.end + 1 : gap.end;
+        if (is_empty(gap)) continue;
+        uint64_t lower, upper;
+        const char *dash = memchr(gap.begin, '-', (size_t)(gap.end - gap.begin));
+        if (memchr(gap.begin, '@', (size_t)(gap.end - gap.begin)))
+            return table_found(&r->table, gap, "a gap LOWER-UPPER: a window, in which a part lives, cannot be planned",
+                               error);
+        if (!dash || !table_number((table_field){gap.begin, dash}, &lower) ||
+            !table_number((table_field){dash + 1, gap.end}, &upper) || lower >= upper)
+            return table_found(&r->table, gap, "a gap LOWER-UPPER, such as 3-5", error);
+        if (lower < from || upper > buffer->upper)
+            return table_found(&r->table, gap, "gaps in the order of time, inside the lifetime", error);
+        dead += upper - lower;
+        if (dead == buffer->upper - buffer->lower)
+            return table_found(&r->table, gap, "gaps that leave the buffer some of its lifetime", error);
+        if (!lifetimes_add_gap(r->list, lower, upper)) return TLA_NO_HOST_MEMORY;
+        from = upper;
+    }
+    return TLA_OK;
+}
+
+static tla_status read_line(const reader *r, bool lines, tla_error *error) {
+    lifetime_list *list = r->list;
+    const table_field line = r->table.line;
+    tla_lifetime buffer;
+    if (memchr(line.begin, 0, (size_t)(line.end - line.begin)))
+        return table_found(&r->table, line, "text without bytes that are 0", error);
+    tla_status status = read_id(r, error);
+    if (!status) status = read_buffer(r, &buffer, error);
+    if (!status && list->count == TRACE_EVENTS_MAX / 2)
+        status = table_fail(&r->table, field_of(r, ID), TLA_LIMIT, "found more buffers than can be read, 2^25", error);
+    if (status) return status;
+    if (!lifetimes_add(list, buffer, field_of(r, ID), lines ? &r->table.line : NULL)) return TLA_NO_HOST_MEMORY;
+    status = read_place(r, &list->alignments[list->count - 1], &list->fixed[list->count - 1], error);
+    if (!status) status = read_hint(r, error);
+    return status ? status : read_gaps(r, error);
+}
+
+tla_status minimalloc_read(trace_file *file, bool lines, lifetime_list *list, tla_error *error) {
+    reader r = {.list = list};
+    bool more = true;
+    tla_status status = read_header(&r, file, error);
+    while (!status && more) {
+        status = table_next(&r.table, &more, error);
+        if (!status && more) status = read_line(&r, lines, error);
+    }
+    return status == TLA_NO_HOST_MEMORY
+               ? tla_error_set(error, status, "%s: no host memory to read it", trace_file_name(file))
+               : status;
+}
 
 tla_status trace_read_minimalloc(trace_file *file, trace_builder *builder, tla_error *error) {
-    buffer_list list = {.count = 0};
-    trace_table table;
-    tla_status status = table_begin(&table, file, TRACE_MINIMALLOC_HEADER, error);
-    if (!status) status = read_buffers(&table, &list, error);
+    lifetime_list list = {0};
+    tla_error inner;
+    tla_status status = minimalloc_read(file, false, &list, error);
     if (!status) {
-        if (list.count) qsort(list.events, list.count, sizeof *list.events, by_time);
-        status = append_events(&list, trace_file_name(file), builder, error);
+        status = lifetimes_append(&list, builder, &inner);
+        if (status) tla_error_set(error, status, "%s: %s", trace_file_name(file), inner.text);
     }
-    if (status)
-        free(list.names);
-    else
-        trace_builder_keep(builder, list.names);
-    free(list.events);
-    free(list.ids);
+    if (!status) {
+        trace_builder_keep(builder, list.texts);
+        list.texts = NULL;
+    }
+    lifetimes_clear(&list);
     return status;
-}
-
-static int compare(uint64_t a, uint64_t b) {
-    return (a > b) - (a < b);
-}
-
-static int by_time(const void *a, const void *b) {
-    const buffer_event *x = a, *y = b;
-    int order = compare(x->time, y->time);
-    if (!order) order = compare(!x->is_free, !y->is_free);
-    return order ? order : compare(x->buffer, y->buffer);
-}
-
-static bool make_room(buffer_list *list) {
-    if (list->count + 2 <= list->room) return true;
-    size_t room = list->room ? 2 * list->room : 512;
-    buffer_event *events = realloc(list->events, room * sizeof *events);
-    if (!events) return false;
-    list->events = events;
-    size_t *ids = realloc(list->ids, room / 2 * sizeof *ids);
-    if (!ids) return false;
-    list->ids = ids;
-    list->room = room;
-    return true;
-}
-
-/* Keeps the id of the next buffer. */
-static bool keep_name(buffer_list *list, table_field id) {
-    size_t length = (size_t)(id.end - id.begin);
-    while (list->names_length + length + 1 > list->names_room) {
-        size_t room = list->names_room ? 2 * list->names_room : 4096;
-        char *names = realloc(list->names, room);
-        if (!names) return false;
-        list->names = names;
-        list->names_room = room;
-    }
-    list->ids[list->count / 2] = list->names_length;
-    memcpy(list->names + list->names_length, id.begin, length);
-    list->names_length += length;
-    list->names[list->names_length++] = 0;
-    return true;
-}
-
-static tla_status read_buffer(const trace_table *table, buffer_list *list, tla_error *error) {
-    const table_field *fields = table->fields;
-    uint64_t lower, upper, nbytes;
-    if (fields[ID].begin == fields[ID].end) return table_found(table, fields[ID], "an id", error);
-    if (fields[ID].end - fields[ID].begin > ID_MAX)
-        return table_found(table, fields[ID], "an id of at most 255 bytes", error);
-    if (!table_number(fields[LOWER], &lower)) return table_found(table, fields[LOWER], "a time, 0 .. 2^64 - 1", error);
-    if (!table_number(fields[UPPER], &upper) || upper <= lower)
-        return table_found(table, fields[UPPER], "a time later than lower", error);
-    if (!table_number(fields[SIZE], &nbytes) || nbytes == 0 || nbytes > TRACE_MAX_BYTES)
-        return table_found(table, fields[SIZE], "a number of bytes, 1 .. 2^63", error);
-    if (list->count == TRACE_EVENTS_MAX)
-        return table_fail(table, fields[ID], TLA_LIMIT, "found more buffers than can be read, 2^25", error);
-    if (!make_room(list) || !keep_name(list, fields[ID]))
-        return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", trace_file_name(table->file));
-    size_t buffer = list->count / 2;
-    list->events[list->count++] = (buffer_event){lower, nbytes, buffer, false};
-    list->events[list->count++] = (buffer_event){upper, nbytes, buffer, true};
-    return TLA_OK;
-}
-
-static tla_status read_buffers(trace_table *table, buffer_list *list, tla_error *error) {
-    bool more = true;
-    tla_status status = TLA_OK;
-    while (!status && more) {
-        status = table_next(table, &more, error);
-        if (!status && more) status = read_buffer(table, list, error);
-    }
-    return status;
-}
-
-static tla_status append_events(const buffer_list *list, const char *name, trace_builder *builder, tla_error *error) {
-    for (size_t i = 0; i < list->count; i++) {
-        const buffer_event *e = &list->events[i];
-        tla_error inner;
-        tla_status status = (e->is_free ? trace_builder_free : trace_builder_alloc)(builder, e->time, e->buffer,
-                                                                                    e->nbytes, e->buffer + 2, &inner);
-        if (status) return tla_error_set(error, status, "%s: %s", name, inner.text);
-        if (!e->is_free) trace_builder_name(builder, list->names + list->ids[e->buffer]);
-    }
-    return TLA_OK;
 }

@@ -12,21 +12,52 @@ static tla_status take_line(trace_table *table, bool *more, tla_error *error) {
     return status;
 }
 
-tla_status table_begin(trace_table *table, trace_file *file, const char *header, tla_error *error) {
-    *table = (trace_table){.file = file, .header = header, .line = {"", ""}};
+/* Begins with the next line, whatever it is. */
+static tla_status take_header(trace_table *table, trace_file *file, tla_error *error) {
+    *table = (trace_table){.file = file, .line = {"", ""}};
     table->line.end = table->line.begin;
     table->line_number = trace_file_line_number(file) + 1;
     bool more;
-    tla_status status = take_line(table, &more, error);
-    if (status || table_equals(table->line, header)) return status;
-    char expected[64];
+    return take_line(table, &more, error);
+}
+
+/* The fields of the current line, `most` at most. */
+static tla_status split(trace_table *table, int most, int *count, tla_error *error) {
+    const table_field line = table->line;
+    const char *begin = line.begin;
+    *count = 0;
+    for (const char *p = line.begin; p <= line.end; p++) {
+        if (p < line.end && *p != ',') continue;
+        if (*count == most) return table_found(table, (table_field){begin, line.end}, "the end of the line", error);
+        table->fields[(*count)++] = (table_field){begin, p};
+        begin = p + 1;
+    }
+    return TLA_OK;
+}
+
+tla_status table_begin(trace_table *table, trace_file *file, const char *header, tla_error *error) {
+    tla_status status = take_header(table, file, error);
+    snprintf(table->header, sizeof table->header, "%s", header);
+    if (status) return status;
+    if (table_equals(table->line, header)) return split(table, TABLE_COLUMNS_MAX, &table->columns, error);
+    char expected[TABLE_HEADER_MAX + 32];
     snprintf(expected, sizeof expected, "the header line %s", header);
     return table_found(table, table->line, expected, error);
 }
 
+tla_status table_begin_any(trace_table *table, trace_file *file, tla_error *error) {
+    tla_status status = take_header(table, file, error);
+    if (status) return status;
+    const table_field line = table->line;
+    if (line.end - line.begin > TABLE_HEADER_MAX)
+        return table_found(table, line, "a header line of at most 255 bytes", error);
+    memcpy(table->header, line.begin, (size_t)(line.end - line.begin));
+    return split(table, TABLE_COLUMNS_MAX, &table->columns, error);
+}
+
 static tla_status wrong_columns(const trace_table *table, int count, tla_error *error) {
-    char text[96];
-    snprintf(text, sizeof text, "found %d column%s, expected %d: %s", count, count == 1 ? "" : "s", TABLE_COLUMNS,
+    char text[TABLE_HEADER_MAX + 64];
+    snprintf(text, sizeof text, "found %d column%s, expected %d: %s", count, count == 1 ? "" : "s", table->columns,
              table->header);
     return table_fail(table, (table_field){table->line.end, table->line.end}, TLA_SYNTAX, text, error);
 }
@@ -49,16 +80,9 @@ tla_status table_next(trace_table *table, bool *more, tla_error *error) {
     if (status || !*more) return status;
     const table_field line = table->line;
     if (line.begin == line.end) return take_blanks(table, more, error);
-    int count = 0;
-    const char *begin = line.begin;
-    for (const char *p = line.begin; p <= line.end; p++) {
-        if (p < line.end && *p != ',') continue;
-        if (count == TABLE_COLUMNS)
-            return table_found(table, (table_field){begin, line.end}, "the end of the line", error);
-        table->fields[count++] = (table_field){begin, p};
-        begin = p + 1;
-    }
-    return count == TABLE_COLUMNS ? TLA_OK : wrong_columns(table, count, error);
+    int count;
+    status = split(table, table->columns, &count, error);
+    return status || count == table->columns ? status : wrong_columns(table, count, error);
 }
 
 tla_status table_fail(const trace_table *table, table_field field, tla_status status, const char *text,

@@ -1,11 +1,11 @@
-/* A strict reader of comma-separated tables with four columns and a fixed header line. Nothing is skipped, nothing is
- * guessed, but for blank lines at the end; lines end in LF or CR LF, the last one need not end. */
+/* A strict reader of comma-separated tables with a header line. Nothing is skipped, nothing is guessed, but for blank
+ * lines at the end; lines end in LF or CR LF, the last one need not end. */
 #ifndef TLMALLOC_PLATFORM_TRACE_TABLE_H
 #define TLMALLOC_PLATFORM_TRACE_TABLE_H
 
 #include "trace/file.h"
 
-enum { TABLE_COLUMNS = 4 };
+enum { TABLE_COLUMNS_MAX = 16, TABLE_HEADER_MAX = 255 };
 
 typedef struct table_field {
     const char *begin, *end;
@@ -13,14 +13,18 @@ typedef struct table_field {
 
 typedef struct trace_table {
     trace_file *file;
-    const char *header;   /* its first line */
+    char header[TABLE_HEADER_MAX + 1]; /* its first line */
+    int columns;
     table_field line;     /* the line read last */
     uint64_t line_number; /* from 1, in the file */
-    table_field fields[TABLE_COLUMNS];
+    table_field fields[TABLE_COLUMNS_MAX];
 } trace_table;
 
 /* Begins at the next line of the file, which must be the header; TLA_SYNTAX, and what trace_file_line says. */
 tla_status table_begin(trace_table *table, trace_file *file, const char *header, tla_error *error);
+
+/* The same with whatever columns the next line names, which are the fields then. */
+tla_status table_begin_any(trace_table *table, trace_file *file, tla_error *error);
 
 /* Splits the next line, whose fields are valid until the next call; *more is false at the end. TLA_SYNTAX for another
  * number of columns, and what trace_file_line says. */

@@ -1,6 +1,7 @@
 /* Hands a trace file to the reader of its format. */
 #include "trace/builder.h"
 #include "trace/file.h"
+#include "trace/lifetime_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +32,7 @@ static tla_status read_format(trace_file *file, int device, trace_builder *build
         return tla_error_set(error, TLA_UNSUPPORTED,
                              "%s: found a format without devices, expected a recording of PyTorch",
                              trace_file_name(file));
-    size_t header = strlen(TRACE_MINIMALLOC_HEADER);
-    bool minimalloc = length >= header && memcmp(first, TRACE_MINIMALLOC_HEADER, header) == 0;
-    return (minimalloc ? trace_read_minimalloc : trace_read_csv)(file, builder, error);
+    return (minimalloc_begins(first, length) ? trace_read_minimalloc : trace_read_csv)(file, builder, error);
 }
 
 static tla_status read(trace_file *file, int device, alloc_trace *trace, tla_error *error) {
@@ -68,5 +67,34 @@ tla_status trace_parse(const char *text, size_t length, const char *name, alloc_
     tla_status status = trace_file_of_text(text, length, name, &file, error);
     if (!status) status = read(file, TRACE_FIRST_DEVICE, trace, error);
     trace_file_close(file);
+    return status;
+}
+
+/* Any other format than a table of lifetimes. */
+static tla_status read_lifetimes(trace_file *file, int device, lifetime_list *list, tla_error *error) {
+    alloc_trace trace = {0};
+    tla_status status = read(file, device, &trace, error);
+    if (!status) {
+        status = lifetimes_of_trace(&trace, list);
+        if (status) tla_error_set(error, status, "%s: no host memory to read it", trace_file_name(file));
+    }
+    trace_unload(&trace);
+    return status;
+}
+
+tla_status lifetimes_load(const char *path, int device, lifetime_list *list, tla_error *error) {
+    *list = (lifetime_list){0};
+    trace_file *file;
+    tla_status status = trace_file_open(path, &file, error);
+    size_t length;
+    const char *first = status ? NULL : trace_file_peek(file, &length);
+    if (!status && device == TRACE_FIRST_DEVICE && minimalloc_begins(first, length)) {
+        status = minimalloc_read(file, true, list, error);
+        if (status) status = trace_file_blame(file, status, error);
+    } else if (!status) {
+        status = read_lifetimes(file, device, list, error);
+    }
+    trace_file_close(file);
+    if (status) lifetimes_clear(list);
     return status;
 }

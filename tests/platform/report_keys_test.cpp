@@ -120,6 +120,7 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
          found, 1);
     play("explain", {"explain", source + "platform/examples/fragmented.json"}, found);
     play("explain --request", {"explain", aged, "--request", "1 TiB"}, found);
+    play("plan", {"plan", trace, "--method", "best"}, found);
     play("traffic", {"traffic", source + "configs/timing/hbm2.yaml", "--pattern", "seq_rd", "--count", "1000"}, found);
     play("traffic", {"traffic", platform, bursts}, found);
     play("reproduce", {"reproduce", "vattention_spike", "--from", source + "configs/experiments"}, found);

@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(bad_buffers_of_minimalloc_are_refused_with_their_place) {
         {head + "b1,0,3\n", "t:2:7: found 3 columns, expected 4: id,lower,upper,size"},
         {head + "b1,0,3,4\n\nb2,0,3,4\n", "t:3:1: found 1 column, expected 4: id,lower,upper,size"},
         {head + std::string(256, 'b') + ",0,3,4\n", "expected an id of at most 255 bytes"},
-        {"id,lower,upper,sizes\n", "t:1:1: found 'id,lower,upper,sizes', expected the header line id,lower,upper,size"},
+        {"id,lower,upper,sizes\n", "t:1:16: found 'sizes', expected a column: id, lower"},
     };
     for (const auto &[text, message] : bad) {
         std::string failure = failure_of(text);

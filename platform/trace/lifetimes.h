@@ -1,0 +1,54 @@
+/* Buffers with lifetimes, as MiniMalloc's tables and its planners have them. */
+#ifndef TLMALLOC_PLATFORM_TRACE_LIFETIMES_H
+#define TLMALLOC_PLATFORM_TRACE_LIFETIMES_H
+
+#include "tlmalloc/lifetime_plan.h"
+#include "trace/trace.h"
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lifetime_list {
+    size_t count;
+    tla_lifetime *buffers;
+    uint64_t *alignments;
+    uint64_t *fixed; /* offsets; TLA_PLAN_ANYWHERE */
+    tla_plan_gap *gaps;
+    size_t gap_count;
+    char *header;                                  /* of the table */
+    int columns;                                   /* of it */
+    int offset_column;                             /* which one; as many as there are columns: none */
+    char *texts;                                   /* ids and lines, each with a 0 at its end */
+    size_t *ids, *lines;                           /* where in texts, for each buffer; lines NULL: not kept */
+    size_t room, gap_room, text_length, text_room; /* of the arrays; for the readers */
+    size_t *slots, slot_count;                     /* ids by hash, likewise */
+} lifetime_list;
+
+/* Reads MiniMalloc's table, or any other trace with lifetimes as they happened: the table is id,lower,upper,size then,
+ * ids count the allocations, and times count the events, so that everything keeps its order. What is never freed lives
+ * to the end. Errors as trace_load_device; *list is empty then. */
+tla_status lifetimes_load(const char *path, int device, lifetime_list *list, tla_error *error);
+void lifetimes_clear(lifetime_list *list);
+
+/* All of it stays the list's. */
+tla_plan_problem lifetimes_problem(const lifetime_list *list);
+
+static inline const char *lifetimes_id(const lifetime_list *list, size_t buffer) {
+    return list->texts + list->ids[buffer];
+}
+
+/* The list as events: at equal times frees come before allocations, and both in the order of the list. A buffer is
+ * freed at the beginning of a gap and allocated at its end. An allocation's id is the index of its buffer. */
+tla_status lifetimes_to_trace(const lifetime_list *list, alloc_trace *trace, tla_error *error);
+
+/* The table with the offsets in its column `offset`, the last one where it had none. Write errors stay in the stream.
+ */
+void lifetimes_write(const lifetime_list *list, const uint64_t *offsets, FILE *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
