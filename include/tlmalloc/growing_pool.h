@@ -40,7 +40,7 @@ tla_status tla_growing_pool_destroy(tla_growing_pool *pool);
  * larger of the request and half of what is left to M, TLA_LIMIT when the request is more than what is left; without
  * one by the larger of the request and its present size. What upstream refuses for want of memory is halved and tried
  * again, down to the request; then its status is the answer, and nothing has changed. 0 bytes are served with an empty
- * block that takes nothing (rmm's null pointer). TLA_INVALID_ARGUMENT for more than 2^62, TLA_NO_HOST_MEMORY. */
+ * block that takes nothing (rmm's null pointer). TLA_EXHAUSTED for more than 2^62, TLA_NO_HOST_MEMORY. */
 tla_status tla_growing_pool_alloc(tla_growing_pool *pool, uint64_t nbytes, tla_block *block, tla_work *work);
 
 /* Says why a request failed, for a person: `what` (the pool's name in the text), what was requested, what the pool has

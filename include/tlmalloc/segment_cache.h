@@ -97,8 +97,8 @@ uint64_t tla_segment_cache_segment_size_with(uint64_t rounded, const tla_segment
 
 /* Takes a block of at least nbytes on a stream; *block is what was taken: a large block may keep up to 1 MiB more than
  * was asked for. Work: the probes of a search in a balanced tree, nodes visited where a walk goes on from there,
- * splits, a metadata line a block written, and what the driver does. TLA_INVALID_ARGUMENT for 0 bytes and for more than
- * 2^62; TLA_LIMIT when the memory limit is in the way; else what the driver says. Nothing is taken then, but cached
+ * splits, a metadata line a block written, and what the driver does. TLA_INVALID_ARGUMENT for 0 bytes; TLA_EXHAUSTED
+ * for more than 2^62, as PyTorch is out of memory past 1 EB; TLA_LIMIT when the memory limit is in the way; else what the driver says. Nothing is taken then, but cached
  * segments may have been given back, pending blocks may have been completed, and of an expandable range a part may have
  * been mapped, which is a free block. TLA_NO_HOST_MEMORY: nothing is changed, unless memory was to be given back for
  * the request or a range to be mapped in parts: then the same may have been done. */

@@ -6,9 +6,10 @@
  *
  * A request that finds no free walker holds up everything behind it. One that finds a walk to its page under way but no
  * merge slot holds up its own stream only: the requests for that page. It and they wait outside, for the answer that
- * comes when that walk ends, and requests for other pages pass. So more slots never make anything slower. How many
- * slots there are, as long as there is one, decides who waits inside and who outside, which is what the statistics
- * tell.
+ * comes when that walk ends, and requests for other pages pass. How many slots there are, as long as there is one,
+ * decides who waits inside and who outside, which is what the statistics tell. Asked in the order of their times, no
+ * request is answered later for more slots. Out of that order, as a platform in the fast style asks when its initiators
+ * run ahead by a quantum, one may be: who is asked first takes a walker, and the number of slots changes who that is.
  *
  * The core knows no clock: times are picoseconds of the caller, who asks in about the order of time. Not thread safe.
  */

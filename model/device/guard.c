@@ -193,10 +193,15 @@ static bool enabled(const tla_guard_access *access, uint64_t i) {
     return !access->enables || access->enables[i % access->enables_length] != 0;
 }
 
+/* Whoever asks may name any range: what would end past 2^64 ends there, where no block does. */
+static uint64_t end_of(uint64_t first, uint64_t nbytes) {
+    return nbytes > UINT64_MAX - first ? UINT64_MAX : first + nbytes;
+}
+
 /* The range of the memory that the access touches; empty when all its bytes are disabled. */
 static void touched_range(const tla_guard_access *access, uint64_t *first, uint64_t *end) {
     *first = access->offset;
-    *end = access->offset + access->width;
+    *end = end_of(access->offset, access->width);
     if (!access->enables) return;
     uint64_t low = access->width, high = 0;
     for (uint64_t i = 0; i < access->length; i++) {
@@ -205,8 +210,14 @@ static void touched_range(const tla_guard_access *access, uint64_t *first, uint6
         low = at < low ? at : low;
         high = at + 1 > high ? at + 1 : high;
     }
-    *first = access->offset + (low < high ? low : 0);
-    *end = access->offset + high;
+    *first = end_of(access->offset, low < high ? low : 0);
+    *end = end_of(access->offset, high);
+}
+
+/* The range of the whole transfer. */
+static void transfer_range(const tla_guard_access *access, uint64_t *first, uint64_t *end) {
+    *first = access->before < access->offset ? access->offset - access->before : 0;
+    *end = end_of(end_of(access->offset, access->width), access->after);
 }
 
 /* Of a read that touches [first, end), the first byte that nobody has written; UINT64_MAX when there is none. */
@@ -224,7 +235,7 @@ static uint64_t first_missing(const tla_guard *guard, const tla_guard_access *ac
 }
 
 void tla_guard_note(tla_guard *guard, const tla_guard_access *access) {
-    uint64_t first = access->offset, end = first + access->width;
+    uint64_t first = access->offset, end = end_of(first, access->width);
     if (!access->write || first >= guard->capacity) return;
     if (end > guard->capacity) end = guard->capacity;
     if (!access->enables) {
@@ -241,7 +252,8 @@ void tla_guard_note(tla_guard *guard, const tla_guard_access *access) {
 static tla_status refuse_transfer(const tla_guard_access *access, tla_block block, tla_owner owner, const char *memory,
                                   tla_error *error) {
     char how[420];
-    uint64_t first = access->offset - access->before, end = access->offset + access->width + access->after;
+    uint64_t first, end;
+    transfer_range(access, &first, &end);
     bool behind = end > block.offset + block.nbytes;
     snprintf(how, sizeof how, "part of a transfer of %" PRIu64 " bytes at %" PRIu64 " that %s %" PRIu64 " bytes %s %s",
              end - first, first, behind ? "ends" : "begins",
@@ -258,8 +270,8 @@ tla_status tla_guard_look(const tla_guard *guard, const tla_guard_access *access
     tla_block block;
     tla_owner owner = {0};
     bool live = tla_arena_find(guard->arena, first, &block, &owner) == TLA_OK;
-    uint64_t transfer_first = access->offset - access->before,
-             transfer_end = access->offset + access->width + access->after;
+    uint64_t transfer_first, transfer_end;
+    transfer_range(access, &transfer_first, &transfer_end);
     if (live && (transfer_first < block.offset || transfer_end - block.offset > block.nbytes))
         block = object_around(guard, block, owner, transfer_first, transfer_end);
     if (!live || end - block.offset > block.nbytes)

@@ -62,7 +62,7 @@ static tla_status grow(tla_growing_pool *pool, uint64_t nbytes, tla_segment_bloc
 }
 
 tla_status tla_growing_pool_alloc(tla_growing_pool *pool, uint64_t nbytes, tla_block *out, tla_work *work) {
-    if (nbytes > largest_request) return TLA_INVALID_ARGUMENT;
+    if (nbytes > largest_request) return TLA_EXHAUSTED; /* no device is as large */
     if (nbytes == 0) {
         *out = (tla_block){0};
         return TLA_OK;
@@ -99,9 +99,12 @@ tla_status tla_growing_pool_alloc(tla_growing_pool *pool, uint64_t nbytes, tla_b
 
 tla_status tla_growing_pool_explain(const tla_growing_pool *pool, const char *what, uint64_t nbytes, tla_error *error) {
     const tla_growing_pool_config *c = &pool->config;
-    if (nbytes > largest_request)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: requested %" PRIu64 " bytes, expected at most 2^62",
-                             what, nbytes);
+    if (nbytes > largest_request) {
+        tla_error_set(error, TLA_EXHAUSTED, "%s overflow: requested %" PRIu64 " bytes, expected at most 2^62", what,
+                      nbytes);
+        if (error) error->requested = nbytes;
+        return TLA_EXHAUSTED;
+    }
     uint64_t size = align_up(nbytes), left = left_to_grow(pool), reserved = pool->stats.reserved;
     tla_segment_block above_all = {.nbytes = UINT64_MAX};
     const tla_segment_block *largest = tla_segment_tree_below(&pool->free, &above_all);

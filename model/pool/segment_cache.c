@@ -145,7 +145,8 @@ static bool should_split(const tla_segment_cache *cache, const tla_segment_block
 tla_status tla_segment_cache_alloc_from(tla_segment_cache *cache, tla_segment_pool_id owner, uint64_t stream,
                                         uint64_t nbytes, tla_block *out, tla_work *work) {
     uint64_t size = tla_segment_cache_round_with(nbytes, &cache->config);
-    if (nbytes == 0 || size == 0) return TLA_INVALID_ARGUMENT;
+    if (nbytes == 0) return TLA_INVALID_ARGUMENT;
+    if (size == 0) return TLA_EXHAUSTED; /* no device is as large */
     tla_segment_block *block = NULL, wanted = {.nbytes = size, .stream = stream, .small = size <= small_size};
     wanted.owner = tla_segment_find_owner(cache, owner);
     if (!wanted.owner) return TLA_OUT_OF_RANGE;

@@ -31,9 +31,14 @@ tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char 
     const tla_segment_cache_config *c = &cache->config;
     const tla_segment_cache_stats *s = &cache->stats;
     uint64_t size = tla_segment_cache_round_with(nbytes, c);
-    if (nbytes == 0 || size == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: requested %" PRIu64 " bytes, expected 1 .. 2^62", what,
-                             nbytes);
+    if (nbytes == 0)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: requested 0 bytes, expected 1 .. 2^62", what);
+    if (size == 0) {
+        tla_error_set(error, TLA_EXHAUSTED, "%s overflow: requested %" PRIu64 " bytes, expected 1 .. 2^62", what,
+                      nbytes);
+        if (error) error->requested = nbytes;
+        return TLA_EXHAUSTED;
+    }
     uint64_t segment = tla_segment_cache_segment_size_with(size, c), cached = s->reserved - s->active;
     if (!tla_segment_exceeds_limit(cache, segment))
         return tla_driver_reason(

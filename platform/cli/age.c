@@ -133,10 +133,15 @@ static tla_status write_snapshot(FILE *out, const tla_arena *arena, tla_error *e
     return status;
 }
 
-static void print_summary(FILE *out, const tla_arena *arena, const replay_result *result, size_t events) {
+static void print_summary(FILE *out, const age_options *options, const tla_arena *arena, const replay_result *result,
+                          size_t events) {
     tla_arena_stats stats = tla_arena_get_stats(arena);
-    fprintf(out, "events           %zu (%" PRIu64 " allocations, %" PRIu64 " of them failed)\n", events, result->allocs,
+    bool past_end = options->events && strcmp(options->events, "peak") != 0 &&
+                    strtoull(options->events, NULL, 10) > (unsigned long long)events;
+    fprintf(out, "events           %zu (%" PRIu64 " allocations, %" PRIu64 " of them failed)", events, result->allocs,
             result->failed);
+    if (past_end) fprintf(out, ", all that the trace has: --events asks for %s", options->events);
+    fputc('\n', out);
     fprintf(out, "used             %" PRIu64 " of %" PRIu64 " bytes\n", stats.used, stats.capacity);
     fprintf(out, "free             %" PRIu64 " bytes in %" PRIu64 " blocks, the largest %" PRIu64 "\n", stats.free,
             stats.free_blocks, stats.largest_free);
@@ -171,7 +176,7 @@ static tla_status age(const age_options *options, tla_error *error) {
     }
     FILE *table = output_table();
     if (!status) status = write_snapshot(snapshot, made.arena, error);
-    if (!status) print_summary(table, made.arena, &result, events);
+    if (!status) print_summary(table, options, made.arena, &result, events);
     if (!status) status = output_commit(error);
     replay_result_clear(&result);
     allocator_destroy(&made);

@@ -121,7 +121,8 @@ static void find_capacity(explained *e, uint64_t capacity) {
     bool oom = e->request && e->request->action == TORCH_OOM;
     if (capacity) {
         e->capacity = capacity;
-        e->capacity_from = "as given";
+        e->capacity_from =
+            capacity < e->before.reserved ? "as given, less than the recording had reserved then" : "as given";
     } else if (oom) {
         e->capacity = reserved_at(&e->snapshot->devices[e->device], e->entry) + e->request->address;
         e->capacity_from = "reserved when memory was out, and what the device had free";

@@ -82,25 +82,39 @@ std::vector<std::string> files_in(const std::string &folder) {
     return files;
 }
 
-// A name that is no file's may be one that is misspelt.
-void suggest(const options &o) {
+void refuse_name(const options &o, const std::vector<std::string> &files) {
     tla_nearest nearest = tla_nearest_to(o.name.c_str());
-    for (const std::string &file : files_in(o.from)) {
+    std::string names;
+    for (const std::string &file : files) {
         const std::string name = std::filesystem::path(file).stem().string();
         tla_nearest_try(&nearest, name.c_str(), name.size());
+        names += " " + name;
     }
-    if (nearest.found)
-        print_message("tlmalloc reproduce: found '%s', did you mean \"%s\"?", o.name.c_str(), nearest.name.text);
+    print_message("tlmalloc reproduce: found '%s', expected an experiment of %s:%s%s%s%s", o.name.c_str(),
+                  o.from.c_str(), names.c_str(), nearest.found ? ", did you mean \"" : "",
+                  nearest.found ? nearest.name.text : "", nearest.found ? "\"?" : "");
 }
 
-std::vector<std::string> find_files(const options &o) {
-    if (!o.name.empty())
-        return {o.name.find('/') == std::string::npos && o.name.find(".yaml") == std::string::npos
-                    ? o.from + "/" + o.name + ".yaml"
-                    : o.name};
-    const std::vector<std::string> files = files_in(o.from);
-    if (files.empty()) print_message("tlmalloc reproduce: no experiments in %s", o.from.c_str());
-    return files;
+// The files to run; none, and a message, with CLI_FAILED where there is none, CLI_BAD_INPUT for a name that is none.
+int find_files(const options &o, std::vector<std::string> &files) {
+    if (o.name.find('/') != std::string::npos || o.name.find(".yaml") != std::string::npos) { // a path
+        files = {o.name};
+        return CLI_OK;
+    }
+    files = files_in(o.from);
+    if (files.empty()) {
+        print_message("tlmalloc reproduce: no experiments in %s", o.from.c_str());
+        return CLI_FAILED;
+    }
+    if (o.name.empty()) return CLI_OK;
+    const auto named = [&](const std::string &file) { return std::filesystem::path(file).stem().string() == o.name; };
+    const auto found = std::find_if(files.begin(), files.end(), named);
+    if (found == files.end()) {
+        refuse_name(o, files);
+        return CLI_BAD_INPUT;
+    }
+    files = {*found};
+    return CLI_OK;
 }
 
 experiment_result compare(const experiment_row &row, double model) {
@@ -231,7 +245,7 @@ tla_status open_outputs(const options &o, const std::vector<experiment> &experim
     tla_status status = output_open("--json", o.json, &files.json, &error);
     if (status || !o.plot) return status;
     std::error_code problem;
-    std::filesystem::create_directories(o.plot, problem);
+    std::filesystem::create_directory(o.plot, problem); // one level, as files are made in directories that exist
     if (problem) return tla_error_set(&error, TLA_IO, "%s: cannot write: %s", o.plot, problem.message().c_str());
     const bool picture = std::system("command -v gnuplot >/dev/null 2>&1") == 0;
     for (const experiment &e : experiments) {
@@ -248,14 +262,14 @@ int fail(const tla_error &error, tla_status status) {
 
 int reproduce(const options &o) {
     std::vector<experiment> experiments;
-    const std::vector<std::string> files = find_files(o);
-    tla_status status = files.empty() ? TLA_IO : TLA_OK;
+    std::vector<std::string> files;
+    if (const int exit_status = find_files(o, files)) return exit_status;
+    tla_status status = TLA_OK;
     for (const std::string &file : files) {
         experiments.emplace_back();
         const tla_status loaded = load_experiment(file, experiments.back());
         if (!status) status = loaded;
     }
-    if (status == TLA_IO && !o.name.empty()) suggest(o);
     if (status) return cli_exit_status(status);
     outputs made;
     tla_error error{};

@@ -56,6 +56,13 @@ BOOST_AUTO_TEST_CASE(ageing_stops_after_some_events_or_at_the_peak) {
     BOOST_CHECK_EQUAL(used({"--events", "peak"}), "used             30");
     BOOST_CHECK_EQUAL(used({"--events", "0"}), "used             0");
     BOOST_CHECK_EQUAL(used({"--events", "99999999999999999999999"}), "used             0");
+    const auto says_past_end = [&](const std::string &count) {
+        return contains(
+            expect_success({"age", trace, "--capacity", "100", "--output", snapshot, "--events", count}).out,
+            "events           4 (2 allocations, 0 of them failed), all that the trace has: --events asks for " + count +
+                "\n");
+    };
+    BOOST_CHECK(says_past_end("5") && says_past_end("99999999999999999999999") && !says_past_end("4"));
 }
 
 // The trace is cut in two at its peak: the second part, on the aged arena, is placed as in a replay of the whole. Its

@@ -96,6 +96,15 @@ BOOST_AUTO_TEST_CASE(the_least_capacity_serves_and_2_mib_less_does_not) {
     BOOST_CHECK(!served(least - 2 * MiB));
 }
 
+BOOST_AUTO_TEST_CASE(a_capacity_below_what_the_recording_had_reserved_is_remarked) {
+    allocator a = hard_case();
+    const std::string recording = to_json(snapshot_of({&a}));
+    const u64 reserved = explain(recording).number("reserved");
+    const std::string less = "as given, less than the recording had reserved then";
+    BOOST_CHECK(contains(explain(recording, {"--capacity", std::to_string(reserved - 1)}).out, less));
+    BOOST_CHECK(!contains(explain(recording, {"--capacity", std::to_string(reserved)}).out, less));
+}
+
 BOOST_AUTO_TEST_CASE(what_no_allocator_could_serve_is_said_with_the_bytes_that_are_short) {
     device d;
     d.capacity = GiB;

@@ -334,3 +334,15 @@ BOOST_AUTO_TEST_CASE(every_allocator_keeps_the_blocks_that_live_apart) {
             }
         }
 }
+
+BOOST_AUTO_TEST_CASE(a_request_that_no_memory_could_hold_fails_as_others_do) {
+    scratch_directory scratch;
+    const std::string trace = scratch.write("t.csv", "time_ns,op,id,bytes\n0,alloc,0,9223372036854775808\n"
+                                                     "0,alloc,1,4611686018427387905\n0,alloc,2,5\n");
+    const command_result run = run_tlmalloc({"replay", trace, "--capacity", "32 MiB", "--compare", "all"});
+    BOOST_CHECK_MESSAGE(run.status == 0, run.err);
+    for (const std::string &name : allocators) {
+        const std::string report = report_of({trace, "--capacity", "32 MiB", "--policy", name});
+        BOOST_CHECK_MESSAGE(number_of(report, "failed") == 2, name);
+    }
+}

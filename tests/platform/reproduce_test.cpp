@@ -156,6 +156,16 @@ BOOST_AUTO_TEST_CASE(a_plot_leaves_its_data_and_its_script) {
         BOOST_CHECK(contains(read_text(scratch.path("plots/s.svg")), "<svg"));
 }
 
+// As for every output: what a file stands in must be there.
+BOOST_AUTO_TEST_CASE(a_plot_makes_its_directory_and_not_the_one_above) {
+    scratch_directory scratch;
+    const std::string path = scratch.write("e.yaml", stream("published: 10, source: none"));
+    const command_result run = run_tlmalloc({"reproduce", path, "--plot", scratch.path("a/b")});
+    BOOST_CHECK_EQUAL(run.status, 1);
+    BOOST_CHECK_MESSAGE(contains(run.err, scratch.path("a/b") + ": cannot write: No such file or directory"), run.err);
+    BOOST_CHECK(!std::filesystem::exists(scratch.path("a")));
+}
+
 BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused("name: s\nunit: GB/s\nwork: stream\n",
                   ":3:1: error: unknown key work, expected name, about, unit, platform, set, workload, with or rows");
@@ -181,8 +191,16 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused("", ":1:1: error: found nothing, expected an experiment");
 }
 
-BOOST_AUTO_TEST_CASE(an_experiment_that_is_not_there_is_no_bad_input) {
-    const command_result run = run_tlmalloc({"reproduce", "nothing", "--from", experiments});
-    BOOST_CHECK_EQUAL(run.status, 1);
-    BOOST_CHECK_MESSAGE(contains(run.err, "nothing.yaml: cannot be read"), run.err);
+BOOST_AUTO_TEST_CASE(a_name_that_no_experiment_has_is_bad_usage_and_a_file_that_is_not_there_is_not) {
+    scratch_directory scratch;
+    const command_result name = run_tlmalloc({"reproduce", "nothing", "--from", experiments});
+    BOOST_CHECK_EQUAL(name.status, 2);
+    BOOST_CHECK_MESSAGE(contains(name.err, "found 'nothing', expected an experiment of " + experiments + ": "),
+                        name.err);
+    const command_result file = run_tlmalloc({"reproduce", scratch.path("nothing.yaml")});
+    BOOST_CHECK_EQUAL(file.status, 1);
+    BOOST_CHECK_MESSAGE(contains(file.err, "nothing.yaml: cannot be read"), file.err);
+    const command_result none = run_tlmalloc({"reproduce", "nothing", "--from", scratch.path("")});
+    BOOST_CHECK_EQUAL(none.status, 1);
+    BOOST_CHECK_MESSAGE(contains(none.err, "no experiments in "), none.err);
 }

@@ -265,6 +265,34 @@ BOOST_AUTO_TEST_CASE(bytes_beyond_the_arena_are_not_guarded) {
     BOOST_CHECK_EQUAL(g.read(990, 24), TLA_OUT_OF_BOUNDS);
 }
 
+// Ranges that whoever asks may name, though no memory has them: sums must not come round to a block.
+BOOST_AUTO_TEST_CASE(ranges_that_end_past_2_to_the_64_are_out_of_bounds) {
+    guarded g;
+    const uint64_t a = g.alloc(100), unknown = TLA_WHO_UNKNOWN;
+    BOOST_REQUIRE_EQUAL(g.write(a, 100), TLA_OK);
+    for (const uint64_t width : {UINT64_MAX, UINT64_MAX - 9, UINT64_MAX - 5}) { // 10 + width: 9, 0 and 4
+        for (const bool write : {false, true}) {
+            BOOST_CHECK_EQUAL(g.check({write, a + 10, 8, width, nullptr, 0, unknown, 0}), TLA_OUT_OF_BOUNDS);
+            const uint8_t enables[] = {0xff, 0, 0, 0xff};
+            BOOST_CHECK_EQUAL(g.check({write, a + 10, 8, width, enables, 4, unknown, 0}), TLA_OK); // bytes 0 to 7 alone
+        }
+    }
+    for (const uint64_t much : {UINT64_MAX, UINT64_MAX - 9, uint64_t{1} << 63, uint64_t{101}}) {
+        BOOST_CHECK_EQUAL(g.check({false, a + 10, 8, 8, nullptr, 0, unknown, 0, 0, much}), TLA_OUT_OF_BOUNDS);
+        BOOST_CHECK_EQUAL(g.check({false, a + 10, 8, 8, nullptr, 0, unknown, 0, much, much}), TLA_OUT_OF_BOUNDS);
+    }
+    const uint64_t b = g.alloc(50); // a transfer cannot begin before 0: what is said is the part that there is
+    BOOST_REQUIRE_EQUAL(g.write(b, 50), TLA_OK);
+    BOOST_CHECK_EQUAL(g.check({false, b, 8, 8, nullptr, 0, unknown, 0, UINT64_MAX, 0}), TLA_OUT_OF_BOUNDS);
+    BOOST_CHECK_EQUAL(g.check({false, a, 8, 8, nullptr, 0, unknown, 0, UINT64_MAX, 0}), TLA_OK);
+    // What is noted does not come round either.
+    const uint64_t c = g.alloc(50);
+    const tla_guard_access all{true, c, 8, UINT64_MAX, nullptr, 0, unknown, 0};
+    BOOST_CHECK_EQUAL(g.read(c, 50), TLA_NEVER_WRITTEN);
+    tla_guard_note(g.guard, &all);
+    BOOST_CHECK_EQUAL(g.read(c, 50), TLA_OK);
+}
+
 BOOST_AUTO_TEST_CASE(an_arena_that_does_not_validate_cannot_be_guarded) {
     const tla_arena_config config{0, 1000, TLA_FIRST_FIT, 0, false};
     tla_arena *arena = nullptr;

@@ -310,7 +310,8 @@ BOOST_AUTO_TEST_CASE(bad_requests_have_their_own_status) {
     recorded_device device;
     cache cache(device);
     BOOST_CHECK_EQUAL(cache.try_alloc(0), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(cache.try_alloc(~std::uint64_t{0}), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(cache.try_alloc(~std::uint64_t{0}), TLA_EXHAUSTED);
+    BOOST_CHECK_EQUAL(cache.try_alloc((std::uint64_t{1} << 62) + 1), TLA_EXHAUSTED);
     BOOST_CHECK_EQUAL(cache.try_alloc(std::uint64_t{1} << 62), TLA_EXHAUSTED);
     BOOST_CHECK_EQUAL(tla_segment_cache_free(cache.c, 0, nullptr), TLA_NOT_ALLOCATED);
     BOOST_CHECK_EQUAL(tla_segment_cache_begin_use(cache.c, 0), TLA_NOT_ALLOCATED);
