@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-enum { DAYS = 1024, WORDS = DAYS / 64, NONE = UINT32_MAX, FIRST_SHIFT = 8, SHIFT_MAX = 40 };
+enum { DAYS = 1024, WORDS = DAYS / 64, FIRST_SHIFT = 8, SHIFT_MAX = 40 };
+static const uint32_t NONE = UINT32_MAX;
 enum {
     CROWDED = 16,
     SPARSE = 2,
