@@ -1,6 +1,8 @@
 /* A reader by recursive descent. Texts without an escape are not copied. */
 #include "trace/json_text.h"
 
+#include "model/device/escape.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,22 +135,6 @@ static tla_status read_number(json_text *j, pickle_value *number) {
 
 /* Texts */
 
-/* The bytes of the UTF-8 character at a place, none of whose bytes is ASCII; 0 when it is none. */
-static size_t character(const json_text *j, size_t at) {
-    const unsigned char *c = (const unsigned char *)j->text + at;
-    const size_t left = j->length - at;
-    const size_t length = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (c[0] < 0xc2 || c[0] > 0xf4 || length > left) return 0;
-    uint32_t code = c[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((c[i] & 0xc0) != 0x80) return 0;
-        code = code << 6 | (c[i] & 0x3f);
-    }
-    bool surrogate = code >= 0xd800 && code < 0xe000;
-    return code < least[length] || code > 0x10ffff || surrogate ? 0 : length;
-}
-
 static size_t encode(uint32_t code, char *to) {
     if (code < 0x80) {
         to[0] = (char)code;
@@ -207,19 +193,20 @@ static tla_status read_escape(json_text *j, char *to, size_t *length) {
 
 /* Goes on to the closing quote; *escapes says whether there are any. */
 static tla_status skip_text(json_text *j, bool *escapes) {
+    const size_t begin = j->at;
+    bool ascii = true;
     *escapes = false;
     while (j->at < j->length) {
         const unsigned char c = (unsigned char)j->text[j->at];
-        if (c == '"') return TLA_OK;
-        if (c < 0x20) return expect(j, "an escape for a control character");
-        size_t length = c < 0x80 ? 1 : character(j, j->at);
-        if (length == 0) return expect(j, "UTF-8");
-        if (c == '\\') {
-            *escapes = true;
-            if (j->at + 1 == j->length) break;
-            length = (unsigned char)j->text[j->at + 1] < 0x80 ? 2 : 1;
+        if (c == '"') {
+            if (ascii || tla_is_utf8(j->text + begin, j->at - begin)) return TLA_OK;
+            j->at = begin;
+            return expect(j, "UTF-8");
         }
-        j->at += length;
+        if (c < 0x20) return expect(j, "an escape for a control character");
+        ascii &= c < 0x80;
+        if (c == '\\') *escapes = true;
+        j->at += c == '\\' && j->at + 1 < j->length && (unsigned char)j->text[j->at + 1] >= 0x20 ? 2 : 1;
     }
     j->at = j->length;
     return expect(j, "the end of a text");

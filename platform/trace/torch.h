@@ -122,7 +122,8 @@ tla_status torch_choose_device(const torch_snapshot *snapshot, int device, size_
 size_t torch_place(const torch_snapshot *snapshot, const void *source);
 
 /* Who asked for it, "name (file:line)", `count` calls from the innermost that is the program's own, " < " between them;
- * "" when nothing was recorded. `text` is terminated and cut to room. */
+ * "" when nothing was recorded. `text` is terminated; names are escaped and cut, a call that has no room is left out.
+ */
 void torch_frames(const torch_snapshot *snapshot, const void *source, int count, char *text, size_t room);
 
 /* What lived when the first entry was written: the end, and the trace undone from its last entry to its first. */

@@ -3,6 +3,8 @@
 #include "trace/json_text.h"
 #include "trace/torch_parts.h"
 
+#include "model/device/escape.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,22 +25,33 @@ static int rank(const pickle_value *frame) {
     return has(file, "/torch/") ? 1 : 2;
 }
 
-static const char *base_of(const pickle_value *path, int *length) {
+/* A name for a person, or a report: cut, and escaped. */
+typedef struct shown_name {
+    char text[80 + 1];
+} shown_name;
+
+static shown_name show(const char *text, size_t length) {
+    shown_name shown;
+    tla_escape(text, length, shown.text, sizeof shown.text);
+    return shown;
+}
+
+static shown_name show_base(const pickle_value *path) {
     const char *slash = memrchr(path->text, '/', path->count), *begin = slash ? slash + 1 : path->text;
-    *length = (int)(path->text + path->count - begin);
-    return begin;
+    return show(begin, (size_t)(path->text + path->count - begin));
 }
 
 static void print_frame(const pickle_value *frame, char *text, size_t room, size_t *used) {
     const pickle_value *file = pickle_get(frame, "filename"), *name = pickle_get(frame, "name"),
                        *line = pickle_get(frame, "line");
     if (!file || !name || file->kind != PICKLE_TEXT || name->kind != PICKLE_TEXT || *used >= room) return;
-    int length;
-    const char *base = base_of(file, &length);
-    int got = snprintf(text + *used, room - *used, "%s%.*s (%.*s:%" PRIu64 ")", *used ? " < " : "",
-                       (int)(name->count < 80 ? name->count : 80), name->text, length < 80 ? length : 80, base,
+    int got = snprintf(text + *used, room - *used, "%s%s (%s:%" PRIu64 ")", *used ? " < " : "",
+                       show(name->text, name->count).text, show_base(file).text,
                        line && line->kind == PICKLE_UNSIGNED ? line->integer : 0);
-    *used += got > 0 ? (size_t)got : 0;
+    if (got > 0 && (size_t)got < room - *used)
+        *used += (size_t)got;
+    else /* a frame that has no room is left out whole */
+        text[*used] = 0;
 }
 
 static void print_frames(const pickle_value *frames, int count, char *text, size_t room) {

@@ -119,6 +119,24 @@ BOOST_AUTO_TEST_CASE(what_no_allocator_could_serve_is_said_with_the_bytes_that_a
 }
 
 // #123548: free memory that is large enough, and the rule that keeps it.
+// A name is cut between two characters, and what would steer a terminal is escaped.
+BOOST_AUTO_TEST_CASE(who_asked_is_told_whatever_the_names_are) {
+    allocator a = hard_case();
+    value snapshot = snapshot_of({&a});
+    auto &entry = std::get<value::list>(std::get<value::list>(snapshot["device_traces"].is)[0].is).back();
+    std::string name = "a";
+    while (name.size() < 200)
+        name += "\xc3\xa9"; // 80 bytes would end within one
+    entry["frames"] = value::list{value::dict{{"filename", "/x/b\x1b[31m.py"}, {"name", name}, {"line", 7}}};
+    for (const std::string &recording : {to_pickle(snapshot), to_json(snapshot)}) {
+        page p = explain(recording);
+        BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
+        BOOST_CHECK(contains(p.report, "\"owner\": \"a"));
+        BOOST_CHECK_MESSAGE(contains(p.out, " (b\\x1b[31m.py:7)"), p.out);
+        BOOST_CHECK(!contains(p.out, "\x1b"));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(rules_that_withhold_memory_are_named) {
     settings s;
     s.expandable = true;

@@ -4,6 +4,7 @@
 
 #include "tests/torch/naive_torch.hpp"
 
+#include <cstdio>
 #include <memory>
 #include <variant>
 
@@ -45,7 +46,15 @@ inline void write_json(const value &v, std::string &out) {
     if (auto *b = std::get_if<bool>(&v.is)) out += *b ? "true" : "false";
     if (auto *n = std::get_if<std::int64_t>(&v.is)) out += std::to_string(*n);
     if (auto *x = std::get_if<double>(&v.is)) out += std::to_string(*x);
-    if (auto *text = std::get_if<std::string>(&v.is)) out += '"' + *text + '"';
+    if (auto *text = std::get_if<std::string>(&v.is)) {
+        out += '"';
+        for (char c : *text) {
+            char escaped[8];
+            std::snprintf(escaped, sizeof escaped, "\\u%04x", c);
+            out += c >= 0 && c < 0x20 ? std::string(escaped) : std::string(1, c);
+        }
+        out += '"';
+    }
     if (auto *items = std::get_if<value::list>(&v.is)) {
         out += '[';
         for (std::size_t i = 0; i < items->size(); i++) {
