@@ -69,27 +69,35 @@ static entry pop(skyline *sky) {
 
 /* The tree */
 
-static void update(skyline *sky, size_t at) {
-    const node *left = &sky->tree[2 * at], *right = left + 1;
-    sky->tree[at] =
-        (node){left->to < right->to ? left->to : right->to, left->rank < right->rank ? left->rank : right->rank};
+/* Whether it changes. */
+static bool update(skyline *sky, size_t at) {
+    const node *left = &sky->tree[2 * at], *right = left + 1, before = sky->tree[at];
+    const node after = {left->to < right->to ? left->to : right->to,
+                        left->rank < right->rank ? left->rank : right->rank};
+    sky->tree[at] = after;
+    return after.to != before.to || after.rank != before.rank;
 }
 
 static void take_out(skyline *sky, uint32_t tensor) {
     size_t at = sky->leaves + sky->leaf_of[tensor];
     sky->tree[at] = (node){NOBODY, NOBODY};
-    while (at /= 2)
-        update(sky, at);
+    for (at /= 2; at > 0 && update(sky, at); at /= 2) {
+    }
+}
+
+static bool may_help(const skyline *sky, size_t at, uint32_t to, uint32_t best) {
+    return sky->tree[at].to <= to && sky->tree[at].rank < best;
 }
 
 /* The best rank below a node that ends at `to` at the latest, if it is better than `best`. */
 static uint32_t find_below(const skyline *sky, size_t at, uint32_t to, uint32_t best) {
-    const node *n = &sky->tree[at];
-    if (n->to > to || n->rank >= best) return best;
-    if (at >= sky->leaves) return n->rank;
-    size_t first = sky->tree[2 * at].rank <= sky->tree[2 * at + 1].rank ? 2 * at : 2 * at + 1;
-    best = find_below(sky, first, to, best);
-    return find_below(sky, first ^ 1, to, best);
+    while (may_help(sky, at, to, best)) {
+        if (at >= sky->leaves) return sky->tree[at].rank;
+        const size_t first = sky->tree[2 * at].rank <= sky->tree[2 * at + 1].rank ? 2 * at : 2 * at + 1;
+        if (may_help(sky, first, to, best)) best = find_below(sky, first, to, best);
+        at = first ^ 1;
+    }
+    return best;
 }
 
 /* The preferred tensor that lies within the sections; NOBODY. */
