@@ -105,11 +105,20 @@ const char *reason(tla_status status) {
     return status == TLA_BUSY ? "refused by the fault plan" : tla_status_text(status);
 }
 
+bool of_controller(std::uint32_t opcode) {
+    return opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE;
+}
+
 // "tensor a: HBM of sip0.cube0.pe1: requested ..." as ADR-0048 D6 wants a failed allocation told.
 // `reserved` is what of the channel is never given.
 tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
                    std::uint64_t reserved = 0) {
     const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
+    if (completion.status == TLA_LIMIT && of_controller(completion.opcode))
+        return tla_error_set(error, TLA_LIMIT,
+                             "%s: no node is left for one more block on the free list: controller.list_reserve holds "
+                             "the nodes",
+                             what.c_str());
     if (!out_of_memory || nbytes == 0)
         return tla_error_set(error, completion.status, "%s: %s", what.c_str(), reason(completion.status));
     tla_error_set(error, completion.status, "%s overflow: requested %llu bytes, %llu free, largest free block %llu: %s",
@@ -298,7 +307,8 @@ tla_status host::free_shards(tensor &t, tla_error *error) {
     tla_status status = TLA_OK;
     for (std::size_t i = 0; i < completions.size(); i++) {
         const shard &s = t.shards[i];
-        if (completions[i].status == TLA_BUSY) owed_.push_back(s);
+        // Refused by plan, or for want of a node that another FREE will give back: nothing has changed.
+        if (completions[i].status == TLA_BUSY || completions[i].status == TLA_LIMIT) owed_.push_back(s);
         if (!completions[i].status)
             remember(s.where, completions[i]);
         else if (!status)
@@ -519,15 +529,28 @@ tla_status host::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &
     return TLA_OK;
 }
 
+// In rounds, as long as each gets rid of something: one FREE may join blocks and give the next one its node.
+tla_status host::free_owed(tla_error *error) {
+    tla_status status = TLA_OK;
+    for (std::size_t before = owed_.size() + 1; !owed_.empty() && owed_.size() < before;) {
+        before = owed_.size();
+        tensor owed{"that was freed before", {}, 0, {}, 0, 0, spread::split};
+        owed.shards.swap(owed_);
+        status = free_shards(owed, error);
+    }
+    return status;
+}
+
 tla_status host::cleanup(tla_error *error) {
     tla_status status = TLA_OK;
     while (!tensors_.empty()) {
-        const tla_status freed = free_tensor(&tensors_.back(), status ? nullptr : error);
-        if (!status) status = freed;
+        tla_error why{};
+        const std::size_t owed = owed_.size();
+        const tla_status freed = free_tensor(&tensors_.back(), &why);
+        const bool put_off = (freed == TLA_BUSY || freed == TLA_LIMIT) && owed_.size() > owed;
+        if (freed && !put_off && !status) status = tla_error_set(error, freed, "%s", why.text);
     }
-    tensor owed{"that was freed before", {}, 0, {}, 0, 0, spread::split};
-    owed.shards.swap(owed_);
-    const tla_status freed = free_shards(owed, status ? nullptr : error);
+    const tla_status freed = free_owed(status ? nullptr : error);
     if (!status) status = freed;
     for (const auto &[where, list] : free_lists_)
         if (!status && !many_free_blocks_ && list.total_free != list.largest_free)

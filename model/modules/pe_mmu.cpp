@@ -135,7 +135,8 @@ tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &compl
 tla_status pe_mmu::free_table(tla_command &command, std::uint64_t &at_ps) {
     tla_completion completion{};
     const tla_status status = command_allocator(command, completion, at_ps);
-    if (status == TLA_BUSY) owed_.push_back(command);
+    // Refused by plan, or for want of a node of the free list that another FREE will give back.
+    if (status == TLA_BUSY || status == TLA_LIMIT) owed_.push_back(command);
     return status;
 }
 

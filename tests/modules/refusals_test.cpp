@@ -148,3 +148,40 @@ BOOST_AUTO_TEST_CASE(random_refusals_of_tables_and_blocks_leak_nothing) {
     BOOST_CHECK_GT(b.mmu_retries(), 20u);
     BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
 }
+
+// Three nodes, one of them for an allocation: of five blocks the second and the fourth cannot both be free.
+BOOST_AUTO_TEST_CASE(a_free_that_finds_no_node_for_its_block_is_sent_again_at_clean_up) {
+    bench b({"controller.free_list=hbm", "controller.list_reserve=48 B", "host.retries=1"});
+    b.run([&] {
+        host &cpu = b.platform.host();
+        tensor *t[5] = {};
+        for (tensor *&made : t)
+            BOOST_REQUIRE_EQUAL(b.make(8192, &made), TLA_OK);
+        BOOST_CHECK_EQUAL(cpu.free_tensor(t[1], &b.error), TLA_OK);
+        BOOST_CHECK_EQUAL(cpu.free_tensor(t[3], &b.error), TLA_LIMIT);
+        BOOST_CHECK_EQUAL(b.error.text,
+                          "tensor t: free in sip0.cube0.pe0: no node is left for one more block on the free list: "
+                          "controller.list_reserve holds the nodes");
+        BOOST_CHECK_EQUAL(b.used(), 4 * 8192u);
+        BOOST_CHECK_EQUAL(cpu.cleanup(&b.error), TLA_OK);
+    });
+    BOOST_CHECK_EQUAL(b.used(), 0u);
+    BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
+}
+
+// The middle one of three blocks is owed first: it gets its node when the other two have joined their neighbours.
+BOOST_AUTO_TEST_CASE(frees_that_wait_for_one_another_are_sent_in_rounds) {
+    bench b({"controller.free_list=hbm", "controller.list_reserve=48 B"});
+    b.run([&] {
+        host &cpu = b.platform.host();
+        tensor *t[8] = {};
+        for (tensor *&made : t)
+            BOOST_REQUIRE_EQUAL(b.make(8192, &made), TLA_OK);
+        BOOST_CHECK_EQUAL(cpu.free_tensor(t[0], &b.error), TLA_OK);
+        for (tensor *owed : {t[4], t[3], t[5]})
+            BOOST_CHECK_EQUAL(cpu.free_tensor(owed, &b.error), TLA_LIMIT);
+        BOOST_CHECK_EQUAL(b.used(), 7 * 8192u);
+        BOOST_CHECK_EQUAL(cpu.cleanup(&b.error), TLA_OK);
+    });
+    BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
+}

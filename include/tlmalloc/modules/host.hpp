@@ -136,6 +136,7 @@ class host : public sc_core::sc_module {
     tla_status allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes, const placement &where,
                                tla_error *error);
     tla_status free_shards(tensor &t, tla_error *error);
+    tla_status free_owed(tla_error *error);
     tla_scope scope_of(const tensor &t, const shard &s) const;
     void serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     tla_status bring_page(const pe_location &pe, std::uint64_t address, sc_core::sc_time &delay);
@@ -157,7 +158,7 @@ class host : public sc_core::sc_module {
     std::uint64_t faults_served_ps_ = 0; // when the last page fault was answered
     bool many_free_blocks_ = false;
     std::uint64_t retries_ = 0;
-    std::vector<shard> owed_; // blocks whose FREE was refused in spite of all retries
+    std::vector<shard> owed_; // blocks whose FREE was refused in spite of all retries, or for want of a list node
 };
 
 // "sip0.cube3.pe5"
