@@ -49,6 +49,12 @@ std::uint64_t command_processor::execute(unsigned port, const tla_command &comma
     return service.accepted_ps;
 }
 
+command_processor::statistics command_processor::get_statistics() const {
+    statistics result = statistics_;
+    result.not_restored = routes_->not_restored();
+    return result;
+}
+
 void command_processor::record(waveform &wave) {
     in_flight_.record(wave, name());
 }

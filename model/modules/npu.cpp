@@ -396,6 +396,13 @@ tla_status npu::age(const std::string &snapshot, tla_error *error) {
     return TLA_OK;
 }
 
+va_manager::statistics npu::mapping_statistics() const {
+    va_manager::statistics result = va_manager_->get_statistics();
+    for (const auto &processor : processors_)
+        result.not_restored += processor->get_statistics().not_restored;
+    return result;
+}
+
 std::uint64_t npu::leaks() const {
     std::uint64_t count = host_->tensors().size();
     for (const pe_unit *pe : pes_) {

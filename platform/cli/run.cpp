@@ -164,6 +164,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     const std::uint64_t leaks = platform.leaks();
     print_run(output_table(), platform, work, host_seconds() - begin_s);
     warn_of_order(stderr, platform);
+    warn_of_lost_mappings(stderr, platform);
     bool ok = true;
     if (work.failure().status) {
         std::fprintf(stderr, "tlmalloc run: %s: %s\n", tla_status_name(work.failure().status), work.failure().text);

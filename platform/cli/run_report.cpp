@@ -121,6 +121,20 @@ json_t *mmus_json(const npu &platform) {
     return list;
 }
 
+json_t *va_manager_json(const npu &platform) {
+    const va_manager::statistics s = platform.mapping_statistics();
+    json_t *object = json_object();
+    set(object, {{"allocs", s.allocs},
+                 {"frees", s.frees},
+                 {"maps", s.maps},
+                 {"unmaps", s.unmaps},
+                 {"failed", s.failed},
+                 {"posted_failures", s.posted_failures},
+                 {"not_restored", s.not_restored},
+                 {"busy_ps", s.busy_ps}});
+    return object;
+}
+
 template <typename Statistics>
 json_t *memory_json(const char *name, const Statistics &s) {
     json_t *row = json_object();
@@ -185,6 +199,7 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     json_object_set_new(report, "config", config_to_json(&config));
     json_object_set_new(report, "kernels", kernels_json(platform, work));
     json_object_set_new(report, "tensors", tensors_json(work));
+    json_object_set_new(report, "va_manager", va_manager_json(platform));
     json_object_set_new(report, "controllers", controllers_json(platform));
     json_object_set_new(report, "mmus", mmus_json(platform));
     json_t *slices = json_array(), *tcms = json_array();
@@ -241,6 +256,20 @@ void warn_of_order(std::FILE *out, const npu &platform) {
         "tlmalloc run: warning: %llu requests were served out of the order of their arrival: starts are displaced "
         "by %.3f us in all, %.3f us at worst; transfers took %.3f us in all (simulation.style)\n",
         static_cast<unsigned long long>(order.late), us(order.displaced_ps), us(order.worst_ps), latency / 1e6);
+}
+
+void warn_of_lost_mappings(std::FILE *out, const npu &platform) {
+    const va_manager::statistics s = platform.mapping_statistics();
+    if (s.posted_failures)
+        std::fprintf(out,
+                     "tlmalloc run: warning: %llu mapping commands failed after they had been acknowledged "
+                     "(va.map_ack: posted)\n",
+                     static_cast<unsigned long long>(s.posted_failures));
+    if (s.not_restored)
+        std::fprintf(out,
+                     "tlmalloc run: warning: %llu mapping commands were done by some MMUs only and could not be taken "
+                     "back there\n",
+                     static_cast<unsigned long long>(s.not_restored));
 }
 
 } // namespace tlmalloc

@@ -14,6 +14,9 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
 // Says when starts are displaced from the order of arrival by more than 1 % of all transfers' latency.
 void warn_of_order(std::FILE *out, const npu &platform);
 
+// Says when mappings failed after they were acknowledged, or are not the same in all MMUs.
+void warn_of_lost_mappings(std::FILE *out, const npu &platform);
+
 // The report; a new reference. Keys: platform/README.md.
 json_t *run_json(const npu &platform, const workload &work, const tla_config &config);
 

@@ -32,6 +32,7 @@ class command_processor : public sc_core::sc_module, private command_handler {
 
     struct statistics {
         std::uint64_t commands = 0, failed = 0, busy_ps = 0;
+        std::uint64_t not_restored = 0; // routes along which a command could not be taken back
     };
 
     tlm_utils::simple_initiator_socket<command_processor> out{"out"};
@@ -45,7 +46,7 @@ class command_processor : public sc_core::sc_module, private command_handler {
     command_processor(sc_core::sc_module_name name, const config &settings);
     ~command_processor() override;
 
-    const statistics &get_statistics() const { return statistics_; }
+    statistics get_statistics() const;
     void record(waveform &wave);
     void trace(sc_core::sc_trace_file *file) const override;
 

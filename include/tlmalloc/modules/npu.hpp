@@ -59,6 +59,8 @@ class npu : public sc_core::sc_module {
     tlmalloc::host &host() { return *host_; }
     const tlmalloc::host &host() const { return *host_; }
     va_manager &addresses() { return *va_manager_; }
+    // Of the VA manager, with the routes of the command processors that could not be restored.
+    va_manager::statistics mapping_statistics() const;
 
     // Lets the HBM free list of every controller begin in a recorded state (arena_snapshot.h) instead of as one block;
     // before the simulation runs. Errors as tla_arena_restore.

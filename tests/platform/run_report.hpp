@@ -1,0 +1,51 @@
+// `tlmalloc run` and its report, for tests.
+#ifndef TLMALLOC_TESTS_PLATFORM_RUN_REPORT_HPP
+#define TLMALLOC_TESTS_PLATFORM_RUN_REPORT_HPP
+
+#include "platform/command_line.hpp"
+
+#include <jansson.h>
+#include <memory>
+
+struct report {
+    command_result run;
+    std::shared_ptr<json_t> json;
+
+    std::int64_t number(const char *key) const { return json_integer_value(json_object_get(json.get(), key)); }
+    json_t *list(const char *key) const { return json_object_get(json.get(), key); }
+
+    std::int64_t sum(const char *of, const char *key) const {
+        std::int64_t total = 0;
+        std::size_t i = 0;
+        json_t *row = nullptr;
+        json_array_foreach(list(of), i, row) total += json_integer_value(json_object_get(row, key));
+        return total;
+    }
+};
+
+inline std::int64_t number(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    BOOST_REQUIRE_MESSAGE(json_is_integer(value), key << " is no number");
+    return json_integer_value(value);
+}
+
+inline report run(const std::string &config, std::vector<std::string> arguments) {
+    scratch_directory scratch;
+    arguments.insert(arguments.begin(), {"run", config, "--json", scratch.path("report.json")});
+    report result{run_tlmalloc(arguments), nullptr};
+    json_error_t error;
+    result.json.reset(json_load_file(scratch.path("report.json").c_str(), 0, &error), json_decref);
+    BOOST_REQUIRE_MESSAGE(result.json, error.text << "; " << result.run.err);
+    return result;
+}
+
+inline std::vector<std::string> with_prices(const std::vector<std::string> &prices) {
+    std::vector<std::string> arguments;
+    for (const std::string &price : prices) {
+        arguments.push_back("--set");
+        arguments.push_back(price);
+    }
+    return arguments;
+}
+
+#endif
