@@ -157,7 +157,7 @@ typedef struct torch_start {
     size_t segment_count;
     torch_start_block *blocks; /* by address */
     size_t block_count;
-    torch_lot *lots; /* by the order in which they went back; none when there is one pool */
+    torch_lot *lots; /* by address; none when there is one pool */
     size_t lot_count;
     uint64_t *range_bases; /* the lowest address that is known of a range */
     size_t range_count;

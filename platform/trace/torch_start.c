@@ -329,25 +329,27 @@ static bool keep_segments(finder *f) {
 /* Segments that went back, with what is known of them: everybody's, until a replay says otherwise. */
 static bool find_lots(finder *f) {
     const torch_device *d = f->device;
-    size_t room = 0;
+    size_t count = 0, room = 0;
     if (f->snapshot->pool_count < 2) return true;
-    for (size_t i = 0; i < d->entry_count; i++) {
-        const torch_entry *e = &d->entries[i];
+    mention *events = malloc((d->entry_count + 1) * sizeof *events);
+    bool good = events != NULL;
+    for (size_t i = 0; i < d->entry_count && good; i++)
+        if (d->entries[i].action == TORCH_SEGMENT_ALLOC || d->entries[i].action == TORCH_SEGMENT_FREE)
+            events[count++] = (mention){d->entries[i].address, i};
+    if (count) qsort(events, count, sizeof *events, by_address);
+    for (size_t i = 0; i < count && good; i++) {
+        const torch_entry *e = &d->entries[events[i].entry];
+        const mention *before = i > 0 && events[i - 1].address == e->address ? &events[i - 1] : NULL;
         if (e->action != TORCH_SEGMENT_FREE) continue;
-        torch_lot lot = {.address = e->address, .nbytes = e->nbytes, .to = i, .older = true};
-        for (size_t k = i; k > 0 && lot.older; k--) {
-            const torch_entry *before = &d->entries[k - 1];
-            if (before->address != e->address) continue;
-            if (before->action == TORCH_SEGMENT_ALLOC) lot.from = k - 1;
-            if (before->action == TORCH_SEGMENT_FREE) break;
-            lot.older = before->action != TORCH_SEGMENT_ALLOC;
-        }
+        torch_lot lot = {.address = e->address, .nbytes = e->nbytes, .to = events[i].entry, .older = !before};
+        if (before) lot.from = before->entry;
         void *lots = f->start->lots;
-        if (!value_room(&lots, f->start->lot_count, &room, sizeof lot)) return false;
+        good = value_room(&lots, f->start->lot_count, &room, sizeof lot);
         f->start->lots = lots;
-        f->start->lots[f->start->lot_count++] = lot;
+        if (good) f->start->lots[f->start->lot_count++] = lot;
     }
-    return true;
+    free(events);
+    return good;
 }
 
 tla_status torch_start_find(torch_snapshot *snapshot, size_t device, torch_start *start, tla_error *error) {
