@@ -113,7 +113,7 @@ static void add_remark(const converter *c, const torch_start *start) {
     if (settings[0] || has_streams(c->device))
         say(&r, "; %s%s%s are for segment_cache, no other policy has them", settings[0] ? "settings" : "",
             settings[0] && has_streams(c->device) ? " and " : "", has_streams(c->device) ? "streams" : "");
-    if (s->pool_count > 1) say(&r, "; pools of graphs are not kept apart here");
+    if (s->pool_count > 2) say(&r, "; pools of graphs are not kept apart here");
     if (s->has_segments) say(&r, "; segments lie where the replay's arena has room, not where they were recorded");
     if (c->device->unknown)
         say(&r, "; %" PRIu64 " entries of unknown actions left out (%s)", c->device->unknown, c->device->unknown_name);

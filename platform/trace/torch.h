@@ -83,7 +83,8 @@ typedef struct torch_profile_event {
     bool on_gpu, is_free;
 } torch_profile_event;
 
-/* Of `segment_pool_id`: the pool of a CUDA graph or a MemPool; the first is (0, 0), everybody's. */
+/* Of `segment_pool_id`: the pool of a CUDA graph or a MemPool; the first is (0, 0), everybody's; the last has no number
+ * and stands for those whose graphs and whose last segment were gone when the snapshot was written. */
 typedef tla_segment_pool_id torch_pool;
 
 typedef struct torch_snapshot {
@@ -149,6 +150,7 @@ typedef struct torch_lot {
     uint64_t address, nbytes;
     size_t from, to; /* entries: from its segment_alloc, or 0, to its segment_free */
     bool older;      /* it was there before the trace */
+    bool moved;      /* it was taken for another pool's though that alone did not bring the difference further */
     uint32_t pool;   /* as it is taken for: index into the pools of the snapshot */
 } torch_lot;
 
@@ -157,7 +159,7 @@ typedef struct torch_start {
     size_t segment_count;
     torch_start_block *blocks; /* by address */
     size_t block_count;
-    torch_lot *lots; /* by address; none when there is one pool */
+    torch_lot *lots; /* by address, then in order */
     size_t lot_count;
     uint64_t *range_bases; /* the lowest address that is known of a range */
     size_t range_count;

@@ -83,7 +83,7 @@ tla_status torch_find_failure(torch_replayer *r, torch_entry *e, bool *captured)
     *captured = false;
     if (torch_replayer_next(r) != e || is_bare(r, e)) return TLA_OK;
     for (int capture = 0; capture < 2; capture++)
-        for (e->pool = 0; e->pool < r->snapshot->pool_count; e->pool++) {
+        for (e->pool = 0; e->pool + 1 < r->snapshot->pool_count; e->pool++) { /* the last is of none that is known */
             bool agrees;
             tla_status status = torch_would_agree(r, e, capture, &agrees);
             if (status) return status;

@@ -58,6 +58,20 @@ torch_lot *torch_doubt_lot(const torch_start *start, const torch_doubt *doubt, c
     return NULL;
 }
 
+const torch_lot *torch_lot_at(const torch_start *start, const torch_device *device, size_t entry) {
+    const uint64_t address = device->entries[entry].address;
+    size_t low = 0, high = start->lot_count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const torch_lot *lot = &start->lots[middle];
+        if (lot->address < address || (lot->address == address && lot->to < entry))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < start->lot_count && start->lots[low].to == entry ? &start->lots[low] : NULL;
+}
+
 void torch_lot_assign(const torch_device *device, const torch_start *start, torch_lot *lot, uint32_t pool) {
     lot->pool = pool;
     for (size_t i = lot->from; i < lot->to; i++) {

@@ -43,6 +43,11 @@ static tla_status take(torch_replayer *r, const torch_entry *e, tla_block *block
         bool cut;
         tla_status status =
             tla_segment_cache_alloc_from(r->cache, r->snapshot->pools[e->pool], e->stream, e->nbytes, block, NULL);
+        if (status == TLA_OUT_OF_RANGE) { /* the pool of a graph that is gone, and of another one of that name */
+            status = tla_segment_cache_add_pool(r->cache, r->snapshot->pools[e->pool], (tla_segment_pool_options){0});
+            if (status) return status;
+            continue;
+        }
         if (!r->is_short) return status;
         status = shorten_range(r, &cut);
         if (status) return status;
@@ -93,12 +98,23 @@ static tla_status empty(torch_replayer *r) {
     return r->at > before ? TLA_OK : torch_replayer_differ(r, "nothing to give back");
 }
 
+/* What goes back of a graph's pool, other than by oversize rules, says that the graph is gone. */
+static void retire_pools(torch_replayer *r) {
+    for (size_t i = r->at; i < r->device->entry_count && !r->config.max_split_size; i++) {
+        const uint8_t action = r->device->entries[i].action;
+        if (action != TORCH_SEGMENT_FREE && action != TORCH_SEGMENT_UNMAP && action != TORCH_SNAPSHOT) break;
+        const torch_lot *lot = action == TORCH_SEGMENT_FREE ? torch_lot_at(r->start, r->device, i) : NULL;
+        if (lot && lot->pool) tla_segment_cache_retire_pool(r->cache, r->snapshot->pools[lot->pool]);
+    }
+}
+
 /* Segment events: of the request ahead if the cache has nothing for it and would do just that; else the program emptied
  * the cache. */
 static tla_status segments(torch_replayer *r, const torch_entry *e) {
     bool driver_called, agrees = true;
     const torch_entry *ahead = torch_request_ahead(r, &driver_called);
     bool gives = e->action == TORCH_SEGMENT_FREE || e->action == TORCH_SEGMENT_UNMAP;
+    if (gives) retire_pools(r);
     if (!gives) return ahead ? request(r, ahead) : torch_replayer_differ(r, "no request that needs it");
     if (!ahead || torch_can_serve(r, r->cache, ahead)) return empty(r);
     tla_status status = torch_would_agree(r, ahead, false, &agrees);
@@ -186,6 +202,7 @@ static tla_status play_once(const torch_snapshot *snapshot, size_t device, const
     *result = (torch_recorded){.device = device, .entries = d->comparable};
     torch_replayer r = {.snapshot = snapshot,
                         .device = d,
+                        .start = start,
                         .options = options,
                         .result = result,
                         .config = *config,
@@ -250,13 +267,17 @@ typedef struct search {
     uint64_t replayed; /* entries */
 } search;
 
-/* Once more, with something changed; better if the difference is further away. */
-static tla_status try_again(search *s, bool *better) {
+/* Once more, with something changed; better if the difference is further away, or `sideways` another one in the same
+ * place. */
+static tla_status try_again(search *s, bool sideways, bool *better) {
     torch_recorded result;
     attempt found;
     tla_status status = play_once(s->snapshot, s->device, s->start, s->options, s->config, &result, &found);
     s->replayed += result.equal;
-    *better = !status && (result.equal > s->best->equal || !result.differs);
+    *better =
+        !status &&
+        (result.equal > s->best->equal || !result.differs ||
+         (sideways && result.equal == s->best->equal && strcmp(result.first.replayed, s->best->first.replayed) != 0));
     if (!*better) return status;
     *s->best = result;
     s->of_best = found;
@@ -269,21 +290,24 @@ static tla_status try_larger_block(search *s, bool *better) {
     if (!block) return TLA_OK;
     const uint64_t before = block->nbytes;
     block->nbytes = nbytes;
-    tla_status status = try_again(s, better);
+    tla_status status = try_again(s, false, better);
     if (!*better) block->nbytes = before;
     return status;
 }
 
-static tla_status try_other_pools(search *s, torch_lot *lot, bool *better) {
+/* Sideways once for a segment: two of them may have to be another pool's before anything is equal that was not. */
+static tla_status try_other_pools(search *s, torch_lot *lot, bool sideways, bool *better) {
     const torch_device *d = &s->snapshot->devices[s->device];
     const uint32_t before = lot->pool;
     tla_status status = TLA_OK;
+    if (sideways && lot->moved) return TLA_OK;
     for (uint32_t pool = 0; pool < s->snapshot->pool_count && !status && !*better; pool++) {
         if (pool == before) continue;
         torch_lot_assign(d, s->start, lot, pool);
-        status = try_again(s, better);
+        status = try_again(s, sideways, better);
         if (!*better) torch_lot_assign(d, s->start, lot, before);
     }
+    lot->moved |= sideways;
     return status;
 }
 
@@ -301,9 +325,11 @@ static tla_status play_until_all_fits(const torch_snapshot *snapshot, size_t dev
         better = false;
         status = try_larger_block(&s, &better);
         const torch_doubt doubt = s.of_best.doubt;
-        torch_lot *lot = torch_doubt_lot(start, &doubt, NULL);
-        for (; lot && !status && !better; lot = torch_doubt_lot(start, &doubt, lot))
-            status = try_other_pools(&s, lot, &better);
+        for (int sideways = 0; sideways < 2; sideways++) {
+            torch_lot *lot = better ? NULL : torch_doubt_lot(start, &doubt, NULL);
+            for (; lot && !status && !better; lot = torch_doubt_lot(start, &doubt, lot))
+                status = try_other_pools(&s, lot, sideways, &better);
+        }
     }
     if (status || !(options->watch || options->empties)) return status;
     return play_once(snapshot, device, start, options, config, result, &s.of_best);

@@ -21,6 +21,7 @@ typedef struct torch_doubt {
 typedef struct torch_replayer {
     const torch_snapshot *snapshot;
     const torch_device *device;
+    const torch_start *start;
     const torch_recorded_options *options;
     torch_recorded *result;
     tla_segment_cache_config config;
@@ -88,6 +89,9 @@ torch_start_block *torch_doubt_mend(const torch_snapshot *snapshot, const torch_
 /* The next segment of unknown pool behind one (NULL: the first) that is involved, or went back about then; NULL when
  * there is none. */
 torch_lot *torch_doubt_lot(const torch_start *start, const torch_doubt *doubt, const torch_lot *behind);
+
+/* The segment of unknown pool that goes back at an entry. */
+const torch_lot *torch_lot_at(const torch_start *start, const torch_device *device, size_t entry);
 
 /* Takes a segment, and all requests that were served from it, for those of a pool. */
 void torch_lot_assign(const torch_device *device, const torch_start *start, torch_lot *lot, uint32_t pool);

@@ -121,6 +121,15 @@ static void guess_settings(torch_snapshot *s) {
             if (s->devices[i].entries[k].action == TORCH_SEGMENT_MAP) s->settings.expandable = true;
 }
 
+static tla_status add_gone_pool(torch_reader *r) {
+    torch_snapshot *s = r->snapshot;
+    torch_pool *pools = realloc(s->pools, (s->pool_count + 1) * sizeof *pools);
+    if (!pools) return torch_no_memory(r);
+    s->pools = pools;
+    s->pools[s->pool_count++] = (torch_pool){UINT64_MAX, UINT64_MAX};
+    return TLA_OK;
+}
+
 tla_status torch_snapshot_read(const char *text, size_t length, const char *name, torch_snapshot *s, tla_error *error) {
     *s = (torch_snapshot){.name = name, .text = text, .length = length};
     torch_reader r = {.snapshot = s, .error = error};
@@ -129,6 +138,7 @@ tla_status torch_snapshot_read(const char *text, size_t length, const char *name
     bool is_pickle = length > 0 && (unsigned char)text[0] == 0x80; /* the PROTO opcode */
     tla_status status = s->pools ? TLA_OK : torch_no_memory(&r);
     if (!status) status = is_pickle ? read_pickle(&r) : torch_read_json(&r);
+    if (!status) status = add_gone_pool(&r);
     if (!status && !s->has_settings) guess_settings(s);
     if (status) torch_snapshot_clear(s);
     return status;

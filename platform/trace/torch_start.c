@@ -217,7 +217,7 @@ static void check_apart(finder *f) {
 }
 
 static bool undo_segments(finder *f) {
-    bool pools = f->snapshot->pool_count > 1, good = true;
+    bool pools = f->snapshot->pool_count > 2, good = true;
     if (!f->snapshot->has_segments) return true;
     if (!torch_runs_begin(&f->runs, f->device, &f->snapshot->settings, f->start->device_bytes)) return false;
     check_apart(f);
@@ -330,7 +330,6 @@ static bool keep_segments(finder *f) {
 static bool find_lots(finder *f) {
     const torch_device *d = f->device;
     size_t count = 0, room = 0;
-    if (f->snapshot->pool_count < 2) return true;
     mention *events = malloc((d->entry_count + 1) * sizeof *events);
     bool good = events != NULL;
     for (size_t i = 0; i < d->entry_count && good; i++)

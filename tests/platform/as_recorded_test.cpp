@@ -339,6 +339,24 @@ BOOST_AUTO_TEST_CASE(an_older_block_is_as_large_as_the_requests_that_did_not_fit
     BOOST_CHECK_MESSAGE(o.equal(), o.out << o.err);
 }
 
+// Nothing names the pool of a graph that is gone with all its memory; that others did not use the memory does.
+BOOST_AUTO_TEST_CASE(the_pool_of_a_graph_that_is_gone_is_inferred) {
+    for (bool all : {true, false}) {
+        allocator a;
+        u64 one = *a.malloc(30 * MiB, 0, {0, 5}), two = *a.malloc(60 * MiB, 0, {0, 5}), plain = *a.malloc(25 * MiB);
+        a.free(one);
+        a.free(two);
+        a.free(plain);
+        a.malloc(28 * MiB); // fits into what the graph has free only
+        if (!all) a.malloc(50 * MiB, 0, {0, 5});
+        a.retired.push_back({0, 5});
+        a.empty_cache(); // everybody's first
+        a.malloc(512);
+        outcome o = replay(to_json(snapshot_of({&a})));
+        BOOST_CHECK_MESSAGE(o.equal(), o.out << o.err);
+    }
+}
+
 // Whose pool a segment was that went back is not recorded: pools are tried until the recording is equal as far as can
 // be.
 BOOST_AUTO_TEST_CASE(pools_of_segments_that_went_back_are_found_mostly) {
