@@ -60,7 +60,9 @@ void plan_print_refusal(FILE *out, const plan_request *request, const lifetime_l
     print_escaped(out, "%s: ", request->trace_path);
     if (result->verdict == PLAN_NOT_FOUND) {
         fprintf(out, "no plan found in %" PRIu64 " bytes", request->capacity);
-        if (request->exact)
+        if (request->exact && request->limit_s > 0 && result->nodes == 0)
+            fprintf(out, " by the heuristics, and for the search too many buffers live together");
+        else if (request->exact)
             fprintf(out, " within %g s", request->limit_s);
         else
             fprintf(out, " by --method %s", request->best ? "best" : tla_plan_method_name(request->method));

@@ -175,7 +175,12 @@ BOOST_AUTO_TEST_CASE(an_instance_that_is_open_ends_in_the_time_with_what_was_fou
 BOOST_AUTO_TEST_CASE(the_instances_have_one_plan_each_whatever_the_time_limit) {
     if (!shared_data_is_here("data/minimalloc")) return;
     scratch_directory scratch;
-    for (const char *name : {"A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K"}) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    const std::vector<const char *> names{"C", "G", "H", "J", "K"}; // a sanitizer takes thirty times as long
+#else
+    const std::vector<const char *> names{"A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K"};
+#endif
+    for (const char *name : names) {
         const std::string trace = shared_data + "data/minimalloc/" + name + ".1048576.csv";
         const std::string first = scratch.path("first.csv"), second = scratch.path("second.csv");
         BOOST_REQUIRE_EQUAL(run_tlmalloc({"plan", trace, "--capacity", "1 MiB", "-o", first}).status, 0);
