@@ -434,26 +434,46 @@ void host::serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_ti
     const std::uint64_t arrival = local_ps(delay);
     const turnstile::turn turn(fault_turn_);
     set_local_ps(delay, std::max(arrival, now_ps()));
-    if (asked.asid == config_.asid && !bring_page(config_.pes[static_cast<std::size_t>(pe)], asked.va, delay))
+    const bool again = asked.access & page_fault::again;
+    if (asked.asid == config_.asid && !bring_page(config_.pes[static_cast<std::size_t>(pe)], asked.va, again, delay))
         payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 
 // Allocates and maps the page of a tensor on demand that an address lies in, unless another PE's fault did it before.
-// What is mapped when its first fault comes was acknowledged before it was visible where the fault is.
-tla_status host::bring_page(const pe_location &pe, std::uint64_t address, sc_core::sc_time &delay) {
+// What is mapped when its first fault comes was acknowledged before it was visible where the fault is; what is still
+// not there when a fault comes again was lost, and is mapped anew.
+tla_status host::bring_page(const pe_location &pe, std::uint64_t address, bool again, sc_core::sc_time &delay) {
     const auto holds = [&](const tensor &t) { return address >= t.va.value && address - t.va.value < t.nbytes; };
     const auto found = std::find_if(tensors_.begin(), tensors_.end(), holds);
     if (found == tensors_.end()) return TLA_UNMAPPED;
     tensor &t = *found;
     const std::uint64_t into = address - t.va.value, offset = into - into % config_.page_size;
-    const auto there = std::find_if(t.shards.begin(), t.shards.end(),
-                                    [&](const shard &s) { return into >= s.offset && into - s.offset < s.nbytes; });
-    if (there != t.shards.end() && there->ready_ps > 0) {
+    const auto there = std::find_if(t.shards.begin(), t.shards.end(), [&](const shard &s) {
+        return into >= s.offset && into - s.offset < s.nbytes &&
+               (t.kind != spread::replicate || same_cube(s.where, pe));
+    });
+    if (there != t.shards.end() && there->ready_ps > 0 && !again) {
         set_local_ps(delay, std::max(local_ps(delay), there->ready_ps));
         return TLA_OK;
     }
     set_local_ps(delay, std::max(local_ps(delay), faults_served_ps_) + config_.fault_latency_ps);
+    tla_completion completion{};
+    const auto send = [&](auto &socket, std::uint64_t to, const tla_command &what) {
+        return send_command(*socket.operator->(), to, what, completion, delay, config_.retry, retries_, &requester_);
+    };
+    const auto map = [&](const shard &s) {
+        tla_command command{};
+        command.opcode = TLA_OP_MAP;
+        command.target = TLA_TARGET_VA_MANAGER;
+        command.tag = next_tag_++;
+        command.scope = scope_of(t, s);
+        command.count = 1;
+        command.entries[0] = {{t.va.value + s.offset}, s.pa, s.nbytes, TLA_READ | TLA_WRITE, config_.asid};
+        return send(va, config_.fault_port * std::uint64_t{TLA_PORT_BYTES}, command);
+    };
     if (there != t.shards.end()) {
+        const tla_status status = again ? map(*there) : TLA_OK;
+        if (status && status != TLA_OVERLAP) return status; // OVERLAP: it was on its way, and is there
         there->ready_ps = faults_served_ps_ = local_ps(delay);
         return TLA_OK;
     }
@@ -466,25 +486,12 @@ tla_status host::bring_page(const pe_location &pe, std::uint64_t address, sc_cor
     command.channel = TLA_HBM;
     command.tag = t.tag;
     command.nbytes = page.nbytes;
-    tla_completion completion{};
     const std::uint64_t port = controller(pe, TLA_CONTROL_MEMORY_CONTROLLER, config_.fault_port);
-    const auto send = [&](auto &socket, std::uint64_t to, const tla_command &what) {
-        return send_command(*socket.operator->(), to, what, completion, delay, config_.retry, retries_, &requester_);
-    };
     if (const tla_status status = send(out, port, command)) return status;
     faults_served_ps_ = local_ps(delay);
     remember(pe, completion);
     page.pa = {completion.value};
-
-    tla_command map{};
-    map.opcode = TLA_OP_MAP;
-    map.target = TLA_TARGET_VA_MANAGER;
-    map.tag = next_tag_++;
-    map.scope = scope_;
-    map.count = 1;
-    map.entries[0] = {{t.va.value + offset}, page.pa, page.nbytes, TLA_READ | TLA_WRITE, config_.asid};
-    const std::uint64_t va_port = config_.fault_port * std::uint64_t{TLA_PORT_BYTES};
-    if (const tla_status status = send(va, va_port, map)) {
+    if (const tla_status status = map(page)) {
         command.opcode = TLA_OP_FREE;
         command.pa = page.pa;
         if (send(out, port, command))

@@ -200,25 +200,30 @@ void pe_mmu::show(const tla_mmu_piece &found, std::uint64_t at_ps) {
 }
 
 // With TLA_UNMAPPED_DEMAND, what the host maps is tried again when it can be seen (a posted command is acknowledged
-// before); a fault of the same byte twice is an error.
+// before). When it never is, it was lost, and the host is asked once more; then the access is an error.
 tla_status pe_mmu::translate_or_fault(const tla_mmu_access &access, std::uint64_t &at_ps, route &where) {
     std::uint64_t asked = 0;
-    for (bool first = true;; first = false) {
+    unsigned answers = 0; // for byte `asked`
+    for (;;) {
         const tla_status status = translate(access, at_ps, where);
         if (status != TLA_UNMAPPED || config_.unmapped != TLA_UNMAPPED_DEMAND) return status;
-        const bool again = !first && where.va == asked;
-        if (!again && !ask_host(access, where.va, at_ps)) return status;
+        if (where.va != asked) answers = 0;
         asked = where.va;
         const std::uint64_t visible_ps = tla_mmu_settled_ps(mmu_.get(), access.asid, {asked}, 1, at_ps);
-        if (again && visible_ps == at_ps) return status;
-        at_ps = visible_ps;
+        if (answers > 0 && visible_ps > at_ps) {
+            at_ps = visible_ps;
+            continue;
+        }
+        if (answers == 2 || !ask_host(access, asked, answers > 0, at_ps)) return status;
+        answers++;
+        at_ps = tla_mmu_settled_ps(mmu_.get(), access.asid, {asked}, 1, at_ps);
     }
 }
 
-bool pe_mmu::ask_host(const tla_mmu_access &access, std::uint64_t va, std::uint64_t &at_ps) {
+bool pe_mmu::ask_host(const tla_mmu_access &access, std::uint64_t va, bool again, std::uint64_t &at_ps) {
     if (fault.size() == 0) return false;
     statistics_.demand_faults++;
-    page_fault::bytes record = page_fault{va, access.access, access.asid}.encode();
+    page_fault::bytes record = page_fault{va, access.access | (again ? page_fault::again : 0), access.asid}.encode();
     return transfer(*fault.operator->(), tlm::TLM_WRITE_COMMAND, {0}, record.data(), record.size(), at_ps);
 }
 

@@ -232,14 +232,18 @@ void pe_mmu::steps::settle(job &j) {
         pass_on_pieces(j);
 }
 
-// With TLA_UNMAPPED_DEMAND. True when the host is asked, or has answered and its mapping may still be on the way.
+// With TLA_UNMAPPED_DEMAND. True when the host is asked, or has answered and its mapping may still be on the way; one
+// that has not come in that time was lost, and the host is asked once more.
 bool pe_mmu::steps::ask_host(job &j, std::uint64_t va) {
     if (mmu_.config_.unmapped != TLA_UNMAPPED_DEMAND || mmu_.fault.size() == 0) return false;
-    if (j.asked && j.asked_va == va) return wait_for_change(j);
+    const bool again = j.asked && j.asked_va == va;
+    if (again && wait_for_change(j)) return true;
+    if (again && (!j.served || j.asked_again)) return false;
     j.asked = true;
+    j.asked_again = again;
     j.asked_va = va;
     mmu_.statistics_.demand_faults++;
-    j.fault_record = page_fault{va, j.wanted.access, j.wanted.asid}.encode();
+    j.fault_record = page_fault{va, j.wanted.access | (again ? page_fault::again : 0), j.wanted.asid}.encode();
     j.fault_payload.set_write();
     j.fault_payload.set_address(0);
     j.fault_payload.set_data_ptr(j.fault_record.data());
@@ -265,7 +269,7 @@ bool pe_mmu::steps::ask_host(job &j, std::uint64_t va) {
 }
 
 void pe_mmu::steps::host_answered(job &j, std::uint64_t at_ps) {
-    const bool served = j.fault_payload.is_response_ok();
+    const bool served = j.served = j.fault_payload.is_response_ok();
     j.patience_ps = served ? at_ps + mmu_.config_.fault_patience_ps : at_ps;
     j.end_ps = at_ps;
     const std::uint64_t visible_ps = tla_mmu_settled_ps(mmu_.mmu_.get(), j.wanted.asid, {j.asked_va}, 1, at_ps);

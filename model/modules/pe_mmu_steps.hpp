@@ -53,6 +53,7 @@ class pe_mmu::steps final : public in_order_target {
         tlm::tlm_response_status response = tlm::TLM_OK_RESPONSE;
         route where;
         bool asked = false; // the host, because of byte asked_va
+        bool served = false, asked_again = false;
         std::uint64_t asked_va = 0, patience_ps = 0;
         in_order_request fault;
         tlm::tlm_generic_payload fault_payload;

@@ -128,6 +128,45 @@ BOOST_AUTO_TEST_CASE(pages_on_demand_come_to_the_pe_that_touches_them_first) {
     BOOST_CHECK_EQUAL(b.platform.pes()[1]->mmu.get_statistics().demand_faults, 2u);
 }
 
+// PE 1 cannot allocate its table, so the posted MAP is taken back on both PEs, after it was acknowledged.
+static void check_that_a_lost_page_comes_back(const char *style) {
+    bench b({"system.pes_per_cube=2", "mmu.page_size=4 KiB", "mmu.unmapped=demand", "mmu.walk=memory",
+             "va.map_ack=posted", "host.retries=0", "faults.plan=refuse at=0ns pe=1", style});
+    const auto mapped = [&](std::size_t pe) { return b.platform.pes()[pe]->mmu.get_statistics().table.mapped_bytes; };
+    b.run([&] {
+        tensor *t = b.make(4096, spread::demand);
+        bytes data = pattern(64), back(64);
+        const auto access = [&](tlm::tlm_command command, bytes &of) {
+            tlm::tlm_generic_payload payload;
+            payload.set_command(command);
+            payload.set_address(t->va.value + 128);
+            payload.set_data_ptr(of.data());
+            payload.set_data_length(64);
+            payload.set_streaming_width(64);
+            sc_core::sc_time delay;
+            b.platform.pes()[0]->dma.out->b_transport(payload, delay);
+            sc_core::wait(delay + sc_core::sc_time(100, sc_core::SC_US));
+            BOOST_CHECK(payload.is_response_ok());
+        };
+        access(tlm::TLM_WRITE_COMMAND, data); // in time before it is taken back, or after it was mapped anew
+        if (b.platform.mapping_statistics().posted_failures == 0) sc_core::wait(1, sc_core::SC_MS);
+        BOOST_CHECK_GT(b.platform.mapping_statistics().posted_failures, 0u);
+        access(tlm::TLM_READ_COMMAND, back);
+        BOOST_CHECK(back == data);
+        BOOST_CHECK_EQUAL(mapped(0), 4096u);
+        BOOST_CHECK_EQUAL(mapped(1), 4096u);
+    });
+    BOOST_CHECK_EQUAL(b.platform.pes()[0]->mmu.get_statistics().faults, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_page_whose_posted_map_was_lost_is_mapped_at_the_next_fault) {
+    check_that_a_lost_page_comes_back("simulation.style=fast");
+}
+
+BOOST_AUTO_TEST_CASE(a_page_whose_posted_map_was_lost_is_mapped_at_the_next_fault_in_the_exact_style) {
+    check_that_a_lost_page_comes_back("simulation.style=exact");
+}
+
 BOOST_AUTO_TEST_CASE(tensors_of_an_address_space_are_not_there_in_another) {
     bench b({"system.pes_per_cube=1", "mmu.page_size=4 KiB", "mmu.asids=4", "workload.asid=2", "mmu.walk=memory"});
     b.run([&] {

@@ -139,7 +139,7 @@ class host : public sc_core::sc_module {
     tla_status free_owed(tla_error *error);
     tla_scope scope_of(const tensor &t, const shard &s) const;
     void serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
-    tla_status bring_page(const pe_location &pe, std::uint64_t address, sc_core::sc_time &delay);
+    tla_status bring_page(const pe_location &pe, std::uint64_t address, bool again, sc_core::sc_time &delay);
     tla_status map(const tensor &t, tla_opcode opcode, tla_error *error);
     tla_status move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error);
     tla_status va_command(tla_command &command, tla_completion &completion);

@@ -10,8 +10,13 @@
 
 namespace tlmalloc {
 
-//   0 u64 virtual address of the first byte that is not mapped   8 u32 access (TLA_READ, TLA_WRITE)   12 u32 asid
+//   0 u64 virtual address of the first byte that is not mapped   8 u32 access (TLA_READ, TLA_WRITE; again)   12 u32
+//   asid
 struct page_fault {
+    // Or-ed to the access: an answer for this byte came before, all that the MMU knows of can be seen, and the byte is
+    // not mapped still. A mapping that was acknowledged before it was visible may have been lost on its way.
+    static constexpr std::uint32_t again = std::uint32_t{1} << 31;
+
     std::uint64_t va;
     std::uint32_t access, asid;
 

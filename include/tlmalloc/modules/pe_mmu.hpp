@@ -36,7 +36,8 @@ class dmi_record;
 // alike, every part with all its passes. An access with an unmapped byte is answered with TLM_ADDRESS_ERROR_RESPONSE,
 // one that the mapping forbids with TLM_COMMAND_ERROR_RESPONSE; with TLA_UNMAPPED_PA_FALLBACK an unmapped byte's
 // address is used as physical (KernBench's PageFault path), and counted; with TLA_UNMAPPED_DEMAND the fault goes out
-// over `fault` (page_fault.hpp), and the access is made again when that is answered with OK and the mapping is visible.
+// over `fault` (page_fault.hpp), and the access is made again when that is answered with OK and the mapping is visible;
+// one that does not become visible (a posted MAP may be lost) is asked for once more.
 // A walk that reads what the table does not say is a walk error: TLM_GENERIC_ERROR_RESPONSE. `control` takes MAP, UNMAP
 // and INVALIDATE (command.h); their scope is for the va_manager and not looked at here. A command that fails changes
 // nothing. An access before a command is done goes where it went before; it is counted as stale when that is a mapping
@@ -168,7 +169,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     tla_status translate(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     tla_status find_route(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     tla_status translate_or_fault(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
-    bool ask_host(const tla_mmu_access &access, std::uint64_t va, std::uint64_t &at_ps);
+    bool ask_host(const tla_mmu_access &access, std::uint64_t va, bool again, std::uint64_t &at_ps);
     tla_mmu_access wanted_by(const tlm::tlm_generic_payload &payload) const;
     void append(route &where, const tla_mmu_piece &found) const;
     void count(const route &where, std::uint64_t at_ps);
