@@ -31,6 +31,10 @@ typedef struct tla_service {
 /* Serves a command that arrives at arrival_ps and occupies the engine for service_ps. */
 tla_service tla_engine_serve(tla_engine *engine, uint64_t arrival_ps, uint64_t service_ps);
 
+/* When a command that arrives at arrival_ps would be accepted and started, before it is known how long it takes;
+ * done_ps is its start. */
+tla_service tla_engine_look(const tla_engine *engine, uint64_t arrival_ps);
+
 #ifdef __cplusplus
 }
 #endif

@@ -54,6 +54,9 @@ tla_mmu_phase tla_mmu_step(tla_mmu *mmu, tla_mmu_request *request, uint64_t at_p
 /* A request that waited and goes on, or is done, since a call of tla_mmu_step: to be asked until NULL after each. */
 tla_mmu_request *tla_mmu_next(tla_mmu *mmu);
 
+/* Walks under way. */
+uint32_t tla_mmu_walks_in_flight(const tla_mmu *mmu);
+
 /* What a change does to the table memory. */
 typedef enum tla_mmu_duty {
     TLA_MMU_ALLOC, /* take nbytes for a table: answered by tla_mmu_change_allocated */

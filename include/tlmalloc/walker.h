@@ -113,6 +113,9 @@ void tla_walkers_show(tla_walkers *walkers, uint64_t visible_ps);
  * From *number = UINT32_MAX on these are all. */
 const tla_walk_request *tla_walkers_under_way(const tla_walkers *walkers, uint32_t *number);
 
+/* Walkers with a request that has been begun and is not finished. */
+uint32_t tla_walkers_begun(const tla_walkers *walkers);
+
 /* Walkers that the requests so far keep busy at a time. */
 uint32_t tla_walkers_in_flight(const tla_walkers *walkers, uint64_t at_ps);
 

@@ -218,7 +218,7 @@ const tla_schema_key tla_platform_keys[] = {
      "allocates and frees tables; LAUNCH is not"},
     {KEY(host.retry_delay), TIME(S), CHOICE, "1 us", "from a refusal to the next try"},
 
-    {KEY(simulation.style), TIME_STYLE, CHOICE, "fast",
+    {KEY(simulation.style), TIME_STYLE, CHOICE, "exact",
      "how time is taken: exact, in the order of arrival at every shared resource, whatever the quantum; fast, in the "
      "order of the calls, which keeps idle gaps that a later call can still reach"},
     {KEY(simulation.quantum), TIME(S), "tlmalloc's choice: no decoupling", "0 ns",

@@ -27,6 +27,7 @@ bool command_processor::makes_transactions(const tla_command &command) const {
 
 std::uint64_t command_processor::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     const tla_service service = tla_engine_serve(&engine_, arrival_ps, config_.overhead_ps);
+    in_flight_.add(service.accepted_ps, 1);
     tla_completion completion{};
     completion.tag = command.tag;
     completion.opcode = command.opcode;
@@ -43,7 +44,6 @@ std::uint64_t command_processor::execute(unsigned port, const tla_command &comma
     statistics_.commands++;
     statistics_.failed += completion.status != TLA_OK;
     statistics_.busy_ps += config_.overhead_ps;
-    in_flight_.add(service.accepted_ps, 1);
     in_flight_.add(done_ps, -1);
     window_.complete(port, completion, done_ps);
     return service.accepted_ps;

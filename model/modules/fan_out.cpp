@@ -74,7 +74,7 @@ std::uint64_t fan_out::take_back(tlm::tlm_fw_transport_if<> &socket, outlet *in_
     return end_ps;
 }
 
-void fan_out::settle(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, std::uint64_t at_ps) {
+std::uint64_t fan_out::settle(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, std::uint64_t at_ps) {
     const std::vector<std::size_t> asked = std::exchange(posted_, {});
     bool refused = std::exchange(posted_refused_, false);
     scatter answers(socket, in_order);
@@ -90,7 +90,7 @@ void fan_out::settle(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, std::
         refused |= answer.status != TLA_OK;
         if (!answer.status) done.push_back(asked[i]);
     }
-    if (refused) take_back(socket, in_order, posted_command_, done, end_ps);
+    return refused ? take_back(socket, in_order, posted_command_, done, end_ps) : end_ps;
 }
 
 } // namespace tlmalloc

@@ -29,8 +29,8 @@ class fan_out {
                 std::uint64_t at_ps, bool gather);
 
     // Reads the answers to what was posted, from at_ps on. What a child has refused is counted in lost() and taken back
-    // from the others.
-    void settle(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, std::uint64_t at_ps);
+    // from the others. Returns when that was done.
+    std::uint64_t settle(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, std::uint64_t at_ps);
 
     std::uint64_t lost() const { return lost_; }
     std::uint64_t not_restored() const { return not_restored_; } // children that could not take a command back

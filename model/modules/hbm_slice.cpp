@@ -81,13 +81,12 @@ void hbm_slice::move(tlm::tlm_generic_payload &payload, const tla_fault_hits &hi
         copy_payload(payload, bytes_);
 }
 
-void hbm_slice::count(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps, std::uint64_t done_ps) {
+void hbm_slice::count(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps) {
     const bool write = payload.is_write();
     const std::uint64_t length = payload.get_data_length();
     ++(write ? statistics_.writes : statistics_.reads);
     (write ? statistics_.bytes_written : statistics_.bytes_read) += length;
     (write ? bytes_written_ : bytes_read_).add(done_ps, static_cast<std::int64_t>(length));
-    active_.add(arrival_ps, 1);
     active_.add(done_ps, -1);
 }
 
@@ -115,7 +114,8 @@ void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time 
     });
     done += hits.correctable * config_.ecc_latency_ps;
     move(payload, hits);
-    count(payload, arrival, done);
+    active_.add(arrival, 1);
+    count(payload, done);
     delay = from_ps(done - now);
 }
 
@@ -125,7 +125,7 @@ namespace {
 
 // Of an access that is in the banks.
 struct banked {
-    std::uint64_t arrival_ps, end_ps, extra_ps;
+    std::uint64_t end_ps, extra_ps;
     std::uint64_t passes; // that are under way
 };
 
@@ -157,6 +157,7 @@ void hbm_slice::arrive(in_order_request &request) {
         return;
     }
     move(payload, hits);
+    active_.add(arrival, 1);
     const std::uint64_t extra = hits.correctable * config_.ecc_latency_ps;
     if (!banks_) {
         std::uint64_t done = arrival;
@@ -165,12 +166,12 @@ void hbm_slice::arrive(in_order_request &request) {
                 done, tla_channels_access(channels_.get(), payload.is_write(), payload.get_address(), nbytes, arrival));
         });
         request.at_ps = done + extra;
-        count(payload, arrival, request.at_ps);
+        count(payload, request.at_ps);
         request.pop();
         request.finish();
         return;
     }
-    auto &in_banks = request.top().state<banked>() = {arrival, arrival, extra, 0};
+    auto &in_banks = request.top().state<banked>() = {arrival, extra, 0};
     each_pass(payload, [&](std::uint64_t nbytes) {
         in_banks.passes++;
         if (tla_hbm_channels_arrive(banks_.get(), payload.is_write() ? TLA_HBM_WRITE : TLA_HBM_READ,
@@ -212,7 +213,7 @@ void hbm_slice::run_banks(std::uint32_t number, std::uint64_t at_ps) {
             if (--of_request.passes > 0) return;
             const auto in_banks = request.pop().state<banked>();
             request.at_ps = in_banks.end_ps + in_banks.extra_ps;
-            static_cast<hbm_slice *>(self)->count(*request.payload, in_banks.arrival_ps, request.at_ps);
+            static_cast<hbm_slice *>(self)->count(*request.payload, request.at_ps);
             request.finish();
         },
         this);

@@ -362,8 +362,6 @@ tla_status host::free_tensor(tensor *which, tla_error *error) {
     }
     tensor &t = taken.front();
     tla_status status = map(t, TLA_OP_UNMAP, error);
-    const tla_status freed = free_shards(t, status ? nullptr : error);
-    if (!status) status = freed;
     tla_command give_back{};
     give_back.opcode = TLA_OP_VA_FREE;
     give_back.va = t.va;
@@ -371,7 +369,8 @@ tla_status host::free_tensor(tensor *which, tla_error *error) {
     tla_completion completion{};
     const tla_status range = va_command(give_back, completion);
     if (range && !status) status = explain(error, "tensor " + t.name + ": free of virtual addresses", completion, 0);
-    return status;
+    const tla_status freed = free_shards(t, status ? nullptr : error); // when nothing leads there any more
+    return status ? status : freed;
 }
 
 // Another cube's copy of a tensor that is replicated.

@@ -415,17 +415,16 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     completion.largest_free = arena.largest_free;
     completion.nodes_visited = work.nodes_visited;
     completion.service_ps = tla_cost_price(&config_.cost, &work);
-    if (config_.free_list != TLA_LIST_REGISTERS) {
-        tla_engine would = engine_; // to know when it starts, and so when the walk does
-        completion.service_ps += walk_list(channel, tla_engine_serve(&would, arrival_ps, 0).start_ps);
-    }
+    show_begin(tla_engine_look(&engine_, arrival_ps));
+    if (config_.free_list != TLA_LIST_REGISTERS)
+        completion.service_ps += walk_list(channel, tla_engine_look(&engine_, arrival_ps).start_ps);
 
     const tla_service service = tla_engine_serve(&engine_, arrival_ps, completion.service_ps);
     statistics &figures = statistics_[channel];
     figures.failed += completion.status != TLA_OK;
     figures.nodes_visited += work.nodes_visited;
     figures.busy_ps += completion.service_ps;
-    show(channel, service, arena, work.nodes_visited);
+    show_end(channel, service, arena, work.nodes_visited);
     window_.complete(port, completion, service.done_ps);
     return service.accepted_ps;
 }
@@ -462,11 +461,14 @@ bool memory_controller::is_as_at_the_beginning(tla_channel channel) const {
 
 // --- waveforms -------------------------------------------------------------------------------------------------------
 
-void memory_controller::show(tla_channel channel, const tla_service &service, const tla_arena_stats &stats,
-                             std::uint64_t nodes) {
+void memory_controller::show_begin(const tla_service &service) {
     queue_depth_.add(service.accepted_ps, 1);
     queue_depth_.add(service.start_ps, -1);
     busy_.set(service.start_ps, 1);
+}
+
+void memory_controller::show_end(tla_channel channel, const tla_service &service, const tla_arena_stats &stats,
+                                 std::uint64_t nodes) {
     busy_.set(service.done_ps, 0);
     nodes_visited_.set(service.done_ps, nodes);
     channel_figures &figures = channel_figures_[channel];

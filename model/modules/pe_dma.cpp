@@ -105,6 +105,7 @@ class pe_dma::channel {
         c.what = {va, what.tile.value + j.row * what.row_bytes + j.moved, nbytes};
         if (dma_.config_.tell_extent) dma_.tell_extents(what, c.what, c.there, c.here);
         c.start_ps = at_ps;
+        dma_.in_flight_.add(at_ps, 1);
         c.slot = issued_++ % done_ps_.size();
         c.second = false;
         c.bytes.resize(nbytes);
@@ -281,6 +282,7 @@ void pe_dma::tell_extents(const request &transfer, const chunk &what, transfer_e
 
 bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, std::uint64_t &at_ps) {
     const std::uint64_t start = at_ps;
+    in_flight_.add(start, 1);
     const direction way = transfer.way;
     const std::uint32_t nbytes = what.nbytes;
     transfer_extent there, here;
@@ -303,7 +305,6 @@ bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t
 void pe_dma::count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t end_ps, std::uint32_t nbytes) {
     statistics_.chunks++;
     statistics_.latency_ps += end_ps - start_ps;
-    in_flight_.add(start_ps, 1);
     in_flight_.add(end_ps, -1);
     if (!ok) {
         statistics_.errors++;

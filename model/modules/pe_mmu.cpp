@@ -194,6 +194,7 @@ void pe_mmu::append(route &where, const tla_mmu_piece &found) const {
 
 void pe_mmu::show(const tla_mmu_piece &found, std::uint64_t at_ps) {
     if (!found.walked) hits_.add(at_ps, 1);
+    if (steps_) return; // shows walks when they begin and end
     if (found.walk_end_ps == found.walk_start_ps) return;
     walks_in_flight_.add(found.walk_start_ps, 1);
     walks_in_flight_.add(found.walk_end_ps, -1);
@@ -468,6 +469,7 @@ std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command,
     // Nothing else runs in the engine until this command is done, so its start is known before its length.
     const std::uint64_t start_ps = std::max(arrival_ps, engine_.free_at);
     std::uint64_t at_ps = start_ps;
+    maps_in_flight_.add(tla_engine_look(&engine_, arrival_ps).accepted_ps, 1);
     free_owed(at_ps);
     if (command.opcode == TLA_OP_MAP || command.opcode == TLA_OP_UNMAP || command.opcode == TLA_OP_TAKE_BACK)
         status = change(port, command, at_ps, work, error);
@@ -516,7 +518,6 @@ std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::u
     if (!completion.status && command.opcode != TLA_OP_INVALIDATE) withdraw_dmi(command); // who asks again may not yet
     if (!dmi_refused_.empty()) window_closed_.notify(from_ps(service.done_ps) - sc_core::sc_time_stamp());
     statistics_.busy_ps += completion.service_ps;
-    maps_in_flight_.add(service.accepted_ps, 1);
     maps_in_flight_.add(service.done_ps, -1);
     mapped_bytes_.set(service.done_ps, tla_mmu_get_stats(mmu_.get()).table.mapped_bytes);
     window_.complete(port, completion, service.done_ps);

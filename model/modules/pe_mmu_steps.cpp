@@ -90,6 +90,7 @@ void pe_mmu::steps::translate(job &j, std::uint64_t at_ps) {
     add_parts(j, at_ps);
     settle(j);
     tell_news(at_ps);
+    show_walks(at_ps);
 }
 
 // Looks up what no part covers yet, as soon as it is known where that begins: mostly all of it at the arrival.
@@ -146,6 +147,7 @@ void pe_mmu::steps::step(part &p, std::uint64_t now_ps, const void *bytes) {
     add_parts(j, now_ps);
     settle(j);
     tell_news(now_ps);
+    show_walks(now_ps);
     if (draining_) time_queue::of_simulation().notify(walk_ended_, now_ps);
 }
 
@@ -158,6 +160,12 @@ void pe_mmu::steps::tell_news(std::uint64_t now_ps) {
         add_parts(j, now_ps);
         settle(j);
     }
+}
+
+void pe_mmu::steps::show_walks(std::uint64_t now_ps) {
+    const std::uint32_t walks = tla_mmu_walks_in_flight(mmu_.mmu_.get());
+    if (walks != walks_shown_) mmu_.walks_in_flight_.set(now_ps, walks);
+    walks_shown_ = walks;
 }
 
 // One read of a walk.

@@ -67,6 +67,7 @@ class pe_mmu::steps final : public in_order_target {
     void go_on(part &p, std::uint64_t now_ps);
     void step(part &p, std::uint64_t now_ps, const void *bytes);
     void tell_news(std::uint64_t now_ps);
+    void show_walks(std::uint64_t now_ps);
     void read(part &p);
     void finish_part(part &p, std::uint64_t now_ps);
     void settle(job &j);
@@ -98,6 +99,7 @@ class pe_mmu::steps final : public in_order_target {
     std::vector<job *> waiting_; // for a mapping that the host has promised
     sc_core::sc_event walk_ended_;
     bool draining_ = false;
+    std::uint32_t walks_shown_ = 0;
 };
 
 } // namespace tlmalloc

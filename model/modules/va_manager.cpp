@@ -28,7 +28,7 @@ void va_manager::start_of_simulation() {
 }
 
 bool va_manager::makes_transactions(const tla_command &command) const {
-    return tla_opcode_has_entries(command.opcode);
+    return tla_opcode_has_entries(command.opcode) || command.opcode == TLA_OP_VA_FREE;
 }
 
 std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
@@ -38,6 +38,7 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
     if (tla_opcode_has_entries(command.opcode) && command.opcode != TLA_OP_TAKE_BACK) {
         if (command.opcode == TLA_OP_MAP) statistics_.maps++;
         if (command.opcode == TLA_OP_UNMAP) statistics_.unmaps++;
+        maps_in_flight_.add(arrival_ps, 1);
         const bool gather = config_.map_ack == TLA_MAP_ACK_VISIBLE;
         const turnstile::turn turn(sending_);
         const fan_out::result sent =
@@ -49,11 +50,14 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
         completion.status = sent.status;
         completion.nbytes = sent.status ? 0 : command.count;
         completion.service_ps = sent.done_ps - arrival_ps;
-        maps_in_flight_.add(arrival_ps, 1);
         maps_in_flight_.add(sent.done_ps, -1);
         statistics_.failed += completion.status != TLA_OK;
         window_.complete(port, completion, sent.done_ps);
         return arrival_ps;
+    }
+    if (command.opcode == TLA_OP_VA_FREE) {
+        const turnstile::turn turn(sending_);
+        arrival_ps = routes_->settle(*out.operator->(), way_out(), arrival_ps);
     }
     tla_work work{};
     completion.status = serve_space(command, completion, work);

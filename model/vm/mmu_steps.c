@@ -297,3 +297,7 @@ tla_mmu_phase tla_mmu_step(tla_mmu *m, tla_mmu_request *r, uint64_t at_ps, const
     }
     return r->phase;
 }
+
+uint32_t tla_mmu_walks_in_flight(const tla_mmu *m) {
+    return m->walkers ? tla_walkers_begun(m->walkers) : 0;
+}

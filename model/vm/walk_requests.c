@@ -71,6 +71,7 @@ void tla_walkers_start(tla_walkers *w, tla_walk_request *r, uint64_t at_ps) {
     k->request = r;
     w->idle[r->walker / 64] &= ~(UINT64_C(1) << r->walker % 64);
     if (at_ps > r->asked_ps) walkers_count_stall(w, at_ps - r->asked_ps);
+    w->under_way++;
     w->stats.walks++;
     w->stats.reads += r->walk.reads - r->first;
     w->stats.reads_skipped += r->first;
@@ -99,6 +100,7 @@ tla_walk_request *tla_walkers_finish(tla_walkers *w, tla_walk_request *r, uint64
     walker *k = &w->pool[r->walker];
     leave(w, r);
     k->request = NULL;
+    w->under_way--;
     w->idle[r->walker / 64] |= UINT64_C(1) << r->walker % 64;
     w->stats.busy_ps += at_ps - r->start_ps;
     if (good && r->joinable)
@@ -116,6 +118,10 @@ tla_walk_request *tla_walkers_next(tla_walkers *w) {
     w->queue = r->next;
     leave(w, r);
     return r;
+}
+
+uint32_t tla_walkers_begun(const tla_walkers *w) {
+    return w->under_way;
 }
 
 const tla_walk_request *tla_walkers_under_way(const tla_walkers *w, uint32_t *number) {

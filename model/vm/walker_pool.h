@@ -31,6 +31,7 @@ struct tla_walkers {
     tla_walk_request **buckets; /* under way or queued, by page */
     uint32_t bucket_bits;
     uint64_t *idle; /* a bit for each walker */
+    uint32_t under_way;
     tla_walk_request *queue, *queue_end;
 };
 

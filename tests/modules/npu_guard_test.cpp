@@ -18,8 +18,8 @@ struct bench {
     explicit bench(std::vector<std::string> more = {"controller.guard=error"}) : config(settings(std::move(more))) {}
 
     static tla_config settings(std::vector<std::string> more) {
-        more.insert(more.begin(),
-                    {"system.pes_per_cube=2", "hbm.capacity_per_cube=32 MiB", "mmu.page_size=4 KiB", "va.size=64 MiB"});
+        more.insert(more.begin(), {"system.pes_per_cube=2", "hbm.capacity_per_cube=32 MiB", "mmu.page_size=4 KiB",
+                                   "va.size=64 MiB", "dma.outstanding=1"}); // a finding a transfer
         std::vector<const char *> overrides;
         for (const std::string &text : more)
             overrides.push_back(text.c_str());

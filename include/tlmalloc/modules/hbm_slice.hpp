@@ -84,7 +84,7 @@ class hbm_slice : public sc_core::sc_module, private in_order_target {
     bool accept(tlm::tlm_generic_payload &payload);
     bool meets_outage(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps, tla_fault_hits &hits);
     void move(tlm::tlm_generic_payload &payload, const tla_fault_hits &hits);
-    void count(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps, std::uint64_t done_ps);
+    void count(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps);
     void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
                                        sc_core::sc_time &delay);

@@ -167,7 +167,8 @@ class memory_controller : public sc_core::sc_module, private command_handler, pr
     std::uint64_t walk_list(tla_channel channel, std::uint64_t start_ps);
     bool access_node(const tla_list_access &access, std::uint64_t &local);
     void poison(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
-    void show(tla_channel channel, const tla_service &service, const tla_arena_stats &stats, std::uint64_t nodes);
+    void show_begin(const tla_service &service);
+    void show_end(tla_channel channel, const tla_service &service, const tla_arena_stats &stats, std::uint64_t nodes);
 
     const config config_;
     std::unique_ptr<tla_pe_memory, void (*)(tla_pe_memory *)> memory_{nullptr, tla_pe_memory_destroy};

@@ -19,7 +19,7 @@ class fan_out;
 // `control` takes VA_ALLOC, VA_FREE, MAP, UNMAP and INVALIDATE (command.h). The last three are passed on, over `out`,
 // along every route that leads to PEs in the command's scope, all at once. With map_ack::visible the command is done
 // when every MMU has answered. With map_ack::posted it is done when it has been sent: whether it succeeds is found out
-// later, and counted.
+// later, and counted. VA_FREE waits for that, so that nobody is given a range to which old mappings still lead.
 //
 // A MAP or UNMAP is done by every MMU or by none. When one refuses it, the first refusal is the answer, and those that
 // did it are told to take it back: every address leads where it led before, remapped ones too. The old entries stand in
