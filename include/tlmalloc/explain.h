@@ -82,7 +82,7 @@ tla_shortage tla_shortage_of(uint64_t nbytes, uint64_t total_free, uint64_t rese
 
 /* The end of a text about a failed request: "exhausted; free something first, ...", "exhausted, reserved; ...". status
  * is TLA_EXHAUSTED or TLA_FRAGMENTED. No controller of the platform has a cache in front of it, so it says three of the
- * classes; the caches of model/pool say the fourth themselves (tla_caching_pool_explain, ...). */
+ * classes; the caches of model/pool say the fourth themselves (caching_pool.h, segment_cache.h). */
 typedef struct tla_shortage_text {
     char text[160];
 } tla_shortage_text;
