@@ -227,13 +227,34 @@ class reader {
                                   ", expected the label of this row or of one further up");
     }
 
+    void read_figure(const yaml_node_t *n, experiment_row &row) {
+        const char *text = text_of(n, "figure");
+        if (!text) return;
+        const std::vector<const char *> &figures = made_.workload->figures;
+        const std::vector<std::string> names(figures.begin(), figures.end());
+        row.figure = static_cast<std::size_t>(std::find(names.begin(), names.end(), text) - names.begin());
+        if (row.figure < names.size()) return;
+        std::string known;
+        for (const std::string &name : names)
+            known += (known.empty() ? "" : ", ") + name;
+        find(place_of(n),
+             std::string("figure: found ") + tla_quote(text).text + ", expected " +
+                 (names.empty() ? std::string("none: ") + made_.workload->name + " has one" : "one of " + known) +
+                 hint(text, names));
+    }
+
     void read_row(const yaml_node_t *n) {
         experiment_row row;
+        row.unit = made_.unit;
         row.parameters = parameters_;
         std::vector<setting> settings = settings_;
         each(n, "row", [&](const std::string &key, yaml_node_t *value, place at) {
             if (key == "label")
                 read_text(value, key, row.label);
+            else if (key == "figure")
+                read_figure(value, row);
+            else if (key == "unit")
+                read_text(value, key, row.unit);
             else if (key == "source")
                 read_text(value, key, row.source);
             else if (key == "note")
@@ -260,10 +281,10 @@ class reader {
                          std::string("fitted: found ") + tla_quote(text).text + ", expected false or true");
             } else
                 find(at, "unknown key " + key +
-                             ", expected label, set, with, published, closed_form, input, bound, fitted, source, note "
-                             "or relative_to" +
-                             hint(key, {"label", "set", "with", "published", "closed_form", "input", "bound", "fitted",
-                                        "source", "note", "relative_to"}));
+                             ", expected label, figure, unit, set, with, published, closed_form, input, bound, fitted, "
+                             "source, note or relative_to" +
+                             hint(key, {"label", "figure", "unit", "set", "with", "published", "closed_form", "input",
+                                        "bound", "fitted", "source", "note", "relative_to"}));
         });
         if (row.label.empty()) find(place_of(n), "row without a label");
         const std::string kind =

@@ -24,20 +24,22 @@ class experiment_run {
     virtual ~experiment_run() = default;
 
     bool finished() const { return finished_; }
-    double result() const { return result_; }
+    // In the order of experiment_workload::figures; NaN: was not measured.
+    double result(std::size_t figure) const { return results_[figure]; }
     const tla_error &failure() const { return failure_; }
     std::uint64_t leaks() const { return platform_.leaks(); }
 
   protected:
     npu platform_;
     bool finished_ = false;
-    double result_ = 0;
+    std::vector<double> results_;
     tla_error failure_{};
 };
 
 struct experiment_workload {
     const char *name;
     std::vector<std::pair<const char *, tla_value_type>> parameters; // all of them are required
+    std::vector<const char *> figures; // what a row can ask for, the first if it does not say; empty: there is one
     bool relative; // a row's figure is 100 * the result of another (the first, or relative_to) / its own
     std::function<std::unique_ptr<experiment_run>(const char *, const tla_config &, const experiment_parameters &)>
         make;
@@ -55,7 +57,8 @@ enum class standing {
 const char *standing_name(standing s);
 
 struct experiment_row {
-    std::string label, source, note; // note: what a reader must know of the figure, may be empty
+    std::string label, unit, source, note; // note: what a reader must know of the figure, may be empty
+    std::size_t figure = 0;                // of the workload's
     standing reference_is = standing::none;
     std::optional<double> reference, bound_pct; // reference: unless standing::none
     std::size_t relative_to = 0;                // of a relative workload: the row that is 100

@@ -1,47 +1,10 @@
-#include "cli/experiment.hpp"
-#include "tlmalloc/modules/time.hpp"
+#include "cli/experiment_dma.hpp"
 
 #include <algorithm>
 
 namespace tlmalloc {
 
 namespace {
-
-std::uint64_t now_ps() {
-    return to_ps(sc_core::sc_time_stamp());
-}
-
-// A tensor in the slice of PE 0, and its DMA engine.
-class dma_run : public experiment_run {
-  public:
-    dma_run(const char *name, const tla_config &config) : experiment_run(name, config) {
-        platform_.host().main = [this] {
-            tla_status status = run();
-            if (const tla_status cleaned = platform_.host().cleanup(status ? nullptr : &failure_)) status = cleaned;
-            finished_ = status == TLA_OK;
-        };
-    }
-
-  protected:
-    virtual tla_status run() = 0;
-
-    tla_status make(const char *name, std::uint64_t nbytes, tensor **made) {
-        return platform_.host().create_tensor(name, nbytes, 1, {{{0, 0, 0}}}, made, &failure_);
-    }
-
-    // Rows into the TCM from its beginning on; ends when the last byte is there.
-    tla_status load(std::uint64_t va, std::uint64_t rows, std::uint64_t row_bytes, std::uint64_t pitch) {
-        tla_paddr tile{};
-        tla_paddr_pe_tcm(0, 0, 0, 0, &tile);
-        sc_core::sc_time delay;
-        const tla_status status =
-            platform_.pes()[0]->dma.transfer({pe_dma::direction::read, {va}, tile, rows, row_bytes, pitch}, delay);
-        sc_core::wait(delay);
-        return status ? tla_error_set(&failure_, status, "DMA from va 0x%llx: %s", static_cast<unsigned long long>(va),
-                                      tla_status_text(status))
-                      : TLA_OK;
-    }
-};
 
 // One long read: GB/s.
 class stream_run : public dma_run {
@@ -55,7 +18,7 @@ class stream_run : public dma_run {
         if (const tla_status status = make("stream", nbytes_, &t)) return status;
         const std::uint64_t start = now_ps();
         const tla_status status = load(t->va.value, 1, nbytes_, nbytes_);
-        result_ = static_cast<double>(nbytes_) / static_cast<double>(now_ps() - start) * 1e3; // bytes/ps -> GB/s
+        results_ = {static_cast<double>(nbytes_) / static_cast<double>(now_ps() - start) * 1e3}; // bytes/ps -> GB/s
         return status;
     }
     const std::uint64_t nbytes_;
@@ -97,7 +60,7 @@ class gemm_tiles_run : public dma_run {
                         return status;
                     computed[step % 2] = std::max(now_ps(), computed[(step + 1) % 2]) + compute_ps;
                 }
-        result_ = static_cast<double>(std::max(computed[0], computed[1]) - start) / 1e12;
+        results_ = {static_cast<double>(std::max(computed[0], computed[1]) - start) / 1e12};
         return TLA_OK;
     }
     const experiment_parameters p_;
@@ -119,7 +82,7 @@ class map_ahead_run : public dma_run {
             if (const tla_status status = make("kv", p_.at("bytes"), &t)) return status;
         const std::uint64_t ready = now_ps();
         if (ready < step_end) sc_core::wait(from_ps(step_end - ready));
-        result_ = static_cast<double>(now_ps() - step_end) / 1e9;
+        results_ = {static_cast<double>(now_ps() - step_end) / 1e9};
         for (const tensor *t : grown) // the step does find them
             if (const tla_status status = load(t->va.value, 1, 64, 64)) return status;
         return TLA_OK;
@@ -216,7 +179,7 @@ class visibility_run : public dma_run {
         if (counted != stale)
             return tla_error_set(&failure_, TLA_WRONG_RESULT, "%u reads were stale, the MMU counted %llu", stale,
                                  static_cast<unsigned long long>(counted));
-        result_ = stale;
+        results_ = {static_cast<double>(stale)};
         return TLA_OK;
     }
     const experiment_parameters p_;
@@ -232,7 +195,7 @@ std::unique_ptr<experiment_run> make_run(const char *name, const tla_config &con
 
 const std::vector<experiment_workload> &experiment_workloads() {
     static const std::vector<experiment_workload> all = {
-        {"stream", {{"bytes", TLA_VALUE_SIZE}}, false, make_run<stream_run>},
+        {"stream", {{"bytes", TLA_VALUE_SIZE}}, {}, false, make_run<stream_run>},
         {"gemm_tiles",
          {{"m", TLA_VALUE_COUNT},
           {"n", TLA_VALUE_COUNT},
@@ -241,16 +204,20 @@ const std::vector<experiment_workload> &experiment_workloads() {
           {"tile_n", TLA_VALUE_COUNT},
           {"tile_k", TLA_VALUE_COUNT},
           {"rate", TLA_VALUE_RATE}},
+         {},
          true,
          make_run<gemm_tiles_run>},
         {"map_ahead",
          {{"maps", TLA_VALUE_COUNT}, {"bytes", TLA_VALUE_SIZE}, {"step", TLA_VALUE_TIME}, {"ahead", TLA_VALUE_BOOLEAN}},
+         {},
          false,
          make_run<map_ahead_run>},
         {"map_visibility",
          {{"tries", TLA_VALUE_COUNT}, {"bytes", TLA_VALUE_SIZE}, {"delay", TLA_VALUE_TIME}},
+         {},
          false,
          make_run<visibility_run>},
+        allocator_traffic(),
     };
     return all;
 }

@@ -138,10 +138,12 @@ std::vector<std::string> remarks(const experiment_row &row) {
 }
 
 void print(std::FILE *out, const experiment &e, const std::vector<experiment_result> &results) {
-    std::fprintf(out, "%s: %s\n%-44s %12s %12s %10s %8s  %-11s  %s\n", e.name.c_str(), e.about.c_str(), e.unit.c_str(),
-                 "model", "reference", "deviation", "bound", "standing", "source");
+    std::fprintf(out, "%s: %s\n", e.name.c_str(), e.about.c_str());
     for (std::size_t i = 0; i < e.rows.size(); i++) {
         const experiment_row &row = e.rows[i];
+        if (i == 0 || row.unit != e.rows[i - 1].unit)
+            std::fprintf(out, "%-44s %12s %12s %10s %8s  %-11s  %s\n", row.unit.c_str(), "model", "reference",
+                         "deviation", "bound", "standing", "source");
         const auto shown = [](const std::optional<double> &value, const char *format) {
             char text[32] = "-";
             if (value) std::snprintf(text, sizeof text, format, *value);
@@ -172,7 +174,7 @@ json_t *to_json(const experiment &e, const std::vector<experiment_result> &resul
         json_object_set_new(object, "reference", real_or_null(row.reference));
         const bool published = row.reference_is == standing::published;
         json_object_set_new(object, "published", published ? real_or_null(row.reference) : json_null());
-        json_object_set_new(object, "unit", json_string(e.unit.c_str()));
+        json_object_set_new(object, "unit", json_string(row.unit.c_str()));
         json_object_set_new(object, "deviation_pct", real_or_null(results[i].deviation_pct));
         json_object_set_new(object, "bound_pct", real_or_null(row.bound_pct));
         json_object_set_new(object, "fitted", json_boolean(row.fitted));
@@ -186,7 +188,18 @@ json_t *to_json(const experiment &e, const std::vector<experiment_result> &resul
     return object;
 }
 
-using row_runs = std::vector<std::vector<std::unique_ptr<experiment_run>>>;
+using row_runs = std::vector<std::vector<std::shared_ptr<experiment_run>>>;
+
+// Rows that want different figures of one run share it.
+std::shared_ptr<experiment_run> run_of_row(const experiment &e, std::size_t row,
+                                           const std::vector<std::shared_ptr<experiment_run>> &made, unsigned number) {
+    const experiment_row &wanted = e.rows[row];
+    for (std::size_t i = 0; i < made.size(); i++)
+        if (e.rows[i].parameters == wanted.parameters &&
+            std::memcmp(&e.rows[i].config, &wanted.config, sizeof wanted.config) == 0)
+            return made[i];
+    return e.workload->make(("row" + std::to_string(number)).c_str(), wanted.config, wanted.parameters);
+}
 
 void run_to_the_end(const row_runs &runs) {
     const sc_core::sc_time slice(100, sc_core::SC_US); // between looks at what is done
@@ -204,15 +217,14 @@ void run_to_the_end(const row_runs &runs) {
     progress_end(&progress);
 }
 
-// All rows of all experiments in one simulation, each on a platform of its own.
+// All rows of all experiments in one simulation, each run on a platform of its own.
 bool simulate(const std::vector<experiment> &experiments, std::vector<std::vector<double>> &figures) {
     row_runs runs;
     unsigned number = 0;
     for (const experiment &e : experiments) {
         runs.emplace_back();
-        for (const experiment_row &row : e.rows)
-            runs.back().push_back(
-                e.workload->make(("row" + std::to_string(number++)).c_str(), row.config, row.parameters));
+        for (std::size_t i = 0; i < e.rows.size(); i++)
+            runs.back().push_back(run_of_row(e, i, runs.back(), number++));
     }
     run_to_the_end(runs);
     bool good = true;
@@ -222,13 +234,16 @@ bool simulate(const std::vector<experiment> &experiments, std::vector<std::vecto
             const experiment_run &run = *runs[i][j];
             const bool relative = experiments[i].workload->relative;
             const experiment_run &base = *runs[i][experiments[i].rows[j].relative_to];
-            figures[i].push_back(relative ? 100 * base.result() / run.result() : run.result());
-            if (run.finished() && run.leaks() == 0) continue;
+            const std::size_t figure = experiments[i].rows[j].figure;
+            const double own = run.finished() ? run.result(figure) : 0;
+            figures[i].push_back(relative && base.finished() ? 100 * base.result(figure) / own : own);
+            if (run.finished() && run.leaks() == 0 && !std::isnan(own)) continue;
             print_message("tlmalloc reproduce: %s: %s: %s", experiments[i].name.c_str(),
                           experiments[i].rows[j].label.c_str(),
-                          run.finished()         ? "something was not given back"
-                          : run.failure().status ? run.failure().text
-                                                 : "did not come to its end");
+                          run.finished() && std::isnan(own) ? "its figure was not measured"
+                          : run.finished()                  ? "something was not given back"
+                          : run.failure().status            ? run.failure().text
+                                                            : "did not come to its end");
             good = false;
         }
     }

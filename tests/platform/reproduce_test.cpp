@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <jansson.h>
+#include <map>
 
 namespace {
 
@@ -56,7 +57,8 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
             bounded += is_real("bound_pct");
         }
     }
-    for (const char *name : {"map_visibility", "neummu_ladder", "vattention_spike", "walker_ceilings"})
+    for (const char *name :
+         {"allocator_traffic", "map_visibility", "neummu_ladder", "vattention_spike", "walker_ceilings"})
         BOOST_CHECK_MESSAGE(contains(names, name), names);
     BOOST_CHECK_GE(bounded, 9u);
     for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})
@@ -126,6 +128,93 @@ BOOST_AUTO_TEST_CASE(with_walks_in_memory_every_step_of_the_ladder_leads_up) {
     json_decref(report);
 }
 
+namespace {
+
+// Figures of an experiment by label, and their units.
+std::map<std::string, std::pair<double, std::string>> figures_of(const std::vector<std::string> &arguments) {
+    scratch_directory scratch;
+    std::vector<std::string> command = {"reproduce", "--json", scratch.path("r.json")};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const command_result run = run_tlmalloc(command);
+    BOOST_CHECK_MESSAGE(run.status == 0, run.out + run.err);
+    json_t *report = json_load_file(scratch.path("r.json").c_str(), 0, nullptr);
+    BOOST_REQUIRE(report);
+    json_t *rows = json_object_get(json_array_get(json_object_get(report, "experiments"), 0), "rows"), *row;
+    std::map<std::string, std::pair<double, std::string>> found;
+    std::size_t i;
+    json_array_foreach(rows, i, row) found[json_string_value(json_object_get(row, "label"))] = {
+        json_number_value(json_object_get(row, "model")), json_string_value(json_object_get(row, "unit"))};
+    json_decref(report);
+    return found;
+}
+
+} // namespace
+
+// A walk that booked its whole future in one call would hold up reads for thousands of ns, and would not feel a stream.
+BOOST_AUTO_TEST_CASE(a_walk_of_the_free_list_and_what_runs_beside_it_wait_for_single_accesses) {
+    auto figures = figures_of({"allocator_traffic", "--from", experiments});
+    const auto of = [&](const std::string &label) {
+        BOOST_REQUIRE_MESSAGE(figures.count(label), label);
+        return figures[label].first;
+    };
+    BOOST_CHECK_LT(of("read, 64 nodes walked"), 60); // ns
+    BOOST_CHECK_LT(of("worst read, 64 nodes walked"), 100);
+    for (const char *nodes : {"16", "64", "256"}) {
+        const std::string list = std::string(nodes) + " nodes";
+        BOOST_CHECK_GT(of("ALLOC, " + list + ", beside the stream"), 3 * of("ALLOC, " + list));
+        BOOST_CHECK_LT(of("ALLOC, " + list + ", beside the stream"), 6 * of("ALLOC, " + list));
+        BOOST_CHECK_LT(of("stream, " + list), of("stream alone") - 1);
+        BOOST_CHECK_GE(of("lost by the stream, " + list), 0.97); // what the accesses take, at least
+    }
+    BOOST_CHECK_EQUAL(of("ALLOC, 64 nodes in registers, beside the stream"), of("ALLOC, 64 nodes in registers"));
+    BOOST_CHECK_EQUAL(figures["stream alone"].second, "GB/s");
+    BOOST_CHECK_EQUAL(figures["ALLOC, 64 nodes"].second, "ns");
+}
+
+BOOST_AUTO_TEST_CASE(the_traffic_of_the_allocator_does_not_depend_on_the_quantum) {
+    scratch_directory scratch;
+    const std::string text =
+        "name: s\nunit: ns\nworkload: allocator_traffic\n"
+        "with: {nodes: 40, window: 5 us, commands: true, stream: true, reads: true}\n"
+        "set: {system.pes_per_cube: 1, controller.free_list: hbm, simulation.style: exact, simulation.quantum: ";
+    const std::string rows = "}\nrows: [{label: a, figure: alloc}, {label: f, figure: free},"
+                             "{label: r, figure: read}, {label: w, figure: worst_read}]\n";
+    const auto without = figures_of({scratch.write("0.yaml", text + "0 ns" + rows)});
+    const auto with = figures_of({scratch.write("10.yaml", text + "10 us" + rows)});
+    BOOST_CHECK(without == with);
+    BOOST_CHECK_EQUAL(without.size(), 4u);
+}
+
+// A row says which figure of its run it wants; one that its parameters leave out is an error, and rows of one unit are
+// a picture of their own.
+BOOST_AUTO_TEST_CASE(a_row_can_ask_for_one_of_several_figures_in_its_own_unit) {
+    scratch_directory scratch;
+    const std::string head = "name: s\nunit: ns\nworkload: allocator_traffic\n"
+                             "set: {system.pes_per_cube: 1, simulation.style: exact}\n"
+                             "with: {nodes: 4, window: 1 us, commands: true, stream: true, reads: false}\nrows:\n";
+    const std::string good = scratch.write("good.yaml", head + "  - {label: a, figure: alloc}\n"
+                                                               "  - {label: b, figure: stream, unit: GB/s}\n"
+                                                               "  - {label: c}\n");
+    const command_result run = run_tlmalloc({"reproduce", good, "--plot", scratch.path("plots")});
+    BOOST_CHECK_EQUAL(run.status, 0);
+    BOOST_CHECK(contains(run.out, "\nGB/s "));
+    const std::string data = read_text(scratch.path("plots/s.dat")), script = read_text(scratch.path("plots/s.gp"));
+    BOOST_CHECK_EQUAL(data.substr(0, data.find(" NaN")), "\"a\" 15"); // 10 ns + 4 * 1 ns + 1 ns
+    BOOST_CHECK(contains(data, "\"c\" 15 NaN\n\n\n\"b\" "));
+    BOOST_CHECK(contains(script, "set multiplot layout 2,1\n"));
+    BOOST_CHECK(contains(script, "index 1 using 2:xtic(1)"));
+    const auto refused = [&](const std::string &row) {
+        const command_result bad = run_tlmalloc({"reproduce", scratch.write("bad.yaml", head + row)});
+        BOOST_CHECK_EQUAL(bad.status, 1);
+        return bad.err;
+    };
+    BOOST_CHECK_EQUAL(refused("  - {label: a, figure: read}\n"),
+                      "tlmalloc reproduce: s: a: its figure was not measured\n");
+    BOOST_CHECK_EQUAL(
+        refused("  - {label: a, with: {nodes: 0}}\n"),
+        "tlmalloc reproduce: s: a: no free list of 0 nodes (1 .. 65536): an argument is out of its range\n");
+}
+
 BOOST_AUTO_TEST_CASE(the_same_experiment_gives_the_same_report) {
     scratch_directory scratch;
     for (const char *name : {"a", "b"})
@@ -169,9 +258,10 @@ BOOST_AUTO_TEST_CASE(a_plot_makes_its_directory_and_not_the_one_above) {
 BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused("name: s\nunit: GB/s\nwork: stream\n",
                   ":3:1: error: unknown key work, expected name, about, unit, platform, set, workload, with or rows");
-    check_refused("name: s\nworkload: streams\n", ":2:11: error: workload: found \"streams\", expected one of stream, "
-                                                  "gemm_tiles, map_ahead, map_visibility, did you mean "
-                                                  "\"stream\"?");
+    check_refused("name: s\nworkload: streams\n",
+                  ":2:11: error: workload: found \"streams\", expected one of stream, "
+                  "gemm_tiles, map_ahead, map_visibility, allocator_traffic, did you mean "
+                  "\"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),
                   ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
     check_refused(stream("with: {bytes: 1}"),

@@ -1,0 +1,49 @@
+// What the runs of experiments share that move data by the DMA engine of PE 0.
+#ifndef TLMALLOC_PLATFORM_CLI_EXPERIMENT_DMA_HPP
+#define TLMALLOC_PLATFORM_CLI_EXPERIMENT_DMA_HPP
+
+#include "cli/experiment.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+namespace tlmalloc {
+
+inline std::uint64_t now_ps() {
+    return to_ps(sc_core::sc_time_stamp());
+}
+
+// A tensor in the slice of PE 0, and its DMA engine.
+class dma_run : public experiment_run {
+  public:
+    dma_run(const char *name, const tla_config &config) : experiment_run(name, config) {
+        platform_.host().main = [this] {
+            tla_status status = run();
+            if (const tla_status cleaned = platform_.host().cleanup(status ? nullptr : &failure_)) status = cleaned;
+            finished_ = status == TLA_OK;
+        };
+    }
+
+  protected:
+    virtual tla_status run() = 0;
+
+    tla_status make(const char *name, std::uint64_t nbytes, tensor **made) {
+        return platform_.host().create_tensor(name, nbytes, 1, {{{0, 0, 0}}}, made, &failure_);
+    }
+
+    // Rows into the TCM from its beginning on; ends when the last byte is there.
+    tla_status load(std::uint64_t va, std::uint64_t rows, std::uint64_t row_bytes, std::uint64_t pitch) {
+        tla_paddr tile{};
+        tla_paddr_pe_tcm(0, 0, 0, 0, &tile);
+        sc_core::sc_time delay;
+        const tla_status status =
+            platform_.pes()[0]->dma.transfer({pe_dma::direction::read, {va}, tile, rows, row_bytes, pitch}, delay);
+        sc_core::wait(delay);
+        return status ? tla_error_set(&failure_, status, "DMA from va 0x%llx: %s", static_cast<unsigned long long>(va),
+                                      tla_status_text(status))
+                      : TLA_OK;
+    }
+};
+
+experiment_workload allocator_traffic(); // experiment_allocator.cpp
+
+} // namespace tlmalloc
+#endif
