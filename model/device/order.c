@@ -91,6 +91,7 @@ static size_t arriving_before(const tla_order_log *log, uint64_t before_ps) {
 }
 
 static void settle_first(tla_order_log *log, size_t count) {
+    if (count == 0) return;
     replay(log->bookings, count, &log->free_ps, &log->settled);
     log->count -= count;
     memmove(log->bookings, log->bookings + count, log->count * sizeof *log->bookings);
