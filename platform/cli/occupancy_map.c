@@ -236,7 +236,8 @@ static void write_ticks(FILE *out, const occupancy_map *m) {
     uint64_t step = decimal_step(m->time.span);
     const tick_unit *u = unit_of(time_units, step);
     int bottom = TOP + ROWS * CELL_PIXELS;
-    for (uint64_t t = 0; t <= m->time.span; t += step) {
+    for (uint64_t n = 0; n <= m->time.span / step; n++) { /* n * step does not wrap, whatever the span */
+        uint64_t t = n * step;
         uint32_t x = LEFT + subcell(&m->time, m->time.begin + t, COLUMNS) * CELL_PIXELS / SUBCELLS;
         fprintf(out,
                 "<path d=\"M%" PRIu32 " %dv6\" stroke=\"black\"/><text x=\"%" PRIu32

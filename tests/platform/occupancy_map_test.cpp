@@ -98,6 +98,14 @@ BOOST_AUTO_TEST_CASE(the_map_of_any_trace_is_below_two_megabytes_and_the_same_ea
     BOOST_CHECK(map == map_of(trace, "64 MiB", "worst_fit"));
 }
 
+BOOST_AUTO_TEST_CASE(a_trace_as_long_as_times_can_be_has_a_map) {
+    scratch_directory scratch;
+    std::string map =
+        map_of(scratch.write("t.csv", "time_ns,op,id,bytes\n0,alloc,1,16\n18446744073709551615,free,1,16\n"), "1 MiB");
+    BOOST_CHECK(contains(map, "</svg>"));
+    BOOST_CHECK_LT(map.size(), 100'000u);
+}
+
 BOOST_AUTO_TEST_CASE(a_trace_in_which_nothing_happens_has_an_empty_map) {
     scratch_directory scratch;
     std::string map = map_of(scratch.write("t.csv", "time_ns,op,id,bytes\n"), "1 KiB");
