@@ -47,8 +47,7 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
 }
 
 bool tla_opcode_has_entries(tla_opcode opcode) {
-    return opcode == TLA_OP_MAP || opcode == TLA_OP_UNMAP || opcode == TLA_OP_INVALIDATE ||
-           opcode == TLA_OP_TAKE_BACK;
+    return opcode == TLA_OP_MAP || opcode == TLA_OP_UNMAP || opcode == TLA_OP_INVALIDATE || opcode == TLA_OP_TAKE_BACK;
 }
 
 static bool known_target(uint32_t target) {

@@ -1,5 +1,5 @@
-/* Text from outside in messages and reports: nothing in it may steer a terminal or break the text's encoding. Internal to
- * the core. */
+/* Text from outside in messages and reports: nothing in it may steer a terminal or break the text's encoding. Internal
+ * to the core. */
 #ifndef TLMALLOC_MODEL_DEVICE_ESCAPE_H
 #define TLMALLOC_MODEL_DEVICE_ESCAPE_H
 

@@ -10,11 +10,7 @@
 
 enum { DAYS = 16384, WORDS = DAYS / 64, FIRST_SHIFT = 8, SHIFT_MAX = 40 };
 static const uint32_t NONE = UINT32_MAX;
-enum {
-    CROWDED = 4,
-    SPARSE = 2,
-    REVIEW = 4096
-}; /* events of a day that are too many and too few; days between looks */
+enum { CROWDED = 4, SPARSE = 2, REVIEW = 4096 }; /* events of a day that are too many and too few; days between looks */
 
 typedef struct entry {
     uint64_t at_ps;

@@ -1,6 +1,8 @@
 /* The fabric as a graph. Paths are kept as next-hop tables, one for each destination that was ever sent to, filled by
  * Dijkstra's algorithm over the links backwards. */
 #include "tlmalloc/fabric.h"
+
+#include "saturate.h"
 #include "tlmalloc/timeline.h"
 
 #include <stdbool.h>
@@ -166,10 +168,6 @@ void tla_fabric_destroy(tla_fabric *fabric) {
     free(fabric->far);
     free(fabric->heap);
     free(fabric);
-}
-
-static uint64_t add_saturated(uint64_t a, uint64_t b) {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 /* Occupies a link from start_ps on, when the head enters it. */

@@ -1,14 +1,12 @@
 /* Bookings of a resource, replayed in the order of their arrival once nothing can come before them. */
 #include "tlmalloc/order.h"
 
+#include "saturate.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_ROOM = 16 };
-
-static uint64_t add_saturated(uint64_t a, uint64_t b) {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 static void displace(tla_order *order, uint64_t ps) {
     order->displaced_ps = add_saturated(order->displaced_ps, ps);

@@ -2,6 +2,8 @@
  * skipped as a whole where none of their gaps is long enough. */
 #include "tlmalloc/timeline.h"
 
+#include "saturate.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +15,6 @@ static uint64_t later(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-static uint64_t add_saturated(uint64_t a, uint64_t b) {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 void tla_timeline_destroy(tla_timeline *t) {
     for (size_t i = 0; i < t->group_count; i++)
         free(t->groups[i].gaps);
@@ -25,8 +23,7 @@ void tla_timeline_destroy(tla_timeline *t) {
     *t = (tla_timeline){0};
 }
 
-/* --- the list of gaps ----------------------------------------------------------------------------------------------
- */
+/* ---- the list of gaps ---- */
 
 static void note_end(tla_timeline *t) {
     t->gaps_end = t->group_count ? t->groups[t->group_count - 1].end : 0;
@@ -126,8 +123,7 @@ static size_t group_behind(const tla_timeline *t, uint64_t time) {
     return low;
 }
 
-/* --- serving -------------------------------------------------------------------------------------------------------
- */
+/* ---- serving ---- */
 
 /* Takes [start, start + duration) out of a gap that contains it. */
 static void take_from_gap(tla_timeline *t, size_t index, uint32_t slot, uint64_t start, uint64_t duration) {
@@ -186,8 +182,7 @@ uint64_t tla_timeline_serve(tla_timeline *t, uint64_t arrival, uint64_t duration
     return start;
 }
 
-/* --- forgetting ----------------------------------------------------------------------------------------------------
- */
+/* ---- forgetting ---- */
 
 void tla_timeline_forget_now(tla_timeline *t, uint64_t before_ps) {
     size_t over = 0;

@@ -56,14 +56,7 @@ hbm_slice::~hbm_slice() {
 
 // True when there is something to do for the payload; else it has been answered.
 bool hbm_slice::accept(tlm::tlm_generic_payload &payload) {
-    const tlm::tlm_response_status status = check_payload(payload, config_.capacity);
-    payload.set_response_status(status);
-    if (status != tlm::TLM_OK_RESPONSE) {
-        statistics_.errors++;
-        return false;
-    }
-    payload.set_dmi_allowed(config_.dmi && faults_.plan.count == 0);
-    return payload.get_command() != tlm::TLM_IGNORE_COMMAND;
+    return accept_payload(payload, config_.capacity, config_.dmi && faults_.plan.count == 0, statistics_.errors);
 }
 
 // True when the access has been answered with an error, since a pseudo-channel is out.

@@ -93,9 +93,6 @@ class batch {
     std::vector<std::pair<std::uint64_t, tla_command>> posted_;
 };
 
-// As many accesses of a tensor's transfer are under way at a time: far more than links and memories hold.
-const unsigned accesses_under_way = 1024;
-
 std::uint64_t now_ps() {
     return to_ps(sc_core::sc_time_stamp());
 }
@@ -265,7 +262,7 @@ tla_status host::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_
             first += count;
         }
     }
-    batch commands(*out.operator->(), exact() ? &to_fabric_ : nullptr, requester_);
+    batch commands(*out.operator->(), way_out(), requester_);
     for (const shard &s : wanted) {
         tla_command command{};
         command.opcode = TLA_OP_ALLOC;
@@ -293,7 +290,7 @@ tla_status host::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_
 }
 
 tla_status host::free_shards(tensor &t, tla_error *error) {
-    batch commands(*out.operator->(), exact() ? &to_fabric_ : nullptr, requester_);
+    batch commands(*out.operator->(), way_out(), requester_);
     for (const shard &s : t.shards) {
         tla_command command{};
         command.opcode = TLA_OP_FREE;
@@ -384,7 +381,7 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
         return tla_error_set(error, TLA_UNSUPPORTED, "tensor %s comes into being on demand: nothing to write to",
                              t.name.c_str());
     const std::vector<shard> shards = t.shards; // those of the moment: a page fault may bring more meanwhile
-    scatter accesses(*out.operator->(), exact() ? &to_fabric_ : nullptr);
+    scatter accesses(*out.operator->(), way_out());
     const shard *refused = nullptr;
     std::size_t at = 0;
     std::uint64_t moved = 0;
@@ -406,7 +403,7 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
                         });
         moved += chunk;
     };
-    for (unsigned i = 0; i < accesses_under_way; i++)
+    for (unsigned i = 0; i < config_.outstanding; i++)
         next(start);
     const std::uint64_t end = std::max(accesses.gather(), now_ps());
     if (refused)
@@ -510,7 +507,7 @@ tla_status host::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &
     if (arguments.size() > TLA_COMMAND_MAX_ARGUMENTS)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "launch: %zu arguments, at most %d", arguments.size(),
                              TLA_COMMAND_MAX_ARGUMENTS);
-    batch commands(*out.operator->(), exact() ? &to_fabric_ : nullptr, requester_);
+    batch commands(*out.operator->(), way_out(), requester_);
     tla_command command{};
     command.opcode = TLA_OP_LAUNCH;
     command.target = TLA_TARGET_PROCESSING_ELEMENT;

@@ -303,8 +303,6 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     }
     host_ = std::make_unique<tlmalloc::host>("host", host_config);
     if (config.controller.hbm_policy == TLA_BUDDY) host_->expect_many_free_blocks();
-    // A table that a posted UNMAP gives back may come after the last FREE of the host.
-    if (config.va.map_ack == TLA_MAP_ACK_POSTED && config.mmu.walk == TLA_WALK_MEMORY) host_->expect_many_free_blocks();
     fabric_ = std::make_unique<interconnect>("fabric", fabric(config));
 
     // The order of the bindings is that of sources and targets in fabric().

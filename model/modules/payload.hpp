@@ -38,6 +38,19 @@ inline tlm::tlm_response_status check_payload(const tlm::tlm_generic_payload &pa
     return tlm::TLM_ADDRESS_ERROR_RESPONSE;
 }
 
+// The begin of an access to a memory of `size` bytes: one that cannot be served is answered and counted in `errors`.
+// True when there is something to do for it; TLM_IGNORE is answered, too.
+inline bool accept_payload(tlm::tlm_generic_payload &payload, std::uint64_t size, bool dmi, std::uint64_t &errors) {
+    const tlm::tlm_response_status status = check_payload(payload, size);
+    payload.set_response_status(status);
+    if (status != tlm::TLM_OK_RESPONSE) {
+        errors++;
+        return false;
+    }
+    payload.set_dmi_allowed(dmi);
+    return payload.get_command() != tlm::TLM_IGNORE_COMMAND;
+}
+
 // Moves the bytes of a checked payload from or to memory; byte enables and streaming width honoured. TLM_IGNORE moves
 // nothing.
 void copy_payload_in_parts(tlm::tlm_generic_payload &payload, std::uint8_t *memory);

@@ -39,14 +39,7 @@ tcm::~tcm() {
 
 // True when there is something to do for the payload; else it has been answered.
 bool tcm::accept(tlm::tlm_generic_payload &payload) {
-    const tlm::tlm_response_status status = check_payload(payload, config_.capacity);
-    payload.set_response_status(status);
-    if (status != tlm::TLM_OK_RESPONSE) {
-        statistics_.errors++;
-        return false;
-    }
-    payload.set_dmi_allowed(config_.dmi);
-    return payload.get_command() != tlm::TLM_IGNORE_COMMAND;
+    return accept_payload(payload, config_.capacity, config_.dmi, statistics_.errors);
 }
 
 // Moves the bytes; returns when the channel has.

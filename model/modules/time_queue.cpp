@@ -12,8 +12,14 @@ namespace tlmalloc {
 time_queue &time_queue::of_simulation() {
     // Never destroyed: the last module may ask after the program's static objects have gone.
     static auto *const queues = new std::map<const sc_core::sc_simcontext *, std::unique_ptr<time_queue>>;
-    std::unique_ptr<time_queue> &queue = (*queues)[sc_core::sc_get_curr_simcontext()];
+    static const sc_core::sc_simcontext *last_asked = nullptr; // every hop of a transaction asks
+    static time_queue *last_given = nullptr;
+    const sc_core::sc_simcontext *const simulation = sc_core::sc_get_curr_simcontext();
+    if (last_given && simulation == last_asked) return *last_given;
+    std::unique_ptr<time_queue> &queue = (*queues)[simulation];
     if (!queue) queue.reset(new time_queue);
+    last_asked = simulation;
+    last_given = queue.get();
     return *queue;
 }
 

@@ -57,64 +57,7 @@ struct plan_search {
     size_t log_count, log_room;
 };
 
-/* Preference */
-
-static int descending(uint64_t a, uint64_t b) {
-    return (a < b) - (a > b);
-}
-
-static int by_width(const plan_model *model, uint32_t a, uint32_t b) {
-    return descending(model->durations[a], model->durations[b]);
-}
-
-/* Areas can pass 64 bits; as floating point numbers they are a rule like any other, and the same everywhere. */
-static int by_area(const plan_model *model, uint32_t a, uint32_t b) {
-    const double x = (double)model->durations[a] * (double)model->sizes[a];
-    const double y = (double)model->durations[b] * (double)model->sizes[b];
-    return (x < y) - (x > y);
-}
-
-static bool precedes(const plan_search *search, uint32_t a, uint32_t b) {
-    const plan_model *model = search->model;
-    int total = descending(search->totals[a], search->totals[b]), order = 0;
-    switch (search->preorder) {
-    case PLAN_WIDTH_AREA_TOTAL:
-        order = by_width(model, a, b);
-        if (!order) order = by_area(model, a, b);
-        if (!order) order = total;
-        break;
-    case PLAN_TOTAL_AREA_WIDTH:
-        order = total ? total : by_area(model, a, b);
-        if (!order) order = by_width(model, a, b);
-        break;
-    default:
-        order = total ? total : by_width(model, a, b);
-        if (!order) order = by_area(model, a, b);
-    }
-    return order ? order < 0 : a < b;
-}
-
-/* Heap sort: no recursion and no memory, and the order is total, so that it need not be stable. */
-static void sift(const plan_search *search, uint32_t *order, size_t at, size_t count) {
-    for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && precedes(search, order[child], order[child + 1])) child++;
-        if (!precedes(search, order[at], order[child])) return;
-        uint32_t moved = order[at];
-        order[at] = order[child];
-        order[child] = moved;
-    }
-}
-
-static void sort(const plan_search *search, uint32_t *order, size_t count) {
-    for (size_t i = count / 2; i-- > 0;)
-        sift(search, order, i, count);
-    for (size_t end = count; end-- > 1;) {
-        uint32_t largest = order[0];
-        order[0] = order[end];
-        order[end] = largest;
-        sift(search, order, 0, end);
-    }
-}
+/* Parts and nodes */
 
 static uint64_t largest_rest(const plan_search *search, uint32_t tensor) {
     const plan_model *model = search->model;
@@ -124,8 +67,6 @@ static uint64_t largest_rest(const plan_search *search, uint32_t tensor) {
             if (search->rest[s] > largest) largest = search->rest[s];
     return largest;
 }
-
-/* Parts and nodes */
 
 static void push_node(plan_search *search, uint64_t low, size_t from) {
     search->frames[search->frame_count++] =
@@ -163,7 +104,7 @@ static tla_status open_part(plan_search *search, uint32_t whole, uint32_t from, 
         search->totals[tensor] = largest_rest(search, tensor);
         order[made.count++] = tensor;
     }
-    sort(search, order, made.count);
+    plan_preference_sort((plan_preference){search->model, search->preorder, search->totals}, order, made.count);
     made.unplaced = (uint32_t)made.count;
     search->order_count += made.count;
     search->parts[search->part_count++] = made;

@@ -4,16 +4,7 @@
 #ifndef TLMALLOC_PLAN_EXACT_SEARCH_H
 #define TLMALLOC_PLAN_EXACT_SEARCH_H
 
-#include "plan_model.h"
-
-/* What decides between tensors that would lie at the same offset, the larger first: width (duration), area (duration x
- * size), total (the most bytes in one of its sections), one after the other. */
-typedef enum plan_preorder {
-    PLAN_WIDTH_AREA_TOTAL,
-    PLAN_TOTAL_AREA_WIDTH,
-    PLAN_TOTAL_WIDTH_AREA,
-    PLAN_PREORDER_COUNT
-} plan_preorder;
+#include "preference.h"
 
 typedef struct plan_search plan_search;
 

@@ -4,6 +4,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
+#include "cli/device_argument.h"
 #include "cli/output.h"
 #include "cli/segment_argument.h"
 #include "cli/size_argument.h"
@@ -60,12 +61,9 @@ static void add_settings(struct argp_state *state, explain_options *o, const cha
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {
     explain_options *o = state->input;
-    char *end;
     switch (key) {
     case KEY_DEVICE:
-        o->device = (int)strtol(text, &end, 10);
-        if (end == text || *end || o->device < 0)
-            argument_error(state, "--device: found '%s', expected the number of a device", text);
+        o->device = device_argument(state, text, "");
         return 0;
     case KEY_AT:
         parse_when(state, o, text);

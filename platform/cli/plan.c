@@ -4,6 +4,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
+#include "cli/device_argument.h"
 #include "cli/occupancy_map.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -72,14 +73,6 @@ static double parse_limit(struct argp_state *state, const char *text) {
     return 1e-12 * (double)value.number;
 }
 
-static int parse_device(struct argp_state *state, const char *text) {
-    char *end;
-    const long device = strtol(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || device > 4095)
-        argument_error(state, "--device: found '%s', expected the number of a device, 0 .. 4095", text);
-    return (int)device;
-}
-
 static void check_combination(const struct argp_state *state, const plan_options *o) {
     const plan_request *request = &o->request;
     if (!request->trace_path) argument_error(state, "expected a FILE");
@@ -107,7 +100,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         o->limited = true;
         return 0;
     case KEY_DEVICE:
-        o->device = parse_device(state, text);
+        o->device = device_argument(state, text, "");
         return 0;
     case 'o':
         o->csv_path = text;
@@ -132,10 +125,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
 
 static const char description[] =
     "Plans offsets for buffers whose lifetimes are known: MiniMalloc's table (id,lower,upper,size and, where it has "
-    "them, "
-    "alignment, hint, gaps, offset; an offset that is given stays), or any trace that `replay' reads, with lifetimes "
-    "as "
-    "they happened.\v"
+    "them, alignment, hint, gaps, offset; an offset that is given stays), or any trace that `replay' reads, with "
+    "lifetimes as they happened.\v"
     "Whatever limits say, a plan that is found is always the same. It has been checked, and is never above the "
     "capacity.\n"
     "Exit status: 0 a plan, 1 there is none (it is proved), or a file cannot be read or written, 2 bad usage or a bad "

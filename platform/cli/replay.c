@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/controller_replay.h"
+#include "cli/device_argument.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
@@ -92,13 +93,8 @@ static double parse_speed(struct argp_state *state, const char *text) {
     return speed;
 }
 
-static int parse_device(struct argp_state *state, const char *text) {
-    char *end;
-    if (strcmp(text, "all") == 0) return AS_RECORDED_ALL_DEVICES;
-    long device = strtol(text, &end, 10);
-    if (end == text || *end || device < 0 || device > 4095)
-        argument_error(state, "--device: found '%s', expected the number of a device, 0 .. 4095, or all", text);
-    return (int)device;
+static int parse_device(const struct argp_state *state, const char *text) {
+    return strcmp(text, "all") == 0 ? AS_RECORDED_ALL_DEVICES : device_argument(state, text, ", or all");
 }
 
 static void check_as_recorded(const struct argp_state *state, const replay_options *o) {

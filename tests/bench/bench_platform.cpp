@@ -311,26 +311,27 @@ json_t *measure_footprint(const options &o) {
 // --- transfers of many PEs -------------------------------------------------------------------------------------------
 
 // Every PE reads the share of the PE beside it in its cube, again and again, all at once: five shared resources a chunk
-// (DMA issue, a pseudo-channel, two links, a TCM channel) on platforms of any size.
+// (DMA issue, a pseudo-channel, two links, a TCM channel). On a platform of any size as many bytes are moved, and as
+// many are resident.
 class transferring : public sc_core::sc_module {
   public:
     transferring(sc_core::sc_module_name name, npu &platform, std::uint64_t chunks, std::size_t rounds)
-        : sc_module(name), platform_(platform), rounds_(rounds),
-          passes_(std::max<std::uint64_t>(chunks * chunk_bytes / share / platform.pes().size(), 1)) {
+        : sc_module(name), platform_(platform), rounds_(rounds), share_(resident_bytes / platform.pes().size()),
+          passes_(std::max<std::uint64_t>(chunks * chunk_bytes / resident_bytes, 1)) {
         platform.host().main = [this] { run(); };
     }
 
     double ns_per_chunk() const { return median(ns_); }
 
   private:
-    static const std::uint64_t share = 64 * KiB, chunk_bytes = 256;
+    static const std::uint64_t resident_bytes = 4 * MiB, chunk_bytes = 256;
 
     // In the host's thread: makes the bytes resident, then lets the PEs go, round by round.
     void run() {
         tensor *t = nullptr;
         tla_error error{};
         const std::size_t pes = platform_.pes().size();
-        if (platform_.host().create_tensor("shares", pes * share, 1, platform_.host().everywhere(), &t, &error))
+        if (platform_.host().create_tensor("shares", pes * share_, 1, platform_.host().everywhere(), &t, &error))
             fail(error.text);
         for (std::size_t i = 0; i < pes; i++)
             sc_core::sc_spawn([this, t, i] { read_neighbour(*t, i); }, sc_core::sc_gen_unique_name("reader"));
@@ -340,7 +341,7 @@ class transferring : public sc_core::sc_module {
             left_ = pes;
             begin_.notify();
             sc_core::wait(end_);
-            const auto moved = static_cast<double>(passes_ * pes * share / chunk_bytes);
+            const auto moved = static_cast<double>(passes_ * pes * share_ / chunk_bytes);
             if (round > 0) ns_.push_back((processor_ns() - begin) / moved);
         }
         sc_core::sc_stop();
@@ -356,7 +357,7 @@ class transferring : public sc_core::sc_module {
             sc_core::wait(begin_);
             sc_core::sc_time delay;
             for (std::uint64_t pass = 0; pass < passes_; pass++)
-                if (pe.dma.transfer({pe_dma::direction::read, {t.va.value + beside}, tile, 1, share, share}, delay))
+                if (pe.dma.transfer({pe_dma::direction::read, {t.va.value + beside}, tile, 1, share_, share_}, delay))
                     fail("a transfer failed");
             sc_core::wait(delay);
             if (--left_ == 0) end_.notify();
@@ -365,6 +366,7 @@ class transferring : public sc_core::sc_module {
 
     npu &platform_;
     const std::size_t rounds_;
+    const std::uint64_t share_; // of each PE, in bytes
     const std::uint64_t passes_;
     std::size_t left_ = 0;
     std::vector<double> ns_;

@@ -1,9 +1,9 @@
 // pe_mmu in the exact style: what walks cost that share a memory, changes under them, page faults, commands; behind our
 // own controller and slice and behind a foreign memory that waits.
 #include "data_target.hpp"
+#include "fault_handler.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
-#include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/requester.hpp"
 
@@ -84,18 +84,6 @@ struct waiting_memory : sc_core::sc_module {
     }
 };
 
-struct fault_handler : sc_core::sc_module {
-    explicit fault_handler(sc_core::sc_module_name name) : sc_module(name) {
-        in.register_b_transport(this, &fault_handler::b_transport);
-    }
-    void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-        const bool done = serve && serve(page_fault::decode(payload.get_data_ptr()), delay);
-        payload.set_response_status(done ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    }
-    tlm_utils::simple_target_socket<fault_handler> in{"in"};
-    std::function<bool(const page_fault &, sc_core::sc_time &)> serve;
-};
-
 // Many threads behind one socket.
 struct crowd : sc_core::sc_module {
     explicit crowd(sc_core::sc_module_name name) : sc_module(name) {}
@@ -105,6 +93,14 @@ struct crowd : sc_core::sc_module {
     }
     // A read that is issued at at_ps; returns when its answer was there.
     std::uint64_t read(std::uint64_t va, std::uint64_t nbytes, std::uint64_t at_ps) {
+        const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+        if (at_ps > now) sc_core::wait(from_ps(at_ps - now));
+        std::uint64_t end_ps = 0;
+        BOOST_CHECK_EQUAL(answer(va, nbytes, end_ps), tlm::TLM_OK_RESPONSE);
+        return end_ps;
+    }
+    // What a read is answered, and when.
+    tlm::tlm_response_status answer(std::uint64_t va, std::uint64_t nbytes, std::uint64_t &end_ps) {
         bytes data(nbytes);
         tlm::tlm_generic_payload payload;
         payload.set_read();
@@ -113,11 +109,9 @@ struct crowd : sc_core::sc_module {
         payload.set_data_length(static_cast<unsigned>(nbytes));
         payload.set_streaming_width(static_cast<unsigned>(nbytes));
         sc_core::sc_time delay;
-        const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-        if (at_ps > now) sc_core::wait(from_ps(at_ps - now));
         out->b_transport(payload, delay);
-        BOOST_CHECK(payload.is_response_ok());
-        return local_ps(delay);
+        end_ps = local_ps(delay);
+        return payload.get_response_status();
     }
 };
 
@@ -541,16 +535,8 @@ BOOST_AUTO_TEST_CASE(faults_on_demand_are_served_while_others_go_on) {
         b.cpu.add([&] { two_pages = b.cpu.read(0, 2 * page, 1'000'000); }); // two faults, one after the other
         b.cpu.add([&] { mapped = b.cpu.read(8 * page, 256, 2'000'000); });  // goes on meanwhile
         b.cpu.add([&] {
-            bytes data(4);
-            tlm::tlm_generic_payload payload;
-            payload.set_read();
-            payload.set_address(4 * page);
-            payload.set_data_ptr(data.data());
-            payload.set_data_length(4);
-            payload.set_streaming_width(4);
-            sc_core::sc_time delay;
-            b.cpu.out->b_transport(payload, delay);
-            nowhere = payload.get_response_status();
+            std::uint64_t end_ps = 0;
+            nowhere = b.cpu.answer(4 * page, 4, end_ps);
         });
     };
     simulate({&b.driver});
@@ -573,17 +559,9 @@ BOOST_AUTO_TEST_CASE(an_access_waits_for_the_mapping_that_the_host_has_promised_
     b.cpu.add([&] { promised = b.cpu.read(0, 256, 1'000'000); });
     b.cpu.add([&] { seen = b.cpu.read(page, 256, 12'000'000); }); // the MAP is there, but not visible
     b.cpu.add([&] {
-        bytes data(4);
-        tlm::tlm_generic_payload payload;
-        payload.set_read();
-        payload.set_address(4 * page);
-        payload.set_data_ptr(data.data());
-        payload.set_data_length(4);
-        payload.set_streaming_width(4);
-        sc_core::sc_time delay;
-        b.cpu.out->b_transport(payload, delay);
-        never = payload.get_response_status();
-        BOOST_CHECK_EQUAL(local_ps(delay), 40'000'000u); // the host is asked a second time
+        std::uint64_t end_ps = 0;
+        never = b.cpu.answer(4 * page, 4, end_ps);
+        BOOST_CHECK_EQUAL(end_ps, 40'000'000u); // the host is asked a second time
     });
     b.driver.body = [&] {
         sc_core::wait(10, sc_core::SC_US);

@@ -1,16 +1,15 @@
 // pe_mmu with TLB and walkers: what walks cost, tables in memory, changes that are not visible yet, address spaces,
 // page faults; and random accesses through a map that changes.
+#include "fault_handler.hpp"
 #include "initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
-#include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/requester.hpp"
 
 #include <algorithm>
 #include <map>
 #include <random>
-#include <tlm_utils/simple_target_socket.h>
 
 using namespace tlmalloc;
 
@@ -28,19 +27,6 @@ pe_mmu::config walking(tla_walk_mode walk) {
     config.allocator_port = 1;
     return config;
 }
-
-// Answers page faults by `serve`.
-struct fault_handler : sc_core::sc_module {
-    explicit fault_handler(sc_core::sc_module_name name) : sc_module(name) {
-        in.register_b_transport(this, &fault_handler::b_transport);
-    }
-    void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-        const bool done = serve && serve(page_fault::decode(payload.get_data_ptr()), delay);
-        payload.set_response_status(done ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    }
-    tlm_utils::simple_target_socket<fault_handler> in{"in"};
-    std::function<bool(const page_fault &, sc_core::sc_time &)> serve;
-};
 
 // cpu -> MMU -> controller -> slice; the MMU walks in the slice and allocates there; `driver` maps.
 struct bench {

@@ -55,11 +55,12 @@ struct tensor {
 class host : public sc_core::sc_module {
   public:
     struct config {
-        std::vector<pe_location> pes;                     // every PE of the platform, in program order
-        std::uint32_t dma_chunk = 4096;                   // bytes of one transaction when tensors are written or read
-        unsigned control_port = 0;                        // the host's port in every control window
-        unsigned fault_port = 4;                          // its port for what page faults ask for
-        std::uint32_t asid = 0;                           // the address space that tensors are mapped in
+        std::vector<pe_location> pes;   // every PE of the platform, in program order
+        std::uint32_t dma_chunk = 4096; // bytes of one transaction when tensors are written or read
+        unsigned outstanding = 1024;    // such transactions under way, far more than links hold; exact
+        unsigned control_port = 0;      // the host's port in every control window
+        unsigned fault_port = 4;        // its port for what page faults ask for
+        std::uint32_t asid = 0;         // the address space that tensors are mapped in
         std::uint64_t page_size = std::uint64_t{2} << 20; // what a page fault brings
         std::uint64_t fault_latency_ps = 45'000'000;      // to the host and back (UVMSmart: 45 us)
         retry_policy retry{};                             // of every command but LAUNCH
@@ -131,6 +132,7 @@ class host : public sc_core::sc_module {
     };
 
     void run();
+    outlet *way_out() { return exact() ? &to_fabric_ : nullptr; }
     bool exact() const { return config_.style == time_style::exact; }
     void start_of_simulation() override;
     tla_status allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes, const placement &where,

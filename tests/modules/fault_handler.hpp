@@ -1,0 +1,27 @@
+// What stands for the host where an MMU asks for pages.
+#ifndef TLMALLOC_TESTS_MODULES_FAULT_HANDLER_HPP
+#define TLMALLOC_TESTS_MODULES_FAULT_HANDLER_HPP
+
+#include "tlmalloc/modules/page_fault.hpp"
+#include "tlmalloc/modules/systemc.hpp"
+
+#include <functional>
+#include <tlm_utils/simple_target_socket.h>
+
+namespace tlmalloc {
+
+// Answers page faults by `serve`.
+struct fault_handler : sc_core::sc_module {
+    explicit fault_handler(sc_core::sc_module_name name) : sc_module(name) {
+        in.register_b_transport(this, &fault_handler::b_transport);
+    }
+    void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+        const bool done = serve && serve(page_fault::decode(payload.get_data_ptr()), delay);
+        payload.set_response_status(done ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    }
+    tlm_utils::simple_target_socket<fault_handler> in{"in"};
+    std::function<bool(const page_fault &, sc_core::sc_time &)> serve;
+};
+
+} // namespace tlmalloc
+#endif
