@@ -1,12 +1,18 @@
 /* Pseudo-channels with banks, interleaved by burst: when an access that spans several of them is done.
  *
  * What channels.h is to timelines: one tla_hbm (hbm_timing.h) for every pseudo-channel, or for the two that share a
- * row-command bus; bursts of consecutive addresses go to consecutive ones. Two ways to use them, one for each
- * tla_hbm_channels:
+ * row-command bus; bursts of consecutive addresses go to consecutive ones.
+ *
+ * A read ends when the data of its last burst is through. A write ends when the write buffer has accepted its last
+ * burst, as the timing core says: reads go first there, and whoever waited for the data of a write beside a stream of
+ * reads could wait for ever. A full buffer accepts nothing, so that writes feel the bandwidth. A channel without banks
+ * (TLA_HBM_CHANNEL) has no write buffer; a write to it ends with its data.
+ *
+ * Two ways to use them, one for each tla_hbm_channels:
  *
  * tla_hbm_channels_access serves an access when it is called, so a pseudo-channel takes accesses in the order of the
- * calls: the bursts of one access are reordered among themselves, and an access that is called later but arrives
- * earlier is accepted as soon as the commands before it are issued.
+ * calls: the bursts of one read are reordered among themselves and with the writes that are buffered, and an access
+ * that is called later but arrives earlier is accepted as soon as the commands before it are issued.
  *
  * tla_hbm_channels_arrive takes accesses in the order in which they arrive, and tla_hbm_channels_run lets time come: a
  * pseudo-channel is offered its bursts in the order of their arrival, one a clock, and reorders all that it has
@@ -40,7 +46,7 @@ tla_status tla_hbm_channels_create(const tla_hbm_channels_config *config, tla_hb
 void tla_hbm_channels_destroy(tla_hbm_channels *channels);
 
 /* Reads or writes [offset, offset + nbytes), nbytes > 0 and inside the capacity, arriving at arrival_ps; returns when
- * the data of the last burst is through. Bursts are whole, whatever part of them is wanted. */
+ * the access ends. Bursts are whole, whatever part of them is wanted. */
 uint64_t tla_hbm_channels_access(tla_hbm_channels *channels, tla_hbm_op op, uint64_t offset, uint64_t nbytes,
                                  uint64_t arrival_ps);
 
@@ -55,8 +61,9 @@ uint32_t tla_hbm_channels_groups(const tla_hbm_channels *channels);
 /* When a group has something to do next (offer a burst, find an end); UINT64_MAX when nothing waits. */
 uint64_t tla_hbm_channels_next_ps(tla_hbm_channels *channels, uint32_t group);
 
-/* Lets now_ps come for a group. done(context, tag, end_ps) is called for every access of which the last burst has its
- * place on the data bus: end_ps, when its data is through, can lie ahead. done must not call the same channels. */
+/* Lets now_ps come for a group. done(context, tag, end_ps) is called for every access whose end is known by then: that
+ * its last burst is accepted, or has its place on the data bus; end_ps can lie ahead. done must not call the same
+ * channels. With tla_hbm_channels_access there is nothing to be told, and done may be NULL. */
 void tla_hbm_channels_run(tla_hbm_channels *channels, uint32_t group, uint64_t now_ps,
                           void (*done)(void *context, void *tag, uint64_t end_ps), void *context);
 
@@ -73,13 +80,15 @@ tla_order tla_hbm_channels_order(const tla_hbm_channels *channels);
 /* The bank of its pseudo-channel in which a byte lies (tla_hbm_bank_of). */
 uint32_t tla_hbm_channels_bank_of(const tla_hbm_channels *channels, uint64_t offset);
 
-/* Sum over all pseudo-channels; last_end_ps is the latest. */
+/* Sum over all pseudo-channels; last_end_ps is the latest. How bursts found their rows is counted when they are served,
+ * so that those which wait in a write buffer are not among them yet. */
 tla_hbm_stats tla_hbm_channels_get_stats(const tla_hbm_channels *channels);
 
 /* Sum over the pseudo-channels of the time their data bus was occupied, in ps. */
 uint64_t tla_hbm_channels_busy_ps(const tla_hbm_channels *channels);
 
-/* Time of an access to one burst whose bank is closed, on an idle pseudo-channel, in ps. */
+/* Time of an access to one burst whose bank is closed, on an idle pseudo-channel, in ps; 0 for a write to banks, which
+ * is accepted at once. */
 uint64_t tla_hbm_channels_latency_ps(const tla_hbm_channels *channels, tla_hbm_op op);
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 
 enum { SHARERS_MAX = 2, SLAB_ACCESSES = 64, RING_FIRST = 16, SETTLE_LEAST = 64 };
 
-/* An access that has arrived and is not through yet. */
+/* An access that has arrived and has not ended yet. */
 typedef struct access {
     struct access *next; /* in the list of those that are not used */
     void *tag;
@@ -36,7 +36,7 @@ typedef struct stream {
 typedef struct group {
     tla_hbm *hbm;
     stream streams[SHARERS_MAX];
-    uint64_t in_hbm; /* bursts accepted, whose end is not known yet */
+    uint64_t in_hbm; /* bursts accepted, whose data has no place on the bus yet */
     tla_hbm_channels *channels;
 } group;
 
@@ -114,18 +114,26 @@ static uint32_t sharer_shift(const tla_hbm_map *map) {
     return shift;
 }
 
-/* A burst has its place on the data bus; the access is over with the last of them. */
-static void burst_done(void *context, uint64_t tag, tla_hbm_op op, uint64_t end_ps) {
-    (void)op;
-    group *g = context;
-    tla_hbm_channels *channels = g->channels;
-    access *a = (access *)(uintptr_t)tag;
-    g->in_hbm--;
+/* Whether an access ends when its last burst is accepted, and not with its data. A channel without banks has no write
+ * buffer: it accepts whatever comes, and a write that did not wait for its data would not feel the bandwidth. */
+static bool ends_accepted(const tla_hbm_channels *channels, tla_hbm_op op) {
+    return op == TLA_HBM_WRITE && channels->timing.model == TLA_HBM_BANKS;
+}
+
+/* A burst has ended; the access is over with the last of them. */
+static void end_burst(tla_hbm_channels *channels, access *a, uint64_t end_ps) {
     if (end_ps > a->end_ps) a->end_ps = end_ps;
     if (--a->bursts > 0) return;
     a->next = channels->unused;
     channels->unused = a;
     channels->done(channels->done_context, a->tag, a->end_ps);
+}
+
+/* A burst has its place on the data bus. That of a write may be one whose access has ended long ago. */
+static void burst_done(void *context, uint64_t tag, tla_hbm_op op, uint64_t end_ps) {
+    group *g = context;
+    g->in_hbm--;
+    if (!ends_accepted(g->channels, op)) end_burst(g->channels, (access *)(uintptr_t)tag, end_ps);
 }
 
 /* What one burst takes on a pseudo-channel that has done nothing yet. */
@@ -134,7 +142,7 @@ static tla_status measure_latency(tla_hbm_channels *channels, tla_hbm_op op, tla
     const tla_status status = tla_hbm_create(&channels->timing, NULL, &idle, error);
     tla_hbm_transfer transfer;
     if (status == TLA_OK && tla_hbm_access(idle, 0, op, 0, 1, &transfer) == TLA_OK)
-        channels->latency_ps[op] = transfer.last_end_ps;
+        channels->latency_ps[op] = ends_accepted(channels, op) ? transfer.last_accepted_ps : transfer.last_end_ps;
     tla_hbm_destroy(idle);
     return status;
 }
@@ -200,6 +208,20 @@ static void book(const tla_hbm_channels *channels, bus_order *order, uint64_t ar
     tla_order_book(&order->log, (tla_booking){arrival_ps, start, duration});
 }
 
+/* Leaves bursts of consecutive addresses in the write buffer of a group; returns when the last of them is accepted. */
+static uint64_t buffer(tla_hbm_channels *channels, group *g, uint64_t address, uint64_t bursts, uint64_t arrival_ps) {
+    uint64_t last_ps = arrival_ps;
+    for (uint64_t i = 0; i < bursts; i++) {
+        const tla_hbm_request request = {
+            .at_ps = arrival_ps, .address = address + (i << channels->burst_bits), .op = TLA_HBM_WRITE};
+        uint64_t accepted_ps = 0;
+        g->in_hbm++;
+        tla_hbm_submit(g->hbm, &request, &accepted_ps);
+        if (accepted_ps > last_ps) last_ps = accepted_ps;
+    }
+    return last_ps;
+}
+
 uint64_t tla_hbm_channels_access(tla_hbm_channels *channels, tla_hbm_op op, uint64_t offset, uint64_t nbytes,
                                  uint64_t arrival_ps) {
     const uint64_t first = offset >> channels->burst_bits, last = (offset + nbytes - 1) >> channels->burst_bits;
@@ -208,10 +230,14 @@ uint64_t tla_hbm_channels_access(tla_hbm_channels *channels, tla_hbm_op op, uint
     for (uint64_t burst = first; burst <= last && burst < first + channels->instances; burst++) {
         const uint64_t address = burst >> channels->instance_bits << channels->burst_bits;
         const uint64_t bursts = ((last - burst) >> channels->instance_bits) + 1;
+        const uint64_t instance = burst & (channels->instances - 1);
+        group *g = &channels->groups[instance];
         tla_hbm_transfer transfer = {0};
-        tla_hbm_access(channels->groups[burst & (channels->instances - 1)].hbm, arrival_ps, op, address,
-                       bursts << channels->burst_bits, &transfer);
-        book(channels, &channels->order[burst & (channels->instances - 1)], arrival_ps, bursts);
+        if (ends_accepted(channels, op))
+            transfer.last_end_ps = buffer(channels, g, address, bursts, arrival_ps);
+        else
+            tla_hbm_access(g->hbm, arrival_ps, op, address, bursts << channels->burst_bits, &transfer);
+        book(channels, &channels->order[instance], arrival_ps, bursts);
         if (transfer.last_end_ps > done) done = transfer.last_end_ps;
     }
     return done;
@@ -297,13 +323,12 @@ static uint32_t next_stream(const tla_hbm_channels *channels, const group *g) {
     return channels->sharers == 2 && offer_ps(&g->streams[1]) < offer_ps(&g->streams[0]) ? 1 : 0;
 }
 
-static void offer(const tla_hbm_channels *channels, group *g, uint32_t sharer) {
+static void offer(tla_hbm_channels *channels, group *g, uint32_t sharer) {
     stream *s = &g->streams[sharer];
     waiting *w = &s->ring[s->first];
-    const tla_hbm_request request = {.at_ps = offer_ps(s),
-                                     .address = w->line << channels->burst_bits,
-                                     .tag = (uint64_t)(uintptr_t)w->access,
-                                     .op = w->op};
+    access *const of = w->access;
+    const tla_hbm_request request = {
+        .at_ps = offer_ps(s), .address = w->line << channels->burst_bits, .tag = (uint64_t)(uintptr_t)of, .op = w->op};
     const uint64_t line = w->line, last = w->last;
     uint64_t accepted_ps = 0;
     g->in_hbm++; /* before the offer, in which it may be answered already */
@@ -320,6 +345,7 @@ static void offer(const tla_hbm_channels *channels, group *g, uint32_t sharer) {
         s->first = (s->first + 1) & (s->room - 1);
         s->count--;
     }
+    if (ends_accepted(channels, request.op)) end_burst(channels, of, accepted_ps);
 }
 
 uint64_t tla_hbm_channels_next_ps(tla_hbm_channels *channels, uint32_t number) {

@@ -295,6 +295,9 @@ hbm_slice::statistics hbm_slice::get_statistics() const {
         result.order = tla_channels_order(channels_.get());
         return result;
     }
+    if (config_.style == time_style::fast) // nobody else lets the buffered writes go on
+        for (std::uint32_t i = 0; i < tla_hbm_channels_groups(banks_.get()); i++)
+            tla_hbm_channels_run(banks_.get(), i, to_ps(sc_core::sc_time_stamp()), nullptr, nullptr);
     const tla_hbm_stats s = tla_hbm_channels_get_stats(banks_.get());
     result.busy_ps = tla_hbm_channels_busy_ps(banks_.get());
     result.order = tla_hbm_channels_order(banks_.get());

@@ -76,6 +76,10 @@ class cores {
         std::uint64_t done = 0;
         for (std::size_t i = 0; i < parts.size(); i++) {
             if (parts[i].second == 0) continue;
+            if (op == TLA_HBM_WRITE) { // ends when the write buffer has taken all of it
+                done = std::max(done, submit(cores_[i].get(), parts[i].first, parts[i].second, begin_ps));
+                continue;
+            }
             tla_hbm_transfer t{};
             BOOST_REQUIRE_EQUAL(tla_hbm_access(cores_[i].get(), begin_ps, op, parts[i].first, parts[i].second, &t),
                                 TLA_OK);
@@ -92,6 +96,15 @@ class cores {
     }
 
   private:
+    std::uint64_t submit(tla_hbm *core, std::uint64_t first, std::uint64_t nbytes, std::uint64_t begin_ps) const {
+        std::uint64_t accepted_ps = 0;
+        for (std::uint64_t own = first; own < first + nbytes; own += burst_) {
+            const tla_hbm_request burst{begin_ps, own, 0, TLA_HBM_WRITE};
+            BOOST_REQUIRE_EQUAL(tla_hbm_submit(core, &burst, &accepted_ps), TLA_OK);
+        }
+        return accepted_ps;
+    }
+
     std::uint64_t burst_;
     std::vector<std::unique_ptr<tla_hbm, void (*)(tla_hbm *)>> cores_;
 };
@@ -109,7 +122,7 @@ void check_against_cores(const tla_hbm_config &timing, std::uint32_t pseudo_chan
                 b.done(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, length, t);
             BOOST_REQUIRE_MESSAGE(done == alone.access(write ? TLA_HBM_WRITE : TLA_HBM_READ, address, length, t),
                                   "seed " << seed << ", " << length << " bytes at " << address << ", " << t << " ps");
-            BOOST_REQUIRE_GT(done, t);
+            BOOST_REQUIRE_GE(done, t);
         };
         for (std::uint64_t i = 0; i < 2000; i++, t += i % 3 * 4321)
             both(i / 500 % 2 == 1, i * 256, 256);
@@ -124,7 +137,9 @@ void check_against_cores(const tla_hbm_config &timing, std::uint32_t pseudo_chan
     BOOST_CHECK_EQUAL(s.row_misses, alone.sum(&tla_hbm_stats::row_misses));
     BOOST_CHECK_EQUAL(s.row_conflicts, alone.sum(&tla_hbm_stats::row_conflicts));
     BOOST_CHECK_EQUAL(s.refreshes, alone.sum(&tla_hbm_stats::refreshes));
-    BOOST_CHECK_EQUAL(s.busy_ps, (s.row_hits + s.row_misses + s.row_conflicts) * timing.burst_cycles * timing.tck_ps);
+    const std::uint64_t bursts =
+        alone.sum(&tla_hbm_stats::reads) + alone.sum(&tla_hbm_stats::writes) - alone.sum(&tla_hbm_stats::forwarded);
+    BOOST_CHECK_EQUAL(s.busy_ps, bursts * timing.burst_cycles * timing.tck_ps);
 }
 
 } // namespace
@@ -263,6 +278,21 @@ BOOST_AUTO_TEST_CASE(one_pseudo_channel_with_banks_takes_what_the_core_alone_tak
 
 BOOST_AUTO_TEST_CASE(eight_pseudo_channels_with_banks_take_what_eight_cores_take) {
     check_against_cores(profile("hbm3"), 8);
+}
+
+BOOST_AUTO_TEST_CASE(buffered_writes_are_counted_when_they_have_gone_to_their_banks) {
+    bench b(with_banks(profile("hbm2"), 1));
+    const auto served = [&] {
+        const hbm_slice::statistics s = b.slice.get_statistics();
+        return s.row_hits + s.row_misses + s.row_conflicts;
+    };
+    b.run([&] {
+        for (unsigned i = 0; i < 20; i++)
+            b.cpu.write(i * 32, bytes(32));
+        BOOST_CHECK_LT(served(), 20u);
+        sc_core::wait(1, sc_core::SC_US);
+        BOOST_CHECK_EQUAL(served(), 20u);
+    });
 }
 
 BOOST_AUTO_TEST_CASE(bandwidth_follows_the_profile) {

@@ -18,11 +18,13 @@
 namespace tlmalloc {
 
 // Addresses are offsets into the slice. An access occupies the pseudo-channels of its bursts; the delay it is answered
-// with ends when the last burst is done. One that streams (streaming width below the length) moves all its bytes: it
-// takes what its passes take as accesses of their own that arrive together. Bytes are committed on the host where they
-// are touched, and read as zero before. Errors: TLM_ADDRESS_ERROR_RESPONSE past the end, TLM_BURST_ERROR_RESPONSE for
-// length or streaming width 0, TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables without a length; nothing is touched
-// then.
+// with ends when the last burst is done. That of a write to banks is done when the write buffer has accepted it, which
+// a full one does not (hbm_channels.h): its data goes to the banks later, and a read of the same line is answered from
+// the buffer until then. Without banks it is done with its data. One that streams (streaming width below the length)
+// moves all its bytes: it takes what its passes take as accesses of their own that arrive together. Bytes are committed
+// on the host where they are touched, and read as zero before. Errors: TLM_ADDRESS_ERROR_RESPONSE past the end,
+// TLM_BURST_ERROR_RESPONSE for length or streaming width 0, TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables without a
+// length; nothing is touched then.
 //
 // Loosely and approximately timed (at_target.hpp), with the same times: accesses to other pseudo-channels may overtake.
 // DMI is granted for the whole slice. Accesses by DMI take no pseudo-channel and are not counted; the latencies that
@@ -61,7 +63,8 @@ class hbm_slice : public sc_core::sc_module, private in_order_target {
         std::uint64_t busy_ps = 0;                      // sum over the pseudo-channels
         std::uint64_t corrected = 0, uncorrectable = 0; // bit errors that reads met
         std::uint64_t channel_errors = 0;               // accesses to a pseudo-channel that is out
-        std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0; // 0 where there are no banks
+        // 0 where there are no banks; a buffered write is counted when it goes to its bank.
+        std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0;
         tla_order order{}; // how far the pseudo-channels were from serving in order of arrival
     };
 
