@@ -184,6 +184,16 @@ class sip_unit : public sc_core::sc_module {
     std::vector<std::unique_ptr<cube_unit>> cubes_;
 };
 
+// Every PE, in program order.
+std::vector<pe_location> locations(const tla_config &c) {
+    std::vector<pe_location> result;
+    for (unsigned sip = 0; sip < c.system.sips; sip++)
+        for (unsigned cube = 0; cube < cubes_of(c); cube++)
+            for (unsigned pe = 0; pe < c.system.pes_per_cube; pe++)
+                result.push_back({sip, cube, pe});
+    return result;
+}
+
 // Numbers of the fabric's nodes: the host, then for each SIP its IO chiplet, its routers, its PEs and its HBM slices.
 class fabric_nodes {
   public:
@@ -261,73 +271,7 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
     return result;
 }
 
-pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const pe_location &location,
-                 const kernel_table &kernels)
-    : sc_module(name), where(location), slice("slice", slice_config(config, location)), tcm("tcm", tcm_config(config)),
-      controller("controller", controller_config(config, location)), mmu("mmu", mmu_config(config, location)),
-      dma("dma", dma_config(config, location)), element("element", element_config(config, location, kernels), dma) {
-    controller.slice.bind(slice.in);
-    controller.tcm.bind(tcm.in);
-    dma.out.bind(mmu.in);
-    dma.local.bind(controller.in);
-    element.local.bind(controller.in);
-    element.allocator.bind(controller.control);
-    if (config.mmu.walk == TLA_WALK_MEMORY) mmu.allocator.bind(controller.control);
-}
-
-npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels) : sc_module(name) {
-    time_queue::of_simulation().allow_look_ahead(config.simulation.quantum);
-    for (unsigned sip = 0; sip < config.system.sips; sip++)
-        sips_.push_back(std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, pes_));
-    va_manager_ = std::make_unique<va_manager>("va_manager", va_config(config));
-    host::config host_config;
-    host_config.style = style_of(config);
-    for (const pe_unit *pe : pes_)
-        host_config.pes.push_back(pe->where);
-    host_config.dma_chunk = as_unsigned(config.host.dma_chunk);
-    host_config.control_port = TLA_PORT_OF_HOST;
-    host_config.fault_port = TLA_PORT_OF_FAULTS;
-    host_config.asid = as_unsigned(config.workload.asid);
-    host_config.page_size = config.va.page_size;
-    host_config.fault_latency_ps = config.mmu.fault_latency;
-    host_config.retry = retries_of(config);
-    host_config.tcm_reserved = config.tcm.scheduler_reserve;
-    if (config.controller.free_list == TLA_LIST_HBM) host_config.hbm_reserved = config.controller.list_reserve;
-    for (unsigned sip = 0; sip < config.system.sips; sip++) {
-        const std::string prefix = numbered("sip", sip);
-        processors_.push_back(
-            std::make_unique<command_processor>((prefix + "_io_cpu").c_str(), io_cpu_config(config, sip)));
-        for (unsigned cube = 0; cube < cubes_of(config); cube++)
-            processors_.push_back(std::make_unique<command_processor>(
-                (prefix + "_" + numbered("cube", cube) + "_m_cpu").c_str(), m_cpu_config(config, sip, cube)));
-    }
-    host_ = std::make_unique<tlmalloc::host>("host", host_config);
-    if (config.controller.hbm_policy == TLA_BUDDY) host_->expect_many_free_blocks();
-    fabric_ = std::make_unique<interconnect>("fabric", fabric(config));
-
-    // The order of the bindings is that of sources and targets in fabric().
-    host_->va.bind(va_manager_->control);
-    host_->out.bind(fabric_->in);
-    va_manager_->out.bind(fabric_->in);
-    for (const auto &processor : processors_) {
-        processor->out.bind(fabric_->in);
-        fabric_->out.bind(processor->control);
-    }
-    for (pe_unit *pe : pes_) {
-        pe->mmu.out.bind(fabric_->in);
-        if (config.mmu.unmapped == TLA_UNMAPPED_DEMAND) pe->mmu.fault.bind(host_->faults);
-        if (config.mmu.walk == TLA_WALK_MEMORY) pe->mmu.walk.bind(fabric_->in);
-        fabric_->out.bind(pe->controller.in); // HBM
-        fabric_->out.bind(pe->controller.in); // TCM
-        fabric_->out.bind(pe->controller.control);
-        fabric_->out.bind(pe->mmu.control);
-        fabric_->out.bind(pe->element.control);
-    }
-}
-
-npu::~npu() = default;
-
-interconnect::config npu::fabric(const tla_config &config) const {
+interconnect::config fabric_config(const tla_config &config) {
     interconnect::config result;
     const fabric_nodes nodes(config);
     const auto &f = config.fabric;
@@ -368,8 +312,7 @@ interconnect::config npu::fabric(const tla_config &config) const {
         }
     }
     const std::uint64_t slice = config.hbm.capacity_per_cube / config.system.pes_per_cube;
-    for (const pe_unit *unit : pes_) {
-        const pe_location &l = unit->where;
+    for (const pe_location &l : locations(config)) {
         link(nodes.router(l.sip, l.cube), nodes.pe(l), f.pe_latency, f.pe_bandwidth);
         link(nodes.router(l.sip, l.cube), nodes.hbm(l), f.hbm_latency, f.hbm_bandwidth);
         result.sources.push_back(nodes.pe(l));
@@ -388,6 +331,71 @@ interconnect::config npu::fabric(const tla_config &config) const {
     }
     return result;
 }
+
+pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const pe_location &location,
+                 const kernel_table &kernels)
+    : sc_module(name), where(location), slice("slice", slice_config(config, location)), tcm("tcm", tcm_config(config)),
+      controller("controller", controller_config(config, location)), mmu("mmu", mmu_config(config, location)),
+      dma("dma", dma_config(config, location)), element("element", element_config(config, location, kernels), dma) {
+    controller.slice.bind(slice.in);
+    controller.tcm.bind(tcm.in);
+    dma.out.bind(mmu.in);
+    dma.local.bind(controller.in);
+    element.local.bind(controller.in);
+    element.allocator.bind(controller.control);
+    if (config.mmu.walk == TLA_WALK_MEMORY) mmu.allocator.bind(controller.control);
+}
+
+npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels) : sc_module(name) {
+    time_queue::of_simulation().allow_look_ahead(config.simulation.quantum);
+    for (unsigned sip = 0; sip < config.system.sips; sip++)
+        sips_.push_back(std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, pes_));
+    va_manager_ = std::make_unique<va_manager>("va_manager", va_config(config));
+    host::config host_config;
+    host_config.style = style_of(config);
+    host_config.pes = locations(config);
+    host_config.dma_chunk = as_unsigned(config.host.dma_chunk);
+    host_config.control_port = TLA_PORT_OF_HOST;
+    host_config.fault_port = TLA_PORT_OF_FAULTS;
+    host_config.asid = as_unsigned(config.workload.asid);
+    host_config.page_size = config.va.page_size;
+    host_config.fault_latency_ps = config.mmu.fault_latency;
+    host_config.retry = retries_of(config);
+    host_config.tcm_reserved = config.tcm.scheduler_reserve;
+    if (config.controller.free_list == TLA_LIST_HBM) host_config.hbm_reserved = config.controller.list_reserve;
+    for (unsigned sip = 0; sip < config.system.sips; sip++) {
+        const std::string prefix = numbered("sip", sip);
+        processors_.push_back(
+            std::make_unique<command_processor>((prefix + "_io_cpu").c_str(), io_cpu_config(config, sip)));
+        for (unsigned cube = 0; cube < cubes_of(config); cube++)
+            processors_.push_back(std::make_unique<command_processor>(
+                (prefix + "_" + numbered("cube", cube) + "_m_cpu").c_str(), m_cpu_config(config, sip, cube)));
+    }
+    host_ = std::make_unique<tlmalloc::host>("host", host_config);
+    if (config.controller.hbm_policy == TLA_BUDDY) host_->expect_many_free_blocks();
+    fabric_ = std::make_unique<interconnect>("fabric", fabric_config(config));
+
+    // The order of the bindings is that of sources and targets in fabric_config().
+    host_->va.bind(va_manager_->control);
+    host_->out.bind(fabric_->in);
+    va_manager_->out.bind(fabric_->in);
+    for (const auto &processor : processors_) {
+        processor->out.bind(fabric_->in);
+        fabric_->out.bind(processor->control);
+    }
+    for (pe_unit *pe : pes_) {
+        pe->mmu.out.bind(fabric_->in);
+        if (config.mmu.unmapped == TLA_UNMAPPED_DEMAND) pe->mmu.fault.bind(host_->faults);
+        if (config.mmu.walk == TLA_WALK_MEMORY) pe->mmu.walk.bind(fabric_->in);
+        fabric_->out.bind(pe->controller.in); // HBM
+        fabric_->out.bind(pe->controller.in); // TCM
+        fabric_->out.bind(pe->controller.control);
+        fabric_->out.bind(pe->mmu.control);
+        fabric_->out.bind(pe->element.control);
+    }
+}
+
+npu::~npu() = default;
 
 tla_status npu::age(const std::string &snapshot, tla_error *error) {
     host_->expect_many_free_blocks();

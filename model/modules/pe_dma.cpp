@@ -233,8 +233,15 @@ pe_dma::statistics pe_dma::get_statistics() const {
 }
 
 tla_status pe_dma::transfer(const request &what, sc_core::sc_time &delay) {
+    const std::uint64_t start_ps = local_ps(delay);
+    const tla_status status = move(what, delay);
+    if (ended) ended(what, start_ps, local_ps(delay));
+    return status;
+}
+
+tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
+    statistics_.transfers++;
     if (config_.style == time_style::exact) {
-        statistics_.transfers++;
         if (what.rows == 0 || what.row_bytes == 0) return TLA_OK;
         std::uint64_t at_ps = local_ps(delay);
         const tla_status status = channels_[what.way == direction::write]->transfer(what, at_ps);
@@ -245,7 +252,6 @@ tla_status pe_dma::transfer(const request &what, sc_core::sc_time &delay) {
     std::uint64_t earliest = local_ps(delay), end = earliest, count = 0;
     std::vector<std::uint64_t> done(config_.outstanding, 0); // when the last `outstanding` chunks ended
     std::vector<std::uint8_t> buffer(config_.chunk);         // its own: whoever is accessed may wait
-    statistics_.transfers++;
     for (std::uint64_t row = 0; row < what.rows; row++) {
         const std::uint64_t va = what.va.value + row * what.pitch, tile = what.tile.value + row * what.row_bytes;
         for (std::uint64_t moved = 0; moved < what.row_bytes;) {

@@ -204,7 +204,7 @@ void run_plain(std::vector<std::vector<transfer>> &programs, const settings &how
         if (i == programs[p].size()) return;
         transfer &t = programs[p][i];
         t.start_ps = time + t.pause_ps;
-        dmas[p][t.write]->transfer(hbm_address(t.slice, t.offset), t.tile, t.nbytes, t.start_ps,
+        dmas[p][t.write]->transfer({hbm_address(t.slice, t.offset), t.tile, 1, t.nbytes, t.nbytes}, t.start_ps,
                                    [&, p, i](picoseconds end) {
                                        programs[p][i].end_ps = end;
                                        next(p, i + 1, end);

@@ -289,10 +289,11 @@ void run_plain(const settings &how, std::vector<program> &programs) {
     std::function<void(program &, std::size_t, picoseconds)> next = [&](program &p, std::size_t i, picoseconds time) {
         if (i == p.size()) return;
         p[i].start_ps = time + p[i].pause_ps;
-        (p[i].write ? stores : loads).transfer(p[i].va, p[i].tile, p[i].nbytes, p[i].start_ps, [&, i](picoseconds end) {
-            p[i].end_ps = end;
-            next(p, i + 1, end);
-        });
+        (p[i].write ? stores : loads)
+            .transfer({p[i].va, p[i].tile, 1, p[i].nbytes, p[i].nbytes}, p[i].start_ps, [&, i](picoseconds end) {
+                p[i].end_ps = end;
+                next(p, i + 1, end);
+            });
     };
     for (program &p : programs)
         next(p, 0, 1'000'000'000);

@@ -103,15 +103,19 @@ class dma {
   public:
     using move = std::function<void(std::uint64_t va, std::uint64_t tile, std::uint64_t nbytes, picoseconds, arrived)>;
 
+    // Row r lies at va + r * pitch, and at tile + r * row_bytes.
+    struct rectangle {
+        std::uint64_t va, tile, rows, row_bytes, pitch;
+    };
+
     dma(events &e, unsigned resource, std::uint64_t chunk, std::uint64_t bandwidth, std::size_t outstanding, move m)
         : e_(e), resource_(resource), chunk_(chunk), bandwidth_(bandwidth), done_(outstanding, 0), move_(std::move(m)) {
     }
 
-    void transfer(std::uint64_t va, std::uint64_t tile, std::uint64_t nbytes, picoseconds start, arrived done) {
+    void transfer(const rectangle &what, picoseconds start, arrived done) {
         e_.at(start, resource_, 0, [=](picoseconds time) {
-            rest_ = nbytes;
-            va_ = va;
-            tile_ = tile;
+            what_ = what;
+            row_ = moved_ = 0;
             end_ = time;
             finished_ = done;
             next(time);
@@ -119,25 +123,30 @@ class dma {
     }
 
   private:
+    bool all_issued() const { return row_ == what_.rows; }
+
     void next(picoseconds time) {
-        if (posted_ || rest_ == 0 || done_[count_ % done_.size()] == never) return;
+        if (posted_ || all_issued() || done_[count_ % done_.size()] == never) return;
         posted_ = true;
         e_.at(std::max({time, free_, done_[count_ % done_.size()]}), resource_, 1, [=](picoseconds at) {
             posted_ = false;
-            const std::uint64_t nbytes = std::min(chunk_ - va_ % chunk_, rest_);
+            const std::uint64_t va = what_.va + row_ * what_.pitch + moved_,
+                                tile = what_.tile + row_ * what_.row_bytes + moved_;
+            const std::uint64_t nbytes = std::min(chunk_ - va % chunk_, what_.row_bytes - moved_);
             const std::size_t slot = count_++ % done_.size();
             done_[slot] = never;
             free_ = at + bytes_at(nbytes, bandwidth_);
             under_way_++;
-            const std::uint64_t va = va_, tile = tile_;
-            va_ += nbytes;
-            tile_ += nbytes;
-            rest_ -= nbytes;
+            moved_ += nbytes;
+            if (moved_ == what_.row_bytes) {
+                row_++;
+                moved_ = 0;
+            }
             now_ = at;
             move_(va, tile, nbytes, at, [=](picoseconds end) {
                 done_[slot] = end;
                 end_ = std::max(end_, end);
-                if (--under_way_ == 0 && rest_ == 0) finished_(end_);
+                if (--under_way_ == 0 && all_issued()) finished_(end_);
                 next(now_);
             });
             next(at);
@@ -150,7 +159,8 @@ class dma {
     const std::uint64_t chunk_, bandwidth_;
     std::vector<picoseconds> done_;
     const move move_;
-    std::uint64_t rest_ = 0, va_ = 0, tile_ = 0, count_ = 0, under_way_ = 0;
+    rectangle what_{};
+    std::uint64_t row_ = 0, moved_ = 0, count_ = 0, under_way_ = 0;
     picoseconds free_ = 0, end_ = 0, now_ = 0;
     bool posted_ = false;
     arrived finished_;

@@ -30,6 +30,9 @@ hbm_slice::config slice_config(const tla_config &config, const pe_location &wher
 tcm::config tcm_config(const tla_config &config);
 memory_controller::config controller_config(const tla_config &config, const pe_location &where);
 
+// The fabric's nodes, links and windows that a configuration leads to.
+interconnect::config fabric_config(const tla_config &config);
+
 // One PE with its memory: tile DMA -> MMU -> fabric, and the memory controller in front of HBM slice and TCM.
 class pe_unit : public sc_core::sc_module {
   public:
@@ -81,8 +84,6 @@ class npu : public sc_core::sc_module {
     void trace(sc_core::sc_trace_file *file) const override;
 
   private:
-    interconnect::config fabric(const tla_config &config) const;
-
     std::vector<std::unique_ptr<sc_core::sc_module>> sips_;
     std::vector<pe_unit *> pes_;                                 // in program order
     std::vector<std::unique_ptr<command_processor>> processors_; // of each SIP: the IO_CPU, then the M_CPUs

@@ -10,6 +10,7 @@
 #include "tlmalloc/phys_addr.h"
 #include "tlmalloc/timeline.h"
 
+#include <functional>
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
 
@@ -52,6 +53,9 @@ class pe_dma : public sc_core::sc_module {
     tlm_utils::simple_initiator_socket<pe_dma> out{"out"};
     tlm_utils::simple_initiator_socket<pe_dma> local{"local"};
 
+    // Told of every transfer that has ended, if anybody wants to know: when it started and ended.
+    std::function<void(const request &what, std::uint64_t start_ps, std::uint64_t end_ps)> ended;
+
     pe_dma(sc_core::sc_module_name name, const config &settings);
     ~pe_dma() override;
 
@@ -72,6 +76,7 @@ class pe_dma : public sc_core::sc_module {
     };
 
     void start_of_simulation() override;
+    tla_status move(const request &what, sc_core::sc_time &delay);
     std::uint32_t chunk_at(std::uint64_t va, std::uint64_t left) const;
     void tell_extents(const request &transfer, const chunk &what, transfer_extent &there, transfer_extent &here) const;
     void count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t end_ps, std::uint32_t nbytes);

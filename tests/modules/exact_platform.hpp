@@ -1,0 +1,257 @@
+// DMA transfers of a whole platform in the exact style, and of the plain event model of the same.
+#ifndef TLMALLOC_TESTS_MODULES_EXACT_PLATFORM_HPP
+#define TLMALLOC_TESTS_MODULES_EXACT_PLATFORM_HPP
+
+#include "kernels/kernels.h"
+#include "plain_npu.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace comparison {
+
+using namespace tlmalloc;
+
+struct row {
+    const char *workload; // a kernel, "hot_slice" or "all_to_all"
+    const char *memory;   // hbm.timing
+    unsigned pes;
+    unsigned active = 0; // PEs that take part in hot_slice
+    std::uint64_t quantum_ps = 0;
+};
+
+// What is compared, in ps.
+struct figures {
+    std::size_t transfers;
+    double span, mean, p99;
+};
+
+struct result {
+    figures ours, reference;
+    std::size_t different; // transfers that end at another time
+};
+
+struct transfer {
+    pe_dma::request what;
+    std::uint64_t gap_ps; // from the end of the one before, of the same PE, to its start
+    std::uint64_t start_ps, end_ps;
+};
+using program = std::vector<transfer>; // of one PE, one after the other
+
+inline figures measure(const std::vector<program> &programs) {
+    std::vector<std::uint64_t> latencies;
+    std::uint64_t first = UINT64_MAX, last = 0;
+    double sum = 0;
+    for (const program &p : programs)
+        for (const transfer &t : p) {
+            first = std::min(first, t.start_ps);
+            last = std::max(last, t.end_ps);
+            latencies.push_back(t.end_ps - t.start_ps);
+            sum += static_cast<double>(latencies.back());
+        }
+    if (latencies.empty()) throw std::runtime_error("nothing was transferred");
+    const std::size_t count = latencies.size(), at = count - 1 - count / 100;
+    std::nth_element(latencies.begin(), latencies.begin() + static_cast<std::ptrdiff_t>(at), latencies.end());
+    return {count, static_cast<double>(last - first), sum / static_cast<double>(count),
+            static_cast<double>(latencies[at])};
+}
+
+// configs/kernbench.yaml with fewer PEs: cubes of 8, or one of fewer.
+inline tla_config configuration(const row &r) {
+    const unsigned in_cube = std::min(r.pes, 8u), cubes = r.pes / in_cube;
+    const std::string sets[] = {"system.pes_per_cube=" + std::to_string(in_cube),
+                                "system.sips=" + std::to_string((cubes + 15) / 16),
+                                "system.cube_mesh_width=" + std::to_string(std::min(cubes, 4u)),
+                                "system.cube_mesh_height=" + std::to_string(std::min((cubes + 3) / 4, 4u)),
+                                std::string("hbm.timing=") + r.memory,
+                                "simulation.quantum=" + std::to_string(r.quantum_ps) + " ps"};
+    std::vector<const char *> overrides;
+    for (const std::string &set : sets)
+        overrides.push_back(set.c_str());
+    tla_config config{};
+    tla_error error{};
+    if (tla_config_load(TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml", overrides.data(), overrides.size(), &config,
+                        nullptr, &error))
+        throw std::runtime_error(error.text);
+    return config;
+}
+
+// Lets all programs of a kernel begin and end together, so that no LAUNCH nor its answer is on a link meanwhile: the
+// reference knows of transfers alone.
+struct gate {
+    const tl_kernel_info *kernel = nullptr;
+    sc_core::sc_time opens;
+    std::size_t inside = 0;
+    sc_core::sc_event empty;
+
+    static gate &only() { // of a process
+        static gate g;
+        return g;
+    }
+
+    static tla_status run(tl_context *tl) {
+        gate &g = only();
+        g.inside++;
+        sc_core::wait(g.opens - sc_core::sc_time_stamp());
+        const tla_status status = g.kernel->run(tl);
+        if (--g.inside == 0)
+            g.empty.notify(sc_core::SC_ZERO_TIME);
+        else
+            sc_core::wait(g.empty);
+        return status;
+    }
+};
+
+// The workload on the platform; keeps every transfer and where the tensors lay.
+class run : public sc_core::sc_module {
+  public:
+    run(sc_core::sc_module_name name, const row &r, const tla_config &config)
+        : sc_module(name), row_(r), platform_("npu", config, {&gated, 1}), programs_(platform_.pes().size()) {
+        for (std::size_t pe = 0; pe < programs_.size(); pe++)
+            platform_.pes()[pe]->dma.ended = [this, pe](const pe_dma::request &what, std::uint64_t start_ps,
+                                                        std::uint64_t end_ps) {
+                program &p = programs_[pe];
+                p.push_back({what, start_ps - (p.empty() ? 0 : p.back().end_ps), start_ps, end_ps});
+            };
+        platform_.host().main = [this] {
+            if (const tl_kernel_info *kernel = tl_find_kernel(row_.workload))
+                launch(*kernel);
+            else
+                move();
+            tensors_ = platform_.host().tensors();
+            check(platform_.host().cleanup(&error_));
+            finished_ = true;
+        };
+    }
+
+    bool finished() const { return finished_; }
+    const std::vector<program> &programs() const { return programs_; }
+    const std::list<tensor> &tensors() const { return tensors_; }
+
+  private:
+    void check(tla_status status) const {
+        if (status) throw std::runtime_error(error_.text);
+    }
+
+    tensor &make(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
+                 const host::placement &where) {
+        tensor *made = nullptr;
+        check(platform_.host().create_tensor(name, elements, element_bytes, where, &made, &error_));
+        const std::vector<std::uint8_t> zeros(made->nbytes);
+        check(platform_.host().write_tensor(*made, zeros.data(), &error_));
+        return *made;
+    }
+
+    // Late enough for the refreshes to have closed the rows that the host has opened, which the reference knows nothing
+    // of.
+    static sc_core::sc_time begin() { return sc_core::sc_time_stamp() + sc_core::sc_time(100, sc_core::SC_US); }
+
+    void launch(const tl_kernel_info &what) {
+        const tl_workload size{static_cast<std::uint32_t>(programs_.size()), 4096, 1};
+        std::vector<tla_vaddr> addresses;
+        for (std::uint32_t i = 0; i < what.tensor_count; i++) {
+            const std::uint32_t element = tl_dtype_bytes(what.tensors[i].dtype);
+            addresses.push_back(make(what.tensors[i].name, what.tensor_bytes(&size, i) / element, element,
+                                     platform_.host().everywhere())
+                                    .va);
+        }
+        std::vector<std::uint64_t> arguments(TL_KERNEL_ARGUMENTS_MAX);
+        arguments.resize(what.arguments(&size, addresses.data(), arguments.data()));
+        gate &g = gate::only();
+        g.kernel = &what;
+        g.opens = begin();
+        check(platform_.host().launch(0, arguments, &error_));
+    }
+
+    // The transfers of a workload that is no kernel: every active PE makes its own, one after the other.
+    void move() {
+        const bool hot = std::string(row_.workload) == "hot_slice";
+        const std::uint64_t pes = programs_.size(), piece = 256 * std::max<std::uint64_t>(1, 64 / pes);
+        const std::uint64_t from = hot ? make("hot", hot_bytes, 1, {{platform_.pes()[0]->where}}).va.value
+                                       : make("in", pes * pes * piece, 1, platform_.host().everywhere()).va.value,
+                            to = hot ? 0 : make("out", pes * pes * piece, 1, platform_.host().everywhere()).va.value;
+        sc_core::wait(begin() - sc_core::sc_time_stamp());
+        left_ = hot ? row_.active : pes;
+        for (std::uint64_t i = 0; i < left_; i++) {
+            const std::uint64_t pe = i * pes / left_; // spread over the platform
+            std::vector<pe_dma::request> list;
+            const tla_paddr tile = tile_of(platform_.pes()[pe]->where);
+            if (hot) {
+                for (unsigned pass = 0; pass < 4; pass++)
+                    list.push_back({pe_dma::direction::read, {from}, tile, 1, hot_bytes, hot_bytes});
+            } else {
+                for (std::uint64_t step = 0; step < pes; step++) {
+                    const std::uint64_t part = (((i + step) % pes) * pes + i) * piece;
+                    list.push_back({pe_dma::direction::read, {from + part}, tile, 1, piece, piece});
+                    list.push_back({pe_dma::direction::write, {to + part}, tile, 1, piece, piece});
+                }
+            }
+            sc_core::sc_spawn([this, pe, list] { transfer_all(pe, list); }, sc_core::sc_gen_unique_name("mover"));
+        }
+        sc_core::wait(all_done_);
+    }
+
+    void transfer_all(std::uint64_t pe, const std::vector<pe_dma::request> &list) {
+        sc_core::sc_time delay;
+        for (const pe_dma::request &what : list)
+            check(platform_.pes()[pe]->dma.transfer(what, delay));
+        sc_core::wait(delay);
+        if (--left_ == 0) all_done_.notify();
+    }
+
+    static tla_paddr tile_of(const pe_location &l) {
+        tla_paddr pa{};
+        tla_paddr_pe_tcm(l.sip, l.cube, l.pe, 0, &pa);
+        return pa;
+    }
+
+    static const std::uint64_t hot_bytes = 16 * 1024;
+    static constexpr tl_kernel gated = gate::run;
+    const row row_;
+    npu platform_;
+    tla_error error_{};
+    std::uint64_t left_ = 0;
+    sc_core::sc_event all_done_;
+    std::vector<program> programs_;
+    std::list<tensor> tensors_;
+    bool finished_ = false;
+};
+
+// The same transfers, with the same gaps between them, by the plain event model.
+inline std::vector<program> replay(std::vector<program> programs, const tla_config &config,
+                                   const std::list<tensor> &tensors) {
+    plain::npu reference(config, tensors);
+    const std::function<void(unsigned, std::size_t, plain::picoseconds)> next = [&](unsigned pe, std::size_t i,
+                                                                                    plain::picoseconds ended) {
+        if (i == programs[pe].size()) return;
+        transfer &t = programs[pe][i];
+        t.start_ps = ended + t.gap_ps;
+        reference.transfer(pe, t.what, t.start_ps, [&, pe, i](plain::picoseconds end) {
+            programs[pe][i].end_ps = end;
+            next(pe, i + 1, end);
+        });
+    };
+    for (unsigned pe = 0; pe < programs.size(); pe++)
+        next(pe, 0, 0);
+    reference.queue().run();
+    return programs;
+}
+
+// One simulation: once in a process.
+inline result compare(const row &r) {
+    const tla_config config = configuration(r);
+    run ours("run", r, config);
+    sc_core::sc_start();
+    if (!ours.finished()) throw std::runtime_error("the workload did not end");
+    const std::vector<program> theirs = replay(ours.programs(), config, ours.tensors());
+    result both{measure(ours.programs()), measure(theirs), 0};
+    for (std::size_t pe = 0; pe < theirs.size(); pe++)
+        for (std::size_t i = 0; i < theirs[pe].size(); i++)
+            both.different += theirs[pe][i].end_ps != ours.programs()[pe][i].end_ps;
+    return both;
+}
+
+} // namespace comparison
+#endif

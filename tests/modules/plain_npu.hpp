@@ -1,0 +1,252 @@
+// A whole NPU by the plain event model: its PEs' DMA transfers over the same topology, and where banks are modelled the
+// same timing core, with nothing else of the library.
+//
+// Resources are numbered in the order in which npu makes its modules, inputs of links as interconnect does, so that
+// even ties fall out as they do there.
+#ifndef TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
+#define TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
+
+#include "plain_event_model.hpp"
+#include "tlmalloc/hbm_channels.h"
+#include "tlmalloc/modules/npu.hpp"
+
+#include <deque>
+#include <list>
+#include <memory>
+#include <stdexcept>
+
+namespace plain {
+
+// Pseudo-channels with banks: the timing core, offered accesses as they arrive.
+class banks {
+  public:
+    banks(events &e, unsigned resource, const tlmalloc::hbm_slice::config &c)
+        : e_(e), resource_(resource), latency_(c.latency_ps) {
+        const tla_hbm_channels_config channels{*c.timing, c.pseudo_channels, c.capacity};
+        tla_hbm_channels *made = nullptr;
+        if (tla_hbm_channels_create(&channels, &made, nullptr)) throw std::runtime_error("no banks");
+        core_.reset(made);
+        due_.resize(tla_hbm_channels_groups(made), never);
+    }
+
+    void access(bool write, std::uint64_t offset, std::uint64_t nbytes, picoseconds time, const arrived &done) {
+        e_.at(time + latency_, resource_, 0, [=](picoseconds at) {
+            const tla_hbm_op op = write ? TLA_HBM_WRITE : TLA_HBM_READ;
+            if (tla_hbm_channels_arrive(core_.get(), op, offset, nbytes, at, new arrived(done)))
+                throw std::runtime_error("no host memory");
+            for (unsigned group = 0; group < due_.size(); group++)
+                look(group, at);
+        });
+    }
+
+  private:
+    void look(unsigned group, picoseconds now) {
+        const picoseconds next = tla_hbm_channels_next_ps(core_.get(), group);
+        if (next == never || due_[group] <= next) return;
+        due_[group] = std::max(next, now);
+        e_.at(due_[group], resource_ + 1, group, [=](picoseconds at) {
+            if (due_[group] != at) return;
+            due_[group] = never;
+            tla_hbm_channels_run(
+                core_.get(), group, at,
+                [](void *, void *tag, std::uint64_t end) {
+                    const std::unique_ptr<arrived> done(static_cast<arrived *>(tag));
+                    (*done)(end);
+                },
+                nullptr);
+            look(group, at);
+        });
+    }
+
+    static constexpr picoseconds never = ~picoseconds{0};
+    events &e_;
+    const unsigned resource_; // and the one after it: the groups of channels
+    const picoseconds latency_;
+    std::unique_ptr<tla_hbm_channels, void (*)(tla_hbm_channels *)> core_{nullptr, tla_hbm_channels_destroy};
+    std::vector<picoseconds> due_;
+};
+
+class npu {
+  public:
+    // Tensors must lie as they do when `transfers` run. Walks are ideal.
+    npu(const tla_config &config, const std::list<tlmalloc::tensor> &tensors)
+        : config_(config), topology_(tlmalloc::fabric_config(config)) {
+        std::sort(topology_.windows.begin(), topology_.windows.end(),
+                  [](const auto &a, const auto &b) { return a.base < b.base; });
+        for (const tlmalloc::tensor &t : tensors)
+            for (const tlmalloc::shard &s : t.shards)
+                lies_[t.va.value + s.offset] = {s.pa.value, s.nbytes};
+        make_pes();
+        for (const tla_fabric_link &l : topology_.links)
+            links_.push_back({{resources_++}, l.latency_ps, l.bandwidth_bytes_per_s});
+    }
+
+    // Calls done when the transfer has ended.
+    void transfer(unsigned number, const tlmalloc::pe_dma::request &what, picoseconds start, const arrived &done) {
+        pes_[number].dma[what.way == tlmalloc::pe_dma::direction::write]->transfer(
+            {what.va.value, what.tile.value, what.rows, what.row_bytes, what.pitch}, start, done);
+    }
+
+    events &queue() { return events_; }
+
+  private:
+    struct where {
+        std::uint64_t pa, nbytes;
+    };
+    struct pe {
+        std::uint64_t hbm, hbm_bytes; // physical addresses of its slice
+        unsigned node, source, hbm_node, hbm_window;
+        unsigned mmu;
+        channels slice;
+        std::unique_ptr<banks> with_banks;
+        server tcm[2]; // reads, writes
+        std::unique_ptr<plain::dma> dma[2];
+    };
+    using path = std::vector<std::pair<link *, unsigned>>;
+
+    void make_pes() {
+        const auto cubes = static_cast<unsigned>(config_.system.cube_mesh_width * config_.system.cube_mesh_height);
+        for (unsigned sip = 0; sip < config_.system.sips; sip++)
+            for (unsigned cube = 0; cube < cubes; cube++)
+                for (unsigned number = 0; number < config_.system.pes_per_cube; number++)
+                    make_pe({sip, cube, number});
+    }
+
+    void make_pe(const tlmalloc::pe_location &l) {
+        const auto index = static_cast<unsigned>(pes_.size());
+        pes_.emplace_back();
+        pe &p = pes_.back();
+        const tlmalloc::hbm_slice::config slice = tlmalloc::slice_config(config_, l);
+        tla_paddr hbm{}, tcm{};
+        tla_paddr_pe_hbm(l.sip, l.cube, l.pe, 0, slice.capacity, &hbm);
+        tla_paddr_pe_tcm(l.sip, l.cube, l.pe, 0, &tcm);
+        p.hbm = hbm.value;
+        p.hbm_bytes = slice.capacity;
+        p.hbm_window = window_at(hbm.value);
+        p.hbm_node = topology_.targets[topology_.windows[p.hbm_window].target];
+        p.node = topology_.targets[topology_.windows[window_at(tcm.value)].target];
+        while (topology_.sources[p.source] != p.node)
+            p.source++;
+        p.slice = {resources_, slice.burst, slice.pseudo_channel_bandwidth, slice.latency_ps,
+                   std::vector<server>(slice.pseudo_channels)};
+        if (slice.timing) p.with_banks = std::make_unique<banks>(events_, resources_, slice);
+        p.tcm[0].resource = resources_ + 2;
+        p.tcm[1].resource = resources_ + 3;
+        p.mmu = resources_ + 5; // after the controller
+        for (unsigned write = 0; write < 2; write++)
+            p.dma[write] = std::make_unique<plain::dma>(
+                events_, resources_ + 6 + write, config_.dma.chunk, config_.dma.bandwidth, config_.dma.outstanding,
+                [=](std::uint64_t va, std::uint64_t, std::uint64_t nbytes, picoseconds time, const arrived &done) {
+                    if (write)
+                        store(index, va, nbytes, time, done);
+                    else
+                        load(index, va, nbytes, time, done);
+                });
+        resources_ += 8;
+    }
+
+    void load(unsigned index, std::uint64_t va, std::uint64_t nbytes, picoseconds time, const arrived &done) {
+        memory(index, false, va, nbytes, time, [=](picoseconds here) { local(index, true, nbytes, here, done); });
+    }
+    void store(unsigned index, std::uint64_t va, std::uint64_t nbytes, picoseconds time, const arrived &done) {
+        local(index, false, nbytes, time, [=](picoseconds read) { memory(index, true, va, nbytes, read, done); });
+    }
+
+    // The PE's own TCM.
+    void local(unsigned index, bool write, std::uint64_t nbytes, picoseconds time, const arrived &done) {
+        events_.at(time + config_.tcm.latency, pes_[index].tcm[write].resource, 0, [=](picoseconds at) {
+            const picoseconds duration =
+                bytes_at(nbytes, write ? config_.tcm.write_bandwidth : config_.tcm.read_bandwidth);
+            done(pes_[index].tcm[write].serve(at, duration) + duration);
+        });
+    }
+
+    // Through the MMU and over the fabric to a slice, and back.
+    void memory(unsigned index, bool write, std::uint64_t va, std::uint64_t nbytes, picoseconds time,
+                const arrived &done) {
+        events_.at(time + config_.mmu.overhead, pes_[index].mmu, 0, [=](picoseconds at) {
+            const std::uint64_t pa = translate(va, nbytes);
+            pe &from = pes_[index], &to = owner(pa);
+            const auto sources = static_cast<unsigned>(topology_.sources.size()),
+                       links = static_cast<unsigned>(links_.size());
+            const path there = way(from.node, to.hbm_node, from.source),
+                       back = way(to.hbm_node, from.node, sources + links + to.hbm_window);
+            cross(events_, there, write ? nbytes : 0, at, [=, &to](picoseconds in) {
+                const arrived answer = [=](picoseconds out) { cross(events_, back, write ? 0 : nbytes, out, done); };
+                if (to.with_banks)
+                    to.with_banks->access(write, pa - to.hbm, nbytes, in, answer);
+                else
+                    to.slice.access(events_, pa - to.hbm, nbytes, in, answer);
+            });
+        });
+    }
+
+    std::uint64_t translate(std::uint64_t va, std::uint64_t nbytes) const {
+        auto after = lies_.upper_bound(va);
+        if (after == lies_.begin()) throw std::runtime_error("a transfer leaves the tensors");
+        const auto &[first, at] = *--after;
+        if (va - first + nbytes > at.nbytes) throw std::runtime_error("a chunk lies in two shards");
+        return at.pa + (va - first);
+    }
+
+    pe &owner(std::uint64_t pa) {
+        for (pe &p : pes_)
+            if (pa >= p.hbm && pa - p.hbm < p.hbm_bytes) return p;
+        throw std::runtime_error("no slice has this address");
+    }
+
+    unsigned window_at(std::uint64_t base) const {
+        for (unsigned i = 0; i < topology_.windows.size(); i++)
+            if (topology_.windows[i].base == base) return i;
+        throw std::runtime_error("no such window");
+    }
+
+    // The way of least latency, of those the one of fewest links, of those at each node the link of the lowest number.
+    path way(unsigned from, unsigned to, unsigned input) {
+        std::vector<std::pair<picoseconds, unsigned>> &far = far_[to];
+        if (far.empty()) {
+            far.assign(topology_.nodes, {~picoseconds{0} / 2, 0});
+            far[to] = {0, 0};
+            for (bool better = true; better;) {
+                better = false;
+                for (const tla_fabric_link &l : topology_.links) {
+                    const std::pair<picoseconds, unsigned> through{far[l.to].first + l.latency_ps,
+                                                                   far[l.to].second + 1};
+                    if (through >= far[l.from]) continue;
+                    far[l.from] = through;
+                    better = true;
+                }
+            }
+        }
+        path result;
+        for (unsigned node = from; node != to;) {
+            const unsigned number = next_link(node, far);
+            result.push_back({&links_[number], input});
+            input = static_cast<unsigned>(topology_.sources.size()) + number;
+            node = topology_.links[number].to;
+        }
+        return result;
+    }
+
+    unsigned next_link(unsigned node, const std::vector<std::pair<picoseconds, unsigned>> &far) const {
+        for (unsigned i = 0; i < topology_.links.size(); i++) {
+            const tla_fabric_link &l = topology_.links[i];
+            if (l.from == node && far[l.to].first + l.latency_ps == far[node].first &&
+                far[l.to].second + 1 == far[node].second)
+                return i;
+        }
+        throw std::runtime_error("no way");
+    }
+
+    const tla_config config_;
+    tlmalloc::interconnect::config topology_;
+    events events_;
+    std::map<std::uint64_t, where> lies_; // by virtual address
+    std::vector<link> links_;
+    std::deque<pe> pes_;
+    std::map<unsigned, std::vector<std::pair<picoseconds, unsigned>>> far_;
+    unsigned resources_ = 1;
+};
+
+} // namespace plain
+#endif
