@@ -98,10 +98,11 @@ uint64_t tla_segment_cache_segment_size_with(uint64_t rounded, const tla_segment
 /* Takes a block of at least nbytes on a stream; *block is what was taken: a large block may keep up to 1 MiB more than
  * was asked for. Work: the probes of a search in a balanced tree, nodes visited where a walk goes on from there,
  * splits, a metadata line a block written, and what the driver does. TLA_INVALID_ARGUMENT for 0 bytes; TLA_EXHAUSTED
- * for more than 2^62, as PyTorch is out of memory past 1 EB; TLA_LIMIT when the memory limit is in the way; else what the driver says. Nothing is taken then, but cached
- * segments may have been given back, pending blocks may have been completed, and of an expandable range a part may have
- * been mapped, which is a free block. TLA_NO_HOST_MEMORY: nothing is changed, unless memory was to be given back for
- * the request or a range to be mapped in parts: then the same may have been done. */
+ * for more than 2^62, as PyTorch is out of memory past 1 EB; TLA_LIMIT when the memory limit is in the way; else what
+ * the driver says. Nothing is taken then, but cached segments may have been given back, pending blocks may have been
+ * completed, and of an expandable range a part may have been mapped, which is a free block. TLA_NO_HOST_MEMORY: nothing
+ * is changed, unless memory was to be given back for the request or a range to be mapped in parts: then the same may
+ * have been done. */
 tla_status tla_segment_cache_alloc(tla_segment_cache *cache, uint64_t stream, uint64_t nbytes, tla_block *block,
                                    tla_work *work);
 
@@ -129,6 +130,11 @@ void tla_segment_cache_on_synchronize(tla_segment_cache *cache, void (*synchroni
 /* Waits for all streams and gives back what is free: whole segments, and wholly free granules (empty_cache).
  * TLA_NO_HOST_MEMORY, and what the driver says: a part may have been done, which the next call goes on with. */
 tla_status tla_segment_cache_empty(tla_segment_cache *cache, tla_work *work);
+
+/* From now on at most so many bytes of segments, whatever memory_limit or memory_fraction were
+ * (set_per_process_memory_fraction in a running program); 0: no limit. What is reserved above it stays until it is
+ * given back. */
+void tla_segment_cache_set_limit(tla_segment_cache *cache, uint64_t nbytes);
 
 tla_segment_cache_stats tla_segment_cache_get_stats(const tla_segment_cache *cache);
 

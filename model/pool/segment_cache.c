@@ -266,6 +266,11 @@ tla_status tla_segment_cache_empty(tla_segment_cache *cache, tla_work *work) {
     return tla_segment_release_cached(cache, work);
 }
 
+void tla_segment_cache_set_limit(tla_segment_cache *cache, uint64_t nbytes) {
+    cache->config.memory_limit = nbytes;
+    cache->bounded = nbytes != 0;
+}
+
 tla_segment_cache_stats tla_segment_cache_get_stats(const tla_segment_cache *cache) {
     return cache->stats;
 }

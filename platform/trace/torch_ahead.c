@@ -1,16 +1,45 @@
 /* What the entries ahead say of what was not recorded: on a copy of the cache it is tried out. */
 #include "trace/torch_replayer.h"
 
-/* The next request behind segment events and completed frees; NULL when something else comes first. */
-const torch_entry *torch_request_ahead(const torch_replayer *r, bool *driver_called) {
-    *driver_called = false;
-    for (size_t i = r->at; i < r->device->entry_count; i++) {
-        const torch_entry *e = &r->device->entries[i];
-        if (e->action == TORCH_ALLOC || e->action == TORCH_OOM) return e;
-        if (e->action == TORCH_FREE_REQUESTED) return NULL;
-        if (e->action != TORCH_FREE_COMPLETED && e->action != TORCH_SNAPSHOT) *driver_called = true;
+/* What stands before the next request: completed frees and segment events. */
+typedef struct stretch {
+    const torch_entry *request; /* NULL: something else comes first */
+    size_t end;                 /* the entry of the request, or of what else comes */
+    bool gives, takes;          /* memory went back, was taken */
+} stretch;
+
+/* A snapshot is no part of what a request or an empty_cache does; behind what was taken it is passed over. */
+static stretch look_ahead(const torch_replayer *r) {
+    stretch s = {.end = r->at};
+    for (; s.end < r->device->entry_count; s.end++) {
+        const torch_entry *e = &r->device->entries[s.end];
+        switch (e->action) {
+        case TORCH_ALLOC:
+        case TORCH_OOM:
+            s.request = e;
+            return s;
+        case TORCH_FREE_COMPLETED:
+            break;
+        case TORCH_SEGMENT_ALLOC:
+        case TORCH_SEGMENT_MAP:
+            s.takes = true;
+            break;
+        case TORCH_SEGMENT_FREE:
+        case TORCH_SEGMENT_UNMAP:
+            s.gives = true;
+            break;
+        case TORCH_SNAPSHOT:
+            if (s.takes) break;
+            return s;
+        default:
+            return s;
+        }
     }
-    return NULL;
+    return s;
+}
+
+const torch_entry *torch_request_ahead(const torch_replayer *r) {
+    return look_ahead(r).request;
 }
 
 bool torch_can_serve(const torch_replayer *r, const tla_segment_cache *cache, const torch_entry *request) {
@@ -26,6 +55,7 @@ static tla_status make_probe(const torch_replayer *r, torch_replayer *probe, tor
     probe->result = result;
     probe->options = &nobody;
     probe->is_probe = true;
+    probe->refused = 0;
     torch_replayer_connect(probe);
     tla_status status = torch_cache_copy(r->snapshot, r->cache, &probe->config, &probe->cache);
     if (!status) tla_segment_cache_on_synchronize(probe->cache, torch_replayer_synchronize, probe);
@@ -34,29 +64,6 @@ static tla_status make_probe(const torch_replayer *r, torch_replayer *probe, tor
 
 static void free_probe(torch_replayer *probe) {
     tla_segment_cache_abandon(probe->cache);
-}
-
-/* Completed frees of blocks that another stream used stand before a request: did they complete before it, or when the
- * cache had nothing for it and waited for all streams? The latter if all complete, the driver was asked or memory was
- * out, and the blocks would have served the request. */
-tla_status torch_waited_for_streams(const torch_replayer *r, bool *waited) {
-    bool driver_called;
-    const torch_entry *request = torch_request_ahead(r, &driver_called);
-    *waited = false;
-    if (!request || !(driver_called || request->action == TORCH_OOM) || torch_can_serve(r, r->cache, request))
-        return TLA_OK;
-    torch_replayer probe;
-    torch_recorded result;
-    tla_status status = make_probe(r, &probe, &result);
-    for (size_t i = r->at; i < r->device->entry_count && !status; i++) {
-        const torch_entry *e = &r->device->entries[i];
-        if (e->action == TORCH_SNAPSHOT) continue;
-        if (e->action != TORCH_FREE_COMPLETED) break;
-        tla_segment_cache_end_use(probe.cache, e->address, NULL);
-    }
-    if (!status) *waited = torch_replayer_pending(&probe) == 0 && torch_can_serve(&probe, probe.cache, request);
-    free_probe(&probe);
-    return status;
 }
 
 /* Whether the entries up to a request are what the cache does for it, during a capture or not. */
@@ -95,18 +102,86 @@ tla_status torch_find_failure(torch_replayer *r, torch_entry *e, bool *captured)
     return TLA_OK;
 }
 
-/* Whether memory being out behind this free says that another stream still used the block, and the free completed only
- * when the cache waited for it: else the block would have served the request. */
-tla_status torch_was_pending(const torch_replayer *r, uint64_t address, bool *pending) {
-    bool driver_called;
-    const torch_entry *request = torch_request_ahead(r, &driver_called);
-    *pending = false;
-    if (!request || request->action != TORCH_OOM || torch_can_serve(r, r->cache, request)) return TLA_OK;
+/* The course of events: who completed frees and gave memory back */
+
+/* The streams are done with these blocks. */
+static tla_status complete_frees(torch_replayer *r) {
+    for (const torch_entry *e; (e = torch_replayer_next(r)) && e->action == TORCH_FREE_COMPLETED;
+         torch_replayer_agree(r))
+        if (tla_segment_cache_end_use(r->cache, e->address, NULL))
+            return torch_replayer_differ(r, "no freed block there is used by another stream");
+    return TLA_OK;
+}
+
+/* The entries up to the request. */
+static tla_status play_course(torch_replayer *probe, torch_course course, size_t request) {
+    torch_entry *e = &probe->device->entries[request];
+    bool captured = false;
+    tla_status status = course.waited ? TLA_OK : complete_frees(probe);
+    if (!status && course.emptied) status = tla_segment_cache_empty(probe->cache, NULL);
+    if (!status && course.emptied) status = complete_frees(probe);
+    if (!status && e->action == TORCH_OOM) status = torch_find_failure(probe, e, &captured);
+    if (status) return status;
+    probe->course = course;
+    if (captured) tla_segment_cache_begin_capture(probe->cache);
+    return torch_replayer_serve(probe, e);
+}
+
+/* Whether the driver may have refused so many bytes: not if the device had as much at another time. */
+static bool may_have_been_refused(const torch_replayer *r, uint64_t nbytes) {
+    const torch_start *start = r->start;
+    const uint64_t had = start->capacity > start->peak_reserved ? start->capacity : start->peak_reserved;
+    const uint64_t reserved = tla_segment_cache_get_stats(r->cache).reserved;
+    return reserved > had || nbytes > had - reserved;
+}
+
+/* How good a course is: the entries that are as they would be in it, then whether it could have been. */
+static tla_status try_course(const torch_replayer *r, torch_course course, size_t request, uint64_t *score) {
     torch_replayer probe;
     torch_recorded result;
     tla_status status = make_probe(r, &probe, &result);
-    if (!status && !tla_segment_cache_free(probe.cache, address, NULL))
-        *pending = torch_can_serve(&probe, probe.cache, request);
+    if (!status) status = play_course(&probe, course, request);
+    const bool could_be = course.emptied || !probe.refused || may_have_been_refused(r, probe.refused);
+    *score = 2 * result.equal + could_be;
     free_probe(&probe);
-    return status;
+    return status == TLA_NO_HOST_MEMORY ? status : TLA_OK;
+}
+
+/* The first course that gives all entries up to the request and could have been; of none the best one. */
+static tla_status choose_course(torch_replayer *r, const stretch *s) {
+    static const torch_course courses[] = {
+        {0}, {.waited = true}, {.emptied = true}, {.limited = true}, {.waited = true, .limited = true}};
+    uint64_t all = r->result->equal, best = 0;
+    for (size_t i = r->at; i <= s->end; i++)
+        all += r->device->entries[i].action != TORCH_SNAPSHOT;
+    for (size_t i = 0; i < sizeof courses / sizeof courses[0] && best <= 2 * all; i++) {
+        uint64_t score;
+        if (courses[i].emptied && !s->gives) continue;
+        tla_status status = try_course(r, courses[i], s->end, &score);
+        if (status) return status;
+        if (score <= best) continue;
+        best = score;
+        r->course = courses[i];
+    }
+    return TLA_OK;
+}
+
+/* Without memory that goes back a request waits only when memory is out, or for less to be mapped. */
+static bool is_open(const torch_replayer *r, const stretch *s) {
+    if (!s->request) return false;
+    return s->gives || ((s->takes || s->request->action == TORCH_OOM) && !torch_can_serve(r, r->cache, s->request));
+}
+
+tla_status torch_find_course(torch_replayer *r) {
+    if (r->at < r->course_end) return TLA_OK;
+    const stretch s = look_ahead(r);
+    r->course = (torch_course){.emptied = !s.request};
+    r->course_end = s.end;
+    return is_open(r, &s) ? choose_course(r, &s) : TLA_OK;
+}
+
+bool torch_may_have_waited(const torch_replayer *r) {
+    const stretch s = look_ahead(r);
+    if (!is_open(r, &s) || torch_can_serve(r, r->cache, s.request)) return false;
+    return s.gives || s.request->action == TORCH_OOM || r->config.expandable;
 }

@@ -26,8 +26,7 @@ static void print_entry(const torch_entry *e, char *text, size_t room) {
 
 /* Which segments are involved; of what the cache did, whoever knows it says it. */
 static void doubt(torch_replayer *r) {
-    bool ignored;
-    const torch_entry *next = torch_replayer_next(r), *request = torch_request_ahead(r, &ignored);
+    const torch_entry *next = torch_replayer_next(r), *request = torch_request_ahead(r);
     r->doubt.entry = r->at;
     r->doubt.involved[1] = next && next->action != TORCH_OOM ? next->address : 0;
     r->doubt.involved[2] = request && request->action == TORCH_ALLOC ? request->address : 0;
@@ -71,6 +70,7 @@ static tla_status answer(torch_replayer *r, torch_action action, uint64_t nbytes
     if (*entry && (*entry)->action == action) return TLA_OK;
     if (*entry && (*entry)->action == TORCH_ALLOC)
         return torch_replayer_differ(r, "%s of %" PRIu64 " bytes", torch_action_name(action), nbytes);
+    if (!r->refused) r->refused = nbytes;
     return TLA_EXHAUSTED;
 }
 
@@ -89,12 +89,14 @@ static tla_status driver_free(void *context, uint32_t device, uint64_t address, 
     return expect(context, TORCH_SEGMENT_FREE, address, nbytes);
 }
 
-/* A new range begins where the next map is; without one the driver would map nothing of it. */
+/* A new range begins where the next map is; without one the driver would map nothing of it: it refuses what the request
+ * needs. */
 static tla_status range_reserve(void *context, uint32_t device, uint64_t nbytes, uint64_t granule, uint64_t *address,
                                 tla_work *work) {
+    torch_replayer *r = context;
     const torch_entry *e;
-    (void)device, (void)granule, (void)work;
-    tla_status status = answer(context, TORCH_SEGMENT_MAP, nbytes, &e);
+    (void)device, (void)nbytes, (void)work;
+    tla_status status = answer(r, TORCH_SEGMENT_MAP, (r->rounded + granule - 1) / granule * granule, &e);
     if (!status) *address = e->address;
     return status;
 }

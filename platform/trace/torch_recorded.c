@@ -39,6 +39,7 @@ static tla_status shorten_range(torch_replayer *r, bool *cut) {
 /* The request itself, with ranges as long as the recording shows them. */
 static tla_status take(torch_replayer *r, const torch_entry *e, tla_block *block) {
     r->request_at = r->at;
+    r->rounded = tla_segment_cache_round_with(e->nbytes, &r->config);
     for (;;) {
         bool cut;
         tla_status status =
@@ -55,9 +56,20 @@ static tla_status take(torch_replayer *r, const torch_entry *e, tla_block *block
     }
 }
 
+/* A limit that the request exceeds as long as nothing goes back. */
+static uint64_t limit_of(const torch_replayer *r, const torch_entry *e) {
+    const uint64_t rounded = tla_segment_cache_round_with(e->nbytes, &r->config);
+    const uint64_t segment = tla_segment_cache_segment_size_with(rounded, &r->config);
+    return tla_segment_cache_get_stats(r->cache).reserved + segment - 1;
+}
+
 tla_status torch_replayer_serve(torch_replayer *r, const torch_entry *e) {
     tla_block block;
+    const bool limited = r->course.limited;
+    if (limited) tla_segment_cache_set_limit(r->cache, limit_of(r, e));
     tla_status status = take(r, e, &block);
+    if (limited) tla_segment_cache_set_limit(r->cache, 0);
+    r->course = (torch_course){0};
     if (r->result->differs || status == TLA_NO_HOST_MEMORY) return status;
     const torch_entry *next = torch_replayer_next(r);
     if (!status && (next != e || e->action != TORCH_ALLOC || e->address != block.offset)) {
@@ -95,6 +107,7 @@ static tla_status empty(torch_replayer *r) {
     if (r->options->empties) r->options->empties[r->at] = 1;
     tla_status status = tla_segment_cache_empty(r->cache, NULL);
     if (status == TLA_NO_HOST_MEMORY || r->result->differs) return status;
+    r->course_end = 0; /* what stands behind it has a course of its own */
     return r->at > before ? TLA_OK : torch_replayer_differ(r, "nothing to give back");
 }
 
@@ -108,30 +121,28 @@ static void retire_pools(torch_replayer *r) {
     }
 }
 
-/* Segment events: of the request ahead if the cache has nothing for it and would do just that; else the program emptied
- * the cache. */
+static tla_status request_ahead(torch_replayer *r) {
+    const torch_entry *e = torch_request_ahead(r);
+    return e ? request(r, e) : torch_replayer_differ(r, "no request that needs it");
+}
+
 static tla_status segments(torch_replayer *r, const torch_entry *e) {
-    bool driver_called, agrees = true;
-    const torch_entry *ahead = torch_request_ahead(r, &driver_called);
     bool gives = e->action == TORCH_SEGMENT_FREE || e->action == TORCH_SEGMENT_UNMAP;
-    if (gives) retire_pools(r);
-    if (!gives) return ahead ? request(r, ahead) : torch_replayer_differ(r, "no request that needs it");
-    if (!ahead || torch_can_serve(r, r->cache, ahead)) return empty(r);
-    tla_status status = torch_would_agree(r, ahead, false, &agrees);
+    if (!gives) return request_ahead(r);
+    retire_pools(r);
+    tla_status status = torch_find_course(r);
     if (status) return status;
-    return agrees ? request(r, ahead) : empty(r);
+    return r->course.emptied ? empty(r) : request_ahead(r);
 }
 
 /* A free that completes at once stands beside its completion. */
 static tla_status free_requested(torch_replayer *r, const torch_entry *e) {
     size_t here = r->at;
-    bool pending = true;
-    tla_status status = TLA_OK;
     torch_replayer_agree(r);
     const torch_entry *next = torch_replayer_next(r);
-    if (next && next->action == TORCH_FREE_COMPLETED && next->address == e->address)
-        status = torch_was_pending(r, e->address, &pending);
-    if (!status && pending) status = tla_segment_cache_begin_use(r->cache, e->address);
+    const bool beside = next && next->action == TORCH_FREE_COMPLETED && next->address == e->address;
+    const bool pending = !beside || torch_may_have_waited(r);
+    tla_status status = pending ? tla_segment_cache_begin_use(r->cache, e->address) : TLA_OK;
     if (!status) status = tla_segment_cache_free(r->cache, e->address, NULL);
     if (!status && !pending) torch_replayer_agree(r);
     if (status != TLA_NOT_ALLOCATED) return status;
@@ -141,10 +152,9 @@ static tla_status free_requested(torch_replayer *r, const torch_entry *e) {
 }
 
 static tla_status free_completed(torch_replayer *r, const torch_entry *e) {
-    bool waited, driver_called;
-    tla_status status = torch_waited_for_streams(r, &waited);
+    tla_status status = torch_find_course(r);
     if (status) return status;
-    if (waited) return request(r, torch_request_ahead(r, &driver_called));
+    if (r->course.waited) return request_ahead(r);
     status = tla_segment_cache_end_use(r->cache, e->address, NULL);
     if (status == TLA_NOT_ALLOCATED) return torch_replayer_differ(r, "no freed block there is used by another stream");
     torch_replayer_agree(r);

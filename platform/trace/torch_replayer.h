@@ -18,6 +18,14 @@ typedef struct torch_doubt {
     uint64_t involved[3]; /* addresses: of what the cache did, of the next entry, of the next request; 0: none */
 } torch_doubt;
 
+/* How the entries before a request came about. All false: its frees completed before, and what memory goes back does so
+ * for the request. */
+typedef struct torch_course {
+    bool waited;  /* the cache waited for all streams on the request's behalf: the frees completed then */
+    bool limited; /* a memory limit, which is not recorded, refused the request at first */
+    bool emptied; /* the program emptied the cache */
+} torch_course;
+
 typedef struct torch_replayer {
     const torch_snapshot *snapshot;
     const torch_device *device;
@@ -29,12 +37,16 @@ typedef struct torch_replayer {
     size_t at;          /* the next entry */
     uint64_t uncertain; /* bytes that older blocks may have more than they are taken for */
     size_t request_at;  /* the next entry when the request began */
+    uint64_t rounded;   /* bytes that it takes */
+    torch_course course;
+    size_t course_end; /* the entry up to which it holds */
     /* Where a range was to grow when the recording has the next map elsewhere: it was shorter. */
     uint64_t short_at, short_room; /* room that it may have had behind there */
     bool is_short;
     uint64_t shortest; /* range that was found out, in bytes; UINT64_MAX: none was */
     torch_doubt doubt;
-    bool is_probe; /* nobody asks for its doubts */
+    bool is_probe;    /* nobody asks for its doubts */
+    uint64_t refused; /* bytes that the driver refused first; 0: none */
 } torch_replayer;
 
 /* ---- torch_driver.c ---- */
@@ -60,21 +72,22 @@ uint64_t torch_replayer_pending(const torch_replayer *r);
 /* ---- torch_ahead.c: all return TLA_OK or TLA_NO_HOST_MEMORY ---- */
 
 /* The next request behind segment events and completed frees; NULL when something else comes first. */
-const torch_entry *torch_request_ahead(const torch_replayer *r, bool *driver_called);
+const torch_entry *torch_request_ahead(const torch_replayer *r);
 
 bool torch_can_serve(const torch_replayer *r, const tla_segment_cache *cache, const torch_entry *request);
 
-/* Whether the completed frees before a request completed when the cache waited for all streams. */
-tla_status torch_waited_for_streams(const torch_replayer *r, bool *waited);
+/* Sets r->course for the completed frees and segment events that are next: the first course that agrees with the
+ * recording up to the request behind them. */
+tla_status torch_find_course(torch_replayer *r);
+
+/* Whether a request may have waited for the free that completes next, though it stands beside the program's. */
+bool torch_may_have_waited(const torch_replayer *r);
 
 /* Whether the entries up to a request are what the cache does for it, during a capture or not. */
 tla_status torch_would_agree(const torch_replayer *r, const torch_entry *e, bool capture, bool *agrees);
 
 /* How an oom came to be: sets the pool of the request, and whether a graph was captured. */
 tla_status torch_find_failure(torch_replayer *r, torch_entry *e, bool *captured);
-
-/* Whether the block that the program frees now is still used by another stream, though its completion stands beside. */
-tla_status torch_was_pending(const torch_replayer *r, uint64_t address, bool *pending);
 
 /* ---- torch_doubt.c ---- */
 

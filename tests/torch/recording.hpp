@@ -227,6 +227,7 @@ struct workload {
     u64 streams = 1, largest = 300 * MiB;
     std::size_t most_live = 200;
     bool empties = true, uses = true;
+    u64 empty_every = 300, use_every = 8; // operations; frees
     std::vector<owner_id> owners{{0, 0}};
 };
 
@@ -237,7 +238,7 @@ inline void run(allocator &a, const workload &w, u64 seed) {
     for (int i = 0; i < w.operations; i++) {
         while (!a.pending.empty() && below(3) == 0) // a stream is done
             a.end_use(a.pending[below(a.pending.size())]);
-        if (below(300) == 0 && w.empties) a.empty_cache();
+        if (below(w.empty_every) == 0 && w.empties) a.empty_cache();
         if (below(400) == 0) a.snapshot_entry();
         if (live.empty() || (live.size() < w.most_live && below(2))) {
             u64 kind = below(10);
@@ -251,7 +252,7 @@ inline void run(allocator &a, const workload &w, u64 seed) {
                 live.push_back(*address);
         } else {
             std::swap(live[below(live.size())], live.back());
-            if (w.uses && below(8) == 0) a.use(live.back());
+            if (w.uses && below(w.use_every) == 0) a.use(live.back());
             a.free(live.back());
             live.pop_back();
         }

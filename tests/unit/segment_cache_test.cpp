@@ -253,6 +253,20 @@ BOOST_AUTO_TEST_CASE(a_memory_limit_is_kept_though_the_device_has_more) {
     BOOST_CHECK_EQUAL(cache.try_alloc(12 * MiB), TLA_OK);
 }
 
+BOOST_AUTO_TEST_CASE(a_limit_that_is_set_later_refuses_new_segments_until_enough_is_given_back) {
+    recorded_device device;
+    cache pool(device);
+    tla_block kept = pool.alloc(30 * MiB), cached = pool.alloc(40 * MiB);
+    tla_segment_cache_set_limit(pool.c, 60 * MiB); // 70 are reserved
+    BOOST_CHECK_EQUAL(pool.try_alloc(20 * MiB), TLA_LIMIT);
+    pool.free(cached);
+    BOOST_CHECK_EQUAL(pool.try_alloc(31 * MiB), TLA_OK); // the cached block
+    BOOST_CHECK_EQUAL(pool.try_alloc(30 * MiB), TLA_LIMIT);
+    tla_segment_cache_set_limit(pool.c, 0);
+    BOOST_CHECK_EQUAL(pool.try_alloc(30 * MiB), TLA_OK);
+    pool.free(kept);
+}
+
 BOOST_AUTO_TEST_CASE(garbage_collection_gives_back_what_has_not_been_used_for_long) {
     recorded_device device;
     tla_segment_cache_config config{};
