@@ -42,4 +42,9 @@ torch_where torch_where_is(const torch_snapshot *snapshot, size_t position);
 
 tla_status torch_no_memory(const torch_reader *reader);
 
+/* ---- torch_sizes.c ---- */
+
+/* Sets peak_reserved, capacity and device_bytes. */
+void torch_sizes_find(const torch_snapshot *snapshot, size_t device, torch_start *start);
+
 #endif

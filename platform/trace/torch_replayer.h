@@ -109,10 +109,20 @@ const torch_lot *torch_lot_at(const torch_start *start, const torch_device *devi
 /* Takes a segment, and all requests that were served from it, for those of a pool. */
 void torch_lot_assign(const torch_device *device, const torch_start *start, torch_lot *lot, uint32_t pool);
 
+/* ---- torch_sizes.c ---- */
+
+enum { TORCH_SIZES_MAX = 19 };
+
+/* Bytes that the device may have, the most likely first; 0: not known, more than any. How many. */
+size_t torch_likely_sizes(const torch_start *start, uint64_t sizes[TORCH_SIZES_MAX]);
+
 /* ---- torch_recorded.c ---- */
 
 /* Makes the request, compares what comes of it, and goes behind it. */
 tla_status torch_replayer_serve(torch_replayer *r, const torch_entry *e);
+
+/* All entries, and the end; the result is in r->result. TLA_OK or TLA_NO_HOST_MEMORY. */
+tla_status torch_replayer_play(torch_replayer *r);
 
 /* ---- torch_end.c ---- */
 

@@ -149,42 +149,6 @@ static bool find_blocks(finder *f) {
 
 /* Segments */
 
-/* What a device had reserved at most, and what it had at its last oom (0: none). */
-static uint64_t peak_of(const torch_device *d, uint64_t *capacity) {
-    uint64_t reserved = 0, peak;
-    *capacity = 0;
-    for (size_t i = 0; i < d->segment_count; i++)
-        reserved += d->segments[i].nbytes;
-    peak = reserved;
-    for (size_t i = d->entry_count; i > 0; i--) {
-        const torch_entry *e = &d->entries[i - 1];
-        bool took = e->action == TORCH_SEGMENT_ALLOC || e->action == TORCH_SEGMENT_MAP;
-        bool gave = e->action == TORCH_SEGMENT_FREE || e->action == TORCH_SEGMENT_UNMAP;
-        if (took) reserved -= e->nbytes < reserved ? e->nbytes : reserved;
-        if (gave) reserved += e->nbytes;
-        if (e->action == TORCH_OOM && !*capacity) *capacity = reserved + e->address;
-        if (reserved > peak) peak = reserved;
-    }
-    return peak;
-}
-
-/* How much memory the device has is not recorded: the next usual size, the devices of a program being alike. */
-static void find_sizes(finder *f) {
-    static const uint64_t usual[] = {8,  11, 12,  16,  24,  32,  40,  48,  64,
-                                     80, 96, 128, 141, 192, 256, 288, 1024}; /* GiB */
-    uint64_t needed = 0, capacity, peak;
-    for (size_t k = 0; k < f->snapshot->device_count; k++) {
-        peak = peak_of(&f->snapshot->devices[k], &capacity);
-        if (peak > needed) needed = peak;
-        if (capacity > needed) needed = capacity;
-    }
-    f->start->peak_reserved = peak_of(f->device, &f->start->capacity);
-    size_t i = 0;
-    while (i < sizeof usual / sizeof usual[0] - 1 && usual[i] << 30 < needed)
-        i++;
-    f->start->device_bytes = usual[i] << 30;
-}
-
 /* The mentions from an address on. */
 static size_t mentions_from(const finder *f, uint64_t address) {
     size_t low = 0, high = f->mention_count;
@@ -357,7 +321,7 @@ tla_status torch_start_find(torch_snapshot *snapshot, size_t device, torch_start
     finder f = {.snapshot = snapshot, .device = &snapshot->devices[device], .start = start};
     bool good = collect(&f) && find_blocks(&f);
     if (good) {
-        find_sizes(&f);
+        torch_sizes_find(snapshot, device, start);
         good = undo_segments(&f) && keep_segments(&f) && find_lots(&f);
     }
     if (good && snapshot->has_segments) place_blocks(&f);

@@ -124,3 +124,37 @@ BOOST_AUTO_TEST_CASE(recordings_with_many_calls_of_empty_cache_and_many_retries_
     }
     BOOST_CHECK_GT(retries, 300u);
 }
+
+// How long a range is, 1 1/8 of the device, decides whether the block at its end can grow to more than another one; an
+// oom says how much the device has, else the usual sizes are tried.
+BOOST_AUTO_TEST_CASE(the_length_of_a_range_follows_from_the_size_of_the_device) {
+    for (u64 size : std::initializer_list<u64>{16, 24, 40, 80})
+        for (bool oom : {false, true}) {
+            device d = of(size * GiB);
+            d.bytes = size * GiB;
+            allocator a(with(true), d);
+            if (oom) BOOST_REQUIRE(!a.malloc((size + 1) * GiB));
+            u64 large = *a.malloc(size * 65 / 100 * GiB), behind = *a.malloc(25 * MiB);
+            a.free(large);
+            BOOST_REQUIRE_EQUAL(*a.malloc(5 * MiB), behind + 25 * MiB); // not into the large one
+            outcome o = replay(to_json(snapshot_of({&a})));
+            BOOST_CHECK_MESSAGE(o.equal(), size << " GiB: " << o.out << o.err);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(devices_of_any_size_are_equal_once_memory_was_out) {
+    for (u64 seed = 1; seed <= 60; seed++) {
+        std::mt19937_64 random(seed);
+        device d;
+        d.bytes = d.capacity = (1 + random() % 40) * GiB - random() % 500 * MiB;
+        d.random.seed(seed);
+        allocator a(with(true, random() % 3 ? none : 128 * MiB), d);
+        a.malloc(d.bytes + 1);
+        workload w;
+        w.operations = 500;
+        w.largest = d.bytes / 2;
+        run(a, w, seed);
+        outcome o = replay(to_json(snapshot_of({&a})));
+        BOOST_CHECK_MESSAGE(o.equal(), "seed " << seed << o.out << o.err);
+    }
+}
