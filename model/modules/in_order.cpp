@@ -35,6 +35,34 @@ void leave_in_order(const in_order_target &target) {
 
 // --- targets that serve within the call ------------------------------------------------------------------------------
 
+namespace {
+
+// What threads of the queue are calling foreign targets for at the moment: what such a target asks for meanwhile, it
+// may ask for with payloads of its own, and they say nothing of that.
+std::map<sc_core::sc_process_handle, const tlm::tlm_generic_payload *> &calls_under_way() {
+    static auto *const calls = new std::map<sc_core::sc_process_handle, const tlm::tlm_generic_payload *>;
+    return *calls;
+}
+
+class call_under_way {
+  public:
+    explicit call_under_way(const tlm::tlm_generic_payload &payload) { calls_under_way()[process_] = &payload; }
+    ~call_under_way() { calls_under_way().erase(process_); } // of a thread that is killed, too
+    call_under_way(const call_under_way &) = delete;
+    call_under_way &operator=(const call_under_way &) = delete;
+
+  private:
+    const sc_core::sc_process_handle process_ = sc_core::sc_get_current_process_handle();
+};
+
+const requester *caller_is_called_for() {
+    if (calls_under_way().empty()) return nullptr;
+    const auto found = calls_under_way().find(sc_core::sc_get_current_process_handle());
+    return found == calls_under_way().end() ? nullptr : found->second->get_extension<requester>();
+}
+
+} // namespace
+
 // A call may wait, so it is made from a thread, which the queue wakes at the time of the arrival; there are as many
 // threads as calls that wait at the same time. What arrives at one time is called in the queue's order.
 class blocking_caller {
@@ -69,7 +97,10 @@ class blocking_caller {
             in_order_request &request = *due_.front();
             due_.pop_front();
             sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-            target_.b_transport(*request.payload, delay);
+            {
+                const call_under_way call(*request.payload);
+                target_.b_transport(*request.payload, delay);
+            }
             request.at_ps = local_ps(delay);
             time_queue::of_simulation().post(request.at_ps, resource_, 1, answered, &request);
             idle_.push_back(&waker);
@@ -146,6 +177,7 @@ void serve_waiting(in_order_target &target, unsigned port, tlm::tlm_generic_payl
     call->done = false;
     call->request.payload = &payload;
     call->request.at_ps = local_ps(delay);
+    call->request.called_for = caller_is_called_for();
     call->request.push(
         [](void *self, in_order_request &request) {
             auto &answered = *static_cast<waiting_call *>(self);

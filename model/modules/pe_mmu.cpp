@@ -23,6 +23,7 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
           [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }),
       dmi_told_(std::make_unique<dmi_record>()), requester_(TLA_ASID_HARDWARE, settings.initiator, true) {
     require_ps_resolution();
+    requester_.walker = this;
     const std::uint64_t page = settings.page_size;
     if (page < 4096 || page > std::uint64_t{1} << 30 || (page & (page - 1)))
         SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", "page_size must be a power of two, 4 KiB .. 1 GiB");
@@ -71,7 +72,7 @@ namespace {
 
 std::uint32_t asid_of(const tlm::tlm_generic_payload &payload) {
     const requester *const who = payload.get_extension<requester>();
-    return who ? who->asid : 0;
+    return who && who->asid != TLA_ASID_HARDWARE ? who->asid : 0;
 }
 
 sc_core::sc_time delay_to(std::uint64_t at_ps) {
@@ -149,11 +150,12 @@ void pe_mmu::free_owed(std::uint64_t &at_ps) {
 
 // --- data ------------------------------------------------------------------------------------------------------------
 
-tla_status pe_mmu::translate(const tla_mmu_access &access, std::uint64_t &at_ps, route &where) {
+tla_status pe_mmu::translate(const tla_mmu_access &access, const requester *who, std::uint64_t &at_ps, route &where) {
     if (config_.walk != TLA_WALK_MEMORY) return find_route(access, at_ps, where);
     where.va = access.va.value;
-    if (mmu_turn_.entered_by_caller()) return TLA_BUSY;
+    if (mmu_turn_.entered_by_caller() || (who && who->is_walk_of(this))) return TLA_BUSY;
     const turnstile::turn turn(mmu_turn_);
+    requester_.walks_for = who;
     at_ps = std::max(at_ps, to_ps(sc_core::sc_time_stamp()));
     return find_route(access, at_ps, where);
 }
@@ -202,11 +204,12 @@ void pe_mmu::show(const tla_mmu_piece &found, std::uint64_t at_ps) {
 
 // With TLA_UNMAPPED_DEMAND, what the host maps is tried again when it can be seen (a posted command is acknowledged
 // before). When it never is, it was lost, and the host is asked once more; then the access is an error.
-tla_status pe_mmu::translate_or_fault(const tla_mmu_access &access, std::uint64_t &at_ps, route &where) {
+tla_status pe_mmu::translate_or_fault(const tla_mmu_access &access, const requester *who, std::uint64_t &at_ps,
+                                      route &where) {
     std::uint64_t asked = 0;
     unsigned answers = 0; // for byte `asked`
     for (;;) {
-        const tla_status status = translate(access, at_ps, where);
+        const tla_status status = translate(access, who, at_ps, where);
         if (status != TLA_UNMAPPED || config_.unmapped != TLA_UNMAPPED_DEMAND) return status;
         if (where.va != asked) answers = 0;
         asked = where.va;
@@ -288,7 +291,7 @@ void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &de
     lookups_.add(at_ps, 1);
     tla_mmu_advance(mmu_.get(), now_ps);
     route where;
-    const tla_status status = translate_or_fault(wanted, at_ps, where);
+    const tla_status status = translate_or_fault(wanted, payload.get_extension<requester>(), at_ps, where);
     // Only a walk or a page fault can have let the kernel's time go on.
     if (config_.walk == TLA_WALK_MEMORY || config_.unmapped == TLA_UNMAPPED_DEMAND)
         set_local_ps(delay, std::max(at_ps, to_ps(sc_core::sc_time_stamp())));
@@ -459,6 +462,7 @@ void pe_mmu::withdraw_refusals() {
 std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     if (steps_ || config_.walk != TLA_WALK_MEMORY) return change_mappings(port, command, arrival_ps);
     const turnstile::turn turn(mmu_turn_);
+    requester_.walks_for = nullptr;
     return change_mappings(port, command, arrival_ps);
 }
 

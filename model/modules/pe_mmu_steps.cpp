@@ -77,6 +77,13 @@ void pe_mmu::steps::begin(in_order_request &request, unsigned port) {
 void pe_mmu::steps::arrive(in_order_request &request, std::uint64_t at_ps) {
     mmu_.statistics_.lookups++;
     mmu_.lookups_.add(at_ps, 1);
+    const requester *const who = request.payload->get_extension<requester>();
+    if ((who && who->is_walk_of(&mmu_)) || (request.called_for && request.called_for->is_walk_of(&mmu_))) {
+        mmu_.refuse(*request.payload, TLA_BUSY, from_ps(at_ps) - sc_core::sc_time_stamp());
+        request.at_ps = at_ps;
+        request.finish();
+        return;
+    }
     job &j = new_job();
     j.request = &request;
     j.wanted = mmu_.wanted_by(*request.payload);
@@ -180,12 +187,18 @@ void pe_mmu::steps::read(part &p) {
     p.payload.set_byte_enable_length(0);
     p.payload.set_dmi_allowed(false);
     p.payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+    const in_order_request &access = *p.of->request;
+    p.who = mmu_.requester_;
+    p.who.walks_for = access.payload->get_extension<requester>();
+    if (!p.who.walks_for || !p.who.walks_for->walker) p.who.walks_for = access.called_for;
+    p.payload.set_extension(&p.who);
     p.request.payload = &p.payload;
     p.request.at_ps = p.lookup.at_ps;
     p.request.push(
         [](void *self, in_order_request &request) {
             request.pop();
             part &reading = *static_cast<part *>(self);
+            reading.payload.clear_extension(&reading.who);
             time_queue::of_simulation().post(
                 request.at_ps, reading.of->owner->resource_, 0,
                 [](void *context, std::uint64_t at_ps) {

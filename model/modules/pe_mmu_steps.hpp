@@ -36,7 +36,8 @@ class pe_mmu::steps final : public in_order_target {
         tla_mmu_request lookup{};
         in_order_request request;
         tlm::tlm_generic_payload payload;
-        std::vector<std::uint8_t> bytes; // of a read of a walk
+        requester who;                   // of a read of a walk
+        std::vector<std::uint8_t> bytes; // the same
         access_part piece;
         transfer_extent extent;
     };

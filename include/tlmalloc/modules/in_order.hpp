@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_IN_ORDER_HPP
 #define TLMALLOC_MODULES_IN_ORDER_HPP
 
+#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/time_queue.hpp"
 
@@ -41,6 +42,7 @@ class in_order_request {
 
     tlm::tlm_generic_payload *payload = nullptr;
     std::uint64_t at_ps = 0;
+    const requester *called_for = nullptr; // who asked for the call, of a foreign target, within which this was made
 
     frame &push(void (*resume)(void *, in_order_request &), void *module) {
         sc_assert(depth_ < frames_max);

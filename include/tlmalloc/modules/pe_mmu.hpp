@@ -28,8 +28,10 @@ class dmi_record;
 // TLB and walkers (mmu.h decides). With TLA_WALK_MEMORY every level of a walk is a read over `walk`, entries are
 // written over `walk` too, and the tables' memory comes from ALLOC and FREE commands over `allocator`, to port
 // `allocator_port` of the memory controller there; a FREE that is refused in spite of all retries is sent again before
-// the next command. The address space of an access is that of its `requester` extension,
-// else 0.
+// the next command. An access to a table that comes back to `in`, straight or by way of a walk of another MMU, could
+// only wait for itself: it is answered with TLM_GENERIC_ERROR_RESPONSE, and so the walk fails. (Unless whoever leads it
+// back goes on in another thread with a payload of its own: it must copy the `requester` extension, as that asks for.)
+// The address space of an access is that of its `requester` extension, 0 without one and of hardware that has none.
 //
 // An access that crosses pages or regions is split where the physical addresses part, and all of it is translated
 // before any of it moves; one that streams over fewer bytes than it has (streaming width below the length) is split
@@ -55,8 +57,7 @@ class dmi_record;
 // initiator that remembers refusals asks again. What `out` withdraws is withdrawn wherever it was granted or refused.
 //
 // Fast, with TLA_WALK_MEMORY: translations and commands are made one after the other where what `walk` or `allocator`
-// leads to waits; those that come meanwhile wait with it, and are made at the time when their turn has come. An access
-// that comes back to `in` from a walk of its own is answered as one whose walk failed.
+// leads to waits; those that come meanwhile wait with it, and are made at the time when their turn has come.
 //
 // Exact (mmu_steps.h): accesses are looked up in the order of their arrival, each read of a walk is made when the one
 // before has brought its entry, and any number of walks may be under way. An access whose walk ends after a change of
@@ -166,9 +167,10 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
     tla_status free_table(tla_command &command, std::uint64_t &at_ps);
     void free_owed(std::uint64_t &at_ps);
-    tla_status translate(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
+    tla_status translate(const tla_mmu_access &access, const requester *who, std::uint64_t &at_ps, route &where);
     tla_status find_route(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
-    tla_status translate_or_fault(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
+    tla_status translate_or_fault(const tla_mmu_access &access, const requester *who, std::uint64_t &at_ps,
+                                  route &where);
     bool ask_host(const tla_mmu_access &access, std::uint64_t va, bool again, std::uint64_t &at_ps);
     tla_mmu_access wanted_by(const tlm::tlm_generic_payload &payload) const;
     void append(route &where, const tla_mmu_piece &found) const;
@@ -192,7 +194,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     bool dmi_asked_ = false;
     std::set<std::uint64_t> dmi_refused_; // addresses, because a change was not visible yet or under way
     sc_core::sc_event window_closed_;
-    requester requester_; // of walks and of commands to the allocator
+    requester requester_; // of walks and of commands to the allocator; fast: walks_for is that of the turn
     struct run {          // of a transfer: what tla_mmu_find_run said last
         tla_mmu_access transfer;
         std::uint64_t first, end;

@@ -17,17 +17,30 @@ struct requester : tlm::tlm_extension<requester> {
     std::uint32_t asid = 0;      // address space, as in page tables
     std::uint32_t initiator = 0; // the platform's number of the initiator, for messages
     bool trusted = false;
+    // Of an access to page tables: the MMU that makes it, and for whom it does, if that was said (it lives as long as
+    // the access). An MMU that such an access comes back to could only wait for itself.
+    const void *walker = nullptr;
+    const requester *walks_for = nullptr;
 
     requester() = default;
     requester(std::uint32_t space, std::uint32_t number, bool is_trusted = false)
         : asid(space), initiator(number), trusted(is_trusted) {}
 
-    tlm::tlm_extension_base *clone() const override { return new requester(asid, initiator, trusted); }
+    // Whether this access is one of `mmu` to its tables, or is made for one.
+    bool is_walk_of(const void *mmu) const { return mmu == walker || (walks_for && walks_for->is_walk_of(mmu)); }
+
+    tlm::tlm_extension_base *clone() const override {
+        auto *const copy = new requester;
+        copy->copy_from(*this);
+        return copy;
+    }
     void copy_from(const tlm::tlm_extension_base &other) override {
         const auto &from = static_cast<const requester &>(other);
         asid = from.asid;
         initiator = from.initiator;
         trusted = from.trusted;
+        walker = from.walker;
+        walks_for = from.walks_for;
     }
 };
 
