@@ -61,7 +61,9 @@ static tla_status make_what_if(const explained *e, const variant *v, bool stream
 static tla_status play_row(const explained *e, const torch_program *program, const torch_what_if *how,
                            explain_setting *row, tla_error *error) {
     tla_status status = torch_program_play(program, how, e->capacity, &row->outcome, NULL, error);
-    return status ? status : torch_program_least_capacity(program, how, &row->least_capacity, error);
+    if (status) return status;
+    const uint64_t served_by = row->outcome.served ? e->capacity : 0;
+    return torch_program_least_capacity(program, how, served_by, &row->least_capacity, error);
 }
 
 tla_status explain_compare(const explained *e, const uint8_t *empties, const char *const *more, size_t more_count,

@@ -134,7 +134,8 @@ static void print_settings(FILE *out, const explained *e, const explain_setting 
                 rows[i].note, o->served ? "yes" : "no", o->stats.peak_reserved, o->stats.retries, o->driver_calls,
                 rows[i].least_capacity);
     }
-    fprintf(out, "least capacity: found by bisection in steps of 2 MiB, and played; a smaller one may serve by luck\n");
+    fprintf(out,
+            "least capacity: played, and with 2 MiB less it is not served; a still smaller one may serve by luck\n");
     if (late)
         fprintf(out, "the trace begins late: older blocks were allocated first, by address, so this is an estimate\n");
 }

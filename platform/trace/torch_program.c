@@ -317,24 +317,48 @@ tla_status torch_program_play(const torch_program *program, const torch_what_if 
     return TLA_OK;
 }
 
-tla_status torch_program_least_capacity(const torch_program *program, const torch_what_if *how, uint64_t *capacity,
-                                        tla_error *error) {
-    static const uint64_t step = 2 << 20;
+/* Bytes that are asked for at once: with less no allocator serves the program. What failed when it was recorded may
+ * fail again. */
+static uint64_t most_requested(const torch_program *program) {
+    uint64_t live = 0, most = 0;
+    for (size_t i = 0; i < program->op_count; i++) {
+        const torch_op *op = &program->ops[i];
+        if (op->kind == TORCH_OP_ALLOC) live += program->blocks[op->block].nbytes;
+        if (op->kind == TORCH_OP_FREE || op->kind == TORCH_OP_PENDING) live -= program->blocks[op->block].nbytes;
+        if (live > most) most = live;
+    }
+    return most;
+}
+
+tla_status torch_program_least_capacity(const torch_program *program, const torch_what_if *how, uint64_t served_by,
+                                        uint64_t *capacity, tla_error *error) {
+    static const uint64_t step = 2 << 20, unlimited = UINT64_C(1) << 60;
     torch_outcome outcome;
     *capacity = 0;
     tla_status status = torch_program_play(program, how, 0, &outcome, NULL, error);
     if (status || !outcome.served) return status;
-    /* In steps: at `fails` it cannot be served, at `serves` it was. */
-    uint64_t serves = (outcome.stats.peak_reserved + step - 1) / step, fails = 0;
-    if (outcome.stats.peak_allocated) fails = (outcome.stats.peak_allocated - 1) / step;
-    while (!status && serves - fails > 1) {
+    /* In steps: with `fails` it is not served, with `serves` it was. A smaller device has shorter ranges too, so that
+     * what was reserved without a limit need not be enough. */
+    uint64_t most = most_requested(program), fails = most ? (most - 1) / step : 0, serves;
+    serves = (outcome.stats.peak_reserved + step - 1) / step;
+    if (served_by && served_by / step < serves) serves = (served_by + step - 1) / step;
+    if (serves <= fails) serves = fails + 1;
+    for (;; serves += serves / 8 + 1) {
+        if (serves > unlimited / step) return TLA_OK;
+        status = torch_program_play(program, how, serves * step, &outcome, NULL, error);
+        if (status) return status;
+        if (outcome.served) break;
+        fails = serves;
+    }
+    while (serves - fails > 1) {
         uint64_t middle = fails + (serves - fails) / 2;
         status = torch_program_play(program, how, middle * step, &outcome, NULL, error);
+        if (status) return status;
         if (outcome.served)
             serves = middle;
         else
             fails = middle;
     }
     *capacity = serves * step;
-    return status;
+    return TLA_OK;
 }

@@ -60,11 +60,12 @@ typedef struct torch_outcome {
 tla_status torch_program_play(const torch_program *program, const torch_what_if *how, uint64_t capacity,
                               torch_outcome *outcome, tla_segment_cache **cache, tla_error *error);
 
-/* The least capacity, a multiple of 2 MiB, at which the program is served, by bisection between what was allocated at
- * most and what was reserved at most without a limit; it was played at that capacity. Success need not be monotone: a
- * smaller one may do too. */
-tla_status torch_program_least_capacity(const torch_program *program, const torch_what_if *how, uint64_t *capacity,
-                                        tla_error *error);
+/* The least capacity, a multiple of 2 MiB, with which the program is served: it was played with it, and with 2 MiB less
+ * it was not served. Found by bisection below what was reserved at most without a limit, or below `served_by`, a
+ * capacity that is known to do (0: none is). Success need not be monotone: a still smaller one may do too. *capacity is
+ * 0 when no device is large enough. */
+tla_status torch_program_least_capacity(const torch_program *program, const torch_what_if *how, uint64_t served_by,
+                                        uint64_t *capacity, tla_error *error);
 
 #ifdef __cplusplus
 }

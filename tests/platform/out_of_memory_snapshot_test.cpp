@@ -43,7 +43,7 @@ outcome use(const std::string &text) {
         status =
             torch_program_make(&snapshot, 0, &start, empties.data(), snapshot.devices[0].entry_count, &program, &error);
     if (!status) status = torch_program_play(&program, &how, 0, &played, nullptr, &error);
-    if (!status) status = torch_program_least_capacity(&program, &how, &capacity, &error);
+    if (!status) status = torch_program_least_capacity(&program, &how, 0, &capacity, &error);
     torch_frames(&snapshot, snapshot.devices[0].entries[0].source, 2, frames, sizeof frames);
     torch_program_clear(&program);
     torch_start_clear(&start);
