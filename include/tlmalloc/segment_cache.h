@@ -123,6 +123,9 @@ tla_status tla_segment_cache_free(tla_segment_cache *cache, uint64_t address, tl
 tla_status tla_segment_cache_begin_use(tla_segment_cache *cache, uint64_t address);
 tla_status tla_segment_cache_end_use(tla_segment_cache *cache, uint64_t address, tla_work *work);
 
+/* Bytes that were asked for in the active block at this address; 0 when none begins there. */
+uint64_t tla_segment_cache_requested(const tla_segment_cache *cache, uint64_t address);
+
 /* Called when the cache waits for all streams, before it ends the uses of every freed block itself, in the order of the
  * frees: whoever knows another order ends them here. NULL: nobody does. */
 void tla_segment_cache_on_synchronize(tla_segment_cache *cache, void (*synchronize)(void *context), void *context);

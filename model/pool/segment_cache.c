@@ -248,6 +248,11 @@ tla_status tla_segment_cache_free(tla_segment_cache *cache, uint64_t address, tl
     return TLA_OK;
 }
 
+uint64_t tla_segment_cache_requested(const tla_segment_cache *cache, uint64_t address) {
+    const tla_segment_block *block = tla_address_map_get(&cache->live, address);
+    return block ? block->requested : 0;
+}
+
 tla_status tla_segment_cache_begin_use(tla_segment_cache *cache, uint64_t address) {
     tla_segment_block *block = tla_address_map_get(&cache->live, address);
     if (!block || block->freed) return TLA_NOT_ALLOCATED;

@@ -17,7 +17,7 @@ static void print_result(FILE *out, const torch_snapshot *snapshot, const torch_
     fprintf(out, "  older blocks   %" PRIu64 " lived before the trace\n", start->older);
     fprintf(out, "  peak           %" PRIu64 " bytes requested, %" PRIu64 " allocated, %" PRIu64 " reserved\n",
             r->stats.peak_requested, r->stats.peak_allocated, r->stats.peak_reserved);
-    fprintf(out, "  retries        %" PRIu64 ", out of memory %" PRIu64 "\n", r->stats.retries, r->stats.failures);
+    fprintf(out, "  retries        %" PRIu64 ", out of memory %" PRIu64 "\n", r->stats.retries, r->ooms);
     if (d->unknown)
         fprintf(out, "  left out       %" PRIu64 " entries of unknown actions (%s)\n", d->unknown, d->unknown_name);
     if (r->differs)
@@ -43,7 +43,7 @@ static json_t *result_to_json(const torch_snapshot *snapshot, const torch_start 
     json_object_set_new(object, "peak_allocated", json_from_u64(r->stats.peak_allocated));
     json_object_set_new(object, "peak_reserved", json_from_u64(r->stats.peak_reserved));
     json_object_set_new(object, "retries", json_from_u64(r->stats.retries));
-    json_object_set_new(object, "ooms", json_from_u64(r->stats.failures));
+    json_object_set_new(object, "ooms", json_from_u64(r->ooms));
     json_object_set_new(object, "older_blocks", json_from_u64(start->older));
     json_object_set_new(object, "unknown_actions", json_from_u64(snapshot->devices[r->device].unknown));
     return object;

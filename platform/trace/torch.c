@@ -101,6 +101,13 @@ static bool has_streams(const torch_device *d) {
     return false;
 }
 
+static size_t count_failed(const torch_device *d) {
+    size_t count = 0;
+    for (size_t i = 0; i < d->entry_count; i++)
+        count += d->entries[i].action == TORCH_OOM;
+    return count;
+}
+
 static void add_remark(const converter *c, const torch_start *start) {
     const torch_snapshot *s = c->snapshot;
     remark r = {.used = 0};
@@ -115,6 +122,9 @@ static void add_remark(const converter *c, const torch_start *start) {
             settings[0] && has_streams(c->device) ? " and " : "", has_streams(c->device) ? "streams" : "");
     if (s->pool_count > 2) say(&r, "; pools of graphs are not kept apart here");
     if (s->has_segments) say(&r, "; segments lie where the replay's arena has room, not where they were recorded");
+    if (count_failed(c->device))
+        say(&r, "; %zu requests that failed when it was recorded (oom) are left out: see explain",
+            count_failed(c->device));
     if (c->device->unknown)
         say(&r, "; %" PRIu64 " entries of unknown actions left out (%s)", c->device->unknown, c->device->unknown_name);
     if (start->contradictions) say(&r, "; %" PRIu64 " contradictions: %s", start->contradictions, start->contradiction);

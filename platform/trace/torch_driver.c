@@ -134,12 +134,27 @@ uint64_t torch_replayer_pending(const torch_replayer *r) {
     return stats.active - stats.allocated;
 }
 
+tla_status torch_replayer_check_size(torch_replayer *r, const torch_entry *e) {
+    const uint64_t requested = tla_segment_cache_requested(r->cache, e->address);
+    if (!requested || requested == e->nbytes) return TLA_OK;
+    return torch_replayer_differ(r, "%s of %" PRIu64 " bytes at %" PRIu64, torch_action_name(e->action), requested,
+                                 e->address);
+}
+
+tla_status torch_replayer_complete(torch_replayer *r, const torch_entry *e) {
+    tla_status status = torch_replayer_check_size(r, e);
+    if (status) return status;
+    if (tla_segment_cache_end_use(r->cache, e->address, NULL))
+        return torch_replayer_differ(r, "no freed block there is used by another stream");
+    torch_replayer_agree(r);
+    return TLA_OK;
+}
+
 /* The cache waits for all streams: the frees complete in the order that was recorded. */
 void torch_replayer_synchronize(void *context) {
     torch_replayer *r = context;
-    for (const torch_entry *e; (e = torch_replayer_next(r)) && e->action == TORCH_FREE_COMPLETED;
-         torch_replayer_agree(r))
-        if (tla_segment_cache_end_use(r->cache, e->address, NULL)) break;
+    for (const torch_entry *e; (e = torch_replayer_next(r)) && e->action == TORCH_FREE_COMPLETED;)
+        if (torch_replayer_complete(r, e)) break;
     if (torch_replayer_pending(r))
         torch_replayer_differ(r, "free_completed of the blocks that other streams use (%" PRIu64 " bytes)",
                               torch_replayer_pending(r));

@@ -30,8 +30,14 @@ const char *torch_action_name(torch_action action) {
 /* Errors */
 
 static tla_status wrong(const torch_reader *r, const pickle_value *at, const char *what, const char *expected) {
+    char number[24];
+    const char *found = pickle_kind_name(at->kind);
+    if (at->kind == PICKLE_UNSIGNED || at->kind == PICKLE_NEGATIVE) {
+        snprintf(number, sizeof number, at->kind == PICKLE_NEGATIVE ? "%" PRId64 : "%" PRIu64, at->integer);
+        found = number;
+    }
     return tla_error_set(r->error, TLA_SYNTAX, "%s: %s: found %s, expected %s",
-                         torch_where_is(r->snapshot, at->position).text, what, pickle_kind_name(at->kind), expected);
+                         torch_where_is(r->snapshot, at->position).text, what, found, expected);
 }
 
 static tla_status missing(const torch_reader *r, const pickle_value *dict, const char *key) {
@@ -107,6 +113,14 @@ static void count_unknown(torch_device *device, const pickle_value *name) {
                  table_show(name->text, name->text + name->count).text);
 }
 
+/* What the device had left when memory was out; 0 when it is not told. */
+static tla_status get_device_free(const torch_reader *r, const pickle_value *entry, uint64_t *nbytes) {
+    const pickle_value *value = pickle_get(entry, "device_free");
+    tla_status status = value ? get_number(r, entry, "device_free", nbytes) : TLA_OK;
+    if (status || *nbytes <= TRACE_MAX_BYTES) return status;
+    return wrong(r, value, "device_free", "0 .. 2^63 bytes");
+}
+
 /* Of an oom the address is absent, of a snapshot it is 0. Without time_us (before PyTorch 2.1) the place in the trace
  * stands for the time. */
 tla_status torch_read_entry(torch_reader *r, size_t number, const pickle_value *entry) {
@@ -122,7 +136,7 @@ tla_status torch_read_entry(torch_reader *r, size_t number, const pickle_value *
     }
     torch_entry e = {.time_us = device->entry_count, .source = source_of(r, entry), .action = (uint8_t)action};
     if (action == TORCH_OOM)
-        status = pickle_get(entry, "device_free") ? get_number(r, entry, "device_free", &e.address) : TLA_OK;
+        status = get_device_free(r, entry, &e.address);
     else if (action != TORCH_SNAPSHOT)
         status = get_bits(r, entry, "addr", &e.address);
     if (!status) status = get_number(r, entry, "size", &e.nbytes);
@@ -308,16 +322,33 @@ static tla_status read_real(const torch_reader *r, const pickle_value *dict, con
     if (!value || value->kind == PICKLE_NONE) return TLA_OK;
     *real = value->kind == PICKLE_REAL ? value->real : (double)value->integer;
     bool good = value->kind == PICKLE_REAL || value->kind == PICKLE_UNSIGNED;
-    return good && *real >= 0 && *real <= 1 ? TLA_OK : wrong(r, value, key, "a number from 0 to 1");
+    return good && *real >= 0 && *real < 1 ? TLA_OK : wrong(r, value, key, "a number from 0 to below 1");
 }
 
-/* Bytes, or -1 for none. */
-static tla_status read_limit(const torch_reader *r, const pickle_value *dict, const char *key, uint64_t *nbytes) {
+/* Bytes, or none: -1, or 0, or more than there is. */
+static tla_status read_limit(const torch_reader *r, const pickle_value *dict, const char *key, uint64_t least,
+                             const char *expected, uint64_t *nbytes) {
     const pickle_value *value = pickle_get(dict, key);
     if (!value || value->kind == PICKLE_NONE || value->kind == PICKLE_NEGATIVE) return TLA_OK;
-    if (value->kind != PICKLE_UNSIGNED) return wrong(r, value, key, "a number");
+    if (value->kind != PICKLE_UNSIGNED || (value->integer && value->integer < least))
+        return wrong(r, value, key, expected);
     if (value->integer < (uint64_t)INT64_MAX) *nbytes = value->integer;
     return TLA_OK;
+}
+
+static tla_status read_limits(const torch_reader *r, const pickle_value *dict, tla_segment_cache_config *c) {
+    static const char at_least[] = "-1, or at least 20971520 bytes";
+    static const uint64_t mib = 1 << 20;
+    tla_status status = read_limit(r, dict, "max_split_size", 20 * mib, at_least, &c->max_split_size);
+    if (!status)
+        status = read_limit(r, dict, "max_non_split_rounding_size", 20 * mib, at_least, &c->max_non_split_rounding);
+    if (!status)
+        status =
+            read_limit(r, dict, "large_segment_size", 10 * mib + 1, "more than 10485760 bytes", &c->large_segment_size);
+    if (!status && c->expandable && c->large_segment_size % (2 * mib))
+        status = wrong(r, pickle_get(dict, "large_segment_size"), "large_segment_size",
+                       "a multiple of 2097152 bytes, as segments are expandable");
+    return status;
 }
 
 /* What the allocator said of its settings when the snapshot was written; the text of PYTORCH_CUDA_ALLOC_CONF first, for
@@ -334,11 +365,9 @@ tla_status torch_read_settings(torch_reader *r, const pickle_value *dict) {
         tla_segment_settings_parse(s->conf, &s->settings, NULL); /* of another version: what follows counts */
     }
     tla_segment_cache_config *c = &s->settings;
-    tla_status status = read_limit(r, dict, "max_split_size", &c->max_split_size);
-    if (!status) status = read_limit(r, dict, "max_non_split_rounding_size", &c->max_non_split_rounding);
-    if (!status) status = read_limit(r, dict, "large_segment_size", &c->large_segment_size);
+    tla_status status = get_boolean(r, dict, "expandable_segments", &c->expandable);
+    if (!status) status = read_limits(r, dict, c);
     if (!status) status = read_real(r, dict, "garbage_collection_threshold", &c->gc_threshold);
-    if (!status) status = get_boolean(r, dict, "expandable_segments", &c->expandable);
     const pickle_value *divisions = pickle_get(dict, "roundup_power2_divisions");
     if (!status && divisions && divisions->kind != PICKLE_NONE)
         status = read_divisions(r, divisions, c->power2_divisions);

@@ -83,6 +83,7 @@ tla_status torch_replayer_serve(torch_replayer *r, const torch_entry *e) {
     if (status && (next != e || e->action != TORCH_OOM))
         return torch_replayer_differ(r, "oom for %" PRIu64 " bytes", e->nbytes);
     r->result->allocs += e->action == TORCH_ALLOC;
+    r->result->ooms += e->action == TORCH_OOM;
     torch_replayer_agree(r);
     return TLA_OK;
 }
@@ -138,10 +139,11 @@ static tla_status segments(torch_replayer *r, const torch_entry *e) {
 /* A free that completes at once stands beside its completion. */
 static tla_status free_requested(torch_replayer *r, const torch_entry *e) {
     size_t here = r->at;
+    if (torch_replayer_check_size(r, e)) return TORCH_ABANDONED;
     torch_replayer_agree(r);
     const torch_entry *next = torch_replayer_next(r);
     const bool beside = next && next->action == TORCH_FREE_COMPLETED && next->address == e->address;
-    const bool pending = !beside || torch_may_have_waited(r);
+    const bool pending = !beside || next->nbytes != e->nbytes || torch_may_have_waited(r);
     tla_status status = pending ? tla_segment_cache_begin_use(r->cache, e->address) : TLA_OK;
     if (!status) status = tla_segment_cache_free(r->cache, e->address, NULL);
     if (!status && !pending) torch_replayer_agree(r);
@@ -154,11 +156,7 @@ static tla_status free_requested(torch_replayer *r, const torch_entry *e) {
 static tla_status free_completed(torch_replayer *r, const torch_entry *e) {
     tla_status status = torch_find_course(r);
     if (status) return status;
-    if (r->course.waited) return request_ahead(r);
-    status = tla_segment_cache_end_use(r->cache, e->address, NULL);
-    if (status == TLA_NOT_ALLOCATED) return torch_replayer_differ(r, "no freed block there is used by another stream");
-    torch_replayer_agree(r);
-    return status;
+    return r->course.waited ? request_ahead(r) : torch_replayer_complete(r, e);
 }
 
 /* A snapshot tells the active bytes at its moment; of older blocks a little may not be known. */

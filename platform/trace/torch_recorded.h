@@ -17,12 +17,12 @@ typedef struct torch_difference {
 
 typedef struct torch_recorded {
     size_t device;
-    uint64_t entries, equal, allocs;
+    uint64_t entries, equal, allocs, ooms;
     bool differs; /* at `first`; the entries behind it were not replayed */
     torch_difference first;
     bool end_state_equal;
     char end_difference[160];      /* the first block that differs in the end */
-    tla_segment_cache_stats stats; /* retries and failures (ooms), peaks; of blocks older than the trace too */
+    tla_segment_cache_stats stats; /* retries, peaks; of blocks older than the trace too */
 } torch_recorded;
 
 /* The cache before a request of the recording, behind it, or at the end. */

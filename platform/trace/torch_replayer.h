@@ -63,6 +63,12 @@ void torch_replayer_agree(torch_replayer *r);
 /* Makes r->config's drivers answer from the entries of r. */
 void torch_replayer_connect(torch_replayer *r);
 
+/* Whether a free, the next entry, says as many bytes as were asked for; otherwise it differs. */
+tla_status torch_replayer_check_size(torch_replayer *r, const torch_entry *e);
+
+/* The streams are done with the block of a completed free, the next entry. */
+tla_status torch_replayer_complete(torch_replayer *r, const torch_entry *e);
+
 /* For tla_segment_cache_on_synchronize. */
 void torch_replayer_synchronize(void *context);
 

@@ -106,6 +106,57 @@ BOOST_AUTO_TEST_CASE(the_first_difference_is_told_with_both_sides_and_exit_statu
     BOOST_CHECK(contains(o.out, "then a difference"));
 }
 
+namespace {
+
+value &entry_of(value &snapshot, std::size_t at) {
+    return std::get<value::list>(std::get<value::list>(snapshot["device_traces"].is)[0].is)[at];
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_free_that_says_another_size_than_was_asked_for_differs) {
+    for (bool pending : {false, true})
+        for (std::size_t at : std::initializer_list<std::size_t>{2, 3}) { // free_requested, free_completed
+            allocator a;
+            u64 block = *a.malloc(3 * MiB); // entries 0 and 1
+            if (pending) a.use(block);
+            a.free(block);
+            if (pending) a.end_use(block);
+            a.malloc(512);
+            value snapshot = snapshot_of({&a});
+            const std::string action = std::get<std::string>(entry_of(snapshot, at)["action"].is);
+            BOOST_CHECK(replay(to_json(snapshot)).equal());
+            entry_of(snapshot, at)["size"] = 3 * MiB + 1;
+            outcome o = replay(to_json(snapshot));
+            BOOST_CHECK_EQUAL(o.status, 1);
+            BOOST_CHECK_EQUAL(o.number("entry"), at);
+            BOOST_CHECK(contains(o.report, "\"replayed\": \"" + action + " of 3145728 bytes"));
+        }
+}
+
+// PyTorch refuses more than 2^60 bytes before its allocator sees them; a file may say so all the same.
+BOOST_AUTO_TEST_CASE(a_failed_request_of_any_size_counts_and_what_a_device_cannot_have_free_is_refused) {
+    device d;
+    d.capacity = GiB;
+    allocator a({}, d);
+    a.malloc(512);
+    a.malloc(2 * GiB);
+    value snapshot = snapshot_of({&a});
+    value &oom = entry_of(snapshot, 2);
+    oom["size"] = std::int64_t{1} << 62;
+    BOOST_CHECK_EQUAL(replay(to_json(snapshot)).number("ooms"), 1u);
+    std::string huge = to_json(snapshot);
+    huge.replace(huge.find("4611686018427387904"), 19, "9223372036854775808");
+    outcome o = replay(huge);
+    BOOST_CHECK_MESSAGE(o.equal(), o.out << o.err);
+    BOOST_CHECK_EQUAL(o.number("ooms"), 1u);
+    const std::string free = std::to_string(std::get<std::int64_t>(oom["device_free"].is));
+    huge.replace(huge.find("\"device_free\": " + free), 15 + free.size(), "\"device_free\": 18446744073709551615");
+    o = replay(huge);
+    BOOST_CHECK_EQUAL(o.status, 2);
+    BOOST_CHECK_MESSAGE(contains(o.err, "device_free: found 18446744073709551615, expected 0 .. 2^63 bytes"), o.err);
+}
+
 BOOST_AUTO_TEST_CASE(other_settings_than_the_recorded_ones_differ) {
     settings s;
     s.expandable = true;

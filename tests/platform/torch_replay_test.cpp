@@ -203,6 +203,42 @@ BOOST_AUTO_TEST_CASE(settings_that_pytorch_refuses_are_refused_with_their_column
     }
 }
 
+BOOST_AUTO_TEST_CASE(recorded_settings_that_cannot_be_are_refused_with_their_place) {
+    allocator a;
+    a.malloc(512);
+    a.malloc(512);
+    auto with = [&](const std::string &key, const value &setting) {
+        value snapshot = snapshot_of({&a});
+        snapshot["allocator_settings"]["expandable_segments"] = true;
+        snapshot["allocator_settings"][key] = setting;
+        return to_json(snapshot);
+    };
+    for (const value &good : {value(-1), value(0), value(20 * MiB)})
+        BOOST_CHECK(!replay(with("max_split_size", good), {"--capacity", "1 TiB"}).text.empty());
+    const std::vector<std::tuple<std::string, value, std::string>> bad{
+        {"max_split_size", 5, "max_split_size: found 5, expected -1, or at least 20971520 bytes"},
+        {"max_non_split_rounding_size", MiB, "found 1048576, expected -1, or at least 20971520 bytes"},
+        {"large_segment_size", 10 * MiB, "found 10485760, expected more than 10485760 bytes"},
+        {"large_segment_size", 11 * MiB, "expected a multiple of 2097152 bytes"},
+        {"garbage_collection_threshold", 1.0, "expected a number from 0 to below 1"}};
+    for (const auto &[key, setting, message] : bad) {
+        std::string found = failure(with(key, setting), {});
+        BOOST_CHECK_MESSAGE(contains(found, message), "found " << found << ", expected " << message);
+    }
+}
+
+// What a request that failed would have done later is not known: it is no event of the trace.
+BOOST_AUTO_TEST_CASE(requests_that_failed_are_left_out_and_told) {
+    device d;
+    d.capacity = 100 * MiB;
+    allocator a({}, d);
+    a.malloc(512);
+    a.malloc(200 * MiB);
+    a.malloc(300 * MiB);
+    replayed r = replay(to_json(snapshot_of({&a})), {"--capacity", "1 GiB"});
+    BOOST_CHECK_MESSAGE(contains(r.text, "2 requests that failed when it was recorded (oom) are left out"), r.text);
+}
+
 namespace {
 
 std::string memory_event(double ts, std::int64_t bytes, u64 address, u64 allocated, u64 reserved, int type = 1,

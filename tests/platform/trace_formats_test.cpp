@@ -163,13 +163,13 @@ BOOST_AUTO_TEST_CASE(a_snapshot_that_makes_no_sense_is_refused_with_its_place) {
         {snapshot_of(good + good), "id 1 lives already: allocated in byte 21"},
         {snapshot_of(good + entry("free_completed", 1, 63)), "found 63, expected the 64 bytes allocated in byte 21"},
         {snapshot_of(good + entry("free_completed", 1, 64) + entry("free_completed", 1, 64)), "double free of id 1"},
-        {snapshot_of(entry("alloc", 1, 0)), "size: found a number, expected 1 .. 2^63 bytes"},
+        {snapshot_of(entry("alloc", 1, 0)), "size: found 0, expected 1 .. 2^63 bytes"},
         {snapshot_of(entry("grab", 1, 64)), "no device has a trace"}, // of an unknown action only
         {snapshot_of("}"), "byte 21 of the pickle: found a dictionary without 'action'"},
         {snapshot_of("]"), "byte 21 of the pickle: found a list without 'action'"},
         {snapshot_of("}\x8c\x06"
                      "actionK\x01s"),
-         "action: found a number, expected a text"},
+         "action: found 1, expected a text"},
         {snapshot_of("}\x8c\x06"
                      "action\x8c\x05"
                      "allocs"),
