@@ -103,19 +103,6 @@ static bool find_oom(const torch_device *d, size_t *entry) {
     return false;
 }
 
-/* What was reserved when an entry was written: the end, undone. */
-static uint64_t reserved_at(const torch_device *d, size_t entry) {
-    uint64_t reserved = 0;
-    for (size_t i = 0; i < d->segment_count; i++)
-        reserved += d->segments[i].nbytes;
-    for (size_t i = d->entry_count; i > entry; i--) {
-        const torch_entry *e = &d->entries[i - 1];
-        if (e->action == TORCH_SEGMENT_ALLOC || e->action == TORCH_SEGMENT_MAP) reserved -= e->nbytes;
-        if (e->action == TORCH_SEGMENT_FREE || e->action == TORCH_SEGMENT_UNMAP) reserved += e->nbytes;
-    }
-    return reserved;
-}
-
 /* What the allocator could have reserved, and whether that could ever have been enough. */
 static void find_capacity(explained *e, uint64_t capacity) {
     bool oom = e->request && e->request->action == TORCH_OOM;
@@ -124,7 +111,7 @@ static void find_capacity(explained *e, uint64_t capacity) {
         e->capacity_from =
             capacity < e->before.reserved ? "as given, less than the recording had reserved then" : "as given";
     } else if (oom) {
-        e->capacity = reserved_at(&e->snapshot->devices[e->device], e->entry) + e->request->address;
+        e->capacity = torch_capacity_at(&e->snapshot->devices[e->device], e->entry);
         e->capacity_from = "reserved when memory was out, and what the device had free";
     } else if (e->start->capacity) {
         e->capacity = e->start->capacity;

@@ -180,6 +180,9 @@ typedef struct torch_start {
 tla_status torch_start_find(torch_snapshot *snapshot, size_t device, torch_start *start, tla_error *error);
 void torch_start_clear(torch_start *start);
 
+/* What the device had at an oom entry: the bytes that were reserved then, and those that it had free. */
+uint64_t torch_capacity_at(const torch_device *device, size_t oom);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,20 +10,39 @@ enum { USUAL_COUNT = sizeof usual / sizeof usual[0] };
 
 static_assert(USUAL_COUNT + 2 == TORCH_SIZES_MAX, "torch_likely_sizes has room for all");
 
-/* What a device had reserved at most, and what it had at its last oom (0: none). */
-static uint64_t peak_of(const torch_device *d, uint64_t *capacity) {
-    uint64_t reserved = 0, peak;
-    *capacity = 0;
+/* What was reserved before an entry, from what was behind it. */
+static uint64_t undo(const torch_entry *e, uint64_t reserved) {
+    if (e->action == TORCH_SEGMENT_ALLOC || e->action == TORCH_SEGMENT_MAP)
+        return reserved - (e->nbytes < reserved ? e->nbytes : reserved);
+    return e->action == TORCH_SEGMENT_FREE || e->action == TORCH_SEGMENT_UNMAP ? reserved + e->nbytes : reserved;
+}
+
+static uint64_t reserved_at_end(const torch_device *d) {
+    uint64_t reserved = 0;
     for (size_t i = 0; i < d->segment_count; i++)
         reserved += d->segments[i].nbytes;
-    peak = reserved;
+    return reserved;
+}
+
+static uint64_t capacity_of(const torch_entry *oom, uint64_t reserved) {
+    return oom->address > UINT64_MAX - reserved ? UINT64_MAX : reserved + oom->address;
+}
+
+uint64_t torch_capacity_at(const torch_device *d, size_t oom) {
+    uint64_t reserved = reserved_at_end(d);
+    for (size_t i = d->entry_count; i > oom; i--)
+        reserved = undo(&d->entries[i - 1], reserved);
+    return capacity_of(&d->entries[oom], reserved);
+}
+
+/* What a device had reserved at most, and what it had at its last oom (0: none). */
+static uint64_t peak_of(const torch_device *d, uint64_t *capacity) {
+    uint64_t reserved = reserved_at_end(d), peak = reserved;
+    *capacity = 0;
     for (size_t i = d->entry_count; i > 0; i--) {
         const torch_entry *e = &d->entries[i - 1];
-        bool took = e->action == TORCH_SEGMENT_ALLOC || e->action == TORCH_SEGMENT_MAP;
-        bool gave = e->action == TORCH_SEGMENT_FREE || e->action == TORCH_SEGMENT_UNMAP;
-        if (took) reserved -= e->nbytes < reserved ? e->nbytes : reserved;
-        if (gave) reserved += e->nbytes;
-        if (e->action == TORCH_OOM && !*capacity) *capacity = reserved + e->address;
+        reserved = undo(e, reserved);
+        if (e->action == TORCH_OOM && !*capacity) *capacity = capacity_of(e, reserved);
         if (reserved > peak) peak = reserved;
     }
     return peak;
