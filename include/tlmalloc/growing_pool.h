@@ -1,4 +1,4 @@
-/* A pool that grows by blocks of an upstream driver: the rules of rmm's pool_memory_resource (allocators.md 3.3).
+/* A pool that grows by blocks of an upstream driver: the rules of rmm's pool_memory_resource.
  *
  * Best fit, the lowest address among equals, exact split at 256 bytes, coalescing on both sides but never across the
  * border of an upstream block. It never shrinks. One stream: rmm's free lists per stream are not modelled.

@@ -16,7 +16,7 @@
  *
  * tla_hbm_channels_arrive takes accesses in the order in which they arrive, and tla_hbm_channels_run lets time come: a
  * pseudo-channel is offered its bursts in the order of their arrival, one a clock, and reorders all that it has
- * accepted as its queue and window allow. This is what traffic.h does for one pseudo-channel, and gives the same
+ * accepted as its queue and window allow. This is what `tlmalloc traffic` does for one pseudo-channel, with the same
  * times. */
 #ifndef TLMALLOC_HBM_CHANNELS_H
 #define TLMALLOC_HBM_CHANNELS_H

@@ -1,5 +1,4 @@
-/* Objects under keys, the least recently used evicted to serve a request: LMCache's LocalCPUBackend
- * (allocators.md 2.7).
+/* Objects under keys, the least recently used evicted to serve a request: LMCache's LocalCPUBackend.
  *
  * An entry is a group of objects, one a layer or just one, which come and go together. The cache has a reference to
  * each. Where LMCache sleeps until something can be evicted, a call here says TLA_BUSY: the core has no clock.

@@ -1,5 +1,5 @@
 /* How large a chunk of a key-value cache is, and how many fit: LMCache's get_full_chunk_size and calculate_chunk_budget
- * (seed 003; allocators.md 2.8). */
+ * (seed 003). */
 #ifndef TLMALLOC_KV_CHUNK_H
 #define TLMALLOC_KV_CHUNK_H
 

@@ -1,5 +1,4 @@
-/* An arena whose memory is committed in the background of simulated time: LMCache's LazyMemoryAllocator
- * (allocators.md 2.5).
+/* An arena whose memory is committed in the background of simulated time: LMCache's LazyMemoryAllocator.
  *
  * The first part is there at once; the rest is pinned chunk by chunk, and enters the arena (sbrk) each time that a
  * commit's worth is pinned. So the same request can fail early and succeed later. The caller's clock drives it: every

@@ -1,4 +1,4 @@
-/* Offsets for tensors whose lifetimes are known: the planners of TPU-MLIR and of TFLite Micro (allocators.md 1.5, 1.6),
+/* Offsets for tensors whose lifetimes are known: the planners of TPU-MLIR and of TFLite Micro,
  * and other rules that place each tensor once. exact_plan.h searches.
  *
  * Planning is a compiler's work: it has no receipt, and all of it happens in one call. The methods keep their names and

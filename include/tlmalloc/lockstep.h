@@ -1,4 +1,4 @@
-/* One decision for N banks: tt-metal's allocator (allocators.md 3.5), for tensors striped over slices.
+/* One decision for N banks: tt-metal's allocator, for tensors striped over slices.
  *
  * A buffer's pages go round the banks; the buffer has the same range in every bank, even in those that get fewer pages
  * or none. So one free list serves all banks, and what a small buffer wastes in the others is reported. DRAM is filled

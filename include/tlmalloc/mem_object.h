@@ -1,5 +1,5 @@
 /* An allocation with a reference count and a pin count, and a monitor that ends pins held for too long: LMCache's
- * MemoryObj and PinMonitor (seed 003; allocators.md 2.6).
+ * MemoryObj and PinMonitor (seed 003).
  *
  * An object begins with one reference and no pin. It is given back to its parent when both counts are 0; a pin keeps it
  * from eviction, which only ever takes what nobody but the cache refers to. Not thread safe; one owner at a time. */

@@ -1,5 +1,5 @@
 /* Tensors in one large buffer, byte strings in buffers of their own: LMCache's MixedMemoryAllocator, its default
- * (seed 003; allocators.md 2.5), with the TensorMemoryAllocator and BufferAllocator inside it (2.3).
+ * (seed 003), with the TensorMemoryAllocator and BufferAllocator inside it.
  *
  * The format of an object decides: key-value and other tensor formats come from an arena (or, with paging, from slots),
  * BINARY_BUFFER from the host's malloc, any other is an error. Thread safe: one lock, held for the whole of a call;

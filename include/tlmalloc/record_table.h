@@ -1,5 +1,5 @@
 /* Global memory for the tensors of a network, op by op, reused by reference count: TPU-MLIR's first allocator with
- * reuse (seed 002; "T1" in allocators.md 1.3).
+ * reuse (seed 002).
  *
  * The table only grows: an entry for every tensor, with its offset, its size and how many uses are left. A new tensor
  * takes the offset of the OLDEST entry that meets the seed's five conditions, whole, however large it is; nothing is

@@ -1,4 +1,4 @@
-/* Segments from a driver, split and coalesced: the rules of PyTorch's CUDACachingAllocator (allocators.md 3.2).
+/* Segments from a driver, split and coalesced: the rules of PyTorch's CUDACachingAllocator.
  *
  * Requests are rounded to 512 bytes; up to 1 MiB they are served from 2 MiB segments, above from larger ones; the best
  * fit of the same stream is taken, the lowest address among equals; free neighbours join inside a segment; segments

@@ -1,4 +1,4 @@
-/* Slots of one size: LMCache's PagedTensorMemoryAllocator (seed 003; allocators.md 2.4).
+/* Slots of one size: LMCache's PagedTensorMemoryAllocator (seed 003).
  *
  * A slot is taken from the head of a queue and given back at its tail, so that slots rotate through the whole buffer;
  * both are O(1). Modelled is the generation of mid-2026 ("G4", PR #5007): a lock, duplicate frees ignored, a batch that

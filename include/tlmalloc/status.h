@@ -56,8 +56,8 @@ typedef struct tla_error {
 } tla_error;
 
 /* Fills *error (may be NULL) with a status and a printf-style text; returns the status, so that a caller can write
- * `return tla_error_set(error, TLA_IO, "...")`. A text that is too long is cut; control characters and bytes that are no
- * UTF-8, which names of files and other inputs may hold, stand there as \xNN. */
+ * `return tla_error_set(error, TLA_IO, "...")`. A text that is too long is cut; control characters and bytes that are
+ * no UTF-8, which names of files and other inputs may hold, stand there as \xNN. */
 tla_status tla_error_set(tla_error *error, tla_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -2,7 +2,7 @@
  * project states a default. In a section plain keys stand before sub-sections. */
 #include "schema.h"
 
-#include "suggest.h"
+#include "base/suggest.h"
 
 #include "tlmalloc/phys_addr.h"
 

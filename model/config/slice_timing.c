@@ -1,7 +1,7 @@
 /* The timing profile that hbm.timing names: one that is built in, or a file. */
+#include "base/suggest.h"
 #include "config/timing_profiles.h"
 #include "loader.h"
-#include "suggest.h"
 
 #include <string.h>
 

@@ -1,9 +1,7 @@
 /* Values with units: exact decimal arithmetic, so that "0.5 ns" is 500 ps and "0.3 ps" is refused, not rounded. */
 #include "value.h"
 
-#include "suggest.h"
-
-#include "../device/escape.h"
+#include "base/suggest.h"
 #include "tlmalloc/fault_plan.h"
 
 #include <inttypes.h>
@@ -166,27 +164,6 @@ __attribute__((format(printf, 2, 3))) static void append(tla_phrase *phrase, con
     va_start(arguments, format);
     vsnprintf(phrase->text + length, sizeof phrase->text - length, format, arguments);
     va_end(arguments);
-}
-
-tla_phrase tla_phrase_of(const char *format, ...) {
-    tla_phrase phrase;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(phrase.text, sizeof phrase.text, format, arguments);
-    va_end(arguments);
-    return phrase;
-}
-
-tla_phrase tla_quote(const char *text) {
-    enum { SHOWN_MAX = 48 };
-    tla_phrase phrase;
-    char shown[4 * (SHOWN_MAX + 4)];
-    size_t length = strnlen(text, SHOWN_MAX);
-    while ((text[length] & 0xc0) == 0x80 && length < SHOWN_MAX + 3)
-        length++; /* never cut inside a UTF-8 character */
-    tla_escape(text, length, shown, sizeof shown);
-    snprintf(phrase.text, sizeof phrase.text, "\"%s%s\"", shown, text[length] ? "..." : "");
-    return phrase;
 }
 
 static tla_phrase unit_list(tla_value_type type) {

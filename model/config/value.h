@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODEL_CONFIG_VALUE_H
 #define TLMALLOC_MODEL_CONFIG_VALUE_H
 
+#include "../base/phrase.h"
 #include "tlmalloc/config.h"
 
 #ifdef __cplusplus
@@ -42,16 +43,6 @@ typedef struct tla_value {
 
 /* Bytes of the text of a value of this type, its end included; 0 for numbers. */
 size_t tla_value_text_size(tla_value_type type);
-
-/* A short text that is returned by value. */
-typedef struct tla_phrase {
-    char text[256];
-} tla_phrase;
-
-tla_phrase tla_phrase_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* The text in quotes on one line, escaped (../device/escape.h), a long text cut. */
-tla_phrase tla_quote(const char *text);
 
 /* What a value of this type looks like: "a size with a unit (B, KiB, ...)". */
 tla_phrase tla_value_expected(tla_value_type type);

@@ -2,8 +2,8 @@
  *
  * The event stream of libyaml is walked in one pass, so that findings come in the order of the file, up to and
  * including a syntax error, and nothing is ever built from it (no aliases to expand, no depth to exhaust). */
+#include "base/suggest.h"
 #include "loader.h"
-#include "suggest.h"
 
 #include <string.h>
 #include <yaml.h>

@@ -2,7 +2,7 @@
  * Dijkstra's algorithm over the links backwards. */
 #include "tlmalloc/fabric.h"
 
-#include "saturate.h"
+#include "base/saturate.h"
 #include "tlmalloc/timeline.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* Address maps: their text form, and the decoder that cuts banks and rows out of a line number. */
 #include "hbm_internal.h"
 
-#include "config/suggest.h"
+#include "base/suggest.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// IO_CPU and M_CPU: mapping commands fan out, and their answers are gathered.
 #include "tlmalloc/modules/command_processor.hpp"
 
 #include "fan_out.hpp"

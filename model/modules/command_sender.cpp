@@ -1,3 +1,4 @@
+// Commands through a control port, from a thread or in order of arrival; what is refused is sent again.
 #include "tlmalloc/modules/command_sender.hpp"
 
 #include "tlmalloc/modules/time.hpp"

@@ -1,3 +1,4 @@
+// Control ports behind a socket: descriptors in, completions out.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "tlmalloc/modules/control_window.hpp"
 

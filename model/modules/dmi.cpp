@@ -1,3 +1,4 @@
+// DMI that is granted, refused, or passed on with another view of the addresses.
 #include "dmi.hpp"
 
 #include "tlmalloc/modules/time.hpp"

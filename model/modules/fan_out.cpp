@@ -1,3 +1,4 @@
+// A mapping command for many targets: sent to each, answers gathered, taken back where one refuses.
 #include "fan_out.hpp"
 
 #include "scatter.hpp"

@@ -1,3 +1,4 @@
+// A PE's share of HBM: bytes, and the time of pseudo-channels with banks or without.
 #include "tlmalloc/modules/hbm_slice.hpp"
 
 #include "dmi.hpp"

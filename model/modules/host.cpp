@@ -1,3 +1,4 @@
+// The runtime on the host: tensors, page faults, launches and clean-up by transactions.
 #include "tlmalloc/modules/host.hpp"
 
 #include "scatter.hpp"

@@ -1,3 +1,4 @@
+// The fabric as a module: finds targets by address, and lets transfers pass link by link.
 #include "tlmalloc/modules/interconnect.hpp"
 
 #include "dmi.hpp"

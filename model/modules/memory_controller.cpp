@@ -1,3 +1,4 @@
+// Owns the free lists of an HBM slice and a TCM: prices what the core decides, passes data on.
 #include "tlmalloc/modules/memory_controller.hpp"
 
 #include "dmi.hpp"

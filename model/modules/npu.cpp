@@ -1,3 +1,4 @@
+// The platform out of its modules: what a configuration means for each, and how they are bound.
 #include "tlmalloc/modules/npu.hpp"
 
 #include <algorithm>

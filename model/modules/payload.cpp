@@ -1,3 +1,4 @@
+// What every memory does with a generic payload: the rules, the copy, byte enables, streaming.
 #include "payload.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The DMA engine: chunks of a transfer, issued in time, each a read here and a write there.
 #include "tlmalloc/modules/pe_dma.hpp"
 
 #include "tlmalloc/modules/command_sender.hpp"

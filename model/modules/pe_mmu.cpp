@@ -1,3 +1,4 @@
+// The MMU as a module: changes by command, translation by calls; and what both styles share.
 #include "tlmalloc/modules/pe_mmu.hpp"
 
 #include "dmi.hpp"

@@ -1,3 +1,4 @@
+// Translation in the exact style: step by step, each when its time has come.
 #include "pe_mmu_steps.hpp"
 
 #include "payload.hpp"

@@ -1,3 +1,4 @@
+// Runs kernels in a thread and charges for what they call; the tl_* functions themselves.
 #include "tlmalloc/modules/processing_element.hpp"
 
 #include "tlmalloc/modules/command_sender.hpp"

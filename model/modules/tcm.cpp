@@ -1,3 +1,4 @@
+// A PE's local memory: bytes behind a read channel and a write channel.
 #include "tlmalloc/modules/tcm.hpp"
 
 #include "dmi.hpp"

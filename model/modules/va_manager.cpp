@@ -1,3 +1,4 @@
+// Virtual ranges by command, and mapping commands passed on to every MMU concerned.
 #include "tlmalloc/modules/va_manager.hpp"
 
 #include "fan_out.hpp"

@@ -1,3 +1,4 @@
+// Figures of modules as signals of an ordered VCD, or traced by SystemC.
 #include "tlmalloc/modules/waveform.hpp"
 
 #include "tlmalloc/modules/time.hpp"

@@ -1,4 +1,4 @@
-/* FitFirstAssign (allocators.md 1.5): forwards, holes may grow; backwards, addresses are decided.
+/* FitFirstAssign: forwards, holes may grow; backwards, addresses are decided.
  *
  * Going forwards through the tensors by live start, a list of blocks covers the whole space. A tensor takes the largest
  * hole, large enough or not; one that is too small grows and pushes what is above it up. Every state of the list is

@@ -1,5 +1,5 @@
 /* Greedy in an order of preference, each tensor into a gap between those that are placed: OpSizeOrderAssign
- * (allocators.md 1.6), TFLite Micro's GreedyMemoryPlanner, and orders by area, lifetime and conflicts. They differ in
+ *, TFLite Micro's GreedyMemoryPlanner, and orders by area, lifetime and conflicts. They differ in
  * the order, in the order of equals, and in the gap. O(n^2). */
 #include "plan_methods.h"
 #include "problem.h"

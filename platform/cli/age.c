@@ -6,7 +6,7 @@
 #include "cli/progress.h"
 #include "cli/size_argument.h"
 #include "cli/trace_replay.h"
-#include "model/config/suggest.h"
+#include "model/base/suggest.h"
 #include "tlmalloc/arena_snapshot.h"
 #include "tlmalloc/fragmentation.h"
 

@@ -2,7 +2,7 @@
 #include "cli/allocator_argument.h"
 
 #include "cli/arguments.h"
-#include "model/config/suggest.h"
+#include "model/base/suggest.h"
 
 #include <stdio.h>
 #include <string.h>

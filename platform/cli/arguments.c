@@ -2,8 +2,8 @@
 #include "cli/arguments.h"
 
 #include "cli/commands.h"
-#include "model/config/suggest.h"
-#include "model/device/escape.h"
+#include "model/base/escape.h"
+#include "model/base/suggest.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

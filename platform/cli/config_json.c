@@ -1,7 +1,7 @@
 /* The resolved configuration as JSON, for reports. */
 #include "cli/config_json.h"
 
-#include "model/device/escape.h"
+#include "model/base/escape.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// A trace replayed through a memory controller on a simulated clock.
 #include "cli/controller_replay.h"
 
 #include "cli/progress.h"

@@ -1,9 +1,10 @@
+// Experiments: read from YAML, run point by point, compared with their references.
 #include "cli/experiment.hpp"
 
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/read_text.h"
-#include "model/config/suggest.h"
+#include "model/base/suggest.h"
 
 #include <algorithm>
 #include <cstdio>

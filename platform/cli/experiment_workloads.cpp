@@ -1,3 +1,4 @@
+// What the experiments simulate.
 #include "cli/experiment_dma.hpp"
 
 #include <algorithm>

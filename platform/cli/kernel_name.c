@@ -2,7 +2,7 @@
 #include "cli/kernel_name.h"
 
 #include "kernels/kernels.h"
-#include "model/config/suggest.h"
+#include "model/base/suggest.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "cli/interrupt.h"
 #include "cli/main_stack.hpp"
 #include "cli/message.h"
-#include "model/config/suggest.h"
+#include "model/base/suggest.h"
 
 #include <cstdint>
 #include <cstdio>

@@ -1,7 +1,7 @@
 /* Text for a person that quotes what came from outside. */
 #include "cli/message.h"
 
-#include "model/device/escape.h"
+#include "model/base/escape.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  */
 #include "cli/occupancy_map.h"
 
-#include "model/device/escape.h"
+#include "model/base/escape.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

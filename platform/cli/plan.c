@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/size_argument.h"
-#include "model/config/suggest.h"
+#include "model/base/suggest.h"
 #include "model/config/value.h"
 
 #include <stdlib.h>

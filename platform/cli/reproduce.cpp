@@ -6,7 +6,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "model/config/suggest.h"
+#include "model/base/suggest.h"
 
 #include <algorithm>
 #include <cmath>

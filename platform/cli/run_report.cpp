@@ -1,3 +1,4 @@
+// What a run says: its table, its JSON, its warnings.
 #include "cli/run_report.hpp"
 
 #include "cli/config_json.h"

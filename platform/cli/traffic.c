@@ -6,7 +6,7 @@
 #include "cli/overrides.h"
 #include "cli/progress.h"
 #include "cli/read_text.h"
-#include "model/config/suggest.h"
+#include "model/base/suggest.h"
 #include "tlmalloc/timeline.h"
 #include "trace/address_trace.h"
 

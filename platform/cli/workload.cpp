@@ -1,3 +1,4 @@
+// One run of a kernel on a platform, in the thread of the host.
 #include "cli/workload.hpp"
 
 namespace tlmalloc {

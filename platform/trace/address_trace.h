@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_PLATFORM_TRACE_ADDRESS_TRACE_H
 #define TLMALLOC_PLATFORM_TRACE_ADDRESS_TRACE_H
 
-#include "tlmalloc/traffic.h"
+#include "traffic/traffic.h"
 
 typedef struct address_trace {
     tla_traffic traffic; /* its window is that of the file */

@@ -1,7 +1,7 @@
 /* A reader by recursive descent. Texts without an escape are not copied. */
 #include "trace/json_text.h"
 
-#include "model/device/escape.h"
+#include "model/base/escape.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "trace/json_text.h"
 #include "trace/torch_parts.h"
 
-#include "model/device/escape.h"
+#include "model/base/escape.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * The references hold for 100,000 bursts, seed 1 and map m3, the defaults. Rates count processor time, the best of
  * `repeat` runs. Exit status 1 when a reference point is missed by more than the goals allow. */
 #include "tlmalloc/config.h"
-#include "tlmalloc/traffic.h"
+#include "traffic/traffic.h"
 
 #include "tests/data/hbm_references.h"
 

@@ -1,3 +1,4 @@
+// An access on its whole way through a platform, with and without an MMU in it.
 #include "mmu_path.hpp"
 
 #include "tlmalloc/modules/npu.hpp"

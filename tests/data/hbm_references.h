@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_TESTS_DATA_HBM_REFERENCES_H
 #define TLMALLOC_TESTS_DATA_HBM_REFERENCES_H
 
-#include "tlmalloc/traffic.h"
+#include "traffic/traffic.h"
 
 enum { HBM_REFERENCE_PARTS = 2, HBM_REFERENCE_COUNT = 100000, HBM_REFERENCE_SEED = 1 };
 

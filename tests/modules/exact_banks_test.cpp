@@ -3,7 +3,7 @@
 #include "tlmalloc/config.h"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
-#include "tlmalloc/traffic.h"
+#include "traffic/traffic.h"
 
 #include <memory>
 #include <random>

@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(buffers_of_minimalloc_become_events) {
                                             "b1,0,4,1\nb3,4,4,1\nb5,8,4,1\nb2,0,4,1\nb4,0,4,1\n");
 }
 
-// Heights of online first fit, allocators.md 1.8 (half-open, frees first, alignment 1).
+// Heights of online first fit (half-open, frees first, alignment 1).
 BOOST_AUTO_TEST_CASE(first_fit_reaches_the_known_heights_of_minimallocs_problems) {
     if (!shared_data_is_here("data/minimalloc")) return;
     const std::string directory = shared_data + "data/minimalloc/";

@@ -1,4 +1,4 @@
-// The size-class cache against the text of seed 004 and the claims that allocators.md 3.1 derives from it.
+// The size-class cache against the text of seed 004 and what follows from it.
 #include "seeded_random.hpp"
 #include "tlmalloc/caching_pool.h"
 
@@ -59,7 +59,7 @@ struct pool {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(classes_are_those_of_the_seed) { // seed 004 `size_class`; values of allocators.md 3.1
+BOOST_AUTO_TEST_CASE(classes_are_those_of_the_seed) { // seed 004, `size_class`
     const std::map<std::uint64_t, std::uint64_t> classes{{0, 0},
                                                          {1, 512},
                                                          {512, 512},
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(classes_are_those_of_the_seed) { // seed 004 `size_class`; 
         BOOST_CHECK_EQUAL(tla_caching_pool_class(nbytes), expected);
 }
 
-BOOST_AUTO_TEST_CASE(a_class_wastes_at_most_511_bytes_up_to_1_mib_and_less_than_half_above) { // allocators.md 3.1
+BOOST_AUTO_TEST_CASE(a_class_wastes_at_most_511_bytes_up_to_1_mib_and_less_than_half_above) {
     seeded_random random(1);
     for (int i = 0; i < 100000; i++) {
         std::uint64_t small = random.between(1, MiB), large = random.between(MiB + 1, 64 * GiB);
@@ -492,7 +492,7 @@ double capacity_needed(bool flush) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(without_a_flush_it_can_need_ten_times_the_peak_with_one_a_fifth_more) { // allocator_speed.md
+BOOST_AUTO_TEST_CASE(without_a_flush_it_can_need_ten_times_the_peak_with_one_a_fifth_more) {
     double without = capacity_needed(false), with = capacity_needed(true);
     BOOST_TEST_MESSAGE("capacity needed over peak requested: " << without << " without flush, " << with << " with");
     BOOST_CHECK_GE(without, 10.0);

@@ -1,5 +1,5 @@
 // Text from outside: what of it is shown as it is.
-#include "model/device/escape.h"
+#include "model/base/escape.h"
 #include "seeded_random.hpp"
 #include "tlmalloc/status.h"
 

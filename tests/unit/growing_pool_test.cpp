@@ -1,4 +1,4 @@
-// The growing pool against what rmm's tests assert (allocators.md 3.3) and a naive list.
+// The growing pool against what rmm's tests assert and a naive list.
 #include "seeded_random.hpp"
 #include "tlmalloc/growing_pool.h"
 

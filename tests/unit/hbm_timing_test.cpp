@@ -1,7 +1,7 @@
 // The event-driven pseudo-channel against a naive one: every command, every acceptance, every end of data.
 #include "tlmalloc/config.h"
 #include "tlmalloc/hbm_timing.h"
-#include "tlmalloc/traffic.h"
+#include "traffic/traffic.h"
 
 #include "tests/data/hbm_references.h"
 #include "tests/unit/naive_dram.hpp"
@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(a_run_of_open_rows_in_closed_form_equals_the_run_burst_by_b
 }
 
 BOOST_AUTO_TEST_CASE(a_lone_read_takes_the_time_of_its_commands) {
-    // hbm3, timing_numbers 2c: closed row (31 + 20 + 2) * 0.625 = 33.1 ns, and a cycle for the second half of the ACT;
+    // hbm3: closed row (31 + 20 + 2) * 0.625 = 33.1 ns, and a cycle for the second half of the ACT;
     // conflict 26 cycles more, of which the ACT's first cycle overlaps one: 49.4 ns
     tla_hbm_config config = profile("hbm3");
     auto hbm = make(config);
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(agrees_with_three_cycle_accurate_simulators) {
 }
 
 BOOST_AUTO_TEST_CASE(two_pseudo_channels_on_one_row_bus_slow_each_other_down) {
-    // hbm_timing.md: one of the references drops from 43 % to 31 % of peak each
+    // one of the references drops from 43 % to 31 % of peak each
     tla_hbm_config config = profile("hbm2");
     config.row_bus_sharers = 2;
     set_map(config, "bg2,co5,ba2,ro14,pc1");

@@ -1,4 +1,4 @@
-// The cache of evictable objects against allocators.md 2.7, over a real arena.
+// The cache of evictable objects against LMCache's rules, over a real arena.
 #include "seeded_random.hpp"
 #include "tlmalloc/arena.h"
 #include "tlmalloc/hot_cache.h"

@@ -1,4 +1,4 @@
-// Chunk sizes and budgets: the examples of allocators.md 2.8.
+// Chunk sizes and budgets: the examples of LMCache's documentation.
 #include "tlmalloc/kv_chunk.h"
 
 #include <boost/test/unit_test.hpp>

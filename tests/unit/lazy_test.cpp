@@ -1,4 +1,4 @@
-// Capacity that grows with the caller's clock (allocators.md 2.5 and 2.9 "Lazy").
+// Capacity that grows with the caller's clock.
 #include "seeded_random.hpp"
 #include "tlmalloc/lazy.h"
 

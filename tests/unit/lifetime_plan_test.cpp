@@ -1,4 +1,4 @@
-// The planners against the goldens of allocators.md 1.8 and on random problems.
+// The planners against goldens of others and on random problems.
 #include "minimalloc_instance.hpp"
 #include "seeded_random.hpp"
 #include "tlmalloc/arena.h"

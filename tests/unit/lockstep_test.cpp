@@ -1,4 +1,4 @@
-// One decision for all banks (allocators.md 3.5).
+// One decision for all banks.
 #include "seeded_random.hpp"
 #include "tlmalloc/lockstep.h"
 

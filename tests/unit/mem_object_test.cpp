@@ -1,4 +1,4 @@
-// Reference counts, pins and the pin monitor against allocators.md 2.6 and what LMCache's tests assert (2.9).
+// Reference counts, pins and the pin monitor against what LMCache's tests assert.
 #include "seeded_random.hpp"
 #include "tlmalloc/arena.h"
 #include "tlmalloc/mem_object.h"

@@ -1,4 +1,4 @@
-// Dispatch by format, and what LMCache's tests assert of its tensor allocators (allocators.md 2.3, 2.5, 2.9).
+// Dispatch by format, and what LMCache's tests assert of its tensor allocators.
 #include "seeded_random.hpp"
 #include "tlmalloc/mixed.h"
 

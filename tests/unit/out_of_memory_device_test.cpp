@@ -12,8 +12,8 @@
 #include "tlmalloc/pe_memory.h"
 #include "tlmalloc/record_table.h"
 #include "tlmalloc/sparse_bytes.h"
-#include "tlmalloc/traffic.h"
 #include "tlmalloc/wave.h"
+#include "traffic/traffic.h"
 
 #include <cstdio>
 #include <unistd.h>

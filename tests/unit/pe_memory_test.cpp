@@ -110,8 +110,10 @@ BOOST_AUTO_TEST_CASE(addresses_of_other_pes_are_out_of_range) {
     uint64_t offset = 0;
     BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, 1, &channel, &offset), TLA_OK);
     BOOST_CHECK_EQUAL(offset, slice - 1);
-    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, 2, &channel, &offset), TLA_OUT_OF_RANGE);
-    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, UINT64_MAX, &channel, &offset), TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, 2, &channel, &offset),
+                      TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, UINT64_MAX, &channel, &offset),
+                      TLA_OUT_OF_RANGE);
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_says_channel_pe_and_largest_block) {

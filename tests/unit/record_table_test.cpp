@@ -1,4 +1,4 @@
-// TPU-MLIR's record table against seed 002 and allocators.md 1.3.
+// TPU-MLIR's record table against seed 002.
 #include "minimalloc_instance.hpp"
 #include "seeded_random.hpp"
 #include "tlmalloc/lifetime_plan.h"

@@ -1,4 +1,4 @@
-// PyTorch's rules (allocators.md 3.2), one by one and against a naive model that scans every block.
+// PyTorch's rules, one by one and against a naive model that scans every block.
 #include "seeded_random.hpp"
 #include "tlmalloc/segment_cache.h"
 

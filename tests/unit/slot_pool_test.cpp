@@ -1,4 +1,4 @@
-// The slot pool against seed 003, allocators.md 2.4 and what LMCache's tests assert (2.9, "Paged").
+// The slot pool against seed 003 and what LMCache's tests assert.
 #include "seeded_random.hpp"
 #include "tlmalloc/slot_pool.h"
 

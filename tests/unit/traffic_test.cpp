@@ -1,6 +1,6 @@
 // The address patterns against the reference generator, and runs of small traffic against the timing.
 #include "tlmalloc/config.h"
-#include "tlmalloc/traffic.h"
+#include "traffic/traffic.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 /* Traffic against a timing: who offers which burst when, and how long the reads took. */
-#include "tlmalloc/traffic.h"
+#include "traffic/traffic.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,9 +1,13 @@
 /* "Did you mean": which of several names is nearest to a text that is none of them. Internal to the core and the
  * command line. */
-#ifndef TLMALLOC_MODEL_CONFIG_SUGGEST_H
-#define TLMALLOC_MODEL_CONFIG_SUGGEST_H
+#ifndef TLMALLOC_MODEL_BASE_SUGGEST_H
+#define TLMALLOC_MODEL_BASE_SUGGEST_H
 
-#include "value.h"
+#include "phrase.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {

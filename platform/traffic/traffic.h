@@ -3,8 +3,8 @@
  *
  * Everything random comes from splitmix64 (S. Vigna, public domain algorithm); a pattern's stream is its own, so that
  * patterns do not depend on each other. */
-#ifndef TLMALLOC_TRAFFIC_H
-#define TLMALLOC_TRAFFIC_H
+#ifndef TLMALLOC_PLATFORM_TRAFFIC_H
+#define TLMALLOC_PLATFORM_TRAFFIC_H
 
 #include "tlmalloc/hbm_timing.h"
 

@@ -1,7 +1,7 @@
 /* Text from outside in messages and reports: nothing in it may steer a terminal or break the text's encoding. Internal
  * to the core. */
-#ifndef TLMALLOC_MODEL_DEVICE_ESCAPE_H
-#define TLMALLOC_MODEL_DEVICE_ESCAPE_H
+#ifndef TLMALLOC_MODEL_BASE_ESCAPE_H
+#define TLMALLOC_MODEL_BASE_ESCAPE_H
 
 #include <stdbool.h>
 #include <stddef.h>

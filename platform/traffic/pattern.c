@@ -1,5 +1,5 @@
 /* The named address patterns, generated burst by burst from splitmix64. */
-#include "tlmalloc/traffic.h"
+#include "traffic/traffic.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Sums of times that end at the last one instead of wrapping. */
-#ifndef TLMALLOC_MODEL_DEVICE_SATURATE_H
-#define TLMALLOC_MODEL_DEVICE_SATURATE_H
+#ifndef TLMALLOC_MODEL_BASE_SATURATE_H
+#define TLMALLOC_MODEL_BASE_SATURATE_H
 
 #include <stdint.h>
 
