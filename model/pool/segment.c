@@ -3,10 +3,13 @@
 
 #include <stdlib.h>
 
+/* Where the addresses of one range are taken for more than they are, as a replay may do for a while, another range can
+ * begin among them. */
 static bool is_below(const tla_segment_tree *tree, const tla_segment_block *a, const tla_segment_block *b) {
     if (a->stream != b->stream) return a->stream < b->stream;
     if (a->nbytes != b->nbytes && !tree->by_address) return a->nbytes < b->nbytes;
-    return a->address < b->address;
+    if (a->address != b->address) return a->address < b->address;
+    return a->range && b->range && a->range->address < b->range->address;
 }
 
 /* The finaliser of SplitMix64 (Steele, Lea, Flood 2014); a bijection, so that no two blocks have the same priority. */

@@ -11,6 +11,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* An expandable segment. */
+typedef struct tla_segment_range {
+    uint64_t address, nbytes, granule;
+    struct tla_segment_range *next, *previous;
+} tla_segment_range;
+
 typedef struct tla_segment_block {
     uint64_t address, nbytes;
     uint64_t stream;
@@ -21,7 +27,7 @@ typedef struct tla_segment_block {
     struct tla_segment_block *left, *right; /* in the tree of free blocks; of a freed live block in the list of them */
     uint64_t priority;                      /* in the tree */
     struct tla_segment_owner *owner;        /* whose pool it is in; NULL where there is one pool */
-    struct tla_segment_range *range;        /* the expandable segment that it is a part of; NULL: a plain one */
+    tla_segment_range *range;               /* the expandable segment that it is a part of; NULL: a plain one */
     struct tla_segment_block *queued;       /* the next one to be unmapped */
     bool live, small;
     bool freed;    /* of a live block: its owner has freed it, others still use it */

@@ -53,7 +53,15 @@ static tla_segment_block *find_room(const tla_segment_block *wanted, tla_work *w
     return NULL;
 }
 
-/* A new range: 1 1/8 of the device, one block without memory. TLA_EXHAUSTED when it would be too short. */
+static bool has_range_at(const tla_segment_cache *cache, uint64_t address) {
+    const tla_segment_range *range = cache->ranges;
+    while (range && range->address != address)
+        range = range->next;
+    return range != NULL;
+}
+
+/* A new range: 1 1/8 of the device, one block without memory. TLA_EXHAUSTED when it would be too short, TLA_OVERLAP
+ * when the driver gives addresses that it gave before. */
 static tla_status take_range(tla_segment_cache *cache, const tla_segment_block *wanted, tla_segment_block **block,
                              tla_work *work) {
     const tla_segment_cache_config *c = &cache->config;
@@ -65,6 +73,7 @@ static tla_status take_range(tla_segment_cache *cache, const tla_segment_block *
     *range = (tla_segment_range){.nbytes = nbytes, .granule = granule, .next = cache->ranges};
     if (work) work->driver_calls++;
     tla_status status = c->ranges.reserve(c->ranges.context, c->device, nbytes, granule, &range->address, work);
+    if (!status && has_range_at(cache, range->address)) status = TLA_OVERLAP;
     if (status) {
         free(range);
         return status;

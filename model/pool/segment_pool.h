@@ -41,12 +41,6 @@ typedef struct tla_segment_owner {
     struct tla_segment_owner *next; /* in the order in which they were added */
 } tla_segment_owner;
 
-/* An expandable segment. */
-typedef struct tla_segment_range {
-    uint64_t address, nbytes, granule;
-    struct tla_segment_range *next, *previous;
-} tla_segment_range;
-
 struct tla_segment_cache {
     tla_segment_cache_config config; /* resolved: no 0 that stands for something else, but for the limit: UINT64_MAX */
     tla_segment_cache_stats stats;

@@ -17,17 +17,22 @@ static int by_address(const void *a, const void *b) {
     return (x->address > y->address) - (x->address < y->address);
 }
 
-static size_t gather(const tla_segment_cache *cache, const tla_segment_block **blocks) {
+static void add_first(const tla_segment_block *block, const tla_segment_block **firsts, size_t *count) {
+    if (!block->previous) firsts[(*count)++] = block;
+}
+
+/* The first blocks of all segments and ranges. */
+static size_t gather(const tla_segment_cache *cache, const tla_segment_block **firsts) {
     size_t count = 0, at = 0;
     for (const tla_segment_block *block; (block = tla_address_map_walk(&cache->live, &at)) != NULL;)
-        blocks[count++] = block;
+        add_first(block, firsts, &count);
     for (const tla_segment_owner *owner = &cache->everybody; owner; owner = owner->next)
         for (int i = 0; i < 4; i++) {
             const tla_segment_pool *pool = &owner->pools[i & 1];
             const tla_segment_tree *tree = i & 2 ? &pool->unmapped : &pool->free;
             const tla_segment_block *block = tla_segment_tree_first(tree);
             for (; block; block = tla_segment_tree_after(tree, block))
-                blocks[count++] = block;
+                add_first(block, firsts, &count);
         }
     return count;
 }
@@ -57,25 +62,24 @@ tla_status tla_segment_cache_blocks(const tla_segment_cache *cache, tla_segment_
     *count = 0;
     size_t n = count_blocks(cache);
     if (n == 0) return TLA_OK;
-    const tla_segment_block **blocks = malloc(n * sizeof *blocks);
+    const tla_segment_block **firsts = malloc(n * sizeof *firsts);
     tla_segment_block_info *infos = malloc(n * sizeof *infos);
-    if (!blocks || !infos) {
-        free(blocks);
+    if (!firsts || !infos) {
+        free(firsts);
         free(infos);
         return TLA_NO_HOST_MEMORY;
     }
-    gather(cache, blocks);
-    qsort(blocks, n, sizeof *blocks, by_address);
-    for (size_t first = 0, next; first < n; first = next) {
-        next = first + 1;
-        while (next < n && blocks[next]->previous)
-            next++;
-        for (size_t i = first; i < next; i++)
-            infos[i] = describe(blocks[i], blocks[first], blocks[next - 1]);
+    const size_t segments = gather(cache, firsts);
+    qsort(firsts, segments, sizeof *firsts, by_address);
+    for (size_t i = 0; i < segments; i++) {
+        const tla_segment_block *last = firsts[i];
+        while (last->next)
+            last = last->next;
+        for (const tla_segment_block *block = firsts[i]; block; block = block->next)
+            infos[(*count)++] = describe(block, firsts[i], last);
     }
-    free(blocks);
+    free(firsts);
     *out = infos;
-    *count = n;
     return TLA_OK;
 }
 
