@@ -58,6 +58,7 @@ void interconnect::end_of_elaboration() {
 
 void interconnect::start_of_simulation() {
     if (config_.style == time_style::exact) {
+        orders_.resize(config_.sources.size());
         outlets_.resize(static_cast<std::size_t>(out.size()));
         for (std::size_t i = 0; i < outlets_.size(); i++)
             outlets_[i].lead_to(*out[static_cast<int>(i)]);
@@ -108,7 +109,30 @@ void interconnect::begin(in_order_request &request, unsigned source) {
         request.finish();
         return;
     }
-    move_on(request, c);
+    if (!holds_up(request, source)) move_on(request, c);
+}
+
+// Whether it is a read of bytes that an earlier write of its initiator is still carrying to the target.
+bool interconnect::holds_up(in_order_request &request, unsigned source) {
+    source_order &order = orders_[source];
+    if (request.payload->is_write()) order.writes.add(request);
+    const in_order_request *const write = request.payload->is_read() ? order.writes.before(*request.payload) : nullptr;
+    if (write) order.reads.push_back({&request, write});
+    return write != nullptr;
+}
+
+// A write arrives: the reads that follow it.
+std::vector<in_order_request *> interconnect::held_by(const in_order_request &write, unsigned source) {
+    source_order &order = orders_[source];
+    order.writes.arrived(write);
+    std::vector<in_order_request *> due;
+    if (order.reads.empty()) return due;
+    for (const held_read &r : order.reads)
+        if (r.behind == &write) due.push_back(r.request);
+    order.reads.erase(
+        std::remove_if(order.reads.begin(), order.reads.end(), [&](const held_read &r) { return r.behind == &write; }),
+        order.reads.end());
+    return due;
 }
 
 bool interconnect::depart(in_order_request &request, crossing &c, std::uint32_t from, std::uint32_t to,
@@ -148,8 +172,16 @@ void interconnect::arrive(in_order_request &request, crossing &c) {
         return;
     }
     const window &w = config_.windows[c.window];
+    const std::uint64_t at_ps = request.at_ps;
+    std::vector<in_order_request *> followers;
+    if (request.payload->is_write()) followers = held_by(request, c.source);
     if (w.relative) request.payload->set_address(c.address - w.base);
     outlets_[w.target].send(request);
+    for (in_order_request *read : followers) {
+        auto &following = read->top().state<crossing>();
+        following.transfer.head_ps = std::max(following.transfer.head_ps, at_ps);
+        move_on(*read, following);
+    }
 }
 
 // The target has answered.

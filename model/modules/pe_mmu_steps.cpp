@@ -89,6 +89,7 @@ void pe_mmu::steps::arrive(in_order_request &request, std::uint64_t at_ps) {
     j.request = &request;
     j.wanted = mmu_.wanted_by(*request.payload);
     j.asked = false;
+    enter_order(j);
     translate(j, at_ps);
 }
 
@@ -235,10 +236,15 @@ void pe_mmu::steps::settle(job &j) {
     where.stale = false;
     for (const part *p : j.parts) {
         const tla_mmu_request &found = p->lookup;
-        if (found.status == TLA_UNMAPPED && ask_host(j, found.access.va.value)) return;
+        if (found.status == TLA_UNMAPPED && ask_host(j, found.access.va.value)) {
+            release_held(time_queue::of_simulation().now_ps());
+            return;
+        }
         if (found.status) {
             mmu_.refuse(payload, found.status, from_ps(j.end_ps) - sc_core::sc_time_stamp());
+            leave_order(j);
             answer(j);
+            release_held(time_queue::of_simulation().now_ps());
             return;
         }
         where.stale |= found.piece.stale;
@@ -247,11 +253,78 @@ void pe_mmu::steps::settle(job &j) {
         else
             mmu_.append(where, found.piece);
     }
-    mmu_.count(where, j.end_ps);
-    if (where.rest.empty())
+    j.held = is_behind(j);
+    held_ += j.held;
+    if (!j.held) move_on(j);
+}
+
+void pe_mmu::steps::move_on(job &j) {
+    const std::uint64_t now_ps = time_queue::of_simulation().now_ps();
+    j.end_ps = std::max(j.end_ps, sent_before(j, now_ps));
+    mmu_.count(j.where, j.end_ps);
+    leave_order(j);
+    if (j.end_ps > now_ps) sent_.push_back({j.wanted, j.end_ps});
+    if (j.where.rest.empty())
         pass_on(j);
     else
         pass_on_pieces(j);
+    release_held(now_ps);
+}
+
+// --- order -----------------------------------------------------------------------------------------------------------
+//
+// An access does not overtake one that came before it if they touch the same bytes and one of both writes: one that
+// hits where the other missed, or whose TLB level is faster, or that is not split.
+
+static bool in_conflict(const tla_mmu_access &a, const tla_mmu_access &b) {
+    return (a.access == TLA_WRITE || b.access == TLA_WRITE) && a.asid == b.asid &&
+           a.va.value <= b.va.value + (b.nbytes - 1) && b.va.value <= a.va.value + (a.nbytes - 1);
+}
+
+// Whether such a one is still being translated. One that waits for the host is not waited for: the host may need this.
+bool pe_mmu::steps::is_behind(const job &j) const {
+    if (j.wanted.access != TLA_WRITE && writes_ == 0) return false;
+    for (const job *before = j.earlier; before; before = before->earlier)
+        if (!before->asked && in_conflict(before->wanted, j.wanted)) return true;
+    return false;
+}
+
+// When the last such one leaves the MMU that has been translated: 0 when all have left.
+std::uint64_t pe_mmu::steps::sent_before(const job &j, std::uint64_t now_ps) {
+    while (!sent_.empty() && sent_.front().at_ps <= now_ps)
+        sent_.pop_front();
+    std::uint64_t at_ps = 0;
+    for (const leaving &other : sent_)
+        if (in_conflict(other.what, j.wanted)) at_ps = std::max(at_ps, other.at_ps);
+    return at_ps;
+}
+
+void pe_mmu::steps::enter_order(job &j) {
+    j.held = false;
+    j.earlier = last_;
+    j.later = nullptr;
+    (last_ ? last_->later : first_) = &j;
+    last_ = &j;
+    writes_ += j.wanted.access == TLA_WRITE;
+}
+
+void pe_mmu::steps::leave_order(job &j) {
+    (j.earlier ? j.earlier->later : first_) = j.later;
+    (j.later ? j.later->earlier : last_) = j.earlier;
+    writes_ -= j.wanted.access == TLA_WRITE;
+}
+
+// An access has moved on or been refused: what waited for that alone follows it.
+void pe_mmu::steps::release_held(std::uint64_t now_ps) {
+    if (held_ == 0) return;
+    for (job *j = first_; j; j = j->later) {
+        if (!j->held || is_behind(*j)) continue;
+        j->held = false;
+        held_--;
+        j->end_ps = std::max(j->end_ps, now_ps);
+        move_on(*j); // which releases others
+        return;
+    }
 }
 
 // With TLA_UNMAPPED_DEMAND. True when the host is asked, or has answered and its mapping may still be on the way; one

@@ -53,7 +53,9 @@ class pe_mmu::steps final : public in_order_target {
         std::uint64_t end_ps = 0;
         tlm::tlm_response_status response = tlm::TLM_OK_RESPONSE;
         route where;
-        bool asked = false; // the host, because of byte asked_va
+        job *earlier = nullptr, *later = nullptr; // in the order of arrival, until they move on
+        bool held = false;                        // translated, behind an earlier one
+        bool asked = false;                       // the host, because of byte asked_va
         bool served = false, asked_again = false;
         std::uint64_t asked_va = 0, patience_ps = 0;
         in_order_request fault;
@@ -72,6 +74,12 @@ class pe_mmu::steps final : public in_order_target {
     void read(part &p);
     void finish_part(part &p, std::uint64_t now_ps);
     void settle(job &j);
+    void move_on(job &j);
+    bool is_behind(const job &j) const;
+    std::uint64_t sent_before(const job &j, std::uint64_t now_ps);
+    void enter_order(job &j);
+    void leave_order(job &j);
+    void release_held(std::uint64_t now_ps);
     bool ask_host(job &j, std::uint64_t va);
     void host_answered(job &j, std::uint64_t at_ps);
     bool wait_for_change(job &j);
@@ -97,7 +105,14 @@ class pe_mmu::steps final : public in_order_target {
     std::deque<part> parts_;
     std::vector<job *> idle_jobs_;
     std::vector<part *> idle_parts_;
-    std::vector<job *> waiting_; // for a mapping that the host has promised
+    std::vector<job *> waiting_;             // for a mapping that the host has promised
+    job *first_ = nullptr, *last_ = nullptr; // that have arrived and not moved on
+    std::size_t writes_ = 0, held_ = 0;      // among them
+    struct leaving {
+        tla_mmu_access what;
+        std::uint64_t at_ps;
+    };
+    std::deque<leaving> sent_; // that leave at times which lie ahead
     sc_core::sc_event walk_ended_;
     bool draining_ = false;
     std::uint32_t walks_shown_ = 0;

@@ -76,13 +76,19 @@ void tcm::begin(in_order_request &request, unsigned port) {
         request.finish();
         return;
     }
+    // Of one time reads go first, but for one that was sent after a write of the same bytes.
+    const bool write = request.payload->is_write();
+    const bool follows = !write && writes_.before(*request.payload);
+    if (write) writes_.add(request);
     request.at_ps += config_.latency_ps;
     request.push(nullptr, this);
     time_queue::of_simulation().post(
-        request.at_ps, request.payload->is_write() ? write_resource_ : read_resource_, port,
+        request.at_ps, write || follows ? write_resource_ : read_resource_, port,
         [](void *context, std::uint64_t at_ps) {
             auto &r = *static_cast<in_order_request *>(context);
-            r.at_ps = static_cast<tcm *>(r.pop().module)->serve(*r.payload, at_ps);
+            auto &self = *static_cast<tcm *>(r.pop().module);
+            if (r.payload->is_write()) self.writes_.arrived(r);
+            r.at_ps = self.serve(*r.payload, at_ps);
             r.finish();
         },
         &request);

@@ -1,11 +1,17 @@
-// Every target of the library against the conformance battery, in both coding styles.
+// Every target of the library against the conformance battery: loosely and approximately timed initiators, before
+// modules that serve at once (fast) and modules that serve in the order of arrival (exact).
 #include "platform/examples/socket_width.hpp"
+#include "tlmalloc/config.h"
+#include "tlmalloc/modules/command_processor.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
+#include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/tcm.hpp"
+#include "tlmalloc/modules/va_manager.hpp"
 #include "tlmalloc/testing/conformance.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -32,34 +38,44 @@ void conforms(const make_target &make, const std::string &not_applicable = "") {
         }
 }
 
-hbm_slice::config slice_config() {
+hbm_slice::config slice_config(time_style style) {
     hbm_slice::config c;
+    c.style = style;
     c.capacity = slice_bytes;
     c.latency_ps = 5'000;
     return c;
 }
 
-tcm::config tcm_config() {
+hbm_slice::config banks_config(time_style style) {
+    hbm_slice::config c = slice_config(style);
+    c.timing.emplace();
+    tla_timing_named("hbm3", &*c.timing);
+    return c;
+}
+
+tcm::config tcm_config(time_style style) {
     tcm::config c;
+    c.style = style;
     c.capacity = tcm_bytes;
     c.latency_ps = 2'000;
     return c;
 }
 
 struct slice_target : conformance_target {
-    hbm_slice slice{"slice", slice_config()};
-    slice_target() { memory = {0, slice_bytes - 1}; }
+    hbm_slice slice;
+    explicit slice_target(const hbm_slice::config &config) : slice("slice", config) { memory = {0, slice_bytes - 1}; }
     void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(slice.in); }
 };
 
 struct tcm_target : conformance_target {
-    tcm local{"tcm", tcm_config()};
-    tcm_target() { memory = {0, tcm_bytes - 1}; }
+    tcm local;
+    explicit tcm_target(time_style style) : local("tcm", tcm_config(style)) { memory = {0, tcm_bytes - 1}; }
     void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(local.in); }
 };
 
-memory_controller::config controller_config() {
+memory_controller::config controller_config(time_style style) {
     memory_controller::config c;
+    c.style = style;
     c.memory.sip = 1;
     c.memory.die = 2;
     c.memory.pe = 3;
@@ -86,13 +102,16 @@ struct commander : sc_core::sc_module {
 
 // A controller with its memories; `memory` is the whole of one of them, by physical address.
 struct controller_target : conformance_target {
-    hbm_slice slice{"slice", slice_config()};
-    tcm local{"tcm", tcm_config()};
-    memory_controller controller{"controller", controller_config()};
+    const time_style style;
+    hbm_slice slice;
+    tcm local;
+    memory_controller controller;
     commander commands{"commands"};
     std::uint64_t hbm, tcm_base;
 
-    explicit controller_target(tla_channel channel = TLA_HBM) {
+    explicit controller_target(time_style how, tla_channel channel = TLA_HBM)
+        : style(how), slice("slice", slice_config(how)), local("tcm", tcm_config(how)),
+          controller("controller", controller_config(how)) {
         controller.slice.bind(slice.in);
         controller.tcm.bind(local.in);
         commands.out.bind(controller.control);
@@ -129,6 +148,7 @@ struct fabric_target : controller_target {
 
     static interconnect::config config(const controller_target &of) {
         interconnect::config c;
+        c.style = of.style;
         c.nodes = 3;
         c.links = {{0, 1, 2'000, 64'000'000'000},
                    {1, 0, 2'000, 64'000'000'000},
@@ -140,7 +160,7 @@ struct fabric_target : controller_target {
         return c;
     }
 
-    fabric_target() : fabric("fabric", config(*this)) {
+    explicit fabric_target(time_style how) : controller_target(how), fabric("fabric", config(*this)) {
         fabric.out.bind(controller.in);
         fabric.out.bind(controller.in);
     }
@@ -150,11 +170,12 @@ struct fabric_target : controller_target {
 // A window that a target sees as offsets, smaller than the memory behind it.
 struct relative_window_target : conformance_target {
     static constexpr std::uint64_t base = 0x4000'0000, size = 8192;
-    hbm_slice slice{"slice", slice_config()};
+    hbm_slice slice;
     interconnect fabric;
 
-    static interconnect::config config() {
+    static interconnect::config config(time_style style) {
         interconnect::config c;
+        c.style = style;
         c.nodes = 2;
         c.links = {{0, 1, 2'000, 64'000'000'000}, {1, 0, 2'000, 64'000'000'000}};
         c.sources = {0};
@@ -163,7 +184,8 @@ struct relative_window_target : conformance_target {
         return c;
     }
 
-    relative_window_target() : fabric("fabric", config()) {
+    explicit relative_window_target(time_style style)
+        : slice("slice", slice_config(style)), fabric("fabric", config(style)) {
         fabric.out.bind(slice.in);
         memory = {base, base + size - 1};
     }
@@ -173,18 +195,28 @@ struct relative_window_target : conformance_target {
 // Two pages and a region that lie in the HBM in another order.
 struct mmu_target : controller_target {
     static constexpr std::uint64_t va = 0x1'0000'0000, page = 4096;
-    pe_mmu mmu{"mmu", config()};
+    const std::uint64_t behind_tables;
+    pe_mmu mmu;
     commander mappings{"mappings"};
 
-    static pe_mmu::config config() {
+    static pe_mmu::config config(time_style style, tla_walk_mode walk) {
         pe_mmu::config c;
+        c.style = style;
         c.page_size = page;
         c.overhead_ps = 1'000;
+        c.walk = walk;
+        c.va_bits = 48;
+        c.tlb.levels = 1;
+        c.tlb.level[0] = {16, 0, 1'000, TLA_REPLACE_LRU};
+        c.allocator_port = 1;
         return c;
     }
 
-    mmu_target() {
+    explicit mmu_target(time_style how, tla_walk_mode walk = TLA_WALK_IDEAL)
+        : controller_target(how), behind_tables(walk == TLA_WALK_MEMORY ? 0x40000 : 0), mmu("mmu", config(how, walk)) {
         mmu.out.bind(controller.in);
+        mmu.walk.bind(controller.in);
+        mmu.allocator.bind(controller.control);
         mappings.out.bind(mmu.control);
         memory = {va, va + 2 * page + 999};
     }
@@ -201,9 +233,10 @@ struct mmu_target : controller_target {
 
     void prepare() override {
         const std::uint32_t flags = TLA_READ | TLA_WRITE;
-        send(TLA_OP_MAP, {{{va}, {hbm + 0x3010}, page, flags, 0},
-                          {{va + page}, {hbm + 0x1000}, page, flags, 0},
-                          {{va + 2 * page}, {hbm + 0x8003}, 1000, flags, 0}});
+        const std::uint64_t data = hbm + behind_tables;
+        send(TLA_OP_MAP, {{{va}, {data + 0x3010}, page, flags, 0},
+                          {{va + page}, {data + 0x1000}, page, flags, 0},
+                          {{va + 2 * page}, {data + 0x8003}, 1000, flags, 0}});
     }
 
     std::optional<range> withdraw_dmi() override {
@@ -214,6 +247,7 @@ struct mmu_target : controller_target {
 
 // What lies behind the MMU frees a block.
 struct free_behind_mmu_target : mmu_target {
+    using mmu_target::mmu_target;
     std::optional<range> withdraw_dmi() override {
         tla_command command{};
         command.opcode = TLA_OP_ALLOC;
@@ -228,76 +262,235 @@ struct free_behind_mmu_target : mmu_target {
 };
 
 // The registers of a port that can be read at any time.
-struct window_target : controller_target {
-    commander data{"data"}; // a socket must be bound
-
+struct window_target : conformance_target {
     window_target() {
-        data.out.bind(controller.in);
         memory = {TLA_PORT_COMPLETION, TLA_PORT_BYTES - 1};
         writable = false;
     }
-    void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(controller.control); }
+};
+
+struct controller_window_target : window_target {
+    controller_target of;
+    commander data{"data"}; // a socket must be bound
+    explicit controller_window_target(time_style style) : of(style) { data.out.bind(of.controller.in); }
+    void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(of.controller.control); }
+};
+
+struct mmu_window_target : window_target {
+    mmu_target of;
+    commander data{"data"};
+    explicit mmu_window_target(time_style style) : of(style, TLA_WALK_MEMORY) { data.out.bind(of.mmu.in); }
+    void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(of.mmu.control); }
+};
+
+struct va_manager_window_target : window_target {
+    mmu_target of;
+    va_manager manager;
+    commander data{"data"};
+    static va_manager::config config(time_style style) {
+        va_manager::config c;
+        c.style = style;
+        c.routes = {{0, {1, 1, 1}}};
+        return c;
+    }
+    explicit va_manager_window_target(time_style style) : of(style), manager("manager", config(style)) {
+        manager.out.bind(of.mmu.control);
+        data.out.bind(of.mmu.in);
+    }
+    void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(manager.control); }
+};
+
+struct processor_window_target : window_target {
+    mmu_target of;
+    command_processor processor;
+    commander data{"data"};
+    static command_processor::config config(time_style style) {
+        command_processor::config c;
+        c.style = style;
+        c.routes = {{0, {1, 1, 1}}};
+        return c;
+    }
+    explicit processor_window_target(time_style style) : of(style), processor("processor", config(style)) {
+        processor.out.bind(of.mmu.control);
+        data.out.bind(of.mmu.in);
+    }
+    void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(processor.control); }
+};
+
+struct element_window_target : window_target {
+    controller_target of;
+    pe_dma dma;
+    processing_element element;
+    static pe_dma::config dma_config(time_style style) {
+        pe_dma::config c;
+        c.style = style;
+        return c;
+    }
+    static processing_element::config config(time_style style) {
+        processing_element::config c;
+        c.style = style;
+        return c;
+    }
+    explicit element_window_target(time_style style)
+        : of(style), dma("dma", dma_config(style)), element("element", config(style), dma) {
+        dma.out.bind(of.controller.in);
+        dma.local.bind(of.controller.in);
+        element.local.bind(of.controller.in);
+        element.allocator.bind(of.controller.control);
+    }
+    void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(element.control); }
 };
 
 // A controller behind two adapters: from 32 bits to 64 and back.
 struct width_target : controller_target {
     socket_width<32, 64> widen{"widen"};
     socket_width<64, 32> narrow{"narrow"};
-    width_target() {
+    explicit width_target(time_style how) : controller_target(how) {
         widen.out.bind(narrow.in);
         narrow.out.bind(controller.in);
     }
     void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(widen.in); }
 };
 
-template <typename Target>
-std::unique_ptr<conformance_target> make() {
-    return std::make_unique<Target>();
+template <typename Target, typename... Arguments>
+make_target make(Arguments... arguments) {
+    return [=] { return std::make_unique<Target>(arguments...); };
 }
 
-} // namespace
+constexpr time_style fast = time_style::fast, exact = time_style::exact;
 
-BOOST_AUTO_TEST_CASE(the_slice_conforms) {
-    conforms(make<slice_target>, "D5");
-}
-
-BOOST_AUTO_TEST_CASE(the_tcm_conforms) {
-    conforms(make<tcm_target>, "D5");
-}
-
-BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_hbm) {
-    conforms(make<controller_target>);
-}
-
-BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_tcm) {
-    conforms([] { return std::make_unique<controller_target>(TLA_TCM); });
-}
-
-BOOST_AUTO_TEST_CASE(the_controller_conforms_behind_sockets_of_another_width) {
-    conforms(make<width_target>);
-}
-
-BOOST_AUTO_TEST_CASE(the_fabric_conforms_in_front_of_a_controller) {
-    conforms(make<fabric_target>);
-}
-
-BOOST_AUTO_TEST_CASE(the_fabric_conforms_with_a_window_of_offsets) {
-    conforms(make<relative_window_target>, "D5");
-}
-
-BOOST_AUTO_TEST_CASE(the_mmu_conforms_in_front_of_a_controller) {
-    conforms(make<mmu_target>);
-}
-
-BOOST_AUTO_TEST_CASE(the_mmu_passes_on_what_the_controller_withdraws) {
+void passes_on_what_the_controller_withdraws(time_style style) {
     for (const conformance_rule &rule : conformance_rules()) {
         if (rule.name != std::string("D5")) continue;
-        const verdict v = check_conformance(rule, coding::loosely_timed, make<free_behind_mmu_target>);
+        const verdict v = check_conformance(rule, coding::loosely_timed, make<free_behind_mmu_target>(style));
         BOOST_TEST((v.result == outcome::passed), v.text);
     }
 }
 
 // Registers: read, never written by this battery; no byte enables, no streaming, no DMI.
-BOOST_AUTO_TEST_CASE(the_control_window_conforms) {
-    conforms(make<window_target>, "T2.done T5.write T5.read T5.short T5.long T6.wrap T9.together A11 D1 D2 D4 D5 D6");
+template <typename Window>
+void window_conforms(time_style style) {
+    conforms(make<Window>(style),
+             "T2.done T5.write T5.read T5.short T5.long T6.wrap T9.together A11 A12 D1 D2 D4 D5 D6");
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_slice_conforms) {
+    conforms(make<slice_target>(slice_config(fast)), "D5");
+}
+BOOST_AUTO_TEST_CASE(the_slice_conforms_in_the_exact_style) {
+    conforms(make<slice_target>(slice_config(exact)), "D5");
+}
+
+BOOST_AUTO_TEST_CASE(the_slice_conforms_with_banks) {
+    conforms(make<slice_target>(banks_config(fast)), "D5");
+}
+BOOST_AUTO_TEST_CASE(the_slice_conforms_with_banks_in_the_exact_style) {
+    conforms(make<slice_target>(banks_config(exact)), "D5");
+}
+
+BOOST_AUTO_TEST_CASE(the_tcm_conforms) {
+    conforms(make<tcm_target>(fast), "D5");
+}
+BOOST_AUTO_TEST_CASE(the_tcm_conforms_in_the_exact_style) {
+    conforms(make<tcm_target>(exact), "D5");
+}
+
+BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_hbm) {
+    conforms(make<controller_target>(fast));
+}
+BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_hbm_in_the_exact_style) {
+    conforms(make<controller_target>(exact));
+}
+
+BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_tcm) {
+    conforms(make<controller_target>(fast, TLA_TCM));
+}
+BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_tcm_in_the_exact_style) {
+    conforms(make<controller_target>(exact, TLA_TCM));
+}
+
+BOOST_AUTO_TEST_CASE(the_controller_conforms_behind_sockets_of_another_width) {
+    conforms(make<width_target>(fast));
+}
+BOOST_AUTO_TEST_CASE(the_controller_conforms_behind_sockets_of_another_width_in_the_exact_style) {
+    conforms(make<width_target>(exact));
+}
+
+BOOST_AUTO_TEST_CASE(the_fabric_conforms_in_front_of_a_controller) {
+    conforms(make<fabric_target>(fast));
+}
+BOOST_AUTO_TEST_CASE(the_fabric_conforms_in_front_of_a_controller_in_the_exact_style) {
+    conforms(make<fabric_target>(exact));
+}
+
+BOOST_AUTO_TEST_CASE(the_fabric_conforms_with_a_window_of_offsets) {
+    conforms(make<relative_window_target>(fast), "D5");
+}
+BOOST_AUTO_TEST_CASE(the_fabric_conforms_with_a_window_of_offsets_in_the_exact_style) {
+    conforms(make<relative_window_target>(exact), "D5");
+}
+
+BOOST_AUTO_TEST_CASE(the_mmu_conforms_in_front_of_a_controller) {
+    conforms(make<mmu_target>(fast));
+}
+BOOST_AUTO_TEST_CASE(the_mmu_conforms_in_front_of_a_controller_in_the_exact_style) {
+    conforms(make<mmu_target>(exact));
+}
+
+BOOST_AUTO_TEST_CASE(the_mmu_conforms_with_walkers) {
+    conforms(make<mmu_target>(fast, TLA_WALK_FLAT));
+}
+BOOST_AUTO_TEST_CASE(the_mmu_conforms_with_walkers_in_the_exact_style) {
+    conforms(make<mmu_target>(exact, TLA_WALK_FLAT));
+}
+
+BOOST_AUTO_TEST_CASE(the_mmu_conforms_with_tables_in_memory) {
+    conforms(make<mmu_target>(fast, TLA_WALK_MEMORY));
+}
+BOOST_AUTO_TEST_CASE(the_mmu_conforms_with_tables_in_memory_in_the_exact_style) {
+    conforms(make<mmu_target>(exact, TLA_WALK_MEMORY));
+}
+
+BOOST_AUTO_TEST_CASE(the_mmu_passes_on_what_the_controller_withdraws) {
+    passes_on_what_the_controller_withdraws(fast);
+}
+BOOST_AUTO_TEST_CASE(the_mmu_passes_on_what_the_controller_withdraws_in_the_exact_style) {
+    passes_on_what_the_controller_withdraws(exact);
+}
+
+BOOST_AUTO_TEST_CASE(the_controllers_window_conforms) {
+    window_conforms<controller_window_target>(fast);
+}
+BOOST_AUTO_TEST_CASE(the_controllers_window_conforms_in_the_exact_style) {
+    window_conforms<controller_window_target>(exact);
+}
+
+BOOST_AUTO_TEST_CASE(the_mmus_window_conforms) {
+    window_conforms<mmu_window_target>(fast);
+}
+BOOST_AUTO_TEST_CASE(the_mmus_window_conforms_in_the_exact_style) {
+    window_conforms<mmu_window_target>(exact);
+}
+
+BOOST_AUTO_TEST_CASE(the_va_managers_window_conforms) {
+    window_conforms<va_manager_window_target>(fast);
+}
+BOOST_AUTO_TEST_CASE(the_va_managers_window_conforms_in_the_exact_style) {
+    window_conforms<va_manager_window_target>(exact);
+}
+
+BOOST_AUTO_TEST_CASE(the_command_processors_window_conforms) {
+    window_conforms<processor_window_target>(fast);
+}
+BOOST_AUTO_TEST_CASE(the_command_processors_window_conforms_in_the_exact_style) {
+    window_conforms<processor_window_target>(exact);
+}
+
+BOOST_AUTO_TEST_CASE(the_processing_elements_window_conforms) {
+    window_conforms<element_window_target>(fast);
+}
+BOOST_AUTO_TEST_CASE(the_processing_elements_window_conforms_in_the_exact_style) {
+    window_conforms<element_window_target>(exact);
 }

@@ -26,6 +26,7 @@ class mutant_target : public sc_core::sc_module {
               "in", 16,
               [this](int, auto &payload, auto &delay) {
                   if (is("A9")) payload.set_extension(&left_behind_);
+                  if (is("A12") && payload.is_write()) sc_core::wait(sc_core::sc_time(50, sc_core::SC_NS));
                   serve(payload, delay, is("A11") ? other_bytes_ : bytes_);
               },
               [this](int, auto &payload, auto &phase, auto &delay) { return backward(payload, phase, delay); }) {
@@ -67,6 +68,10 @@ class mutant_target : public sc_core::sc_module {
 
     void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
         if (is("T9.delay")) delay = sc_core::SC_ZERO_TIME;
+        if ((is("T12") && !payload.has_mm()) || (is("A13") && under_way_ > 0)) {
+            payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+            return;
+        }
         if (is("T9.together")) { // what a call needs is kept in the module while it waits
             pending_ = payload.get_address();
             sc_core::wait(sc_core::sc_time(10, sc_core::SC_NS));
@@ -154,6 +159,7 @@ class mutant_target : public sc_core::sc_module {
                                        sc_core::sc_time &delay) {
         if (is("A7")) sc_core::wait(sc_core::sc_time(1, sc_core::SC_NS));
         if (phase == tlm::BEGIN_REQ) {
+            under_way_++;
             if (is("A5")) payload.acquire();
             sc_core::sc_time t = is("A4") || is("T9.delay") ? sc_core::SC_ZERO_TIME : delay;
             at_.nb_transport_fw(0, payload, phase, t);
@@ -180,6 +186,7 @@ class mutant_target : public sc_core::sc_module {
         }
         if (phase == tlm::END_REQ && is("A1")) return tlm::TLM_ACCEPTED;
         const bool response = phase == tlm::BEGIN_RESP;
+        under_way_ -= response;
         const tlm::tlm_sync_enum answer = in->nb_transport_bw(payload, phase, delay);
         return response && is("A2") ? tlm::TLM_COMPLETED : answer; // does not wait for END_RESP
     }
@@ -189,7 +196,7 @@ class mutant_target : public sc_core::sc_module {
     left_behind left_behind_;
     memory bytes_{}, other_bytes_{};
     std::uint64_t pending_ = 0;
-    unsigned responses_ = 0;
+    unsigned responses_ = 0, under_way_ = 0;
 };
 
 } // namespace tlmalloc::testing

@@ -515,6 +515,66 @@ BOOST_AUTO_TEST_CASE(a_walk_that_reads_what_the_table_does_not_say_is_a_walk_err
     BOOST_CHECK_EQUAL(b.mmu.get_statistics().faults, 4u);
 }
 
+// --- order -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// A write over two pages, the first of which the TLB knows, and a read of the first one behind it; what the read
+// brings.
+std::uint8_t read_behind_a_split_write(bool second_is_mapped) {
+    pe_mmu::config config = exact(TLA_WALK_FLAT);
+    config.unmapped = TLA_UNMAPPED_DEMAND;
+    bench b(config);
+    std::uint8_t brought = 0;
+    b.faults.serve = [](const page_fault &, sc_core::sc_time &delay) {
+        delay += sc_core::sc_time(5, sc_core::SC_US);
+        return false;
+    };
+    b.driver.body = [&] {
+        b.map({{0x10000, hbm(0), page}});
+        if (second_is_mapped) b.map({{0x11000, hbm(0x8000), page}});
+        b.cpu.read(0x10000, 8, 10'000'000); // the TLB knows it
+        b.cpu.add([&] {
+            sc_core::wait(sc_core::sc_time(20, sc_core::SC_US) - sc_core::sc_time_stamp());
+            bytes data(64, 0x77);
+            tlm::tlm_generic_payload payload;
+            payload.set_write();
+            payload.set_address(0x11000 - 32);
+            payload.set_data_ptr(data.data());
+            payload.set_data_length(64);
+            payload.set_streaming_width(64);
+            sc_core::sc_time delay;
+            b.cpu.out->b_transport(payload, delay);
+            BOOST_CHECK_EQUAL(payload.is_response_ok(), second_is_mapped);
+        });
+        b.cpu.add([&] {
+            sc_core::wait(sc_core::sc_time(20, sc_core::SC_US) + from_ps(1) - sc_core::sc_time_stamp());
+            tlm::tlm_generic_payload payload;
+            payload.set_read();
+            payload.set_address(0x11000 - 1);
+            payload.set_data_ptr(&brought);
+            payload.set_data_length(1);
+            payload.set_streaming_width(1);
+            sc_core::sc_time delay;
+            b.cpu.out->b_transport(payload, delay);
+            BOOST_CHECK(payload.is_response_ok());
+            BOOST_CHECK_LT(local_ps(delay), 24'000'000u); // and the host has not answered
+        });
+    };
+    simulate({&b.driver});
+    return brought;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_read_that_hits_does_not_overtake_a_write_of_its_bytes_that_walks) {
+    BOOST_CHECK_EQUAL(read_behind_a_split_write(true), 0x77);
+}
+
+BOOST_AUTO_TEST_CASE(an_access_does_not_wait_for_one_that_waits_for_the_host) {
+    BOOST_CHECK_EQUAL(read_behind_a_split_write(false), 0);
+}
+
 // --- page faults -----------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(faults_on_demand_are_served_while_others_go_on) {

@@ -6,6 +6,7 @@
 #include "tlmalloc/modules/at_target.hpp"
 #include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/modules/writes_under_way.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +25,9 @@ namespace tlmalloc {
 // it: by DMI nothing crosses the fabric). What a target withdraws is withdrawn from every initiator.
 //
 // Exact: a link takes transfers in the order in which their heads arrive at it; of several at one time the one from the
-// lower input first (the initiators in their order, then the links in theirs).
+// lower input first (the initiators in their order, then the links in theirs). A read, which has no data that crosses,
+// may overtake a write of its initiator that was sent before, but not to the target if they touch the same bytes: it
+// goes on when the write has arrived.
 class interconnect : public sc_core::sc_module, private in_order_target {
   public:
     struct window {
@@ -68,6 +71,8 @@ class interconnect : public sc_core::sc_module, private in_order_target {
     void move_on(in_order_request &request, crossing &c);
     void arrive(in_order_request &request, crossing &c);
     void at_link(in_order_request &request);
+    bool holds_up(in_order_request &request, unsigned source);
+    std::vector<in_order_request *> held_by(const in_order_request &write, unsigned source);
     void turn_back(in_order_request &request);
     void refuse(tlm::tlm_generic_payload &payload);
     void b_transport(int source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
@@ -82,7 +87,16 @@ class interconnect : public sc_core::sc_module, private in_order_target {
     config config_;
     at_target at_;
     std::unique_ptr<tla_fabric, void (*)(tla_fabric *)> fabric_{nullptr, tla_fabric_destroy};
-    std::vector<outlet> outlets_;  // exact: to the targets
+    std::vector<outlet> outlets_; // exact: to the targets
+    struct held_read {
+        in_order_request *request;
+        const in_order_request *behind; // a write that was sent before
+    };
+    struct source_order { // of an initiator, on the way to the targets, in the order of sending
+        writes_under_way writes;
+        std::vector<held_read> reads;
+    };
+    std::vector<source_order> orders_;
     std::uint32_t first_link_ = 0; // the resource number of link 0
     std::uint64_t errors_ = 0;
 };

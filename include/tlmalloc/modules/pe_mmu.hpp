@@ -60,10 +60,12 @@ class dmi_record;
 // leads to waits; those that come meanwhile wait with it, and are made at the time when their turn has come.
 //
 // Exact (mmu_steps.h): accesses are looked up in the order of their arrival, each read of a walk is made when the one
-// before has brought its entry, and any number of walks may be under way. An access whose walk ends after a change of
-// its mapping is looked up again. With TLA_WALK_MEMORY the thread of `control` makes changes: tables are given back
-// when no walk that began before the change is under way, and the change is visible when its entries are written and it
-// has taken its price. The host is asked about a page fault from a thread too.
+// before has brought its entry, and any number of walks may be under way. An access does not overtake one that came
+// before it and is still being translated if both touch the same bytes of one address space and one of them writes; it
+// does when that one waits for the host. An access whose walk ends after a change of its mapping is looked up again.
+// With TLA_WALK_MEMORY the thread of `control` makes changes: tables are given back when no walk that began before the
+// change is under way, and the change is visible when its entries are written and it has taken its price. The host is
+// asked about a page fault from a thread too.
 class pe_mmu : public sc_core::sc_module, private command_handler {
   public:
     struct config {

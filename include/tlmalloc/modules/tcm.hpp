@@ -6,6 +6,7 @@
 #include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/modules/writes_under_way.hpp"
 #include "tlmalloc/timeline.h"
 
 #include <tlm_utils/simple_target_socket.h>
@@ -57,6 +58,7 @@ class tcm : public sc_core::sc_module, private in_order_target {
     const config config_;
     tla_timeline read_{}, write_{};
     std::uint32_t read_resource_ = 0, write_resource_ = 0; // exact
+    writes_under_way writes_;                              // exact: to come
     at_target at_;
     std::uint8_t *bytes_ = nullptr;
     statistics statistics_;

@@ -535,6 +535,27 @@ inline void t11(probe &p) {
     require(!hint || p.dmi(tlm::TLM_READ_COMMAND, p.first(), data), "the DMI hint is set, and DMI is refused");
 }
 
+inline void t12(probe &p) {
+    for (unsigned i = 0; i < 4; i++) {
+        bytes data = probe::pattern(i);
+        for (const tlm::tlm_command command : {tlm::TLM_WRITE_COMMAND, tlm::TLM_READ_COMMAND}) {
+            if (command == tlm::TLM_WRITE_COMMAND && !p.target->writable) continue;
+            bytes buffer = command == tlm::TLM_WRITE_COMMAND ? data : bytes(32, 0xa5);
+            tlm::tlm_generic_payload payload; // nobody's: gone after the call
+            payload.set_command(command);
+            payload.set_address(p.first() + 7);
+            payload.set_data_ptr(buffer.data());
+            payload.set_data_length(32);
+            payload.set_streaming_width(32);
+            sc_core::sc_time delay;
+            p.from.out->b_transport(payload, delay);
+            require(payload.is_response_ok(), "an access without a memory manager is refused");
+            require(command == tlm::TLM_WRITE_COMMAND || !p.target->writable || buffer == data,
+                    "an access without a memory manager brings the wrong bytes");
+        }
+    }
+}
+
 // --- DMI -------------------------------------------------------------------------------------------------------------
 
 inline void d1(probe &p) {
@@ -790,6 +811,54 @@ inline void a11(probe &p) {
     }
 }
 
+// Requests that touch the same bytes, all under way together, each of another length: what each read must bring.
+inline void a12(probe &p) {
+    if (!p.target->writable) throw not_applicable{"the target is read only"};
+    for (unsigned round = 0; round < 8; round++)
+        for (const std::uint64_t at : {p.first() + 3, p.last() - 203}) {
+            const std::uint64_t end = at + 184; // the last 16 of 200 bytes
+            const bytes before = p.read(end, 16), all = probe::pattern(round, 200),
+                        few = probe::pattern(round + 50, 16);
+            bytes buffers[] = {bytes(16), all, bytes(16), few, bytes(16)};
+            std::vector<tlm::tlm_generic_payload *> sent;
+            for (bytes &b : buffers) {
+                const bool write = sent.size() % 2 == 1;
+                sent.push_back(&p.from.make(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND,
+                                            b.size() > 16 ? at : end, b.data(), b.size()));
+                p.from.begin(*sent.back());
+            }
+            for (tlm::tlm_generic_payload *payload : sent) {
+                p.from.finish(*payload);
+                require(payload->is_response_ok(), "one of several requests is refused");
+                p.from.give_back(*payload);
+            }
+            require(buffers[0] == before, "a read brings what a later request writes");
+            require(buffers[2] == bytes(all.begin() + 184, all.end()), "a read overtakes the write before it");
+            require(buffers[4] == few && p.read(end, 16) == few, "a write overtakes the write before it");
+        }
+}
+
+inline void a13(probe &p) {
+    std::vector<bytes> buffers(8, bytes(32, 0xa5));
+    if (p.target->writable) p.write(p.first(), probe::pattern(3));
+    std::vector<tlm::tlm_generic_payload *> sent;
+    p.from.style = coding::loosely_timed; // what is not said to begin
+    for (bytes &b : buffers) {
+        sent.push_back(&p.from.make(tlm::TLM_READ_COMMAND, p.first(), b.data(), b.size()));
+        p.from.begin(*sent.back());
+        const bytes beside = p.read(p.first(), 32);
+        require(!p.target->writable || beside == probe::pattern(3), "a blocking read brings the wrong bytes");
+        if (p.target->writable) p.write(p.first() + 64, probe::pattern(static_cast<unsigned>(sent.size())));
+    }
+    for (std::size_t i = 0; i < sent.size(); i++) {
+        p.from.finish(*sent[i]);
+        const bool ok = sent[i]->is_response_ok();
+        p.from.give_back(*sent[i]);
+        require(ok, "a request is refused beside blocking calls");
+        require(!p.target->writable || buffers[i] == probe::pattern(3), "a request beside blocking calls goes wrong");
+    }
+}
+
 } // namespace conformance
 
 // All rules, in the order of the report.
@@ -819,6 +888,7 @@ inline const std::vector<conformance_rule> &conformance_rules() {
         {"T9.together", "calls of several threads do not disturb each other", true, true, t9_together},
         {"T10", "an unknown extension is ignored, none is left", true, true, t10},
         {"T11", "the DMI hint is set only where DMI is granted", true, true, t11},
+        {"T12", "an access needs no memory manager", true, false, t12},
         {"D1", "a DMI region contains the address, ends in the memory, and leads to its bytes", true, false, d1},
         {"D2", "DMI allows what was asked for, and its latency goes with the access", true, false, d2},
         {"D3", "a refusal says where", true, false, d3},
@@ -840,6 +910,8 @@ inline const std::vector<conformance_rule> &conformance_rules() {
         {"A9", "no extension is left on a payload", false, true, a9},
         {"A10", "every request gets its response", false, true, a10},
         {"A11", "blocking and non-blocking accesses see the same bytes", false, true, a11},
+        {"A12", "requests that touch the same bytes keep their order", false, true, a12},
+        {"A13", "blocking calls may be made while requests are under way", false, true, a13},
     };
     return rules;
 }
