@@ -8,6 +8,27 @@
 
 enum { LARGEST_SLACK = 1 << 20, UNIT = 512, ABOUT = 24 /* entries */ };
 
+/* Whether what is free behind a block goes on to the end of its range, so that how far it can grow depends on the
+ * length of the range. */
+static bool is_last(const tla_segment_block_info *blocks, size_t count, size_t i) {
+    const uint64_t segment = blocks[i].segment;
+    for (i++; i < count && blocks[i].segment == segment && blocks[i].state == TLA_SEGMENT_FREE; i++)
+        ;
+    const bool unmapped = i < count && blocks[i].segment == segment && blocks[i].state == TLA_SEGMENT_UNMAPPED;
+    return unmapped && (i + 1 == count || blocks[i + 1].segment != segment);
+}
+
+/* The cache prefers what can grow to less: it took `taken`, then it took the block at `recorded`. */
+static int longer(const tla_segment_block_info *blocks, size_t count, uint64_t taken, uint64_t recorded) {
+    bool found[2] = {false, false}, last[2] = {false, false};
+    for (size_t i = 0; i < count; i++) {
+        if (blocks[i].address != taken && blocks[i].address != recorded) continue;
+        found[blocks[i].address == recorded] = true;
+        last[blocks[i].address == recorded] = is_last(blocks, count, i);
+    }
+    return found[0] && found[1] ? last[0] - last[1] : 0;
+}
+
 tla_status torch_doubt_block(torch_replayer *r, const torch_entry *e, tla_block block) {
     tla_segment_block_info *blocks = NULL;
     size_t count = 0;
@@ -21,6 +42,7 @@ tla_status torch_doubt_block(torch_replayer *r, const torch_entry *e, tla_block 
         r->doubt.room = block.nbytes + (is_free ? blocks[i + 1].nbytes : 0);
         r->doubt.rounded = tla_segment_cache_round_with(e->nbytes, &r->config);
     }
+    r->doubt.longer = e->action == TORCH_ALLOC ? longer(blocks, count, block.offset, e->address) : 0;
     free(blocks);
     return status;
 }

@@ -15,6 +15,8 @@ typedef struct torch_doubt {
     uint64_t room;        /* bytes that were free there; 0: the difference is of another kind */
     uint64_t rounded;     /* bytes that the request takes */
     size_t entry;         /* the next one */
+    int longer;           /* 1: ranges are longer than they are taken for, or the cache would have chosen as recorded;
+                             -1: they are shorter; 0: nothing says so */
     uint64_t involved[3]; /* addresses: of what the cache did, of the next entry, of the next request; 0: none */
 } torch_doubt;
 

@@ -75,24 +75,45 @@ static tla_status play_until_ranges_fit(const torch_snapshot *snapshot, size_t d
     return TLA_OK;
 }
 
-/* Again with other sizes of the device, of which ranges have their length, as long as it differs. */
+/* The sizes between which the device's is, as differences say. */
+typedef struct bounds {
+    uint64_t low, high; /* ranges of a device of `low` bytes are too short, of `high` bytes too long */
+} bounds;
+
+static void narrow(bounds *b, uint64_t size, const attempt *found) {
+    static const uint64_t unknown = UINT64_C(1) << 40;
+    if (!size) size = unknown;
+    if (found->doubt.longer > 0 && size > b->low) b->low = size;
+    if (found->doubt.longer < 0 && size < b->high) b->high = size;
+}
+
+/* Again with other sizes of the device, of which ranges have their length, as long as it differs: the likely ones, then
+ * by bisection. */
 static tla_status play_until_device_fits(const torch_snapshot *snapshot, size_t device, const torch_start *start,
                                          const torch_recorded_options *options, tla_segment_cache_config *config,
                                          torch_recorded *result, attempt *found) {
+    static const uint64_t step = 2 << 20;
     uint64_t sizes[TORCH_SIZES_MAX], best_bytes = 0, replayed = 0;
     const size_t count = torch_likely_sizes(start, sizes);
-    for (size_t i = 0; i < count && (i == 0 || (result->differs && config->expandable && replayed < entries_max));
-         i++) {
+    bounds b = {start->capacity > start->peak_reserved ? start->capacity : start->peak_reserved, UINT64_MAX};
+    bool more = true;
+    for (size_t i = 0; more; i++) {
         torch_recorded other;
         attempt of_other;
-        config->device_bytes = sizes[i];
+        config->device_bytes = i < count ? sizes[i] : b.low + (b.high - b.low) / 2;
+        const uint64_t size = config->device_bytes;
         tla_status status =
             play_until_ranges_fit(snapshot, device, start, options, config, &replayed, &other, &of_other);
         if (status) return status;
-        if (i && !is_better(&other, result)) continue;
-        *result = other;
-        *found = of_other;
-        best_bytes = config->device_bytes;
+        const uint64_t before = b.high - b.low;
+        narrow(&b, size, &of_other);
+        if (i == 0 || is_better(&other, result)) {
+            *result = other;
+            *found = of_other;
+            best_bytes = config->device_bytes;
+        }
+        const bool can_halve = b.high != UINT64_MAX && b.high > b.low + step && (i < count || b.high - b.low < before);
+        more = result->differs && config->expandable && replayed < entries_max && (i + 1 < count || can_halve);
     }
     config->device_bytes = best_bytes;
     return TLA_OK;
