@@ -25,9 +25,10 @@ control_window::control_window(const char *socket_name, const char *module, tla_
     socket.register_nb_transport_fw(this, &control_window::nb_transport_fw);
     socket.register_transport_dbg(this, &control_window::transport_dbg);
     socket.register_get_direct_mem_ptr(this, &control_window::get_direct_mem_ptr);
-    if (style == time_style::exact)
-        sc_core::sc_spawn([this] { execute_queued(); },
-                          sc_core::sc_gen_unique_name((std::string(socket_name) + "_commands").c_str()));
+    if (style == time_style::fast) return;
+    gate_ = std::make_unique<arrival_gate>();
+    sc_core::sc_spawn([this] { execute_queued(); },
+                      sc_core::sc_gen_unique_name((std::string(socket_name) + "_commands").c_str()));
 }
 
 // The access has bytes, and all of them lie in one port.
@@ -50,11 +51,14 @@ void control_window::b_transport(int, tlm::tlm_generic_payload &payload, sc_core
         sc_core::wait(delay);
         delay = sc_core::SC_ZERO_TIME;
     }
+    arrival order;
+    if (gate_) order.emplace(*gate_, static_cast<unsigned>(payload.get_address() / TLA_PORT_BYTES));
     tlm::tlm_response_status response = check(payload);
     if (response == tlm::TLM_OK_RESPONSE && payload.get_command() != tlm::TLM_IGNORE_COMMAND) {
         const auto port = static_cast<unsigned>(payload.get_address() / TLA_PORT_BYTES);
         tla_error error{};
-        const tla_status status = payload.is_write() ? write(port, payload, delay, error) : read(port, payload, delay);
+        const tla_status status =
+            payload.is_write() ? write(port, payload, delay, order, error) : read(port, payload, delay, order);
         if (status == TLA_OUT_OF_RANGE)
             response = tlm::TLM_ADDRESS_ERROR_RESPONSE;
         else if (status)
@@ -66,7 +70,7 @@ void control_window::b_transport(int, tlm::tlm_generic_payload &payload, sc_core
 }
 
 tla_status control_window::write(unsigned port, const tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,
-                                 tla_error &error) {
+                                 arrival &order, tla_error &error) {
     port_state &state = ports_[port];
     // The command was decided when it arrived, but to the bus it runs until its time is over.
     if (state.registers.state == TLA_PORT_DONE && local_ps(delay) < state.done_ps)
@@ -75,10 +79,32 @@ tla_status control_window::write(unsigned port, const tlm::tlm_generic_payload &
     const tla_status status =
         tla_control_port_write(&state.registers, static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES),
                                payload.get_data_ptr(), payload.get_data_length(), &complete_descriptor, &error);
-    return status || !complete_descriptor ? status : submit(port, who_asks(payload), delay, error);
+    return status || !complete_descriptor ? status : submit(port, who_asks(payload), delay, order, error);
 }
 
-tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::sc_time &delay, tla_error &error) {
+// A write that waits for a place in the queue, in the order in which such writes have come.
+class control_window::acceptance {
+  public:
+    acceptance(control_window &window, arrival &order) : window_(window) {
+        window_.waiting_.push_back(this);
+        order.reset();
+        while (window_.waiting_.front() != this || window_.queue_.size() > window_.queue_depth_) // one is under way
+            sc_core::wait(window_.queue_changed_);
+    }
+    ~acceptance() { // that of a thread that is killed, too
+        auto &waiting = window_.waiting_;
+        waiting.erase(std::find(waiting.begin(), waiting.end(), this));
+        window_.queue_changed_.notify(sc_core::SC_ZERO_TIME);
+    }
+    acceptance(const acceptance &) = delete;
+    acceptance &operator=(const acceptance &) = delete;
+
+  private:
+    control_window &window_;
+};
+
+tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::sc_time &delay, arrival &order,
+                                  tla_error &error) {
     port_state &state = ports_[port];
     tla_command command;
     tla_status status = tla_command_decode(state.registers.command, state.registers.staged, &command, &error);
@@ -95,17 +121,15 @@ tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::
         complete(port, refused, local_ps(delay));
         return status;
     }
-    const std::uint64_t arrival = local_ps(delay);
+    const std::uint64_t arrival_ps = local_ps(delay);
     if (style_ == time_style::exact && handler_.makes_transactions(command)) {
-        while (queue_.size() > queue_depth_) // one is under way
-            sc_core::wait(queue_changed_);
-        queue_.push_back({port, sender, arrival, command});
-        queue_changed_.notify(sc_core::SC_ZERO_TIME);
+        const acceptance accepted(*this, order);
+        queue_.push_back({port, sender, arrival_ps, command});
         return TLA_OK;
     }
-    const turnstile::turn turn(execution_);
+    const turnstile::turn turn(execution_, [&order] { order.reset(); });
     sender_ = sender;
-    const std::uint64_t accepted = handler_.execute(port, command, arrival);
+    const std::uint64_t accepted = handler_.execute(port, command, arrival_ps);
     set_local_ps(delay, std::max(accepted, to_ps(sc_core::sc_time_stamp()))); // somebody may have waited
     return TLA_OK;
 }
@@ -134,12 +158,14 @@ void control_window::complete(unsigned port, const tla_completion &completion, s
     completed_.notify(sc_core::SC_ZERO_TIME);
 }
 
-tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,
+                                arrival &order) {
     port_state &state = ports_[port];
     const auto offset = static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES);
     const std::uint32_t length = payload.get_data_length();
     if (offset < TLA_PORT_STATE && offset + length > TLA_PORT_COMPLETION) {
         std::uint64_t local = local_ps(delay);
+        if (state.registers.state == TLA_PORT_RUNNING) order.reset();
         while (state.registers.state == TLA_PORT_RUNNING)
             sc_core::wait(completed_);
         local = std::max({local, state.done_ps, to_ps(sc_core::sc_time_stamp())});

@@ -146,6 +146,7 @@ host::host(sc_core::sc_module_name name, config settings)
         scope_.die_mask |= 1u << pe.cube;
         scope_.pe_mask |= 1u << pe.pe;
     }
+    if (exact()) fault_gate_ = std::make_unique<arrival_gate>();
     faults.register_b_transport(this, &host::serve_fault);
     SC_HAS_PROCESS(host);
     SC_THREAD(run);
@@ -429,7 +430,9 @@ void host::serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_ti
     if (!payload.is_write() || payload.get_data_length() != page_fault::bytes{}.size()) return;
     const page_fault asked = page_fault::decode(payload.get_data_ptr());
     const std::uint64_t arrival = local_ps(delay);
-    const turnstile::turn turn(fault_turn_);
+    std::optional<arrival_gate::passage> order;
+    if (exact()) order.emplace(*fault_gate_, static_cast<unsigned>(pe));
+    const turnstile::turn turn(fault_turn_, [&order] { order.reset(); });
     set_local_ps(delay, std::max(arrival, now_ps()));
     const bool again = asked.access & page_fault::again;
     if (asked.asid == config_.asid && !bring_page(config_.pes[static_cast<std::size_t>(pe)], asked.va, again, delay))

@@ -79,6 +79,7 @@ class blocking_caller {
     static void arrived(void *context, std::uint64_t at_ps) {
         auto &request = *static_cast<in_order_request *>(context);
         auto &self = *static_cast<blocking_caller *>(request.top().module);
+        request.top().state<std::uint32_t>() = ++self.calls_;
         self.due_.push_back(&request);
         if (self.idle_.empty()) {
             self.wakers_.emplace_back();
@@ -102,7 +103,8 @@ class blocking_caller {
                 target_.b_transport(*request.payload, delay);
             }
             request.at_ps = local_ps(delay);
-            time_queue::of_simulation().post(request.at_ps, resource_, 1, answered, &request);
+            time_queue::of_simulation().post(request.at_ps, resource_, request.top().state<std::uint32_t>(), answered,
+                                             &request);
             idle_.push_back(&waker);
         }
     }
@@ -115,6 +117,7 @@ class blocking_caller {
 
     tlm::tlm_fw_transport_if<> &target_;
     const std::uint32_t resource_;
+    std::uint32_t calls_ = 0;              // answers of one time are taken in the order of their calls
     std::deque<in_order_request *> due_;   // arrived, not yet called
     std::deque<sc_core::sc_event> wakers_; // one for each thread
     std::vector<sc_core::sc_event *> idle_;
@@ -148,14 +151,46 @@ namespace {
 struct waiting_call {
     sc_core::sc_event answered;
     in_order_request request;
-    bool done = false;
+    bool done = false, abandoned = false;
 };
 
-// Events are costly to make, so those of calls that are over are used again.
-std::vector<std::unique_ptr<waiting_call>> &idle_calls() {
-    static auto *const calls = new std::vector<std::unique_ptr<waiting_call>>;
-    return *calls; // never destroyed: the kernel, to which the events belong, may go first
+// Events are costly to make, so those of calls that are over are used again; not in another simulation, since they
+// belong to a kernel.
+std::vector<waiting_call *> &idle_calls() {
+    static auto *const calls = new std::vector<waiting_call *>; // the kernel may go first: never destroyed
+    static const sc_core::sc_simcontext *simulation = nullptr;
+    if (simulation != sc_core::sc_get_curr_simcontext()) calls->clear();
+    simulation = sc_core::sc_get_curr_simcontext();
+    return *calls;
 }
+
+// A thread that waits for its call. When it is killed or reset meanwhile, the request is still on its way.
+class caller {
+  public:
+    caller() {
+        if (idle_calls().empty()) {
+            call_ = new waiting_call;
+            return;
+        }
+        call_ = idle_calls().back();
+        idle_calls().pop_back();
+        call_->done = call_->abandoned = false;
+    }
+    ~caller() {
+        if (call_->done)
+            idle_calls().push_back(call_);
+        else
+            call_->abandoned = true;
+    }
+    caller(const caller &) = delete;
+    caller &operator=(const caller &) = delete;
+
+    waiting_call *operator->() const { return call_; }
+    waiting_call *get() const { return call_; }
+
+  private:
+    waiting_call *call_;
+};
 
 void begin_at(void *context, std::uint64_t) {
     auto &request = *static_cast<in_order_request *>(context);
@@ -167,14 +202,7 @@ void begin_at(void *context, std::uint64_t) {
 
 void serve_waiting(in_order_target &target, unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     time_queue &queue = time_queue::of_simulation();
-    std::unique_ptr<waiting_call> call;
-    if (idle_calls().empty()) {
-        call = std::make_unique<waiting_call>();
-    } else {
-        call = std::move(idle_calls().back());
-        idle_calls().pop_back();
-    }
-    call->done = false;
+    const caller call;
     call->request.payload = &payload;
     call->request.at_ps = local_ps(delay);
     call->request.called_for = caller_is_called_for();
@@ -183,7 +211,10 @@ void serve_waiting(in_order_target &target, unsigned port, tlm::tlm_generic_payl
             auto &answered = *static_cast<waiting_call *>(self);
             request.pop();
             answered.done = true;
-            time_queue::of_simulation().notify(answered.answered, request.at_ps);
+            if (answered.abandoned)
+                idle_calls().push_back(&answered);
+            else
+                time_queue::of_simulation().notify(answered.answered, request.at_ps);
         },
         call.get());
     in_order_request::frame &arrival = call->request.push(nullptr, &target);
@@ -192,7 +223,6 @@ void serve_waiting(in_order_target &target, unsigned port, tlm::tlm_generic_payl
     while (!call->done || to_ps(sc_core::sc_time_stamp()) < call->request.at_ps)
         sc_core::wait(call->answered);
     delay = sc_core::SC_ZERO_TIME;
-    idle_calls().push_back(std::move(call));
 }
 
 } // namespace tlmalloc

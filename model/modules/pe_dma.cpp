@@ -40,7 +40,8 @@ class pe_dma::channel {
 
     // Moves everything from at_ps on, which becomes the time at which it was there; waits for it in the calling thread.
     tla_status transfer(const request &what, std::uint64_t &at_ps) {
-        job mine{this, &what, at_ps};
+        const job_in_hand hand(*this, what, at_ps);
+        job &mine = *hand.mine;
         time_queue::of_simulation().post(
             at_ps, resource_, 0,
             [](void *context, std::uint64_t start_ps) {
@@ -65,11 +66,26 @@ class pe_dma::channel {
 
     struct job {
         channel *owner;
-        const request *what;
+        const request what;
         std::uint64_t end_ps;             // so far
         std::uint64_t row = 0, moved = 0; // what is issued next
         std::uint64_t under_way = 0;      // chunks
         bool all_issued = false, failed = false, done = false;
+        bool abandoned = false; // its thread has been killed or reset
+    };
+
+    // The thread that waits for a job; when it goes earlier, the chunks that are under way still know the job.
+    struct job_in_hand {
+        job_in_hand(channel &owner, const request &what, std::uint64_t at_ps) : mine(new job{&owner, what, at_ps}) {}
+        ~job_in_hand() {
+            if (mine->done)
+                delete mine;
+            else
+                mine->abandoned = true;
+        }
+        job_in_hand(const job_in_hand &) = delete;
+        job_in_hand &operator=(const job_in_hand &) = delete;
+        job *const mine;
     };
 
     struct moving { // a chunk that is on its way
@@ -98,7 +114,7 @@ class pe_dma::channel {
         issuing_ = false;
         if (jobs_.empty()) return; // the transfer has failed meanwhile
         job &j = *jobs_.front();
-        const request &what = *j.what;
+        const request &what = j.what;
         moving &c = new_chunk();
         const std::uint64_t va = what.va.value + j.row * what.pitch + j.moved;
         const std::uint32_t nbytes = dma_.chunk_at(va, what.row_bytes - j.moved);
@@ -170,6 +186,7 @@ class pe_dma::channel {
         if (j.all_issued && j.under_way == 0) {
             j.done = true;
             time_queue::of_simulation().notify(finished_, j.end_ps);
+            if (j.abandoned) delete &j;
         }
         issue_next(time_queue::of_simulation().now_ps());
     }

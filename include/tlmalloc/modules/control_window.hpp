@@ -3,12 +3,14 @@
 #define TLMALLOC_MODULES_CONTROL_WINDOW_HPP
 
 #include "tlmalloc/control_port.h"
+#include "tlmalloc/modules/arrival_gate.hpp"
 #include "tlmalloc/modules/at_target.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/time_queue.hpp"
 #include "tlmalloc/modules/turnstile.hpp"
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 #include <vector>
@@ -51,8 +53,9 @@ struct command_route {
 // execution of another, by the process that executes it, could only wait for itself: it is answered as one to a busy
 // port.
 //
-// Exact: an access waits until its time, and everything that is read or written happens then. A command whose execution
-// makes transactions waits in a queue of queue_depth for those of this kind that came before.
+// Exact: an access waits until its time, and everything that is read or written happens then; of several at one time
+// that of the lower port first. A command whose execution makes transactions waits in a queue of queue_depth for those
+// of this kind that came before, and where that is full its write waits, in the order of arrival.
 //
 // Approximately timed (at_target.hpp) the response to a read of a completion comes when the command is done; as many
 // requests of an initiator as there are ports may be under way. DMI is refused: registers are not memory. Debug reads
@@ -87,10 +90,14 @@ class control_window {
     bool in_one_port(const tlm::tlm_generic_payload &payload) const;
     bool get_direct_mem_ptr(int, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
     tlm::tlm_response_status check(const tlm::tlm_generic_payload &payload) const;
-    tla_status write(unsigned port, const tlm::tlm_generic_payload &payload, sc_core::sc_time &delay, tla_error &error);
-    tla_status read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
-    tla_status submit(unsigned port, std::uint64_t sender, sc_core::sc_time &delay, tla_error &error);
+    // Where an access has arrived among others (exact); it is left before the access waits.
+    using arrival = std::optional<arrival_gate::passage>;
+    tla_status write(unsigned port, const tlm::tlm_generic_payload &payload, sc_core::sc_time &delay, arrival &order,
+                     tla_error &error);
+    tla_status read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay, arrival &order);
+    tla_status submit(unsigned port, std::uint64_t sender, sc_core::sc_time &delay, arrival &order, tla_error &error);
 
+    class acceptance;
     void execute_queued();
 
     struct queued { // a command that makes transactions
@@ -104,6 +111,8 @@ class control_window {
     command_handler &handler_;
     const time_style style_;
     const std::size_t queue_depth_;
+    std::unique_ptr<arrival_gate> gate_;     // exact
+    std::deque<const acceptance *> waiting_; // writes that found the queue full
     std::deque<queued> queue_;
     sc_core::sc_event queue_changed_;
     std::vector<port_state> ports_;

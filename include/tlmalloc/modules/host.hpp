@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_HOST_HPP
 
 #include "tlmalloc/command.h"
+#include "tlmalloc/modules/arrival_gate.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/requester.hpp"
@@ -11,6 +12,8 @@
 
 #include <functional>
 #include <list>
+#include <memory>
+#include <optional>
 #include <string>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -155,9 +158,10 @@ class host : public sc_core::sc_module {
     std::list<tensor> tensors_;
     std::vector<std::pair<pe_location, free_list>> free_lists_;
     std::uint32_t next_tag_ = 1;
-    outlet to_fabric_, to_va_;           // exact
-    turnstile fault_turn_;               // who serves a page fault, or takes a tensor away from them
-    std::uint64_t faults_served_ps_ = 0; // when the last page fault was answered
+    outlet to_fabric_, to_va_;                 // exact
+    std::unique_ptr<arrival_gate> fault_gate_; // exact
+    turnstile fault_turn_;                     // who serves a page fault, or takes a tensor away from them
+    std::uint64_t faults_served_ps_ = 0;       // when the last page fault was answered
     bool many_free_blocks_ = false;
     std::uint64_t retries_ = 0;
     std::vector<shard> owed_; // blocks whose FREE was refused in spite of all retries, or for want of a list node

@@ -13,11 +13,15 @@ class turnstile {
     // Inside from construction to destruction, which may be that of a process that is killed.
     class turn {
       public:
-        explicit turn(turnstile &gate) : gate_(gate), process_(sc_core::sc_get_current_process_handle()) {
+        explicit turn(turnstile &gate) : turn(gate, [] {}) {}
+        // `joined` is called when it stands in the row, before it waits.
+        template <typename Joined>
+        turn(turnstile &gate, Joined joined) : gate_(gate), process_(sc_core::sc_get_current_process_handle()) {
             turn **last = &gate_.first_;
             while (*last)
                 last = &(*last)->next_;
             *last = this;
+            joined();
             try {
                 while (gate_.first_ != this)
                     sc_core::wait(gate_.left_);

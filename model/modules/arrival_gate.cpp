@@ -1,0 +1,45 @@
+// The order of threads that arrive at one time.
+#include "tlmalloc/modules/arrival_gate.hpp"
+
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+
+namespace tlmalloc {
+
+std::uint64_t arrival_gate::passage::to_ps_of_kernel() {
+    return to_ps(sc_core::sc_time_stamp());
+}
+
+arrival_gate::place *arrival_gate::new_place() {
+    if (idle_.empty()) {
+        places_.push_back(std::make_unique<place>(*this));
+        return places_.back().get();
+    }
+    place *again = idle_.back();
+    idle_.pop_back();
+    again->arrived = again->left = false;
+    return again;
+}
+
+// The queue's action: everybody who is due at this time has posted.
+void arrival_gate::admit(place &arriving, std::uint64_t at_ps) {
+    arriving.arrived = true;
+    if (arriving.left) { // its thread has gone meanwhile
+        idle_.push_back(&arriving);
+        return;
+    }
+    inside_.push_back(&arriving);
+    if (inside_.front() == &arriving) time_queue::of_simulation().notify(arriving.go, at_ps);
+}
+
+void arrival_gate::leave(place &leaving) {
+    leaving.left = true;
+    if (!leaving.arrived) return; // the queue still holds it
+    const bool was_first = inside_.front() == &leaving;
+    inside_.erase(std::find(inside_.begin(), inside_.end(), &leaving));
+    idle_.push_back(&leaving);
+    if (was_first && !inside_.empty()) inside_.front()->go.notify(sc_core::SC_ZERO_TIME);
+}
+
+} // namespace tlmalloc

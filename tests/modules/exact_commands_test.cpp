@@ -1,0 +1,185 @@
+// Commands that arrive at one control window at one time, or find its queue full; and threads that go while they wait.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "initiator.hpp"
+#include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/pe_dma.hpp"
+#include "tlmalloc/modules/tcm.hpp"
+
+#include <memory>
+
+using namespace tlmalloc;
+
+namespace {
+
+const std::uint64_t slice_bytes = 1 << 20, start_ps = 100'000;
+
+memory_controller::config controller_config(tla_free_list_place list, unsigned queue_depth) {
+    memory_controller::config config;
+    config.memory.hbm_slice_bytes = slice_bytes;
+    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+    config.cost = {};
+    config.cost.fixed_ps = 10'000;
+    config.free_list = list;
+    config.list_reserve = list == TLA_LIST_HBM ? 1 << 14 : 0;
+    config.queue_depth = queue_depth;
+    config.style = time_style::exact;
+    return config;
+}
+
+hbm_slice::config slice_config() {
+    hbm_slice::config config;
+    config.capacity = slice_bytes;
+    config.latency_ps = 40'000;
+    config.style = time_style::exact;
+    return config;
+}
+
+struct sent {
+    std::uint64_t accepted_ps = 0, done_ps = 0, offset = 0;
+};
+
+// Sender i allocates through port i, `gap_ps` after the one before it. The senders are made in order, or the last
+// first.
+std::vector<sent> allocate(unsigned senders, std::uint64_t gap_ps, bool last_first, tla_free_list_place list,
+                           unsigned queue_depth) {
+    hbm_slice slice("slice", slice_config());
+    memory_controller controller("controller", controller_config(list, queue_depth));
+    controller.slice.bind(slice.in);
+    std::vector<std::unique_ptr<initiator>> made(senders);
+    std::vector<sent> result(senders);
+    for (unsigned n = 0; n < senders; n++) {
+        const unsigned i = last_first ? senders - 1 - n : n;
+        made[i] = std::make_unique<initiator>(("sender" + std::to_string(i)).c_str());
+        made[i]->body = [&, i] {
+            sc_core::wait(from_ps(start_ps + gap_ps * i));
+            tla_command command{};
+            command.opcode = TLA_OP_ALLOC;
+            command.target = TLA_TARGET_MEMORY_CONTROLLER;
+            command.channel = TLA_HBM;
+            command.nbytes = 64 * (i + 1);
+            sc_core::sc_time delay;
+            BOOST_CHECK_EQUAL(made[i]->post(i * TLA_PORT_BYTES, command, delay), tlm::TLM_OK_RESPONSE);
+            result[i].accepted_ps = local_ps(delay);
+            const tla_completion completion = made[i]->completion(i * TLA_PORT_BYTES, delay);
+            BOOST_CHECK_EQUAL(completion.status, TLA_OK);
+            result[i].done_ps = local_ps(delay);
+            result[i].offset = completion.value;
+        };
+    }
+    initiator idle("idle");
+    for (const auto &sender : made)
+        sender->out.bind(controller.control);
+    idle.out.bind(controller.in);
+    sc_core::sc_start();
+    return result;
+}
+
+// One after the other by port: times and addresses.
+void check_ports_in_order(const std::vector<sent> &commands) {
+    for (std::size_t i = 1; i < commands.size(); i++) {
+        BOOST_CHECK_GE(commands[i].accepted_ps, commands[i - 1].accepted_ps);
+        BOOST_CHECK_GT(commands[i].done_ps, commands[i - 1].done_ps);
+        BOOST_CHECK_GT(commands[i].offset, commands[i - 1].offset);
+    }
+}
+
+// A thread that reads the slice again and again, and is killed or reset in the middle of it.
+struct victim : sc_core::sc_module {
+    tlm_utils::simple_initiator_socket<victim> out{"out"};
+    unsigned reads = 0;
+    sc_core::sc_process_handle process;
+
+    explicit victim(sc_core::sc_module_name name) : sc_module(name) {
+        SC_HAS_PROCESS(victim);
+        SC_THREAD(run);
+        process = sc_core::sc_get_last_created_process_handle();
+        payload_.set_data_ptr(bytes_);
+        payload_.set_data_length(sizeof bytes_);
+        payload_.set_streaming_width(sizeof bytes_);
+        payload_.set_command(tlm::TLM_READ_COMMAND);
+    }
+
+  private:
+    void run() {
+        for (; reads < 20; reads++) {
+            sc_core::sc_time delay;
+            payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+            out->b_transport(payload_, delay);
+        }
+    }
+    tlm::tlm_generic_payload payload_; // outlives the thread
+    std::uint8_t bytes_[8] = {};
+};
+
+void a_thread_goes_in_the_middle_of_a_call(const std::function<void(sc_core::sc_process_handle &)> &end) {
+    hbm_slice slice("slice", slice_config());
+    memory_controller controller("controller", controller_config(TLA_LIST_REGISTERS, 16));
+    controller.slice.bind(slice.in);
+    victim unlucky("unlucky");
+    initiator other("other"), judge("judge");
+    unlucky.out.bind(controller.in);
+    other.out.bind(controller.in);
+    judge.out.bind(controller.control);
+    tla_paddr pa{};
+    tla_paddr_pe_hbm(0, 0, 0, 0, slice_bytes, &pa);
+    other.body = [&] {
+        for (unsigned i = 0; i < 20; i++)
+            BOOST_CHECK(other.read(pa.value + 64 * i, 64) == bytes(64, 0));
+    };
+    judge.body = [&] {
+        sc_core::wait(from_ps(20'000)); // its read is on the way
+        end(unlucky.process);
+    };
+    sc_core::sc_start();
+    BOOST_CHECK(other.finished);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(commands_of_one_time_are_served_by_port) {
+    check_ports_in_order(allocate(6, 0, false, TLA_LIST_REGISTERS, 1));
+}
+BOOST_AUTO_TEST_CASE(commands_of_one_time_are_served_by_port_whoever_was_made_first) {
+    check_ports_in_order(allocate(6, 0, true, TLA_LIST_REGISTERS, 1));
+}
+BOOST_AUTO_TEST_CASE(commands_of_one_time_that_make_transactions_are_served_by_port) {
+    check_ports_in_order(allocate(6, 0, true, TLA_LIST_HBM, 16));
+}
+BOOST_AUTO_TEST_CASE(a_full_queue_accepts_commands_in_the_order_in_which_they_came) {
+    check_ports_in_order(allocate(8, 1'000, true, TLA_LIST_HBM, 1));
+}
+BOOST_AUTO_TEST_CASE(a_thread_that_is_killed_in_a_call_leaves_the_others_alone) {
+    a_thread_goes_in_the_middle_of_a_call([](sc_core::sc_process_handle &process) { process.kill(); });
+}
+BOOST_AUTO_TEST_CASE(a_thread_that_is_reset_in_a_call_leaves_the_others_alone) {
+    a_thread_goes_in_the_middle_of_a_call([](sc_core::sc_process_handle &process) { process.reset(); });
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_that_is_killed_in_a_transfer_leaves_the_others_alone) {
+    hbm_slice slice("slice", slice_config());
+    tcm::config tile;
+    tile.style = time_style::exact;
+    tcm memory("tcm", tile);
+    pe_dma::config settings;
+    settings.style = time_style::exact;
+    pe_dma dma("dma", settings);
+    dma.out.bind(slice.in);
+    dma.local.bind(memory.in);
+    const auto read = [&](std::uint64_t nbytes) {
+        sc_core::sc_time delay;
+        const tla_status status = dma.transfer({pe_dma::direction::read, {0}, {0}, 1, nbytes, nbytes}, delay);
+        sc_core::wait(delay);
+        return status;
+    };
+    bool ended = false;
+    sc_core::sc_process_handle unlucky = sc_core::sc_spawn([&] { read(64'000); });
+    sc_core::sc_spawn([&] {
+        sc_core::wait(from_ps(60'000));
+        unlucky.kill();
+        ended = read(4'096) == TLA_OK;
+    });
+    sc_core::sc_start();
+    BOOST_CHECK(ended);
+    BOOST_CHECK_EQUAL(dma.get_statistics().bytes_read, 64'000u + 4'096u); // what was begun is moved to its end
+}
