@@ -17,7 +17,8 @@
 namespace tlmalloc {
 
 // One read and one write channel. A channel issues a chunk when the one before has been issued (chunk / bandwidth) and
-// the one that was issued `outstanding` before it is over: chunks give their places back in order. `out` leads to the MMU, `local` to the TCM by physical address.
+// the one that was issued `outstanding` before it is over: chunks give their places back in order. `out` leads to the
+// MMU, `local` to the TCM by physical address.
 //
 // Exact: chunks are issued when their time has come, whatever the thread does meanwhile; a channel takes transfers in
 // the order in which they start, and one after the other.

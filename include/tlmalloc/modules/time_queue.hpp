@@ -38,8 +38,8 @@ class time_queue {
     void notify(sc_core::sc_event &event, std::uint64_t at_ps) const;
 
     // How far actions may be ahead of the kernel's time where no process is due; the largest value that was asked for.
-    // 0 where somebody acts whom the kernel does not know to be due: who calls sc_start for a while, looks at figures or
-    // notifies events in between, or uses async_request_update.
+    // 0 where somebody acts whom the kernel does not know to be due: who calls sc_start for a while, looks at figures
+    // or notifies events in between, or uses async_request_update.
     void allow_look_ahead(std::uint64_t ps);
 
   private:
