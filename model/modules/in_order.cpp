@@ -137,9 +137,9 @@ void outlet::lead_to(tlm::tlm_fw_transport_if<> &interface) {
     port_ = found->second.port;
 }
 
-void outlet::send(in_order_request &request) {
+void outlet::send(in_order_request &request, unsigned input) {
     if (target_)
-        target_->begin(request, port_);
+        target_->begin(request, port_ + input);
     else
         caller_->send(request);
 }

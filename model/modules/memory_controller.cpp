@@ -134,7 +134,7 @@ void memory_controller::b_transport(int initiator, tlm::tlm_generic_payload &pay
 // Nothing is shared here but what the guard knows, so only its checks have to be made in order.
 void memory_controller::begin(in_order_request &request, unsigned port) {
     if (config_.guard == TLA_GUARD_OFF) {
-        arrive(request);
+        arrive(request, port);
         return;
     }
     request.push(nullptr, this);
@@ -142,12 +142,12 @@ void memory_controller::begin(in_order_request &request, unsigned port) {
         request.at_ps, resource_, port,
         [](void *context, std::uint64_t) {
             auto &r = *static_cast<in_order_request *>(context);
-            static_cast<memory_controller *>(r.pop().module)->arrive(r);
+            static_cast<memory_controller *>(r.pop().module)->arrive(r, 0); // they come in order
         },
         &request);
 }
 
-void memory_controller::arrive(in_order_request &request) {
+void memory_controller::arrive(in_order_request &request, unsigned input) {
     tlm::tlm_generic_payload &payload = *request.payload;
     const std::uint64_t address = payload.get_address();
     place where{};
@@ -169,7 +169,7 @@ void memory_controller::arrive(in_order_request &request) {
         this);
     frame.state<std::uint64_t>() = address;
     payload.set_address(where.offset);
-    to_memory_[where.channel].send(request);
+    to_memory_[where.channel].send(request, input);
 }
 
 tlm::tlm_sync_enum memory_controller::nb_transport_fw(int initiator, tlm::tlm_generic_payload &payload,

@@ -1,7 +1,9 @@
-// Commands that arrive at one control window at one time, or find its queue full; and threads that go while they wait.
+// What arrives at one time: commands at a control window, which may be full, and accesses at the inputs of a
+// controller; and threads that go while they wait.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/modules/tcm.hpp"
@@ -84,6 +86,42 @@ void check_ports_in_order(const std::vector<sent> &commands) {
     }
 }
 
+// Input 0 of a controller leads to an initiator, input 1 to a fabric, whose way takes 5 ns: both reads are there at 15
+// ns.
+void the_lower_input_goes_first(tla_guard_mode guard) {
+    memory_controller::config settings = controller_config(TLA_LIST_REGISTERS, 16);
+    settings.guard = guard;
+    hbm_slice slice("slice", slice_config());
+    memory_controller controller("controller", settings);
+    controller.slice.bind(slice.in);
+    tla_paddr pa{};
+    tla_paddr_pe_hbm(0, 0, 0, 0, slice_bytes, &pa);
+    interconnect::config way;
+    way.style = time_style::exact;
+    way.nodes = 2;
+    way.links = {{0, 1, 5'000, 64'000'000'000}, {1, 0, 5'000, 64'000'000'000}};
+    way.sources = {0};
+    way.targets = {1};
+    way.windows = {{pa.value, slice_bytes, 0, false}};
+    interconnect fabric("fabric", way);
+    initiator direct("direct"), far("far"), idle("idle");
+    direct.out.bind(controller.in);
+    far.out.bind(fabric.in);
+    fabric.out.bind(controller.in);
+    idle.out.bind(controller.control);
+    std::uint64_t direct_ps = 0, far_ps = 0;
+    const auto read_at = [&](initiator &who, std::uint64_t at_ps, std::uint64_t &end_ps) {
+        sc_core::wait(from_ps(at_ps));
+        who.read(pa.value, 64);
+        end_ps = to_ps(sc_core::sc_time_stamp());
+    };
+    direct.body = [&] { read_at(direct, 15'000, direct_ps); };
+    far.body = [&] { read_at(far, 10'000, far_ps); };
+    sc_core::sc_start();
+    BOOST_CHECK_EQUAL(direct_ps, 15'000u + 40'000 + 8'000);
+    BOOST_CHECK_EQUAL(far_ps, direct_ps + 8'000 + 5'000 + 1'000); // a burst later, and back over the link
+}
+
 // A thread that reads the slice again and again, and is killed or reset in the middle of it.
 struct victim : sc_core::sc_module {
     tlm_utils::simple_initiator_socket<victim> out{"out"};
@@ -148,6 +186,12 @@ BOOST_AUTO_TEST_CASE(commands_of_one_time_that_make_transactions_are_served_by_p
 }
 BOOST_AUTO_TEST_CASE(a_full_queue_accepts_commands_in_the_order_in_which_they_came) {
     check_ports_in_order(allocate(8, 1'000, true, TLA_LIST_HBM, 1));
+}
+BOOST_AUTO_TEST_CASE(of_accesses_of_one_time_the_one_from_the_lower_input_goes_first) {
+    the_lower_input_goes_first(TLA_GUARD_OFF);
+}
+BOOST_AUTO_TEST_CASE(of_guarded_accesses_of_one_time_the_one_from_the_lower_input_goes_first) {
+    the_lower_input_goes_first(TLA_GUARD_REPORT);
 }
 BOOST_AUTO_TEST_CASE(a_thread_that_is_killed_in_a_call_leaves_the_others_alone) {
     a_thread_goes_in_the_middle_of_a_call([](sc_core::sc_process_handle &process) { process.kill(); });

@@ -121,8 +121,9 @@ class outlet {
     void lead_to(tlm::tlm_fw_transport_if<> &interface);
 
     // The request goes to the target at request.at_ps. The caller has pushed a frame, which is resumed from an action
-    // of the queue.
-    void send(in_order_request &request);
+    // of the queue. A module with several inputs that lets requests through, the only one bound to its target, says at
+    // which it came in: of several at one time the one from the lower input goes first.
+    void send(in_order_request &request, unsigned input = 0);
 
   private:
     in_order_target *target_ = nullptr;

@@ -140,7 +140,7 @@ class memory_controller : public sc_core::sc_module, private command_handler, pr
     void start_of_simulation() override;
     void check_size(const char *socket, const char *member, std::uint64_t nbytes, tlm::tlm_fw_transport_if<> &memory);
     void begin(in_order_request &request, unsigned port) override;
-    void arrive(in_order_request &request);
+    void arrive(in_order_request &request, unsigned input);
     bool locate(tlm::tlm_generic_payload &payload, place &where);
     void came_back(tlm::tlm_generic_payload &payload, std::uint64_t address);
     template <typename Visit>
