@@ -130,6 +130,9 @@ std::uint64_t entry_offset(unsigned level, std::uint64_t number) {
     return room + level * page + (level == 3 ? 8 * number : 0);
 }
 
+// Inputs of the controller, in the order of their bindings: the DMA engine's own side comes first.
+enum { data_input = 1, walk_input = 2 };
+
 class plain_mmu {
   public:
     plain_mmu(plain::events &e, unsigned resource, const settings &how, plain::channels &slice)
@@ -210,14 +213,15 @@ class plain_mmu {
     }
 
     void read(std::list<walk>::iterator w, unsigned level, plain::picoseconds now) {
-        slice_.access(e_, entry_offset(level, w->number), 8, now, [=](plain::picoseconds end) {
+        const plain::arrived there = [=](plain::picoseconds end) {
             e_.at(end, resource_, 0, [=](plain::picoseconds at) {
                 if (level < 3)
                     read(w, level + 1, at);
                 else
                     finish(w, at);
             });
-        });
+        };
+        slice_.access(e_, entry_offset(level, w->number), 8, now, there, walk_input);
     }
 
     void finish(std::list<walk>::iterator w, plain::picoseconds now) {
@@ -275,14 +279,14 @@ void run_plain(const settings &how, std::vector<program> &programs) {
     };
     const dma::move load = [&](std::uint64_t va, std::uint64_t, std::uint64_t nbytes, picoseconds time, arrived done) {
         mmu.translate(va, time, false, [=, &e, &slice, &writes](picoseconds known) {
-            slice.access(e, va, nbytes, known,
-                         [=, &writes](picoseconds out) { use_tcm(writes, 5, tcm_write, nbytes, out, done); });
+            const arrived there = [=, &writes](picoseconds out) { use_tcm(writes, 5, tcm_write, nbytes, out, done); };
+            slice.access(e, va, nbytes, known, there, data_input);
         });
     };
     const dma::move store = [&](std::uint64_t va, std::uint64_t, std::uint64_t nbytes, picoseconds time, arrived done) {
         use_tcm(reads, 4, tcm_read, nbytes, time, [=, &e, &slice, &mmu](picoseconds read) {
             mmu.translate(va, read, true,
-                          [=, &e, &slice](picoseconds known) { slice.access(e, va, nbytes, known, done); });
+                          [=, &e, &slice](picoseconds known) { slice.access(e, va, nbytes, known, done, data_input); });
         });
     };
     dma loads(e, 7, 256, dma_bandwidth, 4096, load), stores(e, 8, 256, dma_bandwidth, 4096, store);

@@ -86,8 +86,9 @@ struct channels {
     picoseconds latency;
     std::vector<server> channel;
 
-    void access(events &e, std::uint64_t offset, std::uint64_t nbytes, picoseconds time, arrived done) {
-        e.at(time + latency, resource, 0, [=](picoseconds arrival) {
+    void access(events &e, std::uint64_t offset, std::uint64_t nbytes, picoseconds time, arrived done,
+                unsigned port = 0) {
+        e.at(time + latency, resource, port, [=](picoseconds arrival) {
             picoseconds end = 0;
             for (std::uint64_t b = offset / burst; b <= (offset + nbytes - 1) / burst; b++) {
                 const picoseconds duration = bytes_at(burst, bandwidth);
