@@ -7,8 +7,26 @@
 
 namespace tlmalloc {
 
-std::uint64_t arrival_gate::passage::to_ps_of_kernel() {
-    return to_ps(sc_core::sc_time_stamp());
+arrival_gate::passage::passage(arrival_gate &gate, unsigned port) : place_(gate.new_place()) {
+    time_queue::of_simulation().post(
+        to_ps(sc_core::sc_time_stamp()), gate.resource_, port,
+        [](void *context, std::uint64_t at_ps) {
+            place &arriving = *static_cast<place *>(context);
+            arriving.gate.admit(arriving, at_ps);
+        },
+        place_);
+    try {
+        while (!place_->arrived || gate.inside_.front() != place_)
+            sc_core::wait(place_->go);
+    } catch (...) { // a thread that is killed or reset
+        leave();
+        throw;
+    }
+}
+
+void arrival_gate::passage::leave() {
+    if (place_) place_->gate.leave(*place_);
+    place_ = nullptr;
 }
 
 arrival_gate::place *arrival_gate::new_place() {

@@ -88,18 +88,24 @@ class control_window::acceptance {
     acceptance(control_window &window, arrival &order) : window_(window) {
         window_.waiting_.push_back(this);
         order.reset();
-        while (window_.waiting_.front() != this || window_.queue_.size() > window_.queue_depth_) // one is under way
-            sc_core::wait(window_.queue_changed_);
+        try {
+            while (window_.waiting_.front() != this || window_.queue_.size() > window_.queue_depth_) // one is under way
+                sc_core::wait(window_.queue_changed_);
+        } catch (...) { // a thread that is killed or reset
+            leave();
+            throw;
+        }
     }
-    ~acceptance() { // that of a thread that is killed, too
-        auto &waiting = window_.waiting_;
-        waiting.erase(std::find(waiting.begin(), waiting.end(), this));
-        window_.queue_changed_.notify(sc_core::SC_ZERO_TIME);
-    }
+    ~acceptance() { leave(); }
     acceptance(const acceptance &) = delete;
     acceptance &operator=(const acceptance &) = delete;
 
   private:
+    void leave() {
+        auto &waiting = window_.waiting_;
+        waiting.erase(std::find(waiting.begin(), waiting.end(), this));
+        window_.queue_changed_.notify(sc_core::SC_ZERO_TIME);
+    }
     control_window &window_;
 };
 

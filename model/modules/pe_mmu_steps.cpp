@@ -255,11 +255,13 @@ void pe_mmu::steps::settle(job &j) {
     }
     j.held = is_behind(j);
     held_ += j.held;
-    if (!j.held) move_on(j);
+    if (j.held) return;
+    const std::uint64_t now_ps = time_queue::of_simulation().now_ps();
+    move_on(j, now_ps);
+    release_held(now_ps);
 }
 
-void pe_mmu::steps::move_on(job &j) {
-    const std::uint64_t now_ps = time_queue::of_simulation().now_ps();
+void pe_mmu::steps::move_on(job &j, std::uint64_t now_ps) {
     j.end_ps = std::max(j.end_ps, sent_before(j, now_ps));
     mmu_.count(j.where, j.end_ps);
     leave_order(j);
@@ -268,7 +270,6 @@ void pe_mmu::steps::move_on(job &j) {
         pass_on(j);
     else
         pass_on_pieces(j);
-    release_held(now_ps);
 }
 
 // --- order -----------------------------------------------------------------------------------------------------------
@@ -314,16 +315,17 @@ void pe_mmu::steps::leave_order(job &j) {
     writes_ -= j.wanted.access == TLA_WRITE;
 }
 
-// An access has moved on or been refused: what waited for that alone follows it.
+// An access has moved on or been refused: what waited for that alone follows it, and what waited for this.
 void pe_mmu::steps::release_held(std::uint64_t now_ps) {
-    if (held_ == 0) return;
-    for (job *j = first_; j; j = j->later) {
-        if (!j->held || is_behind(*j)) continue;
+    while (held_ > 0) {
+        job *j = first_;
+        while (j && (!j->held || is_behind(*j)))
+            j = j->later;
+        if (!j) return;
         j->held = false;
         held_--;
         j->end_ps = std::max(j->end_ps, now_ps);
-        move_on(*j); // which releases others
-        return;
+        move_on(*j, now_ps);
     }
 }
 

@@ -74,7 +74,7 @@ class pe_mmu::steps final : public in_order_target {
     void read(part &p);
     void finish_part(part &p, std::uint64_t now_ps);
     void settle(job &j);
-    void move_on(job &j);
+    void move_on(job &j, std::uint64_t now_ps);
     bool is_behind(const job &j) const;
     std::uint64_t sent_before(const job &j, std::uint64_t now_ps);
     void enter_order(job &j);

@@ -2,6 +2,7 @@
 // controller; and threads that go while they wait.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "initiator.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
@@ -75,6 +76,43 @@ std::vector<sent> allocate(unsigned senders, std::uint64_t gap_ps, bool last_fir
     idle.out.bind(controller.in);
     sc_core::sc_start();
     return result;
+}
+
+// A sender is killed while its write waits for a place in the full queue.
+void a_sender_goes_while_the_queue_is_full() {
+    hbm_slice slice("slice", slice_config());
+    memory_controller controller("controller", controller_config(TLA_LIST_HBM, 1));
+    controller.slice.bind(slice.in);
+    std::vector<std::unique_ptr<initiator>> senders;
+    std::vector<sc_core::sc_process_handle> threads(6);
+    unsigned answered = 0;
+    for (unsigned i = 0; i < threads.size(); i++) {
+        senders.push_back(std::make_unique<initiator>(("sender" + std::to_string(i)).c_str()));
+        senders[i]->out.bind(controller.control);
+        senders[i]->body = [&, i] {
+            threads[i] = sc_core::sc_get_current_process_handle();
+            sc_core::wait(from_ps(start_ps + 1'000 * i));
+            tla_command command{};
+            command.opcode = TLA_OP_ALLOC;
+            command.target = TLA_TARGET_MEMORY_CONTROLLER;
+            command.nbytes = 64;
+            sc_core::sc_time delay;
+            tla_completion completion{};
+            tlm::tlm_fw_transport_if<> &bus =
+                *senders[i]->out.operator->(); // without extensions, which a payload frees
+            answered += post_command(bus, i * TLA_PORT_BYTES, command, delay) == TLA_OK &&
+                        read_completion(bus, i * TLA_PORT_BYTES, completion, delay) == TLA_OK &&
+                        completion.status == TLA_OK;
+        };
+    }
+    initiator judge("judge");
+    judge.out.bind(controller.in);
+    judge.body = [&] {
+        sc_core::wait(from_ps(start_ps + 20'000)); // 0 is served, 1 stands in the queue
+        threads[2].kill();
+    };
+    sc_core::sc_start();
+    BOOST_CHECK_EQUAL(answered, threads.size() - 1);
 }
 
 // One after the other by port: times and addresses.
@@ -186,6 +224,9 @@ BOOST_AUTO_TEST_CASE(commands_of_one_time_that_make_transactions_are_served_by_p
 }
 BOOST_AUTO_TEST_CASE(a_full_queue_accepts_commands_in_the_order_in_which_they_came) {
     check_ports_in_order(allocate(8, 1'000, true, TLA_LIST_HBM, 1));
+}
+BOOST_AUTO_TEST_CASE(a_thread_that_is_killed_before_a_full_queue_leaves_the_others_alone) {
+    a_sender_goes_while_the_queue_is_full();
 }
 BOOST_AUTO_TEST_CASE(of_accesses_of_one_time_the_one_from_the_lower_input_goes_first) {
     the_lower_input_goes_first(TLA_GUARD_OFF);

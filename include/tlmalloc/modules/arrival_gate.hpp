@@ -26,35 +26,15 @@ class arrival_gate {
     // In the gate from construction to leave(); others that have arrived wait meanwhile, so leave before you wait.
     class passage {
       public:
-        passage(arrival_gate &gate, unsigned port) : place_(gate.new_place()) {
-            time_queue &queue = time_queue::of_simulation();
-            queue.post(
-                to_ps_of_kernel(), gate.resource_, port,
-                [](void *context, std::uint64_t at_ps) {
-                    place &arriving = *static_cast<place *>(context);
-                    arriving.gate.admit(arriving, at_ps);
-                },
-                place_);
-            try {
-                while (!place_->arrived || gate.inside_.front() != place_)
-                    sc_core::wait(place_->go);
-            } catch (...) { // a thread that is killed or reset
-                leave();
-                throw;
-            }
-        }
+        passage(arrival_gate &gate, unsigned port);
         ~passage() { leave(); }
         passage(const passage &) = delete;
         passage &operator=(const passage &) = delete;
 
-        void leave() {
-            if (place_) place_->gate.leave(*place_);
-            place_ = nullptr;
-        }
+        void leave();
 
       private:
-        static std::uint64_t to_ps_of_kernel();
-        place *place_;
+        place *place_; // null: has left
     };
 
     arrival_gate() : resource_(time_queue::of_simulation().new_resource()) {}
