@@ -6,13 +6,13 @@
 #ifndef TLMALLOC_CONFIG_H
 #define TLMALLOC_CONFIG_H
 
-#include "tlmalloc/arena.h"
-#include "tlmalloc/cost.h"
-#include "tlmalloc/fault_plan.h"
-#include "tlmalloc/guard.h"
-#include "tlmalloc/hbm_timing.h"
-#include "tlmalloc/list_traffic.h"
-#include "tlmalloc/mmu.h"
+#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/base/cost.h"
+#include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/device/guard.h"
+#include "tlmalloc/device/list_in_memory.h"
+#include "tlmalloc/timing/hbm_pseudo_channel.h"
+#include "tlmalloc/translation/mmu.h"
 
 #include <stdbool.h>
 #include <stdio.h>

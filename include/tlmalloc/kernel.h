@@ -7,7 +7,7 @@
 #ifndef TLMALLOC_KERNEL_H
 #define TLMALLOC_KERNEL_H
 
-#include "tlmalloc/phys_addr.h"
+#include "tlmalloc/base/phys_addr.h"
 
 #include <stddef.h>
 

@@ -6,7 +6,7 @@
 #ifndef TLMALLOC_WAVE_H
 #define TLMALLOC_WAVE_H
 
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/status.h"
 
 #include <stdio.h>
 

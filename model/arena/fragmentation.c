@@ -1,5 +1,5 @@
 /* Fragmentation measures: of the largest block, by size, and Gorman's two indices. */
-#include "tlmalloc/fragmentation.h"
+#include "tlmalloc/allocators/fragmentation.h"
 
 __extension__ typedef unsigned __int128 wide;
 

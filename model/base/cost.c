@@ -1,5 +1,5 @@
 /* Prices of receipts. */
-#include "tlmalloc/cost.h"
+#include "tlmalloc/base/cost.h"
 
 static uint64_t add(uint64_t sum, uint64_t count, uint64_t unit) {
     uint64_t product;

@@ -1,5 +1,5 @@
 /* Bookings of a resource, replayed in the order of their arrival once nothing can come before them. */
-#include "tlmalloc/order.h"
+#include "tlmalloc/timing/order.h"
 
 #include "saturate.h"
 

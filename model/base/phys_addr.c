@@ -1,5 +1,5 @@
 /* The 51-bit physical address: encode and decode. */
-#include "tlmalloc/phys_addr.h"
+#include "tlmalloc/base/phys_addr.h"
 
 enum {
     SIP_SHIFT = 47,

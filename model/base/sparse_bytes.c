@@ -1,6 +1,6 @@
 /* Sparse bytes by an anonymous mapping that reserves no swap. */
 #define _DEFAULT_SOURCE
-#include "tlmalloc/sparse_bytes.h"
+#include "tlmalloc/base/sparse_bytes.h"
 
 #include <stddef.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* Names and texts of the error taxonomy. */
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/status.h"
 
 #include "escape.h"
 

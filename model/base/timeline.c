@@ -1,6 +1,6 @@
 /* When a shared resource may serve the next request: free for good, and the gaps before that, in groups which are
  * skipped as a whole where none of their gaps is long enough. */
-#include "tlmalloc/timeline.h"
+#include "tlmalloc/timing/timeline.h"
 
 #include "saturate.h"
 

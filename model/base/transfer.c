@@ -1,5 +1,5 @@
 /* Bytes at a bandwidth, in picoseconds. */
-#include "tlmalloc/timeline.h"
+#include "tlmalloc/timing/timeline.h"
 
 uint64_t tla_transfer_ps(uint64_t nbytes, uint64_t bandwidth) {
     __extension__ typedef unsigned __int128 wide; /* nbytes * 10^12 passes 64 bits at 18 MB */

@@ -1,5 +1,5 @@
 /* A fault plan as text. */
-#include "tlmalloc/fault_plan.h"
+#include "tlmalloc/device/fault_plan.h"
 #include "value.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* The rules that concern several keys. */
 #include "schema.h"
 
-#include "tlmalloc/fault_plan.h"
-#include "tlmalloc/hbm_channels.h"
-#include "tlmalloc/phys_addr.h"
+#include "tlmalloc/base/phys_addr.h"
+#include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/timing/banked_channels.h"
 
 #include <inttypes.h>
 
@@ -92,9 +92,9 @@ static bool l2_is_no_tlb(const tla_config *c, tla_phrase *text) {
 static bool slice_does_not_fit_its_profile(const tla_config *c, tla_phrase *text) {
     if (!c->hbm.has_profile) return false;
     tla_error error = {.text = ""};
-    const tla_hbm_channels_config channels = {c->hbm.profile, (uint32_t)c->hbm.pseudo_channels,
-                                              c->hbm.capacity_per_cube / c->system.pes_per_cube};
-    const bool broken = tla_hbm_channels_check(&channels, &error) != TLA_OK;
+    const tla_banked_channels_config channels = {c->hbm.profile, (uint32_t)c->hbm.pseudo_channels,
+                                                 c->hbm.capacity_per_cube / c->system.pes_per_cube};
+    const bool broken = tla_banked_channels_check(&channels, &error) != TLA_OK;
     *text = tla_phrase_of("hbm.timing %s: %.200s", c->hbm.timing, error.text);
     return broken;
 }

@@ -4,7 +4,7 @@
 
 #include "base/suggest.h"
 
-#include "tlmalloc/phys_addr.h"
+#include "tlmalloc/base/phys_addr.h"
 
 #include <assert.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "value.h"
 
 #include "base/suggest.h"
-#include "tlmalloc/fault_plan.h"
+#include "tlmalloc/device/fault_plan.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -29,7 +29,7 @@ typedef enum tla_value_type {
     TLA_VALUE_TIME_STYLE,  /* tla_time_style */
     TLA_VALUE_HBM_MODEL,
     TLA_VALUE_REFRESH,
-    TLA_VALUE_PAGE_POLICY, /* the enums of hbm_timing.h */
+    TLA_VALUE_PAGE_POLICY, /* the enums of hbm_pseudo_channel.h */
     TLA_VALUE_NAME,        /* letters, digits and _, in `name` */
     TLA_VALUE_ADDRESS_MAP, /* as tla_hbm_map_parse reads it, in `name` */
     TLA_VALUE_FAULTS,      /* as tla_fault_plan_parse reads it, in `name` */

@@ -1,5 +1,5 @@
 /* Control descriptors and completions, byte by byte: the same on every host. */
-#include "tlmalloc/command.h"
+#include "tlmalloc/device/command.h"
 
 #include "descriptor.h"
 

@@ -1,5 +1,5 @@
 /* A control port: collects a descriptor, keeps a completion. */
-#include "tlmalloc/control_port.h"
+#include "tlmalloc/device/control_port.h"
 
 #include <string.h>
 

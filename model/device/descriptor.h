@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_DEVICE_DESCRIPTOR_H
 #define TLMALLOC_DEVICE_DESCRIPTOR_H
 
-#include "tlmalloc/command.h"
+#include "tlmalloc/device/command.h"
 
 enum { TLA_DESCRIPTOR_HEAD_BYTES = 32, TLA_ARGUMENT_BYTES = 8 };
 

@@ -1,9 +1,9 @@
 /* The fabric as a graph. Paths are kept as next-hop tables, one for each destination that was ever sent to, filled by
  * Dijkstra's algorithm over the links backwards. */
-#include "tlmalloc/fabric.h"
+#include "tlmalloc/timing/fabric.h"
 
 #include "base/saturate.h"
-#include "tlmalloc/timeline.h"
+#include "tlmalloc/timing/timeline.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

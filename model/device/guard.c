@@ -1,7 +1,7 @@
 /* Guarded memory: live blocks are the arena's, freed ones a ring, written bytes a sparse map of bits. */
-#include "tlmalloc/guard.h"
+#include "tlmalloc/device/guard.h"
 
-#include "tlmalloc/sparse_bytes.h"
+#include "tlmalloc/base/sparse_bytes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

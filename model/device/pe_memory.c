@@ -1,5 +1,5 @@
 /* One PE's HBM slice and TCM: two arenas, physical addresses out (ADR-0048 D3, D7). */
-#include "tlmalloc/pe_memory.h"
+#include "tlmalloc/allocators/pe_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 struct tla_pe_memory {
     tla_pe_memory_config config;
     tla_arena *arenas[TLA_CHANNEL_COUNT];
-    tla_guard *guards[TLA_CHANNEL_COUNT];         /* NULL where nothing is guarded */
-    tla_list_traffic *traffic[TLA_CHANNEL_COUNT]; /* NULL where the list is not followed */
+    tla_guard *guards[TLA_CHANNEL_COUNT];           /* NULL where nothing is guarded */
+    tla_list_in_memory *traffic[TLA_CHANNEL_COUNT]; /* NULL where the list is not followed */
     tla_owner owner;
     tla_error refused; /* by the guard; status TLA_OK when the last free was not */
 };
@@ -72,7 +72,7 @@ tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memor
 void tla_pe_memory_destroy(tla_pe_memory *memory) {
     if (!memory) return;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
-        tla_list_traffic_destroy(memory->traffic[channel]);
+        tla_list_in_memory_destroy(memory->traffic[channel]);
         tla_guard_destroy(memory->guards[channel]);
         tla_arena_destroy(memory->arenas[channel]);
     }
@@ -94,42 +94,42 @@ tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel) {
 }
 
 tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_channel channel, uint64_t nodes, uint64_t cache_entries) {
-    tla_list_traffic *made = NULL;
-    tla_status status = tla_list_traffic_create(memory->arenas[channel], nodes, cache_entries, &made);
+    tla_list_in_memory *made = NULL;
+    tla_status status = tla_list_in_memory_create(memory->arenas[channel], nodes, cache_entries, &made);
     if (status) return status;
-    tla_list_traffic_destroy(memory->traffic[channel]);
+    tla_list_in_memory_destroy(memory->traffic[channel]);
     memory->traffic[channel] = made;
     return TLA_OK;
 }
 
-tla_list_traffic *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel channel) {
+tla_list_in_memory *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel channel) {
     return memory->traffic[channel];
 }
 
 /* tla_arena_alloc, and the list follows. */
 static tla_status take(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_block *block, tla_work *work) {
-    tla_list_traffic *traffic = memory->traffic[channel];
+    tla_list_in_memory *traffic = memory->traffic[channel];
     if (!traffic) return tla_arena_alloc(memory->arenas[channel], nbytes, block, work);
     tla_work ignored = {0};
     if (!work) work = &ignored;
-    tla_status status = tla_list_traffic_prepare(traffic, NULL);
+    tla_status status = tla_list_in_memory_prepare(traffic, NULL);
     if (status) return status;
     uint64_t before = work->nodes_visited;
     status = tla_arena_alloc(memory->arenas[channel], nbytes, block, work);
     tla_work walk = {.nodes_visited = work->nodes_visited - before};
-    tla_list_traffic_alloc(traffic, status ? NULL : block, &walk);
+    tla_list_in_memory_alloc(traffic, status ? NULL : block, &walk);
     return status;
 }
 
 /* tla_arena_free, and the list follows. */
 static tla_status give_back(tla_pe_memory *memory, tla_channel channel, tla_block block, tla_work *work) {
     tla_arena *arena = memory->arenas[channel];
-    tla_list_traffic *traffic = memory->traffic[channel];
+    tla_list_in_memory *traffic = memory->traffic[channel];
     if (!traffic) return tla_arena_free(arena, block, work);
     tla_block granted = {block.offset, tla_arena_granted(arena, block.nbytes)};
-    tla_status status = tla_list_traffic_prepare(traffic, &granted);
+    tla_status status = tla_list_in_memory_prepare(traffic, &granted);
     if (!status) status = tla_arena_free(arena, block, work);
-    if (!status) tla_list_traffic_free(traffic, granted);
+    if (!status) tla_list_in_memory_free(traffic, granted);
     return status;
 }
 

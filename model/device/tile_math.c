@@ -1,6 +1,6 @@
 /* f16 and f32 arithmetic on bytes. The library is built without contraction of a * b + c to a fused operation, so that
  * results are the same on every host. */
-#include "tlmalloc/tile_math.h"
+#include "tlmalloc/device/tile_math.h"
 
 #include <string.h>
 

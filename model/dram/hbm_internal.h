@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODEL_DRAM_HBM_INTERNAL_H
 #define TLMALLOC_MODEL_DRAM_HBM_INTERNAL_H
 
-#include "tlmalloc/hbm_timing.h"
+#include "tlmalloc/timing/hbm_pseudo_channel.h"
 
 #define NEVER UINT64_MAX
 #define NO_ROW UINT32_MAX
@@ -115,7 +115,7 @@ struct tla_hbm {
     struct pseudo_channel pcs[2];
 };
 
-/* Address decoding (address_map.c). */
+/* Address decoding (live_addresses.c). */
 void tla_hbm_decoder_build(const tla_hbm_config *config, struct address_decoder *decoder);
 
 static inline uint32_t decode(const struct map_piece *pieces, uint32_t count, uint64_t line) {
@@ -137,7 +137,7 @@ void tla_hbm_enqueue(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint6
 uint64_t tla_hbm_space_columns(const tla_hbm *hbm, struct pseudo_channel *pc, struct bank *bank, tla_hbm_op op,
                                uint64_t at);
 
-/* One burst at or after cycle `at`: TLA_OK and *accepted, or TLA_BUSY and when to try again (hbm_timing.c). */
+/* One burst at or after cycle `at`: TLA_OK and *accepted, or TLA_BUSY and when to try again (hbm_pseudo_channel.c). */
 tla_status tla_hbm_accept(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line, tla_hbm_op op,
                           uint64_t tag, struct transfer *transfer, uint64_t *accepted);
 

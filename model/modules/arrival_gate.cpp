@@ -1,5 +1,5 @@
 // The order of threads that arrive at one time.
-#include "tlmalloc/modules/arrival_gate.hpp"
+#include "tlmalloc/detail/arrival_gate.hpp"
 
 #include "tlmalloc/modules/time.hpp"
 

@@ -11,7 +11,7 @@ command_processor::command_processor(sc_core::sc_module_name name, const config 
                                settings.queue_depth),
       config_(settings), routes_(std::make_unique<fan_out>(settings.routes)) {
     require_ps_resolution();
-    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
+    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR("/tlmalloc/command_processor/config", "ports must be at least 1, queue_depth 1 .. 256");
     engine_.depth = settings.queue_depth;
 }
@@ -27,7 +27,7 @@ bool command_processor::makes_transactions(const tla_command &command) const {
 }
 
 std::uint64_t command_processor::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
-    const tla_service service = tla_engine_serve(&engine_, arrival_ps, config_.overhead_ps);
+    const tla_service service = tla_command_engine_serve(&engine_, arrival_ps, config_.overhead_ps);
     in_flight_.add(service.accepted_ps, 1);
     tla_completion completion{};
     completion.tag = command.tag;

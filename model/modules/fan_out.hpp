@@ -2,8 +2,8 @@
 #ifndef TLMALLOC_MODEL_MODULES_FAN_OUT_HPP
 #define TLMALLOC_MODEL_MODULES_FAN_OUT_HPP
 
+#include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/control_window.hpp"
-#include "tlmalloc/modules/in_order.hpp"
 
 #include <vector>
 

@@ -3,8 +3,8 @@
 
 #include "dmi.hpp"
 #include "payload.hpp"
+#include "tlmalloc/base/sparse_bytes.h"
 #include "tlmalloc/modules/time.hpp"
-#include "tlmalloc/sparse_bytes.h"
 
 #include <algorithm>
 #include <string>
@@ -19,17 +19,17 @@ hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
     require_ps_resolution();
     faults_.plan = settings.faults;
     if (settings.timing) {
-        const tla_hbm_channels_config channels{*settings.timing, settings.pseudo_channels, settings.capacity};
-        tla_hbm_channels *made = nullptr;
+        const tla_banked_channels_config channels{*settings.timing, settings.pseudo_channels, settings.capacity};
+        tla_banked_channels *made = nullptr;
         tla_error error;
-        if (tla_hbm_channels_create(&channels, &made, &error))
+        if (tla_banked_channels_create(&channels, &made, &error))
             SC_REPORT_ERROR("/tlmalloc/hbm_slice/config", (std::string("timing: ") + error.text).c_str());
         banks_.reset(made);
     }
-    const tla_channels_config channels{settings.pseudo_channels, settings.burst, settings.pseudo_channel_bandwidth,
-                                       settings.direction_switch_ps, settings.style == time_style::exact};
-    tla_channels *made = nullptr;
-    if (tla_channels_create(&channels, &made))
+    const tla_flat_channels_config channels{settings.pseudo_channels, settings.burst, settings.pseudo_channel_bandwidth,
+                                            settings.direction_switch_ps, settings.style == time_style::exact};
+    tla_flat_channels *made = nullptr;
+    if (tla_flat_channels_create(&channels, &made))
         SC_REPORT_ERROR("/tlmalloc/hbm_slice/config",
                         "pseudo_channels and burst must be powers of two, pseudo_channel_bandwidth above 0");
     channels_.reset(made);
@@ -42,7 +42,7 @@ hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
     if (settings.style == time_style::fast) return;
     resource_ = time_queue::of_simulation().new_resource();
     group_resource_ = time_queue::of_simulation().new_resource();
-    for (std::uint32_t i = 0; banks_ && i < tla_hbm_channels_groups(banks_.get()); i++)
+    for (std::uint32_t i = 0; banks_ && i < tla_banked_channels_groups(banks_.get()); i++)
         groups_.push_back({this, i, UINT64_MAX});
 }
 
@@ -156,8 +156,8 @@ void hbm_slice::arrive(in_order_request &request) {
     if (!banks_) {
         std::uint64_t done = arrival;
         each_pass(payload, [&](std::uint64_t nbytes) {
-            done = std::max(
-                done, tla_channels_access(channels_.get(), payload.is_write(), payload.get_address(), nbytes, arrival));
+            done = std::max(done, tla_flat_channels_access(channels_.get(), payload.is_write(), payload.get_address(),
+                                                           nbytes, arrival));
         });
         request.at_ps = done + extra;
         count(payload, request.at_ps);
@@ -168,8 +168,8 @@ void hbm_slice::arrive(in_order_request &request) {
     auto &in_banks = request.top().state<banked>() = {arrival, extra, 0};
     each_pass(payload, [&](std::uint64_t nbytes) {
         in_banks.passes++;
-        if (tla_hbm_channels_arrive(banks_.get(), payload.is_write() ? TLA_HBM_WRITE : TLA_HBM_READ,
-                                    payload.get_address(), nbytes, arrival, &request))
+        if (tla_banked_channels_arrive(banks_.get(), payload.is_write() ? TLA_HBM_WRITE : TLA_HBM_READ,
+                                       payload.get_address(), nbytes, arrival, &request))
             SC_REPORT_ERROR("/tlmalloc/hbm_slice/host_memory", "no host memory for an access");
     });
     const std::uint32_t burst = config_.timing->burst_bytes, groups = static_cast<std::uint32_t>(groups_.size());
@@ -183,7 +183,7 @@ void hbm_slice::arrive(in_order_request &request) {
 void hbm_slice::schedule(std::uint32_t number) {
     bank_group &g = groups_[number];
     time_queue &queue = time_queue::of_simulation();
-    const std::uint64_t next = tla_hbm_channels_next_ps(banks_.get(), number);
+    const std::uint64_t next = tla_banked_channels_next_ps(banks_.get(), number);
     if (next == UINT64_MAX || (g.due_ps != UINT64_MAX && g.due_ps <= next)) return;
     g.due_ps = std::max(next, queue.now_ps());
     queue.post(
@@ -198,7 +198,7 @@ void hbm_slice::schedule(std::uint32_t number) {
 void hbm_slice::run_banks(std::uint32_t number, std::uint64_t at_ps) {
     if (groups_[number].due_ps != at_ps) return; // has been run at an earlier time that came up later
     groups_[number].due_ps = UINT64_MAX;
-    tla_hbm_channels_run(
+    tla_banked_channels_run(
         banks_.get(), number, at_ps,
         [](void *self, void *tag, std::uint64_t end_ps) {
             auto &request = *static_cast<in_order_request *>(tag);
@@ -221,7 +221,7 @@ tla_fault_hits hbm_slice::meet_faults(const tlm::tlm_generic_payload &payload, s
                                 nullptr, banks_.get()};
     if (banks_)
         geometry.bank_of = [](const void *banks, std::uint64_t offset) {
-            return tla_hbm_channels_bank_of(static_cast<const tla_hbm_channels *>(banks), offset);
+            return tla_banked_channels_bank_of(static_cast<const tla_banked_channels *>(banks), offset);
         };
     const tla_fault_hits hits = tla_faults_access(&faults_, &geometry, payload.is_write(), payload.get_address(),
                                                   payload_span(payload), arrival_ps);
@@ -247,18 +247,18 @@ void hbm_slice::report_fault(const char *id, const char *what, const tlm::tlm_ge
 std::uint64_t hbm_slice::serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps) {
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
     if (!banks_) {
-        tla_channels_forget(channels_.get(), now);
-        return tla_channels_access(channels_.get(), write, offset, nbytes, arrival_ps);
+        tla_flat_channels_forget(channels_.get(), now);
+        return tla_flat_channels_access(channels_.get(), write, offset, nbytes, arrival_ps);
     }
-    tla_hbm_channels_forget(banks_.get(), now);
+    tla_banked_channels_forget(banks_.get(), now);
     const std::uint64_t done =
-        tla_hbm_channels_access(banks_.get(), write ? TLA_HBM_WRITE : TLA_HBM_READ, offset, nbytes, arrival_ps);
+        tla_banked_channels_access(banks_.get(), write ? TLA_HBM_WRITE : TLA_HBM_READ, offset, nbytes, arrival_ps);
     if (rows_shown_) show(done);
     return done;
 }
 
 void hbm_slice::show(std::uint64_t at_ps) {
-    const tla_hbm_stats now = tla_hbm_channels_get_stats(banks_.get());
+    const tla_hbm_stats now = tla_banked_channels_get_stats(banks_.get());
     const auto grow = [&](figure &f, std::uint64_t tla_hbm_stats::*member) {
         if (now.*member != shown_.*member) f.add(at_ps, static_cast<std::int64_t>(now.*member - shown_.*member));
     };
@@ -278,8 +278,8 @@ bool hbm_slice::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_d
     if (!config_.dmi || faults_.plan.count > 0) return refuse_dmi(dmi);
     if (payload.get_address() >= config_.capacity) return refuse_dmi(dmi, {config_.capacity, UINT64_MAX});
     const auto latency = [this](tla_hbm_op op) {
-        return config_.latency_ps +
-               (banks_ ? tla_hbm_channels_latency_ps(banks_.get(), op) : tla_channels_burst_ps(channels_.get()));
+        return config_.latency_ps + (banks_ ? tla_banked_channels_latency_ps(banks_.get(), op)
+                                            : tla_flat_channels_burst_ps(channels_.get()));
     };
     grant_dmi(dmi, bytes_, config_.capacity, latency(TLA_HBM_READ), latency(TLA_HBM_WRITE));
     return true;
@@ -292,16 +292,16 @@ unsigned hbm_slice::transport_dbg(tlm::tlm_generic_payload &payload) {
 hbm_slice::statistics hbm_slice::get_statistics() const {
     statistics result = statistics_;
     if (!banks_) {
-        result.busy_ps = tla_channels_busy_ps(channels_.get());
-        result.order = tla_channels_order(channels_.get());
+        result.busy_ps = tla_flat_channels_busy_ps(channels_.get());
+        result.order = tla_flat_channels_order(channels_.get());
         return result;
     }
     if (config_.style == time_style::fast) // nobody else lets the buffered writes go on
-        for (std::uint32_t i = 0; i < tla_hbm_channels_groups(banks_.get()); i++)
-            tla_hbm_channels_run(banks_.get(), i, to_ps(sc_core::sc_time_stamp()), nullptr, nullptr);
-    const tla_hbm_stats s = tla_hbm_channels_get_stats(banks_.get());
-    result.busy_ps = tla_hbm_channels_busy_ps(banks_.get());
-    result.order = tla_hbm_channels_order(banks_.get());
+        for (std::uint32_t i = 0; i < tla_banked_channels_groups(banks_.get()); i++)
+            tla_banked_channels_run(banks_.get(), i, to_ps(sc_core::sc_time_stamp()), nullptr, nullptr);
+    const tla_hbm_stats s = tla_banked_channels_get_stats(banks_.get());
+    result.busy_ps = tla_banked_channels_busy_ps(banks_.get());
+    result.order = tla_banked_channels_order(banks_.get());
     result.row_hits = s.row_hits;
     result.row_misses = s.row_misses;
     result.row_conflicts = s.row_conflicts;

@@ -2,7 +2,7 @@
 #include "tlmalloc/modules/host.hpp"
 
 #include "scatter.hpp"
-#include "tlmalloc/explain.h"
+#include "tlmalloc/allocators/shortage.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/time.hpp"

@@ -1,6 +1,6 @@
 // Requests in order of arrival at the edges: targets that serve within the call, and callers that wait.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
-#include "tlmalloc/modules/in_order.hpp"
+#include "tlmalloc/detail/in_order.hpp"
 
 #include "tlmalloc/modules/time.hpp"
 

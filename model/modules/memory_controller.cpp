@@ -3,10 +3,10 @@
 
 #include "dmi.hpp"
 #include "payload.hpp"
-#include "tlmalloc/arena_snapshot.h"
+#include "tlmalloc/allocators/arena_snapshot.h"
+#include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
-#include "tlmalloc/modules/transfer_extent.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -33,7 +33,7 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
               return in[initiator]->nb_transport_bw(payload, phase, delay);
           }) {
     require_ps_resolution();
-    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
+    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "ports must be at least 1, queue_depth 1 .. 256");
     tla_error error{};
     if (tla_pe_memory_check_config(&config_.memory, &error))
@@ -254,9 +254,9 @@ tla_status memory_controller::follow_lists(tla_pe_memory *memory) const {
 
 // Makes the accesses of the last operation from start_ps on, one after the other; returns how long they take.
 std::uint64_t memory_controller::walk_list(tla_channel channel, std::uint64_t start_ps) {
-    tla_list_traffic *traffic = tla_pe_memory_traffic(memory_.get(), channel);
+    tla_list_in_memory *traffic = tla_pe_memory_traffic(memory_.get(), channel);
     std::size_t count = 0;
-    const tla_list_access *accesses = tla_list_traffic_accesses(traffic, &count);
+    const tla_list_access *accesses = tla_list_in_memory_accesses(traffic, &count);
     const bool in_slice = config_.free_list == TLA_LIST_HBM && channel == TLA_HBM;
     statistics &figures = statistics_[channel];
     // No transaction begins in the kernel's past, and a command may have waited for one that did so.
@@ -270,7 +270,7 @@ std::uint64_t memory_controller::walk_list(tla_channel channel, std::uint64_t st
         else if (!access_node(access, local))
             figures.list_errors++;
     }
-    tla_list_traffic_clear(traffic);
+    tla_list_in_memory_clear(traffic);
     figures.list_ps += local - start_ps;
     return local - start_ps;
 }
@@ -416,11 +416,11 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     completion.largest_free = arena.largest_free;
     completion.nodes_visited = work.nodes_visited;
     completion.service_ps = tla_cost_price(&config_.cost, &work);
-    show_begin(tla_engine_look(&engine_, arrival_ps));
+    show_begin(tla_command_engine_look(&engine_, arrival_ps));
     if (config_.free_list != TLA_LIST_REGISTERS)
-        completion.service_ps += walk_list(channel, tla_engine_look(&engine_, arrival_ps).start_ps);
+        completion.service_ps += walk_list(channel, tla_command_engine_look(&engine_, arrival_ps).start_ps);
 
-    const tla_service service = tla_engine_serve(&engine_, arrival_ps, completion.service_ps);
+    const tla_service service = tla_command_engine_serve(&engine_, arrival_ps, completion.service_ps);
     statistics &figures = statistics_[channel];
     figures.failed += completion.status != TLA_OK;
     figures.nodes_visited += work.nodes_visited;

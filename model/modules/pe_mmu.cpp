@@ -33,7 +33,7 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
     const tla_mmu_config parts = front_end();
     if (tla_mmu_create(&parts, &made, &error)) SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", error.text);
     mmu_.reset(made);
-    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
+    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", "ports must be at least 1, queue_depth 1 .. 256");
     engine_.depth = settings.queue_depth;
     in.register_b_transport(this, &pe_mmu::b_transport);
@@ -474,7 +474,7 @@ std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command,
     // Nothing else runs in the engine until this command is done, so its start is known before its length.
     const std::uint64_t start_ps = std::max(arrival_ps, engine_.free_at);
     std::uint64_t at_ps = start_ps;
-    maps_in_flight_.add(tla_engine_look(&engine_, arrival_ps).accepted_ps, 1);
+    maps_in_flight_.add(tla_command_engine_look(&engine_, arrival_ps).accepted_ps, 1);
     free_owed(at_ps);
     if (command.opcode == TLA_OP_MAP || command.opcode == TLA_OP_UNMAP || command.opcode == TLA_OP_TAKE_BACK)
         status = change(port, command, at_ps, work, error);
@@ -515,8 +515,8 @@ std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::u
         if (command.opcode == TLA_OP_TAKE_BACK) statistics_.taken_back++;
     }
     completion.service_ps = bus_ps + tla_cost_price(&config_.cost, &work);
-    const tla_service service = tla_engine_serve(&engine_, arrival_ps, completion.service_ps);
-    tla_mmu_show(mmu_.get(), service.done_ps);
+    const tla_service service = tla_command_engine_serve(&engine_, arrival_ps, completion.service_ps);
+    tla_mmu_make_visible(mmu_.get(), service.done_ps);
     if (steps_) steps_->changed(service.done_ps);
     run_ = {};
     run_from_ps_ = service.done_ps;

@@ -3,8 +3,8 @@
 #define TLMALLOC_MODEL_MODULES_PE_MMU_STEPS_HPP
 
 #include "split_access.hpp"
-#include "tlmalloc/mmu_steps.h"
-#include "tlmalloc/modules/in_order.hpp"
+#include "tlmalloc/detail/in_order.hpp"
+#include "vm/mmu_steps.h"
 #include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 

@@ -1,9 +1,9 @@
 // Runs kernels in a thread and charges for what they call; the tl_* functions themselves.
 #include "tlmalloc/modules/processing_element.hpp"
 
+#include "tlmalloc/device/tile_math.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/time.hpp"
-#include "tlmalloc/tile_math.h"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 #ifndef TLMALLOC_MODEL_MODULES_SCATTER_HPP
 #define TLMALLOC_MODEL_MODULES_SCATTER_HPP
 
-#include "tlmalloc/command.h"
-#include "tlmalloc/control_port.h"
-#include "tlmalloc/modules/in_order.hpp"
+#include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/device/command.h"
+#include "tlmalloc/device/control_port.h"
 #include "tlmalloc/modules/requester.hpp"
 
 #include <deque>

@@ -2,8 +2,8 @@
 #ifndef TLMALLOC_MODEL_MODULES_SPLIT_ACCESS_HPP
 #define TLMALLOC_MODEL_MODULES_SPLIT_ACCESS_HPP
 
-#include "tlmalloc/mmu.h"
-#include "tlmalloc/modules/transfer_extent.hpp"
+#include "tlmalloc/detail/transfer_extent.hpp"
+#include "tlmalloc/translation/mmu.h"
 
 #include <systemc>
 #include <tlm>

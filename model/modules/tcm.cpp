@@ -3,8 +3,8 @@
 
 #include "dmi.hpp"
 #include "payload.hpp"
+#include "tlmalloc/base/sparse_bytes.h"
 #include "tlmalloc/modules/time.hpp"
-#include "tlmalloc/sparse_bytes.h"
 
 namespace tlmalloc {
 

@@ -1,6 +1,6 @@
 // The event queue of a simulation and the method process that drives it to the kernel's time.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
-#include "tlmalloc/modules/time_queue.hpp"
+#include "tlmalloc/detail/time_queue.hpp"
 
 #include "tlmalloc/modules/time.hpp"
 

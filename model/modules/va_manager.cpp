@@ -11,7 +11,7 @@ va_manager::va_manager(sc_core::sc_module_name name, const config &settings)
                                settings.queue_depth),
       config_(settings), routes_(std::make_unique<fan_out>(settings.routes)) {
     require_ps_resolution();
-    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_ENGINE_DEPTH_MAX)
+    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR("/tlmalloc/va_manager/config", "ports must be at least 1, queue_depth 1 .. 256");
     tla_va_space *trial = nullptr; // the real one comes into being with the first command
     if (tla_va_space_create(&settings.space, &trial))
@@ -64,7 +64,7 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
     completion.status = serve_space(command, completion, work);
     completion.nodes_visited = work.nodes_visited;
     completion.service_ps = tla_cost_price(&config_.cost, &work);
-    const tla_service service = tla_engine_serve(&engine_, arrival_ps, completion.service_ps);
+    const tla_service service = tla_command_engine_serve(&engine_, arrival_ps, completion.service_ps);
     statistics_.failed += completion.status != TLA_OK;
     statistics_.nodes_visited += work.nodes_visited;
     statistics_.busy_ps += completion.service_ps;

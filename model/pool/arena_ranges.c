@@ -1,7 +1,7 @@
 /* Ranges of addresses of which whole granules get memory from arenas. */
-#include "tlmalloc/memory_driver.h"
+#include "tlmalloc/allocators/upstream.h"
 
-#include "address_map.h"
+#include "live_addresses.h"
 
 #include <stdlib.h>
 
@@ -9,8 +9,8 @@ static const uint64_t first_address = (uint64_t)1 << 46, page = 2 << 20;
 
 struct tla_arena_ranges {
     tla_arena_set *set;
-    uint64_t next;          /* the lowest address that was never given */
-    tla_address_map places; /* granules by address: where they are in their arena, plus 1 */
+    uint64_t next;             /* the lowest address that was never given */
+    tla_live_addresses places; /* granules by address: where they are in their arena, plus 1 */
 };
 
 tla_status tla_arena_ranges_create(tla_arena_set *set, tla_arena_ranges **out) {
@@ -22,7 +22,7 @@ tla_status tla_arena_ranges_create(tla_arena_set *set, tla_arena_ranges **out) {
 
 void tla_arena_ranges_destroy(tla_arena_ranges *ranges) {
     if (!ranges) return;
-    tla_address_map_clear(&ranges->places);
+    tla_live_addresses_clear(&ranges->places);
     free(ranges);
 }
 
@@ -47,11 +47,11 @@ static tla_status release(void *context, uint32_t device, uint64_t address, uint
 static tla_status give(tla_arena_ranges *ranges, tla_arena *arena, uint64_t address, uint64_t nbytes, uint64_t granule,
                        tla_work *work) {
     for (uint64_t at = address; at < address + nbytes; at += granule) {
-        void *place = tla_address_map_get(&ranges->places, at);
+        void *place = tla_live_addresses_get(&ranges->places, at);
         if (!place) return TLA_NOT_ALLOCATED;
         tla_status status = tla_arena_free(arena, (tla_block){(uintptr_t)place - 1, granule}, work);
         if (status) return status;
-        tla_address_map_remove(&ranges->places, at);
+        tla_live_addresses_remove(&ranges->places, at);
         if (!work) continue;
         work->chunks++;
         work->pte_writes += granule / page;
@@ -66,13 +66,13 @@ static tla_status map(void *context, uint32_t device, uint64_t address, uint64_t
     tla_arena *arena = ranges->set->arenas[device];
     for (uint64_t at = address; at < address + nbytes; at += granule) {
         tla_block block;
-        tla_status status = tla_address_map_reserve(&ranges->places);
+        tla_status status = tla_live_addresses_reserve(&ranges->places);
         if (!status) status = tla_arena_alloc(arena, granule, &block, work);
         if (status) {
             tla_status undone = give(ranges, arena, address, at - address, granule, work);
             return undone ? undone : status;
         }
-        tla_address_map_put(&ranges->places, at, (void *)(uintptr_t)(block.offset + 1));
+        tla_live_addresses_put(&ranges->places, at, (void *)(uintptr_t)(block.offset + 1));
         if (!work) continue;
         work->chunks++;
         work->pte_writes += granule / page;
@@ -88,6 +88,6 @@ static tla_status unmap(void *context, uint32_t device, uint64_t address, uint64
     return give(ranges, ranges->set->arenas[device], address, nbytes, granule, work);
 }
 
-tla_range_driver tla_arena_ranges_driver(tla_arena_ranges *ranges) {
-    return (tla_range_driver){.reserve = reserve, .release = release, .map = map, .unmap = unmap, .context = ranges};
+tla_upstream_ranges tla_arena_ranges_upstream(tla_arena_ranges *ranges) {
+    return (tla_upstream_ranges){.reserve = reserve, .release = release, .map = map, .unmap = unmap, .context = ranges};
 }

@@ -1,8 +1,8 @@
 /* Size classes, a stack of free blocks for each, one lock a device (seed 004). */
-#include "tlmalloc/caching_pool.h"
+#include "tlmalloc/allocators/caching_pool.h"
 
-#include "address_map.h"
-#include "driver_reason.h"
+#include "live_addresses.h"
+#include "upstream_reason.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@ typedef struct device_pool {
     pthread_mutex_t lock;
     uint32_t device;
     tla_caching_pool_stats stats;
-    tla_address_map live;
+    tla_live_addresses live;
     pool_block *cached[classes];
     uint64_t lengths[classes];
     struct device_pool *next;
@@ -34,7 +34,7 @@ typedef struct device_pool {
 struct tla_caching_pool {
     tla_caching_pool_config config;
     pthread_mutex_t registry_lock; /* held to look a device up or to add it, never during a driver call */
-    tla_address_map registry;
+    tla_live_addresses registry;
     device_pool *devices;
 };
 
@@ -64,7 +64,7 @@ tla_status tla_caching_pool_create(const tla_caching_pool_config *config, tla_ca
 
 static void add_live(device_pool *pool, pool_block *block, uint64_t nbytes) {
     block->nbytes = nbytes;
-    tla_address_map_put(&pool->live, block->address, block);
+    tla_live_addresses_put(&pool->live, block->address, block);
     tla_caching_pool_stats *stats = &pool->stats;
     stats->live_buffers++;
     stats->requested += nbytes;
@@ -73,7 +73,7 @@ static void add_live(device_pool *pool, pool_block *block, uint64_t nbytes) {
 }
 
 static void remove_live(device_pool *pool, pool_block *block) {
-    tla_address_map_remove(&pool->live, block->address);
+    tla_live_addresses_remove(&pool->live, block->address);
     pool->stats.live_buffers--;
     pool->stats.requested -= block->nbytes;
     pool->stats.used -= block->capacity;
@@ -99,7 +99,7 @@ static pool_block *pop_cached(device_pool *pool, size_t class) {
 }
 
 static tla_status trim(tla_caching_pool *pool, device_pool *device, uint64_t keep_bytes, tla_work *work) {
-    const tla_memory_driver *driver = &pool->config.driver;
+    const tla_upstream *driver = &pool->config.driver;
     for (size_t class = classes; class -- > 0 && device->stats.cached > keep_bytes;) {
         for (pool_block *block; device->stats.cached > keep_bytes && (block = pop_cached(device, class)) != NULL;) {
             tla_status status = driver->free(driver->context, device->device, block->address, block->capacity, work);
@@ -120,14 +120,14 @@ static tla_status trim(tla_caching_pool *pool, device_pool *device, uint64_t kee
 static tla_status find_device(tla_caching_pool *pool, uint32_t device, bool add, device_pool **found) {
     tla_status status = TLA_OK;
     pthread_mutex_lock(&pool->registry_lock);
-    *found = tla_address_map_get(&pool->registry, device);
+    *found = tla_live_addresses_get(&pool->registry, device);
     if (!*found && add) {
-        device_pool *made = tla_address_map_reserve(&pool->registry) ? NULL : calloc(1, sizeof *made);
+        device_pool *made = tla_live_addresses_reserve(&pool->registry) ? NULL : calloc(1, sizeof *made);
         if (made && !pthread_mutex_init(&made->lock, NULL)) {
             made->device = device;
             made->next = pool->devices;
             pool->devices = made;
-            tla_address_map_put(&pool->registry, device, made);
+            tla_live_addresses_put(&pool->registry, device, made);
             *found = made;
         } else {
             free(made);
@@ -189,7 +189,7 @@ static tla_status acquire(tla_caching_pool *pool, device_pool *device, uint64_t 
                           tla_work *work) {
     uint64_t capacity = tla_caching_pool_class(nbytes);
     size_t class = class_index(capacity);
-    tla_status status = tla_address_map_reserve(&device->live);
+    tla_status status = tla_live_addresses_reserve(&device->live);
     if (status) return status;
     if (work) {
         work->list_length += device->lengths[class];
@@ -240,7 +240,8 @@ tla_status tla_caching_pool_explain(tla_caching_pool *pool, const char *what, ui
                       what, nbytes, capacity, s.cached, s.reserved, pool->config.byte_limit);
         if (error) error->requested = nbytes;
     } else {
-        status = tla_driver_reason(&pool->config.driver, device, nbytes, capacity, s.cached, error,
+        status =
+            tla_port_driver_reason(&pool->config.driver, device, nbytes, capacity, s.cached, error,
                                    "%s overflow: requested %" PRIu64 " bytes, no buffer of their class of %" PRIu64
                                    " is cached (%" PRIu64 " bytes in others); asked the driver for %" PRIu64 " bytes",
                                    what, nbytes, capacity, s.cached, capacity);
@@ -253,7 +254,7 @@ tla_status tla_caching_pool_release(tla_caching_pool *pool, tla_pool_buffer buff
     device_pool *device = lock_device(pool, buffer.device);
     if (!device) return TLA_NOT_ALLOCATED;
     tla_status status = TLA_OK;
-    pool_block *block = tla_address_map_get(&device->live, buffer.address);
+    pool_block *block = tla_live_addresses_get(&device->live, buffer.address);
     if (!block) {
         status = TLA_NOT_ALLOCATED;
     } else if (block->nbytes != buffer.nbytes || block->capacity != buffer.capacity) {
@@ -289,13 +290,13 @@ tla_caching_pool_stats tla_caching_pool_get_stats(tla_caching_pool *pool, uint32
 static tla_status destroy_device(tla_caching_pool *pool, device_pool *device) {
     tla_status status = device->live.count ? TLA_LEAK : TLA_OK;
     size_t at = 0;
-    for (pool_block *block; (block = tla_address_map_walk(&device->live, &at)) != NULL;)
+    for (pool_block *block; (block = tla_live_addresses_walk(&device->live, &at)) != NULL;)
         push_cached(device, block);
     tla_status trimmed = trim(pool, device, 0, NULL);
     for (size_t class = 0; class < classes; class ++) /* left over only when the driver failed */
         for (pool_block *block; (block = pop_cached(device, class)) != NULL;)
             free(block);
-    tla_address_map_clear(&device->live);
+    tla_live_addresses_clear(&device->live);
     pthread_mutex_destroy(&device->lock);
     free(device);
     return status ? status : trimmed;
@@ -310,7 +311,7 @@ tla_status tla_caching_pool_destroy(tla_caching_pool *pool) {
         tla_status one = destroy_device(pool, device);
         if (!status) status = one;
     }
-    tla_address_map_clear(&pool->registry);
+    tla_live_addresses_clear(&pool->registry);
     pthread_mutex_destroy(&pool->registry_lock);
     free(pool);
     return status;

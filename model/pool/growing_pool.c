@@ -1,9 +1,9 @@
 /* Best fit over upstream blocks, which are segments that never go back before the end. */
-#include "tlmalloc/growing_pool.h"
+#include "tlmalloc/allocators/growing_pool.h"
 
-#include "address_map.h"
-#include "driver_reason.h"
+#include "live_addresses.h"
 #include "segment.h"
+#include "upstream_reason.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct tla_growing_pool {
     tla_growing_pool_config config;
     tla_growing_pool_stats stats;
     tla_segment_tree free;
-    tla_address_map live;
+    tla_live_addresses live;
     tla_segment_records records;
 };
 
@@ -68,7 +68,7 @@ tla_status tla_growing_pool_alloc(tla_growing_pool *pool, uint64_t nbytes, tla_b
         return TLA_OK;
     }
     tla_status status = tla_segment_records_reserve(&pool->records, 2);
-    if (!status) status = tla_address_map_reserve(&pool->live);
+    if (!status) status = tla_live_addresses_reserve(&pool->live);
     if (status) return status;
     uint64_t size = align_up(nbytes);
     tla_segment_block wanted = {.nbytes = size};
@@ -91,7 +91,7 @@ tla_status tla_growing_pool_alloc(tla_growing_pool *pool, uint64_t nbytes, tla_b
         if (work) work->splits++;
     }
     block->live = true;
-    tla_address_map_put(&pool->live, block->address, block);
+    tla_live_addresses_put(&pool->live, block->address, block);
     pool->stats.used += size;
     *out = (tla_block){block->address, size};
     return TLA_OK;
@@ -110,10 +110,11 @@ tla_status tla_growing_pool_explain(const tla_growing_pool *pool, const char *wh
     const tla_segment_block *largest = tla_segment_tree_below(&pool->free, &above_all);
     uint64_t most = largest ? largest->nbytes : 0, unused = reserved - pool->stats.used;
     if (size <= left)
-        return tla_driver_reason(&c->driver, c->device, nbytes, size, 0, error,
-                                 "%s overflow: requested %" PRIu64 " bytes, the pool has %" PRIu64 " free of %" PRIu64
-                                 ", largest free block %" PRIu64 "; asked upstream down to %" PRIu64 " bytes",
-                                 what, nbytes, unused, reserved, most, size);
+        return tla_port_driver_reason(&c->driver, c->device, nbytes, size, 0, error,
+                                      "%s overflow: requested %" PRIu64 " bytes, the pool has %" PRIu64
+                                      " free of %" PRIu64 ", largest free block %" PRIu64
+                                      "; asked upstream down to %" PRIu64 " bytes",
+                                      what, nbytes, unused, reserved, most, size);
     tla_error_set(error, TLA_LIMIT,
                   "%s overflow: requested %" PRIu64 " bytes, the pool has %" PRIu64 " free of %" PRIu64
                   ", largest free block %" PRIu64 "; maximum_size, %" PRIu64 ", leaves %" PRIu64 " to grow by",
@@ -139,10 +140,10 @@ static void make_free(tla_growing_pool *pool, tla_segment_block *block, tla_work
 
 tla_status tla_growing_pool_free(tla_growing_pool *pool, tla_block range, tla_work *work) {
     if (range.nbytes == 0) return TLA_OK;
-    tla_segment_block *block = tla_address_map_get(&pool->live, range.offset);
+    tla_segment_block *block = tla_live_addresses_get(&pool->live, range.offset);
     if (!block) return TLA_NOT_ALLOCATED;
     if (range.nbytes > largest_request || block->nbytes != align_up(range.nbytes)) return TLA_SIZE_MISMATCH;
-    tla_address_map_remove(&pool->live, range.offset);
+    tla_live_addresses_remove(&pool->live, range.offset);
     pool->stats.used -= block->nbytes;
     if (work) {
         work->probes += tla_segment_tree_probes(&pool->free);
@@ -185,7 +186,7 @@ tla_status tla_growing_pool_destroy(tla_growing_pool *pool) {
     const tla_growing_pool_config *c = &pool->config;
     tla_status status = pool->live.count ? TLA_LEAK : TLA_OK;
     size_t at = 0;
-    for (tla_segment_block *block; (block = tla_address_map_walk(&pool->live, &at)) != NULL;)
+    for (tla_segment_block *block; (block = tla_live_addresses_walk(&pool->live, &at)) != NULL;)
         make_free(pool, block, NULL);
     for (tla_segment_block *block; (block = tla_segment_tree_first(&pool->free)) != NULL;) {
         tla_segment_tree_remove(&pool->free, block);
@@ -194,7 +195,7 @@ tla_status tla_growing_pool_destroy(tla_growing_pool *pool) {
         free(block);
     }
     tla_segment_records_clear(&pool->records);
-    tla_address_map_clear(&pool->live);
+    tla_live_addresses_clear(&pool->live);
     free(pool);
     return status;
 }

@@ -1,7 +1,7 @@
 /* A map from key to entry, and a list of the entries in order of use. */
-#include "tlmalloc/hot_cache.h"
+#include "tlmalloc/allocators/hot_cache.h"
 
-#include "address_map.h"
+#include "live_addresses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct cache_entry {
 } cache_entry;
 
 struct tla_hot_cache {
-    tla_address_map by_key;
+    tla_live_addresses by_key;
     cache_entry *oldest, *newest;
     tla_hot_cache_stats stats;
 };
@@ -49,7 +49,7 @@ static void take_out(tla_hot_cache *cache, cache_entry *entry) {
 static tla_status drop(tla_hot_cache *cache, cache_entry *entry, tla_work *work) {
     tla_status first = TLA_OK;
     take_out(cache, entry);
-    tla_address_map_remove(&cache->by_key, entry->key);
+    tla_live_addresses_remove(&cache->by_key, entry->key);
     for (size_t i = 0; i < entry->count; i++) {
         tla_status status = tla_mem_object_ref_down(entry->objects[i], work);
         if (!first) first = status;
@@ -65,7 +65,7 @@ tla_status tla_hot_cache_destroy(tla_hot_cache *cache, tla_work *work) {
         tla_status status = drop(cache, cache->oldest, work);
         if (!first) first = status;
     }
-    if (cache) tla_address_map_clear(&cache->by_key);
+    if (cache) tla_live_addresses_clear(&cache->by_key);
     free(cache);
     return first;
 }
@@ -76,8 +76,8 @@ tla_status tla_hot_cache_put(tla_hot_cache *cache, uint64_t key, tla_mem_object 
     if (n == 0 || n > SIZE_MAX / sizeof *objects - 8) return TLA_INVALID_ARGUMENT;
     for (size_t i = 0; i < n; i++)
         if (!tla_mem_object_is_valid(objects[i])) return TLA_NOT_ALLOCATED;
-    if (tla_address_map_get(&cache->by_key, key)) return TLA_OK;
-    tla_status status = tla_address_map_reserve(&cache->by_key);
+    if (tla_live_addresses_get(&cache->by_key, key)) return TLA_OK;
+    tla_status status = tla_live_addresses_reserve(&cache->by_key);
     if (status) return status;
     cache_entry *entry = malloc(sizeof *entry + n * sizeof *objects);
     if (!entry) return TLA_NO_HOST_MEMORY;
@@ -87,14 +87,14 @@ tla_status tla_hot_cache_put(tla_hot_cache *cache, uint64_t key, tla_mem_object 
     for (size_t i = 0; i < n; i++)
         tla_mem_object_ref_up(objects[i]);
     append(cache, entry);
-    tla_address_map_put(&cache->by_key, key, entry);
+    tla_live_addresses_put(&cache->by_key, key, entry);
     cache->stats.entries++;
     if (added) *added = true;
     return TLA_OK;
 }
 
 tla_status tla_hot_cache_get(tla_hot_cache *cache, uint64_t key, tla_mem_object *const **objects, size_t *n) {
-    cache_entry *entry = tla_address_map_get(&cache->by_key, key);
+    cache_entry *entry = tla_live_addresses_get(&cache->by_key, key);
     if (!entry) return TLA_NOT_ALLOCATED;
     take_out(cache, entry);
     append(cache, entry);
@@ -106,14 +106,14 @@ tla_status tla_hot_cache_get(tla_hot_cache *cache, uint64_t key, tla_mem_object 
 }
 
 bool tla_hot_cache_contains(tla_hot_cache *cache, uint64_t key, bool pin, uint64_t now_ps) {
-    cache_entry *entry = tla_address_map_get(&cache->by_key, key);
+    cache_entry *entry = tla_live_addresses_get(&cache->by_key, key);
     for (size_t i = 0; entry && pin && i < entry->count; i++)
         tla_mem_object_pin(entry->objects[i], now_ps);
     return entry != NULL;
 }
 
 tla_status tla_hot_cache_remove(tla_hot_cache *cache, uint64_t key, tla_work *work) {
-    cache_entry *entry = tla_address_map_get(&cache->by_key, key);
+    cache_entry *entry = tla_live_addresses_get(&cache->by_key, key);
     return entry ? drop(cache, entry, work) : TLA_NOT_ALLOCATED;
 }
 

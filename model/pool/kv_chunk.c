@@ -1,5 +1,5 @@
 /* Products that are checked, and a division. */
-#include "tlmalloc/kv_chunk.h"
+#include "tlmalloc/allocators/kv_chunk.h"
 
 static const uint64_t largest = (uint64_t)1 << 63;
 

@@ -1,5 +1,5 @@
 /* One arena stands for all banks. */
-#include "tlmalloc/lockstep.h"
+#include "tlmalloc/allocators/lockstep.h"
 
 #include <inttypes.h>
 #include <stdio.h>

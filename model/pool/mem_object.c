@@ -1,5 +1,5 @@
 /* Counts of references and pins, and the list of pinned objects. */
-#include "tlmalloc/mem_object.h"
+#include "tlmalloc/allocators/mem_object.h"
 
 #include <stdlib.h>
 

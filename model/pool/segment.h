@@ -6,7 +6,7 @@
 #ifndef TLMALLOC_POOL_SEGMENT_H
 #define TLMALLOC_POOL_SEGMENT_H
 
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

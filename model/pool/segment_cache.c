@@ -152,7 +152,7 @@ tla_status tla_segment_cache_alloc_from(tla_segment_cache *cache, tla_segment_po
     if (!wanted.owner) return TLA_OUT_OF_RANGE;
     /* Host memory first, one record more for the front of a split. */
     tla_status status = tla_segment_records_reserve(&cache->records, tla_segment_obtain_records + 1);
-    if (!status) status = tla_address_map_reserve(&cache->live);
+    if (!status) status = tla_live_addresses_reserve(&cache->live);
     if (!status) status = get_block(cache, &wanted, &block, work);
     if (status) return status;
     if (should_split(cache, block, size)) {
@@ -169,7 +169,7 @@ tla_status tla_segment_cache_alloc_from(tla_segment_cache *cache, tla_segment_po
     block->freed = false;
     block->uses = 0;
     block->requested = nbytes;
-    tla_address_map_put(&cache->live, block->address, block);
+    tla_live_addresses_put(&cache->live, block->address, block);
     tla_segment_count_live(cache, block);
     if (work) work->metadata_lines++;
     *out = (tla_block){block->address, block->nbytes};
@@ -198,7 +198,7 @@ bool tla_segment_cache_can_serve(const tla_segment_cache *cache, uint64_t stream
 
 void tla_segment_make_free(tla_segment_cache *cache, tla_segment_block *block, tla_work *work) {
     const tla_segment_tree *tree = &tla_segment_pool_of(block)->free;
-    tla_address_map_remove(&cache->live, block->address);
+    tla_live_addresses_remove(&cache->live, block->address);
     cache->stats.active -= block->nbytes;
     if (work) {
         work->list_length += tree->count;
@@ -236,7 +236,7 @@ void tla_segment_cache_on_synchronize(tla_segment_cache *cache, void (*synchroni
 }
 
 tla_status tla_segment_cache_free(tla_segment_cache *cache, uint64_t address, tla_work *work) {
-    tla_segment_block *block = tla_address_map_get(&cache->live, address);
+    tla_segment_block *block = tla_live_addresses_get(&cache->live, address);
     if (!block || block->freed) return TLA_NOT_ALLOCATED;
     block->freed = true;
     cache->stats.allocated -= block->nbytes;
@@ -249,19 +249,19 @@ tla_status tla_segment_cache_free(tla_segment_cache *cache, uint64_t address, tl
 }
 
 uint64_t tla_segment_cache_requested(const tla_segment_cache *cache, uint64_t address) {
-    const tla_segment_block *block = tla_address_map_get(&cache->live, address);
+    const tla_segment_block *block = tla_live_addresses_get(&cache->live, address);
     return block ? block->requested : 0;
 }
 
 tla_status tla_segment_cache_begin_use(tla_segment_cache *cache, uint64_t address) {
-    tla_segment_block *block = tla_address_map_get(&cache->live, address);
+    tla_segment_block *block = tla_live_addresses_get(&cache->live, address);
     if (!block || block->freed) return TLA_NOT_ALLOCATED;
     block->uses++;
     return TLA_OK;
 }
 
 tla_status tla_segment_cache_end_use(tla_segment_cache *cache, uint64_t address, tla_work *work) {
-    tla_segment_block *block = tla_address_map_get(&cache->live, address);
+    tla_segment_block *block = tla_live_addresses_get(&cache->live, address);
     if (!block || block->uses == 0) return TLA_NOT_ALLOCATED;
     if (--block->uses == 0 && block->freed) end_pending(cache, block, work);
     return TLA_OK;
@@ -284,7 +284,7 @@ tla_status tla_segment_cache_destroy(tla_segment_cache *cache) {
     if (!cache) return TLA_OK;
     tla_status status = cache->live.count ? TLA_LEAK : TLA_OK, released = TLA_OK;
     size_t at = 0;
-    for (tla_segment_block *block; (block = tla_address_map_walk(&cache->live, &at)) != NULL;) {
+    for (tla_segment_block *block; (block = tla_live_addresses_walk(&cache->live, &at)) != NULL;) {
         tla_segment_absorb(cache, block, block->previous, NULL);
         tla_segment_absorb(cache, block, block->next, NULL);
         tla_segment_add_free(cache, block);
@@ -310,7 +310,7 @@ tla_status tla_segment_cache_destroy(tla_segment_cache *cache) {
         free(range);
     }
     tla_segment_records_clear(&cache->records);
-    tla_address_map_clear(&cache->live);
+    tla_live_addresses_clear(&cache->live);
     free(cache);
     return status ? status : released;
 }

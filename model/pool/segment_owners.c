@@ -12,7 +12,7 @@ tla_segment_owner *tla_segment_find_owner(const tla_segment_cache *cache, tla_se
 
 static bool is_empty(const tla_segment_cache *cache, const tla_segment_owner *owner) {
     size_t at = 0;
-    for (const tla_segment_block *block; (block = tla_address_map_walk(&cache->live, &at)) != NULL;)
+    for (const tla_segment_block *block; (block = tla_live_addresses_walk(&cache->live, &at)) != NULL;)
         if (block->owner == owner) return false;
     for (int small = 0; small < 2; small++)
         if (owner->pools[small].free.root || owner->pools[small].unmapped.root) return false;

@@ -12,9 +12,9 @@
 #ifndef TLMALLOC_POOL_SEGMENT_POOL_H
 #define TLMALLOC_POOL_SEGMENT_POOL_H
 
-#include "address_map.h"
+#include "live_addresses.h"
 #include "segment.h"
-#include "tlmalloc/segment_cache.h"
+#include "tlmalloc/allocators/segment_cache.h"
 
 /* Bytes; the constants of CUDACachingAllocator.cpp by their names there. */
 enum {
@@ -46,7 +46,7 @@ struct tla_segment_cache {
     tla_segment_cache_stats stats;
     tla_segment_owner everybody; /* the first of the list of owners */
     tla_segment_range *ranges;
-    tla_address_map live; /* active blocks */
+    tla_live_addresses live; /* active blocks */
     tla_segment_records records;
     tla_segment_block *first_pending, *last_pending; /* freed blocks that are used, in the order of their frees */
     void (*synchronize)(void *context);

@@ -1,6 +1,6 @@
 /* Why a request failed, for a person. */
-#include "driver_reason.h"
 #include "segment_pool.h"
+#include "upstream_reason.h"
 
 #include <inttypes.h>
 
@@ -41,7 +41,7 @@ tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char 
     }
     uint64_t segment = tla_segment_cache_segment_size_with(size, c), cached = s->reserved - s->active;
     if (!tla_segment_exceeds_limit(cache, segment))
-        return tla_driver_reason(
+        return tla_port_driver_reason(
             &c->driver, c->device, nbytes, segment, held(cache), error,
             "%s overflow: requested %" PRIu64 " bytes, no cached block serves them (%" PRIu64 " bytes cached, %" PRIu64
             " of them in segments that are in use); asked the driver for a segment of %" PRIu64 " bytes",

@@ -1,5 +1,5 @@
 /* PYTORCH_CUDA_ALLOC_CONF: keys and values between commas and colons, read as c10/core/AllocatorConfig.cpp does. */
-#include "tlmalloc/segment_settings.h"
+#include "tlmalloc/allocators/segment_settings.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

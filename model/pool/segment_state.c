@@ -24,7 +24,7 @@ static void add_first(const tla_segment_block *block, const tla_segment_block **
 /* The first blocks of all segments and ranges. */
 static size_t gather(const tla_segment_cache *cache, const tla_segment_block **firsts) {
     size_t count = 0, at = 0;
-    for (const tla_segment_block *block; (block = tla_address_map_walk(&cache->live, &at)) != NULL;)
+    for (const tla_segment_block *block; (block = tla_live_addresses_walk(&cache->live, &at)) != NULL;)
         add_first(block, firsts, &count);
     for (const tla_segment_owner *owner = &cache->everybody; owner; owner = owner->next)
         for (int i = 0; i < 4; i++) {
@@ -137,7 +137,7 @@ static void enter(restoring *r) {
         if (block->unmapped) {
             tla_segment_tree_insert(&tla_segment_pool_of(block)->unmapped, block);
         } else if (block->live) {
-            tla_address_map_put(&cache->live, block->address, block);
+            tla_live_addresses_put(&cache->live, block->address, block);
             tla_segment_count_live(cache, block);
             if (block->freed) tla_segment_add_pending(cache, block);
         } else {
@@ -158,7 +158,7 @@ static tla_status check(const tla_segment_cache *cache, const tla_segment_block_
         if (b->address < at || b->nbytes == 0 || b->nbytes > end - b->address) return TLA_INVALID_ARGUMENT;
         if (b->state == TLA_SEGMENT_UNMAPPED || (b->state == TLA_SEGMENT_FREE && !of->granule))
             return TLA_INVALID_ARGUMENT;
-        if (tla_address_map_get(&cache->live, b->address)) return TLA_OVERLAP;
+        if (tla_live_addresses_get(&cache->live, b->address)) return TLA_OVERLAP;
         at = b->address + b->nbytes;
     }
     return TLA_OK;
@@ -171,7 +171,7 @@ tla_status tla_segment_cache_restore(tla_segment_cache *cache, const tla_segment
     restoring r = {.cache = cache, .of = of, .owner = tla_segment_find_owner(cache, of->owner)};
     if (!r.owner) return TLA_OUT_OF_RANGE;
     status = tla_segment_records_reserve(&cache->records, 2 * count + 1);
-    if (!status) status = tla_address_map_reserve_more(&cache->live, count);
+    if (!status) status = tla_live_addresses_reserve_more(&cache->live, count);
     if (!status && of->granule) {
         r.range = malloc(sizeof *r.range);
         if (!r.range) status = TLA_NO_HOST_MEMORY;

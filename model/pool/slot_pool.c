@@ -1,5 +1,5 @@
 /* A queue of free slot numbers in a ring, and a mark for each slot that is in it. */
-#include "tlmalloc/slot_pool.h"
+#include "tlmalloc/allocators/slot_pool.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* What changes of mappings replaced, by sender. */
-#include "tlmalloc/map_undo.h"
+#include "map_undo.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* What mappings were, until their changes are visible. */
-#include "tlmalloc/map_window.h"
+#include "map_window.h"
 
 #include <stdlib.h>
 

@@ -264,10 +264,10 @@ tla_status tla_mmu_invalidate(tla_mmu *m, const tla_map_entry *ranges, size_t co
     return TLA_OK;
 }
 
-void tla_mmu_show(tla_mmu *m, uint64_t visible_ps) {
+void tla_mmu_make_visible(tla_mmu *m, uint64_t visible_ps) {
     tla_map_window_commit(m->window, visible_ps);
     if (m->tlb) tla_tlb_end(m->tlb, visible_ps);
-    if (m->walkers) tla_walkers_show(m->walkers, visible_ps);
+    if (m->walkers) tla_walkers_make_visible(m->walkers, visible_ps);
     if (m->window_ps < visible_ps) m->window_ps = visible_ps;
     if (m->changing) m->epoch++;
     m->changing = false;

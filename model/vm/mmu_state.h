@@ -2,7 +2,9 @@
 #ifndef TLMALLOC_MODEL_VM_MMU_STATE_H
 #define TLMALLOC_MODEL_VM_MMU_STATE_H
 
-#include "tlmalloc/mmu_steps.h"
+#include "map_undo.h"
+#include "map_window.h"
+#include "mmu_steps.h"
 
 /* A table that a change takes. */
 typedef struct mmu_table {

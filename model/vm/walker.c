@@ -166,7 +166,7 @@ void tla_walkers_invalidate(tla_walkers *w, uint32_t asid) {
         if (w->cache[i].asid == asid) w->cache[i].last_use = 0;
 }
 
-void tla_walkers_show(tla_walkers *w, uint64_t visible_ps) {
+void tla_walkers_make_visible(tla_walkers *w, uint64_t visible_ps) {
     if (w->visible_ps < visible_ps) w->visible_ps = visible_ps;
 }
 

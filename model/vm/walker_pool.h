@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODEL_VM_WALKER_POOL_H
 #define TLMALLOC_MODEL_VM_WALKER_POOL_H
 
-#include "tlmalloc/walker.h"
+#include "tlmalloc/translation/walker.h"
 
 typedef struct walker {
     uint64_t start_ps, busy_until_ps; /* of a walk whose end was known when it began */

@@ -7,8 +7,8 @@
 #include "cli/size_argument.h"
 #include "cli/trace_replay.h"
 #include "model/base/suggest.h"
-#include "tlmalloc/arena_snapshot.h"
-#include "tlmalloc/fragmentation.h"
+#include "tlmalloc/allocators/arena_snapshot.h"
+#include "tlmalloc/allocators/fragmentation.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

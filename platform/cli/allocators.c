@@ -1,11 +1,11 @@
 /* What a trace can be replayed on without SystemC. Caches sit on one arena, as their driver's only device. */
 #include "cli/allocators.h"
 
-#include "tlmalloc/arena_snapshot.h"
-#include "tlmalloc/caching_pool.h"
-#include "tlmalloc/growing_pool.h"
-#include "tlmalloc/segment_cache.h"
-#include "tlmalloc/segment_settings.h"
+#include "tlmalloc/allocators/arena_snapshot.h"
+#include "tlmalloc/allocators/caching_pool.h"
+#include "tlmalloc/allocators/growing_pool.h"
+#include "tlmalloc/allocators/segment_cache.h"
+#include "tlmalloc/allocators/segment_settings.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -142,14 +142,14 @@ static uint64_t growing_pool_reserved(void *context) {
     return tla_growing_pool_get_stats(state->growing_pool).reserved;
 }
 
-static tla_status make_caching_pool(allocator_state *state, tla_memory_driver driver, const allocator_config *asked,
+static tla_status make_caching_pool(allocator_state *state, tla_upstream driver, const allocator_config *asked,
                                     tla_error *error) {
     (void)asked, (void)error;
     tla_caching_pool_config config = {.driver = driver};
     return tla_caching_pool_create(&config, &state->caching_pool);
 }
 
-static tla_status make_segment_cache(allocator_state *state, tla_memory_driver driver, const allocator_config *asked,
+static tla_status make_segment_cache(allocator_state *state, tla_upstream driver, const allocator_config *asked,
                                      tla_error *error) {
     static const uint64_t granule = 2 << 20; /* which every range begins on a multiple of */
     tla_segment_cache_config config = {.driver = driver, .device_bytes = state->config.capacity};
@@ -164,11 +164,11 @@ static tla_status make_segment_cache(allocator_state *state, tla_memory_driver d
                                state->config.alignment, granule);
     if (!status) status = tla_arena_ranges_create(&state->set, &state->ranges);
     if (status) return status;
-    config.ranges = tla_arena_ranges_driver(state->ranges);
+    config.ranges = tla_arena_ranges_upstream(state->ranges);
     return tla_segment_cache_create(&config, &state->segment_cache);
 }
 
-static tla_status make_growing_pool(allocator_state *state, tla_memory_driver driver, const allocator_config *asked,
+static tla_status make_growing_pool(allocator_state *state, tla_upstream driver, const allocator_config *asked,
                                     tla_error *error) {
     (void)asked, (void)error;
     tla_growing_pool_config config = {.driver = driver};
@@ -178,8 +178,7 @@ static tla_status make_growing_pool(allocator_state *state, tla_memory_driver dr
 typedef struct cache_kind {
     const char *name;
     /* error may stay untouched */
-    tla_status (*make)(allocator_state *state, tla_memory_driver driver, const allocator_config *asked,
-                       tla_error *error);
+    tla_status (*make)(allocator_state *state, tla_upstream driver, const allocator_config *asked, tla_error *error);
     trace_allocator calls;
 } cache_kind;
 
@@ -261,7 +260,7 @@ tla_status allocator_create(const char *name, const allocator_config *config, tr
     state->set = (tla_arena_set){&state->arena, 1};
     if (!status && cache) {
         tla_error inner = {0};
-        status = cache->make(state, tla_arena_driver(&state->set), config, &inner);
+        status = cache->make(state, tla_arena_upstream(&state->set), config, &inner);
         if (status)
             tla_error_set(error, status, "cannot make %s: %s", name,
                           inner.text[0] ? inner.text : tla_status_text(status));

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_CLI_ALLOCATORS_H
 #define TLMALLOC_PLATFORM_CLI_ALLOCATORS_H
 
-#include "tlmalloc/arena.h"
+#include "tlmalloc/allocators/arena.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 #include "cli/as_recorded.h"
 
 #include "cli/config_json.h"
-#include "tlmalloc/segment_settings.h"
+#include "tlmalloc/allocators/segment_settings.h"
 #include "trace/torch_recorded.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_CLI_AS_RECORDED_H
 #define TLMALLOC_PLATFORM_CLI_AS_RECORDED_H
 
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/status.h"
 
 #include <stdbool.h>
 #include <stdio.h>

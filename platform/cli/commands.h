@@ -4,7 +4,7 @@
 #ifndef TLMALLOC_PLATFORM_CLI_COMMANDS_H
 #define TLMALLOC_PLATFORM_CLI_COMMANDS_H
 
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/status.h"
 
 #ifdef __cplusplus
 extern "C" {

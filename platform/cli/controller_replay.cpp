@@ -2,7 +2,7 @@
 #include "cli/controller_replay.h"
 
 #include "cli/progress.h"
-#include "tlmalloc/explain.h"
+#include "tlmalloc/allocators/shortage.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/npu.hpp"
 #include "tlmalloc/modules/time.hpp"

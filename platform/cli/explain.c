@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/segment_argument.h"
 #include "cli/size_argument.h"
-#include "tlmalloc/segment_settings.h"
+#include "tlmalloc/allocators/segment_settings.h"
 
 #include <stdlib.h>
 #include <string.h>

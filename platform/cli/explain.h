@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_CLI_EXPLAIN_H
 #define TLMALLOC_PLATFORM_CLI_EXPLAIN_H
 
-#include "tlmalloc/explain.h"
+#include "tlmalloc/allocators/shortage.h"
 #include "trace/torch_program.h"
 #include "trace/torch_recorded.h"
 

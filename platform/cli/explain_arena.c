@@ -4,7 +4,7 @@
 #include "cli/config_json.h"
 #include "cli/message.h"
 #include "cli/read_text.h"
-#include "tlmalloc/arena_snapshot.h"
+#include "tlmalloc/allocators/arena_snapshot.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

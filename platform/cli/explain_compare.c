@@ -1,7 +1,7 @@
 /* The same program under other settings, on the same device. */
 #include "cli/explain.h"
 
-#include "tlmalloc/segment_settings.h"
+#include "tlmalloc/allocators/segment_settings.h"
 
 #include <stdio.h>
 #include <string.h>

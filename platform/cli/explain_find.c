@@ -40,8 +40,8 @@ static tla_status no_range(void *context, uint32_t device, uint64_t nbytes, uint
 static tla_status explain_after(explained *e, const tla_segment_cache *cache) {
     tla_segment_cache_config c = e->snapshot->settings;
     c.memory_fraction = 0;
-    c.driver = (tla_memory_driver){.alloc = no_memory, .free = nothing};
-    c.ranges = (tla_range_driver){no_range, nothing, nothing_mapped, nothing_mapped, NULL};
+    c.driver = (tla_upstream){.alloc = no_memory, .free = nothing};
+    c.ranges = (tla_upstream_ranges){no_range, nothing, nothing_mapped, nothing_mapped, NULL};
     tla_segment_cache *copy = NULL;
     tla_segment_block_info *blocks = NULL;
     size_t count = 0;

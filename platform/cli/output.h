@@ -5,7 +5,7 @@
 #ifndef TLMALLOC_PLATFORM_CLI_OUTPUT_H
 #define TLMALLOC_PLATFORM_CLI_OUTPUT_H
 
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/status.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_CLI_PLAN_H
 #define TLMALLOC_PLATFORM_CLI_PLAN_H
 
-#include "tlmalloc/exact_plan.h"
+#include "tlmalloc/allocators/exact_plan.h"
 #include "trace/lifetimes.h"
 
 #include <jansson.h>

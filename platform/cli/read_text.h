@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_CLI_READ_TEXT_H
 #define TLMALLOC_PLATFORM_CLI_READ_TEXT_H
 
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/status.h"
 
 #include <stddef.h>
 

@@ -14,7 +14,7 @@
 #include "cli/replay_files.h"
 #include "cli/segment_argument.h"
 #include "cli/size_argument.h"
-#include "tlmalloc/arena_snapshot.h"
+#include "tlmalloc/allocators/arena_snapshot.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_CLI_REPLAY_RESULT_H
 #define TLMALLOC_PLATFORM_CLI_REPLAY_RESULT_H
 
-#include "tlmalloc/arena.h"
+#include "tlmalloc/allocators/arena.h"
 #include "trace/trace.h"
 
 #ifdef __cplusplus

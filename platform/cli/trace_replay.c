@@ -2,7 +2,7 @@
 #include "cli/trace_replay.h"
 
 #include "cli/progress.h"
-#include "tlmalloc/engine.h"
+#include "tlmalloc/timing/command_engine.h"
 
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ typedef struct player {
     const alloc_trace *trace;
     const trace_allocator *allocator;
     const replay_timing *timing; /* may be NULL */
-    tla_engine engine;
+    tla_command_engine engine;
     replay_result *result;
     tla_error *error;
 } player;
@@ -74,7 +74,7 @@ static tla_status charge(player *p, size_t event, const tla_work *work) {
     uint64_t arrival;
     tla_status status = replay_arrival_ps(p->trace, event, p->timing->speed, &arrival, p->error);
     if (status) return status;
-    tla_service service = tla_engine_serve(&p->engine, arrival, tla_cost_price(&p->timing->cost, work));
+    tla_service service = tla_command_engine_serve(&p->engine, arrival, tla_cost_price(&p->timing->cost, work));
     const trace_event *e = &p->trace->events[event];
     if (!e->is_free) p->result->latencies[e->allocation] = service.done_ps - arrival;
     p->result->sim_time_ps = service.done_ps;

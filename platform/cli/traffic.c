@@ -7,7 +7,7 @@
 #include "cli/progress.h"
 #include "cli/read_text.h"
 #include "model/base/suggest.h"
-#include "tlmalloc/timeline.h"
+#include "tlmalloc/timing/timeline.h"
 #include "trace/address_trace.h"
 
 #include <errno.h>
@@ -153,7 +153,7 @@ static bool is_timing_profile(const char *text, size_t length) {
     return false;
 }
 
-/* One pseudo-channel of a platform: its profile, or a timeline of bursts, exact in ps (channels.h). */
+/* One pseudo-channel of a platform: its profile, or a timeline of bursts, exact in ps (flat_channels.h). */
 static tla_status platform_timing(const tla_config *config, tla_hbm_config *timing, tla_error *error) {
     if (config->hbm.has_profile) {
         *timing = config->hbm.profile;

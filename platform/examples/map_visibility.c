@@ -1,6 +1,6 @@
 /* The window between "the map call returned" and "the PE sees it": stale bytes inside it, none after it. On the C core
  * alone; `map_visibility FILE.vcd` records it. waveforms/README.md walks through the picture. */
-#include "tlmalloc/mmu.h"
+#include "tlmalloc/translation/mmu.h"
 #include "tlmalloc/wave.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void map(tla_mmu *mmu, uint64_t pa, uint64_t sent_ps, uint64_t takes_ps) 
     const tla_map_entry entry = {{va}, {pa}, PAGE, TLA_READ, 0};
     uint64_t at_ps = sent_ps;
     tla_mmu_map(mmu, &entry, 1, &at_ps, NULL, NULL);
-    tla_mmu_show(mmu, at_ps + takes_ps);
+    tla_mmu_make_visible(mmu, at_ps + takes_ps);
 }
 
 int main(int argc, char **argv) {

@@ -4,7 +4,7 @@
 #include "registry.h"
 #include "tiles.h"
 
-#include "tlmalloc/tile_math.h"
+#include "tlmalloc/device/tile_math.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_PLATFORM_TRACE_FILE_H
 #define TLMALLOC_PLATFORM_TRACE_FILE_H
 
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_PLATFORM_TRACE_GZIP_H
 #define TLMALLOC_PLATFORM_TRACE_GZIP_H
 
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/status.h"
 
 #include <stddef.h>
 

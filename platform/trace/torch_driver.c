@@ -162,6 +162,6 @@ void torch_replayer_synchronize(void *context) {
 
 void torch_replayer_connect(torch_replayer *r) {
     tla_segment_cache_config *c = &r->config;
-    c->driver = (tla_memory_driver){.alloc = driver_alloc, .free = driver_free, .context = r};
-    c->ranges = (tla_range_driver){range_reserve, range_release, range_map, range_unmap, r};
+    c->driver = (tla_upstream){.alloc = driver_alloc, .free = driver_free, .context = r};
+    c->ranges = (tla_upstream_ranges){range_reserve, range_release, range_map, range_unmap, r};
 }

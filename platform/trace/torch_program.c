@@ -231,8 +231,8 @@ static tla_status make_cache(player *p, uint64_t capacity) {
     static const uint64_t unlimited = UINT64_C(1) << 60, first_address = UINT64_C(1) << 30;
     p->device = (simple_device){capacity ? capacity : unlimited, 0, first_address};
     tla_segment_cache_config c = p->how->settings;
-    c.driver = (tla_memory_driver){.alloc = device_alloc, .free = device_free, .context = &p->device};
-    c.ranges = (tla_range_driver){device_reserve, device_release, device_map, device_unmap, &p->device};
+    c.driver = (tla_upstream){.alloc = device_alloc, .free = device_free, .context = &p->device};
+    c.ranges = (tla_upstream_ranges){device_reserve, device_release, device_map, device_unmap, &p->device};
     if (!c.device_bytes) c.device_bytes = capacity;
     if (!c.device_bytes) c.memory_fraction = 0; /* of nothing that is known */
     tla_status status = tla_segment_cache_create(&c, &p->cache);

@@ -7,7 +7,7 @@
 #ifndef TLMALLOC_PLATFORM_TRACE_H
 #define TLMALLOC_PLATFORM_TRACE_H
 
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 // What the modules cost on the host: accesses a second beside a plain memory, waveforms, and memory of a large
 // platform.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "tlmalloc/base/sparse_bytes.h"
 #include "tlmalloc/modules/npu.hpp"
-#include "tlmalloc/sparse_bytes.h"
 
 #include <algorithm>
 #include <argp.h>

@@ -1,7 +1,7 @@
 // The replay loop, one instance of it for each kind of contender.
 #include "contenders.hpp"
 #include "naive_list.h"
-#include "tlmalloc/segment_cache.h"
+#include "tlmalloc/allocators/segment_cache.h"
 
 #include <cstdlib>
 #include <ctime>
@@ -112,8 +112,8 @@ class segment_heap {
         tla_segment_cache_config config{};
         if (tla_arena_create(&range, &arena) != TLA_OK || tla_arena_ranges_create(&set, &ranges) != TLA_OK)
             throw std::runtime_error("cannot create an arena");
-        config.driver = tla_arena_driver(&set);
-        config.ranges = tla_arena_ranges_driver(ranges);
+        config.driver = tla_arena_upstream(&set);
+        config.ranges = tla_arena_ranges_upstream(ranges);
         config.device_bytes = range.capacity;
         config.expandable = expandable;
         if (tla_segment_cache_create(&config, &cache) != TLA_OK) throw std::runtime_error("cannot create a cache");

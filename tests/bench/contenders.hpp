@@ -2,7 +2,7 @@
 // itself).
 #pragma once
 
-#include "tlmalloc/arena.h"
+#include "tlmalloc/allocators/arena.h"
 #include "traces.hpp"
 
 #include <memory>

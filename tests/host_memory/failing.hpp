@@ -5,7 +5,7 @@
 #ifndef TLMALLOC_TESTS_HOST_MEMORY_FAILING_HPP
 #define TLMALLOC_TESTS_HOST_MEMORY_FAILING_HPP
 
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/status.h"
 
 #include <boost/test/unit_test.hpp>
 

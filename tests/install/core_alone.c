@@ -1,5 +1,5 @@
 /* The allocators linked from plain C, as firmware or a driver would. */
-#include "tlmalloc/arena.h"
+#include "tlmalloc/allocators/arena.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // Mapping commands reach every MMU or none: random remaps and unmaps over PEs, some of which refuse, beside a
 // dictionary for every PE.
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/npu.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 // Four phases through controller, fabric, MMU and control windows: LT's times, several initiators, commands that take
 // long.
-#include "tlmalloc/control_port.h"
+#include "tlmalloc/device/control_port.h"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"

@@ -1,5 +1,5 @@
 // control_window: descriptors in bursts and words, completions, the state register, and what it refuses.
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 
 using namespace tlmalloc;

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_TESTS_MODULES_CONTROLLER_BENCH_HPP
 #define TLMALLOC_TESTS_MODULES_CONTROLLER_BENCH_HPP
 
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/tcm.hpp"

@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_TESTS_MODULES_DATA_TARGET_HPP
 #define TLMALLOC_TESTS_MODULES_DATA_TARGET_HPP
 
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Banks behind modules in the exact style, beside the same accesses offered to the timing core alone (traffic.h).
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/config.h"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"

@@ -1,7 +1,7 @@
 // What arrives at one time: commands at a control window, which may be full, and accesses at the inputs of a
 // controller; and threads that go while they wait.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"

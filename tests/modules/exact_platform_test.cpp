@@ -1,6 +1,6 @@
 // A whole platform in the exact style beside the plain event model of it: what kernels and traffic on it take.
 #include "exact_platform.hpp"
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // The exact style beside a plain event model: PEs whose DMA engines share links, pseudo-channels and TCM ports.
-#include "initiator.hpp"
 #include "plain_event_model.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"

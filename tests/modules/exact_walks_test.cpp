@@ -1,6 +1,6 @@
 // DMA through an MMU whose walks read the same slice as the data, in the exact style, beside a plain event model.
-#include "initiator.hpp"
 #include "plain_event_model.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"

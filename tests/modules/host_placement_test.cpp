@@ -1,5 +1,5 @@
 // Placements of the host beside the plain split: copies in every cube, and pages that come on demand.
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/npu.hpp"
 
 using namespace tlmalloc;

@@ -1,6 +1,6 @@
 // Walks that lead back to the MMU that makes them: an error in both styles, by whatever way they come back.
 #include "fault_handler.hpp"
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"

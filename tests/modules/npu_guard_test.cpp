@@ -1,5 +1,5 @@
 // A guarded platform: who asks is known everywhere, transfers are judged as wholes, and what is legal is left alone.
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/npu.hpp"
 

@@ -1,5 +1,5 @@
 // npu and its host: tensors, launches and clean-up over a whole platform, and what happens when something fails.
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/npu.hpp"
 
 #include <random>

@@ -1,5 +1,5 @@
 // pe_dma: rows between virtual memory and TCM, chunk by chunk, and their time by formula.
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/modules/tcm.hpp"

@@ -1,7 +1,7 @@
 // pe_mmu with TLB and walkers: what walks cost, tables in memory, changes that are not visible yet, address spaces,
 // page faults; and random accesses through a map that changes.
 #include "fault_handler.hpp"
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"

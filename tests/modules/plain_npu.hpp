@@ -7,8 +7,8 @@
 #define TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
 
 #include "plain_event_model.hpp"
-#include "tlmalloc/hbm_channels.h"
 #include "tlmalloc/modules/npu.hpp"
+#include "tlmalloc/timing/banked_channels.h"
 
 #include <deque>
 #include <list>
@@ -22,17 +22,17 @@ class banks {
   public:
     banks(events &e, unsigned resource, const tlmalloc::hbm_slice::config &c)
         : e_(e), resource_(resource), latency_(c.latency_ps) {
-        const tla_hbm_channels_config channels{*c.timing, c.pseudo_channels, c.capacity};
-        tla_hbm_channels *made = nullptr;
-        if (tla_hbm_channels_create(&channels, &made, nullptr)) throw std::runtime_error("no banks");
+        const tla_banked_channels_config channels{*c.timing, c.pseudo_channels, c.capacity};
+        tla_banked_channels *made = nullptr;
+        if (tla_banked_channels_create(&channels, &made, nullptr)) throw std::runtime_error("no banks");
         core_.reset(made);
-        due_.resize(tla_hbm_channels_groups(made), never);
+        due_.resize(tla_banked_channels_groups(made), never);
     }
 
     void access(bool write, std::uint64_t offset, std::uint64_t nbytes, picoseconds time, const arrived &done) {
         e_.at(time + latency_, resource_, 0, [=](picoseconds at) {
             const tla_hbm_op op = write ? TLA_HBM_WRITE : TLA_HBM_READ;
-            if (tla_hbm_channels_arrive(core_.get(), op, offset, nbytes, at, new arrived(done)))
+            if (tla_banked_channels_arrive(core_.get(), op, offset, nbytes, at, new arrived(done)))
                 throw std::runtime_error("no host memory");
             for (unsigned group = 0; group < due_.size(); group++)
                 look(group, at);
@@ -41,13 +41,13 @@ class banks {
 
   private:
     void look(unsigned group, picoseconds now) {
-        const picoseconds next = tla_hbm_channels_next_ps(core_.get(), group);
+        const picoseconds next = tla_banked_channels_next_ps(core_.get(), group);
         if (next == never || due_[group] <= next) return;
         due_[group] = std::max(next, now);
         e_.at(due_[group], resource_ + 1, group, [=](picoseconds at) {
             if (due_[group] != at) return;
             due_[group] = never;
-            tla_hbm_channels_run(
+            tla_banked_channels_run(
                 core_.get(), group, at,
                 [](void *, void *tag, std::uint64_t end) {
                     const std::unique_ptr<arrived> done(static_cast<arrived *>(tag));
@@ -62,7 +62,7 @@ class banks {
     events &e_;
     const unsigned resource_; // and the one after it: the groups of channels
     const picoseconds latency_;
-    std::unique_ptr<tla_hbm_channels, void (*)(tla_hbm_channels *)> core_{nullptr, tla_hbm_channels_destroy};
+    std::unique_ptr<tla_banked_channels, void (*)(tla_banked_channels *)> core_{nullptr, tla_banked_channels_destroy};
     std::vector<picoseconds> due_;
 };
 

@@ -1,5 +1,5 @@
 // processing_element: launches, what a kernel's calls do and take, and what they refuse.
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/processing_element.hpp"

@@ -1,7 +1,7 @@
 // waveform: modules' figures in the ordered VCD with local time, and in a user's own sc_trace_file.
-#include "initiator.hpp"
 #include "scratch_directory.hpp"
 #include "slow_lane.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"

@@ -1,5 +1,5 @@
 // Commands that a fault plan refuses: who sends them again, what that takes, and that nothing is lost meanwhile.
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/npu.hpp"
 
 using namespace tlmalloc;

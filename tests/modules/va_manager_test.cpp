@@ -1,5 +1,5 @@
 // va_manager: ranges of virtual addresses, and mappings that reach every MMU in scope or none.
-#include "initiator.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"

@@ -1,8 +1,8 @@
 // What lies behind a module may wait in b_transport: the operations that call it are done one after the other, each
 // whole, whatever comes in meanwhile.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
-#include "initiator.hpp"
 #include "slow_lane.hpp"
+#include "test_initiator.hpp"
 #include "tlmalloc/modules/command_processor.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/host.hpp"

@@ -1,5 +1,5 @@
 // Arguments that no arena can take: each has a status and a text, and nothing changes.
-#include "tlmalloc/arena.h"
+#include "tlmalloc/allocators/arena.h"
 
 #include <boost/test/unit_test.hpp>
 

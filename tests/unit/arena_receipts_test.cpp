@@ -1,5 +1,5 @@
 // What operations cost that the arena refuses, and what they leave in its statistics.
-#include "tlmalloc/arena.h"
+#include "tlmalloc/allocators/arena.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // The arena against the text of ADR-0048 D1.
-#include "tlmalloc/arena.h"
+#include "tlmalloc/allocators/arena.h"
 
 #include <boost/test/unit_test.hpp>
 

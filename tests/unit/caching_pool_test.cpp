@@ -1,6 +1,6 @@
 // The size-class cache against the text of seed 004 and what follows from it.
 #include "seeded_random.hpp"
-#include "tlmalloc/caching_pool.h"
+#include "tlmalloc/allocators/caching_pool.h"
 
 #include <condition_variable>
 #include <deque>
@@ -30,7 +30,7 @@ class devices {
         for (tla_arena *arena : arenas_)
             tla_arena_destroy(arena);
     }
-    tla_memory_driver driver() { return tla_arena_driver(&set_); }
+    tla_upstream driver() { return tla_arena_upstream(&set_); }
     std::uint64_t used(std::uint32_t device) const { return tla_arena_get_stats(arenas_[device]).used; }
 
   private:
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(values_are_the_same_with_and_without_the_pool) { // claim (
     seeded_random random(2);
     devices with(1, 256 * MiB), without(1, 256 * MiB);
     pool pool(with);
-    tla_memory_driver driver = without.driver();
+    tla_upstream driver = without.driver();
     struct tensor {
         tla_pool_buffer pooled;
         std::uint64_t address, nbytes, value;
@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(random_sequences_match_a_naive_cache) {
     seeded_random random(3);
     devices d(2, GiB), twin(2, GiB);
     pool pool(d);
-    tla_memory_driver driver = twin.driver();
+    tla_upstream driver = twin.driver();
     std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<std::uint64_t>> lists; // the naive cache
     std::vector<tla_pool_buffer> live;
     for (int i = 0; i < 200000; i++) {

@@ -1,7 +1,7 @@
 // Configurations: what is resolved, and that what is printed reads back.
 #include "config_parsing.hpp"
 #include "model/config/schema.h"
-#include "tlmalloc/phys_addr.h"
+#include "tlmalloc/base/phys_addr.h"
 
 #include <random>
 

@@ -1,6 +1,6 @@
 // Prices of receipts, and the texts of the error taxonomy.
-#include "tlmalloc/cost.h"
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/status.h"
 
 #include <boost/test/unit_test.hpp>
 

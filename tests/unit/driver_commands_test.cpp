@@ -1,6 +1,6 @@
 // The C driver on a bare control port: every command as tla_command_encode writes it, by mapped words and by calls.
-#include "tlmalloc/control_port.h"
-#include "tlmalloc/driver.h"
+#include "tlmalloc/device/control_port.h"
+#include "tlmalloc/device/port_driver.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -49,8 +49,8 @@ struct device {
         return four[0] | std::uint32_t{four[1]} << 8 | std::uint32_t{four[2]} << 16 | std::uint32_t{four[3]} << 24;
     }
 
-    tla_driver driver() {
-        tla_driver d{};
+    tla_port_driver driver() {
+        tla_port_driver d{};
         d.polls_max = 10;
         d.context = this;
         d.read = [](void *context, std::uint32_t offset) { return static_cast<device *>(context)->read(offset); };
@@ -79,7 +79,7 @@ std::vector<tla_map_entry> entries_of(std::uint32_t count) {
 // Every command that the driver has, and the same one as a struct.
 struct example {
     const char *name;
-    std::function<tla_status(tla_driver *, tla_completion *)> send;
+    std::function<tla_status(tla_port_driver *, tla_completion *)> send;
     std::unique_ptr<tla_command> command;
 };
 
@@ -98,7 +98,7 @@ example mapping(const char *name, tla_opcode opcode, tla_target target, std::uin
     command->count = count;
     std::copy(entries.begin(), entries.end(), command->entries);
     return {name,
-            [=](tla_driver *d, tla_completion *c) {
+            [=](tla_port_driver *d, tla_completion *c) {
                 return call(d, target, tla_scope{1, 0xF0, 0x8001}, entries.data(), count, c);
             },
             std::move(command)};
@@ -107,33 +107,35 @@ example mapping(const char *name, tla_opcode opcode, tla_target target, std::uin
 std::vector<example> examples() {
     std::vector<example> all;
     all.push_back({"alloc",
-                   [](tla_driver *d, tla_completion *c) {
+                   [](tla_port_driver *d, tla_completion *c) {
                        tla_paddr pa;
-                       return tla_driver_alloc(d, TLA_TCM, 12345, &pa, c);
+                       return tla_port_driver_alloc(d, TLA_TCM, 12345, &pa, c);
                    },
                    command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER)});
     all.back().command->channel = TLA_TCM;
     all.back().command->nbytes = 12345;
-    all.push_back({"free", [](tla_driver *d, tla_completion *c) { return tla_driver_free(d, {77}, 12345, c); },
+    all.push_back({"free",
+                   [](tla_port_driver *d, tla_completion *c) { return tla_port_driver_free(d, {77}, 12345, c); },
                    command_of(TLA_OP_FREE, TLA_TARGET_MEMORY_CONTROLLER)});
     all.back().command->pa = {77};
     all.back().command->nbytes = 12345;
     all.push_back({"va_alloc",
-                   [](tla_driver *d, tla_completion *c) {
+                   [](tla_port_driver *d, tla_completion *c) {
                        tla_vaddr va;
-                       return tla_driver_va_alloc(d, 1 << 20, &va, c);
+                       return tla_port_driver_va_alloc(d, 1 << 20, &va, c);
                    },
                    command_of(TLA_OP_VA_ALLOC, TLA_TARGET_VA_MANAGER)});
     all.back().command->nbytes = 1 << 20;
-    all.push_back({"va_free", [](tla_driver *d, tla_completion *c) { return tla_driver_va_free(d, {4096}, 8192, c); },
+    all.push_back({"va_free",
+                   [](tla_port_driver *d, tla_completion *c) { return tla_port_driver_va_free(d, {4096}, 8192, c); },
                    command_of(TLA_OP_VA_FREE, TLA_TARGET_VA_MANAGER)});
     all.back().command->va = {4096};
     all.back().command->nbytes = 8192;
     const std::uint32_t most = TLA_COMMAND_MAX_ENTRIES;
     for (std::uint32_t count : {std::uint32_t{0}, std::uint32_t{1}, std::uint32_t{7}, most}) {
-        all.push_back(mapping("map", TLA_OP_MAP, TLA_TARGET_VA_MANAGER, count, tla_driver_map));
-        all.push_back(mapping("unmap", TLA_OP_UNMAP, TLA_TARGET_IO_CPU, count, tla_driver_unmap));
-        all.push_back(mapping("invalidate", TLA_OP_INVALIDATE, TLA_TARGET_PE_MMU, count, tla_driver_invalidate));
+        all.push_back(mapping("map", TLA_OP_MAP, TLA_TARGET_VA_MANAGER, count, tla_port_driver_map));
+        all.push_back(mapping("unmap", TLA_OP_UNMAP, TLA_TARGET_IO_CPU, count, tla_port_driver_unmap));
+        all.push_back(mapping("invalidate", TLA_OP_INVALIDATE, TLA_TARGET_PE_MMU, count, tla_port_driver_invalidate));
     }
     const std::uint32_t most_arguments = TLA_COMMAND_MAX_ARGUMENTS;
     for (std::uint32_t count : {std::uint32_t{0}, std::uint32_t{1}, std::uint32_t{5}, most_arguments}) {
@@ -141,8 +143,8 @@ std::vector<example> examples() {
         for (std::uint32_t i = 0; i < count; i++)
             arguments[i] = 0x0102030405060708 * (i + 1);
         all.push_back({"launch",
-                       [=](tla_driver *d, tla_completion *c) {
-                           return tla_driver_launch(d, 2, 3, 4, arguments.data(), count, c);
+                       [=](tla_port_driver *d, tla_completion *c) {
+                           return tla_port_driver_launch(d, 2, 3, 4, arguments.data(), count, c);
                        },
                        command_of(TLA_OP_LAUNCH, TLA_TARGET_PROCESSING_ELEMENT)});
         tla_command &command = *all.back().command;
@@ -158,7 +160,7 @@ BOOST_AUTO_TEST_CASE(every_command_goes_out_by_calls_as_the_encoder_writes_it) {
     for (const example &e : examples())
         BOOST_TEST_CONTEXT(e.name << " of " << e.command->count) {
             device d;
-            tla_driver driver = d.driver();
+            tla_port_driver driver = d.driver();
             driver.tag = 41;
             tla_completion completion{};
             BOOST_CHECK_EQUAL(e.send(&driver, &completion), TLA_OK);
@@ -176,7 +178,7 @@ BOOST_AUTO_TEST_CASE(every_command_goes_out_by_mapped_words_as_the_encoder_write
         BOOST_TEST_CONTEXT(e.name << " of " << e.command->count) {
             std::vector<std::uint32_t> page(TLA_PORT_BYTES / 4, 0xEEEEEEEE);
             page[TLA_PORT_STATE / 4] = TLA_PORT_RUNNING;
-            tla_driver driver{};
+            tla_port_driver driver{};
             driver.port = page.data();
             driver.polls_max = 3;
             BOOST_CHECK_EQUAL(e.send(&driver, nullptr), TLA_BUSY);
@@ -190,7 +192,7 @@ BOOST_AUTO_TEST_CASE(every_command_goes_out_by_mapped_words_as_the_encoder_write
 
 BOOST_AUTO_TEST_CASE(addresses_come_back_with_success_and_the_status_without) {
     device d;
-    tla_driver driver = d.driver();
+    tla_port_driver driver = d.driver();
     tla_paddr pa{1};
     tla_vaddr va{2};
     d.answer = [](const tla_command &) {
@@ -198,8 +200,8 @@ BOOST_AUTO_TEST_CASE(addresses_come_back_with_success_and_the_status_without) {
         c.value = 0xABC000;
         return c;
     };
-    BOOST_CHECK_EQUAL(tla_driver_alloc(&driver, TLA_HBM, 1, &pa, nullptr), TLA_OK);
-    BOOST_CHECK_EQUAL(tla_driver_va_alloc(&driver, 1, &va, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_port_driver_alloc(&driver, TLA_HBM, 1, &pa, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_port_driver_va_alloc(&driver, 1, &va, nullptr), TLA_OK);
     BOOST_CHECK_EQUAL(pa.value, 0xABC000u);
     BOOST_CHECK_EQUAL(va.value, 0xABC000u);
     d.answer = [](const tla_command &) {
@@ -209,38 +211,38 @@ BOOST_AUTO_TEST_CASE(addresses_come_back_with_success_and_the_status_without) {
         return c;
     };
     tla_completion completion{};
-    BOOST_CHECK_EQUAL(tla_driver_alloc(&driver, TLA_HBM, 1, &pa, &completion), TLA_FRAGMENTED);
+    BOOST_CHECK_EQUAL(tla_port_driver_alloc(&driver, TLA_HBM, 1, &pa, &completion), TLA_FRAGMENTED);
     BOOST_CHECK_EQUAL(completion.total_free, 100u);
-    BOOST_CHECK_EQUAL(tla_driver_va_alloc(&driver, 1, &va, nullptr), TLA_FRAGMENTED);
+    BOOST_CHECK_EQUAL(tla_port_driver_va_alloc(&driver, 1, &va, nullptr), TLA_FRAGMENTED);
     BOOST_CHECK_EQUAL(pa.value, 0xABC000u);
     BOOST_CHECK_EQUAL(va.value, 0xABC000u);
 }
 
 BOOST_AUTO_TEST_CASE(what_no_descriptor_can_say_is_refused_before_a_word_is_written) {
     device d;
-    tla_driver driver = d.driver(), unreachable{};
+    tla_port_driver driver = d.driver(), unreachable{};
     const std::vector<tla_map_entry> entries = entries_of(TLA_COMMAND_MAX_ENTRIES + 1);
     const std::uint64_t arguments[TLA_COMMAND_MAX_ARGUMENTS + 1] = {};
     tla_paddr pa{};
-    BOOST_CHECK_EQUAL(tla_driver_alloc(&driver, TLA_CHANNEL_COUNT, 1, &pa, nullptr), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_port_driver_alloc(&driver, TLA_CHANNEL_COUNT, 1, &pa, nullptr), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(
-        tla_driver_map(&driver, TLA_TARGET_PE_MMU, {}, entries.data(), TLA_COMMAND_MAX_ENTRIES + 1, nullptr),
+        tla_port_driver_map(&driver, TLA_TARGET_PE_MMU, {}, entries.data(), TLA_COMMAND_MAX_ENTRIES + 1, nullptr),
         TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(tla_driver_map(&driver, TLA_TARGET_PE_MMU, {}, nullptr, 1, nullptr), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(tla_driver_map(&driver, tla_target{}, {}, entries.data(), 1, nullptr), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(tla_driver_launch(&driver, 0, 1, 1, nullptr, 0, nullptr), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(tla_driver_launch(&driver, 0, 0, 1, arguments, TLA_COMMAND_MAX_ARGUMENTS + 1, nullptr),
+    BOOST_CHECK_EQUAL(tla_port_driver_map(&driver, TLA_TARGET_PE_MMU, {}, nullptr, 1, nullptr), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_port_driver_map(&driver, tla_target{}, {}, entries.data(), 1, nullptr), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_port_driver_launch(&driver, 0, 1, 1, nullptr, 0, nullptr), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_port_driver_launch(&driver, 0, 0, 1, arguments, TLA_COMMAND_MAX_ARGUMENTS + 1, nullptr),
                       TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(d.port.state, TLA_PORT_IDLE);
     BOOST_CHECK_EQUAL(driver.tag, 0u);
-    BOOST_CHECK_EQUAL(tla_driver_free(&unreachable, {0}, 1, nullptr), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_port_driver_free(&unreachable, {0}, 1, nullptr), TLA_INVALID_ARGUMENT);
 }
 
 BOOST_AUTO_TEST_CASE(a_slow_device_is_polled_and_a_dead_one_is_given_up) {
     device d;
-    tla_driver driver = d.driver();
+    tla_port_driver driver = d.driver();
     d.answers = false;
-    BOOST_CHECK_EQUAL(tla_driver_free(&driver, {0}, 1, nullptr), TLA_BUSY);
+    BOOST_CHECK_EQUAL(tla_port_driver_free(&driver, {0}, 1, nullptr), TLA_BUSY);
     BOOST_CHECK_EQUAL(d.reads, 10u); // polls_max, the state alone
     d.finish();
     static unsigned waits;
@@ -248,6 +250,6 @@ BOOST_AUTO_TEST_CASE(a_slow_device_is_polled_and_a_dead_one_is_given_up) {
     driver.relax = [](void *context) {
         if (++waits == 4) static_cast<device *>(context)->finish();
     };
-    BOOST_CHECK_EQUAL(tla_driver_free(&driver, {0}, 1, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_port_driver_free(&driver, {0}, 1, nullptr), TLA_OK);
     BOOST_CHECK_EQUAL(waits, 4u);
 }

@@ -1,7 +1,7 @@
 // Text from outside: what of it is shown as it is.
 #include "model/base/escape.h"
 #include "seeded_random.hpp"
-#include "tlmalloc/status.h"
+#include "tlmalloc/base/status.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cstring>

@@ -1,5 +1,5 @@
 // The fabric against the text of its header, and against all paths of small random graphs.
-#include "tlmalloc/fabric.h"
+#include "tlmalloc/timing/fabric.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // The growing pool against what rmm's tests assert and a naive list.
 #include "seeded_random.hpp"
-#include "tlmalloc/growing_pool.h"
+#include "tlmalloc/allocators/growing_pool.h"
 
 #include <map>
 #include <vector>
@@ -23,7 +23,7 @@ struct limited_upstream {
         static_cast<limited_upstream *>(context)->used -= nbytes;
         return TLA_OK;
     }
-    tla_memory_driver driver() { return {alloc, free, this}; }
+    tla_upstream driver() { return {alloc, free, this}; }
 };
 
 struct growing_pool {

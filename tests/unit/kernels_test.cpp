@@ -1,6 +1,6 @@
 // The kernels on plain memory: right results, everything given back, whatever call fails.
 #include "kernels/kernels.h"
-#include "tlmalloc/tile_math.h"
+#include "tlmalloc/device/tile_math.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // The planners against goldens of others and on random problems.
 #include "minimalloc_instance.hpp"
 #include "seeded_random.hpp"
-#include "tlmalloc/arena.h"
-#include "tlmalloc/lifetime_plan.h"
+#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/allocators/lifetime_plan.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // What an access sees before a change of its mapping is visible.
-#include "tlmalloc/map_window.h"
+#include "model/vm/map_window.h"
 
 #include <boost/test/unit_test.hpp>
 

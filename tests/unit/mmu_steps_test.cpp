@@ -1,6 +1,6 @@
 // Translations and changes in steps: any number under way, in a memory that takes its time, beside the versions of a
 // map.
-#include "tlmalloc/mmu_steps.h"
+#include "model/vm/mmu_steps.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -143,7 +143,7 @@ struct platform {
         tla_mmu_bus_work todo{};
         if (!tla_mmu_change_next(mmu, &todo)) {
             const tla_status status = tla_mmu_change_end(mmu);
-            if (!status) tla_mmu_show(mmu, now + change_ps);
+            if (!status) tla_mmu_make_visible(mmu, now + change_ps);
             change_done(status, now + change_ps);
             return;
         }
@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(one_request_after_the_other_takes_as_long_as_a_call) {
         stepped.change(TLA_TABLE_MAP, {e[0], e[1]}, 0,
                        [](tla_status status, uint64_t) { BOOST_CHECK_EQUAL(status, TLA_OK); });
         BOOST_REQUIRE_EQUAL(tla_mmu_map(called.mmu, e, 2, &at, nullptr, nullptr), TLA_OK);
-        tla_mmu_show(called.mmu, 0);
+        tla_mmu_make_visible(called.mmu, 0);
         for (unsigned i = 0; i < 5000; i++) {
             stepped.now += 1 + stepped.random() % 1000;
             const tla_mmu_access a{0, {stepped.random() % (50 * page)}, 1 + stepped.random() % 9000, TLA_READ};

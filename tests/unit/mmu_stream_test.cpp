@@ -1,6 +1,6 @@
 // Streams of chunks through the MMU's front end: what merge slots and walkers are worth, what a cold lookup takes while
 // a change is not visible.
-#include "tlmalloc/mmu.h"
+#include "tlmalloc/translation/mmu.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -46,7 +46,7 @@ void change(tla_mmu *mmu, bool map, const tla_map_entry &entry, uint64_t at_ps, 
     const tla_status status = map ? tla_mmu_map(mmu, &entry, 1, &at_ps, nullptr, &error)
                                   : tla_mmu_unmap(mmu, &entry, 1, &at_ps, nullptr, &error);
     BOOST_REQUIRE_MESSAGE(status == TLA_OK, error.text);
-    tla_mmu_show(mmu, visible_ps);
+    tla_mmu_make_visible(mmu, visible_ps);
 }
 
 // The addresses that a DMA asks for, in its order.

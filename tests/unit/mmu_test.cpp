@@ -1,5 +1,5 @@
 // The front end of an MMU: table, TLB, walkers and window together, against a map of bytes.
-#include "tlmalloc/mmu.h"
+#include "tlmalloc/translation/mmu.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -82,7 +82,7 @@ struct fixture {
         const tla_status status =
             map ? tla_mmu_map(mmu, &e, 1, at_ps, nullptr, &error) : tla_mmu_unmap(mmu, &e, 1, at_ps, nullptr, &error);
         *at_ps += takes_ps;
-        tla_mmu_show(mmu, *at_ps);
+        tla_mmu_make_visible(mmu, *at_ps);
         return status;
     }
 };
@@ -335,19 +335,19 @@ BOOST_AUTO_TEST_CASE(a_change_that_is_taken_back_leaves_everything_as_it_was) {
             uint64_t at = now;
             const tla_status status = maps ? tla_mmu_map(f.mmu, entries.data(), entries.size(), &at, nullptr, &error)
                                            : tla_mmu_unmap(f.mmu, entries.data(), entries.size(), &at, nullptr, &error);
-            tla_mmu_show(f.mmu, at);
+            tla_mmu_make_visible(f.mmu, at);
             const map after = seen(at);
             if (random() % 2) continue;
             BOOST_CHECK_EQUAL(tla_mmu_take_back(f.mmu, sender, step + 1, &at, nullptr, &error), TLA_NOT_ALLOCATED);
             const tla_status undone = tla_mmu_take_back(f.mmu, sender, step, &at, nullptr, &error);
-            tla_mmu_show(f.mmu, at + 500'000);
+            tla_mmu_make_visible(f.mmu, at + 500'000);
             BOOST_REQUIRE_EQUAL(undone, status ? TLA_NOT_ALLOCATED : TLA_OK);
             refused += status != TLA_OK;
             taken_back += status == TLA_OK;
             if (!status) BOOST_REQUIRE(same(seen(at), after)); // not visible yet
             BOOST_REQUIRE_MESSAGE(same(seen(at + 500'000), before), "walk mode " << walk << ", step " << step);
             BOOST_CHECK_EQUAL(tla_mmu_take_back(f.mmu, sender, step, &at, nullptr, &error), undone); // once
-            tla_mmu_show(f.mmu, at);
+            tla_mmu_make_visible(f.mmu, at);
             BOOST_REQUIRE(same(seen(at + 500'000), before));
         }
         BOOST_CHECK_GT(taken_back, 100u);

@@ -1,9 +1,9 @@
 // How far bookings are from the order of arrival, against a naive replay of all of them.
-#include "tlmalloc/channels.h"
 #include "tlmalloc/config.h"
-#include "tlmalloc/fabric.h"
-#include "tlmalloc/hbm_channels.h"
-#include "tlmalloc/timeline.h"
+#include "tlmalloc/timing/banked_channels.h"
+#include "tlmalloc/timing/fabric.h"
+#include "tlmalloc/timing/flat_channels.h"
+#include "tlmalloc/timing/timeline.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -138,21 +138,21 @@ BOOST_AUTO_TEST_CASE(links_in_order_of_arrival_keep_nothing_and_count_who_comes_
 
 BOOST_AUTO_TEST_CASE(channels_sum_the_figures_of_their_bursts) {
     for (const bool in_order : {false, true}) {
-        const tla_channels_config config{2, 256, 256'000'000'000, 0, in_order}; // 1 ns a burst
-        tla_channels *channels = nullptr;
-        BOOST_REQUIRE_EQUAL(tla_channels_create(&config, &channels), TLA_OK);
-        tla_channels_access(channels, false, 0, 1024, 10'000); // two bursts on each channel, to 12000
-        check_equal(tla_channels_order(channels), {0, 0, 0});
-        const uint64_t done = tla_channels_access(channels, false, 0, 256, 5000);
+        const tla_flat_channels_config config{2, 256, 256'000'000'000, 0, in_order}; // 1 ns a burst
+        tla_flat_channels *channels = nullptr;
+        BOOST_REQUIRE_EQUAL(tla_flat_channels_create(&config, &channels), TLA_OK);
+        tla_flat_channels_access(channels, false, 0, 1024, 10'000); // two bursts on each channel, to 12000
+        check_equal(tla_flat_channels_order(channels), {0, 0, 0});
+        const uint64_t done = tla_flat_channels_access(channels, false, 0, 256, 5000);
         BOOST_CHECK_EQUAL(done, in_order ? 13'000u : 6000u); // the gap is only there where calls may be late
-        check_equal(tla_channels_order(channels), in_order ? tla_order{1, 7000, 7000} : tla_order{1, 0, 0});
-        tla_channels_destroy(channels);
+        check_equal(tla_flat_channels_order(channels), in_order ? tla_order{1, 7000, 7000} : tla_order{1, 0, 0});
+        tla_flat_channels_destroy(channels);
     }
 }
 
 // What the header says of the estimate: a data bus first come first served, in both orders.
 BOOST_AUTO_TEST_CASE(banks_are_held_against_their_data_bus_in_both_orders) {
-    tla_hbm_channels_config config{};
+    tla_banked_channels_config config{};
     BOOST_REQUIRE_EQUAL(tla_timing_named("hbm2", &config.timing), TLA_OK);
     config.count = 2;
     config.capacity = 1 << 20;
@@ -161,16 +161,16 @@ BOOST_AUTO_TEST_CASE(banks_are_held_against_their_data_bus_in_both_orders) {
     for (unsigned seed = 0; seed < 20; seed++) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             std::mt19937 random(seed);
-            tla_hbm_channels *channels = nullptr;
-            BOOST_REQUIRE_EQUAL(tla_hbm_channels_create(&config, &channels, nullptr), TLA_OK);
+            tla_banked_channels *channels = nullptr;
+            BOOST_REQUIRE_EQUAL(tla_banked_channels_create(&config, &channels, nullptr), TLA_OK);
             std::vector<tla_booking> bookings[2];
             uint64_t free_ps[2] = {};
             const uint64_t reach = seed % 4 ? 200'000 : 1;
             for (uint64_t i = 0, now = 0; i < 300; i++, now += random() % 5000) {
                 const uint64_t at = now + random() % reach, first = random() % 1024, bursts = 1 + random() % 9;
-                tla_hbm_channels_forget(channels, now);
-                tla_hbm_channels_access(channels, random() % 3 ? TLA_HBM_READ : TLA_HBM_WRITE, first * burst_bytes,
-                                        bursts * burst_bytes, at);
+                tla_banked_channels_forget(channels, now);
+                tla_banked_channels_access(channels, random() % 3 ? TLA_HBM_READ : TLA_HBM_WRITE, first * burst_bytes,
+                                           bursts * burst_bytes, at);
                 uint64_t of[2] = {};
                 for (uint64_t burst = first; burst < first + bursts; burst++)
                     of[burst % 2]++;
@@ -183,9 +183,9 @@ BOOST_AUTO_TEST_CASE(banks_are_held_against_their_data_bus_in_both_orders) {
             tla_order expected = replay(bookings[0]);
             const tla_order other = replay(bookings[1]);
             tla_order_add(&expected, &other);
-            check_equal(tla_hbm_channels_order(channels), expected);
+            check_equal(tla_banked_channels_order(channels), expected);
             BOOST_CHECK_EQUAL(expected.late == 0, seed % 4 == 0);
-            tla_hbm_channels_destroy(channels);
+            tla_banked_channels_destroy(channels);
         }
     }
 }

@@ -2,16 +2,16 @@
 // memory: a call that fails has done nothing, and can be made again.
 #include "host_memory/owner.hpp"
 
-#include "tlmalloc/channels.h"
+#include "tlmalloc/allocators/exact_plan.h"
+#include "tlmalloc/allocators/lifetime_plan.h"
+#include "tlmalloc/allocators/pe_memory.h"
+#include "tlmalloc/allocators/record_table.h"
+#include "tlmalloc/base/sparse_bytes.h"
 #include "tlmalloc/config.h"
-#include "tlmalloc/control_port.h"
-#include "tlmalloc/exact_plan.h"
-#include "tlmalloc/fabric.h"
-#include "tlmalloc/hbm_channels.h"
-#include "tlmalloc/lifetime_plan.h"
-#include "tlmalloc/pe_memory.h"
-#include "tlmalloc/record_table.h"
-#include "tlmalloc/sparse_bytes.h"
+#include "tlmalloc/device/control_port.h"
+#include "tlmalloc/timing/banked_channels.h"
+#include "tlmalloc/timing/fabric.h"
+#include "tlmalloc/timing/flat_channels.h"
 #include "tlmalloc/wave.h"
 #include "traffic/traffic.h"
 
@@ -66,7 +66,7 @@ struct memory {
     tla_status free(std::size_t which) { return tla_pe_memory_free(pe.made, blocks[which], 4096, &work); }
     std::string look() const {
         std::size_t accesses = 0;
-        tla_list_traffic_accesses(tla_pe_memory_traffic(pe.made, TLA_HBM), &accesses);
+        tla_list_in_memory_accesses(tla_pe_memory_traffic(pe.made, TLA_HBM), &accesses);
         return look_at(tla_pe_memory_arena(pe.made, TLA_HBM)) + look_at(tla_pe_memory_arena(pe.made, TLA_TCM)) +
                line(accesses, blocks.size(), work.nodes_visited, work.list_length, work.splits, work.merges);
     }
@@ -110,20 +110,21 @@ BOOST_AUTO_TEST_CASE(memories_and_channels_that_cannot_be_made_are_none) {
         std::uint8_t *made = nullptr;
     };
     check_creation<bytes>("sparse_bytes", [](std::uint8_t **made) { return tla_sparse_bytes_create(MiB, made); });
-    check_creation<owner<tla_channels, tla_channels_destroy>>("channels", [](tla_channels **made) {
-        const tla_channels_config config{8, 256, 32'000'000'000, 0};
-        return tla_channels_create(&config, made);
+    check_creation<owner<tla_flat_channels, tla_flat_channels_destroy>>("channels", [](tla_flat_channels **made) {
+        const tla_flat_channels_config config{8, 256, 32'000'000'000, 0};
+        return tla_flat_channels_create(&config, made);
     });
-    tla_hbm_channels_config config{};
+    tla_banked_channels_config config{};
     BOOST_REQUIRE_EQUAL(tla_timing_named("hbm2", &config.timing), TLA_OK);
     config.count = 8;
     config.capacity = 512 * MiB;
-    check_creation<owner<tla_hbm_channels, tla_hbm_channels_destroy>>("hbm_channels", [&](tla_hbm_channels **made) {
-        tla_error error{};
-        const tla_status status = tla_hbm_channels_create(&config, made, &error);
-        BOOST_CHECK_EQUAL(error.status, status);
-        return status;
-    });
+    check_creation<owner<tla_banked_channels, tla_banked_channels_destroy>>(
+        "hbm_channels", [&](tla_banked_channels **made) {
+            tla_error error{};
+            const tla_status status = tla_banked_channels_create(&config, made, &error);
+            BOOST_CHECK_EQUAL(error.status, status);
+            return status;
+        });
 }
 
 BOOST_AUTO_TEST_CASE(traffic_is_made_and_runs_whole_or_not_at_all) {

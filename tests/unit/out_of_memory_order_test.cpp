@@ -1,6 +1,6 @@
 // Timelines and their figures when the host's memory ends: accuracy is lost, never correctness.
 #include "host_memory/failing.hpp"
-#include "tlmalloc/timeline.h"
+#include "tlmalloc/timing/timeline.h"
 
 #include <algorithm>
 #include <random>

@@ -1,14 +1,14 @@
 // Caches, slots and objects on a host without memory: a call that fails has done nothing, and can be made again.
 #include "host_memory/owner.hpp"
 
-#include "tlmalloc/caching_pool.h"
-#include "tlmalloc/growing_pool.h"
-#include "tlmalloc/hot_cache.h"
-#include "tlmalloc/lazy.h"
-#include "tlmalloc/lockstep.h"
-#include "tlmalloc/mixed.h"
-#include "tlmalloc/segment_cache.h"
-#include "tlmalloc/slot_pool.h"
+#include "tlmalloc/allocators/caching_pool.h"
+#include "tlmalloc/allocators/growing_pool.h"
+#include "tlmalloc/allocators/hot_cache.h"
+#include "tlmalloc/allocators/lazy_arena.h"
+#include "tlmalloc/allocators/lockstep.h"
+#include "tlmalloc/allocators/mixed_pool.h"
+#include "tlmalloc/allocators/segment_cache.h"
+#include "tlmalloc/allocators/slot_pool.h"
 
 #include <vector>
 
@@ -34,7 +34,7 @@ struct device {
 
     owner<tla_arena, tla_arena_destroy> arena;
     tla_arena_set set{&arena.made, 1};
-    tla_memory_driver driver = tla_arena_driver(&set);
+    tla_upstream driver = tla_arena_upstream(&set);
 };
 
 struct caching : device {
@@ -130,13 +130,13 @@ BOOST_AUTO_TEST_CASE(pools_that_cannot_be_made_are_none) {
         return tla_slot_pool_create(&config, made);
     });
     for (std::uint64_t slot_bytes : {std::uint64_t{0}, std::uint64_t{4096}})
-        check_creation<owner<tla_mixed, tla_mixed_destroy>>("mixed", [&](tla_mixed **made) {
-            const tla_mixed_config config{0, MiB, 4096, slot_bytes, TLA_BATCH_CARVED};
-            return tla_mixed_create(&config, made);
+        check_creation<owner<tla_mixed_pool, tla_mixed_pool_destroy>>("mixed", [&](tla_mixed_pool **made) {
+            const tla_mixed_pool_config config{0, MiB, 4096, slot_bytes, TLA_BATCH_CARVED};
+            return tla_mixed_pool_create(&config, made);
         });
-    check_creation<owner<tla_lazy, tla_lazy_destroy>>("lazy", [](tla_lazy **made) {
-        const tla_lazy_config config{0, MiB, 4 * MiB, MiB, MiB, 1000, 0, 4096, TLA_BUDDY};
-        return tla_lazy_create(&config, made);
+    check_creation<owner<tla_lazy_arena, tla_lazy_arena_destroy>>("lazy", [](tla_lazy_arena **made) {
+        const tla_lazy_arena_config config{0, MiB, 4 * MiB, MiB, MiB, 1000, 0, 4096, TLA_BUDDY};
+        return tla_lazy_arena_create(&config, made);
     });
     check_creation<owner<tla_lockstep, tla_lockstep_destroy>>("lockstep", [](tla_lockstep **made) {
         const tla_lockstep_config config{8, 0, MiB, 32, TLA_TOP_DOWN};
@@ -276,34 +276,34 @@ struct slots {
 
 struct mixed {
     mixed(std::uint64_t slot_bytes, tla_batch batch) {
-        const tla_mixed_config config{0, 16 * MiB, 4096, slot_bytes, batch};
-        BOOST_REQUIRE_EQUAL(tla_mixed_create(&config, &memory.made), TLA_OK);
+        const tla_mixed_pool_config config{0, 16 * MiB, 4096, slot_bytes, batch};
+        BOOST_REQUIRE_EQUAL(tla_mixed_pool_create(&config, &memory.made), TLA_OK);
     }
     ~mixed() {
         for (auto &objects : all)
-            tla_mixed_free(memory.made, objects.data(), objects.size(), nullptr);
+            tla_mixed_pool_free(memory.made, objects.data(), objects.size(), nullptr);
     }
     std::string look() const {
-        const tla_mixed_stats s = tla_mixed_get_stats(memory.made);
-        BOOST_CHECK_EQUAL(tla_mixed_check(memory.made, nullptr), TLA_OK);
+        const tla_mixed_pool_stats s = tla_mixed_pool_get_stats(memory.made);
+        BOOST_CHECK_EQUAL(tla_mixed_pool_check(memory.made, nullptr), TLA_OK);
         return line(s.tensors, s.buffers, s.tensor_bytes, s.buffer_bytes, s.free_tensor_bytes, s.free_blocks);
     }
     tla_status alloc(tla_memory_format format, std::size_t n) {
-        std::vector<tla_mixed_block> objects(n);
-        const tla_status status = tla_mixed_alloc(memory.made, format, 4096, n, objects.data(), nullptr);
+        std::vector<tla_mixed_pool_block> objects(n);
+        const tla_status status = tla_mixed_pool_alloc(memory.made, format, 4096, n, objects.data(), nullptr);
         if (!status) all.push_back(objects);
         return status;
     }
     tla_status free_every_other() {
-        std::vector<tla_mixed_block> some, others;
+        std::vector<tla_mixed_pool_block> some, others;
         for (std::size_t i = 0; i < all[0].size(); i++)
             (i % 2 ? some : others).push_back(all[0][i]);
-        const tla_status status = tla_mixed_free(memory.made, some.data(), some.size(), nullptr);
+        const tla_status status = tla_mixed_pool_free(memory.made, some.data(), some.size(), nullptr);
         if (!status) all[0] = others;
         return status;
     }
-    owner<tla_mixed, tla_mixed_destroy> memory;
-    std::vector<std::vector<tla_mixed_block>> all;
+    owner<tla_mixed_pool, tla_mixed_pool_destroy> memory;
+    std::vector<std::vector<tla_mixed_pool_block>> all;
 };
 
 } // namespace
@@ -342,15 +342,15 @@ namespace {
 
 struct lazy {
     lazy() {
-        const tla_lazy_config config{0, MiB, 4 * MiB, MiB, MiB, 1000, 0, 64, TLA_BUDDY};
-        BOOST_REQUIRE_EQUAL(tla_lazy_create(&config, &memory.made), TLA_OK);
+        const tla_lazy_arena_config config{0, MiB, 4 * MiB, MiB, MiB, 1000, 0, 64, TLA_BUDDY};
+        BOOST_REQUIRE_EQUAL(tla_lazy_arena_create(&config, &memory.made), TLA_OK);
     }
     std::string look() const {
         std::uint64_t when = 0;
-        const bool more = tla_lazy_next_commit(memory.made, &when);
-        return look_at(tla_lazy_get_stats(memory.made)) + line(more, when);
+        const bool more = tla_lazy_arena_next_commit(memory.made, &when);
+        return look_at(tla_lazy_arena_get_stats(memory.made)) + line(more, when);
     }
-    owner<tla_lazy, tla_lazy_destroy> memory;
+    owner<tla_lazy_arena, tla_lazy_arena_destroy> memory;
 };
 
 struct banks {
@@ -412,12 +412,12 @@ struct cached_objects {
 BOOST_AUTO_TEST_CASE(lazy_memory_commits_or_says_that_there_is_no_host_memory) {
     const auto make = [] { return std::make_unique<lazy>(); };
     exhaust(
-        "advance", make, [](lazy &l) { return tla_lazy_advance(l.memory.made, 2000, nullptr); }, look);
+        "advance", make, [](lazy &l) { return tla_lazy_arena_advance(l.memory.made, 2000, nullptr); }, look);
     exhaust(
         "alloc", make,
         [](lazy &l) {
             tla_block block;
-            return tla_lazy_alloc(l.memory.made, 0, 4096, &block, nullptr);
+            return tla_lazy_arena_alloc(l.memory.made, 0, 4096, &block, nullptr);
         },
         look);
 }

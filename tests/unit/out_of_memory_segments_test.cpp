@@ -2,7 +2,7 @@
 // has done nothing, and can be made again.
 #include "host_memory/owner.hpp"
 
-#include "tlmalloc/segment_cache.h"
+#include "tlmalloc/allocators/segment_cache.h"
 
 #include <cstdlib>
 #include <vector>
@@ -22,8 +22,8 @@ struct cache {
         BOOST_REQUIRE_EQUAL(tla_arena_create(&memory, &arena.made), TLA_OK);
         BOOST_REQUIRE_EQUAL(tla_arena_ranges_create(&set, &ranges.made), TLA_OK);
         tla_segment_cache_config config{};
-        config.driver = tla_arena_driver(&set);
-        config.ranges = tla_arena_ranges_driver(ranges.made);
+        config.driver = tla_arena_upstream(&set);
+        config.ranges = tla_arena_ranges_upstream(ranges.made);
         config.expandable = expandable;
         config.max_split_size = max_split;
         config.device_bytes = memory.capacity;

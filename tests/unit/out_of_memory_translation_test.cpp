@@ -1,9 +1,9 @@
 // Virtual memory on a host without memory: mappings change as a whole or not at all, and accesses need no memory.
 #include "host_memory/owner.hpp"
 
-#include "tlmalloc/map_window.h"
-#include "tlmalloc/mmu.h"
-#include "tlmalloc/va_space.h"
+#include "model/vm/map_window.h"
+#include "tlmalloc/translation/mmu.h"
+#include "tlmalloc/translation/va_space.h"
 
 #include <cstring>
 #include <map>
@@ -256,7 +256,7 @@ struct unit {
         BOOST_REQUIRE_EQUAL(tla_mmu_create(&config, &mmu.made, nullptr), TLA_OK);
         BOOST_REQUIRE_EQUAL(change(tla_mmu_map, scattered(0, 4 * KiB, 4 * KiB, 8)), TLA_OK);
         BOOST_REQUIRE_EQUAL(change(tla_mmu_map, scattered(1 * MiB, 64, 128, 20)), TLA_OK);
-        tla_mmu_show(mmu.made, 100);
+        tla_mmu_make_visible(mmu.made, 100);
         tla_mmu_advance(mmu.made, 1000);
     }
     template <typename Change>

@@ -1,5 +1,5 @@
 // The 51-bit physical address (ADR-0001 Rev 2): every unit round-trips, every reserved encoding is refused.
-#include "tlmalloc/phys_addr.h"
+#include "tlmalloc/base/phys_addr.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_TESTS_PLACEMENT_REFERENCE_HPP
 #define TLMALLOC_TESTS_PLACEMENT_REFERENCE_HPP
 
-#include "tlmalloc/arena.h"
+#include "tlmalloc/allocators/arena.h"
 
 #include <algorithm>
 #include <cstdint>

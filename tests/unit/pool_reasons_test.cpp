@@ -1,11 +1,11 @@
 // A cache that fails tells its own reason: what it asked its driver for, and what the driver says of that.
-#include "tlmalloc/caching_pool.h"
-#include "tlmalloc/growing_pool.h"
-#include "tlmalloc/lazy.h"
-#include "tlmalloc/lockstep.h"
-#include "tlmalloc/mixed.h"
-#include "tlmalloc/segment_cache.h"
-#include "tlmalloc/slot_pool.h"
+#include "tlmalloc/allocators/caching_pool.h"
+#include "tlmalloc/allocators/growing_pool.h"
+#include "tlmalloc/allocators/lazy_arena.h"
+#include "tlmalloc/allocators/lockstep.h"
+#include "tlmalloc/allocators/mixed_pool.h"
+#include "tlmalloc/allocators/segment_cache.h"
+#include "tlmalloc/allocators/slot_pool.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -27,7 +27,7 @@ struct device {
 
     tla_arena *arena = nullptr;
     tla_arena_set set{&arena, 1};
-    tla_memory_driver driver = tla_arena_driver(&set);
+    tla_upstream driver = tla_arena_upstream(&set);
 };
 
 tla_status never(void *, std::uint32_t, std::uint64_t, std::uint64_t *, tla_work *) {
@@ -232,42 +232,43 @@ BOOST_AUTO_TEST_CASE(a_slot_pool_says_how_many_slots_it_has_left) {
 
 BOOST_AUTO_TEST_CASE(mixed_memory_says_which_batch_did_not_fit_and_where) {
     for (tla_batch batch : {TLA_BATCH_CONTIGUOUS, TLA_BATCH_CARVED}) {
-        const tla_mixed_config config{0, 16 * 4096, 4096, 0, batch};
-        tla_mixed *mixed = nullptr;
-        BOOST_REQUIRE_EQUAL(tla_mixed_create(&config, &mixed), TLA_OK);
-        tla_mixed_block objects[16];
+        const tla_mixed_pool_config config{0, 16 * 4096, 4096, 0, batch};
+        tla_mixed_pool *mixed = nullptr;
+        BOOST_REQUIRE_EQUAL(tla_mixed_pool_create(&config, &mixed), TLA_OK);
+        tla_mixed_pool_block objects[16];
         tla_error error{};
-        BOOST_REQUIRE_EQUAL(tla_mixed_alloc(mixed, TLA_FORMAT_KV_2LTD, 4096, 13, objects, nullptr), TLA_OK);
-        BOOST_REQUIRE_EQUAL(tla_mixed_free(mixed, objects, 1, nullptr), TLA_OK); // one block, and three at the end
-        const tla_status status = tla_mixed_alloc(mixed, TLA_FORMAT_KV_2LTD, 4096, 5, objects + 13, nullptr);
+        BOOST_REQUIRE_EQUAL(tla_mixed_pool_alloc(mixed, TLA_FORMAT_KV_2LTD, 4096, 13, objects, nullptr), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_mixed_pool_free(mixed, objects, 1, nullptr), TLA_OK); // one block, and three at the end
+        const tla_status status = tla_mixed_pool_alloc(mixed, TLA_FORMAT_KV_2LTD, 4096, 5, objects + 13, nullptr);
         BOOST_CHECK_EQUAL(status, TLA_EXHAUSTED);
-        BOOST_CHECK_EQUAL(tla_mixed_explain(mixed, "cpu", TLA_FORMAT_KV_2LTD, 4096, 5, &error), status);
+        BOOST_CHECK_EQUAL(tla_mixed_pool_explain(mixed, "cpu", TLA_FORMAT_KV_2LTD, 4096, 5, &error), status);
         BOOST_CHECK_EQUAL(error.text, std::string("cpu: 5 objects of 4096 bytes in ") +
                                           (batch == TLA_BATCH_CONTIGUOUS ? "one block" : "any blocks") +
                                           ": buffer overflow: requested 20480 bytes, 16384 free of 65536, largest free "
                                           "block 12288 (2 blocks): exhausted");
-        BOOST_CHECK_EQUAL(tla_mixed_explain(mixed, "cpu", TLA_FORMAT_BINARY_BUFFER, 4096, 5, nullptr),
+        BOOST_CHECK_EQUAL(tla_mixed_pool_explain(mixed, "cpu", TLA_FORMAT_BINARY_BUFFER, 4096, 5, nullptr),
                           TLA_NO_HOST_MEMORY);
-        BOOST_CHECK_EQUAL(tla_mixed_explain(mixed, "cpu", TLA_FORMAT_BINARY, 4096, 5, nullptr), TLA_INVALID_ARGUMENT);
-        BOOST_REQUIRE_EQUAL(tla_mixed_free(mixed, objects + 1, 12, nullptr), TLA_OK);
-        tla_mixed_destroy(mixed);
+        BOOST_CHECK_EQUAL(tla_mixed_pool_explain(mixed, "cpu", TLA_FORMAT_BINARY, 4096, 5, nullptr),
+                          TLA_INVALID_ARGUMENT);
+        BOOST_REQUIRE_EQUAL(tla_mixed_pool_free(mixed, objects + 1, 12, nullptr), TLA_OK);
+        tla_mixed_pool_destroy(mixed);
     }
 }
 
 BOOST_AUTO_TEST_CASE(lazy_memory_says_that_there_will_be_more_and_when) {
-    const tla_lazy_config config{0, MiB, 4 * MiB, MiB, MiB, 1000, 500, 4096, TLA_FIRST_FIT};
-    tla_lazy *lazy = nullptr;
-    BOOST_REQUIRE_EQUAL(tla_lazy_create(&config, &lazy), TLA_OK);
+    const tla_lazy_arena_config config{0, MiB, 4 * MiB, MiB, MiB, 1000, 500, 4096, TLA_FIRST_FIT};
+    tla_lazy_arena *lazy = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_lazy_arena_create(&config, &lazy), TLA_OK);
     tla_block block;
     tla_error error{};
-    BOOST_CHECK_EQUAL(tla_lazy_alloc(lazy, 0, 2 * MiB, &block, nullptr), TLA_EXHAUSTED);
-    BOOST_CHECK_EQUAL(tla_lazy_explain(lazy, "pinned", 2 * MiB, &error), TLA_EXHAUSTED);
+    BOOST_CHECK_EQUAL(tla_lazy_arena_alloc(lazy, 0, 2 * MiB, &block, nullptr), TLA_EXHAUSTED);
+    BOOST_CHECK_EQUAL(tla_lazy_arena_explain(lazy, "pinned", 2 * MiB, &error), TLA_EXHAUSTED);
     BOOST_CHECK_EQUAL(error.text,
                       "pinned overflow: requested 2097152 bytes, 1048576 free of 1048576, largest free "
                       "block 1048576 (1 blocks): exhausted; 1048576 bytes of 4194304 are committed, the next "
                       "at 1500 ps");
-    BOOST_CHECK_EQUAL(tla_lazy_alloc(lazy, 1500, 2 * MiB, &block, nullptr), TLA_OK);
-    tla_lazy_destroy(lazy);
+    BOOST_CHECK_EQUAL(tla_lazy_arena_alloc(lazy, 1500, 2 * MiB, &block, nullptr), TLA_OK);
+    tla_lazy_arena_destroy(lazy);
 }
 
 BOOST_AUTO_TEST_CASE(lockstep_says_what_a_buffer_takes_in_every_bank) {

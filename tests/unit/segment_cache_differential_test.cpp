@@ -2,7 +2,7 @@
 // address and every call of the driver.
 #include "seeded_random.hpp"
 #include "tests/torch/recording.hpp"
-#include "tlmalloc/segment_cache.h"
+#include "tlmalloc/allocators/segment_cache.h"
 
 #include <sstream>
 

@@ -1,7 +1,7 @@
 // Numbers that PyTorch's allocator is known for, to the byte: the growth of #123548 and what #193400 would make of it,
 // a sequence of expandable segments by hand, the three causes of a gap between reserved and allocated.
-#include "tlmalloc/cost.h"
-#include "tlmalloc/segment_cache.h"
+#include "tlmalloc/allocators/segment_cache.h"
+#include "tlmalloc/base/cost.h"
 
 #include <array>
 #include <boost/test/unit_test.hpp>
@@ -335,8 +335,8 @@ BOOST_AUTO_TEST_CASE(a_receipt_counts_ranges_mapped_and_driver_calls) {
     tla_arena_ranges *ranges = nullptr;
     BOOST_REQUIRE_EQUAL(tla_arena_ranges_create(&set, &ranges), TLA_OK);
     tla_segment_cache_config config{};
-    config.driver = tla_arena_driver(&set);
-    config.ranges = tla_arena_ranges_driver(ranges);
+    config.driver = tla_arena_upstream(&set);
+    config.ranges = tla_arena_ranges_upstream(ranges);
     config.device_bytes = memory.capacity;
     config.expandable = true;
     tla_segment_cache *c = nullptr;

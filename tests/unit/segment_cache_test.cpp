@@ -1,6 +1,6 @@
 // PyTorch's rules, one by one and against a naive model that scans every block.
 #include "seeded_random.hpp"
-#include "tlmalloc/segment_cache.h"
+#include "tlmalloc/allocators/segment_cache.h"
 
 #include <algorithm>
 #include <list>
@@ -38,7 +38,7 @@ struct recorded_device {
         d.calls.emplace_back('f', nbytes);
         return TLA_OK;
     }
-    tla_memory_driver driver() { return {alloc, free, this}; }
+    tla_upstream driver() { return {alloc, free, this}; }
 };
 
 struct cache {

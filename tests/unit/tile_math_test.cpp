@@ -1,5 +1,5 @@
 // f16 conversions over all halves and every rounding boundary; tile operations against plain loops.
-#include "tlmalloc/tile_math.h"
+#include "tlmalloc/device/tile_math.h"
 
 #include <boost/test/unit_test.hpp>
 

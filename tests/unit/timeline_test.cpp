@@ -1,5 +1,5 @@
 // Timelines against a naive list of busy intervals.
-#include "tlmalloc/timeline.h"
+#include "tlmalloc/timing/timeline.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Walks whose end nobody knows at their start, beside a naive pool of walkers that computes every walk as a whole.
-#include "tlmalloc/walker.h"
+#include "tlmalloc/translation/walker.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // The walker pool: closed-form ceilings, merging, path registers, the walk cache, stalls.
-#include "tlmalloc/tlb.h"
-#include "tlmalloc/walker.h"
+#include "tlmalloc/translation/tlb.h"
+#include "tlmalloc/translation/walker.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_full_merge_table_holds_up_requests_for_its_page_until_the
 BOOST_AUTO_TEST_CASE(after_a_change_is_visible_nothing_joins_a_walk_that_began_before) {
     walkers_fixture f(pool(2, 4));
     f.miss(0x1000, 0);
-    tla_walkers_show(f.walkers, 100 * ns);
+    tla_walkers_make_visible(f.walkers, 100 * ns);
     BOOST_CHECK_EQUAL(f.miss(0x1000, 99 * ns).outcome, TLA_WALK_MERGED);
     BOOST_CHECK_EQUAL(f.miss(0x1000, 100 * ns).outcome, TLA_WALK_STARTED);
     BOOST_CHECK_EQUAL(f.miss(0x1000, 101 * ns).outcome, TLA_WALK_MERGED);

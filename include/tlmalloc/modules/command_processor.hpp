@@ -2,10 +2,10 @@
 #ifndef TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
 #define TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
 
-#include "tlmalloc/engine.h"
+#include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/control_window.hpp"
-#include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/timing/command_engine.h"
 
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -59,7 +59,7 @@ class command_processor : public sc_core::sc_module, private command_handler {
     const config config_;
     std::unique_ptr<fan_out> routes_;
     outlet out_; // exact
-    tla_engine engine_{};
+    tla_command_engine engine_{};
     statistics statistics_;
     figure in_flight_{"commands_in_flight", 16};
 };

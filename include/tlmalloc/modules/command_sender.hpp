@@ -2,10 +2,10 @@
 #ifndef TLMALLOC_MODULES_COMMAND_SENDER_HPP
 #define TLMALLOC_MODULES_COMMAND_SENDER_HPP
 
-#include "tlmalloc/control_port.h"
+#include "tlmalloc/detail/transfer_extent.hpp"
+#include "tlmalloc/device/control_port.h"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
-#include "tlmalloc/modules/transfer_extent.hpp"
 
 namespace tlmalloc {
 

@@ -2,12 +2,12 @@
 #ifndef TLMALLOC_MODULES_CONTROL_WINDOW_HPP
 #define TLMALLOC_MODULES_CONTROL_WINDOW_HPP
 
-#include "tlmalloc/control_port.h"
-#include "tlmalloc/modules/arrival_gate.hpp"
-#include "tlmalloc/modules/at_target.hpp"
+#include "tlmalloc/detail/arrival_gate.hpp"
+#include "tlmalloc/detail/at_target.hpp"
+#include "tlmalloc/detail/time_queue.hpp"
+#include "tlmalloc/detail/turnstile.hpp"
+#include "tlmalloc/device/control_port.h"
 #include "tlmalloc/modules/systemc.hpp"
-#include "tlmalloc/modules/time_queue.hpp"
-#include "tlmalloc/modules/turnstile.hpp"
 
 #include <deque>
 #include <optional>

@@ -2,14 +2,14 @@
 #ifndef TLMALLOC_MODULES_HBM_SLICE_HPP
 #define TLMALLOC_MODULES_HBM_SLICE_HPP
 
-#include "tlmalloc/channels.h"
 #include "tlmalloc/config.h"
-#include "tlmalloc/fault_plan.h"
-#include "tlmalloc/hbm_channels.h"
-#include "tlmalloc/modules/at_target.hpp"
-#include "tlmalloc/modules/in_order.hpp"
+#include "tlmalloc/detail/at_target.hpp"
+#include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/timing/banked_channels.h"
+#include "tlmalloc/timing/flat_channels.h"
 
 #include <memory>
 #include <optional>
@@ -19,12 +19,12 @@ namespace tlmalloc {
 
 // Addresses are offsets into the slice. An access occupies the pseudo-channels of its bursts; the delay it is answered
 // with ends when the last burst is done. That of a write to banks is done when the write buffer has accepted it, which
-// a full one does not (hbm_channels.h): its data goes to the banks later, and a read of the same line is answered from
-// the buffer until then. Without banks it is done with its data. One that streams (streaming width below the length)
-// moves all its bytes: it takes what its passes take as accesses of their own that arrive together. Bytes are committed
-// on the host where they are touched, and read as zero before. Errors: TLM_ADDRESS_ERROR_RESPONSE past the end,
-// TLM_BURST_ERROR_RESPONSE for length or streaming width 0, TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables without a
-// length; nothing is touched then.
+// a full one does not (banked_channels.h): its data goes to the banks later, and a read of the same line is answered
+// from the buffer until then. Without banks it is done with its data. One that streams (streaming width below the
+// length) moves all its bytes: it takes what its passes take as accesses of their own that arrive together. Bytes are
+// committed on the host where they are touched, and read as zero before. Errors: TLM_ADDRESS_ERROR_RESPONSE past the
+// end, TLM_BURST_ERROR_RESPONSE for length or streaming width 0, TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables
+// without a length; nothing is touched then.
 //
 // Loosely and approximately timed (at_target.hpp), with the same times: accesses to other pseudo-channels may overtake.
 // DMI is granted for the whole slice. Accesses by DMI take no pseudo-channel and are not counted; the latencies that
@@ -102,8 +102,8 @@ class hbm_slice : public sc_core::sc_module, private in_order_target {
     void each_figure(Visit visit);
 
     const config config_;
-    std::unique_ptr<tla_channels, void (*)(tla_channels *)> channels_{nullptr, tla_channels_destroy};
-    std::unique_ptr<tla_hbm_channels, void (*)(tla_hbm_channels *)> banks_{nullptr, tla_hbm_channels_destroy};
+    std::unique_ptr<tla_flat_channels, void (*)(tla_flat_channels *)> channels_{nullptr, tla_flat_channels_destroy};
+    std::unique_ptr<tla_banked_channels, void (*)(tla_banked_channels *)> banks_{nullptr, tla_banked_channels_destroy};
     at_target at_;
     std::uint8_t *bytes_ = nullptr;
     struct bank_group { // exact: of the pseudo-channels with banks

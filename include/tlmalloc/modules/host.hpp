@@ -2,13 +2,13 @@
 #ifndef TLMALLOC_MODULES_HOST_HPP
 #define TLMALLOC_MODULES_HOST_HPP
 
-#include "tlmalloc/command.h"
-#include "tlmalloc/modules/arrival_gate.hpp"
+#include "tlmalloc/detail/arrival_gate.hpp"
+#include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/detail/turnstile.hpp"
+#include "tlmalloc/device/command.h"
 #include "tlmalloc/modules/command_sender.hpp"
-#include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
-#include "tlmalloc/modules/turnstile.hpp"
 
 #include <functional>
 #include <list>

@@ -2,11 +2,11 @@
 #ifndef TLMALLOC_MODULES_INTERCONNECT_HPP
 #define TLMALLOC_MODULES_INTERCONNECT_HPP
 
-#include "tlmalloc/fabric.h"
-#include "tlmalloc/modules/at_target.hpp"
-#include "tlmalloc/modules/in_order.hpp"
+#include "tlmalloc/detail/at_target.hpp"
+#include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/detail/writes_under_way.hpp"
 #include "tlmalloc/modules/systemc.hpp"
-#include "tlmalloc/modules/writes_under_way.hpp"
+#include "tlmalloc/timing/fabric.h"
 
 #include <cstdint>
 #include <memory>

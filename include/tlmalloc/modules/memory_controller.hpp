@@ -2,14 +2,14 @@
 #ifndef TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 #define TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 
-#include "tlmalloc/arena_snapshot.h"
-#include "tlmalloc/cost.h"
-#include "tlmalloc/engine.h"
-#include "tlmalloc/fault_plan.h"
+#include "tlmalloc/allocators/arena_snapshot.h"
+#include "tlmalloc/allocators/pe_memory.h"
+#include "tlmalloc/base/cost.h"
+#include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/modules/control_window.hpp"
-#include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/waveform.hpp"
-#include "tlmalloc/pe_memory.h"
+#include "tlmalloc/timing/command_engine.h"
 
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -41,12 +41,12 @@ namespace tlmalloc {
 // anything but whole live blocks, and what belongs to another address space (TLA_NOT_OWNER), and narrows DMI to the
 // block, whose bytes count as written from then on. Debug accesses are not checked; what they write counts as written.
 //
-// The free lists may lie in memory (list_traffic.h): sram, every access to a node takes node_latency_ps; hbm, the HBM's
-// list lies in the top list_reserve bytes of the slice, which are never allocated, and every access that the node cache
-// does not serve is a transaction to the slice, one after the other (a hit takes node_latency_ps; the TCM's list is in
-// SRAM). That time adds to the price of the command. Placements are the same. A node that is not as it was written, or
-// cannot be read, is counted and a warning /tlmalloc/memory_controller/free_list; the engine goes on with what it
-// wrote.
+// The free lists may lie in memory (list_in_memory.h): sram, every access to a node takes node_latency_ps; hbm, the
+// HBM's list lies in the top list_reserve bytes of the slice, which are never allocated, and every access that the node
+// cache does not serve is a transaction to the slice, one after the other (a hit takes node_latency_ps; the TCM's list
+// is in SRAM). That time adds to the price of the command. Placements are the same. A node that is not as it was
+// written, or cannot be read, is counted and a warning /tlmalloc/memory_controller/free_list; the engine goes on with
+// what it wrote.
 //
 // A command that the fault plan refuses (fault_plan.h) is answered with TLA_BUSY at once and changes nothing; it is
 // counted and a warning /tlmalloc/memory_controller/fault. Sent again, it is a command like any other.
@@ -176,7 +176,7 @@ class memory_controller : public sc_core::sc_module, private command_handler, pr
     outlet to_memory_[TLA_CHANNEL_COUNT]; // exact
     std::uint32_t resource_ = 0;
     bool dmi_granted_ = false; // somebody may hold a pointer
-    tla_engine engine_{};
+    tla_command_engine engine_{};
     tla_faults faults_{};
     std::uint64_t refused_ = 0;
     statistics statistics_[TLA_CHANNEL_COUNT];

@@ -2,13 +2,13 @@
 #ifndef TLMALLOC_MODULES_PE_DMA_HPP
 #define TLMALLOC_MODULES_PE_DMA_HPP
 
-#include "tlmalloc/modules/in_order.hpp"
+#include "tlmalloc/base/phys_addr.h"
+#include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
-#include "tlmalloc/modules/transfer_extent.hpp"
 #include "tlmalloc/modules/waveform.hpp"
-#include "tlmalloc/phys_addr.h"
-#include "tlmalloc/timeline.h"
+#include "tlmalloc/timing/timeline.h"
 
 #include <functional>
 #include <memory>

@@ -3,16 +3,16 @@
 #define TLMALLOC_MODULES_PE_MMU_HPP
 
 #include "tlmalloc/config.h"
-#include "tlmalloc/engine.h"
-#include "tlmalloc/mmu.h"
-#include "tlmalloc/modules/at_target.hpp"
+#include "tlmalloc/detail/at_target.hpp"
+#include "tlmalloc/detail/time_queue.hpp"
+#include "tlmalloc/detail/transfer_extent.hpp"
+#include "tlmalloc/detail/turnstile.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/requester.hpp"
-#include "tlmalloc/modules/time_queue.hpp"
-#include "tlmalloc/modules/transfer_extent.hpp"
-#include "tlmalloc/modules/turnstile.hpp"
 #include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/timing/command_engine.h"
+#include "tlmalloc/translation/mmu.h"
 
 #include <array>
 #include <memory>
@@ -204,7 +204,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     std::uint64_t run_from_ps_ = 0; // no change is hidden from then on, so that a run may be remembered
     turnstile mmu_turn_;            // TLA_WALK_MEMORY: who translates or changes mappings
     std::vector<tla_command> owed_; // FREE commands that were refused
-    tla_engine engine_{};
+    tla_command_engine engine_{};
     std::unique_ptr<steps> steps_; // exact
     statistics statistics_;
     figure lookups_{"lookups", 32}, maps_in_flight_{"maps_in_flight", 16}, mapped_bytes_{"mapped_bytes", 48},

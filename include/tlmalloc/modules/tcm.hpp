@@ -2,12 +2,12 @@
 #ifndef TLMALLOC_MODULES_TCM_HPP
 #define TLMALLOC_MODULES_TCM_HPP
 
-#include "tlmalloc/modules/at_target.hpp"
-#include "tlmalloc/modules/in_order.hpp"
+#include "tlmalloc/detail/at_target.hpp"
+#include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/detail/writes_under_way.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/waveform.hpp"
-#include "tlmalloc/modules/writes_under_way.hpp"
-#include "tlmalloc/timeline.h"
+#include "tlmalloc/timing/timeline.h"
 
 #include <tlm_utils/simple_target_socket.h>
 

@@ -3,11 +3,11 @@
 #define TLMALLOC_MODULES_VA_MANAGER_HPP
 
 #include "tlmalloc/config.h"
-#include "tlmalloc/engine.h"
+#include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/control_window.hpp"
-#include "tlmalloc/modules/in_order.hpp"
 #include "tlmalloc/modules/waveform.hpp"
-#include "tlmalloc/va_space.h"
+#include "tlmalloc/timing/command_engine.h"
+#include "tlmalloc/translation/va_space.h"
 
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -77,7 +77,7 @@ class va_manager : public sc_core::sc_module, private command_handler {
     sc_core::sc_event posted_;
     std::uint64_t posted_ps_ = 0;
     outlet out_; // exact
-    tla_engine engine_{};
+    tla_command_engine engine_{};
     statistics statistics_;
     figure used_{"used_bytes", 48}, maps_in_flight_{"maps_in_flight", 16};
 };

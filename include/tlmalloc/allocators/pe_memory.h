@@ -1,0 +1,95 @@
+/* One PE's memory as its allocators see it: an HBM slice and a TCM, each an arena of its own, physical addresses out
+ * (KernBench ADR-0048 D3 and D7, PEMemAllocator). */
+#ifndef TLMALLOC_PE_MEMORY_H
+#define TLMALLOC_PE_MEMORY_H
+
+#include "tlmalloc/base/phys_addr.h"
+#include "tlmalloc/device/guard.h"
+#include "tlmalloc/device/list_in_memory.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tla_channel { TLA_HBM, TLA_TCM, TLA_CHANNEL_COUNT } tla_channel;
+
+/* "hbm", "tcm"; NULL for a value that is none. */
+const char *tla_channel_name(tla_channel channel);
+
+typedef struct tla_pe_memory_config {
+    uint32_t sip, die, pe;       /* whose memory it is: ranges of phys_addr.h */
+    uint64_t hbm_slice_bytes;    /* this PE's share of the cube's HBM */
+    uint64_t tcm_bytes;          /* at most TLA_SUB_UNIT_BYTES */
+    uint64_t tcm_reserved_bytes; /* the top of the TCM, kept by the scheduler (ADR-0014), never allocated */
+    tla_policy hbm_policy, tcm_policy;
+    uint64_t alignment;          /* of both arenas, as tla_arena_config; 0 = byte granular, as ADR-0048 */
+    bool validate;               /* of both arenas, as tla_arena_config */
+    uint64_t hbm_reserved_bytes; /* the top of the slice, kept by the controller for its free list, never allocated */
+    bool guarded;                /* validates frees, and tla_pe_memory_look works */
+    uint64_t guard_history;      /* freed blocks of a channel that a guarded memory remembers */
+} tla_pe_memory_config;
+
+typedef struct tla_pe_memory tla_pe_memory;
+
+/* Whether the numbers of sip, die and pe are some and the sizes fit the address map and each other: TLA_OK, or
+ * TLA_INVALID_ARGUMENT with an error that names the member, what it is and what was expected. */
+tla_status tla_pe_memory_check_config(const tla_pe_memory_config *config, tla_error *error);
+
+/* Errors as tla_pe_memory_check_config and tla_arena_create; *memory is NULL then. */
+tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **memory);
+void tla_pe_memory_destroy(tla_pe_memory *memory);
+
+const tla_pe_memory_config *tla_pe_memory_get_config(const tla_pe_memory *memory);
+
+/* Who the following calls are made for (tla_who in .who); kept with each block of a guarded memory. */
+void tla_pe_memory_set_owner(tla_pe_memory *memory, tla_owner owner);
+
+/* Errors as tla_arena_alloc. */
+tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
+                               tla_work *work);
+
+/* The channel follows from the address. TLA_OUT_OF_RANGE for an address that is not this PE's, or lies in the
+ * scheduler's reserve, TLA_NOT_OWNER for a guarded block of another context; else as tla_arena_free. */
+tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
+
+/* The text of the last free that was refused by the guard, or by the channel's arena (tla_arena_last_error). */
+const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_channel channel);
+
+/* Which of a PE's memories an address leads to, and the offset there, whether or not its allocators exist; reserved TCM
+ * is addressable. TLA_OUT_OF_RANGE when [pa, pa + nbytes) does not lie wholly inside one of them. */
+tla_status tla_pe_memory_locate(const tla_pe_memory_config *config, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
+                                uint64_t *offset);
+
+/* From now on a channel's list lies in memory (list_in_memory.h); allocations and frees add to its accesses, and fail
+ * as tla_list_in_memory_prepare. Called again, it starts anew from the free blocks of the moment. Errors as
+ * tla_list_in_memory_create. */
+tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_channel channel, uint64_t nodes, uint64_t cache_entries);
+
+/* The list that is followed; NULL when none is. */
+tla_list_in_memory *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel channel);
+
+/* As tla_arena_granted, for a channel. */
+uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes);
+
+/* As tla_guard_look, tla_guard_note, tla_guard_trust and tla_arena_find, for offsets in a channel of a guarded memory;
+ * else TLA_OK, nothing, nothing, and TLA_UNSUPPORTED. The scheduler's and the controller's reserves are not guarded. */
+tla_status tla_pe_memory_look(const tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
+                              tla_error *error);
+void tla_pe_memory_note(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access);
+void tla_pe_memory_trust(tla_pe_memory *memory, tla_channel channel, tla_block range);
+tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, uint64_t offset, tla_block *block,
+                              tla_owner *owner);
+
+tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel);
+
+/* The arena of a channel, for what arena.h offers beyond this header: owners, checks, snapshots. Offsets there are
+ * those of the slice or the TCM. NULL for a channel that is none. */
+tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel);
+
+/* As tla_arena_explain; the text names channel and PE. */
+tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,36 @@
+/* Prices: picoseconds for the events on a receipt.
+ *
+ * price = fixed + sum(count * unit). A batch that is one command pays `fixed` once. The linear form is what published
+ * measurements fit (a fixed part, a part per chunk, a part per PTE, a part per invalidation). */
+#ifndef TLMALLOC_COST_H
+#define TLMALLOC_COST_H
+
+#include "tlmalloc/base/work.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Every member in picoseconds per event; the event is the member of tla_work of the same name. */
+typedef struct tla_cost_profile {
+    uint64_t fixed_ps; /* per command */
+    uint64_t node_ps;
+    uint64_t insert_node_ps;
+    uint64_t probe_ps;
+    uint64_t split_ps;
+    uint64_t merge_ps;
+    uint64_t metadata_line_ps;
+    uint64_t chunk_ps;
+    uint64_t pte_write_ps;
+    uint64_t table_level_ps;
+    uint64_t invalidate_ps;
+    uint64_t driver_call_ps; /* of caches; no key of a configuration, whose controllers have no driver */
+} tla_cost_profile;
+
+/* Price of one command with this receipt, in picoseconds; saturates at UINT64_MAX. */
+uint64_t tla_cost_price(const tla_cost_profile *profile, const tla_work *work);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

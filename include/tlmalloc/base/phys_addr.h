@@ -1,0 +1,102 @@
+/* The 51-bit device physical address, and the types that keep a VA from being passed for a PA.
+ *
+ *   [50:47] sip   [46:42] die   [41:0] local offset          (KernBench ADR-0001 Rev 2)
+ *
+ * die 0..15 is an HBM cube, 16..20 an IO chiplet, 21..31 reserved. Of the 4 TiB that a cube could address it uses the
+ * lower 256 GiB. What ADR-0001 puts inside a cube is not published; decided here, after ADR-0031's predecessor:
+ *
+ *   bit 37 = 1: HBM window, [36:0] = byte offset in the cube's HBM (128 GiB)
+ *   bit 37 = 0: [36:34] unit (0 PE, 1 M_CPU, 2 cube SRAM)  [33:30] pe  [29] sub-unit  [28:0] offset (512 MiB)
+ *               of a PE, sub-unit 0 is its TCM and sub-unit 1 its control space: [28:24] which block (16 MiB each);
+ *               the first 16 MiB of an M_CPU's unit are its control window.
+ *
+ * Of the IO chiplets only the first (die 16) has something that is modelled: its IO_CPU's control window, the first
+ * 16 MiB of its 1 TiB.
+ *
+ * An HBM byte belongs to the PE whose slice it lies in: pe = offset / slice size (allocations never straddle slices).
+ */
+#ifndef TLMALLOC_PHYS_ADDR_H
+#define TLMALLOC_PHYS_ADDR_H
+
+#include "tlmalloc/base/status.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tla_paddr {
+    uint64_t value;
+} tla_paddr; /* physical: 51 bits */
+
+typedef struct tla_vaddr {
+    uint64_t value;
+} tla_vaddr; /* virtual */
+
+enum {
+    TLA_PADDR_BITS = 51,
+    TLA_SIP_COUNT = 16,      /* sip 0..15 */
+    TLA_DIE_COUNT = 32,      /* die 0..31 */
+    TLA_CUBE_DIE_COUNT = 16, /* die 0..15 are HBM cubes */
+    TLA_IO_DIE = 16,         /* the IO chiplet that has the IO_CPU */
+    TLA_PE_COUNT = 16        /* pe 0..15 in a cube */
+};
+
+#define TLA_HBM_WINDOW_BYTES (UINT64_C(1) << 37)    /* HBM that one cube can address */
+#define TLA_SUB_UNIT_BYTES (UINT64_C(1) << 29)      /* a PE's TCM window, and its control space */
+#define TLA_CONTROL_BLOCK_BYTES (UINT64_C(1) << 24) /* one control block in a PE's control space */
+
+/* Where an address leads. */
+typedef enum tla_unit {
+    TLA_UNIT_HBM,        /* offset: bytes into the cube's HBM */
+    TLA_UNIT_TCM,        /* offset: bytes into the PE's TCM */
+    TLA_UNIT_PE_CONTROL, /* block and offset: bytes into one of the PE's control windows */
+    TLA_UNIT_M_CPU,      /* offset into the M_CPU's local memory */
+    TLA_UNIT_SRAM,       /* offset into the cube's SRAM */
+    TLA_UNIT_IO_CPU      /* die 16: offset into the IO_CPU's control window */
+} tla_unit;
+
+/* Control blocks of a PE, in its control space. */
+typedef enum tla_control_block {
+    TLA_CONTROL_MEMORY_CONTROLLER,
+    TLA_CONTROL_PE_MMU,
+    TLA_CONTROL_PROCESSING_ELEMENT,
+    TLA_CONTROL_BLOCK_COUNT = 32
+} tla_control_block;
+
+typedef struct tla_paddr_fields {
+    uint32_t sip; /* 0..15 */
+    uint32_t die; /* 0..15; 16 for TLA_UNIT_IO_CPU */
+    tla_unit unit;
+    uint32_t pe;             /* 0..15; 0 for the units that belong to no PE */
+    tla_control_block block; /* TLA_UNIT_PE_CONTROL only, else 0 */
+    uint64_t offset;         /* bytes into the unit */
+} tla_paddr_fields;
+
+/* Encodes; TLA_INVALID_ARGUMENT when a field is out of range (nothing is written then). */
+tla_status tla_paddr_encode(const tla_paddr_fields *fields, tla_paddr *pa);
+
+/* Decodes; TLA_OUT_OF_RANGE when bits above 50 are set or the address names nothing (reserved die, unit or bits). */
+tla_status tla_paddr_decode(tla_paddr pa, tla_paddr_fields *fields);
+
+/* Address of a byte in the HBM slice of one PE (KernBench's pe_hbm_addr): offset = pe * slice + pe_local_offset.
+ * TLA_INVALID_ARGUMENT when the offset lies outside the slice or the slice outside the window. */
+tla_status tla_paddr_pe_hbm(uint32_t sip, uint32_t die, uint32_t pe, uint64_t pe_local_offset, uint64_t slice_bytes,
+                            tla_paddr *pa);
+
+/* Address of a byte in a PE's TCM (KernBench's pe_tcm_addr). */
+tla_status tla_paddr_pe_tcm(uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset, tla_paddr *pa);
+
+/* Address of a byte in the control window of a cube's M_CPU, and of a SIP's IO_CPU. */
+tla_status tla_paddr_m_cpu_control(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa);
+tla_status tla_paddr_io_cpu_control(uint32_t sip, uint64_t offset, tla_paddr *pa);
+
+/* Address of a byte in one of a PE's control windows. */
+tla_status tla_paddr_pe_control(uint32_t sip, uint32_t die, uint32_t pe, tla_control_block block, uint64_t offset,
+                                tla_paddr *pa);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

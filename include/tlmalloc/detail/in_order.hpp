@@ -1,0 +1,139 @@
+// Serving in the order of arrival: requests that pass through modules as continuations instead of blocking calls.
+#ifndef TLMALLOC_DETAIL_IN_ORDER_HPP
+#define TLMALLOC_DETAIL_IN_ORDER_HPP
+
+#include "tlmalloc/detail/time_queue.hpp"
+#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/systemc.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <tlm_utils/multi_passthrough_target_socket.h>
+#include <type_traits>
+#include <vector>
+
+namespace tlmalloc {
+
+// A transaction on its way through modules that serve in order of arrival. `at_ps` says where it is in time: at
+// in_order_target::begin when it arrives at that module, and when it comes back when its answer does. Whoever passes it
+// on and wants to see the answer pushes a frame, as a caller does on a stack; finish() gives it to the latest one. It
+// belongs to whoever made it, who keeps it until its own frame has been resumed.
+class in_order_request {
+  public:
+    struct frame {
+        void (*resume)(void *module, in_order_request &request) = nullptr;
+        void *module = nullptr;
+
+        // What the module wants to find again: a plain struct of its own, as it left it.
+        template <typename State>
+        State &state() {
+            static_assert(sizeof(State) <= sizeof saved_ && std::is_trivially_copyable_v<State> &&
+                          alignof(State) <= alignof(std::uint64_t));
+            return *reinterpret_cast<State *>(saved_.data());
+        }
+
+      private:
+        alignas(std::uint64_t) std::array<std::byte, 64> saved_;
+    };
+    static constexpr unsigned frames_max = 12;
+
+    tlm::tlm_generic_payload *payload = nullptr;
+    std::uint64_t at_ps = 0;
+    const requester *called_for = nullptr; // who asked for the call, of a foreign target, within which this was made
+
+    frame &push(void (*resume)(void *, in_order_request &), void *module) {
+        sc_assert(depth_ < frames_max);
+        frame &added = frames_[depth_++];
+        added.resume = resume;
+        added.module = module;
+        return added;
+    }
+    frame &top() { return frames_[depth_ - 1]; }
+    // The frame is gone when the module that it names is resumed; it copies what it wants first.
+    frame pop() { return frames_[--depth_]; }
+
+    // The answer is there at at_ps (which may lie ahead of the queue's time): resumes the latest frame. The resumed
+    // module pops it.
+    void finish() {
+        const frame &latest = frames_[depth_ - 1];
+        latest.resume(latest.module, *this);
+    }
+
+  private:
+    std::array<frame, frames_max> frames_;
+    unsigned depth_ = 0;
+};
+
+// A module, or a socket of it, that takes requests without being waited for.
+class in_order_target {
+  public:
+    // The request arrives at request.at_ps, which is not before the queue's time, at input `port`. It is answered by
+    // request.finish(), at once or later, from an action of the queue.
+    virtual void begin(in_order_request &request, unsigned port) = 0;
+
+  protected:
+    ~in_order_target() = default;
+};
+
+// Says that what is bound to `interface` (socket.get_base_interface()) is served by `target` as `port`: for the modules
+// that are bound directly to it. Forgotten with leave(target).
+void announce_in_order(const tlm::tlm_fw_transport_if<> &interface, in_order_target &target, unsigned port);
+void leave_in_order(const in_order_target &target);
+
+// A multi target socket that remembers what its initiators are bound to, to be announced when elaboration is over.
+template <typename Module, sc_core::sc_port_policy Policy = sc_core::SC_ONE_OR_MORE_BOUND>
+class in_order_socket
+    : public tlm_utils::multi_passthrough_target_socket<Module, 32, tlm::tlm_base_protocol_types, 0, Policy> {
+    using base = tlm_utils::multi_passthrough_target_socket<Module, 32, tlm::tlm_base_protocol_types, 0, Policy>;
+
+  public:
+    using base::base;
+
+    tlm::tlm_fw_transport_if<> &get_base_interface() override {
+        interfaces_.push_back(&base::get_base_interface());
+        return *interfaces_.back();
+    }
+    const tlm::tlm_fw_transport_if<> &get_base_interface() const override { return base::get_base_interface(); }
+
+    // To be called from end_of_elaboration.
+    void announce(in_order_target &target) const {
+        for (std::size_t i = 0; i < interfaces_.size(); i++)
+            announce_in_order(*interfaces_[i], target, static_cast<unsigned>(i));
+    }
+
+  private:
+    std::vector<tlm::tlm_fw_transport_if<> *> interfaces_;
+};
+
+class blocking_caller; // calls b_transport of a target that is not ours, or serves at once, from threads
+
+// Where a module's requests leave it, in order of arrival.
+class outlet {
+  public:
+    outlet();
+    ~outlet();
+    outlet(outlet &&) noexcept;
+
+    // What the socket is bound to; when elaboration is over (start_of_simulation).
+    void lead_to(tlm::tlm_fw_transport_if<> &interface);
+
+    // The request goes to the target at request.at_ps. The caller has pushed a frame, which is resumed from an action
+    // of the queue. A module with several inputs that lets requests through, the only one bound to its target, says at
+    // which it came in: of several at one time the one from the lower input goes first.
+    void send(in_order_request &request, unsigned input = 0);
+
+  private:
+    in_order_target *target_ = nullptr;
+    unsigned port_ = 0;
+    std::unique_ptr<blocking_caller> caller_; // where the target is none of ours
+};
+
+// b_transport for a target that serves in order: waits in the calling thread until the answer is there; delay is zero
+// then.
+void serve_waiting(in_order_target &target, unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+
+} // namespace tlmalloc
+#endif

@@ -1,0 +1,58 @@
+// The order of time of a simulation: one event queue (event_queue.h) for all modules, driven by the kernel.
+#ifndef TLMALLOC_DETAIL_TIME_QUEUE_HPP
+#define TLMALLOC_DETAIL_TIME_QUEUE_HPP
+
+#include "tlmalloc/detail/event_queue.h"
+#include "tlmalloc/modules/systemc.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace tlmalloc {
+
+// How a module takes time. fast: every call annotates at once, whatever arrives later; nothing waits. exact: a request
+// is served when it arrives, after everything that arrived before it (model/README.md section 8).
+enum class time_style { fast, exact };
+
+// Modules post what happens at a time, and are called when that time has come: when no process of the kernel can do
+// anything earlier any more. All actions run in one method process, and must not call wait(). Where no process is
+// due, actions run ahead of the kernel's time by at most look_ahead_ps; their order does not depend on it.
+class time_queue {
+  public:
+    // The queue of the current simulation; it is made when the first module asks, while that is constructed.
+    static time_queue &of_simulation();
+
+    time_queue(const time_queue &) = delete;
+    time_queue &operator=(const time_queue &) = delete;
+
+    // A number for a shared resource, which decides between arrivals of one time: in the order of asking.
+    std::uint32_t new_resource() { return resources_++; }
+
+    // action(context, at_ps) is called at at_ps, which must not lie before now_ps().
+    void post(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, tla_event_action action, void *context);
+
+    // The time of the action that runs; else the kernel's.
+    std::uint64_t now_ps() const;
+
+    // Wakes whoever waits for `event` at at_ps (not before now_ps()), on the kernel's time.
+    void notify(sc_core::sc_event &event, std::uint64_t at_ps) const;
+
+    // How far actions may be ahead of the kernel's time where no process is due; the largest value that was asked for.
+    // 0 where somebody acts whom the kernel does not know to be due: who calls sc_start for a while, looks at figures
+    // or notifies events in between, or uses async_request_update.
+    void allow_look_ahead(std::uint64_t ps);
+
+  private:
+    time_queue();
+    void drive();
+    bool may_run(std::uint64_t at_ps) const;
+
+    std::unique_ptr<tla_event_queue, void (*)(tla_event_queue *)> events_{nullptr, tla_event_queue_destroy};
+    sc_core::sc_event wake_;
+    std::uint64_t look_ahead_ps_ = 0, acting_ps_ = 0;
+    bool acting_ = false;
+    std::uint32_t resources_ = 1; // 0 is that of threads which call a module
+};
+
+} // namespace tlmalloc
+#endif

@@ -1,0 +1,13 @@
+/* A device as its drivers see it: commands, the registers that take them, guarded memory, faults. */
+#ifndef TLMALLOC_DEVICE_H
+#define TLMALLOC_DEVICE_H
+
+#include "tlmalloc/device/command.h"
+#include "tlmalloc/device/control_port.h"
+#include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/device/guard.h"
+#include "tlmalloc/device/list_in_memory.h"
+#include "tlmalloc/device/port_driver.h"
+#include "tlmalloc/device/tile_math.h"
+
+#endif

@@ -1,0 +1,67 @@
+/* A driver for a control port: plain 32-bit loads and stores, nothing else.
+ *
+ * For firmware and kernel drivers, for a PCIe BAR, and for any simulator that can map the port into an address space or
+ * read and write a word of it. The driver writes a descriptor word by word in ascending order, polls the state
+ * register, and reads the completion (control_port.h). It allocates nothing, keeps no global state, and needs less than
+ * 1 KiB of stack: entries and arguments are written from where the caller has them. One driver a port, one caller at a
+ * time. */
+#ifndef TLMALLOC_PORT_DRIVER_H
+#define TLMALLOC_PORT_DRIVER_H
+
+#include "tlmalloc/device/command.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the port is reached: `port` where it is mapped, else (NULL) `read` and `write`. */
+typedef struct tla_port_driver {
+    volatile uint32_t *port;      /* the 4 KiB of one control port, little-endian, mapped uncached; or NULL */
+    uint32_t polls_max;           /* state reads before a command is given up; 0 = never */
+    void (*relax)(void *context); /* called between two state reads; NULL = spin */
+    void *context;                /* of relax, read and write */
+    uint32_t tag;                 /* of the last command */
+    /* The word at an offset of the port, a multiple of 4 in 0 .. 4092; its bits 0 to 7 are the byte at that offset. */
+    uint32_t (*read)(void *context, uint32_t offset);
+    void (*write)(void *context, uint32_t offset, uint32_t word);
+} tla_port_driver;
+
+/* What all commands have in common: the result is the status of the completion (TLA_EXHAUSTED, TLA_OVERLAP, ...), or
+ * TLA_BUSY when polls_max state reads did not see the end: the command may still be done then, and the port must not be
+ * used until its state is 3 (done). *completion may be NULL; it is filled whenever a completion was read.
+ * TLA_INVALID_ARGUMENT, and nothing is written, for what no descriptor can say (tla_command_encode) and for a driver
+ * with neither port nor read and write. */
+
+/* To a memory controller. Allocates nbytes of a channel; on success *pa is the block's physical address. */
+tla_status tla_port_driver_alloc(tla_port_driver *driver, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
+                                 tla_completion *completion);
+
+/* To a memory controller. Gives a block back. */
+tla_status tla_port_driver_free(tla_port_driver *driver, tla_paddr pa, uint64_t nbytes, tla_completion *completion);
+
+/* To whatever passes mappings on or keeps them: `target` is TLA_TARGET_PE_MMU, _VA_MANAGER, _IO_CPU or _M_CPU, as the
+ * port is. count is at most TLA_COMMAND_MAX_ENTRIES; of entries to unmap and to invalidate va, nbytes and asid matter.
+ */
+tla_status tla_port_driver_map(tla_port_driver *driver, tla_target target, tla_scope scope,
+                               const tla_map_entry *entries, uint32_t count, tla_completion *completion);
+tla_status tla_port_driver_unmap(tla_port_driver *driver, tla_target target, tla_scope scope,
+                                 const tla_map_entry *entries, uint32_t count, tla_completion *completion);
+tla_status tla_port_driver_invalidate(tla_port_driver *driver, tla_target target, tla_scope scope,
+                                      const tla_map_entry *entries, uint32_t count, tla_completion *completion);
+
+/* To a VA manager. Takes a range of virtual addresses; on success *va is where it begins. */
+tla_status tla_port_driver_va_alloc(tla_port_driver *driver, uint64_t nbytes, tla_vaddr *va,
+                                    tla_completion *completion);
+
+/* To a VA manager. Gives a range back. */
+tla_status tla_port_driver_va_free(tla_port_driver *driver, tla_vaddr va, uint64_t nbytes, tla_completion *completion);
+
+/* To a processing element. Runs a kernel as program `program` of `programs`, with count (at most
+ * TLA_COMMAND_MAX_ARGUMENTS) arguments; done when it has returned, with its status. */
+tla_status tla_port_driver_launch(tla_port_driver *driver, uint32_t kernel, uint32_t program, uint32_t programs,
+                                  const uint64_t *arguments, uint32_t count, tla_completion *completion);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

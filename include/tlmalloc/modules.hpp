@@ -1,0 +1,24 @@
+// Every SystemC module.
+#ifndef TLMALLOC_MODULES_HPP
+#define TLMALLOC_MODULES_HPP
+
+#include "tlmalloc/modules/command_processor.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
+#include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/host.hpp"
+#include "tlmalloc/modules/interconnect.hpp"
+#include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/npu.hpp"
+#include "tlmalloc/modules/page_fault.hpp"
+#include "tlmalloc/modules/pe_dma.hpp"
+#include "tlmalloc/modules/pe_mmu.hpp"
+#include "tlmalloc/modules/processing_element.hpp"
+#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/modules/tcm.hpp"
+#include "tlmalloc/modules/time.hpp"
+#include "tlmalloc/modules/va_manager.hpp"
+#include "tlmalloc/modules/waveform.hpp"
+
+#endif

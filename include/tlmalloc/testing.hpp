@@ -1,0 +1,9 @@
+// For tests of targets, ours and yours: the rules of TLM-2.0, a checker, an initiator.
+#ifndef TLMALLOC_TESTING_HPP
+#define TLMALLOC_TESTING_HPP
+
+#include "tlmalloc/testing/base_protocol_checker.hpp"
+#include "tlmalloc/testing/conformance.hpp"
+#include "tlmalloc/testing/initiator.hpp"
+
+#endif

@@ -1,0 +1,127 @@
+/* A control port driven by loads and stores. */
+#include "tlmalloc/device/port_driver.h"
+
+#include "descriptor.h"
+#include "tlmalloc/device/control_port.h"
+
+static uint32_t read_word(const tla_port_driver *driver, uint32_t offset) {
+    return driver->port ? driver->port[offset / 4] : driver->read(driver->context, offset);
+}
+
+/* Writes bytes (a multiple of 4) at an offset of the port, in ascending words; returns where they end. */
+static uint32_t write_bytes(const tla_port_driver *driver, uint32_t offset, const uint8_t *bytes, size_t count) {
+    for (const uint8_t *end = bytes + count; bytes < end; bytes += 4, offset += 4) {
+        uint32_t word = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+        if (driver->port)
+            driver->port[offset / 4] = word;
+        else
+            driver->write(driver->context, offset, word);
+    }
+    return offset;
+}
+
+/* False when there is no completion of this command: what is left there of the command before has another tag. */
+static bool read_completion(const tla_port_driver *driver, tla_completion *completion) {
+    uint8_t bytes[TLA_COMPLETION_BYTES];
+    for (uint32_t i = 0; i < TLA_COMPLETION_BYTES; i += 4) {
+        uint32_t word = read_word(driver, TLA_PORT_COMPLETION + i);
+        for (unsigned k = 0; k < 4; k++)
+            bytes[i + k] = (uint8_t)(word >> 8 * k);
+    }
+    tla_completion read;
+    if (tla_completion_decode(bytes, &read) || read.tag != driver->tag) return false;
+    *completion = read;
+    return true;
+}
+
+/* `entries` or `arguments` are d->count of them, where the opcode has some. */
+static tla_status execute(tla_port_driver *driver, tla_descriptor *d, const tla_map_entry *entries,
+                          const uint64_t *arguments, tla_completion *completion) {
+    uint8_t bytes[TLA_DESCRIPTOR_HEAD_BYTES]; /* as long as an entry, too */
+    size_t length;
+    bool reachable = driver->port || (driver->read && driver->write), given = !d->count || entries || arguments;
+    if (!reachable || !given) return TLA_INVALID_ARGUMENT;
+    d->tag = driver->tag + 1;
+    tla_status status = tla_descriptor_put_head(d, bytes, &length);
+    if (status) return status;
+    driver->tag = d->tag;
+    uint32_t at = write_bytes(driver, 0, bytes, length < sizeof bytes ? length : sizeof bytes);
+    for (uint32_t i = 0; at < length; i++) {
+        if (entries)
+            tla_descriptor_put_entry(&entries[i], bytes);
+        else
+            tla_descriptor_put_argument(arguments[i], bytes);
+        at = write_bytes(driver, at, bytes, entries ? TLA_MAP_ENTRY_BYTES : TLA_ARGUMENT_BYTES);
+    }
+    tla_completion unwanted;
+    if (!completion) completion = &unwanted;
+    for (uint32_t polls = 0; driver->polls_max == 0 || polls < driver->polls_max; polls++) {
+        if (read_word(driver, TLA_PORT_STATE) == TLA_PORT_DONE && read_completion(driver, completion))
+            return completion->status;
+        if (driver->relax) driver->relax(driver->context);
+    }
+    return TLA_BUSY;
+}
+
+tla_status tla_port_driver_alloc(tla_port_driver *driver, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
+                                 tla_completion *completion) {
+    tla_completion unwanted;
+    if (!completion) completion = &unwanted;
+    tla_descriptor d = {
+        .opcode = TLA_OP_ALLOC, .target = TLA_TARGET_MEMORY_CONTROLLER, .channel = channel, .nbytes = nbytes};
+    tla_status status = execute(driver, &d, NULL, NULL, completion);
+    if (!status) pa->value = completion->value;
+    return status;
+}
+
+tla_status tla_port_driver_free(tla_port_driver *driver, tla_paddr pa, uint64_t nbytes, tla_completion *completion) {
+    tla_descriptor d = {.opcode = TLA_OP_FREE, .target = TLA_TARGET_MEMORY_CONTROLLER, .pa = pa, .nbytes = nbytes};
+    return execute(driver, &d, NULL, NULL, completion);
+}
+
+static tla_status change_mappings(tla_port_driver *driver, tla_opcode opcode, tla_target target, tla_scope scope,
+                                  const tla_map_entry *entries, uint32_t count, tla_completion *completion) {
+    tla_descriptor d = {.opcode = opcode, .target = target, .scope = scope, .count = count};
+    return execute(driver, &d, entries, NULL, completion);
+}
+
+tla_status tla_port_driver_map(tla_port_driver *driver, tla_target target, tla_scope scope,
+                               const tla_map_entry *entries, uint32_t count, tla_completion *completion) {
+    return change_mappings(driver, TLA_OP_MAP, target, scope, entries, count, completion);
+}
+
+tla_status tla_port_driver_unmap(tla_port_driver *driver, tla_target target, tla_scope scope,
+                                 const tla_map_entry *entries, uint32_t count, tla_completion *completion) {
+    return change_mappings(driver, TLA_OP_UNMAP, target, scope, entries, count, completion);
+}
+
+tla_status tla_port_driver_invalidate(tla_port_driver *driver, tla_target target, tla_scope scope,
+                                      const tla_map_entry *entries, uint32_t count, tla_completion *completion) {
+    return change_mappings(driver, TLA_OP_INVALIDATE, target, scope, entries, count, completion);
+}
+
+tla_status tla_port_driver_va_alloc(tla_port_driver *driver, uint64_t nbytes, tla_vaddr *va,
+                                    tla_completion *completion) {
+    tla_completion unwanted;
+    if (!completion) completion = &unwanted;
+    tla_descriptor d = {.opcode = TLA_OP_VA_ALLOC, .target = TLA_TARGET_VA_MANAGER, .nbytes = nbytes};
+    tla_status status = execute(driver, &d, NULL, NULL, completion);
+    if (!status) va->value = completion->value;
+    return status;
+}
+
+tla_status tla_port_driver_va_free(tla_port_driver *driver, tla_vaddr va, uint64_t nbytes, tla_completion *completion) {
+    tla_descriptor d = {.opcode = TLA_OP_VA_FREE, .target = TLA_TARGET_VA_MANAGER, .va = va, .nbytes = nbytes};
+    return execute(driver, &d, NULL, NULL, completion);
+}
+
+tla_status tla_port_driver_launch(tla_port_driver *driver, uint32_t kernel, uint32_t program, uint32_t programs,
+                                  const uint64_t *arguments, uint32_t count, tla_completion *completion) {
+    tla_descriptor d = {.opcode = TLA_OP_LAUNCH,
+                        .target = TLA_TARGET_PROCESSING_ELEMENT,
+                        .kernel = kernel,
+                        .program = program,
+                        .programs = programs,
+                        .count = count};
+    return execute(driver, &d, NULL, arguments, completion);
+}

@@ -1,0 +1,85 @@
+/* Burst-interleaved channels as timelines. */
+#include "tlmalloc/timing/flat_channels.h"
+
+#include "tlmalloc/timing/timeline.h"
+
+#include <stdlib.h>
+
+typedef struct channel {
+    tla_timeline timeline;
+    bool write; /* direction of the last burst */
+} channel;
+
+struct tla_flat_channels {
+    tla_flat_channels_config config;
+    uint64_t burst_ps, busy_ps;
+    uint64_t before_ps; /* nothing arrives before this time any more */
+    uint32_t burst_bits;
+    channel channel[];
+};
+
+static bool power_of_two(uint64_t n) {
+    return n && !(n & (n - 1));
+}
+
+tla_status tla_flat_channels_create(const tla_flat_channels_config *config, tla_flat_channels **out) {
+    *out = NULL;
+    if (!power_of_two(config->count) || !power_of_two(config->burst_bytes) || !config->bandwidth_bytes_per_s)
+        return TLA_INVALID_ARGUMENT;
+    tla_flat_channels *channels = calloc(1, sizeof *channels + config->count * sizeof channels->channel[0]);
+    if (!channels) return TLA_NO_HOST_MEMORY;
+    channels->config = *config;
+    channels->burst_ps = tla_transfer_ps(config->burst_bytes, config->bandwidth_bytes_per_s);
+    channels->burst_bits = (uint32_t)__builtin_ctz(config->burst_bytes);
+    *out = channels;
+    return TLA_OK;
+}
+
+void tla_flat_channels_destroy(tla_flat_channels *channels) {
+    if (!channels) return;
+    for (uint32_t i = 0; i < channels->config.count; i++)
+        tla_timeline_destroy(&channels->channel[i].timeline);
+    free(channels);
+}
+
+static uint64_t serve_burst(tla_flat_channels *channels, channel *ch, bool write, uint64_t arrival_ps) {
+    const uint64_t duration = channels->burst_ps + (ch->write != write ? channels->config.direction_switch_ps : 0);
+    ch->write = write;
+    channels->busy_ps += duration;
+    if (channels->config.in_order) return tla_timeline_serve(&ch->timeline, arrival_ps, duration) + duration;
+    tla_timeline_forget(&ch->timeline, channels->before_ps);
+    return tla_timeline_reserve(&ch->timeline, arrival_ps, duration) + duration;
+}
+
+uint64_t tla_flat_channels_access(tla_flat_channels *channels, bool write, uint64_t offset, uint64_t nbytes,
+                                  uint64_t arrival_ps) {
+    const uint64_t first = offset >> channels->burst_bits, last = (offset + nbytes - 1) >> channels->burst_bits;
+    const uint32_t mask = channels->config.count - 1;
+    uint64_t done = serve_burst(channels, &channels->channel[first & mask], write, arrival_ps);
+    for (uint64_t burst = first + 1; burst <= last; burst++) {
+        const uint64_t end = serve_burst(channels, &channels->channel[burst & mask], write, arrival_ps);
+        if (end > done) done = end;
+    }
+    return done;
+}
+
+void tla_flat_channels_forget(tla_flat_channels *channels, uint64_t before_ps) {
+    channels->before_ps = before_ps;
+}
+
+tla_order tla_flat_channels_order(const tla_flat_channels *channels) {
+    tla_order sum = {0};
+    for (uint32_t i = 0; i < channels->config.count; i++) {
+        const tla_order order = tla_timeline_order(&channels->channel[i].timeline);
+        tla_order_add(&sum, &order);
+    }
+    return sum;
+}
+
+uint64_t tla_flat_channels_busy_ps(const tla_flat_channels *channels) {
+    return channels->busy_ps;
+}
+
+uint64_t tla_flat_channels_burst_ps(const tla_flat_channels *channels) {
+    return channels->burst_ps;
+}

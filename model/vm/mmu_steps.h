@@ -1,0 +1,94 @@
+/* The front end of an MMU in steps, for a simulation in which everything happens in the order of time.
+ *
+ * tla_mmu_translate says at once how long a translation takes. Where a walk shares the memory with others nobody knows
+ * that at its start: here a request is begun, the caller makes its reads one after the other when their time has come,
+ * and any number of requests may be under way. The same holds for changes: what they do to the memory comes out as a
+ * list. An MMU is used in one of both ways. All calls come in the order of time.
+ *
+ * A request whose walk ends after a change that concerns it is neither told old knowledge nor refused: it is looked up
+ * again at that time, which costs that lookup, and another walk when it misses. */
+#ifndef TLMALLOC_MMU_STEPS_H
+#define TLMALLOC_MMU_STEPS_H
+
+#include "tlmalloc/translation/mmu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a request needs next. */
+typedef enum tla_mmu_phase {
+    TLA_MMU_DONE,  /* nothing: status and piece, known at at_ps, are there */
+    TLA_MMU_LATER, /* tla_mmu_step at at_ps */
+    TLA_MMU_READ,  /* the read_nbytes at read_pa, asked for at at_ps; tla_mmu_step when they are there */
+    TLA_MMU_WAIT   /* something else has to happen first: tla_mmu_next gives the request when it goes on */
+} tla_mmu_phase;
+
+/* The translation of the front of an access: the caller's memory until it is TLA_MMU_DONE. */
+typedef struct tla_mmu_request {
+    tla_mmu_access access; /* set by the caller. Once looked up, nbytes is what the piece is to cover of it */
+    void *owner;           /* the caller's */
+    tla_mmu_phase phase;
+    bool looked_up; /* access.nbytes has its final value: what lies behind it may be begun */
+    uint64_t at_ps; /* may lie ahead of the call that set it, never before it */
+    tla_paddr read_pa;
+    uint32_t read_nbytes;
+    tla_status status;   /* as tla_mmu_translate returns it */
+    tla_mmu_piece piece; /* when a change came meanwhile, it may cover less than access.nbytes: ask for the rest */
+    /* The MMU's own. */
+    struct tla_mmu_request *next;
+    tla_walk_request walk;
+    tla_walk found;
+    tla_status expected;
+    uint64_t limit, arrived_ps, epoch, visible_ps;
+    uint32_t level;
+    bool asking, holds, governed, disturbed;
+} tla_mmu_request;
+
+/* An access arrives. A hit needs no more than this call. A request that finds no walker holds up those after it. */
+tla_mmu_phase tla_mmu_begin(tla_mmu *mmu, tla_mmu_request *request, uint64_t at_ps);
+
+/* Goes on with a request that is TLA_MMU_LATER, or with what it has read (NULL: the memory answered with an error). */
+tla_mmu_phase tla_mmu_step(tla_mmu *mmu, tla_mmu_request *request, uint64_t at_ps, const void *bytes);
+
+/* A request that waited and goes on, or is done, since a call of tla_mmu_step: to be asked until NULL after each. */
+tla_mmu_request *tla_mmu_next(tla_mmu *mmu);
+
+/* Walks under way. */
+uint32_t tla_mmu_walks_in_flight(const tla_mmu *mmu);
+
+/* What a change does to the table memory. */
+typedef enum tla_mmu_duty {
+    TLA_MMU_ALLOC, /* take nbytes for a table: answered by tla_mmu_change_allocated */
+    TLA_MMU_WRITE, /* write nbytes at pa. If that fails, the next walk finds the entry to be wrong */
+    TLA_MMU_FREE,  /* give back the table of nbytes at pa */
+    TLA_MMU_DRAIN  /* nothing: walks may still read what is freed next; ask again when one has ended */
+} tla_mmu_duty;
+
+typedef struct tla_mmu_bus_work {
+    tla_mmu_duty kind;
+    tla_paddr pa;
+    uint64_t nbytes;
+    const uint8_t *bytes; /* until the next call */
+} tla_mmu_bus_work;
+
+/* Begins a change of mappings, of all entries or none: errors and receipts as tla_page_table_change; TLA_BUSY while
+ * another change is under way. The pointers must stay valid until the end. What it does to the memory comes from
+ * tla_mmu_change_next, one after the other, false when that was all: first what tables it takes, then, when the change
+ * has been made in one step, entries to write and tables that are gone. When that is done, tla_mmu_change_end says
+ * whether the change was made (else what the table memory answered when it refused a table), and tla_mmu_make_visible
+ * when it can be seen; until then accesses go where they went. */
+tla_status tla_mmu_change_begin(tla_mmu *mmu, tla_table_change change, const tla_map_entry *entries, size_t count,
+                                tla_work *work, tla_error *error);
+
+/* Begins to take back a sender's last change (tla_mmu_take_back): goes on like any other. */
+tla_status tla_mmu_take_back_begin(tla_mmu *mmu, uint32_t sender, uint32_t tag, tla_work *work, tla_error *error);
+
+bool tla_mmu_change_next(tla_mmu *mmu, tla_mmu_bus_work *todo);
+void tla_mmu_change_allocated(tla_mmu *mmu, tla_status status, tla_paddr pa);
+tla_status tla_mmu_change_end(tla_mmu *mmu);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
