@@ -4,9 +4,9 @@
 
 #include "split_access.hpp"
 #include "tlmalloc/detail/in_order.hpp"
-#include "vm/mmu_steps.h"
 #include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
+#include "vm/mmu_steps.h"
 
 #include <deque>
 #include <memory>

@@ -11,7 +11,7 @@
 namespace tlmalloc {
 
 // How a module takes time. fast: every call annotates at once, whatever arrives later; nothing waits. exact: a request
-// is served when it arrives, after everything that arrived before it (model/README.md section 8).
+// is served when it arrives, after everything that arrived before it (model/modules/TIME.md).
 enum class time_style { fast, exact };
 
 // Modules post what happens at a time, and are called when that time has come: when no process of the kernel can do

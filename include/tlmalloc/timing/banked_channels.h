@@ -21,8 +21,8 @@
 #ifndef TLMALLOC_BANKED_CHANNELS_H
 #define TLMALLOC_BANKED_CHANNELS_H
 
-#include "tlmalloc/timing/order.h"
 #include "tlmalloc/timing/hbm_pseudo_channel.h"
+#include "tlmalloc/timing/order.h"
 
 #ifdef __cplusplus
 extern "C" {
