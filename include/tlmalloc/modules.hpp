@@ -7,6 +7,7 @@
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/host.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/npu.hpp"

@@ -7,12 +7,11 @@
 namespace tlmalloc {
 
 command_processor::command_processor(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), window_("control", "command_processor", settings.kind, settings.ports, *this, settings.style,
-                               settings.queue_depth),
+    : instrumented(name, "command_processor"), window_("control", "command_processor", settings.kind, settings.ports,
+                                                       *this, settings.style, settings.queue_depth),
       config_(settings), routes_(std::make_unique<fan_out>(settings.routes)) {
-    require_ps_resolution();
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
-        SC_REPORT_ERROR("/tlmalloc/command_processor/config", "ports must be at least 1, queue_depth 1 .. 256");
+        refuse_config("ports must be at least 1, queue_depth 1 .. 256");
     engine_.depth = settings.queue_depth;
 }
 
@@ -56,12 +55,12 @@ command_processor::statistics command_processor::get_statistics() const {
     return result;
 }
 
-void command_processor::record(waveform &wave) {
-    in_flight_.record(wave, name());
-}
-
-void command_processor::trace(sc_core::sc_trace_file *file) const {
-    in_flight_.trace(file, name());
+std::vector<statistics_part> command_processor::list_statistics() const {
+    const statistics s = get_statistics();
+    return {{{{"commands", s.commands, "commands", "passed on"},
+              {"failed", s.failed, "commands", "refused"},
+              {"busy_ps", s.busy_ps, "ps", "of overhead"},
+              {"not_restored", s.not_restored, "routes", "along which a command could not be taken back"}}}};
 }
 
 } // namespace tlmalloc

@@ -12,29 +12,26 @@
 namespace tlmalloc {
 
 hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), config_(settings),
+    : instrumented(name, "hbm_slice"), config_(settings),
       at_(
           "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
           [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }) {
-    require_ps_resolution();
     faults_.plan = settings.faults;
     if (settings.timing) {
         const tla_banked_channels_config channels{*settings.timing, settings.pseudo_channels, settings.capacity};
         tla_banked_channels *made = nullptr;
         tla_error error;
-        if (tla_banked_channels_create(&channels, &made, &error))
-            SC_REPORT_ERROR("/tlmalloc/hbm_slice/config", (std::string("timing: ") + error.text).c_str());
+        if (tla_banked_channels_create(&channels, &made, &error)) refuse_config(std::string("timing: ") + error.text);
         banks_.reset(made);
     }
     const tla_flat_channels_config channels{settings.pseudo_channels, settings.burst, settings.pseudo_channel_bandwidth,
                                             settings.direction_switch_ps, settings.style == time_style::exact};
     tla_flat_channels *made = nullptr;
     if (tla_flat_channels_create(&channels, &made))
-        SC_REPORT_ERROR("/tlmalloc/hbm_slice/config",
-                        "pseudo_channels and burst must be powers of two, pseudo_channel_bandwidth above 0");
+        refuse_config("pseudo_channels and burst must be powers of two, pseudo_channel_bandwidth above 0");
     channels_.reset(made);
     if (tla_sparse_bytes_create(settings.capacity, &bytes_))
-        SC_REPORT_ERROR("/tlmalloc/hbm_slice/config", "the host cannot reserve address space for the capacity");
+        refuse_config("the host cannot reserve address space for the capacity");
     in.register_b_transport(this, &hbm_slice::b_transport);
     in.register_nb_transport_fw(this, &hbm_slice::nb_transport_fw);
     in.register_transport_dbg(this, &hbm_slice::transport_dbg);
@@ -211,7 +208,7 @@ void hbm_slice::run_banks(std::uint32_t number, std::uint64_t at_ps) {
             request.finish();
         },
         this);
-    if (rows_shown_) show(at_ps);
+    if (row_hits_.is_watched()) show_rows(at_ps);
     schedule(number);
 }
 
@@ -253,11 +250,11 @@ std::uint64_t hbm_slice::serve(bool write, std::uint64_t offset, std::uint64_t n
     tla_banked_channels_forget(banks_.get(), now);
     const std::uint64_t done =
         tla_banked_channels_access(banks_.get(), write ? TLA_HBM_WRITE : TLA_HBM_READ, offset, nbytes, arrival_ps);
-    if (rows_shown_) show(done);
+    if (row_hits_.is_watched()) show_rows(done);
     return done;
 }
 
-void hbm_slice::show(std::uint64_t at_ps) {
+void hbm_slice::show_rows(std::uint64_t at_ps) {
     const tla_hbm_stats now = tla_banked_channels_get_stats(banks_.get());
     const auto grow = [&](figure &f, std::uint64_t tla_hbm_stats::*member) {
         if (now.*member != shown_.*member) f.add(at_ps, static_cast<std::int64_t>(now.*member - shown_.*member));
@@ -309,22 +306,25 @@ hbm_slice::statistics hbm_slice::get_statistics() const {
     return result;
 }
 
-template <typename Visit>
-void hbm_slice::each_figure(Visit visit) {
-    for (figure *f : {&bytes_read_, &bytes_written_, &active_})
-        visit(*f);
-    rows_shown_ = has_banks();
-    if (!rows_shown_) return;
-    for (figure *f : {&row_hits_, &row_misses_, &row_conflicts_, &refreshes_})
-        visit(*f);
-}
-
-void hbm_slice::record(waveform &wave) {
-    each_figure([&](figure &f) { f.record(wave, name()); });
-}
-
-void hbm_slice::trace(sc_core::sc_trace_file *file) const {
-    const_cast<hbm_slice *>(this)->each_figure([&](figure &f) { f.trace(file, name()); });
+std::vector<statistics_part> hbm_slice::list_statistics() const {
+    const statistics s = get_statistics();
+    statistics_part all{{{"reads", s.reads, "accesses", "reads that were served"},
+                         {"writes", s.writes, "accesses", "writes that were served"},
+                         {"bytes_read", s.bytes_read, "bytes", "what they read"},
+                         {"bytes_written", s.bytes_written, "bytes", "what they wrote"},
+                         {"errors", s.errors, "accesses", "answered with an error"},
+                         {"busy_ps", s.busy_ps, "ps", "sum over the pseudo-channels"},
+                         {"corrected", s.corrected, "bit errors", "that reads met and ECC corrected"},
+                         {"uncorrectable", s.uncorrectable, "bit errors", "that reads met and ECC could not correct"},
+                         {"channel_errors", s.channel_errors, "accesses", "to a pseudo-channel that is out"}}};
+    if (!has_banks()) return {all};
+    for (const statistic &row :
+         {statistic{"row_hits", s.row_hits, "bursts", "to a row that was open"},
+          statistic{"row_misses", s.row_misses, "bursts", "to a bank without an open row"},
+          statistic{"row_conflicts", s.row_conflicts, "bursts", "to a bank with another row open"},
+          statistic{"refreshes", s.refreshes, "commands", "refreshes"}})
+        all.statistics.push_back(row);
+    return {all};
 }
 
 } // namespace tlmalloc

@@ -11,25 +11,22 @@
 namespace tlmalloc {
 
 interconnect::interconnect(sc_core::sc_module_name name, config settings)
-    : sc_module(name), config_(std::move(settings)),
+    : instrumented(name, "interconnect"), config_(std::move(settings)),
       at_(
           "in", config_.outstanding,
           [this](int source, auto &payload, auto &delay) { b_transport(source, payload, delay); },
           [this](int source, auto &payload, auto &phase, auto &delay) {
               return in[source]->nb_transport_bw(payload, phase, delay);
           }) {
-    require_ps_resolution();
     tla_fabric *made = nullptr;
     if (tla_fabric_create(config_.nodes, config_.links.data(), config_.links.size(), &made))
-        SC_REPORT_ERROR("/tlmalloc/interconnect/config", "a link names no node, or has no bandwidth");
+        refuse_config("a link names no node, or has no bandwidth");
     fabric_.reset(made);
     std::vector<window> &windows = config_.windows;
     std::sort(windows.begin(), windows.end(), [](const window &a, const window &b) { return a.base < b.base; });
     for (std::size_t i = 0; i < windows.size(); i++) {
-        if (windows[i].target >= config_.targets.size())
-            SC_REPORT_ERROR("/tlmalloc/interconnect/config", "a window names no target");
-        if (i > 0 && windows[i].base - windows[i - 1].base < windows[i - 1].size)
-            SC_REPORT_ERROR("/tlmalloc/interconnect/config", "two windows overlap");
+        if (windows[i].target >= config_.targets.size()) refuse_config("a window names no target");
+        if (i > 0 && windows[i].base - windows[i - 1].base < windows[i - 1].size) refuse_config("two windows overlap");
     }
     in.register_b_transport(this, &interconnect::b_transport);
     in.register_nb_transport_fw(this, &interconnect::nb_transport_fw);
@@ -65,11 +62,9 @@ void interconnect::start_of_simulation() {
     }
     const auto sources = static_cast<std::size_t>(in.size()), targets = static_cast<std::size_t>(out.size());
     if (sources == config_.sources.size() && targets == config_.targets.size()) return;
-    SC_REPORT_ERROR("/tlmalloc/interconnect/config",
-                    (std::to_string(sources) + " initiators and " + std::to_string(targets) +
-                     " targets are bound, expected " + std::to_string(config_.sources.size()) + " and " +
-                     std::to_string(config_.targets.size()))
-                        .c_str());
+    refuse_config(std::to_string(sources) + " initiators and " + std::to_string(targets) +
+                  " targets are bound, expected " + std::to_string(config_.sources.size()) + " and " +
+                  std::to_string(config_.targets.size()));
 }
 
 const interconnect::window *interconnect::find(std::uint64_t address, std::uint64_t length) const {
@@ -261,6 +256,10 @@ void interconnect::invalidate_direct_mem_ptr(int target, sc_dt::uint64 first, sc
         for (unsigned i = 0; i < in.size(); i++)
             in[static_cast<int>(i)]->invalidate_direct_mem_ptr(seen->first, seen->last);
     }
+}
+
+std::vector<statistics_part> interconnect::list_statistics() const {
+    return {{{{"errors", errors_, "accesses", "that found no target"}}}};
 }
 
 } // namespace tlmalloc

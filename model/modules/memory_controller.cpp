@@ -23,8 +23,8 @@ static memory_controller::config resolved(memory_controller::config settings) {
 }
 
 memory_controller::memory_controller(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), window_("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this,
-                               settings.style, settings.queue_depth),
+    : instrumented(name, "memory_controller"), window_("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER,
+                                                       settings.ports, *this, settings.style, settings.queue_depth),
       config_(resolved(settings)),
       at_(
           "in", settings.outstanding,
@@ -32,24 +32,19 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
           [this](int initiator, auto &payload, auto &phase, auto &delay) {
               return in[initiator]->nb_transport_bw(payload, phase, delay);
           }) {
-    require_ps_resolution();
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
-        SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "ports must be at least 1, queue_depth 1 .. 256");
+        refuse_config("ports must be at least 1, queue_depth 1 .. 256");
     tla_error error{};
-    if (tla_pe_memory_check_config(&config_.memory, &error))
-        SC_REPORT_ERROR("/tlmalloc/memory_controller/config", (std::string("memory: ") + error.text).c_str());
+    if (tla_pe_memory_check_config(&config_.memory, &error)) refuse_config(std::string("memory: ") + error.text);
     tla_pe_memory *made = nullptr;
     const tla_status status = tla_pe_memory_create(&config_.memory, &made);
     // A trial, gone again when a report throws: the real free lists come into being with the first command.
     const decltype(memory_) trial{made, tla_pe_memory_destroy};
     if (status)
-        SC_REPORT_ERROR(
-            "/tlmalloc/memory_controller/config",
-            (std::string("memory: alignment, hbm_policy and tcm_policy make no free list: ") + tla_status_text(status))
-                .c_str());
+        refuse_config(std::string("memory: alignment, hbm_policy and tcm_policy make no free list: ") +
+                      tla_status_text(status));
     else if (follow_lists(made))
-        SC_REPORT_ERROR(
-            "/tlmalloc/memory_controller/config",
+        refuse_config(
             "a free list in memory needs first, best, next or worst fit, and list_reserve room for two nodes");
     engine_.depth = settings.queue_depth;
     faults_.plan = settings.faults;
@@ -258,20 +253,20 @@ std::uint64_t memory_controller::walk_list(tla_channel channel, std::uint64_t st
     std::size_t count = 0;
     const tla_list_access *accesses = tla_list_in_memory_accesses(traffic, &count);
     const bool in_slice = config_.free_list == TLA_LIST_HBM && channel == TLA_HBM;
-    statistics &figures = statistics_[channel];
+    statistics &counts = statistics_[channel];
     // No transaction begins in the kernel's past, and a command may have waited for one that did so.
     std::uint64_t local = in_slice ? std::max(start_ps, to_ps(sc_core::sc_time_stamp())) : start_ps;
     for (std::size_t i = 0; i < count; i++) {
         const tla_list_access &access = accesses[i];
-        ++(access.write ? figures.list_writes : figures.list_reads);
-        figures.list_hits += access.hit;
+        ++(access.write ? counts.list_writes : counts.list_reads);
+        counts.list_hits += access.hit;
         if (!in_slice || access.hit)
             local += config_.node_latency_ps;
         else if (!access_node(access, local))
-            figures.list_errors++;
+            counts.list_errors++;
     }
     tla_list_in_memory_clear(traffic);
-    figures.list_ps += local - start_ps;
+    counts.list_ps += local - start_ps;
     return local - start_ps;
 }
 
@@ -339,11 +334,11 @@ bool memory_controller::guard_refuses(const place &where, tlm::tlm_generic_paylo
     const bool no_such_place = status == TLA_USE_AFTER_FREE || status == TLA_OUT_OF_BOUNDS;
     to_note = !no_such_place;
     if (!status) return false;
-    statistics &figures = statistics_[where.channel];
-    figures.use_after_free += status == TLA_USE_AFTER_FREE;
-    figures.out_of_bounds += status == TLA_OUT_OF_BOUNDS;
-    figures.not_owner += status == TLA_NOT_OWNER;
-    figures.never_written += status == TLA_NEVER_WRITTEN;
+    statistics &counts = statistics_[where.channel];
+    counts.use_after_free += status == TLA_USE_AFTER_FREE;
+    counts.out_of_bounds += status == TLA_OUT_OF_BOUNDS;
+    counts.not_owner += status == TLA_NOT_OWNER;
+    counts.never_written += status == TLA_NEVER_WRITTEN;
     SC_REPORT_WARNING("/tlmalloc/memory_controller/guard",
                       (std::string(name()) + ": " + tla_status_name(status) + ": " + error.text).c_str());
     if (config_.guard != TLA_GUARD_ERROR) return false;
@@ -421,10 +416,10 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         completion.service_ps += walk_list(channel, tla_command_engine_look(&engine_, arrival_ps).start_ps);
 
     const tla_service service = tla_command_engine_serve(&engine_, arrival_ps, completion.service_ps);
-    statistics &figures = statistics_[channel];
-    figures.failed += completion.status != TLA_OK;
-    figures.nodes_visited += work.nodes_visited;
-    figures.busy_ps += completion.service_ps;
+    statistics &counts = statistics_[channel];
+    counts.failed += completion.status != TLA_OK;
+    counts.nodes_visited += work.nodes_visited;
+    counts.busy_ps += completion.service_ps;
     show_end(channel, service, arena, work.nodes_visited);
     window_.complete(port, completion, service.done_ps);
     return service.accepted_ps;
@@ -441,6 +436,37 @@ memory_controller::statistics memory_controller::get_statistics(tla_channel chan
         result.arena = {capacity, 0, 0, capacity, capacity, capacity > 0};
     }
     return result;
+}
+
+std::vector<statistics_part> memory_controller::list_statistics() const {
+    std::vector<statistics_part> parts;
+    for (const tla_channel channel : {TLA_HBM, TLA_TCM}) {
+        const statistics s = get_statistics(channel);
+        parts.push_back({{{"allocs", s.allocs, "commands", "ALLOC, refused ones included"},
+                          {"frees", s.frees, "commands", "FREE, refused ones included"},
+                          {"failed", s.failed, "commands", "that were refused"},
+                          {"used_bytes", s.arena.used, "bytes", "allocated now"},
+                          {"peak_used_bytes", s.arena.peak_used, "bytes", "allocated at once, at most"},
+                          {"free_bytes", s.arena.free, "bytes", "free now"},
+                          {"largest_free_bytes", s.arena.largest_free, "bytes", "the largest free block"},
+                          {"free_blocks", s.arena.free_blocks, "blocks", "free now"},
+                          {"nodes_visited", s.nodes_visited, "nodes", "of the free list, by all commands"},
+                          {"list_reads", s.list_reads, "nodes", "read, where the list is in memory"},
+                          {"list_writes", s.list_writes, "nodes", "written, where the list is in memory"},
+                          {"list_hits", s.list_hits, "nodes", "read from the node cache"},
+                          {"list_errors", s.list_errors, "nodes", "not as written, or not accessible"},
+                          {"list_ps", s.list_ps, "ps", "of busy_ps, for accesses to nodes"},
+                          {"use_after_free", s.use_after_free, "accesses", "guard: of a freed block"},
+                          {"out_of_bounds", s.out_of_bounds, "accesses", "guard: of no block, or past its end"},
+                          {"not_owner", s.not_owner, "accesses", "guard: of another address space's block; FREEs too"},
+                          {"never_written", s.never_written, "accesses", "guard: reads of bytes that nobody wrote"},
+                          {"busy_ps", s.busy_ps, "ps", "the engine worked for this channel"}},
+                         "channel",
+                         tla_channel_name(channel)});
+    }
+    parts[TLA_HBM].statistics.push_back(
+        {"refused_commands", refused_, "commands", "refused by the fault plan, of both channels"});
+    return parts;
 }
 
 tla_status memory_controller::restore(tla_channel channel, const std::string &snapshot, tla_error *error) {
@@ -479,19 +505,6 @@ void memory_controller::show_end(tla_channel channel, const tla_service &service
     figures.fragmentation.set(service.done_ps, tla_arena_fragmentation_permille(&stats));
 }
 
-template <typename Visit>
-void memory_controller::each_figure(Visit visit) {
-    for (channel_figures &c : channel_figures_)
-        for (figure *f : {&c.used, &c.largest_free, &c.free_blocks, &c.fragmentation})
-            visit(*f);
-    for (figure *f : {&queue_depth_, &busy_, &nodes_visited_})
-        visit(*f);
-}
-
-void memory_controller::record(waveform &wave) {
-    each_figure([&](figure &f) { f.record(wave, name()); });
-}
-
 // Whether a memory is as large as the controller says, as far as it can be asked: one that answers debug accesses at
 // its first byte must answer them at its last.
 void memory_controller::check_size(const char *socket, const char *member, std::uint64_t nbytes,
@@ -506,15 +519,12 @@ void memory_controller::check_size(const char *socket, const char *member, std::
         return memory.transport_dbg(payload) == 1;
     };
     if (nbytes == 0 || !answers(0) || answers(nbytes - 1)) return;
-    SC_REPORT_ERROR("/tlmalloc/memory_controller/config",
-                    (std::string(name()) + ": the memory at " + socket + " ends before byte " +
-                     std::to_string(nbytes - 1) + ", the last by " + member + " = " + std::to_string(nbytes))
-                        .c_str());
+    refuse_config(std::string(name()) + ": the memory at " + socket + " ends before byte " +
+                  std::to_string(nbytes - 1) + ", the last by " + member + " = " + std::to_string(nbytes));
 }
 
 void memory_controller::start_of_simulation() {
-    if (config_.memory.tcm_bytes > 0 && tcm.size() == 0)
-        SC_REPORT_ERROR("/tlmalloc/memory_controller/config", "tcm is not bound, though tcm_bytes is above 0");
+    if (config_.memory.tcm_bytes > 0 && tcm.size() == 0) refuse_config("tcm is not bound, though tcm_bytes is above 0");
     check_size("slice", "hbm_slice_bytes", config_.memory.hbm_slice_bytes, *slice.operator->());
     if (tcm.size() > 0) check_size("tcm", "tcm_bytes", config_.memory.tcm_bytes, *tcm.operator->());
     if (config_.style == time_style::exact) {
@@ -527,10 +537,6 @@ void memory_controller::start_of_simulation() {
         channel_figures_[channel].largest_free.set(0, stats.largest_free);
         channel_figures_[channel].free_blocks.set(0, stats.free_blocks);
     }
-}
-
-void memory_controller::trace(sc_core::sc_trace_file *file) const {
-    const_cast<memory_controller *>(this)->each_figure([&](figure &f) { f.trace(file, name()); });
 }
 
 } // namespace tlmalloc

@@ -394,6 +394,13 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
         fabric_->out.bind(pe->mmu.control);
         fabric_->out.bind(pe->element.control);
     }
+
+    modules_ = {va_manager_.get()};
+    for (const auto &processor : processors_)
+        modules_.push_back(processor.get());
+    for (pe_unit *pe : pes_)
+        modules_.insert(modules_.end(), {&pe->controller, &pe->slice, &pe->tcm, &pe->mmu, &pe->dma, &pe->element});
+    modules_.push_back(fabric_.get());
 }
 
 npu::~npu() = default;
@@ -440,31 +447,13 @@ std::uint64_t npu::transfer_latency_ps() const {
 }
 
 void npu::record(waveform &wave) {
-    va_manager_->record(wave);
-    for (const auto &processor : processors_)
-        processor->record(wave);
-    for (pe_unit *pe : pes_) {
-        pe->controller.record(wave);
-        pe->slice.record(wave);
-        pe->tcm.record(wave);
-        pe->mmu.record(wave);
-        pe->dma.record(wave);
-        pe->element.record(wave);
-    }
+    for (instrumented *module : modules_)
+        module->record(wave);
 }
 
 void npu::trace(sc_core::sc_trace_file *file) const {
-    va_manager_->trace(file);
-    for (const auto &processor : processors_)
-        processor->trace(file);
-    for (const pe_unit *pe : pes_) {
-        pe->controller.trace(file);
-        pe->slice.trace(file);
-        pe->tcm.trace(file);
-        pe->mmu.trace(file);
-        pe->dma.trace(file);
-        pe->element.trace(file);
-    }
+    for (const instrumented *module : modules_)
+        module->trace(file);
 }
 
 } // namespace tlmalloc

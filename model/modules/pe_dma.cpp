@@ -216,10 +216,9 @@ class pe_dma::channel {
 };
 
 pe_dma::pe_dma(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), config_(settings), requester_(settings.asid, settings.initiator) {
-    require_ps_resolution();
+    : instrumented(name, "pe_dma"), config_(settings), requester_(settings.asid, settings.initiator) {
     if (settings.chunk == 0 || settings.bandwidth == 0 || settings.outstanding == 0)
-        SC_REPORT_ERROR("/tlmalloc/pe_dma/config", "chunk, bandwidth and outstanding must be above 0");
+        refuse_config("chunk, bandwidth and outstanding must be above 0");
     if (settings.style == time_style::fast) return;
     for (direction way : {direction::read, direction::write})
         channels_[way == direction::write] = std::make_unique<channel>(*this, way);
@@ -248,6 +247,16 @@ pe_dma::statistics pe_dma::get_statistics() const {
         tla_order_add(&result.order, &order);
     }
     return result;
+}
+
+std::vector<statistics_part> pe_dma::list_statistics() const {
+    const statistics s = get_statistics();
+    return {{{{"transfers", s.transfers, "transfers", "begun"},
+              {"chunks", s.chunks, "chunks", "moved or failed"},
+              {"bytes_read", s.bytes_read, "bytes", "from virtual memory to the TCM"},
+              {"bytes_written", s.bytes_written, "bytes", "from the TCM to virtual memory"},
+              {"errors", s.errors, "chunks", "answered with an error"},
+              {"latency_ps", s.latency_ps, "ps", "from issue to end, sum over the chunks"}}}};
 }
 
 tla_status pe_dma::transfer(const request &what, sc_core::sc_time &delay) {
@@ -336,16 +345,6 @@ void pe_dma::count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t
     }
     (way == direction::read ? statistics_.bytes_read : statistics_.bytes_written) += nbytes;
     (way == direction::read ? bytes_read_ : bytes_written_).add(end_ps, nbytes);
-}
-
-void pe_dma::record(waveform &wave) {
-    for (figure *f : {&bytes_read_, &bytes_written_, &in_flight_})
-        f->record(wave, name());
-}
-
-void pe_dma::trace(sc_core::sc_trace_file *file) const {
-    for (const figure *f : {&bytes_read_, &bytes_written_, &in_flight_})
-        f->trace(file, name());
 }
 
 } // namespace tlmalloc

@@ -16,25 +16,24 @@
 namespace tlmalloc {
 
 pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name),
+    : instrumented(name, "pe_mmu"),
       window_("control", "pe_mmu", TLA_TARGET_PE_MMU, settings.ports, *this, settings.style, settings.queue_depth),
       config_(settings),
       at_(
           "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
           [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }),
       dmi_told_(std::make_unique<dmi_record>()), requester_(TLA_ASID_HARDWARE, settings.initiator, true) {
-    require_ps_resolution();
     requester_.walker = this;
     const std::uint64_t page = settings.page_size;
     if (page < 4096 || page > std::uint64_t{1} << 30 || (page & (page - 1)))
-        SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", "page_size must be a power of two, 4 KiB .. 1 GiB");
+        refuse_config("page_size must be a power of two, 4 KiB .. 1 GiB");
     tla_mmu *made = nullptr;
     tla_error error{};
     const tla_mmu_config parts = front_end();
-    if (tla_mmu_create(&parts, &made, &error)) SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", error.text);
+    if (tla_mmu_create(&parts, &made, &error)) refuse_config(error.text);
     mmu_.reset(made);
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
-        SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", "ports must be at least 1, queue_depth 1 .. 256");
+        refuse_config("ports must be at least 1, queue_depth 1 .. 256");
     engine_.depth = settings.queue_depth;
     in.register_b_transport(this, &pe_mmu::b_transport);
     in.register_nb_transport_fw(this, &pe_mmu::nb_transport_fw);
@@ -172,7 +171,7 @@ tla_status pe_mmu::find_route(const tla_mmu_access &access, std::uint64_t &at_ps
         std::uint64_t done_ps = start_ps;
         const tla_status status = tla_mmu_translate(mmu_.get(), part, &done_ps, &found);
         at_ps = std::max(at_ps, done_ps);
-        if (config_.walk != TLA_WALK_IDEAL) show(found, done_ps);
+        if (config_.walk != TLA_WALK_IDEAL) show_lookup(found, done_ps);
         if (status) {
             where.va = part->va.value;
             return status;
@@ -195,7 +194,7 @@ void pe_mmu::append(route &where, const tla_mmu_piece &found) const {
         where.rest.push_back(found);
 }
 
-void pe_mmu::show(const tla_mmu_piece &found, std::uint64_t at_ps) {
+void pe_mmu::show_lookup(const tla_mmu_piece &found, std::uint64_t at_ps) {
     if (!found.walked) hits_.add(at_ps, 1);
     if (steps_) return; // shows walks when they begin and end
     if (found.walk_end_ps == found.walk_start_ps) return;
@@ -535,7 +534,7 @@ void pe_mmu::start_of_simulation() {
     if (steps_) steps_->lead_on();
     if (config_.walk != TLA_WALK_MEMORY) return;
     if (walk.size() == 0 || allocator.size() == 0)
-        SC_REPORT_ERROR("/tlmalloc/pe_mmu/config", "walk and allocator are not bound, though tables lie in memory");
+        refuse_config("walk and allocator are not bound, though tables lie in memory");
     const auto has_port = [this](unsigned port) {
         std::uint8_t state[4];
         tlm::tlm_generic_payload payload;
@@ -546,10 +545,8 @@ void pe_mmu::start_of_simulation() {
         return allocator->transport_dbg(payload) == sizeof state;
     };
     if (has_port(0) && !has_port(config_.allocator_port))
-        SC_REPORT_ERROR("/tlmalloc/pe_mmu/config",
-                        (std::string(name()) + ": allocator_port is " + std::to_string(config_.allocator_port) +
-                         ", a control port that the memory controller has not")
-                            .c_str());
+        refuse_config(std::string(name()) + ": allocator_port is " + std::to_string(config_.allocator_port) +
+                      ", a control port that the memory controller has not");
 }
 
 pe_mmu::statistics pe_mmu::get_statistics() const {
@@ -564,21 +561,26 @@ pe_mmu::statistics pe_mmu::get_statistics() const {
     return result;
 }
 
-template <typename Visit>
-void pe_mmu::each_figure(Visit visit) {
-    for (figure *f : {&lookups_, &maps_in_flight_, &mapped_bytes_, &faults_, &pa_fallbacks_})
-        visit(*f);
-    if (config_.walk == TLA_WALK_IDEAL) return;
-    for (figure *f : {&hits_, &walks_in_flight_, &stale_})
-        visit(*f);
-}
-
-void pe_mmu::record(waveform &wave) {
-    each_figure([&](figure &f) { f.record(wave, name()); });
-}
-
-void pe_mmu::trace(sc_core::sc_trace_file *file) const {
-    const_cast<pe_mmu *>(this)->each_figure([&](figure &f) { f.trace(file, name()); });
+std::vector<statistics_part> pe_mmu::list_statistics() const {
+    const statistics s = get_statistics();
+    return {{{{"lookups", s.lookups, "accesses", "translated"},
+              {"splits", s.splits, "accesses", "that became more than one"},
+              {"maps", s.maps, "entries", "mapped"},
+              {"unmaps", s.unmaps, "ranges", "unmapped"},
+              {"failed", s.failed, "commands", "refused"},
+              {"faults", s.faults, "accesses", "answered with an error"},
+              {"pa_fallbacks", s.pa_fallbacks, "pieces", "whose virtual address was taken as physical"},
+              {"demand_faults", s.demand_faults, "faults", "that the host was asked about"},
+              {"retries", s.retries, "commands", "ALLOC and FREE that were sent again"},
+              {"stale_accesses", s.stale_accesses, "accesses", "through mappings that were gone, but not visibly"},
+              {"hits", s.hits, "lookups", "that the TLB served"},
+              {"misses", s.misses, "lookups", "that it did not"},
+              {"walks", s.walkers.walks, "walks", "of the page table"},
+              {"merged", s.walkers.merged, "lookups", "that joined a walk under way"},
+              {"stalls", s.walkers.stalls, "lookups", "that waited for a walker"},
+              {"walk_errors", s.walk_errors, "walks", "that read what the table does not say"},
+              {"table_bytes", s.table.table_bytes, "bytes", "of page tables now"},
+              {"busy_ps", s.busy_ps, "ps", "commands took"}}}};
 }
 
 } // namespace tlmalloc

@@ -218,7 +218,7 @@ void pe_mmu::steps::finish_part(part &p, std::uint64_t now_ps) {
     const tla_mmu_request &found = p.lookup;
     j.open--;
     j.end_ps = std::max(j.end_ps, found.at_ps);
-    if (mmu_.config_.walk != TLA_WALK_IDEAL) mmu_.show(found.piece, found.at_ps);
+    if (mmu_.config_.walk != TLA_WALK_IDEAL) mmu_.show_lookup(found.piece, found.at_ps);
     if (found.status || found.piece.nbytes == found.access.nbytes) return;
     // A change came meanwhile: what it maps otherwise is asked for again.
     const std::uint64_t rest = found.access.nbytes - found.piece.nbytes;

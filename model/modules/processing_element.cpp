@@ -29,12 +29,11 @@ bool same_shape(const tl_tile &a, const tl_tile &b) {
 } // namespace
 
 processing_element::processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma)
-    : sc_module(name),
+    : instrumented(name, "processing_element"),
       window_("control", "processing_element", TLA_TARGET_PROCESSING_ELEMENT, settings.ports, *this, settings.style),
       config_(settings), requester_(settings.asid, settings.initiator), dma_(dma) {
-    require_ps_resolution();
     if (settings.ports == 0 || settings.gemm_rate == 0 || settings.vector_rate == 0)
-        SC_REPORT_ERROR("/tlmalloc/processing_element/config", "ports, gemm_rate and vector_rate must be above 0");
+        refuse_config("ports, gemm_rate and vector_rate must be above 0");
     SC_HAS_PROCESS(processing_element);
     SC_THREAD(main);
 }
@@ -252,16 +251,6 @@ tla_status processing_element::convert(const tl_tile &out, const tl_tile &a) {
 }
 
 // --- waveforms -------------------------------------------------------------------------------------------------------
-
-void processing_element::record(waveform &wave) {
-    for (figure *f : {&kernel_running_, &computing_, &waits_for_allocator_, &waits_for_dma_})
-        f->record(wave, name());
-}
-
-void processing_element::trace(sc_core::sc_trace_file *file) const {
-    for (const figure *f : {&kernel_running_, &computing_, &waits_for_allocator_, &waits_for_dma_})
-        f->trace(file, name());
-}
 
 } // namespace tlmalloc
 

@@ -9,15 +9,14 @@
 namespace tlmalloc {
 
 tcm::tcm(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), config_(settings),
+    : instrumented(name, "tcm"), config_(settings),
       at_(
           "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
           [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }) {
-    require_ps_resolution();
     if (settings.read_bandwidth == 0 || settings.write_bandwidth == 0)
-        SC_REPORT_ERROR("/tlmalloc/tcm/config", "read_bandwidth and write_bandwidth must be above 0");
+        refuse_config("read_bandwidth and write_bandwidth must be above 0");
     if (tla_sparse_bytes_create(settings.capacity, &bytes_))
-        SC_REPORT_ERROR("/tlmalloc/tcm/config", "the host cannot reserve address space for the capacity");
+        refuse_config("the host cannot reserve address space for the capacity");
     in.register_b_transport(this, &tcm::b_transport);
     in.register_nb_transport_fw(this, &tcm::nb_transport_fw);
     in.register_transport_dbg(this, &tcm::transport_dbg);
@@ -121,14 +120,14 @@ tcm::statistics tcm::get_statistics() const {
     return result;
 }
 
-void tcm::record(waveform &wave) {
-    for (figure *f : {&bytes_read_, &bytes_written_})
-        f->record(wave, name());
-}
-
-void tcm::trace(sc_core::sc_trace_file *file) const {
-    for (const figure *f : {&bytes_read_, &bytes_written_})
-        f->trace(file, name());
+std::vector<statistics_part> tcm::list_statistics() const {
+    const statistics s = get_statistics();
+    return {{{{"reads", s.reads, "accesses", "reads that were served"},
+              {"writes", s.writes, "accesses", "writes that were served"},
+              {"bytes_read", s.bytes_read, "bytes", "what they read"},
+              {"bytes_written", s.bytes_written, "bytes", "what they wrote"},
+              {"errors", s.errors, "accesses", "answered with an error"},
+              {"busy_ps", s.busy_ps, "ps", "sum of both channels"}}}};
 }
 
 } // namespace tlmalloc

@@ -7,15 +7,13 @@
 namespace tlmalloc {
 
 va_manager::va_manager(sc_core::sc_module_name name, const config &settings)
-    : sc_module(name), window_("control", "va_manager", TLA_TARGET_VA_MANAGER, settings.ports, *this, settings.style,
-                               settings.queue_depth),
+    : instrumented(name, "va_manager"), window_("control", "va_manager", TLA_TARGET_VA_MANAGER, settings.ports, *this,
+                                                settings.style, settings.queue_depth),
       config_(settings), routes_(std::make_unique<fan_out>(settings.routes)) {
-    require_ps_resolution();
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
-        SC_REPORT_ERROR("/tlmalloc/va_manager/config", "ports must be at least 1, queue_depth 1 .. 256");
+        refuse_config("ports must be at least 1, queue_depth 1 .. 256");
     tla_va_space *trial = nullptr; // the real one comes into being with the first command
-    if (tla_va_space_create(&settings.space, &trial))
-        SC_REPORT_ERROR("/tlmalloc/va_manager/config", "base and size must be multiples of page_size");
+    if (tla_va_space_create(&settings.space, &trial)) refuse_config("base and size must be multiples of page_size");
     tla_va_space_destroy(trial);
     engine_.depth = settings.queue_depth;
     SC_HAS_PROCESS(va_manager);
@@ -116,14 +114,16 @@ va_manager::statistics va_manager::get_statistics() const {
     return result;
 }
 
-void va_manager::record(waveform &wave) {
-    for (figure *f : {&used_, &maps_in_flight_})
-        f->record(wave, name());
-}
-
-void va_manager::trace(sc_core::sc_trace_file *file) const {
-    for (const figure *f : {&used_, &maps_in_flight_})
-        f->trace(file, name());
+std::vector<statistics_part> va_manager::list_statistics() const {
+    const statistics s = get_statistics();
+    return {{{{"allocs", s.allocs, "commands", "VA_ALLOC"},
+              {"frees", s.frees, "commands", "VA_FREE"},
+              {"maps", s.maps, "commands", "MAP"},
+              {"unmaps", s.unmaps, "commands", "UNMAP"},
+              {"failed", s.failed, "commands", "refused"},
+              {"posted_failures", s.posted_failures, "commands", "that failed at a route after they were acknowledged"},
+              {"not_restored", s.not_restored, "routes", "along which a command could not be taken back"},
+              {"busy_ps", s.busy_ps, "ps", "VA_ALLOC and VA_FREE took"}}}};
 }
 
 } // namespace tlmalloc

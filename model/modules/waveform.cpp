@@ -1,4 +1,4 @@
-// Figures of modules as signals of an ordered VCD, or traced by SystemC.
+// The ordered VCD of a simulation.
 #include "tlmalloc/modules/waveform.hpp"
 
 #include "tlmalloc/modules/time.hpp"

@@ -5,7 +5,6 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
-
 #include <string>
 #include <utility>
 
@@ -17,8 +16,8 @@ json_t *number(std::uint64_t value) {
     return json_integer(static_cast<json_int_t>(value));
 }
 
-void set(json_t *object, std::initializer_list<std::pair<const char *, std::uint64_t>> figures) {
-    for (const auto &[name, value] : figures)
+void set(json_t *object, std::initializer_list<std::pair<const char *, std::uint64_t>> values) {
+    for (const auto &[name, value] : values)
         json_object_set_new(object, name, number(value));
 }
 
@@ -60,105 +59,34 @@ json_t *kernels_json(const npu &platform, const workload &work) {
     return list;
 }
 
-json_t *controllers_json(const npu &platform) {
-    json_t *list = json_array();
-    for (const pe_unit *pe : platform.pes())
-        for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
-            const memory_controller::statistics s = pe->controller.get_statistics(channel);
-            json_t *row = json_object();
-            set(row, "name", pe->controller.name());
-            set(row, "channel", tla_channel_name(channel));
-            set(row, {{"allocs", s.allocs},
-                      {"frees", s.frees},
-                      {"failed", s.failed},
-                      {"used_bytes", s.arena.used},
-                      {"peak_used_bytes", s.arena.peak_used},
-                      {"free_bytes", s.arena.free},
-                      {"largest_free_bytes", s.arena.largest_free},
-                      {"free_blocks", s.arena.free_blocks},
-                      {"nodes_visited", s.nodes_visited},
-                      {"list_reads", s.list_reads},
-                      {"list_writes", s.list_writes},
-                      {"list_hits", s.list_hits},
-                      {"list_errors", s.list_errors},
-                      {"list_ps", s.list_ps},
-                      {"use_after_free", s.use_after_free},
-                      {"out_of_bounds", s.out_of_bounds},
-                      {"not_owner", s.not_owner},
-                      {"never_written", s.never_written},
-                      {"busy_ps", s.busy_ps}});
-            if (channel == TLA_HBM) set(row, {{"refused_commands", pe->controller.refused()}}); // of both channels
-            json_array_append_new(list, row);
-        }
-    return list;
+// What a module, or a part of it, has counted: its own list.
+void set(json_t *row, const statistics_part &part) {
+    for (const statistic &s : part.statistics)
+        json_object_set_new(row, s.name, number(s.value));
 }
 
-json_t *mmus_json(const npu &platform) {
-    json_t *list = json_array();
-    for (const pe_unit *pe : platform.pes()) {
-        const pe_mmu::statistics s = pe->mmu.get_statistics();
-        json_t *row = json_object();
-        set(row, "name", pe->mmu.name());
-        set(row, {{"lookups", s.lookups},
-                  {"splits", s.splits},
-                  {"maps", s.maps},
-                  {"unmaps", s.unmaps},
-                  {"failed", s.failed},
-                  {"faults", s.faults},
-                  {"pa_fallbacks", s.pa_fallbacks},
-                  {"demand_faults", s.demand_faults},
-                  {"retries", s.retries},
-                  {"stale_accesses", s.stale_accesses},
-                  {"hits", s.hits},
-                  {"misses", s.misses},
-                  {"walks", s.walkers.walks},
-                  {"merged", s.walkers.merged},
-                  {"stalls", s.walkers.stalls},
-                  {"walk_errors", s.walk_errors},
-                  {"table_bytes", s.table.table_bytes},
-                  {"busy_ps", s.busy_ps}});
-        json_array_append_new(list, row);
+// A row for each part of the modules of this kind.
+json_t *rows_of(const npu &platform, const std::string &kind) {
+    json_t *rows = json_array();
+    for (const instrumented *module : platform.modules()) {
+        if (module->kind() != kind) continue;
+        for (const statistics_part &part : module->list_statistics()) {
+            json_t *row = json_object();
+            set(row, "name", module->name());
+            if (part.kind) set(row, part.kind, part.name);
+            set(row, part);
+            json_array_append_new(rows, row);
+        }
     }
-    return list;
+    return rows;
 }
 
 json_t *va_manager_json(const npu &platform) {
-    const va_manager::statistics s = platform.mapping_statistics();
     json_t *object = json_object();
-    set(object, {{"allocs", s.allocs},
-                 {"frees", s.frees},
-                 {"maps", s.maps},
-                 {"unmaps", s.unmaps},
-                 {"failed", s.failed},
-                 {"posted_failures", s.posted_failures},
-                 {"not_restored", s.not_restored},
-                 {"busy_ps", s.busy_ps}});
+    for (const statistics_part &part : platform.addresses().list_statistics())
+        set(object, part);
+    set(object, {{"not_restored", platform.mapping_statistics().not_restored}}); // with the command processors'
     return object;
-}
-
-template <typename Statistics>
-json_t *memory_json(const char *name, const Statistics &s) {
-    json_t *row = json_object();
-    set(row, "name", name);
-    set(row, {{"reads", s.reads},
-              {"writes", s.writes},
-              {"bytes_read", s.bytes_read},
-              {"bytes_written", s.bytes_written},
-              {"errors", s.errors},
-              {"busy_ps", s.busy_ps}});
-    return row;
-}
-
-json_t *slice_json(const hbm_slice &slice) {
-    const hbm_slice::statistics s = slice.get_statistics();
-    json_t *row = memory_json(slice.name(), s);
-    set(row, {{"corrected", s.corrected}, {"uncorrectable", s.uncorrectable}, {"channel_errors", s.channel_errors}});
-    if (slice.has_banks())
-        set(row, {{"row_hits", s.row_hits},
-                  {"row_misses", s.row_misses},
-                  {"row_conflicts", s.row_conflicts},
-                  {"refreshes", s.refreshes}});
-    return row;
 }
 
 json_t *order_json(const npu &platform) {
@@ -201,15 +129,10 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     json_object_set_new(report, "kernels", kernels_json(platform, work));
     json_object_set_new(report, "tensors", tensors_json(work));
     json_object_set_new(report, "va_manager", va_manager_json(platform));
-    json_object_set_new(report, "controllers", controllers_json(platform));
-    json_object_set_new(report, "mmus", mmus_json(platform));
-    json_t *slices = json_array(), *tcms = json_array();
-    for (const pe_unit *pe : platform.pes()) {
-        json_array_append_new(slices, slice_json(pe->slice));
-        json_array_append_new(tcms, memory_json(pe->tcm.name(), pe->tcm.get_statistics()));
-    }
-    json_object_set_new(report, "slices", slices);
-    json_object_set_new(report, "tcms", tcms);
+    json_object_set_new(report, "controllers", rows_of(platform, "memory_controller"));
+    json_object_set_new(report, "mmus", rows_of(platform, "pe_mmu"));
+    json_object_set_new(report, "slices", rows_of(platform, "hbm_slice"));
+    json_object_set_new(report, "tcms", rows_of(platform, "tcm"));
     json_object_set_new(report, "order", order_json(platform));
     json_object_set_new(report, "host_retries", number(platform.host().retries()));
     json_object_set_new(report, "leaks", number(platform.leaks()));

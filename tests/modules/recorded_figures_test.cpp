@@ -4,12 +4,15 @@
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/npu.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/tcm.hpp"
 #include "tlmalloc/modules/va_manager.hpp"
 
 #include <map>
 #include <memory>
+#include <regex>
+#include <set>
 #include <sstream>
 
 using namespace tlmalloc;
@@ -163,4 +166,101 @@ BOOST_AUTO_TEST_CASE(figures_of_a_manager_whose_mmu_waits_come_back_to_rest) {
     }
     const auto figures = read_vcd(path);
     BOOST_CHECK_EQUAL(figures.at("maps_in_flight").back().second, 0u);
+}
+
+namespace {
+
+// Names of a VCD's signals with their scopes and widths.
+std::set<std::string> signals_of(const std::string &path) {
+    std::ifstream file(path);
+    BOOST_REQUIRE(file);
+    std::set<std::string> found;
+    std::string line, scope;
+    while (std::getline(file, line)) {
+        std::istringstream words(line);
+        std::string first, kind, width, code, name;
+        words >> first >> kind;
+        if (first == "$scope") {
+            words >> name;
+            scope += name + ".";
+        } else if (first == "$upscope") {
+            scope.erase(scope.find_last_of('.', scope.size() - 2) + 1);
+        } else if (first == "$var") {
+            words >> width >> code >> name;
+            found.insert(scope + name + " " + width);
+        }
+    }
+    return found;
+}
+
+std::unique_ptr<npu> small_npu(std::vector<const char *> overrides) {
+    overrides.push_back("system.pes_per_cube=2");
+    tla_config config{};
+    BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, overrides.data(), overrides.size(), &config, nullptr, nullptr),
+                        TLA_OK);
+    return std::make_unique<npu>("npu", config, kernel_table{});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_waveform_and_a_trace_file_show_the_same_signals) {
+    const auto platform = small_npu({"hbm.timing=hbm3", "mmu.walk=flat"});
+    platform->host().main = [] {};
+    scratch_directory scratch;
+    waveform wave(scratch.path("wave.vcd"));
+    platform->record(wave);
+    sc_core::sc_trace_file *file = sc_core::sc_create_vcd_trace_file(scratch.path("trace").c_str());
+    platform->trace(file);
+    sc_core::sc_start(1, sc_core::SC_NS);
+    sc_core::sc_close_vcd_trace_file(file);
+    BOOST_CHECK_EQUAL(wave.close(), TLA_OK);
+    const std::set<std::string> waves = signals_of(scratch.path("wave.vcd"));
+    std::set<std::string> traced; // with the root scope of SystemC's
+    for (const std::string &name : signals_of(scratch.path("trace.vcd")))
+        traced.insert(name.substr(name.find('.') + 1));
+    BOOST_CHECK_GT(waves.size(), 2 * 20u);
+    BOOST_TEST(waves == traced, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(signals_of_parts_that_a_module_has_not_are_not_shown) {
+    const auto platform = small_npu({});
+    platform->host().main = [] {};
+    scratch_directory scratch;
+    waveform wave(scratch.path("wave.vcd"));
+    platform->record(wave);
+    sc_core::sc_start(1, sc_core::SC_NS);
+    BOOST_CHECK_EQUAL(wave.close(), TLA_OK);
+    for (const std::string &name : signals_of(scratch.path("wave.vcd")))
+        BOOST_CHECK_MESSAGE(!std::regex_search(name, std::regex("row_|refreshes|walks_in_flight|\\.hits")), name);
+}
+
+BOOST_AUTO_TEST_CASE(every_statistic_has_a_name_of_its_own_and_the_unit_that_the_name_says) {
+    const auto platform = small_npu({"hbm.timing=hbm3"});
+    platform->host().main = [] {};
+    sc_core::sc_start(1, sc_core::SC_NS);
+    std::set<std::string> modules;
+    for (const instrumented *module : platform->modules())
+        for (const statistics_part &part : module->list_statistics()) {
+            modules.insert(module->kind());
+            std::set<std::string> names;
+            for (const statistic &s : part.statistics) {
+                const std::string name = s.name, unit = s.unit;
+                BOOST_CHECK_MESSAGE(names.insert(name).second, module->kind() << ": " << name << " stands there twice");
+                BOOST_CHECK_MESSAGE((unit == "ps") == std::regex_search(name, std::regex("_ps$")), name << unit);
+                BOOST_CHECK_MESSAGE((unit == "bytes") == std::regex_search(name, std::regex("bytes")), name << unit);
+                BOOST_CHECK_MESSAGE(!unit.empty() && *s.meaning, name);
+            }
+        }
+    BOOST_CHECK_EQUAL(modules.size(), 8u);
+}
+
+BOOST_AUTO_TEST_CASE(statistics_are_printed_with_units_and_meaning) {
+    bench b;
+    b.run([&] { b.cpu.command(0, alloc_command(TLA_HBM, 256)); });
+    std::ostringstream out;
+    b.controller->print_statistics(out);
+    BOOST_TEST_INFO(out.str());
+    BOOST_CHECK(std::regex_search(
+        out.str(), std::regex("controller.hbm +used_bytes +256 bytes +allocated now\n.*peak_used_bytes +256 bytes")));
+    BOOST_CHECK(std::regex_search(out.str(), std::regex("controller.tcm +used_bytes +0 bytes")));
 }

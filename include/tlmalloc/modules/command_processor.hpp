@@ -4,7 +4,7 @@
 
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/control_window.hpp"
-#include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/timing/command_engine.h"
 
 #include <memory>
@@ -18,7 +18,7 @@ class fan_out;
 // `out` along every route that leads to PEs in its scope. The command is done when all have answered; a MAP that one of
 // them refuses is taken back from the others (KernBench ADR-0035/0036: fan-out and aggregation). A scope that reaches
 // nobody is refused with TLA_INVALID_ARGUMENT.
-class command_processor : public sc_core::sc_module, private command_handler {
+class command_processor : public instrumented, private command_handler {
   public:
     struct config {
         tla_target kind = TLA_TARGET_M_CPU;          // what it answers to: TLA_TARGET_IO_CPU or TLA_TARGET_M_CPU
@@ -47,8 +47,7 @@ class command_processor : public sc_core::sc_module, private command_handler {
     ~command_processor() override;
 
     statistics get_statistics() const;
-    void record(waveform &wave);
-    void trace(sc_core::sc_trace_file *file) const override;
+    std::vector<statistics_part> list_statistics() const override;
 
   private:
     void start_of_simulation() override;
@@ -61,7 +60,7 @@ class command_processor : public sc_core::sc_module, private command_handler {
     outlet out_; // exact
     tla_command_engine engine_{};
     statistics statistics_;
-    figure in_flight_{"commands_in_flight", 16};
+    figure in_flight_{*this, "commands_in_flight", 16};
 };
 
 } // namespace tlmalloc

@@ -6,8 +6,8 @@
 #include "tlmalloc/detail/at_target.hpp"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/systemc.hpp"
-#include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/timing/banked_channels.h"
 #include "tlmalloc/timing/flat_channels.h"
 
@@ -38,7 +38,7 @@ namespace tlmalloc {
 //
 // Exact: a pseudo-channel is offered the bursts of accesses in the order of their arrival (that is latency_ps after the
 // request); bytes move then. With banks it reorders what it has accepted, whoever it is from.
-class hbm_slice : public sc_core::sc_module, private in_order_target {
+class hbm_slice : public instrumented, private in_order_target {
   public:
     struct config {
         std::uint64_t capacity = std::uint64_t{6} << 30;                        // bytes (KernBench: 48 GiB / 8)
@@ -74,9 +74,8 @@ class hbm_slice : public sc_core::sc_module, private in_order_target {
     ~hbm_slice() override;
 
     statistics get_statistics() const;
-    bool has_banks() const { return banks_ && config_.timing->model == TLA_HBM_BANKS; }
-    void record(waveform &wave);
-    void trace(sc_core::sc_trace_file *file) const override;
+    bool has_banks() const { return config_.timing && config_.timing->model == TLA_HBM_BANKS; }
+    std::vector<statistics_part> list_statistics() const override;
 
   private:
     void end_of_elaboration() override;
@@ -97,9 +96,7 @@ class hbm_slice : public sc_core::sc_module, private in_order_target {
     std::uint64_t serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps);
     tla_fault_hits meet_faults(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps);
     void report_fault(const char *id, const char *what, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
-    void show(std::uint64_t at_ps);
-    template <typename Visit>
-    void each_figure(Visit visit);
+    void show_rows(std::uint64_t at_ps);
 
     const config config_;
     std::unique_ptr<tla_flat_channels, void (*)(tla_flat_channels *)> channels_{nullptr, tla_flat_channels_destroy};
@@ -115,11 +112,11 @@ class hbm_slice : public sc_core::sc_module, private in_order_target {
     std::uint32_t resource_ = 0, group_resource_ = 0;
     tla_faults faults_{};
     statistics statistics_;
-    bool rows_shown_ = false; // in a waveform or a trace
-    tla_hbm_stats shown_{};   // as row_hits and its like say there
-    figure bytes_read_{"bytes_read", 64}, bytes_written_{"bytes_written", 64}, active_{"accesses_active", 16};
-    figure row_hits_{"row_hits", 64}, row_misses_{"row_misses", 64}, row_conflicts_{"row_conflicts", 64},
-        refreshes_{"refreshes", 64};
+    tla_hbm_stats shown_{}; // as row_hits_ and its like say
+    figure bytes_read_{*this, "bytes_read", 64}, bytes_written_{*this, "bytes_written", 64},
+        active_{*this, "accesses_active", 16};
+    figure row_hits_{*this, "row_hits", 64, has_banks()}, row_misses_{*this, "row_misses", 64, has_banks()},
+        row_conflicts_{*this, "row_conflicts", 64, has_banks()}, refreshes_{*this, "refreshes", 64, has_banks()};
 };
 
 } // namespace tlmalloc

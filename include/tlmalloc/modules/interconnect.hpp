@@ -5,6 +5,7 @@
 #include "tlmalloc/detail/at_target.hpp"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/detail/writes_under_way.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/timing/fabric.h"
 
@@ -28,7 +29,7 @@ namespace tlmalloc {
 // lower input first (the initiators in their order, then the links in theirs). A read, which has no data that crosses,
 // may overtake a write of its initiator that was sent before, but not to the target if they touch the same bytes: it
 // goes on when the write has arrived.
-class interconnect : public sc_core::sc_module, private in_order_target {
+class interconnect : public instrumented, private in_order_target {
   public:
     struct window {
         std::uint64_t base, size; // physical addresses; windows must not overlap
@@ -53,6 +54,7 @@ class interconnect : public sc_core::sc_module, private in_order_target {
 
     std::uint64_t errors() const { return errors_; } // accesses that found no target
     const tla_fabric *fabric() const { return fabric_.get(); }
+    std::vector<statistics_part> list_statistics() const override;
     tla_order order() const { return tla_fabric_order(fabric_.get()); }
 
     ~interconnect() override;

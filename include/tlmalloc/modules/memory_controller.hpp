@@ -8,7 +8,7 @@
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/modules/control_window.hpp"
-#include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/timing/command_engine.h"
 
 #include <memory>
@@ -53,7 +53,7 @@ namespace tlmalloc {
 //
 // Exact: an access is checked when it arrives, and goes on to the memory then; commands are decided in the order in
 // which they arrive.
-class memory_controller : public sc_core::sc_module, private command_handler, private in_order_target {
+class memory_controller : public instrumented, private command_handler, private in_order_target {
   public:
     // SIP 0, cube 0, PE 0 with a slice of 6 GiB (as hbm_slice), 16 MiB of TCM (as tcm) of which the scheduler keeps 1
     // MiB, first fit, byte granular, callers trusted (ADR-0048).
@@ -125,8 +125,7 @@ class memory_controller : public sc_core::sc_module, private command_handler, pr
     // Whether everything that was allocated since the beginning (or since restore) has been given back and joined.
     bool is_as_at_the_beginning(tla_channel channel) const;
 
-    void record(waveform &wave);
-    void trace(sc_core::sc_trace_file *file) const override;
+    std::vector<statistics_part> list_statistics() const override;
 
   private:
     struct channel_figures {
@@ -143,8 +142,6 @@ class memory_controller : public sc_core::sc_module, private command_handler, pr
     void arrive(in_order_request &request, unsigned input);
     bool locate(tlm::tlm_generic_payload &payload, place &where);
     void came_back(tlm::tlm_generic_payload &payload, std::uint64_t address);
-    template <typename Visit>
-    void each_figure(Visit visit);
 
     void b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     tlm::tlm_sync_enum nb_transport_fw(int initiator, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
@@ -183,15 +180,16 @@ class memory_controller : public sc_core::sc_module, private command_handler, pr
     tla_arena_stats beginning_[TLA_CHANNEL_COUNT]{};
     std::uint64_t slice_base_ = 0; // physical address of the slice's first byte; 0: the configuration names none
     std::uint64_t data_errors_ = 0;
-    channel_figures channel_figures_[TLA_CHANNEL_COUNT]{{{"hbm_used_bytes", 48},
-                                                         {"hbm_largest_free_bytes", 48},
-                                                         {"hbm_free_blocks", 32},
-                                                         {"hbm_fragmentation_permille", 10}},
-                                                        {{"tcm_used_bytes", 48},
-                                                         {"tcm_largest_free_bytes", 48},
-                                                         {"tcm_free_blocks", 32},
-                                                         {"tcm_fragmentation_permille", 10}}};
-    figure queue_depth_{"queue_depth", 16}, busy_{"engine_busy", 1}, nodes_visited_{"nodes_visited", 32};
+    channel_figures channel_figures_[TLA_CHANNEL_COUNT]{{{*this, "hbm_used_bytes", 48},
+                                                         {*this, "hbm_largest_free_bytes", 48},
+                                                         {*this, "hbm_free_blocks", 32},
+                                                         {*this, "hbm_fragmentation_permille", 10}},
+                                                        {{*this, "tcm_used_bytes", 48},
+                                                         {*this, "tcm_largest_free_bytes", 48},
+                                                         {*this, "tcm_free_blocks", 32},
+                                                         {*this, "tcm_fragmentation_permille", 10}}};
+    figure queue_depth_{*this, "queue_depth", 16}, busy_{*this, "engine_busy", 1},
+        nodes_visited_{*this, "nodes_visited", 32};
 };
 
 } // namespace tlmalloc

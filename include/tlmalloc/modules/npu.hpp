@@ -62,6 +62,7 @@ class npu : public sc_core::sc_module {
     tlmalloc::host &host() { return *host_; }
     const tlmalloc::host &host() const { return *host_; }
     va_manager &addresses() { return *va_manager_; }
+    const va_manager &addresses() const { return *va_manager_; }
     // Of the VA manager, with the routes of the command processors that could not be restored.
     va_manager::statistics mapping_statistics() const;
 
@@ -79,6 +80,9 @@ class npu : public sc_core::sc_module {
     tla_order order() const;
     std::uint64_t transfer_latency_ps() const;
 
+    // Every module that shows something, in the order of waveforms and reports.
+    const std::vector<instrumented *> &modules() const { return modules_; }
+
     // Declares every module's figures in an ordered VCD; before the simulation runs.
     void record(waveform &wave);
     void trace(sc_core::sc_trace_file *file) const override;
@@ -90,6 +94,7 @@ class npu : public sc_core::sc_module {
     std::unique_ptr<va_manager> va_manager_;
     std::unique_ptr<tlmalloc::host> host_;
     std::unique_ptr<interconnect> fabric_;
+    std::vector<instrumented *> modules_;
 };
 
 } // namespace tlmalloc

@@ -5,9 +5,9 @@
 #include "tlmalloc/base/phys_addr.h"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
-#include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/timing/timeline.h"
 
 #include <functional>
@@ -22,7 +22,7 @@ namespace tlmalloc {
 //
 // Exact: chunks are issued when their time has come, whatever the thread does meanwhile; a channel takes transfers in
 // the order in which they start, and one after the other.
-class pe_dma : public sc_core::sc_module {
+class pe_dma : public instrumented {
   public:
     struct config {
         std::uint32_t chunk = 256;                                // bytes; chunks end at multiples of it
@@ -66,8 +66,7 @@ class pe_dma : public sc_core::sc_module {
     tla_status transfer(const request &what, sc_core::sc_time &delay);
 
     statistics get_statistics() const;
-    void record(waveform &wave);
-    void trace(sc_core::sc_trace_file *file) const override;
+    std::vector<statistics_part> list_statistics() const override;
 
   private:
     class channel; // exact: what a direction has to do
@@ -89,7 +88,8 @@ class pe_dma : public sc_core::sc_module {
     std::unique_ptr<channel> channels_[2]; // exact
     outlet to_memory_, to_tcm_;
     statistics statistics_;
-    figure bytes_read_{"bytes_read", 64}, bytes_written_{"bytes_written", 64}, in_flight_{"chunks_in_flight", 16};
+    figure bytes_read_{*this, "bytes_read", 64}, bytes_written_{*this, "bytes_written", 64},
+        in_flight_{*this, "chunks_in_flight", 16};
 };
 
 } // namespace tlmalloc

@@ -9,8 +9,8 @@
 #include "tlmalloc/detail/turnstile.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/requester.hpp"
-#include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/timing/command_engine.h"
 #include "tlmalloc/translation/mmu.h"
 
@@ -66,7 +66,7 @@ class dmi_record;
 // With TLA_WALK_MEMORY the thread of `control` makes changes: tables are given back when no walk that began before the
 // change is under way, and the change is visible when its entries are written and it has taken its price. The host is
 // asked about a page fault from a thread too.
-class pe_mmu : public sc_core::sc_module, private command_handler {
+class pe_mmu : public instrumented, private command_handler {
   public:
     struct config {
         std::uint64_t page_size = std::uint64_t{2} << 20;                      // bytes, power of two (ADR-0039: 2 MiB)
@@ -130,12 +130,9 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     ~pe_mmu() override;
 
     statistics get_statistics() const;
-    void record(waveform &wave);
-    void trace(sc_core::sc_trace_file *file) const override;
+    std::vector<statistics_part> list_statistics() const override;
 
   private:
-    template <typename Visit>
-    void each_figure(Visit visit);
     struct route { // where an access goes; most are one piece, for which nothing is allocated or copied
         tla_mmu_piece first;
         std::vector<tla_mmu_piece> rest;
@@ -183,7 +180,7 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     std::uint64_t complete(unsigned port, const tla_command &command, std::uint64_t arrival_ps, std::uint64_t bus_ps,
                            tla_status status, const tla_work &work, const tla_error &error);
     void refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay);
-    void show(const tla_mmu_piece &found, std::uint64_t at_ps);
+    void show_lookup(const tla_mmu_piece &found, std::uint64_t at_ps);
     void transport(tlm::tlm_generic_payload &payload, const route &where, std::uint64_t at_ps, sc_core::sc_time &delay);
     std::vector<transfer_extent> extents(const tlm::tlm_generic_payload &payload, const route &where,
                                          std::uint64_t at_ps);
@@ -207,10 +204,12 @@ class pe_mmu : public sc_core::sc_module, private command_handler {
     tla_command_engine engine_{};
     std::unique_ptr<steps> steps_; // exact
     statistics statistics_;
-    figure lookups_{"lookups", 32}, maps_in_flight_{"maps_in_flight", 16}, mapped_bytes_{"mapped_bytes", 48},
-        faults_{"faults", 32}, pa_fallbacks_{"pa_fallbacks", 32};
-    // only with TLB and walkers
-    figure hits_{"hits", 32}, walks_in_flight_{"walks_in_flight", 16}, stale_{"stale_accesses", 32};
+    figure lookups_{*this, "lookups", 32}, maps_in_flight_{*this, "maps_in_flight", 16},
+        mapped_bytes_{*this, "mapped_bytes", 48}, faults_{*this, "faults", 32},
+        pa_fallbacks_{*this, "pa_fallbacks", 32};
+    const bool has_walkers_ = config_.walk != TLA_WALK_IDEAL;
+    figure hits_{*this, "hits", 32, has_walkers_}, walks_in_flight_{*this, "walks_in_flight", 16, has_walkers_},
+        stale_{*this, "stale_accesses", 32, has_walkers_};
 };
 
 } // namespace tlmalloc

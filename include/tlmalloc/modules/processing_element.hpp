@@ -5,6 +5,7 @@
 #include "tlmalloc/kernel.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -16,7 +17,7 @@ namespace tlmalloc {
 // with its status; of one that ends with the status of a tl_alloc, the completion tells request and free bytes of that.
 // `allocator` leads to the PE's memory_controller.control, `local` to its data side (the engines read and
 // write tiles there); DMA goes through `dma`.
-class processing_element : public sc_core::sc_module, private command_handler {
+class processing_element : public instrumented, private command_handler {
   public:
     struct config {
         const tl_kernel *kernels = nullptr; // what LAUNCH can name; outlives the module
@@ -55,8 +56,6 @@ class processing_element : public sc_core::sc_module, private command_handler {
     processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma);
 
     const run &last_run() const { return run_; }
-    void record(waveform &wave);
-    void trace(sc_core::sc_trace_file *file) const override;
 
     // What the tl_* calls of the kernel that runs on this PE do; see kernel.h. From the kernel only.
     tla_status allocate(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile);
@@ -92,8 +91,8 @@ class processing_element : public sc_core::sc_module, private command_handler {
     tla_command launch_{};
     std::uint64_t launch_ps_ = 0;
     run run_;
-    figure kernel_running_{"kernel_running", 1}, computing_{"computing", 1},
-        waits_for_allocator_{"waits_for_allocator", 1}, waits_for_dma_{"waits_for_dma", 1};
+    figure kernel_running_{*this, "kernel_running", 1}, computing_{*this, "computing", 1},
+        waits_for_allocator_{*this, "waits_for_allocator", 1}, waits_for_dma_{*this, "waits_for_dma", 1};
 };
 
 } // namespace tlmalloc

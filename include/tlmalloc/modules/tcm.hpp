@@ -5,8 +5,8 @@
 #include "tlmalloc/detail/at_target.hpp"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/detail/writes_under_way.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/systemc.hpp"
-#include "tlmalloc/modules/waveform.hpp"
 #include "tlmalloc/timing/timeline.h"
 
 #include <tlm_utils/simple_target_socket.h>
@@ -16,7 +16,7 @@ namespace tlmalloc {
 // Addresses are offsets into the TCM. A read occupies the read channel, a write the write channel, for
 // length / bandwidth (KernBench ADR-0040), also where it streams over fewer addresses; the two overlap. Errors, AT and
 // DMI as hbm_slice. Exact: each channel takes accesses in the order of their arrival.
-class tcm : public sc_core::sc_module, private in_order_target {
+class tcm : public instrumented, private in_order_target {
   public:
     struct config {
         std::uint64_t capacity = std::uint64_t{16} << 20;               // bytes (KernBench: 16 MB a PE)
@@ -41,8 +41,7 @@ class tcm : public sc_core::sc_module, private in_order_target {
     ~tcm() override;
 
     statistics get_statistics() const;
-    void record(waveform &wave);
-    void trace(sc_core::sc_trace_file *file) const override;
+    std::vector<statistics_part> list_statistics() const override;
 
   private:
     void end_of_elaboration() override;
@@ -62,7 +61,7 @@ class tcm : public sc_core::sc_module, private in_order_target {
     at_target at_;
     std::uint8_t *bytes_ = nullptr;
     statistics statistics_;
-    figure bytes_read_{"bytes_read", 64}, bytes_written_{"bytes_written", 64};
+    figure bytes_read_{*this, "bytes_read", 64}, bytes_written_{*this, "bytes_written", 64};
 };
 
 } // namespace tlmalloc

@@ -5,7 +5,7 @@
 #include "tlmalloc/config.h"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/control_window.hpp"
-#include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/timing/command_engine.h"
 #include "tlmalloc/translation/va_space.h"
 
@@ -27,7 +27,7 @@ class fan_out;
 // a descriptor of the same length down to every MMU that did it, the table entries written, the answers up. In between
 // an access sees either, as any access before a change is visible, and is counted as stale while the command that takes
 // back is under way. The address space comes into being with the first command (ADR-0048 D5).
-class va_manager : public sc_core::sc_module, private command_handler {
+class va_manager : public instrumented, private command_handler {
   public:
     struct config {
         tla_va_space_config space{{std::uint64_t{4} << 30}, std::uint64_t{64} << 30, std::uint64_t{2} << 20, {}}; // D4
@@ -60,8 +60,7 @@ class va_manager : public sc_core::sc_module, private command_handler {
     ~va_manager() override;
 
     statistics get_statistics() const;
-    void record(waveform &wave);
-    void trace(sc_core::sc_trace_file *file) const override;
+    std::vector<statistics_part> list_statistics() const override;
 
   private:
     void start_of_simulation() override;
@@ -79,7 +78,7 @@ class va_manager : public sc_core::sc_module, private command_handler {
     outlet out_; // exact
     tla_command_engine engine_{};
     statistics statistics_;
-    figure used_{"used_bytes", 48}, maps_in_flight_{"maps_in_flight", 16};
+    figure used_{*this, "used_bytes", 48}, maps_in_flight_{*this, "maps_in_flight", 16};
 };
 
 } // namespace tlmalloc

@@ -1,0 +1,97 @@
+// What a module shows of itself: figures in waveforms, statistics in reports, each declared once.
+#ifndef TLMALLOC_MODULES_INSTRUMENTED_HPP
+#define TLMALLOC_MODULES_INSTRUMENTED_HPP
+
+#include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/modules/waveform.hpp"
+
+#include <cstdint>
+#include <ostream>
+#include <vector>
+
+namespace tlmalloc {
+
+class figure;
+
+// What a module has counted so far, of one kind.
+struct statistic {
+    const char *name; // the key in reports
+    std::uint64_t value;
+    const char *unit;    // "ps", "bytes", or what is counted: "accesses"
+    const char *meaning; // a line for whoever reads it
+};
+
+// The statistics of a module, or of one part of it that counts for itself.
+struct statistics_part {
+    std::vector<statistic> statistics;
+    const char *kind = nullptr, *name = nullptr; // which part: "channel", "hbm"; null: the whole module
+};
+
+// The base of every module. What walks the modules of a platform (a waveform, a trace file, a report) asks here, so a
+// figure or a statistic that a module gets appears in all of them.
+class instrumented : public sc_core::sc_module {
+  public:
+    // Declares all figures in an ordered VCD; before the simulation runs.
+    void record(waveform &wave);
+
+    // The same in a trace file of SystemC's, with the values that the kernel sees.
+    void trace(sc_core::sc_trace_file *file) const override;
+
+    // In the order of reports; may be asked at any time.
+    virtual std::vector<statistics_part> list_statistics() const { return {}; }
+
+    // A table to read: module, name, value, unit, meaning.
+    void print_statistics(std::ostream &out) const;
+
+    // Which module this is ("tcm"), as in the ids of its reports: /tlmalloc/<kind>/<what>.
+    const char *kind() const override { return kind_; }
+
+  protected:
+    instrumented(const sc_core::sc_module_name &name, const char *kind);
+
+    // Reports /tlmalloc/<kind>/config: the module cannot be built as it is asked for.
+    void refuse_config(const std::string &why) const;
+
+  private:
+    friend class figure;
+    const char *const kind_;
+    std::vector<figure *> figures_; // in the order of their declaration
+};
+
+// A signal of a module, a member of it: it enters the module's list itself. Costs a branch when nobody records.
+class figure {
+  public:
+    // `shown` false: a module that is configured like this has no such figure.
+    figure(instrumented &of, const char *name, unsigned bits, bool shown = true) : name_(name), bits_(bits) {
+        if (shown) of.figures_.push_back(this);
+    }
+    figure(const figure &) = delete;
+    figure &operator=(const figure &) = delete;
+
+    // The value from at_ps (local time) on; from now on, when that lies in the kernel's past.
+    void set(std::uint64_t at_ps, std::uint64_t value) {
+        value_ = value;
+        if (waveform_) waveform_->set(signal_, at_ps, value);
+    }
+
+    // The figure changes by delta at at_ps; for figures whose changes are known out of order.
+    void add(std::uint64_t at_ps, std::int64_t delta) {
+        value_ += static_cast<std::uint64_t>(delta);
+        if (waveform_) waveform_->add(signal_, at_ps, delta);
+    }
+
+    // Somebody records or traces it: for figures that cost something to find out.
+    bool is_watched() const { return waveform_ || traced_; }
+
+  private:
+    friend class instrumented;
+    const char *name_;
+    unsigned bits_;
+    bool traced_ = false;
+    sc_dt::uint64 value_ = 0;
+    waveform *waveform_ = nullptr;
+    tla_wave_signal signal_ = 0;
+};
+
+} // namespace tlmalloc
+#endif

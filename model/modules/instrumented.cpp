@@ -1,0 +1,41 @@
+// The lists of figures and statistics that a module has, for whoever shows them.
+#include "tlmalloc/modules/instrumented.hpp"
+
+#include "tlmalloc/modules/time.hpp"
+
+#include <iomanip>
+
+namespace tlmalloc {
+
+instrumented::instrumented(const sc_core::sc_module_name &name, const char *kind) : sc_module(name), kind_(kind) {
+    require_ps_resolution();
+}
+
+void instrumented::refuse_config(const std::string &why) const {
+    SC_REPORT_ERROR((std::string("/tlmalloc/") + kind_ + "/config").c_str(), why.c_str());
+}
+
+void instrumented::record(waveform &wave) {
+    for (figure *f : figures_) {
+        f->waveform_ = &wave;
+        f->signal_ = wave.declare(name(), f->name_, f->bits_);
+    }
+}
+
+// Without local time, changes inside a quantum fall together.
+void instrumented::trace(sc_core::sc_trace_file *file) const {
+    for (figure *f : figures_) {
+        f->traced_ = true;
+        sc_core::sc_trace(file, f->value_, std::string(name()) + "." + f->name_, static_cast<int>(f->bits_));
+    }
+}
+
+void instrumented::print_statistics(std::ostream &out) const {
+    for (const statistics_part &part : list_statistics())
+        for (const statistic &s : part.statistics)
+            out << std::left << std::setw(24) << (std::string(name()) + (part.name ? std::string(".") + part.name : ""))
+                << ' ' << std::setw(18) << s.name << std::right << std::setw(14) << s.value << ' ' << std::left
+                << std::setw(10) << s.unit << ' ' << s.meaning << std::right << '\n';
+}
+
+} // namespace tlmalloc
