@@ -94,12 +94,6 @@ uint64_t tla_arena_granted(const tla_arena *arena, uint64_t nbytes) {
     return arena->placement->granted ? arena->placement->granted(arena->state, rounded) : rounded;
 }
 
-bool tla_arena_contains(const tla_arena *arena, tla_block range) {
-    const tla_arena_config *c = &arena->config;
-    return range.nbytes > 0 && range.nbytes <= c->capacity && range.offset >= c->base &&
-           range.offset - c->base <= c->capacity - range.nbytes;
-}
-
 tla_status tla_arena_refuse_size(tla_arena *arena, uint64_t nbytes) {
     if (nbytes == 0) return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT, "a size of 0 bytes");
     return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT,

@@ -25,7 +25,11 @@ tla_status tla_arena_check_config(const tla_arena_config *config);
 bool tla_arena_takes_size(uint64_t nbytes);
 
 /* Whether a range of more than 0 bytes lies inside the arena. */
-bool tla_arena_contains(const tla_arena *arena, tla_block range);
+static inline bool tla_arena_contains(const tla_arena *arena, tla_block range) {
+    const tla_arena_config *c = &arena->config;
+    return range.nbytes > 0 && range.nbytes <= c->capacity && range.offset >= c->base &&
+           range.offset - c->base <= c->capacity - range.nbytes;
+}
 
 /* Notes nbytes more in use. */
 void tla_arena_count_used(tla_arena *arena, uint64_t nbytes);

@@ -37,53 +37,6 @@ tla_status tla_segment_cache_create(const tla_segment_cache_config *config, tla_
     return TLA_OK;
 }
 
-/* Free blocks enter and leave their tree here, where inactive_split is kept. */
-
-void tla_segment_add_free(tla_segment_cache *cache, tla_segment_block *block) {
-    tla_segment_pool *pool = tla_segment_pool_of(block);
-    block->live = false;
-    block->age_base = pool->searches;
-    if (!block->range && !tla_segment_block_is_whole(block)) cache->stats.inactive_split += block->nbytes;
-    tla_segment_tree_insert(&pool->free, block);
-}
-
-void tla_segment_remove_free(tla_segment_cache *cache, tla_segment_block *block) {
-    if (!block->range && !tla_segment_block_is_whole(block)) cache->stats.inactive_split -= block->nbytes;
-    tla_segment_tree_remove(&tla_segment_pool_of(block)->free, block);
-}
-
-/* The order of joins does not matter: the outcome is one block. */
-void tla_segment_absorb(tla_segment_cache *cache, tla_segment_block *block, tla_segment_block *neighbour,
-                        tla_work *work) {
-    if (!tla_segment_is_free(neighbour) || neighbour->unmapped != block->unmapped) return;
-    if (neighbour->unmapped)
-        tla_segment_tree_remove(&tla_segment_pool_of(neighbour)->unmapped, neighbour);
-    else
-        tla_segment_remove_free(cache, neighbour);
-    tla_segment_join(block, neighbour);
-    tla_segment_records_give(&cache->records, neighbour);
-    if (work) {
-        work->merges++;
-        work->metadata_lines++;
-    }
-}
-
-void tla_segment_count_reserved(tla_segment_cache *cache, uint64_t nbytes) {
-    tla_segment_cache_stats *stats = &cache->stats;
-    stats->reserved += nbytes;
-    if (stats->reserved > stats->peak_reserved) stats->peak_reserved = stats->reserved;
-}
-
-void tla_segment_count_live(tla_segment_cache *cache, const tla_segment_block *block) {
-    tla_segment_cache_stats *stats = &cache->stats;
-    stats->active += block->nbytes;
-    if (block->freed) return;
-    stats->requested += block->requested;
-    stats->allocated += block->nbytes;
-    if (stats->requested > stats->peak_requested) stats->peak_requested = stats->requested;
-    if (stats->allocated > stats->peak_allocated) stats->peak_allocated = stats->allocated;
-}
-
 /* A request */
 
 static bool wants_memory(tla_status status) {
@@ -196,40 +149,6 @@ bool tla_segment_cache_can_serve(const tla_segment_cache *cache, uint64_t stream
 
 /* Free, and the uses of other streams */
 
-void tla_segment_make_free(tla_segment_cache *cache, tla_segment_block *block, tla_work *work) {
-    const tla_segment_tree *tree = &tla_segment_pool_of(block)->free;
-    tla_live_addresses_remove(&cache->live, block->address);
-    cache->stats.active -= block->nbytes;
-    if (work) {
-        work->list_length += tree->count;
-        work->probes += tla_segment_tree_probes(tree);
-        work->metadata_lines++;
-    }
-    tla_segment_absorb(cache, block, block->previous, work);
-    tla_segment_absorb(cache, block, block->next, work);
-    tla_segment_add_free(cache, block);
-}
-
-/* Pending blocks are in no tree: its links chain them. */
-void tla_segment_add_pending(tla_segment_cache *cache, tla_segment_block *block) {
-    block->left = cache->last_pending;
-    block->right = NULL;
-    *(block->left ? &block->left->right : &cache->first_pending) = block;
-    cache->last_pending = block;
-}
-
-static void end_pending(tla_segment_cache *cache, tla_segment_block *block, tla_work *work) {
-    *(block->left ? &block->left->right : &cache->first_pending) = block->right;
-    *(block->right ? &block->right->left : &cache->last_pending) = block->left;
-    tla_segment_make_free(cache, block, work);
-}
-
-void tla_segment_complete_pending(tla_segment_cache *cache, tla_work *work) {
-    if (cache->synchronize) cache->synchronize(cache->synchronize_context);
-    while (cache->first_pending)
-        end_pending(cache, cache->first_pending, work);
-}
-
 void tla_segment_cache_on_synchronize(tla_segment_cache *cache, void (*synchronize)(void *context), void *context) {
     cache->synchronize = synchronize;
     cache->synchronize_context = context;
@@ -263,7 +182,7 @@ tla_status tla_segment_cache_begin_use(tla_segment_cache *cache, uint64_t addres
 tla_status tla_segment_cache_end_use(tla_segment_cache *cache, uint64_t address, tla_work *work) {
     tla_segment_block *block = tla_live_addresses_get(&cache->live, address);
     if (!block || block->uses == 0) return TLA_NOT_ALLOCATED;
-    if (--block->uses == 0 && block->freed) end_pending(cache, block, work);
+    if (--block->uses == 0 && block->freed) tla_segment_end_pending(cache, block, work);
     return TLA_OK;
 }
 

@@ -1,7 +1,8 @@
 /* What the parts of the segment cache share: pools, ranges, and how free blocks enter and leave. Internal to
  * model/pool.
  *
- *     segment_cache.c      a request from its beginning to its end; free, uses, statistics
+ *     segment_cache.c      a request from its beginning to its end; free, uses
+ *     segment_blocks.c     how blocks become free, pending, live; statistics
  *     segment_rounding.c   what a request and a segment take
  *     segment_find.c       which free block serves a request
  *     segment_obtain.c     what the driver is asked for: a segment, more of a range
@@ -108,7 +109,8 @@ tla_status tla_segment_release_owner(tla_segment_cache *cache, tla_segment_owner
 /* The owner of this id; NULL when there is none. */
 tla_segment_owner *tla_segment_find_owner(const tla_segment_cache *cache, tla_segment_pool_id id);
 
-/* Ends the uses of every freed block. */
+/* Ends the uses of a pending block, or of all. */
+void tla_segment_end_pending(tla_segment_cache *cache, tla_segment_block *block, tla_work *work);
 void tla_segment_complete_pending(tla_segment_cache *cache, tla_work *work);
 
 /* A freed block whose uses have ended joins the free ones (free_block). */

@@ -246,12 +246,6 @@ static void drop(tla_mmu *m, const tla_map_entry *e) {
     tla_walkers_invalidate(m->walkers, e->asid);
 }
 
-tla_status tla_mmu_command(tla_mmu *m, uint32_t sender, uint32_t tag) {
-    tla_status status = tla_map_undo_begin(m->undo, sender, tag);
-    m->announced = !status;
-    return status;
-}
-
 tla_status tla_mmu_invalidate(tla_mmu *m, const tla_map_entry *ranges, size_t count, tla_work *work, tla_error *error) {
     uint32_t asids = m->config.table.asids ? m->config.table.asids : 1;
     for (size_t i = 0; i < count; i++)

@@ -125,6 +125,12 @@ static tla_status refuse_second(tla_error *error) {
     return tla_error_set(error, TLA_BUSY, "another change is under way");
 }
 
+tla_status tla_mmu_command(tla_mmu *m, uint32_t sender, uint32_t tag) {
+    tla_status status = tla_map_undo_begin(m->undo, sender, tag);
+    m->announced = !status;
+    return status;
+}
+
 tla_status tla_mmu_change_begin(tla_mmu *m, tla_table_change what, const tla_map_entry *entries, size_t count,
                                 tla_work *work, tla_error *error) {
     if (m->change.phase != CHANGE_NONE) return refuse_second(error);
