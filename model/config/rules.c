@@ -90,7 +90,7 @@ static bool l2_is_no_tlb(const tla_config *c, tla_phrase *text) {
 }
 
 static bool slice_does_not_fit_its_profile(const tla_config *c, tla_phrase *text) {
-    if (!c->hbm.has_profile) return false;
+    if (!c->hbm.has_profile || c->hbm.profile.model != TLA_HBM_BANKS) return false;
     tla_error error = {.text = ""};
     const tla_banked_channels_config channels = {c->hbm.profile, (uint32_t)c->hbm.pseudo_channels,
                                                  c->hbm.capacity_per_cube / c->system.pes_per_cube};

@@ -71,12 +71,13 @@ static tla_status cover(const tla_banked_channels_config *config, tla_hbm_config
     *timing = config->timing;
     const tla_status status = tla_hbm_check(timing, error);
     if (status != TLA_OK) return status;
+    if (timing->model != TLA_HBM_BANKS)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a profile without banks, which flat channels serve");
     if (!power_of_two(config->count) || config->count < timing->row_bus_sharers)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "found %" PRIu32 " pseudo-channels, expected a power of two, at least the %" PRIu32
                              " that share a row-command bus",
                              config->count, timing->row_bus_sharers);
-    if (timing->model == TLA_HBM_CHANNEL) return TLA_OK;
     const uint64_t row_of_all =
         (uint64_t)config->count * timing->bank_groups * timing->banks_per_group * timing->row_bytes;
     uint64_t rows = timing->rows;
@@ -114,12 +115,6 @@ static uint32_t sharer_shift(const tla_hbm_map *map) {
     return shift;
 }
 
-/* Whether an access ends when its last burst is accepted, and not with its data. A channel without banks has no write
- * buffer: it accepts whatever comes, and a write that did not wait for its data would not feel the bandwidth. */
-static bool ends_accepted(const tla_banked_channels *channels, tla_hbm_op op) {
-    return op == TLA_HBM_WRITE && channels->timing.model == TLA_HBM_BANKS;
-}
-
 /* A burst has ended; the access is over with the last of them. */
 static void end_burst(tla_banked_channels *channels, access *a, uint64_t end_ps) {
     if (end_ps > a->end_ps) a->end_ps = end_ps;
@@ -133,7 +128,7 @@ static void end_burst(tla_banked_channels *channels, access *a, uint64_t end_ps)
 static void burst_done(void *context, uint64_t tag, tla_hbm_op op, uint64_t end_ps) {
     group *g = context;
     g->in_hbm--;
-    if (!ends_accepted(g->channels, op)) end_burst(g->channels, (access *)(uintptr_t)tag, end_ps);
+    if (op == TLA_HBM_READ) end_burst(g->channels, (access *)(uintptr_t)tag, end_ps);
 }
 
 /* What one burst takes on a pseudo-channel that has done nothing yet. */
@@ -142,7 +137,7 @@ static tla_status measure_latency(tla_banked_channels *channels, tla_hbm_op op, 
     const tla_status status = tla_hbm_create(&channels->timing, NULL, &idle, error);
     tla_hbm_transfer transfer;
     if (status == TLA_OK && tla_hbm_access(idle, 0, op, 0, 1, &transfer) == TLA_OK)
-        channels->latency_ps[op] = ends_accepted(channels, op) ? transfer.last_accepted_ps : transfer.last_end_ps;
+        channels->latency_ps[op] = op == TLA_HBM_WRITE ? transfer.last_accepted_ps : transfer.last_end_ps;
     tla_hbm_destroy(idle);
     return status;
 }
@@ -153,8 +148,7 @@ tla_status tla_banked_channels_create(const tla_banked_channels_config *config, 
     tla_hbm_config timing;
     tla_status status = cover(config, &timing, error);
     if (status != TLA_OK) return status;
-    const uint32_t sharers = timing.model == TLA_HBM_BANKS ? timing.row_bus_sharers : 1;
-    const uint32_t instances = config->count / sharers;
+    const uint32_t sharers = timing.row_bus_sharers, instances = config->count / sharers;
     tla_banked_channels *channels = calloc(1, sizeof *channels + instances * sizeof channels->groups[0]);
     if (channels == NULL) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for the pseudo-channels");
     channels->timing = timing;
@@ -235,7 +229,7 @@ uint64_t tla_banked_channels_access(tla_banked_channels *channels, tla_hbm_op op
         const uint64_t instance = burst & (channels->instances - 1);
         group *g = &channels->groups[instance];
         tla_hbm_transfer transfer = {0};
-        if (ends_accepted(channels, op))
+        if (op == TLA_HBM_WRITE)
             transfer.last_end_ps = buffer(channels, g, address, bursts, arrival_ps);
         else
             tla_hbm_access(g->hbm, arrival_ps, op, address, bursts << channels->burst_bits, &transfer);
@@ -347,7 +341,7 @@ static void offer(tla_banked_channels *channels, group *g, uint32_t sharer) {
         s->first = (s->first + 1) & (s->room - 1);
         s->count--;
     }
-    if (ends_accepted(channels, request.op)) end_burst(channels, of, accepted_ps);
+    if (request.op == TLA_HBM_WRITE) end_burst(channels, of, accepted_ps);
 }
 
 uint64_t tla_banked_channels_next_ps(tla_banked_channels *channels, uint32_t number) {

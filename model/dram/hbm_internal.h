@@ -109,13 +109,12 @@ struct tla_hbm {
     uint64_t row_bus_free;
     uint32_t row_bus_turn; /* the pseudo-channel that goes first when both want the row bus */
     uint64_t accepted;     /* ages */
-    uint64_t channel_free; /* TLA_HBM_CHANNEL: end of the last data */
     tla_hbm_stats stats;
     uint64_t last_end; /* cycles */
     struct pseudo_channel pcs[2];
 };
 
-/* Address decoding (live_addresses.c). */
+/* Address decoding (hbm_map.c). */
 void tla_hbm_decoder_build(const tla_hbm_config *config, struct address_decoder *decoder);
 
 static inline uint32_t decode(const struct map_piece *pieces, uint32_t count, uint64_t line) {

@@ -116,10 +116,6 @@ void tla_hbm_map_print(const tla_hbm_map *map, char *text, size_t size) {
 void tla_hbm_decoder_build(const tla_hbm_config *config, struct address_decoder *decoder) {
     memset(decoder, 0, sizeof *decoder);
     decoder->burst_bits = log2_of(config->burst_bytes);
-    if (config->model == TLA_HBM_CHANNEL) {
-        decoder->line_bits = 63 - decoder->burst_bits;
-        return;
-    }
     /* a bank's number counts through all groups: group * banks_per_group + bank */
     uint32_t shift = 0, bank_to = 0, group_to = log2_of(config->banks_per_group), row_to = 0, group_bits = 0;
     bool groups_lowest = true;

@@ -28,20 +28,18 @@ tla_status tla_hbm_create(const tla_hbm_config *config, const tla_hbm_listener *
     *out = NULL;
     const tla_status status = tla_hbm_check(config, error);
     if (status != TLA_OK) return status;
+    if (config->model != TLA_HBM_BANKS)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a profile without banks, which flat channels serve");
     tla_hbm *hbm = calloc(1, sizeof *hbm);
     if (hbm == NULL) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for a pseudo-channel");
     hbm->config = *config;
     if (listener != NULL) hbm->listener = *listener;
     tla_hbm_decoder_build(config, &hbm->decoder);
-    if (config->model == TLA_HBM_BANKS) {
-        hbm->pc_count = config->row_bus_sharers;
-        hbm->bank_count = config->bank_groups * config->banks_per_group;
-        hbm->act_extra = config->act_cycles - 1;
-        hbm->write_high = config->write_queue * config->write_high_percent / 100;
-        hbm->write_low = (config->write_queue * config->write_low_percent + 99) / 100;
-    } else {
-        hbm->pc_count = 1;
-    }
+    hbm->pc_count = config->row_bus_sharers;
+    hbm->bank_count = config->bank_groups * config->banks_per_group;
+    hbm->act_extra = config->act_cycles - 1;
+    hbm->write_high = config->write_queue * config->write_high_percent / 100;
+    hbm->write_low = (config->write_queue * config->write_low_percent + 99) / 100;
     uint32_t ring = 1;
     while (ring < config->window)
         ring *= 2;
@@ -49,13 +47,12 @@ tla_status tla_hbm_create(const tla_hbm_config *config, const tla_hbm_listener *
         struct pseudo_channel *pc = &hbm->pcs[i];
         pc->in_flight = malloc(ring * sizeof *pc->in_flight);
         pc->in_flight_mask = ring - 1;
-        if (config->model == TLA_HBM_BANKS)
-            pc->requests = calloc(config->read_queue + config->write_queue, sizeof *pc->requests);
-        if (pc->in_flight == NULL || (config->model == TLA_HBM_BANKS && pc->requests == NULL)) {
+        pc->requests = calloc(config->read_queue + config->write_queue, sizeof *pc->requests);
+        if (pc->in_flight == NULL || pc->requests == NULL) {
             tla_hbm_destroy(hbm);
             return tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for the queues of a pseudo-channel");
         }
-        if (config->model == TLA_HBM_BANKS) start_pseudo_channel(hbm, pc, i);
+        start_pseudo_channel(hbm, pc, i);
     }
     *out = hbm;
     return TLA_OK;
@@ -75,41 +72,6 @@ uint64_t tla_hbm_capacity(const tla_hbm *hbm) {
     return bits < 64 ? UINT64_C(1) << bits : UINT64_MAX;
 }
 
-/* The data bus alone. Cycles, as everywhere; KernBench's tCK is 1 ps. */
-static tla_status accept_on_channel(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, tla_hbm_op op, uint64_t tag,
-                                    struct transfer *transfer, uint64_t *accepted) {
-    const tla_hbm_config *c = &hbm->config;
-    if (at < pc->next_accept) at = pc->next_accept;
-    if (op == TLA_HBM_READ && c->window != 0) {
-        retire_reads(pc, at);
-        if (pc->in_flight_count == c->window) {
-            *accepted = pc->in_flight[pc->in_flight_first];
-            return TLA_BUSY;
-        }
-    }
-    uint64_t start = at > hbm->channel_free ? at : hbm->channel_free;
-    if (op != pc->direction) start += c->rtw;
-    pc->direction = op;
-    const uint64_t end = start + c->burst_cycles;
-    hbm->channel_free = end;
-    hbm->last_end = end;
-    pc->next_accept = at;
-    if (op == TLA_HBM_READ && c->window != 0) {
-        pc->in_flight[(pc->in_flight_first + pc->in_flight_count) & pc->in_flight_mask] = end;
-        pc->in_flight_count++;
-    }
-    if (transfer != NULL) {
-        const uint64_t end_ps = end * c->tck_ps;
-        if (end_ps < transfer->times.first_end_ps) transfer->times.first_end_ps = end_ps;
-        transfer->times.last_end_ps = end_ps;
-        transfer->pending--;
-    } else if (hbm->listener.done != NULL) {
-        hbm->listener.done(hbm->listener.context, tag, op, end * c->tck_ps);
-    }
-    *accepted = at;
-    return TLA_OK;
-}
-
 static bool has_room(const tla_hbm_config *c, struct pseudo_channel *pc, uint64_t at, tla_hbm_op op) {
     if (op == TLA_HBM_WRITE) return pc->queued[TLA_HBM_WRITE] < c->write_queue;
     if (pc->queued[TLA_HBM_READ] >= c->read_queue) return false;
@@ -121,24 +83,19 @@ static bool has_room(const tla_hbm_config *c, struct pseudo_channel *pc, uint64_
 tla_status tla_hbm_accept(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line, tla_hbm_op op,
                           uint64_t tag, struct transfer *transfer, uint64_t *accepted) {
     const tla_hbm_config *c = &hbm->config;
-    if (c->model == TLA_HBM_CHANNEL) {
-        const tla_status status = accept_on_channel(hbm, pc, at, op, tag, transfer, accepted);
-        if (status != TLA_OK) return status;
-    } else {
-        if (at < pc->next_accept) at = pc->next_accept;
-        if (at < pc->now) at = pc->now;
-        tla_hbm_run_until(hbm, at);
-        if (!has_room(c, pc, at, op)) {
-            /* a read that is under way frees a window place at its end; a queue place gets free with a command */
-            const bool window_full = op == TLA_HBM_READ && pc->queued[TLA_HBM_READ] < c->read_queue;
-            *accepted = window_full && pc->in_flight_count > 0 ? pc->in_flight[pc->in_flight_first]
-                                                               : tla_hbm_next_event(hbm, pc) + 1;
-            return TLA_BUSY;
-        }
-        tla_hbm_enqueue(hbm, pc, at, line, op, tag, transfer);
-        pc->next_accept = at + 1;
-        *accepted = at;
+    if (at < pc->next_accept) at = pc->next_accept;
+    if (at < pc->now) at = pc->now;
+    tla_hbm_run_until(hbm, at);
+    if (!has_room(c, pc, at, op)) {
+        /* a read that is under way frees a window place at its end; a queue place gets free with a command */
+        const bool window_full = op == TLA_HBM_READ && pc->queued[TLA_HBM_READ] < c->read_queue;
+        *accepted = window_full && pc->in_flight_count > 0 ? pc->in_flight[pc->in_flight_first]
+                                                           : tla_hbm_next_event(hbm, pc) + 1;
+        return TLA_BUSY;
     }
+    tla_hbm_enqueue(hbm, pc, at, line, op, tag, transfer);
+    pc->next_accept = at + 1;
+    *accepted = at;
     if (op == TLA_HBM_READ)
         hbm->stats.reads++;
     else
@@ -147,7 +104,6 @@ tla_status tla_hbm_accept(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, 
 }
 
 uint32_t tla_hbm_bank_of(const tla_hbm *hbm, uint64_t address) {
-    if (hbm->config.model != TLA_HBM_BANKS) return 0;
     return decode(hbm->decoder.bank, hbm->decoder.bank_pieces, address >> hbm->decoder.burst_bits);
 }
 
@@ -185,12 +141,11 @@ tla_status tla_hbm_submit(tla_hbm *hbm, const tla_hbm_request *request, uint64_t
 
 void tla_hbm_advance(tla_hbm *hbm, uint64_t until_ps) {
     const uint64_t tck = hbm->config.tck_ps;
-    if (hbm->config.model == TLA_HBM_BANKS) tla_hbm_run_until(hbm, until_ps / tck + (until_ps % tck != 0));
+    tla_hbm_run_until(hbm, until_ps / tck + (until_ps % tck != 0));
 }
 
 uint64_t tla_hbm_next_end(tla_hbm *hbm) {
     uint64_t earliest = NEVER;
-    if (hbm->config.model == TLA_HBM_CHANNEL) return earliest;
     for (uint32_t i = 0; i < hbm->pc_count; i++) {
         const uint64_t end = tla_hbm_earliest_data(hbm, &hbm->pcs[i]);
         if (end < earliest) earliest = end;

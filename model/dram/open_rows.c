@@ -5,21 +5,6 @@
  * does not fit exactly is left to the event loop. */
 #include "hbm_internal.h"
 
-static bool channel_run(tla_hbm *hbm, uint64_t at, tla_hbm_op op, uint64_t count, tla_hbm_transfer *out) {
-    const tla_hbm_config *c = &hbm->config;
-    struct pseudo_channel *pc = &hbm->pcs[0];
-    if (op == TLA_HBM_READ && c->window != 0) return false;
-    if (at < pc->next_accept) at = pc->next_accept;
-    uint64_t start = at > hbm->channel_free ? at : hbm->channel_free;
-    if (op != pc->direction) start += c->rtw;
-    pc->direction = op;
-    pc->next_accept = at;
-    hbm->channel_free = hbm->last_end = start + count * c->burst_cycles;
-    *out = (tla_hbm_transfer){at * c->tck_ps, at * c->tck_ps, (start + c->burst_cycles) * c->tck_ps,
-                              hbm->last_end * c->tck_ps};
-    return true;
-}
-
 /* Cycles from one column command of the run to the next; 0 when they are not evenly spaced. */
 static uint64_t run_spacing(const tla_hbm *hbm, uint64_t first, uint64_t last) {
     const struct address_decoder *d = &hbm->decoder;
@@ -114,15 +99,6 @@ bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, uint64_t first,
     const tla_hbm_config *c = &hbm->config;
     struct pseudo_channel *pc = &hbm->pcs[0];
     const uint64_t last = first + count - 1;
-    if (c->model == TLA_HBM_CHANNEL) {
-        if (!channel_run(hbm, at, op, count, out)) return false;
-        if (op == TLA_HBM_READ)
-            hbm->stats.reads += count;
-        else
-            hbm->stats.writes += count;
-        hbm->stats.closed_form += count;
-        return true;
-    }
     if (hbm->pc_count != 1 || c->page_policy != TLA_HBM_PAGE_OPEN || hbm->listener.command != NULL) return false;
     if (first >> hbm->decoder.row_shift != last >> hbm->decoder.row_shift) return false;
     const uint64_t spacing = run_spacing(hbm, first, last);

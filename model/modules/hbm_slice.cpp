@@ -5,6 +5,7 @@
 #include "payload.hpp"
 #include "tlmalloc/base/sparse_bytes.h"
 #include "tlmalloc/modules/time.hpp"
+#include "tlmalloc/timing/timeline.h"
 
 #include <algorithm>
 #include <string>
@@ -17,19 +18,7 @@ hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
           "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
           [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }) {
     faults_.plan = settings.faults;
-    if (settings.timing) {
-        const tla_banked_channels_config channels{*settings.timing, settings.pseudo_channels, settings.capacity};
-        tla_banked_channels *made = nullptr;
-        tla_error error;
-        if (tla_banked_channels_create(&channels, &made, &error)) refuse_config(std::string("timing: ") + error.text);
-        banks_.reset(made);
-    }
-    const tla_flat_channels_config channels{settings.pseudo_channels, settings.burst, settings.pseudo_channel_bandwidth,
-                                            settings.direction_switch_ps, settings.style == time_style::exact};
-    tla_flat_channels *made = nullptr;
-    if (tla_flat_channels_create(&channels, &made))
-        refuse_config("pseudo_channels and burst must be powers of two, pseudo_channel_bandwidth above 0");
-    channels_.reset(made);
+    make_channels();
     if (tla_sparse_bytes_create(settings.capacity, &bytes_))
         refuse_config("the host cannot reserve address space for the capacity");
     in.register_b_transport(this, &hbm_slice::b_transport);
@@ -41,6 +30,33 @@ hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
     group_resource_ = time_queue::of_simulation().new_resource();
     for (std::uint32_t i = 0; banks_ && i < tla_banked_channels_groups(banks_.get()); i++)
         groups_.push_back({this, i, UINT64_MAX});
+}
+
+static tla_flat_channels_config flat_channels(const hbm_slice::config &c) {
+    const bool in_order = c.style == time_style::exact;
+    if (c.timing) return tla_flat_channels_of(&*c.timing, c.pseudo_channels, in_order);
+    const std::uint64_t burst_ps =
+        c.pseudo_channel_bandwidth ? tla_transfer_ps(c.burst, c.pseudo_channel_bandwidth) : 0;
+    return {c.pseudo_channels, c.burst, burst_ps, c.direction_switch_ps, in_order, 0};
+}
+
+// With banks where the profile has some, else flat.
+void hbm_slice::make_channels() {
+    tla_error error;
+    if (config_.timing && tla_hbm_check(&*config_.timing, &error)) refuse_config(std::string("timing: ") + error.text);
+    if (config_.timing && config_.timing->model == TLA_HBM_BANKS) {
+        const tla_banked_channels_config channels{*config_.timing, config_.pseudo_channels, config_.capacity};
+        tla_banked_channels *made = nullptr;
+        if (tla_banked_channels_create(&channels, &made, &error)) refuse_config(std::string("timing: ") + error.text);
+        banks_.reset(made);
+        return;
+    }
+    const tla_flat_channels_config channels = flat_channels(config_);
+    burst_ps_ = channels.burst_ps;
+    tla_flat_channels *made = nullptr;
+    if (tla_flat_channels_create(&channels, &made))
+        refuse_config("pseudo_channels and burst must be powers of two, pseudo_channel_bandwidth above 0");
+    channels_.reset(made);
 }
 
 void hbm_slice::end_of_elaboration() {
@@ -275,8 +291,7 @@ bool hbm_slice::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_d
     if (!config_.dmi || faults_.plan.count > 0) return refuse_dmi(dmi);
     if (payload.get_address() >= config_.capacity) return refuse_dmi(dmi, {config_.capacity, UINT64_MAX});
     const auto latency = [this](tla_hbm_op op) {
-        return config_.latency_ps + (banks_ ? tla_banked_channels_latency_ps(banks_.get(), op)
-                                            : tla_flat_channels_burst_ps(channels_.get()));
+        return config_.latency_ps + (banks_ ? tla_banked_channels_latency_ps(banks_.get(), op) : burst_ps_);
     };
     grant_dmi(dmi, bytes_, config_.capacity, latency(TLA_HBM_READ), latency(TLA_HBM_WRITE));
     return true;

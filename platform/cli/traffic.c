@@ -205,14 +205,6 @@ static double peak_gb_s(const tla_hbm_config *timing) {
 
 /* The traffic */
 
-static tla_status capacity_of(const tla_hbm_config *timing, uint64_t *capacity, tla_error *error) {
-    tla_hbm *hbm = NULL;
-    const tla_status status = tla_hbm_create(timing, NULL, &hbm, error);
-    if (status == TLA_OK) *capacity = tla_hbm_capacity(hbm);
-    tla_hbm_destroy(hbm);
-    return status;
-}
-
 /* Where nothing says what a row is, patterns have the geometry of the reference traces. */
 static tla_traffic_geometry geometry_of(const tla_hbm_config *timing, uint64_t capacity) {
     enum { SPAN_BYTES = 1 << 28, ROW_BYTES = 1024, BANKS = 16 };
@@ -234,9 +226,9 @@ static tla_traffic_geometry geometry_of(const tla_hbm_config *timing, uint64_t c
 
 static tla_status make_traffic(const traffic_options *o, const tla_hbm_config *timing, address_trace *trace,
                                tla_error *error) {
-    uint64_t capacity;
-    tla_status status = capacity_of(timing, &capacity, error);
+    tla_status status = tla_hbm_check(timing, error);
     if (status != TLA_OK) return status;
+    const uint64_t capacity = tla_traffic_capacity(timing);
     if (o->pattern_name) {
         const tla_traffic_geometry geometry = geometry_of(timing, capacity);
         status =

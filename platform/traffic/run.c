@@ -1,4 +1,5 @@
 /* Traffic against a timing: who offers which burst when, and how long the reads took. */
+#include "traffic/channel.h"
 #include "traffic/traffic.h"
 
 #include <inttypes.h>
@@ -65,7 +66,7 @@ static void next_burst(struct run *run, uint32_t index, bool first) {
     }
 }
 
-static void offer(struct run *run, tla_hbm *hbm, uint32_t index, uint64_t tck_ps) {
+static void offer(struct run *run, traffic_channel *channel, uint32_t index, uint64_t tck_ps) {
     struct stream *stream = &run->streams[index];
     const tla_traffic_access *access = &run->traffic->accesses[stream->access];
     struct pending *pending = &run->pending[stream->access];
@@ -75,7 +76,7 @@ static void offer(struct run *run, tla_hbm *hbm, uint32_t index, uint64_t tck_ps
     const tla_hbm_request request = {
         .at_ps = at_ps, .address = stream->line * run->burst_bytes, .tag = stream->access, .op = access->op};
     uint64_t accepted_ps = 0;
-    if (tla_hbm_offer(hbm, &request, &accepted_ps) == TLA_BUSY) {
+    if (traffic_channel_offer(channel, &request, &accepted_ps) == TLA_BUSY) {
         stream->next_ps = accepted_ps;
         return;
     }
@@ -91,16 +92,22 @@ static uint64_t next_time(const struct run *run, uint32_t index) {
     return stream->next_ps > at_ps ? stream->next_ps : at_ps;
 }
 
-static void drive(struct run *run, tla_hbm *hbm, uint64_t tck_ps) {
+static void drive(struct run *run, traffic_channel *channel, uint64_t tck_ps) {
     for (uint32_t i = 0; i < run->stream_count; i++)
         next_burst(run, i, true);
     if (run->stream_count == 1) {
         while (!run->streams[0].ended && !run->too_late)
-            offer(run, hbm, 0, tck_ps);
+            offer(run, channel, 0, tck_ps);
         return;
     }
     while ((!run->streams[0].ended || !run->streams[1].ended) && !run->too_late)
-        offer(run, hbm, next_time(run, 1) < next_time(run, 0) ? 1 : 0, tck_ps);
+        offer(run, channel, next_time(run, 1) < next_time(run, 0) ? 1 : 0, tck_ps);
+}
+
+uint64_t tla_traffic_capacity(const tla_hbm_config *timing) {
+    if (timing->model != TLA_HBM_BANKS) return UINT64_C(1) << 63;
+    return (uint64_t)timing->row_bus_sharers * timing->bank_groups * timing->banks_per_group * timing->rows *
+           timing->row_bytes;
 }
 
 static uint32_t pseudo_channel_shift(const tla_hbm_map *map) {
@@ -152,23 +159,23 @@ tla_status tla_traffic_run(const tla_hbm_config *timing, const tla_traffic *traf
                       .stream_count = config.model == TLA_HBM_BANKS ? config.row_bus_sharers : 1,
                       .pc_shift = pseudo_channel_shift(&config.map)};
     const tla_hbm_listener listener = {.context = &run, .done = done};
-    tla_hbm *hbm = NULL;
-    tla_status status = tla_hbm_create(&config, &listener, &hbm, error);
+    traffic_channel *channel = NULL;
+    tla_status status = traffic_channel_create(&config, &listener, &channel, error);
     if (status != TLA_OK) return status;
     uint64_t bursts = 0;
     size_t reads = 0;
     run.pending = calloc(traffic->count + 1, sizeof *run.pending);
     if (run.pending == NULL) status = tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for the accesses");
-    if (status == TLA_OK) status = count_bursts(&run, tla_hbm_capacity(hbm), &bursts, &reads, bad, error);
+    if (status == TLA_OK) status = count_bursts(&run, tla_traffic_capacity(&config), &bursts, &reads, bad, error);
     if (status == TLA_OK) {
         result->latencies_ps = malloc((reads + 1) * sizeof *result->latencies_ps);
         if (result->latencies_ps == NULL)
             status = tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for the latencies");
     }
     if (status == TLA_OK) {
-        drive(&run, hbm, config.tck_ps);
-        result->end_ps = tla_hbm_drain(hbm);
-        result->stats = tla_hbm_get_stats(hbm);
+        drive(&run, channel, config.tck_ps);
+        result->end_ps = traffic_channel_drain(channel);
+        result->stats = traffic_channel_stats(channel);
         result->nbytes = bursts * config.burst_bytes;
         if (run.too_late) {
             tla_traffic_result_free(result);
@@ -176,7 +183,7 @@ tla_status tla_traffic_run(const tla_hbm_config *timing, const tla_traffic *traf
         }
     }
     free(run.pending);
-    tla_hbm_destroy(hbm);
+    traffic_channel_destroy(channel);
     return status;
 }
 

@@ -75,10 +75,13 @@ typedef struct tla_traffic_result {
     size_t latency_count;
 } tla_traffic_result;
 
+/* Addresses that a timing, which tla_hbm_check has accepted, reaches lie below: those of its banks, or 2^63. */
+uint64_t tla_traffic_capacity(const tla_hbm_config *timing);
+
 /* Drives a fresh channel of this timing with the traffic: each access as the bursts it touches, in order, at most one a
  * clock, with the traffic's window in place of the timing's. Two pseudo-channels (row_bus_sharers) are driven at the
  * same time, each with the bursts that the address map gives it. TLA_OUT_OF_RANGE for an access past the capacity
- * or TLA_TRAFFIC_PS_MAX (its number in *bad), TLA_INVALID_ARGUMENT as tla_hbm_create or for an access of 0 bytes (its
+ * or TLA_TRAFFIC_PS_MAX (its number in *bad), TLA_INVALID_ARGUMENT as tla_hbm_check or for an access of 0 bytes (its
  * number likewise), TLA_LIMIT when a burst would end at TLA_TRAFFIC_PS_MAX or later, TLA_NO_HOST_MEMORY; *result is
  * empty then. */
 tla_status tla_traffic_run(const tla_hbm_config *timing, const tla_traffic *traffic, tla_traffic_result *result,

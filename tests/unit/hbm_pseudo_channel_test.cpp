@@ -481,28 +481,6 @@ BOOST_AUTO_TEST_CASE(an_idle_channel_counts_its_refreshes_without_visiting_them)
     }
 }
 
-BOOST_AUTO_TEST_CASE(kernbench_bursts_follow_each_other_on_a_timeline) {
-    // ADR-0033: start = max(now, available), 256 B at 32 GB/s = 8 ns
-    const tla_hbm_config config = profile("kernbench");
-    auto hbm = make(config);
-    tla_hbm_transfer t{};
-    BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), 500, TLA_HBM_READ, 0x1000, 4096, &t), TLA_OK);
-    BOOST_CHECK_EQUAL(t.first_end_ps, 8500u);
-    BOOST_CHECK_EQUAL(t.last_end_ps, 500 + 16 * 8000u);
-    uint64_t accepted = 0, end = 0;
-    tla_hbm_listener listener{};
-    listener.context = &end;
-    listener.done = [](void *context, uint64_t, tla_hbm_op, uint64_t end_ps) {
-        *static_cast<uint64_t *>(context) = end_ps;
-    };
-    auto other = make(config, &listener);
-    for (uint64_t i = 0; i < 16; i++) {
-        const tla_hbm_request r{500, 0x1000 + i * 256, i, TLA_HBM_READ};
-        BOOST_REQUIRE_EQUAL(tla_hbm_submit(other.get(), &r, &accepted), TLA_OK);
-    }
-    BOOST_CHECK_EQUAL(end, t.last_end_ps);
-}
-
 BOOST_AUTO_TEST_CASE(address_maps_are_read_and_printed) {
     tla_hbm_config config = profile("hbm2");
     char text[128];

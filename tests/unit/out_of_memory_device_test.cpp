@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(memories_and_channels_that_cannot_be_made_are_none) {
     };
     check_creation<bytes>("sparse_bytes", [](std::uint8_t **made) { return tla_sparse_bytes_create(MiB, made); });
     check_creation<owner<tla_flat_channels, tla_flat_channels_destroy>>("channels", [](tla_flat_channels **made) {
-        const tla_flat_channels_config config{8, 256, 32'000'000'000, 0};
+        const tla_flat_channels_config config{8, 256, 8000, 0, false, 0};
         return tla_flat_channels_create(&config, made);
     });
     tla_banked_channels_config config{};

@@ -49,8 +49,9 @@ class hbm_slice : public instrumented, private in_order_target {
         std::uint64_t latency_ps = 0;                                           // controller overhead per access
         unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;           // grant DMI
-        // Banks, rows and refresh (tla_timing_named, tla_timing_load). The profile's burst, bandwidth and turnaround
-        // then stand in place of the three above, and its burst is the interleave of the pseudo-channels.
+        // Banks, rows and refresh, or a channel without (tla_timing_named, tla_timing_load). The profile's burst,
+        // bandwidth and turnaround then stand in place of the three above, and its burst is the interleave of the
+        // pseudo-channels.
         std::optional<tla_hbm_config> timing{};
         tla_fault_plan faults{};
         std::uint64_t ecc_latency_ps = 0; // a correction
@@ -78,6 +79,7 @@ class hbm_slice : public instrumented, private in_order_target {
     std::vector<statistics_part> list_statistics() const override;
 
   private:
+    void make_channels();
     void end_of_elaboration() override;
     void begin(in_order_request &request, unsigned port) override;
     void arrive(in_order_request &request);
@@ -99,8 +101,10 @@ class hbm_slice : public instrumented, private in_order_target {
     void show_rows(std::uint64_t at_ps);
 
     const config config_;
+    // One of the two.
     std::unique_ptr<tla_flat_channels, void (*)(tla_flat_channels *)> channels_{nullptr, tla_flat_channels_destroy};
     std::unique_ptr<tla_banked_channels, void (*)(tla_banked_channels *)> banks_{nullptr, tla_banked_channels_destroy};
+    std::uint64_t burst_ps_ = 0; // of a channel without banks
     at_target at_;
     std::uint8_t *bytes_ = nullptr;
     struct bank_group { // exact: of the pseudo-channels with banks

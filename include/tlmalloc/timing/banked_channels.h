@@ -5,8 +5,7 @@
  *
  * A read ends when the data of its last burst is through. A write ends when the write buffer has accepted its last
  * burst, as the timing core says: reads go first there, and whoever waited for the data of a write beside a stream of
- * reads could wait for ever. A full buffer accepts nothing, so that writes feel the bandwidth. A channel without banks
- * (TLA_HBM_CHANNEL) has no write buffer; a write to it ends with its data.
+ * reads could wait for ever. A full buffer accepts nothing, so that writes feel the bandwidth.
  *
  * Two ways to use them, one for each tla_banked_channels:
  *
@@ -36,8 +35,8 @@ typedef struct tla_banked_channels_config {
 
 typedef struct tla_banked_channels tla_banked_channels;
 
-/* TLA_INVALID_ARGUMENT with a text: the count, a profile that contradicts itself (tla_hbm_check), or a capacity that
- * would take more rows than a bank can have. */
+/* TLA_INVALID_ARGUMENT with a text: the count, a profile that contradicts itself (tla_hbm_check) or has no banks, or a
+ * capacity that would take more rows than a bank can have. */
 tla_status tla_banked_channels_check(const tla_banked_channels_config *config, tla_error *error);
 
 /* As tla_banked_channels_check, or TLA_NO_HOST_MEMORY; *channels is NULL then. */
@@ -87,8 +86,8 @@ tla_hbm_stats tla_banked_channels_get_stats(const tla_banked_channels *channels)
 /* Sum over the pseudo-channels of the time their data bus was occupied, in ps. */
 uint64_t tla_banked_channels_busy_ps(const tla_banked_channels *channels);
 
-/* Time of an access to one burst whose bank is closed, on an idle pseudo-channel, in ps; 0 for a write to banks, which
- * is accepted at once. */
+/* Time of an access to one burst whose bank is closed, on an idle pseudo-channel, in ps; 0 for a write, which is
+ * accepted at once. */
 uint64_t tla_banked_channels_latency_ps(const tla_banked_channels *channels, tla_hbm_op op);
 
 #ifdef __cplusplus

@@ -25,8 +25,8 @@ extern "C" {
 typedef enum tla_hbm_op { TLA_HBM_READ, TLA_HBM_WRITE } tla_hbm_op;
 
 typedef enum tla_hbm_model {
-    TLA_HBM_BANKS,   /* everything above */
-    TLA_HBM_CHANNEL, /* the data bus alone: a burst takes burst_cycles, a change of direction `rtw` more (KernBench) */
+    TLA_HBM_BANKS,   /* everything above: tla_hbm */
+    TLA_HBM_CHANNEL, /* a data bus alone, whose changes of direction take `rtw`, as KernBench's: tla_flat_channels */
     TLA_HBM_MODEL_COUNT
 } tla_hbm_model;
 
@@ -66,7 +66,7 @@ typedef struct tla_hbm_map {
 
 /* Timing of a pseudo-channel; cycles of tCK where no unit is given. Named as in JESD235/JESD238 without the t. */
 typedef struct tla_hbm_config {
-    uint32_t model;        /* tla_hbm_model; TLA_HBM_CHANNEL uses tck_ps, the bursts, rtw and window only */
+    uint32_t model;        /* tla_hbm_model; TLA_HBM_CHANNEL has tck_ps, the bursts, rtw and window only */
     uint32_t tck_ps;       /* 1 .. */
     uint32_t burst_bytes;  /* power of two */
     uint32_t burst_cycles; /* data-bus cycles of a burst */
@@ -133,7 +133,8 @@ typedef struct tla_hbm_listener {
 
 typedef struct tla_hbm tla_hbm;
 
-/* listener may be NULL and is copied. TLA_INVALID_ARGUMENT as tla_hbm_check, TLA_NO_HOST_MEMORY; *hbm is NULL then. */
+/* listener may be NULL and is copied. TLA_INVALID_ARGUMENT as tla_hbm_check, or for a profile without banks
+ * (flat_channels.h serves it); TLA_NO_HOST_MEMORY. *hbm is NULL then. */
 tla_status tla_hbm_create(const tla_hbm_config *config, const tla_hbm_listener *listener, tla_hbm **hbm,
                           tla_error *error);
 void tla_hbm_destroy(tla_hbm *hbm);
@@ -193,8 +194,7 @@ typedef struct tla_hbm_stats {
 
 tla_hbm_stats tla_hbm_get_stats(const tla_hbm *hbm);
 
-/* The bank, 0 .. bank_groups * banks_per_group - 1, in which an address lies by the map; 0 for a channel without banks.
- */
+/* The bank, 0 .. bank_groups * banks_per_group - 1, in which an address lies by the map. */
 uint32_t tla_hbm_bank_of(const tla_hbm *hbm, uint64_t address);
 
 #ifdef __cplusplus
