@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_DEVICE_H
 #define TLMALLOC_DEVICE_H
 
+#include "tlmalloc/device/address_windows.h"
 #include "tlmalloc/device/command.h"
 #include "tlmalloc/device/control_port.h"
 #include "tlmalloc/device/fault_plan.h"

@@ -22,12 +22,12 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
     if (tla_fabric_create(config_.nodes, config_.links.data(), config_.links.size(), &made))
         refuse_config("a link names no node, or has no bandwidth");
     fabric_.reset(made);
-    std::vector<window> &windows = config_.windows;
-    std::sort(windows.begin(), windows.end(), [](const window &a, const window &b) { return a.base < b.base; });
-    for (std::size_t i = 0; i < windows.size(); i++) {
-        if (windows[i].target >= config_.targets.size()) refuse_config("a window names no target");
-        if (i > 0 && windows[i].base - windows[i - 1].base < windows[i - 1].size) refuse_config("two windows overlap");
-    }
+    const tla_status sorted = tla_address_windows_sort(config_.windows.data(), config_.windows.size(),
+                                                       static_cast<std::uint32_t>(config_.targets.size()));
+    if (sorted)
+        refuse_config(sorted == TLA_OUT_OF_RANGE ? "a window names no target"
+                      : sorted == TLA_OVERLAP    ? "two windows overlap"
+                                                 : "a window goes past 2^64");
     in.register_b_transport(this, &interconnect::b_transport);
     in.register_nb_transport_fw(this, &interconnect::nb_transport_fw);
     in.register_transport_dbg(this, &interconnect::transport_dbg);
@@ -68,13 +68,7 @@ void interconnect::start_of_simulation() {
 }
 
 const interconnect::window *interconnect::find(std::uint64_t address, std::uint64_t length) const {
-    const std::vector<window> &windows = config_.windows;
-    auto after = std::upper_bound(windows.begin(), windows.end(), address,
-                                  [](std::uint64_t a, const window &w) { return a < w.base; });
-    if (after == windows.begin()) return nullptr;
-    const window &w = *--after;
-    const std::uint64_t offset = address - w.base;
-    return length <= w.size && offset <= w.size - length ? &w : nullptr;
+    return tla_address_windows_find(config_.windows.data(), config_.windows.size(), address, length);
 }
 
 bool interconnect::send(std::uint32_t from, std::uint32_t to, std::uint64_t nbytes, sc_core::sc_time &delay) {

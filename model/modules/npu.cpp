@@ -1,6 +1,8 @@
 // The platform out of its modules: what a configuration means for each, and how they are bound.
 #include "tlmalloc/modules/npu.hpp"
 
+#include "topology.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -121,10 +123,6 @@ va_manager::config va_config(const tla_config &c) {
     return result;
 }
 
-unsigned cubes_of(const tla_config &c) {
-    return as_unsigned(c.system.cube_mesh_width * c.system.cube_mesh_height);
-}
-
 command_processor::config io_cpu_config(const tla_config &c, unsigned sip) {
     command_processor::config result;
     result.style = style_of(c);
@@ -185,35 +183,6 @@ class sip_unit : public sc_core::sc_module {
     std::vector<std::unique_ptr<cube_unit>> cubes_;
 };
 
-// Every PE, in program order.
-std::vector<pe_location> locations(const tla_config &c) {
-    std::vector<pe_location> result;
-    for (unsigned sip = 0; sip < c.system.sips; sip++)
-        for (unsigned cube = 0; cube < cubes_of(c); cube++)
-            for (unsigned pe = 0; pe < c.system.pes_per_cube; pe++)
-                result.push_back({sip, cube, pe});
-    return result;
-}
-
-// Numbers of the fabric's nodes: the host, then for each SIP its IO chiplet, its routers, its PEs and its HBM slices.
-class fabric_nodes {
-  public:
-    explicit fabric_nodes(const tla_config &c)
-        : cubes_(as_unsigned(c.system.cube_mesh_width * c.system.cube_mesh_height)),
-          pes_(as_unsigned(c.system.pes_per_cube)), sips_(as_unsigned(c.system.sips)) {}
-
-    std::uint32_t count() const { return 1 + sips_ * per_sip(); }
-    std::uint32_t host() const { return 0; }
-    std::uint32_t io(unsigned sip) const { return 1 + sip * per_sip(); }
-    std::uint32_t router(unsigned sip, unsigned cube) const { return io(sip) + 1 + cube; }
-    std::uint32_t pe(const pe_location &l) const { return io(l.sip) + 1 + cubes_ + l.cube * pes_ + l.pe; }
-    std::uint32_t hbm(const pe_location &l) const { return pe(l) + cubes_ * pes_; }
-
-  private:
-    std::uint32_t per_sip() const { return 1 + cubes_ + 2 * cubes_ * pes_; }
-    std::uint32_t cubes_, pes_, sips_;
-};
-
 } // namespace
 
 // What the fault plan has for a PE.
@@ -272,67 +241,6 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
     return result;
 }
 
-interconnect::config fabric_config(const tla_config &config) {
-    interconnect::config result;
-    const fabric_nodes nodes(config);
-    const auto &f = config.fabric;
-    const auto link = [&](std::uint32_t a, std::uint32_t b, std::uint64_t latency, std::uint64_t bandwidth) {
-        result.links.push_back({a, b, latency, bandwidth});
-        result.links.push_back({b, a, latency, bandwidth});
-    };
-    result.nodes = nodes.count();
-    result.style = style_of(config);
-    const unsigned width = as_unsigned(config.system.cube_mesh_width);
-    const unsigned height = as_unsigned(config.system.cube_mesh_height);
-    for (unsigned sip = 0; sip < config.system.sips; sip++) {
-        link(nodes.host(), nodes.io(sip), f.host_latency, f.host_bandwidth);
-        for (unsigned y = 0; y < height; y++) {
-            link(nodes.io(sip), nodes.router(sip, y * width), f.cube_latency, f.cube_bandwidth);
-            for (unsigned x = 0; x < width; x++) {
-                const std::uint32_t here = nodes.router(sip, y * width + x);
-                if (x + 1 < width) link(here, nodes.router(sip, y * width + x + 1), f.cube_latency, f.cube_bandwidth);
-                if (y + 1 < height)
-                    link(here, nodes.router(sip, (y + 1) * width + x), f.cube_latency, f.cube_bandwidth);
-            }
-        }
-    }
-    const auto target = [&](std::uint32_t node, tla_paddr base, std::uint64_t size, bool relative) {
-        result.targets.push_back(node);
-        result.windows.push_back({base.value, size, as_unsigned(result.targets.size() - 1), relative});
-    };
-    tla_paddr base{};
-    result.sources = {nodes.host(), nodes.host()};
-    for (unsigned sip = 0; sip < config.system.sips; sip++) {
-        result.sources.push_back(nodes.io(sip));
-        tla_paddr_io_cpu_control(sip, 0, &base);
-        target(nodes.io(sip), base, TLA_CONTROL_BLOCK_BYTES, true);
-        for (unsigned cube = 0; cube < cubes_of(config); cube++) {
-            result.sources.push_back(nodes.router(sip, cube));
-            tla_paddr_m_cpu_control(sip, cube, 0, &base);
-            target(nodes.router(sip, cube), base, TLA_CONTROL_BLOCK_BYTES, true);
-        }
-    }
-    const std::uint64_t slice = config.hbm.capacity_per_cube / config.system.pes_per_cube;
-    for (const pe_location &l : locations(config)) {
-        link(nodes.router(l.sip, l.cube), nodes.pe(l), f.pe_latency, f.pe_bandwidth);
-        link(nodes.router(l.sip, l.cube), nodes.hbm(l), f.hbm_latency, f.hbm_bandwidth);
-        result.sources.push_back(nodes.pe(l));
-        if (config.mmu.walk == TLA_WALK_MEMORY) result.sources.push_back(nodes.pe(l));
-        tla_paddr_pe_hbm(l.sip, l.cube, l.pe, 0, slice, &base);
-        target(nodes.hbm(l), base, slice, false);
-        tla_paddr_pe_tcm(l.sip, l.cube, l.pe, 0, &base);
-        target(nodes.pe(l), base, config.tcm.capacity, false);
-        const auto control = [&](std::uint32_t node, tla_control_block block) {
-            tla_paddr_pe_control(l.sip, l.cube, l.pe, block, 0, &base);
-            target(node, base, TLA_CONTROL_BLOCK_BYTES, true);
-        };
-        control(nodes.hbm(l), TLA_CONTROL_MEMORY_CONTROLLER);
-        control(nodes.pe(l), TLA_CONTROL_PE_MMU);
-        control(nodes.pe(l), TLA_CONTROL_PROCESSING_ELEMENT);
-    }
-    return result;
-}
-
 pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const pe_location &location,
                  const kernel_table &kernels)
     : sc_module(name), where(location), slice("slice", slice_config(config, location)), tcm("tcm", tcm_config(config)),
@@ -374,26 +282,14 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     }
     host_ = std::make_unique<tlmalloc::host>("host", host_config);
     if (config.controller.hbm_policy == TLA_BUDDY) host_->expect_many_free_blocks();
-    fabric_ = std::make_unique<interconnect>("fabric", fabric_config(config));
-
-    // The order of the bindings is that of sources and targets in fabric_config().
+    const topology rows(config);
+    fabric_ = std::make_unique<interconnect>("fabric", rows.settings());
     host_->va.bind(va_manager_->control);
-    host_->out.bind(fabric_->in);
-    va_manager_->out.bind(fabric_->in);
-    for (const auto &processor : processors_) {
-        processor->out.bind(fabric_->in);
-        fabric_->out.bind(processor->control);
-    }
-    for (pe_unit *pe : pes_) {
-        pe->mmu.out.bind(fabric_->in);
-        if (config.mmu.unmapped == TLA_UNMAPPED_DEMAND) pe->mmu.fault.bind(host_->faults);
-        if (config.mmu.walk == TLA_WALK_MEMORY) pe->mmu.walk.bind(fabric_->in);
-        fabric_->out.bind(pe->controller.in); // HBM
-        fabric_->out.bind(pe->controller.in); // TCM
-        fabric_->out.bind(pe->controller.control);
-        fabric_->out.bind(pe->mmu.control);
-        fabric_->out.bind(pe->element.control);
-    }
+    platform_parts parts{*fabric_, *host_, *va_manager_, processors_, pes_};
+    rows.bind(parts);
+    if (config.mmu.unmapped == TLA_UNMAPPED_DEMAND)
+        for (pe_unit *pe : pes_) // in the order of host_config.pes
+            pe->mmu.fault.bind(host_->faults);
 
     modules_ = {va_manager_.get()};
     for (const auto &processor : processors_)

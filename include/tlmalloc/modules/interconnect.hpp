@@ -5,6 +5,7 @@
 #include "tlmalloc/detail/at_target.hpp"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/detail/writes_under_way.hpp"
+#include "tlmalloc/device/address_windows.h"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/timing/fabric.h"
@@ -31,11 +32,7 @@ namespace tlmalloc {
 // goes on when the write has arrived.
 class interconnect : public instrumented, private in_order_target {
   public:
-    struct window {
-        std::uint64_t base, size; // physical addresses; windows must not overlap
-        unsigned target;          // index into targets
-        bool relative;            // the target sees the offset into the window instead of the physical address
-    };
+    using window = tla_address_window; // of physical addresses; they must not overlap
 
     struct config {
         std::uint32_t nodes = 0;
