@@ -4,6 +4,7 @@
 #include "cli/main_stack.hpp"
 #include "cli/message.h"
 #include "model/base/suggest.h"
+#include "tlmalloc/version.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -107,7 +108,7 @@ int sc_main(int argc, char **argv) {
         return CLI_OK;
     }
     if (std::strcmp(argv[1], "--version") == 0) {
-        std::printf("tlmalloc %s (SystemC %s)\n", TLMALLOC_VERSION, sc_core::sc_release());
+        std::printf("tlmalloc %s (SystemC %s)\n", tla_version(), sc_core::sc_release());
         return CLI_OK;
     }
     const command *found = find_command(argv[1]);

@@ -1,7 +1,12 @@
 /* The allocators linked from plain C, as firmware or a driver would. */
 #include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/version.h"
 
 #include <stdio.h>
+
+#if TLA_VERSION < TLA_VERSION_OF(0, 1, 0)
+#error "the headers are older than the package that was asked for"
+#endif
 
 int main(void) {
     tla_arena *arena = NULL;

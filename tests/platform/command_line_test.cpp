@@ -1,11 +1,12 @@
 // `tlmalloc` itself: its help, its version, what it says to a command that does not exist.
 #include "platform/command_line.hpp"
+#include "tlmalloc/version.h"
 
 BOOST_AUTO_TEST_CASE(version_is_one_line_without_the_banner_of_systemc) {
     command_result run = run_tlmalloc({"--version"});
     BOOST_CHECK_EQUAL(run.status, 0);
     BOOST_CHECK_EQUAL(run.err, "");
-    BOOST_CHECK_MESSAGE(run.out.rfind("tlmalloc ", 0) == 0, run.out);
+    BOOST_CHECK_MESSAGE(run.out.rfind("tlmalloc " + std::string(tla_version()) + " (", 0) == 0, run.out);
     BOOST_CHECK_EQUAL(run.out.find('\n'), run.out.size() - 1);
 }
 
