@@ -34,7 +34,7 @@ std::uint64_t command_processor::execute(unsigned port, const tla_command &comma
     completion.status = TLA_BAD_COMMAND;
     std::uint64_t done_ps = service.done_ps;
     if (tla_opcode_has_entries(command.opcode)) {
-        const fan_out::result sent =
+        const tla_fan_out_result sent =
             routes_->send(*out.operator->(), way_out(), command, config_.route_target, service.done_ps, true);
         completion.status = sent.status;
         completion.nbytes = sent.status ? 0 : command.count;

@@ -1,6 +1,7 @@
 // A PE's share of HBM: bytes, and the time of pseudo-channels with banks or without.
 #include "tlmalloc/modules/hbm_slice.hpp"
 
+#include "base/passes.h"
 #include "dmi.hpp"
 #include "payload.hpp"
 #include "tlmalloc/base/sparse_bytes.h"
@@ -100,9 +101,11 @@ void hbm_slice::count(const tlm::tlm_generic_payload &payload, std::uint64_t don
 // Calls visit(nbytes) for each pass over the payload's span: one, and more where it streams.
 template <typename Visit>
 static void each_pass(const tlm::tlm_generic_payload &payload, Visit visit) {
-    const std::uint64_t length = payload.get_data_length(), span = payload_span(payload);
-    for (std::uint64_t passed = 0; passed < length; passed += span)
-        visit(std::min(span, length - passed));
+    const std::uint64_t span = payload_span(payload);
+    const tla_passes all{payload.get_data_length(), span, 0, span};
+    std::uint64_t index = 0, nbytes = 0;
+    for (std::uint64_t pass = 0; tla_passes_run(&all, pass, &index, &nbytes); pass += span)
+        visit(nbytes);
 }
 
 void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {

@@ -66,20 +66,22 @@ class batch {
     std::vector<tla_completion> send(const std::vector<std::size_t> &which) {
         scatter commands(socket_, in_order_);
         std::vector<std::uint64_t> ports; // that a command is under way to
-        for (const std::size_t n : which) {
-            const auto &[port_address, command] = posted_[n];
+        std::vector<tla_posting> postings(which.size());
+        for (std::size_t i = 0; i < which.size(); i++) {
+            const auto &[port_address, command] = posted_[which[i]];
             if (std::find(ports.begin(), ports.end(), port_address) != ports.end()) {
                 wait_for(commands);
                 ports.clear();
             }
-            commands.command(port_address, command, to_ps(sc_core::sc_time_stamp()), true, &who_);
+            postings[i] = {port_address, &command, to_ps(sc_core::sc_time_stamp()), true, TLA_OK, 0, 0, {}};
+            commands.post(postings[i], &who_);
             ports.push_back(port_address);
         }
         wait_for(commands);
         std::vector<tla_completion> completions;
-        for (const scatter::outcome &o : commands.outcomes()) {
-            completions.push_back(o.completion);
-            completions.back().status = o.status;
+        for (const tla_posting &p : postings) {
+            completions.push_back(p.completion);
+            completions.back().status = p.status;
         }
         return completions;
     }

@@ -186,12 +186,7 @@ tla_status pe_mmu::find_route(const tla_mmu_access &access, std::uint64_t &at_ps
 
 // The table joins on its own what is alike; a TLB gives page by page.
 void pe_mmu::append(route &where, const tla_mmu_piece &found) const {
-    tla_mmu_piece &last = where.last();
-    if (config_.walk != TLA_WALK_IDEAL && !found.fallback && !last.fallback &&
-        last.pa.value + last.nbytes == found.pa.value)
-        last.nbytes += found.nbytes;
-    else
-        where.rest.push_back(found);
+    if (config_.walk == TLA_WALK_IDEAL || !tla_mmu_piece_join(&where.last(), &found)) where.rest.push_back(found);
 }
 
 void pe_mmu::show_lookup(const tla_mmu_piece &found, std::uint64_t at_ps) {

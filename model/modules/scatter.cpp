@@ -35,45 +35,40 @@ void scatter::access(tlm::tlm_command command, std::uint64_t address, void *data
     begin_or_wait(add(command, address, data, nbytes, at_ps, who, std::move(then)));
 }
 
-std::size_t scatter::command(std::uint64_t port_address, const tla_command &command, std::uint64_t at_ps,
-                             bool gather_answer, requester *who) {
-    outcomes_.emplace_back();
-    outcome &result = outcomes_.back();
+void scatter::post(tla_posting &posting, requester *who) {
+    posting.status = TLA_OK;
+    posting.written_ps = posting.answered_ps = posting.at_ps;
+    if (!posting.command) {
+        read_completion(posting, posting.at_ps, who);
+        return;
+    }
     std::vector<std::uint8_t> bytes(TLA_COMMAND_MAX_BYTES);
     std::size_t length = 0;
-    result.written_ps = result.answered_ps = at_ps;
-    result.status = tla_command_encode(&command, bytes.data(), bytes.size(), &length);
-    if (result.status) return outcomes_.size() - 1;
-    const auto written = [this, port_address, gather_answer, who, &result](bool ok, std::uint64_t end) {
-        result.written_ps = result.answered_ps = end;
+    posting.status = tla_command_encode(posting.command, bytes.data(), bytes.size(), &length);
+    if (posting.status) return;
+    const auto written = [this, who, &posting](bool ok, std::uint64_t end) {
+        posting.written_ps = posting.answered_ps = end;
         if (!ok)
-            result.status = TLA_BUS_ERROR;
-        else if (gather_answer)
-            read_completion(port_address, end, who, result);
+            posting.status = TLA_BUS_ERROR;
+        else if (posting.gather)
+            read_completion(posting, end, who);
     };
-    item &i =
-        add(tlm::TLM_WRITE_COMMAND, port_address, nullptr, static_cast<std::uint32_t>(length), at_ps, who, written);
+    item &i = add(tlm::TLM_WRITE_COMMAND, posting.port_address, nullptr, static_cast<std::uint32_t>(length),
+                  posting.at_ps, who, written);
     i.bytes = std::move(bytes);
     i.payload.set_data_ptr(i.bytes.data());
     begin_or_wait(i);
-    return outcomes_.size() - 1;
 }
 
-std::size_t scatter::completion(std::uint64_t port_address, std::uint64_t at_ps, requester *who) {
-    outcomes_.emplace_back();
-    read_completion(port_address, at_ps, who, outcomes_.back());
-    return outcomes_.size() - 1;
-}
-
-void scatter::read_completion(std::uint64_t port_address, std::uint64_t at_ps, requester *who, outcome &result) {
-    item &i =
-        add(tlm::TLM_READ_COMMAND, port_address + TLA_PORT_COMPLETION, nullptr, TLA_COMPLETION_BYTES, at_ps, who, {});
+void scatter::read_completion(tla_posting &posting, std::uint64_t at_ps, requester *who) {
+    item &i = add(tlm::TLM_READ_COMMAND, posting.port_address + TLA_PORT_COMPLETION, nullptr, TLA_COMPLETION_BYTES,
+                  at_ps, who, {});
     i.bytes.assign(TLA_COMPLETION_BYTES, 0);
     i.payload.set_data_ptr(i.bytes.data());
-    i.then = [&i, &result](bool ok, std::uint64_t end) {
-        result.answered_ps = end;
-        const bool decoded = ok && tla_completion_decode(i.bytes.data(), &result.completion) == TLA_OK;
-        result.status = decoded ? result.completion.status : TLA_BUS_ERROR;
+    i.then = [&i, &posting](bool ok, std::uint64_t end) {
+        posting.answered_ps = end;
+        const bool decoded = ok && tla_completion_decode(i.bytes.data(), &posting.completion) == TLA_OK;
+        posting.status = decoded ? posting.completion.status : TLA_BUS_ERROR;
     };
     begin_or_wait(i);
 }

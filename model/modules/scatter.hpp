@@ -2,8 +2,8 @@
 #ifndef TLMALLOC_MODEL_MODULES_SCATTER_HPP
 #define TLMALLOC_MODEL_MODULES_SCATTER_HPP
 
+#include "device/posting.h"
 #include "tlmalloc/detail/in_order.hpp"
-#include "tlmalloc/device/command.h"
 #include "tlmalloc/device/control_port.h"
 #include "tlmalloc/modules/requester.hpp"
 
@@ -25,29 +25,16 @@ class scatter {
     // How a transaction ended: OK or not, and when its answer was back.
     using answered = std::function<void(bool ok, std::uint64_t at_ps)>;
 
-    // What became of a command. A refused write leaves TLA_BUS_ERROR, one that cannot be encoded TLA_INVALID_ARGUMENT.
-    struct outcome {
-        tla_status status = TLA_OK;
-        std::uint64_t written_ps = 0, answered_ps = 0; // the latter: of a command whose completion is read
-        tla_completion completion{};
-    };
-
     // The bytes stay the caller's, and must live until gather() has returned. `then` may add more.
     void access(tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes, std::uint64_t at_ps,
                 requester *who = nullptr, answered then = {});
 
-    // Writes a command and, if its answer is wanted, reads the completion as soon as that is written. Returns its place
-    // in outcomes().
-    std::size_t command(std::uint64_t port_address, const tla_command &command, std::uint64_t at_ps, bool gather_answer,
-                        requester *who = nullptr);
-
-    // Reads the completion of a command that was written earlier.
-    std::size_t completion(std::uint64_t port_address, std::uint64_t at_ps, requester *who = nullptr);
+    // A command, or the reading of a completion; what becomes of it is written into the posting, which must live until
+    // gather() has returned.
+    void post(tla_posting &posting, requester *who = nullptr);
 
     // Returns when the last answer was back (0: there was nothing to do).
     std::uint64_t gather();
-
-    const std::deque<outcome> &outcomes() const { return outcomes_; }
 
   private:
     struct item {
@@ -62,7 +49,7 @@ class scatter {
     void begin_or_wait(item &i);
     item &add(tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes, std::uint64_t at_ps,
               requester *who, answered then);
-    void read_completion(std::uint64_t port_address, std::uint64_t at_ps, requester *who, outcome &result);
+    void read_completion(tla_posting &posting, std::uint64_t at_ps, requester *who);
     void begin(item &i);
     void end(item &i);
 
@@ -71,7 +58,6 @@ class scatter {
     std::deque<item> items_;
     std::vector<item *> unused_;
     std::deque<item *> waiting_; // not begun
-    std::deque<outcome> outcomes_;
     std::size_t under_way_ = 0;
     std::uint64_t end_ps_ = 0;
     bool gathering_ = false;

@@ -12,55 +12,34 @@ namespace tlmalloc {
 void access_part::begin(tlm::tlm_generic_payload &whole, std::uint64_t offset, std::uint64_t nbytes, tla_paddr pa,
                         transfer_extent *extent, tlm::tlm_generic_payload &part) {
     whole_ = &whole;
-    offset_ = offset;
-    nbytes_ = nbytes;
-    streams_ = payload_span(whole) < whole.get_data_length();
-    gather();
+    passes_ = {whole.get_data_length(), payload_span(whole), offset, nbytes};
+    streams_ = passes_.span < passes_.length;
+    const auto length = static_cast<unsigned>(tla_passes_bytes(&passes_));
+    data_.resize(streams_ && whole.get_data_ptr() ? length : 0);
+    // Bytes that are disabled keep what they are, so the data of a read are gathered too.
+    if (!data_.empty()) tla_passes_pack(&passes_, data_.data(), whole.get_data_ptr());
+    const std::uint8_t *const enables = whole.get_byte_enable_ptr();
+    enables_.resize(enables ? length : 0);
+    if (enables) tla_passes_pack_pattern(&passes_, enables_.data(), enables, whole.get_byte_enable_length());
     std::uint8_t *const first = whole.get_data_ptr() ? whole.get_data_ptr() + offset : nullptr; // none in TLM_IGNORE
     part.set_command(whole.get_command());
     part.set_address(pa.value);
     part.set_data_ptr(streams_ && first ? data_.data() : first);
-    part.set_data_length(length_);
+    part.set_data_length(length);
     part.set_streaming_width(static_cast<unsigned>(nbytes));
-    part.set_byte_enable_ptr(whole.get_byte_enable_ptr() ? enables_.data() : nullptr);
-    part.set_byte_enable_length(whole.get_byte_enable_ptr() ? length_ : 0);
+    part.set_byte_enable_ptr(enables ? enables_.data() : nullptr);
+    part.set_byte_enable_length(enables ? length : 0);
     part.set_dmi_allowed(false);
     part.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
     if (requester *const who = whole.get_extension<requester>()) part.set_extension(who);
     if (extent) part.set_extension(extent);
 }
 
-// Calls visit(index, n) for each run of the whole's data that is the part's: one for each pass over the span.
-template <typename Visit>
-void access_part::each_run(Visit visit) const {
-    const std::uint64_t length = whole_->get_data_length(), span = payload_span(*whole_);
-    for (std::uint64_t pass = 0; pass + offset_ < length; pass += span)
-        visit(pass + offset_, std::min(nbytes_, length - pass - offset_));
-}
-
-// Bytes that are disabled keep what they are, so the data of a read are gathered too.
-void access_part::gather() {
-    const std::uint8_t *data = streams_ ? whole_->get_data_ptr() : nullptr, *all = whole_->get_byte_enable_ptr();
-    data_.clear();
-    enables_.clear();
-    length_ = 0;
-    each_run([&](std::uint64_t index, std::uint64_t n) {
-        length_ += static_cast<unsigned>(n);
-        if (data) data_.insert(data_.end(), data + index, data + index + n);
-        for (std::uint64_t i = index; all && i < index + n; i++)
-            enables_.push_back(all[i % whole_->get_byte_enable_length()]);
-    });
-}
-
 void access_part::end(tlm::tlm_generic_payload &part) {
     if (requester *const who = part.get_extension<requester>()) part.clear_extension(who); // it is the whole's
     if (transfer_extent *const extent = part.get_extension<transfer_extent>()) part.clear_extension(extent);
     if (!streams_ || !whole_->is_read() || !part.is_response_ok()) return;
-    auto from = data_.begin();
-    each_run([&](std::uint64_t index, std::uint64_t n) {
-        std::copy_n(from, n, whole_->get_data_ptr() + index);
-        from += static_cast<std::ptrdiff_t>(n);
-    });
+    tla_passes_unpack(&passes_, data_.data(), whole_->get_data_ptr());
 }
 
 void transport_split(tlm::tlm_fw_transport_if<> &out, tlm::tlm_generic_payload &payload,

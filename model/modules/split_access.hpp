@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODEL_MODULES_SPLIT_ACCESS_HPP
 #define TLMALLOC_MODEL_MODULES_SPLIT_ACCESS_HPP
 
+#include "base/passes.h"
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/translation/mmu.h"
 
@@ -25,14 +26,9 @@ class access_part {
     void end(tlm::tlm_generic_payload &part);
 
   private:
-    template <typename Visit>
-    void each_run(Visit visit) const;
-    void gather();
-
     tlm::tlm_generic_payload *whole_ = nullptr;
-    std::uint64_t offset_ = 0, nbytes_ = 0;
+    tla_passes passes_{};
     bool streams_ = false;
-    unsigned length_ = 0;
     std::vector<std::uint8_t> data_, enables_; // data: only where it streams
 };
 

@@ -40,7 +40,7 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
         maps_in_flight_.add(arrival_ps, 1);
         const bool gather = config_.map_ack == TLA_MAP_ACK_VISIBLE;
         const turnstile::turn turn(sending_);
-        const fan_out::result sent =
+        const tla_fan_out_result sent =
             routes_->send(*out.operator->(), way_out(), command, config_.route_target, arrival_ps, gather);
         if (!gather) {
             posted_ps_ = sent.written_ps;

@@ -235,6 +235,12 @@ void tla_mmu_find_run(const tla_mmu *m, const tla_mmu_access *extent, tla_vaddr 
     *nbytes = found ? run_end - run : 1;
 }
 
+bool tla_mmu_piece_join(tla_mmu_piece *last, const tla_mmu_piece *next) {
+    if (last->fallback || next->fallback || last->pa.value + last->nbytes != next->pa.value) return false;
+    last->nbytes += next->nbytes;
+    return true;
+}
+
 /* ---- commands ---- */
 
 static void drop(tla_mmu *m, const tla_map_entry *e) {

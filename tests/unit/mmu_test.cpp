@@ -447,3 +447,21 @@ BOOST_AUTO_TEST_CASE(the_run_at_the_end_of_the_address_space_ends_there) {
     BOOST_CHECK_EQUAL(found.value, UINT64_MAX - 100);
     BOOST_CHECK_EQUAL(nbytes, 1u);
 }
+
+BOOST_AUTO_TEST_CASE(pieces_are_joined_where_physical_memory_goes_on) {
+    const auto piece = [](std::uint64_t pa, std::uint64_t nbytes, bool fallback = false) {
+        tla_mmu_piece p{};
+        p.pa.value = pa;
+        p.nbytes = nbytes;
+        p.fallback = fallback;
+        return p;
+    };
+    tla_mmu_piece last = piece(0x1000, 0x1000);
+    const tla_mmu_piece behind = piece(0x2000, 0x800), elsewhere = piece(0x4000, 8), taken = piece(0x2800, 8, true);
+    BOOST_CHECK(tla_mmu_piece_join(&last, &behind));
+    BOOST_CHECK_EQUAL(last.pa.value, 0x1000u);
+    BOOST_CHECK_EQUAL(last.nbytes, 0x1800u);
+    BOOST_CHECK(!tla_mmu_piece_join(&last, &elsewhere));
+    BOOST_CHECK(!tla_mmu_piece_join(&last, &taken)); // an address that is nobody's
+    BOOST_CHECK_EQUAL(last.nbytes, 0x1800u);
+}

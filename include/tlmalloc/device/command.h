@@ -68,6 +68,12 @@ typedef struct tla_scope {
     uint32_t sip_mask, die_mask, pe_mask;
 } tla_scope;
 
+/* Where commands can be passed on to: the address of a control port, and the PEs that lie behind it. */
+typedef struct tla_command_route {
+    uint64_t port_address;
+    tla_scope covers;
+} tla_command_route;
+
 /* A command, decoded. Only the members of its opcode mean anything. */
 typedef struct tla_command {
     tla_opcode opcode;

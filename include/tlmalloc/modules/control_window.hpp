@@ -34,11 +34,7 @@ class command_handler {
     ~command_handler() = default;
 };
 
-// Where commands can be passed on to: the address of a control port, and the PEs that lie behind it.
-struct command_route {
-    std::uint64_t port_address;
-    tla_scope covers;
-};
+using command_route = tla_command_route;
 
 // Port p occupies bytes [p * 4096, (p + 1) * 4096) of the socket's address space (registers: control_port.h). Writes
 // are posted: they end when the command is accepted. A read that touches a running command's completion ends when the

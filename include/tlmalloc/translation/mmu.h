@@ -60,6 +60,10 @@ typedef struct tla_mmu_piece {
     uint64_t walk_start_ps, walk_end_ps; /* of a walk of its own; else both 0 */
 } tla_mmu_piece;
 
+/* Whether a piece goes on where the one before it ends, in physical memory: then `last` is both. False, and nothing
+ * changed, where they part, or where one is a fallback. */
+bool tla_mmu_piece_join(tla_mmu_piece *last, const tla_mmu_piece *next);
+
 typedef struct tla_mmu_stats {
     uint64_t hits, misses; /* of the TLB, all levels together */
     uint64_t walk_errors;  /* walks that read what the table does not say, or could not read */

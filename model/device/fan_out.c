@@ -1,0 +1,235 @@
+/* Fan-out of mapping commands in rounds: settle what was posted, send, take back. */
+#include "fan_out.h"
+
+#include <stdlib.h>
+
+typedef enum phase { OVER, SETTLING, SENDING, TAKING_BACK } phase;
+
+typedef struct child {
+    tla_command_route route;
+    uint64_t free_ps; /* when the last answer that was read came back: its port is free */
+    bool posted;      /* has been sent a command whose answer nobody has read */
+    bool done;        /* has done the command that may be taken back */
+} child;
+
+struct tla_fan_out {
+    phase phase, after_taking_back;
+    uint64_t at_ps, until_ps;    /* when the phase began, and the latest answer since */
+    tla_command command, posted; /* to be sent; sent without waiting for answers */
+    tla_command taken_back;
+    uint64_t send_at_ps;
+    bool gather, posted_refused;
+    bool handed_out; /* the postings: what became of them is to be read */
+    unsigned tries;
+    tla_fan_out_result result;
+    uint64_t lost, not_restored;
+    tla_posting *postings; /* of a round, and the targets that they go to */
+    uint32_t *asked;
+    size_t asked_count, count;
+    child children[];
+};
+
+tla_status tla_fan_out_create(const tla_command_route *routes, size_t count, tla_fan_out **out) {
+    *out = NULL;
+    tla_fan_out *f = calloc(1, sizeof *f + count * sizeof f->children[0]);
+    if (!f) return TLA_NO_HOST_MEMORY;
+    f->count = count;
+    f->postings = calloc(count + 1, sizeof *f->postings);
+    f->asked = calloc(count + 1, sizeof *f->asked);
+    if (!f->postings || !f->asked) {
+        tla_fan_out_destroy(f);
+        return TLA_NO_HOST_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++)
+        f->children[i].route = routes[i];
+    *out = f;
+    return TLA_OK;
+}
+
+void tla_fan_out_destroy(tla_fan_out *f) {
+    if (!f) return;
+    free(f->postings);
+    free(f->asked);
+    free(f);
+}
+
+static uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static bool covers(const tla_scope *a, const tla_scope *b) {
+    return (a->sip_mask & b->sip_mask) && (a->die_mask & b->die_mask) && (a->pe_mask & b->pe_mask);
+}
+
+static void enter(tla_fan_out *f, phase next, uint64_t at_ps) {
+    f->phase = next;
+    f->at_ps = f->until_ps = at_ps;
+}
+
+void tla_fan_out_settle(tla_fan_out *f, uint64_t at_ps) {
+    f->result = (tla_fan_out_result){TLA_OK, at_ps, at_ps};
+    f->after_taking_back = OVER;
+    f->handed_out = false; /* who made the last postings may have been stopped */
+    enter(f, SETTLING, at_ps);
+}
+
+void tla_fan_out_send(tla_fan_out *f, const tla_command *command, tla_target target, uint64_t at_ps, bool gather) {
+    tla_fan_out_settle(f, at_ps); /* the ports are taken until the answers have been read */
+    f->after_taking_back = SENDING;
+    f->command = *command;
+    f->command.target = target;
+    f->send_at_ps = at_ps;
+    f->gather = gather;
+}
+
+/* What follows when nothing is left to settle or to take back. */
+static void go_on(tla_fan_out *f) {
+    const phase next = f->after_taking_back;
+    f->after_taking_back = OVER;
+    if (next == SENDING) {
+        enter(f, SENDING, f->send_at_ps);
+    } else {
+        f->result.done_ps = f->until_ps;
+        f->phase = OVER;
+    }
+}
+
+/* All or none: those that did the command undo it. */
+static void take_back(tla_fan_out *f, const tla_command *command) {
+    if (command->opcode != TLA_OP_MAP && command->opcode != TLA_OP_UNMAP) {
+        go_on(f);
+        return;
+    }
+    f->taken_back = *command;
+    f->taken_back.opcode = TLA_OP_TAKE_BACK;
+    f->tries = 0;
+    enter(f, TAKING_BACK, f->until_ps);
+}
+
+static const tla_command *command_of(const tla_fan_out *f) {
+    return f->phase == SETTLING ? NULL : f->phase == SENDING ? &f->command : &f->taken_back;
+}
+
+static void ask(tla_fan_out *f) {
+    f->asked_count = 0;
+    for (uint32_t i = 0; i < f->count; i++) {
+        const child *c = &f->children[i];
+        if (f->phase == SETTLING      ? !c->posted
+            : f->phase == TAKING_BACK ? !c->done
+                                      : !covers(&c->route.covers, &f->command.scope))
+            continue;
+        f->asked[f->asked_count] = i;
+        f->postings[f->asked_count++] = (tla_posting){.port_address = c->route.port_address,
+                                                      .command = command_of(f),
+                                                      .at_ps = later(f->at_ps, c->free_ps),
+                                                      .gather = f->phase != SENDING || f->gather};
+    }
+}
+
+/* Who has answered has a free port again. */
+static void free_ports(tla_fan_out *f) {
+    for (size_t i = 0; i < f->asked_count; i++) {
+        f->children[f->asked[i]].free_ps = f->postings[i].answered_ps;
+        f->until_ps = later(f->until_ps, f->postings[i].answered_ps);
+    }
+}
+
+static void end_settling(tla_fan_out *f) {
+    bool refused = f->posted_refused;
+    free_ports(f);
+    for (uint32_t i = 0; i < f->count; i++)
+        f->children[i].done = false;
+    for (size_t i = 0; i < f->asked_count; i++) {
+        child *c = &f->children[f->asked[i]];
+        const bool failed = f->postings[i].status != TLA_OK;
+        c->posted = false;
+        c->done = !failed;
+        f->lost += failed;
+        refused |= failed;
+    }
+    f->posted_refused = false;
+    if (refused)
+        take_back(f, &f->posted);
+    else
+        go_on(f);
+}
+
+static void end_sending(tla_fan_out *f) {
+    tla_fan_out_result *r = &f->result;
+    *r = (tla_fan_out_result){f->asked_count ? TLA_OK : TLA_INVALID_ARGUMENT, f->at_ps, f->at_ps};
+    if (f->gather) free_ports(f);
+    for (uint32_t i = 0; i < f->count; i++)
+        f->children[i].done = false;
+    for (size_t i = 0; i < f->asked_count; i++) {
+        const tla_posting *p = &f->postings[i];
+        child *c = &f->children[f->asked[i]];
+        r->written_ps = later(r->written_ps, p->written_ps);
+        c->done = p->status == TLA_OK;
+        c->posted = c->done && !f->gather;
+        if (!r->status) r->status = p->status;
+    }
+    f->until_ps = later(f->until_ps, r->written_ps);
+    if (f->gather && r->status) {
+        take_back(f, &f->command);
+        return;
+    }
+    if (!f->gather) {
+        f->posted = f->command;
+        f->posted_refused = r->status != TLA_OK;
+    }
+    go_on(f);
+}
+
+static void end_taking_back(tla_fan_out *f) {
+    bool left = false;
+    free_ports(f);
+    f->tries++;
+    for (size_t i = 0; i < f->asked_count; i++) {
+        const tla_status status = f->postings[i].status;
+        const bool again = status == TLA_BUSY && f->tries < TLA_FAN_OUT_TAKE_BACK_TRIES;
+        f->children[f->asked[i]].done = again;
+        f->not_restored += status != TLA_OK && !again;
+        left |= again;
+    }
+    if (!left) go_on(f);
+}
+
+static void end_round(tla_fan_out *f) {
+    f->handed_out = false;
+    switch (f->phase) {
+    case SETTLING:
+        end_settling(f);
+        break;
+    case SENDING:
+        end_sending(f);
+        break;
+    case TAKING_BACK:
+        end_taking_back(f);
+        break;
+    case OVER:
+        break;
+    }
+}
+
+size_t tla_fan_out_next(tla_fan_out *f, tla_posting **postings) {
+    *postings = f->postings;
+    if (f->handed_out) end_round(f);
+    for (; f->phase != OVER; end_round(f)) {
+        ask(f);
+        f->handed_out = f->asked_count > 0;
+        if (f->handed_out) return f->asked_count;
+    }
+    return 0;
+}
+
+tla_fan_out_result tla_fan_out_get_result(const tla_fan_out *f) {
+    return f->result;
+}
+
+uint64_t tla_fan_out_lost(const tla_fan_out *f) {
+    return f->lost;
+}
+
+uint64_t tla_fan_out_not_restored(const tla_fan_out *f) {
+    return f->not_restored;
+}

@@ -1,0 +1,21 @@
+/* A command on its way to a control port, and what became of it. Who decides about commands fills in the first half,
+ * who moves transactions the second. */
+#ifndef TLMALLOC_DEVICE_POSTING_H
+#define TLMALLOC_DEVICE_POSTING_H
+
+#include "tlmalloc/device/command.h"
+
+typedef struct tla_posting {
+    uint64_t port_address;
+    const tla_command *command; /* NULL: nothing is written, only the completion of what was posted before is read */
+    uint64_t at_ps;             /* when that begins */
+    bool gather;                /* the completion is read as soon as the command is written */
+
+    /* Of the completion, or where none is read of the write. TLA_BUS_ERROR: a transaction was refused, or what came
+     * back is no completion; TLA_INVALID_ARGUMENT: the command cannot be encoded. */
+    tla_status status;
+    uint64_t written_ps, answered_ps; /* the latter is the former where no completion is read */
+    tla_completion completion;        /* where one was read */
+} tla_posting;
+
+#endif

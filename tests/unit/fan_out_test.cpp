@@ -1,0 +1,212 @@
+// Fan-out of mapping commands: who is sent what and when, and that a command is done by all or by none.
+#include "model/device/fan_out.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <climits>
+#include <functional>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace {
+
+constexpr std::uint64_t port_of(unsigned target) {
+    return 0x1000 * (target + 1);
+}
+
+// Targets on SIP 0, cube 0, one PE each, which answer as `answer` says, a fixed time after a posting begins.
+struct bench {
+    std::unique_ptr<tla_fan_out, void (*)(tla_fan_out *)> fan_out{nullptr, tla_fan_out_destroy};
+    std::function<tla_status(unsigned target, const tla_command &)> answer = [](unsigned, const tla_command &) {
+        return TLA_OK;
+    };
+    struct message {
+        unsigned target;
+        tla_opcode opcode; // 0: a completion is read
+        std::uint64_t at_ps;
+        bool operator==(const message &o) const { return target == o.target && opcode == o.opcode && at_ps == o.at_ps; }
+    };
+    std::vector<std::vector<message>> rounds;
+    std::vector<tla_status> unread; // of what was posted
+
+    explicit bench(unsigned targets) : unread(targets) {
+        std::vector<tla_command_route> routes;
+        for (unsigned i = 0; i < targets; i++)
+            routes.push_back({port_of(i), {1, 1, 1u << i}});
+        tla_fan_out *made = nullptr;
+        BOOST_REQUIRE_EQUAL(tla_fan_out_create(routes.data(), routes.size(), &made), TLA_OK);
+        fan_out.reset(made);
+    }
+
+    static std::uint64_t write_ps(unsigned target) { return 10 * (target + 1); }
+    static constexpr std::uint64_t answer_ps = 100;
+
+    tla_fan_out_result run() {
+        tla_posting *postings = nullptr;
+        while (const std::size_t count = tla_fan_out_next(fan_out.get(), &postings)) {
+            rounds.emplace_back();
+            for (std::size_t i = 0; i < count; i++) {
+                tla_posting &p = postings[i];
+                const auto target = static_cast<unsigned>(p.port_address / 0x1000 - 1);
+                rounds.back().push_back({target, p.command ? p.command->opcode : tla_opcode{}, p.at_ps});
+                const tla_status status = p.command ? answer(target, *p.command) : unread[target];
+                p.written_ps = p.answered_ps = p.at_ps + write_ps(target);
+                if (p.gather) p.answered_ps += answer_ps;
+                if (p.command && !p.gather) unread[target] = status;
+                p.status = p.gather || status == TLA_BUS_ERROR ? status : TLA_OK;
+            }
+        }
+        return tla_fan_out_get_result(fan_out.get());
+    }
+
+    tla_fan_out_result send(tla_opcode opcode, std::uint32_t pes, std::uint64_t at_ps, bool gather) {
+        auto command = std::make_unique<tla_command>();
+        command->opcode = opcode;
+        command->scope = {1, 1, pes};
+        rounds.clear();
+        tla_fan_out_send(fan_out.get(), command.get(), TLA_TARGET_PE_MMU, at_ps, gather);
+        return run();
+    }
+};
+
+using messages = std::vector<bench::message>;
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_command_goes_to_everybody_in_its_scope_at_once) {
+    bench b(4);
+    const tla_fan_out_result r = b.send(TLA_OP_MAP, 0b1011, 1000, true);
+    BOOST_CHECK_EQUAL(r.status, TLA_OK);
+    BOOST_CHECK_EQUAL(r.written_ps, 1040u);
+    BOOST_CHECK_EQUAL(r.done_ps, 1140u);
+    BOOST_REQUIRE_EQUAL(b.rounds.size(), 1u);
+    BOOST_CHECK((b.rounds[0] == messages{{0, TLA_OP_MAP, 1000}, {1, TLA_OP_MAP, 1000}, {3, TLA_OP_MAP, 1000}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_port_gets_the_next_command_when_the_last_was_answered) {
+    bench b(2);
+    b.send(TLA_OP_MAP, 0b01, 0, true); // answered at 110
+    b.send(TLA_OP_UNMAP, 0b11, 50, true);
+    BOOST_CHECK((b.rounds[0] == messages{{0, TLA_OP_UNMAP, 110}, {1, TLA_OP_UNMAP, 50}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_scope_that_reaches_nobody_is_refused) {
+    bench b(2);
+    for (const bool gather : {true, false}) {
+        const tla_fan_out_result r = b.send(TLA_OP_MAP, 0b100, 7, gather);
+        BOOST_CHECK_EQUAL(r.status, TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(r.done_ps, 7u);
+        BOOST_CHECK(b.rounds.empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_one_refuses_the_others_take_back_when_the_last_has_answered) {
+    bench b(3);
+    b.answer = [](unsigned target, const tla_command &c) {
+        return target == 1 && c.opcode == TLA_OP_MAP ? TLA_EXHAUSTED : TLA_OK;
+    };
+    const tla_fan_out_result r = b.send(TLA_OP_MAP, 0b111, 1000, true);
+    BOOST_CHECK_EQUAL(r.status, TLA_EXHAUSTED);
+    BOOST_REQUIRE_EQUAL(b.rounds.size(), 2u);
+    BOOST_CHECK((b.rounds[1] == messages{{0, TLA_OP_TAKE_BACK, 1130}, {2, TLA_OP_TAKE_BACK, 1130}}));
+    BOOST_CHECK_EQUAL(r.done_ps, 1130u + 30 + 100);
+    BOOST_CHECK_EQUAL(tla_fan_out_not_restored(b.fan_out.get()), 0u);
+}
+
+BOOST_AUTO_TEST_CASE(an_invalidation_that_is_refused_is_not_taken_back) {
+    bench b(2);
+    b.answer = [](unsigned target, const tla_command &) { return target == 0 ? TLA_BUS_ERROR : TLA_OK; };
+    BOOST_CHECK_EQUAL(b.send(TLA_OP_INVALIDATE, 0b11, 0, true).status, TLA_BUS_ERROR);
+    BOOST_CHECK_EQUAL(b.rounds.size(), 1u);
+}
+
+BOOST_AUTO_TEST_CASE(who_is_busy_is_told_to_take_back_again_and_given_up_after_so_many_times) {
+    bench b(3);
+    unsigned busy = 3, asked = 0;
+    b.answer = [&](unsigned target, const tla_command &c) {
+        if (c.opcode == TLA_OP_MAP) return target == 2 ? TLA_LIMIT : TLA_OK;
+        asked += target == 0;
+        return target == 0 && asked <= busy ? TLA_BUSY : TLA_OK;
+    };
+    BOOST_CHECK_EQUAL(b.send(TLA_OP_MAP, 0b111, 0, true).status, TLA_LIMIT);
+    BOOST_CHECK_EQUAL(asked, 4u);
+    BOOST_CHECK_EQUAL(b.rounds.size(), 5u);
+    BOOST_CHECK_EQUAL(tla_fan_out_not_restored(b.fan_out.get()), 0u);
+    busy = UINT_MAX;
+    asked = 0;
+    b.send(TLA_OP_MAP, 0b111, 0, true);
+    BOOST_CHECK_EQUAL(asked, static_cast<unsigned>(TLA_FAN_OUT_TAKE_BACK_TRIES));
+    BOOST_CHECK_EQUAL(tla_fan_out_not_restored(b.fan_out.get()), 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_posted_is_settled_before_the_next_command) {
+    bench b(3);
+    b.answer = [](unsigned target, const tla_command &c) {
+        return target == 1 && c.opcode == TLA_OP_MAP ? TLA_EXHAUSTED : TLA_OK;
+    };
+    const tla_fan_out_result posted = b.send(TLA_OP_MAP, 0b111, 0, false);
+    BOOST_CHECK_EQUAL(posted.status, TLA_OK); // nobody knows yet
+    BOOST_CHECK_EQUAL(posted.done_ps, 30u);
+    BOOST_CHECK_EQUAL(b.rounds.size(), 1u);
+    b.send(TLA_OP_UNMAP, 0b100, 500, true);
+    BOOST_REQUIRE_EQUAL(b.rounds.size(), 3u);
+    BOOST_CHECK((b.rounds[0] == messages{{0, {}, 500}, {1, {}, 500}, {2, {}, 500}}));
+    BOOST_CHECK((b.rounds[1] == messages{{0, TLA_OP_TAKE_BACK, 630}, {2, TLA_OP_TAKE_BACK, 630}}));
+    BOOST_CHECK((b.rounds[2] == messages{{2, TLA_OP_UNMAP, 760}}));
+    BOOST_CHECK_EQUAL(tla_fan_out_lost(b.fan_out.get()), 1u);
+    tla_fan_out_settle(b.fan_out.get(), 2000);
+    BOOST_CHECK_EQUAL(b.run().done_ps, 2000u); // nothing is left
+}
+
+BOOST_AUTO_TEST_CASE(a_round_that_nobody_ended_is_forgotten) {
+    bench b(2);
+    auto command = std::make_unique<tla_command>();
+    command->opcode = TLA_OP_MAP;
+    command->scope = {1, 1, 0b11};
+    tla_posting *postings = nullptr;
+    tla_fan_out_send(b.fan_out.get(), command.get(), TLA_TARGET_PE_MMU, 0, true);
+    BOOST_CHECK_EQUAL(tla_fan_out_next(b.fan_out.get(), &postings), 2u); // and its thread is killed
+    BOOST_CHECK_EQUAL(b.send(TLA_OP_UNMAP, 0b10, 9, true).status, TLA_OK);
+    BOOST_CHECK((b.rounds[0] == messages{{1, TLA_OP_UNMAP, 9}}));
+}
+
+// Targets that refuse at random, and have done a command or not: whatever is refused leaves them as they were.
+BOOST_AUTO_TEST_CASE(random_refusals_leave_all_targets_alike) {
+    for (const unsigned seed : {1u, 2u, 3u}) {
+        BOOST_TEST_MESSAGE("seed " << seed);
+        std::mt19937 random(seed);
+        const unsigned targets = 6;
+        bench b(targets);
+        std::vector<int> done(targets), before(targets);
+        std::uint64_t refused = 0;
+        b.answer = [&](unsigned target, const tla_command &c) {
+            if (c.opcode == TLA_OP_TAKE_BACK) {
+                BOOST_CHECK_EQUAL(done[target], before[target] + 1); // only those that did it
+                if (random() % 3 == 0) return TLA_BUSY;
+                done[target]--;
+                return TLA_OK;
+            }
+            if (random() % 8 == 0) {
+                refused++;
+                return TLA_EXHAUSTED;
+            }
+            done[target]++;
+            return TLA_OK;
+        };
+        for (int i = 0; i < 2000; i++) {
+            const bool gather = random() % 2;
+            before = done;
+            const std::uint64_t failures = refused;
+            const tla_status status = b.send(random() % 2 ? TLA_OP_MAP : TLA_OP_UNMAP, 0x3f, 0, gather).status;
+            tla_fan_out_settle(b.fan_out.get(), 0);
+            b.run();
+            const int expected = refused == failures;
+            for (unsigned target = 0; target < targets; target++)
+                BOOST_REQUIRE_EQUAL(done[target], before[target] + expected);
+            if (gather) BOOST_REQUIRE_EQUAL(status, expected ? TLA_OK : TLA_EXHAUSTED);
+        }
+        BOOST_CHECK_EQUAL(tla_fan_out_not_restored(b.fan_out.get()), 0u);
+    }
+}
