@@ -9,6 +9,8 @@
 #include "tlmalloc/device/guard.h"
 #include "tlmalloc/device/list_in_memory.h"
 #include "tlmalloc/device/port_driver.h"
+#include "tlmalloc/device/posting.h"
+#include "tlmalloc/device/tensor.h"
 #include "tlmalloc/device/tile_math.h"
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef TLMALLOC_DEVICE_FAN_OUT_H
 #define TLMALLOC_DEVICE_FAN_OUT_H
 
-#include "posting.h"
+#include "tlmalloc/device/posting.h"
 
 #ifdef __cplusplus
 extern "C" {

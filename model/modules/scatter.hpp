@@ -2,9 +2,9 @@
 #ifndef TLMALLOC_MODEL_MODULES_SCATTER_HPP
 #define TLMALLOC_MODEL_MODULES_SCATTER_HPP
 
-#include "device/posting.h"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/device/control_port.h"
+#include "tlmalloc/device/posting.h"
 #include "tlmalloc/modules/requester.hpp"
 
 #include <deque>

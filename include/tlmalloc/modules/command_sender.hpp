@@ -4,6 +4,7 @@
 
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/device/control_port.h"
+#include "tlmalloc/device/posting.h"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
@@ -25,12 +26,7 @@ tla_status read_completion(tlm::tlm_fw_transport_if<> &socket, std::uint64_t por
 tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
                         tla_completion &completion, sc_core::sc_time &delay, requester *who = nullptr);
 
-// What a sender does when a command is refused for now (its completion says TLA_BUSY): it sends it again, `retries`
-// times at most, each `delay_ps` after the refusal was known.
-struct retry_policy {
-    unsigned retries = 0;
-    std::uint64_t delay_ps = 0;
-};
+using retry_policy = tla_retry_policy;
 
 // A command that is sent again as the policy says; `retried` grows by how often it was.
 tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,

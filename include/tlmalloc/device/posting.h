@@ -1,9 +1,13 @@
 /* A command on its way to a control port, and what became of it. Who decides about commands fills in the first half,
  * who moves transactions the second. */
-#ifndef TLMALLOC_DEVICE_POSTING_H
-#define TLMALLOC_DEVICE_POSTING_H
+#ifndef TLMALLOC_POSTING_H
+#define TLMALLOC_POSTING_H
 
 #include "tlmalloc/device/command.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct tla_posting {
     uint64_t port_address;
@@ -18,4 +22,14 @@ typedef struct tla_posting {
     tla_completion completion;        /* where one was read */
 } tla_posting;
 
+/* What a sender does when a command is refused for now (its completion says TLA_BUSY): it sends it again, `retries`
+ * times at most, each delay_ps after the refusal was known. */
+typedef struct tla_retry_policy {
+    uint32_t retries;
+    uint64_t delay_ps;
+} tla_retry_policy;
+
+#ifdef __cplusplus
+}
+#endif
 #endif

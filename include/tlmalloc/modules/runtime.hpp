@@ -1,0 +1,151 @@
+// The runtime on the host: tensors, launches and clean-up. What is sent, in which order, what is undone; no sockets.
+#ifndef TLMALLOC_MODULES_RUNTIME_HPP
+#define TLMALLOC_MODULES_RUNTIME_HPP
+
+#include "tlmalloc/device/posting.h"
+#include "tlmalloc/device/tensor.h"
+#include "tlmalloc/modules/systemc.hpp" // for the C++ standard that it asks for
+
+#include <functional>
+#include <list>
+#include <string>
+#include <vector>
+
+namespace tlmalloc {
+
+using pe_location = tla_pe_location; // which PE
+using shard = tla_shard;
+using retry_policy = tla_retry_policy;
+
+// How a tensor comes to lie where its placement says (tensor.h).
+enum class spread { split = TLA_SPREAD_SPLIT, replicate = TLA_SPREAD_REPLICATE, demand = TLA_SPREAD_DEMAND };
+
+struct tensor {
+    std::string name;
+    tla_vaddr va;
+    std::uint64_t nbytes;
+    std::vector<shard> shards;
+    std::uint64_t alloc_ps, map_ps; // time the host waited for its allocations, and for its mappings
+    spread kind;
+    std::uint32_t tag = 0; // of its blocks' ALLOCs: they are one object (guard.h)
+};
+
+// Every call blocks its caller until the work is done, by way of the functions below, which whoever derives from it
+// brings: `host` by transactions, a test by calls. Errors come back as a status with a text; a call that fails leaves
+// nothing allocated or mapped.
+class runtime {
+  public:
+    struct config {
+        std::vector<pe_location> pes;                     // every PE of the platform, in program order
+        unsigned control_port = 0;                        // its port in every control window
+        unsigned fault_port = 4;                          // its port for what page faults ask for
+        std::uint32_t asid = 0;                           // the address space that tensors are mapped in
+        std::uint64_t page_size = std::uint64_t{2} << 20; // what a page fault brings
+        std::uint64_t fault_latency_ps = 45'000'000;      // to the host and back (UVMSmart: 45 us)
+        retry_policy retry{};                             // of every command but LAUNCH
+        std::uint64_t hbm_reserved = 0, tcm_reserved = 0; // bytes of a PE's memories that are never given, for messages
+    };
+
+    // Where a tensor goes.
+    struct placement {
+        std::vector<pe_location> pes;
+        spread kind = spread::split;
+    };
+
+    explicit runtime(config settings);
+    virtual ~runtime() = default;
+
+    // The placement that splits a tensor over all PEs.
+    placement everywhere() const { return {settings_.pes}; }
+
+    // A tensor of `elements` elements: a VA range, a block in the HBM of each PE that gets a part (whole elements), and
+    // mappings (KernBench ADR-0011: sharded tensors are broadcast, replicated ones mapped cube by cube). A PE may get
+    // several parts; one that is not in the configuration is TLA_INVALID_ARGUMENT.
+    tla_status create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
+                             const placement &where, tensor **made, tla_error *error);
+
+    // Unmaps, waits until every MMU has said so, and frees. A block whose FREE is refused in spite of all retries is
+    // freed by cleanup().
+    tla_status free_tensor(tensor *which, tla_error *error);
+
+    // Runs a kernel as one program on every PE, and returns when the last has answered; the first failure is the
+    // status.
+    tla_status launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments, tla_error *error);
+
+    // Frees every living tensor; then every free list that was used must be one block again: TLA_LEAK if not (that is
+    // not looked at after expect_many_free_blocks).
+    tla_status cleanup(tla_error *error);
+
+    // The controllers do not begin with one free block each: their heaps are aged, or buddies of a capacity that is no
+    // power of two.
+    void expect_many_free_blocks() { many_free_blocks_ = true; }
+
+    const std::list<tensor> &tensors() const { return tensors_; }
+    std::uint64_t retries() const { return retries_; } // commands that were sent again
+
+  protected:
+    // Where a command goes: to a port of the physical address space, or of the VA manager.
+    enum class way { fabric, addresses };
+
+    virtual std::uint64_t now_ps() const = 0;
+    virtual void wait_for_ps(std::uint64_t duration_ps) = 0;
+
+    // Sends commands to different ports, all now; returns when all have been answered.
+    virtual void post(way to, const std::vector<tla_posting *> &commands) = 0;
+
+    // Sends one for a page fault, at *at_ps of its own, and again if it is refused for now; *at_ps becomes the time of
+    // the answer. Errors of send_command (command_sender.hpp).
+    virtual tla_status send(way to, std::uint64_t port_address, const tla_command &command, tla_completion &completion,
+                            std::uint64_t &at_ps) = 0;
+
+    // Calls `change` while no page fault is being served.
+    virtual void between_faults(const std::function<void()> &change) = 0;
+
+    // Serves a page fault of a PE, which is known at *at_ps; it is answered at *at_ps then. One at a time. Allocates
+    // and maps the page of a tensor on demand, unless another PE's fault did it before; `again` as page_fault.hpp has
+    // it.
+    tla_status bring_page(const pe_location &pe, std::uint64_t va, bool again, std::uint64_t &at_ps);
+
+    // The tensor as tensor.h has it, while its shards stay.
+    tla_tensor view(const tensor &t) const;
+
+    std::uint64_t retries_ = 0;
+
+  private:
+    struct letter {
+        std::uint64_t port_address;
+        tla_command command;
+    };
+    struct free_list { // what a memory controller last said of its HBM channel
+        std::uint64_t total_free, largest_free;
+    };
+
+    std::vector<tla_completion> send_all(way to, const std::vector<letter> &letters, unsigned tries_left);
+    void send_once(way to, const std::vector<letter> &letters, const std::vector<std::size_t> &which,
+                   std::vector<tla_completion> &completions);
+    tla_status va_command(tla_command &command, tla_completion &completion);
+    tla_status free_addresses(const tensor &t, tla_completion &completion);
+    tla_status allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes, const placement &where,
+                               tla_error *error);
+    tla_status free_shards(tensor &t, tla_error *error);
+    tla_status free_owed(tla_error *error);
+    tla_status map(const tensor &t, tla_opcode opcode, tla_error *error);
+    tla_status map_page(const tensor &t, const shard &page, std::uint64_t &at_ps);
+    tla_status allocate_page(tensor &t, shard page, std::uint64_t &at_ps);
+    void remember(const pe_location &pe, const tla_completion &completion);
+
+    const config settings_;
+    tla_scope scope_{};
+    std::list<tensor> tensors_;
+    std::vector<std::pair<pe_location, free_list>> free_lists_;
+    std::uint32_t next_tag_ = 1;
+    std::uint64_t faults_served_ps_ = 0; // when the last page fault was answered
+    bool many_free_blocks_ = false;
+    std::vector<shard> owed_; // blocks whose FREE was refused in spite of all retries, or for want of a list node
+};
+
+// "sip0.cube3.pe5"
+std::string to_string(const pe_location &pe);
+
+} // namespace tlmalloc
+#endif

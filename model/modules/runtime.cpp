@@ -1,0 +1,397 @@
+// Tensors, launches, page faults and clean-up: which commands, in which order, and what is undone when one is refused.
+#include "tlmalloc/modules/runtime.hpp"
+
+#include "tlmalloc/allocators/shortage.h"
+#include "tlmalloc/device/control_port.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tlmalloc {
+
+std::string to_string(const pe_location &pe) {
+    return "sip" + std::to_string(pe.sip) + ".cube" + std::to_string(pe.cube) + ".pe" + std::to_string(pe.pe);
+}
+
+namespace {
+
+bool same(const pe_location &a, const pe_location &b) {
+    return a.sip == b.sip && a.cube == b.cube && a.pe == b.pe;
+}
+
+std::uint64_t port_of(const pe_location &pe, tla_control_block block, unsigned port) {
+    tla_paddr pa{};
+    tla_paddr_pe_control(pe.sip, pe.cube, pe.pe, block, port * std::uint64_t{TLA_PORT_BYTES}, &pa);
+    return pa.value;
+}
+
+// Whoever is busy says so by a bus error. What is refused by completion, a fault plan refuses.
+const char *reason(tla_status status) {
+    return status == TLA_BUSY ? "refused by the fault plan" : tla_status_text(status);
+}
+
+bool of_controller(std::uint32_t opcode) {
+    return opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE;
+}
+
+// "tensor a: HBM of sip0.cube0.pe1: requested ..." as ADR-0048 D6 wants a failed allocation told.
+// `reserved` is what of the channel is never given.
+tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
+                   std::uint64_t reserved = 0) {
+    const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
+    if (completion.status == TLA_LIMIT && of_controller(completion.opcode))
+        return tla_error_set(error, TLA_LIMIT,
+                             "%s: no node is left for one more block on the free list: controller.list_reserve holds "
+                             "the nodes",
+                             what.c_str());
+    if (!out_of_memory || nbytes == 0)
+        return tla_error_set(error, completion.status, "%s: %s", what.c_str(), reason(completion.status));
+    tla_error_set(error, completion.status, "%s overflow: requested %llu bytes, %llu free, largest free block %llu: %s",
+                  what.c_str(), static_cast<unsigned long long>(nbytes),
+                  static_cast<unsigned long long>(completion.total_free),
+                  static_cast<unsigned long long>(completion.largest_free),
+                  tla_shortage_say(completion.status, nbytes, completion.total_free, reserved).text);
+    if (error) {
+        error->requested = nbytes;
+        error->total_free = completion.total_free;
+        error->largest_free = completion.largest_free;
+    }
+    return completion.status;
+}
+
+tla_command to_controller(tla_opcode opcode, std::uint32_t tag, const shard &s) {
+    tla_command command{};
+    command.opcode = opcode;
+    command.target = TLA_TARGET_MEMORY_CONTROLLER;
+    command.tag = tag;
+    command.channel = TLA_HBM;
+    command.pa = s.pa;
+    command.nbytes = s.nbytes;
+    return command;
+}
+
+} // namespace
+
+runtime::runtime(config settings) : settings_(std::move(settings)) {
+    for (const pe_location &pe : settings_.pes) {
+        scope_.sip_mask |= 1u << pe.sip;
+        scope_.die_mask |= 1u << pe.cube;
+        scope_.pe_mask |= 1u << pe.pe;
+    }
+}
+
+tla_tensor runtime::view(const tensor &t) const {
+    return {static_cast<tla_spread>(t.kind), t.va, t.nbytes, t.shards.data(), t.shards.size(), scope_, settings_.asid};
+}
+
+void runtime::remember(const pe_location &pe, const tla_completion &completion) {
+    for (auto &[where, list] : free_lists_)
+        if (same(where, pe)) {
+            list = {completion.total_free, completion.largest_free};
+            return;
+        }
+    free_lists_.push_back({pe, {completion.total_free, completion.largest_free}});
+}
+
+// --- commands --------------------------------------------------------------------------------------------------------
+
+// All at once, but for those to one port: the second is sent when those before it have been answered.
+void runtime::send_once(way to, const std::vector<letter> &letters, const std::vector<std::size_t> &which,
+                        std::vector<tla_completion> &completions) {
+    std::vector<tla_posting> postings(which.size());
+    std::vector<tla_posting *> now;
+    for (std::size_t i = 0; i < which.size(); i++) {
+        const letter &l = letters[which[i]];
+        const auto to_its_port = [&l](const tla_posting *p) { return p->port_address == l.port_address; };
+        if (std::any_of(now.begin(), now.end(), to_its_port)) {
+            post(to, now);
+            now.clear();
+        }
+        postings[i].port_address = l.port_address;
+        postings[i].command = &l.command;
+        postings[i].at_ps = now_ps();
+        postings[i].gather = true;
+        now.push_back(&postings[i]);
+    }
+    if (!now.empty()) post(to, now);
+    for (std::size_t i = 0; i < which.size(); i++) {
+        completions[which[i]] = postings[i].completion;
+        completions[which[i]].status = postings[i].status;
+    }
+}
+
+// Completions in the order of the letters; what is refused for now is sent again. A command whose write was refused has
+// the status TLA_BUS_ERROR.
+std::vector<tla_completion> runtime::send_all(way to, const std::vector<letter> &letters, unsigned tries_left) {
+    std::vector<tla_completion> result(letters.size());
+    std::vector<std::size_t> which(letters.size());
+    std::iota(which.begin(), which.end(), std::size_t{0});
+    for (;;) {
+        send_once(to, letters, which, result);
+        const auto was_taken = [&](std::size_t n) { return result[n].status != TLA_BUSY; };
+        which.erase(std::remove_if(which.begin(), which.end(), was_taken), which.end());
+        if (which.empty() || tries_left-- == 0) return result;
+        wait_for_ps(settings_.retry.delay_ps);
+        retries_ += which.size();
+    }
+}
+
+tla_status runtime::va_command(tla_command &command, tla_completion &completion) {
+    command.target = TLA_TARGET_VA_MANAGER;
+    command.tag = next_tag_++;
+    const std::uint64_t port = settings_.control_port * std::uint64_t{TLA_PORT_BYTES};
+    completion = send_all(way::addresses, {{port, command}}, settings_.retry.retries)[0];
+    return completion.status;
+}
+
+tla_status runtime::free_addresses(const tensor &t, tla_completion &completion) {
+    tla_command command{};
+    command.opcode = TLA_OP_VA_FREE;
+    command.va = t.va;
+    command.nbytes = t.nbytes;
+    return va_command(command, completion);
+}
+
+// --- tensors ---------------------------------------------------------------------------------------------------------
+
+tla_status runtime::create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
+                                  const placement &where, tensor **made, tla_error *error) {
+    *made = nullptr;
+    std::uint64_t nbytes = 0;
+    if (elements == 0 || element_bytes == 0 || where.pes.empty() ||
+        __builtin_mul_overflow(elements, std::uint64_t{element_bytes}, &nbytes))
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no elements, no PEs, or more than 2^64 bytes",
+                             name.c_str());
+    const std::vector<pe_location> &all = settings_.pes;
+    for (const pe_location &pe : where.pes)
+        if (std::none_of(all.begin(), all.end(), [&](const pe_location &p) { return same(p, pe); }))
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no %s in this platform", name.c_str(),
+                                 to_string(pe).c_str());
+    tensor t{name, {}, nbytes, {}, 0, 0, where.kind, next_tag_++};
+    const std::uint64_t start = now_ps();
+    tla_command reserve{};
+    reserve.opcode = TLA_OP_VA_ALLOC;
+    reserve.nbytes = nbytes;
+    tla_completion range{};
+    if (va_command(reserve, range)) return explain(error, "tensor " + name + ": virtual addresses", range, nbytes);
+    t.va = {range.value};
+    tla_status status = allocate_shards(t, elements, element_bytes, where, error);
+    t.alloc_ps = now_ps() - start;
+    if (!status) {
+        status = map(t, TLA_OP_MAP, error);
+        t.map_ps = now_ps() - start - t.alloc_ps;
+        if (status) free_shards(t, nullptr);
+    }
+    if (status) {
+        free_addresses(t, range);
+        return status;
+    }
+    tensors_.push_back(std::move(t));
+    *made = &tensors_.back();
+    return TLA_OK;
+}
+
+tla_status runtime::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes,
+                                    const placement &where, tla_error *error) {
+    std::vector<shard> wanted(where.pes.size());
+    wanted.resize(tla_tensor_split(static_cast<tla_spread>(where.kind), where.pes.data(), where.pes.size(), elements,
+                                   element_bytes, wanted.data()));
+    std::vector<letter> letters;
+    for (const shard &s : wanted)
+        letters.push_back({port_of(s.where, TLA_CONTROL_MEMORY_CONTROLLER, settings_.control_port),
+                           to_controller(TLA_OP_ALLOC, t.tag, s)});
+    const std::vector<tla_completion> completions = send_all(way::fabric, letters, settings_.retry.retries);
+    tla_status status = TLA_OK;
+    for (std::size_t i = 0; i < wanted.size(); i++) {
+        const tla_completion &completion = completions[i];
+        if (completion.status) {
+            const std::string what = "tensor " + t.name + ": HBM of " + to_string(wanted[i].where);
+            if (!status) status = explain(error, what, completion, wanted[i].nbytes, settings_.hbm_reserved);
+            continue;
+        }
+        remember(wanted[i].where, completion);
+        wanted[i].pa = {completion.value};
+        t.shards.push_back(wanted[i]);
+    }
+    if (status) free_shards(t, nullptr); // never a part (ADR-0048 D6)
+    return status;
+}
+
+tla_status runtime::free_shards(tensor &t, tla_error *error) {
+    std::vector<letter> letters;
+    for (const shard &s : t.shards)
+        letters.push_back({port_of(s.where, TLA_CONTROL_MEMORY_CONTROLLER, settings_.control_port),
+                           to_controller(TLA_OP_FREE, next_tag_++, s)});
+    const std::vector<tla_completion> completions = send_all(way::fabric, letters, settings_.retry.retries);
+    tla_status status = TLA_OK;
+    for (std::size_t i = 0; i < completions.size(); i++) {
+        const shard &s = t.shards[i];
+        // Refused by plan, or for want of a node that another FREE will give back: nothing has changed.
+        if (completions[i].status == TLA_BUSY || completions[i].status == TLA_LIMIT) owed_.push_back(s);
+        if (!completions[i].status)
+            remember(s.where, completions[i]);
+        else if (!status)
+            status = explain(error, "tensor " + t.name + ": free in " + to_string(s.where), completions[i], 0);
+    }
+    t.shards.clear();
+    return status;
+}
+
+// Maps or unmaps all shards in every MMU that is to see them, as many entries in a command as fit.
+tla_status runtime::map(const tensor &t, tla_opcode opcode, tla_error *error) {
+    const tla_tensor all = view(t);
+    tla_status status = TLA_OK;
+    std::size_t mapped = 0;
+    while (mapped < all.count && !status) {
+        tla_command command{};
+        const std::size_t count = tla_tensor_map_command(&all, mapped, opcode, &command);
+        tla_completion completion{};
+        status = va_command(command, completion);
+        if (!status) mapped += count;
+    }
+    if (!status) return TLA_OK;
+    if (opcode == TLA_OP_MAP && mapped > 0) { // take back the commands that went through
+        tensor done = t;
+        done.shards.resize(mapped);
+        map(done, TLA_OP_UNMAP, nullptr);
+    }
+    return tla_error_set(error, status, "tensor %s: %s: %s", t.name.c_str(), opcode == TLA_OP_MAP ? "map" : "unmap",
+                         reason(status));
+}
+
+tla_status runtime::free_tensor(tensor *which, tla_error *error) {
+    std::list<tensor> taken; // from then on its pages fault in vain
+    between_faults([&] {
+        const auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
+        if (found != tensors_.end()) taken.splice(taken.end(), tensors_, found);
+    });
+    if (taken.empty()) return tla_error_set(error, TLA_NOT_ALLOCATED, "no such tensor");
+    tensor &t = taken.front();
+    tla_status status = map(t, TLA_OP_UNMAP, error);
+    tla_completion completion{};
+    const tla_status range = free_addresses(t, completion);
+    if (range && !status) status = explain(error, "tensor " + t.name + ": free of virtual addresses", completion, 0);
+    const tla_status freed = free_shards(t, status ? nullptr : error); // when nothing leads there any more
+    return status ? status : freed;
+}
+
+// --- page faults -----------------------------------------------------------------------------------------------------
+
+tla_status runtime::bring_page(const pe_location &pe, std::uint64_t va, bool again, std::uint64_t &at_ps) {
+    const auto holds = [&](const tensor &t) { return va >= t.va.value && va - t.va.value < t.nbytes; };
+    const auto found = std::find_if(tensors_.begin(), tensors_.end(), holds);
+    if (found == tensors_.end()) return TLA_UNMAPPED;
+    tensor &t = *found;
+    const tla_tensor all = view(t);
+    std::size_t which = 0;
+    shard page{};
+    const tla_page_need need = tla_tensor_page(&all, &pe, {va}, again, settings_.page_size, &which, &page);
+    if (need == TLA_PAGE_NOTHING) {
+        at_ps = std::max(at_ps, t.shards[which].ready_ps);
+        return TLA_OK;
+    }
+    at_ps = std::max(at_ps, faults_served_ps_) + settings_.fault_latency_ps;
+    if (need == TLA_PAGE_REFUSAL) return TLA_UNMAPPED;
+    if (need == TLA_PAGE_MEMORY) return allocate_page(t, page, at_ps);
+    const tla_status status = need == TLA_PAGE_MAP ? map_page(t, t.shards[which], at_ps) : TLA_OK;
+    if (status && status != TLA_OVERLAP) return status; // OVERLAP: it was on its way, and is there
+    t.shards[which].ready_ps = faults_served_ps_ = at_ps;
+    return TLA_OK;
+}
+
+tla_status runtime::map_page(const tensor &t, const shard &page, std::uint64_t &at_ps) {
+    tla_tensor one = view(t);
+    one.shards = &page;
+    one.count = 1;
+    tla_command command{};
+    command.target = TLA_TARGET_VA_MANAGER;
+    command.tag = next_tag_++;
+    tla_tensor_map_command(&one, 0, TLA_OP_MAP, &command);
+    tla_completion completion{};
+    return send(way::addresses, settings_.fault_port * std::uint64_t{TLA_PORT_BYTES}, command, completion, at_ps);
+}
+
+tla_status runtime::allocate_page(tensor &t, shard page, std::uint64_t &at_ps) {
+    const std::uint64_t port = port_of(page.where, TLA_CONTROL_MEMORY_CONTROLLER, settings_.fault_port);
+    tla_completion completion{};
+    if (const tla_status status = send(way::fabric, port, to_controller(TLA_OP_ALLOC, t.tag, page), completion, at_ps))
+        return status;
+    faults_served_ps_ = at_ps;
+    remember(page.where, completion);
+    page.pa = {completion.value};
+    if (const tla_status status = map_page(t, page, at_ps)) {
+        if (send(way::fabric, port, to_controller(TLA_OP_FREE, t.tag, page), completion, at_ps))
+            owed_.push_back(page);
+        else
+            remember(page.where, completion);
+        return status;
+    }
+    page.ready_ps = faults_served_ps_ = at_ps;
+    t.shards.push_back(page);
+    return TLA_OK;
+}
+
+// --- kernels and the end ---------------------------------------------------------------------------------------------
+
+tla_status runtime::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments, tla_error *error) {
+    if (arguments.size() > TLA_COMMAND_MAX_ARGUMENTS)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "launch: %zu arguments, at most %d", arguments.size(),
+                             TLA_COMMAND_MAX_ARGUMENTS);
+    tla_command command{};
+    command.opcode = TLA_OP_LAUNCH;
+    command.target = TLA_TARGET_PROCESSING_ELEMENT;
+    command.kernel = kernel;
+    command.programs = static_cast<std::uint32_t>(settings_.pes.size());
+    command.count = static_cast<std::uint32_t>(arguments.size());
+    std::copy(arguments.begin(), arguments.end(), command.arguments);
+    std::vector<letter> letters;
+    for (const pe_location &pe : settings_.pes) {
+        command.tag = next_tag_++;
+        command.program = static_cast<std::uint32_t>(letters.size());
+        letters.push_back({port_of(pe, TLA_CONTROL_PROCESSING_ELEMENT, settings_.control_port), command});
+    }
+    const std::vector<tla_completion> completions = send_all(way::fabric, letters, 0);
+    for (std::size_t i = 0; i < completions.size(); i++)
+        if (completions[i].status) { // with the request of the tl_alloc that ended the kernel, if one did
+            const std::string which = "kernel on " + to_string(settings_.pes[i]);
+            if (completions[i].status == TLA_BUSY && completions[i].service_ps == 0) // did not begin
+                return tla_error_set(error, TLA_BUSY, "%s: the one before is still running", which.c_str());
+            return explain(error, completions[i].nbytes ? which + ": TCM" : which, completions[i],
+                           completions[i].nbytes, settings_.tcm_reserved);
+        }
+    return TLA_OK;
+}
+
+// In rounds, as long as each gets rid of something: one FREE may join blocks and give the next one its node.
+tla_status runtime::free_owed(tla_error *error) {
+    tla_status status = TLA_OK;
+    for (std::size_t before = owed_.size() + 1; !owed_.empty() && owed_.size() < before;) {
+        before = owed_.size();
+        tensor owed{"that was freed before", {}, 0, {}, 0, 0, spread::split};
+        owed.shards.swap(owed_);
+        status = free_shards(owed, error);
+    }
+    return status;
+}
+
+tla_status runtime::cleanup(tla_error *error) {
+    tla_status status = TLA_OK;
+    while (!tensors_.empty()) {
+        tla_error why{};
+        const std::size_t owed = owed_.size();
+        const tla_status freed = free_tensor(&tensors_.back(), &why);
+        const bool put_off = (freed == TLA_BUSY || freed == TLA_LIMIT) && owed_.size() > owed;
+        if (freed && !put_off && !status) status = tla_error_set(error, freed, "%s", why.text);
+    }
+    const tla_status freed = free_owed(status ? nullptr : error);
+    if (!status) status = freed;
+    for (const auto &[where, list] : free_lists_)
+        if (!status && !many_free_blocks_ && list.total_free != list.largest_free)
+            status =
+                tla_error_set(error, TLA_LEAK, "HBM of %s is not one free block after clean-up: %llu of %llu bytes",
+                              to_string(where).c_str(), static_cast<unsigned long long>(list.largest_free),
+                              static_cast<unsigned long long>(list.total_free));
+    return status;
+}
+
+} // namespace tlmalloc
