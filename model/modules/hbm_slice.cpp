@@ -2,9 +2,7 @@
 #include "tlmalloc/modules/hbm_slice.hpp"
 
 #include "base/passes.h"
-#include "dmi.hpp"
 #include "payload.hpp"
-#include "tlmalloc/base/sparse_bytes.h"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/timing/timeline.h"
 
@@ -14,20 +12,13 @@
 namespace tlmalloc {
 
 hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
-    : instrumented(name, "hbm_slice"), config_(settings),
-      at_(
-          "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
-          [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }) {
+    : memory_module(name, "hbm_slice",
+                    {settings.capacity, settings.latency_ps, settings.outstanding,
+                     settings.dmi && settings.faults.count == 0, settings.style}),
+      config_(settings) {
     faults_.plan = settings.faults;
     make_channels();
-    if (tla_sparse_bytes_create(settings.capacity, &bytes_))
-        refuse_config("the host cannot reserve address space for the capacity");
-    in.register_b_transport(this, &hbm_slice::b_transport);
-    in.register_nb_transport_fw(this, &hbm_slice::nb_transport_fw);
-    in.register_transport_dbg(this, &hbm_slice::transport_dbg);
-    in.register_get_direct_mem_ptr(this, &hbm_slice::get_direct_mem_ptr);
     if (settings.style == time_style::fast) return;
-    resource_ = time_queue::of_simulation().new_resource();
     group_resource_ = time_queue::of_simulation().new_resource();
     for (std::uint32_t i = 0; banks_ && i < tla_banked_channels_groups(banks_.get()); i++)
         groups_.push_back({this, i, UINT64_MAX});
@@ -60,19 +51,7 @@ void hbm_slice::make_channels() {
     channels_.reset(made);
 }
 
-void hbm_slice::end_of_elaboration() {
-    if (config_.style == time_style::exact) announce_in_order(in.get_base_interface(), *this, 0);
-}
-
-hbm_slice::~hbm_slice() {
-    leave_in_order(*this);
-    tla_sparse_bytes_destroy(bytes_, config_.capacity);
-}
-
-// True when there is something to do for the payload; else it has been answered.
-bool hbm_slice::accept(tlm::tlm_generic_payload &payload) {
-    return accept_payload(payload, config_.capacity, config_.dmi && faults_.plan.count == 0, statistics_.errors);
-}
+hbm_slice::~hbm_slice() = default;
 
 // True when the access has been answered with an error, since a pseudo-channel is out.
 bool hbm_slice::meets_outage(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps, tla_fault_hits &hits) {
@@ -82,19 +61,15 @@ bool hbm_slice::meets_outage(tlm::tlm_generic_payload &payload, std::uint64_t ar
     return hits.channel_out;
 }
 
-void hbm_slice::move(tlm::tlm_generic_payload &payload, const tla_fault_hits &hits) {
+void hbm_slice::move_unless_lost(tlm::tlm_generic_payload &payload, const tla_fault_hits &hits) {
     if (hits.uncorrectable > 0)
         payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     else
-        copy_payload(payload, bytes_);
+        move_bytes(payload);
 }
 
-void hbm_slice::count(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps) {
-    const bool write = payload.is_write();
-    const std::uint64_t length = payload.get_data_length();
-    ++(write ? statistics_.writes : statistics_.reads);
-    (write ? statistics_.bytes_written : statistics_.bytes_read) += length;
-    (write ? bytes_written_ : bytes_read_).add(done_ps, static_cast<std::int64_t>(length));
+void hbm_slice::finish(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps) {
+    count(payload, done_ps);
     active_.add(done_ps, -1);
 }
 
@@ -108,25 +83,19 @@ static void each_pass(const tlm::tlm_generic_payload &payload, Visit visit) {
         visit(nbytes);
 }
 
-void hbm_slice::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    if (config_.style == time_style::exact) {
-        serve_waiting(*this, 0, payload, delay);
-        return;
-    }
-    if (!accept(payload)) return;
-    __builtin_prefetch(bytes_ + payload.get_address()); // on its way while the time is found
-    const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), arrival = now + to_ps(delay) + config_.latency_ps;
+std::uint64_t hbm_slice::access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) {
+    const bool fast = config_.style == time_style::fast;
     tla_fault_hits hits{};
-    if (meets_outage(payload, arrival, hits)) return;
-    std::uint64_t done = arrival;
+    if (meets_outage(payload, arrival_ps, hits)) return fast ? arrival_ps - config_.latency_ps : arrival_ps; // no time
+    std::uint64_t done_ps = arrival_ps;
     each_pass(payload, [&](std::uint64_t nbytes) {
-        done = std::max(done, serve(payload.is_write(), payload.get_address(), nbytes, arrival));
+        done_ps = std::max(done_ps, serve(payload.is_write(), payload.get_address(), nbytes, arrival_ps));
     });
-    done += hits.correctable * config_.ecc_latency_ps;
-    move(payload, hits);
-    active_.add(arrival, 1);
-    count(payload, done);
-    delay = from_ps(done - now);
+    done_ps += hits.correctable * config_.ecc_latency_ps;
+    move_unless_lost(payload, hits);
+    active_.add(arrival_ps, 1);
+    finish(payload, done_ps);
+    return done_ps;
 }
 
 // --- exact -----------------------------------------------------------------------------------------------------------
@@ -141,47 +110,25 @@ struct banked {
 
 } // namespace
 
-void hbm_slice::begin(in_order_request &request, unsigned port) {
-    if (!accept(*request.payload)) {
-        request.finish();
-        return;
-    }
-    request.at_ps += config_.latency_ps;
-    request.push(nullptr, this);
-    time_queue::of_simulation().post(
-        request.at_ps, resource_, port,
-        [](void *context, std::uint64_t) {
-            auto &r = *static_cast<in_order_request *>(context);
-            static_cast<hbm_slice *>(r.top().module)->arrive(r);
-        },
-        &request);
+void hbm_slice::arrive(in_order_request &request) {
+    if (banks_)
+        arrive_at_banks(request);
+    else
+        memory_module::arrive(request);
 }
 
-void hbm_slice::arrive(in_order_request &request) {
+void hbm_slice::arrive_at_banks(in_order_request &request) {
     tlm::tlm_generic_payload &payload = *request.payload;
     const std::uint64_t arrival = request.at_ps;
     tla_fault_hits hits{};
     if (meets_outage(payload, arrival, hits)) {
-        request.pop();
         request.finish();
         return;
     }
-    move(payload, hits);
+    move_unless_lost(payload, hits);
     active_.add(arrival, 1);
     const std::uint64_t extra = hits.correctable * config_.ecc_latency_ps;
-    if (!banks_) {
-        std::uint64_t done = arrival;
-        each_pass(payload, [&](std::uint64_t nbytes) {
-            done = std::max(done, tla_flat_channels_access(channels_.get(), payload.is_write(), payload.get_address(),
-                                                           nbytes, arrival));
-        });
-        request.at_ps = done + extra;
-        count(payload, request.at_ps);
-        request.pop();
-        request.finish();
-        return;
-    }
-    auto &in_banks = request.top().state<banked>() = {arrival, extra, 0};
+    auto &in_banks = request.push(nullptr, this).state<banked>() = {arrival, extra, 0};
     each_pass(payload, [&](std::uint64_t nbytes) {
         in_banks.passes++;
         if (tla_banked_channels_arrive(banks_.get(), payload.is_write() ? TLA_HBM_WRITE : TLA_HBM_READ,
@@ -223,7 +170,7 @@ void hbm_slice::run_banks(std::uint32_t number, std::uint64_t at_ps) {
             if (--of_request.passes > 0) return;
             const auto in_banks = request.pop().state<banked>();
             request.at_ps = in_banks.end_ps + in_banks.extra_ps;
-            static_cast<hbm_slice *>(self)->count(*request.payload, request.at_ps);
+            static_cast<hbm_slice *>(self)->finish(*request.payload, request.at_ps);
             request.finish();
         },
         this);
@@ -241,10 +188,10 @@ tla_fault_hits hbm_slice::meet_faults(const tlm::tlm_generic_payload &payload, s
         };
     const tla_fault_hits hits = tla_faults_access(&faults_, &geometry, payload.is_write(), payload.get_address(),
                                                   payload_span(payload), arrival_ps);
-    statistics_.corrected += hits.correctable;
-    statistics_.uncorrectable += hits.uncorrectable;
-    statistics_.channel_errors += hits.channel_out;
-    statistics_.errors += hits.channel_out || hits.uncorrectable > 0;
+    corrected_ += hits.correctable;
+    uncorrectable_ += hits.uncorrectable;
+    channel_errors_ += hits.channel_out;
+    counts_.errors += hits.channel_out || hits.uncorrectable > 0;
     if (hits.channel_out)
         report_fault("/tlmalloc/hbm_slice/channel", "a pseudo-channel or bank is out", payload, arrival_ps);
     if (hits.uncorrectable) report_fault("/tlmalloc/hbm_slice/ecc", "an uncorrectable bit error", payload, arrival_ps);
@@ -263,7 +210,7 @@ void hbm_slice::report_fault(const char *id, const char *what, const tlm::tlm_ge
 std::uint64_t hbm_slice::serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps) {
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
     if (!banks_) {
-        tla_flat_channels_forget(channels_.get(), now);
+        if (config_.style == time_style::fast) tla_flat_channels_forget(channels_.get(), now);
         return tla_flat_channels_access(channels_.get(), write, offset, nbytes, arrival_ps);
     }
     tla_banked_channels_forget(banks_.get(), now);
@@ -285,27 +232,15 @@ void hbm_slice::show_rows(std::uint64_t at_ps) {
     shown_ = now;
 }
 
-tlm::tlm_sync_enum hbm_slice::nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
-                                              sc_core::sc_time &delay) {
-    return at_.nb_transport_fw(0, payload, phase, delay);
-}
-
-bool hbm_slice::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
-    if (!config_.dmi || faults_.plan.count > 0) return refuse_dmi(dmi);
-    if (payload.get_address() >= config_.capacity) return refuse_dmi(dmi, {config_.capacity, UINT64_MAX});
-    const auto latency = [this](tla_hbm_op op) {
-        return config_.latency_ps + (banks_ ? tla_banked_channels_latency_ps(banks_.get(), op) : burst_ps_);
-    };
-    grant_dmi(dmi, bytes_, config_.capacity, latency(TLA_HBM_READ), latency(TLA_HBM_WRITE));
-    return true;
-}
-
-unsigned hbm_slice::transport_dbg(tlm::tlm_generic_payload &payload) {
-    return debug_copy(payload, bytes_, config_.capacity);
+std::uint64_t hbm_slice::word_ps(bool write) const {
+    return banks_ ? tla_banked_channels_latency_ps(banks_.get(), write ? TLA_HBM_WRITE : TLA_HBM_READ) : burst_ps_;
 }
 
 hbm_slice::statistics hbm_slice::get_statistics() const {
-    statistics result = statistics_;
+    statistics result{counts_};
+    result.corrected = corrected_;
+    result.uncorrectable = uncorrectable_;
+    result.channel_errors = channel_errors_;
     if (!banks_) {
         result.busy_ps = tla_flat_channels_busy_ps(channels_.get());
         result.order = tla_flat_channels_order(channels_.get());
@@ -326,22 +261,16 @@ hbm_slice::statistics hbm_slice::get_statistics() const {
 
 std::vector<statistics_part> hbm_slice::list_statistics() const {
     const statistics s = get_statistics();
-    statistics_part all{{{"reads", s.reads, "accesses", "reads that were served"},
-                         {"writes", s.writes, "accesses", "writes that were served"},
-                         {"bytes_read", s.bytes_read, "bytes", "what they read"},
-                         {"bytes_written", s.bytes_written, "bytes", "what they wrote"},
-                         {"errors", s.errors, "accesses", "answered with an error"},
-                         {"busy_ps", s.busy_ps, "ps", "sum over the pseudo-channels"},
-                         {"corrected", s.corrected, "bit errors", "that reads met and ECC corrected"},
-                         {"uncorrectable", s.uncorrectable, "bit errors", "that reads met and ECC could not correct"},
-                         {"channel_errors", s.channel_errors, "accesses", "to a pseudo-channel that is out"}}};
+    statistics_part all{list_accesses(s, s.busy_ps, "sum over the pseudo-channels")};
+    const auto add = [&all](const statistic &row) { all.statistics.push_back(row); };
+    add({"corrected", s.corrected, "bit errors", "that reads met and ECC corrected"});
+    add({"uncorrectable", s.uncorrectable, "bit errors", "that reads met and ECC could not correct"});
+    add({"channel_errors", s.channel_errors, "accesses", "to a pseudo-channel that is out"});
     if (!has_banks()) return {all};
-    for (const statistic &row :
-         {statistic{"row_hits", s.row_hits, "bursts", "to a row that was open"},
-          statistic{"row_misses", s.row_misses, "bursts", "to a bank without an open row"},
-          statistic{"row_conflicts", s.row_conflicts, "bursts", "to a bank with another row open"},
-          statistic{"refreshes", s.refreshes, "commands", "refreshes"}})
-        all.statistics.push_back(row);
+    add({"row_hits", s.row_hits, "bursts", "to a row that was open"});
+    add({"row_misses", s.row_misses, "bursts", "to a bank without an open row"});
+    add({"row_conflicts", s.row_conflicts, "bursts", "to a bank with another row open"});
+    add({"refreshes", s.refreshes, "commands", "refreshes"});
     return {all};
 }
 

@@ -11,13 +11,7 @@
 namespace tlmalloc {
 
 interconnect::interconnect(sc_core::sc_module_name name, config settings)
-    : instrumented(name, "interconnect"), config_(std::move(settings)),
-      at_(
-          "in", config_.outstanding,
-          [this](int source, auto &payload, auto &delay) { b_transport(source, payload, delay); },
-          [this](int source, auto &payload, auto &phase, auto &delay) {
-              return in[source]->nb_transport_bw(payload, phase, delay);
-          }) {
+    : instrumented(name, "interconnect"), in("in", *this, settings.outstanding), config_(std::move(settings)) {
     tla_fabric *made = nullptr;
     if (tla_fabric_create(config_.nodes, config_.links.data(), config_.links.size(), &made))
         refuse_config("a link names no node, or has no bandwidth");
@@ -28,29 +22,20 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
         refuse_config(sorted == TLA_OUT_OF_RANGE ? "a window names no target"
                       : sorted == TLA_OVERLAP    ? "two windows overlap"
                                                  : "a window goes past 2^64");
-    in.register_b_transport(this, &interconnect::b_transport);
-    in.register_nb_transport_fw(this, &interconnect::nb_transport_fw);
-    in.register_transport_dbg(this, &interconnect::transport_dbg);
-    in.register_get_direct_mem_ptr(this, &interconnect::get_direct_mem_ptr);
     out.register_invalidate_direct_mem_ptr(this, &interconnect::invalidate_direct_mem_ptr);
     if (config_.style == time_style::fast) return;
+    in.serve_in_order(*this);
     for (std::size_t link = 0; link < config_.links.size(); link++) {
         const std::uint32_t number = time_queue::of_simulation().new_resource();
         if (link == 0) first_link_ = number;
     }
 }
 
-interconnect::~interconnect() {
-    leave_in_order(*this);
-}
+interconnect::~interconnect() = default;
 
 // Where the window's bytes are at its target, and where its initiators see them.
 static address_view view_of(const interconnect::window &w) {
     return {w.relative ? 0 : w.base, w.size, w.base};
-}
-
-void interconnect::end_of_elaboration() {
-    if (config_.style == time_style::exact) in.announce(*this);
 }
 
 void interconnect::start_of_simulation() {
@@ -192,14 +177,10 @@ void interconnect::refuse(tlm::tlm_generic_payload &payload) {
 
 // --- fast ------------------------------------------------------------------------------------------------------------
 
-void interconnect::b_transport(int source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    if (config_.style == time_style::exact) {
-        serve_waiting(*this, static_cast<unsigned>(source), payload, delay);
-        return;
-    }
+void interconnect::serve(unsigned source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     const std::uint64_t address = payload.get_address(), length = payload.get_data_length();
     const window *w = find(address, std::max<std::uint64_t>(payload_span(payload), 1));
-    const std::uint32_t from = config_.sources[static_cast<std::size_t>(source)];
+    const std::uint32_t from = config_.sources[source];
     const std::uint32_t to = w ? config_.targets[w->target] : from;
     if (!w || !send(from, to, payload.is_write() ? length : 0, delay)) {
         refuse(payload);
@@ -211,12 +192,7 @@ void interconnect::b_transport(int source, tlm::tlm_generic_payload &payload, sc
     send(to, from, payload.is_read() && payload.is_response_ok() ? length : 0, delay);
 }
 
-tlm::tlm_sync_enum interconnect::nb_transport_fw(int source, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
-                                                 sc_core::sc_time &delay) {
-    return at_.nb_transport_fw(source, payload, phase, delay);
-}
-
-unsigned interconnect::transport_dbg(int, tlm::tlm_generic_payload &payload) {
+unsigned interconnect::debug(tlm::tlm_generic_payload &payload) {
     const std::uint64_t address = payload.get_address();
     const window *w = find(address, payload.get_data_length());
     if (!w) return 0;
@@ -226,10 +202,10 @@ unsigned interconnect::transport_dbg(int, tlm::tlm_generic_payload &payload) {
     return moved;
 }
 
-bool interconnect::get_direct_mem_ptr(int source, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+bool interconnect::grant_dmi(unsigned source, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
     const std::uint64_t address = payload.get_address();
     const window *w = find(address, 1);
-    const std::uint32_t from = config_.sources[static_cast<std::size_t>(source)];
+    const std::uint32_t from = config_.sources[source];
     const std::uint32_t to = w ? config_.targets[w->target] : from;
     std::uint64_t there = 0, back = 0;
     std::uint32_t links = 0;
@@ -246,9 +222,7 @@ void interconnect::invalidate_direct_mem_ptr(int target, sc_dt::uint64 first, sc
     for (const window &w : config_.windows) {
         if (w.target != static_cast<unsigned>(target)) continue;
         const std::optional<byte_range> seen = view_of(w).translate({first, last});
-        if (!seen) continue;
-        for (unsigned i = 0; i < in.size(); i++)
-            in[static_cast<int>(i)]->invalidate_direct_mem_ptr(seen->first, seen->last);
+        if (seen) in.withdraw_dmi(seen->first, seen->last);
     }
 }
 

@@ -23,15 +23,10 @@ static memory_controller::config resolved(memory_controller::config settings) {
 }
 
 memory_controller::memory_controller(sc_core::sc_module_name name, const config &settings)
-    : instrumented(name, "memory_controller"), window_("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER,
-                                                       settings.ports, *this, settings.style, settings.queue_depth),
-      config_(resolved(settings)),
-      at_(
-          "in", settings.outstanding,
-          [this](int initiator, auto &payload, auto &delay) { b_transport(initiator, payload, delay); },
-          [this](int initiator, auto &payload, auto &phase, auto &delay) {
-              return in[initiator]->nb_transport_bw(payload, phase, delay);
-          }) {
+    : instrumented(name, "memory_controller"), in("in", *this, settings.outstanding),
+      window_("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this, settings.style,
+              settings.queue_depth),
+      config_(resolved(settings)) {
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
         refuse_config("ports must be at least 1, queue_depth 1 .. 256");
     tla_error error{};
@@ -49,22 +44,14 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     engine_.depth = settings.queue_depth;
     faults_.plan = settings.faults;
     slice_base_ = base(TLA_HBM);
-    in.register_b_transport(this, &memory_controller::b_transport);
-    in.register_nb_transport_fw(this, &memory_controller::nb_transport_fw);
-    in.register_transport_dbg(this, &memory_controller::transport_dbg);
-    in.register_get_direct_mem_ptr(this, &memory_controller::get_direct_mem_ptr);
     slice.register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate_hbm);
     tcm.register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate_tcm);
-    if (settings.style == time_style::exact) resource_ = time_queue::of_simulation().new_resource();
+    if (settings.style == time_style::fast) return;
+    in.serve_in_order(*this);
+    resource_ = time_queue::of_simulation().new_resource();
 }
 
-memory_controller::~memory_controller() {
-    leave_in_order(*this);
-}
-
-void memory_controller::end_of_elaboration() {
-    if (config_.style == time_style::exact) in.announce(*this);
-}
+memory_controller::~memory_controller() = default;
 
 tla_status memory_controller::ensure_allocators() {
     if (memory_) return TLA_OK;
@@ -105,11 +92,7 @@ void memory_controller::came_back(tlm::tlm_generic_payload &payload, std::uint64
     if (payload.is_response_error()) data_errors_++;
 }
 
-void memory_controller::b_transport(int initiator, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    if (config_.style == time_style::exact) {
-        serve_waiting(*this, static_cast<unsigned>(initiator), payload, delay);
-        return;
-    }
+void memory_controller::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     const std::uint64_t address = payload.get_address();
     place where{};
     if (!locate(payload, where)) return;
@@ -167,12 +150,7 @@ void memory_controller::arrive(in_order_request &request, unsigned input) {
     to_memory_[where.channel].send(request, input);
 }
 
-tlm::tlm_sync_enum memory_controller::nb_transport_fw(int initiator, tlm::tlm_generic_payload &payload,
-                                                      tlm::tlm_phase &phase, sc_core::sc_time &delay) {
-    return at_.nb_transport_fw(initiator, payload, phase, delay);
-}
-
-unsigned memory_controller::transport_dbg(int, tlm::tlm_generic_payload &payload) {
+unsigned memory_controller::debug(tlm::tlm_generic_payload &payload) {
     tla_channel channel = TLA_HBM;
     std::uint64_t offset = 0;
     const std::uint64_t address = payload.get_address();
@@ -199,7 +177,7 @@ std::uint64_t memory_controller::bytes_of(tla_channel channel) const {
     return channel == TLA_HBM ? config_.memory.hbm_slice_bytes : config_.memory.tcm_bytes;
 }
 
-bool memory_controller::get_direct_mem_ptr(int, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+bool memory_controller::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
     const std::uint64_t address = payload.get_address();
     tla_channel channel = TLA_HBM;
     std::uint64_t offset = 0;
@@ -225,17 +203,12 @@ bool memory_controller::get_direct_mem_ptr(int, tlm::tlm_generic_payload &payloa
 
 void memory_controller::invalidate_hbm(sc_dt::uint64 first, sc_dt::uint64 last) {
     if (const auto seen = address_view{0, config_.memory.hbm_slice_bytes, base(TLA_HBM)}.translate({first, last}))
-        invalidate(seen->first, seen->last);
+        in.withdraw_dmi(seen->first, seen->last);
 }
 
 void memory_controller::invalidate_tcm(sc_dt::uint64 first, sc_dt::uint64 last) {
     if (const auto seen = address_view{0, config_.memory.tcm_bytes, base(TLA_TCM)}.translate({first, last}))
-        invalidate(seen->first, seen->last);
-}
-
-void memory_controller::invalidate(std::uint64_t first, std::uint64_t last) {
-    for (unsigned i = 0; i < in.size(); i++)
-        in[static_cast<int>(i)]->invalidate_direct_mem_ptr(first, last);
+        in.withdraw_dmi(seen->first, seen->last);
 }
 
 // --- free lists in memory --------------------------------------------------------------------------------------------
@@ -401,7 +374,7 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         statistics_[channel].frees++;
         statistics_[channel].not_owner += completion.status == TLA_NOT_OWNER;
         const std::uint64_t granted = tla_pe_memory_granted(memory_.get(), channel, command.nbytes);
-        if (dmi_granted_ && !completion.status) invalidate(command.pa.value, command.pa.value + (granted - 1));
+        if (dmi_granted_ && !completion.status) in.withdraw_dmi(command.pa.value, command.pa.value + (granted - 1));
         if (config_.poison && !completion.status) poison(channel, offset, granted);
     } else {
         completion.status = TLA_BAD_COMMAND;

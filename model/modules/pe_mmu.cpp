@@ -16,13 +16,10 @@
 namespace tlmalloc {
 
 pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
-    : instrumented(name, "pe_mmu"),
+    : instrumented(name, "pe_mmu"), in("in", *this, settings.outstanding),
       window_("control", "pe_mmu", TLA_TARGET_PE_MMU, settings.ports, *this, settings.style, settings.queue_depth),
-      config_(settings),
-      at_(
-          "in", settings.outstanding, [this](int, auto &payload, auto &delay) { b_transport(payload, delay); },
-          [this](int, auto &payload, auto &phase, auto &delay) { return in->nb_transport_bw(payload, phase, delay); }),
-      dmi_told_(std::make_unique<dmi_record>()), requester_(TLA_ASID_HARDWARE, settings.initiator, true) {
+      config_(settings), dmi_told_(std::make_unique<dmi_record>()),
+      requester_(TLA_ASID_HARDWARE, settings.initiator, true) {
     requester_.walker = this;
     const std::uint64_t page = settings.page_size;
     if (page < 4096 || page > std::uint64_t{1} << 30 || (page & (page - 1)))
@@ -35,23 +32,17 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
     if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
         refuse_config("ports must be at least 1, queue_depth 1 .. 256");
     engine_.depth = settings.queue_depth;
-    in.register_b_transport(this, &pe_mmu::b_transport);
-    in.register_nb_transport_fw(this, &pe_mmu::nb_transport_fw);
-    in.register_transport_dbg(this, &pe_mmu::transport_dbg);
-    in.register_get_direct_mem_ptr(this, &pe_mmu::get_direct_mem_ptr);
     out.register_invalidate_direct_mem_ptr(this, &pe_mmu::invalidate_direct_mem_ptr);
     SC_HAS_PROCESS(pe_mmu);
     SC_METHOD(withdraw_refusals);
     sensitive << window_closed_;
     dont_initialize();
-    if (settings.style == time_style::exact) steps_ = std::make_unique<steps>(*this);
+    if (settings.style == time_style::fast) return;
+    steps_ = std::make_unique<steps>(*this);
+    in.serve_in_order(*steps_);
 }
 
 pe_mmu::~pe_mmu() = default;
-
-void pe_mmu::end_of_elaboration() {
-    if (steps_) announce_in_order(in.get_base_interface(), *steps_, 0);
-}
 
 tla_mmu_config pe_mmu::front_end() const {
     tla_mmu_config parts{};
@@ -274,11 +265,7 @@ bool pe_mmu::hides_dmi(const route &where) const {
     return !grants_dmi() || where.first.fallback || where.stale;
 }
 
-void pe_mmu::b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    if (steps_) {
-        serve_waiting(*steps_, 0, payload, delay);
-        return;
-    }
+void pe_mmu::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     const tla_mmu_access wanted = wanted_by(payload);
     const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
     std::uint64_t at_ps = now_ps + to_ps(delay) + config_.overhead_ps;
@@ -352,12 +339,7 @@ transfer_extent pe_mmu::cut(const tla_mmu_access &transfer, std::uint64_t va, st
     return {va - run_.first, run_.end - va - nbytes};
 }
 
-tlm::tlm_sync_enum pe_mmu::nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
-                                           sc_core::sc_time &delay) {
-    return at_.nb_transport_fw(0, payload, phase, delay);
-}
-
-unsigned pe_mmu::transport_dbg(tlm::tlm_generic_payload &payload) {
+unsigned pe_mmu::debug(tlm::tlm_generic_payload &payload) {
     const std::uint64_t va = payload.get_address();
     const unsigned length = payload.get_data_length();
     std::uint8_t *const data = payload.get_data_ptr();
@@ -386,7 +368,7 @@ unsigned pe_mmu::transport_dbg(tlm::tlm_generic_payload &payload) {
 
 // --- direct memory access --------------------------------------------------------------------------------------------
 
-bool pe_mmu::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+bool pe_mmu::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
     if (!grants_dmi()) return refuse_dmi(dmi);
     dmi_asked_ = true;
     const std::uint64_t va = payload.get_address();
@@ -419,7 +401,7 @@ bool pe_mmu::get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi 
 
 void pe_mmu::invalidate_direct_mem_ptr(sc_dt::uint64 first, sc_dt::uint64 last) {
     for (const byte_range &range : dmi_told_->take({first, last}))
-        in->invalidate_direct_mem_ptr(range.first, range.last);
+        in.withdraw_dmi(range.first, range.last);
 }
 
 // The mappings in a command have changed: pointers are void, and refusals too.
@@ -428,7 +410,7 @@ void pe_mmu::withdraw_dmi(const tla_command &command) {
     for (std::uint32_t i = 0; i < command.count; i++) {
         const std::uint64_t first = command.entries[i].va.value, last = first + (command.entries[i].nbytes - 1);
         dmi_told_->forget({first, last});
-        in->invalidate_direct_mem_ptr(first, last);
+        in.withdraw_dmi(first, last);
     }
 }
 
@@ -448,7 +430,7 @@ void pe_mmu::withdraw_refusals() {
         if (tla_mmu_find_page(mmu_.get(), 0, {va}, now_ps, &page, &until_ps) == TLA_BUSY)
             refuse_until(va, until_ps);
         else
-            in->invalidate_direct_mem_ptr(va, va);
+            in.withdraw_dmi(va, va);
     }
 }
 

@@ -11,10 +11,6 @@ namespace tlmalloc {
 
 pe_mmu::steps::steps(pe_mmu &mmu) : mmu_(mmu), resource_(time_queue::of_simulation().new_resource()) {}
 
-pe_mmu::steps::~steps() {
-    leave_in_order(*this);
-}
-
 void pe_mmu::steps::lead_on() {
     out_.lead_to(*mmu_.out.operator->());
     if (mmu_.walk.size() > 0) walk_.lead_to(*mmu_.walk.operator->());

@@ -17,7 +17,6 @@ namespace tlmalloc {
 class pe_mmu::steps final : public in_order_target {
   public:
     explicit steps(pe_mmu &mmu);
-    ~steps();
 
     void lead_on(); // where the sockets lead: once they are bound
     void begin(in_order_request &request, unsigned port) override;

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <tlm_utils/multi_passthrough_target_socket.h>
 #include <type_traits>
 #include <vector>
 
@@ -82,31 +81,6 @@ class in_order_target {
 // that are bound directly to it. Forgotten with leave(target).
 void announce_in_order(const tlm::tlm_fw_transport_if<> &interface, in_order_target &target, unsigned port);
 void leave_in_order(const in_order_target &target);
-
-// A multi target socket that remembers what its initiators are bound to, to be announced when elaboration is over.
-template <typename Module, sc_core::sc_port_policy Policy = sc_core::SC_ONE_OR_MORE_BOUND>
-class in_order_socket
-    : public tlm_utils::multi_passthrough_target_socket<Module, 32, tlm::tlm_base_protocol_types, 0, Policy> {
-    using base = tlm_utils::multi_passthrough_target_socket<Module, 32, tlm::tlm_base_protocol_types, 0, Policy>;
-
-  public:
-    using base::base;
-
-    tlm::tlm_fw_transport_if<> &get_base_interface() override {
-        interfaces_.push_back(&base::get_base_interface());
-        return *interfaces_.back();
-    }
-    const tlm::tlm_fw_transport_if<> &get_base_interface() const override { return base::get_base_interface(); }
-
-    // To be called from end_of_elaboration.
-    void announce(in_order_target &target) const {
-        for (std::size_t i = 0; i < interfaces_.size(); i++)
-            announce_in_order(*interfaces_[i], target, static_cast<unsigned>(i));
-    }
-
-  private:
-    std::vector<tlm::tlm_fw_transport_if<> *> interfaces_;
-};
 
 class blocking_caller; // calls b_transport of a target that is not ours, or serves at once, from threads
 

@@ -3,17 +3,14 @@
 #define TLMALLOC_MODULES_HBM_SLICE_HPP
 
 #include "tlmalloc/config.h"
-#include "tlmalloc/detail/at_target.hpp"
-#include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/device/fault_plan.h"
-#include "tlmalloc/modules/instrumented.hpp"
-#include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/modules/memory_module.hpp"
 #include "tlmalloc/timing/banked_channels.h"
 #include "tlmalloc/timing/flat_channels.h"
 
 #include <memory>
 #include <optional>
-#include <tlm_utils/simple_target_socket.h>
+#include <vector>
 
 namespace tlmalloc {
 
@@ -21,14 +18,8 @@ namespace tlmalloc {
 // with ends when the last burst is done. That of a write to banks is done when the write buffer has accepted it, which
 // a full one does not (banked_channels.h): its data goes to the banks later, and a read of the same line is answered
 // from the buffer until then. Without banks it is done with its data. One that streams (streaming width below the
-// length) moves all its bytes: it takes what its passes take as accesses of their own that arrive together. Bytes are
-// committed on the host where they are touched, and read as zero before. Errors: TLM_ADDRESS_ERROR_RESPONSE past the
-// end, TLM_BURST_ERROR_RESPONSE for length or streaming width 0, TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables
-// without a length; nothing is touched then.
-//
-// Loosely and approximately timed (at_target.hpp), with the same times: accesses to other pseudo-channels may overtake.
-// DMI is granted for the whole slice. Accesses by DMI take no pseudo-channel and are not counted; the latencies that
-// are granted are what b_transport charges for an access of one word of the socket (4 bytes) in an idle slice.
+// length) moves all its bytes: it takes what its passes take as accesses of their own that arrive together. Errors, AT
+// and DMI as every memory_module; approximately timed, accesses to other pseudo-channels may overtake.
 //
 // With a fault plan (fault_plan.h; what concerns the slice): a bit error that ECC corrects adds ecc_latency_ps to the
 // read and is counted; one that it cannot correct answers the read with TLM_GENERIC_ERROR_RESPONSE, after its time and
@@ -38,7 +29,7 @@ namespace tlmalloc {
 //
 // Exact: a pseudo-channel is offered the bursts of accesses in the order of their arrival (that is latency_ps after the
 // request); bytes move then. With banks it reorders what it has accepted, whoever it is from.
-class hbm_slice : public instrumented, private in_order_target {
+class hbm_slice : public memory_module {
   public:
     struct config {
         std::uint64_t capacity = std::uint64_t{6} << 30;                        // bytes (KernBench: 48 GiB / 8)
@@ -58,9 +49,7 @@ class hbm_slice : public instrumented, private in_order_target {
         time_style style = time_style::fast;
     };
 
-    struct statistics {
-        std::uint64_t reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
-        std::uint64_t errors = 0;                       // transactions answered with an error
+    struct statistics : access_counts {
         std::uint64_t busy_ps = 0;                      // sum over the pseudo-channels
         std::uint64_t corrected = 0, uncorrectable = 0; // bit errors that reads met
         std::uint64_t channel_errors = 0;               // accesses to a pseudo-channel that is out
@@ -68,8 +57,6 @@ class hbm_slice : public instrumented, private in_order_target {
         std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0;
         tla_order order{}; // how far the pseudo-channels were from serving in order of arrival
     };
-
-    tlm_utils::simple_target_socket<hbm_slice> in{"in"};
 
     hbm_slice(sc_core::sc_module_name name, const config &settings);
     ~hbm_slice() override;
@@ -80,20 +67,15 @@ class hbm_slice : public instrumented, private in_order_target {
 
   private:
     void make_channels();
-    void end_of_elaboration() override;
-    void begin(in_order_request &request, unsigned port) override;
-    void arrive(in_order_request &request);
+    std::uint64_t access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) override;
+    std::uint64_t word_ps(bool write) const override;
+    void arrive(in_order_request &request) override;
+    void arrive_at_banks(in_order_request &request);
     void run_banks(std::uint32_t group, std::uint64_t at_ps);
     void schedule(std::uint32_t group);
-    bool accept(tlm::tlm_generic_payload &payload);
     bool meets_outage(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps, tla_fault_hits &hits);
-    void move(tlm::tlm_generic_payload &payload, const tla_fault_hits &hits);
-    void count(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps);
-    void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
-    tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
-                                       sc_core::sc_time &delay);
-    unsigned transport_dbg(tlm::tlm_generic_payload &payload);
-    bool get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
+    void move_unless_lost(tlm::tlm_generic_payload &payload, const tla_fault_hits &hits);
+    void finish(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps);
 
     std::uint64_t serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps);
     tla_fault_hits meet_faults(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps);
@@ -105,20 +87,17 @@ class hbm_slice : public instrumented, private in_order_target {
     std::unique_ptr<tla_flat_channels, void (*)(tla_flat_channels *)> channels_{nullptr, tla_flat_channels_destroy};
     std::unique_ptr<tla_banked_channels, void (*)(tla_banked_channels *)> banks_{nullptr, tla_banked_channels_destroy};
     std::uint64_t burst_ps_ = 0; // of a channel without banks
-    at_target at_;
-    std::uint8_t *bytes_ = nullptr;
-    struct bank_group { // exact: of the pseudo-channels with banks
+    struct bank_group {          // exact: of the pseudo-channels with banks
         hbm_slice *slice;
         std::uint32_t number;
         std::uint64_t due_ps; // when the queue will run it next
     };
     std::vector<bank_group> groups_;
-    std::uint32_t resource_ = 0, group_resource_ = 0;
+    std::uint32_t group_resource_ = 0;
     tla_faults faults_{};
-    statistics statistics_;
-    tla_hbm_stats shown_{}; // as row_hits_ and its like say
-    figure bytes_read_{*this, "bytes_read", 64}, bytes_written_{*this, "bytes_written", 64},
-        active_{*this, "accesses_active", 16};
+    std::uint64_t corrected_ = 0, uncorrectable_ = 0, channel_errors_ = 0; // see statistics
+    tla_hbm_stats shown_{};                                                // as row_hits_ and its like say
+    figure active_{*this, "accesses_active", 16};
     figure row_hits_{*this, "row_hits", 64, has_banks()}, row_misses_{*this, "row_misses", 64, has_banks()},
         row_conflicts_{*this, "row_conflicts", 64, has_banks()}, refreshes_{*this, "refreshes", 64, has_banks()};
 };

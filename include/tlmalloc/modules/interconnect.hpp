@@ -2,12 +2,11 @@
 #ifndef TLMALLOC_MODULES_INTERCONNECT_HPP
 #define TLMALLOC_MODULES_INTERCONNECT_HPP
 
-#include "tlmalloc/detail/at_target.hpp"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/detail/writes_under_way.hpp"
 #include "tlmalloc/device/address_windows.h"
 #include "tlmalloc/modules/instrumented.hpp"
-#include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/modules/target_socket.hpp"
 #include "tlmalloc/timing/fabric.h"
 
 #include <cstdint>
@@ -22,7 +21,7 @@ namespace tlmalloc {
 // without data takes latency only. An address that no window holds, or an access that leaves its window, is answered
 // with TLM_ADDRESS_ERROR_RESPONSE after the way to nowhere: no time. The payload's address is restored.
 //
-// `in` is approximately timed too (at_target.hpp), and then calls the target's b_transport. DMI is what the target
+// `in` is approximately timed too (target_socket.hpp), and then calls the target's b_transport. DMI is what the target
 // grants, cut to the window, with the latency of the way there and back added (what the links' bandwidth adds is not in
 // it: by DMI nothing crosses the fabric). What a target withdraws is withdrawn from every initiator.
 //
@@ -30,7 +29,7 @@ namespace tlmalloc {
 // lower input first (the initiators in their order, then the links in theirs). A read, which has no data that crosses,
 // may overtake a write of its initiator that was sent before, but not to the target if they touch the same bytes: it
 // goes on when the write has arrived.
-class interconnect : public instrumented, private in_order_target {
+class interconnect : public instrumented, private access_target, private in_order_target {
   public:
     using window = tla_address_window; // of physical addresses; they must not overlap
 
@@ -44,7 +43,7 @@ class interconnect : public instrumented, private in_order_target {
         time_style style = time_style::fast;
     };
 
-    in_order_socket<interconnect> in{"in"};
+    target_socket<0> in;
     tlm_utils::multi_passthrough_initiator_socket<interconnect> out{"out"};
 
     interconnect(sc_core::sc_module_name name, config settings);
@@ -63,7 +62,6 @@ class interconnect : public instrumented, private in_order_target {
         tla_fabric_transfer transfer;
     };
 
-    void end_of_elaboration() override;
     void start_of_simulation() override;
     void begin(in_order_request &request, unsigned source) override;
     bool depart(in_order_request &request, crossing &c, std::uint32_t from, std::uint32_t to, std::uint64_t nbytes);
@@ -74,17 +72,14 @@ class interconnect : public instrumented, private in_order_target {
     std::vector<in_order_request *> held_by(const in_order_request &write, unsigned source);
     void turn_back(in_order_request &request);
     void refuse(tlm::tlm_generic_payload &payload);
-    void b_transport(int source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
-    tlm::tlm_sync_enum nb_transport_fw(int source, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
-                                       sc_core::sc_time &delay);
-    unsigned transport_dbg(int source, tlm::tlm_generic_payload &payload);
-    bool get_direct_mem_ptr(int source, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
+    void serve(unsigned source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
+    unsigned debug(tlm::tlm_generic_payload &payload) override;
+    bool grant_dmi(unsigned source, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
     void invalidate_direct_mem_ptr(int target, sc_dt::uint64 first, sc_dt::uint64 last);
     const window *find(std::uint64_t address, std::uint64_t length) const;
     bool send(std::uint32_t from, std::uint32_t to, std::uint64_t nbytes, sc_core::sc_time &delay);
 
     config config_;
-    at_target at_;
     std::unique_ptr<tla_fabric, void (*)(tla_fabric *)> fabric_{nullptr, tla_fabric_destroy};
     std::vector<outlet> outlets_; // exact: to the targets
     struct held_read {

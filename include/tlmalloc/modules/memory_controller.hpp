@@ -9,6 +9,7 @@
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
+#include "tlmalloc/modules/target_socket.hpp"
 #include "tlmalloc/timing/command_engine.h"
 
 #include <memory>
@@ -26,7 +27,7 @@ namespace tlmalloc {
 // the slice, also where the slice waits; data accesses go past them.
 //
 // Data errors: TLM_ADDRESS_ERROR_RESPONSE for an address that is not in this PE's memory or an access that runs off its
-// end; else what the memory answers. `in` is approximately timed too (at_target.hpp), and then calls the memories'
+// end; else what the memory answers. `in` is approximately timed too (target_socket.hpp), and then calls the memories'
 // b_transport. Allocation failures are completions: status, total free and largest free block.
 //
 // DMI: what the memories grant, at physical addresses, latency_ps added. Every initiator loses it for the bytes of a
@@ -53,7 +54,7 @@ namespace tlmalloc {
 //
 // Exact: an access is checked when it arrives, and goes on to the memory then; commands are decided in the order in
 // which they arrive.
-class memory_controller : public instrumented, private command_handler, private in_order_target {
+class memory_controller : public instrumented, private command_handler, private access_target, private in_order_target {
   public:
     // SIP 0, cube 0, PE 0 with a slice of 6 GiB (as hbm_slice), 16 MiB of TCM (as tcm) of which the scheduler keeps 1
     // MiB, first fit, byte granular, callers trusted (ADR-0048).
@@ -99,7 +100,7 @@ class memory_controller : public instrumented, private command_handler, private 
         tla_arena_stats arena{};
     };
 
-    in_order_socket<memory_controller, sc_core::SC_ZERO_OR_MORE_BOUND> in{"in"};
+    target_socket<0, sc_core::SC_ZERO_OR_MORE_BOUND> in;
     tlm_utils::simple_initiator_socket<memory_controller> slice{"slice"};
     tlm_utils::simple_initiator_socket_optional<memory_controller> tcm{"tcm"};
 
@@ -135,7 +136,6 @@ class memory_controller : public instrumented, private command_handler, private 
         tla_channel channel;
         std::uint64_t offset;
     };
-    void end_of_elaboration() override;
     void start_of_simulation() override;
     void check_size(const char *socket, const char *member, std::uint64_t nbytes, tlm::tlm_fw_transport_if<> &memory);
     void begin(in_order_request &request, unsigned port) override;
@@ -143,14 +143,11 @@ class memory_controller : public instrumented, private command_handler, private 
     bool locate(tlm::tlm_generic_payload &payload, place &where);
     void came_back(tlm::tlm_generic_payload &payload, std::uint64_t address);
 
-    void b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
-    tlm::tlm_sync_enum nb_transport_fw(int initiator, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
-                                       sc_core::sc_time &delay);
-    unsigned transport_dbg(int, tlm::tlm_generic_payload &payload);
-    bool get_direct_mem_ptr(int, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
+    void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
+    unsigned debug(tlm::tlm_generic_payload &payload) override;
+    bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
     void invalidate_hbm(sc_dt::uint64 first, sc_dt::uint64 last);
     void invalidate_tcm(sc_dt::uint64 first, sc_dt::uint64 last);
-    void invalidate(std::uint64_t first, std::uint64_t last);
     std::uint64_t base(tla_channel channel) const;
     std::uint64_t bytes_of(tla_channel channel) const;
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
@@ -169,7 +166,6 @@ class memory_controller : public instrumented, private command_handler, private 
 
     const config config_;
     std::unique_ptr<tla_pe_memory, void (*)(tla_pe_memory *)> memory_{nullptr, tla_pe_memory_destroy};
-    at_target at_;
     outlet to_memory_[TLA_CHANNEL_COUNT]; // exact
     std::uint32_t resource_ = 0;
     bool dmi_granted_ = false; // somebody may hold a pointer

@@ -3,7 +3,6 @@
 #define TLMALLOC_MODULES_PE_MMU_HPP
 
 #include "tlmalloc/config.h"
-#include "tlmalloc/detail/at_target.hpp"
 #include "tlmalloc/detail/time_queue.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/detail/turnstile.hpp"
@@ -11,6 +10,7 @@
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/target_socket.hpp"
 #include "tlmalloc/timing/command_engine.h"
 #include "tlmalloc/translation/mmu.h"
 
@@ -18,7 +18,6 @@
 #include <memory>
 #include <set>
 #include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 
 namespace tlmalloc {
 
@@ -48,13 +47,14 @@ class dmi_record;
 // An access that says of which transfer it is a part (transfer_extent.hpp) leaves with as much of it as is contiguous
 // around it in physical addresses too.
 //
-// `in` is approximately timed too (at_target.hpp), and then calls b_transport on `out`. DMI is what `out` grants, page
-// by page (or region by region): at virtual addresses, what the mapping permits, overhead_ps and a hit in the nearest
-// TLB level added; nothing where there are several address spaces, since a pointer does not say whose it is, and
-// nothing for one that does not exist. Accesses by DMI are not counted as lookups, so an unmapped address that is taken
-// as physical is never granted. A MAP or UNMAP withdraws DMI for its addresses, and until it is visible nothing of the
-// pages that it touches is granted; what is asked for and refused meanwhile is withdrawn when it is visible, so that an
-// initiator that remembers refusals asks again. What `out` withdraws is withdrawn wherever it was granted or refused.
+// `in` is approximately timed too (target_socket.hpp), and then calls b_transport on `out`. DMI is what `out` grants,
+// page by page (or region by region): at virtual addresses, what the mapping permits, overhead_ps and a hit in the
+// nearest TLB level added; nothing where there are several address spaces, since a pointer does not say whose it is,
+// and nothing for one that does not exist. Accesses by DMI are not counted as lookups, so an unmapped address that is
+// taken as physical is never granted. A MAP or UNMAP withdraws DMI for its addresses, and until it is visible nothing
+// of the pages that it touches is granted; what is asked for and refused meanwhile is withdrawn when it is visible, so
+// that an initiator that remembers refusals asks again. What `out` withdraws is withdrawn wherever it was granted or
+// refused.
 //
 // Fast, with TLA_WALK_MEMORY: translations and commands are made one after the other where what `walk` or `allocator`
 // leads to waits; those that come meanwhile wait with it, and are made at the time when their turn has come.
@@ -66,7 +66,7 @@ class dmi_record;
 // With TLA_WALK_MEMORY the thread of `control` makes changes: tables are given back when no walk that began before the
 // change is under way, and the change is visible when its entries are written and it has taken its price. The host is
 // asked about a page fault from a thread too.
-class pe_mmu : public instrumented, private command_handler {
+class pe_mmu : public instrumented, private command_handler, private access_target {
   public:
     struct config {
         std::uint64_t page_size = std::uint64_t{2} << 20;                      // bytes, power of two (ADR-0039: 2 MiB)
@@ -114,7 +114,7 @@ class pe_mmu : public instrumented, private command_handler {
         tla_page_table_stats table{};
     };
 
-    tlm_utils::simple_target_socket<pe_mmu> in{"in"};
+    target_socket<> in;
     tlm_utils::simple_initiator_socket<pe_mmu> out{"out"};
     tlm_utils::simple_initiator_socket_optional<pe_mmu> walk{"walk"};           // TLA_WALK_MEMORY
     tlm_utils::simple_initiator_socket_optional<pe_mmu> allocator{"allocator"}; // TLA_WALK_MEMORY
@@ -145,14 +145,11 @@ class pe_mmu : public instrumented, private command_handler {
     };
     class steps; // the exact style
 
-    void end_of_elaboration() override;
     void start_of_simulation() override;
 
-    void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
-    tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
-                                       sc_core::sc_time &delay);
-    unsigned transport_dbg(tlm::tlm_generic_payload &payload);
-    bool get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
+    void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
+    unsigned debug(tlm::tlm_generic_payload &payload) override;
+    bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
     void invalidate_direct_mem_ptr(sc_dt::uint64 first, sc_dt::uint64 last);
     void withdraw_dmi(const tla_command &command);
     void refuse_until(std::uint64_t va, std::uint64_t until_ps);
@@ -188,7 +185,6 @@ class pe_mmu : public instrumented, private command_handler {
 
     const config config_;
     std::unique_ptr<tla_mmu, void (*)(tla_mmu *)> mmu_{nullptr, tla_mmu_destroy};
-    at_target at_;
     std::unique_ptr<dmi_record> dmi_told_;
     bool dmi_asked_ = false;
     std::set<std::uint64_t> dmi_refused_; // addresses, because a change was not visible yet or under way

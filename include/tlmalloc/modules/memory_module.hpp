@@ -1,0 +1,79 @@
+// A module that holds bytes: all of a memory but what its accesses take.
+#ifndef TLMALLOC_MODULES_MEMORY_MODULE_HPP
+#define TLMALLOC_MODULES_MEMORY_MODULE_HPP
+
+#include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
+#include "tlmalloc/modules/target_socket.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace tlmalloc {
+
+// Addresses are offsets into the memory. Bytes are committed on the host where they are touched, and read as zero
+// before. Errors: TLM_ADDRESS_ERROR_RESPONSE past the end, TLM_BURST_ERROR_RESPONSE for length or streaming width 0,
+// TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables without a length; nothing is touched then.
+//
+// Loosely and approximately timed (target_socket.hpp), with the same times. DMI is granted for all bytes; accesses by
+// DMI are not counted and occupy nothing, and the latencies that are granted are those of an access of one word of the
+// socket (4 bytes) to an idle memory.
+class memory_module : public instrumented, private access_target, private in_order_target {
+  public:
+    target_socket<> in;
+
+    ~memory_module() override;
+
+  protected:
+    struct access_counts {
+        std::uint64_t reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
+        std::uint64_t errors = 0; // transactions answered with an error
+    };
+
+    struct memory_config {
+        std::uint64_t capacity;       // bytes
+        std::uint64_t latency_ps = 0; // from a request to its arrival
+        unsigned outstanding = 64;    // see target_socket
+        bool dmi = true;              // grant DMI
+        time_style style = time_style::fast;
+    };
+
+    memory_module(const sc_core::sc_module_name &name, const char *kind, const memory_config &settings);
+
+    // A legal access is there at arrival_ps: it is to be moved and counted. Returns when it is done. Fast: within the
+    // call that brings it, whatever arrives later. Exact: when its time has come.
+    virtual std::uint64_t access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) = 0;
+
+    // What an access of one word takes in an idle memory, latency_ps apart.
+    virtual std::uint64_t word_ps(bool /*write*/) const { return 0; }
+
+    // Exact: a request has arrived and is to be answered, now or later; access() does it unless a memory says other.
+    virtual void arrive(in_order_request &request);
+
+    // Exact: the resource (time_queue.hpp) of a request that is on its way: lower ones of one time go first.
+    virtual std::uint32_t resource_of(const in_order_request &) { return resource_; }
+
+    // Moves the bytes of an access, and counts it as done at done_ps, which is returned.
+    std::uint64_t move(tlm::tlm_generic_payload &payload, std::uint64_t done_ps);
+    void move_bytes(tlm::tlm_generic_payload &payload);
+    void count(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps);
+
+    // The first lines of every memory's statistics; `busy` says of what busy_ps is the time.
+    static std::vector<statistic> list_accesses(const access_counts &counts, std::uint64_t busy_ps, const char *busy);
+
+    access_counts counts_;
+
+  private:
+    void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
+    void begin(in_order_request &request, unsigned input) override;
+    unsigned debug(tlm::tlm_generic_payload &payload) override;
+    bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
+
+    const memory_config memory_;
+    std::uint8_t *bytes_ = nullptr;
+    std::uint32_t resource_ = 0;
+    figure bytes_read_{*this, "bytes_read", 64}, bytes_written_{*this, "bytes_written", 64};
+};
+
+} // namespace tlmalloc
+#endif

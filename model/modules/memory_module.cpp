@@ -1,0 +1,92 @@
+// Bytes behind a target socket, in both styles of time.
+#include "tlmalloc/modules/memory_module.hpp"
+
+#include "dmi.hpp"
+#include "payload.hpp"
+#include "tlmalloc/base/sparse_bytes.h"
+#include "tlmalloc/modules/time.hpp"
+
+namespace tlmalloc {
+
+memory_module::memory_module(const sc_core::sc_module_name &name, const char *kind, const memory_config &settings)
+    : instrumented(name, kind), in("in", *this, settings.outstanding), memory_(settings) {
+    if (tla_sparse_bytes_create(settings.capacity, &bytes_))
+        refuse_config("the host cannot reserve address space for the capacity");
+    if (settings.style == time_style::fast) return;
+    in.serve_in_order(*this);
+    resource_ = time_queue::of_simulation().new_resource();
+}
+
+memory_module::~memory_module() {
+    tla_sparse_bytes_destroy(bytes_, memory_.capacity);
+}
+
+void memory_module::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    if (!accept_payload(payload, memory_.capacity, memory_.dmi, counts_.errors)) return;
+    __builtin_prefetch(bytes_ + payload.get_address()); // on its way while the time is found
+    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    delay = from_ps(access(payload, now_ps + to_ps(delay) + memory_.latency_ps) - now_ps);
+}
+
+void memory_module::begin(in_order_request &request, unsigned input) {
+    if (!accept_payload(*request.payload, memory_.capacity, memory_.dmi, counts_.errors)) {
+        request.finish();
+        return;
+    }
+    request.at_ps += memory_.latency_ps;
+    request.push(nullptr, this);
+    time_queue::of_simulation().post(
+        request.at_ps, resource_of(request), input,
+        [](void *context, std::uint64_t) {
+            auto &r = *static_cast<in_order_request *>(context);
+            static_cast<memory_module *>(r.pop().module)->arrive(r);
+        },
+        &request);
+}
+
+void memory_module::arrive(in_order_request &request) {
+    request.at_ps = access(*request.payload, request.at_ps);
+    request.finish();
+}
+
+void memory_module::move_bytes(tlm::tlm_generic_payload &payload) {
+    copy_payload(payload, bytes_);
+}
+
+void memory_module::count(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps) {
+    const bool write = payload.is_write();
+    const std::uint64_t length = payload.get_data_length();
+    ++(write ? counts_.writes : counts_.reads);
+    (write ? counts_.bytes_written : counts_.bytes_read) += length;
+    (write ? bytes_written_ : bytes_read_).add(done_ps, static_cast<std::int64_t>(length));
+}
+
+std::uint64_t memory_module::move(tlm::tlm_generic_payload &payload, std::uint64_t done_ps) {
+    move_bytes(payload);
+    count(payload, done_ps);
+    return done_ps;
+}
+
+bool memory_module::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+    if (!memory_.dmi) return refuse_dmi(dmi);
+    if (payload.get_address() >= memory_.capacity) return refuse_dmi(dmi, {memory_.capacity, UINT64_MAX});
+    tlmalloc::grant_dmi(dmi, bytes_, memory_.capacity, memory_.latency_ps + word_ps(false),
+                        memory_.latency_ps + word_ps(true));
+    return true;
+}
+
+unsigned memory_module::debug(tlm::tlm_generic_payload &payload) {
+    return debug_copy(payload, bytes_, memory_.capacity);
+}
+
+std::vector<statistic> memory_module::list_accesses(const access_counts &counts, std::uint64_t busy_ps,
+                                                    const char *busy) {
+    return {{"reads", counts.reads, "accesses", "reads that were served"},
+            {"writes", counts.writes, "accesses", "writes that were served"},
+            {"bytes_read", counts.bytes_read, "bytes", "what they read"},
+            {"bytes_written", counts.bytes_written, "bytes", "what they wrote"},
+            {"errors", counts.errors, "accesses", "answered with an error"},
+            {"busy_ps", busy_ps, "ps", busy}};
+}
+
+} // namespace tlmalloc
