@@ -7,13 +7,9 @@
 namespace tlmalloc {
 
 command_processor::command_processor(sc_core::sc_module_name name, const config &settings)
-    : instrumented(name, "command_processor"), window_("control", "command_processor", settings.kind, settings.ports,
+    : instrumented(name, "command_processor"), control("control", "command_processor", settings.kind, settings.ports,
                                                        *this, settings.style, settings.queue_depth),
-      config_(settings), routes_(std::make_unique<fan_out>(settings.routes)) {
-    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
-        refuse_config("ports must be at least 1, queue_depth 1 .. 256");
-    engine_.depth = settings.queue_depth;
-}
+      config_(settings), routes_(std::make_unique<fan_out>(settings.routes)) {}
 
 command_processor::~command_processor() = default;
 
@@ -26,12 +22,9 @@ bool command_processor::makes_transactions(const tla_command &command) const {
 }
 
 std::uint64_t command_processor::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
-    const tla_service service = tla_command_engine_serve(&engine_, arrival_ps, config_.overhead_ps);
+    const tla_service service = control.occupy(arrival_ps, config_.overhead_ps);
     in_flight_.add(service.accepted_ps, 1);
-    tla_completion completion{};
-    completion.tag = command.tag;
-    completion.opcode = command.opcode;
-    completion.status = TLA_BAD_COMMAND;
+    tla_completion completion = control_window::answer_to(command, TLA_BAD_COMMAND);
     std::uint64_t done_ps = service.done_ps;
     if (tla_opcode_has_entries(command.opcode)) {
         const tla_fan_out_result sent =
@@ -45,7 +38,7 @@ std::uint64_t command_processor::execute(unsigned port, const tla_command &comma
     statistics_.failed += completion.status != TLA_OK;
     statistics_.busy_ps += config_.overhead_ps;
     in_flight_.add(done_ps, -1);
-    window_.complete(port, completion, done_ps);
+    control.complete(port, completion, done_ps);
     return service.accepted_ps;
 }
 

@@ -1,8 +1,7 @@
-// Control ports behind a socket: descriptors in, completions out.
+// Control ports behind a socket: descriptors in, completions out, an engine in between.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "tlmalloc/modules/control_window.hpp"
 
-#include "dmi.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 
@@ -13,18 +12,13 @@ namespace tlmalloc {
 
 control_window::control_window(const char *socket_name, const char *module, tla_target target, unsigned ports,
                                command_handler &handler, time_style style, unsigned queue_depth)
-    : socket(socket_name), report_id_(std::string("/tlmalloc/") + module + "/control"), target_(target),
-      handler_(handler), style_(style), queue_depth_(queue_depth), ports_(ports),
-      at_(
-          socket_name, std::max(ports, 1u),
-          [this](int initiator, auto &payload, auto &delay) { b_transport(initiator, payload, delay); },
-          [this](int initiator, auto &payload, auto &phase, auto &delay) {
-              return socket[initiator]->nb_transport_bw(payload, phase, delay);
-          }) {
-    socket.register_b_transport(this, &control_window::b_transport);
-    socket.register_nb_transport_fw(this, &control_window::nb_transport_fw);
-    socket.register_transport_dbg(this, &control_window::transport_dbg);
-    socket.register_get_direct_mem_ptr(this, &control_window::get_direct_mem_ptr);
+    : target_socket(socket_name, *this, std::max(ports, 1u)),
+      report_id_(std::string("/tlmalloc/") + module + "/control"), target_(target), handler_(handler), style_(style),
+      queue_depth_(queue_depth), ports_(ports) {
+    if (ports == 0 || queue_depth == 0 || queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
+        SC_REPORT_ERROR((std::string("/tlmalloc/") + module + "/config").c_str(),
+                        "ports must be at least 1, queue_depth 1 .. 256");
+    engine_.depth = queue_depth;
     if (style == time_style::fast) return;
     gate_ = std::make_unique<arrival_gate>();
     sc_core::sc_spawn([this] { execute_queued(); },
@@ -46,7 +40,7 @@ tlm::tlm_response_status control_window::check(const tlm::tlm_generic_payload &p
     return in_one_port(payload) ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE;
 }
 
-void control_window::b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+void control_window::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     if (style_ == time_style::exact && delay > sc_core::SC_ZERO_TIME) {
         sc_core::wait(delay);
         delay = sc_core::SC_ZERO_TIME;
@@ -120,11 +114,7 @@ tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::
     if (!status && execution_.entered_by_caller())
         status = tla_error_set(&error, TLA_BUSY, "port %u: a command from within the execution of another", port);
     if (status) {
-        tla_completion refused{};
-        refused.status = status;
-        refused.tag = command.tag;
-        refused.opcode = command.opcode;
-        complete(port, refused, local_ps(delay));
+        complete(port, answer_to(command, status), local_ps(delay));
         return status;
     }
     const std::uint64_t arrival_ps = local_ps(delay);
@@ -158,6 +148,27 @@ void control_window::execute_queued() {
     }
 }
 
+tla_completion control_window::answer_to(const tla_command &command, tla_status status) {
+    tla_completion completion{};
+    completion.status = status;
+    completion.tag = command.tag;
+    completion.opcode = command.opcode;
+    return completion;
+}
+
+tla_service control_window::occupy(std::uint64_t arrival_ps, std::uint64_t service_ps) {
+    return tla_command_engine_serve(&engine_, arrival_ps, service_ps);
+}
+
+tla_service control_window::finish(unsigned port, const tla_completion &completion, std::uint64_t arrival_ps,
+                                   command_counts &counts) {
+    const tla_service service = occupy(arrival_ps, completion.service_ps);
+    counts.failed += completion.status != TLA_OK;
+    counts.busy_ps += completion.service_ps;
+    complete(port, completion, service.done_ps);
+    return service;
+}
+
 void control_window::complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps) {
     tla_control_port_complete(&ports_[port].registers, &completion);
     ports_[port].done_ps = done_ps;
@@ -185,16 +196,7 @@ tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload
     return status;
 }
 
-tlm::tlm_sync_enum control_window::nb_transport_fw(int initiator, tlm::tlm_generic_payload &payload,
-                                                   tlm::tlm_phase &phase, sc_core::sc_time &delay) {
-    return at_.nb_transport_fw(initiator, payload, phase, delay);
-}
-
-bool control_window::get_direct_mem_ptr(int, tlm::tlm_generic_payload &, tlm::tlm_dmi &dmi) {
-    return refuse_dmi(dmi);
-}
-
-unsigned control_window::transport_dbg(int, tlm::tlm_generic_payload &payload) {
+unsigned control_window::debug(tlm::tlm_generic_payload &payload) {
     if (!payload.is_read() || !payload.get_data_ptr() || !in_one_port(payload)) return 0;
     const tla_control_port &registers = ports_[payload.get_address() / TLA_PORT_BYTES].registers;
     const auto offset = static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES);

@@ -24,11 +24,9 @@ static memory_controller::config resolved(memory_controller::config settings) {
 
 memory_controller::memory_controller(sc_core::sc_module_name name, const config &settings)
     : instrumented(name, "memory_controller"), in("in", *this, settings.outstanding),
-      window_("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this, settings.style,
+      control("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this, settings.style,
               settings.queue_depth),
       config_(resolved(settings)) {
-    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
-        refuse_config("ports must be at least 1, queue_depth 1 .. 256");
     tla_error error{};
     if (tla_pe_memory_check_config(&config_.memory, &error)) refuse_config(std::string("memory: ") + error.text);
     tla_pe_memory *made = nullptr;
@@ -41,7 +39,6 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     else if (follow_lists(made))
         refuse_config(
             "a free list in memory needs first, best, next or worst fit, and list_reserve room for two nodes");
-    engine_.depth = settings.queue_depth;
     faults_.plan = settings.faults;
     slice_base_ = base(TLA_HBM);
     slice.register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate_hbm);
@@ -338,9 +335,7 @@ void memory_controller::poison(tla_channel channel, std::uint64_t offset, std::u
 // --- commands --------------------------------------------------------------------------------------------------------
 
 std::uint64_t memory_controller::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
-    tla_completion completion{};
-    completion.tag = command.tag;
-    completion.opcode = command.opcode;
+    tla_completion completion = control_window::answer_to(command);
     completion.nbytes = command.nbytes;
     tla_channel channel = command.channel;
     tla_work work{};
@@ -353,11 +348,11 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         completion.status = ensure_allocators();
     }
     if (completion.status) {
-        window_.complete(port, completion, arrival_ps);
+        control.complete(port, completion, arrival_ps);
         return arrival_ps;
     }
     const bool guarded = config_.guard != TLA_GUARD_OFF;
-    tla_pe_memory_set_owner(memory_.get(), {command.tag, guarded ? window_.sender() : port, arrival_ps});
+    tla_pe_memory_set_owner(memory_.get(), {command.tag, guarded ? control.sender() : port, arrival_ps});
     if (command.opcode == TLA_OP_ALLOC) {
         tla_paddr pa{};
         completion.status = tla_pe_memory_alloc(memory_.get(), channel, command.nbytes, &pa, &work);
@@ -384,17 +379,13 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     completion.largest_free = arena.largest_free;
     completion.nodes_visited = work.nodes_visited;
     completion.service_ps = tla_cost_price(&config_.cost, &work);
-    show_begin(tla_command_engine_look(&engine_, arrival_ps));
+    show_begin(control.look(arrival_ps));
     if (config_.free_list != TLA_LIST_REGISTERS)
-        completion.service_ps += walk_list(channel, tla_command_engine_look(&engine_, arrival_ps).start_ps);
+        completion.service_ps += walk_list(channel, control.look(arrival_ps).start_ps);
 
-    const tla_service service = tla_command_engine_serve(&engine_, arrival_ps, completion.service_ps);
-    statistics &counts = statistics_[channel];
-    counts.failed += completion.status != TLA_OK;
-    counts.nodes_visited += work.nodes_visited;
-    counts.busy_ps += completion.service_ps;
+    const tla_service service = control.finish(port, completion, arrival_ps, statistics_[channel]);
+    statistics_[channel].nodes_visited += work.nodes_visited;
     show_end(channel, service, arena, work.nodes_visited);
-    window_.complete(port, completion, service.done_ps);
     return service.accepted_ps;
 }
 

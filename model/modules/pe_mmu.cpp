@@ -17,7 +17,7 @@ namespace tlmalloc {
 
 pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
     : instrumented(name, "pe_mmu"), in("in", *this, settings.outstanding),
-      window_("control", "pe_mmu", TLA_TARGET_PE_MMU, settings.ports, *this, settings.style, settings.queue_depth),
+      control("control", "pe_mmu", TLA_TARGET_PE_MMU, settings.ports, *this, settings.style, settings.queue_depth),
       config_(settings), dmi_told_(std::make_unique<dmi_record>()),
       requester_(TLA_ASID_HARDWARE, settings.initiator, true) {
     requester_.walker = this;
@@ -29,9 +29,6 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
     const tla_mmu_config parts = front_end();
     if (tla_mmu_create(&parts, &made, &error)) refuse_config(error.text);
     mmu_.reset(made);
-    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
-        refuse_config("ports must be at least 1, queue_depth 1 .. 256");
-    engine_.depth = settings.queue_depth;
     out.register_invalidate_direct_mem_ptr(this, &pe_mmu::invalidate_direct_mem_ptr);
     SC_HAS_PROCESS(pe_mmu);
     SC_METHOD(withdraw_refusals);
@@ -448,9 +445,9 @@ std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command,
     tla_error error{};
     tla_status status = TLA_OK;
     // Nothing else runs in the engine until this command is done, so its start is known before its length.
-    const std::uint64_t start_ps = std::max(arrival_ps, engine_.free_at);
-    std::uint64_t at_ps = start_ps;
-    maps_in_flight_.add(tla_command_engine_look(&engine_, arrival_ps).accepted_ps, 1);
+    const tla_service expected = control.look(arrival_ps);
+    std::uint64_t at_ps = expected.start_ps;
+    maps_in_flight_.add(expected.accepted_ps, 1);
     free_owed(at_ps);
     if (command.opcode == TLA_OP_MAP || command.opcode == TLA_OP_UNMAP || command.opcode == TLA_OP_TAKE_BACK)
         status = change(port, command, at_ps, work, error);
@@ -458,7 +455,7 @@ std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command,
         status = tla_mmu_invalidate(mmu_.get(), command.entries, command.count, &work, &error);
     else
         status = tla_error_set(&error, TLA_BAD_COMMAND, "opcode %d is not for a pe_mmu", command.opcode);
-    return complete(port, command, arrival_ps, at_ps - start_ps, status, work, error);
+    return complete(port, command, arrival_ps, at_ps - expected.start_ps, status, work, error);
 }
 
 tla_status pe_mmu::change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
@@ -476,12 +473,8 @@ tla_status pe_mmu::change(unsigned port, const tla_command &command, std::uint64
 // Of a command that has been decided, and has been on the bus for bus_ps: what it takes besides, and the answer.
 std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::uint64_t arrival_ps,
                                std::uint64_t bus_ps, tla_status status, const tla_work &work, const tla_error &error) {
-    tla_completion completion{};
-    completion.tag = command.tag;
-    completion.opcode = command.opcode;
-    completion.status = status;
+    tla_completion completion = control_window::answer_to(command, status);
     if (completion.status) {
-        statistics_.failed++;
         SC_REPORT_WARNING("/tlmalloc/pe_mmu/command", (std::string(name()) + ": " + error.text).c_str());
     } else {
         completion.nbytes = command.count;
@@ -491,17 +484,15 @@ std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::u
         if (command.opcode == TLA_OP_TAKE_BACK) statistics_.taken_back++;
     }
     completion.service_ps = bus_ps + tla_cost_price(&config_.cost, &work);
-    const tla_service service = tla_command_engine_serve(&engine_, arrival_ps, completion.service_ps);
+    const tla_service service = control.finish(port, completion, arrival_ps, statistics_);
     tla_mmu_make_visible(mmu_.get(), service.done_ps);
     if (steps_) steps_->changed(service.done_ps);
     run_ = {};
     run_from_ps_ = service.done_ps;
     if (!completion.status && command.opcode != TLA_OP_INVALIDATE) withdraw_dmi(command); // who asks again may not yet
     if (!dmi_refused_.empty()) window_closed_.notify(from_ps(service.done_ps) - sc_core::sc_time_stamp());
-    statistics_.busy_ps += completion.service_ps;
     maps_in_flight_.add(service.done_ps, -1);
     mapped_bytes_.set(service.done_ps, tla_mmu_get_stats(mmu_.get()).table.mapped_bytes);
-    window_.complete(port, completion, service.done_ps);
     return service.accepted_ps;
 }
 

@@ -30,10 +30,10 @@ bool same_shape(const tl_tile &a, const tl_tile &b) {
 
 processing_element::processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma)
     : instrumented(name, "processing_element"),
-      window_("control", "processing_element", TLA_TARGET_PROCESSING_ELEMENT, settings.ports, *this, settings.style),
+      control("control", "processing_element", TLA_TARGET_PROCESSING_ELEMENT, settings.ports, *this, settings.style),
       config_(settings), requester_(settings.asid, settings.initiator), dma_(dma) {
-    if (settings.ports == 0 || settings.gemm_rate == 0 || settings.vector_rate == 0)
-        refuse_config("ports, gemm_rate and vector_rate must be above 0");
+    if (settings.gemm_rate == 0 || settings.vector_rate == 0)
+        refuse_config("gemm_rate and vector_rate must be above 0");
     SC_HAS_PROCESS(processing_element);
     SC_THREAD(main);
 }
@@ -49,11 +49,7 @@ std::uint64_t processing_element::execute(unsigned port, const tla_command &comm
     else if (running_ || arrival_ps < run_.end_ps)
         refusal = TLA_BUSY; // the kernel may have run ahead of time
     if (refusal) {
-        tla_completion completion{};
-        completion.tag = command.tag;
-        completion.opcode = command.opcode;
-        completion.status = refusal;
-        window_.complete(port, completion, arrival_ps);
+        control.complete(port, control_window::answer_to(command, refusal), arrival_ps);
         return arrival_ps;
     }
     running_ = true;
@@ -76,17 +72,14 @@ void processing_element::main() {
         run_.end_ps = local_ps(delay_);
         kernel_running_.set(run_.end_ps, 0);
         running_ = false;
-        tla_completion completion{};
-        completion.tag = launch_.tag;
-        completion.opcode = launch_.opcode;
-        completion.status = run_.status;
+        tla_completion completion = control_window::answer_to(launch_, run_.status);
         if (run_.status == run_.refused.status) { // the kernel has ended for want of memory: how much, of how much
             completion.nbytes = run_.refused.nbytes;
             completion.total_free = run_.refused.total_free;
             completion.largest_free = run_.refused.largest_free;
         }
         completion.service_ps = run_.end_ps - run_.start_ps;
-        window_.complete(port_, completion, run_.end_ps);
+        control.complete(port_, completion, run_.end_ps);
     }
 }
 

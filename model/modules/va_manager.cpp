@@ -7,15 +7,12 @@
 namespace tlmalloc {
 
 va_manager::va_manager(sc_core::sc_module_name name, const config &settings)
-    : instrumented(name, "va_manager"), window_("control", "va_manager", TLA_TARGET_VA_MANAGER, settings.ports, *this,
+    : instrumented(name, "va_manager"), control("control", "va_manager", TLA_TARGET_VA_MANAGER, settings.ports, *this,
                                                 settings.style, settings.queue_depth),
       config_(settings), routes_(std::make_unique<fan_out>(settings.routes)) {
-    if (settings.ports == 0 || settings.queue_depth == 0 || settings.queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
-        refuse_config("ports must be at least 1, queue_depth 1 .. 256");
     tla_va_space *trial = nullptr; // the real one comes into being with the first command
     if (tla_va_space_create(&settings.space, &trial)) refuse_config("base and size must be multiples of page_size");
     tla_va_space_destroy(trial);
-    engine_.depth = settings.queue_depth;
     SC_HAS_PROCESS(va_manager);
     SC_THREAD(settle_posted);
 }
@@ -31,9 +28,7 @@ bool va_manager::makes_transactions(const tla_command &command) const {
 }
 
 std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
-    tla_completion completion{};
-    completion.tag = command.tag;
-    completion.opcode = command.opcode;
+    tla_completion completion = control_window::answer_to(command);
     if (tla_opcode_has_entries(command.opcode) && command.opcode != TLA_OP_TAKE_BACK) {
         if (command.opcode == TLA_OP_MAP) statistics_.maps++;
         if (command.opcode == TLA_OP_UNMAP) statistics_.unmaps++;
@@ -51,7 +46,7 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
         completion.service_ps = sent.done_ps - arrival_ps;
         maps_in_flight_.add(sent.done_ps, -1);
         statistics_.failed += completion.status != TLA_OK;
-        window_.complete(port, completion, sent.done_ps);
+        control.complete(port, completion, sent.done_ps);
         return arrival_ps;
     }
     if (command.opcode == TLA_OP_VA_FREE) {
@@ -62,12 +57,9 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
     completion.status = serve_space(command, completion, work);
     completion.nodes_visited = work.nodes_visited;
     completion.service_ps = tla_cost_price(&config_.cost, &work);
-    const tla_service service = tla_command_engine_serve(&engine_, arrival_ps, completion.service_ps);
-    statistics_.failed += completion.status != TLA_OK;
+    const tla_service service = control.finish(port, completion, arrival_ps, statistics_);
     statistics_.nodes_visited += work.nodes_visited;
-    statistics_.busy_ps += completion.service_ps;
     used_.set(service.done_ps, get_statistics().space.used);
-    window_.complete(port, completion, service.done_ps);
     return service.accepted_ps;
 }
 

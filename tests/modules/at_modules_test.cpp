@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(reads_that_wait_in_a_control_window_hold_up_no_other) {
     initiator from("from");
     base_protocol_checker checker("checker");
     from.out.bind(checker.in);
-    checker.out.bind(module.window.socket);
+    checker.out.bind(module.window);
     from.style = coding::approximately_timed;
     b.run([&] {
         std::vector<std::uint8_t> descriptors[2] = {alloc(10), alloc(11)}, answers[2];

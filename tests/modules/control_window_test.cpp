@@ -22,9 +22,7 @@ class device : public sc_core::sc_module, private command_handler {
         commands.push_back(command);
         arrivals.push_back(arrival_ps);
         if (!held) {
-            tla_completion completion{};
-            completion.tag = command.tag;
-            completion.opcode = command.opcode;
+            tla_completion completion = control_window::answer_to(command);
             completion.value = command.nbytes + 1;
             window.complete(port, completion, arrival_ps + service_ps);
         }
@@ -33,7 +31,7 @@ class device : public sc_core::sc_module, private command_handler {
 };
 
 struct bench {
-    bench() { cpu.out.bind(target.window.socket); }
+    bench() { cpu.out.bind(target.window); }
     void run(std::function<void()> body) {
         cpu.body = std::move(body);
         simulate({&cpu});
@@ -117,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_read_of_the_completion_blocks_until_the_target_has_finish
     b.target.held = true;
     initiator finisher("finisher");
     device other("other"); // what the second initiator is bound to; it does nothing there
-    finisher.out.bind(other.window.socket);
+    finisher.out.bind(other.window);
     finisher.body = [&] {
         sc_core::wait(20, sc_core::SC_NS);
         tla_completion completion{};

@@ -5,7 +5,6 @@
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
-#include "tlmalloc/timing/command_engine.h"
 
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -30,18 +29,14 @@ class command_processor : public instrumented, private command_handler {
         time_style style = time_style::fast;
     };
 
-    struct statistics {
-        std::uint64_t commands = 0, failed = 0, busy_ps = 0;
+    struct statistics : command_counts {
+        std::uint64_t commands = 0;
         std::uint64_t not_restored = 0; // routes along which a command could not be taken back
     };
 
     tlm_utils::simple_initiator_socket<command_processor> out{"out"};
 
-  private:
-    control_window window_;
-
-  public:
-    control_window::target_socket &control = window_.socket;
+    control_window control;
 
     command_processor(sc_core::sc_module_name name, const config &settings);
     ~command_processor() override;
@@ -58,7 +53,6 @@ class command_processor : public instrumented, private command_handler {
     const config config_;
     std::unique_ptr<fan_out> routes_;
     outlet out_; // exact
-    tla_command_engine engine_{};
     statistics statistics_;
     figure in_flight_{*this, "commands_in_flight", 16};
 };

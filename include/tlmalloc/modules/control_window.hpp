@@ -1,18 +1,19 @@
-// The memory-mapped side of everything that takes commands: an array of control ports behind one socket.
+// One way to take commands: an array of control ports behind one socket, a queue, and an engine that works them off.
 #ifndef TLMALLOC_MODULES_CONTROL_WINDOW_HPP
 #define TLMALLOC_MODULES_CONTROL_WINDOW_HPP
 
 #include "tlmalloc/detail/arrival_gate.hpp"
-#include "tlmalloc/detail/at_target.hpp"
 #include "tlmalloc/detail/time_queue.hpp"
 #include "tlmalloc/detail/turnstile.hpp"
 #include "tlmalloc/device/control_port.h"
 #include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/modules/target_socket.hpp"
+#include "tlmalloc/timing/command_engine.h"
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
-#include <tlm_utils/multi_passthrough_target_socket.h>
 #include <vector>
 
 namespace tlmalloc {
@@ -34,6 +35,12 @@ class command_handler {
     ~command_handler() = default;
 };
 
+// What every module counts of its commands.
+struct command_counts {
+    std::uint64_t failed = 0;  // commands that were refused
+    std::uint64_t busy_ps = 0; // time that commands took
+};
+
 using command_route = tla_command_route;
 
 // Port p occupies bytes [p * 4096, (p + 1) * 4096) of the socket's address space (registers: control_port.h). Writes
@@ -53,20 +60,31 @@ using command_route = tla_command_route;
 // that of the lower port first. A command whose execution makes transactions waits in a queue of queue_depth for those
 // of this kind that came before, and where that is full its write waits, in the order of arrival.
 //
-// Approximately timed (at_target.hpp) the response to a read of a completion comes when the command is done; as many
-// requests of an initiator as there are ports may be under way. DMI is refused: registers are not memory. Debug reads
-// registers as they are and does not write.
-class control_window {
+// Approximately timed (target_socket.hpp) the response to a read of a completion comes when the command is done; as
+// many requests of an initiator as there are ports may be under way. DMI is refused: registers are not memory. Debug
+// reads registers as they are and does not write.
+class control_window : private access_target, public target_socket<0> {
   public:
-    using target_socket = tlm_utils::multi_passthrough_target_socket<control_window>;
-    target_socket socket;
-
-    // `module` is the module's name in report ids: /tlmalloc/<module>/control.
+    // `module` is the module's name in report ids: /tlmalloc/<module>/control, and /tlmalloc/<module>/config unless
+    // ports is at least 1 and queue_depth 1 .. TLA_COMMAND_ENGINE_DEPTH_MAX.
     control_window(const char *socket_name, const char *module, tla_target target, unsigned ports,
                    command_handler &handler, time_style style = time_style::fast, unsigned queue_depth = 16);
 
+    // --- for the module whose window it is
+
+    // An answer to the command that says nothing yet but whose it is.
+    static tla_completion answer_to(const tla_command &command, tla_status status = TLA_OK);
+
     // The command that runs at `port` is done at done_ps (local time).
     void complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps);
+
+    // The command waits in the queue, the engine works for completion.service_ps, and then it is done; that is counted.
+    tla_service finish(unsigned port, const tla_completion &completion, std::uint64_t arrival_ps,
+                       command_counts &counts);
+
+    // The engine works for service_ps on a command that arrives at arrival_ps; or, with look, it would begin to.
+    tla_service occupy(std::uint64_t arrival_ps, std::uint64_t service_ps);
+    tla_service look(std::uint64_t arrival_ps) const { return tla_command_engine_look(&engine_, arrival_ps); }
 
     // Who sent the command that is being executed (requester.hpp); during command_handler::execute.
     std::uint64_t sender() const { return sender_; }
@@ -79,12 +97,9 @@ class control_window {
         std::uint64_t done_ps = 0;
     };
 
-    void b_transport(int, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
-    tlm::tlm_sync_enum nb_transport_fw(int initiator, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
-                                       sc_core::sc_time &delay);
-    unsigned transport_dbg(int, tlm::tlm_generic_payload &payload);
+    void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
+    unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool in_one_port(const tlm::tlm_generic_payload &payload) const;
-    bool get_direct_mem_ptr(int, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
     tlm::tlm_response_status check(const tlm::tlm_generic_payload &payload) const;
     // Where an access has arrived among others (exact); it is left before the access waits.
     using arrival = std::optional<arrival_gate::passage>;
@@ -112,7 +127,7 @@ class control_window {
     std::deque<queued> queue_;
     sc_core::sc_event queue_changed_;
     std::vector<port_state> ports_;
-    at_target at_;
+    tla_command_engine engine_{};
     turnstile execution_;
     sc_core::sc_event completed_;
     std::uint64_t rejected_ = 0, sender_ = 0;

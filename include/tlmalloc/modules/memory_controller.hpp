@@ -10,7 +10,6 @@
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
-#include "tlmalloc/timing/command_engine.h"
 
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -86,11 +85,9 @@ class memory_controller : public instrumented, private command_handler, private 
     };
 
     // Of one channel.
-    struct statistics {
+    struct statistics : command_counts {
         std::uint64_t allocs = 0, frees = 0;           // commands, refused ones included
-        std::uint64_t failed = 0;                      // commands that were refused
         std::uint64_t nodes_visited = 0;               // free-list nodes, all commands
-        std::uint64_t busy_ps = 0;                     // time the engine worked for this channel
         std::uint64_t list_reads = 0, list_writes = 0; // nodes, where the list is in memory
         std::uint64_t list_hits = 0;                   // reads that the node cache served
         std::uint64_t list_errors = 0;                 // nodes that were not as written, or could not be accessed
@@ -104,11 +101,7 @@ class memory_controller : public instrumented, private command_handler, private 
     tlm_utils::simple_initiator_socket<memory_controller> slice{"slice"};
     tlm_utils::simple_initiator_socket_optional<memory_controller> tcm{"tcm"};
 
-  private:
-    control_window window_;
-
-  public:
-    control_window::target_socket &control = window_.socket;
+    control_window control;
 
     memory_controller(sc_core::sc_module_name name, const config &settings);
     ~memory_controller() override;
@@ -169,7 +162,6 @@ class memory_controller : public instrumented, private command_handler, private 
     outlet to_memory_[TLA_CHANNEL_COUNT]; // exact
     std::uint32_t resource_ = 0;
     bool dmi_granted_ = false; // somebody may hold a pointer
-    tla_command_engine engine_{};
     tla_faults faults_{};
     std::uint64_t refused_ = 0;
     statistics statistics_[TLA_CHANNEL_COUNT];

@@ -11,7 +11,6 @@
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
-#include "tlmalloc/timing/command_engine.h"
 #include "tlmalloc/translation/mmu.h"
 
 #include <array>
@@ -93,15 +92,13 @@ class pe_mmu : public instrumented, private command_handler, private access_targ
         std::uint64_t fault_patience_ps = 1'000'000'000;
     };
 
-    struct statistics {
+    struct statistics : command_counts {
         std::uint64_t lookups = 0;          // accesses translated
         std::uint64_t splits = 0;           // accesses that became more than one
         std::uint64_t maps = 0;             // entries mapped
         std::uint64_t unmaps = 0;           // ranges unmapped
-        std::uint64_t failed = 0;           // commands refused
         std::uint64_t faults = 0;           // accesses answered with an error
         std::uint64_t pa_fallbacks = 0;     // pieces whose virtual address was taken as physical
-        std::uint64_t busy_ps = 0;          // time commands took
         std::uint64_t invalidates = 0;      // INVALIDATE commands
         std::uint64_t taken_back = 0;       // MAP and UNMAP commands undone, because another MMU refused them
         std::uint64_t stale_accesses = 0;   // through mappings that were gone, but not visibly
@@ -120,11 +117,7 @@ class pe_mmu : public instrumented, private command_handler, private access_targ
     tlm_utils::simple_initiator_socket_optional<pe_mmu> allocator{"allocator"}; // TLA_WALK_MEMORY
     tlm_utils::simple_initiator_socket_optional<pe_mmu> fault{"fault"};         // TLA_UNMAPPED_DEMAND
 
-  private:
-    control_window window_;
-
-  public:
-    control_window::target_socket &control = window_.socket;
+    control_window control;
 
     pe_mmu(sc_core::sc_module_name name, const config &settings);
     ~pe_mmu() override;
@@ -197,8 +190,7 @@ class pe_mmu : public instrumented, private command_handler, private access_targ
     std::uint64_t run_from_ps_ = 0; // no change is hidden from then on, so that a run may be remembered
     turnstile mmu_turn_;            // TLA_WALK_MEMORY: who translates or changes mappings
     std::vector<tla_command> owed_; // FREE commands that were refused
-    tla_command_engine engine_{};
-    std::unique_ptr<steps> steps_; // exact
+    std::unique_ptr<steps> steps_;  // exact
     statistics statistics_;
     figure lookups_{*this, "lookups", 32}, maps_in_flight_{*this, "maps_in_flight", 16},
         mapped_bytes_{*this, "mapped_bytes", 48}, faults_{*this, "faults", 32},

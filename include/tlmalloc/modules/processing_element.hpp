@@ -47,11 +47,7 @@ class processing_element : public instrumented, private command_handler {
     tlm_utils::simple_initiator_socket<processing_element> allocator{"allocator"};
     tlm_utils::simple_initiator_socket<processing_element> local{"local"};
 
-  private:
-    control_window window_;
-
-  public:
-    control_window::target_socket &control = window_.socket;
+    control_window control;
 
     processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma);
 

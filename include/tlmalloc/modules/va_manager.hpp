@@ -6,7 +6,6 @@
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
-#include "tlmalloc/timing/command_engine.h"
 #include "tlmalloc/translation/va_space.h"
 
 #include <memory>
@@ -40,21 +39,17 @@ class va_manager : public instrumented, private command_handler {
         time_style style = time_style::fast;
     };
 
-    struct statistics {
-        std::uint64_t allocs = 0, frees = 0, maps = 0, unmaps = 0, failed = 0;
+    struct statistics : command_counts {
+        std::uint64_t allocs = 0, frees = 0, maps = 0, unmaps = 0;
         std::uint64_t posted_failures = 0; // mappings that failed after they had been acknowledged (posted)
         std::uint64_t not_restored = 0;    // routes along which a command could not be taken back
-        std::uint64_t nodes_visited = 0, busy_ps = 0;
+        std::uint64_t nodes_visited = 0;
         tla_arena_stats space{};
     };
 
     tlm_utils::simple_initiator_socket<va_manager> out{"out"};
 
-  private:
-    control_window window_;
-
-  public:
-    control_window::target_socket &control = window_.socket;
+    control_window control;
 
     va_manager(sc_core::sc_module_name name, const config &settings);
     ~va_manager() override;
@@ -76,7 +71,6 @@ class va_manager : public instrumented, private command_handler {
     sc_core::sc_event posted_;
     std::uint64_t posted_ps_ = 0;
     outlet out_; // exact
-    tla_command_engine engine_{};
     statistics statistics_;
     figure used_{*this, "used_bytes", 48}, maps_in_flight_{*this, "maps_in_flight", 16};
 };
