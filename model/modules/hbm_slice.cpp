@@ -261,8 +261,9 @@ hbm_slice::statistics hbm_slice::get_statistics() const {
 
 std::vector<statistics_part> hbm_slice::list_statistics() const {
     const statistics s = get_statistics();
-    statistics_part all{list_accesses(s, s.busy_ps, "sum over the pseudo-channels")};
+    statistics_part all = list_accesses();
     const auto add = [&all](const statistic &row) { all.statistics.push_back(row); };
+    add({"busy_ps", s.busy_ps, "ps", "sum over the pseudo-channels"});
     add({"corrected", s.corrected, "bit errors", "that reads met and ECC corrected"});
     add({"uncorrectable", s.uncorrectable, "bit errors", "that reads met and ECC could not correct"});
     add({"channel_errors", s.channel_errors, "accesses", "to a pseudo-channel that is out"});

@@ -79,14 +79,12 @@ unsigned memory_module::debug(tlm::tlm_generic_payload &payload) {
     return debug_copy(payload, bytes_, memory_.capacity);
 }
 
-std::vector<statistic> memory_module::list_accesses(const access_counts &counts, std::uint64_t busy_ps,
-                                                    const char *busy) {
-    return {{"reads", counts.reads, "accesses", "reads that were served"},
-            {"writes", counts.writes, "accesses", "writes that were served"},
-            {"bytes_read", counts.bytes_read, "bytes", "what they read"},
-            {"bytes_written", counts.bytes_written, "bytes", "what they wrote"},
-            {"errors", counts.errors, "accesses", "answered with an error"},
-            {"busy_ps", busy_ps, "ps", busy}};
+statistics_part memory_module::list_accesses() const {
+    return {{{"reads", counts_.reads, "accesses", "reads that were served"},
+             {"writes", counts_.writes, "accesses", "writes that were served"},
+             {"bytes_read", counts_.bytes_read, "bytes", "what they read"},
+             {"bytes_written", counts_.bytes_written, "bytes", "what they wrote"},
+             {"errors", counts_.errors, "accesses", "answered with an error"}}};
 }
 
 } // namespace tlmalloc

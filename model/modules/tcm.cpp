@@ -61,7 +61,9 @@ tcm::statistics tcm::get_statistics() const {
 }
 
 std::vector<statistics_part> tcm::list_statistics() const {
-    return {{list_accesses(counts_, busy_ps_, "sum of both channels")}};
+    statistics_part all = list_accesses();
+    all.statistics.push_back({"busy_ps", busy_ps_, "ps", "sum of both channels"});
+    return {all};
 }
 
 } // namespace tlmalloc

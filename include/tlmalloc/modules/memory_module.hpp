@@ -58,8 +58,8 @@ class memory_module : public instrumented, private access_target, private in_ord
     void move_bytes(tlm::tlm_generic_payload &payload);
     void count(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps);
 
-    // The first lines of every memory's statistics; `busy` says of what busy_ps is the time.
-    static std::vector<statistic> list_accesses(const access_counts &counts, std::uint64_t busy_ps, const char *busy);
+    // The first lines of every memory's statistics.
+    statistics_part list_accesses() const;
 
     access_counts counts_;
 

@@ -1,0 +1,108 @@
+// A module of one's own: a scratchpad whose pages are handed out by command, as a key-value cache wants them.
+//
+// It is a memory on a bus, and it takes commands. What every memory does alike (four phases, errors, DMI, debug) comes
+// from memory_module, what every engine does alike (ports, queue, completions) from control_window; the decisions are
+// the C core's (slot_pool.h). Left to say: what an access takes, what a command does, and what is to be seen of it.
+#ifndef KV_SCRATCHPAD_HPP
+#define KV_SCRATCHPAD_HPP
+
+#include "tlmalloc/allocators/slot_pool.h"
+#include "tlmalloc/base/cost.h"
+#include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/memory_module.hpp"
+#include "tlmalloc/timing/timeline.h"
+
+#include <memory>
+#include <vector>
+
+// `in` takes accesses by offset; each takes length / bandwidth. `control` takes ALLOC of at most a page, whose value is
+// the offset of a page, and FREE of such an offset. Pages rotate: the one that was freed first is taken first. A page
+// that is freed is withdrawn from whoever has a pointer to it.
+class kv_scratchpad : public tlmalloc::memory_module, private tlmalloc::command_handler {
+  public:
+    struct config {
+        std::uint64_t pages = 256, page_bytes = 4096;
+        std::uint64_t bandwidth = std::uint64_t{128'000'000'000}; // bytes/s
+        tla_cost_profile cost{};                                  // of a command; all zero: commands take no time
+        tlmalloc::time_style style = tlmalloc::time_style::fast;
+    };
+
+    struct statistics : tlmalloc::command_counts {
+        std::uint64_t allocs = 0, frees = 0; // commands, refused ones included
+    };
+
+    tlmalloc::control_window control;
+
+    kv_scratchpad(sc_core::sc_module_name name, const config &settings)
+        : memory_module(name, "kv_scratchpad", memory_of(settings)),
+          control("control", kind(), TLA_TARGET_MEMORY_CONTROLLER, 4, *this, settings.style), config_(settings) {
+        const tla_slot_pool_config pool{0, settings.pages * settings.page_bytes, settings.page_bytes, true, false};
+        tla_slot_pool *made = nullptr;
+        if (tla_slot_pool_create(&pool, &made)) refuse_config("no host memory for the pages");
+        pool_.reset(made);
+    }
+
+    // What whoever reports walks: the memory's own lines, then ours.
+    std::vector<tlmalloc::statistics_part> list_statistics() const override {
+        tlmalloc::statistics_part all = list_accesses();
+        all.statistics.push_back({"allocs", statistics_.allocs, "commands", "ALLOC, refused ones included"});
+        all.statistics.push_back({"frees", statistics_.frees, "commands", "FREE, refused ones included"});
+        all.statistics.push_back({"failed", statistics_.failed, "commands", "that were refused"});
+        all.statistics.push_back({"busy_ps", statistics_.busy_ps, "ps", "that commands took"});
+        return {all};
+    }
+
+  private:
+    static memory_config memory_of(const config &settings) {
+        memory_config memory{settings.pages * settings.page_bytes};
+        memory.style = settings.style;
+        return memory;
+    }
+
+    // A legal access has arrived: moved, counted, and done after its time. The same in both styles.
+    std::uint64_t access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) override {
+        return move(payload, arrival_ps + tla_transfer_ps(payload.get_data_length(), config_.bandwidth));
+    }
+
+    // What DMI tells of the time of an access.
+    std::uint64_t word_ps(bool) const override { return tla_transfer_ps(in.get_bus_width() / 8, config_.bandwidth); }
+
+    // A well-formed command has arrived. The core decides, the price of its receipt is charged.
+    std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override {
+        tla_completion answer = tlmalloc::control_window::answer_to(command, TLA_BAD_COMMAND);
+        tla_work work{};
+        if (command.opcode == TLA_OP_ALLOC) answer.status = take(command.nbytes, answer.value, work);
+        if (command.opcode == TLA_OP_FREE) answer.status = give_back(command.pa.value, work);
+        const tla_slot_pool_stats pool = tla_slot_pool_get_stats(pool_.get());
+        answer.nbytes = command.nbytes;
+        answer.total_free = pool.free_slots * config_.page_bytes;
+        answer.largest_free = pool.free_slots > 0 ? config_.page_bytes : 0;
+        answer.service_ps = tla_cost_price(&config_.cost, &work);
+        const tla_service service = control.finish(port, answer, arrival_ps, statistics_);
+        pages_in_use_.set(service.done_ps, pool.slots - pool.free_slots);
+        return service.accepted_ps;
+    }
+
+    tla_status take(std::uint64_t nbytes, std::uint64_t &offset, tla_work &work) {
+        statistics_.allocs++;
+        tla_slot slot{};
+        const tla_status status = tla_slot_pool_alloc(pool_.get(), nbytes, &slot, &work);
+        offset = slot.address;
+        return status;
+    }
+
+    tla_status give_back(std::uint64_t offset, tla_work &work) {
+        statistics_.frees++;
+        if (offset % config_.page_bytes != 0) return TLA_NOT_ALLOCATED;
+        const tla_status status = tla_slot_pool_free(pool_.get(), offset / config_.page_bytes, &work);
+        if (!status) in.withdraw_dmi(offset, offset + config_.page_bytes - 1);
+        return status;
+    }
+
+    const config config_;
+    std::unique_ptr<tla_slot_pool, void (*)(tla_slot_pool *)> pool_{nullptr, tla_slot_pool_destroy};
+    statistics statistics_;
+    tlmalloc::figure pages_in_use_{*this, "pages_in_use", 32};
+};
+
+#endif
