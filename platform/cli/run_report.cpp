@@ -101,7 +101,7 @@ json_t *order_json(const npu &platform) {
 
 json_t *tensors_json(const workload &work) {
     json_t *list = json_array();
-    for (const workload::tensor_figures &t : work.tensors()) {
+    for (const workload::tensor_report &t : work.tensors()) {
         json_t *row = json_object();
         set(row, "name", t.name.c_str());
         set(row, {{"va", t.va.value},

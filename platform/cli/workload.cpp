@@ -60,14 +60,14 @@ tla_status workload::run() {
 
 std::uint64_t workload::tensor_alloc_ps() const {
     std::uint64_t sum = 0;
-    for (const tensor_figures &t : tensors_)
+    for (const tensor_report &t : tensors_)
         sum += t.alloc_ps;
     return sum;
 }
 
 std::uint64_t workload::tensor_map_ps() const {
     std::uint64_t sum = 0;
-    for (const tensor_figures &t : tensors_)
+    for (const tensor_report &t : tensors_)
         sum += t.map_ps;
     return sum;
 }

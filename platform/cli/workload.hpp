@@ -11,7 +11,7 @@ namespace tlmalloc {
 
 class workload {
   public:
-    struct tensor_figures {
+    struct tensor_report {
         std::string name;
         tla_vaddr va;
         std::uint64_t nbytes;
@@ -28,7 +28,7 @@ class workload {
 
     const tl_kernel_info &kernel() const { return kernel_; }
     bool finished() const { return finished_; }
-    const std::vector<tensor_figures> &tensors() const { return tensors_; }
+    const std::vector<tensor_report> &tensors() const { return tensors_; }
 
     // Why the run failed (allocation, mapping, kernel, clean-up), or why its result is wrong; TLA_OK when neither.
     const tla_error &failure() const { return failure_; }
@@ -48,7 +48,7 @@ class workload {
     const tl_workload size_;
     const bool outputs_on_demand_;
     bool finished_ = false, computed_ = false;
-    std::vector<tensor_figures> tensors_;
+    std::vector<tensor_report> tensors_;
     tla_error failure_{}, wrong_result_{};
 };
 

@@ -106,7 +106,7 @@ class memory_controller : public instrumented, private command_handler, private 
     memory_controller(sc_core::sc_module_name name, const config &settings);
     ~memory_controller() override;
 
-    // All of the channel's figures; the arena's are those of an untouched memory before the first command.
+    // Of the channel; the arena's are those of an untouched memory before the first command.
     statistics get_statistics(tla_channel channel) const;
     std::uint64_t refused() const { return refused_; } // commands, by the fault plan
     std::uint64_t data_errors() const { return data_errors_; }
