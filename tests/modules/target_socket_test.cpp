@@ -53,6 +53,11 @@ void wrapped_memory_works(time_style style) {
         BOOST_CHECK_EQUAL(cpu.write(64, data, delay), tlm::TLM_OK_RESPONSE);
         BOOST_CHECK_EQUAL(local_ps(delay) - begin, 1250u); // 512 B at 512 GB/s
         BOOST_CHECK(cpu.read(64, 512) == data);
+        tlm::tlm_generic_payload payload;
+        tlm::tlm_dmi dmi;
+        payload.set_read();
+        BOOST_CHECK(cpu.out->get_direct_mem_ptr(payload, dmi));
+        BOOST_CHECK_EQUAL(dmi.get_dmi_ptr()[64], data[0]);
     };
     simulate({&cpu});
 }

@@ -29,7 +29,8 @@ class access_target {
 };
 
 // Takes b_transport, the four phases (at_target.hpp), DMI and debug accesses for a module. At most `Initiators` may be
-// bound (0: any number); they are numbered in the order of their binding.
+// bound (0: any number); they are numbered in the order of their binding. A plain tlm_target_socket of an outer module
+// may be bound to it, for one initiator.
 //
 // Exact: after serve_in_order(), accesses go to that target as requests, in the order of their arrival; whoever calls
 // b_transport waits for the answer.
@@ -76,11 +77,23 @@ class target_socket
 
     void end_of_elaboration() override {
         base::end_of_elaboration();
+        if (interfaces_.empty()) serve_outer_socket();
         for (std::size_t i = 0; in_order_ && i < interfaces_.size(); i++)
             announce_in_order(*interfaces_[i], *in_order_, static_cast<unsigned>(i));
     }
 
   private:
+    // A plain tlm_target_socket of an outer module is bound to this one: its initiator calls the first binder, which
+    // a multi socket leaves alone then.
+    void serve_outer_socket() {
+        auto &binder = *this->m_binders.front();
+        auto *const initiator = dynamic_cast<typename base::base_initiator_socket_type *>(binder.get_other_side());
+        if (!initiator) return; // nobody is bound
+        binder.set_callbacks(this->m_nb_f, this->m_b_f, this->m_dmi_f, this->m_dbg_f);
+        this->m_sockets.push_back(&initiator->get_base_interface());
+        interfaces_.push_back(&binder);
+    }
+
     void take_blocking(int input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
         if (in_order_)
             serve_waiting(*in_order_, static_cast<unsigned>(input), payload, delay);
