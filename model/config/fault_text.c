@@ -53,12 +53,7 @@ static tla_status read_field(const char *word, tla_fault *fault, unsigned *seen,
                                                                     : "pe=, at=, address= or rate=");
     *seen |= fields[i].bit;
     const char *text = word + strlen(fields[i].name);
-    if (fields[i].bit == AT) {
-        tla_value at;
-        if (tla_value_parse(TLA_VALUE_TIME, text, &at, error)) return TLA_SYNTAX;
-        fault->at_ps = at.number;
-        return TLA_OK;
-    }
+    if (fields[i].bit == AT) return tla_number_parse(TLA_VALUE_TIME, text, &fault->at_ps, error) ? TLA_SYNTAX : TLA_OK;
     uint64_t number;
     if (!read_number(text, fields[i].max, &number) || (fields[i].bit == RATE && number == 0))
         return tla_error_set(error, TLA_SYNTAX, "found %s, expected %s", tla_quote(word).text, fields[i].expected);

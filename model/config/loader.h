@@ -1,15 +1,15 @@
-/* What reading a configuration keeps while it goes. Internal to the core. */
+/* What reading a file by a schema keeps while it goes. Internal to the core and the command line. */
 #ifndef TLMALLOC_MODEL_CONFIG_LOADER_H
 #define TLMALLOC_MODEL_CONFIG_LOADER_H
 
 #include "schema.h"
+#include "tlmalloc/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum { TLA_CONFIG_PATH_MAX = 128 };
-
-typedef struct tla_place {
-    const char *file;    /* or "--set" */
-    size_t line, column; /* from 1; 0 = none */
-} tla_place;
 
 /* Where the value of a key comes from. */
 typedef struct tla_origin {
@@ -35,8 +35,8 @@ typedef struct tla_loader {
 /* Reports a finding. */
 void tla_loader_find(tla_loader *loader, tla_place at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Reads, checks and stores the value of a key; false with what was found and expected in error. */
-bool tla_loader_store(tla_loader *loader, size_t key, const char *text, tla_error *error);
+/* A finding about a value, where it was written; origin NULL: nowhere. */
+void tla_loader_find_at(tla_loader *loader, const tla_origin *origin, const char *text);
 
 /* "unknown key ...", with what may have been meant. */
 tla_phrase tla_loader_unknown_key(const tla_loader *loader, const char *path);
@@ -55,4 +55,7 @@ tla_status tla_loader_load(const tla_schema *schema, const char *path, const cha
                            size_t override_count, const tla_config_judge *judge, void *config, tla_config_report report,
                            void *context);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

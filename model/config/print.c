@@ -1,14 +1,14 @@
 /* Printing: the resolved configuration, and the reference of all keys. */
-#include "schema.h"
+#include "platform.h"
+#include "timing.h"
 
 #include <string.h>
 
 void tla_config_each(const tla_config *config, tla_config_visit visit, void *context) {
-    for (size_t key = 0; key < TLA_PLATFORM_KEYS; key++) {
-        tla_value_type type = tla_platform_keys[key].type;
-        tla_value value = tla_schema_get(&tla_platform_keys[key], config);
-        visit(context, tla_platform_keys[key].key, tla_value_print(type, &value).text, type <= TLA_VALUE_RATE,
-              value.number);
+    for (size_t i = 0; i < tla_platform_key_count; i++) {
+        const tla_schema_key *key = &tla_platform_keys[i];
+        const tla_value value = tla_schema_get(key, config);
+        visit(context, key->key, tla_value_print(&key->form, &value).text, tla_schema_is_number(key), value.number);
     }
 }
 
@@ -39,30 +39,11 @@ tla_status tla_config_print(const tla_config *config, FILE *out) {
 }
 
 static void print_range(const tla_schema_key *key, FILE *out) {
-    switch (key->type) {
-    case TLA_VALUE_BOOLEAN:
-    case TLA_VALUE_POLICY:
-    case TLA_VALUE_UNMAPPED:
-    case TLA_VALUE_MAP_ACK:
-    case TLA_VALUE_WALK:
-    case TLA_VALUE_REPLACEMENT:
-    case TLA_VALUE_GUARD:
-    case TLA_VALUE_FREE_LIST:
-    case TLA_VALUE_TIME_STYLE:
-    case TLA_VALUE_HBM_MODEL:
-    case TLA_VALUE_REFRESH:
-    case TLA_VALUE_PAGE_POLICY:
-    case TLA_VALUE_NAME:
-    case TLA_VALUE_ADDRESS_MAP:
-    case TLA_VALUE_TIMING:
-    case TLA_VALUE_FAULTS:
-        fputs(tla_value_expected(key->type).text, out);
-        break;
-    default:
-        fprintf(out, "%s .. %s%s", tla_value_print(key->type, &(tla_value){.number = key->min}).text,
-                tla_value_print(key->type, &(tla_value){.number = key->max}).text,
-                key->power_of_two ? ", a power of two" : "");
-    }
+    if (tla_schema_is_number(key))
+        fprintf(out, "%s .. %s%s", tla_number_print(key->form.type, key->min).text,
+                tla_number_print(key->form.type, key->max).text, key->power_of_two ? ", a power of two" : "");
+    else
+        fputs(tla_value_expected(&key->form).text, out);
 }
 
 static tla_status print_reference(const tla_schema *schema, FILE *out) {
@@ -77,7 +58,8 @@ static tla_status print_reference(const tla_schema *schema, FILE *out) {
 }
 
 tla_status tla_config_print_reference(FILE *out) {
-    return print_reference(&tla_platform_schema, out);
+    const tla_schema schema = tla_platform_schema();
+    return print_reference(&schema, out);
 }
 
 tla_status tla_timing_print_reference(FILE *out) {

@@ -1,5 +1,5 @@
 /* The rules that concern several keys. */
-#include "schema.h"
+#include "platform.h"
 
 #include "tlmalloc/base/phys_addr.h"
 #include "tlmalloc/device/fault_plan.h"
@@ -8,48 +8,49 @@
 #include <inttypes.h>
 
 static tla_phrase size_text(uint64_t nbytes) {
-    return tla_value_print(TLA_VALUE_SIZE, &(tla_value){.number = nbytes});
+    return tla_number_print(TLA_VALUE_SIZE, nbytes);
 }
 
 static bool too_many_cubes(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found %" PRIu64 " x %" PRIu64
+    *text = tla_phrase_of("found %" PRIu32 " x %" PRIu32
                           " cubes, expected cube_mesh_width * cube_mesh_height of at most %d",
                           c->system.cube_mesh_width, c->system.cube_mesh_height, TLA_CUBE_DIE_COUNT);
     return c->system.cube_mesh_width * c->system.cube_mesh_height > TLA_CUBE_DIE_COUNT;
 }
 
 static bool slice_is_not_whole(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found %s for %" PRIu64
+    *text = tla_phrase_of("found %s for %" PRIu32
                           " PEs, expected hbm.capacity_per_cube to be a multiple of system.pes_per_cube",
-                          size_text(c->hbm.capacity_per_cube).text, c->system.pes_per_cube);
-    return c->hbm.capacity_per_cube % c->system.pes_per_cube != 0;
+                          size_text(c->system.hbm_per_cube).text, c->system.pes_per_cube);
+    return c->system.hbm_per_cube % c->system.pes_per_cube != 0;
 }
 
 static bool reserve_takes_all(const tla_config *c, tla_phrase *text) {
     *text = tla_phrase_of("found %s of %s, expected tcm.scheduler_reserve below tcm.capacity",
-                          size_text(c->tcm.scheduler_reserve).text, size_text(c->tcm.capacity).text);
-    return c->tcm.scheduler_reserve >= c->tcm.capacity;
+                          size_text(c->controller.memory.tcm_reserved_bytes).text, size_text(c->tcm.capacity).text);
+    return c->controller.memory.tcm_reserved_bytes >= c->tcm.capacity;
 }
 
 static bool va_base_is_off_page(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found va.base %s, expected a multiple of va.page_size, %s", size_text(c->va.base).text,
-                          size_text(c->va.page_size).text);
-    return c->va.base % c->va.page_size != 0;
+    *text = tla_phrase_of("found va.base %s, expected a multiple of va.page_size, %s",
+                          size_text(c->va.space.base.value).text, size_text(c->va.space.page_size).text);
+    return c->va.space.base.value % c->va.space.page_size != 0;
 }
 
 static bool va_size_is_off_page(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found va.size %s, expected a multiple of va.page_size, %s", size_text(c->va.size).text,
-                          size_text(c->va.page_size).text);
-    return c->va.size % c->va.page_size != 0;
+    *text = tla_phrase_of("found va.size %s, expected a multiple of va.page_size, %s",
+                          size_text(c->va.space.nbytes).text, size_text(c->va.space.page_size).text);
+    return c->va.space.nbytes % c->va.space.page_size != 0;
 }
 
 static bool page_is_no_larger(const tla_config *c, tla_phrase *text) {
     const struct {
         const char *key;
-        uint64_t enabled, nbytes;
-    } sizes[] = {{"mmu.pages_64k", c->mmu.pages_64k, UINT64_C(1) << 16},
-                 {"mmu.pages_2m", c->mmu.pages_2m, UINT64_C(1) << 21},
-                 {"mmu.pages_1g", c->mmu.pages_1g, UINT64_C(1) << 30}};
+        bool enabled;
+        uint64_t nbytes;
+    } sizes[] = {{"mmu.pages_64k", c->pages.size_64k, UINT64_C(1) << 16},
+                 {"mmu.pages_2m", c->pages.size_2m, UINT64_C(1) << 21},
+                 {"mmu.pages_1g", c->pages.size_1g, UINT64_C(1) << 30}};
     for (unsigned i = 0; i < 3; i++) {
         if (!sizes[i].enabled || sizes[i].nbytes > c->mmu.page_size) continue;
         *text = tla_phrase_of("found %s: true, expected pages larger than mmu.page_size, %s", sizes[i].key,
@@ -60,23 +61,24 @@ static bool page_is_no_larger(const tla_config *c, tla_phrase *text) {
 }
 
 static bool va_range_is_too_wide(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found addresses up to va.base + va.size, %s, expected at most mmu.va_bits, %" PRIu64 " bits",
-                          size_text(c->va.base + c->va.size).text, c->mmu.va_bits);
-    return c->mmu.va_bits < 64 && c->va.base + c->va.size > UINT64_C(1) << c->mmu.va_bits;
+    const uint64_t end = c->va.space.base.value + c->va.space.nbytes;
+    *text = tla_phrase_of("found addresses up to va.base + va.size, %s, expected at most mmu.va_bits, %" PRIu32 " bits",
+                          size_text(end).text, c->mmu.va_bits);
+    return c->mmu.va_bits < 64 && end > UINT64_C(1) << c->mmu.va_bits;
 }
 
 static bool asid_is_none(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found workload.asid %" PRIu64 ", expected less than mmu.asids, %" PRIu64, c->workload.asid,
+    *text = tla_phrase_of("found workload.asid %" PRIu32 ", expected less than mmu.asids, %" PRIu32, c->workload.asid,
                           c->mmu.asids);
     return c->workload.asid >= c->mmu.asids;
 }
 
-static bool level_is_no_tlb(const char *name, const tla_tlb_keys *level, tla_phrase *text) {
-    uint64_t entries = level->entries, ways = level->ways ? level->ways : entries;
+static bool level_is_no_tlb(const char *name, const tla_tlb_level_config *level, tla_phrase *text) {
+    uint32_t entries = level->entries, ways = level->ways ? level->ways : entries;
     if (entries == 0) return false;
-    uint64_t sets = entries / ways;
+    uint32_t sets = entries / ways;
     bool whole = sets > 0 && entries % ways == 0 && (sets & (sets - 1)) == 0;
-    *text = tla_phrase_of("found %s of %" PRIu64 " entries in %" PRIu64 " ways, expected %s", name, entries, ways,
+    *text = tla_phrase_of("found %s of %" PRIu32 " entries in %" PRIu32 " ways, expected %s", name, entries, ways,
                           whole ? "a power of two of ways for plru" : "a power of two of sets");
     return !whole || (level->replacement == TLA_REPLACE_PLRU && (ways & (ways - 1)) != 0);
 }
@@ -90,19 +92,18 @@ static bool l2_is_no_tlb(const tla_config *c, tla_phrase *text) {
 }
 
 static bool slice_does_not_fit_its_profile(const tla_config *c, tla_phrase *text) {
-    if (!c->hbm.has_profile || c->hbm.profile.model != TLA_HBM_BANKS) return false;
+    if (!c->hbm_timing.has_profile || c->hbm_timing.profile.model != TLA_HBM_BANKS) return false;
     tla_error error = {.text = ""};
-    const tla_banked_channels_config channels = {c->hbm.profile, (uint32_t)c->hbm.pseudo_channels,
-                                                 c->hbm.capacity_per_cube / c->system.pes_per_cube};
+    const tla_banked_channels_config channels = {c->hbm_timing.profile, c->hbm.pseudo_channels, c->hbm.capacity};
     const bool broken = tla_banked_channels_check(&channels, &error) != TLA_OK;
-    *text = tla_phrase_of("hbm.timing %s: %.200s", c->hbm.timing, error.text);
+    *text = tla_phrase_of("hbm.timing %s: %.200s", c->hbm_timing.name, error.text);
     return broken;
 }
 
 static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
-    const uint64_t policies[] = {c->controller.hbm_policy, c->controller.tcm_policy};
+    const tla_policy policies[] = {c->controller.memory.hbm_policy, c->controller.memory.tcm_policy};
     for (int i = 0; i < 2; i++) {
-        tla_policy p = (tla_policy)policies[i];
+        const tla_policy p = policies[i];
         if (c->controller.free_list == TLA_LIST_REGISTERS || p == TLA_FIRST_FIT || p == TLA_BEST_FIT ||
             p == TLA_NEXT_FIT || p == TLA_WORST_FIT)
             continue;
@@ -118,37 +119,37 @@ static bool a_sender_has_no_port(const tla_config *c, tla_phrase *text) {
     const bool demand = c->mmu.unmapped == TLA_UNMAPPED_DEMAND;
     if (!demand && c->mmu.walk != TLA_WALK_MEMORY) return false;
     const unsigned port = demand ? TLA_PORT_OF_FAULTS : TLA_PORT_OF_MMU;
-    *text = tla_phrase_of("found %" PRIu64 " controller.ports, expected at least %u with %s: port %u is %s",
+    *text = tla_phrase_of("found %" PRIu32 " controller.ports, expected at least %u with %s: port %u is %s",
                           c->controller.ports, port + 1, demand ? "mmu.unmapped demand" : "mmu.walk memory", port,
                           demand ? "the host's for page faults" : "the MMU's for its tables");
     return c->controller.ports <= port;
 }
 
 static bool list_takes_all(const tla_config *c, tla_phrase *text) {
-    uint64_t slice = c->hbm.capacity_per_cube / c->system.pes_per_cube;
+    uint64_t slice = c->hbm.capacity;
     *text = tla_phrase_of("found %s of a slice of %s, expected controller.list_reserve below it",
                           size_text(c->controller.list_reserve).text, size_text(slice).text);
     return c->controller.free_list == TLA_LIST_HBM && c->controller.list_reserve >= slice;
 }
 
 static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
-    tla_fault_plan plan = {0};
-    if (tla_fault_plan_parse(c->faults.plan, &plan, NULL)) return false; /* a finding of its own */
-    uint64_t pes = c->system.sips * c->system.cube_mesh_width * c->system.cube_mesh_height * c->system.pes_per_cube;
-    uint64_t slice = c->hbm.capacity_per_cube / c->system.pes_per_cube;
-    for (uint32_t i = 0; i < plan.count; i++) {
-        const tla_fault *fault = &plan.faults[i];
+    const tla_fault_plan *plan = &c->faults.plan;
+    uint64_t pes =
+        UINT64_C(1) * c->system.sips * c->system.cube_mesh_width * c->system.cube_mesh_height * c->system.pes_per_cube;
+    uint64_t slice = c->hbm.capacity;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const tla_fault *fault = &plan->faults[i];
         if (fault->pe >= 0 && (uint64_t)fault->pe >= pes) {
             *text = tla_phrase_of("found a fault of PE %d, expected 0 .. %" PRIu64, (int)fault->pe, pes - 1);
             return true;
         }
         if (fault->kind == TLA_FAULT_CHANNEL_OUT && fault->channel >= c->hbm.pseudo_channels) {
-            *text = tla_phrase_of("found a fault of pseudo-channel %" PRIu32 ", expected 0 .. %" PRIu64, fault->channel,
+            *text = tla_phrase_of("found a fault of pseudo-channel %" PRIu32 ", expected 0 .. %" PRIu32, fault->channel,
                                   c->hbm.pseudo_channels - 1);
             return true;
         }
-        uint64_t banks = c->hbm.has_profile && c->hbm.profile.model == TLA_HBM_BANKS
-                             ? (uint64_t)c->hbm.profile.bank_groups * c->hbm.profile.banks_per_group
+        uint64_t banks = c->hbm_timing.has_profile && c->hbm_timing.profile.model == TLA_HBM_BANKS
+                             ? (uint64_t)c->hbm_timing.profile.bank_groups * c->hbm_timing.profile.banks_per_group
                              : 0;
         if (fault->has_bank && fault->bank >= banks) {
             *text = banks ? tla_phrase_of("found a fault of bank %" PRIu32 ", expected 0 .. %" PRIu64, fault->bank,
@@ -166,7 +167,7 @@ static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
     return false;
 }
 
-const tla_schema_rule tla_platform_rules[] = {
+const tla_platform_rule tla_platform_rules[] = {
     {{"faults.plan", "hbm.timing"}, fault_is_nowhere},
     {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy"}, list_does_not_walk},
     {{"controller.ports", "mmu.unmapped", "mmu.walk"}, a_sender_has_no_port},

@@ -1,39 +1,54 @@
-/* The tables of all configuration keys: the platform, and the timing of a pseudo-channel. Internal to the core. */
+/* A table of keys: what a file may say, and where it is put. Internal to the core. */
 #ifndef TLMALLOC_MODEL_CONFIG_SCHEMA_H
 #define TLMALLOC_MODEL_CONFIG_SCHEMA_H
 
 #include "value.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+struct tla_loader;
+struct tla_schema;
+
+typedef struct tla_place {
+    const char *file;    /* or "--set" */
+    size_t line, column; /* from 1; 0 = none */
+} tla_place;
+
+/* A text as it stands in a file. */
+typedef struct tla_written {
+    const char *text;
+    tla_place at;
+} tla_written;
+
+/* A key, as row.h writes it. */
 typedef struct tla_schema_key {
-    const char *key; /* "hbm.burst" */
-    size_t offset;   /* of the member in the struct that is read into */
-    tla_value_type type;
-    uint64_t min, max;  /* of the number, both allowed; ignored for types whose values have names */
+    const char *key;     /* "hbm.burst" */
+    size_t offset, size; /* of the member in the struct that is read into; a text fills all of it */
+    tla_value_form form;
+    uint64_t min, max;  /* of a number, both allowed; ignored for forms whose values have names or are texts */
     bool power_of_two;  /* the number must be one */
     const char *source; /* where the default comes from */
     const char *default_text;
     const char *meaning;
+    /* ANY: gets the value (name: the key's own). PAIRS: gets every pair. ROWS: gets every row's place before it is read
+     * (text NULL); rows has the keys of a row, and its check is called when the row has been read. */
+    void (*take)(struct tla_loader *loader, size_t key, const tla_written *name, const tla_written *value);
+    const struct tla_schema *rows;
 } tla_schema_key;
-
-struct tla_loader;
 
 /* All keys of one kind of file. */
 typedef struct tla_schema {
     const tla_schema_key *keys;
     size_t count;
     size_t config_bytes;                      /* of the struct that is read into */
-    const char *example;                      /* of an override */
+    const char *example;                      /* of an override; NULL: there are none, and the keys are few */
     void (*check)(struct tla_loader *loader); /* what concerns several keys; called last, adds findings */
 } tla_schema;
-
-enum { TLA_PLATFORM_KEYS = 108 };
-extern const tla_schema_key tla_platform_keys[TLA_PLATFORM_KEYS]; /* of tla_config */
-extern const tla_schema tla_platform_schema;
-extern const tla_schema tla_timing_schema;
 
 /* Index of a key, or of the first key of a section ("hbm", "mmu.cost"); the schema's count when there is none. */
 size_t tla_schema_find(const tla_schema *schema, const char *path);
@@ -42,18 +57,18 @@ size_t tla_schema_find_section(const tla_schema *schema, const char *path);
 /* The key or section nearest to a path that is none, in `nearest`; false when nothing is near. */
 bool tla_schema_suggest(const tla_schema *schema, const char *path, tla_phrase *nearest);
 
+/* Whether the values of a key are numbers with a range. */
+bool tla_schema_is_number(const tla_schema_key *key);
+
 /* Reads and writes the member of a key in the struct that the schema describes. */
 tla_value tla_schema_get(const tla_schema_key *key, const void *config);
 void tla_schema_set(const tla_schema_key *key, void *config, const tla_value *value);
 
-/* A rule that concerns several keys of the platform. */
-typedef struct tla_schema_rule {
-    const char *keys[5]; /* the keys it reads, NULL-terminated: a finding stands at the first that was written */
-    bool (*broken)(const tla_config *config, tla_phrase *text); /* true: broken, the text says how */
-} tla_schema_rule;
+/* Reads a value and puts it into the member; TLA_SYNTAX with what was found and expected, and nothing put. */
+tla_status tla_schema_store(const tla_schema_key *key, void *config, const char *text, tla_error *error);
 
-extern const tla_schema_rule tla_platform_rules[];
-extern const size_t tla_platform_rule_count;
+/* Puts every default into its member. */
+void tla_schema_set_defaults(const tla_schema *schema, void *config);
 
 #ifdef __cplusplus
 }

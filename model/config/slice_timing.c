@@ -47,26 +47,23 @@ static tla_phrase names_of_profiles(void) {
 
 static void refuse(tla_loader *l, tla_origin *origin, const char *found, const char *expected) {
     origin->bad = true;
-    if (origin->override)
-        tla_loader_find(l, origin->at, "%s: hbm.timing: found %s, expected %s", tla_quote(origin->override).text,
-                        tla_quote(found).text, expected);
-    else
-        tla_loader_find(l, origin->at, "hbm.timing: found %s, expected %s", tla_quote(found).text, expected);
+    tla_loader_find_at(l, origin,
+                       tla_phrase_of("hbm.timing: found %s, expected %s", tla_quote(found).text, expected).text);
 }
 
 void tla_loader_resolve_timing(tla_loader *l) {
-    tla_config *config = l->config;
-    const char *text = config->hbm.timing;
+    tla_hbm_timing *timing = &((tla_config *)l->config)->hbm_timing;
+    const char *text = timing->name;
     tla_origin *origin = &l->origins[tla_schema_find(l->schema, "hbm.timing")];
     if (origin->bad || strcmp(text, "channels") == 0) return;
     const tla_timing_profile *profile = find_profile(text);
     tla_status status;
     /* the built-in ones are as good as the build: only memory can be missing */
     if (profile) {
-        status = parse_profile(profile, &config->hbm.profile);
+        status = parse_profile(profile, &timing->profile);
     } else if (is_file(text)) {
         const tla_phrase path = resolve_path(text, origin);
-        status = tla_timing_load(path.text, NULL, 0, &config->hbm.profile, l->report, l->context);
+        status = tla_timing_load(path.text, NULL, 0, &timing->profile, l->report, l->context);
         if (status == TLA_SYNTAX || status == TLA_IO)
             refuse(l, origin, text, "a file with a timing profile that can be used");
     } else {
@@ -77,5 +74,5 @@ void tla_loader_resolve_timing(tla_loader *l) {
                    .text);
     }
     l->no_memory |= status == TLA_NO_HOST_MEMORY;
-    config->hbm.has_profile = status == TLA_OK;
+    timing->has_profile = status == TLA_OK;
 }

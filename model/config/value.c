@@ -2,7 +2,7 @@
 #include "value.h"
 
 #include "base/suggest.h"
-#include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/config.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -61,101 +61,14 @@ static const struct {
     [TLA_VALUE_RATE] = {"a rate", "operations per second", "GFLOPS", {{"GFLOPS", K *K *K}, {"TFLOPS", K *K *K *K}}},
 };
 
-static const char *const unmapped_names[] = {
-    [TLA_UNMAPPED_ERROR] = "error", [TLA_UNMAPPED_PA_FALLBACK] = "pa_fallback", [TLA_UNMAPPED_DEMAND] = "demand"};
-static const char *const map_ack_names[] = {[TLA_MAP_ACK_VISIBLE] = "visible", [TLA_MAP_ACK_POSTED] = "posted"};
-static const char *const guard_names[] = {
-    [TLA_GUARD_OFF] = "off", [TLA_GUARD_REPORT] = "report", [TLA_GUARD_ERROR] = "error"};
-static const char *const free_list_names[] = {
-    [TLA_LIST_REGISTERS] = "registers", [TLA_LIST_SRAM] = "sram", [TLA_LIST_HBM] = "hbm"};
-static const char *const time_style_names[] = {[TLA_TIME_FAST] = "fast", [TLA_TIME_EXACT] = "exact"};
-static const char *const boolean_names[] = {"false", "true"};
-
-static const char *const hbm_model_names[] = {[TLA_HBM_BANKS] = "banks", [TLA_HBM_CHANNEL] = "channel"};
-static const char *const refresh_names[] = {
-    [TLA_HBM_REFRESH_NONE] = "none", [TLA_HBM_REFRESH_ALL_BANK] = "all_bank", [TLA_HBM_REFRESH_PER_BANK] = "per_bank"};
-static const char *const page_policy_names[] = {[TLA_HBM_PAGE_OPEN] = "open", [TLA_HBM_PAGE_CLOSED] = "closed"};
-
-static const char *policy_name(uint64_t value) {
-    return tla_policy_name((tla_policy)value);
-}
-static const char *unmapped_name(uint64_t value) {
-    return value < TLA_UNMAPPED_COUNT ? unmapped_names[value] : NULL;
-}
-static const char *map_ack_name(uint64_t value) {
-    return value < 2 ? map_ack_names[value] : NULL;
-}
-static const char *walk_name(uint64_t value) {
-    return value < TLA_WALK_MODE_COUNT ? tla_walk_mode_name((tla_walk_mode)value) : NULL;
-}
-static const char *replacement_name(uint64_t value) {
-    return value < TLA_REPLACEMENT_COUNT ? tla_replacement_name((tla_replacement)value) : NULL;
-}
-static const char *guard_name(uint64_t value) {
-    return value < TLA_GUARD_MODE_COUNT ? guard_names[value] : NULL;
-}
-static const char *free_list_name(uint64_t value) {
-    return value < TLA_LIST_PLACE_COUNT ? free_list_names[value] : NULL;
-}
-static const char *time_style_name(uint64_t value) {
-    return value < TLA_TIME_STYLE_COUNT ? time_style_names[value] : NULL;
-}
 static const char *boolean_name(uint64_t value) {
-    return value < 2 ? boolean_names[value] : NULL;
-}
-static const char *hbm_model_name(uint64_t value) {
-    return value < TLA_HBM_MODEL_COUNT ? hbm_model_names[value] : NULL;
-}
-static const char *refresh_name(uint64_t value) {
-    return value < TLA_HBM_REFRESH_COUNT ? refresh_names[value] : NULL;
-}
-static const char *page_policy_name(uint64_t value) {
-    return value < TLA_HBM_PAGE_POLICY_COUNT ? page_policy_names[value] : NULL;
+    static const char *const names[] = {"false", "true"};
+    return value < 2 ? names[value] : NULL;
 }
 
-/* The names of a type that has names for its values, numbered from 0; else NULL. */
-static const char *(*names_of(tla_value_type type))(uint64_t) {
-    switch (type) {
-    case TLA_VALUE_POLICY:
-        return policy_name;
-    case TLA_VALUE_UNMAPPED:
-        return unmapped_name;
-    case TLA_VALUE_MAP_ACK:
-        return map_ack_name;
-    case TLA_VALUE_WALK:
-        return walk_name;
-    case TLA_VALUE_REPLACEMENT:
-        return replacement_name;
-    case TLA_VALUE_GUARD:
-        return guard_name;
-    case TLA_VALUE_FREE_LIST:
-        return free_list_name;
-    case TLA_VALUE_TIME_STYLE:
-        return time_style_name;
-    case TLA_VALUE_BOOLEAN:
-        return boolean_name;
-    case TLA_VALUE_HBM_MODEL:
-        return hbm_model_name;
-    case TLA_VALUE_REFRESH:
-        return refresh_name;
-    case TLA_VALUE_PAGE_POLICY:
-        return page_policy_name;
-    default:
-        return NULL;
-    }
-}
-
-size_t tla_value_text_size(tla_value_type type) {
-    switch (type) {
-    case TLA_VALUE_NAME:
-    case TLA_VALUE_ADDRESS_MAP:
-        return TLA_CONFIG_NAME_MAX;
-    case TLA_VALUE_TIMING:
-    case TLA_VALUE_FAULTS:
-        return TLA_CONFIG_FILE_MAX;
-    default:
-        return 0;
-    }
+/* The names of a form that has names for its values; else NULL. */
+static const char *(*names_of(const tla_value_form *form))(uint64_t) {
+    return form->type == TLA_VALUE_BOOLEAN ? boolean_name : form->type == TLA_VALUE_NAMED ? form->name : NULL;
 }
 
 __attribute__((format(printf, 2, 3))) static void append(tla_phrase *phrase, const char *format, ...) {
@@ -173,29 +86,22 @@ static tla_phrase unit_list(tla_value_type type) {
     return list;
 }
 
-tla_phrase tla_value_expected(tla_value_type type) {
+/* What a number of this type looks like. */
+static tla_phrase number_expected(tla_value_type type) {
+    if (type == TLA_VALUE_COUNT) return tla_phrase_of("an integer without a unit");
+    return tla_phrase_of("%s with a unit (%s)", quantities[type].noun, unit_list(type).text);
+}
+
+tla_phrase tla_value_expected(const tla_value_form *form) {
+    const char *(*name)(uint64_t) = names_of(form);
+    if (form->type == TLA_VALUE_TEXT) return tla_phrase_of("%s", form->expected);
+    if (form->type == TLA_VALUE_ANY) return tla_phrase_of("a text");
+    if (form->type == TLA_VALUE_PAIRS) return tla_phrase_of("a mapping");
+    if (form->type == TLA_VALUE_ROWS) return tla_phrase_of("a sequence of at least one row");
+    if (!name) return number_expected(form->type);
     tla_phrase phrase = {""};
-    const char *(*name)(uint64_t) = names_of(type);
-    if (name) {
-        for (uint64_t value = 0; name(value); value++)
-            append(&phrase, "%s%s", value ? " or " : "", name(value));
-    } else if (type == TLA_VALUE_COUNT) {
-        append(&phrase, "an integer without a unit");
-    } else if (type == TLA_VALUE_NAME) {
-        append(&phrase, "a name of letters, digits and _, at most %d long", TLA_CONFIG_NAME_MAX - 1);
-    } else if (type == TLA_VALUE_TIMING) {
-        append(&phrase,
-               "channels, the name of a timing profile, or its file (letters, digits and _ - . /, with a / or "
-               "ending in .yaml), at most %d long",
-               TLA_CONFIG_FILE_MAX - 1);
-    } else if (type == TLA_VALUE_FAULTS) {
-        append(&phrase, "none, or faults between ;, at most %d characters", TLA_CONFIG_FILE_MAX - 1);
-    } else if (type == TLA_VALUE_ADDRESS_MAP) {
-        append(&phrase, "an address map: m1, m2, m3, or fields from the least significant bit, such as "
-                        "bg2,co5,ba2,ro14");
-    } else {
-        append(&phrase, "%s with a unit (%s)", quantities[type].noun, unit_list(type).text);
-    }
+    for (uint64_t value = 0; name(value); value++)
+        append(&phrase, "%s%s", value ? " or " : "", name(value));
     return phrase;
 }
 
@@ -223,41 +129,19 @@ static tla_phrase print_quantity(tla_value_type type, uint64_t number) {
     return phrase;
 }
 
-tla_phrase tla_value_print(tla_value_type type, const tla_value *value) {
-    tla_phrase phrase = {""};
-    const char *(*name)(uint64_t) = names_of(type);
-    if (name) {
-        append(&phrase, "%s", name(value->number) ? name(value->number) : "?");
-    } else if (type == TLA_VALUE_COUNT) {
-        append(&phrase, "%" PRIu64, value->number);
-    } else if (tla_value_text_size(type) > 0) {
-        append(&phrase, "%s", value->name);
-    } else {
-        phrase = print_quantity(type, value->number);
-    }
-    return phrase;
+tla_phrase tla_number_print(tla_value_type type, uint64_t number) {
+    return type == TLA_VALUE_COUNT ? tla_phrase_of("%" PRIu64, number) : print_quantity(type, number);
+}
+
+tla_phrase tla_value_print(const tla_value_form *form, const tla_value *value) {
+    const char *(*name)(uint64_t) = names_of(form);
+    if (form->type == TLA_VALUE_TEXT) return tla_phrase_of("%s", value->text);
+    if (name) return tla_phrase_of("%s", name(value->number) ? name(value->number) : "?");
+    return tla_number_print(form->type, value->number);
 }
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
-}
-
-/* Whether the text is 1 .. size - 1 letters, digits and characters of `more`. */
-static bool consists_of_letters(const char *text, const char *more, size_t size) {
-    size_t i = 0;
-    for (; text[i]; i++) {
-        char c = text[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || strchr(more, c))) return false;
-    }
-    return i > 0 && i < size;
-}
-
-static bool is_name(const char *text) {
-    return consists_of_letters(text, "_", TLA_CONFIG_NAME_MAX);
-}
-
-static bool is_profile(const char *text) {
-    return consists_of_letters(text, "_-./", TLA_CONFIG_FILE_MAX);
 }
 
 /* A decimal number is mantissa / 10^places. */
@@ -302,8 +186,7 @@ static tla_status refuse(tla_error *error, const char *text, const char *expecte
 static tla_status parse_count(const char *text, uint64_t *number, tla_error *error) {
     decimal d = read_decimal(text);
     if (*text == '-' && is_digit(text[1])) return refuse(error, text, "an integer that is not negative");
-    if (d.end == text || *d.end || strchr(text, '.'))
-        return refuse(error, text, tla_value_expected(TLA_VALUE_COUNT).text);
+    if (d.end == text || *d.end || strchr(text, '.')) return refuse(error, text, number_expected(TLA_VALUE_COUNT).text);
     if (d.too_long) return refuse(error, text, "an integer below 2^64");
     *number = d.mantissa;
     return TLA_OK;
@@ -315,17 +198,17 @@ static tla_status parse_quantity(tla_value_type type, const char *text, uint64_t
     if (*text == '-' && is_digit(text[1]))
         return tla_error_set(error, TLA_SYNTAX, "found %s, expected %s that is not negative", tla_quote(text).text,
                              noun);
-    if (d.end == text) return refuse(error, text, tla_value_expected(type).text);
+    if (d.end == text) return refuse(error, text, number_expected(type).text);
     const char *name = d.end + strspn(d.end, " ");
     if (!*name)
         return tla_error_set(error, TLA_SYNTAX, "found %s, which has no unit, expected %s", tla_quote(text).text,
-                             tla_value_expected(type).text);
+                             number_expected(type).text);
     const unit *u = quantities[type].units;
     while (u->name && strcmp(u->name, name) != 0)
         u++;
     if (!u->name)
         return tla_error_set(error, TLA_SYNTAX, "found %s with the unknown unit %s, expected %s", tla_quote(text).text,
-                             tla_quote(name).text, tla_value_expected(type).text);
+                             tla_quote(name).text, number_expected(type).text);
     wide product = (wide)d.mantissa * u->factor;
     if (d.too_long || product / d.scale > UINT64_MAX)
         return tla_error_set(error, TLA_SYNTAX, "found %s, expected at most 20 digits and less than 2^64 %s",
@@ -337,43 +220,44 @@ static tla_status parse_quantity(tla_value_type type, const char *text, uint64_t
     return TLA_OK;
 }
 
-tla_status tla_value_parse(tla_value_type type, const char *text, tla_value *value, tla_error *error) {
+tla_status tla_number_parse(tla_value_type type, const char *text, uint64_t *number, tla_error *error) {
+    return type == TLA_VALUE_COUNT ? parse_count(text, number, error) : parse_quantity(type, text, number, error);
+}
+
+static tla_status parse_name(const tla_value_form *form, const char *text, uint64_t *number, tla_error *error) {
+    const char *(*name)(uint64_t) = names_of(form);
+    uint64_t value = 0;
+    while (name(value) && strcmp(name(value), text) != 0)
+        value++;
+    if (!name(value))
+        return tla_error_set(error, TLA_SYNTAX, "found %s, expected %s%s", tla_quote(text).text,
+                             tla_value_expected(form).text, tla_did_you_mean(text, name).text);
+    *number = value;
+    return TLA_OK;
+}
+
+static tla_status check_text(const tla_value_form *form, const char *text, tla_error *error) {
+    tla_error wrong = {.text = ""};
+    if (strlen(text) < TLA_VALUE_TEXT_MAX && form->check(text, &wrong) == TLA_OK) return TLA_OK;
+    if (!*wrong.text) return refuse(error, text, form->expected);
+    if (error) *error = wrong;
+    return TLA_SYNTAX;
+}
+
+tla_status tla_value_parse(const tla_value_form *form, const char *text, tla_value *value, tla_error *error) {
     tla_value result = {0};
-    tla_status status = TLA_OK;
-    const char *(*name)(uint64_t) = names_of(type);
-    if (name) {
-        while (name(result.number) && strcmp(name(result.number), text) != 0)
-            result.number++;
-        if (!name(result.number))
-            status = tla_error_set(error, TLA_SYNTAX, "found %s, expected %s%s", tla_quote(text).text,
-                                   tla_value_expected(type).text, tla_did_you_mean(text, name).text);
-    } else if (type == TLA_VALUE_COUNT) {
-        status = parse_count(text, &result.number, error);
-    } else if (type == TLA_VALUE_NAME || type == TLA_VALUE_TIMING) {
-        if (type == TLA_VALUE_NAME ? is_name(text) : is_profile(text))
-            memcpy(result.name, text, strlen(text));
-        else
-            status = refuse(error, text, tla_value_expected(type).text);
-    } else if (type == TLA_VALUE_FAULTS) {
-        tla_fault_plan any = {0};
-        status = strlen(text) < TLA_CONFIG_FILE_MAX ? tla_fault_plan_parse(text, &any, error)
-                                                    : refuse(error, text, tla_value_expected(type).text);
-        if (status == TLA_OK) memcpy(result.name, text, strlen(text));
-    } else if (type == TLA_VALUE_ADDRESS_MAP) {
-        tla_hbm_config any = {0};
-        status = strlen(text) < TLA_CONFIG_NAME_MAX ? tla_hbm_map_parse(text, &any, error)
-                                                    : refuse(error, text, tla_value_expected(type).text);
-        if (status == TLA_OK) memcpy(result.name, text, strlen(text));
-    } else {
-        status = parse_quantity(type, text, &result.number, error);
-    }
+    tla_status status;
+    if (form->type == TLA_VALUE_TEXT)
+        status = check_text(form, text, error);
+    else if (names_of(form))
+        status = parse_name(form, text, &result.number, error);
+    else
+        status = tla_number_parse(form->type, text, &result.number, error);
+    if (status == TLA_OK && form->type == TLA_VALUE_TEXT) memcpy(result.text, text, strlen(text));
     if (status == TLA_OK) *value = result;
     return status;
 }
 
 tla_status tla_parse_size(const char *text, uint64_t *nbytes, tla_error *error) {
-    tla_value value;
-    tla_status status = tla_value_parse(TLA_VALUE_SIZE, text, &value, error);
-    if (status == TLA_OK) *nbytes = value.number;
-    return status;
+    return tla_number_parse(TLA_VALUE_SIZE, text, nbytes, error);
 }

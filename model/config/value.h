@@ -3,7 +3,7 @@
 #define TLMALLOC_MODEL_CONFIG_VALUE_H
 
 #include "../base/phrase.h"
-#include "tlmalloc/config.h"
+#include "tlmalloc/base/status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -11,47 +11,51 @@ extern "C" {
 
 /* The first ones, up to TLA_VALUE_RATE, are numbers with a range. */
 typedef enum tla_value_type {
-    TLA_VALUE_COUNT,       /* an integer, no unit */
-    TLA_VALUE_SIZE,        /* bytes */
-    TLA_VALUE_TIME,        /* picoseconds */
-    TLA_VALUE_BANDWIDTH,   /* bytes per second */
-    TLA_VALUE_CYCLES,      /* clock cycles */
-    TLA_VALUE_PERCENT,     /* whole percent */
-    TLA_VALUE_RATE,        /* operations per second */
-    TLA_VALUE_BOOLEAN,     /* 0, 1 */
-    TLA_VALUE_POLICY,      /* tla_policy */
-    TLA_VALUE_UNMAPPED,    /* tla_unmapped */
-    TLA_VALUE_MAP_ACK,     /* tla_map_ack */
-    TLA_VALUE_WALK,        /* tla_walk_mode */
-    TLA_VALUE_REPLACEMENT, /* tla_replacement */
-    TLA_VALUE_GUARD,       /* tla_guard_mode */
-    TLA_VALUE_FREE_LIST,   /* tla_free_list_place */
-    TLA_VALUE_TIME_STYLE,  /* tla_time_style */
-    TLA_VALUE_HBM_MODEL,
-    TLA_VALUE_REFRESH,
-    TLA_VALUE_PAGE_POLICY, /* the enums of hbm_pseudo_channel.h */
-    TLA_VALUE_NAME,        /* letters, digits and _, in `name` */
-    TLA_VALUE_ADDRESS_MAP, /* as tla_hbm_map_parse reads it, in `name` */
-    TLA_VALUE_FAULTS,      /* as tla_fault_plan_parse reads it, in `name` */
-    TLA_VALUE_TIMING       /* the name of a timing profile or its file, in `name` */
+    TLA_VALUE_COUNT,     /* an integer, no unit */
+    TLA_VALUE_SIZE,      /* bytes */
+    TLA_VALUE_TIME,      /* picoseconds */
+    TLA_VALUE_BANDWIDTH, /* bytes per second */
+    TLA_VALUE_CYCLES,    /* clock cycles */
+    TLA_VALUE_PERCENT,   /* whole percent */
+    TLA_VALUE_RATE,      /* operations per second */
+    TLA_VALUE_BOOLEAN,   /* 0, 1 */
+    TLA_VALUE_NAMED,     /* of an enumeration, by the names that stand beside it */
+    TLA_VALUE_TEXT,      /* a text with a rule of its own */
+    /* What is not stored, but handed on as it is written (tla_schema_key.take). */
+    TLA_VALUE_ANY,   /* a text that is not empty */
+    TLA_VALUE_PAIRS, /* a mapping of any keys to texts */
+    TLA_VALUE_ROWS   /* a sequence of mappings, at least one */
 } tla_value_type;
+
+enum { TLA_VALUE_TEXT_MAX = 192 }; /* bytes of a text, its end included */
+
+/* How a value is written. */
+typedef struct tla_value_form {
+    tla_value_type type;
+    const char *(*name)(uint64_t value);                     /* NAMED: of values from 0 on; NULL: there is none */
+    const char *expected;                                    /* TEXT: "a name of ..." */
+    tla_status (*check)(const char *text, tla_error *wrong); /* TEXT: an error without a text stands for `expected` */
+} tla_value_form;
 
 typedef struct tla_value {
     uint64_t number;
-    char name[TLA_CONFIG_FILE_MAX];
+    char text[TLA_VALUE_TEXT_MAX];
 } tla_value;
 
-/* Bytes of the text of a value of this type, its end included; 0 for numbers. */
-size_t tla_value_text_size(tla_value_type type);
-
-/* What a value of this type looks like: "a size with a unit (B, KiB, ...)". */
-tla_phrase tla_value_expected(tla_value_type type);
+/* What a value of this form looks like: "a size with a unit (B, KiB, ...)". */
+tla_phrase tla_value_expected(const tla_value_form *form);
 
 /* The value as a configuration writes it: exact, in the unit that gives the smallest number. */
-tla_phrase tla_value_print(tla_value_type type, const tla_value *value);
+tla_phrase tla_value_print(const tla_value_form *form, const tla_value *value);
+
+/* The same for a number of this type. */
+tla_phrase tla_number_print(tla_value_type type, uint64_t number);
 
 /* Reads a value; TLA_SYNTAX with "found ..., expected ..." and *value untouched. */
-tla_status tla_value_parse(tla_value_type type, const char *text, tla_value *value, tla_error *error);
+tla_status tla_value_parse(const tla_value_form *form, const char *text, tla_value *value, tla_error *error);
+
+/* The same for a number of this type. */
+tla_status tla_number_parse(tla_value_type type, const char *text, uint64_t *number, tla_error *error);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #include "base/suggest.h"
 #include "loader.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -126,19 +127,108 @@ static tla_phrase found(const yaml_event_t *event) {
 
 static bool walk_mapping(reader *r, const char *section);
 
-static bool walk_value(reader *r, size_t key, const yaml_event_t *event) {
+static bool is_text(const yaml_event_t *event) {
+    return event->type == YAML_SCALAR_EVENT && !is_nothing(event) && !has_nul(event);
+}
+
+static tla_written written(const reader *r, const yaml_event_t *scalar) {
+    return (tla_written){(const char *)scalar->data.scalar.value, place_of(r, scalar->start_mark)};
+}
+
+/* A value of another kind than its key wants, which is passed over. */
+static bool refuse_value(reader *r, const char *key, const yaml_event_t *event, const char *expected) {
+    tla_loader_find(r->loader, place_of(r, event->start_mark), "%s: found %s, expected %s", key, found(event).text,
+                    expected);
+    return skip(r, event->type);
+}
+
+/* A key that is no text, which is passed over with its value. */
+static bool refuse_key(reader *r, const yaml_event_t *event) {
+    tla_loader_find(r->loader, place_of(r, event->start_mark), "found %s, expected a key", found(event).text);
+    return skip(r, event->type) && skip_next(r);
+}
+
+/* The pairs of a mapping that has begun, with keys of its own: each is handed on. */
+static bool walk_pairs(reader *r, size_t key) {
+    for (bool end = false, go_on = true;;) {
+        yaml_event_t name, value;
+        if (!next(r, &name)) return false;
+        end = name.type == YAML_MAPPING_END_EVENT;
+        if (!end && !is_text(&name)) {
+            go_on = refuse_key(r, &name);
+        } else if (!end && (go_on = next(r, &value))) {
+            const tla_written pair[] = {written(r, &name), written(r, &value)};
+            if (is_text(&value))
+                r->loader->schema->keys[key].take(r->loader, key, &pair[0], &pair[1]);
+            else
+                go_on = refuse_value(r, (const char *)name.data.scalar.value, &value, "one value");
+            yaml_event_delete(&value);
+        }
+        yaml_event_delete(&name);
+        if (end || !go_on) return go_on;
+    }
+}
+
+/* A row that has begun, by a schema of its own. */
+static bool walk_row(reader *r, size_t key, tla_place at) {
+    tla_loader *const outer = r->loader;
+    const tla_schema_key *k = &outer->schema->keys[key];
+    tla_loader inner = *outer;
+    k->take(outer, key, NULL, &(tla_written){NULL, at});
+    inner.schema = k->rows;
+    inner.origins = calloc(k->rows->count, sizeof *inner.origins);
+    inner.sections = calloc(k->rows->count, sizeof *inner.sections);
+    inner.no_memory = !inner.origins || !inner.sections;
+    r->loader = &inner;
+    const bool go_on = !inner.no_memory && walk_mapping(r, "");
+    if (go_on) k->rows->check(&inner);
+    r->loader = outer;
+    free(inner.origins);
+    free(inner.sections);
+    outer->findings = inner.findings;
+    outer->incomplete = inner.incomplete;
+    outer->no_memory |= inner.no_memory;
+    return go_on;
+}
+
+/* The rows of a sequence that has begun. */
+static bool walk_rows(reader *r, size_t key, tla_place at) {
+    const tla_schema_key *k = &r->loader->schema->keys[key];
+    for (size_t count = 0;; count++) {
+        yaml_event_t event;
+        if (!next(r, &event)) return false;
+        const tla_place row_at = place_of(r, event.start_mark);
+        const bool end = event.type == YAML_SEQUENCE_END_EVENT;
+        bool go_on = true;
+        if (!end && event.type == YAML_MAPPING_START_EVENT)
+            go_on = walk_row(r, key, row_at);
+        else if (!end)
+            go_on = refuse_value(r, k->key, &event,
+                                 tla_phrase_of("a mapping with keys such as %s", k->rows->keys[0].key).text);
+        else if (count == 0)
+            tla_loader_find(r->loader, at, "%s: found none, expected %s", k->key, tla_value_expected(&k->form).text);
+        yaml_event_delete(&event);
+        if (end || !go_on) return go_on;
+    }
+}
+
+static bool walk_value(reader *r, size_t key, tla_place key_at, const yaml_event_t *event) {
     const tla_schema_key *k = &r->loader->schema->keys[key];
     tla_origin *o = &r->loader->origins[key];
     tla_place at = place_of(r, event->start_mark);
     *o = (tla_origin){.at = at};
-    tla_error error;
-    if (event->type != YAML_SCALAR_EVENT || is_nothing(event) || has_nul(event)) {
-        tla_loader_find(r->loader, at, "%s: found %s, expected %s", k->key, found(event).text,
-                        tla_value_expected(k->type).text);
+    if (k->form.type == TLA_VALUE_PAIRS && event->type == YAML_MAPPING_START_EVENT) return walk_pairs(r, key);
+    if (k->form.type == TLA_VALUE_ROWS && event->type == YAML_SEQUENCE_START_EVENT) return walk_rows(r, key, at);
+    const bool any = k->form.type == TLA_VALUE_ANY;
+    if (!is_text(event) || k->form.type > TLA_VALUE_ANY || (any && event->data.scalar.length == 0)) {
         o->bad = true;
-        return skip(r, event->type);
+        return refuse_value(r, k->key, event, tla_value_expected(&k->form).text);
     }
-    if (!tla_loader_store(r->loader, key, (const char *)event->data.scalar.value, &error)) {
+    const tla_written value = written(r, event);
+    tla_error error;
+    if (any) {
+        k->take(r->loader, key, &(tla_written){k->key, key_at}, &value);
+    } else if (tla_schema_store(k, r->loader->config, value.text, &error) != TLA_OK) {
         tla_loader_find(r->loader, at, "%s: %s", k->key, error.text);
         o->bad = true;
     }
@@ -162,7 +252,7 @@ static bool walk_pair(reader *r, const char *path, tla_place key_at) {
     if (!next(r, &event)) return false;
     bool go_on;
     if (key < schema->count) {
-        go_on = walk_value(r, key, &event);
+        go_on = walk_value(r, key, key_at, &event);
     } else {
         *first = key_at;
         if (event.type == YAML_MAPPING_START_EVENT) {
@@ -187,9 +277,8 @@ static bool walk_mapping(reader *r, const char *section) {
         tla_place at = place_of(r, event.start_mark);
         char path[TLA_CONFIG_PATH_MAX] = "";
         bool end = event.type == YAML_MAPPING_END_EVENT, go_on = true;
-        if (!end && (event.type != YAML_SCALAR_EVENT || is_nothing(&event) || has_nul(&event))) {
-            tla_loader_find(r->loader, at, "found %s, expected a key", found(&event).text);
-            go_on = skip(r, event.type) && skip_next(r);
+        if (!end && !is_text(&event)) {
+            go_on = refuse_key(r, &event);
         } else if (!end) {
             const char *name = (const char *)event.data.scalar.value;
             if (strchr(name, '.')) {

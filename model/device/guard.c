@@ -25,6 +25,11 @@ struct tla_guard {
     freed_block freed[]; /* a ring: block i at i % history */
 };
 
+const char *tla_guard_mode_name(tla_guard_mode mode) {
+    static const char *const names[] = {"off", "report", "error"};
+    return (unsigned)mode < TLA_GUARD_MODE_COUNT ? names[mode] : NULL;
+}
+
 tla_status tla_guard_create(const tla_arena *arena, size_t history, tla_guard **out) {
     *out = NULL;
     tla_arena_config config = tla_arena_get_config(arena);

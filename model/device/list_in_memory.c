@@ -29,6 +29,11 @@ struct tla_list_in_memory {
     size_t access_count, access_room;
 };
 
+const char *tla_free_list_place_name(tla_free_list_place place) {
+    static const char *const names[] = {"registers", "sram", "hbm"};
+    return (unsigned)place < TLA_LIST_PLACE_COUNT ? names[place] : NULL;
+}
+
 /* --- host memory --- */
 
 static tla_status grow_nodes(tla_list_in_memory *t) {

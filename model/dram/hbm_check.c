@@ -3,6 +3,21 @@
 
 #include <stdio.h>
 
+const char *tla_hbm_model_name(tla_hbm_model model) {
+    static const char *const names[] = {"banks", "channel"};
+    return (unsigned)model < TLA_HBM_MODEL_COUNT ? names[model] : NULL;
+}
+
+const char *tla_hbm_refresh_name(tla_hbm_refresh refresh) {
+    static const char *const names[] = {"none", "all_bank", "per_bank"};
+    return (unsigned)refresh < TLA_HBM_REFRESH_COUNT ? names[refresh] : NULL;
+}
+
+const char *tla_hbm_page_policy_name(tla_hbm_page_policy policy) {
+    static const char *const names[] = {"open", "closed"};
+    return (unsigned)policy < TLA_HBM_PAGE_POLICY_COUNT ? names[policy] : NULL;
+}
+
 static bool power_of_two(uint32_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }

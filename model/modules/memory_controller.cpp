@@ -17,7 +17,6 @@ namespace tlmalloc {
 
 static memory_controller::config resolved(memory_controller::config settings) {
     settings.memory.guarded = settings.guard != TLA_GUARD_OFF;
-    settings.memory.guard_history = settings.guard_history;
     if (settings.free_list == TLA_LIST_HBM) settings.memory.hbm_reserved_bytes = settings.list_reserve;
     return settings;
 }

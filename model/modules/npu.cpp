@@ -3,9 +3,6 @@
 
 #include "topology.hpp"
 
-#include <algorithm>
-#include <array>
-
 namespace tlmalloc {
 
 namespace {
@@ -14,33 +11,21 @@ std::string numbered(const char *name, unsigned number) {
     return name + std::to_string(number);
 }
 
-unsigned as_unsigned(std::uint64_t value) {
-    return static_cast<unsigned>(value);
-}
-
 time_style style_of(const tla_config &c) {
     return c.simulation.style == TLA_TIME_EXACT ? time_style::exact : time_style::fast;
 }
 
-// The page sizes above `smallest` that the configuration has, ascending.
-std::array<std::uint64_t, TLA_PAGE_SIZES_MAX - 1> larger_pages(const tla_config &c, std::uint64_t smallest) {
-    std::array<std::uint64_t, TLA_PAGE_SIZES_MAX - 1> sizes{};
-    std::size_t count = 0;
-    const std::pair<std::uint64_t, unsigned> all[] = {
-        {c.mmu.pages_64k, 16}, {c.mmu.pages_2m, 21}, {c.mmu.pages_1g, 30}};
-    for (const auto &[wanted, bits] : all)
-        if (wanted && std::uint64_t{1} << bits > smallest) sizes[count++] = std::uint64_t{1} << bits;
-    return sizes;
-}
-
-retry_policy retries_of(const tla_config &c) {
-    return {as_unsigned(c.host.retries), c.host.retry_delay};
+// A module's configuration: its parameters, and the platform's style.
+template <typename Module, typename Parameters>
+typename Module::config config_of(const tla_config &c, const Parameters &parameters) {
+    typename Module::config result(parameters);
+    result.style = style_of(c);
+    return result;
 }
 
 // PEs are numbered in program order.
 unsigned pe_number(const tla_config &c, const pe_location &where) {
-    const std::uint64_t cube = where.sip * c.system.cube_mesh_width * c.system.cube_mesh_height + where.cube;
-    return as_unsigned(cube * c.system.pes_per_cube + where.pe);
+    return (where.sip * cubes_of(c) + where.cube) * c.system.pes_per_cube + where.pe;
 }
 
 // Initiators in requester extensions: 0 the host, then the PEs, each with its DMA and its MMU.
@@ -49,71 +34,29 @@ std::uint32_t initiator_number(const tla_config &c, const pe_location &where) {
 }
 
 pe_mmu::config mmu_config(const tla_config &c, const pe_location &where) {
-    pe_mmu::config result;
-    result.page_size = c.mmu.page_size;
-    result.overhead_ps = c.mmu.overhead;
-    result.unmapped = static_cast<tla_unmapped>(c.mmu.unmapped);
-    result.allow_remap = c.mmu.allow_remap != 0;
-    result.larger_page_sizes = larger_pages(c, c.mmu.page_size);
-    result.va_bits = as_unsigned(c.mmu.va_bits);
-    result.asids = as_unsigned(c.mmu.asids);
-    result.walk = static_cast<tla_walk_mode>(c.mmu.walk);
-    for (const tla_tlb_keys *keys : {&c.mmu.tlb_l1, &c.mmu.tlb_l2}) {
-        if (keys->entries == 0) continue;
-        tla_tlb_level_config &level = result.tlb.level[result.tlb.levels++];
-        level.entries = as_unsigned(keys->entries);
-        level.ways = as_unsigned(keys->ways);
-        level.latency_ps = keys->latency;
-        level.replacement = static_cast<tla_replacement>(keys->replacement);
-    }
-    result.tlb.seed = c.mmu.tlb_seed;
-    const auto &w = c.mmu.walkers;
-    result.walkers = {as_unsigned(w.count),  as_unsigned(w.merge_slots), as_unsigned(w.cache_entries),
-                      w.path_registers != 0, w.hit_under_miss != 0,      w.level_latency};
+    auto result = config_of<pe_mmu>(c, c.mmu);
     result.allocator_port = TLA_PORT_OF_MMU;
     result.initiator = initiator_number(c, where);
-    result.retry = retries_of(c);
-    result.cost = c.mmu.cost;
-    result.ports = as_unsigned(c.mmu.ports);
-    result.queue_depth = as_unsigned(c.mmu.queue_depth);
-    result.style = style_of(c);
     return result;
 }
 
 pe_dma::config dma_config(const tla_config &c, const pe_location &where) {
-    pe_dma::config result{as_unsigned(c.dma.chunk),           c.dma.bandwidth,
-                          as_unsigned(c.dma.outstanding),     c.simulation.quantum,
-                          as_unsigned(c.workload.asid),       initiator_number(c, where),
-                          c.controller.guard != TLA_GUARD_OFF};
-    result.style = style_of(c);
+    auto result = config_of<pe_dma>(c, c.dma);
+    result.initiator = initiator_number(c, where);
     return result;
 }
 
 processing_element::config element_config(const tla_config &c, const pe_location &where, const kernel_table &kernels) {
-    processing_element::config result;
-    result.style = style_of(c);
+    auto result = config_of<processing_element>(c, c.pe);
     result.kernels = kernels.kernels;
     result.kernel_count = kernels.count;
-    result.launch_ps = c.pe.launch;
-    result.dispatch_ps = c.pe.dispatch;
-    result.gemm_rate = c.pe.gemm_rate;
-    result.vector_rate = c.pe.vector_rate;
-    result.quantum_ps = c.simulation.quantum;
     result.allocator_port = TLA_PORT_OF_PE;
-    result.asid = as_unsigned(c.workload.asid);
     result.initiator = initiator_number(c, where);
-    result.retry = retries_of(c);
     return result;
 }
 
 va_manager::config va_config(const tla_config &c) {
-    va_manager::config result;
-    result.style = style_of(c);
-    result.space = {{c.va.base}, c.va.size, c.va.page_size, {}};
-    const auto larger = larger_pages(c, c.va.page_size);
-    std::copy(larger.begin(), larger.end(), result.space.larger_page_sizes);
-    result.cost = c.va.cost;
-    result.map_ack = static_cast<tla_map_ack>(c.va.map_ack);
+    auto result = config_of<va_manager>(c, c.va);
     result.route_target = TLA_TARGET_IO_CPU;
     for (unsigned sip = 0; sip < c.system.sips; sip++) {
         tla_paddr pa{};
@@ -124,11 +67,9 @@ va_manager::config va_config(const tla_config &c) {
 }
 
 command_processor::config io_cpu_config(const tla_config &c, unsigned sip) {
-    command_processor::config result;
-    result.style = style_of(c);
+    auto result = config_of<command_processor>(c, c.io_cpu);
     result.kind = TLA_TARGET_IO_CPU;
     result.route_target = TLA_TARGET_M_CPU;
-    result.overhead_ps = c.command_processor.io_cpu_overhead;
     for (unsigned cube = 0; cube < cubes_of(c); cube++) {
         tla_paddr pa{};
         tla_paddr_m_cpu_control(sip, cube, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &pa);
@@ -138,11 +79,9 @@ command_processor::config io_cpu_config(const tla_config &c, unsigned sip) {
 }
 
 command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsigned cube) {
-    command_processor::config result;
-    result.style = style_of(c);
+    auto result = config_of<command_processor>(c, c.m_cpu);
     result.kind = TLA_TARGET_M_CPU;
     result.route_target = TLA_TARGET_PE_MMU;
-    result.overhead_ps = c.command_processor.m_cpu_overhead;
     for (unsigned pe = 0; pe < c.system.pes_per_cube; pe++) {
         tla_paddr pa{};
         tla_paddr_pe_control(sip, cube, pe, TLA_CONTROL_PE_MMU, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &pa);
@@ -173,8 +112,7 @@ class sip_unit : public sc_core::sc_module {
     sip_unit(sc_core::sc_module_name name, const tla_config &config, unsigned sip, const kernel_table &kernels,
              std::vector<pe_unit *> &pes)
         : sc_module(name) {
-        const std::uint64_t cubes = config.system.cube_mesh_width * config.system.cube_mesh_height;
-        for (unsigned cube = 0; cube < cubes; cube++)
+        for (unsigned cube = 0; cube < cubes_of(config); cube++)
             cubes_.push_back(
                 std::make_unique<cube_unit>(numbered("cube", cube).c_str(), config, sip, cube, kernels, pes));
     }
@@ -187,57 +125,34 @@ class sip_unit : public sc_core::sc_module {
 
 // What the fault plan has for a PE.
 static tla_fault_plan faults_of(const tla_config &c, const pe_location &where) {
-    tla_fault_plan plan{};
-    tla_fault_plan_parse(c.faults.plan, &plan, nullptr); // was checked with the configuration
-    plan.seed = c.faults.seed;
-    return tla_fault_plan_for(&plan, pe_number(c, where));
+    return tla_fault_plan_for(&c.faults.plan, pe_number(c, where));
 }
 
 hbm_slice::config slice_config(const tla_config &c, const pe_location &where) {
-    hbm_slice::config result;
-    result.capacity = c.hbm.capacity_per_cube / c.system.pes_per_cube;
-    result.pseudo_channels = as_unsigned(c.hbm.pseudo_channels);
-    result.burst = as_unsigned(c.hbm.burst);
-    result.pseudo_channel_bandwidth = c.hbm.pseudo_channel_bandwidth;
-    result.direction_switch_ps = c.hbm.direction_switch;
-    result.latency_ps = c.hbm.controller_latency;
-    if (c.hbm.has_profile) result.timing = c.hbm.profile;
+    auto result = config_of<hbm_slice>(c, c.hbm);
+    if (c.hbm_timing.has_profile) result.timing = c.hbm_timing.profile;
     result.faults = faults_of(c, where);
-    result.ecc_latency_ps = c.faults.ecc_latency;
-    result.style = style_of(c);
     return result;
 }
 
 tcm::config tcm_config(const tla_config &c) {
-    tcm::config result{c.tcm.capacity, c.tcm.read_bandwidth, c.tcm.write_bandwidth, c.tcm.latency};
-    result.style = style_of(c);
-    return result;
+    return config_of<tcm>(c, c.tcm);
 }
 
 memory_controller::config controller_config(const tla_config &c, const pe_location &where) {
-    memory_controller::config result;
+    auto result = config_of<memory_controller>(c, c.controller);
     result.memory.sip = where.sip;
     result.memory.die = where.cube;
     result.memory.pe = where.pe;
-    result.memory.hbm_slice_bytes = c.hbm.capacity_per_cube / c.system.pes_per_cube;
-    result.memory.tcm_bytes = c.tcm.capacity;
-    result.memory.tcm_reserved_bytes = c.tcm.scheduler_reserve;
-    result.memory.hbm_policy = static_cast<tla_policy>(c.controller.hbm_policy);
-    result.memory.tcm_policy = static_cast<tla_policy>(c.controller.tcm_policy);
-    result.memory.alignment = c.controller.alignment;
-    result.memory.validate = c.controller.validate != 0;
     result.faults = faults_of(c, where);
-    result.free_list = static_cast<tla_free_list_place>(c.controller.free_list);
-    result.node_latency_ps = c.controller.node_latency;
-    result.list_reserve = c.controller.list_reserve;
-    result.node_cache = c.controller.node_cache;
-    result.guard = static_cast<tla_guard_mode>(c.controller.guard);
-    result.guard_history = c.controller.guard_history;
-    result.poison = c.controller.poison != 0;
-    result.cost = c.controller.cost;
-    result.ports = as_unsigned(c.controller.ports);
-    result.queue_depth = as_unsigned(c.controller.queue_depth);
-    result.style = style_of(c);
+    return result;
+}
+
+static host::config host_config(const tla_config &c) {
+    auto result = config_of<host>(c, c.host);
+    result.pes = locations(c);
+    result.control_port = TLA_PORT_OF_HOST;
+    result.fault_port = TLA_PORT_OF_FAULTS;
     return result;
 }
 
@@ -256,22 +171,10 @@ pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const p
 }
 
 npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels) : sc_module(name) {
-    time_queue::of_simulation().allow_look_ahead(config.simulation.quantum);
+    time_queue::of_simulation().allow_look_ahead(config.simulation.quantum_ps);
     for (unsigned sip = 0; sip < config.system.sips; sip++)
         sips_.push_back(std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, pes_));
     va_manager_ = std::make_unique<va_manager>("va_manager", va_config(config));
-    host::config host_config;
-    host_config.style = style_of(config);
-    host_config.pes = locations(config);
-    host_config.dma_chunk = as_unsigned(config.host.dma_chunk);
-    host_config.control_port = TLA_PORT_OF_HOST;
-    host_config.fault_port = TLA_PORT_OF_FAULTS;
-    host_config.asid = as_unsigned(config.workload.asid);
-    host_config.page_size = config.va.page_size;
-    host_config.fault_latency_ps = config.mmu.fault_latency;
-    host_config.retry = retries_of(config);
-    host_config.tcm_reserved = config.tcm.scheduler_reserve;
-    if (config.controller.free_list == TLA_LIST_HBM) host_config.hbm_reserved = config.controller.list_reserve;
     for (unsigned sip = 0; sip < config.system.sips; sip++) {
         const std::string prefix = numbered("sip", sip);
         processors_.push_back(
@@ -280,8 +183,8 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
             processors_.push_back(std::make_unique<command_processor>(
                 (prefix + "_" + numbered("cube", cube) + "_m_cpu").c_str(), m_cpu_config(config, sip, cube)));
     }
-    host_ = std::make_unique<tlmalloc::host>("host", host_config);
-    if (config.controller.hbm_policy == TLA_BUDDY) host_->expect_many_free_blocks();
+    host_ = std::make_unique<tlmalloc::host>("host", host_config(config));
+    if (config.controller.memory.hbm_policy == TLA_BUDDY) host_->expect_many_free_blocks();
     const topology rows(config);
     fabric_ = std::make_unique<interconnect>("fabric", rows.settings());
     host_->va.bind(va_manager_->control);

@@ -46,10 +46,12 @@ tla_mmu_config pe_mmu::front_end() const {
     parts.walk = config_.walk;
     parts.table.page_size = config_.page_size;
     parts.table.allow_remap = config_.allow_remap;
-    std::copy(config_.larger_page_sizes.begin(), config_.larger_page_sizes.end(), parts.table.larger_page_sizes);
+    std::copy_n(config_.larger_page_sizes, std::size(config_.larger_page_sizes), parts.table.larger_page_sizes);
     parts.table.va_bits = config_.va_bits;
     parts.table.asids = config_.asids;
-    parts.tlb = config_.tlb;
+    for (const tla_tlb_level_config &level : {config_.tlb_l1, config_.tlb_l2})
+        if (level.entries > 0) parts.tlb.level[parts.tlb.levels++] = level;
+    parts.tlb.seed = config_.tlb_seed;
     parts.walkers = config_.walkers;
     parts.pa_fallback = config_.unmapped == TLA_UNMAPPED_PA_FALLBACK;
     if (config_.walk == TLA_WALK_MEMORY) parts.bus = bus();
@@ -385,8 +387,9 @@ bool pe_mmu::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi
     payload.set_address(va - page.va.value + page.pa.value);
     bool granted = out->get_direct_mem_ptr(payload, dmi);
     payload.set_address(va);
-    const bool has_tlb = config_.walk != TLA_WALK_IDEAL && config_.tlb.levels > 0;
-    const std::uint64_t tlb_ps = has_tlb ? config_.tlb.level[0].latency_ps : 0;
+    const tla_tlb_level_config &nearest = config_.tlb_l1.entries > 0 ? config_.tlb_l1 : config_.tlb_l2;
+    const bool has_tlb = config_.walk != TLA_WALK_IDEAL && nearest.entries > 0;
+    const std::uint64_t tlb_ps = has_tlb ? nearest.latency_ps : 0;
     granted = translate_dmi(dmi, granted, view, config_.overhead_ps + tlb_ps);
     const byte_range told{dmi.get_start_address(), dmi.get_end_address()};
     dmi_told_->add(told, told.first - view.to + view.from);

@@ -5,16 +5,12 @@ namespace tlmalloc {
 
 namespace {
 
-unsigned as_unsigned(std::uint64_t value) {
-    return static_cast<unsigned>(value);
-}
-
 // Numbers of the fabric's nodes: the host, then for each SIP its IO chiplet, its routers, its PEs and its HBM slices.
 class fabric_nodes {
   public:
     explicit fabric_nodes(const tla_config &c)
-        : cubes_(as_unsigned(c.system.cube_mesh_width * c.system.cube_mesh_height)),
-          pes_(as_unsigned(c.system.pes_per_cube)), sips_(as_unsigned(c.system.sips)) {}
+        : cubes_(c.system.cube_mesh_width * c.system.cube_mesh_height), pes_(c.system.pes_per_cube),
+          sips_(c.system.sips) {}
 
     std::uint32_t count() const { return 1 + sips_ * per_sip(); }
     std::uint32_t host() const { return 0; }
@@ -31,7 +27,7 @@ class fabric_nodes {
 } // namespace
 
 unsigned cubes_of(const tla_config &c) {
-    return as_unsigned(c.system.cube_mesh_width * c.system.cube_mesh_height);
+    return c.system.cube_mesh_width * c.system.cube_mesh_height;
 }
 
 std::vector<pe_location> locations(const tla_config &c) {
@@ -72,7 +68,7 @@ void topology::initiator(std::uint32_t node, binding bind) {
 }
 
 void topology::target(std::uint32_t node, tla_paddr base, std::uint64_t size, bool relative, binding bind) {
-    settings_.windows.push_back({base.value, size, as_unsigned(settings_.targets.size()), relative});
+    settings_.windows.push_back({base.value, size, static_cast<unsigned>(settings_.targets.size()), relative});
     settings_.targets.push_back(node);
     bindings_.push_back(std::move(bind));
 }
@@ -80,15 +76,15 @@ void topology::target(std::uint32_t node, tla_paddr base, std::uint64_t size, bo
 void topology::add_mesh(unsigned sip) {
     const fabric_nodes nodes(config_);
     const auto &f = config_.fabric;
-    const unsigned width = as_unsigned(config_.system.cube_mesh_width);
-    const unsigned height = as_unsigned(config_.system.cube_mesh_height);
-    link(nodes.host(), nodes.io(sip), f.host_latency, f.host_bandwidth);
+    const unsigned width = config_.system.cube_mesh_width;
+    const unsigned height = config_.system.cube_mesh_height;
+    link(nodes.host(), nodes.io(sip), f.host_latency_ps, f.host_bandwidth);
     for (unsigned y = 0; y < height; y++) {
-        link(nodes.io(sip), nodes.router(sip, y * width), f.cube_latency, f.cube_bandwidth);
+        link(nodes.io(sip), nodes.router(sip, y * width), f.cube_latency_ps, f.cube_bandwidth);
         for (unsigned x = 0; x < width; x++) {
             const std::uint32_t here = nodes.router(sip, y * width + x);
-            if (x + 1 < width) link(here, nodes.router(sip, y * width + x + 1), f.cube_latency, f.cube_bandwidth);
-            if (y + 1 < height) link(here, nodes.router(sip, (y + 1) * width + x), f.cube_latency, f.cube_bandwidth);
+            if (x + 1 < width) link(here, nodes.router(sip, y * width + x + 1), f.cube_latency_ps, f.cube_bandwidth);
+            if (y + 1 < height) link(here, nodes.router(sip, (y + 1) * width + x), f.cube_latency_ps, f.cube_bandwidth);
         }
     }
 }
@@ -122,14 +118,14 @@ void topology::add_pe(const pe_location &l, std::size_t number) {
     const fabric_nodes nodes(config_);
     const auto &f = config_.fabric;
     const std::uint32_t router = nodes.router(l.sip, l.cube), pe = nodes.pe(l), hbm = nodes.hbm(l);
-    link(router, pe, f.pe_latency, f.pe_bandwidth);
-    link(router, hbm, f.hbm_latency, f.hbm_bandwidth);
+    link(router, pe, f.pe_latency_ps, f.pe_bandwidth);
+    link(router, hbm, f.hbm_latency_ps, f.hbm_bandwidth);
     initiator(pe, [number](platform_parts &p) { p.pes[number]->mmu.out.bind(p.fabric.in); });
     if (config_.mmu.walk == TLA_WALK_MEMORY)
         initiator(pe, [number](platform_parts &p) { p.pes[number]->mmu.walk.bind(p.fabric.in); });
 
     const auto data = [number](platform_parts &p) { p.fabric.out.bind(p.pes[number]->controller.in); };
-    const std::uint64_t slice = config_.hbm.capacity_per_cube / config_.system.pes_per_cube;
+    const std::uint64_t slice = config_.hbm.capacity;
     tla_paddr base{};
     tla_paddr_pe_hbm(l.sip, l.cube, l.pe, 0, slice, &base);
     target(hbm, base, slice, false, data);

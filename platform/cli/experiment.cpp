@@ -1,31 +1,75 @@
-// Experiments: read from YAML, run point by point, compared with their references.
+// Experiments: read from YAML by the reader of configurations, and made into rows that can run.
 #include "cli/experiment.hpp"
 
-#include "cli/message.h"
 #include "cli/output.h"
+#include "cli/overrides.h"
 #include "cli/read_text.h"
 #include "model/base/suggest.h"
+#include "model/config/loader.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <yaml.h>
 
 namespace tlmalloc {
 
 namespace {
 
-struct place {
-    std::size_t line, column;
+constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
+
+// A text as the file has it; not written: line 0.
+struct text {
+    std::string value;
+    tla_place at{};
+
+    bool is_written() const { return at.line != 0; }
 };
 
 struct setting {
-    std::string text; // "key=value"
-    place at;
+    std::string key;
+    text value;
 };
 
-constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
+enum file_key {
+    file_name,
+    file_about,
+    file_unit,
+    file_platform,
+    file_workload,
+    file_set,
+    file_with,
+    file_rows,
+    file_keys
+};
+
+enum row_key {
+    row_label,
+    row_figure,
+    row_unit,
+    row_set,
+    row_with,
+    row_published,
+    row_closed_form,
+    row_input,
+    row_bound,
+    row_fitted,
+    row_source,
+    row_note,
+    row_relative_to,
+    row_keys
+};
+
+// What a file or a row of it says.
+template <std::size_t Keys>
+struct written {
+    tla_place at{};
+    std::array<text, Keys> texts;
+    std::vector<std::size_t> order; // of the texts
+    std::vector<setting> set, with;
+};
+using written_row = written<row_keys>;
 
 // `, did you mean "..."?`, or nothing.
 std::string hint(const std::string &text, const std::vector<std::string> &names) {
@@ -38,14 +82,20 @@ std::string hint(const std::string &text, const std::vector<std::string> &names)
 class reader {
   public:
     reader(const std::string &path, experiment &made) : path_(path), made_(made) {}
-    ~reader() {
-        if (loaded_) yaml_document_delete(&document_);
-    }
-    reader(const reader &) = delete;
-    reader &operator=(const reader &) = delete;
 
     tla_status read() {
         output_protect(path_.c_str());
+        const std::array<tla_schema_key, row_keys> row{
+            {key("label", take_row), key("figure", take_row), key("unit", take_row),
+             key("set", take_row_set, TLA_VALUE_PAIRS), key("with", take_row_with, TLA_VALUE_PAIRS),
+             key("published", take_row), key("closed_form", take_row), key("input", take_row), key("bound", take_row),
+             key("fitted", take_row), key("source", take_row), key("note", take_row), key("relative_to", take_row)}};
+        const tla_schema row_schema{row.data(), row.size(), sizeof(unused_), nullptr, [](tla_loader *) {}};
+        const std::array<tla_schema_key, file_keys> file{
+            {key("name", take_file), key("about", take_file), key("unit", take_file), key("platform", take_file),
+             key("workload", take_file), key("set", take_set, TLA_VALUE_PAIRS), key("with", take_with, TLA_VALUE_PAIRS),
+             key("rows", begin_row, TLA_VALUE_ROWS, &row_schema)}};
+        const tla_schema schema{file.data(), file.size(), sizeof(unused_), nullptr, check};
         char *text = nullptr;
         std::size_t length = 0;
         tla_error error{};
@@ -53,293 +103,256 @@ class reader {
             std::fprintf(stderr, "%s\n", error.text);
             return status;
         }
-        yaml_parser_t parser;
-        yaml_parser_initialize(&parser);
-        yaml_parser_set_input_string(&parser, reinterpret_cast<const unsigned char *>(text), length);
-        loaded_ = yaml_parser_load(&parser, &document_) != 0;
-        if (!loaded_)
-            find({parser.problem_mark.line + 1, parser.problem_mark.column + 1},
-                 std::string("not YAML: ") + (parser.problem ? parser.problem : "unreadable") +
-                     tla_tab_hint(text, length, parser.problem_mark.line + 1));
-        yaml_parser_delete(&parser);
+        const tla_status status =
+            tla_loader_parse(&schema, text, length, path_.c_str(), nullptr, 0, nullptr, &unused_, report_own, this);
         std::free(text);
-        if (loaded_) read_top();
-        return findings_ ? TLA_SYNTAX : TLA_OK;
+        return status;
     }
 
   private:
-    void find(place at, const std::string &text) {
-        print_message("%s:%zu:%zu: error: %s", path_.c_str(), at.line, at.column, text.c_str());
-        findings_++;
+    using take = void (*)(tla_loader *, std::size_t, const tla_written *, const tla_written *);
+
+    static tla_schema_key key(const char *name, take taker, tla_value_type type = TLA_VALUE_ANY,
+                              const tla_schema *rows = nullptr) {
+        tla_schema_key result{};
+        result.key = name;
+        result.form.type = type;
+        result.take = taker;
+        result.rows = rows;
+        return result;
     }
 
-    static place place_of(const yaml_node_t *node) { return {node->start_mark.line + 1, node->start_mark.column + 1}; }
+    static reader &self(tla_loader *loader) { return *static_cast<reader *>(loader->context); }
 
-    yaml_node_t *node(int index) { return yaml_document_get_node(&document_, index); }
-
-    const char *text_of(const yaml_node_t *n, const std::string &what) {
-        if (n->type == YAML_SCALAR_NODE) return reinterpret_cast<const char *>(n->data.scalar.value);
-        find(place_of(n), what + ": found a collection, expected one value");
-        return nullptr;
+    static void take_file(tla_loader *loader, std::size_t key, const tla_written *, const tla_written *value) {
+        self(loader).file_.texts[key] = {value->text, value->at};
+        self(loader).file_.order.push_back(key);
+    }
+    static void take_row(tla_loader *loader, std::size_t key, const tla_written *, const tla_written *value) {
+        self(loader).rows_.back().texts[key] = {value->text, value->at};
+        self(loader).rows_.back().order.push_back(key);
+    }
+    static void begin_row(tla_loader *loader, std::size_t, const tla_written *, const tla_written *row) {
+        self(loader).rows_.emplace_back();
+        self(loader).rows_.back().at = row->at;
+    }
+    static void take_set(tla_loader *loader, std::size_t, const tla_written *name, const tla_written *value) {
+        take_pair(loader, self(loader).file_.set, name, value);
+    }
+    static void take_with(tla_loader *loader, std::size_t, const tla_written *name, const tla_written *value) {
+        take_pair(loader, self(loader).file_.with, name, value);
+    }
+    static void take_row_set(tla_loader *loader, std::size_t, const tla_written *name, const tla_written *value) {
+        take_pair(loader, self(loader).rows_.back().set, name, value);
+    }
+    static void take_row_with(tla_loader *loader, std::size_t, const tla_written *name, const tla_written *value) {
+        take_pair(loader, self(loader).rows_.back().with, name, value);
     }
 
-    // Calls visit(key, value) for each pair of a mapping; a key that comes twice is a finding.
-    template <typename Visit>
-    void each(const yaml_node_t *mapping, const char *what, Visit visit) {
-        if (mapping->type != YAML_MAPPING_NODE) {
-            find(place_of(mapping), std::string(what) + ": expected a mapping");
-            return;
+    static void take_pair(tla_loader *loader, std::vector<setting> &into, const tla_written *name,
+                          const tla_written *value) {
+        for (const setting &other : into)
+            if (other.key == name->text)
+                return tla_loader_find(loader, name->at, "%s: found the key again, expected it once (line %zu)",
+                                       name->text, other.value.at.line);
+        into.push_back({name->text, {value->text, value->at}});
+    }
+
+    static void check(tla_loader *loader) {
+        reader &r = self(loader);
+        r.loader_ = loader;
+        if (!loader->incomplete) r.make();
+    }
+
+    static void report_own(void *, const tla_config_finding *finding) { print_finding(nullptr, finding); }
+
+    void find(const tla_place &at, const std::string &what) { tla_loader_find(loader_, at, "%s", what.c_str()); }
+
+    // "one of a, b", with what may have been meant; `found` is none of them.
+    void refuse(const char *key, const text &found, const std::string &expected,
+                const std::vector<std::string> &names) {
+        std::string known;
+        for (const std::string &name : names)
+            known += (known.empty() ? "" : ", ") + name;
+        find(found.at, std::string(key) + ": found " + tla_quote(found.value.c_str()).text + ", expected " + expected +
+                           known + hint(found.value, names));
+    }
+
+    void make() {
+        const text &name = file_.texts[file_name];
+        if (loader_->findings) return;
+        if (file_.order.empty() && rows_.empty())
+            return find({path_.c_str(), 1, 1}, "found nothing, expected an experiment");
+        made_.name = name.value;
+        made_.about = file_.texts[file_about].value;
+        made_.unit = file_.texts[file_unit].value;
+        if (made_.name.find_first_of("/'") != std::string::npos) // the name is that of files, too
+            find(name.at, std::string("name: found ") + tla_quote(made_.name.c_str()).text +
+                              ", expected a name of a file, without / and '");
+        find_workload(file_.texts[file_workload]);
+        if (loader_->findings) return;
+        if (made_.name.empty() || made_.unit.empty() || !made_.workload || rows_.empty())
+            return find({path_.c_str(), 1, 1}, "expected name, unit, workload and rows");
+        read_parameters(file_.with, parameters_);
+        for (const written_row &row : rows_)
+            if (!loader_->findings) make_row(row);
+    }
+
+    void find_workload(const text &wanted) {
+        std::vector<std::string> names;
+        for (const experiment_workload &w : experiment_workloads()) {
+            if (wanted.value == w.name) made_.workload = &w;
+            names.emplace_back(w.name);
         }
-        std::vector<std::string> seen;
-        for (auto *pair = mapping->data.mapping.pairs.start; pair < mapping->data.mapping.pairs.top; pair++) {
-            const char *key = text_of(node(pair->key), what);
-            if (!key) continue;
-            if (std::find(seen.begin(), seen.end(), key) != seen.end())
-                find(place_of(node(pair->key)), std::string(key) + ": found a second time");
+        if (wanted.is_written() && !made_.workload) refuse("workload", wanted, "one of ", names);
+    }
+
+    void read_parameters(const std::vector<setting> &written, experiment_parameters &into) {
+        const auto &known = made_.workload->parameters;
+        for (const setting &s : written) {
+            const auto found = std::find_if(known.begin(), known.end(),
+                                            [&](const auto &parameter) { return s.key == parameter.first; });
+            std::vector<std::string> names;
+            for (const auto &parameter : known)
+                names.emplace_back(parameter.first);
+            if (found == known.end()) {
+                find(s.value.at,
+                     "unknown parameter " + s.key + " of workload " + made_.workload->name + hint(s.key, names));
+                continue;
+            }
+            tla_value value{};
+            tla_error error{};
+            const tla_value_form form{found->second, nullptr, nullptr, nullptr};
+            if (tla_value_parse(&form, s.value.value.c_str(), &value, &error))
+                find(s.value.at, s.key + ": " + error.text);
             else
-                visit(std::string(key), node(pair->value), place_of(node(pair->key)));
-            seen.emplace_back(key);
+                into[s.key] = value.number;
         }
     }
 
-    void read_text(const yaml_node_t *n, const std::string &what, std::string &into) {
-        if (const char *text = text_of(n, what)) into = text;
-        if (into.empty()) find(place_of(n), what + ": found nothing, expected a text");
-    }
-
-    // The name is that of files, too.
-    void read_name(const yaml_node_t *n) {
-        read_text(n, "name", made_.name);
-        if (made_.name.find_first_of("/'") != std::string::npos)
-            find(place_of(n), std::string("name: found ") + tla_quote(made_.name.c_str()).text +
-                                  ", expected a name of a file, without / and '");
-    }
-
-    void read_number(const yaml_node_t *n, const std::string &what, std::optional<double> &into) {
-        const char *text = text_of(n, what);
-        if (!text) return;
+    void read_number(const char *key, const text &number, std::optional<double> &into) {
+        if (!number.is_written()) return;
         char *end = nullptr;
-        const double value = std::strtod(text, &end);
-        if (end == text || *end || value < 0)
-            find(place_of(n), what + ": found " + tla_quote(text).text + ", expected a number that is not negative");
+        const double value = std::strtod(number.value.c_str(), &end);
+        if (*end || value < 0)
+            find(number.at, std::string(key) + ": found " + tla_quote(number.value.c_str()).text +
+                                ", expected a number that is not negative");
         else
             into = value;
     }
 
-    void read_settings(const yaml_node_t *n, std::vector<setting> &into) {
-        each(n, "set", [&](const std::string &key, yaml_node_t *value, place) {
-            if (const char *text = text_of(value, key)) into.push_back({key + "=" + text, place_of(value)});
-        });
-    }
-
-    void read_parameters(const yaml_node_t *n, experiment_parameters &into) {
-        each(n, "with", [&](const std::string &key, yaml_node_t *value, place at) {
-            const char *text = text_of(value, key);
-            if (!text || !made_.workload) return;
-            for (const auto &[name, type] : made_.workload->parameters) {
-                if (key != name) continue;
-                tla_value number{};
-                tla_error error{};
-                if (tla_value_parse(type, text, &number, &error))
-                    find(place_of(value), key + ": " + error.text);
-                else
-                    into[key] = number.number;
-                return;
-            }
-            std::vector<std::string> names;
-            for (const auto &parameter : made_.workload->parameters)
-                names.push_back(parameter.first);
-            find(at, "unknown parameter " + key + " of workload " + made_.workload->name + hint(key, names));
-        });
-    }
-
-    void read_workload(const yaml_node_t *n) {
-        const char *text = text_of(n, "workload");
-        if (!text) return;
-        std::string known;
-        std::vector<std::string> names;
-        for (const experiment_workload &w : experiment_workloads()) {
-            if (std::strcmp(w.name, text) == 0) made_.workload = &w;
-            known += std::string(known.empty() ? "" : ", ") + w.name;
-            names.push_back(w.name);
-        }
-        if (!made_.workload)
-            find(place_of(n), std::string("workload: found ") + tla_quote(text).text + ", expected one of " + known +
-                                  hint(text, names));
-    }
-
-    void read_top() {
-        const yaml_node_t *root = yaml_document_get_root_node(&document_), *with = nullptr, *rows = nullptr;
-        if (!root) {
-            find({1, 1}, "found nothing, expected an experiment");
-            return;
-        }
-        each(root, "experiment", [&](const std::string &key, yaml_node_t *value, place at) {
-            if (key == "name")
-                read_name(value);
-            else if (key == "about")
-                read_text(value, key, made_.about);
-            else if (key == "unit")
-                read_text(value, key, made_.unit);
-            else if (key == "platform")
-                read_text(value, key, platform_);
-            else if (key == "workload")
-                read_workload(value);
-            else if (key == "set")
-                read_settings(value, settings_);
-            else if (key == "with")
-                with = value;
-            else if (key == "rows")
-                rows = value;
-            else
-                find(at, "unknown key " + key + ", expected name, about, unit, platform, set, workload, with or rows" +
-                             hint(key, {"name", "about", "unit", "platform", "set", "workload", "with", "rows"}));
-        });
-        if (made_.name.empty() || made_.unit.empty() || !made_.workload || !rows) {
-            if (!findings_) find(place_of(root), "expected name, unit, workload and rows");
-            return;
-        }
-        if (with) read_parameters(with, parameters_);
-        if (rows->type != YAML_SEQUENCE_NODE || rows->data.sequence.items.start == rows->data.sequence.items.top) {
-            find(place_of(rows), "rows: expected a sequence of at least one row");
-            return;
-        }
-        for (auto *item = rows->data.sequence.items.start; item < rows->data.sequence.items.top && !findings_; item++)
-            read_row(node(*item));
-    }
-
-    void read_reference(const yaml_node_t *n, const std::string &key, standing is, experiment_row &row) {
-        if (row.reference) find(place_of(n), key + ": found a second value to compare with, expected one");
-        read_number(n, key, row.reference);
-        row.reference_is = is;
-    }
-
-    void read_relative(const yaml_node_t *n, experiment_row &row) {
-        const char *label = text_of(n, "relative_to");
-        if (!label) return;
-        const auto is_it = [&](const experiment_row &other) { return other.label == label; };
-        const auto found = std::find_if(made_.rows.begin(), made_.rows.end(), is_it);
-        row.relative_to = static_cast<std::size_t>(found - made_.rows.begin());
-        if (row.label == label) row.relative_to = made_.rows.size();
-        if (!made_.workload->relative)
-            find(place_of(n), std::string("relative_to: figures of ") + made_.workload->name + " are not relative");
-        else if (row.label != label && found == made_.rows.end())
-            find(place_of(n), std::string("relative_to: found ") + tla_quote(label).text +
-                                  ", expected the label of this row or of one further up");
-    }
-
-    void read_figure(const yaml_node_t *n, experiment_row &row) {
-        const char *text = text_of(n, "figure");
-        if (!text) return;
-        const std::vector<const char *> &figures = made_.workload->figures;
-        const std::vector<std::string> names(figures.begin(), figures.end());
-        row.figure = static_cast<std::size_t>(std::find(names.begin(), names.end(), text) - names.begin());
-        if (row.figure < names.size()) return;
-        std::string known;
-        for (const std::string &name : names)
-            known += (known.empty() ? "" : ", ") + name;
-        find(place_of(n),
-             std::string("figure: found ") + tla_quote(text).text + ", expected " +
-                 (names.empty() ? std::string("none: ") + made_.workload->name + " has one" : "one of " + known) +
-                 hint(text, names));
-    }
-
-    void read_row(const yaml_node_t *n) {
+    void make_row(const written_row &w) {
         experiment_row row;
-        row.unit = made_.unit;
+        const auto said = [&w](row_key key) -> const text & { return w.texts[key]; };
+        row.label = said(row_label).value;
+        row.unit = said(row_unit).is_written() ? said(row_unit).value : made_.unit;
+        row.source = said(row_source).value;
+        row.note = said(row_note).value;
         row.parameters = parameters_;
-        std::vector<setting> settings = settings_;
-        each(n, "row", [&](const std::string &key, yaml_node_t *value, place at) {
-            if (key == "label")
-                read_text(value, key, row.label);
-            else if (key == "figure")
-                read_figure(value, row);
-            else if (key == "unit")
-                read_text(value, key, row.unit);
-            else if (key == "source")
-                read_text(value, key, row.source);
-            else if (key == "note")
-                read_text(value, key, row.note);
-            else if (key == "published")
-                read_reference(value, key, standing::published, row);
-            else if (key == "closed_form")
-                read_reference(value, key, standing::closed_form, row);
-            else if (key == "input")
-                read_reference(value, key, standing::input, row);
-            else if (key == "relative_to")
-                read_relative(value, row);
-            else if (key == "bound")
-                read_number(value, key, row.bound_pct);
-            else if (key == "set")
-                read_settings(value, settings);
-            else if (key == "with")
-                read_parameters(value, row.parameters);
-            else if (key == "fitted") {
-                const char *text = text_of(value, key);
-                row.fitted = text && std::strcmp(text, "true") == 0;
-                if (text && !row.fitted && std::strcmp(text, "false") != 0)
-                    find(place_of(value),
-                         std::string("fitted: found ") + tla_quote(text).text + ", expected false or true");
-            } else
-                find(at, "unknown key " + key +
-                             ", expected label, figure, unit, set, with, published, closed_form, input, bound, fitted, "
-                             "source, note or relative_to" +
-                             hint(key, {"label", "figure", "unit", "set", "with", "published", "closed_form", "input",
-                                        "bound", "fitted", "source", "note", "relative_to"}));
-        });
-        if (row.label.empty()) find(place_of(n), "row without a label");
+        read_parameters(w.with, row.parameters);
+        read_references(w, row);
+        read_number("bound", said(row_bound), row.bound_pct);
+        read_figure(said(row_figure), row);
+        read_relative(said(row_relative_to), row);
+        if (const text &fitted = said(row_fitted); fitted.is_written()) {
+            row.fitted = fitted.value == "true";
+            if (!row.fitted && fitted.value != "false") refuse("fitted", fitted, "false or true", {});
+        }
+        if (row.label.empty()) find(w.at, "row without a label");
         const std::string kind =
             std::string("a ") + (row.reference_is == standing::published ? "published" : "reference");
-        if (row.reference && row.source.empty()) find(place_of(n), "row with " + kind + " value and no source");
-        if (row.bound_pct && !row.reference) find(place_of(n), "row with a bound and no value to compare with");
+        if (row.reference && row.source.empty()) find(w.at, "row with " + kind + " value and no source");
+        if (row.bound_pct && !row.reference) find(w.at, "row with a bound and no value to compare with");
         for (const auto &parameter : made_.workload->parameters)
             if (!row.parameters.count(parameter.first))
-                find(place_of(n), std::string("row without the parameter ") + parameter.first);
+                find(w.at, std::string("row without the parameter ") + parameter.first);
+        std::vector<setting> settings = file_.set;
+        settings.insert(settings.end(), w.set.begin(), w.set.end());
         load_config(settings, row.config);
         made_.rows.push_back(std::move(row));
     }
 
+    void read_references(const written_row &w, experiment_row &row) {
+        const std::map<std::size_t, standing> standings{{row_published, standing::published},
+                                                        {row_closed_form, standing::closed_form},
+                                                        {row_input, standing::input}};
+        const char *const names[] = {"published", "closed_form", "input"};
+        for (const std::size_t key : w.order) {
+            const auto is = standings.find(key);
+            if (is == standings.end()) continue;
+            const char *const name = names[key - row_published];
+            if (row.reference)
+                find(w.texts[key].at, std::string(name) + ": found a second value to compare with, expected one");
+            read_number(name, w.texts[key], row.reference);
+            row.reference_is = is->second;
+        }
+    }
+
+    void read_figure(const text &figure, experiment_row &row) {
+        if (!figure.is_written()) return;
+        const std::vector<const char *> &figures = made_.workload->figures;
+        const std::vector<std::string> names(figures.begin(), figures.end());
+        row.figure = static_cast<std::size_t>(std::find(names.begin(), names.end(), figure.value) - names.begin());
+        if (row.figure < names.size()) return;
+        refuse("figure", figure, names.empty() ? std::string("none: ") + made_.workload->name + " has one" : "one of ",
+               names);
+    }
+
+    void read_relative(const text &label, experiment_row &row) {
+        if (!label.is_written()) return;
+        const auto found = std::find_if(made_.rows.begin(), made_.rows.end(),
+                                        [&](const experiment_row &other) { return other.label == label.value; });
+        row.relative_to = static_cast<std::size_t>(found - made_.rows.begin());
+        if (row.label == label.value) row.relative_to = made_.rows.size();
+        if (!made_.workload->relative)
+            find(label.at, std::string("relative_to: figures of ") + made_.workload->name + " are not relative");
+        else if (row.label != label.value && found == made_.rows.end())
+            find(label.at, std::string("relative_to: found ") + tla_quote(label.value.c_str()).text +
+                               ", expected the label of this row or of one further up");
+    }
+
+    // A finding of the configuration stands where the setting stands.
     struct context {
         reader *self;
         const std::vector<setting> *settings;
+        const std::vector<std::string> *overrides;
     };
 
-    // A finding of the configuration stands where the setting stands.
-    static void report(void *opaque, const tla_config_finding *finding) {
+    static void report_platform(void *opaque, const tla_config_finding *finding) {
         const auto &c = *static_cast<context *>(opaque);
-        for (const setting &s : *c.settings) {
-            const std::string quoted = tla_quote(s.text.c_str()).text;
-            if (std::strcmp(finding->file, "--set") != 0 ||
-                std::strncmp(finding->text, quoted.c_str(), quoted.size()) != 0)
-                continue;
-            c.self->find(s.at, finding->text);
-            return;
+        for (std::size_t i = 0; i < c.overrides->size(); i++) {
+            const std::string quoted = tla_quote((*c.overrides)[i].c_str()).text;
+            if (std::strcmp(finding->file, "--set") == 0 &&
+                std::strncmp(finding->text, quoted.c_str(), quoted.size()) == 0)
+                return c.self->find((*c.settings)[i].value.at, finding->text);
         }
-        print_message("%s:%zu:%zu: error: %s", finding->file, finding->line, finding->column, finding->text);
-        c.self->findings_++;
+        c.self->find({finding->file, finding->line, finding->column}, finding->text);
     }
 
     void load_config(const std::vector<setting> &settings, tla_config &config) {
-        std::vector<const char *> overrides;
+        std::vector<std::string> overrides;
         for (const setting &s : settings)
-            overrides.push_back(s.text.c_str());
-        std::string platform = platform_;
+            overrides.push_back(s.key + "=" + s.value.value);
+        std::vector<const char *> texts;
+        for (const std::string &override : overrides)
+            texts.push_back(override.c_str());
+        std::string platform = file_.texts[file_platform].value;
         const std::size_t slash = path_.rfind('/');
         if (!platform.empty() && platform[0] != '/' && slash != std::string::npos)
             platform = path_.substr(0, slash + 1) + platform; // beside the experiment
         if (!platform.empty()) output_protect(platform.c_str());
-        context c{this, &settings};
-        tla_config_load(platform.empty() ? nullptr : platform.c_str(), overrides.data(), overrides.size(), &config,
-                        report, &c);
+        context c{this, &settings, &overrides};
+        const tla_status status = tla_config_load(platform.empty() ? nullptr : platform.c_str(), texts.data(),
+                                                  texts.size(), &config, report_platform, &c);
+        if (status == TLA_NO_HOST_MEMORY) loader_->no_memory = true;
     }
 
     const std::string path_;
     experiment &made_;
-    yaml_document_t document_;
-    bool loaded_ = false;
-    std::size_t findings_ = 0;
-    std::string platform_;
-    std::vector<setting> settings_;
+    int unused_ = 0; // nothing is stored by a schema here: everything is taken
+    tla_loader *loader_ = nullptr;
+    written<file_keys> file_;
+    std::vector<written_row> rows_;
     experiment_parameters parameters_;
 };
 

@@ -45,7 +45,8 @@ class allocator_run : public dma_run {
         : dma_run(name, config), p_(p), burst_(config.hbm.burst),
           bandwidth_(static_cast<double>(config.hbm.pseudo_channels) *
                      static_cast<double>(config.hbm.pseudo_channel_bandwidth)),
-          channels_(std::string(config.hbm.timing) == "channels"), driver_((std::string(name) + "_driver").c_str()) {
+          channels_(std::string(config.hbm_timing.name) == "channels"),
+          driver_((std::string(name) + "_driver").c_str()) {
         driver_.commands.bind(unit().controller.control);
         driver_.memory.bind(unit().controller.in);
         results_.assign(figure_count, unmeasured);
@@ -65,9 +66,9 @@ class allocator_run : public dma_run {
         const std::uint64_t nodes = p_.at("nodes");
         tla_arena_config range{};
         range.capacity = unit().controller.get_statistics(TLA_HBM).arena.capacity;
-        range.policy = static_cast<tla_policy>(config.controller.hbm_policy);
-        range.alignment = config.controller.alignment;
-        range.validate = config.controller.validate;
+        range.policy = config.controller.memory.hbm_policy;
+        range.alignment = config.controller.memory.alignment;
+        range.validate = config.controller.memory.validate;
         tla_arena *made = nullptr;
         tla_status status = nodes > 0 && nodes <= 65536 ? tla_arena_create(&range, &made) : TLA_INVALID_ARGUMENT;
         const std::unique_ptr<tla_arena, void (*)(tla_arena *)> arena(made, tla_arena_destroy);

@@ -43,7 +43,7 @@ static void protect_timing(const char *path, const char *timing) {
 static tla_status load(const overrides *set, const char *path, const tla_config_judge *judge, tla_config *config) {
     output_protect(path);
     tla_status status = tla_config_load_judged(path, set->items, set->count, judge, config, print_finding, NULL);
-    if (!status) protect_timing(path, config->hbm.timing);
+    if (!status) protect_timing(path, config->hbm_timing.name);
     return status;
 }
 
@@ -58,6 +58,6 @@ tla_status overrides_load_with_kernel(const overrides *set, const char *path, tl
 tla_status overrides_parse(const overrides *set, const char *text, size_t length, const char *path,
                            tla_config *config) {
     tla_status status = tla_config_parse(text, length, path, set->items, set->count, config, print_finding, NULL);
-    if (!status) protect_timing(path, config->hbm.timing);
+    if (!status) protect_timing(path, config->hbm_timing.name);
     return status;
 }

@@ -64,13 +64,13 @@ static void parse_method(struct argp_state *state, const char *text, plan_reques
 static double parse_limit(struct argp_state *state, const char *text) {
     char *end;
     const double seconds = strtod(text, &end);
-    tla_value value;
+    uint64_t time_ps;
     tla_error found;
     if (*text >= '0' && *text <= '9' && *end == 0 && seconds < 1e9) return seconds;
-    if (tla_value_parse(TLA_VALUE_TIME, text, &value, &found))
+    if (tla_number_parse(TLA_VALUE_TIME, text, &time_ps, &found))
         argument_error(state, "--time-limit: found '%s', expected seconds, or a time with a unit (s, ms, us, ns, ps)",
                        text);
-    return 1e-12 * (double)value.number;
+    return 1e-12 * (double)time_ps;
 }
 
 static void check_combination(const struct argp_state *state, const plan_options *o) {

@@ -283,9 +283,9 @@ static tla_status resolve_arena(const replay_options *options, replay_state *sta
     request->arena =
         (allocator_config){.capacity = options->capacity, .alignment = options->align ? options->align : 1};
     if (options->config_path) {
-        request->arena.capacity = request->config.hbm.capacity_per_cube / request->config.system.pes_per_cube;
-        request->arena.alignment = request->config.controller.alignment;
-        request->policy = tla_policy_name((tla_policy)request->config.controller.hbm_policy);
+        request->arena.capacity = request->config.hbm.capacity;
+        request->arena.alignment = request->config.controller.memory.alignment;
+        request->policy = tla_policy_name(request->config.controller.memory.hbm_policy);
     }
     request->arena.segment_settings = options->settings;
     request->arena.segment_version = options->version;

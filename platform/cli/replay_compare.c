@@ -17,7 +17,7 @@ typedef struct compare_row {
 static tla_status play(const replay_request *request, const alloc_trace *trace, compare_row *row,
                        progress_line *progress, tla_error *error) {
     replay_timing timing = {.cost = request->config.controller.cost,
-                            .queue_depth = (uint32_t)request->config.controller.queue_depth,
+                            .queue_depth = request->config.controller.queue_depth,
                             .speed = request->speed};
     trace_allocator made;
     tla_status status = allocator_create(row->name, &request->arena, &made, error);

@@ -195,8 +195,7 @@ std::shared_ptr<experiment_run> run_of_row(const experiment &e, std::size_t row,
                                            const std::vector<std::shared_ptr<experiment_run>> &made, unsigned number) {
     const experiment_row &wanted = e.rows[row];
     for (std::size_t i = 0; i < made.size(); i++)
-        if (e.rows[i].parameters == wanted.parameters &&
-            std::memcmp(&e.rows[i].config, &wanted.config, sizeof wanted.config) == 0)
+        if (e.rows[i].parameters == wanted.parameters && tla_config_equal(&e.rows[i].config, &wanted.config))
             return made[i];
     return e.workload->make(("row" + std::to_string(number)).c_str(), wanted.config, wanted.parameters);
 }

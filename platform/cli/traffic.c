@@ -155,8 +155,8 @@ static bool is_timing_profile(const char *text, size_t length) {
 
 /* One pseudo-channel of a platform: its profile, or a timeline of bursts, exact in ps (flat_channels.h). */
 static tla_status platform_timing(const tla_config *config, tla_hbm_config *timing, tla_error *error) {
-    if (config->hbm.has_profile) {
-        *timing = config->hbm.profile;
+    if (config->hbm_timing.has_profile) {
+        *timing = config->hbm_timing.profile;
         return TLA_OK;
     }
     const uint64_t burst_ps = tla_transfer_ps(config->hbm.burst, config->hbm.pseudo_channel_bandwidth);
@@ -166,9 +166,9 @@ static tla_status platform_timing(const tla_config *config, tla_hbm_config *timi
     *timing = (tla_hbm_config){
         .model = TLA_HBM_CHANNEL,
         .tck_ps = 1,
-        .burst_bytes = (uint32_t)config->hbm.burst,
+        .burst_bytes = config->hbm.burst,
         .burst_cycles = (uint32_t)burst_ps,
-        .rtw = (uint32_t)config->hbm.direction_switch,
+        .rtw = (uint32_t)config->hbm.direction_switch_ps,
     };
     return TLA_OK;
 }

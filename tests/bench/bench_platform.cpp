@@ -1,6 +1,7 @@
 // What the modules cost on the host: accesses a second beside a plain memory, waveforms, and memory of a large
 // platform.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "modules/bare.hpp"
 #include "tlmalloc/base/sparse_bytes.h"
 #include "tlmalloc/modules/npu.hpp"
 
@@ -153,13 +154,13 @@ struct controlled_memory {
         commands.out.bind(controller.control);
     }
     static memory_controller::config controller_config() {
-        memory_controller::config config;
+        memory_controller::config config = bare<memory_controller>();
         config.memory.hbm_slice_bytes = memory_bytes;
         config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
         return config;
     }
     static hbm_slice::config slice_config() {
-        hbm_slice::config config;
+        hbm_slice::config config = bare<hbm_slice>();
         config.capacity = memory_bytes;
         return config;
     }
@@ -293,8 +294,7 @@ json_t *measure_footprint(const options &o) {
     tla_config config{};
     if (tla_config_load(TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml", nullptr, 0, &config, nullptr, nullptr))
         fail("configs/kernbench.yaml cannot be read");
-    if (config.hbm.capacity_per_cube / config.system.pes_per_cube != toucher::slice_bytes)
-        fail("slices are not of 6 GiB");
+    if (config.hbm.capacity != toucher::slice_bytes) fail("slices are not of 6 GiB");
     npu platform("npu", config, {});
     toucher body("toucher", platform, o.touch);
     sc_core::sc_start();

@@ -1,5 +1,6 @@
 // Four phases through controller, fabric, MMU and control windows: LT's times, several initiators, commands that take
 // long.
+#include "bare.hpp"
 #include "tlmalloc/device/control_port.h"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
@@ -31,20 +32,20 @@ struct system_under_test : sc_core::sc_module {
     interconnect fabric{"fabric", fabric_config()};
 
     static hbm_slice::config slice_config() {
-        hbm_slice::config c;
+        hbm_slice::config c = bare<hbm_slice>();
         c.capacity = slice_bytes;
         c.latency_ps = 5'000;
         c.direction_switch_ps = 2'000;
         return c;
     }
     static tcm::config tcm_config() {
-        tcm::config c;
+        tcm::config c = bare<tcm>();
         c.capacity = tcm_bytes;
         c.read_bandwidth = 32'000'000'000;
         return c;
     }
     static memory_controller::config controller_config() {
-        memory_controller::config c;
+        memory_controller::config c = bare<memory_controller>();
         c.memory.hbm_slice_bytes = slice_bytes;
         c.memory.tcm_bytes = tcm_bytes;
         c.memory.tcm_reserved_bytes = 0;
@@ -62,7 +63,7 @@ struct system_under_test : sc_core::sc_module {
         return pa.value;
     }
     static interconnect::config fabric_config() {
-        interconnect::config c;
+        interconnect::config c = bare<interconnect>();
         c.nodes = 2;
         c.links = {{0, 1, 2'000, 128'000'000'000}, {1, 0, 2'000, 128'000'000'000}};
         c.sources = {0, 0};

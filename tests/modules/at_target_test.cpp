@@ -1,4 +1,5 @@
 // The four phases of the memories: same times as LT, back-pressure, responses out of order, references given back.
+#include "bare.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/tcm.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -17,6 +18,13 @@ using sc_core::sc_time;
 namespace {
 
 // Two initiator-checker pairs, each in front of a memory of its own, and a thread that runs a test's body.
+template <typename Memory>
+typename Memory::config of_64_kib() {
+    typename Memory::config settings = bare<Memory>();
+    settings.capacity = 1 << 16;
+    return settings;
+}
+
 template <typename Memory>
 struct bench : sc_core::sc_module {
     initiator lt{"lt"}, at{"at"};
@@ -111,7 +119,7 @@ void styles_agree(const typename Memory::config &settings) {
 
 // The stated tolerance is none: with responses that end at once, and fewer requests under way than may be outstanding.
 BOOST_AUTO_TEST_CASE(the_slice_answers_at_the_same_times_in_both_styles) {
-    hbm_slice::config settings;
+    hbm_slice::config settings = bare<hbm_slice>();
     settings.capacity = 1 << 20;
     settings.latency_ps = 12'000;
     settings.direction_switch_ps = 4'000;
@@ -120,7 +128,7 @@ BOOST_AUTO_TEST_CASE(the_slice_answers_at_the_same_times_in_both_styles) {
 }
 
 BOOST_AUTO_TEST_CASE(the_tcm_answers_at_the_same_times_in_both_styles) {
-    tcm::config settings;
+    tcm::config settings = bare<tcm>();
     settings.capacity = 1 << 16;
     settings.read_bandwidth = 40'000'000'000;
     settings.write_bandwidth = 20'000'000'000;
@@ -130,7 +138,7 @@ BOOST_AUTO_TEST_CASE(the_tcm_answers_at_the_same_times_in_both_styles) {
 }
 
 BOOST_AUTO_TEST_CASE(a_request_to_an_idle_pseudo_channel_overtakes) {
-    bench<hbm_slice> b({1 << 16}, [](auto &self) {
+    bench<hbm_slice> b(of_64_kib<hbm_slice>(), [](auto &self) {
         std::uint8_t data[256] = {};
         std::vector<tlm::tlm_generic_payload *> sent; // three bursts to channel 0 (8 ns each), one to channel 1
         for (std::uint64_t address : {0u, 2048u, 4096u, 256u}) {
@@ -146,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_request_to_an_idle_pseudo_channel_overtakes) {
 }
 
 BOOST_AUTO_TEST_CASE(a_full_target_holds_back_end_req_until_a_response_has_ended) {
-    hbm_slice::config settings{1 << 16};
+    auto settings = of_64_kib<hbm_slice>();
     settings.outstanding = 2;
     bench<hbm_slice> b(settings, [](auto &self) {
         std::uint8_t data[256] = {};
@@ -168,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_full_target_holds_back_end_req_until_a_response_has_ended
 }
 
 BOOST_AUTO_TEST_CASE(a_slow_initiator_gets_one_response_after_the_other) {
-    bench<tcm> b({1 << 16}, [](auto &self) {
+    bench<tcm> b(of_64_kib<tcm>(), [](auto &self) {
         for (response_end ending : {response_end::updated, response_end::call}) {
             self.at.ending = ending;
             self.at.response_delay = sc_time(100, SC_NS);
@@ -191,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_slow_initiator_gets_one_response_after_the_other) {
 }
 
 BOOST_AUTO_TEST_CASE(an_annotated_request_is_served_at_its_time) {
-    bench<tcm> b({1 << 16}, [](auto &self) {
+    bench<tcm> b(of_64_kib<tcm>(), [](auto &self) {
         std::uint32_t word = 7;
         auto &payload = self.at.make(tlm::TLM_WRITE_COMMAND, 16, &word, 4);
         self.at.begin(payload, sc_time(50, SC_NS));
@@ -202,7 +210,7 @@ BOOST_AUTO_TEST_CASE(an_annotated_request_is_served_at_its_time) {
 
 BOOST_AUTO_TEST_CASE(broken_protocol_is_a_warning_and_the_target_goes_on) {
     sc_core::sc_report_handler::set_actions("/tlmalloc/at/protocol", sc_core::SC_WARNING, sc_core::SC_DO_NOTHING);
-    tcm memory("memory", {1 << 16});
+    tcm memory("memory", of_64_kib<tcm>());
     initiator i("initiator");
     i.out.bind(memory.in);
     sc_core::sc_start(sc_core::SC_ZERO_TIME);

@@ -1,5 +1,6 @@
 // What an initiator can do wrong is written down by the checker; what targets can do wrong, conformance_battery_test
 // shows.
+#include "bare.hpp"
 #include "tlmalloc/modules/tcm.hpp"
 #include "tlmalloc/testing/base_protocol_checker.hpp"
 #include "tlmalloc/testing/initiator.hpp"
@@ -15,8 +16,14 @@ namespace {
 struct bench {
     initiator from{"from"};
     base_protocol_checker checker{"checker"};
-    tcm memory{"memory", {1 << 12}};
+    tcm memory{"memory", memory_config()};
     std::uint8_t data[8] = {};
+
+    static tcm::config memory_config() {
+        tcm::config config = bare<tcm>();
+        config.capacity = 1 << 12;
+        return config;
+    }
 
     bench() {
         sc_core::sc_report_handler::set_actions(sc_core::SC_WARNING, sc_core::SC_DO_NOTHING);

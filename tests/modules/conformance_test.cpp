@@ -1,5 +1,6 @@
 // Every target of the library against the conformance battery: loosely and approximately timed initiators, before
 // modules that serve at once (fast) and modules that serve in the order of arrival (exact).
+#include "bare.hpp"
 #include "platform/examples/socket_width.hpp"
 #include "tlmalloc/config.h"
 #include "tlmalloc/modules/command_processor.hpp"
@@ -39,7 +40,7 @@ void conforms(const make_target &make, const std::string &not_applicable = "") {
 }
 
 hbm_slice::config slice_config(time_style style) {
-    hbm_slice::config c;
+    hbm_slice::config c = bare<hbm_slice>();
     c.style = style;
     c.capacity = slice_bytes;
     c.latency_ps = 5'000;
@@ -54,7 +55,7 @@ hbm_slice::config banks_config(time_style style) {
 }
 
 tcm::config tcm_config(time_style style) {
-    tcm::config c;
+    tcm::config c = bare<tcm>();
     c.style = style;
     c.capacity = tcm_bytes;
     c.latency_ps = 2'000;
@@ -74,7 +75,7 @@ struct tcm_target : conformance_target {
 };
 
 memory_controller::config controller_config(time_style style) {
-    memory_controller::config c;
+    memory_controller::config c = bare<memory_controller>();
     c.style = style;
     c.memory.sip = 1;
     c.memory.die = 2;
@@ -147,7 +148,7 @@ struct fabric_target : controller_target {
     interconnect fabric;
 
     static interconnect::config config(const controller_target &of) {
-        interconnect::config c;
+        interconnect::config c = bare<interconnect>();
         c.style = of.style;
         c.nodes = 3;
         c.links = {{0, 1, 2'000, 64'000'000'000},
@@ -174,7 +175,7 @@ struct relative_window_target : conformance_target {
     interconnect fabric;
 
     static interconnect::config config(time_style style) {
-        interconnect::config c;
+        interconnect::config c = bare<interconnect>();
         c.style = style;
         c.nodes = 2;
         c.links = {{0, 1, 2'000, 64'000'000'000}, {1, 0, 2'000, 64'000'000'000}};
@@ -200,14 +201,14 @@ struct mmu_target : controller_target {
     commander mappings{"mappings"};
 
     static pe_mmu::config config(time_style style, tla_walk_mode walk) {
-        pe_mmu::config c;
+        pe_mmu::config c = bare<pe_mmu>();
         c.style = style;
         c.page_size = page;
         c.overhead_ps = 1'000;
         c.walk = walk;
         c.va_bits = 48;
-        c.tlb.levels = 1;
-        c.tlb.level[0] = {16, 0, 1'000, TLA_REPLACE_LRU};
+        c.tlb_l1 = {16, 0, 1'000, TLA_REPLACE_LRU};
+        c.tlb_l2 = {};
         c.allocator_port = 1;
         return c;
     }
@@ -288,7 +289,7 @@ struct va_manager_window_target : window_target {
     va_manager manager;
     commander data{"data"};
     static va_manager::config config(time_style style) {
-        va_manager::config c;
+        va_manager::config c = bare<va_manager>();
         c.style = style;
         c.routes = {{0, {1, 1, 1}}};
         return c;
@@ -305,7 +306,7 @@ struct processor_window_target : window_target {
     command_processor processor;
     commander data{"data"};
     static command_processor::config config(time_style style) {
-        command_processor::config c;
+        command_processor::config c = bare<command_processor>();
         c.style = style;
         c.routes = {{0, {1, 1, 1}}};
         return c;
@@ -322,12 +323,12 @@ struct element_window_target : window_target {
     pe_dma dma;
     processing_element element;
     static pe_dma::config dma_config(time_style style) {
-        pe_dma::config c;
+        pe_dma::config c = bare<pe_dma>();
         c.style = style;
         return c;
     }
     static processing_element::config config(time_style style) {
-        processing_element::config c;
+        processing_element::config c = bare<processing_element>();
         c.style = style;
         return c;
     }

@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_TESTS_MODULES_CONTROLLER_BENCH_HPP
 #define TLMALLOC_TESTS_MODULES_CONTROLLER_BENCH_HPP
 
+#include "bare.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
@@ -12,8 +13,9 @@ using namespace tlmalloc;
 inline const std::uint64_t slice_bytes = 1 << 20, tcm_bytes = 64 << 10, reserve = 16 << 10;
 
 inline memory_controller::config small(unsigned queue_depth = 16) {
-    memory_controller::config config;
+    memory_controller::config config = bare<memory_controller>();
     config.memory = {1, 2, 3, slice_bytes, tcm_bytes, reserve, TLA_FIRST_FIT, TLA_FIRST_FIT};
+    config.memory.guard_history = 1024;
     config.queue_depth = queue_depth;
     return config;
 }
@@ -41,12 +43,12 @@ struct bench {
     }
 
     static hbm_slice::config slice_config() {
-        hbm_slice::config config;
+        hbm_slice::config config = bare<hbm_slice>();
         config.capacity = slice_bytes;
         return config;
     }
     static tcm::config tcm_config() {
-        tcm::config config;
+        tcm::config config = bare<tcm>();
         config.capacity = tcm_bytes;
         return config;
     }

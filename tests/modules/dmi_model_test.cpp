@@ -1,5 +1,6 @@
 // A naive initiator remembers every grant and every refusal until it is withdrawn, while mappings and blocks change at
 // random: no pointer that it holds may lead where translation does not, no refusal that it remembers may have ended.
+#include "bare.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
@@ -57,18 +58,18 @@ struct bench : sc_core::sc_module {
     bool posted[ports] = {};
 
     static hbm_slice::config slice_config() {
-        hbm_slice::config c;
+        hbm_slice::config c = bare<hbm_slice>();
         c.capacity = slice_bytes;
         return c;
     }
     static memory_controller::config controller_config() {
-        memory_controller::config c;
+        memory_controller::config c = bare<memory_controller>();
         c.memory.hbm_slice_bytes = slice_bytes;
         c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
         return c;
     }
     static pe_mmu::config mmu_config() {
-        pe_mmu::config c;
+        pe_mmu::config c = bare<pe_mmu>();
         c.page_size = page;
         c.larger_page_sizes[0] = large_page;
         c.allow_remap = true;

@@ -1,5 +1,6 @@
 // Direct memory access through the modules: regions, pointers, permissions and latencies on the way up, withdrawals
 // too.
+#include "bare.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
@@ -54,7 +55,7 @@ struct watcher : initiator {
 };
 
 hbm_slice::config slice_config(bool dmi = true) {
-    hbm_slice::config c;
+    hbm_slice::config c = bare<hbm_slice>();
     c.capacity = slice_bytes;
     c.latency_ps = 5'000;
     c.dmi = dmi;
@@ -62,7 +63,7 @@ hbm_slice::config slice_config(bool dmi = true) {
 }
 
 tcm::config tcm_config() {
-    tcm::config c;
+    tcm::config c = bare<tcm>();
     c.capacity = tcm_bytes;
     c.read_bandwidth = 1'000'000'000;  // 4 ns a word
     c.write_bandwidth = 2'000'000'000; // 2 ns
@@ -71,7 +72,7 @@ tcm::config tcm_config() {
 }
 
 memory_controller::config controller_config(bool dmi = true) {
-    memory_controller::config c;
+    memory_controller::config c = bare<memory_controller>();
     c.memory.pe = 2;
     c.memory.hbm_slice_bytes = slice_bytes;
     c.memory.tcm_bytes = tcm_bytes;
@@ -125,7 +126,7 @@ struct memory_system : sc_core::sc_module {
 };
 
 pe_mmu::config mmu_config() {
-    pe_mmu::config c;
+    pe_mmu::config c = bare<pe_mmu>();
     c.page_size = page;
     c.overhead_ps = 7'000;
     c.allow_remap = true;
@@ -190,7 +191,7 @@ struct generous_target : sc_core::sc_module {
 };
 
 interconnect::config fabric_config(std::vector<interconnect::window> windows, std::size_t sources) {
-    interconnect::config c;
+    interconnect::config c = bare<interconnect>();
     c.nodes = 2;
     c.links = {{0, 1, 2'000, 1'000'000'000'000}, {1, 0, 1'500, 1'000'000'000'000}};
     c.sources.assign(sources, 0);

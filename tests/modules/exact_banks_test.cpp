@@ -1,4 +1,5 @@
 // Banks behind modules in the exact style, beside the same accesses offered to the timing core alone (traffic.h).
+#include "bare.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/config.h"
 #include "tlmalloc/modules/hbm_slice.hpp"
@@ -23,13 +24,13 @@ struct platform {
     platform(const tla_hbm_config &timing, unsigned initiators, time_style style = time_style::exact,
              const std::string &prefix = "")
         : idle((prefix + "idle").c_str()) {
-        hbm_slice::config s;
+        hbm_slice::config s = bare<hbm_slice>();
         s.capacity = std::uint64_t{1} << 28;
         s.pseudo_channels = timing.row_bus_sharers;
         s.timing = timing;
         s.style = style;
         slice = std::make_unique<hbm_slice>((prefix + "slice").c_str(), s);
-        memory_controller::config c;
+        memory_controller::config c = bare<memory_controller>();
         c.memory.hbm_slice_bytes = s.capacity;
         c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
         c.style = style;

@@ -1,6 +1,7 @@
 // What arrives at one time: commands at a control window, which may be full, and accesses at the inputs of a
 // controller; and threads that go while they wait.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "bare.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
@@ -18,7 +19,7 @@ namespace {
 const std::uint64_t slice_bytes = 1 << 20, start_ps = 100'000;
 
 memory_controller::config controller_config(tla_free_list_place list, unsigned queue_depth) {
-    memory_controller::config config;
+    memory_controller::config config = bare<memory_controller>();
     config.memory.hbm_slice_bytes = slice_bytes;
     config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
     config.cost = {};
@@ -31,7 +32,7 @@ memory_controller::config controller_config(tla_free_list_place list, unsigned q
 }
 
 hbm_slice::config slice_config() {
-    hbm_slice::config config;
+    hbm_slice::config config = bare<hbm_slice>();
     config.capacity = slice_bytes;
     config.latency_ps = 40'000;
     config.style = time_style::exact;
@@ -134,7 +135,7 @@ void the_lower_input_goes_first(tla_guard_mode guard) {
     controller.slice.bind(slice.in);
     tla_paddr pa{};
     tla_paddr_pe_hbm(0, 0, 0, 0, slice_bytes, &pa);
-    interconnect::config way;
+    interconnect::config way = bare<interconnect>();
     way.style = time_style::exact;
     way.nodes = 2;
     way.links = {{0, 1, 5'000, 64'000'000'000}, {1, 0, 5'000, 64'000'000'000}};
@@ -243,10 +244,10 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_reset_in_a_call_leaves_the_others_alone) {
 
 BOOST_AUTO_TEST_CASE(a_thread_that_is_killed_in_a_transfer_leaves_the_others_alone) {
     hbm_slice slice("slice", slice_config());
-    tcm::config tile;
+    tcm::config tile = bare<tcm>();
     tile.style = time_style::exact;
     tcm memory("tcm", tile);
-    pe_dma::config settings;
+    pe_dma::config settings = bare<pe_dma>();
     settings.style = time_style::exact;
     pe_dma dma("dma", settings);
     dma.out.bind(slice.in);

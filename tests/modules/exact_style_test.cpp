@@ -1,4 +1,5 @@
 // The exact style beside a plain event model: PEs whose DMA engines share links, pseudo-channels and TCM ports.
+#include "bare.hpp"
 #include "plain_event_model.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
@@ -63,7 +64,7 @@ struct settings {
 struct platform {
     platform(unsigned pes, const settings &how) {
         time_queue::of_simulation().allow_look_ahead(how.look_ahead_ps);
-        interconnect::config f;
+        interconnect::config f = bare<interconnect>();
         f.style = time_style::exact;
         f.nodes = 1 + 2 * pes;
         for (unsigned p = 0; p < pes; p++) {
@@ -77,26 +78,26 @@ struct platform {
         }
         for (unsigned p = 0; p < pes; p++) {
             const std::string number = std::to_string(p);
-            hbm_slice::config s;
+            hbm_slice::config s = bare<hbm_slice>();
             s.capacity = slice_bytes;
             s.latency_ps = slice_latency;
             s.pseudo_channel_bandwidth = channel_bandwidth;
             s.style = time_style::exact;
             slices.push_back(std::make_unique<hbm_slice>(("slice" + number).c_str(), s));
-            tcm::config t;
+            tcm::config t = bare<tcm>();
             t.capacity = tcm_bytes;
             t.read_bandwidth = tcm_read;
             t.write_bandwidth = tcm_write;
             t.style = time_style::exact;
             tcms.push_back(std::make_unique<tcm>(("tcm" + number).c_str(), t));
-            memory_controller::config c;
+            memory_controller::config c = bare<memory_controller>();
             c.memory.pe = p;
             c.memory.hbm_slice_bytes = slice_bytes;
             c.memory.tcm_bytes = tcm_bytes;
             c.memory.tcm_reserved_bytes = 0;
             c.style = time_style::exact;
             controllers.push_back(std::make_unique<memory_controller>(("controller" + number).c_str(), c));
-            pe_dma::config d;
+            pe_dma::config d = bare<pe_dma>();
             d.chunk = how.chunk;
             d.outstanding = how.outstanding;
             d.style = time_style::exact;

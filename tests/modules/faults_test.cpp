@@ -1,4 +1,5 @@
 // Injected faults at a slice and its controller: times, answers, counts, warnings.
+#include "bare.hpp"
 #include "controller_bench.hpp"
 #include "tlmalloc/config.h"
 
@@ -14,7 +15,7 @@ struct slice_bench {
     explicit slice_bench(const char *plan) : slice_bench(config(plan)) {}
     explicit slice_bench(const hbm_slice::config &config) : slice("slice", config) { data.out.bind(slice.in); }
     static hbm_slice::config config(const char *plan) {
-        hbm_slice::config config;
+        hbm_slice::config config = bare<hbm_slice>();
         config.capacity = slice_bytes;
         config.faults = plan_of(plan);
         config.ecc_latency_ps = 3000;

@@ -1,4 +1,5 @@
 // hbm_slice: the rules of the payload, and its time by formula.
+#include "bare.hpp"
 #include "data_target.hpp"
 #include "tlmalloc/config.h"
 #include "tlmalloc/modules/hbm_slice.hpp"
@@ -13,7 +14,9 @@ namespace {
 const std::uint64_t burst_ps = 8000;
 
 struct bench {
-    explicit bench(const hbm_slice::config &config = {}) : slice("slice", config) { cpu.out.bind(slice.in); }
+    explicit bench(const hbm_slice::config &config = bare<hbm_slice>()) : slice("slice", config) {
+        cpu.out.bind(slice.in);
+    }
 
     // Local time at which an access is done that begins at begin_ps.
     std::uint64_t done(tlm::tlm_command command, std::uint64_t address, std::size_t length, std::uint64_t begin_ps) {
@@ -37,7 +40,7 @@ struct bench {
 };
 
 hbm_slice::config of_capacity(std::uint64_t capacity) {
-    hbm_slice::config config;
+    hbm_slice::config config = bare<hbm_slice>();
     config.capacity = capacity;
     return config;
 }
@@ -229,7 +232,7 @@ BOOST_AUTO_TEST_CASE(two_streams_share_the_bandwidth) {
 }
 
 BOOST_AUTO_TEST_CASE(a_turn_from_read_to_write_and_the_latency_are_added) {
-    hbm_slice::config config;
+    hbm_slice::config config = bare<hbm_slice>();
     config.direction_switch_ps = 3000;
     config.latency_ps = 500;
     bench b(config);
@@ -260,7 +263,7 @@ BOOST_AUTO_TEST_CASE(debug_transport_counts_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(a_slice_that_cannot_be_built_says_why) {
-    hbm_slice::config config;
+    hbm_slice::config config = bare<hbm_slice>();
     config.burst = 100;
     check_refused([&] { hbm_slice slice("slice", config); },
                   "/tlmalloc/hbm_slice/config: pseudo_channels and burst must be powers of two, "
@@ -372,7 +375,7 @@ BOOST_AUTO_TEST_CASE(a_slice_whose_profile_contradicts_itself_says_how) {
 // The passes of an access that streams take what they take as accesses of their own, in the slice as in the TCM.
 BOOST_AUTO_TEST_CASE(an_access_that_streams_is_charged_for_all_its_passes) {
     bench b;
-    hbm_slice other("other", hbm_slice::config{});
+    hbm_slice other("other", bare<hbm_slice>());
     initiator cpu("other_cpu");
     cpu.out.bind(other.in);
     b.run([&] {

@@ -1,4 +1,5 @@
 // interconnect: the way to a target, the time of its links, and addresses that lead nowhere.
+#include "bare.hpp"
 #include "data_target.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
@@ -10,7 +11,7 @@ namespace {
 // Two initiators at node 0 and 1, a router 2, two memories behind it at 3 and 4. Memory at 3 sees offsets; memory at 4
 // sees the address as it is. Links: initiator <-> router 2 ns at 64 GB/s, router <-> memory 3 ns at 16 GB/s.
 interconnect::config star() {
-    interconnect::config config;
+    interconnect::config config = bare<interconnect>();
     config.nodes = 6; // 5 is an island
     const auto link = [&](std::uint32_t a, std::uint32_t b, std::uint64_t latency, std::uint64_t bandwidth) {
         config.links.push_back({a, b, latency, bandwidth});
@@ -28,7 +29,7 @@ interconnect::config star() {
 
 // Memories that take no time, so that all of it is the fabric's.
 hbm_slice::config memory_config(std::uint64_t capacity) {
-    hbm_slice::config config;
+    hbm_slice::config config = bare<hbm_slice>();
     config.capacity = capacity;
     config.pseudo_channel_bandwidth = std::uint64_t{1} << 62;
     config.burst = 4096;

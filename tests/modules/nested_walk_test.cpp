@@ -1,4 +1,5 @@
 // Walks that lead back to the MMU that makes them: an error in both styles, by whatever way they come back.
+#include "bare.hpp"
 #include "fault_handler.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
@@ -78,13 +79,13 @@ struct foreign_way : sc_core::sc_module {
 };
 
 pe_mmu::config walking(time_style style) {
-    pe_mmu::config config;
+    pe_mmu::config config = bare<pe_mmu>();
     config.style = style;
     config.page_size = page;
     config.va_bits = 52;
     config.walk = TLA_WALK_MEMORY;
-    config.tlb.levels = 1;
-    config.tlb.level[0] = {16, 0, 1000, TLA_REPLACE_LRU};
+    config.tlb_l1 = {16, 0, 1000, TLA_REPLACE_LRU};
+    config.tlb_l2 = {};
     config.walkers.walkers = 2;
     config.allocator_port = 1;
     return config;
@@ -97,13 +98,13 @@ struct memory {
         controller.slice.bind(slice.in);
     }
     static hbm_slice::config slice_config(time_style style) {
-        hbm_slice::config config;
+        hbm_slice::config config = bare<hbm_slice>();
         config.capacity = slice_bytes;
         config.style = style;
         return config;
     }
     static memory_controller::config controller_config(time_style style) {
-        memory_controller::config config;
+        memory_controller::config config = bare<memory_controller>();
         config.style = style;
         config.memory.hbm_slice_bytes = slice_bytes;
         config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
@@ -150,7 +151,7 @@ void is_refused_behind(foreign_way::kind kind, time_style style) {
 void is_refused_behind_a_fabric(time_style style) {
     memory m(style);
     pe_mmu mmu("mmu", walking(style));
-    interconnect::config links;
+    interconnect::config links = bare<interconnect>();
     links.style = style;
     links.nodes = 2;
     links.links = {{0, 1, 2'000, 64'000'000'000}, {1, 0, 2'000, 64'000'000'000}};
@@ -202,7 +203,7 @@ void is_refused_round_two(time_style style, time_style other_style) {
 void two_stages_translate(time_style style) {
     memory m(style);
     pe_mmu mmu("mmu", walking(style));
-    pe_mmu::config ideal;
+    pe_mmu::config ideal = bare<pe_mmu>();
     ideal.style = style;
     ideal.page_size = slice_bytes;
     pe_mmu second("second", ideal);

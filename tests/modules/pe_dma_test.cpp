@@ -1,4 +1,5 @@
 // pe_dma: rows between virtual memory and TCM, chunk by chunk, and their time by formula.
+#include "bare.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
@@ -14,11 +15,11 @@ const std::uint64_t memory_bytes = 1 << 20, tcm_bytes = 64 << 10;
 
 // The engine between a slice (virtual address = offset) and a TCM. `cpu` is the thread that asks for transfers.
 struct bench {
-    explicit bench(const pe_dma::config &config = {}) : dma("dma", config) {
-        hbm_slice::config slice_config;
+    explicit bench(const pe_dma::config &config = bare<pe_dma>()) : dma("dma", config) {
+        hbm_slice::config slice_config = bare<hbm_slice>();
         slice_config.capacity = memory_bytes;
         memory = std::make_unique<hbm_slice>("memory", slice_config);
-        tcm::config tcm_config;
+        tcm::config tcm_config = bare<tcm>();
         tcm_config.capacity = tcm_bytes;
         local = std::make_unique<tcm>("tcm", tcm_config);
         dma.out.bind(memory->in);
@@ -51,7 +52,7 @@ struct bench {
     pe_dma dma;
     std::unique_ptr<hbm_slice> memory;
     std::unique_ptr<tcm> local;
-    hbm_slice other{"other", hbm_slice::config{}};
+    hbm_slice other{"other", bare<hbm_slice>()};
     initiator cpu{"cpu"};
 };
 
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_read_of_16_kib_is_limited_by_the_slice_and_ends_with_the_
 }
 
 BOOST_AUTO_TEST_CASE(with_one_chunk_outstanding_each_waits_for_the_one_before) {
-    pe_dma::config config;
+    pe_dma::config config = bare<pe_dma>();
     config.outstanding = 1;
     bench b(config);
     b.run([&] {
@@ -120,14 +121,14 @@ BOOST_AUTO_TEST_CASE(with_one_chunk_outstanding_each_waits_for_the_one_before) {
 }
 
 BOOST_AUTO_TEST_CASE(running_ahead_of_the_kernel_changes_neither_time_nor_bytes) {
-    pe_dma::config eager;
+    pe_dma::config eager = bare<pe_dma>();
     eager.quantum_ps = 1'000'000;
     bench b;
     pe_dma ahead("ahead", eager);
-    hbm_slice::config slice_config;
+    hbm_slice::config slice_config = bare<hbm_slice>();
     slice_config.capacity = memory_bytes;
     hbm_slice memory("memory2", slice_config);
-    tcm local("tcm2", tcm::config{});
+    tcm local("tcm2", bare<tcm>());
     ahead.out.bind(memory.in);
     ahead.local.bind(local.in);
     b.run([&] {
@@ -160,7 +161,7 @@ BOOST_AUTO_TEST_CASE(an_error_ends_the_transfer_and_no_further_chunk_is_issued) 
 }
 
 BOOST_AUTO_TEST_CASE(an_engine_without_chunks_cannot_be_built) {
-    pe_dma::config config;
+    pe_dma::config config = bare<pe_dma>();
     config.chunk = 0;
     check_refused([&] { pe_dma dma("dma", config); },
                   "/tlmalloc/pe_dma/config: chunk, bandwidth and outstanding must be above 0");

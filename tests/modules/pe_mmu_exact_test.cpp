@@ -1,5 +1,6 @@
 // pe_mmu in the exact style: what walks cost that share a memory, changes under them, page faults, commands; behind our
 // own controller and slice and behind a foreign memory that waits.
+#include "bare.hpp"
 #include "data_target.hpp"
 #include "fault_handler.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
@@ -22,13 +23,13 @@ const std::uint64_t page = 4096, slice_bytes = 64 << 20;
 const std::uint64_t burst_ps = 8000; // 256 bytes of a pseudo-channel of 32 GB/s
 
 pe_mmu::config exact(tla_walk_mode walk) {
-    pe_mmu::config config;
+    pe_mmu::config config = bare<pe_mmu>();
     config.style = time_style::exact;
     config.page_size = page;
     config.va_bits = 48;
     config.walk = walk;
-    config.tlb.levels = 1;
-    config.tlb.level[0] = {16, 0, 1000, TLA_REPLACE_LRU};
+    config.tlb_l1 = {16, 0, 1000, TLA_REPLACE_LRU};
+    config.tlb_l2 = {};
     config.allocator_port = 1;
     return config;
 }
@@ -40,7 +41,7 @@ std::uint64_t hbm(std::uint64_t offset) {
 }
 
 memory_controller::config controller_config(time_style style) {
-    memory_controller::config config;
+    memory_controller::config config = bare<memory_controller>();
     config.style = style;
     config.memory.hbm_slice_bytes = slice_bytes;
     config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
@@ -142,7 +143,7 @@ struct bench {
         allocator.out.bind(allocators.control);
     }
     static hbm_slice::config slice_config() {
-        hbm_slice::config config;
+        hbm_slice::config config = bare<hbm_slice>();
         config.capacity = slice_bytes;
         config.style = time_style::exact;
         return config;
@@ -211,7 +212,7 @@ BOOST_AUTO_TEST_CASE(each_level_of_a_walk_is_a_read_of_the_slice_that_waits_for_
 
 BOOST_AUTO_TEST_CASE(misses_beyond_the_walkers_stall_and_those_that_merge_do_not_walk) {
     pe_mmu::config config = exact(TLA_WALK_FLAT);
-    config.tlb.levels = 0;
+    config.tlb_l1 = config.tlb_l2 = {};
     config.walkers = {2, 3, 0, false, true, 100'000};
     bench b(config);
     b.driver.body = [&] {
@@ -245,7 +246,7 @@ void check_random_traffic(tla_walk_mode walk, bool foreign, unsigned seed) {
     BOOST_TEST_MESSAGE("seed " << seed);
     pe_mmu::config config = exact(walk);
     config.asids = 2;
-    config.larger_page_sizes = {64 << 10, 0, 0};
+    config.larger_page_sizes[0] = 64 << 10;
     config.walkers = {4, 4, 8, true, true, 100'000};
     config.cost.fixed_ps = 30'000;
     bench b(config, foreign);

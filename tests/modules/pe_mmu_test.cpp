@@ -1,4 +1,5 @@
 // pe_mmu: translation, splitting, faults, mappings by command.
+#include "bare.hpp"
 #include "data_target.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
@@ -10,7 +11,7 @@ namespace {
 const std::uint64_t page = 4096, memory_bytes = 1 << 20;
 
 pe_mmu::config small() {
-    pe_mmu::config config;
+    pe_mmu::config config = bare<pe_mmu>();
     config.page_size = page;
     return config;
 }
@@ -34,7 +35,7 @@ struct bench {
     tla_completion unmap(std::initializer_list<mapping> entries) { return map(entries, TLA_OP_UNMAP); }
 
     static hbm_slice::config memory_config() {
-        hbm_slice::config config;
+        hbm_slice::config config = bare<hbm_slice>();
         config.capacity = memory_bytes;
         return config;
     }
@@ -337,7 +338,7 @@ BOOST_AUTO_TEST_CASE(mapping_takes_the_price_of_its_receipt_and_queues) {
 }
 
 BOOST_AUTO_TEST_CASE(an_mmu_with_an_odd_page_size_cannot_be_built) {
-    pe_mmu::config config;
+    pe_mmu::config config = bare<pe_mmu>();
     config.page_size = 5000;
     check_refused([&] { pe_mmu mmu("mmu", config); },
                   "/tlmalloc/pe_mmu/config: page_size must be a power of two, 4 KiB .. 1 GiB");

@@ -1,5 +1,6 @@
 // pe_mmu with TLB and walkers: what walks cost, tables in memory, changes that are not visible yet, address spaces,
 // page faults; and random accesses through a map that changes.
+#include "bare.hpp"
 #include "fault_handler.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
@@ -18,12 +19,12 @@ namespace {
 const std::uint64_t page = 4096, slice_bytes = 64 << 20;
 
 pe_mmu::config walking(tla_walk_mode walk) {
-    pe_mmu::config config;
+    pe_mmu::config config = bare<pe_mmu>();
     config.page_size = page;
     config.va_bits = 48;
     config.walk = walk;
-    config.tlb.levels = 1;
-    config.tlb.level[0] = {16, 0, 1000, TLA_REPLACE_LRU};
+    config.tlb_l1 = {16, 0, 1000, TLA_REPLACE_LRU};
+    config.tlb_l2 = {};
     config.allocator_port = 1;
     return config;
 }
@@ -84,13 +85,13 @@ struct bench {
     }
 
     static memory_controller::config controller_config() {
-        memory_controller::config config;
+        memory_controller::config config = bare<memory_controller>();
         config.memory.hbm_slice_bytes = slice_bytes;
         config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
         return config;
     }
     static hbm_slice::config slice_config() {
-        hbm_slice::config config;
+        hbm_slice::config config = bare<hbm_slice>();
         config.capacity = slice_bytes;
         return config;
     }
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(an_access_over_two_pages_waits_for_both_walks_and_moves_as_
 
 BOOST_AUTO_TEST_CASE(misses_beyond_the_walkers_stall_and_those_that_merge_do_not_walk) {
     pe_mmu::config config = walking(TLA_WALK_FLAT);
-    config.tlb.levels = 0;
+    config.tlb_l1 = config.tlb_l2 = {};
     config.walkers = {2, 3, 0, false, true, 100'000};
     bench b(config);
     b.run([&] {
@@ -387,7 +388,7 @@ void check_random_traffic(tla_walk_mode walk, unsigned seed) {
     BOOST_TEST_MESSAGE("seed " << seed);
     pe_mmu::config config = walking(walk);
     config.asids = 2;
-    config.larger_page_sizes = {64 << 10, 0, 0};
+    config.larger_page_sizes[0] = 64 << 10;
     config.walkers = {4, 4, 8, true, true, 100'000};
     bench b(config);
     b.run([&] {
@@ -493,7 +494,7 @@ BOOST_AUTO_TEST_CASE(sockets_that_tables_in_memory_need_are_not_forgotten) {
 
 BOOST_AUTO_TEST_CASE(a_tlb_that_is_none_cannot_be_built) {
     pe_mmu::config config = walking(TLA_WALK_FLAT);
-    config.tlb.level[0].ways = 5;
+    config.tlb_l1.ways = 5;
     check_refused([&] { pe_mmu mmu("mmu", config); },
                   "/tlmalloc/pe_mmu/config: TLB: ways must divide entries into a power of two of sets, plru needs a "
                   "power of two of ways");

@@ -6,6 +6,7 @@
 #ifndef TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
 #define TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
 
+#include "bare.hpp"
 #include "plain_event_model.hpp"
 #include "tlmalloc/modules/npu.hpp"
 #include "tlmalloc/timing/banked_channels.h"
@@ -154,7 +155,7 @@ class npu {
 
     // The PE's own TCM.
     void local(unsigned index, bool write, std::uint64_t nbytes, picoseconds time, const arrived &done) {
-        events_.at(time + config_.tcm.latency, pes_[index].tcm[write].resource, 0, [=](picoseconds at) {
+        events_.at(time + config_.tcm.latency_ps, pes_[index].tcm[write].resource, 0, [=](picoseconds at) {
             const picoseconds duration =
                 bytes_at(nbytes, write ? config_.tcm.write_bandwidth : config_.tcm.read_bandwidth);
             done(pes_[index].tcm[write].serve(at, duration) + duration);
@@ -164,7 +165,7 @@ class npu {
     // Through the MMU and over the fabric to a slice, and back.
     void memory(unsigned index, bool write, std::uint64_t va, std::uint64_t nbytes, picoseconds time,
                 const arrived &done) {
-        events_.at(time + config_.mmu.overhead, pes_[index].mmu, 0, [=](picoseconds at) {
+        events_.at(time + config_.mmu.overhead_ps, pes_[index].mmu, 0, [=](picoseconds at) {
             const std::uint64_t pa = translate(va, nbytes);
             pe &from = pes_[index], &to = owner(pa);
             const auto sources = static_cast<unsigned>(topology_.sources.size()),
@@ -239,7 +240,7 @@ class npu {
     }
 
     const tla_config config_;
-    tlmalloc::interconnect::config topology_;
+    tlmalloc::interconnect::config topology_ = bare<tlmalloc::interconnect>();
     events events_;
     std::map<std::uint64_t, where> lies_; // by virtual address
     std::vector<link> links_;

@@ -1,4 +1,5 @@
 // The C driver on a memory-mapped window: its plain loads and stores reach a real memory_controller.
+#include "bare.hpp"
 #include "tlmalloc/device/control_port.h"
 #include "tlmalloc/device/port_driver.h"
 #include "tlmalloc/modules/hbm_slice.hpp"
@@ -52,7 +53,7 @@ struct mapped_window : sc_core::sc_module {
 };
 
 struct bench {
-    tlmalloc::memory_controller::config config;
+    tlmalloc::memory_controller::config config = bare<tlmalloc::memory_controller>();
     mapped_window window{"window"};
     tlmalloc::memory_controller controller;
     tlmalloc::hbm_slice slice{"slice", {}};
@@ -87,7 +88,7 @@ struct bench {
     }
 
     static tlmalloc::memory_controller::config hbm_only() {
-        tlmalloc::memory_controller::config c;
+        tlmalloc::memory_controller::config c = bare<tlmalloc::memory_controller>();
         c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
         c.cost.fixed_ps = 2'500'000; // longer than a look, so that the state register is seen to run
         return c;

@@ -1,4 +1,5 @@
 // processing_element: launches, what a kernel's calls do and take, and what they refuse.
+#include "bare.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
@@ -22,7 +23,7 @@ std::function<tla_status(tl_context *)> first, second;
 const tl_kernel kernels[] = {[](tl_context *tl) { return first(tl); }, [](tl_context *tl) { return second(tl); }};
 
 processing_element::config settings() {
-    processing_element::config config;
+    processing_element::config config = bare<processing_element>();
     config.kernels = kernels;
     config.kernel_count = 2;
     config.launch_ps = 2000;
@@ -50,18 +51,18 @@ struct bench {
     }
 
     static memory_controller::config controller_config() {
-        memory_controller::config config;
+        memory_controller::config config = bare<memory_controller>();
         config.memory = {0, 0, 0, slice_bytes, tcm_bytes, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
         config.cost.fixed_ps = 10'000;
         return config;
     }
     static hbm_slice::config slice_config() {
-        hbm_slice::config config;
+        hbm_slice::config config = bare<hbm_slice>();
         config.capacity = slice_bytes;
         return config;
     }
     static tcm::config tcm_config() {
-        tcm::config config;
+        tcm::config config = bare<tcm>();
         config.capacity = tcm_bytes;
         return config;
     }
@@ -69,7 +70,7 @@ struct bench {
     hbm_slice slice{"slice", slice_config()};
     tcm memory{"tcm", tcm_config()};
     memory_controller controller{"controller", controller_config()};
-    pe_dma dma{"dma", pe_dma::config{}};
+    pe_dma dma{"dma", bare<pe_dma>()};
     processing_element element;
     initiator cpu{"cpu"}, data{"data"};
 };

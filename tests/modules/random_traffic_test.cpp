@@ -1,6 +1,7 @@
 // A million random accesses beside a plain array of bytes: blocking, in four phases, by DMI and by debug transport, by
 // physical and by virtual address, with byte enables and streaming, across every boundary; mappings and blocks change
 // meanwhile. Every byte must be equal.
+#include "bare.hpp"
 #include "tlmalloc/config.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
@@ -71,20 +72,20 @@ struct bench : sc_core::sc_module {
     };
 
     static hbm_slice::config slice_config(const settings &how) {
-        hbm_slice::config c;
+        hbm_slice::config c = bare<hbm_slice>();
         c.style = how.style;
         if (how.timing) tla_timing_named(how.timing, &c.timing.emplace());
         c.capacity = slice_bytes;
         return c;
     }
     static tcm::config tcm_config(const settings &how) {
-        tcm::config c;
+        tcm::config c = bare<tcm>();
         c.style = how.style;
         c.capacity = tcm_bytes;
         return c;
     }
     static memory_controller::config controller_config(const settings &how) {
-        memory_controller::config c;
+        memory_controller::config c = bare<memory_controller>();
         c.style = how.style;
         c.memory.hbm_slice_bytes = slice_bytes;
         c.memory.tcm_bytes = tcm_bytes;
@@ -92,12 +93,12 @@ struct bench : sc_core::sc_module {
         return c;
     }
     static pe_mmu::config mmu_config(const settings &how) {
-        pe_mmu::config c;
+        pe_mmu::config c = bare<pe_mmu>();
         c.style = how.style;
         c.walk = how.walk;
         c.va_bits = 48;
-        c.tlb.levels = 1;
-        c.tlb.level[0] = {8, 0, 1'000, TLA_REPLACE_LRU};
+        c.tlb_l1 = {8, 0, 1'000, TLA_REPLACE_LRU};
+        c.tlb_l2 = {};
         c.page_size = page;
         return c;
     }
@@ -105,7 +106,7 @@ struct bench : sc_core::sc_module {
         tla_paddr hbm{}, tcm{};
         tla_paddr_pe_hbm(0, 0, 0, 0, slice_bytes, &hbm);
         tla_paddr_pe_tcm(0, 0, 0, 0, &tcm);
-        interconnect::config c;
+        interconnect::config c = bare<interconnect>();
         c.style = how.style;
         c.nodes = 2;
         c.links = {{0, 1, 1'000, 256'000'000'000}, {1, 0, 1'000, 256'000'000'000}};

@@ -1,4 +1,5 @@
 // waveform: modules' figures in the ordered VCD with local time, and in a user's own sc_trace_file.
+#include "bare.hpp"
 #include "scratch_directory.hpp"
 #include "slow_lane.hpp"
 #include "test_initiator.hpp"
@@ -57,7 +58,7 @@ std::map<std::string, changes> read_vcd(const std::string &path) {
 
 struct bench {
     bench() {
-        memory_controller::config config;
+        memory_controller::config config = bare<memory_controller>();
         config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
         config.cost.fixed_ps = 10'000;
         config.queue_depth = 1;
@@ -70,7 +71,7 @@ struct bench {
         cpu.body = std::move(body);
         simulate({&cpu, &data});
     }
-    hbm_slice slice{"slice", hbm_slice::config{}};
+    hbm_slice slice{"slice", bare<hbm_slice>()};
     std::unique_ptr<memory_controller> controller;
     initiator cpu{"cpu"}, data{"data"};
 };
@@ -139,11 +140,11 @@ BOOST_AUTO_TEST_CASE(a_waveform_that_cannot_be_opened_says_so) {
 
 // What began in the kernel's past, while somebody behind the module waited, is shown when it is known, and is not lost.
 BOOST_AUTO_TEST_CASE(figures_of_a_manager_whose_mmu_waits_come_back_to_rest) {
-    va_manager::config config;
+    va_manager::config config = bare<va_manager>();
     config.routes.push_back({0, {~0u, ~0u, ~0u}});
     va_manager manager("manager", config);
-    pe_mmu mmu("mmu", pe_mmu::config{});
-    hbm_slice slice("slice", hbm_slice::config{});
+    pe_mmu mmu("mmu", bare<pe_mmu>());
+    hbm_slice slice("slice", bare<hbm_slice>());
     slow_lane lane("lane");
     initiator cpu("cpu"), data("data");
     cpu.out.bind(manager.control);

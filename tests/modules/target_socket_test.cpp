@@ -1,4 +1,5 @@
 // target_socket: who may bind, what a target gets that says nothing, and what reaches its initiators.
+#include "bare.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
 #include "tlmalloc/modules/tcm.hpp"
@@ -40,7 +41,7 @@ struct wrapper : sc_core::sc_module {
 };
 
 void wrapped_memory_works(time_style style) {
-    tcm::config config;
+    tcm::config config = bare<tcm>();
     config.style = style;
     config.latency_ps = 250;
     wrapper outer("outer", config);

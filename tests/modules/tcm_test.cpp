@@ -1,4 +1,5 @@
 // tcm: the rules of the payload, and its two channels by formula.
+#include "bare.hpp"
 #include "data_target.hpp"
 #include "tlmalloc/modules/tcm.hpp"
 
@@ -7,7 +8,7 @@ using namespace tlmalloc;
 namespace {
 
 struct bench {
-    explicit bench(const tcm::config &config = {}) : memory("tcm", config) { cpu.out.bind(memory.in); }
+    explicit bench(const tcm::config &config = bare<tcm>()) : memory("tcm", config) { cpu.out.bind(memory.in); }
 
     // Local time at which an access is done that begins at begin_ps.
     std::uint64_t done(tlm::tlm_command command, std::size_t length, std::uint64_t begin_ps) {
@@ -30,7 +31,7 @@ struct bench {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(tcm_answers_every_access_as_the_payload_rules_say) {
-    tcm::config config;
+    tcm::config config = bare<tcm>();
     config.capacity = 5000;
     bench b(config);
     b.run([&] { data_target{b.cpu, 0, 5000}.check_everything(); });
@@ -38,7 +39,7 @@ BOOST_AUTO_TEST_CASE(tcm_answers_every_access_as_the_payload_rules_say) {
 }
 
 BOOST_AUTO_TEST_CASE(an_access_takes_its_bytes_at_the_channels_bandwidth) {
-    tcm::config config;
+    tcm::config config = bare<tcm>();
     config.write_bandwidth = 128'000'000'000;
     config.latency_ps = 250;
     bench b(config);
@@ -64,7 +65,7 @@ BOOST_AUTO_TEST_CASE(reads_and_writes_overlap_but_two_reads_do_not) {
 }
 
 BOOST_AUTO_TEST_CASE(a_tcm_without_bandwidth_cannot_be_built) {
-    tcm::config config;
+    tcm::config config = bare<tcm>();
     config.read_bandwidth = 0;
     check_refused([&] { tcm memory("tcm", config); },
                   "/tlmalloc/tcm/config: read_bandwidth and write_bandwidth must be above 0");

@@ -1,4 +1,5 @@
 // va_manager: ranges of virtual addresses, and mappings that reach every MMU in scope or none.
+#include "bare.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
@@ -20,7 +21,7 @@ std::uint64_t mmu_address(unsigned pe) {
 }
 
 va_manager::config settings(unsigned pes) {
-    va_manager::config config;
+    va_manager::config config = bare<va_manager>();
     config.space = {{base}, 16 * page, page};
     for (unsigned pe = 0; pe < pes; pe++)
         config.routes.push_back({mmu_address(pe), {1, 1, 1u << pe}});
@@ -32,17 +33,16 @@ va_manager::config settings(unsigned pes) {
 // manager, `driver` the MMUs.
 struct bench {
     explicit bench(const va_manager::config &config = settings(4)) : addresses("va", config) {
-        pe_mmu::config mmu_config;
+        pe_mmu::config mmu_config = bare<pe_mmu>();
         mmu_config.page_size = page;
-        interconnect::config links;
+        interconnect::config links = bare<interconnect>();
         links.nodes = 5;
         links.sources = {0, 0};
         for (unsigned pe = 0; pe < 4; pe++) {
             mmu_config.cost.fixed_ps = 20'000 + (pe == 3 ? 7000 : 0);
             mmus.push_back(std::make_unique<pe_mmu>(("mmu" + std::to_string(pe)).c_str(), mmu_config));
             feeds.push_back(std::make_unique<initiator>(("feed" + std::to_string(pe)).c_str()));
-            memories.push_back(
-                std::make_unique<hbm_slice>(("memory" + std::to_string(pe)).c_str(), hbm_slice::config{}));
+            memories.push_back(std::make_unique<hbm_slice>(("memory" + std::to_string(pe)).c_str(), bare<hbm_slice>()));
             feeds[pe]->out.bind(mmus[pe]->in);
             mmus[pe]->out.bind(memories[pe]->in);
             links.links.push_back({0, pe + 1, link_ps, UINT64_MAX});

@@ -1,6 +1,7 @@
 // What lies behind a module may wait in b_transport: the operations that call it are done one after the other, each
 // whole, whatever comes in meanwhile.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "bare.hpp"
 #include "slow_lane.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/command_processor.hpp"
@@ -23,7 +24,7 @@ namespace {
 const std::uint64_t slice_bytes = 1 << 20, list_bytes = 16 << 10;
 
 memory_controller::config listed() {
-    memory_controller::config config;
+    memory_controller::config config = bare<memory_controller>();
     config.memory = {0, 0, 0, slice_bytes, 0, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
     config.free_list = TLA_LIST_HBM;
     config.list_reserve = list_bytes;
@@ -32,7 +33,7 @@ memory_controller::config listed() {
 }
 
 hbm_slice::config slice_of(std::uint64_t capacity) {
-    hbm_slice::config config;
+    hbm_slice::config config = bare<hbm_slice>();
     config.capacity = capacity;
     return config;
 }
@@ -204,18 +205,18 @@ struct walking_bench {
     void run() { simulate({&cpu, &driver0, &driver1, &memory}); }
 
     static pe_mmu::config mmu_config() {
-        pe_mmu::config config;
+        pe_mmu::config config = bare<pe_mmu>();
         config.page_size = page;
         config.va_bits = 48;
         config.walk = TLA_WALK_MEMORY;
-        config.tlb.levels = 1;
-        config.tlb.level[0] = {4, 0, 1000, TLA_REPLACE_LRU};
+        config.tlb_l1 = {4, 0, 1000, TLA_REPLACE_LRU};
+        config.tlb_l2 = {};
         config.allocator_port = 1;
         config.walkers.walk_cache_entries = 4;
         return config;
     }
     static memory_controller::config controller_config() {
-        memory_controller::config config;
+        memory_controller::config config = bare<memory_controller>();
         config.memory = {0, 0, 0, 64 << 20, 0, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
         return config;
     }
@@ -404,10 +405,10 @@ BOOST_AUTO_TEST_CASE(pointers_that_are_withdrawn_from_within_are_withdrawn_every
             return true;
         }
     } slice("slice");
-    memory_controller::config config;
+    memory_controller::config config = bare<memory_controller>();
     config.memory = {0, 0, 0, slice_bytes, 0, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
     memory_controller controller("controller", config);
-    pe_mmu::config mmu_config;
+    pe_mmu::config mmu_config = bare<pe_mmu>();
     mmu_config.page_size = page;
     pe_mmu mmu("mmu", mmu_config);
     initiator cpu("cpu"), driver("driver"), other("other");
@@ -441,9 +442,9 @@ BOOST_AUTO_TEST_CASE(pointers_that_are_withdrawn_from_within_are_withdrawn_every
 // --- pe_dma ----------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(transfers_of_several_threads_through_memories_that_wait_bring_their_own_bytes) {
-    pe_dma dma("dma", pe_dma::config{});
+    pe_dma dma("dma", bare<pe_dma>());
     hbm_slice slice("slice", slice_of(slice_bytes));
-    tcm::config tcm_config;
+    tcm::config tcm_config = bare<tcm>();
     tcm tile("tile", tcm_config);
     slow_lane lane("lane"), tile_lane("tile_lane");
     dma.out.bind(lane.in);
@@ -500,18 +501,18 @@ namespace {
 // waits.
 struct platform {
     explicit platform(tla_map_ack ack = TLA_MAP_ACK_VISIBLE) {
-        interconnect::config links;
+        interconnect::config links = bare<interconnect>();
         links.nodes = 1;
         links.sources = {0, 0, 0, 0, 0};
         const auto window = [&](std::uint64_t base, std::uint64_t nbytes, bool relative) {
             links.windows.push_back({base, nbytes, static_cast<unsigned>(links.targets.size()), relative});
             links.targets.push_back(0);
         };
-        va_manager::config va;
+        va_manager::config va = bare<va_manager>();
         va.space = {{va_base}, 64 * page, page};
         va.route_target = TLA_TARGET_M_CPU;
         va.map_ack = ack;
-        command_processor::config processor;
+        command_processor::config processor = bare<command_processor>();
         for (unsigned pe = 0; pe < 2; pe++) {
             window(hbm_at(0, pe, slice_bytes), slice_bytes, false);
             window(port_of(pe, TLA_CONTROL_MEMORY_CONTROLLER, 0), TLA_CONTROL_BLOCK_BYTES, true);
@@ -522,7 +523,7 @@ struct platform {
         fabric = std::make_unique<interconnect>("fabric", links);
         addresses = std::make_unique<va_manager>("addresses", va);
         m_cpu = std::make_unique<command_processor>("m_cpu", processor);
-        host::config config;
+        host::config config = bare<host>();
         config.pes = {{0, 0, 0}, {0, 0, 1}};
         config.page_size = page;
         config.fault_latency_ps = 100'000;
@@ -537,10 +538,10 @@ struct platform {
         for (unsigned pe = 0; pe < 2; pe++) {
             const std::string n = std::to_string(pe);
             slices.push_back(std::make_unique<hbm_slice>(("slice" + n).c_str(), slice_of(slice_bytes)));
-            memory_controller::config c;
+            memory_controller::config c = bare<memory_controller>();
             c.memory = {0, 0, pe, slice_bytes, 0, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
             controllers.push_back(std::make_unique<memory_controller>(("controller" + n).c_str(), c));
-            pe_mmu::config m;
+            pe_mmu::config m = bare<pe_mmu>();
             m.page_size = page;
             m.unmapped = TLA_UNMAPPED_DEMAND;
             mmus.push_back(std::make_unique<pe_mmu>(("mmu" + n).c_str(), m));

@@ -266,8 +266,21 @@ BOOST_AUTO_TEST_CASE(a_plot_makes_its_directory_and_not_the_one_above) {
 }
 
 BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
-    check_refused("name: s\nunit: GB/s\nwork: stream\n",
-                  ":3:1: error: unknown key work, expected name, about, unit, platform, set, workload, with or rows");
+    check_refused(
+        "name: s\nunit: GB/s\nwork: stream\n",
+        ":3:1: error: unknown key \"work\", expected name, about, unit, platform, workload, set, with or rows");
+    check_refused(
+        stream("lable: x"),
+        ":7:16: error: unknown key \"lable\", expected label, figure, unit, set, with, published, closed_form, input, "
+        "bound, fitted, source, note or relative_to, did you mean \"label\"?");
+    check_refused(stream("note: x, note: y"), ":7:25: error: note: found the key again, expected it once (line 7)");
+    check_refused(stream("set: {mmu.walk: flat, mmu.walk: flat}"),
+                  ":7:38: error: mmu.walk: found the key again, expected it once (line 7)");
+    check_refused(stream("set: [mmu.walk]"), ":7:21: error: set: found a sequence, expected a mapping");
+    check_refused(stream("set: {mmu.walk: [flat]}"), ":7:32: error: mmu.walk: found a sequence, expected one value");
+    check_refused(stream("note: &a x"), ":7:22: error: found the anchor \"a\", expected none");
+    check_refused("name: s\nunit: u\nworkload: stream\nrows: [x]\n",
+                  ":4:8: error: rows: found \"x\", expected a mapping with keys such as label");
     check_refused("name: s\nworkload: streams\n",
                   ":2:11: error: workload: found \"streams\", expected one of stream, "
                   "gemm_tiles, map_ahead, map_visibility, allocator_traffic, did you mean "
@@ -286,8 +299,9 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused(stream("published: -5, source: x"),
                   ":7:27: error: published: found \"-5\", expected a number that is not negative");
     check_refused("name: s\nunit: u\nworkload: stream\nrows: []\n",
-                  ":4:7: error: rows: expected a sequence of at least one row");
-    check_refused("name: [\n", ":2:1: error: not YAML: did not find expected node content");
+                  ":4:7: error: rows: found none, expected a sequence of at least one row");
+    check_refused("name: 'a\n",
+                  ":2:1: error: not YAML: found unexpected end of stream, while scanning a quoted scalar");
     check_refused("", ":1:1: error: found nothing, expected an experiment");
 }
 

@@ -1,6 +1,6 @@
 // Configurations: what is resolved, and that what is printed reads back.
 #include "config_parsing.hpp"
-#include "model/config/schema.h"
+#include "model/config/platform.h"
 #include "tlmalloc/base/phys_addr.h"
 
 #include <random>
@@ -11,8 +11,8 @@ BOOST_AUTO_TEST_CASE(an_empty_file_gives_the_defaults) {
     for (const char *text : {"", "---\n", "# nothing\n", "hbm:\n"}) {
         tla_config c = good(text);
         BOOST_CHECK_EQUAL(c.system.pes_per_cube, 4u);
-        BOOST_CHECK_EQUAL(c.hbm.capacity_per_cube, UINT64_C(24) << 30);
-        BOOST_CHECK_EQUAL(c.mmu.overhead, 500u);
+        BOOST_CHECK_EQUAL(c.system.hbm_per_cube, UINT64_C(24) << 30);
+        BOOST_CHECK_EQUAL(c.mmu.overhead_ps, 500u);
         BOOST_CHECK_EQUAL(c.controller.cost.fixed_ps, 10000u);
         BOOST_CHECK_EQUAL(c.pe.gemm_rate, 8000000000000u);
         BOOST_CHECK_EQUAL(c.workload.kernel, "qkv_gemm");
@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(an_empty_file_gives_the_defaults) {
     tla_config c{};
     BOOST_CHECK_EQUAL(tla_config_load(nullptr, nullptr, 0, &c, nullptr, nullptr), TLA_OK);
     tla_config empty = good("");
-    BOOST_CHECK(std::memcmp(&c, &empty, sizeof c) == 0);
+    BOOST_CHECK(tla_config_equal(&c, &empty));
 }
 
 BOOST_AUTO_TEST_CASE(every_unit_has_its_factor) {
@@ -55,14 +55,14 @@ BOOST_AUTO_TEST_CASE(every_unit_has_its_factor) {
                         "pe: {launch: 0.000001 s, dispatch: 0.25 ns, gemm_rate: 1.5 GFLOPS}\n"
                         "fabric: {pe_latency: 0.001 ms, hbm_latency: 7 ps}\n"
                         "hbm: {pseudo_channel_bandwidth: 25.6 GB/s}\n");
-    BOOST_CHECK_EQUAL(c.tcm.latency, 1000000u);
+    BOOST_CHECK_EQUAL(c.tcm.latency_ps, 1000000u);
     BOOST_CHECK_EQUAL(c.tcm.read_bandwidth, ki * ki * ki);
     BOOST_CHECK_EQUAL(c.tcm.write_bandwidth, k * k * k * k);
-    BOOST_CHECK_EQUAL(c.pe.launch, 1000000u);
-    BOOST_CHECK_EQUAL(c.pe.dispatch, 250u);
+    BOOST_CHECK_EQUAL(c.pe.launch_ps, 1000000u);
+    BOOST_CHECK_EQUAL(c.pe.dispatch_ps, 250u);
     BOOST_CHECK_EQUAL(c.pe.gemm_rate, 1500000000u);
-    BOOST_CHECK_EQUAL(c.fabric.pe_latency, 1000000u);
-    BOOST_CHECK_EQUAL(c.fabric.hbm_latency, 7u);
+    BOOST_CHECK_EQUAL(c.fabric.pe_latency_ps, 1000000u);
+    BOOST_CHECK_EQUAL(c.fabric.hbm_latency_ps, 7u);
     BOOST_CHECK_EQUAL(c.hbm.pseudo_channel_bandwidth, 25600000000u); // HBM3 per pseudo-channel
 }
 
@@ -104,23 +104,24 @@ BOOST_AUTO_TEST_CASE(the_page_size_has_the_two_defaults_of_adr_0048_d4) {
     const uint64_t kib = 1024, mib = 1024 * kib;
     tla_config c = good("");
     BOOST_CHECK_EQUAL(c.mmu.page_size, 2 * mib);
-    BOOST_CHECK_EQUAL(c.va.page_size, 4 * kib);
+    BOOST_CHECK_EQUAL(c.va.space.page_size, 4 * kib);
     c = good("mmu: {page_size: 64 KiB}\n");
     BOOST_CHECK_EQUAL(c.mmu.page_size, 64 * kib);
-    BOOST_CHECK_EQUAL(c.va.page_size, 64 * kib);
+    BOOST_CHECK_EQUAL(c.va.space.page_size, 64 * kib);
     c = good("", {"mmu.page_size=2 MiB"});
-    BOOST_CHECK_EQUAL(c.va.page_size, 2 * mib);
+    BOOST_CHECK_EQUAL(c.va.space.page_size, 2 * mib);
     c = good("mmu: {page_size: 64 KiB}\nva: {page_size: 8 KiB}\n");
     BOOST_CHECK_EQUAL(c.mmu.page_size, 64 * kib);
-    BOOST_CHECK_EQUAL(c.va.page_size, 8 * kib);
+    BOOST_CHECK_EQUAL(c.va.space.page_size, 8 * kib);
 }
 
 BOOST_AUTO_TEST_CASE(every_default_is_valid_and_every_key_has_its_own_member) {
-    for (size_t i = 0; i < TLA_PLATFORM_KEYS; i++) {
+    const tla_schema schema = tla_platform_schema();
+    for (size_t i = 0; i < tla_platform_key_count; i++) {
         const tla_schema_key &k = tla_platform_keys[i];
         tla_value value;
         tla_error error;
-        BOOST_REQUIRE_MESSAGE(tla_value_parse(k.type, k.default_text, &value, &error) == TLA_OK, k.key);
+        BOOST_REQUIRE_MESSAGE(tla_value_parse(&k.form, k.default_text, &value, &error) == TLA_OK, k.key);
         BOOST_CHECK(*k.source && *k.meaning);
         BOOST_CHECK(!std::strchr(k.source, '|') && !std::strchr(k.meaning, '|')); // would break the Markdown table
         for (size_t j = 0; j < i; j++) {
@@ -130,8 +131,8 @@ BOOST_AUTO_TEST_CASE(every_default_is_valid_and_every_key_has_its_own_member) {
         // A section is known by its first key, which must not lie in a sub-section as well.
         string path = k.key, section = path.substr(0, path.rfind('.'));
         if (section.find('.') != string::npos)
-            BOOST_CHECK(tla_schema_find_section(&tla_platform_schema, section.c_str()) !=
-                        tla_schema_find_section(&tla_platform_schema, section.substr(0, section.rfind('.')).c_str()));
+            BOOST_CHECK(tla_schema_find_section(&schema, section.c_str()) !=
+                        tla_schema_find_section(&schema, section.substr(0, section.rfind('.')).c_str()));
     }
 }
 
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(each_key_sets_the_member_it_names) {
                         "mmu: {cost: {invalidate: 9 ps, chunk: 8 ps, table_level: 7 ps}}\n"
                         "controller: {cost: {insert_node: 1 ps, probe: 2 ps, split: 4 ps, metadata_line: 5 ps}}\n");
     BOOST_CHECK_EQUAL(c.hbm.pseudo_channels, 16u);
-    BOOST_CHECK_EQUAL(c.va.size, 1u << 30);
+    BOOST_CHECK_EQUAL(c.va.space.nbytes, 1u << 30);
     BOOST_CHECK_EQUAL(c.va.cost.merge_ps, 3u);
     BOOST_CHECK_EQUAL(c.mmu.cost.invalidate_ps, 9u);
     BOOST_CHECK_EQUAL(c.mmu.cost.chunk_ps, 8u);
@@ -158,17 +159,23 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
     auto up_to = [&](uint64_t max) { return max == UINT64_MAX ? random() : random() % (max + 1); };
     for (int round = 0; round < 2000; round++) {
         tla_config c{};
-        for (size_t i = 0; i < TLA_PLATFORM_KEYS; i++) {
+        for (size_t i = 0; i < tla_platform_key_count; i++) {
             const tla_schema_key &k = tla_platform_keys[i];
             tla_value value{};
-            if (k.type == TLA_VALUE_NAME) {
+            const string key = k.key;
+            if (key == "workload.kernel") {
                 size_t length = 1 + up_to(TLA_CONFIG_NAME_MAX - 2);
                 for (size_t n = 0; n < length; n++)
-                    value.name[n] = "abcxyz_ABC0189"[up_to(13)];
-            } else if (k.type == TLA_VALUE_TIMING) {
-                std::strcpy(value.name, "channels");
-            } else if (k.type == TLA_VALUE_FAULTS) {
-                std::strcpy(value.name, up_to(1) ? "none" : "correctable rate=10 at=5us; refuse pe=0");
+                    value.text[n] = "abcxyz_ABC0189"[up_to(13)];
+            } else if (key == "hbm.timing") {
+                std::strcpy(value.text, "channels");
+            } else if (key == "faults.plan") {
+                std::strcpy(value.text, up_to(1) ? "none" : "correctable rate=10 at=5us; refuse pe=0");
+            } else if (k.form.type == TLA_VALUE_NAMED) {
+                uint64_t names = 0;
+                while (k.form.name(names))
+                    names++;
+                value.number = up_to(names - 1);
             } else if (k.power_of_two) {
                 do
                     value.number = UINT64_C(1) << up_to(63);
@@ -183,31 +190,33 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
             }
             tla_schema_set(&tla_platform_keys[i], &c, &value);
         }
-        c.mmu.pages_64k = c.mmu.page_size < 1 << 16 && c.mmu.pages_64k;
-        c.mmu.pages_2m = c.mmu.page_size < 1 << 21 && c.mmu.pages_2m;
-        c.mmu.pages_1g = c.mmu.page_size < 1 << 30 && c.mmu.pages_1g;
+        c.pages.size_64k = c.mmu.page_size < 1 << 16 && c.pages.size_64k;
+        c.pages.size_2m = c.mmu.page_size < 1 << 21 && c.pages.size_2m;
+        c.pages.size_1g = c.mmu.page_size < 1 << 30 && c.pages.size_1g;
         c.mmu.va_bits = 64;
         c.workload.asid %= c.mmu.asids;
-        c.controller.ports = std::max<uint64_t>(c.controller.ports, 5);
-        for (tla_tlb_keys *tlb : {&c.mmu.tlb_l1, &c.mmu.tlb_l2}) { // two ways, of a power of two of sets
+        c.controller.ports = std::max<uint32_t>(c.controller.ports, 5);
+        for (tla_tlb_level_config *tlb : {&c.mmu.tlb_l1, &c.mmu.tlb_l2}) { // two ways, of a power of two of sets
             while (tlb->entries & (tlb->entries - 1))
                 tlb->entries &= tlb->entries - 1;
             tlb->ways = tlb->entries > 1 ? 2 : 0;
         }
         while (c.system.cube_mesh_width * c.system.cube_mesh_height > TLA_CUBE_DIE_COUNT)
             c.system.cube_mesh_width = 1;
-        c.hbm.capacity_per_cube -= c.hbm.capacity_per_cube % c.system.pes_per_cube;
-        if (c.hbm.capacity_per_cube < 4096) c.hbm.capacity_per_cube = 4096 * c.system.pes_per_cube;
-        c.tcm.scheduler_reserve %= c.tcm.capacity;
-        if (c.controller.list_reserve >= c.hbm.capacity_per_cube / c.system.pes_per_cube)
+        c.system.hbm_per_cube -= c.system.hbm_per_cube % c.system.pes_per_cube;
+        if (c.system.hbm_per_cube < 4096) c.system.hbm_per_cube = 4096 * c.system.pes_per_cube;
+        c.controller.memory.tcm_reserved_bytes %= c.tcm.capacity;
+        if (c.controller.list_reserve >= c.system.hbm_per_cube / c.system.pes_per_cube)
             c.controller.free_list = TLA_LIST_REGISTERS;
         if (c.controller.free_list != TLA_LIST_REGISTERS)
-            c.controller.hbm_policy = c.controller.tcm_policy = TLA_FIRST_FIT + up_to(3);
-        c.va.base -= c.va.base % c.va.page_size;
-        c.va.size = std::max(c.va.size - c.va.size % c.va.page_size, c.va.page_size);
+            c.controller.memory.hbm_policy = c.controller.memory.tcm_policy =
+                static_cast<tla_policy>(TLA_FIRST_FIT + up_to(3));
+        c.va.space.base.value -= c.va.space.base.value % c.va.space.page_size;
+        c.va.space.nbytes =
+            std::max(c.va.space.nbytes - c.va.space.nbytes % c.va.space.page_size, c.va.space.page_size);
         string text = printed(c);
         tla_config back = good(text);
-        BOOST_REQUIRE_MESSAGE(std::memcmp(&back, &c, sizeof c) == 0, text);
+        BOOST_REQUIRE_MESSAGE(tla_config_equal(&back, &c), text);
     }
 }
 
@@ -225,7 +234,7 @@ BOOST_AUTO_TEST_CASE(each_visits_the_keys_in_order_with_text_and_number) {
             static_cast<std::vector<row> *>(context)->push_back({key, text, is_number, number});
         },
         &rows);
-    BOOST_REQUIRE_EQUAL(rows.size(), size_t{TLA_PLATFORM_KEYS});
+    BOOST_REQUIRE_EQUAL(rows.size(), tla_platform_key_count);
     BOOST_CHECK_EQUAL(rows[0].key, "system.sips");
     BOOST_CHECK_EQUAL(rows[0].text, "1");
     BOOST_CHECK(rows[0].is_number);
@@ -254,7 +263,7 @@ BOOST_AUTO_TEST_CASE(the_small_configuration_is_one_cube_of_four_pes) {
     BOOST_CHECK(findings.empty());
     BOOST_CHECK_EQUAL(c.system.sips * c.system.cube_mesh_width * c.system.cube_mesh_height, 1u);
     BOOST_CHECK_EQUAL(c.system.pes_per_cube, 4u);
-    BOOST_CHECK_EQUAL(c.mmu.page_size, c.va.page_size);
+    BOOST_CHECK_EQUAL(c.mmu.page_size, c.va.space.page_size);
 }
 
 BOOST_AUTO_TEST_CASE(kernbench_is_2_x_16_x_8_and_writes_every_key) {
@@ -265,13 +274,13 @@ BOOST_AUTO_TEST_CASE(kernbench_is_2_x_16_x_8_and_writes_every_key) {
     BOOST_CHECK(findings.empty());
     BOOST_CHECK_EQUAL(c.system.sips * c.system.cube_mesh_width * c.system.cube_mesh_height * c.system.pes_per_cube,
                       256u);
-    BOOST_CHECK_EQUAL(c.hbm.capacity_per_cube / c.system.pes_per_cube, UINT64_C(6) << 30); // ADR-0019: slices of 6 GiB
-    BOOST_CHECK_EQUAL(c.va.base, UINT64_C(0x100000000));                                   // ADR-0048 D4
-    BOOST_CHECK_EQUAL(c.va.size, UINT64_C(64) << 30);
-    BOOST_CHECK_EQUAL(c.va.page_size, 4096u);
+    BOOST_CHECK_EQUAL(c.system.hbm_per_cube / c.system.pes_per_cube, UINT64_C(6) << 30); // ADR-0019: slices of 6 GiB
+    BOOST_CHECK_EQUAL(c.va.space.base.value, UINT64_C(0x100000000));                     // ADR-0048 D4
+    BOOST_CHECK_EQUAL(c.va.space.nbytes, UINT64_C(64) << 30);
+    BOOST_CHECK_EQUAL(c.va.space.page_size, 4096u);
     // Every key but va.page_size, which follows mmu.page_size, is written with its source beside it.
     string text = read_text(configs + "kernbench.yaml");
-    for (size_t i = 0; i < TLA_PLATFORM_KEYS; i++) {
+    for (size_t i = 0; i < tla_platform_key_count; i++) {
         string key = tla_platform_keys[i].key;
         BOOST_CHECK_MESSAGE(
             text.find(" " + key.substr(key.rfind('.') + 1) + ": ") != string::npos || key == "va.page_size", key);

@@ -460,7 +460,7 @@ BOOST_AUTO_TEST_CASE(advancing_by_the_next_end_misses_no_completion) {
 }
 
 BOOST_AUTO_TEST_CASE(an_idle_channel_counts_its_refreshes_without_visiting_them) {
-    for (uint32_t refresh : {TLA_HBM_REFRESH_ALL_BANK, TLA_HBM_REFRESH_PER_BANK}) {
+    for (const tla_hbm_refresh refresh : {TLA_HBM_REFRESH_ALL_BANK, TLA_HBM_REFRESH_PER_BANK}) {
         tla_hbm_config config = profile("hbm2");
         config.refresh = refresh;
         auto once = make(config), often = make(config);

@@ -15,6 +15,9 @@ extern "C" {
 /* What a module does with what the guard says. */
 typedef enum tla_guard_mode { TLA_GUARD_OFF, TLA_GUARD_REPORT, TLA_GUARD_ERROR, TLA_GUARD_MODE_COUNT } tla_guard_mode;
 
+/* Name as in configuration files, "off", "report", "error"; NULL for a value that is none. */
+const char *tla_guard_mode_name(tla_guard_mode mode);
+
 /* tla_owner.who of guarded memory: an address space (its context) and an initiator in it. A block belongs to the
  * context that allocated it, and only that may access and free it, but for those who are not held to any: */
 #define TLA_WHO_UNKNOWN UINT64_MAX             /* nobody said; owns nothing */

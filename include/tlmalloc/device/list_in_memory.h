@@ -25,6 +25,9 @@ typedef enum tla_free_list_place {
     TLA_LIST_PLACE_COUNT
 } tla_free_list_place;
 
+/* Name as in configuration files, "registers", "sram", "hbm"; NULL for a value that is none. */
+const char *tla_free_list_place_name(tla_free_list_place place);
+
 /* A node, little-endian: bytes 0-5 offset, 6-11 size, 12-15 slot of the next node, TLA_LIST_END behind the last. */
 enum { TLA_LIST_NODE_BYTES = 16 };
 #define TLA_LIST_END UINT32_MAX

@@ -5,6 +5,7 @@
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
+#include "tlmalloc/parameters/execution.h"
 
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -19,11 +20,14 @@ class fan_out;
 // nobody is refused with TLA_INVALID_ARGUMENT.
 class command_processor : public instrumented, private command_handler {
   public:
-    struct config {
+    struct config : tla_command_processor_parameters {
+        config() { tla_m_cpu_defaults(this); } // an M_CPU
+        explicit config(const tla_command_processor_parameters &parameters)
+            : tla_command_processor_parameters(parameters) {}
+
         tla_target kind = TLA_TARGET_M_CPU;          // what it answers to: TLA_TARGET_IO_CPU or TLA_TARGET_M_CPU
         std::vector<command_route> routes;           // what lies below
         tla_target route_target = TLA_TARGET_PE_MMU; // what kind of targets those are
-        std::uint64_t overhead_ps = 0;               // per command
         unsigned ports = 16;
         unsigned queue_depth = 16;
         time_style style = time_style::fast;

@@ -2,9 +2,9 @@
 #ifndef TLMALLOC_MODULES_HBM_SLICE_HPP
 #define TLMALLOC_MODULES_HBM_SLICE_HPP
 
-#include "tlmalloc/config.h"
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/modules/memory_module.hpp"
+#include "tlmalloc/parameters/memory.h"
 #include "tlmalloc/timing/banked_channels.h"
 #include "tlmalloc/timing/flat_channels.h"
 
@@ -31,21 +31,17 @@ namespace tlmalloc {
 // request); bytes move then. With banks it reorders what it has accepted, whoever it is from.
 class hbm_slice : public memory_module {
   public:
-    struct config {
-        std::uint64_t capacity = std::uint64_t{6} << 30;                        // bytes (KernBench: 48 GiB / 8)
-        std::uint32_t pseudo_channels = 8;                                      // power of two (ADR-0019)
-        std::uint32_t burst = 256;                                              // bytes, power of two (ADR-0033)
-        std::uint64_t pseudo_channel_bandwidth = std::uint64_t{32'000'000'000}; // bytes/s (ADR-0019)
-        std::uint64_t direction_switch_ps = 0;                                  // read <-> write (ADR-0033: 0)
-        std::uint64_t latency_ps = 0;                                           // controller overhead per access
+    struct config : tla_hbm_parameters {
+        config() { tla_hbm_defaults(this); }
+        explicit config(const tla_hbm_parameters &parameters) : tla_hbm_parameters(parameters) {}
+
         unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;           // grant DMI
         // Banks, rows and refresh, or a channel without (tla_timing_named, tla_timing_load). The profile's burst,
-        // bandwidth and turnaround then stand in place of the three above, and its burst is the interleave of the
-        // pseudo-channels.
+        // bandwidth and turnaround then stand in place of burst, pseudo_channel_bandwidth and direction_switch_ps, and
+        // its burst is the interleave of the pseudo-channels.
         std::optional<tla_hbm_config> timing{};
         tla_fault_plan faults{};
-        std::uint64_t ecc_latency_ps = 0; // a correction
         time_style style = time_style::fast;
     };
 

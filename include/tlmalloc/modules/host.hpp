@@ -23,8 +23,9 @@ namespace tlmalloc {
 class host : public sc_core::sc_module, public runtime {
   public:
     struct config : runtime::config {
-        std::uint32_t dma_chunk = 4096; // bytes of one transaction when tensors are written or read
-        unsigned outstanding = 1024;    // such transactions under way, far more than links hold; exact
+        using runtime::config::config;
+
+        unsigned outstanding = 1024; // transactions that move tensors under way, far more than links hold; exact
         time_style style = time_style::fast;
     };
 

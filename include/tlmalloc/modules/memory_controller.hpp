@@ -3,13 +3,12 @@
 #define TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 
 #include "tlmalloc/allocators/arena_snapshot.h"
-#include "tlmalloc/allocators/pe_memory.h"
-#include "tlmalloc/base/cost.h"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
+#include "tlmalloc/parameters/memory.h"
 
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -55,32 +54,15 @@ namespace tlmalloc {
 // which they arrive.
 class memory_controller : public instrumented, private command_handler, private access_target, private in_order_target {
   public:
-    // SIP 0, cube 0, PE 0 with a slice of 6 GiB (as hbm_slice), 16 MiB of TCM (as tcm) of which the scheduler keeps 1
-    // MiB, first fit, byte granular, callers trusted (ADR-0048).
-    static tla_pe_memory_config default_memory() {
-        tla_pe_memory_config memory{};
-        memory.hbm_slice_bytes = std::uint64_t{6} << 30;
-        memory.tcm_bytes = std::uint64_t{16} << 20;
-        memory.tcm_reserved_bytes = std::uint64_t{1} << 20;
-        return memory;
-    }
+    // By default SIP 0, cube 0, PE 0.
+    struct config : tla_controller_parameters {
+        config() { tla_controller_defaults(this); }
+        explicit config(const tla_controller_parameters &parameters) : tla_controller_parameters(parameters) {}
 
-    struct config {
-        tla_pe_memory_config memory = default_memory();
-        tla_cost_profile cost{}; // of a command; all zero: an ideal allocator
-        unsigned ports = 16;     // control ports, one for each sender
-        unsigned queue_depth = 16;
         std::uint64_t latency_ps = 0; // added to every data access
         unsigned outstanding = 64;    // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;              // pass on DMI
         tla_fault_plan faults{};
-        tla_guard_mode guard = TLA_GUARD_OFF;
-        tla_free_list_place free_list = TLA_LIST_REGISTERS;
-        std::uint64_t node_latency_ps = 0;                   // sram: an access to a node; hbm: a hit in the cache
-        std::uint64_t list_reserve = std::uint64_t{1} << 20; // bytes
-        std::uint64_t node_cache = 0;                        // nodes
-        std::uint64_t guard_history = 1024;                  // freed blocks of a channel that errors can name
-        bool poison = false; // fill freed bytes with 0xDD, in no time; commits them on the host
         time_style style = time_style::fast;
     };
 

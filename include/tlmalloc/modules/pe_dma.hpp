@@ -8,6 +8,7 @@
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/parameters/execution.h"
 #include "tlmalloc/timing/timeline.h"
 
 #include <functional>
@@ -24,14 +25,11 @@ namespace tlmalloc {
 // the order in which they start, and one after the other.
 class pe_dma : public instrumented {
   public:
-    struct config {
-        std::uint32_t chunk = 256;                                // bytes; chunks end at multiples of it
-        std::uint64_t bandwidth = std::uint64_t{256'000'000'000}; // bytes/s at which a channel issues
-        std::uint32_t outstanding = 256;                          // chunks on their way, for each channel
-        std::uint64_t quantum_ps = 0; // how far a transfer runs ahead of the kernel before it waits
-        std::uint32_t asid = 0;       // address space of the virtual addresses, told by a requester extension
-        std::uint32_t initiator = 0;  // its number there
-        bool tell_extent = false;     // say with every chunk of which transfer it is a part (transfer_extent.hpp)
+    struct config : tla_dma_parameters {
+        config() { tla_dma_defaults(this); }
+        explicit config(const tla_dma_parameters &parameters) : tla_dma_parameters(parameters) {}
+
+        std::uint32_t initiator = 0; // its number in requester extensions
         time_style style = time_style::fast;
     };
 

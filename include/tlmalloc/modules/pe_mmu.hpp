@@ -2,7 +2,6 @@
 #ifndef TLMALLOC_MODULES_PE_MMU_HPP
 #define TLMALLOC_MODULES_PE_MMU_HPP
 
-#include "tlmalloc/config.h"
 #include "tlmalloc/detail/time_queue.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/detail/turnstile.hpp"
@@ -11,7 +10,7 @@
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
-#include "tlmalloc/translation/mmu.h"
+#include "tlmalloc/parameters/translation.h"
 
 #include <array>
 #include <memory>
@@ -67,25 +66,14 @@ class dmi_record;
 // asked about a page fault from a thread too.
 class pe_mmu : public instrumented, private command_handler, private access_target {
   public:
-    struct config {
-        std::uint64_t page_size = std::uint64_t{2} << 20;                      // bytes, power of two (ADR-0039: 2 MiB)
-        std::uint64_t overhead_ps = 0;                                         // per access (ADR-0039: 0)
-        std::array<std::uint64_t, TLA_PAGE_SIZES_MAX - 1> larger_page_sizes{}; // ascending; 0 = no more
-        unsigned va_bits = 64;                                                 // width of a virtual address
-        unsigned asids = 1;                                                    // address spaces
-        tla_walk_mode walk = TLA_WALK_IDEAL;                                   // (ADR-0039)
-        tla_tlb_config tlb{};                                                  // flat, memory; without page sizes
-        tla_walkers_config walkers{8, 0, 0, false, true, 100'000}; // flat, memory (mNPUsim: 8, 4 levels x 100 ns)
-        retry_policy retry{};                                      // memory: of ALLOC and FREE
-        unsigned allocator_port = 0;                               // memory: the control port that is this MMU's
+    struct config : tla_mmu_parameters {
+        config() { tla_mmu_defaults(this); }
+        explicit config(const tla_mmu_parameters &parameters) : tla_mmu_parameters(parameters) {}
+
+        unsigned allocator_port = 0; // memory: the control port that is this MMU's
         std::uint32_t initiator = 0; // memory: its number (requester.hpp), trusted hardware that works for every asid
-        tla_unmapped unmapped = TLA_UNMAPPED_ERROR;
-        bool allow_remap = false; // false: a MAP that overlaps fails; true: the last one wins
-        tla_cost_profile cost{};  // of a command; all zero: mappings cost nothing
-        unsigned ports = 16;
-        unsigned queue_depth = 16;
-        unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
-        bool dmi = true;           // pass on DMI
+        unsigned outstanding = 64;   // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
+        bool dmi = true;             // pass on DMI
         time_style style = time_style::fast;
         // Exact: how long an access waits for the mapping, once the host has answered its fault with OK: a posted
         // command is acknowledged before it is there. Then it is an error.

@@ -7,6 +7,7 @@
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
+#include "tlmalloc/parameters/execution.h"
 
 #include <tlm_utils/simple_initiator_socket.h>
 
@@ -19,18 +20,14 @@ namespace tlmalloc {
 // write tiles there); DMA goes through `dma`.
 class processing_element : public instrumented, private command_handler {
   public:
-    struct config {
+    struct config : tla_pe_parameters {
+        config() { tla_pe_defaults(this); }
+        explicit config(const tla_pe_parameters &parameters) : tla_pe_parameters(parameters) {}
+
         const tl_kernel *kernels = nullptr; // what LAUNCH can name; outlives the module
         std::size_t kernel_count = 0;
-        std::uint64_t launch_ps = 0;                                  // from LAUNCH to the first call of the kernel
-        std::uint64_t dispatch_ps = 0;                                // of every tl_* call that does something
-        std::uint64_t gemm_rate = std::uint64_t{8'000'000'000'000};   // operations/s (KernBench: 8 TFLOPS f16)
-        std::uint64_t vector_rate = std::uint64_t{1'000'000'000'000}; // operations/s
-        std::uint64_t quantum_ps = 0; // how far a kernel runs ahead of the SystemC kernel
-        unsigned allocator_port = 0;  // the control port of the memory controller that is this PE's
-        std::uint32_t asid = 0;       // whose blocks the kernel's tiles are (requester.hpp)
-        std::uint32_t initiator = 0;  // the PE's number there
-        retry_policy retry{};         // of tl_alloc and tl_free
+        unsigned allocator_port = 0; // the control port of the memory controller that is this PE's
+        std::uint32_t initiator = 0; // the PE's number in requester extensions
         unsigned ports = 16;
         time_style style = time_style::fast;
     };

@@ -5,6 +5,7 @@
 #include "tlmalloc/device/posting.h"
 #include "tlmalloc/device/tensor.h"
 #include "tlmalloc/modules/systemc.hpp" // for the C++ standard that it asks for
+#include "tlmalloc/parameters/execution.h"
 
 #include <functional>
 #include <list>
@@ -35,15 +36,13 @@ struct tensor {
 // nothing allocated or mapped.
 class runtime {
   public:
-    struct config {
-        std::vector<pe_location> pes;                     // every PE of the platform, in program order
-        unsigned control_port = 0;                        // its port in every control window
-        unsigned fault_port = 4;                          // its port for what page faults ask for
-        std::uint32_t asid = 0;                           // the address space that tensors are mapped in
-        std::uint64_t page_size = std::uint64_t{2} << 20; // what a page fault brings
-        std::uint64_t fault_latency_ps = 45'000'000;      // to the host and back (UVMSmart: 45 us)
-        retry_policy retry{};                             // of every command but LAUNCH
-        std::uint64_t hbm_reserved = 0, tcm_reserved = 0; // bytes of a PE's memories that are never given, for messages
+    struct config : tla_host_parameters {
+        config() { tla_host_defaults(this); }
+        explicit config(const tla_host_parameters &parameters) : tla_host_parameters(parameters) {}
+
+        std::vector<pe_location> pes; // every PE of the platform, in program order
+        unsigned control_port = 0;    // its port in every control window
+        unsigned fault_port = 4;      // its port for what page faults ask for
     };
 
     // Where a tensor goes.

@@ -4,6 +4,7 @@
 
 #include "tlmalloc/detail/writes_under_way.hpp"
 #include "tlmalloc/modules/memory_module.hpp"
+#include "tlmalloc/parameters/memory.h"
 #include "tlmalloc/timing/timeline.h"
 
 namespace tlmalloc {
@@ -13,11 +14,10 @@ namespace tlmalloc {
 // DMI as every memory_module. Exact: each channel takes accesses in the order of their arrival.
 class tcm : public memory_module {
   public:
-    struct config {
-        std::uint64_t capacity = std::uint64_t{16} << 20;               // bytes (KernBench: 16 MB a PE)
-        std::uint64_t read_bandwidth = std::uint64_t{512'000'000'000};  // bytes/s (KernBench topology)
-        std::uint64_t write_bandwidth = std::uint64_t{512'000'000'000}; // bytes/s
-        std::uint64_t latency_ps = 0;                                   // per access
+    struct config : tla_tcm_parameters {
+        config() { tla_tcm_defaults(this); }
+        explicit config(const tla_tcm_parameters &parameters) : tla_tcm_parameters(parameters) {}
+
         unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;           // grant DMI
         time_style style = time_style::fast;

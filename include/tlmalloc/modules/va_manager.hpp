@@ -2,11 +2,10 @@
 #ifndef TLMALLOC_MODULES_VA_MANAGER_HPP
 #define TLMALLOC_MODULES_VA_MANAGER_HPP
 
-#include "tlmalloc/config.h"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
-#include "tlmalloc/translation/va_space.h"
+#include "tlmalloc/parameters/translation.h"
 
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -28,12 +27,12 @@ class fan_out;
 // back is under way. The address space comes into being with the first command (ADR-0048 D5).
 class va_manager : public instrumented, private command_handler {
   public:
-    struct config {
-        tla_va_space_config space{{std::uint64_t{4} << 30}, std::uint64_t{64} << 30, std::uint64_t{2} << 20, {}}; // D4
-        tla_cost_profile cost{};                     // of VA_ALLOC and VA_FREE
+    struct config : tla_va_parameters {
+        config() { tla_va_defaults(this); }
+        explicit config(const tla_va_parameters &parameters) : tla_va_parameters(parameters) {}
+
         std::vector<command_route> routes;           // the next command processors, or the MMUs themselves
         tla_target route_target = TLA_TARGET_PE_MMU; // what kind of target they are
-        tla_map_ack map_ack = TLA_MAP_ACK_VISIBLE;
         unsigned ports = 16;
         unsigned queue_depth = 16;
         time_style style = time_style::fast;

@@ -43,6 +43,12 @@ typedef enum tla_hbm_page_policy {
     TLA_HBM_PAGE_POLICY_COUNT
 } tla_hbm_page_policy;
 
+/* Names as in configuration files: "banks", "channel"; "none", "all_bank", "per_bank"; "open", "closed". NULL for a
+ * value that is none. */
+const char *tla_hbm_model_name(tla_hbm_model model);
+const char *tla_hbm_refresh_name(tla_hbm_refresh refresh);
+const char *tla_hbm_page_policy_name(tla_hbm_page_policy policy);
+
 /* What an address bit selects. */
 typedef enum tla_hbm_field {
     TLA_HBM_FIELD_PSEUDO_CHANNEL, /* "pc" */
@@ -66,7 +72,7 @@ typedef struct tla_hbm_map {
 
 /* Timing of a pseudo-channel; cycles of tCK where no unit is given. Named as in JESD235/JESD238 without the t. */
 typedef struct tla_hbm_config {
-    uint32_t model;        /* tla_hbm_model; TLA_HBM_CHANNEL has tck_ps, the bursts, rtw and window only */
+    tla_hbm_model model;   /* TLA_HBM_CHANNEL has tck_ps, the bursts, rtw and window only */
     uint32_t tck_ps;       /* 1 .. */
     uint32_t burst_bytes;  /* power of two */
     uint32_t burst_cycles; /* data-bus cycles of a burst */
@@ -84,11 +90,11 @@ typedef struct tla_hbm_config {
     uint32_t rtp, wr;      /* read command, end of write data, to precharge */
     uint32_t act_cycles;   /* row-command cycles of an ACT; it takes effect in the last one */
 
-    uint32_t refresh; /* tla_hbm_refresh */
+    tla_hbm_refresh refresh;
     uint32_t refi, rfc;
     uint32_t rfc_pb, rrefd; /* per-bank refresh: busy time of the bank; refresh to ACT or refresh of another bank */
 
-    uint32_t page_policy;                           /* tla_hbm_page_policy */
+    tla_hbm_page_policy page_policy;
     uint32_t read_queue, write_queue;               /* entries, 1 .. TLA_HBM_QUEUE_MAX */
     uint32_t write_high_percent, write_low_percent; /* watermarks, of write_queue */
     uint32_t window;          /* reads accepted and not yet answered; 0 = no limit but the queue */

@@ -1,0 +1,58 @@
+/* What runs kernels, moves their data and sends their commands is told: the structs that the modules take
+ * (parameters/memory.h says where their defaults are). */
+#ifndef TLMALLOC_PARAMETERS_EXECUTION_H
+#define TLMALLOC_PARAMETERS_EXECUTION_H
+
+#include "tlmalloc/device/posting.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of a PE's DMA engine. */
+typedef struct tla_dma_parameters {
+    uint32_t chunk;       /* dma.chunk: bytes; chunks end at multiples of it */
+    uint64_t bandwidth;   /* dma.bandwidth: bytes/s at which a channel issues */
+    uint32_t outstanding; /* dma.outstanding: chunks on their way, for each channel */
+    uint64_t quantum_ps;  /* simulation.quantum: how far a transfer runs ahead of the kernel before it waits */
+    uint32_t asid;        /* workload.asid: address space of the virtual addresses */
+    bool tell_extent;     /* say with every chunk of which transfer it is a part; on where memory is guarded */
+} tla_dma_parameters;
+
+/* Of a PE, which runs a kernel. */
+typedef struct tla_pe_parameters {
+    uint64_t launch_ps;              /* pe.launch: from LAUNCH to the first call of the kernel */
+    uint64_t dispatch_ps;            /* pe.dispatch: of every tl_* call that does something */
+    uint64_t gemm_rate, vector_rate; /* pe.gemm_rate, pe.vector_rate: operations/s */
+    uint64_t quantum_ps;             /* simulation.quantum: how far a kernel runs ahead of the SystemC kernel */
+    uint32_t asid;                   /* workload.asid: whose blocks the kernel's tiles are */
+    tla_retry_policy retry;          /* of tl_alloc and tl_free: host.retries, host.retry_delay */
+} tla_pe_parameters;
+
+/* Of the host. */
+typedef struct tla_host_parameters {
+    uint32_t dma_chunk;                  /* host.dma_chunk: bytes of one transaction when tensors are moved */
+    tla_retry_policy retry;              /* host.retries, host.retry_delay: of every command but LAUNCH */
+    uint32_t asid;                       /* workload.asid: the address space that tensors are mapped in */
+    uint64_t page_size;                  /* va.page_size: what a page fault brings */
+    uint64_t fault_latency_ps;           /* mmu.fault_latency: of a page fault, to the host and back */
+    uint64_t hbm_reserved, tcm_reserved; /* bytes of a PE's memories that are never given, for messages */
+} tla_host_parameters;
+
+/* Of an IO_CPU or an M_CPU. */
+typedef struct tla_command_processor_parameters {
+    uint64_t overhead_ps; /* command_processor.io_cpu_overhead, command_processor.m_cpu_overhead: per command */
+} tla_command_processor_parameters;
+
+void tla_dma_defaults(tla_dma_parameters *parameters);
+void tla_pe_defaults(tla_pe_parameters *parameters);
+void tla_host_defaults(tla_host_parameters *parameters);
+void tla_io_cpu_defaults(tla_command_processor_parameters *parameters);
+void tla_m_cpu_defaults(tla_command_processor_parameters *parameters);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

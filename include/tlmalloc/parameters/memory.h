@@ -1,0 +1,57 @@
+/* What a PE's memories and the controller in front of them are told: the structs that the modules take.
+ *
+ * The defaults of the members, with units, ranges and sources, are the rows of model/config/platform_keys.c, which
+ * `tlmalloc check --reference` prints: the functions below fill a struct from there, so that a module made in C++ and
+ * one made from an empty configuration are the same. Here it says what a member is and which key it has; a member
+ * without one follows from others. */
+#ifndef TLMALLOC_PARAMETERS_MEMORY_H
+#define TLMALLOC_PARAMETERS_MEMORY_H
+
+#include "tlmalloc/allocators/pe_memory.h"
+#include "tlmalloc/base/cost.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of a PE's slice of HBM. */
+typedef struct tla_hbm_parameters {
+    uint64_t capacity;                 /* bytes; of a platform hbm.capacity_per_cube / system.pes_per_cube */
+    uint32_t pseudo_channels;          /* hbm.pseudo_channels: power of two */
+    uint32_t burst;                    /* hbm.burst: bytes, power of two */
+    uint64_t pseudo_channel_bandwidth; /* hbm.pseudo_channel_bandwidth: bytes/s of one */
+    uint64_t direction_switch_ps;      /* hbm.direction_switch: read <-> write */
+    uint64_t latency_ps;               /* hbm.controller_latency: added to every access */
+    uint64_t ecc_latency_ps;           /* faults.ecc_latency: of a correction */
+} tla_hbm_parameters;
+
+/* Of a PE's tightly coupled memory. */
+typedef struct tla_tcm_parameters {
+    uint64_t capacity;                        /* tcm.capacity: bytes */
+    uint64_t read_bandwidth, write_bandwidth; /* tcm.read_bandwidth, tcm.write_bandwidth: bytes/s of a channel */
+    uint64_t latency_ps;                      /* tcm.latency: added to every access */
+} tla_tcm_parameters;
+
+/* Of the memory controller: the allocation engine of both memories. */
+typedef struct tla_controller_parameters {
+    /* controller.hbm_policy, .tcm_policy, .alignment, .validate and .guard_history, tcm.scheduler_reserve; where the PE
+     * stands and how large its memories are follows from the platform, what is guarded and reserved from the rest. */
+    tla_pe_memory_config memory;
+    uint32_t ports, queue_depth;   /* controller.ports, one for each sender; controller.queue_depth */
+    tla_free_list_place free_list; /* controller.free_list */
+    uint64_t node_latency_ps;      /* controller.node_latency: sram, an access to a node; hbm, a hit in the cache */
+    uint64_t list_reserve;         /* controller.list_reserve: bytes */
+    uint64_t node_cache;           /* controller.node_cache: nodes */
+    tla_guard_mode guard;          /* controller.guard */
+    bool poison;                   /* controller.poison: fill freed bytes with 0xDD; commits them on the host */
+    tla_cost_profile cost;         /* controller.cost: of a command */
+} tla_controller_parameters;
+
+void tla_hbm_defaults(tla_hbm_parameters *parameters);
+void tla_tcm_defaults(tla_tcm_parameters *parameters);
+void tla_controller_defaults(tla_controller_parameters *parameters);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

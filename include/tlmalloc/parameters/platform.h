@@ -1,0 +1,72 @@
+/* What a platform as a whole is told: its topology, its links, how time is taken, what fails, what runs
+ * (parameters/memory.h says where the defaults are). */
+#ifndef TLMALLOC_PARAMETERS_PLATFORM_H
+#define TLMALLOC_PARAMETERS_PLATFORM_H
+
+#include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/timing/hbm_pseudo_channel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TLA_CONFIG_NAME_MAX = 64, TLA_CONFIG_FILE_MAX = 192 };
+
+/* How platforms take time: every call annotates at once and waits for nothing, or a request is served when it arrives,
+ * after everything that arrived before it. */
+typedef enum tla_time_style { TLA_TIME_FAST, TLA_TIME_EXACT, TLA_TIME_STYLE_COUNT } tla_time_style;
+
+/* "fast", "exact"; NULL for a value that is none. */
+const char *tla_time_style_name(tla_time_style style);
+
+/* Who sends its commands to which port, in every control window of the platform. The port of whatever stands above is
+ * that of the VA manager and of the command processors, each to the next. */
+typedef enum tla_platform_port {
+    TLA_PORT_OF_HOST,
+    TLA_PORT_OF_PE,
+    TLA_PORT_OF_ABOVE,
+    TLA_PORT_OF_MMU,    /* for its tables, with mmu.walk memory */
+    TLA_PORT_OF_FAULTS, /* of the host too, for page faults, with mmu.unmapped demand */
+} tla_platform_port;
+
+typedef struct tla_system_parameters {
+    uint32_t sips, cube_mesh_width, cube_mesh_height, pes_per_cube; /* system.* */
+    uint64_t hbm_per_cube;                                          /* hbm.capacity_per_cube: bytes */
+} tla_system_parameters;
+
+/* Of an HBM slice's pseudo-channels: what times them where tla_hbm_parameters does not. */
+typedef struct tla_hbm_timing {
+    char name[TLA_CONFIG_FILE_MAX]; /* hbm.timing */
+    bool has_profile;               /* false: timelines ("channels") */
+    tla_hbm_config profile;         /* what the name stands for */
+} tla_hbm_timing;
+
+typedef struct tla_fabric_parameters {
+    uint64_t pe_latency_ps, pe_bandwidth;     /* PE <-> cube router; bandwidths in bytes/s */
+    uint64_t hbm_latency_ps, hbm_bandwidth;   /* cube router <-> HBM slice, and the PE's control windows */
+    uint64_t cube_latency_ps, cube_bandwidth; /* cube <-> neighbouring cube, and IO chiplet <-> cube */
+    uint64_t host_latency_ps, host_bandwidth; /* host <-> IO chiplet of a SIP */
+} tla_fabric_parameters;
+
+typedef struct tla_simulation_parameters {
+    tla_time_style style; /* simulation.style */
+    uint64_t quantum_ps;  /* simulation.quantum */
+} tla_simulation_parameters;
+
+typedef struct tla_fault_parameters {
+    char text[TLA_CONFIG_FILE_MAX]; /* faults.plan */
+    tla_fault_plan plan;            /* what it says, and faults.seed */
+} tla_fault_parameters;
+
+typedef struct tla_workload_parameters {
+    char kernel[TLA_CONFIG_NAME_MAX]; /* workload.* */
+    uint64_t elements_per_pe, seed;
+    uint32_t asid;
+} tla_workload_parameters;
+
+void tla_simulation_defaults(tla_simulation_parameters *parameters);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

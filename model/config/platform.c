@@ -1,0 +1,147 @@
+/* The configuration of a platform: what follows from several keys, the rules between them, and the structs of modules
+ * with their defaults. */
+#include "platform.h"
+
+#include "loader.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- what follows from several keys ---- */
+
+/* The page sizes above `smallest` that the configuration has, ascending. */
+static void list_larger_pages(const tla_config *c, uint64_t smallest, uint64_t sizes[TLA_PAGE_SIZES_MAX - 1]) {
+    const struct {
+        bool wanted;
+        uint64_t nbytes;
+    } all[] = {{c->pages.size_64k, UINT64_C(1) << 16},
+               {c->pages.size_2m, UINT64_C(1) << 21},
+               {c->pages.size_1g, UINT64_C(1) << 30}};
+    size_t count = 0;
+    memset(sizes, 0, (TLA_PAGE_SIZES_MAX - 1) * sizeof *sizes);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i].wanted && all[i].nbytes > smallest) sizes[count++] = all[i].nbytes;
+}
+static_assert(TLA_PAGE_SIZES_MAX - 1 == TLA_VA_LARGER_PAGES, "ranges are aligned to every page size");
+
+static void derive(tla_config *c) {
+    c->hbm.capacity = c->system.hbm_per_cube / c->system.pes_per_cube;
+    c->controller.memory.hbm_slice_bytes = c->hbm.capacity;
+    c->controller.memory.tcm_bytes = c->tcm.capacity;
+    list_larger_pages(c, c->mmu.page_size, c->mmu.larger_page_sizes);
+    list_larger_pages(c, c->va.space.page_size, c->va.space.larger_page_sizes);
+    c->mmu.retry = c->pe.retry = c->host.retry;
+    c->dma.asid = c->pe.asid = c->host.asid = c->workload.asid;
+    c->dma.quantum_ps = c->pe.quantum_ps = c->simulation.quantum_ps;
+    c->dma.tell_extent = c->controller.guard != TLA_GUARD_OFF;
+    c->host.page_size = c->va.space.page_size;
+    c->host.tcm_reserved = c->controller.memory.tcm_reserved_bytes;
+    c->host.hbm_reserved = c->controller.free_list == TLA_LIST_HBM ? c->controller.list_reserve : 0;
+    tla_fault_plan_parse(c->faults.text, &c->faults.plan, NULL); /* its syntax has been checked */
+}
+
+/* ADR-0048 D4's dual default: the context hands the MMU's page size to the VA allocator when the topology writes one,
+ * else it falls back to 4 KiB, va.page_size's own default, whatever the MMU's class default is. */
+static void resolve_va_page_size(tla_loader *l) {
+    size_t mmu = tla_schema_find(l->schema, "mmu.page_size"), va = tla_schema_find(l->schema, "va.page_size");
+    tla_config *config = l->config;
+    if (!l->origins[va].at.file && l->origins[mmu].at.file) {
+        config->va.space.page_size = config->mmu.page_size;
+        l->origins[va].bad = l->origins[mmu].bad;
+    }
+}
+
+/* ---- the rules ---- */
+
+static void check_rule(tla_loader *l, const tla_platform_rule *rule) {
+    const tla_origin *written = NULL;
+    bool bad = false;
+    for (const char *const *key = rule->keys; *key; key++) {
+        const tla_origin *o = &l->origins[tla_schema_find(l->schema, *key)];
+        bad |= o->bad;
+        if (o->at.file && !written) written = o;
+    }
+    tla_phrase text;
+    if (!bad && rule->broken(l->config, &text)) tla_loader_find_at(l, written, text.text);
+}
+
+static void check_platform(tla_loader *l) {
+    resolve_va_page_size(l);
+    if (!l->incomplete) tla_loader_resolve_timing(l);
+    derive(l->config);
+    for (size_t i = 0; i < tla_platform_rule_count && !l->incomplete; i++)
+        check_rule(l, &tla_platform_rules[i]);
+    if (!l->judge || l->incomplete) return;
+    const tla_origin *judged = &l->origins[tla_schema_find(l->schema, l->judge->key)];
+    tla_error why;
+    if (!judged->bad && !l->judge->accepts(l->config, &why))
+        tla_loader_find_at(l, judged, tla_phrase_of("%s: %s", l->judge->key, why.text).text);
+}
+
+/* ---- the interface ---- */
+
+tla_schema tla_platform_schema(void) {
+    return (tla_schema){tla_platform_keys, tla_platform_key_count, sizeof(tla_config), "hbm.burst=256 B",
+                        check_platform};
+}
+
+tla_status tla_config_parse(const char *text, size_t length, const char *name, const char *const *overrides,
+                            size_t override_count, tla_config *config, tla_config_report report, void *context) {
+    const tla_schema schema = tla_platform_schema();
+    return tla_loader_parse(&schema, text, length, name, overrides, override_count, NULL, config, report, context);
+}
+
+tla_status tla_config_load_judged(const char *path, const char *const *overrides, size_t override_count,
+                                  const tla_config_judge *judge, tla_config *config, tla_config_report report,
+                                  void *context) {
+    const tla_schema schema = tla_platform_schema();
+    if (!path)
+        return tla_loader_parse(&schema, "", 0, "defaults", overrides, override_count, judge, config, report, context);
+    return tla_loader_load(&schema, path, overrides, override_count, judge, config, report, context);
+}
+
+tla_status tla_config_load(const char *path, const char *const *overrides, size_t override_count, tla_config *config,
+                           tla_config_report report, void *context) {
+    return tla_config_load_judged(path, overrides, override_count, NULL, config, report, context);
+}
+
+bool tla_config_equal(const tla_config *one, const tla_config *other) {
+    for (size_t i = 0; i < tla_platform_key_count; i++) {
+        const tla_value a = tla_schema_get(&tla_platform_keys[i], one);
+        const tla_value b = tla_schema_get(&tla_platform_keys[i], other);
+        if (a.number != b.number || strcmp(a.text, b.text) != 0) return false;
+    }
+    const tla_hbm_timing *a = &one->hbm_timing, *b = &other->hbm_timing;
+    return a->has_profile == b->has_profile && memcmp(&a->profile, &b->profile, sizeof a->profile) == 0;
+}
+static_assert(sizeof(tla_hbm_config) == 38 * 4 + sizeof(tla_hbm_map), "no gaps: it can be compared as bytes");
+
+/* ---- the structs of modules ---- */
+
+static tla_config defaults(void) {
+    tla_config config;
+    memset(&config, 0, sizeof config);
+    const tla_schema schema = tla_platform_schema();
+    tla_schema_set_defaults(&schema, &config);
+    derive(&config);
+    return config;
+}
+
+/* tla_NAME_defaults, of the part of a configuration that has this name. */
+#define DEFAULTS(name, parameters)                                                                                     \
+    void tla_##name##_defaults(parameters *filled) {                                                                   \
+        const tla_config config = defaults();                                                                          \
+        *filled = config.name;                                                                                         \
+    }
+
+DEFAULTS(hbm, tla_hbm_parameters)
+DEFAULTS(tcm, tla_tcm_parameters)
+DEFAULTS(controller, tla_controller_parameters)
+DEFAULTS(mmu, tla_mmu_parameters)
+DEFAULTS(va, tla_va_parameters)
+DEFAULTS(io_cpu, tla_command_processor_parameters)
+DEFAULTS(m_cpu, tla_command_processor_parameters)
+DEFAULTS(dma, tla_dma_parameters)
+DEFAULTS(pe, tla_pe_parameters)
+DEFAULTS(host, tla_host_parameters)
+DEFAULTS(simulation, tla_simulation_parameters)

@@ -1,0 +1,32 @@
+/* The configuration of a platform: its keys, what follows from several of them, and the rules between them. Internal to
+ * the core. */
+#ifndef TLMALLOC_MODEL_CONFIG_PLATFORM_H
+#define TLMALLOC_MODEL_CONFIG_PLATFORM_H
+
+#include "schema.h"
+#include "tlmalloc/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* platform_keys.c: every key, of tla_config. */
+extern const tla_schema_key tla_platform_keys[];
+extern const size_t tla_platform_key_count;
+
+/* The keys, with what concerns several of them: the timing profile, what follows, the rules, and the judge's word. */
+tla_schema tla_platform_schema(void);
+
+/* A rule that concerns several keys of the platform. */
+typedef struct tla_platform_rule {
+    const char *keys[5]; /* the keys it reads, NULL-terminated: a finding stands at the first that was written */
+    bool (*broken)(const tla_config *config, tla_phrase *text); /* true: broken, the text says how */
+} tla_platform_rule;
+
+extern const tla_platform_rule tla_platform_rules[];
+extern const size_t tla_platform_rule_count;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

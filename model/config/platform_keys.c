@@ -1,0 +1,287 @@
+/* Every key of a platform: unit, range, default, the source of the default, what it means, and the member that it
+ * fills. Nothing else in the project states a default. In a section plain keys stand before sub-sections. */
+#define ROW_STRUCT tla_config
+#include "platform.h"
+#include "row.h"
+
+#include "tlmalloc/base/phys_addr.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define VA_MAX (UINT64_C(1) << 56)
+
+#define CHOICE "tlmalloc's choice"
+#define CHOICE_ENGINE "tlmalloc's choice: a hardware free-list engine at 1 GHz"
+
+/* A price of cost.h: the key is that of the member without its _ps. */
+#define COST(section, event, default_price, source, meaning)                                                           \
+    { TIME(section.cost.event, section.cost.event##_ps, S), source, default_price, meaning }
+
+const char *tla_unmapped_name(tla_unmapped unmapped) {
+    static const char *const names[] = {"error", "pa_fallback", "demand"};
+    return (unsigned)unmapped < TLA_UNMAPPED_COUNT ? names[unmapped] : NULL;
+}
+
+const char *tla_map_ack_name(tla_map_ack ack) {
+    static const char *const names[] = {"visible", "posted"};
+    return (unsigned)ack < TLA_MAP_ACK_COUNT ? names[ack] : NULL;
+}
+
+const char *tla_time_style_name(tla_time_style style) {
+    static const char *const names[] = {"fast", "exact"};
+    return (unsigned)style < TLA_TIME_STYLE_COUNT ? names[style] : NULL;
+}
+
+NAMES_OF(tla_policy)
+NAMES_OF(tla_free_list_place)
+NAMES_OF(tla_guard_mode)
+NAMES_OF(tla_unmapped)
+NAMES_OF(tla_walk_mode)
+NAMES_OF(tla_replacement)
+NAMES_OF(tla_map_ack)
+NAMES_OF(tla_time_style)
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+/* Whether the text is 1 .. size - 1 of these characters. */
+static tla_status check_characters(const char *text, const char *characters, size_t size) {
+    const size_t length = strlen(text);
+    return length > 0 && length < size && strspn(text, characters) == length ? TLA_OK : TLA_SYNTAX;
+}
+
+static tla_status check_word(const char *text, tla_error *wrong) {
+    (void)wrong;
+    return check_characters(text, LETTERS "_", TLA_CONFIG_NAME_MAX);
+}
+
+static tla_status check_timing(const char *text, tla_error *wrong) {
+    (void)wrong;
+    return check_characters(text, LETTERS "_-./", TLA_CONFIG_FILE_MAX);
+}
+
+static tla_status check_fault_plan(const char *text, tla_error *wrong) {
+    tla_fault_plan any = {0};
+    return tla_fault_plan_parse(text, &any, wrong);
+}
+
+#define WORD .expected = "a name of letters, digits and _, at most 63 long", .check = check_word
+#define TIMING                                                                                                         \
+    .check = check_timing,                                                                                             \
+    .expected = "channels, the name of a timing profile, or its file (letters, digits and _ - . /, with a / or "       \
+                "ending in .yaml), at most 191 long"
+#define FAULT_PLAN .expected = "none, or faults between ;, at most 191 characters", .check = check_fault_plan
+static_assert(TLA_CONFIG_NAME_MAX == 64 && TLA_CONFIG_FILE_MAX == 192, "the texts above say so");
+static_assert(sizeof(((tla_config *)0)->faults.text) <= sizeof(((tla_value *)0)->text), "a value holds every text");
+
+const tla_schema_key tla_platform_keys[] = {
+    {COUNT(system.sips, system.sips, 1, TLA_SIP_COUNT), "tlmalloc's choice: the smallest platform; KernBench has 2",
+     "1", "SIPs (packages)"},
+    {COUNT(system.cube_mesh_width, system.cube_mesh_width, 1, TLA_CUBE_DIE_COUNT), "tlmalloc's choice; KernBench has 4",
+     "1", "cubes of a SIP, in a row; width * height is at most 16"},
+    {COUNT(system.cube_mesh_height, system.cube_mesh_height, 1, TLA_CUBE_DIE_COUNT),
+     "tlmalloc's choice; KernBench has 4", "1", "rows of cubes of a SIP"},
+    {COUNT(system.pes_per_cube, system.pes_per_cube, 1, TLA_PE_COUNT), "tlmalloc's choice; KernBench has 8", "4",
+     "PEs (processing elements) of a cube"},
+
+    {SIZE(hbm.capacity_per_cube, system.hbm_per_cube, 4 * KIB, TLA_HBM_WINDOW_BYTES),
+     "KernBench ADR-0019: 6 GiB per PE, for 4 PEs", "24 GiB", "HBM of a cube; every PE owns an equal slice"},
+    {COUNT_POWER(hbm.pseudo_channels, hbm.pseudo_channels, 1, 256), "KernBench ADR-0019, ADR-0033", "8",
+     "pseudo-channels of a slice"},
+    {BANDWIDTH(hbm.pseudo_channel_bandwidth, hbm.pseudo_channel_bandwidth), "KernBench ADR-0019", "32 GB/s",
+     "of one pseudo-channel"},
+    {SIZE_POWER(hbm.burst, hbm.burst, 1, 64 * KIB), "KernBench ADR-0033: burst = flit", "256 B",
+     "interleave of the pseudo-channels, and the unit of their time"},
+    {TIME(hbm.direction_switch, hbm.direction_switch_ps, MS), "KernBench ADR-0033", "0 ns",
+     "penalty when a pseudo-channel turns from reads to writes or back"},
+    {TIME(hbm.controller_latency, hbm.latency_ps, MS), "KernBench latency model: hbm_ctrl 0", "0 ns",
+     "added to every access to a slice"},
+    {TEXT(hbm.timing, hbm_timing.name, TIMING), "KernBench ADR-0033: no banks, rows or refresh", "channels",
+     "channels: a timeline for each pseudo-channel, by the keys above; else each is timed by a profile (hbm2, hbm3, or "
+     "a file, relative to this one), which has its own burst, interleave, bandwidth and turnaround"},
+
+    {SIZE(tcm.capacity, tcm.capacity, KIB, TLA_SUB_UNIT_BYTES), "KernBench topology, ADR-0040", "16 MiB",
+     "TCM of a PE"},
+    {SIZE(tcm.scheduler_reserve, controller.memory.tcm_reserved_bytes, 0, TLA_SUB_UNIT_BYTES),
+     "tlmalloc's choice: KernBench keeps one (ADR-0014)", "1 MiB",
+     "top of the TCM that the allocator never gives out; less than tcm.capacity"},
+    {BANDWIDTH(tcm.read_bandwidth, tcm.read_bandwidth), "KernBench topology, ADR-0040", "512 GB/s",
+     "of the read channel"},
+    {BANDWIDTH(tcm.write_bandwidth, tcm.write_bandwidth), "KernBench topology, ADR-0040", "512 GB/s",
+     "of the write channel"},
+    {TIME(tcm.latency, tcm.latency_ps, MS), "KernBench ADR-0040: time is bytes / bandwidth", "0 ns",
+     "added to every access"},
+
+    {COUNT(controller.ports, controller.ports, TLA_PORT_OF_PE + 1, 4096), CHOICE, "16",
+     "command windows of a memory controller; at least 4 with mmu.walk memory, 5 with mmu.unmapped demand"},
+    {COUNT(controller.queue_depth, controller.queue_depth, 1, 256), CHOICE, "16",
+     "commands that may wait for the allocation engine"},
+    {NAMED(controller.hbm_policy, controller.memory.hbm_policy, tla_policy), "KernBench ADR-0048 D1", "first_fit",
+     "placement in the HBM slice"},
+    {NAMED(controller.tcm_policy, controller.memory.tcm_policy, tla_policy), "KernBench ADR-0048 D1", "first_fit",
+     "placement in the TCM"},
+    {SIZE_POWER(controller.alignment, controller.memory.alignment, 1, GIB), "KernBench ADR-0048 D1: byte granular",
+     "1 B", "sizes and offsets of allocations are multiples of it"},
+    {BOOLEAN(controller.validate, controller.memory.validate),
+     "KernBench ADR-0048 D2: callers are trusted; A2 suggests a debug switch", "false",
+     "true: frees are checked against the live blocks, and an error names the block's owner"},
+    {NAMED(controller.free_list, controller.free_list, tla_free_list_place), CHOICE_ENGINE, "registers",
+     "where the nodes of the free lists are: registers; sram (a time for each access); hbm (of the HBM's list: real "
+     "accesses to the slice); the last two need first, best, next or worst fit"},
+    {TIME(controller.node_latency, controller.node_latency_ps, MS), CHOICE_ENGINE, "1 ns",
+     "sram: an access to a node; hbm: a read that the node cache serves"},
+    {SIZE(controller.list_reserve, controller.list_reserve, 32, GIB), "tlmalloc's choice: 65536 nodes of 16 B", "1 MiB",
+     "hbm: top of the slice that holds the nodes and is never given out; less than the slice"},
+    {COUNT(controller.node_cache, controller.node_cache, 0, 1 << 20), CHOICE, "0",
+     "hbm: nodes that a cache in front holds"},
+    {NAMED(controller.guard, controller.guard, tla_guard_mode), "tlmalloc's choice: KernBench does not check", "off",
+     "accesses outside a live block, by a stranger, or of bytes never written: off, report (counted and a warning), "
+     "error (refused too)"},
+    {COUNT(controller.guard_history, controller.memory.guard_history, 0, 1 << 20), CHOICE, "1024",
+     "freed blocks of a channel that a guard can name"},
+    {BOOLEAN(controller.poison, controller.poison), CHOICE, "false",
+     "true: freed bytes are filled with 0xDD, in no time"},
+    COST(controller, fixed, "10 ns", CHOICE_ENGINE, "per command"),
+    COST(controller, node, "1 ns", CHOICE_ENGINE, "per free-list node visited by an allocation"),
+    COST(controller, insert_node, "0 ns", CHOICE_ENGINE, "per node that a linear ordered insert passes in a free"),
+    COST(controller, probe, "0 ns", CHOICE_ENGINE, "per probe of the binary search in a free"),
+    COST(controller, split, "1 ns", CHOICE_ENGINE, "per block cut in two"),
+    COST(controller, merge, "1 ns", CHOICE_ENGINE, "per neighbours joined"),
+    COST(controller, metadata_line, "0 ns", CHOICE_ENGINE, "per line of metadata touched in memory"),
+
+    {SIZE_POWER(mmu.page_size, mmu.page_size, 4 * KIB, GIB), "KernBench ADR-0039: class default", "2 MiB",
+     "page size of the PE MMUs"},
+    {TIME(mmu.overhead, mmu.overhead_ps, MS), "KernBench topology (tlb_overhead_ns); ADR-0039 has 0", "0.5 ns",
+     "per translated access"},
+    {NAMED(mmu.unmapped, mmu.unmapped, tla_unmapped),
+     "tlmalloc's choice; KernBench's PE_DMA takes the number for a physical address (pa_fallback)", "error",
+     "what an access to an unmapped virtual address does"},
+    {TIME(mmu.fault_latency, host.fault_latency_ps, S), "UVMSmart: far fault, 66645 cycles = 45 us", "45 us",
+     "with mmu.unmapped demand: from the fault to the host and back, without allocating and mapping"},
+    {BOOLEAN(mmu.allow_remap, mmu.allow_remap), "tlmalloc's choice: a bug should show", "false",
+     "false: a mapping that overlaps one is an error; true: the last one wins"},
+    {BOOLEAN(mmu.pages_64k, pages.size_64k), "tlmalloc's choice: KernBench has one size", "false",
+     "pages of 64 KiB beside the smaller ones"},
+    {BOOLEAN(mmu.pages_2m, pages.size_2m), "tlmalloc's choice: KernBench has one size", "false",
+     "pages of 2 MiB beside the smaller ones"},
+    {BOOLEAN(mmu.pages_1g, pages.size_1g), "tlmalloc's choice: KernBench has one size", "false",
+     "pages of 1 GiB beside the smaller ones"},
+    {COUNT(mmu.va_bits, mmu.va_bits, 32, 64), "tlmalloc's choice: 4 levels of 4 KiB pages; Intel NPU (ivpu)", "48",
+     "width of a virtual address: what the tables cover"},
+    {COUNT(mmu.asids, mmu.asids, 1, 65536), "KernBench has none", "1", "address spaces"},
+    {COUNT(mmu.ports, mmu.ports, TLA_PORT_OF_ABOVE + 1, 4096), CHOICE, "16", "command windows of an MMU"},
+    {COUNT(mmu.queue_depth, mmu.queue_depth, 1, 256), CHOICE, "16", "commands that may wait for the mapping engine"},
+    {NAMED(mmu.walk, mmu.walk, tla_walk_mode), "KernBench ADR-0039: no TLB capacity, no walks", "ideal",
+     "ideal: translated in no time but mmu.overhead; flat: TLB and walkers, a latency for each level; memory: every "
+     "level is a read of the PE's HBM slice"},
+    {COUNT(mmu.tlb_seed, mmu.tlb_seed, 0, UINT64_MAX), CHOICE, "1", "of the random replacement"},
+    {COUNT(mmu.tlb_l1.entries, mmu.tlb_l1.entries, 0, TLA_TLB_ENTRIES_MAX), "gem5 GPU TLB: L1", "32",
+     "0: there is no first level"},
+    {COUNT(mmu.tlb_l1.ways, mmu.tlb_l1.ways, 0, TLA_TLB_ENTRIES_MAX), "gem5 GPU TLB: L1", "0", "0: fully associative"},
+    {TIME(mmu.tlb_l1.latency, mmu.tlb_l1.latency_ps, MS), "gem5 GPU TLB: 1 cycle, at 1 GHz", "1 ns",
+     "of a lookup, hit or miss"},
+    {NAMED(mmu.tlb_l1.replacement, mmu.tlb_l1.replacement, tla_replacement), CHOICE, "lru",
+     "which entry of a full set makes room"},
+    {COUNT(mmu.tlb_l2.entries, mmu.tlb_l2.entries, 0, TLA_TLB_ENTRIES_MAX), "mNPUsim dual_d.cfg: IOTLB", "2048",
+     "0: there is no second level"},
+    {COUNT(mmu.tlb_l2.ways, mmu.tlb_l2.ways, 0, TLA_TLB_ENTRIES_MAX), "mNPUsim dual_d.cfg: IOTLB", "8",
+     "0: fully associative"},
+    {TIME(mmu.tlb_l2.latency, mmu.tlb_l2.latency_ps, MS), "mNPUsim dual_d.cfg: 5 cycles, at 1 GHz", "5 ns",
+     "of a lookup, hit or miss"},
+    {NAMED(mmu.tlb_l2.replacement, mmu.tlb_l2.replacement, tla_replacement), CHOICE, "lru",
+     "which entry of a full set makes room"},
+    {COUNT(mmu.walkers.count, mmu.walkers.walkers, 1, TLA_WALKERS_MAX), "mNPUsim dual_d.cfg; NeuMMU's baseline IOMMU",
+     "8", "walks that can be under way"},
+    {COUNT(mmu.walkers.merge_slots, mmu.walkers.merge_slots, 0, 65536), "mNPUsim; NeuMMU (PRMB) has 32", "0",
+     "misses of a page that may join one walk, more hold up only what follows to that page; 0: every miss walks"},
+    {COUNT(mmu.walkers.cache_entries, mmu.walkers.walk_cache_entries, 0, TLA_WALK_CACHE_MAX), "mNPUsim: none", "0",
+     "upper-level entries that are kept for all walkers"},
+    {BOOLEAN(mmu.walkers.path_registers, mmu.walkers.path_registers), "mNPUsim: none; NeuMMU (TPreg) has them", "false",
+     "every walker keeps the path of its last walk"},
+    {BOOLEAN(mmu.walkers.hit_under_miss, mmu.walkers.hit_under_miss), CHOICE, "true",
+     "false: nothing is looked up while a request waits for its walk"},
+    {TIME(mmu.walkers.level_latency, mmu.walkers.level_ps, MS),
+     "mNPUsim dual_d.cfg: 400 cycles = 4 steps x 100, at 1 GHz", "100 ns", "of one level, with mmu.walk flat"},
+    COST(mmu, fixed, "10 ns", CHOICE, "per map or unmap command"),
+    COST(mmu, chunk, "0 ns", CHOICE, "per physically contiguous range mapped or unmapped"),
+    COST(mmu, pte_write, "1 ns", CHOICE, "per page-table entry or sub-page region written or cleared"),
+    COST(mmu, table_level, "0 ns", CHOICE, "per page-table level read"),
+    COST(mmu, invalidate, "5 ns", CHOICE, "per TLB invalidation"),
+
+    {SIZE(va.base, va.space.base.value, 0, VA_MAX), "KernBench ADR-0048 D4", "4 GiB",
+     "first address of the virtual range; a multiple of va.page_size"},
+    {SIZE(va.size, va.space.nbytes, 4 * KIB, VA_MAX), "KernBench ADR-0048 D4", "64 GiB",
+     "bytes of the virtual range; a multiple of va.page_size"},
+    {SIZE_POWER(va.page_size, va.space.page_size, 4 * KIB, GIB), "KernBench ADR-0048 D4: context fallback", "4 KiB",
+     "granule of virtual ranges; when it is not written and mmu.page_size is, it is mmu.page_size"},
+    {NAMED(va.map_ack, va.map_ack, tla_map_ack), "tlmalloc's choice: nothing is used before it is there", "visible",
+     "when a mapping is acknowledged: visible, every MMU has done it; posted, it has been sent"},
+    COST(va, fixed, "10 ns", CHOICE, "per allocation or free of a virtual range"),
+    COST(va, node, "1 ns", CHOICE, "per free-list node visited by an allocation"),
+    COST(va, insert_node, "0 ns", CHOICE, "per node that a linear ordered insert passes in a free"),
+    COST(va, probe, "0 ns", CHOICE, "per probe of the binary search in a free"),
+    COST(va, split, "0 ns", CHOICE, "per block cut in two"),
+    COST(va, merge, "0 ns", CHOICE, "per neighbours joined"),
+
+    {TIME(command_processor.io_cpu_overhead, io_cpu.overhead_ps, MS), "KernBench latency model: io_cpu", "10 ns",
+     "IO_CPU of a SIP, per command that it fans out to its cubes"},
+    {TIME(command_processor.m_cpu_overhead, m_cpu.overhead_ps, MS), "KernBench latency model: m_cpu", "5 ns",
+     "M_CPU of a cube, per command that it fans out to its PEs"},
+
+    {TIME(fabric.pe_latency, fabric.pe_latency_ps, MS), "tlmalloc's choice, fitted to KernBench's 77 ns", "1 ns",
+     "PE to cube router"},
+    {BANDWIDTH(fabric.pe_bandwidth, fabric.pe_bandwidth), "KernBench ADR-0017: as the slice", "256 GB/s",
+     "PE to cube router"},
+    {TIME(fabric.hbm_latency, fabric.hbm_latency_ps, MS), "tlmalloc's choice, fitted to KernBench's 77 ns", "1 ns",
+     "cube router to HBM slice, and to control windows"},
+    {BANDWIDTH(fabric.hbm_bandwidth, fabric.hbm_bandwidth), "KernBench ADR-0017: hbm_to_router", "256 GB/s",
+     "cube router to HBM slice, and to control windows"},
+    {TIME(fabric.cube_latency, fabric.cube_latency_ps, MS), "KernBench latency model: UCIe, 8 ns a port", "16 ns",
+     "cube to neighbouring cube, and IO chiplet to cube"},
+    {BANDWIDTH(fabric.cube_bandwidth, fabric.cube_bandwidth), "KernBench ADR-0016: UCIe, 4 x 128 GB/s a side",
+     "512 GB/s", "cube to neighbouring cube, and IO chiplet to cube"},
+    {TIME(fabric.host_latency, fabric.host_latency_ps, MS), "KernBench latency model: pcie_ep", "5 ns",
+     "host to IO chiplet of a SIP"},
+    {BANDWIDTH(fabric.host_bandwidth, fabric.host_bandwidth), "tlmalloc's choice: PCIe 5.0 x16", "64 GB/s",
+     "host to IO chiplet of a SIP"},
+
+    {SIZE(dma.chunk, dma.chunk, 1, GIB), "KernBench ADR-0033: the flit", "256 B",
+     "a transfer moves in pieces of this size"},
+    {BANDWIDTH(dma.bandwidth, dma.bandwidth), "KernBench ADR-0017: one flit a ns", "256 GB/s",
+     "at which a channel issues"},
+    {COUNT(dma.outstanding, dma.outstanding, 1, 65536), CHOICE, "256", "chunks of a channel that may be under way"},
+
+    {TIME(pe.launch, pe.launch_ps, MS), "KernBench latency model: pe_cpu", "2 ns",
+     "from the launch command to the kernel"},
+    {TIME(pe.dispatch, pe.dispatch_ps, MS), "KernBench ADR-0046: 1 cycle, at 1 GHz", "1 ns",
+     "per call that a kernel makes"},
+    {RATE(pe.gemm_rate, pe.gemm_rate), "KernBench topology: peak_tflops_f16", "8 TFLOPS",
+     "of the GEMM engine; a multiply-add is two operations"},
+    {RATE(pe.vector_rate, pe.vector_rate), CHOICE, "1 TFLOPS", "of the vector engine"},
+
+    {SIZE(host.dma_chunk, host.dma_chunk, 1, GIB), CHOICE, "4 KiB", "host transfers move in pieces of this size"},
+    {COUNT(host.retries, host.retry.retries, 0, 1000000), CHOICE, "3",
+     "how often a command that is refused for now is sent again: by the host, a PE's tl_alloc and tl_free, an MMU that "
+     "allocates and frees tables; LAUNCH is not"},
+    {TIME(host.retry_delay, host.retry.delay_ps, S), CHOICE, "1 us", "from a refusal to the next try"},
+
+    {NAMED(simulation.style, simulation.style, tla_time_style), CHOICE, "exact",
+     "how time is taken: exact, in the order of arrival at every shared resource, whatever the quantum; fast, in the "
+     "order of the calls, which keeps idle gaps that a later call can still reach"},
+    {TIME(simulation.quantum, simulation.quantum_ps, S), "tlmalloc's choice: no decoupling", "0 ns",
+     "how far an initiator may run ahead of simulated time"},
+
+    {TEXT(faults.plan, faults.text, FAULT_PLAN), "tlmalloc's choice: nothing fails", "none",
+     "faults that are injected, such as \"uncorrectable address=0x1000 pe=0; channel_out channel=3 at=10us; refuse "
+     "rate=500\""},
+    {COUNT(faults.seed, faults.plan.seed, 0, UINT64_MAX), CHOICE, "1", "of the faults that have a rate"},
+    {TIME(faults.ecc_latency, hbm.ecc_latency_ps, MS), CHOICE, "10 ns", "added to a read that ECC corrects"},
+
+    {TEXT(workload.kernel, workload.kernel, WORD), CHOICE, "qkv_gemm", "the kernel that every PE runs"},
+    {COUNT(workload.elements_per_pe, workload.elements_per_pe, 1, UINT64_C(1) << 32), CHOICE, "4096",
+     "problem size of the vector kernels"},
+    {COUNT(workload.seed, workload.seed, 0, UINT64_MAX), CHOICE, "1", "of the workload's random numbers"},
+    {COUNT(workload.asid, workload.asid, 0, 65535), "KernBench has none", "0",
+     "address space of the workload; below mmu.asids"},
+};
+const size_t tla_platform_key_count = sizeof tla_platform_keys / sizeof tla_platform_keys[0];

@@ -1,0 +1,136 @@
+/* Every key of a timing profile: unit, range, and what it means. The values are a part's own: the profiles in
+ * configs/timing state them with their sources, and a value that is needed and not written is a finding. */
+#define ROW_STRUCT struct profile
+#include "loader.h"
+#include "row.h"
+#include "timing.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { MAP_MAX = 64 };
+
+struct profile {
+    tla_hbm_config timing;
+    char map[MAP_MAX]; /* as tla_hbm_map_parse reads it: what "m1" is depends on the other keys */
+};
+
+#define CYCLES_MAX (UINT64_C(1) << 24)
+
+#define NONE "none: the part's own"
+#define REFERENCE "reference runs"
+#define PART(member, meaning)                                                                                          \
+    { CYCLES(member, timing.member, 0, CYCLES_MAX), NONE, "0 tCK", meaning }
+
+NAMES_OF(tla_hbm_model)
+NAMES_OF(tla_hbm_refresh)
+NAMES_OF(tla_hbm_page_policy)
+
+static tla_status check_map(const char *text, tla_error *wrong) {
+    tla_hbm_config any = {0};
+    return strlen(text) < MAP_MAX ? tla_hbm_map_parse(text, &any, wrong) : TLA_SYNTAX;
+}
+
+#define ADDRESS_MAP                                                                                                    \
+    .check = check_map, .expected = "an address map: m1, m2, m3, or fields from the least significant bit, such as "   \
+                                    "bg2,co5,ba2,ro14"
+
+static const tla_schema_key keys[] = {
+    {NAMED(model, timing.model, tla_hbm_model), "the full model", "banks",
+     "banks: everything below; channel: only tck, burst, burst_cycles, rtw (change of direction) and window"},
+    {SHORT_TIME(tck, timing.tck_ps, 1, 1000000), NONE, "1 ns", "clock period: the unit of all cycles"},
+    {SIZE_POWER(burst, timing.burst_bytes, 1, 1024 * KIB), NONE, "32 B", "bytes of a burst"},
+    PART(burst_cycles, "cycles that a burst takes the data bus"),
+    {COUNT_POWER(bank_groups, timing.bank_groups, 1, TLA_HBM_GROUPS_MAX), "JESD235", "4",
+     "bank groups of a pseudo-channel"},
+    {COUNT_POWER(banks_per_group, timing.banks_per_group, 1, TLA_HBM_BANKS_MAX), "JESD235", "4",
+     "banks of a bank group"},
+    {COUNT_POWER(rows, timing.rows, 1, UINT64_C(1) << 24), REFERENCE, "16384", "rows of a bank"},
+    {SIZE_POWER(row_size, timing.row_bytes, 1, 1024 * KIB), "JESD235: a page", "1 KiB", "bytes of a row"},
+    {TEXT(map, map, ADDRESS_MAP), REFERENCE, "m3",
+     "address bits above the burst, from the least significant: bg2,co5,ba2,ro14 (pc, bg, ba, co, ro), or m1 (bg ba co "
+     "ro), m2 (co bg ba ro), m3 (bg co ba ro)"},
+    PART(cl, "read command to the first data"),
+    PART(cwl, "write command to the first data"),
+    PART(rcd_rd, "ACT to read command"),
+    PART(rcd_wr, "ACT to write command"),
+    PART(rp, "precharge to ACT"),
+    PART(ras, "ACT to precharge"),
+    PART(rc, "ACT to ACT of the same bank; at least ras + rp"),
+    PART(rrd_s, "ACT to ACT of another bank group"),
+    PART(rrd_l, "ACT to ACT of the same bank group"),
+    PART(faw, "window in which no more than four ACTs start"),
+    PART(ccd_s, "column command to column command of another bank group"),
+    PART(ccd_l, "column command to column command of the same bank group"),
+    PART(wtr_s, "end of write data to read command of another bank group"),
+    PART(wtr_l, "end of write data to read command of the same bank group"),
+    PART(rtw, "read command to write command"),
+    PART(rtp, "read command to precharge"),
+    PART(wr, "end of write data to precharge"),
+    {CYCLES(act_cycles, timing.act_cycles, 1, 16), "JESD235: two-cycle ACT", "2 tCK",
+     "row-command cycles of an ACT; it takes effect in the last"},
+    {NAMED(refresh, timing.refresh, tla_hbm_refresh), REFERENCE, "all_bank", "which refresh commands are used"},
+    PART(refi, "time in which every bank is refreshed once"),
+    PART(rfc, "all-bank refresh: until the banks can be used again"),
+    PART(rfc_pb, "per-bank refresh: until the bank can be used again"),
+    PART(rrefd, "per-bank refresh to ACT or refresh of another bank"),
+    {NAMED(page_policy, timing.page_policy, tla_hbm_page_policy), REFERENCE, "open",
+     "open: a row stays open until another is wanted; closed: precharged with its last queued burst"},
+    {COUNT(read_queue, timing.read_queue, 1, TLA_HBM_QUEUE_MAX), REFERENCE, "32", "reads that wait for a command"},
+    {COUNT(write_queue, timing.write_queue, 1, TLA_HBM_QUEUE_MAX), REFERENCE, "32", "writes that wait"},
+    {PERCENT(write_high, timing.write_high_percent), REFERENCE, "80 %",
+     "writes go when more than this share of their queue waits"},
+    {PERCENT(write_low, timing.write_low_percent), REFERENCE, "20 %", "... until less than this share waits"},
+    {COUNT(window, timing.window, 0, 65536), REFERENCE, "32",
+     "reads accepted and not yet answered; 0: no limit but the queue"},
+    {COUNT_POWER(row_bus_sharers, timing.row_bus_sharers, 1, 2), "one pseudo-channel alone", "1",
+     "2: two pseudo-channels (field pc of the map) share one row-command bus"},
+};
+
+/* The key whose name the text begins with: that is how tla_hbm_check names what contradicts. */
+static size_t key_named(const tla_schema *schema, const char *text) {
+    size_t length = 0;
+    while (islower((unsigned char)text[length]) || isdigit((unsigned char)text[length]) || text[length] == '_')
+        length++;
+    char name[TLA_CONFIG_PATH_MAX];
+    if (length == 0 || length >= sizeof name) return schema->count;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    return tla_schema_find(schema, name);
+}
+
+static void check_timing(tla_loader *l) {
+    if (l->incomplete || l->findings > 0) return;
+    struct profile *p = l->config;
+    tla_hbm_map_parse(p->map, &p->timing, NULL); /* its syntax has been checked */
+    tla_error error;
+    if (tla_hbm_check(&p->timing, &error) == TLA_OK) return;
+    const size_t key = key_named(l->schema, error.text);
+    const tla_origin *origin = key < l->schema->count ? &l->origins[key] : NULL;
+    if (origin != NULL && origin->at.file != NULL)
+        tla_loader_find(l, origin->at, "%s", error.text);
+    else
+        tla_loader_find(l, (tla_place){l->file, 0, 0}, origin != NULL ? "%s (the key is not written)" : "%s",
+                        error.text);
+}
+
+const tla_schema tla_timing_schema = {keys, sizeof keys / sizeof keys[0], sizeof(struct profile), "rp=14 tCK",
+                                      check_timing};
+
+tla_status tla_timing_parse(const char *text, size_t length, const char *name, const char *const *overrides,
+                            size_t override_count, tla_hbm_config *timing, tla_config_report report, void *context) {
+    struct profile profile;
+    const tla_status status = tla_loader_parse(&tla_timing_schema, text, length, name, overrides, override_count, NULL,
+                                               &profile, report, context);
+    if (status == TLA_OK) *timing = profile.timing;
+    return status;
+}
+
+tla_status tla_timing_load(const char *path, const char *const *overrides, size_t override_count,
+                           tla_hbm_config *timing, tla_config_report report, void *context) {
+    struct profile profile;
+    const tla_status status =
+        tla_loader_load(&tla_timing_schema, path, overrides, override_count, NULL, &profile, report, context);
+    if (status == TLA_OK) *timing = profile.timing;
+    return status;
+}
