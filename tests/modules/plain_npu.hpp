@@ -6,7 +6,6 @@
 #ifndef TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
 #define TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
 
-#include "bare.hpp"
 #include "plain_event_model.hpp"
 #include "tlmalloc/modules/npu.hpp"
 #include "tlmalloc/timing/banked_channels.h"
@@ -240,7 +239,7 @@ class npu {
     }
 
     const tla_config config_;
-    tlmalloc::interconnect::config topology_ = bare<tlmalloc::interconnect>();
+    tlmalloc::interconnect::config topology_;
     events events_;
     std::map<std::uint64_t, where> lies_; // by virtual address
     std::vector<link> links_;
