@@ -4,7 +4,6 @@
 #include "tests/fuzz/fuzz.hpp"
 
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -24,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_require(out && tla_config_print(&config, out) == TLA_OK);
     std::fclose(out);
     fuzz_require(tla_config_parse(text, length, "printed", nullptr, 0, &again, nullptr, nullptr) == TLA_OK);
-    fuzz_require(std::memcmp(&config, &again, sizeof config) == 0);
+    fuzz_require(tla_config_equal(&config, &again));
     std::free(text);
     return 0;
 }
