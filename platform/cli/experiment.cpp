@@ -37,8 +37,8 @@ enum file_key {
     file_about,
     file_unit,
     file_platform,
-    file_workload,
     file_set,
+    file_workload,
     file_with,
     file_rows,
     file_keys
@@ -93,7 +93,7 @@ class reader {
         const tla_schema row_schema{row.data(), row.size(), sizeof(unused_), nullptr, [](tla_loader *) {}};
         const std::array<tla_schema_key, file_keys> file{
             {key("name", take_file), key("about", take_file), key("unit", take_file), key("platform", take_file),
-             key("workload", take_file), key("set", take_set, TLA_VALUE_PAIRS), key("with", take_with, TLA_VALUE_PAIRS),
+             key("set", take_set, TLA_VALUE_PAIRS), key("workload", take_file), key("with", take_with, TLA_VALUE_PAIRS),
              key("rows", begin_row, TLA_VALUE_ROWS, &row_schema)}};
         const tla_schema schema{file.data(), file.size(), sizeof(unused_), nullptr, check};
         char *text = nullptr;

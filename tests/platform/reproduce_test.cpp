@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(a_plot_makes_its_directory_and_not_the_one_above) {
 BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused(
         "name: s\nunit: GB/s\nwork: stream\n",
-        ":3:1: error: unknown key \"work\", expected name, about, unit, platform, workload, set, with or rows");
+        ":3:1: error: unknown key \"work\", expected name, about, unit, platform, set, workload, with or rows");
     check_refused(
         stream("lable: x"),
         ":7:16: error: unknown key \"lable\", expected label, figure, unit, set, with, published, closed_form, input, "
