@@ -55,8 +55,9 @@ void traffic_channel_destroy(traffic_channel *channel) {
 static bool has_place(traffic_channel *channel, uint64_t at_ps, uint64_t *free_ps) {
     for (; channel->count > 0 && channel->reads[channel->first] <= at_ps; channel->count--)
         channel->first = (channel->first + 1) % channel->window;
+    if (channel->count < channel->window) return true;
     *free_ps = channel->reads[channel->first];
-    return channel->count < channel->window;
+    return false;
 }
 
 static tla_status offer_flat(traffic_channel *channel, const tla_hbm_request *request, uint64_t *accepted_ps) {
