@@ -7,8 +7,7 @@
 #include "tlmalloc/modules/systemc.hpp"
 
 #include <cstdint>
-#include <tlm_utils/multi_passthrough_target_socket.h>
-#include <vector>
+#include <deque>
 
 namespace tlmalloc {
 
@@ -29,17 +28,14 @@ class access_target {
 };
 
 // Takes b_transport, the four phases (at_target.hpp), DMI and debug accesses for a module. At most `Initiators` may be
-// bound (0: any number); they are numbered in the order of their binding. A plain tlm_target_socket of an outer module
-// may be bound to it, for one initiator.
+// bound (0: any number); they are numbered in the order of their binding. A tlm_target_socket of an outer module may be
+// bound to it, for one initiator.
 //
 // Exact: after serve_in_order(), accesses go to that target as requests, in the order of their arrival; whoever calls
 // b_transport waits for the answer.
-template <unsigned Initiators = 1, sc_core::sc_port_policy Policy = sc_core::SC_ONE_OR_MORE_BOUND>
-class target_socket
-    : public tlm_utils::multi_passthrough_target_socket<target_socket<Initiators, Policy>, 32,
-                                                        tlm::tlm_base_protocol_types, Initiators, Policy> {
-    using base =
-        tlm_utils::multi_passthrough_target_socket<target_socket, 32, tlm::tlm_base_protocol_types, Initiators, Policy>;
+template <int Initiators = 1, sc_core::sc_port_policy Policy = sc_core::SC_ONE_OR_MORE_BOUND>
+class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_types, Initiators, Policy> {
+    using base = tlm::tlm_target_socket<32, tlm::tlm_base_protocol_types, Initiators, Policy>;
 
   public:
     // `outstanding`: approximately timed, accepted requests of an initiator without END_RESP; more wait for END_REQ.
@@ -47,14 +43,12 @@ class target_socket
         : base(name), target_(target),
           at_(
               name, outstanding,
-              [this](int input, auto &payload, auto &delay) { take_blocking(input, payload, delay); },
+              [this](int input, auto &payload, auto &delay) { entries_[to_index(input)].b_transport(payload, delay); },
               [this](int input, auto &payload, auto &phase, auto &delay) {
                   return (*this)[input]->nb_transport_bw(payload, phase, delay);
               }) {
-        this->register_b_transport(this, &target_socket::take_blocking);
-        this->register_nb_transport_fw(this, &target_socket::take_phase);
-        this->register_transport_dbg(this, &target_socket::take_debug);
-        this->register_get_direct_mem_ptr(this, &target_socket::take_dmi);
+        entries_.emplace_back(*this, 0); // an outer socket leads here
+        base::bind(static_cast<tlm::tlm_fw_transport_if<> &>(entries_.front()));
     }
     ~target_socket() {
         if (in_order_) leave_in_order(*in_order_);
@@ -65,54 +59,54 @@ class target_socket
 
     // Every initiator loses its pointers to [first, last].
     void withdraw_dmi(std::uint64_t first, std::uint64_t last) {
-        for (tlm::tlm_bw_transport_if<> *initiator : this->m_sockets)
-            initiator->invalidate_direct_mem_ptr(first, last);
+        for (int i = 0; i < this->size(); i++)
+            (*this)[i]->invalidate_direct_mem_ptr(first, last);
     }
 
+    // Asked for once by every initiator that is bound.
     tlm::tlm_fw_transport_if<> &get_base_interface() override {
-        interfaces_.push_back(&base::get_base_interface());
-        return *interfaces_.back();
+        if (bound_ == entries_.size()) entries_.emplace_back(*this, bound_);
+        return entries_[bound_++];
     }
-    const tlm::tlm_fw_transport_if<> &get_base_interface() const override { return base::get_base_interface(); }
+    const tlm::tlm_fw_transport_if<> &get_base_interface() const override { return entries_.front(); }
 
     void end_of_elaboration() override {
         base::end_of_elaboration();
-        if (interfaces_.empty()) serve_outer_socket();
-        for (std::size_t i = 0; in_order_ && i < interfaces_.size(); i++)
-            announce_in_order(*interfaces_[i], *in_order_, static_cast<unsigned>(i));
+        for (const entry &e : entries_)
+            if (in_order_) announce_in_order(e, *in_order_, e.input);
     }
 
   private:
-    // A plain tlm_target_socket of an outer module is bound to this one: its initiator calls the first binder, which
-    // a multi socket leaves alone then.
-    void serve_outer_socket() {
-        auto &binder = *this->m_binders.front();
-        auto *const initiator = dynamic_cast<typename base::base_initiator_socket_type *>(binder.get_other_side());
-        if (!initiator) return; // nobody is bound
-        binder.set_callbacks(this->m_nb_f, this->m_b_f, this->m_dmi_f, this->m_dbg_f);
-        this->m_sockets.push_back(&initiator->get_base_interface());
-        interfaces_.push_back(&binder);
-    }
+    // What one initiator is bound to.
+    struct entry final : tlm::tlm_fw_transport_if<> {
+        entry(target_socket &of, std::size_t number) : socket(of), input(static_cast<unsigned>(number)) {}
 
-    void take_blocking(int input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-        if (in_order_)
-            serve_waiting(*in_order_, static_cast<unsigned>(input), payload, delay);
-        else
-            target_.serve(static_cast<unsigned>(input), payload, delay);
-    }
-    tlm::tlm_sync_enum take_phase(int input, tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
-                                  sc_core::sc_time &delay) {
-        return at_.nb_transport_fw(input, payload, phase, delay);
-    }
-    unsigned take_debug(int, tlm::tlm_generic_payload &payload) { return target_.debug(payload); }
-    bool take_dmi(int input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
-        return target_.grant_dmi(static_cast<unsigned>(input), payload, dmi);
-    }
+        void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override {
+            if (socket.in_order_)
+                serve_waiting(*socket.in_order_, input, payload, delay);
+            else
+                socket.target_.serve(input, payload, delay);
+        }
+        tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                           sc_core::sc_time &delay) override {
+            return socket.at_.nb_transport_fw(static_cast<int>(input), payload, phase, delay);
+        }
+        unsigned transport_dbg(tlm::tlm_generic_payload &payload) override { return socket.target_.debug(payload); }
+        bool get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override {
+            return socket.target_.grant_dmi(input, payload, dmi);
+        }
+
+        target_socket &socket;
+        const unsigned input;
+    };
+
+    static std::size_t to_index(int input) { return static_cast<std::size_t>(input); }
 
     access_target &target_;
     at_target at_;
-    in_order_target *in_order_ = nullptr;                  // exact
-    std::vector<tlm::tlm_fw_transport_if<> *> interfaces_; // what the initiators are bound to
+    in_order_target *in_order_ = nullptr; // exact
+    std::deque<entry> entries_;
+    std::size_t bound_ = 0;
 };
 
 } // namespace tlmalloc
