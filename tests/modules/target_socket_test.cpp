@@ -82,6 +82,35 @@ BOOST_AUTO_TEST_CASE(a_socket_numbers_its_initiators_in_the_order_of_binding) {
     BOOST_CHECK_EQUAL(target.inputs.size(), 2u);
 }
 
+// A multi initiator socket finds out in a way of its own what it has been bound to.
+BOOST_AUTO_TEST_CASE(a_multi_initiator_socket_gets_numbers_of_its_own) {
+    struct many : sc_core::sc_module {
+        tlm_utils::multi_passthrough_initiator_socket<many> out{"out"};
+        explicit many(sc_core::sc_module_name name) : sc_module(name) {
+            out.register_invalidate_direct_mem_ptr(this, &many::withdraw);
+        }
+        void withdraw(int socket, sc_dt::uint64, sc_dt::uint64) { withdrawn.push_back(socket); }
+        std::vector<int> withdrawn;
+    };
+    answering target("target");
+    initiator first("first");
+    many rest("rest");
+    first.out.bind(target.in);
+    rest.out.bind(target.in);
+    rest.out.bind(target.in);
+    first.body = [&] {
+        for (int socket : {1, 0}) {
+            tlm::tlm_generic_payload payload;
+            sc_core::sc_time delay;
+            rest.out[socket]->b_transport(payload, delay);
+        }
+        target.in.withdraw_dmi(0, 1);
+    };
+    simulate({&first});
+    BOOST_CHECK(target.inputs == (std::vector<unsigned>{2, 1}));
+    BOOST_CHECK(rest.withdrawn == (std::vector<int>{0, 1}));
+}
+
 BOOST_AUTO_TEST_CASE(a_target_that_says_nothing_refuses_pointers_and_moves_nothing_for_debug) {
     answering target("target");
     initiator cpu("cpu");

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <tlm_utils/multi_socket_bases.h>
 
 namespace tlmalloc {
 
@@ -34,7 +35,8 @@ class access_target {
 // Exact: after serve_in_order(), accesses go to that target as requests, in the order of their arrival; whoever calls
 // b_transport waits for the answer.
 template <int Initiators = 1, sc_core::sc_port_policy Policy = sc_core::SC_ONE_OR_MORE_BOUND>
-class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_types, Initiators, Policy> {
+class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_types, Initiators, Policy>,
+                      public tlm_utils::multi_to_multi_bind_base<tlm::tlm_base_protocol_types> {
     using base = tlm::tlm_target_socket<32, tlm::tlm_base_protocol_types, Initiators, Policy>;
 
   public:
@@ -69,6 +71,9 @@ class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_t
         return entries_[bound_++];
     }
     const tlm::tlm_fw_transport_if<> &get_base_interface() const override { return entries_.front(); }
+
+    // A multi initiator socket asks here what it has just been bound to; else it takes the first entry for it.
+    tlm::tlm_fw_transport_if<> *get_last_binder(tlm::tlm_bw_transport_if<> *) override { return &entries_[bound_ - 1]; }
 
     void end_of_elaboration() override {
         base::end_of_elaboration();
