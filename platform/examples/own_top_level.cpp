@@ -39,8 +39,6 @@ SC_MODULE(my_initiator) {
 int sc_main(int, char **) {
     tlmalloc::memory_controller::config config;
     config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0; // HBM only: `tcm` stays unbound
-    config.cost.fixed_ps = 10000;                                   // what an allocation costs
-    config.cost.node_ps = 1000;
     my_initiator initiator{"initiator"};
     tlmalloc::memory_controller controller{"controller", config};
     tlmalloc::hbm_slice slice{"slice", {}};

@@ -37,7 +37,7 @@ class hbm_slice : public memory_module {
 
         unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;           // grant DMI
-        // Banks, rows and refresh, or a channel without (tla_timing_named, tla_timing_load). The profile's burst,
+        // Banks, rows and refresh, or a channel without (config.h reads one). The profile's burst,
         // bandwidth and turnaround then stand in place of burst, pseudo_channel_bandwidth and direction_switch_ps, and
         // its burst is the interleave of the pseudo-channels.
         std::optional<tla_hbm_config> timing{};

@@ -24,11 +24,11 @@ typedef struct tla_dma_parameters {
 /* Of a PE, which runs a kernel. */
 typedef struct tla_pe_parameters {
     uint64_t launch_ps;              /* pe.launch: from LAUNCH to the first call of the kernel */
-    uint64_t dispatch_ps;            /* pe.dispatch: of every tl_* call that does something */
+    uint64_t dispatch_ps;            /* pe.dispatch: of every call of a kernel that does something */
     uint64_t gemm_rate, vector_rate; /* pe.gemm_rate, pe.vector_rate: operations/s */
     uint64_t quantum_ps;             /* simulation.quantum: how far a kernel runs ahead of the SystemC kernel */
     uint32_t asid;                   /* workload.asid: whose blocks the kernel's tiles are */
-    tla_retry_policy retry;          /* of tl_alloc and tl_free: host.retries, host.retry_delay */
+    tla_retry_policy retry;          /* of a kernel's allocations: host.retries, host.retry_delay */
 } tla_pe_parameters;
 
 /* Of the host. */
