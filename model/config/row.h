@@ -14,18 +14,21 @@
 #define ROW_PLACE(member, ...) \
     offsetof(ROW_STRUCT, member), sizeof ROW_MEMBER(member) * _Generic(ROW_MEMBER(member), __VA_ARGS__)
 #define ROW_NUMBER(key, member, kind) #key, ROW_PLACE(member, uint32_t: 1, uint64_t: 1), {.type = kind}
+/* A limit that its member can hold; another does not compile. */
+#define ROW_LIMIT(member, high) \
+    ((high) + 0 * sizeof(char[sizeof ROW_MEMBER(member) == 8 || (uint64_t)(high) <= UINT32_MAX ? 1 : -1]))
 #define ROW_LONG(key, member, kind) #key, ROW_PLACE(member, uint64_t: 1), {.type = kind}
 
 /* A number without a unit; a size in bytes; clock cycles; percent. POWER: of two. Both limits are allowed. */
-#define COUNT(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_COUNT), low, high, false
-#define COUNT_POWER(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_COUNT), low, high, true
-#define SIZE(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_SIZE), low, high, false
-#define SIZE_POWER(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_SIZE), low, high, true
-#define CYCLES(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_CYCLES), low, high, false
+#define COUNT(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_COUNT), low, ROW_LIMIT(member, high), false
+#define COUNT_POWER(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_COUNT), low, ROW_LIMIT(member, high), true
+#define SIZE(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_SIZE), low, ROW_LIMIT(member, high), false
+#define SIZE_POWER(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_SIZE), low, ROW_LIMIT(member, high), true
+#define CYCLES(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_CYCLES), low, ROW_LIMIT(member, high), false
 #define PERCENT(key, member) ROW_NUMBER(key, member, TLA_VALUE_PERCENT), 0, 100, false
 /* In ps. SHORT_TIME may fill 32 bits. */
 #define TIME(key, member, high) ROW_LONG(key, member, TLA_VALUE_TIME), 0, high, false
-#define SHORT_TIME(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_TIME), low, high, false
+#define SHORT_TIME(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_TIME), low, ROW_LIMIT(member, high), false
 /* In bytes/s, operations/s. */
 #define BANDWIDTH(key, member) ROW_LONG(key, member, TLA_VALUE_BANDWIDTH), MB_S, 1000 * TB_S, false
 #define RATE(key, member) ROW_LONG(key, member, TLA_VALUE_RATE), GFLOPS, 100000 * TFLOPS, false
