@@ -21,8 +21,12 @@ control_window::control_window(const char *socket_name, const char *module, tla_
     engine_.depth = queue_depth;
     if (style == time_style::fast) return;
     gate_ = std::make_unique<arrival_gate>();
+    // Begins with the first command that is queued, not for a module that was given up before the simulation.
+    sc_core::sc_spawn_options options;
+    options.dont_initialize();
+    options.set_sensitivity(&queue_changed_);
     sc_core::sc_spawn([this] { execute_queued(); },
-                      sc_core::sc_gen_unique_name((std::string(socket_name) + "_commands").c_str()));
+                      sc_core::sc_gen_unique_name((std::string(socket_name) + "_commands").c_str()), &options);
 }
 
 // The access has bytes, and all of them lie in one port.

@@ -9,13 +9,14 @@ namespace {
 // A target whose commands take the time that the test says. Commands of `held` ports are completed by hand.
 class device : public sc_core::sc_module, private command_handler {
   public:
-    control_window window{"control", "device", TLA_TARGET_MEMORY_CONTROLLER, 4, *this};
+    control_window window;
     std::vector<tla_command> commands;
     std::vector<std::uint64_t> arrivals;
     std::uint64_t accept_ps = 0, service_ps = 0;
     bool held = false;
 
-    explicit device(sc_core::sc_module_name name) : sc_module(name) {}
+    explicit device(sc_core::sc_module_name name, time_style style = time_style::fast)
+        : sc_module(name), window("control", "device", TLA_TARGET_MEMORY_CONTROLLER, 4, *this, style) {}
 
   private:
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override {
@@ -248,4 +249,16 @@ BOOST_AUTO_TEST_CASE(debug_reads_registers_and_never_writes_them) {
     });
     BOOST_CHECK_EQUAL(b.target.commands.size(), 1u);
     BOOST_CHECK_EQUAL(b.target.window.rejected(), 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_window_that_is_given_up_before_the_simulation_is_left_alone) {
+    alignas(device) unsigned char place[sizeof(device)];
+    (new (place) device("given_up", time_style::exact))->~device();
+    std::memset(place, 0xff, sizeof place);
+    bench b;
+    b.run([&] {
+        sc_core::sc_time delay;
+        BOOST_CHECK_EQUAL(b.cpu.post(0, tagged(0), delay), tlm::TLM_OK_RESPONSE);
+    });
+    BOOST_CHECK_EQUAL(b.target.commands.size(), 1u);
 }
