@@ -38,7 +38,8 @@ class kv_scratchpad : public tlmalloc::memory_module, private tlmalloc::command_
           control("control", kind(), TLA_TARGET_MEMORY_CONTROLLER, 4, *this, settings.style), config_(settings) {
         const tla_slot_pool_config pool{0, settings.pages * settings.page_bytes, settings.page_bytes, true, false};
         tla_slot_pool *made = nullptr;
-        if (tla_slot_pool_create(&pool, &made)) refuse_config("no host memory for the pages");
+        if (settings.bandwidth == 0 || tla_slot_pool_create(&pool, &made))
+            refuse_config("bandwidth must be at least 1 byte/s, and the host must have memory for the pages");
         pool_.reset(made);
     }
 

@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_slice_that_cannot_be_built_says_why) {
 
 BOOST_AUTO_TEST_CASE(a_slice_without_bytes_cannot_be_built) {
     check_refused([&] { hbm_slice slice("slice", of_capacity(0)); },
-                  "/tlmalloc/hbm_slice/config: the host cannot reserve address space for the capacity");
+                  "/tlmalloc/hbm_slice/config: the capacity must be at least 1 byte");
 }
 
 BOOST_AUTO_TEST_CASE(one_pseudo_channel_with_banks_takes_what_the_core_alone_takes) {

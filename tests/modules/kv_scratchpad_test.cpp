@@ -168,5 +168,13 @@ BOOST_AUTO_TEST_CASE(a_scratchpad_without_pages_cannot_be_built) {
     kv_scratchpad::config config;
     config.pages = 0;
     check_refused([&] { kv_scratchpad pages("pages", config); },
-                  "/tlmalloc/kv_scratchpad/config: the host cannot reserve address space for the capacity");
+                  "/tlmalloc/kv_scratchpad/config: the capacity must be at least 1 byte");
+}
+
+BOOST_AUTO_TEST_CASE(a_scratchpad_without_bandwidth_cannot_be_built) {
+    kv_scratchpad::config config;
+    config.bandwidth = 0;
+    check_refused([&] { kv_scratchpad pages("pages", config); },
+                  "/tlmalloc/kv_scratchpad/config: bandwidth must be at least 1 byte/s, and the host must have memory "
+                  "for the pages");
 }
