@@ -5,9 +5,23 @@
 
 namespace tlmalloc {
 
+namespace {
+
+// Its extensions stay the caller's, who else would find them deleted, also when the call throws or its thread is
+// killed.
+struct lent_payload : tlm::tlm_generic_payload {
+    lent_payload() = default;
+    ~lent_payload() override {
+        clear_extension<requester>();
+        clear_extension<transfer_extent>();
+    }
+};
+
+} // namespace
+
 bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
             std::uint32_t nbytes, sc_core::sc_time &delay, requester *who, transfer_extent *extent) {
-    tlm::tlm_generic_payload payload;
+    lent_payload payload;
     payload.set_command(command);
     payload.set_address(address);
     payload.set_data_ptr(static_cast<unsigned char *>(data));
@@ -16,8 +30,6 @@ bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::u
     payload.set_extension(who);
     payload.set_extension(extent);
     socket.b_transport(payload, delay);
-    payload.clear_extension(who); // else the payload deletes it
-    payload.clear_extension(extent);
     return payload.is_response_ok();
 }
 

@@ -1,5 +1,6 @@
 // control_window: descriptors in bursts and words, completions, the state register, and what it refuses.
 #include "test_initiator.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 
 using namespace tlmalloc;
@@ -261,4 +262,28 @@ BOOST_AUTO_TEST_CASE(a_window_that_is_given_up_before_the_simulation_is_left_alo
         BOOST_CHECK_EQUAL(b.cpu.post(0, tagged(0), delay), tlm::TLM_OK_RESPONSE);
     });
     BOOST_CHECK_EQUAL(b.target.commands.size(), 1u);
+}
+
+BOOST_AUTO_TEST_CASE(who_asks_stays_the_callers_when_the_call_is_killed) {
+    struct : requester {
+        bool freed = false;
+        void free() override { freed = true; }
+    } who;
+    bench b;
+    b.target.held = true;
+    b.cpu.body = [&] {
+        sc_core::sc_time delay;
+        tla_completion done{};
+        send_command(*b.cpu.out.operator->(), 0, tagged(1), done, delay, &who);
+    };
+    sc_core::sc_spawn([&] {
+        sc_core::wait(10, sc_core::SC_NS);
+        const auto waiting = b.cpu.get_child_objects();
+        for (sc_core::sc_object *const child : waiting)
+            if (sc_core::sc_process_handle process{child}; process.valid()) process.kill();
+    });
+    sc_core::sc_start();
+    BOOST_CHECK(!b.cpu.finished);
+    BOOST_CHECK_EQUAL(b.target.commands.size(), 1u);
+    BOOST_CHECK(!who.freed);
 }
