@@ -25,8 +25,9 @@ bool tla_schema_suggest(const tla_schema *schema, const char *path, tla_phrase *
     for (size_t key = 0; key < schema->count; key++) {
         const char *name = schema->keys[key].key;
         for (size_t end = 1; name[end - 1]; end++) {
-            if (name[end] && name[end] != '.') continue;                     /* sections, and the whole key */
-            if (strncmp(path, name, end) == 0 && path[end] == '.') continue; /* the section it stands in already */
+            if (name[end] && name[end] != '.') continue; /* sections, and the whole key */
+            bool section = name[end] == '.';
+            if (section && strncmp(path, name, end) == 0 && path[end] == '.') continue; /* it stands in there already */
             tla_nearest_try(&nearest, name, end);
         }
     }

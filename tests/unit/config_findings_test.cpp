@@ -221,14 +221,17 @@ BOOST_AUTO_TEST_CASE(a_byte_order_mark_and_crlf_do_not_shift_places) {
 }
 
 BOOST_AUTO_TEST_CASE(bad_overrides_are_found_and_quoted) {
-    check_findings("",
-                   {"--set:0:0: \"hbm.burst=100 B\": hbm.burst: found \"100 B\", expected a power of two",
-                    "--set:0:0: \"hbm.burst\": expected KEY=VALUE, such as \"hbm.burst=256 B\"",
-                    "--set:0:0: \"hbm=1\": found a section, expected one of its keys, such as hbm.capacity_per_cube",
-                    "--set:0:0: \"=\": unknown key \"\"",
-                    "--set:0:0: \"hbm.brust=1 B\": unknown key \"hbm.brust\", did you mean \"hbm.burst\"?",
-                    "--set:0:0: \"system.pes_per_cube=0\": system.pes_per_cube: found \"0\", expected 1 .. 16"},
-                   {"hbm.burst=100 B", "hbm.burst", "hbm=1", "=", "hbm.brust=1 B", "system.pes_per_cube=0"});
+    check_findings(
+        "",
+        {"--set:0:0: \"hbm.burst=100 B\": hbm.burst: found \"100 B\", expected a power of two",
+         "--set:0:0: \"hbm.burst\": expected KEY=VALUE, such as \"hbm.burst=256 B\"",
+         "--set:0:0: \"hbm=1\": found a section, expected one of its keys, such as hbm.capacity_per_cube",
+         "--set:0:0: \"=\": unknown key \"\"",
+         "--set:0:0: \"hbm.brust=1 B\": unknown key \"hbm.brust\", did you mean \"hbm.burst\"?",
+         "--set:0:0: \"mmu.cost.fixed.x=1\": unknown key \"mmu.cost.fixed.x\", did you mean "
+         "\"mmu.cost.fixed\"?",
+         "--set:0:0: \"system.pes_per_cube=0\": system.pes_per_cube: found \"0\", expected 1 .. 16"},
+        {"hbm.burst=100 B", "hbm.burst", "hbm=1", "=", "hbm.brust=1 B", "mmu.cost.fixed.x=1", "system.pes_per_cube=0"});
     // A rule that an override breaks is that override's; what the file says wrong stays wrong.
     check_findings(
         "tcm: {scheduler_reserve: 4 KiB, capacity: 8 KiB, latency: 3}\n",
