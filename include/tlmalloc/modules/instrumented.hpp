@@ -31,7 +31,8 @@ struct statistics_part {
 // figure or a statistic that a module gets appears in all of them.
 class instrumented : public sc_core::sc_module {
   public:
-    // Declares all figures in an ordered VCD; before the simulation runs.
+    // Declares all figures in an ordered VCD, which must live as long as the simulation goes on; before it runs, and
+    // once: what is declared already is an error report /tlmalloc/waveform/declare.
     void record(waveform &wave);
 
     // The same in a trace file of SystemC's, with the values that the kernel sees.

@@ -33,7 +33,8 @@ class access_target {
 // bound to it, for one initiator.
 //
 // Exact: after serve_in_order(), accesses go to that target as requests, in the order of their arrival; whoever calls
-// b_transport waits for the answer.
+// b_transport waits for the answer. A caller's thread that is killed or reset meanwhile leaves its request on its way:
+// payload, data and extensions must live until the answer would have come.
 template <int Initiators = 1, sc_core::sc_port_policy Policy = sc_core::SC_ONE_OR_MORE_BOUND>
 class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_types, Initiators, Policy>,
                       public tlm_utils::multi_to_multi_bind_base<tlm::tlm_base_protocol_types> {
