@@ -1,23 +1,10 @@
 // Commands through a control port, from a thread or in order of arrival; what is refused is sent again.
 #include "tlmalloc/modules/command_sender.hpp"
 
+#include "lent_payload.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 namespace tlmalloc {
-
-namespace {
-
-// Its extensions stay the caller's, who else would find them deleted, also when the call throws or its thread is
-// killed.
-struct lent_payload : tlm::tlm_generic_payload {
-    lent_payload() = default;
-    ~lent_payload() override {
-        clear_extension<requester>();
-        clear_extension<transfer_extent>();
-    }
-};
-
-} // namespace
 
 bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
             std::uint32_t nbytes, sc_core::sc_time &delay, requester *who, transfer_extent *extent) {

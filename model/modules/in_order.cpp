@@ -5,6 +5,7 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <map>
+#include <memory>
 
 namespace tlmalloc {
 
@@ -33,6 +34,47 @@ void leave_in_order(const in_order_target &target) {
         at = at->second.target == &target ? places.erase(at) : std::next(at);
 }
 
+// --- a payload whose owner goes --------------------------------------------------------------------------------------
+
+struct in_order_request::kept {
+    tlm::tlm_generic_payload payload;
+    std::vector<std::uint8_t> bytes, enables;
+    std::deque<requester> asking;
+
+    // A copy of who asks, and of those for whom he does.
+    const requester *keep(const requester *who) {
+        if (!who) return nullptr;
+        requester &copy = asking.emplace_back();
+        copy.copy_from(*who);
+        copy.walks_for = keep(who->walks_for);
+        return &copy;
+    }
+};
+
+in_order_request::in_order_request() = default;
+in_order_request::~in_order_request() = default;
+
+void in_order_request::forget_kept() {
+    kept_.reset();
+}
+
+void in_order_request::keep_payload() {
+    kept_ = std::make_unique<kept>();
+    if (payload->get_data_ptr()) {
+        kept_->bytes.resize(payload->get_data_length());
+        kept_->payload.set_data_ptr(kept_->bytes.data());
+    }
+    if (payload->get_byte_enable_ptr()) {
+        kept_->enables.resize(payload->get_byte_enable_length());
+        kept_->payload.set_byte_enable_ptr(kept_->enables.data());
+    }
+    kept_->payload.deep_copy_from(*payload);
+    if (auto *const who = kept_->payload.get_extension<requester>()) who->walks_for = kept_->keep(who->walks_for);
+    called_for = kept_->keep(called_for);
+    payload = &kept_->payload;
+    if (held_by) held_by->payload_goes(*this);
+}
+
 // --- targets that serve within the call ------------------------------------------------------------------------------
 
 namespace {
@@ -44,17 +86,6 @@ std::map<sc_core::sc_process_handle, const tlm::tlm_generic_payload *> &calls_un
     return *calls;
 }
 
-class call_under_way {
-  public:
-    explicit call_under_way(const tlm::tlm_generic_payload &payload) { calls_under_way()[process_] = &payload; }
-    ~call_under_way() { calls_under_way().erase(process_); } // of a thread that is killed, too
-    call_under_way(const call_under_way &) = delete;
-    call_under_way &operator=(const call_under_way &) = delete;
-
-  private:
-    const sc_core::sc_process_handle process_ = sc_core::sc_get_current_process_handle();
-};
-
 const requester *caller_is_called_for() {
     if (calls_under_way().empty()) return nullptr;
     const auto found = calls_under_way().find(sc_core::sc_get_current_process_handle());
@@ -64,8 +95,10 @@ const requester *caller_is_called_for() {
 } // namespace
 
 // A call may wait, so it is made from a thread, which the queue wakes at the time of the arrival; there are as many
-// threads as calls that wait at the same time. What arrives at one time is called in the queue's order.
-class blocking_caller {
+// threads as calls that wait at the same time. What arrives at one time is called in the queue's order. A target keeps
+// what it likes of a payload during the call, so that one whose payload goes is killed, as it would be had its caller
+// called the target himself; the request is answered with an error then.
+class blocking_caller final : public in_order_request::holder {
   public:
     explicit blocking_caller(tlm::tlm_fw_transport_if<> &target)
         : target_(target), resource_(time_queue::of_simulation().new_resource()) {}
@@ -76,37 +109,77 @@ class blocking_caller {
     }
 
   private:
+    struct worker {
+        sc_core::sc_event due;
+        sc_core::sc_process_handle process;
+        in_order_request *request = nullptr; // that it is calling the target for
+    };
+
+    class call {
+      public:
+        call(blocking_caller &owner, worker &of, in_order_request &request)
+            : owner_(owner), worker_(of), request_(request) {
+            of.request = &request;
+            request.held_by = &owner;
+            calls_under_way()[of.process] = request.payload;
+        }
+        ~call() {
+            calls_under_way().erase(worker_.process);
+            if (!ended_) { // killed
+                request_.payload->set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+                end(sc_core::SC_ZERO_TIME);
+            }
+        }
+        call(const call &) = delete;
+        call &operator=(const call &) = delete;
+
+        void end(const sc_core::sc_time &delay) {
+            ended_ = true;
+            worker_.request = nullptr;
+            request_.held_by = nullptr;
+            request_.at_ps = local_ps(delay);
+            time_queue::of_simulation().post(request_.at_ps, owner_.resource_, request_.top().state<std::uint32_t>(),
+                                             answered, &request_);
+            owner_.idle_.push_back(&worker_);
+        }
+
+      private:
+        blocking_caller &owner_;
+        worker &worker_;
+        in_order_request &request_;
+        bool ended_ = false;
+    };
+
     static void arrived(void *context, std::uint64_t at_ps) {
         auto &request = *static_cast<in_order_request *>(context);
         auto &self = *static_cast<blocking_caller *>(request.top().module);
         request.top().state<std::uint32_t>() = ++self.calls_;
         self.due_.push_back(&request);
-        if (self.idle_.empty()) {
-            self.wakers_.emplace_back();
-            self.idle_.push_back(&self.wakers_.back());
-            sc_core::sc_spawn([&self, waker = self.idle_.back()] { self.work(*waker); },
-                              sc_core::sc_gen_unique_name("tlmalloc_caller"));
-        }
-        time_queue::of_simulation().notify(*self.idle_.back(), at_ps);
+        if (self.idle_.empty()) self.idle_.push_back(&self.workers_.emplace_back());
+        worker &next = *self.idle_.back();
         self.idle_.pop_back();
+        if (!next.process.valid() || next.process.terminated())
+            next.process =
+                sc_core::sc_spawn([&self, &next] { self.work(next); }, sc_core::sc_gen_unique_name("tlmalloc_caller"));
+        time_queue::of_simulation().notify(next.due, at_ps);
     }
 
     // A thread. Whichever is woken makes the call that was due first.
-    void work(sc_core::sc_event &waker) {
+    void work(worker &self) {
         for (;;) {
-            sc_core::wait(waker);
+            sc_core::wait(self.due);
             in_order_request &request = *due_.front();
             due_.pop_front();
             sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-            {
-                const call_under_way call(*request.payload);
-                target_.b_transport(*request.payload, delay);
-            }
-            request.at_ps = local_ps(delay);
-            time_queue::of_simulation().post(request.at_ps, resource_, request.top().state<std::uint32_t>(), answered,
-                                             &request);
-            idle_.push_back(&waker);
+            call under_way(*this, self, request);
+            target_.b_transport(*request.payload, delay);
+            under_way.end(delay);
         }
+    }
+
+    void payload_goes(in_order_request &request) override {
+        for (worker &w : workers_)
+            if (w.request == &request) w.process.kill();
     }
 
     static void answered(void *context, std::uint64_t) {
@@ -117,10 +190,10 @@ class blocking_caller {
 
     tlm::tlm_fw_transport_if<> &target_;
     const std::uint32_t resource_;
-    std::uint32_t calls_ = 0;              // answers of one time are taken in the order of their calls
-    std::deque<in_order_request *> due_;   // arrived, not yet called
-    std::deque<sc_core::sc_event> wakers_; // one for each thread
-    std::vector<sc_core::sc_event *> idle_;
+    std::uint32_t calls_ = 0;            // answers of one time are taken in the order of their calls
+    std::deque<in_order_request *> due_; // arrived, not yet called
+    std::deque<worker> workers_;
+    std::vector<worker *> idle_;
 };
 
 outlet::outlet() = default;
@@ -167,20 +240,25 @@ std::vector<waiting_call *> &idle_calls() {
 // A thread that waits for its call. When it is killed or reset meanwhile, the request is still on its way.
 class caller {
   public:
-    caller() {
+    explicit caller(tlm::tlm_generic_payload &payload) : payload_(payload), address_(payload.get_address()) {
         if (idle_calls().empty()) {
             call_ = new waiting_call;
-            return;
+        } else {
+            call_ = idle_calls().back();
+            idle_calls().pop_back();
+            call_->request.forget_kept();
+            call_->done = call_->abandoned = false;
         }
-        call_ = idle_calls().back();
-        idle_calls().pop_back();
-        call_->done = call_->abandoned = false;
+        call_->request.payload = &payload;
     }
     ~caller() {
-        if (call_->done)
+        if (call_->done) {
             idle_calls().push_back(call_);
-        else
-            call_->abandoned = true;
+            return;
+        }
+        call_->abandoned = true;
+        call_->request.keep_payload();
+        payload_.set_address(address_);
     }
     caller(const caller &) = delete;
     caller &operator=(const caller &) = delete;
@@ -189,6 +267,8 @@ class caller {
     waiting_call *get() const { return call_; }
 
   private:
+    tlm::tlm_generic_payload &payload_;
+    const std::uint64_t address_;
     waiting_call *call_;
 };
 
@@ -202,8 +282,7 @@ void begin_at(void *context, std::uint64_t) {
 
 void serve_waiting(in_order_target &target, unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     time_queue &queue = time_queue::of_simulation();
-    const caller call;
-    call->request.payload = &payload;
+    const caller call(payload);
     call->request.at_ps = local_ps(delay);
     call->request.called_for = caller_is_called_for();
     call->request.push(

@@ -1,11 +1,13 @@
 // The DMA engine: chunks of a transfer, issued in time, each a read here and a write there.
 #include "tlmalloc/modules/pe_dma.hpp"
 
+#include "lent_payload.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
 #include <deque>
+#include <list>
 #include <vector>
 
 namespace tlmalloc {
@@ -76,10 +78,11 @@ class pe_dma::channel {
 
     // The thread that waits for a job; when it goes earlier, the chunks that are under way still know the job.
     struct job_in_hand {
-        job_in_hand(channel &owner, const request &what, std::uint64_t at_ps) : mine(new job{&owner, what, at_ps}) {}
+        job_in_hand(channel &owner, const request &what, std::uint64_t at_ps)
+            : mine(&owner.all_jobs_.emplace_back(job{&owner, what, at_ps})) {}
         ~job_in_hand() {
             if (mine->done)
-                delete mine;
+                mine->owner->forget(*mine);
             else
                 mine->abandoned = true;
         }
@@ -97,7 +100,7 @@ class pe_dma::channel {
         std::size_t slot;
         bool second; // of its two transactions
         in_order_request request;
-        tlm::tlm_generic_payload payload;
+        lent_payload payload;
         std::vector<std::uint8_t> bytes;
     };
 
@@ -186,9 +189,13 @@ class pe_dma::channel {
         if (j.all_issued && j.under_way == 0) {
             j.done = true;
             time_queue::of_simulation().notify(finished_, j.end_ps);
-            if (j.abandoned) delete &j;
+            if (j.abandoned) forget(j);
         }
         issue_next(time_queue::of_simulation().now_ps());
+    }
+
+    void forget(const job &over) {
+        all_jobs_.remove_if([&over](const job &j) { return &j == &over; });
     }
 
     moving &new_chunk() {
@@ -206,6 +213,7 @@ class pe_dma::channel {
     pe_dma &dma_;
     const direction way_;
     const std::uint32_t resource_;
+    std::list<job> all_jobs_;
     std::deque<job *> jobs_;             // started, not issued to the end
     std::vector<std::uint64_t> done_ps_; // of the last `outstanding` chunks
     std::uint64_t issued_ = 0, free_ps_ = 0;

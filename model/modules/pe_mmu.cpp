@@ -303,17 +303,37 @@ std::vector<transfer_extent> pe_mmu::extents(const tlm::tlm_generic_payload &pay
     return result;
 }
 
+namespace {
+
+// What a payload gets back that has been translated, also when its thread is killed: address and extent of the
+// initiator.
+class initiators_view {
+  public:
+    explicit initiators_view(tlm::tlm_generic_payload &payload)
+        : payload_(payload), va_(payload.get_address()), extent_(payload.get_extension<transfer_extent>()) {}
+    ~initiators_view() {
+        payload_.set_address(va_);
+        payload_.set_extension(extent_);
+    }
+    initiators_view(const initiators_view &) = delete;
+    initiators_view &operator=(const initiators_view &) = delete;
+
+  private:
+    tlm::tlm_generic_payload &payload_;
+    const std::uint64_t va_;
+    transfer_extent *const extent_;
+};
+
+} // namespace
+
 void pe_mmu::transport(tlm::tlm_generic_payload &payload, const route &where, std::uint64_t at_ps,
                        sc_core::sc_time &delay) {
-    const std::uint64_t va = payload.get_address();
-    transfer_extent *const extent = payload.get_extension<transfer_extent>();
     std::vector<transfer_extent> cuts = extents(payload, where, at_ps);
     if (where.rest.empty()) {
+        const initiators_view seen(payload);
         payload.set_address(where.first.pa.value);
-        if (extent) payload.set_extension(&cuts[0]);
+        if (!cuts.empty()) payload.set_extension(&cuts[0]);
         out->b_transport(payload, delay);
-        if (extent) payload.set_extension(extent);
-        payload.set_address(va);
         if (hides_dmi(where)) payload.set_dmi_allowed(false);
     } else {
         std::vector<tla_mmu_piece> pieces{where.first};

@@ -49,6 +49,7 @@ void pe_mmu::steps::recycle_parts(job &j) {
 
 void pe_mmu::steps::recycle(job &j) {
     recycle_parts(j);
+    std::exchange(j.request, nullptr)->held_by = nullptr;
     idle_jobs_.push_back(&j);
 }
 
@@ -83,10 +84,29 @@ void pe_mmu::steps::arrive(in_order_request &request, std::uint64_t at_ps) {
     }
     job &j = new_job();
     j.request = &request;
+    request.held_by = this;
     j.wanted = mmu_.wanted_by(*request.payload);
     j.asked = false;
     enter_order(j);
     translate(j, at_ps);
+}
+
+// For whom the walks of an access are made.
+static const requester *on_behalf_of(const in_order_request &access) {
+    const requester *const who = access.payload->get_extension<requester>();
+    return who && who->walker ? who : access.called_for;
+}
+
+void pe_mmu::steps::payload_goes(in_order_request &request) {
+    for (job &j : jobs_) {
+        if (j.request != &request) continue;
+        for (part *p : j.parts) {
+            p->who.walks_for = on_behalf_of(request);
+            if (!p->piece.is_under_way()) continue;
+            p->piece.move(*request.payload, p->payload);
+            if (p->request.held_by) p->request.held_by->payload_goes(p->request);
+        }
+    }
 }
 
 void pe_mmu::steps::translate(job &j, std::uint64_t at_ps) {
@@ -185,10 +205,8 @@ void pe_mmu::steps::read(part &p) {
     p.payload.set_byte_enable_length(0);
     p.payload.set_dmi_allowed(false);
     p.payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
-    const in_order_request &access = *p.of->request;
     p.who = mmu_.requester_;
-    p.who.walks_for = access.payload->get_extension<requester>();
-    if (!p.who.walks_for || !p.who.walks_for->walker) p.who.walks_for = access.called_for;
+    p.who.walks_for = on_behalf_of(*p.of->request);
     p.payload.set_extension(&p.who);
     p.request.payload = &p.payload;
     p.request.at_ps = p.lookup.at_ps;

@@ -14,7 +14,7 @@
 
 namespace tlmalloc {
 
-class pe_mmu::steps final : public in_order_target {
+class pe_mmu::steps final : public in_order_target, private in_order_request::holder {
   public:
     explicit steps(pe_mmu &mmu);
 
@@ -34,7 +34,7 @@ class pe_mmu::steps final : public in_order_target {
         job *of = nullptr;
         tla_mmu_request lookup{};
         in_order_request request;
-        tlm::tlm_generic_payload payload;
+        lent_payload payload;
         requester who;                   // of a read of a walk
         std::vector<std::uint8_t> bytes; // the same
         access_part piece;
@@ -44,7 +44,7 @@ class pe_mmu::steps final : public in_order_target {
     // An access that is being translated, or whose pieces are on their way.
     struct job {
         steps *owner = nullptr;
-        in_order_request *request = nullptr;
+        in_order_request *request = nullptr; // while it is here
         tla_mmu_access wanted{};
         std::vector<part *> parts; // in the order of their addresses
         std::uint64_t covered = 0; // bytes that the parts are to cover, as far as they are looked up
@@ -63,6 +63,7 @@ class pe_mmu::steps final : public in_order_target {
     };
 
     void arrive(in_order_request &request, std::uint64_t at_ps);
+    void payload_goes(in_order_request &request) override;
     void translate(job &j, std::uint64_t at_ps);
     void add_parts(job &j, std::uint64_t at_ps);
     void look_up(job &j, std::size_t place, std::uint64_t va, std::uint64_t nbytes, std::uint64_t at_ps);

@@ -7,6 +7,19 @@
 
 namespace tlmalloc {
 
+scatter::~scatter() {
+    if (!outlet_ || under_way_ == 0) return;
+    auto *const rest = new scatter(target_, outlet_); // deletes itself with the last answer
+    rest->abandoned_ = true;
+    rest->under_way_ = under_way_;
+    rest->items_ = std::move(items_);
+    for (item &i : rest->items_) {
+        i.owner = rest;
+        i.then = {};
+        if (i.under_way) i.request.keep_payload();
+    }
+}
+
 scatter::item &scatter::add(tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes,
                             std::uint64_t at_ps, requester *who, answered then) {
     if (unused_.empty()) {
@@ -83,6 +96,7 @@ void scatter::begin_or_wait(item &i) {
 
 void scatter::begin(item &i) {
     under_way_++;
+    i.under_way = true;
     if (i.who) i.payload.set_extension(i.who);
     if (!outlet_) {
         const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
@@ -111,11 +125,16 @@ void scatter::begin(item &i) {
 }
 
 void scatter::end(item &i) {
-    if (i.who) i.payload.clear_extension(i.who); // it is the caller's
+    i.payload.give_back();
+    i.under_way = false;
     end_ps_ = std::max(end_ps_, i.request.at_ps);
     if (const answered then = std::move(i.then)) then(i.payload.is_response_ok(), i.request.at_ps);
     unused_.push_back(&i);
-    if (--under_way_ == 0 && outlet_) time_queue::of_simulation().notify(*finished_, end_ps_);
+    if (--under_way_ > 0 || !outlet_) return;
+    if (abandoned_)
+        delete this;
+    else
+        time_queue::of_simulation().notify(*finished_, end_ps_);
 }
 
 std::uint64_t scatter::gather() {

@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODEL_MODULES_SCATTER_HPP
 #define TLMALLOC_MODEL_MODULES_SCATTER_HPP
 
+#include "lent_payload.hpp"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/device/control_port.h"
 #include "tlmalloc/device/posting.h"
@@ -19,6 +20,7 @@ namespace tlmalloc {
 class scatter {
   public:
     scatter(tlm::tlm_fw_transport_if<> &target, outlet *in_order) : target_(target), outlet_(in_order) {}
+    ~scatter();
     scatter(const scatter &) = delete;
     scatter &operator=(const scatter &) = delete;
 
@@ -33,17 +35,19 @@ class scatter {
     // gather() has returned.
     void post(tla_posting &posting, requester *who = nullptr);
 
-    // Returns when the last answer was back (0: there was nothing to do).
+    // Returns when the last answer was back (0: there was nothing to do). What is under way when the thread is killed
+    // or reset goes on with bytes of its own, and nobody hears of its answers.
     std::uint64_t gather();
 
   private:
     struct item {
         scatter *owner = nullptr;
         in_order_request request;
-        tlm::tlm_generic_payload payload;
+        lent_payload payload;
         requester *who = nullptr;
         answered then;
         std::vector<std::uint8_t> bytes; // of a command or a completion
+        bool under_way = false;
     };
 
     void begin_or_wait(item &i);
@@ -60,7 +64,7 @@ class scatter {
     std::deque<item *> waiting_; // not begun
     std::size_t under_way_ = 0;
     std::uint64_t end_ps_ = 0;
-    bool gathering_ = false;
+    bool gathering_ = false, abandoned_ = false;
     sc_core::sc_event *finished_ = nullptr;
 };
 

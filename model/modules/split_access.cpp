@@ -2,15 +2,15 @@
 #include "split_access.hpp"
 
 #include "payload.hpp"
-#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tlmalloc {
 
 void access_part::begin(tlm::tlm_generic_payload &whole, std::uint64_t offset, std::uint64_t nbytes, tla_paddr pa,
-                        transfer_extent *extent, tlm::tlm_generic_payload &part) {
+                        transfer_extent *extent, lent_payload &part) {
     whole_ = &whole;
     passes_ = {whole.get_data_length(), payload_span(whole), offset, nbytes};
     streams_ = passes_.span < passes_.length;
@@ -21,25 +21,35 @@ void access_part::begin(tlm::tlm_generic_payload &whole, std::uint64_t offset, s
     const std::uint8_t *const enables = whole.get_byte_enable_ptr();
     enables_.resize(enables ? length : 0);
     if (enables) tla_passes_pack_pattern(&passes_, enables_.data(), enables, whole.get_byte_enable_length());
-    std::uint8_t *const first = whole.get_data_ptr() ? whole.get_data_ptr() + offset : nullptr; // none in TLM_IGNORE
     part.set_command(whole.get_command());
     part.set_address(pa.value);
-    part.set_data_ptr(streams_ && first ? data_.data() : first);
     part.set_data_length(length);
     part.set_streaming_width(static_cast<unsigned>(nbytes));
     part.set_byte_enable_ptr(enables ? enables_.data() : nullptr);
     part.set_byte_enable_length(enables ? length : 0);
     part.set_dmi_allowed(false);
     part.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
-    if (requester *const who = whole.get_extension<requester>()) part.set_extension(who);
-    if (extent) part.set_extension(extent);
+    part.set_extension(extent);
+    lead_to_whole(part);
 }
 
-void access_part::end(tlm::tlm_generic_payload &part) {
-    if (requester *const who = part.get_extension<requester>()) part.clear_extension(who); // it is the whole's
-    if (transfer_extent *const extent = part.get_extension<transfer_extent>()) part.clear_extension(extent);
-    if (!streams_ || !whole_->is_read() || !part.is_response_ok()) return;
-    tla_passes_unpack(&passes_, data_.data(), whole_->get_data_ptr());
+// The part's data, where they are not gathered, and who asks are those of the whole.
+void access_part::lead_to_whole(lent_payload &part) {
+    std::uint8_t *const first = whole_->get_data_ptr(); // none in TLM_IGNORE
+    part.set_data_ptr(!first ? nullptr : streams_ ? data_.data() : first + passes_.offset);
+    part.set_extension(whole_->get_extension<requester>());
+}
+
+void access_part::move(tlm::tlm_generic_payload &whole, lent_payload &part) {
+    whole_ = &whole;
+    lead_to_whole(part);
+}
+
+void access_part::end(lent_payload &part) {
+    part.give_back();
+    tlm::tlm_generic_payload &whole = *std::exchange(whole_, nullptr);
+    if (!streams_ || !whole.is_read() || !part.is_response_ok()) return;
+    tla_passes_unpack(&passes_, data_.data(), whole.get_data_ptr());
 }
 
 void transport_split(tlm::tlm_fw_transport_if<> &out, tlm::tlm_generic_payload &payload,
@@ -55,7 +65,7 @@ void transport_split(tlm::tlm_fw_transport_if<> &out, tlm::tlm_generic_payload &
         sc_core::sc_time part_delay;
         set_local_ps(part_delay, std::max(start, to_ps(sc_core::sc_time_stamp())));
         access_part mine;
-        tlm::tlm_generic_payload part;
+        lent_payload part;
         mine.begin(payload, offset, piece.nbytes, piece.pa, extents.empty() ? nullptr : &extents[i], part);
         out.b_transport(part, part_delay);
         mine.end(part);

@@ -3,6 +3,7 @@
 #define TLMALLOC_MODEL_MODULES_SPLIT_ACCESS_HPP
 
 #include "base/passes.h"
+#include "lent_payload.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/translation/mmu.h"
 
@@ -20,13 +21,21 @@ class access_part {
     // Fills `part` in, also with the extensions that say who asks and, if there is one, of which transfer it is a
     // part; the caller keeps `extent` until the end.
     void begin(tlm::tlm_generic_payload &whole, std::uint64_t offset, std::uint64_t nbytes, tla_paddr pa,
-               transfer_extent *extent, tlm::tlm_generic_payload &part);
+               transfer_extent *extent, lent_payload &part);
+
+    // Between begin and end.
+    bool is_under_way() const { return whole_ != nullptr; }
+
+    // The whole is another payload from now on, with the same bytes elsewhere.
+    void move(tlm::tlm_generic_payload &whole, lent_payload &part);
 
     // It has been answered: what was read goes where it belongs, unless that failed.
-    void end(tlm::tlm_generic_payload &part);
+    void end(lent_payload &part);
 
   private:
-    tlm::tlm_generic_payload *whole_ = nullptr;
+    void lead_to_whole(lent_payload &part);
+
+    tlm::tlm_generic_payload *whole_ = nullptr; // while it is under way
     tla_passes passes_{};
     bool streams_ = false;
     std::vector<std::uint8_t> data_, enables_; // data: only where it streams

@@ -39,7 +39,18 @@ class in_order_request {
     };
     static constexpr unsigned frames_max = 12;
 
+    // Who keeps more of a payload than the pointer to it here, while the request stays with him.
+    class holder {
+      public:
+        // The bytes and extensions that the payload had go when this returns; the request has others already.
+        virtual void payload_goes(in_order_request &request) = 0;
+
+      protected:
+        ~holder() = default;
+    };
+
     tlm::tlm_generic_payload *payload = nullptr;
+    holder *held_by = nullptr;
     std::uint64_t at_ps = 0;
     const requester *called_for = nullptr; // who asked for the call, of a foreign target, within which this was made
 
@@ -61,7 +72,19 @@ class in_order_request {
         latest.resume(latest.module, *this);
     }
 
+    // The payload's owner goes while the request is on its way: it goes on with a copy of payload, bytes and
+    // extensions, of which it tells its holder. The payload is as it was but for its address.
+    void keep_payload();
+    void forget_kept(); // no longer on its way
+
+    in_order_request();
+    ~in_order_request();
+    in_order_request(const in_order_request &) = delete;
+    in_order_request &operator=(const in_order_request &) = delete;
+
   private:
+    struct kept;
+    std::unique_ptr<kept> kept_;
     std::array<frame, frames_max> frames_;
     unsigned depth_ = 0;
 };

@@ -10,9 +10,8 @@
 
 namespace tlmalloc {
 
-// All of them: `who` is the extension that says who asks, if there is one; it stays the caller's. Their payloads lie on
-// the stack of the calling thread, which must not be killed in a call to a target of the exact style
-// (target_socket.hpp).
+// All of them: `who` is the extension that says who asks, if there is one; it stays the caller's. A thread that is
+// killed or reset in a call leaves what it has sent on its way (target_socket.hpp).
 
 // Writes the descriptor to the port whose registers begin at `port_address`; delay grows by the time of the write.
 // TLA_BUS_ERROR when the write is answered with an error, TLA_INVALID_ARGUMENT when the command cannot be encoded.

@@ -33,8 +33,10 @@ class access_target {
 // bound to it, for one initiator.
 //
 // Exact: after serve_in_order(), accesses go to that target as requests, in the order of their arrival; whoever calls
-// b_transport waits for the answer. A caller's thread that is killed or reset meanwhile leaves its request on its way:
-// payload, data and extensions must live until the answer would have come.
+// b_transport waits for the answer. A caller's thread that is killed or reset meanwhile leaves its request on its way,
+// with a copy of payload, bytes and extensions (those that clone() copies): a write arrives whole, and nobody hears of
+// the answer. A target that is none of ours and is being called for it at that moment is given up in the middle of its
+// b_transport, as if the thread had called it itself, and the request is answered with TLM_GENERIC_ERROR_RESPONSE.
 template <int Initiators = 1, sc_core::sc_port_policy Policy = sc_core::SC_ONE_OR_MORE_BOUND>
 class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_types, Initiators, Policy>,
                       public tlm_utils::multi_to_multi_bind_base<tlm::tlm_base_protocol_types> {
