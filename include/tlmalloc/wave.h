@@ -26,9 +26,9 @@ tla_status tla_wave_create(FILE *file, tla_wave **wave);
 
 /* Declares a signal, before the first change or advance: scope is dot-separated ("sip0.cube0.pe3.mmu"), bits 1 .. 64,
  * names are of letters, digits and _. It starts at 0. TLA_INVALID_ARGUMENT when one of this is not so or the name
- * stands twice in one scope; TLA_NO_HOST_MEMORY. */
-tla_status tla_wave_declare(tla_wave *wave, const char *scope, const char *name, uint32_t bits,
-                            tla_wave_signal *signal);
+ * stands in the scope already (the error, which may be NULL, says what); TLA_NO_HOST_MEMORY. */
+tla_status tla_wave_declare(tla_wave *wave, const char *scope, const char *name, uint32_t bits, tla_wave_signal *signal,
+                            tla_error *error);
 
 /* The signal has `value` from at_ps on. Of several changes at one moment the last call wins; a change to the value that
  * it has already is not written. TLA_INVALID_ARGUMENT when the value has more bits than the signal, or at_ps has been

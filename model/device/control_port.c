@@ -41,8 +41,8 @@ tla_status tla_control_port_write(tla_control_port *port, uint32_t offset, const
     if (length == 0) return TLA_OK;
     uint32_t expected = port->state == TLA_PORT_STAGING ? port->staged : 0;
     if (offset != 0 && offset != expected) {
-        tla_error_set(error, TLA_BAD_COMMAND, "write at 0x%x of a control port, expected at 0x%x or at 0", offset,
-                      expected);
+        tla_error_set(error, TLA_BAD_COMMAND, "write at 0x%x of a control port, expected at 0x%x%s", offset, expected,
+                      expected ? " or at 0x0" : "");
         return drop(port);
     }
     memcpy(port->command + offset, bytes, length);

@@ -28,8 +28,9 @@ waveform::~waveform() {
 
 tla_wave_signal waveform::declare(const std::string &scope, const std::string &name, unsigned bits) {
     tla_wave_signal signal = 0;
-    if (tla_wave_declare(wave_, scope.c_str(), name.c_str(), bits, &signal))
-        SC_REPORT_ERROR("/tlmalloc/waveform/declare", (scope + "." + name + ": cannot be declared").c_str());
+    tla_error error;
+    if (tla_wave_declare(wave_, scope.c_str(), name.c_str(), bits, &signal, &error))
+        SC_REPORT_ERROR("/tlmalloc/waveform/declare", error.text);
     return signal;
 }
 

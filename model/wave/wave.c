@@ -131,11 +131,15 @@ static void forget_scopes(tla_wave *w, uint32_t count) {
     }
 }
 
+static bool stands_in(const tla_wave *w, const scope *s, const char *name) {
+    for (uint32_t i = s->first_signal; i != NONE; i = w->signals[i].next)
+        if (strcmp(w->signals[i].name, name) == 0) return true;
+    return false;
+}
+
 static tla_status add_signal(tla_wave *w, uint32_t owner, const char *name, uint32_t bits,
                              tla_wave_signal *signal_index) {
     scope *s = &w->scopes[owner];
-    for (uint32_t i = s->first_signal; i != NONE; i = w->signals[i].next)
-        if (strcmp(w->signals[i].name, name) == 0) return TLA_INVALID_ARGUMENT;
     signal *signals = grow(w->signals, w->signal_count, sizeof *signals);
     if (!signals) return TLA_NO_HOST_MEMORY;
     w->signals = signals;
@@ -151,14 +155,25 @@ static tla_status add_signal(tla_wave *w, uint32_t owner, const char *name, uint
 }
 
 tla_status tla_wave_declare(tla_wave *w, const char *scope_path, const char *name, uint32_t bits,
-                            tla_wave_signal *signal_index) {
-    if (w->begun || bits < 1 || bits > 64 || !is_name(name, strlen(name)) || !is_scope_path(scope_path))
-        return TLA_INVALID_ARGUMENT;
+                            tla_wave_signal *signal_index, tla_error *error) {
+    const tla_status bad = TLA_INVALID_ARGUMENT;
+    if (!is_scope_path(scope_path))
+        return tla_error_set(error, bad, "scope '%s', expected names of letters, digits and _ with dots in between",
+                             scope_path);
+    if (!is_name(name, strlen(name)))
+        return tla_error_set(error, bad, "signal '%s' of %s, expected a name of letters, digits and _", name,
+                             scope_path);
+    if (bits < 1 || bits > 64)
+        return tla_error_set(error, bad, "%s.%s of %" PRIu32 " bits, expected 1 to 64", scope_path, name, bits);
+    if (w->begun) return tla_error_set(error, bad, "%s.%s is declared after the first change", scope_path, name);
     uint32_t owner, scopes = w->scope_count;
     tla_status status = find_scope(w, scope_path, &owner);
+    if (status == TLA_OK && stands_in(w, &w->scopes[owner], name))
+        return tla_error_set(error, bad, "%s has a signal %s already: it is declared twice", scope_path, name);
     if (status == TLA_OK) status = add_signal(w, owner, name, bits, signal_index);
-    if (status != TLA_OK) forget_scopes(w, scopes); /* no scope without a signal is written */
-    return status;
+    if (status == TLA_OK) return TLA_OK;
+    forget_scopes(w, scopes); /* no scope without a signal is written */
+    return tla_error_set(error, status, "%s.%s: no host memory", scope_path, name);
 }
 
 /* ---- writing ---- */

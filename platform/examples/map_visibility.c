@@ -24,9 +24,9 @@ int main(int argc, char **argv) {
     tla_wave_signal in_flight, value, stale;
     tla_error error;
     if (argc != 2 || tla_wave_open(argv[1], &wave, &error) || tla_mmu_create(&config, &mmu, &error)) return 2;
-    tla_wave_declare(wave, "mmu", "maps_in_flight", 1, &in_flight);
-    tla_wave_declare(wave, "pe", "value_read", 8, &value);
-    tla_wave_declare(wave, "pe", "stale_accesses", 8, &stale);
+    tla_wave_declare(wave, "mmu", "maps_in_flight", 1, &in_flight, NULL);
+    tla_wave_declare(wave, "pe", "value_read", 8, &value, NULL);
+    tla_wave_declare(wave, "pe", "stale_accesses", 8, &stale, NULL);
     memory[0] = 0x0d; /* old */
     memory[PAGE] = 0xe3;
 

@@ -112,6 +112,19 @@ BOOST_AUTO_TEST_CASE(changes_carry_the_local_time_at_which_they_happened) {
                 (changes{{0, capacity}, {11'000, capacity - 256}, {21'000, capacity - 768}}));
 }
 
+BOOST_AUTO_TEST_CASE(two_figures_of_one_name_are_told_apart_from_other_mistakes) {
+    struct twice : instrumented {
+        explicit twice(sc_core::sc_module_name name) : instrumented(name, "twice") {}
+        figure first{*this, "depth", 8}, second{*this, "depth", 8};
+        std::vector<statistics_part> list_statistics() const override { return {}; }
+    };
+    scratch_directory scratch;
+    twice module("module");
+    waveform wave(scratch.path("twice.vcd"));
+    check_refused([&] { module.record(wave); },
+                  "/tlmalloc/waveform/declare: module has a signal depth already: it is declared twice");
+}
+
 BOOST_AUTO_TEST_CASE(a_users_own_trace_file_gets_the_same_figures) {
     scratch_directory scratch;
     const std::string path = scratch.path("trace");

@@ -188,6 +188,7 @@ BOOST_AUTO_TEST_CASE(damaged_descriptors_are_dropped) {
     check_dropped(p, 0, damaged(11, 0xFF), "claims");
     check_dropped(p, 0, damaged(8, 24), "claims 24");
     check_dropped(p, 4, good, "at 0x4");
+    BOOST_CHECK_EQUAL(p.text, "write at 0x4 of a control port, expected at 0x0");
     BOOST_CHECK_EQUAL(p.write(0, bytes(good.begin(), good.begin() + 16)), TLA_OK);
     check_dropped(p, 20, bytes(good.begin() + 20, good.end()), "at 0x14");
     BOOST_CHECK_EQUAL(p.write(0, bytes(good.begin(), good.begin() + 16)), TLA_OK);

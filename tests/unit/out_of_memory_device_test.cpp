@@ -385,7 +385,7 @@ struct recorder {
 BOOST_AUTO_TEST_CASE(a_waveform_has_a_signal_with_its_scopes_or_neither_and_all_changes_or_none) {
     const std::size_t before_all = live();
     const auto declare = [](recorder &r, const char *scope, const char *name) {
-        return tla_wave_declare(r.wave, scope, name, 8, &r.signal);
+        return tla_wave_declare(r.wave, scope, name, 8, &r.signal, nullptr);
     };
     const auto first = [&](recorder &r) { BOOST_REQUIRE_EQUAL(declare(r, "a", "x"), TLA_OK); };
     const auto filled = [&](recorder &r) {

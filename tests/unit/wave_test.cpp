@@ -39,7 +39,7 @@ tla_wave *open_wave(const string &path) {
 
 tla_wave_signal declare(tla_wave *wave, const string &scope, const string &name, uint32_t bits) {
     tla_wave_signal signal = 0;
-    BOOST_REQUIRE_EQUAL(tla_wave_declare(wave, scope.c_str(), name.c_str(), bits, &signal), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_wave_declare(wave, scope.c_str(), name.c_str(), bits, &signal, nullptr), TLA_OK);
     return signal;
 }
 
@@ -237,17 +237,35 @@ BOOST_AUTO_TEST_CASE(changes_after_the_end_are_written_and_time_never_goes_back)
     BOOST_CHECK_EQUAL(read.signals["top.s"].values.back().second, UINT64_MAX);
 }
 
+BOOST_AUTO_TEST_CASE(a_declaration_that_is_refused_says_why) {
+    temporary_file file;
+    tla_wave *wave = open_wave(file.path);
+    tla_wave_signal s = declare(wave, "a.b", "s", 4), other = 77;
+    const auto why = [&](const char *scope, const char *name, uint32_t bits) {
+        tla_error error{};
+        BOOST_CHECK_EQUAL(tla_wave_declare(wave, scope, name, bits, &other, &error), TLA_INVALID_ARGUMENT);
+        return std::string(error.text);
+    };
+    BOOST_CHECK_EQUAL(why("a.b", "s", 1), "a.b has a signal s already: it is declared twice");
+    BOOST_CHECK_EQUAL(why("a.b", "t", 65), "a.b.t of 65 bits, expected 1 to 64");
+    BOOST_CHECK_EQUAL(why("a.b", "a-b", 1), "signal 'a-b' of a.b, expected a name of letters, digits and _");
+    BOOST_CHECK_EQUAL(why("a b", "t", 1), "scope 'a b', expected names of letters, digits and _ with dots in between");
+    BOOST_CHECK_EQUAL(tla_wave_set(wave, s, 10, 15), TLA_OK);
+    BOOST_CHECK_EQUAL(why("a", "late", 1), "a.late is declared after the first change");
+    tla_wave_close(wave, 10);
+}
+
 BOOST_AUTO_TEST_CASE(declarations_and_changes_that_make_no_sense_are_refused) {
     temporary_file file;
     tla_wave *wave = open_wave(file.path);
     tla_wave_signal s = declare(wave, "a.b", "s", 4), other = 77;
-    BOOST_CHECK_EQUAL(tla_wave_declare(wave, "a.b", "s", 1, &other), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_wave_declare(wave, "a.b", "s", 1, &other, nullptr), TLA_INVALID_ARGUMENT);
     for (uint32_t bits : {0u, 65u})
-        BOOST_CHECK_EQUAL(tla_wave_declare(wave, "a", "t", bits, &other), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(tla_wave_declare(wave, "a", "t", bits, &other, nullptr), TLA_INVALID_ARGUMENT);
     for (const char *name : {"", "a b", "a.b", "x$end", "\xc3\xa9"})
-        BOOST_CHECK_EQUAL(tla_wave_declare(wave, "a", name, 1, &other), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(tla_wave_declare(wave, "a", name, 1, &other, nullptr), TLA_INVALID_ARGUMENT);
     for (const char *scope : {"", ".", "a.", ".a", "a..b", "a b", "b.c d"})
-        BOOST_CHECK_EQUAL(tla_wave_declare(wave, scope, "t", 1, &other), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(tla_wave_declare(wave, scope, "t", 1, &other, nullptr), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(other, 77u);
     declare(wave, "a", "b", 1); // a signal may have the name of a scope
     declare(wave, "a.bb", "s", 1);
@@ -257,7 +275,7 @@ BOOST_AUTO_TEST_CASE(declarations_and_changes_that_make_no_sense_are_refused) {
     BOOST_CHECK_EQUAL(tla_wave_set(wave, s, 0, 16), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(tla_wave_set(wave, s, 10, 15), TLA_OK);
     BOOST_CHECK_EQUAL(tla_wave_add(wave, s, 10, 1), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(tla_wave_declare(wave, "a", "late", 1, &other), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_wave_declare(wave, "a", "late", 1, &other, nullptr), TLA_INVALID_ARGUMENT);
     tla_wave_close(wave, 10);
     vcd read(file.text());
     BOOST_CHECK_EQUAL(read.signals.size(), 4u); // nothing of what was refused
