@@ -8,9 +8,12 @@
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/device/guard.h"
 #include "tlmalloc/device/list_in_memory.h"
+#include "tlmalloc/device/path_terms.h"
 #include "tlmalloc/device/port_driver.h"
 #include "tlmalloc/device/posting.h"
 #include "tlmalloc/device/tensor.h"
 #include "tlmalloc/device/tile_math.h"
+#include "tlmalloc/device/topology.h"
+#include "tlmalloc/device/topology_shape.h"
 
 #endif

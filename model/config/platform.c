@@ -25,6 +25,10 @@ static void list_larger_pages(const tla_config *c, uint64_t smallest, uint64_t s
 static_assert(TLA_PAGE_SIZES_MAX - 1 == TLA_VA_LARGER_PAGES, "ranges are aligned to every page size");
 
 static void derive(tla_config *c) {
+    c->topology.sips = c->system.sips;
+    c->topology.cube_mesh_width = c->system.cube_mesh_width;
+    c->topology.cube_mesh_height = c->system.cube_mesh_height;
+    c->topology.pes_per_cube = c->system.pes_per_cube;
     c->hbm.capacity = c->system.hbm_per_cube / c->system.pes_per_cube;
     c->controller.memory.hbm_slice_bytes = c->hbm.capacity;
     c->controller.memory.tcm_bytes = c->tcm.capacity;
@@ -141,6 +145,7 @@ DEFAULTS(mmu, tla_mmu_parameters)
 DEFAULTS(va, tla_va_parameters)
 DEFAULTS(io_cpu, tla_command_processor_parameters)
 DEFAULTS(m_cpu, tla_command_processor_parameters)
+DEFAULTS(topology, tla_topology_shape)
 DEFAULTS(dma, tla_dma_parameters)
 DEFAULTS(pe, tla_pe_parameters)
 DEFAULTS(host, tla_host_parameters)

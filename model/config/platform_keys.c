@@ -4,6 +4,7 @@
 #include "platform.h"
 #include "row.h"
 
+#include "device/topology_plan.h"
 #include "tlmalloc/base/phys_addr.h"
 
 #include <assert.h>
@@ -41,6 +42,8 @@ NAMES_OF(tla_walk_mode)
 NAMES_OF(tla_replacement)
 NAMES_OF(tla_map_ack)
 NAMES_OF(tla_time_style)
+NAMES_OF(tla_sip_topology)
+NAMES_OF(tla_routing)
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -60,6 +63,20 @@ static tla_status check_timing(const char *text, tla_error *wrong) {
     return check_characters(text, LETTERS "_-./", TLA_CONFIG_FILE_MAX);
 }
 
+/* Whether a list of places is one, and its member can hold it. */
+#define CHECK_LIST(name, is_list, member)                                                                              \
+    static tla_status name(const char *text, tla_error *wrong) {                                                       \
+        (void)wrong;                                                                                                   \
+        return strlen(text) < sizeof(((tla_topology_shape *)0)->member) && is_list(text) ? TLA_OK : TLA_SYNTAX;        \
+    }
+
+CHECK_LIST(check_hole, tla_plan_is_hole, mesh_hole)
+CHECK_LIST(check_pe_places, tla_plan_is_pe_list, pe_places)
+CHECK_LIST(check_m_cpu_place, tla_plan_is_unit_place, m_cpu_place)
+CHECK_LIST(check_sram_place, tla_plan_is_unit_place, sram_place)
+CHECK_LIST(check_connections, tla_plan_is_connection_list, connection_places)
+CHECK_LIST(check_faces, tla_plan_is_face_list, phy_faces)
+
 static tla_status check_fault_plan(const char *text, tla_error *wrong) {
     tla_fault_plan any = {0};
     return tla_fault_plan_parse(text, &any, wrong);
@@ -71,6 +88,11 @@ static tla_status check_fault_plan(const char *text, tla_error *wrong) {
     .expected = "channels, the name of a timing profile, or its file (letters, digits and _ - . /, with a / or "       \
                 "ending in .yaml), at most 191 long"
 #define FAULT_PLAN .expected = "none, or faults between ;, at most 191 characters", .check = check_fault_plan
+#define HOLE .expected = "centre, none, or the corners of a rectangle (r2c2..r3c3)", .check = check_hole
+#define PE_PLACES .expected = "corners, or routers with spaces between them (r0c0 r0c1)", .check = check_pe_places
+#define PLACE(check_place) .expected = "auto, or a router (r0c2)", .check = check_place
+#define CONNECTIONS .expected = "spread, or places along a side (0 2 3 5)", .check = check_connections
+#define FACES .expected = "west, or sides of cubes with spaces between them (cube0.W cube4.W)", .check = check_faces
 static_assert(TLA_CONFIG_NAME_MAX == 64 && TLA_CONFIG_FILE_MAX == 192, "the texts above say so");
 static_assert(sizeof(((tla_config *)0)->faults.text) <= sizeof(((tla_value *)0)->text), "a value holds every text");
 
@@ -83,6 +105,11 @@ const tla_schema_key tla_platform_keys[] = {
      "tlmalloc's choice; KernBench has 4", "1", "rows of cubes of a SIP"},
     {COUNT(system.pes_per_cube, system.pes_per_cube, 1, TLA_PE_COUNT), "tlmalloc's choice; KernBench has 8", "4",
      "PEs (processing elements) of a cube"},
+    {NAMED(system.sip_topology, topology.sip_topology, tla_sip_topology), "KernBench builder: fabric.switch0", "switch",
+     "how the end points of SIPs are linked: by a switch; in a ring; torus: in a grid with its ends joined; mesh: in a "
+     "grid"},
+    {COUNT(system.sip_grid_width, topology.sip_grid_width, 0, TLA_SIP_COUNT), "KernBench ADR-0032: else square", "0",
+     "torus, mesh: SIPs in a row; 0: as square as it can be"},
 
     {SIZE(hbm.capacity_per_cube, system.hbm_per_cube, 4 * KIB, TLA_HBM_WINDOW_BYTES),
      "KernBench ADR-0019: 6 GiB per PE, for 4 PEs", "24 GiB", "HBM of a cube; every PE owns an equal slice"},
@@ -227,6 +254,72 @@ const tla_schema_key tla_platform_keys[] = {
      "IO_CPU of a SIP, per command that it fans out to its cubes"},
     {TIME(command_processor.m_cpu_overhead, m_cpu.overhead_ps, MS), "KernBench latency model: m_cpu", "5 ns",
      "M_CPU of a cube, per command that it fans out to its PEs"},
+
+    {COUNT(cube.mesh_columns, topology.mesh_columns, 1, TLA_MESH_MAX), "KernBench cube_mesh.yaml: 6 x 6", "6",
+     "routers in a row of a cube's mesh"},
+    {COUNT(cube.mesh_rows, topology.mesh_rows, 1, TLA_MESH_MAX), "KernBench cube_mesh.yaml: 6 x 6", "6",
+     "rows of routers of a cube's mesh"},
+    {TEXT(cube.mesh_hole, topology.mesh_hole, HOLE), "KernBench cube_mesh.yaml: r2c2, r2c3, r3c2, r3c3", "centre",
+     "where there are no routers; centre: the 2 x 2 in the middle of a mesh of 6 x 6 or more"},
+    {TEXT(cube.pe_places, topology.pe_places, PE_PLACES),
+     "KernBench cube.pe_layout: r0c0 r0c1 r1c4 r1c5 r4c0 r4c1 "
+     "r5c4 r5c5",
+     "corners",
+     "the router of each PE and of its HBM slice; corners: as KernBench's, up to 4 in each corner (in a mesh "
+     "below 4 x 4: row by row)"},
+    {TEXT(cube.m_cpu_place, topology.m_cpu_place, PLACE(check_m_cpu_place)), "KernBench cube_mesh.yaml: r0c2", "auto",
+     "the router of the M_CPU; auto: in row 0, a third of the way"},
+    {TEXT(cube.sram_place, topology.sram_place, PLACE(check_sram_place)), "KernBench cube_mesh.yaml: r3c0", "auto",
+     "the router of the SRAM; auto: in column 0, half way down"},
+    {COUNT(cube.connections, topology.connections, 1, TLA_CONNECTIONS_MAX), "KernBench: n_connections", "4",
+     "connections of each UCIe port, of cubes and of IO chiplets"},
+    {TEXT(cube.connection_places, topology.connection_places, CONNECTIONS),
+     "tlmalloc's choice; KernBench's ucie-W.conn0 is at r0c0, the others are not published", "spread",
+     "where the connections of a side lead to, rows of E and W and columns of N and S; spread: from one end to the "
+     "other, corners included"},
+    {LENGTH(cube.router_pitch, topology.router_pitch_um, 0, 100 * MM),
+     "tlmalloc's choice; KernBench's M_CPU at 7.5 mm and SRAM at 1.5 mm are columns 2 and 0 then", "3 mm",
+     "from one router to the next"},
+    {TIME(cube.router_overhead, topology.router_overhead_ps, MS), "fitted: KernBench's 77 ns and 82 ns", "2 ns",
+     "of a router, per transaction"},
+
+    {TEXT(io_chiplet.phy_faces, topology.phy_faces, FACES),
+     "tlmalloc's choice; KernBench has 4 PHYs, faces are not "
+     "published",
+     "west", "the side of a cube that each PHY faces; west: of the cubes of the first column, up to 4"},
+    {TIME(io_chiplet.pcie_overhead, topology.pcie_overhead_ps, MS), "KernBench latency model: pcie_ep", "5 ns",
+     "of the PCIe end point, which collects a transaction before it passes it on"},
+    {BANDWIDTH(io_chiplet.bandwidth, topology.io_bandwidth), "fitted: KernBench's 65.53 ns, 2 ns of fill for a flit",
+     "384 GB/s", "of each link in the chiplet: end point to network, network to connection, connection to PHY"},
+
+    {NAMED(links.routing, topology.routing, tla_routing), CHOICE, "straight",
+     "which ways are short: straight, along the mesh, crossing at the first connection of a port; nearest, at the "
+     "connection that is nearest, and out at any; free_ports, as KernBench's: ports are shortcuts inside a cube, too"},
+    {TIME(links.wire, topology.wire_ps_per_mm, US), "KernBench: ns_per_mm 0.01", "10 ps", "of a millimetre of wire"},
+    {BANDWIDTH(links.router_bandwidth, topology.router_bandwidth), "fitted: KernBench's 77 ns and 82 ns", "256 GB/s",
+     "router to router"},
+    {BANDWIDTH(links.pe_bandwidth, topology.pe_bandwidth), "fitted: KernBench's 77 ns and 82 ns", "256 GB/s",
+     "PE, or M_CPU, to its router"},
+    {BANDWIDTH(links.hbm_bandwidth, topology.hbm_bandwidth), "KernBench ADR-0017: hbm_to_router", "256 GB/s",
+     "HBM controller of a slice to its router"},
+    {BANDWIDTH(links.sram_bandwidth, topology.sram_bandwidth), "KernBench topology: sram_to_router", "128 GB/s",
+     "SRAM to its router"},
+    {BANDWIDTH(links.connection_bandwidth, topology.connection_bandwidth), "tlmalloc's choice: as the mesh", "256 GB/s",
+     "router to a connection of a UCIe port"},
+    {BANDWIDTH(links.port_bandwidth, topology.port_bandwidth), "KernBench ADR-0016: 4 x 128 GB/s a side", "128 GB/s",
+     "a connection to its UCIe port"},
+    {BANDWIDTH(links.ucie_bandwidth, topology.ucie_bandwidth), "KernBench ADR-0016: UCIe, 4 x 128 GB/s a side",
+     "512 GB/s", "a UCIe port to the one that it faces"},
+    {LENGTH(links.ucie_length, topology.ucie_length_um, 0, 100 * MM), "tlmalloc's choice; KernBench's is near 0",
+     "1 mm", "from a UCIe port to the one that it faces"},
+    {TIME(links.ucie_overhead, topology.ucie_overhead_ps, MS), "KernBench latency model: UCIe, 8 ns a port", "8 ns",
+     "of a UCIe port, of a cube or an IO chiplet, per transaction"},
+    {BANDWIDTH(links.pcie_bandwidth, topology.pcie_bandwidth), "tlmalloc's choice; KernBench's 409 ns wants above 256",
+     "512 GB/s", "PCIe end point to the switch, or to another SIP's"},
+    {TIME(links.switch_overhead, topology.switch_overhead_ps, MS), "KernBench latency model: fabric switch", "5 ns",
+     "of the switch between SIPs, per transaction"},
+    {BANDWIDTH(links.host_bandwidth, topology.host_bandwidth), "tlmalloc's choice: PCIe 5.0 x16", "64 GB/s",
+     "host to the PCIe end point of each SIP"},
 
     {TIME(fabric.pe_latency, fabric.pe_latency_ps, MS), "tlmalloc's choice, fitted to KernBench's 77 ns", "1 ns",
      "PE to cube router"},

@@ -26,6 +26,8 @@
 #define SIZE_POWER(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_SIZE), low, ROW_LIMIT(member, high), true
 #define CYCLES(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_CYCLES), low, ROW_LIMIT(member, high), false
 #define PERCENT(key, member) ROW_NUMBER(key, member, TLA_VALUE_PERCENT), 0, 100, false
+/* In micrometres. */
+#define LENGTH(key, member, low, high) ROW_LONG(key, member, TLA_VALUE_LENGTH), low, high, false
 /* In ps. SHORT_TIME may fill 32 bits. */
 #define TIME(key, member, high) ROW_LONG(key, member, TLA_VALUE_TIME), 0, high, false
 #define SHORT_TIME(key, member, low, high) ROW_NUMBER(key, member, TLA_VALUE_TIME), low, ROW_LIMIT(member, high), false
@@ -45,6 +47,7 @@
 #define KIB UINT64_C(1024)
 #define MIB (KIB * KIB)
 #define GIB (KIB * MIB)
+#define MM UINT64_C(1000)
 #define NS UINT64_C(1000)
 #define US (1000 * NS)
 #define MS (1000 * US)

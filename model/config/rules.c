@@ -1,6 +1,7 @@
 /* The rules that concern several keys. */
 #include "platform.h"
 
+#include "device/topology_plan.h"
 #include "tlmalloc/base/phys_addr.h"
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/timing/banked_channels.h"
@@ -167,6 +168,54 @@ static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
     return false;
 }
 
+/* Whether a part of the topology's plan cannot be, where what it rests on can. */
+static bool plan_is_broken(const tla_config *c, tla_phrase *text,
+                           tla_status (*part)(const tla_topology_shape *, tla_topology_plan *, tla_error *)) {
+    tla_topology_plan plan = {0};
+    tla_error error = {.text = ""};
+    if (part != tla_plan_hole && tla_plan_hole(&c->topology, &plan, NULL) != TLA_OK) return false;
+    const bool broken = part(&c->topology, &plan, &error) != TLA_OK;
+    *text = tla_phrase_of("%.250s", error.text);
+    return broken;
+}
+
+static tla_status plan_mesh(const tla_topology_shape *shape, tla_topology_plan *plan, tla_error *error) {
+    return tla_plan_check_mesh(shape, plan, error);
+}
+
+static bool hole_is_outside(const tla_config *c, tla_phrase *text) {
+    return plan_is_broken(c, text, tla_plan_hole);
+}
+
+static bool hole_parts_the_mesh(const tla_config *c, tla_phrase *text) {
+    return plan_is_broken(c, text, plan_mesh);
+}
+
+static bool pe_has_no_place(const tla_config *c, tla_phrase *text) {
+    return plan_is_broken(c, text, tla_plan_pes);
+}
+
+static bool m_cpu_has_no_place(const tla_config *c, tla_phrase *text) {
+    return plan_is_broken(c, text, tla_plan_m_cpu);
+}
+
+static bool sram_has_no_place(const tla_config *c, tla_phrase *text) {
+    return plan_is_broken(c, text, tla_plan_sram);
+}
+
+static bool connection_has_no_place(const tla_config *c, tla_phrase *text) {
+    return plan_is_broken(c, text, tla_plan_connections);
+}
+
+static bool phy_faces_no_side(const tla_config *c, tla_phrase *text) {
+    return c->system.cube_mesh_width * c->system.cube_mesh_height <= TLA_CUBE_DIE_COUNT &&
+           plan_is_broken(c, text, tla_plan_faces);
+}
+
+static bool sips_are_no_grid(const tla_config *c, tla_phrase *text) {
+    return plan_is_broken(c, text, tla_plan_sips);
+}
+
 const tla_platform_rule tla_platform_rules[] = {
     {{"faults.plan", "hbm.timing"}, fault_is_nowhere},
     {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy"}, list_does_not_walk},
@@ -175,6 +224,16 @@ const tla_platform_rule tla_platform_rules[] = {
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},
     {{"hbm.capacity_per_cube", "system.pes_per_cube"}, slice_is_not_whole},
     {{"hbm.timing", "hbm.pseudo_channels", "hbm.capacity_per_cube"}, slice_does_not_fit_its_profile},
+    {{"system.sip_grid_width", "system.sips", "system.sip_topology"}, sips_are_no_grid},
+    {{"cube.mesh_hole", "cube.mesh_rows", "cube.mesh_columns"}, hole_is_outside},
+    {{"cube.mesh_hole", "cube.mesh_rows", "cube.mesh_columns"}, hole_parts_the_mesh},
+    {{"cube.pe_places", "cube.mesh_hole", "cube.mesh_rows", "cube.mesh_columns", "system.pes_per_cube"},
+     pe_has_no_place},
+    {{"cube.m_cpu_place", "cube.mesh_hole", "cube.mesh_rows", "cube.mesh_columns"}, m_cpu_has_no_place},
+    {{"cube.sram_place", "cube.mesh_hole", "cube.mesh_rows", "cube.mesh_columns"}, sram_has_no_place},
+    {{"cube.connection_places", "cube.connections", "cube.mesh_hole", "cube.mesh_rows", "cube.mesh_columns"},
+     connection_has_no_place},
+    {{"io_chiplet.phy_faces", "system.cube_mesh_width", "system.cube_mesh_height"}, phy_faces_no_side},
     {{"tcm.scheduler_reserve", "tcm.capacity"}, reserve_takes_all},
     {{"va.base", "va.page_size", "mmu.page_size"}, va_base_is_off_page},
     {{"va.size", "va.page_size", "mmu.page_size"}, va_size_is_off_page},

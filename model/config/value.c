@@ -58,6 +58,7 @@ static const struct {
                               {"TiB/s", KI *KI *KI *KI}}},
     [TLA_VALUE_CYCLES] = {"a number of cycles", "cycles", "tCK", {{"tCK", 1}}},
     [TLA_VALUE_PERCENT] = {"a share", "percent", "%", {{"%", 1}}},
+    [TLA_VALUE_LENGTH] = {"a length", "micrometres", "mm", {{"um", 1}, {"mm", K}}},
     [TLA_VALUE_RATE] = {"a rate", "operations per second", "GFLOPS", {{"GFLOPS", K *K *K}, {"TFLOPS", K *K *K *K}}},
 };
 

@@ -17,6 +17,7 @@ typedef enum tla_value_type {
     TLA_VALUE_BANDWIDTH, /* bytes per second */
     TLA_VALUE_CYCLES,    /* clock cycles */
     TLA_VALUE_PERCENT,   /* whole percent */
+    TLA_VALUE_LENGTH,    /* micrometres */
     TLA_VALUE_RATE,      /* operations per second */
     TLA_VALUE_BOOLEAN,   /* 0, 1 */
     TLA_VALUE_NAMED,     /* of an enumeration, by the names that stand beside it */

@@ -47,6 +47,40 @@ BOOST_AUTO_TEST_CASE(missing_and_unknown_units_are_found) {
          "(B/s, KB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s)"});
 }
 
+BOOST_AUTO_TEST_CASE(a_topology_that_cannot_be_is_found_where_it_is_written) {
+    check_findings(
+        "system: {pes_per_cube: 2}\n"
+        "cube:\n"
+        "  pe_places: r0c0 r0c0\n"
+        "  m_cpu_place: r0c6\n"
+        "  sram_place: r2c2\n"
+        "  connection_places: 0 1 2\n"
+        "io_chiplet: {phy_faces: cube1.W}\n"
+        "links: {router_bandwidth: 0 GB/s, ucie_length: 1 m, wire: 10}\n",
+        {"f:8:27: links.router_bandwidth: found \"0 GB/s\", expected 1 MB/s .. 1000 TB/s",
+         "f:8:48: links.ucie_length: found \"1 m\" with the unknown unit \"m\", expected a length with a unit "
+         "(um, mm)",
+         "f:8:59: links.wire: found \"10\", which has no unit, expected a time with a unit (ps, ns, us, ms, s)",
+         "f:3:14: found PE 0 and PE 1 both at r0c0, expected one in a place",
+         "f:4:16: found the M_CPU at r0c6, which lies outside the mesh of 6 rows and 6 columns",
+         "f:5:15: found the SRAM at r2c2, which lies in the hole of the mesh",
+         "f:6:22: found places for 3 connections, expected 4, as many as a side has",
+         "f:7:25: found cube1.W, expected a cube of 0 .. 0"});
+    // What follows from a number stands at the number; what rests on something that is wrong is not told.
+    check_findings("cube:\n  mesh_rows: 1\n  mesh_columns: 3\n",
+                   {"f:2:14: found 4 PEs, expected no more than there are routers, 3"});
+    check_findings("cube: {mesh_hole: r4c4..r6c6}\n",
+                   {"f:1:19: found the hole r4c4..r6c6, which reaches outside the mesh of 6 rows and 6 columns"});
+    check_findings("cube: {mesh_hole: r2c0..r3c5, sram_place: r0c0, connections: 2}\n",
+                   {"f:1:19: found a hole of all columns: r1c0 and r4c0 cannot reach each other"});
+    check_findings(
+        "cube: {pe_places: r0 c0}\n",
+        {"f:1:19: cube.pe_places: found \"r0 c0\", expected corners, or routers with spaces between them (r0c0 "
+         "r0c1)"});
+    check_findings("system: {sips: 4, sip_topology: torus, sip_grid_width: 3}\n",
+                   {"f:1:56: found a grid 3 wide for 4 SIPs, expected whole rows"});
+}
+
 BOOST_AUTO_TEST_CASE(wrong_types_are_found) {
     check_findings(
         "system:\n"

@@ -167,10 +167,10 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
                 size_t length = 1 + up_to(TLA_CONFIG_NAME_MAX - 2);
                 for (size_t n = 0; n < length; n++)
                     value.text[n] = "abcxyz_ABC0189"[up_to(13)];
-            } else if (key == "hbm.timing") {
-                std::strcpy(value.text, "channels");
             } else if (key == "faults.plan") {
                 std::strcpy(value.text, up_to(1) ? "none" : "correctable rate=10 at=5us; refuse pe=0");
+            } else if (k.form.type == TLA_VALUE_TEXT) {
+                std::strcpy(value.text, k.default_text);
             } else if (k.form.type == TLA_VALUE_NAMED) {
                 uint64_t names = 0;
                 while (k.form.name(names))
@@ -203,6 +203,11 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
         }
         while (c.system.cube_mesh_width * c.system.cube_mesh_height > TLA_CUBE_DIE_COUNT)
             c.system.cube_mesh_width = 1;
+        if (c.system.pes_per_cube > c.topology.mesh_columns * c.topology.mesh_rows) c.topology.mesh_rows = TLA_PE_COUNT;
+        if (up_to(1)) std::strcpy(c.topology.pe_places, "r0c0"), c.system.pes_per_cube = 1;
+        if (up_to(1)) c.topology.sip_grid_width = c.system.sips;
+        while (c.topology.sip_grid_width && c.system.sips % c.topology.sip_grid_width)
+            c.topology.sip_grid_width--;
         c.system.hbm_per_cube -= c.system.hbm_per_cube % c.system.pes_per_cube;
         if (c.system.hbm_per_cube < 4096) c.system.hbm_per_cube = 4096 * c.system.pes_per_cube;
         c.controller.memory.tcm_reserved_bytes %= c.tcm.capacity;

@@ -9,6 +9,8 @@
 #include "tlmalloc/base/sparse_bytes.h"
 #include "tlmalloc/config.h"
 #include "tlmalloc/device/control_port.h"
+#include "tlmalloc/device/path_terms.h"
+#include "tlmalloc/device/topology_shape.h"
 #include "tlmalloc/timing/banked_channels.h"
 #include "tlmalloc/timing/fabric.h"
 #include "tlmalloc/timing/flat_channels.h"
@@ -77,6 +79,29 @@ struct memory {
 };
 
 } // namespace
+
+BOOST_AUTO_TEST_CASE(a_topology_and_the_time_of_a_path) {
+    tla_topology_shape shape;
+    tla_topology_defaults(&shape);
+    shape.sips = 2;
+    check_creation<owner<tla_topology, tla_topology_destroy>>(
+        "tla_topology_of_shape", [&](tla_topology **made) { return tla_topology_of_shape(&shape, made, nullptr); });
+    struct terms {
+        tla_path_terms got{};
+        std::string look() const { return line(got.end_ps); }
+    };
+    const tla_path_hop hops[] = {{0, false, 0, 1}, {0, true, 0, 0}};
+    const std::size_t allocations = exhaust(
+        "tla_path_terms_of", [] { return std::make_unique<terms>(); },
+        [&](terms &t) {
+            tla_path_terms got{};
+            const tla_status status = tla_path_terms_of(hops, 2, 256, 4096, &got);
+            if (!status) t.got = got;
+            return status;
+        },
+        look);
+    BOOST_CHECK_EQUAL(allocations, 1u);
+}
 
 BOOST_AUTO_TEST_CASE(a_pes_memory_gives_and_takes_with_guard_and_list_or_not_at_all) {
     const tla_pe_memory_config config = guarded();

@@ -24,6 +24,7 @@ using cost = tla_cost_profile;
 const std::vector<member> without_key{
     // the place in the topology, and what follows from it
     MEMBER_OF(hbm, capacity),
+    {offsetof(tla_config, topology), 4 * sizeof(std::uint32_t)},    // sips, cubes, PEs
     {at_memory + offsetof(memory, sip), 3 * sizeof(std::uint32_t)}, // sip, die, pe
     {at_memory + offsetof(memory, hbm_slice_bytes), sizeof(memory::hbm_slice_bytes)},
     {at_memory + offsetof(memory, tcm_bytes), sizeof(memory::tcm_bytes)},
@@ -76,8 +77,8 @@ void clear_padding(tla_config &c) {
     const std::size_t gap = offsetof(tla_config, pages) + sizeof c.pages; // and between two parts
     std::memset(reinterpret_cast<char *>(&c) + gap, 0, offsetof(tla_config, va) - gap);
     clear_padding_of(c.system, c.hbm, c.hbm_timing, c.tcm, c.controller, c.mmu, c.pages, c.va, c.io_cpu, c.m_cpu,
-                     c.fabric, c.dma, c.pe, c.host, c.simulation, c.faults, c.workload, c.mmu.tlb_l1, c.mmu.tlb_l2,
-                     c.mmu.walkers, c.mmu.retry, c.pe.retry, c.host.retry, c.faults.plan);
+                     c.topology, c.fabric, c.dma, c.pe, c.host, c.simulation, c.faults, c.workload, c.mmu.tlb_l1,
+                     c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry, c.host.retry, c.faults.plan);
 }
 #endif
 
@@ -174,6 +175,7 @@ BOOST_AUTO_TEST_CASE(the_structs_of_modules_begin_as_an_empty_configuration_has_
     tla_va_defaults(&filled.va);
     tla_io_cpu_defaults(&filled.io_cpu);
     tla_m_cpu_defaults(&filled.m_cpu);
+    tla_topology_defaults(&filled.topology);
     tla_dma_defaults(&filled.dma);
     tla_pe_defaults(&filled.pe);
     tla_host_defaults(&filled.host);

@@ -4,6 +4,7 @@
 #define TLMALLOC_PARAMETERS_PLATFORM_H
 
 #include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/device/topology_shape.h"
 #include "tlmalloc/timing/hbm_pseudo_channel.h"
 
 #ifdef __cplusplus
@@ -64,6 +65,7 @@ typedef struct tla_workload_parameters {
     uint32_t asid;
 } tla_workload_parameters;
 
+void tla_topology_defaults(tla_topology_shape *shape);
 void tla_simulation_defaults(tla_simulation_parameters *parameters);
 
 #ifdef __cplusplus
