@@ -35,6 +35,7 @@ static const struct {
     [TLA_OUT_OF_BOUNDS] = {"TLA_OUT_OF_BOUNDS", "the access is not inside one live block"},
     [TLA_NOT_OWNER] = {"TLA_NOT_OWNER", "the block belongs to somebody else"},
     [TLA_NEVER_WRITTEN] = {"TLA_NEVER_WRITTEN", "the bytes were never written"},
+    [TLA_NOT_FOUND] = {"TLA_NOT_FOUND", "what was named does not exist"},
 };
 
 const char *tla_status_name(tla_status status) {

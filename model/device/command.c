@@ -8,7 +8,8 @@
 static const uint32_t command_magic = 0x43414C54;    /* "TLAC" */
 static const uint32_t completion_magic = 0x44414C54; /* "TLAD" */
 
-enum { SCALAR_BYTES = 32, VECTOR_BYTES = TLA_DESCRIPTOR_HEAD_BYTES, VA_ALLOC_BYTES = 24 }; /* headers included */
+enum { SCALAR_BYTES = 32, ENTRIES_AT = 32, VA_ALLOC_BYTES = 24, ARGUMENTS_AT = 72 }; /* headers included */
+enum { KIND_SHIFT = 13, SIP_SHIFT = 9, DIE_SHIFT = 4 };                              /* of a place in a completion */
 
 static void put(uint8_t *bytes, uint64_t value, unsigned nbytes) {
     for (unsigned i = 0; i < nbytes; i++)
@@ -38,9 +39,9 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
     case TLA_OP_UNMAP:
     case TLA_OP_INVALIDATE:
     case TLA_OP_TAKE_BACK:
-        return count > TLA_COMMAND_MAX_ENTRIES ? 0 : VECTOR_BYTES + (size_t)count * TLA_MAP_ENTRY_BYTES;
+        return count > TLA_COMMAND_MAX_ENTRIES ? 0 : ENTRIES_AT + (size_t)count * TLA_MAP_ENTRY_BYTES;
     case TLA_OP_LAUNCH:
-        return count > TLA_COMMAND_MAX_ARGUMENTS ? 0 : VECTOR_BYTES + (size_t)count * TLA_ARGUMENT_BYTES;
+        return count > TLA_COMMAND_MAX_ARGUMENTS ? 0 : ARGUMENTS_AT + (size_t)count * TLA_ARGUMENT_BYTES;
     default:
         return 0;
     }
@@ -50,25 +51,49 @@ bool tla_opcode_has_entries(tla_opcode opcode) {
     return opcode == TLA_OP_MAP || opcode == TLA_OP_UNMAP || opcode == TLA_OP_INVALIDATE || opcode == TLA_OP_TAKE_BACK;
 }
 
+bool tla_opcode_names_pes(tla_opcode opcode) {
+    return opcode == TLA_OP_LAUNCH;
+}
+
+uint32_t tla_pe_set_count(const tla_pe_set *set) {
+    uint32_t count = 0;
+    for (unsigned i = 0; i < TLA_CUBE_DIE_COUNT; i++)
+        count += (uint32_t)__builtin_popcount(set->cubes[i]);
+    return count;
+}
+
+/* Every program of a launch has a number below `programs`. */
+static bool programs_fit(uint32_t program, uint32_t programs, const tla_pe_set *pes) {
+    const uint32_t count = tla_pe_set_count(pes);
+    return program < programs && programs - program >= count;
+}
+
 static bool known_target(uint32_t target) {
     return target >= TLA_TARGET_MEMORY_CONTROLLER && target <= TLA_TARGET_M_CPU;
 }
 
-tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DESCRIPTOR_HEAD_BYTES], size_t *length) {
+static void put_pes(uint8_t *bytes, const tla_pe_set *pes) {
+    for (unsigned i = 0; i < TLA_CUBE_DIE_COUNT; i++)
+        put(bytes + 2 * i, pes->cubes[i], 2);
+}
+
+tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DESCRIPTOR_HEAD_MAX_BYTES], size_t *head,
+                                   size_t *length) {
     size_t whole = tla_descriptor_bytes((uint32_t)d->opcode, d->count);
     bool bad_channel = d->opcode == TLA_OP_ALLOC && (uint32_t)d->channel >= TLA_CHANNEL_COUNT;
-    bool bad_program = d->opcode == TLA_OP_LAUNCH && d->program >= d->programs;
+    bool bad_program = d->opcode == TLA_OP_LAUNCH && !programs_fit(d->program, d->programs, &d->pes);
     if (whole == 0 || bad_channel || bad_program || !known_target((uint32_t)d->target)) return TLA_INVALID_ARGUMENT;
     put(bytes, command_magic, 4);
-    put(bytes + 4, (uint64_t)d->opcode, 2);
-    put(bytes + 6, (uint64_t)d->target, 2);
-    put(bytes + 8, whole, 4);
-    put(bytes + 12, d->tag, 4);
+    put(bytes + 4, (uint64_t)d->opcode, 1);
+    put(bytes + 5, (uint64_t)d->target, 1);
+    put(bytes + 6, whole, 2);
+    put(bytes + 8, d->correlation_id, 4);
+    put(bytes + 12, d->request_id, 4);
     uint8_t *body = bytes + TLA_COMMAND_HEADER_BYTES;
     switch (d->opcode) {
     case TLA_OP_ALLOC:
         put(body, (uint64_t)d->channel, 4);
-        put(body + 4, 0, 4);
+        put(body + 4, d->object, 4);
         put(body + 8, d->nbytes, 8);
         break;
     case TLA_OP_FREE:
@@ -96,8 +121,11 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
         put(body + 4, d->program, 4);
         put(body + 8, d->programs, 4);
         put(body + 12, d->count, 4);
+        put(body + 16, d->target_start_ps, 8);
+        put_pes(body + 24, &d->pes);
         break;
     }
+    *head = tla_descriptor_bytes((uint32_t)d->opcode, 0);
     *length = whole;
     return TLA_OK;
 }
@@ -117,8 +145,10 @@ void tla_descriptor_put_argument(uint64_t argument, uint8_t bytes[TLA_ARGUMENT_B
 tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capacity, size_t *length) {
     tla_descriptor d = {.opcode = c->opcode,
                         .target = c->target,
-                        .tag = c->tag,
+                        .correlation_id = c->correlation_id,
+                        .request_id = c->request_id,
                         .channel = c->channel,
+                        .object = c->object,
                         .nbytes = c->nbytes,
                         .pa = c->pa,
                         .va = c->va,
@@ -126,14 +156,16 @@ tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capac
                         .kernel = c->kernel,
                         .program = c->program,
                         .programs = c->programs,
+                        .target_start_ps = c->target_start_ps,
+                        .pes = c->pes,
                         .count = c->count};
-    uint8_t head[TLA_DESCRIPTOR_HEAD_BYTES];
-    size_t whole;
-    tla_status status = tla_descriptor_put_head(&d, head, &whole);
+    uint8_t head[TLA_DESCRIPTOR_HEAD_MAX_BYTES];
+    size_t head_bytes, whole;
+    tla_status status = tla_descriptor_put_head(&d, head, &head_bytes, &whole);
     if (status) return status;
     if (whole > capacity) return TLA_INVALID_ARGUMENT;
-    memcpy(bytes, head, whole < sizeof head ? whole : sizeof head);
-    uint8_t *at = bytes + sizeof head;
+    memcpy(bytes, head, head_bytes);
+    uint8_t *at = bytes + head_bytes;
     for (uint32_t i = 0; i < c->count && tla_opcode_has_entries(c->opcode); i++, at += TLA_MAP_ENTRY_BYTES)
         tla_descriptor_put_entry(&c->entries[i], at);
     for (uint32_t i = 0; i < c->count && c->opcode == TLA_OP_LAUNCH; i++, at += TLA_ARGUMENT_BYTES)
@@ -143,10 +175,10 @@ tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capac
 }
 
 uint32_t tla_command_claimed_length(const uint8_t *bytes) {
-    return get32(bytes) == command_magic ? get32(bytes + 8) : 0;
+    return get32(bytes) == command_magic ? (uint32_t)get(bytes + 6, 2) : 0;
 }
 
-/* Checks the header and fills opcode, target and tag of an all-zero command. */
+/* Checks the header and fills opcode, target and ids of an all-zero command. */
 static tla_status decode_header(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error) {
     if (length < TLA_COMMAND_HEADER_BYTES)
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor of %zu bytes, expected at least the header of %d",
@@ -154,8 +186,9 @@ static tla_status decode_header(const uint8_t *bytes, size_t length, tla_command
     if (get32(bytes) != command_magic)
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with magic 0x%08x, expected 0x%08x (\"TLAC\")",
                              get32(bytes), command_magic);
-    command->tag = get32(bytes + 12);
-    uint32_t opcode = (uint32_t)get(bytes + 4, 2), target = (uint32_t)get(bytes + 6, 2), claimed = get32(bytes + 8);
+    command->correlation_id = get32(bytes + 8);
+    command->request_id = get32(bytes + 12);
+    uint32_t opcode = bytes[4], target = bytes[5], claimed = tla_command_claimed_length(bytes);
     if (!known_target(target))
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor for target %u, expected %d to %d", target,
                              TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_M_CPU);
@@ -188,10 +221,8 @@ static tla_status decode_alloc(const uint8_t *body, tla_command *command, tla_er
     if (channel >= TLA_CHANNEL_COUNT)
         return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC from channel %u, expected %d (HBM) or %d (TCM)", channel,
                              TLA_HBM, TLA_TCM);
-    if (get32(body + 4) != 0)
-        return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC with 0x%x in the reserved bytes 20 to 23, expected 0",
-                             get32(body + 4));
     command->channel = (tla_channel)channel;
+    command->object = get32(body + 4);
     command->nbytes = get(body + 8, 8);
     return TLA_OK;
 }
@@ -213,21 +244,26 @@ static tla_status decode_launch(const uint8_t *body, tla_command *command, tla_e
     command->kernel = get32(body);
     command->program = get32(body + 4);
     command->programs = get32(body + 8);
-    if (command->program >= command->programs)
-        return tla_error_set(error, TLA_BAD_COMMAND, "LAUNCH of program %u of %u, expected less than their number",
-                             command->program, command->programs);
+    command->target_start_ps = get(body + 16, 8);
+    for (unsigned i = 0; i < TLA_CUBE_DIE_COUNT; i++)
+        command->pes.cubes[i] = (uint16_t)get(body + 24 + 2 * i, 2);
+    if (!programs_fit(command->program, command->programs, &command->pes))
+        return tla_error_set(error, TLA_BAD_COMMAND,
+                             "LAUNCH of program %u of %u on %u PEs, expected less than their number", command->program,
+                             command->programs, tla_pe_set_count(&command->pes));
     command->count = get32(body + 12);
     for (uint32_t i = 0; i < command->count; i++)
-        command->arguments[i] = get(body + 16 + 8 * i, 8);
+        command->arguments[i] = get(body + ARGUMENTS_AT - TLA_COMMAND_HEADER_BYTES + 8 * i, 8);
     return TLA_OK;
 }
 
 static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error) {
     const uint8_t *body = bytes + TLA_COMMAND_HEADER_BYTES;
     bool counted = tla_opcode_has_entries(command->opcode) || command->opcode == TLA_OP_LAUNCH;
-    if (counted && length < VECTOR_BYTES)
-        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor of %zu bytes, expected at least %d for opcode %d",
-                             length, VECTOR_BYTES, (int)command->opcode);
+    const size_t least = tla_descriptor_bytes((uint32_t)command->opcode, 0);
+    if (counted && length < least)
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor of %zu bytes, expected at least %zu for opcode %d",
+                             length, least, (int)command->opcode);
     uint32_t count = !counted ? 0 : get32(command->opcode == TLA_OP_LAUNCH ? body + 12 : body);
     tla_status status = check_count(command->opcode, count, length, error);
     if (status != TLA_OK) return status;
@@ -264,20 +300,34 @@ tla_status tla_command_decode(const uint8_t *bytes, size_t length, tla_command *
     if (status != TLA_OK) {
         tla_opcode opcode = command->opcode;
         tla_target target = command->target;
-        uint32_t tag = command->tag;
+        uint32_t correlation_id = command->correlation_id, request_id = command->request_id;
         memset(command, 0, sizeof *command);
         command->opcode = opcode;
         command->target = target;
-        command->tag = tag;
+        command->correlation_id = correlation_id;
+        command->request_id = request_id;
     }
     return status;
 }
 
+static uint32_t encode_location(const tla_location *p) {
+    const uint32_t sip = p->kind >= TLA_LOCATION_IO_CPU ? p->sip : 0,
+                   cube = p->kind >= TLA_LOCATION_M_CPU ? p->cube : 0, pe = p->kind >= TLA_LOCATION_PE ? p->pe : 0;
+    return (uint32_t)p->kind << KIND_SHIFT | sip << SIP_SHIFT | cube << DIE_SHIFT | pe;
+}
+
+static tla_location decode_location(uint32_t bits) {
+    return (tla_location){(tla_location_kind)(bits >> KIND_SHIFT & 3), bits >> SIP_SHIFT & 0xF,
+                          bits >> DIE_SHIFT & 0x1F, bits & 0xF};
+}
+
 void tla_completion_encode(const tla_completion *completion, uint8_t bytes[TLA_COMPLETION_BYTES]) {
     put(bytes, completion_magic, 4);
-    put(bytes + 4, completion->tag, 4);
-    put(bytes + 8, (uint64_t)completion->status, 4);
-    put(bytes + 12, (uint64_t)completion->opcode, 4);
+    put(bytes + 4, completion->request_id, 4);
+    put(bytes + 8, (uint64_t)completion->status, 1);
+    put(bytes + 9, (uint64_t)completion->opcode, 1);
+    put(bytes + 10, encode_location(&completion->failed_at), 2);
+    put(bytes + 12, completion->correlation_id, 4);
     put(bytes + 16, completion->value, 8);
     put(bytes + 24, completion->nbytes, 8);
     put(bytes + 32, completion->total_free, 8);
@@ -287,9 +337,14 @@ void tla_completion_encode(const tla_completion *completion, uint8_t bytes[TLA_C
 }
 
 tla_status tla_completion_decode(const uint8_t bytes[TLA_COMPLETION_BYTES], tla_completion *completion) {
-    uint32_t status = get32(bytes + 8), opcode = get32(bytes + 12);
-    if (get32(bytes) != completion_magic || status >= TLA_STATUS_COUNT || opcode > TLA_OP_LAST) return TLA_BAD_COMMAND;
-    *completion = (tla_completion){.tag = get32(bytes + 4),
+    const uint32_t status = bytes[8], opcode = bytes[9], bits = (uint32_t)get(bytes + 10, 2);
+    const tla_location place = decode_location(bits);
+    if (get32(bytes) != completion_magic || status >= TLA_STATUS_COUNT || opcode > TLA_OP_LAST ||
+        encode_location(&place) != bits) /* one spelling for every place */
+        return TLA_BAD_COMMAND;
+    *completion = (tla_completion){.correlation_id = get32(bytes + 12),
+                                   .request_id = get32(bytes + 4),
+                                   .failed_at = place,
                                    .status = (tla_status)status,
                                    .opcode = (tla_opcode)opcode,
                                    .value = get(bytes + 16, 8),

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { CLAIM_BYTES = 12 }; /* what tla_command_claimed_length reads */
-
 static tla_status drop(tla_control_port *port) {
     port->state = TLA_PORT_IDLE;
     port->staged = 0;
@@ -13,7 +11,7 @@ static tla_status drop(tla_control_port *port) {
 
 /* Sets *claimed when enough bytes are there to know it, else leaves it. TLA_BAD_COMMAND when it cannot be right. */
 static tla_status check_claim(const tla_control_port *port, uint32_t *claimed, tla_error *error) {
-    if (port->staged < CLAIM_BYTES) return TLA_OK;
+    if (port->staged < TLA_COMMAND_CLAIM_BYTES) return TLA_OK;
     *claimed = tla_command_claimed_length(port->command);
     if (*claimed == 0)
         return tla_error_set(error, TLA_BAD_COMMAND,

@@ -5,28 +5,32 @@
 
 #include "tlmalloc/device/command.h"
 
-enum { TLA_DESCRIPTOR_HEAD_BYTES = 32, TLA_ARGUMENT_BYTES = 8 };
+enum { TLA_DESCRIPTOR_HEAD_MAX_BYTES = 72, TLA_ARGUMENT_BYTES = 8 };
 
 /* A tla_command without its entries and arguments. */
 typedef struct tla_descriptor {
     tla_opcode opcode;
     tla_target target;
-    uint32_t tag;
+    uint32_t correlation_id, request_id;
     tla_channel channel;
+    uint32_t object;
     uint64_t nbytes;
     tla_paddr pa;
     tla_vaddr va;
     tla_scope scope;
     uint32_t kernel, program, programs;
+    uint64_t target_start_ps;
+    tla_pe_set pes;
     uint32_t count;
 } tla_descriptor;
 
 /* Bytes of a descriptor with this opcode and count; 0 when there is no such opcode or the count is too large. */
 size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count);
 
-/* Writes all that stands before entries and arguments: the first TLA_DESCRIPTOR_HEAD_BYTES, or the whole of a shorter
- * one. *length is that of the whole descriptor. TLA_INVALID_ARGUMENT as tla_command_encode; nothing is written then. */
-tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DESCRIPTOR_HEAD_BYTES], size_t *length);
+/* Writes all that stands before entries and arguments, which is *head bytes; *length is that of the whole descriptor.
+ * TLA_INVALID_ARGUMENT as tla_command_encode; nothing is written then. */
+tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DESCRIPTOR_HEAD_MAX_BYTES], size_t *head,
+                                   size_t *length);
 
 void tla_descriptor_put_entry(const tla_map_entry *entry, uint8_t bytes[TLA_MAP_ENTRY_BYTES]);
 void tla_descriptor_put_argument(uint64_t argument, uint8_t bytes[TLA_ARGUMENT_BYTES]);

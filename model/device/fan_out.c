@@ -67,7 +67,7 @@ static void enter(tla_fan_out *f, phase next, uint64_t at_ps) {
 }
 
 void tla_fan_out_settle(tla_fan_out *f, uint64_t at_ps) {
-    f->result = (tla_fan_out_result){TLA_OK, at_ps, at_ps};
+    f->result = (tla_fan_out_result){.written_ps = at_ps, .done_ps = at_ps};
     f->after_taking_back = OVER;
     f->handed_out = false; /* who made the last postings may have been stopped */
     enter(f, SETTLING, at_ps);
@@ -154,9 +154,29 @@ static void end_settling(tla_fan_out *f) {
         go_on(f);
 }
 
+static bool one_bit(uint32_t mask) {
+    return mask && !(mask & (mask - 1));
+}
+
+/* What lies behind a route, as deep as it covers a single one. */
+static tla_location location_behind(const tla_scope *covers) {
+    tla_location place = {TLA_LOCATION_NONE, 0, 0, 0};
+    if (!one_bit(covers->sip_mask)) return place;
+    place.kind = TLA_LOCATION_IO_CPU;
+    place.sip = (uint32_t)__builtin_ctz(covers->sip_mask);
+    if (!one_bit(covers->die_mask)) return place;
+    place.kind = TLA_LOCATION_M_CPU;
+    place.cube = (uint32_t)__builtin_ctz(covers->die_mask);
+    if (!one_bit(covers->pe_mask)) return place;
+    place.kind = TLA_LOCATION_PE;
+    place.pe = (uint32_t)__builtin_ctz(covers->pe_mask);
+    return place;
+}
+
 static void end_sending(tla_fan_out *f) {
     tla_fan_out_result *r = &f->result;
-    *r = (tla_fan_out_result){f->asked_count ? TLA_OK : TLA_INVALID_ARGUMENT, f->at_ps, f->at_ps};
+    *r = (tla_fan_out_result){
+        .status = f->asked_count ? TLA_OK : TLA_INVALID_ARGUMENT, .written_ps = f->at_ps, .done_ps = f->at_ps};
     if (f->gather) free_ports(f);
     for (uint32_t i = 0; i < f->count; i++)
         f->children[i].done = false;
@@ -166,7 +186,9 @@ static void end_sending(tla_fan_out *f) {
         r->written_ps = later(r->written_ps, p->written_ps);
         c->done = p->status == TLA_OK;
         c->posted = c->done && !f->gather;
-        if (!r->status) r->status = p->status;
+        if (r->status || !p->status) continue;
+        r->status = p->status;
+        r->failed_at = p->completion.failed_at.kind ? p->completion.failed_at : location_behind(&c->route.covers);
     }
     f->until_ps = later(f->until_ps, r->written_ps);
     if (f->gather && r->status) {

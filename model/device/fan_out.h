@@ -34,9 +34,10 @@ void tla_fan_out_settle(tla_fan_out *fan_out, uint64_t at_ps);
 size_t tla_fan_out_next(tla_fan_out *fan_out, tla_posting **postings);
 
 typedef struct tla_fan_out_result {
-    tla_status status;   /* of a sending: the first failure; TLA_INVALID_ARGUMENT when no route lies in the scope */
-    uint64_t written_ps; /* of a sending: all targets have accepted the command */
-    uint64_t done_ps;    /* all that was waited for has been answered, also what was taken back */
+    tla_status status;      /* of a sending: the first failure; TLA_INVALID_ARGUMENT when no route lies in the scope */
+    tla_location failed_at; /* of a sending: where that was */
+    uint64_t written_ps;    /* of a sending: all targets have accepted the command */
+    uint64_t done_ps;       /* all that was waited for has been answered, also what was taken back */
 } tla_fan_out_result;
 
 /* Of what is over. */

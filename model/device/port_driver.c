@@ -20,7 +20,8 @@ static uint32_t write_bytes(const tla_port_driver *driver, uint32_t offset, cons
     return offset;
 }
 
-/* False when there is no completion of this command: what is left there of the command before has another tag. */
+/* False when there is no completion of this command: what is left there of the command before has another
+ * request id. */
 static bool read_completion(const tla_port_driver *driver, tla_completion *completion) {
     uint8_t bytes[TLA_COMPLETION_BYTES];
     for (uint32_t i = 0; i < TLA_COMPLETION_BYTES; i += 4) {
@@ -29,7 +30,7 @@ static bool read_completion(const tla_port_driver *driver, tla_completion *compl
             bytes[i + k] = (uint8_t)(word >> 8 * k);
     }
     tla_completion read;
-    if (tla_completion_decode(bytes, &read) || read.tag != driver->tag) return false;
+    if (tla_completion_decode(bytes, &read) || read.request_id != driver->request_id) return false;
     *completion = read;
     return true;
 }
@@ -37,15 +38,16 @@ static bool read_completion(const tla_port_driver *driver, tla_completion *compl
 /* `entries` or `arguments` are d->count of them, where the opcode has some. */
 static tla_status execute(tla_port_driver *driver, tla_descriptor *d, const tla_map_entry *entries,
                           const uint64_t *arguments, tla_completion *completion) {
-    uint8_t bytes[TLA_DESCRIPTOR_HEAD_BYTES]; /* as long as an entry, too */
-    size_t length;
+    uint8_t bytes[TLA_DESCRIPTOR_HEAD_MAX_BYTES]; /* longer than an entry, too */
+    size_t head, length;
     bool reachable = driver->port || (driver->read && driver->write), given = !d->count || entries || arguments;
     if (!reachable || !given) return TLA_INVALID_ARGUMENT;
-    d->tag = driver->tag + 1;
-    tla_status status = tla_descriptor_put_head(d, bytes, &length);
+    d->correlation_id = driver->correlation_id;
+    d->request_id = driver->request_id + 1;
+    tla_status status = tla_descriptor_put_head(d, bytes, &head, &length);
     if (status) return status;
-    driver->tag = d->tag;
-    uint32_t at = write_bytes(driver, 0, bytes, length < sizeof bytes ? length : sizeof bytes);
+    driver->request_id = d->request_id;
+    uint32_t at = write_bytes(driver, 0, bytes, head);
     for (uint32_t i = 0; at < length; i++) {
         if (entries)
             tla_descriptor_put_entry(&entries[i], bytes);
@@ -117,8 +119,17 @@ tla_status tla_port_driver_va_free(tla_port_driver *driver, tla_vaddr va, uint64
 
 tla_status tla_port_driver_launch(tla_port_driver *driver, uint32_t kernel, uint32_t program, uint32_t programs,
                                   const uint64_t *arguments, uint32_t count, tla_completion *completion) {
+    static const tla_pe_set none;
+    return tla_port_driver_launch_all(driver, TLA_TARGET_PROCESSING_ELEMENT, &none, kernel, program, programs,
+                                      arguments, count, completion);
+}
+
+tla_status tla_port_driver_launch_all(tla_port_driver *driver, tla_target target, const tla_pe_set *pes,
+                                      uint32_t kernel, uint32_t program, uint32_t programs, const uint64_t *arguments,
+                                      uint32_t count, tla_completion *completion) {
     tla_descriptor d = {.opcode = TLA_OP_LAUNCH,
-                        .target = TLA_TARGET_PROCESSING_ELEMENT,
+                        .target = target,
+                        .pes = *pes,
                         .kernel = kernel,
                         .program = program,
                         .programs = programs,

@@ -1,45 +1,110 @@
-// IO_CPU and M_CPU: mapping commands fan out, and their answers are gathered.
+// IO_CPU and M_CPU: commands fan out, and their answers are gathered.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "tlmalloc/modules/command_processor.hpp"
 
+#include "device/dispatch.h"
 #include "fan_out.hpp"
+#include "scatter.hpp"
 #include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+#include <new>
 
 namespace tlmalloc {
 
 command_processor::command_processor(sc_core::sc_module_name name, const config &settings)
     : instrumented(name, "command_processor"), control("control", "command_processor", settings.kind, settings.ports,
                                                        *this, settings.style, settings.queue_depth),
-      config_(settings), routes_(std::make_unique<fan_out>(settings.routes)) {}
+      config_(settings), routes_(std::make_unique<fan_out>(settings.routes)),
+      dispatcher_(nullptr, tla_dispatcher_destroy) {
+    const auto &routes = config_.dispatch_routes;
+    tla_dispatcher *made = nullptr;
+    const tla_status status = tla_dispatcher_create(routes.data(), routes.size(), config_.sip, config_.kernels, &made);
+    if (status == TLA_NO_HOST_MEMORY) throw std::bad_alloc();
+    if (status) refuse_config("dispatch_routes: a PE lies behind two of them, or between those of another");
+    dispatcher_.reset(made);
+}
 
-command_processor::~command_processor() = default;
+command_processor::~command_processor() {
+    for (tla_dispatch *dispatch : dispatched_)
+        tla_dispatch_destroy(dispatch);
+}
 
 void command_processor::start_of_simulation() {
     if (config_.style == time_style::exact) out_.lead_to(*out.operator->());
 }
 
+void command_processor::expect_way(std::size_t route, std::uint64_t way_ps, std::uint64_t spacing_ps) {
+    tla_dispatcher_set_way(dispatcher_.get(), route, way_ps, spacing_ps);
+}
+
+std::uint64_t command_processor::way_ps(const tla_pe_set &pes) const {
+    return tla_dispatcher_way_ps(dispatcher_.get(), &pes);
+}
+
 bool command_processor::makes_transactions(const tla_command &command) const {
-    return tla_opcode_has_entries(command.opcode);
+    return tla_opcode_has_entries(command.opcode) || tla_opcode_names_pes(command.opcode);
 }
 
 std::uint64_t command_processor::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     const tla_service service = control.occupy(arrival_ps, config_.overhead_ps);
     in_flight_.add(service.accepted_ps, 1);
+    statistics_.commands++;
+    statistics_.busy_ps += config_.overhead_ps;
+    if (tla_opcode_names_pes(command.opcode)) {
+        dispatch(port, command, service);
+        return service.accepted_ps;
+    }
     tla_completion completion = control_window::answer_to(command, TLA_BAD_COMMAND);
     std::uint64_t done_ps = service.done_ps;
     if (tla_opcode_has_entries(command.opcode)) {
         const tla_fan_out_result sent =
             routes_->send(*out.operator->(), way_out(), command, config_.route_target, service.done_ps, true);
         completion.status = sent.status;
+        completion.failed_at = sent.failed_at;
         completion.nbytes = sent.status ? 0 : command.count;
         done_ps = sent.done_ps;
     }
     completion.service_ps = done_ps - service.start_ps;
-    statistics_.commands++;
+    finish(port, completion, done_ps);
+    return service.accepted_ps;
+}
+
+// The command is done.
+void command_processor::finish(unsigned port, const tla_completion &completion, std::uint64_t done_ps) {
     statistics_.failed += completion.status != TLA_OK;
-    statistics_.busy_ps += config_.overhead_ps;
     in_flight_.add(done_ps, -1);
     control.complete(port, completion, done_ps);
-    return service.accepted_ps;
+}
+
+// Sends a launch on, or refuses it; a thread of its own waits for the answers, so that other commands can follow.
+void command_processor::dispatch(unsigned port, const tla_command &command, const tla_service &service) {
+    statistics_.launches++;
+    const std::uint64_t begin_ps = std::max(service.done_ps, to_ps(sc_core::sc_time_stamp()));
+    tla_completion refusal = control_window::answer_to(command);
+    tla_dispatch *begun = nullptr;
+    refusal.status = tla_dispatch_begin(dispatcher_.get(), &command, config_.dispatch_target, port, begin_ps, &begun,
+                                        &refusal.failed_at);
+    if (refusal.status) {
+        finish(port, refusal, begin_ps);
+        return;
+    }
+    dispatched_.push_back(begun);
+    sc_core::sc_spawn([this, port, begun] { gather(port, begun); }, sc_core::sc_gen_unique_name("launch"));
+}
+
+// A thread.
+void command_processor::gather(unsigned port, tla_dispatch *launched) {
+    tla_posting *postings = nullptr;
+    const std::size_t count = tla_dispatch_postings(launched, &postings);
+    scatter round(*out.operator->(), way_out());
+    for (std::size_t i = 0; i < count; i++)
+        round.post(postings[i]);
+    round.gather();
+    dispatched_.remove(launched);
+    tla_completion answer{};
+    const std::uint64_t done_ps = tla_dispatch_end(launched, &answer);
+    finish(port, answer, done_ps);
 }
 
 command_processor::statistics command_processor::get_statistics() const {
@@ -51,6 +116,7 @@ command_processor::statistics command_processor::get_statistics() const {
 std::vector<statistics_part> command_processor::list_statistics() const {
     const statistics s = get_statistics();
     return {{{{"commands", s.commands, "commands", "passed on"},
+              {"launches", s.launches, "commands", "of them LAUNCH"},
               {"failed", s.failed, "commands", "refused"},
               {"busy_ps", s.busy_ps, "ps", "of overhead"},
               {"not_restored", s.not_restored, "routes", "along which a command could not be taken back"}}}};

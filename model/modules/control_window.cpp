@@ -155,7 +155,8 @@ void control_window::execute_queued() {
 tla_completion control_window::answer_to(const tla_command &command, tla_status status) {
     tla_completion completion{};
     completion.status = status;
-    completion.tag = command.tag;
+    completion.correlation_id = command.correlation_id;
+    completion.request_id = command.request_id;
     completion.opcode = command.opcode;
     return completion;
 }

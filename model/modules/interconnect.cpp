@@ -4,6 +4,7 @@
 #include "dmi.hpp"
 #include "payload.hpp"
 #include "tlmalloc/modules/time.hpp"
+#include "tlmalloc/timing/timeline.h"
 
 #include <algorithm>
 #include <string>
@@ -54,6 +55,29 @@ void interconnect::start_of_simulation() {
 
 const interconnect::window *interconnect::find(std::uint64_t address, std::uint64_t length) const {
     return tla_address_windows_find(config_.windows.data(), config_.windows.size(), address, length);
+}
+
+std::uint32_t interconnect::node_of_source(std::size_t source) const {
+    return source < config_.sources.size() ? config_.sources[source] : no_node;
+}
+
+std::uint32_t interconnect::node_of_target(std::uint64_t address) const {
+    const window *w = find(address, 1);
+    return w ? config_.targets[w->target] : no_node;
+}
+
+std::uint64_t interconnect::slowest_transfer_ps(std::uint32_t nbytes) const {
+    std::uint64_t longest = 0;
+    for (const tla_fabric_link &link : config_.links)
+        longest = std::max(longest, tla_transfer_ps(nbytes, link.bandwidth_bytes_per_s));
+    return longest;
+}
+
+std::uint64_t interconnect::way_ps(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes) {
+    std::uint64_t latency = 0;
+    std::uint32_t links = 0;
+    if (tla_fabric_path(fabric_.get(), from, to, &latency, &links)) return 0;
+    return links ? latency + slowest_transfer_ps(nbytes) : 0;
 }
 
 bool interconnect::send(std::uint32_t from, std::uint32_t to, std::uint64_t nbytes, sc_core::sc_time &delay) {

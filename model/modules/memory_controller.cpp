@@ -351,7 +351,8 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         return arrival_ps;
     }
     const bool guarded = config_.guard != TLA_GUARD_OFF;
-    tla_pe_memory_set_owner(memory_.get(), {command.tag, guarded ? control.sender() : port, arrival_ps});
+    const std::uint32_t what = command.opcode == TLA_OP_ALLOC ? command.object : command.request_id;
+    tla_pe_memory_set_owner(memory_.get(), {what, guarded ? control.sender() : port, arrival_ps});
     if (command.opcode == TLA_OP_ALLOC) {
         tla_paddr pa{};
         completion.status = tla_pe_memory_alloc(memory_.get(), channel, command.nbytes, &pa, &work);

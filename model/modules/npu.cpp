@@ -66,26 +66,42 @@ va_manager::config va_config(const tla_config &c) {
     return result;
 }
 
-command_processor::config io_cpu_config(const tla_config &c, unsigned sip) {
-    auto result = config_of<command_processor>(c, c.io_cpu);
+command_processor::config processor_config(const tla_config &c, const tla_command_processor_parameters &parameters,
+                                           unsigned sip, const kernel_table &kernels) {
+    auto result = config_of<command_processor>(c, parameters);
+    result.sip = sip;
+    result.kernels = static_cast<std::uint32_t>(kernels.count);
+    return result;
+}
+
+command_processor::config io_cpu_config(const tla_config &c, unsigned sip, const kernel_table &kernels) {
+    auto result = processor_config(c, c.io_cpu, sip, kernels);
     result.kind = TLA_TARGET_IO_CPU;
-    result.route_target = TLA_TARGET_M_CPU;
+    result.route_target = result.dispatch_target = TLA_TARGET_M_CPU;
     for (unsigned cube = 0; cube < cubes_of(c); cube++) {
         tla_paddr pa{};
         tla_paddr_m_cpu_control(sip, cube, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &pa);
         result.routes.push_back({pa.value, {1u << sip, 1u << cube, ~0u}});
+        tla_paddr_m_cpu_control(sip, cube, 0, &pa);
+        tla_pe_set pes{};
+        pes.cubes[cube] = static_cast<std::uint16_t>((1u << c.system.pes_per_cube) - 1);
+        result.dispatch_routes.push_back({pa.value, pes, 0, 0});
     }
     return result;
 }
 
-command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsigned cube) {
-    auto result = config_of<command_processor>(c, c.m_cpu);
+command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsigned cube, const kernel_table &kernels) {
+    auto result = processor_config(c, c.m_cpu, sip, kernels);
     result.kind = TLA_TARGET_M_CPU;
     result.route_target = TLA_TARGET_PE_MMU;
     for (unsigned pe = 0; pe < c.system.pes_per_cube; pe++) {
         tla_paddr pa{};
         tla_paddr_pe_control(sip, cube, pe, TLA_CONTROL_PE_MMU, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &pa);
         result.routes.push_back({pa.value, {1u << sip, 1u << cube, 1u << pe}});
+        tla_paddr_pe_control(sip, cube, pe, TLA_CONTROL_PROCESSING_ELEMENT, 0, &pa);
+        tla_pe_set one{};
+        one.cubes[cube] = static_cast<std::uint16_t>(1u << pe);
+        result.dispatch_routes.push_back({pa.value, one, 0, 0});
     }
     return result;
 }
@@ -153,6 +169,7 @@ static host::config host_config(const tla_config &c) {
     result.pes = locations(c);
     result.control_port = TLA_PORT_OF_HOST;
     result.fault_port = TLA_PORT_OF_FAULTS;
+    result.launch_port = TLA_PORT_OF_LAUNCHES;
     return result;
 }
 
@@ -178,10 +195,10 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     for (unsigned sip = 0; sip < config.system.sips; sip++) {
         const std::string prefix = numbered("sip", sip);
         processors_.push_back(
-            std::make_unique<command_processor>((prefix + "_io_cpu").c_str(), io_cpu_config(config, sip)));
+            std::make_unique<command_processor>((prefix + "_io_cpu").c_str(), io_cpu_config(config, sip, kernels)));
         for (unsigned cube = 0; cube < cubes_of(config); cube++)
             processors_.push_back(std::make_unique<command_processor>(
-                (prefix + "_" + numbered("cube", cube) + "_m_cpu").c_str(), m_cpu_config(config, sip, cube)));
+                (prefix + "_" + numbered("cube", cube) + "_m_cpu").c_str(), m_cpu_config(config, sip, cube, kernels)));
     }
     host_ = std::make_unique<tlmalloc::host>("host", host_config(config));
     if (config.controller.memory.hbm_policy == TLA_BUDDY) host_->expect_many_free_blocks();
@@ -190,6 +207,7 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     host_->va.bind(va_manager_->control);
     platform_parts parts{*fabric_, *host_, *va_manager_, processors_, pes_};
     rows.bind(parts);
+    tell_ways(config);
     if (config.mmu.unmapped == TLA_UNMAPPED_DEMAND)
         for (pe_unit *pe : pes_) // in the order of host_config.pes
             pe->mmu.fault.bind(host_->faults);
@@ -203,6 +221,38 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
 }
 
 npu::~npu() = default;
+
+// How long launches take: from every M_CPU to its PEs, from every IO_CPU to the farthest PE behind each of its M_CPUs,
+// and from the host to the farthest behind each IO_CPU, with what everybody on the way spends on them.
+void npu::tell_ways(const tla_config &config) {
+    const std::uint32_t bytes = TLA_LAUNCH_MAX_BYTES;
+    const std::uint64_t spacing = fabric_->slowest_transfer_ps(bytes);
+    std::size_t number = 0;
+    for (unsigned sip = 0; sip < config.system.sips; sip++) {
+        command_processor &io_cpu = *processors_[number++];
+        tla_paddr pa{};
+        tla_paddr_io_cpu_control(sip, 0, &pa);
+        const std::uint32_t io_node = fabric_->node_of_target(pa.value);
+        tla_pe_set in_sip{};
+        for (unsigned cube = 0; cube < cubes_of(config); cube++) {
+            command_processor &m_cpu = *processors_[number++];
+            tla_paddr_m_cpu_control(sip, cube, 0, &pa);
+            const std::uint32_t m_node = fabric_->node_of_target(pa.value);
+            tla_pe_set in_cube{};
+            for (unsigned pe = 0; pe < config.system.pes_per_cube; pe++) {
+                tla_paddr_pe_control(sip, cube, pe, TLA_CONTROL_PROCESSING_ELEMENT, 0, &pa);
+                const std::uint64_t way = fabric_->way_ps(m_node, fabric_->node_of_target(pa.value), bytes);
+                m_cpu.expect_way(pe, way + config.pe.launch_ps, spacing);
+                in_cube.cubes[cube] |= static_cast<std::uint16_t>(1u << pe);
+            }
+            in_sip.cubes[cube] = in_cube.cubes[cube];
+            const std::uint64_t below = config.m_cpu.overhead_ps + m_cpu.way_ps(in_cube);
+            io_cpu.expect_way(cube, fabric_->way_ps(io_node, m_node, bytes) + below, spacing);
+        }
+        const std::uint64_t below = config.io_cpu.overhead_ps + io_cpu.way_ps(in_sip);
+        host_->expect_way(sip, fabric_->way_ps(fabric_->node_of_source(0), io_node, bytes) + below);
+    }
+}
 
 tla_status npu::age(const std::string &snapshot, tla_error *error) {
     host_->expect_many_free_blocks();

@@ -485,10 +485,11 @@ tla_status pe_mmu::change(unsigned port, const tla_command &command, std::uint64
                           tla_error &error) {
     tla_mmu *const front = mmu_.get();
     if (command.opcode != TLA_OP_TAKE_BACK)
-        if (const tla_status status = tla_mmu_command(front, port, command.tag))
+        if (const tla_status status = tla_mmu_command(front, port, command.request_id))
             return tla_error_set(&error, status, "no host memory");
     if (steps_ && config_.walk == TLA_WALK_MEMORY) return steps_->change(port, command, at_ps, work, error);
-    if (command.opcode == TLA_OP_TAKE_BACK) return tla_mmu_take_back(front, port, command.tag, &at_ps, &work, &error);
+    if (command.opcode == TLA_OP_TAKE_BACK)
+        return tla_mmu_take_back(front, port, command.request_id, &at_ps, &work, &error);
     const auto made = command.opcode == TLA_OP_MAP ? tla_mmu_map : tla_mmu_unmap;
     return made(front, command.entries, command.count, &at_ps, &work, &error);
 }

@@ -524,7 +524,7 @@ tla_status pe_mmu::steps::change(unsigned port, const tla_command &command, std:
     at_ps = to_ps(sc_core::sc_time_stamp());
     const tla_table_change what = command.opcode == TLA_OP_MAP ? TLA_TABLE_MAP : TLA_TABLE_UNMAP;
     const tla_status status = command.opcode == TLA_OP_TAKE_BACK
-                                  ? tla_mmu_take_back_begin(front, port, command.tag, &work, &error)
+                                  ? tla_mmu_take_back_begin(front, port, command.request_id, &work, &error)
                                   : tla_mmu_change_begin(front, what, command.entries, command.count, &work, &error);
     if (status) return status;
     for (tla_mmu_bus_work todo{}; tla_mmu_change_next(front, &todo);)

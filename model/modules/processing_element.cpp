@@ -45,7 +45,7 @@ std::uint64_t processing_element::execute(unsigned port, const tla_command &comm
     if (command.opcode != TLA_OP_LAUNCH)
         refusal = TLA_BAD_COMMAND;
     else if (command.kernel >= config_.kernel_count)
-        refusal = TLA_INVALID_ARGUMENT;
+        refusal = TLA_NOT_FOUND;
     else if (running_ || arrival_ps < run_.end_ps)
         refusal = TLA_BUSY; // the kernel may have run ahead of time
     if (refusal) {
@@ -55,7 +55,12 @@ std::uint64_t processing_element::execute(unsigned port, const tla_command &comm
     running_ = true;
     port_ = port;
     launch_ = command;
-    launch_ps_ = arrival_ps + config_.launch_ps;
+    const std::uint64_t ready_ps = arrival_ps + config_.launch_ps, target_ps = command.target_start_ps;
+    launch_ps_ = std::max(ready_ps, target_ps);
+    late_ps_ = target_ps ? launch_ps_ - target_ps : 0;
+    statistics_.launches++;
+    statistics_.late_starts += late_ps_ > 0;
+    statistics_.late_ps += late_ps_;
     launched_.notify(from_ps(launch_ps_) - sc_core::sc_time_stamp());
     return arrival_ps;
 }
@@ -66,6 +71,7 @@ void processing_element::main() {
         delay_ = sc_core::SC_ZERO_TIME;
         run_ = run{};
         run_.start_ps = launch_ps_;
+        run_.late_ps = late_ps_;
         kernel_running_.set(run_.start_ps, 1);
         tl_context context{this};
         run_.status = config_.kernels[launch_.kernel](&context);
@@ -78,6 +84,7 @@ void processing_element::main() {
             completion.total_free = run_.refused.total_free;
             completion.largest_free = run_.refused.largest_free;
         }
+        completion.value = run_.start_ps;
         completion.service_ps = run_.end_ps - run_.start_ps;
         control.complete(port_, completion, run_.end_ps);
     }
@@ -99,6 +106,8 @@ void processing_element::end(std::uint64_t &sum, std::uint64_t since_ps) {
 
 tla_status processing_element::command(tla_command &descriptor, tla_completion &completion) {
     descriptor.target = TLA_TARGET_MEMORY_CONTROLLER;
+    descriptor.correlation_id = launch_.correlation_id;
+    descriptor.request_id = next_request_++;
     begin();
     const std::uint64_t since = local_ps(delay_);
     waits_for_allocator_.set(since, 1);
@@ -243,7 +252,13 @@ tla_status processing_element::convert(const tl_tile &out, const tl_tile &a) {
     });
 }
 
-// --- waveforms -------------------------------------------------------------------------------------------------------
+// --- what it has counted ---------------------------------------------------------------------------------------------
+
+std::vector<statistics_part> processing_element::list_statistics() const {
+    return {{{{"launches", statistics_.launches, "kernels", "begun"},
+              {"late_starts", statistics_.late_starts, "kernels", "of them after their target start"},
+              {"late_ps", statistics_.late_ps, "ps", "by which they were late, in all"}}}};
+}
 
 } // namespace tlmalloc
 

@@ -1,17 +1,14 @@
-// Tensors, launches, page faults and clean-up: which commands, in which order, and what is undone when one is refused.
+// Tensors, page faults and clean-up: which commands, in which order, and what is undone when one is refused.
 #include "tlmalloc/modules/runtime.hpp"
 
-#include "tlmalloc/allocators/shortage.h"
+#include "launch_pads.hpp"
+#include "runtime_text.hpp"
 #include "tlmalloc/device/control_port.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace tlmalloc {
-
-std::string to_string(const pe_location &pe) {
-    return "sip" + std::to_string(pe.sip) + ".cube" + std::to_string(pe.cube) + ".pe" + std::to_string(pe.pe);
-}
 
 namespace {
 
@@ -25,46 +22,10 @@ std::uint64_t port_of(const pe_location &pe, tla_control_block block, unsigned p
     return pa.value;
 }
 
-// Whoever is busy says so by a bus error. What is refused by completion, a fault plan refuses.
-const char *reason(tla_status status) {
-    return status == TLA_BUSY ? "refused by the fault plan" : tla_status_text(status);
-}
-
-bool of_controller(std::uint32_t opcode) {
-    return opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE;
-}
-
-// "tensor a: HBM of sip0.cube0.pe1: requested ..." as ADR-0048 D6 wants a failed allocation told.
-// `reserved` is what of the channel is never given.
-tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
-                   std::uint64_t reserved = 0) {
-    const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
-    if (completion.status == TLA_LIMIT && of_controller(completion.opcode))
-        return tla_error_set(error, TLA_LIMIT,
-                             "%s: no node is left for one more block on the free list: controller.list_reserve holds "
-                             "the nodes",
-                             what.c_str());
-    if (!out_of_memory || nbytes == 0)
-        return tla_error_set(error, completion.status, "%s: %s", what.c_str(), reason(completion.status));
-    tla_error_set(error, completion.status, "%s overflow: requested %llu bytes, %llu free, largest free block %llu: %s",
-                  what.c_str(), static_cast<unsigned long long>(nbytes),
-                  static_cast<unsigned long long>(completion.total_free),
-                  static_cast<unsigned long long>(completion.largest_free),
-                  tla_shortage_say(completion.status, nbytes, completion.total_free, reserved).text);
-    if (error) {
-        error->requested = nbytes;
-        error->total_free = completion.total_free;
-        error->largest_free = completion.largest_free;
-    }
-    return completion.status;
-}
-
-tla_command to_controller(tla_opcode opcode, std::uint32_t tag, const shard &s) {
-    tla_command command{};
-    command.opcode = opcode;
-    command.target = TLA_TARGET_MEMORY_CONTROLLER;
-    command.tag = tag;
+// Of a memory controller, about one shard.
+tla_command about(tla_command command, const shard &s, std::uint32_t object = 0) {
     command.channel = TLA_HBM;
+    command.object = object;
     command.pa = s.pa;
     command.nbytes = s.nbytes;
     return command;
@@ -72,13 +33,15 @@ tla_command to_controller(tla_opcode opcode, std::uint32_t tag, const shard &s) 
 
 } // namespace
 
-runtime::runtime(config settings) : settings_(std::move(settings)) {
+runtime::runtime(config settings) : settings_(std::move(settings)), pads_(std::make_unique<launch_pads>(settings_)) {
     for (const pe_location &pe : settings_.pes) {
         scope_.sip_mask |= 1u << pe.sip;
         scope_.die_mask |= 1u << pe.cube;
         scope_.pe_mask |= 1u << pe.pe;
     }
 }
+
+runtime::~runtime() = default;
 
 tla_tensor runtime::view(const tensor &t) const {
     return {static_cast<tla_spread>(t.kind), t.va, t.nbytes, t.shards.data(), t.shards.size(), scope_, settings_.asid};
@@ -94,6 +57,15 @@ void runtime::remember(const pe_location &pe, const tla_completion &completion) 
 }
 
 // --- commands --------------------------------------------------------------------------------------------------------
+
+tla_command runtime::message(tla_opcode opcode, tla_target target, std::uint32_t correlation_id) {
+    tla_command command{};
+    command.opcode = opcode;
+    command.target = target;
+    command.correlation_id = correlation_id;
+    command.request_id = next_request_++;
+    return command;
+}
 
 // All at once, but for those to one port: the second is sent when those before it have been answered.
 void runtime::send_once(way to, const std::vector<letter> &letters, const std::vector<std::size_t> &which,
@@ -115,8 +87,11 @@ void runtime::send_once(way to, const std::vector<letter> &letters, const std::v
     }
     if (!now.empty()) post(to, now);
     for (std::size_t i = 0; i < which.size(); i++) {
-        completions[which[i]] = postings[i].completion;
-        completions[which[i]].status = postings[i].status;
+        tla_completion &completion = completions[which[i]];
+        completion = postings[i].completion;
+        completion.status = postings[i].status;
+        completion.correlation_id = letters[which[i]].command.correlation_id; // of what did not answer, too
+        completion.request_id = letters[which[i]].command.request_id;
     }
 }
 
@@ -137,16 +112,13 @@ std::vector<tla_completion> runtime::send_all(way to, const std::vector<letter> 
 }
 
 tla_status runtime::va_command(tla_command &command, tla_completion &completion) {
-    command.target = TLA_TARGET_VA_MANAGER;
-    command.tag = next_tag_++;
     const std::uint64_t port = settings_.control_port * std::uint64_t{TLA_PORT_BYTES};
     completion = send_all(way::addresses, {{port, command}}, settings_.retry.retries)[0];
     return completion.status;
 }
 
-tla_status runtime::free_addresses(const tensor &t, tla_completion &completion) {
-    tla_command command{};
-    command.opcode = TLA_OP_VA_FREE;
+tla_status runtime::free_addresses(const tensor &t, std::uint32_t correlation_id, tla_completion &completion) {
+    tla_command command = message(TLA_OP_VA_FREE, TLA_TARGET_VA_MANAGER, correlation_id);
     command.va = t.va;
     command.nbytes = t.nbytes;
     return va_command(command, completion);
@@ -167,23 +139,23 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
         if (std::none_of(all.begin(), all.end(), [&](const pe_location &p) { return same(p, pe); }))
             return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no %s in this platform", name.c_str(),
                                  to_string(pe).c_str());
-    tensor t{name, {}, nbytes, {}, 0, 0, where.kind, next_tag_++};
+    const std::uint32_t correlation_id = next_correlation_++;
+    tensor t{name, {}, nbytes, {}, 0, 0, where.kind, correlation_id};
     const std::uint64_t start = now_ps();
-    tla_command reserve{};
-    reserve.opcode = TLA_OP_VA_ALLOC;
+    tla_command reserve = message(TLA_OP_VA_ALLOC, TLA_TARGET_VA_MANAGER, correlation_id);
     reserve.nbytes = nbytes;
     tla_completion range{};
     if (va_command(reserve, range)) return explain(error, "tensor " + name + ": virtual addresses", range, nbytes);
     t.va = {range.value};
-    tla_status status = allocate_shards(t, elements, element_bytes, where, error);
+    tla_status status = allocate_shards(t, elements, element_bytes, where, correlation_id, error);
     t.alloc_ps = now_ps() - start;
     if (!status) {
-        status = map(t, TLA_OP_MAP, error);
+        status = map(t, TLA_OP_MAP, correlation_id, error);
         t.map_ps = now_ps() - start - t.alloc_ps;
-        if (status) free_shards(t, nullptr);
+        if (status) free_shards(t, correlation_id, nullptr);
     }
     if (status) {
-        free_addresses(t, range);
+        free_addresses(t, correlation_id, range);
         return status;
     }
     tensors_.push_back(std::move(t));
@@ -192,14 +164,14 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
 }
 
 tla_status runtime::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes,
-                                    const placement &where, tla_error *error) {
+                                    const placement &where, std::uint32_t correlation_id, tla_error *error) {
     std::vector<shard> wanted(where.pes.size());
     wanted.resize(tla_tensor_split(static_cast<tla_spread>(where.kind), where.pes.data(), where.pes.size(), elements,
                                    element_bytes, wanted.data()));
     std::vector<letter> letters;
     for (const shard &s : wanted)
         letters.push_back({port_of(s.where, TLA_CONTROL_MEMORY_CONTROLLER, settings_.control_port),
-                           to_controller(TLA_OP_ALLOC, t.tag, s)});
+                           about(message(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s, t.object)});
     const std::vector<tla_completion> completions = send_all(way::fabric, letters, settings_.retry.retries);
     tla_status status = TLA_OK;
     for (std::size_t i = 0; i < wanted.size(); i++) {
@@ -213,15 +185,15 @@ tla_status runtime::allocate_shards(tensor &t, std::uint64_t elements, std::uint
         wanted[i].pa = {completion.value};
         t.shards.push_back(wanted[i]);
     }
-    if (status) free_shards(t, nullptr); // never a part (ADR-0048 D6)
+    if (status) free_shards(t, correlation_id, nullptr); // never a part (ADR-0048 D6)
     return status;
 }
 
-tla_status runtime::free_shards(tensor &t, tla_error *error) {
+tla_status runtime::free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error) {
     std::vector<letter> letters;
     for (const shard &s : t.shards)
         letters.push_back({port_of(s.where, TLA_CONTROL_MEMORY_CONTROLLER, settings_.control_port),
-                           to_controller(TLA_OP_FREE, next_tag_++, s)});
+                           about(message(TLA_OP_FREE, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s)});
     const std::vector<tla_completion> completions = send_all(way::fabric, letters, settings_.retry.retries);
     tla_status status = TLA_OK;
     for (std::size_t i = 0; i < completions.size(); i++) {
@@ -238,14 +210,14 @@ tla_status runtime::free_shards(tensor &t, tla_error *error) {
 }
 
 // Maps or unmaps all shards in every MMU that is to see them, as many entries in a command as fit.
-tla_status runtime::map(const tensor &t, tla_opcode opcode, tla_error *error) {
+tla_status runtime::map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error) {
     const tla_tensor all = view(t);
+    tla_completion completion{};
     tla_status status = TLA_OK;
     std::size_t mapped = 0;
     while (mapped < all.count && !status) {
-        tla_command command{};
+        tla_command command = message(opcode, TLA_TARGET_VA_MANAGER, correlation_id);
         const std::size_t count = tla_tensor_map_command(&all, mapped, opcode, &command);
-        tla_completion completion{};
         status = va_command(command, completion);
         if (!status) mapped += count;
     }
@@ -253,10 +225,11 @@ tla_status runtime::map(const tensor &t, tla_opcode opcode, tla_error *error) {
     if (opcode == TLA_OP_MAP && mapped > 0) { // take back the commands that went through
         tensor done = t;
         done.shards.resize(mapped);
-        map(done, TLA_OP_UNMAP, nullptr);
+        map(done, TLA_OP_UNMAP, correlation_id, nullptr);
     }
-    return tla_error_set(error, status, "tensor %s: %s: %s", t.name.c_str(), opcode == TLA_OP_MAP ? "map" : "unmap",
-                         reason(status));
+    std::string what = "tensor " + t.name + (opcode == TLA_OP_MAP ? ": map" : ": unmap");
+    if (completion.failed_at.kind) what += ": " + to_string(completion.failed_at);
+    return explain(error, what, completion, 0);
 }
 
 tla_status runtime::free_tensor(tensor *which, tla_error *error) {
@@ -267,11 +240,13 @@ tla_status runtime::free_tensor(tensor *which, tla_error *error) {
     });
     if (taken.empty()) return tla_error_set(error, TLA_NOT_ALLOCATED, "no such tensor");
     tensor &t = taken.front();
-    tla_status status = map(t, TLA_OP_UNMAP, error);
+    const std::uint32_t correlation_id = next_correlation_++;
+    tla_status status = map(t, TLA_OP_UNMAP, correlation_id, error);
     tla_completion completion{};
-    const tla_status range = free_addresses(t, completion);
+    const tla_status range = free_addresses(t, correlation_id, completion);
     if (range && !status) status = explain(error, "tensor " + t.name + ": free of virtual addresses", completion, 0);
-    const tla_status freed = free_shards(t, status ? nullptr : error); // when nothing leads there any more
+    const tla_status freed =
+        free_shards(t, correlation_id, status ? nullptr : error); // when nothing leads there any more
     return status ? status : freed;
 }
 
@@ -292,35 +267,37 @@ tla_status runtime::bring_page(const pe_location &pe, std::uint64_t va, bool aga
     }
     at_ps = std::max(at_ps, faults_served_ps_) + settings_.fault_latency_ps;
     if (need == TLA_PAGE_REFUSAL) return TLA_UNMAPPED;
-    if (need == TLA_PAGE_MEMORY) return allocate_page(t, page, at_ps);
-    const tla_status status = need == TLA_PAGE_MAP ? map_page(t, t.shards[which], at_ps) : TLA_OK;
+    const std::uint32_t correlation_id = next_correlation_++;
+    if (need == TLA_PAGE_MEMORY) return allocate_page(t, page, correlation_id, at_ps);
+    const tla_status status = need == TLA_PAGE_MAP ? map_page(t, t.shards[which], correlation_id, at_ps) : TLA_OK;
     if (status && status != TLA_OVERLAP) return status; // OVERLAP: it was on its way, and is there
     t.shards[which].ready_ps = faults_served_ps_ = at_ps;
     return TLA_OK;
 }
 
-tla_status runtime::map_page(const tensor &t, const shard &page, std::uint64_t &at_ps) {
+tla_status runtime::map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps) {
     tla_tensor one = view(t);
     one.shards = &page;
     one.count = 1;
-    tla_command command{};
-    command.target = TLA_TARGET_VA_MANAGER;
-    command.tag = next_tag_++;
+    tla_command command = message(TLA_OP_MAP, TLA_TARGET_VA_MANAGER, correlation_id);
     tla_tensor_map_command(&one, 0, TLA_OP_MAP, &command);
     tla_completion completion{};
     return send(way::addresses, settings_.fault_port * std::uint64_t{TLA_PORT_BYTES}, command, completion, at_ps);
 }
 
-tla_status runtime::allocate_page(tensor &t, shard page, std::uint64_t &at_ps) {
+tla_status runtime::allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps) {
     const std::uint64_t port = port_of(page.where, TLA_CONTROL_MEMORY_CONTROLLER, settings_.fault_port);
     tla_completion completion{};
-    if (const tla_status status = send(way::fabric, port, to_controller(TLA_OP_ALLOC, t.tag, page), completion, at_ps))
+    const auto to_controller = [&](tla_opcode opcode) {
+        return about(message(opcode, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), page, t.object);
+    };
+    if (const tla_status status = send(way::fabric, port, to_controller(TLA_OP_ALLOC), completion, at_ps))
         return status;
     faults_served_ps_ = at_ps;
     remember(page.where, completion);
     page.pa = {completion.value};
-    if (const tla_status status = map_page(t, page, at_ps)) {
-        if (send(way::fabric, port, to_controller(TLA_OP_FREE, t.tag, page), completion, at_ps))
+    if (const tla_status status = map_page(t, page, correlation_id, at_ps)) {
+        if (send(way::fabric, port, to_controller(TLA_OP_FREE), completion, at_ps))
             owed_.push_back(page);
         else
             remember(page.where, completion);
@@ -331,36 +308,8 @@ tla_status runtime::allocate_page(tensor &t, shard page, std::uint64_t &at_ps) {
     return TLA_OK;
 }
 
-// --- kernels and the end ---------------------------------------------------------------------------------------------
-
-tla_status runtime::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments, tla_error *error) {
-    if (arguments.size() > TLA_COMMAND_MAX_ARGUMENTS)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "launch: %zu arguments, at most %d", arguments.size(),
-                             TLA_COMMAND_MAX_ARGUMENTS);
-    tla_command command{};
-    command.opcode = TLA_OP_LAUNCH;
-    command.target = TLA_TARGET_PROCESSING_ELEMENT;
-    command.kernel = kernel;
-    command.programs = static_cast<std::uint32_t>(settings_.pes.size());
-    command.count = static_cast<std::uint32_t>(arguments.size());
-    std::copy(arguments.begin(), arguments.end(), command.arguments);
-    std::vector<letter> letters;
-    for (const pe_location &pe : settings_.pes) {
-        command.tag = next_tag_++;
-        command.program = static_cast<std::uint32_t>(letters.size());
-        letters.push_back({port_of(pe, TLA_CONTROL_PROCESSING_ELEMENT, settings_.control_port), command});
-    }
-    const std::vector<tla_completion> completions = send_all(way::fabric, letters, 0);
-    for (std::size_t i = 0; i < completions.size(); i++)
-        if (completions[i].status) { // with the request of the tl_alloc that ended the kernel, if one did
-            const std::string which = "kernel on " + to_string(settings_.pes[i]);
-            if (completions[i].status == TLA_BUSY && completions[i].service_ps == 0) // did not begin
-                return tla_error_set(error, TLA_BUSY, "%s: the one before is still running", which.c_str());
-            return explain(error, completions[i].nbytes ? which + ": TCM" : which, completions[i],
-                           completions[i].nbytes, settings_.tcm_reserved);
-        }
-    return TLA_OK;
-}
+// --- the end
+// -------------------------------------------------------------------------------------------------------------
 
 // In rounds, as long as each gets rid of something: one FREE may join blocks and give the next one its node.
 tla_status runtime::free_owed(tla_error *error) {
@@ -369,7 +318,7 @@ tla_status runtime::free_owed(tla_error *error) {
         before = owed_.size();
         tensor owed{"that was freed before", {}, 0, {}, 0, 0, spread::split};
         owed.shards.swap(owed_);
-        status = free_shards(owed, error);
+        status = free_shards(owed, next_correlation_++, error);
     }
     return status;
 }

@@ -94,7 +94,7 @@ class trace_player : public sc_core::sc_module {
 
     tla_status send(tla_command &command, tla_completion &done) {
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
-        command.tag = ++tag_;
+        command.correlation_id = command.request_id = command.object = ++tag_;
         return send_command(*out.operator->(), 0, command, done, delay_);
     }
 

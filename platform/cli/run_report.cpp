@@ -45,6 +45,7 @@ json_t *kernels_json(const npu &platform, const workload &work) {
         set(row, "pe", to_string(pe->where).c_str());
         set(row, {{"start_ps", run.start_ps},
                   {"end_ps", run.end_ps},
+                  {"late_ps", run.late_ps},
                   {"alloc_ps", times.alloc_ps},
                   {"map_ps", times.map_ps},
                   {"dma_ps", times.dma_ps},

@@ -122,7 +122,7 @@ struct bench {
     tla_command random_command() {
         tla_command command{};
         command.target = TLA_TARGET_VA_MANAGER;
-        command.tag = next_tag++;
+        command.request_id = next_tag++;
         const std::uint64_t what = random() % 16;
         command.opcode = what < 11 ? TLA_OP_MAP : what < 15 ? TLA_OP_UNMAP : TLA_OP_INVALIDATE;
         command.scope = {static_cast<std::uint32_t>(1 + random() % 3), 1, static_cast<std::uint32_t>(1 + random() % 3)};

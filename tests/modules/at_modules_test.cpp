@@ -134,7 +134,7 @@ std::vector<std::uint8_t> alloc(std::uint32_t tag) {
     tla_command command{};
     command.target = TLA_TARGET_MEMORY_CONTROLLER;
     command.opcode = TLA_OP_ALLOC;
-    command.tag = tag;
+    command.request_id = tag;
     command.nbytes = 4096;
     return encoded(command);
 }
@@ -150,7 +150,7 @@ struct slow_module : sc_core::sc_module, private command_handler {
 
   private:
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override {
-        tags[port] = command.tag;
+        tags[port] = command.request_id;
         return arrival_ps;
     }
 
@@ -158,7 +158,7 @@ struct slow_module : sc_core::sc_module, private command_handler {
         for (const unsigned port : {1u, 0u}) {
             sc_core::wait(sc_time(port == 1 ? 2 : 1, sc_core::SC_US));
             tla_completion completion{};
-            completion.tag = tags[port];
+            completion.request_id = tags[port];
             completion.opcode = TLA_OP_ALLOC;
             window.complete(port, completion, to_ps(sc_core::sc_time_stamp()));
         }
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(the_response_to_a_read_of_a_completion_comes_when_the_comma
         BOOST_TEST(to_ps(from.finish(read)) == 1'000'000u); // the price of a command
         tla_completion completion{};
         BOOST_TEST(tla_completion_decode(answer, &completion) == TLA_OK);
-        BOOST_TEST(completion.tag == 7u);
+        BOOST_TEST(completion.request_id == 7u);
         BOOST_TEST(completion.value == system_under_test::base(false));
         from.give_back(write);
         from.give_back(read);
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(reads_that_wait_in_a_control_window_hold_up_no_other) {
         for (unsigned port : {0u, 1u}) {
             tla_completion completion{};
             BOOST_TEST(tla_completion_decode(answers[port].data(), &completion) == TLA_OK);
-            BOOST_TEST(completion.tag == 10 + port);
+            BOOST_TEST(completion.request_id == 10 + port);
             from.give_back(*writes[port]);
             from.give_back(*reads[port]);
         }

@@ -44,7 +44,7 @@ struct bench {
 
 tla_command tagged(std::uint32_t tag) {
     tla_command command = alloc_command(TLA_TCM, 100 + tag);
-    command.tag = tag;
+    command.request_id = tag;
     return command;
 }
 
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_burst_submits_its_command_and_the_completion_is_read_back
         BOOST_CHECK_EQUAL(local_ps(delay), 710u); // posted: it ends when the command is accepted
         const tla_completion answer = b.cpu.completion(0, delay);
         BOOST_CHECK_EQUAL(local_ps(delay), 5700u); // the read ends when the command is done
-        BOOST_CHECK_EQUAL(answer.tag, 7u);
+        BOOST_CHECK_EQUAL(answer.request_id, 7u);
         BOOST_CHECK_EQUAL(answer.value, 108u);
         b.cpu.completion(0, delay); // again: it is there
         BOOST_CHECK_EQUAL(local_ps(delay), 5700u);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(four_byte_stores_in_ascending_order_do_the_same_as_one_burs
             const auto word = burst.begin() + static_cast<std::ptrdiff_t>(at);
             BOOST_CHECK_EQUAL(b.cpu.write(at, bytes(word, word + 4), delay), tlm::TLM_OK_RESPONSE);
         }
-        BOOST_CHECK_EQUAL(b.cpu.completion(0, delay).tag, 9u);
+        BOOST_CHECK_EQUAL(b.cpu.completion(0, delay).request_id, 9u);
     });
     BOOST_REQUIRE_EQUAL(b.target.commands.size(), 1u);
     BOOST_CHECK_EQUAL(b.target.commands[0].nbytes, 109u);
@@ -121,14 +121,14 @@ BOOST_AUTO_TEST_CASE(a_read_of_the_completion_blocks_until_the_target_has_finish
     finisher.body = [&] {
         sc_core::wait(20, sc_core::SC_NS);
         tla_completion completion{};
-        completion.tag = 3;
+        completion.request_id = 3;
         b.target.window.complete(0, completion, 25'000); // known at 20 ns, done at 25 ns
     };
     b.cpu.body = [&] {
         sc_core::sc_time delay;
         b.cpu.post(0, tagged(3), delay);
         BOOST_CHECK_EQUAL(b.cpu.state(0, delay), unsigned{TLA_PORT_RUNNING});
-        BOOST_CHECK_EQUAL(b.cpu.completion(0, delay).tag, 3u);
+        BOOST_CHECK_EQUAL(b.cpu.completion(0, delay).request_id, 3u);
         BOOST_CHECK_EQUAL(local_ps(delay), 25'000u);
     };
     simulate({&b.cpu, &finisher});
@@ -142,8 +142,8 @@ BOOST_AUTO_TEST_CASE(a_command_to_a_busy_port_is_refused_and_other_ports_are_fre
         b.cpu.post(0, tagged(1), delay);
         BOOST_CHECK_EQUAL(b.cpu.post(0, tagged(2), delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
         BOOST_CHECK_EQUAL(b.cpu.post(TLA_PORT_BYTES, tagged(3), delay), tlm::TLM_OK_RESPONSE);
-        BOOST_CHECK_EQUAL(b.cpu.completion(0, delay).tag, 1u);         // the first is not disturbed
-        BOOST_CHECK_EQUAL(b.cpu.command(0, tagged(4), delay).tag, 4u); // and now the port is free
+        BOOST_CHECK_EQUAL(b.cpu.completion(0, delay).request_id, 1u);         // the first is not disturbed
+        BOOST_CHECK_EQUAL(b.cpu.command(0, tagged(4), delay).request_id, 4u); // and now the port is free
     });
     BOOST_CHECK_EQUAL(b.target.commands.size(), 3u);
     BOOST_CHECK_EQUAL(b.target.window.rejected(), 1u);
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_misdirected_descriptor_is_refused_and_leaves_its_completi
         BOOST_CHECK_EQUAL(b.cpu.post(TLA_PORT_BYTES, command, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
         const tla_completion answer = b.cpu.completion(TLA_PORT_BYTES, delay);
         BOOST_CHECK_EQUAL(answer.status, TLA_MISDIRECTED);
-        BOOST_CHECK_EQUAL(answer.tag, 5u);
+        BOOST_CHECK_EQUAL(answer.request_id, 5u);
         BOOST_CHECK_EQUAL(answer.opcode, TLA_OP_ALLOC);
     });
     BOOST_CHECK(b.target.commands.empty());
@@ -181,11 +181,11 @@ BOOST_AUTO_TEST_CASE(a_damaged_descriptor_is_refused_and_the_next_one_is_not) {
         BOOST_CHECK_EQUAL(b.cpu.completion(0, delay).status, TLA_BAD_COMMAND);
         opcode[4] = 99;
         BOOST_CHECK_EQUAL(b.cpu.write(0, opcode, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
-        BOOST_CHECK_EQUAL(b.cpu.completion(0, delay).tag, 1u); // so that the sender knows which
+        BOOST_CHECK_EQUAL(b.cpu.completion(0, delay).request_id, 1u); // so that the sender knows which
         gap.resize(16);
         BOOST_CHECK_EQUAL(b.cpu.write(0, gap, delay), tlm::TLM_OK_RESPONSE);
         BOOST_CHECK_EQUAL(b.cpu.write(20, bytes(4), delay), tlm::TLM_GENERIC_ERROR_RESPONSE); // 16 .. 19 left out
-        BOOST_CHECK_EQUAL(b.cpu.command(0, tagged(2), delay).tag, 2u);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, tagged(2), delay).request_id, 2u);
     });
     BOOST_CHECK_EQUAL(b.target.commands.size(), 1u);
     BOOST_CHECK_EQUAL(b.target.window.rejected(), 4u);
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(debug_reads_registers_and_never_writes_them) {
         BOOST_CHECK_EQUAL(b.cpu.debug(tlm::TLM_READ_COMMAND, TLA_PORT_COMPLETION, completion), completion.size());
         tla_completion decoded{};
         BOOST_CHECK_EQUAL(tla_completion_decode(completion.data(), &decoded), TLA_OK);
-        BOOST_CHECK_EQUAL(decoded.tag, 6u);
+        BOOST_CHECK_EQUAL(decoded.request_id, 6u);
         BOOST_CHECK_EQUAL(b.cpu.debug(tlm::TLM_WRITE_COMMAND, 0, command), 0u);
         BOOST_CHECK_EQUAL(b.cpu.debug(tlm::TLM_READ_COMMAND, 4 * TLA_PORT_BYTES, past), 0u);
     });

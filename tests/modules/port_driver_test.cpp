@@ -41,7 +41,7 @@ struct mapped_window : sc_core::sc_module {
         sc_core::wait(1, sc_core::SC_US);
         if (!device_answers) return;
         if (page[0]) { // a magic: a descriptor has been stored
-            const uint32_t length = page[2];
+            const uint32_t length = page[1] >> 16;
             for (uint32_t i = 0; i < length / 4; i++)
                 word(tlm::TLM_WRITE_COMMAND, i);
             page[0] = 0;

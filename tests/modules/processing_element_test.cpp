@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_launch_runs_its_kernel_and_answers_with_its_status) {
         BOOST_CHECK_EQUAL(local_ps(delay), 2000u);
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(1)).status, TLA_LIMIT);
         BOOST_CHECK_EQUAL(b.element.last_run().status, TLA_LIMIT);
-        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(2)).status, TLA_INVALID_ARGUMENT); // there is no kernel 2
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(2)).status, TLA_NOT_FOUND); // there is no kernel 2
         tla_command alloc = alloc_command(TLA_TCM, 1);
         alloc.target = TLA_TARGET_PROCESSING_ELEMENT;
         BOOST_CHECK_EQUAL(b.cpu.command(0, alloc).status, TLA_BAD_COMMAND);

@@ -81,7 +81,8 @@ BOOST_AUTO_TEST_CASE(what_is_refused_too_often_leaves_nothing_allocated) {
     b.run([&] {
         tensor *t = nullptr;
         BOOST_CHECK_EQUAL(b.make(8192, &t), TLA_BUSY);
-        BOOST_CHECK_EQUAL(b.error.text, "tensor t: HBM of sip0.cube0.pe1: refused by the fault plan");
+        BOOST_CHECK_EQUAL(b.error.text,
+                          "tensor t: HBM of sip0.cube0.pe1: refused by the fault plan (correlation 1, request 3)");
         BOOST_CHECK_EQUAL(b.platform.host().cleanup(&b.error), TLA_OK);
     });
     BOOST_CHECK_EQUAL(b.platform.host().retries(), 4u);
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_free_that_finds_no_node_for_its_block_is_sent_again_at_cl
         BOOST_CHECK_EQUAL(cpu.free_tensor(t[3], &b.error), TLA_LIMIT);
         BOOST_CHECK_EQUAL(b.error.text,
                           "tensor t: free in sip0.cube0.pe0: no node is left for one more block on the free list: "
-                          "controller.list_reserve holds the nodes");
+                          "controller.list_reserve holds the nodes (correlation 7, request 27)");
         BOOST_CHECK_EQUAL(b.used(), 4 * 8192u);
         BOOST_CHECK_EQUAL(cpu.cleanup(&b.error), TLA_OK);
     });

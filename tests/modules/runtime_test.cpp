@@ -41,7 +41,8 @@ class called_device : public runtime {
     std::vector<tla_opcode> commands;
     std::map<std::uint64_t, std::uint64_t> mapped; // by virtual address: bytes
     std::uint64_t time_ps = 0;
-    unsigned kernels = 0;
+    std::vector<tla_command> launches;
+    tla_location failed_at{}; // of what is refused
 
     called_device() : runtime(settings()) {
         const tla_va_space_config range{{std::uint64_t{1} << 32}, 1 << 30, page, {}};
@@ -99,10 +100,11 @@ class called_device : public runtime {
         tla_completion done{};
         done.opcode = command.opcode;
         done.status = refuse(command);
+        done.failed_at = failed_at;
         if (done.status) return done;
         BOOST_CHECK_EQUAL(command.target == TLA_TARGET_VA_MANAGER, to == way::addresses);
-        if (command.target == TLA_TARGET_PROCESSING_ELEMENT)
-            kernels++;
+        if (command.target == TLA_TARGET_IO_CPU)
+            launches.push_back(command);
         else if (to == way::addresses)
             done.status = serve_addresses(command, done);
         else
@@ -210,9 +212,9 @@ BOOST_AUTO_TEST_CASE(whichever_command_is_refused_nothing_is_left) {
                 d.refuse = [&](const tla_command &c) {
                     if (left-- == 0) {
                         refused = true;
-                        which = {c.opcode, c.tag};
+                        which = {c.opcode, c.request_id};
                     }
-                    return refused && which == std::make_pair(c.opcode, c.tag) ? status : TLA_OK;
+                    return refused && which == std::make_pair(c.opcode, c.request_id) ? status : TLA_OK;
                 };
                 tensor *t = nullptr;
                 tla_error error{};
@@ -243,7 +245,7 @@ BOOST_AUTO_TEST_CASE(what_is_refused_for_now_is_sent_again_as_often_as_the_polic
     d.refuse = [&](const tla_command &c) { return c.opcode == TLA_OP_UNMAP ? TLA_BUSY : TLA_OK; };
     tla_error error{};
     BOOST_CHECK_EQUAL(d.free_tensor(t, &error), TLA_BUSY);
-    BOOST_CHECK_EQUAL(error.text, "tensor t: unmap: refused by the fault plan");
+    BOOST_CHECK_EQUAL(error.text, "tensor t: unmap: refused by the fault plan (correlation 2, request 11)");
     BOOST_CHECK_EQUAL(d.retries(), 3u + 2);
 }
 
@@ -301,15 +303,58 @@ BOOST_AUTO_TEST_CASE(a_page_that_cannot_be_mapped_is_freed_now_or_at_the_end) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_launch_goes_to_every_pe_once) {
+BOOST_AUTO_TEST_CASE(a_launch_is_one_message_for_each_sip_that_names_its_pes) {
     called_device d;
     BOOST_CHECK_EQUAL(d.launch(1, {2, 3}, nullptr), TLA_OK);
-    BOOST_CHECK_EQUAL(d.kernels, 8u);
-    d.refuse = [](const tla_command &c) { return c.program == 5 ? TLA_BUSY : TLA_OK; };
+    BOOST_REQUIRE_EQUAL(d.launches.size(), 1u);
+    const tla_command all = d.launches[0];
+    BOOST_CHECK_EQUAL(tla_pe_set_count(&all.pes), 8u);
+    BOOST_CHECK_EQUAL(all.pes.cubes[3], 3u);
+    BOOST_CHECK_EQUAL(all.program, 0u);
+    BOOST_CHECK_EQUAL(all.programs, 8u);
+    BOOST_CHECK_EQUAL(all.count, 2u);
+    BOOST_CHECK_EQUAL(all.target_start_ps, 0u); // the IO_CPU says
+    d.launches.clear();
+    BOOST_CHECK_EQUAL(d.launch(1, {}, {{0, 2, 1}, {0, 0, 0}}, nullptr), TLA_OK); // in any order
+    BOOST_REQUIRE_EQUAL(d.launches.size(), 1u);
+    BOOST_CHECK_EQUAL(d.launches[0].pes.cubes[0], 1u);
+    BOOST_CHECK_EQUAL(d.launches[0].pes.cubes[2], 2u);
+    BOOST_CHECK_EQUAL(d.launches[0].programs, 2u);
+    BOOST_CHECK_GT(d.launches[0].correlation_id, all.correlation_id);
+    BOOST_CHECK_GT(d.launches[0].request_id, all.request_id);
+}
+
+BOOST_AUTO_TEST_CASE(a_launch_that_fails_names_the_pe_and_the_message) {
+    called_device d;
     tla_error error{};
+    d.refuse = [](const tla_command &) { return TLA_BUSY; };
+    d.failed_at = {TLA_LOCATION_PE, 0, 2, 1};
     BOOST_CHECK_EQUAL(d.launch(1, {}, &error), TLA_BUSY);
-    BOOST_CHECK_EQUAL(error.text, "kernel on sip0.cube2.pe1: the one before is still running");
+    BOOST_CHECK_EQUAL(error.text,
+                      "kernel on sip0.cube2.pe1: the one before is still running (correlation 1, request 1)");
     BOOST_CHECK_EQUAL(d.retries(), 0u); // a kernel is not begun twice
-    BOOST_CHECK_EQUAL(d.launch(1, std::vector<std::uint64_t>(TLA_COMMAND_MAX_ARGUMENTS + 1), nullptr),
-                      TLA_INVALID_ARGUMENT);
+    d.failed_at = {TLA_LOCATION_M_CPU, 0, 2, 0};
+    d.refuse = [](const tla_command &) { return TLA_BUS_ERROR; };
+    BOOST_CHECK_EQUAL(d.launch(1, {}, &error), TLA_BUS_ERROR);
+    BOOST_CHECK_EQUAL(error.text, "kernel on sip0.cube2.m_cpu: a transaction was answered with an error (correlation "
+                                  "2, request 3)");
+}
+
+BOOST_AUTO_TEST_CASE(a_launch_that_cannot_be_is_refused_before_anything_is_sent) {
+    called_device d;
+    tla_error error{};
+    const auto refused = [&](tla_status status, const char *text, const std::vector<pe_location> &pes,
+                             std::size_t arguments = 0) {
+        BOOST_CHECK_EQUAL(d.launch(0, std::vector<std::uint64_t>(arguments), pes, &error), status);
+        BOOST_CHECK_EQUAL(error.text, text);
+        BOOST_CHECK(d.commands.empty());
+    };
+    const pe_location pe{0, 1, 1};
+    refused(TLA_INVALID_ARGUMENT, "launch: no PE is named", {});
+    refused(TLA_INVALID_ARGUMENT, "launch: sip0.cube1.pe1 is named twice", {pe, {0, 0, 0}, pe});
+    refused(TLA_NOT_FOUND, "launch: no sip0.cube4.pe0 in this platform", {pe, {0, 4, 0}});
+    refused(TLA_NOT_FOUND, "launch: no sip0.cube1.pe2 in this platform", {{0, 1, 2}});
+    refused(TLA_NOT_FOUND, "launch: no sip1.cube0.pe0 in this platform", {{1, 0, 0}});
+    refused(TLA_NOT_FOUND, "launch: no sip99.cube99.pe99 in this platform", {{99, 99, 99}});
+    refused(TLA_INVALID_ARGUMENT, "launch: 17 arguments, at most 16", {pe}, TLA_COMMAND_MAX_ARGUMENTS + 1);
 }

@@ -79,7 +79,8 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_fit_says_how_much_was_free_and_gives
     BOOST_CHECK_EQUAL(r.run.status, 1);
     BOOST_CHECK_EQUAL(r.run.err,
                       "tlmalloc run: TLA_EXHAUSTED: tensor w: HBM of sip0.cube0.pe0 overflow: requested 16384 "
-                      "bytes, 0 free, largest free block 0: exhausted; free something first, or give it more memory\n");
+                      "bytes, 0 free, largest free block 0: exhausted; free something first, or give it more memory "
+                      "(correlation 2, request 8)\n");
     BOOST_CHECK_EQUAL(r.number("leaks"), 0);
     BOOST_CHECK_EQUAL(json_string_value(r.list("status")), std::string("TLA_EXHAUSTED"));
     BOOST_CHECK_MESSAGE(contains(r.run.out, "NOT VERIFIED"), r.run.out);
@@ -90,7 +91,8 @@ BOOST_AUTO_TEST_CASE(a_kernel_whose_tiles_do_not_fit_fails_the_run_and_leaks_not
                                  "tcm.scheduler_reserve=0 B"}); // three tiles of 4 KiB
     BOOST_CHECK_EQUAL(r.run.status, 1);
     const std::string why = "kernel on sip0.cube0.pe0: TCM overflow: requested 4096 bytes, 2048 free, largest free "
-                            "block 2048: exhausted; free something first, or give it more memory";
+                            "block 2048: exhausted; free something first, or give it more memory (correlation 4, "
+                            "request 19)";
     BOOST_CHECK_EQUAL(r.run.err, "tlmalloc run: TLA_EXHAUSTED: " + why + "\n");
     BOOST_CHECK_EQUAL(json_string_value(r.list("message")), why);
     BOOST_CHECK_EQUAL(r.number("leaks"), 0);
@@ -110,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_configuration_whose_tcm_is_too_small_for_a_kernel_says_ch
         BOOST_CHECK_EQUAL(r.run.status, 1);
         BOOST_CHECK_EQUAL(r.run.err, "tlmalloc run: TLA_EXHAUSTED: kernel on sip0.cube0.pe0: TCM overflow: requested "
                                      "8192 bytes, 4096 free, largest free block 4096: exhausted, reserved; set less "
-                                     "aside for the scheduler or the free list\n");
+                                     "aside for the scheduler or the free list (correlation 4, request 19)\n");
         BOOST_CHECK_EQUAL(r.number("leaks"), 0);
     }
 }
@@ -152,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_command_that_is_refused_too_often_fails_the_run_and_says_
     report r = with("0", "refuse at=0ns pe=1", "ideal");
     BOOST_CHECK_EQUAL(r.run.status, 1);
     BOOST_CHECK_EQUAL(std::string(json_string_value(r.list("message"))),
-                      "tensor x: HBM of sip0.cube0.pe1: refused by the fault plan");
+                      "tensor x: HBM of sip0.cube0.pe1: refused by the fault plan (correlation 1, request 3)");
     BOOST_CHECK_EQUAL(r.number("leaks"), 0);
     r = with("5", "refuse rate=1000000 pe=1", "ideal"); // always
     BOOST_CHECK_EQUAL(r.run.status, 1);

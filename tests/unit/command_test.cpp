@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>
@@ -20,11 +21,12 @@ bytes encode(const tla_command &command) {
     return out;
 }
 
-tla_command command_of(tla_opcode opcode, tla_target target, uint32_t tag = 0x01020304) {
+tla_command command_of(tla_opcode opcode, tla_target target, uint32_t request_id = 0x01020304) {
     tla_command command{};
     command.opcode = opcode;
     command.target = target;
-    command.tag = tag;
+    command.correlation_id = 0x0A0B0C0D;
+    command.request_id = request_id;
     return command;
 }
 
@@ -65,7 +67,9 @@ tla_command map_of(uint32_t count, tla_opcode opcode = TLA_OP_MAP) {
 
 tla_command launch_of(uint32_t count) {
     auto command = command_of(TLA_OP_LAUNCH, TLA_TARGET_PROCESSING_ELEMENT);
-    command.kernel = 2, command.program = 3, command.programs = 4, command.count = count;
+    command.kernel = 2, command.program = 3, command.programs = 6, command.count = count;
+    command.target_start_ps = 0x123456789A;
+    command.pes.cubes[1] = 0x8001, command.pes.cubes[15] = 0x0010;
     for (uint32_t i = 0; i < count; i++)
         command.arguments[i] = 0xABCDEF0000000000 + i;
     return command;
@@ -77,8 +81,9 @@ BOOST_AUTO_TEST_CASE(an_alloc_is_these_32_bytes) {
     auto command = command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER);
     command.channel = TLA_TCM;
     command.nbytes = 0x1122334455667788;
-    const bytes expected{'T', 'L', 'A', 'C', 1, 0, 1, 0, 32,   0,    0,    0,    4,    3,    2,    1,
-                         1,   0,   0,   0,   0, 0, 0, 0, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11};
+    command.object = 0x51;
+    const bytes expected{'T', 'L', 'A', 'C', 1,    1, 32, 0, 0x0D, 0x0C, 0x0B, 0x0A, 4,    3,    2,    1,
+                         1,   0,   0,   0,   0x51, 0, 0,  0, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11};
     BOOST_TEST(encode(command) == expected, boost::test_tools::per_element());
 }
 
@@ -87,25 +92,43 @@ BOOST_AUTO_TEST_CASE(a_map_is_these_bytes) {
     command.scope = {1, 2, 0x80000003};
     command.count = 1;
     command.entries[0] = {{0x100001000}, {0x4000000002000}, 0x3000, TLA_READ, 5};
-    const bytes expected{'T', 'L',  'A', 'C', 3, 0, 2, 0, 64, 0,    0, 0, 4, 3, 2, 1,    //
-                         1,   0,    0,   0,   1, 0, 0, 0, 2,  0,    0, 0, 3, 0, 0, 0x80, // count and scope
-                         0,   0x10, 0,   0,   1, 0, 0, 0, 0,  0x20, 0, 0, 0, 0, 4, 0,    // va, pa
-                         0,   0x30, 0,   0,   0, 0, 0, 0, 1,  0,    0, 0, 5, 0, 0, 0};   // nbytes, flags, asid
+    const bytes expected{'T', 'L',  'A', 'C', 3, 2, 64, 0, 0x0D, 0x0C, 0x0B, 0x0A, 4, 3, 2, 1,    //
+                         1,   0,    0,   0,   1, 0, 0,  0, 2,    0,    0,    0,    3, 0, 0, 0x80, // count and scope
+                         0,   0x10, 0,   0,   1, 0, 0,  0, 0,    0x20, 0,    0,    0, 0, 4, 0,    // va, pa
+                         0,   0x30, 0,   0,   0, 0, 0,  0, 1,    0,    0,    0,    5, 0, 0, 0};   // nbytes, flags, asid
     BOOST_TEST(encode(command) == expected, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_launch_is_these_bytes) {
+    const bytes expected{
+        'T',  'L',  'A',  'C',  7,    4,    80,   0,   0x0D, 0x0C, 0x0B, 0x0A, 4, 3, 2,    1, //
+        2,    0,    0,    0,    3,    0,    0,    0,   6,    0,    0,    0,    1, 0, 0,    0, // ..., count
+        0x9A, 0x78, 0x56, 0x34, 0x12, 0,    0,    0,                                          // target start
+        0,    0,    1,    0x80, 0,    0,    0,    0,   0,    0,    0,    0,    0, 0, 0,    0, // cubes 0 to 7
+        0,    0,    0,    0,    0,    0,    0,    0,   0,    0,    0,    0,    0, 0, 0x10, 0, // 8 to 15
+        0,    0,    0,    0,    0,    0xEF, 0xCD, 0xAB};                                      // the argument
+    BOOST_TEST(encode(launch_of(1)) == expected, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_completion_is_these_64_bytes) {
-    const tla_completion completion{0x01020304, TLA_FRAGMENTED, TLA_OP_ALLOC, 0x11, 0x22, 0x33, 0x44, 0x55, 0x6600};
-    const bytes expected{'T',  'L', 'A', 'D', 4, 3, 2, 1, 2,    0,    0, 0, 1, 0, 0, 0, //
-                         0x11, 0,   0,   0,   0, 0, 0, 0, 0x22, 0,    0, 0, 0, 0, 0, 0, //
-                         0x33, 0,   0,   0,   0, 0, 0, 0, 0x44, 0,    0, 0, 0, 0, 0, 0, //
-                         0x55, 0,   0,   0,   0, 0, 0, 0, 0,    0x66, 0, 0, 0, 0, 0, 0};
+    const tla_completion completion{0x0A0B0C0D, 0x01020304, TLA_FRAGMENTED, TLA_OP_ALLOC, {TLA_LOCATION_PE, 3, 5, 6},
+                                    0x11,       0x22,       0x33,           0x44,         0x55,
+                                    0x6600};
+    const bytes expected{'T',  'L', 'A', 'D', 4, 3, 2, 1, 2,    1,    0x56, 0x66, 0x0D, 0x0C, 0x0B, 0x0A, //
+                         0x11, 0,   0,   0,   0, 0, 0, 0, 0x22, 0,    0,    0,    0,    0,    0,    0,    //
+                         0x33, 0,   0,   0,   0, 0, 0, 0, 0x44, 0,    0,    0,    0,    0,    0,    0,    //
+                         0x55, 0,   0,   0,   0, 0, 0, 0, 0,    0x66, 0,    0,    0,    0,    0,    0};
     bytes out(TLA_COMPLETION_BYTES);
     tla_completion_encode(&completion, out.data());
     BOOST_TEST(out == expected, boost::test_tools::per_element());
     tla_completion back{};
     BOOST_REQUIRE_EQUAL(tla_completion_decode(out.data(), &back), TLA_OK);
-    BOOST_CHECK_EQUAL(back.tag, completion.tag);
+    BOOST_CHECK_EQUAL(back.request_id, completion.request_id);
+    BOOST_CHECK_EQUAL(back.correlation_id, completion.correlation_id);
+    BOOST_CHECK_EQUAL(back.failed_at.kind, TLA_LOCATION_PE);
+    BOOST_CHECK_EQUAL(back.failed_at.sip, 3u);
+    BOOST_CHECK_EQUAL(back.failed_at.cube, 5u);
+    BOOST_CHECK_EQUAL(back.failed_at.pe, 6u);
     BOOST_CHECK_EQUAL(back.status, completion.status);
     BOOST_CHECK_EQUAL(back.opcode, completion.opcode);
     BOOST_CHECK_EQUAL(back.value, completion.value);
@@ -120,14 +143,16 @@ BOOST_AUTO_TEST_CASE(scalar_commands_come_back_as_they_were_sent) {
     for (tla_opcode opcode : {TLA_OP_ALLOC, TLA_OP_FREE, TLA_OP_VA_ALLOC, TLA_OP_VA_FREE}) {
         auto sent = command_of(opcode, TLA_TARGET_VA_MANAGER, 7);
         sent.nbytes = 0xFEDCBA9876543210;
-        if (opcode == TLA_OP_ALLOC) sent.channel = TLA_TCM;
+        if (opcode == TLA_OP_ALLOC) sent.channel = TLA_TCM, sent.object = 0xF0000001;
         if (opcode == TLA_OP_FREE) sent.pa.value = 0x7FFFFFFFFFFFF;
         if (opcode == TLA_OP_VA_FREE) sent.va.value = 0x8000000000000001;
         tla_command received;
         BOOST_REQUIRE_EQUAL(decode(encode(sent), received), TLA_OK);
         BOOST_CHECK_EQUAL(received.opcode, sent.opcode);
         BOOST_CHECK_EQUAL(received.target, sent.target);
-        BOOST_CHECK_EQUAL(received.tag, 7u);
+        BOOST_CHECK_EQUAL(received.request_id, 7u);
+        BOOST_CHECK_EQUAL(received.correlation_id, 0x0A0B0C0Du);
+        BOOST_CHECK_EQUAL(received.object, sent.object);
         BOOST_CHECK_EQUAL(received.nbytes, sent.nbytes);
         BOOST_CHECK_EQUAL(received.channel, sent.channel);
         BOOST_CHECK_EQUAL(received.pa.value, sent.pa.value);
@@ -166,7 +191,10 @@ BOOST_AUTO_TEST_CASE(launches_come_back_as_they_were_sent) {
         BOOST_REQUIRE_EQUAL(decode(encode(sent), received), TLA_OK);
         BOOST_CHECK_EQUAL(received.kernel, 2u);
         BOOST_CHECK_EQUAL(received.program, 3u);
-        BOOST_CHECK_EQUAL(received.programs, 4u);
+        BOOST_CHECK_EQUAL(received.programs, 6u);
+        BOOST_CHECK_EQUAL(received.target_start_ps, sent.target_start_ps);
+        BOOST_CHECK_EQUAL(tla_pe_set_count(&received.pes), 3u);
+        BOOST_CHECK(std::equal(received.pes.cubes, received.pes.cubes + TLA_CUBE_DIE_COUNT, sent.pes.cubes));
         BOOST_REQUIRE_EQUAL(received.count, count);
         for (uint32_t i = 0; i < count; i++)
             BOOST_CHECK_EQUAL(received.arguments[i], sent.arguments[i]);
@@ -195,6 +223,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_encoded_is_refused_and_nothing_is_written) {
     launch = launch_of(0);
     launch.program = launch.programs;
     refused(launch, out.size());
+    launch = launch_of(0);
+    launch.program = 4; // 4, 5 and 6 of 6
+    refused(launch, out.size());
     auto nowhere = command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER);
     nowhere.channel = TLA_CHANNEL_COUNT;
     refused(nowhere, out.size());
@@ -205,21 +236,19 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expecte
     check_refused({}, "0 bytes", "at least the header of 16");
     check_refused(bytes(good.begin(), good.begin() + 15), "15 bytes", "16");
     check_refused(with(good, 0, {'t'}), "0x43414c74", "\"TLAC\"");
-    check_refused(with(good, 4, {0, 0}), "opcode 0", "1 to 9");
-    check_refused(with(good, 4, {10, 0}), "opcode 10", "1 to 9");
-    check_refused(with(good, 4, {1, 1}), "opcode 257", "1 to 9");
-    check_refused(with(good, 6, {0, 0}), "target 0", "1 to 6");
-    check_refused(with(good, 6, {7, 0}), "target 7", "1 to 6");
-    check_refused(with(good, 8, {33}), "claims 33", "32 are there");
-    check_refused(with(good, 8, {0, 0, 0, 0x80}), "claims 2147483648", "32 are there");
+    check_refused(with(good, 4, {0}), "opcode 0", "1 to 9");
+    check_refused(with(good, 4, {10}), "opcode 10", "1 to 9");
+    check_refused(with(good, 5, {0}), "target 0", "1 to 6");
+    check_refused(with(good, 5, {7}), "target 7", "1 to 6");
+    check_refused(with(good, 6, {33}), "claims 33", "32 are there");
+    check_refused(with(good, 6, {0, 0x80}), "claims 32768", "32 are there");
     BOOST_CHECK_EQUAL(tla_command_claimed_length(with(good, 3, {'D'}).data()), 0u);
 }
 
 BOOST_AUTO_TEST_CASE(damaged_bodies_are_refused_with_what_was_found_and_expected) {
     auto alloc = encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER));
     check_refused(with(alloc, 16, {2}), "channel 2", "0 (HBM) or 1 (TCM)");
-    check_refused(with(alloc, 20, {0, 0, 1}), "0x10000", "expected 0");
-    auto longer = with(alloc, 8, {40});
+    auto longer = with(alloc, 6, {40});
     longer.resize(40);
     check_refused(longer, "40 bytes", "expected 32");
     auto map = encode(map_of(2));
@@ -227,17 +256,18 @@ BOOST_AUTO_TEST_CASE(damaged_bodies_are_refused_with_what_was_found_and_expected
     check_refused(with(map, 16, {1}), "96 bytes", "expected 64");
     check_refused(with(map, 16, {120}), "count of 120", "at most 119");
     check_refused(with(map, 16, {0xFF, 0xFF, 0xFF, 0xFF}), "count of 4294967295", "at most 119");
-    auto cut = with(map, 8, {24});
+    auto cut = with(map, 6, {24});
     cut.resize(24);
     check_refused(cut, "24 bytes", "at least 32");
     auto launch = encode(launch_of(0));
-    check_refused(with(launch, 20, {4}), "program 4 of 4", "less than their number");
+    check_refused(with(launch, 20, {6}), "program 6 of 6", "less than their number");
+    check_refused(with(launch, 20, {4}), "program 4 of 6 on 3 PEs", "less than their number");
     check_refused(with(launch, 24, {0}), "program 3 of 0", "less than their number");
     check_refused(with(launch, 28, {17}), "count of 17", "at most 16");
-    check_refused(with(launch, 28, {1}), "32 bytes", "expected 40");
-    auto short_launch = with(launch, 8, {31});
-    short_launch.resize(31);
-    check_refused(short_launch, "31 bytes", "at least 32");
+    check_refused(with(launch, 28, {1}), "72 bytes", "expected 80");
+    auto short_launch = with(launch, 6, {71});
+    short_launch.resize(71);
+    check_refused(short_launch, "71 bytes", "at least 72");
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_body_still_tells_whom_to_answer) {
@@ -246,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_refused_body_still_tells_whom_to_answer) {
     BOOST_REQUIRE_EQUAL(decode(with(alloc, 16, {9}), command), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(command.opcode, TLA_OP_ALLOC);
     BOOST_CHECK_EQUAL(command.target, TLA_TARGET_MEMORY_CONTROLLER);
-    BOOST_CHECK_EQUAL(command.tag, 0xCAFEu);
+    BOOST_CHECK_EQUAL(command.request_id, 0xCAFEu);
     BOOST_CHECK_EQUAL(command.channel, TLA_HBM);
 }
 
@@ -257,20 +287,23 @@ BOOST_AUTO_TEST_CASE(a_misdirected_descriptor_is_well_formed) {
 }
 
 BOOST_AUTO_TEST_CASE(damaged_completions_are_refused) {
-    const tla_completion completion{1, TLA_OK, TLA_OP_FREE, 0, 0, 0, 0, 0, 0};
+    const tla_completion completion{2, 1, TLA_OK, TLA_OP_FREE, {}, 0, 0, 0, 0, 0, 0};
     bytes good(TLA_COMPLETION_BYTES), none(TLA_COMPLETION_BYTES);
     tla_completion_encode(&completion, good.data());
     tla_completion back{};
-    back.tag = 42;
+    back.request_id = 42;
     auto decoded = [&](const bytes &b) { return tla_completion_decode(b.data(), &back); };
     BOOST_CHECK_EQUAL(decoded(none), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 3, {'C'})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 8, {TLA_STATUS_COUNT})), TLA_BAD_COMMAND);
-    BOOST_CHECK_EQUAL(decoded(with(good, 11, {0x80})), TLA_BAD_COMMAND);
-    BOOST_CHECK_EQUAL(decoded(with(good, 12, {10})), TLA_BAD_COMMAND);
-    BOOST_CHECK_EQUAL(back.tag, 42u);
-    BOOST_CHECK_EQUAL(decoded(with(good, 12, {0})), TLA_OK);
-    BOOST_CHECK_EQUAL(back.tag, 1u);
+    BOOST_CHECK_EQUAL(decoded(with(good, 9, {10})), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(decoded(with(good, 11, {0x80})), TLA_BAD_COMMAND);       // no kind of location
+    BOOST_CHECK_EQUAL(decoded(with(good, 10, {1})), TLA_BAD_COMMAND);          // a PE of none
+    BOOST_CHECK_EQUAL(decoded(with(good, 10, {0x10, 0x20})), TLA_BAD_COMMAND); // a cube of an IO_CPU
+    BOOST_CHECK_EQUAL(back.request_id, 42u);
+    BOOST_CHECK_EQUAL(decoded(with(good, 9, {0})), TLA_OK);
+    BOOST_CHECK_EQUAL(back.request_id, 1u);
+    BOOST_CHECK_EQUAL(back.correlation_id, 2u);
 }
 
 BOOST_AUTO_TEST_CASE(random_damage_is_decoded_or_refused_with_a_text) {
@@ -282,10 +315,10 @@ BOOST_AUTO_TEST_CASE(random_damage_is_decoded_or_refused_with_a_text) {
     for (int i = 0; i < 20000; i++) {
         bytes damaged = good[random() % good.size()];
         for (unsigned n = 1 + random() % 4; n > 0; n--)
-            damaged[random() % std::min<size_t>(damaged.size(), 40)] = uint8_t(random());
-        if (random() % 3 == 0) damaged.resize(random() % 80);
-        if (random() % 2 == 0 && damaged.size() >= 12)
-            damaged[8] = uint8_t(damaged.size()), damaged[9] = uint8_t(damaged.size() >> 8);
+            damaged[random() % std::min<size_t>(damaged.size(), 80)] = uint8_t(random());
+        if (random() % 3 == 0) damaged.resize(random() % 120);
+        if (random() % 2 == 0 && damaged.size() >= 8)
+            damaged[6] = uint8_t(damaged.size()), damaged[7] = uint8_t(damaged.size() >> 8);
         tla_command command;
         std::string text;
         if (decode(damaged, command, &text) == TLA_OK) {

@@ -15,7 +15,7 @@ bytes alloc_descriptor(uint32_t tag = 1) {
     tla_command command{};
     command.opcode = TLA_OP_ALLOC;
     command.target = TLA_TARGET_MEMORY_CONTROLLER;
-    command.tag = tag;
+    command.request_id = tag;
     command.nbytes = 4096;
     bytes out(64);
     size_t length = 0;
@@ -58,7 +58,7 @@ struct port {
         return tla_completion_decode(raw, &out);
     }
     void finish(uint32_t tag) {
-        const tla_completion done{tag, TLA_OK, TLA_OP_ALLOC, 0x1000, 4096, 0, 0, 0, 0};
+        const tla_completion done{0, tag, TLA_OK, TLA_OP_ALLOC, {}, 0x1000, 4096, 0, 0, 0, 0};
         tla_control_port_complete(&registers, &done);
     }
     bool holds(const bytes &descriptor) const {
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_completion_can_be_read_back_until_the_next_submission) {
     p.finish(5);
     BOOST_CHECK_EQUAL(p.state(), unsigned(TLA_PORT_DONE));
     BOOST_REQUIRE_EQUAL(p.completion(done), TLA_OK);
-    BOOST_CHECK_EQUAL(done.tag, 5u);
+    BOOST_CHECK_EQUAL(done.request_id, 5u);
     BOOST_CHECK_EQUAL(done.value, 0x1000u);
     BOOST_REQUIRE_EQUAL(p.completion(done), TLA_OK);
     auto next = alloc_descriptor(6);
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_completion_can_be_read_back_until_the_next_submission) {
     BOOST_CHECK_EQUAL(p.completion(done), TLA_BAD_COMMAND);
     p.finish(6);
     BOOST_REQUIRE_EQUAL(p.completion(done), TLA_OK);
-    BOOST_CHECK_EQUAL(done.tag, 6u);
+    BOOST_CHECK_EQUAL(done.request_id, 6u);
 }
 
 BOOST_AUTO_TEST_CASE(a_running_command_makes_the_port_busy) {
@@ -182,11 +182,11 @@ BOOST_AUTO_TEST_CASE(damaged_descriptors_are_dropped) {
     };
     port p;
     check_dropped(p, 0, damaged(0, 'X'), "58 4c 41 43");
-    check_dropped(p, 0, damaged(8, 0), "claims 0");
-    check_dropped(p, 0, damaged(8, 15), "claims 15");
-    check_dropped(p, 0, damaged(9, 0x0F), "claims 3872");
-    check_dropped(p, 0, damaged(11, 0xFF), "claims");
-    check_dropped(p, 0, damaged(8, 24), "claims 24");
+    check_dropped(p, 0, damaged(6, 0), "claims 0");
+    check_dropped(p, 0, damaged(6, 15), "claims 15");
+    check_dropped(p, 0, damaged(7, 0x0F), "claims 3872");
+    check_dropped(p, 0, damaged(7, 0xFF), "claims");
+    check_dropped(p, 0, damaged(6, 24), "claims 24");
     check_dropped(p, 4, good, "at 0x4");
     BOOST_CHECK_EQUAL(p.text, "write at 0x4 of a control port, expected at 0x0");
     BOOST_CHECK_EQUAL(p.write(0, bytes(good.begin(), good.begin() + 16)), TLA_OK);
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_dropped_descriptor_leaves_the_last_completion) {
     check_dropped(p, 0, bytes(32, 'X'), "58 58 58 58");
     tla_completion done{};
     BOOST_REQUIRE_EQUAL(p.completion(done), TLA_OK);
-    BOOST_CHECK_EQUAL(done.tag, 9u);
+    BOOST_CHECK_EQUAL(done.request_id, 9u);
 }
 
 BOOST_AUTO_TEST_CASE(only_completion_and_state_can_be_read) {

@@ -37,7 +37,7 @@ struct device {
         const auto command = std::make_unique<tla_command>();
         BOOST_REQUIRE_EQUAL(tla_command_decode(port.command, port.staged, command.get(), nullptr), TLA_OK);
         tla_completion completion = answer(*command);
-        completion.tag = command->tag;
+        completion.request_id = command->request_id;
         completion.opcode = command->opcode;
         tla_control_port_complete(&port, &completion);
     }
@@ -161,15 +161,15 @@ BOOST_AUTO_TEST_CASE(every_command_goes_out_by_calls_as_the_encoder_writes_it) {
         BOOST_TEST_CONTEXT(e.name << " of " << e.command->count) {
             device d;
             tla_port_driver driver = d.driver();
-            driver.tag = 41;
+            driver.request_id = 41;
             tla_completion completion{};
             BOOST_CHECK_EQUAL(e.send(&driver, &completion), TLA_OK);
-            BOOST_CHECK_EQUAL(completion.tag, 42u);
-            e.command->tag = 42;
+            BOOST_CHECK_EQUAL(completion.request_id, 42u);
+            e.command->request_id = 42;
             BOOST_REQUIRE_EQUAL(d.received.size(), 1u);
             BOOST_CHECK(d.received[0] == encoded(*e.command));
             BOOST_CHECK_EQUAL(e.send(&driver, nullptr), TLA_OK); // without a completion, again
-            BOOST_CHECK_EQUAL(driver.tag, 43u);
+            BOOST_CHECK_EQUAL(driver.request_id, 43u);
         }
 }
 
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(every_command_goes_out_by_mapped_words_as_the_encoder_write
             driver.port = page.data();
             driver.polls_max = 3;
             BOOST_CHECK_EQUAL(e.send(&driver, nullptr), TLA_BUSY);
-            e.command->tag = 1;
+            e.command->request_id = 1;
             const bytes expected = encoded(*e.command);
             const auto *words = reinterpret_cast<const std::uint8_t *>(page.data());
             BOOST_CHECK(bytes(words, words + expected.size()) == expected);
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(what_no_descriptor_can_say_is_refused_before_a_word_is_writ
     BOOST_CHECK_EQUAL(tla_port_driver_launch(&driver, 0, 0, 1, arguments, TLA_COMMAND_MAX_ARGUMENTS + 1, nullptr),
                       TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(d.port.state, TLA_PORT_IDLE);
-    BOOST_CHECK_EQUAL(driver.tag, 0u);
+    BOOST_CHECK_EQUAL(driver.request_id, 0u);
     BOOST_CHECK_EQUAL(tla_port_driver_free(&unreachable, {0}, 1, nullptr), TLA_INVALID_ARGUMENT);
 }
 

@@ -37,6 +37,7 @@ typedef enum tla_status {
     TLA_OUT_OF_BOUNDS,    /* an access that is not inside one live block */
     TLA_NOT_OWNER,        /* an access by somebody to whom the block does not belong */
     TLA_NEVER_WRITTEN,    /* a read of bytes that nobody has written */
+    TLA_NOT_FOUND,        /* a part of the platform or a kernel that is named does not exist */
     TLA_STATUS_COUNT
 } tla_status;
 

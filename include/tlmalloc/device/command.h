@@ -2,22 +2,34 @@
  *
  * A descriptor is packed and little-endian whatever the host is. Header, 16 bytes:
  *
- *   0 u32 magic "TLAC"   4 u16 opcode   6 u16 target   8 u32 length of the whole descriptor   12 u32 tag
+ *   0 u32 magic "TLAC"   4 u8 opcode   5 u8 target   6 u16 length of the whole descriptor
+ *   8 u32 correlation id   12 u32 request id
+ *
+ * The correlation id is that of what a sender was asked for (the making of a tensor, a launch), the request id that of
+ * the message. Whoever passes a command on passes both on, and so does its completion.
  *
  * Bodies, from byte 16:
- *   ALLOC                u32 channel, u32 0, u64 nbytes
+ *   ALLOC                u32 channel, u32 object, u64 nbytes
  *   FREE                 u64 pa, u64 nbytes
  *   MAP, UNMAP, INVALIDATE, TAKE_BACK
  *                        u32 count, u32 sip mask, u32 die mask, u32 pe mask, then count entries of 32 bytes:
  *                        u64 va, u64 pa, u64 nbytes, u32 flags, u32 asid
  *   VA_ALLOC             u64 nbytes
  *   VA_FREE              u64 va, u64 nbytes
- *   LAUNCH               u32 kernel, u32 program, u32 programs, u32 count, then count arguments u64;
- *                        program < programs
+ *   LAUNCH               u32 kernel, u32 program, u32 programs, u32 count, u64 target start, 16 u16 PEs, then count
+ *                        arguments u64
+ *
+ * A LAUNCH is for PEs of one SIP: PEs [c] has bit p for PE p of cube c, so that it can be any subset. `program` is the
+ * number of the first of them; the others follow in ascending order of cube, then of PE. program + their number (one,
+ * where none is named) is at most `programs`. To a processing element PEs say nothing. Target start is the time in ps
+ * at which all begin, 0: not stated.
  *
  * A completion is 64 bytes:
- *   0 u32 magic "TLAD"  4 u32 tag  8 u32 status  12 u32 opcode  16 u64 value  24 u64 nbytes  32 u64 total free
- *   40 u64 largest free  48 u64 nodes visited  56 u64 service time in ps */
+ *   0 u32 magic "TLAD"  4 u32 request id  8 u8 status  9 u8 opcode  10 u16 failed at  12 u32 correlation id
+ *   16 u64 value  24 u64 nbytes  32 u64 total free  40 u64 largest free  48 u64 nodes visited  56 u64 service time in
+ * ps
+ *
+ * Failed at: [15] 0, [14:13] 0 whoever answers, 1 IO_CPU, 2 M_CPU, 3 PE; [12:9] sip, [8:4] die, [3:0] pe. */
 #ifndef TLMALLOC_COMMAND_H
 #define TLMALLOC_COMMAND_H
 
@@ -37,7 +49,7 @@ typedef enum tla_opcode {
     TLA_OP_VA_FREE,
     TLA_OP_LAUNCH,
     TLA_OP_INVALIDATE, /* drops TLB entries of the ranges (nbytes 0: of the whole address space); mappings stay */
-    TLA_OP_TAKE_BACK,  /* undoes the sender's last MAP or UNMAP, which had the same tag and entries (mmu.h) */
+    TLA_OP_TAKE_BACK,  /* undoes the sender's last MAP or UNMAP, which had the same request id and entries (mmu.h) */
     TLA_OP_LAST = TLA_OP_TAKE_BACK
 } tla_opcode;
 
@@ -47,26 +59,51 @@ typedef enum tla_target {
     TLA_TARGET_PE_MMU,
     TLA_TARGET_VA_MANAGER,
     TLA_TARGET_PROCESSING_ELEMENT,
-    TLA_TARGET_IO_CPU, /* passes MAP, UNMAP and INVALIDATE on to the M_CPUs of its SIP */
-    TLA_TARGET_M_CPU   /* passes MAP, UNMAP and INVALIDATE on to the MMUs of its cube */
+    TLA_TARGET_IO_CPU, /* passes MAP, UNMAP, INVALIDATE and LAUNCH on to the M_CPUs of its SIP */
+    TLA_TARGET_M_CPU   /* passes MAP, UNMAP and INVALIDATE on to the MMUs of its cube, LAUNCH to its PEs */
 } tla_target;
 
 enum {
     TLA_COMMAND_HEADER_BYTES = 16,
+    TLA_COMMAND_CLAIM_BYTES = 8,  /* what of it tells the length */
     TLA_COMMAND_MAX_BYTES = 3840, /* the command area of a control port (control_port.h) */
     TLA_MAP_ENTRY_BYTES = 32,
     TLA_COMMAND_MAX_ENTRIES = (TLA_COMMAND_MAX_BYTES - 32) / TLA_MAP_ENTRY_BYTES,
     TLA_COMMAND_MAX_ARGUMENTS = 16,
+    TLA_LAUNCH_MAX_BYTES = 72 + 8 * TLA_COMMAND_MAX_ARGUMENTS,
     TLA_COMPLETION_BYTES = 64
 };
 
 /* MAP, UNMAP, INVALIDATE, TAKE_BACK: what is passed on to MMUs, entry by entry. */
 bool tla_opcode_has_entries(tla_opcode opcode);
 
+/* LAUNCH: what is passed on to PEs that are named one by one. */
+bool tla_opcode_names_pes(tla_opcode opcode);
+
 /* Which PEs a mapping is for: the product of three bit masks. */
 typedef struct tla_scope {
     uint32_t sip_mask, die_mask, pe_mask;
 } tla_scope;
+
+/* Any PEs of one SIP: bit p of cubes[c] is PE p of cube c. */
+typedef struct tla_pe_set {
+    uint16_t cubes[TLA_CUBE_DIE_COUNT];
+} tla_pe_set;
+
+uint32_t tla_pe_set_count(const tla_pe_set *set);
+
+/* A part of the platform, as deep as `kind` says. */
+typedef enum tla_location_kind {
+    TLA_LOCATION_NONE,
+    TLA_LOCATION_IO_CPU,
+    TLA_LOCATION_M_CPU,
+    TLA_LOCATION_PE
+} tla_location_kind;
+
+typedef struct tla_location {
+    tla_location_kind kind;
+    uint32_t sip, cube, pe; /* 0 where the kind does not have them */
+} tla_location;
 
 /* Where commands can be passed on to: the address of a control port, and the PEs that lie behind it. */
 typedef struct tla_command_route {
@@ -74,17 +111,29 @@ typedef struct tla_command_route {
     tla_scope covers;
 } tla_command_route;
 
+/* Where commands for PEs that are named one by one can be passed on to. */
+typedef struct tla_dispatch_route {
+    uint64_t window;     /* address of a control window; a command goes on to the port at which it came */
+    tla_pe_set pes;      /* the PEs behind it; of another route none lies between them, in ascending order */
+    uint64_t way_ps;     /* from the sending of a command until the farthest of them is ready to begin, when nobody else
+                            sends; 0: not known */
+    uint64_t spacing_ps; /* by how much a command that is sent at the same time holds it up */
+} tla_dispatch_route;
+
 /* A command, decoded. Only the members of its opcode mean anything. */
 typedef struct tla_command {
     tla_opcode opcode;
     tla_target target;
-    uint32_t tag;                       /* chosen by the sender, echoed by the completion */
-    tla_channel channel;                /* ALLOC */
-    uint64_t nbytes;                    /* ALLOC, FREE, VA_ALLOC, VA_FREE */
-    tla_paddr pa;                       /* FREE */
-    tla_vaddr va;                       /* VA_FREE */
-    tla_scope scope;                    /* MAP, UNMAP, INVALIDATE, TAKE_BACK */
+    uint32_t correlation_id, request_id; /* chosen by the sender, echoed by the completion */
+    tla_channel channel;                 /* ALLOC */
+    uint32_t object; /* ALLOC: blocks beside each other with the same one, not 0, are one (guard.h) */
+    uint64_t nbytes; /* ALLOC, FREE, VA_ALLOC, VA_FREE */
+    tla_paddr pa;    /* FREE */
+    tla_vaddr va;    /* VA_FREE */
+    tla_scope scope; /* MAP, UNMAP, INVALIDATE, TAKE_BACK */
     uint32_t kernel, program, programs; /* LAUNCH */
+    uint64_t target_start_ps;           /* LAUNCH */
+    tla_pe_set pes;                     /* LAUNCH */
     uint32_t count;                     /* MAP, UNMAP, INVALIDATE: entries; LAUNCH: arguments */
     union {
         tla_map_entry entries[TLA_COMMAND_MAX_ENTRIES];
@@ -93,35 +142,37 @@ typedef struct tla_command {
 } tla_command;
 
 typedef struct tla_completion {
-    uint32_t tag;
+    uint32_t correlation_id, request_id;
     tla_status status;
     tla_opcode opcode;
-    uint64_t value;                    /* ALLOC: physical address; VA_ALLOC: virtual address */
+    tla_location failed_at;            /* where it failed first, when it has been passed on */
+    uint64_t value;                    /* ALLOC: physical address; VA_ALLOC: virtual address; LAUNCH: when the kernel
+                                          began (ps), of several the last of them; 0: it did not */
     uint64_t nbytes;                   /* ALLOC, FREE: bytes; MAP, UNMAP, INVALIDATE: entries done; LAUNCH: of a kernel
                                           that ended with the status of a tl_alloc (kernel.h), the bytes it asked for */
     uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes); LAUNCH: of the TCM
                                           after that tl_alloc */
     uint64_t nodes_visited;
-    uint64_t service_ps; /* what the engine charged, without queueing */
+    uint64_t service_ps; /* what the engine charged, without queueing; LAUNCH: of the kernel, of several the longest */
 } tla_completion;
 
 /* Writes a descriptor into bytes[0 .. capacity); *length is its size.
- * TLA_INVALID_ARGUMENT for an unknown opcode, target or channel, a program that is none, too many entries or
+ * TLA_INVALID_ARGUMENT for an unknown opcode, target or channel, programs that are none, too many entries or
  * arguments, or a capacity too small: nothing is written then. */
 tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length);
 
 /* Reads a descriptor of exactly `length` bytes. TLA_BAD_COMMAND, and a text that says what was found and what was
  * expected, for a wrong magic, opcode, target, channel, program, length or count, or bytes that must be 0 and are not.
- * Does not look at whether the target suits. On failure *command is all zero but for opcode, target and tag as far as a
+ * Does not look at whether the target suits. On failure *command is all zero but for opcode, target and ids as far as a
  * valid header told them, so that a completion can be addressed to the sender. */
 tla_status tla_command_decode(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error);
 
-/* Length that a descriptor claims, from its first 12 bytes; 0 when the magic is wrong. */
+/* Length that a descriptor claims, from its first 8 bytes; 0 when the magic is wrong. */
 uint32_t tla_command_claimed_length(const uint8_t *bytes);
 
 void tla_completion_encode(const tla_completion *completion, uint8_t bytes[TLA_COMPLETION_BYTES]);
 
-/* TLA_BAD_COMMAND for a wrong magic (so there is no completion yet), status or opcode; *completion is untouched then.
+/* TLA_BAD_COMMAND for a wrong magic (so there is no completion yet), status, opcode or place; *completion is untouched.
  * Opcode 0 is allowed: the answer to a descriptor whose opcode could not be read. */
 tla_status tla_completion_decode(const uint8_t bytes[TLA_COMPLETION_BYTES], tla_completion *completion);
 

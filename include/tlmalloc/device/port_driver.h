@@ -20,7 +20,8 @@ typedef struct tla_port_driver {
     uint32_t polls_max;           /* state reads before a command is given up; 0 = never */
     void (*relax)(void *context); /* called between two state reads; NULL = spin */
     void *context;                /* of relax, read and write */
-    uint32_t tag;                 /* of the last command */
+    uint32_t correlation_id;      /* of what its commands are for; the caller's */
+    uint32_t request_id;          /* of the last command */
     /* The word at an offset of the port, a multiple of 4 in 0 .. 4092; its bits 0 to 7 are the byte at that offset. */
     uint32_t (*read)(void *context, uint32_t offset);
     void (*write)(void *context, uint32_t offset, uint32_t word);
@@ -60,6 +61,13 @@ tla_status tla_port_driver_va_free(tla_port_driver *driver, tla_vaddr va, uint64
  * TLA_COMMAND_MAX_ARGUMENTS) arguments; done when it has returned, with its status. */
 tla_status tla_port_driver_launch(tla_port_driver *driver, uint32_t kernel, uint32_t program, uint32_t programs,
                                   const uint64_t *arguments, uint32_t count, tla_completion *completion);
+
+/* To an IO_CPU or an M_CPU (`target`). Runs a kernel on these PEs of its SIP as programs `program` and up of
+ * `programs`, in ascending order of cube, then of PE, all from one time on; done when all have returned, with the first
+ * failure. */
+tla_status tla_port_driver_launch_all(tla_port_driver *driver, tla_target target, const tla_pe_set *pes,
+                                      uint32_t kernel, uint32_t program, uint32_t programs, const uint64_t *arguments,
+                                      uint32_t count, tla_completion *completion);
 
 #ifdef __cplusplus
 }

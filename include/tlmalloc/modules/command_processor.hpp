@@ -1,4 +1,4 @@
-// IO_CPU and M_CPU: take mapping commands from above, fan them out to what lies below, gather the answers.
+// IO_CPU and M_CPU: take commands from above, fan them out to what lies below, gather the answers.
 #ifndef TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
 #define TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
 
@@ -7,17 +7,32 @@
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/parameters/execution.h"
 
+#include <list>
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
+
+struct tla_dispatch;
+struct tla_dispatcher;
 
 namespace tlmalloc {
 
 class fan_out;
 
+using dispatch_route = tla_dispatch_route;
+
 // `control` takes MAP, UNMAP, INVALIDATE and TAKE_BACK (command.h), spends `overhead_ps` on each, and passes it on over
 // `out` along every route that leads to PEs in its scope. The command is done when all have answered; a MAP that one of
 // them refuses is taken back from the others (KernBench ADR-0035/0036: fan-out and aggregation). A scope that reaches
 // nobody is refused with TLA_INVALID_ARGUMENT.
+//
+// It takes LAUNCH too, and passes it on to the PEs that it names, over the same port of every window as it came in by:
+// a sender has its port everywhere. It is done when all their kernels have returned, and meanwhile other commands pass:
+// a launch holds the processor for its overhead only. Where it does not say when its kernels begin, and the ways to the
+// PEs are known (expect_way), it is told here: when the farthest can, so that all begin at one time (KernBench
+// ADR-0009 D5). It is refused, and no kernel begins, when it names no PE (TLA_INVALID_ARGUMENT), one that lies behind
+// no route or a kernel that is none (TLA_NOT_FOUND), or one that still runs what came by here (TLA_BUSY). What only a
+// PE knows, that it runs somebody else's kernel, is its answer when the others have begun. The completion tells the
+// first failure in the order of programs, and where that was.
 class command_processor : public instrumented, private command_handler {
   public:
     struct config : tla_command_processor_parameters {
@@ -28,6 +43,10 @@ class command_processor : public instrumented, private command_handler {
         tla_target kind = TLA_TARGET_M_CPU;          // what it answers to: TLA_TARGET_IO_CPU or TLA_TARGET_M_CPU
         std::vector<command_route> routes;           // what lies below
         tla_target route_target = TLA_TARGET_PE_MMU; // what kind of targets those are
+        std::vector<dispatch_route> dispatch_routes; // what lies below, for LAUNCH
+        tla_target dispatch_target = TLA_TARGET_PROCESSING_ELEMENT; // what kind of targets those are
+        unsigned sip = 0;                                           // where it is, for completions
+        std::uint32_t kernels = 0;                                  // numbers of kernels are below; 0: not known
         unsigned ports = 16;
         unsigned queue_depth = 16;
         time_style style = time_style::fast;
@@ -35,6 +54,7 @@ class command_processor : public instrumented, private command_handler {
 
     struct statistics : command_counts {
         std::uint64_t commands = 0;
+        std::uint64_t launches = 0;     // of the commands
         std::uint64_t not_restored = 0; // routes along which a command could not be taken back
     };
 
@@ -45,6 +65,13 @@ class command_processor : public instrumented, private command_handler {
     command_processor(sc_core::sc_module_name name, const config &settings);
     ~command_processor() override;
 
+    // The way and the spacing of a dispatch route (command.h), where they are known only when the fabric is; before
+    // the simulation runs.
+    void expect_way(std::size_t route, std::uint64_t way_ps, std::uint64_t spacing_ps);
+
+    // From its sending of a launch until the farthest of these PEs is ready to begin; 0 when not known.
+    std::uint64_t way_ps(const tla_pe_set &pes) const;
+
     statistics get_statistics() const;
     std::vector<statistics_part> list_statistics() const override;
 
@@ -52,11 +79,16 @@ class command_processor : public instrumented, private command_handler {
     void start_of_simulation() override;
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     bool makes_transactions(const tla_command &command) const override;
+    void dispatch(unsigned port, const tla_command &command, const tla_service &service);
+    void finish(unsigned port, const tla_completion &completion, std::uint64_t done_ps);
+    void gather(unsigned port, tla_dispatch *launched);
     outlet *way_out() { return config_.style == time_style::exact ? &out_ : nullptr; }
 
     const config config_;
     std::unique_ptr<fan_out> routes_;
-    outlet out_; // exact
+    std::unique_ptr<tla_dispatcher, void (*)(tla_dispatcher *)> dispatcher_;
+    std::list<tla_dispatch *> dispatched_; // under way
+    outlet out_;                           // exact
     statistics statistics_;
     figure in_flight_{*this, "commands_in_flight", 16};
 };

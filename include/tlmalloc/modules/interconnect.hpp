@@ -48,6 +48,16 @@ class interconnect : public instrumented, private access_target, private in_orde
 
     interconnect(sc_core::sc_module_name name, config settings);
 
+    // Where an initiator is, by its number, and the target that an address leads to; no_node when there is none.
+    static constexpr std::uint32_t no_node = UINT32_MAX;
+    std::uint32_t node_of_source(std::size_t source) const;
+    std::uint32_t node_of_target(std::uint64_t address) const;
+
+    // How long a write of nbytes takes between two nodes when nobody else is under way, its bytes at the bandwidth of
+    // the slowest link of the fabric; 0 when there is no path.
+    std::uint64_t way_ps(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes);
+    std::uint64_t slowest_transfer_ps(std::uint32_t nbytes) const;
+
     std::uint64_t errors() const { return errors_; } // accesses that found no target
     const tla_fabric *fabric() const { return fabric_.get(); }
     std::vector<statistics_part> list_statistics() const override;

@@ -50,8 +50,8 @@ class pe_unit : public sc_core::sc_module {
 
 // The fabric: every PE's tiles reach their cube's router over fabric.pe_*, every HBM slice hangs on the router by
 // fabric.hbm_*, cubes form a mesh (fabric.cube_*), the IO chiplet of a SIP is linked to the first column of its mesh
-// (fabric.cube_*), the host to every IO chiplet (fabric.host_*). Mappings go host -> IO_CPU of a SIP -> M_CPU of a cube
-// -> MMU of a PE, and their answers back the same way.
+// (fabric.cube_*), the host to every IO chiplet (fabric.host_*). Mappings and launches go host -> IO_CPU of a SIP ->
+// M_CPU of a cube -> MMU or element of a PE, and their answers back the same way.
 class npu : public sc_core::sc_module {
   public:
     // The configuration must be one that tla_config_load accepted.
@@ -88,6 +88,8 @@ class npu : public sc_core::sc_module {
     void trace(sc_core::sc_trace_file *file) const override;
 
   private:
+    void tell_ways(const tla_config &config);
+
     std::vector<std::unique_ptr<sc_core::sc_module>> sips_;
     std::vector<pe_unit *> pes_;                                 // in program order
     std::vector<std::unique_ptr<command_processor>> processors_; // of each SIP: the IO_CPU, then the M_CPUs

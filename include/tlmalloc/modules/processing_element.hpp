@@ -13,9 +13,12 @@
 
 namespace tlmalloc {
 
-// `control` takes LAUNCH (command.h): the kernel's number, the program's number, arguments. One kernel runs at a time;
-// a LAUNCH that arrives while one runs is answered with TLA_BUSY. The completion comes when the kernel has returned,
-// with its status; of one that ends with the status of a tl_alloc, the completion tells request and free bytes of that.
+// `control` takes LAUNCH (command.h): the kernel's number, the program's number, arguments. The kernel begins launch_ps
+// after its arrival, or at the target start if that is later; one that is too late for its target start is counted. One
+// kernel runs at a time; a LAUNCH that arrives while one runs is answered with TLA_BUSY, one of a kernel that is none
+// with TLA_NOT_FOUND. The completion comes when the kernel has returned, with its status, when it began and how long it
+// took; of one that ends with the status of a tl_alloc, the completion tells request and free bytes of that. Commands
+// that a kernel leads to carry the correlation id of its LAUNCH.
 // `allocator` leads to the PE's memory_controller.control, `local` to its data side (the engines read and
 // write tiles there); DMA goes through `dma`.
 class processing_element : public instrumented, private command_handler {
@@ -35,6 +38,7 @@ class processing_element : public instrumented, private command_handler {
     // Of the last kernel that ran. The sums are time in which the kernel waited for that kind of work.
     struct run {
         std::uint64_t start_ps = 0, end_ps = 0;
+        std::uint64_t late_ps = 0; // by which start_ps is after the launch's target start
         std::uint64_t alloc_ps = 0, dma_ps = 0, compute_ps = 0;
         std::uint64_t retries = 0; // commands that were sent again
         tla_status status = TLA_OK;
@@ -49,6 +53,13 @@ class processing_element : public instrumented, private command_handler {
     processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma);
 
     const run &last_run() const { return run_; }
+
+    struct statistics {
+        std::uint64_t launches = 0;                 // kernels that began
+        std::uint64_t late_starts = 0, late_ps = 0; // of them, after their target start, and by how much in all
+    };
+    const statistics &get_statistics() const { return statistics_; }
+    std::vector<statistics_part> list_statistics() const override;
 
     // What the tl_* calls of the kernel that runs on this PE do; see kernel.h. From the kernel only.
     tla_status allocate(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile);
@@ -82,7 +93,9 @@ class processing_element : public instrumented, private command_handler {
     bool running_ = false;
     unsigned port_ = 0;
     tla_command launch_{};
-    std::uint64_t launch_ps_ = 0;
+    std::uint64_t launch_ps_ = 0, late_ps_ = 0;
+    std::uint32_t next_request_ = 1;
+    statistics statistics_;
     run run_;
     figure kernel_running_{*this, "kernel_running", 1}, computing_{*this, "computing", 1},
         waits_for_allocator_{*this, "waits_for_allocator", 1}, waits_for_dma_{*this, "waits_for_dma", 1};

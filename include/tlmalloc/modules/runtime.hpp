@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct tensor {
     std::vector<shard> shards;
     std::uint64_t alloc_ps, map_ps; // time the host waited for its allocations, and for its mappings
     spread kind;
-    std::uint32_t tag = 0; // of its blocks' ALLOCs: they are one object (guard.h)
+    std::uint32_t object = 0; // of its blocks' ALLOCs (guard.h)
 };
 
 // Every call blocks its caller until the work is done, by way of the functions below, which whoever derives from it
@@ -40,9 +41,11 @@ class runtime {
         config() { tla_host_defaults(this); }
         explicit config(const tla_host_parameters &parameters) : tla_host_parameters(parameters) {}
 
-        std::vector<pe_location> pes; // every PE of the platform, in program order
+        std::vector<pe_location> pes; // every PE of the platform, in program order: ascending by SIP, cube and PE
         unsigned control_port = 0;    // its port in every control window
         unsigned fault_port = 4;      // its port for what page faults ask for
+        unsigned launch_port = 8;     // its first port for launches
+        unsigned launch_ports = 8;    // how many: launches that can be under way at the same time
     };
 
     // Where a tensor goes.
@@ -52,7 +55,7 @@ class runtime {
     };
 
     explicit runtime(config settings);
-    virtual ~runtime() = default;
+    virtual ~runtime();
 
     // The placement that splits a tensor over all PEs.
     placement everywhere() const { return {settings_.pes}; }
@@ -67,9 +70,33 @@ class runtime {
     // freed by cleanup().
     tla_status free_tensor(tensor *which, tla_error *error);
 
-    // Runs a kernel as one program on every PE, and returns when the last has answered; the first failure is the
-    // status.
-    tla_status launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments, tla_error *error);
+    // When the kernels of a launch began (the last of them), and how long the longest took.
+    struct launched {
+        std::uint64_t start_ps = 0, duration_ps = 0;
+        std::uint32_t correlation_id = 0;
+    };
+
+    // Runs a kernel as one program on each of these PEs, whatever their order is here: program 0 is on the first in
+    // ascending order of SIP, cube and PE, program 1 on the second. One message for each SIP goes to its IO_CPU, which
+    // has the M_CPUs pass it on. All begin at one time: the IO_CPU says when, or the host, where there are several SIPs
+    // and their ways are known (expect_way). Returns when the last has answered; the first failure in program order is
+    // the status, and the text says which PE's. Several threads may have a launch under way each, also beside calls of
+    // other kinds.
+    //
+    // Nothing is sent for no PE, one twice (TLA_INVALID_ARGUMENT), one that is not in the configuration
+    // (TLA_NOT_FOUND), one on which a launch of this host is under way (TLA_BUSY), too many arguments
+    // (TLA_INVALID_ARGUMENT) or launches (TLA_LIMIT).
+    tla_status launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments,
+                      const std::vector<pe_location> &pes, tla_error *error, launched *result = nullptr);
+
+    // On every PE.
+    tla_status launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments, tla_error *error,
+                      launched *result = nullptr) {
+        return launch(kernel, arguments, settings_.pes, error, result);
+    }
+
+    // How long it takes from the sending of a launch to a SIP until the farthest PE there is ready to begin.
+    void expect_way(unsigned sip, std::uint64_t way_ps);
 
     // Frees every living tensor; then every free list that was used must be one block again: TLA_LEAK if not (that is
     // not looked at after expect_many_free_blocks).
@@ -119,25 +146,30 @@ class runtime {
         std::uint64_t total_free, largest_free;
     };
 
+    // A command of what the host was asked for under this number.
+    tla_command message(tla_opcode opcode, tla_target target, std::uint32_t correlation_id);
     std::vector<tla_completion> send_all(way to, const std::vector<letter> &letters, unsigned tries_left);
     void send_once(way to, const std::vector<letter> &letters, const std::vector<std::size_t> &which,
                    std::vector<tla_completion> &completions);
     tla_status va_command(tla_command &command, tla_completion &completion);
-    tla_status free_addresses(const tensor &t, tla_completion &completion);
+    tla_status free_addresses(const tensor &t, std::uint32_t correlation_id, tla_completion &completion);
     tla_status allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes, const placement &where,
-                               tla_error *error);
-    tla_status free_shards(tensor &t, tla_error *error);
+                               std::uint32_t correlation_id, tla_error *error);
+    tla_status free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error);
     tla_status free_owed(tla_error *error);
-    tla_status map(const tensor &t, tla_opcode opcode, tla_error *error);
-    tla_status map_page(const tensor &t, const shard &page, std::uint64_t &at_ps);
-    tla_status allocate_page(tensor &t, shard page, std::uint64_t &at_ps);
+    tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error);
+    tla_status map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps);
+    tla_status allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps);
     void remember(const pe_location &pe, const tla_completion &completion);
 
     const config settings_;
     tla_scope scope_{};
     std::list<tensor> tensors_;
     std::vector<std::pair<pe_location, free_list>> free_lists_;
-    std::uint32_t next_tag_ = 1;
+    std::uint32_t next_request_ = 1, next_correlation_ = 1;
+    class launch_pads;
+    class launch_under_way;
+    std::unique_ptr<launch_pads> pads_;  // what launches are under way
     std::uint64_t faults_served_ps_ = 0; // when the last page fault was answered
     bool many_free_blocks_ = false;
     std::vector<shard> owed_; // blocks whose FREE was refused in spite of all retries, or for want of a list node

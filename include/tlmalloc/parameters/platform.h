@@ -26,8 +26,9 @@ typedef enum tla_platform_port {
     TLA_PORT_OF_HOST,
     TLA_PORT_OF_PE,
     TLA_PORT_OF_ABOVE,
-    TLA_PORT_OF_MMU,    /* for its tables, with mmu.walk memory */
-    TLA_PORT_OF_FAULTS, /* of the host too, for page faults, with mmu.unmapped demand */
+    TLA_PORT_OF_MMU,         /* for its tables, with mmu.walk memory */
+    TLA_PORT_OF_FAULTS,      /* of the host too, for page faults, with mmu.unmapped demand */
+    TLA_PORT_OF_LAUNCHES = 8 /* of the host too, the first of those for launches, which keep their port to the PE */
 } tla_platform_port;
 
 typedef struct tla_system_parameters {

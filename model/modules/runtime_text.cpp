@@ -1,0 +1,67 @@
+// Texts of the runtime's errors.
+#include "runtime_text.hpp"
+
+#include "tlmalloc/allocators/shortage.h"
+
+namespace tlmalloc {
+
+std::string to_string(const pe_location &pe) {
+    return "sip" + std::to_string(pe.sip) + ".cube" + std::to_string(pe.cube) + ".pe" + std::to_string(pe.pe);
+}
+
+std::string to_string(const tla_location &place) {
+    const std::string sip = "sip" + std::to_string(place.sip), cube = sip + ".cube" + std::to_string(place.cube);
+    switch (place.kind) {
+    case TLA_LOCATION_PE:
+        return to_string(pe_location{place.sip, place.cube, place.pe});
+    case TLA_LOCATION_M_CPU:
+        return cube + ".m_cpu";
+    case TLA_LOCATION_IO_CPU:
+        return sip + ".io_cpu";
+    case TLA_LOCATION_NONE:
+        break;
+    }
+    return "";
+}
+
+namespace {
+
+// Whoever is busy says so by a bus error. What is refused by completion, a fault plan refuses.
+const char *reason(tla_status status) {
+    return status == TLA_BUSY ? "refused by the fault plan" : tla_status_text(status);
+}
+
+bool of_controller(std::uint32_t opcode) {
+    return opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE;
+}
+
+} // namespace
+
+#define IDS " (correlation %u, request %u)"
+
+tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
+                   std::uint64_t reserved) {
+    const unsigned correlation = completion.correlation_id, request = completion.request_id;
+    const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
+    if (completion.status == TLA_LIMIT && of_controller(completion.opcode))
+        return tla_error_set(error, TLA_LIMIT,
+                             "%s: no node is left for one more block on the free list: controller.list_reserve holds "
+                             "the nodes" IDS,
+                             what.c_str(), correlation, request);
+    if (!out_of_memory || nbytes == 0)
+        return tla_error_set(error, completion.status, "%s: %s" IDS, what.c_str(), reason(completion.status),
+                             correlation, request);
+    tla_error_set(
+        error, completion.status, "%s overflow: requested %llu bytes, %llu free, largest free block %llu: %s" IDS,
+        what.c_str(), static_cast<unsigned long long>(nbytes), static_cast<unsigned long long>(completion.total_free),
+        static_cast<unsigned long long>(completion.largest_free),
+        tla_shortage_say(completion.status, nbytes, completion.total_free, reserved).text, correlation, request);
+    if (error) {
+        error->requested = nbytes;
+        error->total_free = completion.total_free;
+        error->largest_free = completion.largest_free;
+    }
+    return completion.status;
+}
+
+} // namespace tlmalloc

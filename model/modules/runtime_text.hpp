@@ -1,0 +1,18 @@
+// What the runtime says when something failed: which part, why, and by which ids the message can be followed.
+#ifndef TLMALLOC_MODEL_MODULES_RUNTIME_TEXT_HPP
+#define TLMALLOC_MODEL_MODULES_RUNTIME_TEXT_HPP
+
+#include "tlmalloc/modules/runtime.hpp"
+
+namespace tlmalloc {
+
+// "sip0.cube3.pe5", "sip0.cube3.m_cpu", "sip0.io_cpu"; empty for none.
+std::string to_string(const tla_location &place);
+
+// "tensor a: HBM of sip0.cube0.pe1: requested ..." as ADR-0048 D6 wants a failed allocation told, where nbytes were
+// asked for (0: it was none); `reserved` is what of the channel is never given. Returns the status.
+tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
+                   std::uint64_t reserved = 0);
+
+} // namespace tlmalloc
+#endif
