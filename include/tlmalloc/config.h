@@ -103,6 +103,19 @@ tla_status tla_timing_named(const char *name, tla_hbm_config *timing);
 /* Prints the reference of all keys of a timing profile (Markdown table). */
 tla_status tla_timing_print_reference(FILE *out);
 
+/* The topology of a configuration: of system.topology_file, or the shape of its keys. The file is read again: findings
+ * are told as by tla_config_load, TLA_SYNTAX, or TLA_IO when it cannot be read, and *topology is NULL then. Of a
+ * configuration that was loaded nothing is found unless the file has changed. */
+tla_status tla_config_topology(const tla_config *config, tla_topology **topology, tla_config_report report,
+                               void *context);
+
+/* Reads a topology file for the SIPs, cubes and PEs of a shape and its wires; the other members are not used. */
+tla_status tla_topology_load(const char *path, const tla_topology_shape *shape, tla_topology **topology,
+                             tla_config_report report, void *context);
+
+/* Prints a topology as such a file, which reads back to the same with the same shape. */
+tla_status tla_topology_print(const tla_topology *topology, FILE *out);
+
 /* Reads one quantity as in a configuration, for command lines: "6 GiB" in bytes. TLA_SYNTAX with a text. */
 tla_status tla_parse_size(const char *text, uint64_t *nbytes, tla_error *error);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_BYTES_MAX = 1 << 20 };
+enum { FILE_BYTES_MAX = 1 << 24 };
 
 /* Copies [text, text + length) without the spaces around it; false when it is too long for the buffer. */
 static bool copy_trimmed(const char *text, size_t length, char *buffer, size_t size) {
@@ -67,6 +67,12 @@ tla_status tla_loader_parse(const tla_schema *schema, const char *text, size_t l
     free(l.origins);
     free(l.sections);
     return status;
+}
+
+tla_phrase tla_loader_path_beside(const char *text, const tla_origin *origin) {
+    const char *slash = origin->at.file && !origin->override ? strrchr(origin->at.file, '/') : NULL;
+    if (*text == '/' || !slash) return tla_phrase_of("%s", text);
+    return tla_phrase_of("%.*s%s", (int)(slash + 1 - origin->at.file), origin->at.file, text);
 }
 
 /* Reads a whole file of at most FILE_BYTES_MAX into malloc'd *text; 0 or an errno. */

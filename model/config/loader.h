@@ -44,6 +44,10 @@ tla_phrase tla_loader_unknown_key(const tla_loader *loader, const char *path);
 /* Puts the timing profile that hbm.timing names into the configuration (slice_timing.c). */
 void tla_loader_resolve_timing(tla_loader *loader);
 
+/* Where a file is that a value names: one that a file names stands beside it, one that the command line names is found
+ * from where that was given. Cut where it is too long. */
+tla_phrase tla_loader_path_beside(const char *text, const tla_origin *origin);
+
 /* Walks a YAML text and stores what it says. */
 void tla_loader_read_yaml(tla_loader *loader, const char *text, size_t length);
 

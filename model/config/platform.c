@@ -55,6 +55,32 @@ static void resolve_va_page_size(tla_loader *l) {
     }
 }
 
+/* Whether a topology file says what the configuration wants of it: read, and forgotten. */
+static void check_topology_file(tla_loader *l) {
+    tla_config *config = l->config;
+    const size_t key = tla_schema_find(l->schema, "system.topology_file");
+    const tla_origin *origin = &l->origins[key];
+    const char *const numbers[] = {"system.sips", "system.cube_mesh_width", "system.cube_mesh_height",
+                                   "system.pes_per_cube", "links.wire"};
+    bool bad = origin->bad || strcmp(config->system.topology_file, "none") == 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        bad |= l->origins[tla_schema_find(l->schema, numbers[i])].bad;
+    if (bad || config->system.cube_mesh_width * config->system.cube_mesh_height > TLA_CUBE_DIE_COUNT) return;
+    const tla_phrase path = tla_loader_path_beside(config->system.topology_file, origin);
+    memcpy(config->system.topology_path, path.text, sizeof config->system.topology_path);
+    tla_topology *topology;
+    const tla_status status = tla_topology_load(path.text, &config->topology, &topology, l->report, l->context);
+    tla_topology_destroy(topology);
+    l->no_memory |= status == TLA_NO_HOST_MEMORY;
+    if (status && status != TLA_NO_HOST_MEMORY)
+        tla_loader_find_at(
+            l, origin,
+            tla_phrase_of("system.topology_file: found %s, expected a file with a topology that can be used",
+                          tla_quote(config->system.topology_file).text)
+                .text);
+}
+static_assert(sizeof(tla_phrase) == TLA_TOPOLOGY_PATH_MAX, "a path is copied from one to the other");
+
 /* ---- the rules ---- */
 
 static void check_rule(tla_loader *l, const tla_platform_rule *rule) {
@@ -73,6 +99,7 @@ static void check_platform(tla_loader *l) {
     resolve_va_page_size(l);
     if (!l->incomplete) tla_loader_resolve_timing(l);
     derive(l->config);
+    if (!l->incomplete) check_topology_file(l);
     for (size_t i = 0; i < tla_platform_rule_count && !l->incomplete; i++)
         check_rule(l, &tla_platform_rules[i]);
     if (!l->judge || l->incomplete) return;
@@ -116,7 +143,8 @@ bool tla_config_equal(const tla_config *one, const tla_config *other) {
         if (a.number != b.number || strcmp(a.text, b.text) != 0) return false;
     }
     const tla_hbm_timing *a = &one->hbm_timing, *b = &other->hbm_timing;
-    return a->has_profile == b->has_profile && memcmp(&a->profile, &b->profile, sizeof a->profile) == 0;
+    return strcmp(one->system.topology_path, other->system.topology_path) == 0 && a->has_profile == b->has_profile &&
+           memcmp(&a->profile, &b->profile, sizeof a->profile) == 0;
 }
 static_assert(sizeof(tla_hbm_config) == 38 * 4 + sizeof(tla_hbm_map), "no gaps: it can be compared as bytes");
 

@@ -58,11 +58,6 @@ static tla_status check_word(const char *text, tla_error *wrong) {
     return check_characters(text, LETTERS "_", TLA_CONFIG_NAME_MAX);
 }
 
-static tla_status check_timing(const char *text, tla_error *wrong) {
-    (void)wrong;
-    return check_characters(text, LETTERS "_-./", TLA_CONFIG_FILE_MAX);
-}
-
 /* Whether a list of places is one, and its member can hold it. */
 #define CHECK_LIST(name, is_list, member)                                                                              \
     static tla_status name(const char *text, tla_error *wrong) {                                                       \
@@ -77,6 +72,11 @@ CHECK_LIST(check_sram_place, tla_plan_is_unit_place, sram_place)
 CHECK_LIST(check_connections, tla_plan_is_connection_list, connection_places)
 CHECK_LIST(check_faces, tla_plan_is_face_list, phy_faces)
 
+static tla_status check_file(const char *text, tla_error *wrong) {
+    (void)wrong;
+    return check_characters(text, LETTERS "_-./", TLA_CONFIG_FILE_MAX);
+}
+
 static tla_status check_fault_plan(const char *text, tla_error *wrong) {
     tla_fault_plan any = {0};
     return tla_fault_plan_parse(text, &any, wrong);
@@ -84,10 +84,11 @@ static tla_status check_fault_plan(const char *text, tla_error *wrong) {
 
 #define WORD .expected = "a name of letters, digits and _, at most 63 long", .check = check_word
 #define TIMING                                                                                                         \
-    .check = check_timing,                                                                                             \
+    .check = check_file,                                                                                               \
     .expected = "channels, the name of a timing profile, or its file (letters, digits and _ - . /, with a / or "       \
                 "ending in .yaml), at most 191 long"
 #define FAULT_PLAN .expected = "none, or faults between ;, at most 191 characters", .check = check_fault_plan
+#define NAME_OF_FILE .expected = "none, or a file (letters, digits and _ - . /), at most 191 long", .check = check_file
 #define HOLE .expected = "centre, none, or the corners of a rectangle (r2c2..r3c3)", .check = check_hole
 #define PE_PLACES .expected = "corners, or routers with spaces between them (r0c0 r0c1)", .check = check_pe_places
 #define PLACE(check_place) .expected = "auto, or a router (r0c2)", .check = check_place
@@ -110,6 +111,9 @@ const tla_schema_key tla_platform_keys[] = {
      "grid"},
     {COUNT(system.sip_grid_width, topology.sip_grid_width, 0, TLA_SIP_COUNT), "KernBench ADR-0032: else square", "0",
      "torus, mesh: SIPs in a row; 0: as square as it can be"},
+    {TEXT(system.topology_file, system.topology_file, NAME_OF_FILE), CHOICE, "none",
+     "a file, relative to this one, that lists all nodes and links; then the shape is not used: system.sip_topology, "
+     "cube, io_chiplet, and of links all but links.wire"},
 
     {SIZE(hbm.capacity_per_cube, system.hbm_per_cube, 4 * KIB, TLA_HBM_WINDOW_BYTES),
      "KernBench ADR-0019: 6 GiB per PE, for 4 PEs", "24 GiB", "HBM of a cube; every PE owns an equal slice"},

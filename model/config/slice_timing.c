@@ -26,13 +26,6 @@ static bool is_file(const char *text) {
     return strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".yaml") == 0);
 }
 
-/* A file that a file names stands beside it; one that the command line names is found from where that was given. */
-static tla_phrase resolve_path(const char *text, const tla_origin *origin) {
-    const char *slash = origin->at.file && !origin->override ? strrchr(origin->at.file, '/') : NULL;
-    if (*text == '/' || !slash) return tla_phrase_of("%s", text);
-    return tla_phrase_of("%.*s%s", (int)(slash + 1 - origin->at.file), origin->at.file, text);
-}
-
 /* "channels", then the profiles. */
 static const char *name_of_profile(uint64_t index) {
     return index == 0 ? "channels" : tla_timing_profiles[index - 1].name;
@@ -62,7 +55,7 @@ void tla_loader_resolve_timing(tla_loader *l) {
     if (profile) {
         status = parse_profile(profile, &timing->profile);
     } else if (is_file(text)) {
-        const tla_phrase path = resolve_path(text, origin);
+        const tla_phrase path = tla_loader_path_beside(text, origin);
         status = tla_timing_load(path.text, NULL, 0, &timing->profile, l->report, l->context);
         if (status == TLA_SYNTAX || status == TLA_IO)
             refuse(l, origin, text, "a file with a timing profile that can be used");

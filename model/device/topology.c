@@ -1,7 +1,7 @@
 /* The parts of a fabric and the links between them: growing arrays, with an index of names and one of places. */
 #include "tlmalloc/device/topology.h"
 
-#include "base/phrase.h"
+#include "base/suggest.h"
 #include "tlmalloc/base/phys_addr.h"
 
 #include <inttypes.h>
@@ -300,6 +300,18 @@ const tla_topology_link *tla_topology_links(const tla_topology *topology) {
 
 uint32_t tla_topology_node_named(const tla_topology *topology, const char *name) {
     return topology->by_name[slot_of(topology, name)];
+}
+
+uint32_t tla_topology_find(const tla_topology *topology, const char *name, tla_error *error) {
+    const uint32_t found = tla_topology_node_named(topology, name);
+    if (found != TLA_NO_NODE) return found;
+    tla_nearest nearest = tla_nearest_to(name);
+    for (uint32_t node = 0; node < topology->node_count; node++)
+        tla_nearest_try(&nearest, topology->nodes[node].name, strlen(topology->nodes[node].name));
+    tla_error_set(error, TLA_INVALID_ARGUMENT, "found %s, expected a node%s%s%s", tla_quote(name).text,
+                  nearest.found ? ", did you mean \"" : "", nearest.found ? nearest.name.text : "",
+                  nearest.found ? "\"?" : "");
+    return TLA_NO_NODE;
 }
 
 uint32_t tla_topology_node_of(const tla_topology *topology, tla_node_kind kind, uint32_t sip, uint32_t cube,

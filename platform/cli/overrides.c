@@ -40,10 +40,16 @@ static void protect_timing(const char *path, const char *timing) {
     if (length > 0 && (size_t)length < sizeof beside) output_protect(beside);
 }
 
+/* The files that a configuration names. */
+static void protect_named(const char *path, const tla_config *config) {
+    protect_timing(path, config->hbm_timing.name);
+    if (*config->system.topology_path) output_protect(config->system.topology_path);
+}
+
 static tla_status load(const overrides *set, const char *path, const tla_config_judge *judge, tla_config *config) {
     output_protect(path);
     tla_status status = tla_config_load_judged(path, set->items, set->count, judge, config, print_finding, NULL);
-    if (!status) protect_timing(path, config->hbm_timing.name);
+    if (!status) protect_named(path, config);
     return status;
 }
 
@@ -58,6 +64,6 @@ tla_status overrides_load_with_kernel(const overrides *set, const char *path, tl
 tla_status overrides_parse(const overrides *set, const char *text, size_t length, const char *path,
                            tla_config *config) {
     tla_status status = tla_config_parse(text, length, path, set->items, set->count, config, print_finding, NULL);
-    if (!status) protect_timing(path, config->hbm_timing.name);
+    if (!status) protect_named(path, config);
     return status;
 }

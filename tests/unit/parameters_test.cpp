@@ -24,6 +24,7 @@ using cost = tla_cost_profile;
 const std::vector<member> without_key{
     // the place in the topology, and what follows from it
     MEMBER_OF(hbm, capacity),
+    MEMBER_OF(system, topology_path),
     {offsetof(tla_config, topology), 4 * sizeof(std::uint32_t)},    // sips, cubes, PEs
     {at_memory + offsetof(memory, sip), 3 * sizeof(std::uint32_t)}, // sip, die, pe
     {at_memory + offsetof(memory, hbm_slice_bytes), sizeof(memory::hbm_slice_bytes)},

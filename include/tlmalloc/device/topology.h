@@ -96,9 +96,12 @@ uint32_t tla_topology_link_count(const tla_topology *topology);
 const tla_topology_node *tla_topology_nodes(const tla_topology *topology);
 const tla_topology_link *tla_topology_links(const tla_topology *topology);
 
-/* The number of a node by its name, or by where it is: sip and cube are ignored for kinds that are in none. Only kinds
- * that are found by where they are (tla_topology_add_node). TLA_NO_NODE when there is none. */
+/* The number of a node by its name; TLA_NO_NODE when there is none. find tells so, with the nearest name. */
 uint32_t tla_topology_node_named(const tla_topology *topology, const char *name);
+uint32_t tla_topology_find(const tla_topology *topology, const char *name, tla_error *error);
+
+/* The number of a node by where it is: sip and cube are ignored for kinds that are in none. Only of kinds that are
+ * found in this way (tla_topology_add_node). TLA_NO_NODE when there is none. */
 uint32_t tla_topology_node_of(const tla_topology *topology, tla_node_kind kind, uint32_t sip, uint32_t cube,
                               uint32_t index);
 

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { TLA_CONFIG_NAME_MAX = 64, TLA_CONFIG_FILE_MAX = 192 };
+enum { TLA_CONFIG_NAME_MAX = 64, TLA_CONFIG_FILE_MAX = 192, TLA_TOPOLOGY_PATH_MAX = 256 };
 
 /* How platforms take time: every call annotates at once and waits for nothing, or a request is served when it arrives,
  * after everything that arrived before it. */
@@ -34,6 +34,8 @@ typedef enum tla_platform_port {
 typedef struct tla_system_parameters {
     uint32_t sips, cube_mesh_width, cube_mesh_height, pes_per_cube; /* system.* */
     uint64_t hbm_per_cube;                                          /* hbm.capacity_per_cube: bytes */
+    char topology_file[TLA_CONFIG_FILE_MAX];                        /* system.topology_file */
+    char topology_path[TLA_TOPOLOGY_PATH_MAX];                      /* the same, from where the program runs */
 } tla_system_parameters;
 
 /* Of an HBM slice's pseudo-channels: what times them where tla_hbm_parameters does not. */
