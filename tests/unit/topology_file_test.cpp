@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_the_same) {
         shape.cube_mesh_width = static_cast<std::uint32_t>(random.between(1, 3));
         shape.cube_mesh_height = static_cast<std::uint32_t>(random.between(1, 3));
         shape.pes_per_cube = static_cast<std::uint32_t>(random.between(1, 16));
-        shape.routing = static_cast<tla_routing>(random.between(0, 2));
-        shape.sip_topology = static_cast<tla_sip_topology>(random.between(0, 3));
+        shape.routing = static_cast<tla_routing>(random.between(0, TLA_ROUTING_COUNT - 1));
+        shape.sip_topology = static_cast<tla_sip_topology>(random.between(0, TLA_SIP_TOPOLOGY_COUNT - 1));
         shape.router_pitch_um = random.between(0, 5000);
         shape.pe_bandwidth = random.between(1, 1000) * 1234567890;
         tla_topology *made = nullptr;
