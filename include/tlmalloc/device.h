@@ -9,6 +9,7 @@
 #include "tlmalloc/device/guard.h"
 #include "tlmalloc/device/list_in_memory.h"
 #include "tlmalloc/device/path_terms.h"
+#include "tlmalloc/device/placement.h"
 #include "tlmalloc/device/port_driver.h"
 #include "tlmalloc/device/posting.h"
 #include "tlmalloc/device/tensor.h"

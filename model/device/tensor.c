@@ -1,6 +1,8 @@
 /* The layout of tensors: parts, mapping commands, pages on demand. */
 #include "tlmalloc/device/tensor.h"
 
+#include "tlmalloc/device/placement.h"
+
 static bool same_cube(const tla_pe_location *a, const tla_pe_location *b) {
     return a->sip == b->sip && a->cube == b->cube;
 }
@@ -24,7 +26,7 @@ static size_t split_copy(const tla_pe_location *pes, size_t pe_count, size_t fir
 
 size_t tla_tensor_split(tla_spread spread, const tla_pe_location *pes, size_t pe_count, uint64_t elements,
                         uint32_t element_bytes, tla_shard *shards) {
-    if (spread == TLA_SPREAD_DEMAND || pe_count == 0) return 0;
+    if (spread == TLA_SPREAD_DEMAND || spread == TLA_SPREAD_PLACED || pe_count == 0) return 0;
     if (spread == TLA_SPREAD_SPLIT) return split_copy(pes, pe_count, 0, false, elements, element_bytes, shards);
     size_t made = 0;
     for (size_t i = 0; i < pe_count; i++) {
@@ -37,12 +39,20 @@ size_t tla_tensor_split(tla_spread spread, const tla_pe_location *pes, size_t pe
 }
 
 bool tla_tensor_is_copy(const tla_tensor *t, const tla_shard *shard) {
+    if (t->spread == TLA_SPREAD_PLACED) return tla_placement_is_copy(t->placement, shard);
     return t->spread == TLA_SPREAD_REPLICATE && !same_cube(&shard->where, &t->shards[0].where);
 }
 
+/* Which PEs see a shard. */
 static tla_scope scope_of(const tla_tensor *t, const tla_shard *shard) {
+    if (t->spread == TLA_SPREAD_PLACED) return tla_placement_seen_by(t->placement, shard, t->scope);
     if (t->spread != TLA_SPREAD_REPLICATE) return t->scope;
     return (tla_scope){1u << shard->where.sip, 1u << shard->where.cube, t->scope.pe_mask};
+}
+
+static bool sees(const tla_tensor *t, const tla_shard *shard, const tla_pe_location *pe) {
+    const tla_scope scope = scope_of(t, shard);
+    return scope.sip_mask >> pe->sip & scope.die_mask >> pe->cube & scope.pe_mask >> pe->pe & 1;
 }
 
 size_t tla_tensor_map_command(const tla_tensor *t, size_t from, tla_opcode opcode, tla_command *command) {
@@ -52,7 +62,10 @@ size_t tla_tensor_map_command(const tla_tensor *t, size_t from, tla_opcode opcod
     command->count = 0;
     for (size_t i = from; i < t->count && command->count < TLA_COMMAND_MAX_ENTRIES; i++) {
         const tla_shard *s = &t->shards[i];
-        if (t->spread == TLA_SPREAD_REPLICATE && !same_cube(&s->where, &first->where)) break;
+        const tla_scope scope = scope_of(t, s);
+        if (scope.sip_mask != command->scope.sip_mask || scope.die_mask != command->scope.die_mask ||
+            scope.pe_mask != command->scope.pe_mask)
+            break;
         command->entries[command->count++] =
             (tla_map_entry){{t->va.value + s->offset}, s->pa, s->nbytes, TLA_READ | TLA_WRITE, t->asid};
     }
@@ -65,7 +78,7 @@ tla_page_need tla_tensor_page(const tla_tensor *t, const tla_pe_location *pe, tl
     for (size_t i = 0; i < t->count; i++) {
         const tla_shard *s = &t->shards[i];
         if (into < s->offset || into - s->offset >= s->nbytes) continue;
-        if (t->spread == TLA_SPREAD_REPLICATE && !same_cube(&s->where, pe)) continue;
+        if (!sees(t, s, pe)) continue;
         *which = i;
         return again ? TLA_PAGE_MAP : s->ready_ps > 0 ? TLA_PAGE_NOTHING : TLA_PAGE_TIME;
     }

@@ -44,7 +44,14 @@ runtime::runtime(config settings) : settings_(std::move(settings)), pads_(std::m
 runtime::~runtime() = default;
 
 tla_tensor runtime::view(const tensor &t) const {
-    return {static_cast<tla_spread>(t.kind), t.va, t.nbytes, t.shards.data(), t.shards.size(), scope_, settings_.asid};
+    return {static_cast<tla_spread>(t.kind),
+            t.va,
+            t.nbytes,
+            t.shards.data(),
+            t.shards.size(),
+            scope_,
+            settings_.asid,
+            &t.placement};
 }
 
 void runtime::remember(const pe_location &pe, const tla_completion &completion) {
@@ -130,24 +137,52 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
                                   const placement &where, tensor **made, tla_error *error) {
     *made = nullptr;
     std::uint64_t nbytes = 0;
-    if (elements == 0 || element_bytes == 0 || where.pes.empty() ||
+    if (elements == 0 || element_bytes == 0 || where.pes.empty() || where.kind == spread::placed ||
         __builtin_mul_overflow(elements, std::uint64_t{element_bytes}, &nbytes))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no elements, no PEs, or more than 2^64 bytes",
                              name.c_str());
-    const std::vector<pe_location> &all = settings_.pes;
     for (const pe_location &pe : where.pes)
-        if (std::none_of(all.begin(), all.end(), [&](const pe_location &p) { return same(p, pe); }))
+        if (!knows(pe))
             return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no %s in this platform", name.c_str(),
                                  to_string(pe).c_str());
-    const std::uint32_t correlation_id = next_correlation_++;
-    tensor t{name, {}, nbytes, {}, 0, 0, where.kind, correlation_id};
+    std::vector<shard> wanted(where.pes.size());
+    wanted.resize(tla_tensor_split(static_cast<tla_spread>(where.kind), where.pes.data(), where.pes.size(), elements,
+                                   element_bytes, wanted.data()));
+    return bring_into_being({name, {}, nbytes, {}, 0, 0, where.kind, 0, {}}, wanted, made, error);
+}
+
+tla_status runtime::create_tensor(const std::string &name, const tla_placement &where, tensor **made,
+                                  tla_error *error) {
+    *made = nullptr;
+    tla_error why{};
+    if (const tla_status status = tla_placement_check(&where, &why))
+        return tla_error_set(error, status, "tensor %s: %s", name.c_str(), why.text);
+    for (std::uint32_t cube = 0; cube < where.cubes; cube++)
+        for (std::uint32_t pe = 0; pe < where.pes; pe++)
+            if (!knows({where.sip, cube, pe}))
+                return tla_error_set(error, TLA_NOT_FOUND, "tensor %s: no %s in this platform", name.c_str(),
+                                     to_string(pe_location{where.sip, cube, pe}).c_str());
+    std::vector<shard> wanted(std::size_t{where.cubes} * where.pes);
+    wanted.resize(tla_placement_split(&where, wanted.data()));
+    return bring_into_being({name, {}, tla_placement_bytes(&where), {}, 0, 0, spread::placed, 0, where}, wanted, made,
+                            error);
+}
+
+bool runtime::knows(const pe_location &pe) const {
+    const std::vector<pe_location> &all = settings_.pes;
+    return std::any_of(all.begin(), all.end(), [&pe](const pe_location &p) { return same(p, pe); });
+}
+
+// Addresses, memory for what is wanted, mappings; all of it or nothing.
+tla_status runtime::bring_into_being(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error) {
+    const std::uint32_t correlation_id = t.object = next_correlation_++;
     const std::uint64_t start = now_ps();
     tla_command reserve = message(TLA_OP_VA_ALLOC, TLA_TARGET_VA_MANAGER, correlation_id);
-    reserve.nbytes = nbytes;
+    reserve.nbytes = t.nbytes;
     tla_completion range{};
-    if (va_command(reserve, range)) return explain(error, "tensor " + name + ": virtual addresses", range, nbytes);
+    if (va_command(reserve, range)) return explain(error, "tensor " + t.name + ": virtual addresses", range, t.nbytes);
     t.va = {range.value};
-    tla_status status = allocate_shards(t, elements, element_bytes, where, correlation_id, error);
+    tla_status status = allocate_shards(t, wanted, correlation_id, error);
     t.alloc_ps = now_ps() - start;
     if (!status) {
         status = map(t, TLA_OP_MAP, correlation_id, error);
@@ -163,11 +198,8 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
     return TLA_OK;
 }
 
-tla_status runtime::allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes,
-                                    const placement &where, std::uint32_t correlation_id, tla_error *error) {
-    std::vector<shard> wanted(where.pes.size());
-    wanted.resize(tla_tensor_split(static_cast<tla_spread>(where.kind), where.pes.data(), where.pes.size(), elements,
-                                   element_bytes, wanted.data()));
+tla_status runtime::allocate_shards(tensor &t, const std::vector<shard> &wanted, std::uint32_t correlation_id,
+                                    tla_error *error) {
     std::vector<letter> letters;
     for (const shard &s : wanted)
         letters.push_back({port_of(s.where, TLA_CONTROL_MEMORY_CONTROLLER, settings_.control_port),
@@ -182,11 +214,35 @@ tla_status runtime::allocate_shards(tensor &t, std::uint64_t elements, std::uint
             continue;
         }
         remember(wanted[i].where, completion);
-        wanted[i].pa = {completion.value};
         t.shards.push_back(wanted[i]);
+        t.shards.back().pa = {completion.value};
     }
-    if (status) free_shards(t, correlation_id, nullptr); // never a part (ADR-0048 D6)
+    if (status) {
+        free_shards(t, correlation_id, nullptr); // never a part (ADR-0048 D6)
+        tell_shortage(wanted, completions, error);
+    }
     return status;
+}
+
+// Where several parts do not fit the error says what is missing in all.
+void runtime::tell_shortage(const std::vector<shard> &wanted, const std::vector<tla_completion> &completions,
+                            tla_error *error) const {
+    std::size_t parts = 0;
+    std::uint64_t nbytes = 0, free = 0;
+    for (std::size_t i = 0; i < wanted.size(); i++) {
+        if (completions[i].status != TLA_EXHAUSTED && completions[i].status != TLA_FRAGMENTED) continue;
+        parts++;
+        nbytes += wanted[i].nbytes;
+        free += completions[i].total_free;
+    }
+    if (!error || parts < 2) return;
+    const tla_error first = *error;
+    tla_error_set(error, first.status, "%s; %zu of %zu parts do not fit: they take %llu bytes, where %llu are free",
+                  first.text, parts, wanted.size(), static_cast<unsigned long long>(nbytes),
+                  static_cast<unsigned long long>(free));
+    error->requested = first.requested;
+    error->total_free = first.total_free;
+    error->largest_free = first.largest_free;
 }
 
 tla_status runtime::free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error) {
@@ -316,7 +372,7 @@ tla_status runtime::free_owed(tla_error *error) {
     tla_status status = TLA_OK;
     for (std::size_t before = owed_.size() + 1; !owed_.empty() && owed_.size() < before;) {
         before = owed_.size();
-        tensor owed{"that was freed before", {}, 0, {}, 0, 0, spread::split};
+        tensor owed{"that was freed before", {}, 0, {}, 0, 0, spread::split, 0, {}};
         owed.shards.swap(owed_);
         status = free_shards(owed, next_correlation_++, error);
     }

@@ -94,6 +94,110 @@ BOOST_AUTO_TEST_CASE(a_replicated_tensor_is_a_copy_in_every_cube_and_each_cube_s
     });
 }
 
+// All policies on SIP 1: what the host writes every PE reads where the placement says that the element is, and each
+// that has a copy of its own, or whose cube has one, reads that.
+static void place(tla_cut of_cubes, tla_cut of_pes) {
+    bench b({"system.sips=2", "system.pes_per_cube=3", "system.cube_mesh_width=3", "mmu.page_size=4 KiB"});
+    b.run([&] {
+        const tla_placement where{of_cubes, of_pes, 1, 2, 2, 37, 29, 4}; // two of three cubes, two of three PEs
+        tensor *t = nullptr;
+        BOOST_REQUIRE_EQUAL(b.platform.host().create_tensor("m", where, &t, &b.error), TLA_OK);
+        const std::size_t nbytes = tla_placement_bytes(&where);
+        const bytes matrix = pattern(nbytes);
+        bytes packed(nbytes), read(nbytes), unpacked(nbytes);
+        tla_placement_pack(&where, matrix.data(), packed.data());
+        BOOST_CHECK_EQUAL(b.platform.host().write_tensor(*t, packed.data(), &b.error), TLA_OK);
+        BOOST_CHECK_EQUAL(b.platform.host().read_tensor(*t, read.data(), &b.error), TLA_OK);
+        tla_placement_unpack(&where, read.data(), unpacked.data());
+        BOOST_CHECK(unpacked == matrix);
+        for (std::size_t n = 0; n < b.platform.pes().size(); n++) {
+            const pe_location &pe = b.platform.pes()[n]->where;
+            if (of_cubes == TLA_REPLICATE && (pe.sip != 1 || pe.cube > 1)) {
+                BOOST_CHECK_EQUAL(b.platform.pes()[n]->mmu.get_statistics().table.mapped_bytes, 0u);
+                continue;
+            }
+            for (std::uint64_t row = 0; row < where.rows; row++)
+                for (std::uint64_t column = 0; column < where.columns; column += 5) {
+                    std::uint64_t offset = 0;
+                    tla_pe_location home{};
+                    BOOST_REQUIRE_EQUAL(tla_placement_find(&where, row, column, &offset, &home), TLA_OK);
+                    const auto at = matrix.begin() + static_cast<std::ptrdiff_t>((row * where.columns + column) * 4);
+                    BOOST_REQUIRE(b.seen_by(n, t->va.value + offset, 4) == bytes(at, at + 4));
+                }
+        }
+        // Each shard becomes its own number; then who sees which is read from it.
+        for (std::size_t i = 0; i < t->shards.size(); i++) {
+            bytes mark(t->shards[i].nbytes, static_cast<std::uint8_t>(i + 1));
+            tlm::tlm_generic_payload payload;
+            payload.set_write();
+            payload.set_address(t->shards[i].pa.value);
+            payload.set_data_ptr(mark.data());
+            payload.set_data_length(static_cast<unsigned>(mark.size()));
+            BOOST_REQUIRE_EQUAL(b.platform.host().out->transport_dbg(payload), mark.size());
+        }
+        for (std::size_t i = 0; i < t->shards.size(); i++) {
+            const shard &s = t->shards[i];
+            const std::size_t own = (s.where.sip * 3 + s.where.cube) * 3 + s.where.pe;
+            BOOST_CHECK(b.seen_by(own, t->va.value + s.offset, s.nbytes) ==
+                        bytes(s.nbytes, static_cast<std::uint8_t>(i + 1)));
+        }
+    });
+    BOOST_CHECK(reports().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_matrix_by_columns_over_cubes_and_rows_over_pes_lies_where_it_is_found) {
+    place(TLA_COLUMN_WISE, TLA_ROW_WISE);
+}
+BOOST_AUTO_TEST_CASE(a_matrix_by_rows_over_cubes_and_columns_over_pes_lies_where_it_is_found) {
+    place(TLA_ROW_WISE, TLA_COLUMN_WISE);
+}
+BOOST_AUTO_TEST_CASE(a_matrix_that_cubes_replicate_lies_where_it_is_found) {
+    place(TLA_REPLICATE, TLA_COLUMN_WISE);
+}
+BOOST_AUTO_TEST_CASE(a_matrix_that_pes_replicate_lies_where_it_is_found) {
+    place(TLA_ROW_WISE, TLA_REPLICATE);
+}
+BOOST_AUTO_TEST_CASE(a_matrix_that_all_replicate_lies_where_it_is_found) {
+    place(TLA_REPLICATE, TLA_REPLICATE);
+}
+
+BOOST_AUTO_TEST_CASE(a_placement_that_cannot_be_says_what_is_missing_and_leaves_nothing) {
+    bench b({"system.pes_per_cube=2", "system.cube_mesh_width=2", "mmu.page_size=4 KiB", "hbm.capacity_per_cube=64 KiB",
+             "va.size=1 GiB"});
+    b.run([&] {
+        host &host = b.platform.host();
+        tensor *t = nullptr;
+        const auto refused = [&](const tla_placement &where, tla_status status, const std::string &text) {
+            BOOST_CHECK_EQUAL(host.create_tensor("m", where, &t, &b.error), status);
+            BOOST_CHECK(t == nullptr);
+            BOOST_CHECK_MESSAGE(std::string(b.error.text).rfind(text, 0) == 0, b.error.text);
+            for (std::size_t pe = 0; pe < 4; pe++)
+                BOOST_CHECK_EQUAL(b.used(pe), 0u);
+            BOOST_CHECK_EQUAL(b.platform.addresses().get_statistics().space.used, 0u);
+        };
+        refused({TLA_ROW_WISE, TLA_ROW_WISE, 1, 1, 1, 4, 4, 4}, TLA_NOT_FOUND,
+                "tensor m: no sip1.cube0.pe0 in this platform");
+        refused({TLA_ROW_WISE, TLA_ROW_WISE, 0, 3, 1, 4, 4, 4}, TLA_NOT_FOUND,
+                "tensor m: no sip0.cube2.pe0 in this platform");
+        refused({TLA_ROW_WISE, TLA_ROW_WISE, 0, 1, 3, 4, 4, 4}, TLA_NOT_FOUND,
+                "tensor m: no sip0.cube0.pe2 in this platform");
+        refused({TLA_ROW_WISE, TLA_ROW_WISE, 0, 0, 1, 4, 4, 4}, TLA_INVALID_ARGUMENT, "tensor m: placement on SIP 0, ");
+        // 4 PEs of 32 KiB: 256 KiB
+        refused({TLA_ROW_WISE, TLA_COLUMN_WISE, 0, 2, 2, 256, 256, 4}, TLA_EXHAUSTED,
+                "tensor m: HBM of sip0.cube0.pe0 overflow: requested 65536 bytes, 32768 free, largest free block "
+                "32768: ");
+        BOOST_CHECK_MESSAGE(std::string(b.error.text)
+                                    .find("; 4 of 4 parts do not fit: they take 262144 bytes, where "
+                                          "131072 are free") != std::string::npos,
+                            b.error.text);
+        BOOST_CHECK_EQUAL(b.error.requested, 65536u);
+        refused({TLA_ROW_WISE, TLA_COLUMN_WISE, 0, 2, 2, 1 << 20, 1 << 20, 4}, TLA_EXHAUSTED,
+                "tensor m: virtual addresses overflow: requested 4398046511104 bytes, 1073741824 free");
+        BOOST_CHECK_EQUAL(host.create_tensor("m", {TLA_ROW_WISE, TLA_COLUMN_WISE, 0, 2, 2, 128, 256, 4}, &t, &b.error),
+                          TLA_OK); // fills all
+    });
+}
+
 BOOST_AUTO_TEST_CASE(pages_on_demand_come_to_the_pe_that_touches_them_first) {
     bench b({"system.pes_per_cube=2", "mmu.page_size=4 KiB", "mmu.unmapped=demand", "mmu.fault_latency=45 us"});
     b.run([&] {

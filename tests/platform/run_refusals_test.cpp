@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_fit_says_how_much_was_free_and_gives
     BOOST_CHECK_EQUAL(r.run.err,
                       "tlmalloc run: TLA_EXHAUSTED: tensor w: HBM of sip0.cube0.pe0 overflow: requested 16384 "
                       "bytes, 0 free, largest free block 0: exhausted; free something first, or give it more memory "
-                      "(correlation 2, request 8)\n");
+                      "(correlation 2, request 8); 4 of 4 parts do not fit: they take 65536 bytes, where 0 are free\n");
     BOOST_CHECK_EQUAL(r.number("leaks"), 0);
     BOOST_CHECK_EQUAL(json_string_value(r.list("status")), std::string("TLA_EXHAUSTED"));
     BOOST_CHECK_MESSAGE(contains(r.run.out, "NOT VERIFIED"), r.run.out);

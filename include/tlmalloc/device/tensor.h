@@ -24,8 +24,11 @@ typedef struct tla_shard {
 typedef enum tla_spread {
     TLA_SPREAD_SPLIT,     /* contiguous equal parts, one for each PE in order; every MMU maps all of them */
     TLA_SPREAD_REPLICATE, /* a whole copy in every cube, split over the PEs there; mapped in its own cube only */
-    TLA_SPREAD_DEMAND     /* nothing at first: a page comes to the PE that touches it first, mapped in every MMU */
+    TLA_SPREAD_DEMAND,    /* nothing at first: a page comes to the PE that touches it first, mapped in every MMU */
+    TLA_SPREAD_PLACED     /* as a placement by policy says (placement.h) */
 } tla_spread;
+
+struct tla_placement;
 
 typedef struct tla_tensor {
     tla_spread spread;
@@ -35,15 +38,17 @@ typedef struct tla_tensor {
     size_t count;
     tla_scope scope; /* of all PEs that there are */
     uint32_t asid;
+    const struct tla_placement *placement; /* TLA_SPREAD_PLACED */
 } tla_tensor;
 
 /* The parts of a tensor, without addresses: shards[0 .. result), of which there are at most pe_count. Whole elements;
  * where they do not come out even the first parts are one larger, and where there are fewer than PEs the last PEs get
- * none. 0 with TLA_SPREAD_DEMAND. elements * element_bytes must not pass 2^64 - 1. */
+ * none. 0 with TLA_SPREAD_DEMAND and TLA_SPREAD_PLACED (tla_placement_split). elements * element_bytes must not pass
+ * 2^64 - 1. */
 size_t tla_tensor_split(tla_spread spread, const tla_pe_location *pes, size_t pe_count, uint64_t elements,
                         uint32_t element_bytes, tla_shard *shards);
 
-/* Whether a shard belongs to another cube's copy of a replicated tensor. */
+/* Whether a shard belongs to another copy of a replicated tensor than the first. */
 bool tla_tensor_is_copy(const tla_tensor *tensor, const tla_shard *shard);
 
 /* The command (opcode TLA_OP_MAP or TLA_OP_UNMAP) for shards[from] and as many of those behind it as fit and have its

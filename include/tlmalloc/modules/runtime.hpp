@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_RUNTIME_HPP
 #define TLMALLOC_MODULES_RUNTIME_HPP
 
+#include "tlmalloc/device/placement.h"
 #include "tlmalloc/device/posting.h"
 #include "tlmalloc/device/tensor.h"
 #include "tlmalloc/modules/systemc.hpp" // for the C++ standard that it asks for
@@ -20,7 +21,12 @@ using shard = tla_shard;
 using retry_policy = tla_retry_policy;
 
 // How a tensor comes to lie where its placement says (tensor.h).
-enum class spread { split = TLA_SPREAD_SPLIT, replicate = TLA_SPREAD_REPLICATE, demand = TLA_SPREAD_DEMAND };
+enum class spread {
+    split = TLA_SPREAD_SPLIT,
+    replicate = TLA_SPREAD_REPLICATE,
+    demand = TLA_SPREAD_DEMAND,
+    placed = TLA_SPREAD_PLACED
+};
 
 struct tensor {
     std::string name;
@@ -29,7 +35,8 @@ struct tensor {
     std::vector<shard> shards;
     std::uint64_t alloc_ps, map_ps; // time the host waited for its allocations, and for its mappings
     spread kind;
-    std::uint32_t object = 0; // of its blocks' ALLOCs (guard.h)
+    std::uint32_t object = 0;  // of its blocks' ALLOCs (guard.h)
+    tla_placement placement{}; // spread::placed
 };
 
 // Every call blocks its caller until the work is done, by way of the functions below, which whoever derives from it
@@ -65,6 +72,11 @@ class runtime {
     // several parts; one that is not in the configuration is TLA_INVALID_ARGUMENT.
     tla_status create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
                              const placement &where, tensor **made, tla_error *error);
+
+    // A matrix over cubes and PEs of one SIP by policy (placement.h), in the order of its shards: bytes that are
+    // written and read are in that order too (tla_placement_pack). TLA_NOT_FOUND for a PE that is not in the
+    // configuration.
+    tla_status create_tensor(const std::string &name, const tla_placement &where, tensor **made, tla_error *error);
 
     // Unmaps, waits until every MMU has said so, and frees. A block whose FREE is refused in spite of all retries is
     // freed by cleanup().
@@ -153,8 +165,12 @@ class runtime {
                    std::vector<tla_completion> &completions);
     tla_status va_command(tla_command &command, tla_completion &completion);
     tla_status free_addresses(const tensor &t, std::uint32_t correlation_id, tla_completion &completion);
-    tla_status allocate_shards(tensor &t, std::uint64_t elements, std::uint32_t element_bytes, const placement &where,
-                               std::uint32_t correlation_id, tla_error *error);
+    bool knows(const pe_location &pe) const;
+    tla_status bring_into_being(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error);
+    tla_status allocate_shards(tensor &t, const std::vector<shard> &wanted, std::uint32_t correlation_id,
+                               tla_error *error);
+    void tell_shortage(const std::vector<shard> &wanted, const std::vector<tla_completion> &completions,
+                       tla_error *error) const;
     tla_status free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error);
     tla_status free_owed(tla_error *error);
     tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error);
