@@ -25,7 +25,7 @@ typedef struct tla_config {
     tla_system_parameters system;
     tla_hbm_parameters hbm;
     tla_hbm_timing hbm_timing;
-    tla_tcm_parameters tcm;
+    tla_tcm_parameters tcm, sram, m_cpu_memory;
     tla_controller_parameters controller;
     tla_mmu_parameters mmu;
     struct {

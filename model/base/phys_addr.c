@@ -12,6 +12,10 @@ enum {
 };
 enum { UNIT_FIELD_PE = 0, UNIT_FIELD_M_CPU = 1, UNIT_FIELD_SRAM = 2 };
 
+static bool is_control_space(tla_unit unit) {
+    return unit == TLA_UNIT_PE_CONTROL || unit == TLA_UNIT_M_CPU_CONTROL || unit == TLA_UNIT_SRAM_CONTROL;
+}
+
 static uint64_t bits(uint64_t value, unsigned shift, unsigned width) {
     return value >> shift & ((UINT64_C(1) << width) - 1);
 }
@@ -22,24 +26,27 @@ tla_status tla_paddr_encode(const tla_paddr_fields *f, tla_paddr *pa) {
         (on_a_cube ? f->die >= TLA_CUBE_DIE_COUNT : f->die != TLA_IO_DIE))
         return TLA_INVALID_ARGUMENT;
     uint64_t limit = TLA_SUB_UNIT_BYTES, local = 0;
+    if (is_control_space(f->unit)) {
+        if ((unsigned)f->block >= TLA_CONTROL_BLOCK_COUNT) return TLA_INVALID_ARGUMENT;
+        limit = TLA_CONTROL_BLOCK_BYTES;
+        local = UINT64_C(1) << SUB_UNIT_BIT | (uint64_t)f->block << BLOCK_SHIFT;
+    }
     switch (f->unit) {
     case TLA_UNIT_HBM:
         limit = TLA_HBM_WINDOW_BYTES;
         local = UINT64_C(1) << HBM_BIT;
         break;
     case TLA_UNIT_TCM:
-        local = (uint64_t)f->pe << PE_SHIFT;
-        break;
     case TLA_UNIT_PE_CONTROL:
-        if ((unsigned)f->block >= TLA_CONTROL_BLOCK_COUNT) return TLA_INVALID_ARGUMENT;
-        limit = TLA_CONTROL_BLOCK_BYTES;
-        local = (uint64_t)f->pe << PE_SHIFT | UINT64_C(1) << SUB_UNIT_BIT | (uint64_t)f->block << BLOCK_SHIFT;
+        local |= (uint64_t)f->pe << PE_SHIFT;
         break;
     case TLA_UNIT_M_CPU:
-        local = (uint64_t)UNIT_FIELD_M_CPU << UNIT_SHIFT;
+    case TLA_UNIT_M_CPU_CONTROL:
+        local |= (uint64_t)UNIT_FIELD_M_CPU << UNIT_SHIFT;
         break;
     case TLA_UNIT_SRAM:
-        local = (uint64_t)UNIT_FIELD_SRAM << UNIT_SHIFT;
+    case TLA_UNIT_SRAM_CONTROL:
+        local |= (uint64_t)UNIT_FIELD_SRAM << UNIT_SHIFT;
         break;
     case TLA_UNIT_IO_CPU:
         limit = TLA_CONTROL_BLOCK_BYTES;
@@ -72,17 +79,14 @@ tla_status tla_paddr_decode(tla_paddr pa, tla_paddr_fields *fields) {
         uint32_t pe = (uint32_t)bits(v, PE_SHIFT, 4);
         bool control = bits(v, SUB_UNIT_BIT, 1);
         f.offset = bits(v, 0, SUB_UNIT_BIT);
-        if (unit == UNIT_FIELD_PE) {
-            f.pe = pe;
-            f.unit = control ? TLA_UNIT_PE_CONTROL : TLA_UNIT_TCM;
-            if (control) {
-                f.block = (tla_control_block)bits(v, BLOCK_SHIFT, SUB_UNIT_BIT - BLOCK_SHIFT);
-                f.offset = bits(v, 0, BLOCK_SHIFT);
-            }
-        } else if (unit <= UNIT_FIELD_SRAM && pe == 0 && !control) {
-            f.unit = unit == UNIT_FIELD_M_CPU ? TLA_UNIT_M_CPU : TLA_UNIT_SRAM;
-        } else {
-            return TLA_OUT_OF_RANGE;
+        if (unit > UNIT_FIELD_SRAM || (unit != UNIT_FIELD_PE && pe != 0)) return TLA_OUT_OF_RANGE;
+        static const tla_unit memories[] = {TLA_UNIT_TCM, TLA_UNIT_M_CPU, TLA_UNIT_SRAM};
+        static const tla_unit controls[] = {TLA_UNIT_PE_CONTROL, TLA_UNIT_M_CPU_CONTROL, TLA_UNIT_SRAM_CONTROL};
+        f.pe = pe;
+        f.unit = control ? controls[unit] : memories[unit];
+        if (control) {
+            f.block = (tla_control_block)bits(v, BLOCK_SHIFT, SUB_UNIT_BIT - BLOCK_SHIFT);
+            f.offset = bits(v, 0, BLOCK_SHIFT);
         }
     }
     *fields = f;
@@ -111,12 +115,33 @@ tla_status tla_paddr_pe_control(uint32_t sip, uint32_t die, uint32_t pe, tla_con
         pa);
 }
 
+static tla_status of_cube(uint32_t sip, uint32_t die, tla_unit unit, uint64_t offset, tla_paddr *pa) {
+    return tla_paddr_encode(&(tla_paddr_fields){.sip = sip, .die = die, .unit = unit, .offset = offset}, pa);
+}
+
 tla_status tla_paddr_m_cpu_control(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa) {
     if (offset >= TLA_CONTROL_BLOCK_BYTES) return TLA_INVALID_ARGUMENT;
-    return tla_paddr_encode(&(tla_paddr_fields){.sip = sip, .die = die, .unit = TLA_UNIT_M_CPU, .offset = offset}, pa);
+    return of_cube(sip, die, TLA_UNIT_M_CPU, offset, pa);
 }
 
 tla_status tla_paddr_io_cpu_control(uint32_t sip, uint64_t offset, tla_paddr *pa) {
     return tla_paddr_encode(
         &(tla_paddr_fields){.sip = sip, .die = TLA_IO_DIE, .unit = TLA_UNIT_IO_CPU, .offset = offset}, pa);
+}
+
+tla_status tla_paddr_sram(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa) {
+    return of_cube(sip, die, TLA_UNIT_SRAM, offset, pa);
+}
+
+tla_status tla_paddr_m_cpu_memory(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa) {
+    if (offset >= TLA_M_CPU_MEMORY_BYTES) return TLA_INVALID_ARGUMENT;
+    return of_cube(sip, die, TLA_UNIT_M_CPU, TLA_CONTROL_BLOCK_BYTES + offset, pa);
+}
+
+tla_status tla_paddr_sram_control(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa) {
+    return of_cube(sip, die, TLA_UNIT_SRAM_CONTROL, offset, pa);
+}
+
+tla_status tla_paddr_m_cpu_memory_control(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa) {
+    return of_cube(sip, die, TLA_UNIT_M_CPU_CONTROL, offset, pa);
 }

@@ -168,6 +168,8 @@ static tla_config defaults(void) {
 
 DEFAULTS(hbm, tla_hbm_parameters)
 DEFAULTS(tcm, tla_tcm_parameters)
+DEFAULTS(sram, tla_tcm_parameters)
+DEFAULTS(m_cpu_memory, tla_tcm_parameters)
 DEFAULTS(controller, tla_controller_parameters)
 DEFAULTS(mmu, tla_mmu_parameters)
 DEFAULTS(va, tla_va_parameters)

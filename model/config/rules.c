@@ -102,8 +102,9 @@ static bool slice_does_not_fit_its_profile(const tla_config *c, tla_phrase *text
 }
 
 static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
-    const tla_policy policies[] = {c->controller.memory.hbm_policy, c->controller.memory.tcm_policy};
-    for (int i = 0; i < 2; i++) {
+    const tla_pe_memory_config *m = &c->controller.memory;
+    const tla_policy policies[] = {m->hbm_policy, m->tcm_policy, m->sram_policy, m->m_cpu_policy};
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         const tla_policy p = policies[i];
         if (c->controller.free_list == TLA_LIST_REGISTERS || p == TLA_FIRST_FIT || p == TLA_BEST_FIT ||
             p == TLA_NEXT_FIT || p == TLA_WORST_FIT)
@@ -218,7 +219,9 @@ static bool sips_are_no_grid(const tla_config *c, tla_phrase *text) {
 
 const tla_platform_rule tla_platform_rules[] = {
     {{"faults.plan", "hbm.timing"}, fault_is_nowhere},
-    {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy"}, list_does_not_walk},
+    {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy", "controller.sram_policy",
+      "controller.m_cpu_policy"},
+     list_does_not_walk},
     {{"controller.ports", "mmu.unmapped", "mmu.walk"}, a_sender_has_no_port},
     {{"controller.list_reserve", "controller.free_list", "hbm.capacity_per_cube"}, list_takes_all},
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},

@@ -219,8 +219,9 @@ static tla_status check_count(tla_opcode opcode, uint32_t count, size_t length, 
 static tla_status decode_alloc(const uint8_t *body, tla_command *command, tla_error *error) {
     uint32_t channel = get32(body);
     if (channel >= TLA_CHANNEL_COUNT)
-        return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC from channel %u, expected %d (HBM) or %d (TCM)", channel,
-                             TLA_HBM, TLA_TCM);
+        return tla_error_set(error, TLA_BAD_COMMAND,
+                             "ALLOC from channel %u, expected %d (HBM), %d (TCM), %d (SRAM) or %d (M_CPU memory)",
+                             channel, TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY);
     command->channel = (tla_channel)channel;
     command->object = get32(body + 4);
     command->nbytes = get(body + 8, 8);

@@ -1,4 +1,4 @@
-/* One PE's HBM slice and TCM: two arenas, physical addresses out (ADR-0048 D3, D7). */
+/* The memories of a controller: an arena each, physical addresses out (ADR-0048 D3, D7). */
 #include "tlmalloc/allocators/pe_memory.h"
 
 #include <inttypes.h>
@@ -14,19 +14,109 @@ struct tla_pe_memory {
     tla_error refused; /* by the guard; status TLA_OK when the last free was not */
 };
 
-static const char *const channel_names[TLA_CHANNEL_COUNT] = {[TLA_HBM] = "hbm", [TLA_TCM] = "tcm"};
-static const char *const channel_titles[TLA_CHANNEL_COUNT] = {[TLA_HBM] = "HBM", [TLA_TCM] = "TCM"};
+static const struct {
+    const char *name, *title;
+    tla_unit unit;
+} channels[TLA_CHANNEL_COUNT] = {
+    [TLA_HBM] = {"hbm", "HBM", TLA_UNIT_HBM},
+    [TLA_TCM] = {"tcm", "TCM", TLA_UNIT_TCM},
+    [TLA_SRAM] = {"sram", "SRAM", TLA_UNIT_SRAM},
+    [TLA_M_CPU_MEMORY] = {"m_cpu", "M_CPU memory", TLA_UNIT_M_CPU},
+};
 
 const char *tla_channel_name(tla_channel channel) {
-    return (unsigned)channel < TLA_CHANNEL_COUNT ? channel_names[channel] : NULL;
+    return (unsigned)channel < TLA_CHANNEL_COUNT ? channels[channel].name : NULL;
 }
 
-static tla_status create_channel(tla_pe_memory *memory, tla_channel channel, uint64_t capacity, tla_policy policy) {
+const char *tla_channel_title(tla_channel channel) {
+    return (unsigned)channel < TLA_CHANNEL_COUNT ? channels[channel].title : NULL;
+}
+
+bool tla_channel_is_of_cube(tla_channel channel) {
+    return channel == TLA_SRAM || channel == TLA_M_CPU_MEMORY;
+}
+
+tla_status tla_channel_control(tla_channel channel, uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset,
+                               tla_paddr *pa) {
+    switch (channel) {
+    case TLA_HBM:
+    case TLA_TCM:
+        return tla_paddr_pe_control(sip, die, pe, TLA_CONTROL_MEMORY_CONTROLLER, offset, pa);
+    case TLA_SRAM:
+        return tla_paddr_sram_control(sip, die, offset, pa);
+    case TLA_M_CPU_MEMORY:
+        return tla_paddr_m_cpu_memory_control(sip, die, offset, pa);
+    default:
+        return TLA_INVALID_ARGUMENT;
+    }
+}
+
+static tla_status channel_of(const tla_paddr_fields *f, tla_channel *channel) {
+    if (f->unit == TLA_UNIT_M_CPU && f->offset < TLA_CONTROL_BLOCK_BYTES) return TLA_OUT_OF_RANGE; /* its window */
+    for (int i = 0; i < TLA_CHANNEL_COUNT; i++)
+        if (channels[i].unit == f->unit) {
+            *channel = (tla_channel)i;
+            return TLA_OK;
+        }
+    return TLA_OUT_OF_RANGE;
+}
+
+tla_status tla_channel_of(tla_paddr pa, tla_channel *channel) {
+    tla_paddr_fields f;
+    tla_status status = tla_paddr_decode(pa, &f);
+    return status ? status : channel_of(&f, channel);
+}
+
+/* A channel as the configuration has it. */
+typedef struct extent {
+    uint64_t first;           /* byte of its unit */
+    uint64_t bytes, reserved; /* reserved: at the top, never allocated */
+    tla_policy policy;
+} extent;
+
+static extent extent_of(const tla_pe_memory_config *c, tla_channel channel) {
+    switch (channel) {
+    case TLA_HBM:
+        return (extent){c->pe * c->hbm_slice_bytes, c->hbm_slice_bytes, c->hbm_reserved_bytes, c->hbm_policy};
+    case TLA_TCM:
+        return (extent){0, c->tcm_bytes, c->tcm_reserved_bytes, c->tcm_policy};
+    case TLA_SRAM:
+        return (extent){0, c->sram_bytes, 0, c->sram_policy};
+    case TLA_M_CPU_MEMORY:
+        return (extent){TLA_CONTROL_BLOCK_BYTES, c->m_cpu_bytes, 0, c->m_cpu_policy};
+    default:
+        return (extent){0};
+    }
+}
+
+uint64_t tla_pe_memory_bytes(const tla_pe_memory_config *config, tla_channel channel) {
+    return extent_of(config, channel).bytes;
+}
+
+uint64_t tla_pe_memory_capacity(const tla_pe_memory_config *config, tla_channel channel) {
+    extent e = extent_of(config, channel);
+    return e.bytes - e.reserved;
+}
+
+tla_status tla_pe_memory_address(const tla_pe_memory_config *c, tla_channel channel, uint64_t offset, tla_paddr *pa) {
+    extent e = extent_of(c, channel);
+    if (offset >= e.bytes) return TLA_INVALID_ARGUMENT;
+    return tla_paddr_encode(&(tla_paddr_fields){.sip = c->sip,
+                                                .die = c->die,
+                                                .unit = channels[channel].unit,
+                                                .pe = channel == TLA_TCM ? c->pe : 0,
+                                                .offset = e.first + offset},
+                            pa);
+}
+
+static tla_status create_channel(tla_pe_memory *memory, tla_channel channel) {
     const tla_pe_memory_config *c = &memory->config;
-    tla_arena_config arena = {
-        .capacity = capacity, .policy = policy, .alignment = c->alignment, .validate = c->validate || c->guarded};
+    tla_arena_config arena = {.capacity = tla_pe_memory_capacity(c, channel),
+                              .policy = extent_of(c, channel).policy,
+                              .alignment = c->alignment,
+                              .validate = c->validate || c->guarded};
     tla_status status = tla_arena_create(&arena, &memory->arenas[channel]);
-    if (status || !c->guarded || capacity == 0) return status;
+    if (status || !c->guarded || arena.capacity == 0) return status;
     return tla_guard_create(memory->arenas[channel], c->guard_history, &memory->guards[channel]);
 }
 
@@ -43,6 +133,8 @@ tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *
         {"hbm_reserved_bytes", c->hbm_reserved_bytes, c->hbm_slice_bytes},
         {"tcm_bytes", c->tcm_bytes, TLA_SUB_UNIT_BYTES},
         {"tcm_reserved_bytes", c->tcm_reserved_bytes, c->tcm_bytes},
+        {"sram_bytes", c->sram_bytes, TLA_SUB_UNIT_BYTES},
+        {"m_cpu_bytes", c->m_cpu_bytes, TLA_M_CPU_MEMORY_BYTES},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i].value > limits[i].most)
@@ -57,10 +149,9 @@ tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memor
     tla_pe_memory *memory = calloc(1, sizeof *memory);
     if (!memory) return TLA_NO_HOST_MEMORY;
     memory->config = *config;
-    tla_status status =
-        create_channel(memory, TLA_HBM, config->hbm_slice_bytes - config->hbm_reserved_bytes, config->hbm_policy);
-    if (!status)
-        status = create_channel(memory, TLA_TCM, config->tcm_bytes - config->tcm_reserved_bytes, config->tcm_policy);
+    tla_status status = TLA_OK;
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT && !status; channel++)
+        status = create_channel(memory, (tla_channel)channel);
     if (status) {
         tla_pe_memory_destroy(memory);
         return status;
@@ -136,13 +227,11 @@ static tla_status give_back(tla_pe_memory *memory, tla_channel channel, tla_bloc
 tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
                                tla_work *work) {
     if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
-    const tla_pe_memory_config *c = &memory->config;
     tla_block block;
     tla_status status = take(memory, channel, nbytes, &block, work);
     if (status) return status;
     if (memory->guards[channel]) tla_guard_allocated(memory->guards[channel], block);
-    if (channel == TLA_HBM) return tla_paddr_pe_hbm(c->sip, c->die, c->pe, block.offset, c->hbm_slice_bytes, pa);
-    return tla_paddr_pe_tcm(c->sip, c->die, c->pe, block.offset, pa);
+    return tla_pe_memory_address(&memory->config, channel, block.offset, pa);
 }
 
 tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work) {
@@ -156,7 +245,7 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
     tla_owner owner = {0};
     memory->refused.status = TLA_OK;
     if (guard) {
-        status = tla_guard_may_free(guard, offset, memory->owner, channel_titles[channel], &memory->refused);
+        status = tla_guard_may_free(guard, offset, memory->owner, channels[channel].title, &memory->refused);
         if (status) return status;
         tla_arena_find(memory->arenas[channel], offset, &block, &owner);
     }
@@ -173,21 +262,15 @@ tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uin
                                 uint64_t *offset) {
     tla_paddr_fields f;
     tla_status status = tla_paddr_decode(pa, &f);
+    tla_channel found = TLA_HBM;
+    if (!status) status = channel_of(&f, &found);
     if (status) return status;
-    if (f.sip != c->sip || f.die != c->die) return TLA_OUT_OF_RANGE;
-    uint64_t first, size;
-    if (f.unit == TLA_UNIT_HBM) {
-        first = c->pe * c->hbm_slice_bytes;
-        size = c->hbm_slice_bytes;
-    } else if (f.unit == TLA_UNIT_TCM && f.pe == c->pe) {
-        first = 0;
-        size = c->tcm_bytes;
-    } else {
+    if (f.sip != c->sip || f.die != c->die || (found == TLA_TCM && f.pe != c->pe)) return TLA_OUT_OF_RANGE;
+    extent e = extent_of(c, found);
+    if (f.offset < e.first || f.offset - e.first >= e.bytes || nbytes > e.bytes - (f.offset - e.first))
         return TLA_OUT_OF_RANGE;
-    }
-    if (f.offset < first || f.offset - first >= size || nbytes > size - (f.offset - first)) return TLA_OUT_OF_RANGE;
-    *channel = f.unit == TLA_UNIT_HBM ? TLA_HBM : TLA_TCM;
-    *offset = f.offset - first;
+    *channel = found;
+    *offset = f.offset - e.first;
     return TLA_OK;
 }
 
@@ -198,7 +281,7 @@ uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel,
 tla_status tla_pe_memory_look(const tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
                               tla_error *error) {
     if (!memory->guards[channel]) return TLA_OK;
-    return tla_guard_look(memory->guards[channel], access, channel_titles[channel], error);
+    return tla_guard_look(memory->guards[channel], access, channels[channel].title, error);
 }
 
 void tla_pe_memory_note(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access) {
@@ -220,8 +303,8 @@ tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel
 
 tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error) {
     const tla_pe_memory_config *c = &memory->config;
-    char what[80];
-    snprintf(what, sizeof what, "%s of sip%" PRIu32 ".cube%" PRIu32 ".pe%" PRIu32, channel_titles[channel], c->sip,
-             c->die, c->pe);
+    char what[80], pe[16] = "";
+    if (!tla_channel_is_of_cube(channel)) snprintf(pe, sizeof pe, ".pe%" PRIu32, c->pe);
+    snprintf(what, sizeof what, "%s of sip%" PRIu32 ".cube%" PRIu32 "%s", channels[channel].title, c->sip, c->die, pe);
     return tla_arena_explain(memory->arenas[channel], what, nbytes, error);
 }

@@ -1,4 +1,4 @@
-// Owns the free lists of an HBM slice and a TCM: prices what the core decides, passes data on.
+// Owns the free lists of memories: prices what the core decides, passes data on.
 #include "tlmalloc/modules/memory_controller.hpp"
 
 #include "dmi.hpp"
@@ -17,7 +17,8 @@ namespace tlmalloc {
 
 static memory_controller::config resolved(memory_controller::config settings) {
     settings.memory.guarded = settings.guard != TLA_GUARD_OFF;
-    if (settings.free_list == TLA_LIST_HBM) settings.memory.hbm_reserved_bytes = settings.list_reserve;
+    if (settings.free_list == TLA_LIST_HBM && settings.memory.hbm_slice_bytes > 0)
+        settings.memory.hbm_reserved_bytes = settings.list_reserve;
     return settings;
 }
 
@@ -28,26 +29,47 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
       config_(resolved(settings)) {
     tla_error error{};
     if (tla_pe_memory_check_config(&config_.memory, &error)) refuse_config(std::string("memory: ") + error.text);
+    if (channels().empty()) refuse_config("memory: there is none: all have 0 bytes");
     tla_pe_memory *made = nullptr;
     const tla_status status = tla_pe_memory_create(&config_.memory, &made);
     // A trial, gone again when a report throws: the real free lists come into being with the first command.
     const decltype(memory_) trial{made, tla_pe_memory_destroy};
     if (status)
-        refuse_config(std::string("memory: alignment, hbm_policy and tcm_policy make no free list: ") +
-                      tla_status_text(status));
+        refuse_config(std::string("memory: alignment and the policies make no free list: ") + tla_status_text(status));
     else if (follow_lists(made))
         refuse_config(
             "a free list in memory needs first, best, next or worst fit, and list_reserve room for two nodes");
     faults_.plan = settings.faults;
     slice_base_ = base(TLA_HBM);
-    slice.register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate_hbm);
-    tcm.register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate_tcm);
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
+        socket_of(static_cast<tla_channel>(channel))
+            .register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate, channel);
     if (settings.style == time_style::fast) return;
     in.serve_in_order(*this);
     resource_ = time_queue::of_simulation().new_resource();
 }
 
 memory_controller::~memory_controller() = default;
+
+memory_controller::memory_socket &memory_controller::socket_of(tla_channel channel) {
+    switch (channel) {
+    case TLA_TCM:
+        return tcm;
+    case TLA_SRAM:
+        return sram;
+    case TLA_M_CPU_MEMORY:
+        return m_cpu_memory;
+    default:
+        return slice;
+    }
+}
+
+std::vector<tla_channel> memory_controller::channels() const {
+    std::vector<tla_channel> result;
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
+        if (has(static_cast<tla_channel>(channel))) result.push_back(static_cast<tla_channel>(channel));
+    return result;
+}
 
 tla_status memory_controller::ensure_allocators() {
     if (memory_) return TLA_OK;
@@ -59,7 +81,7 @@ tla_status memory_controller::ensure_allocators() {
         memory_.reset();
         return status;
     }
-    for (tla_channel channel : {TLA_HBM, TLA_TCM})
+    for (const tla_channel channel : channels())
         beginning_[channel] = tla_pe_memory_get_stats(memory_.get(), channel);
     return TLA_OK;
 }
@@ -97,10 +119,7 @@ void memory_controller::serve(unsigned, tlm::tlm_generic_payload &payload, sc_co
     if (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, at_ps, to_note)) return;
     if (config_.latency_ps > 0) delay += from_ps(config_.latency_ps);
     payload.set_address(where.offset);
-    if (where.channel == TLA_HBM)
-        slice->b_transport(payload, delay);
-    else
-        tcm->b_transport(payload, delay);
+    socket_of(where.channel)->b_transport(payload, delay);
     if (to_note && payload.is_response_ok()) note(where, payload, at_ps);
     came_back(payload, address);
 }
@@ -152,7 +171,7 @@ unsigned memory_controller::debug(tlm::tlm_generic_payload &payload) {
     const std::uint64_t address = payload.get_address();
     if (tla_pe_memory_locate(&config_.memory, {address}, payload.get_data_length(), &channel, &offset)) return 0;
     payload.set_address(offset);
-    const unsigned moved = channel == TLA_HBM ? slice->transport_dbg(payload) : tcm->transport_dbg(payload);
+    const unsigned moved = socket_of(channel)->transport_dbg(payload);
     payload.set_address(address);
     if (memory_ && moved > 0 && payload.is_write()) tla_pe_memory_trust(memory_.get(), channel, {offset, moved});
     return moved;
@@ -160,17 +179,9 @@ unsigned memory_controller::debug(tlm::tlm_generic_payload &payload) {
 
 // First byte of a memory in physical addresses; 0 when the configuration names none.
 std::uint64_t memory_controller::base(tla_channel channel) const {
-    const tla_pe_memory_config &c = config_.memory;
     tla_paddr pa{};
-    if (channel == TLA_HBM)
-        tla_paddr_pe_hbm(c.sip, c.die, c.pe, 0, c.hbm_slice_bytes, &pa);
-    else
-        tla_paddr_pe_tcm(c.sip, c.die, c.pe, 0, &pa);
+    tla_pe_memory_address(&config_.memory, channel, 0, &pa);
     return pa.value;
-}
-
-std::uint64_t memory_controller::bytes_of(tla_channel channel) const {
-    return channel == TLA_HBM ? config_.memory.hbm_slice_bytes : config_.memory.tcm_bytes;
 }
 
 bool memory_controller::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
@@ -188,7 +199,7 @@ bool memory_controller::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, t
             return refuse_dmi(dmi, {address, address});
     }
     payload.set_address(offset);
-    bool granted = channel == TLA_HBM ? slice->get_direct_mem_ptr(payload, dmi) : tcm->get_direct_mem_ptr(payload, dmi);
+    bool granted = socket_of(channel)->get_direct_mem_ptr(payload, dmi);
     payload.set_address(address);
     const address_view view{visible.offset, visible.nbytes, base(channel) + visible.offset};
     granted = translate_dmi(dmi, granted, view, config_.latency_ps);
@@ -197,13 +208,10 @@ bool memory_controller::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, t
     return granted;
 }
 
-void memory_controller::invalidate_hbm(sc_dt::uint64 first, sc_dt::uint64 last) {
-    if (const auto seen = address_view{0, config_.memory.hbm_slice_bytes, base(TLA_HBM)}.translate({first, last}))
-        in.withdraw_dmi(seen->first, seen->last);
-}
-
-void memory_controller::invalidate_tcm(sc_dt::uint64 first, sc_dt::uint64 last) {
-    if (const auto seen = address_view{0, config_.memory.tcm_bytes, base(TLA_TCM)}.translate({first, last}))
+void memory_controller::invalidate(int number, sc_dt::uint64 first, sc_dt::uint64 last) {
+    const auto channel = static_cast<tla_channel>(number);
+    if (!has(channel)) return;
+    if (const auto seen = address_view{0, bytes_of(channel), base(channel)}.translate({first, last}))
         in.withdraw_dmi(seen->first, seen->last);
 }
 
@@ -212,16 +220,20 @@ void memory_controller::invalidate_tcm(sc_dt::uint64 first, sc_dt::uint64 last) 
 tla_status memory_controller::follow_lists(tla_pe_memory *memory) const {
     if (config_.free_list == TLA_LIST_REGISTERS) return TLA_OK;
     const std::uint64_t nodes = config_.list_reserve / TLA_LIST_NODE_BYTES;
-    const tla_status status = tla_pe_memory_follow(memory, TLA_HBM, nodes, config_.node_cache);
-    return status ? status : tla_pe_memory_follow(memory, TLA_TCM, nodes, 0);
+    for (const tla_channel channel : channels()) {
+        const std::uint64_t cache = channel == TLA_HBM ? config_.node_cache : 0;
+        if (const tla_status status = tla_pe_memory_follow(memory, channel, nodes, cache)) return status;
+    }
+    return TLA_OK;
 }
 
 // Makes the accesses of the last operation from start_ps on, one after the other; returns how long they take.
 std::uint64_t memory_controller::walk_list(tla_channel channel, std::uint64_t start_ps) {
     tla_list_in_memory *traffic = tla_pe_memory_traffic(memory_.get(), channel);
+    if (!traffic) return 0; // it has no bytes
     std::size_t count = 0;
     const tla_list_access *accesses = tla_list_in_memory_accesses(traffic, &count);
-    const bool in_slice = config_.free_list == TLA_LIST_HBM && channel == TLA_HBM;
+    const bool in_slice = list_is_in_slice(channel);
     statistics &counts = statistics_[channel];
     // No transaction begins in the kernel's past, and a command may have waited for one that did so.
     std::uint64_t local = in_slice ? std::max(start_ps, to_ps(sc_core::sc_time_stamp())) : start_ps;
@@ -324,10 +336,7 @@ void memory_controller::poison(tla_channel channel, std::uint64_t offset, std::u
         payload.set_address(offset + done);
         payload.set_data_ptr(bytes.data());
         payload.set_data_length(static_cast<unsigned>(std::min<std::uint64_t>(bytes.size(), nbytes - done)));
-        if (channel == TLA_HBM)
-            slice->transport_dbg(payload);
-        else
-            tcm->transport_dbg(payload);
+        socket_of(channel)->transport_dbg(payload);
     }
 }
 
@@ -360,7 +369,7 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         statistics_[channel].allocs++;
     } else if (command.opcode == TLA_OP_FREE) {
         std::uint64_t offset = 0;
-        if (tla_pe_memory_locate(&config_.memory, command.pa, 1, &channel, &offset)) channel = TLA_HBM;
+        if (tla_pe_memory_locate(&config_.memory, command.pa, 1, &channel, &offset)) channel = first_channel();
         completion.status = tla_pe_memory_free(memory_.get(), command.pa, command.nbytes, &work);
         if (completion.status && (config_.memory.validate || guarded))
             SC_REPORT_WARNING(
@@ -394,9 +403,7 @@ memory_controller::statistics memory_controller::get_statistics(tla_channel chan
     if (memory_) {
         result.arena = tla_pe_memory_get_stats(memory_.get(), channel);
     } else {
-        const tla_pe_memory_config &c = config_.memory;
-        const std::uint64_t capacity =
-            channel == TLA_HBM ? c.hbm_slice_bytes - c.hbm_reserved_bytes : c.tcm_bytes - c.tcm_reserved_bytes;
+        const std::uint64_t capacity = tla_pe_memory_capacity(&config_.memory, channel);
         result.arena = {capacity, 0, 0, capacity, capacity, capacity > 0};
     }
     return result;
@@ -404,7 +411,8 @@ memory_controller::statistics memory_controller::get_statistics(tla_channel chan
 
 std::vector<statistics_part> memory_controller::list_statistics() const {
     std::vector<statistics_part> parts;
-    for (const tla_channel channel : {TLA_HBM, TLA_TCM}) {
+    for (const tla_channel channel : {TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY}) {
+        if (!has(channel) && statistics_[channel].allocs == 0) continue;
         const statistics s = get_statistics(channel);
         parts.push_back({{{"allocs", s.allocs, "commands", "ALLOC, refused ones included"},
                           {"frees", s.frees, "commands", "FREE, refused ones included"},
@@ -428,8 +436,8 @@ std::vector<statistics_part> memory_controller::list_statistics() const {
                          "channel",
                          tla_channel_name(channel)});
     }
-    parts[TLA_HBM].statistics.push_back(
-        {"refused_commands", refused_, "commands", "refused by the fault plan, of both channels"});
+    parts.front().statistics.push_back(
+        {"refused_commands", refused_, "commands", "refused by the fault plan, of all channels"});
     return parts;
 }
 
@@ -471,8 +479,7 @@ void memory_controller::show_end(tla_channel channel, const tla_service &service
 
 // Whether a memory is as large as the controller says, as far as it can be asked: one that answers debug accesses at
 // its first byte must answer them at its last.
-void memory_controller::check_size(const char *socket, const char *member, std::uint64_t nbytes,
-                                   tlm::tlm_fw_transport_if<> &memory) {
+void memory_controller::check_size(const char *member, memory_socket &memory, std::uint64_t nbytes) {
     const auto answers = [&](std::uint64_t address) {
         std::uint8_t byte = 0;
         tlm::tlm_generic_payload payload;
@@ -480,23 +487,22 @@ void memory_controller::check_size(const char *socket, const char *member, std::
         payload.set_address(address);
         payload.set_data_ptr(&byte);
         payload.set_data_length(1);
-        return memory.transport_dbg(payload) == 1;
+        return memory->transport_dbg(payload) == 1;
     };
-    if (nbytes == 0 || !answers(0) || answers(nbytes - 1)) return;
-    refuse_config(std::string(name()) + ": the memory at " + socket + " ends before byte " +
+    if (memory.size() == 0)
+        refuse_config(std::string(memory.basename()) + " is not bound, though " + member + " is above 0");
+    if (!answers(0) || answers(nbytes - 1)) return;
+    refuse_config(std::string(name()) + ": the memory at " + memory.basename() + " ends before byte " +
                   std::to_string(nbytes - 1) + ", the last by " + member + " = " + std::to_string(nbytes));
 }
 
 void memory_controller::start_of_simulation() {
-    if (config_.memory.tcm_bytes > 0 && tcm.size() == 0) refuse_config("tcm is not bound, though tcm_bytes is above 0");
-    check_size("slice", "hbm_slice_bytes", config_.memory.hbm_slice_bytes, *slice.operator->());
-    if (tcm.size() > 0) check_size("tcm", "tcm_bytes", config_.memory.tcm_bytes, *tcm.operator->());
-    if (config_.style == time_style::exact) {
-        to_memory_[TLA_HBM].lead_to(*slice.operator->());
-        if (tcm.size() > 0) to_memory_[TLA_TCM].lead_to(*tcm.operator->());
-    }
-    // what is true before the first command
-    for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
+    static const char *const members[TLA_CHANNEL_COUNT] = {"hbm_slice_bytes", "tcm_bytes", "sram_bytes", "m_cpu_bytes"};
+    for (const tla_channel channel : channels()) {
+        memory_socket &memory = socket_of(channel);
+        check_size(members[channel], memory, bytes_of(channel));
+        if (config_.style == time_style::exact) to_memory_[channel].lead_to(*memory.operator->());
+        // what is true before the first command
         const tla_arena_stats stats = get_statistics(channel).arena;
         channel_figures_[channel].largest_free.set(0, stats.largest_free);
         channel_figures_[channel].free_blocks.set(0, stats.free_blocks);

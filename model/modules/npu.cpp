@@ -110,8 +110,10 @@ command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsign
 class cube_unit : public sc_core::sc_module {
   public:
     cube_unit(sc_core::sc_module_name name, const tla_config &config, unsigned sip, unsigned cube,
-              const kernel_table &kernels, std::vector<pe_unit *> &pes)
-        : sc_module(name) {
+              const kernel_table &kernels, std::vector<pe_unit *> &pes, std::vector<cube_memory *> &memories)
+        : sc_module(name), sram_("sram", config, sip, cube, TLA_SRAM),
+          m_cpu_("m_cpu", config, sip, cube, TLA_M_CPU_MEMORY) {
+        memories.insert(memories.end(), {&sram_, &m_cpu_});
         for (unsigned pe = 0; pe < config.system.pes_per_cube; pe++) {
             pes_.push_back(
                 std::make_unique<pe_unit>(numbered("pe", pe).c_str(), config, pe_location{sip, cube, pe}, kernels));
@@ -120,17 +122,18 @@ class cube_unit : public sc_core::sc_module {
     }
 
   private:
+    cube_memory sram_, m_cpu_;
     std::vector<std::unique_ptr<pe_unit>> pes_;
 };
 
 class sip_unit : public sc_core::sc_module {
   public:
     sip_unit(sc_core::sc_module_name name, const tla_config &config, unsigned sip, const kernel_table &kernels,
-             std::vector<pe_unit *> &pes)
+             std::vector<pe_unit *> &pes, std::vector<cube_memory *> &memories)
         : sc_module(name) {
         for (unsigned cube = 0; cube < cubes_of(config); cube++)
             cubes_.push_back(
-                std::make_unique<cube_unit>(numbered("cube", cube).c_str(), config, sip, cube, kernels, pes));
+                std::make_unique<cube_unit>(numbered("cube", cube).c_str(), config, sip, cube, kernels, pes, memories));
     }
 
   private:
@@ -164,6 +167,27 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
     return result;
 }
 
+tcm::config cube_memory_config(const tla_config &c, tla_channel channel) {
+    auto result = config_of<tcm>(c, channel == TLA_SRAM ? c.sram : c.m_cpu_memory);
+    result.kind = channel == TLA_SRAM ? "sram" : "m_cpu_memory";
+    return result;
+}
+
+memory_controller::config cube_controller_config(const tla_config &c, unsigned sip, unsigned cube,
+                                                 tla_channel channel) {
+    auto result = config_of<memory_controller>(c, c.controller);
+    tla_pe_memory_config &memory = result.memory;
+    memory.sip = sip;
+    memory.die = cube;
+    memory.pe = 0;
+    memory.hbm_slice_bytes = memory.tcm_bytes = memory.tcm_reserved_bytes = 0;
+    if (channel == TLA_SRAM)
+        memory.sram_bytes = c.sram.capacity;
+    else
+        memory.m_cpu_bytes = c.m_cpu_memory.capacity;
+    return result;
+}
+
 static host::config host_config(const tla_config &c) {
     auto result = config_of<host>(c, c.host);
     result.pes = locations(c);
@@ -187,10 +211,24 @@ pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const p
     if (config.mmu.walk == TLA_WALK_MEMORY) mmu.allocator.bind(controller.control);
 }
 
+cube_memory::cube_memory(sc_core::sc_module_name name, const tla_config &config, unsigned of_sip, unsigned of_cube,
+                         tla_channel which)
+    : sc_module(name), sip(of_sip), cube(of_cube), channel(which), memory("memory", cube_memory_config(config, which)),
+      controller("controller", cube_controller_config(config, of_sip, of_cube, which)) {
+    (which == TLA_SRAM ? controller.sram : controller.m_cpu_memory).bind(memory.in);
+}
+
+// Blocks that cannot be joined into one are no leak.
+static bool has_buddies(const tla_config &c) {
+    const tla_pe_memory_config &m = c.controller.memory;
+    return m.hbm_policy == TLA_BUDDY || m.sram_policy == TLA_BUDDY || m.m_cpu_policy == TLA_BUDDY;
+}
+
 npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels) : sc_module(name) {
     time_queue::of_simulation().allow_look_ahead(config.simulation.quantum_ps);
     for (unsigned sip = 0; sip < config.system.sips; sip++)
-        sips_.push_back(std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, pes_));
+        sips_.push_back(
+            std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, pes_, cube_memories_));
     va_manager_ = std::make_unique<va_manager>("va_manager", va_config(config));
     for (unsigned sip = 0; sip < config.system.sips; sip++) {
         const std::string prefix = numbered("sip", sip);
@@ -201,11 +239,11 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
                 (prefix + "_" + numbered("cube", cube) + "_m_cpu").c_str(), m_cpu_config(config, sip, cube, kernels)));
     }
     host_ = std::make_unique<tlmalloc::host>("host", host_config(config));
-    if (config.controller.memory.hbm_policy == TLA_BUDDY) host_->expect_many_free_blocks();
+    if (has_buddies(config)) host_->expect_many_free_blocks();
     const topology rows(config);
     fabric_ = std::make_unique<interconnect>("fabric", rows.settings());
     host_->va.bind(va_manager_->control);
-    platform_parts parts{*fabric_, *host_, *va_manager_, processors_, pes_};
+    platform_parts parts{*fabric_, *host_, *va_manager_, processors_, pes_, cube_memories_};
     rows.bind(parts);
     tell_ways(config);
     if (config.mmu.unmapped == TLA_UNMAPPED_DEMAND)
@@ -217,6 +255,8 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
         modules_.push_back(processor.get());
     for (pe_unit *pe : pes_)
         modules_.insert(modules_.end(), {&pe->controller, &pe->slice, &pe->tcm, &pe->mmu, &pe->dma, &pe->element});
+    for (cube_memory *m : cube_memories_)
+        modules_.insert(modules_.end(), {&m->controller, &m->memory});
     modules_.push_back(fabric_.get());
 }
 
@@ -275,6 +315,8 @@ std::uint64_t npu::leaks() const {
             count += !pe->controller.is_as_at_the_beginning(channel);
         count += pe->mmu.get_statistics().table.mapped_bytes != 0;
     }
+    for (const cube_memory *m : cube_memories_)
+        count += !m->controller.is_as_at_the_beginning(m->channel);
     const tla_arena_stats space = va_manager_->get_statistics().space;
     return count + (space.used != 0 || space.free_blocks != 1);
 }
@@ -285,6 +327,10 @@ tla_order npu::order() const {
         for (const tla_order &part :
              {pe->slice.get_statistics().order, pe->tcm.get_statistics().order, pe->dma.get_statistics().order})
             tla_order_add(&sum, &part);
+    for (const cube_memory *m : cube_memories_) {
+        const tla_order part = m->memory.get_statistics().order;
+        tla_order_add(&sum, &part);
+    }
     return sum;
 }
 

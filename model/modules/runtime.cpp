@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace tlmalloc {
 
@@ -16,15 +17,29 @@ bool same(const pe_location &a, const pe_location &b) {
     return a.sip == b.sip && a.cube == b.cube && a.pe == b.pe;
 }
 
-std::uint64_t port_of(const pe_location &pe, tla_control_block block, unsigned port) {
+// The port of the controller that has a memory of a PE, or of its cube.
+std::uint64_t port_of(tla_channel memory, const pe_location &pe, unsigned port) {
     tla_paddr pa{};
-    tla_paddr_pe_control(pe.sip, pe.cube, pe.pe, block, port * std::uint64_t{TLA_PORT_BYTES}, &pa);
+    tla_channel_control(memory, pe.sip, pe.cube, pe.pe, port * std::uint64_t{TLA_PORT_BYTES}, &pa);
     return pa.value;
 }
 
+// "HBM of sip0.cube0.pe1", "SRAM of sip0.cube0"
+std::string place_of(tla_channel memory, const pe_location &pe) {
+    const std::string place = to_string(pe);
+    return std::string(tla_channel_title(memory)) + " of " +
+           (tla_channel_is_of_cube(memory) ? place.substr(0, place.rfind('.')) : place);
+}
+
+tla_channel memory_of(const shard &s) {
+    tla_channel memory = TLA_HBM;
+    tla_channel_of(s.pa, &memory);
+    return memory;
+}
+
 // Of a memory controller, about one shard.
-tla_command about(tla_command command, const shard &s, std::uint32_t object = 0) {
-    command.channel = TLA_HBM;
+tla_command about(tla_command command, const shard &s, tla_channel memory, std::uint32_t object = 0) {
+    command.channel = memory;
     command.object = object;
     command.pa = s.pa;
     command.nbytes = s.nbytes;
@@ -54,13 +69,16 @@ tla_tensor runtime::view(const tensor &t) const {
             &t.placement};
 }
 
-void runtime::remember(const pe_location &pe, const tla_completion &completion) {
-    for (auto &[where, list] : free_lists_)
-        if (same(where, pe)) {
-            list = {completion.total_free, completion.largest_free};
-            return;
-        }
-    free_lists_.push_back({pe, {completion.total_free, completion.largest_free}});
+void runtime::remember(tla_channel memory, const pe_location &pe, const tla_completion &completion) {
+    const pe_location where{pe.sip, pe.cube, tla_channel_is_of_cube(memory) ? 0 : pe.pe};
+    const free_list now{memory, where, completion.total_free, completion.largest_free};
+    const auto known = std::find_if(free_lists_.begin(), free_lists_.end(), [&](const free_list &list) {
+        return list.memory == memory && same(list.where, where);
+    });
+    if (known == free_lists_.end())
+        free_lists_.push_back(now);
+    else
+        *known = now;
 }
 
 // --- commands --------------------------------------------------------------------------------------------------------
@@ -145,10 +163,12 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
         if (!knows(pe))
             return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no %s in this platform", name.c_str(),
                                  to_string(pe).c_str());
+    if (!tla_channel_name(where.memory))
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no memory %d", name.c_str(), where.memory);
     std::vector<shard> wanted(where.pes.size());
     wanted.resize(tla_tensor_split(static_cast<tla_spread>(where.kind), where.pes.data(), where.pes.size(), elements,
                                    element_bytes, wanted.data()));
-    return bring_into_being({name, {}, nbytes, {}, 0, 0, where.kind, 0, {}}, wanted, made, error);
+    return bring_into_being({name, {}, nbytes, {}, 0, 0, where.kind, 0, {}, where.memory}, wanted, made, error);
 }
 
 tla_status runtime::create_tensor(const std::string &name, const tla_placement &where, tensor **made,
@@ -202,38 +222,43 @@ tla_status runtime::allocate_shards(tensor &t, const std::vector<shard> &wanted,
                                     tla_error *error) {
     std::vector<letter> letters;
     for (const shard &s : wanted)
-        letters.push_back({port_of(s.where, TLA_CONTROL_MEMORY_CONTROLLER, settings_.control_port),
-                           about(message(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s, t.object)});
+        letters.push_back(
+            {port_of(t.memory, s.where, settings_.control_port),
+             about(message(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s, t.memory, t.object)});
     const std::vector<tla_completion> completions = send_all(way::fabric, letters, settings_.retry.retries);
     tla_status status = TLA_OK;
     for (std::size_t i = 0; i < wanted.size(); i++) {
         const tla_completion &completion = completions[i];
         if (completion.status) {
-            const std::string what = "tensor " + t.name + ": HBM of " + to_string(wanted[i].where);
-            if (!status) status = explain(error, what, completion, wanted[i].nbytes, settings_.hbm_reserved);
+            const std::string what = "tensor " + t.name + ": " + place_of(t.memory, wanted[i].where);
+            const std::uint64_t reserved = t.memory == TLA_HBM   ? settings_.hbm_reserved
+                                           : t.memory == TLA_TCM ? settings_.tcm_reserved
+                                                                 : 0;
+            if (!status) status = explain(error, what, completion, wanted[i].nbytes, reserved);
             continue;
         }
-        remember(wanted[i].where, completion);
+        remember(t.memory, wanted[i].where, completion);
         t.shards.push_back(wanted[i]);
         t.shards.back().pa = {completion.value};
     }
     if (status) {
         free_shards(t, correlation_id, nullptr); // never a part (ADR-0048 D6)
-        tell_shortage(wanted, completions, error);
+        tell_shortage(t.memory, wanted, completions, error);
     }
     return status;
 }
 
 // Where several parts do not fit the error says what is missing in all.
-void runtime::tell_shortage(const std::vector<shard> &wanted, const std::vector<tla_completion> &completions,
-                            tla_error *error) const {
+void runtime::tell_shortage(tla_channel memory, const std::vector<shard> &wanted,
+                            const std::vector<tla_completion> &completions, tla_error *error) const {
+    std::set<std::string> places; // parts may be refused by one memory
     std::size_t parts = 0;
     std::uint64_t nbytes = 0, free = 0;
     for (std::size_t i = 0; i < wanted.size(); i++) {
         if (completions[i].status != TLA_EXHAUSTED && completions[i].status != TLA_FRAGMENTED) continue;
         parts++;
         nbytes += wanted[i].nbytes;
-        free += completions[i].total_free;
+        if (places.insert(place_of(memory, wanted[i].where)).second) free += completions[i].total_free;
     }
     if (!error || parts < 2) return;
     const tla_error first = *error;
@@ -247,9 +272,9 @@ void runtime::tell_shortage(const std::vector<shard> &wanted, const std::vector<
 
 tla_status runtime::free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error) {
     std::vector<letter> letters;
-    for (const shard &s : t.shards)
-        letters.push_back({port_of(s.where, TLA_CONTROL_MEMORY_CONTROLLER, settings_.control_port),
-                           about(message(TLA_OP_FREE, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s)});
+    for (const shard &s : t.shards) // which may be those of several tensors
+        letters.push_back({port_of(memory_of(s), s.where, settings_.control_port),
+                           about(message(TLA_OP_FREE, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s, memory_of(s))});
     const std::vector<tla_completion> completions = send_all(way::fabric, letters, settings_.retry.retries);
     tla_status status = TLA_OK;
     for (std::size_t i = 0; i < completions.size(); i++) {
@@ -257,9 +282,10 @@ tla_status runtime::free_shards(tensor &t, std::uint32_t correlation_id, tla_err
         // Refused by plan, or for want of a node that another FREE will give back: nothing has changed.
         if (completions[i].status == TLA_BUSY || completions[i].status == TLA_LIMIT) owed_.push_back(s);
         if (!completions[i].status)
-            remember(s.where, completions[i]);
+            remember(memory_of(s), s.where, completions[i]);
         else if (!status)
-            status = explain(error, "tensor " + t.name + ": free in " + to_string(s.where), completions[i], 0);
+            status =
+                explain(error, "tensor " + t.name + ": free in " + place_of(memory_of(s), s.where), completions[i], 0);
     }
     t.shards.clear();
     return status;
@@ -342,21 +368,21 @@ tla_status runtime::map_page(const tensor &t, const shard &page, std::uint32_t c
 }
 
 tla_status runtime::allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps) {
-    const std::uint64_t port = port_of(page.where, TLA_CONTROL_MEMORY_CONTROLLER, settings_.fault_port);
+    const std::uint64_t port = port_of(t.memory, page.where, settings_.fault_port);
     tla_completion completion{};
     const auto to_controller = [&](tla_opcode opcode) {
-        return about(message(opcode, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), page, t.object);
+        return about(message(opcode, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), page, t.memory, t.object);
     };
     if (const tla_status status = send(way::fabric, port, to_controller(TLA_OP_ALLOC), completion, at_ps))
         return status;
     faults_served_ps_ = at_ps;
-    remember(page.where, completion);
+    remember(t.memory, page.where, completion);
     page.pa = {completion.value};
     if (const tla_status status = map_page(t, page, correlation_id, at_ps)) {
         if (send(way::fabric, port, to_controller(TLA_OP_FREE), completion, at_ps))
             owed_.push_back(page);
         else
-            remember(page.where, completion);
+            remember(t.memory, page.where, completion);
         return status;
     }
     page.ready_ps = faults_served_ps_ = at_ps;
@@ -390,12 +416,12 @@ tla_status runtime::cleanup(tla_error *error) {
     }
     const tla_status freed = free_owed(status ? nullptr : error);
     if (!status) status = freed;
-    for (const auto &[where, list] : free_lists_)
+    for (const free_list &list : free_lists_)
         if (!status && !many_free_blocks_ && list.total_free != list.largest_free)
-            status =
-                tla_error_set(error, TLA_LEAK, "HBM of %s is not one free block after clean-up: %llu of %llu bytes",
-                              to_string(where).c_str(), static_cast<unsigned long long>(list.largest_free),
-                              static_cast<unsigned long long>(list.total_free));
+            status = tla_error_set(error, TLA_LEAK, "%s is not one free block after clean-up: %llu of %llu bytes",
+                                   place_of(list.memory, list.where).c_str(),
+                                   static_cast<unsigned long long>(list.largest_free),
+                                   static_cast<unsigned long long>(list.total_free));
     return status;
 }
 

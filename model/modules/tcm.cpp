@@ -1,4 +1,4 @@
-// A PE's local memory: bytes behind a read channel and a write channel.
+// A local memory: bytes behind a read channel and a write channel.
 #include "tlmalloc/modules/tcm.hpp"
 
 #include "tlmalloc/modules/time.hpp"
@@ -6,7 +6,7 @@
 namespace tlmalloc {
 
 tcm::tcm(sc_core::sc_module_name name, const config &settings)
-    : memory_module(name, "tcm",
+    : memory_module(name, settings.kind,
                     {settings.capacity, settings.latency_ps, settings.outstanding, settings.dmi, settings.style}),
       config_(settings) {
     if (settings.read_bandwidth == 0 || settings.write_bandwidth == 0)

@@ -50,6 +50,7 @@ topology::topology(const tla_config &config) : config_(config) {
     const std::vector<pe_location> pes = locations(config);
     for (std::size_t number = 0; number < pes.size(); number++)
         add_pe(pes[number], number);
+    add_cube_memories();
 }
 
 void topology::bind(platform_parts &parts) const {
@@ -141,6 +142,25 @@ void topology::add_pe(const pe_location &l, std::size_t number) {
     control(pe, TLA_CONTROL_PE_MMU, [number](platform_parts &p) { p.fabric.out.bind(p.pes[number]->mmu.control); });
     control(pe, TLA_CONTROL_PROCESSING_ELEMENT,
             [number](platform_parts &p) { p.fabric.out.bind(p.pes[number]->element.control); });
+}
+
+void topology::add_cube_memories() {
+    const fabric_nodes nodes(config_);
+    std::size_t number = 0;
+    for (unsigned sip = 0; sip < config_.system.sips; sip++)
+        for (unsigned cube = 0; cube < cubes_of(config_); cube++)
+            for (const tla_channel channel : {TLA_SRAM, TLA_M_CPU_MEMORY}) {
+                const std::uint32_t node = nodes.router(sip, cube);
+                const tla_pe_memory_config memory = cube_controller_config(config_, sip, cube, channel).memory;
+                tla_paddr base{};
+                tla_pe_memory_address(&memory, channel, 0, &base);
+                target(node, base, tla_pe_memory_bytes(&memory, channel), false,
+                       [number](platform_parts &p) { p.fabric.out.bind(p.cube_memories[number]->controller.in); });
+                tla_channel_control(channel, sip, cube, 0, 0, &base);
+                target(node, base, TLA_CONTROL_BLOCK_BYTES, true,
+                       [number](platform_parts &p) { p.fabric.out.bind(p.cube_memories[number]->controller.control); });
+                number++;
+            }
 }
 
 interconnect::config fabric_config(const tla_config &config) {

@@ -18,6 +18,7 @@ struct platform_parts {
     va_manager &addresses;
     const std::vector<std::unique_ptr<command_processor>> &processors; // of each SIP: the IO_CPU, then the M_CPUs
     const std::vector<pe_unit *> &pes;                                 // in program order
+    const std::vector<cube_memory *> &cube_memories;                   // as npu has them
 };
 
 // The fabric's links, and a row for each who hangs on it: the node, of a target the window that leads to it, and the
@@ -40,6 +41,7 @@ class topology {
     void add_processors(unsigned sip);
     void add_processor(std::uint32_t node, tla_paddr control, std::size_t number);
     void add_pe(const pe_location &where, std::size_t number);
+    void add_cube_memories();
 
     const tla_config &config_;
     interconnect::config settings_;

@@ -134,6 +134,8 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     json_object_set_new(report, "mmus", rows_of(platform, "pe_mmu"));
     json_object_set_new(report, "slices", rows_of(platform, "hbm_slice"));
     json_object_set_new(report, "tcms", rows_of(platform, "tcm"));
+    json_object_set_new(report, "srams", rows_of(platform, "sram"));
+    json_object_set_new(report, "m_cpu_memories", rows_of(platform, "m_cpu_memory"));
     json_object_set_new(report, "order", order_json(platform));
     json_object_set_new(report, "host_retries", number(platform.host().retries()));
     json_object_set_new(report, "leaks", number(platform.leaks()));
@@ -154,12 +156,17 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
     }
     if (count > shown) std::fprintf(out, "... and %zu more PEs (--json has all)\n", count - shown);
     std::uint64_t allocs = 0, nodes = 0, faults = 0, fallbacks = 0;
-    for (const pe_unit *pe : platform.pes()) {
-        for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
-            const memory_controller::statistics s = pe->controller.get_statistics(channel);
+    const auto count_commands = [&](const memory_controller &controller) {
+        for (const tla_channel channel : controller.channels()) {
+            const memory_controller::statistics s = controller.get_statistics(channel);
             allocs += s.allocs;
             nodes += s.nodes_visited;
         }
+    };
+    for (const cube_memory *memory : platform.cube_memories())
+        count_commands(memory->controller);
+    for (const pe_unit *pe : platform.pes()) {
+        count_commands(pe->controller);
         faults += pe->mmu.get_statistics().faults;
         fallbacks += pe->mmu.get_statistics().pa_fallbacks;
     }

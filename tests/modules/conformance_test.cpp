@@ -101,6 +101,20 @@ struct commander : sc_core::sc_module {
     }
 };
 
+// Allocates a block and gives it back, so that pointers to it are withdrawn: its first and last byte.
+conformance_target::range take_and_free(commander &commands, tla_channel channel) {
+    tla_command command{};
+    command.opcode = TLA_OP_ALLOC;
+    command.target = TLA_TARGET_MEMORY_CONTROLLER;
+    command.channel = channel;
+    command.nbytes = 1000;
+    const std::uint64_t pa = commands.send(command).value;
+    command.opcode = TLA_OP_FREE;
+    command.pa = {pa};
+    commands.send(command);
+    return {pa, pa + 999};
+}
+
 // A controller with its memories; `memory` is the whole of one of them, by physical address.
 struct controller_target : conformance_target {
     const time_style style;
@@ -127,20 +141,38 @@ struct controller_target : conformance_target {
 
     void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(controller.in); }
 
-    std::optional<range> withdraw_dmi() override {
-        tla_command command{};
-        command.opcode = TLA_OP_ALLOC;
-        command.target = TLA_TARGET_MEMORY_CONTROLLER;
-        command.channel = channel_;
-        command.nbytes = 1000;
-        const std::uint64_t pa = commands.send(command).value;
-        command.opcode = TLA_OP_FREE;
-        command.pa = {pa};
-        commands.send(command);
-        return range{pa, pa + 999};
-    }
+    std::optional<range> withdraw_dmi() override { return take_and_free(commands, channel_); }
 
     tla_channel channel_;
+};
+
+// The controller of a memory of the cube.
+struct cube_target : conformance_target {
+    tcm memory_behind;
+    memory_controller controller;
+    commander commands{"commands"};
+    const tla_channel channel;
+
+    static memory_controller::config config(time_style style, tla_channel channel) {
+        memory_controller::config c = controller_config(style);
+        c.memory.hbm_slice_bytes = c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        (channel == TLA_SRAM ? c.memory.sram_bytes : c.memory.m_cpu_bytes) = tcm_bytes;
+        return c;
+    }
+
+    cube_target(time_style style, tla_channel which)
+        : memory_behind("memory", tcm_config(style)), controller("controller", config(style, which)), channel(which) {
+        (which == TLA_SRAM ? controller.sram : controller.m_cpu_memory).bind(memory_behind.in);
+        commands.out.bind(controller.control);
+        tla_paddr pa{};
+        const tla_pe_memory_config owned = config(style, which).memory;
+        tla_pe_memory_address(&owned, which, 0, &pa);
+        memory = {pa.value, pa.value + tcm_bytes - 1};
+    }
+
+    void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(controller.in); }
+
+    std::optional<range> withdraw_dmi() override { return take_and_free(commands, channel); }
 };
 
 // Two windows of a fabric on one controller: the TCM's, and the HBM's as seen by the MMU tests.
@@ -410,6 +442,20 @@ BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_tcm) {
 }
 BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_tcm_in_the_exact_style) {
     conforms(make<controller_target>(exact, TLA_TCM));
+}
+
+BOOST_AUTO_TEST_CASE(the_controller_conforms_in_an_sram) {
+    conforms(make<cube_target>(fast, TLA_SRAM));
+}
+BOOST_AUTO_TEST_CASE(the_controller_conforms_in_an_sram_in_the_exact_style) {
+    conforms(make<cube_target>(exact, TLA_SRAM));
+}
+
+BOOST_AUTO_TEST_CASE(the_controller_conforms_in_the_memory_of_an_m_cpu) {
+    conforms(make<cube_target>(fast, TLA_M_CPU_MEMORY));
+}
+BOOST_AUTO_TEST_CASE(the_controller_conforms_in_the_memory_of_an_m_cpu_in_the_exact_style) {
+    conforms(make<cube_target>(exact, TLA_M_CPU_MEMORY));
 }
 
 BOOST_AUTO_TEST_CASE(the_controller_conforms_behind_sockets_of_another_width) {

@@ -252,10 +252,9 @@ BOOST_AUTO_TEST_CASE(a_controller_of_a_pe_that_is_none_cannot_be_built) {
 BOOST_AUTO_TEST_CASE(a_controller_of_an_alignment_that_is_none_cannot_be_built) {
     memory_controller::config config = small();
     config.memory.alignment = 3;
-    check_refused(
-        [&] { memory_controller controller("controller", config); },
-        "/tlmalloc/memory_controller/config: memory: alignment, hbm_policy and tcm_policy make no free list: " +
-            std::string(tla_status_text(TLA_INVALID_ARGUMENT)));
+    check_refused([&] { memory_controller controller("controller", config); },
+                  "/tlmalloc/memory_controller/config: memory: alignment and the policies make no free list: " +
+                      std::string(tla_status_text(TLA_INVALID_ARGUMENT)));
 }
 
 BOOST_AUTO_TEST_CASE(a_controller_without_a_queue_cannot_be_built) {

@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(every_statistic_has_a_name_of_its_own_and_the_unit_that_the
                 BOOST_CHECK_MESSAGE(!unit.empty() && *s.meaning, name);
             }
         }
-    BOOST_CHECK_EQUAL(modules.size(), 9u);
+    BOOST_CHECK_EQUAL(modules.size(), 11u);
 }
 
 BOOST_AUTO_TEST_CASE(statistics_are_printed_with_units_and_meaning) {
@@ -276,5 +276,5 @@ BOOST_AUTO_TEST_CASE(statistics_are_printed_with_units_and_meaning) {
     BOOST_TEST_INFO(out.str());
     BOOST_CHECK(std::regex_search(
         out.str(), std::regex("controller.hbm +used_bytes +256 bytes +allocated now\n.*peak_used_bytes +256 bytes")));
-    BOOST_CHECK(std::regex_search(out.str(), std::regex("controller.tcm +used_bytes +0 bytes")));
+    BOOST_CHECK(out.str().find("controller.tcm") == std::string::npos); // it has none
 }

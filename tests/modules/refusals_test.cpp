@@ -161,8 +161,8 @@ BOOST_AUTO_TEST_CASE(a_free_that_finds_no_node_for_its_block_is_sent_again_at_cl
         BOOST_CHECK_EQUAL(cpu.free_tensor(t[1], &b.error), TLA_OK);
         BOOST_CHECK_EQUAL(cpu.free_tensor(t[3], &b.error), TLA_LIMIT);
         BOOST_CHECK_EQUAL(b.error.text,
-                          "tensor t: free in sip0.cube0.pe0: no node is left for one more block on the free list: "
-                          "controller.list_reserve holds the nodes (correlation 7, request 27)");
+                          "tensor t: free in HBM of sip0.cube0.pe0: no node is left for one more block on the free "
+                          "list: controller.list_reserve holds the nodes (correlation 7, request 27)");
         BOOST_CHECK_EQUAL(b.used(), 4 * 8192u);
         BOOST_CHECK_EQUAL(cpu.cleanup(&b.error), TLA_OK);
     });

@@ -110,9 +110,11 @@ BOOST_AUTO_TEST_CASE(the_report_has_every_key_that_later_work_relies_on) {
     check_rows("controllers",
                {"allocs", "frees", "failed", "used_bytes", "peak_used_bytes", "free_bytes", "largest_free_bytes",
                 "free_blocks", "nodes_visited", "busy_ps"},
-               {"name", "channel"}, 8);
+               {"name", "channel"}, 10);
     check_rows("mmus", {"lookups", "maps", "unmaps", "faults", "pa_fallbacks"}, {"name"}, 4);
     check_rows("slices", {"reads", "writes", "bytes_read", "bytes_written", "busy_ps"}, {"name"}, 4);
+    for (const char *list : {"srams", "m_cpu_memories"})
+        check_rows(list, {"reads", "writes", "bytes_read", "bytes_written", "errors", "busy_ps"}, {"name"}, 1);
     BOOST_CHECK(json_is_integer(r.list("sim_time_ps")));
     BOOST_CHECK(json_is_integer(r.list("leaks")));
     const json_t *hbm = json_object_get(r.list("config"), "hbm"); // resolved: not written in npu_small.yaml

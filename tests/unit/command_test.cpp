@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expecte
 
 BOOST_AUTO_TEST_CASE(damaged_bodies_are_refused_with_what_was_found_and_expected) {
     auto alloc = encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER));
-    check_refused(with(alloc, 16, {2}), "channel 2", "0 (HBM) or 1 (TCM)");
+    check_refused(with(alloc, 16, {4}), "channel 4", "0 (HBM), 1 (TCM), 2 (SRAM) or 3 (M_CPU memory)");
     auto longer = with(alloc, 6, {40});
     longer.resize(40);
     check_refused(longer, "40 bytes", "expected 32");

@@ -214,8 +214,8 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
         if (c.controller.list_reserve >= c.system.hbm_per_cube / c.system.pes_per_cube)
             c.controller.free_list = TLA_LIST_REGISTERS;
         if (c.controller.free_list != TLA_LIST_REGISTERS)
-            c.controller.memory.hbm_policy = c.controller.memory.tcm_policy =
-                static_cast<tla_policy>(TLA_FIRST_FIT + up_to(3));
+            c.controller.memory.hbm_policy = c.controller.memory.tcm_policy = c.controller.memory.sram_policy =
+                c.controller.memory.m_cpu_policy = static_cast<tla_policy>(TLA_FIRST_FIT + up_to(3));
         c.va.space.base.value -= c.va.space.base.value % c.va.space.page_size;
         c.va.space.nbytes =
             std::max(c.va.space.nbytes - c.va.space.nbytes % c.va.space.page_size, c.va.space.page_size);

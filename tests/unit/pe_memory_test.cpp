@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstring>
+#include <string>
 
 namespace {
 const uint64_t slice = uint64_t{6} << 30;   // 48 GB a cube, 8 slices (ADR-0019)
@@ -153,8 +154,69 @@ BOOST_AUTO_TEST_CASE(configurations_that_no_address_can_name_are_refused) {
     BOOST_CHECK_EQUAL(tla_pe_memory_get_config(f.memory)->tcm_bytes, TLA_SUB_UNIT_BYTES);
 }
 
+BOOST_AUTO_TEST_CASE(a_cubes_sram_and_the_memory_of_its_m_cpu_are_allocated_as_a_pes) {
+    for (const tla_channel channel : {TLA_SRAM, TLA_M_CPU_MEMORY}) {
+        tla_pe_memory_config config{};
+        config.sip = 1;
+        config.die = 2;
+        (channel == TLA_SRAM ? config.sram_bytes : config.m_cpu_bytes) = 4096;
+        (channel == TLA_SRAM ? config.sram_policy : config.m_cpu_policy) = TLA_FIRST_FIT_TOP;
+        BOOST_CHECK_EQUAL(tla_pe_memory_bytes(&config, channel), 4096u);
+        BOOST_CHECK_EQUAL(tla_pe_memory_capacity(&config, channel), 4096u);
+        BOOST_CHECK_EQUAL(tla_pe_memory_bytes(&config, TLA_HBM), 0u);
+        pe_fixture f(config);
+        tla_paddr first{}, pa{};
+        BOOST_REQUIRE_EQUAL(
+            channel == TLA_SRAM ? tla_paddr_sram(1, 2, 0, &first) : tla_paddr_m_cpu_memory(1, 2, 0, &first), TLA_OK);
+        const tla_paddr top = f.alloc(channel, 100);
+        BOOST_CHECK_EQUAL(top.value, first.value + 3996);
+        tla_channel found{};
+        uint64_t offset = 0;
+        BOOST_CHECK_EQUAL(tla_pe_memory_locate(&config, top, 100, &found, &offset), TLA_OK);
+        BOOST_CHECK_EQUAL(found, channel);
+        BOOST_CHECK_EQUAL(offset, 3996u);
+        BOOST_CHECK_EQUAL(tla_pe_memory_locate(&config, top, 101, &found, &offset), TLA_OUT_OF_RANGE);
+        BOOST_CHECK_EQUAL(tla_channel_of(top, &found), TLA_OK);
+        BOOST_CHECK_EQUAL(found, channel);
+        BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, channel, 4095, &pa), TLA_OK);
+        BOOST_CHECK_EQUAL(pa.value, first.value + 4095);
+        BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, channel, 4096, &pa), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, TLA_HBM, 0, &pa), TLA_INVALID_ARGUMENT);
+        tla_error error{};
+        tla_pe_memory_explain(f.memory, channel, 4096, &error);
+        const std::string text = error.text;
+        BOOST_CHECK_EQUAL(text.rfind(channel == TLA_SRAM ? "SRAM of sip1.cube2 " : "M_CPU memory of sip1.cube2 ", 0),
+                          0u);
+        BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, top, 100, nullptr), TLA_OK);
+        BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(f.memory, channel).free_blocks, 1u);
+        (channel == TLA_SRAM ? config.sram_bytes : config.m_cpu_bytes) = TLA_SUB_UNIT_BYTES + 1;
+        BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&config, &error), TLA_INVALID_ARGUMENT);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_channels_controller_is_found_by_its_place) {
+    tla_paddr pa{}, expected{};
+    BOOST_REQUIRE_EQUAL(tla_channel_control(TLA_TCM, 1, 2, 3, 0x40, &pa), TLA_OK);
+    tla_paddr_pe_control(1, 2, 3, TLA_CONTROL_MEMORY_CONTROLLER, 0x40, &expected);
+    BOOST_CHECK_EQUAL(pa.value, expected.value);
+    BOOST_REQUIRE_EQUAL(tla_channel_control(TLA_SRAM, 1, 2, 99, 0x40, &pa), TLA_OK); // no PE is looked at
+    tla_paddr_sram_control(1, 2, 0x40, &expected);
+    BOOST_CHECK_EQUAL(pa.value, expected.value);
+    BOOST_REQUIRE_EQUAL(tla_channel_control(TLA_M_CPU_MEMORY, 1, 2, 0, 0x40, &pa), TLA_OK);
+    tla_paddr_m_cpu_memory_control(1, 2, 0x40, &expected);
+    BOOST_CHECK_EQUAL(pa.value, expected.value);
+    BOOST_CHECK_EQUAL(tla_channel_control(TLA_CHANNEL_COUNT, 1, 2, 3, 0, &pa), TLA_INVALID_ARGUMENT);
+    tla_channel channel{};
+    tla_paddr_m_cpu_control(1, 2, 0, &pa); // the window before its memory
+    BOOST_CHECK_EQUAL(tla_channel_of(pa, &channel), TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_channel_of(expected, &channel), TLA_OUT_OF_RANGE);
+}
+
 BOOST_AUTO_TEST_CASE(channels_have_names) {
     BOOST_CHECK_EQUAL(tla_channel_name(TLA_HBM), "hbm");
     BOOST_CHECK_EQUAL(tla_channel_name(TLA_TCM), "tcm");
+    BOOST_CHECK_EQUAL(tla_channel_name(TLA_SRAM), "sram");
+    BOOST_CHECK_EQUAL(tla_channel_name(TLA_M_CPU_MEMORY), "m_cpu");
     BOOST_CHECK(tla_channel_name(TLA_CHANNEL_COUNT) == nullptr);
+    BOOST_CHECK(tla_channel_title(TLA_CHANNEL_COUNT) == nullptr);
 }

@@ -6,9 +6,13 @@
 #include <random>
 
 namespace {
+bool is_control(tla_unit unit) {
+    return unit == TLA_UNIT_PE_CONTROL || unit == TLA_UNIT_M_CPU_CONTROL || unit == TLA_UNIT_SRAM_CONTROL;
+}
+
 uint64_t limit_of(tla_unit unit) {
     if (unit == TLA_UNIT_HBM) return TLA_HBM_WINDOW_BYTES;
-    return unit == TLA_UNIT_PE_CONTROL ? TLA_CONTROL_BLOCK_BYTES : TLA_SUB_UNIT_BYTES;
+    return is_control(unit) ? TLA_CONTROL_BLOCK_BYTES : TLA_SUB_UNIT_BYTES;
 }
 
 bool same(const tla_paddr_fields &a, const tla_paddr_fields &b) {
@@ -40,11 +44,12 @@ BOOST_AUTO_TEST_CASE(random_fields_of_every_unit_round_trip) {
         tla_paddr_fields fields{}, back{};
         fields.sip = static_cast<uint32_t>(random() % TLA_SIP_COUNT);
         fields.die = static_cast<uint32_t>(random() % TLA_CUBE_DIE_COUNT);
-        fields.unit = static_cast<tla_unit>(random() % 5);
+        const tla_unit units[] = {TLA_UNIT_HBM,  TLA_UNIT_TCM,           TLA_UNIT_PE_CONTROL,  TLA_UNIT_M_CPU,
+                                  TLA_UNIT_SRAM, TLA_UNIT_M_CPU_CONTROL, TLA_UNIT_SRAM_CONTROL};
+        fields.unit = units[random() % std::size(units)];
         if (fields.unit == TLA_UNIT_TCM || fields.unit == TLA_UNIT_PE_CONTROL)
             fields.pe = static_cast<uint32_t>(random() % TLA_PE_COUNT);
-        if (fields.unit == TLA_UNIT_PE_CONTROL)
-            fields.block = static_cast<tla_control_block>(random() % TLA_CONTROL_BLOCK_COUNT);
+        if (is_control(fields.unit)) fields.block = static_cast<tla_control_block>(random() % TLA_CONTROL_BLOCK_COUNT);
         fields.offset = random() % limit_of(fields.unit);
         tla_paddr pa{};
         BOOST_REQUIRE_EQUAL(tla_paddr_encode(&fields, &pa), TLA_OK);
@@ -99,12 +104,45 @@ BOOST_AUTO_TEST_CASE(units_3_to_7_are_reserved) {
         BOOST_CHECK_EQUAL(decode(unit << 34), unit <= 2 ? TLA_OK : TLA_OUT_OF_RANGE);
 }
 
-BOOST_AUTO_TEST_CASE(m_cpu_and_sram_have_no_pe_and_no_sub_unit) {
-    for (uint64_t unit = 1; unit <= 2; unit++) {
-        for (uint64_t pe = 1; pe < 16; pe++)
+BOOST_AUTO_TEST_CASE(m_cpu_and_sram_have_no_pe) {
+    for (uint64_t unit = 1; unit <= 2; unit++)
+        for (uint64_t pe = 1; pe < 16; pe++) {
             BOOST_CHECK_EQUAL(decode(unit << 34 | pe << 30), TLA_OUT_OF_RANGE);
-        BOOST_CHECK_EQUAL(decode(unit << 34 | uint64_t{1} << 29), TLA_OUT_OF_RANGE);
-    }
+            BOOST_CHECK_EQUAL(decode(unit << 34 | pe << 30 | uint64_t{1} << 29), TLA_OUT_OF_RANGE);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(the_cubes_other_memories_lie_behind_the_m_cpus_window_and_in_the_sram) {
+    tla_paddr pa{};
+    tla_paddr_fields fields{};
+    BOOST_REQUIRE_EQUAL(tla_paddr_sram(2, 3, 0x800, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(pa.value, uint64_t{2} << 47 | uint64_t{3} << 42 | uint64_t{2} << 34 | 0x800);
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &fields), TLA_OK);
+    BOOST_CHECK(same(fields, {2, 3, TLA_UNIT_SRAM, 0, TLA_CONTROL_MEMORY_CONTROLLER, 0x800}));
+    BOOST_REQUIRE_EQUAL(tla_paddr_m_cpu_memory(2, 3, 0x800, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(pa.value, uint64_t{2} << 47 | uint64_t{3} << 42 | uint64_t{1} << 34 | uint64_t{1} << 24 | 0x800);
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &fields), TLA_OK);
+    BOOST_CHECK(same(fields, {2, 3, TLA_UNIT_M_CPU, 0, TLA_CONTROL_MEMORY_CONTROLLER, 0x1000800}));
+    BOOST_CHECK_EQUAL(tla_paddr_sram(0, 0, TLA_SUB_UNIT_BYTES - 1, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_paddr_sram(0, 0, TLA_SUB_UNIT_BYTES, &pa), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_paddr_sram(0, TLA_IO_DIE, 0, &pa), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_paddr_m_cpu_memory(0, 0, TLA_M_CPU_MEMORY_BYTES - 1, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_paddr_m_cpu_memory(0, 0, TLA_M_CPU_MEMORY_BYTES, &pa), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_paddr_m_cpu_memory(0, 0, UINT64_MAX, &pa), TLA_INVALID_ARGUMENT);
+}
+
+BOOST_AUTO_TEST_CASE(controllers_of_the_cubes_other_memories_have_windows_of_their_own) {
+    tla_paddr pa{};
+    tla_paddr_fields fields{};
+    BOOST_REQUIRE_EQUAL(tla_paddr_sram_control(2, 3, 0x40, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(pa.value, uint64_t{2} << 47 | uint64_t{3} << 42 | uint64_t{2} << 34 | uint64_t{1} << 29 | 0x40);
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &fields), TLA_OK);
+    BOOST_CHECK(same(fields, {2, 3, TLA_UNIT_SRAM_CONTROL, 0, TLA_CONTROL_MEMORY_CONTROLLER, 0x40}));
+    BOOST_REQUIRE_EQUAL(tla_paddr_m_cpu_memory_control(2, 3, 0x40, &pa), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &fields), TLA_OK);
+    BOOST_CHECK(same(fields, {2, 3, TLA_UNIT_M_CPU_CONTROL, 0, TLA_CONTROL_MEMORY_CONTROLLER, 0x40}));
+    BOOST_CHECK_EQUAL(tla_paddr_sram_control(0, 0, TLA_CONTROL_BLOCK_BYTES, &pa), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_paddr_m_cpu_memory_control(0, 0, TLA_CONTROL_BLOCK_BYTES, &pa), TLA_INVALID_ARGUMENT);
 }
 
 BOOST_AUTO_TEST_CASE(fields_out_of_range_are_refused_and_write_nothing) {

@@ -1,5 +1,5 @@
-/* One PE's memory as its allocators see it: an HBM slice and a TCM, each an arena of its own, physical addresses out
- * (KernBench ADR-0048 D3 and D7, PEMemAllocator). */
+/* What one memory controller allocates: of a PE its HBM slice and its TCM, of a cube its SRAM or the memory of its
+ * M_CPU, each an arena of its own, physical addresses out (KernBench ADR-0048 D3 and D7, PEMemAllocator). */
 #ifndef TLMALLOC_PE_MEMORY_H
 #define TLMALLOC_PE_MEMORY_H
 
@@ -11,14 +11,34 @@
 extern "C" {
 #endif
 
-typedef enum tla_channel { TLA_HBM, TLA_TCM, TLA_CHANNEL_COUNT } tla_channel;
+typedef enum tla_channel {
+    TLA_HBM,          /* of a PE: its slice */
+    TLA_TCM,          /* of a PE */
+    TLA_SRAM,         /* of a cube */
+    TLA_M_CPU_MEMORY, /* of a cube's M_CPU */
+    TLA_CHANNEL_COUNT
+} tla_channel;
 
-/* "hbm", "tcm"; NULL for a value that is none. */
+/* "hbm", "tcm", "sram", "m_cpu"; NULL for a value that is none. */
 const char *tla_channel_name(tla_channel channel);
 
+/* As a person says it: "HBM", "TCM", "SRAM", "M_CPU memory"; NULL for a value that is none. */
+const char *tla_channel_title(tla_channel channel);
+
+/* Whether it is one of a cube, which belongs to none of its PEs. */
+bool tla_channel_is_of_cube(tla_channel channel);
+
+/* Address of a byte in the control window of the controller that has a channel; `pe` is not looked at where it is one
+ * of a cube. TLA_INVALID_ARGUMENT for a place or an offset that is none. */
+tla_status tla_channel_control(tla_channel channel, uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset,
+                               tla_paddr *pa);
+
+/* Which memory an address leads to. TLA_OUT_OF_RANGE when to none. */
+tla_status tla_channel_of(tla_paddr pa, tla_channel *channel);
+
 typedef struct tla_pe_memory_config {
-    uint32_t sip, die, pe;       /* whose memory it is: ranges of phys_addr.h */
-    uint64_t hbm_slice_bytes;    /* this PE's share of the cube's HBM */
+    uint32_t sip, die, pe;       /* whose memory it is: ranges of phys_addr.h; pe 0 where it is a cube's */
+    uint64_t hbm_slice_bytes;    /* this PE's share of the cube's HBM; of every memory: 0 = there is none */
     uint64_t tcm_bytes;          /* at most TLA_SUB_UNIT_BYTES */
     uint64_t tcm_reserved_bytes; /* the top of the TCM, kept by the scheduler (ADR-0014), never allocated */
     tla_policy hbm_policy, tcm_policy;
@@ -27,6 +47,9 @@ typedef struct tla_pe_memory_config {
     uint64_t hbm_reserved_bytes; /* the top of the slice, kept by the controller for its free list, never allocated */
     bool guarded;                /* validates frees, and tla_pe_memory_look works */
     uint64_t guard_history;      /* freed blocks of a channel that a guarded memory remembers */
+    uint64_t sram_bytes;         /* at most TLA_SUB_UNIT_BYTES */
+    uint64_t m_cpu_bytes;        /* at most TLA_M_CPU_MEMORY_BYTES */
+    tla_policy sram_policy, m_cpu_policy;
 } tla_pe_memory_config;
 
 typedef struct tla_pe_memory tla_pe_memory;
@@ -34,6 +57,16 @@ typedef struct tla_pe_memory tla_pe_memory;
 /* Whether the numbers of sip, die and pe are some and the sizes fit the address map and each other: TLA_OK, or
  * TLA_INVALID_ARGUMENT with an error that names the member, what it is and what was expected. */
 tla_status tla_pe_memory_check_config(const tla_pe_memory_config *config, tla_error *error);
+
+/* Bytes of a channel, reserves included; 0: there is none. */
+uint64_t tla_pe_memory_bytes(const tla_pe_memory_config *config, tla_channel channel);
+
+/* Of these, those that can be allocated. */
+uint64_t tla_pe_memory_capacity(const tla_pe_memory_config *config, tla_channel channel);
+
+/* Address of a byte of a channel. TLA_INVALID_ARGUMENT where there is none. */
+tla_status tla_pe_memory_address(const tla_pe_memory_config *config, tla_channel channel, uint64_t offset,
+                                 tla_paddr *pa);
 
 /* Errors as tla_pe_memory_check_config and tla_arena_create; *memory is NULL then. */
 tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **memory);
@@ -48,14 +81,14 @@ void tla_pe_memory_set_owner(tla_pe_memory *memory, tla_owner owner);
 tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
                                tla_work *work);
 
-/* The channel follows from the address. TLA_OUT_OF_RANGE for an address that is not this PE's, or lies in the
+/* The channel follows from the address. TLA_OUT_OF_RANGE for an address that is not in these memories, or lies in the
  * scheduler's reserve, TLA_NOT_OWNER for a guarded block of another context; else as tla_arena_free. */
 tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
 
 /* The text of the last free that was refused by the guard, or by the channel's arena (tla_arena_last_error). */
 const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_channel channel);
 
-/* Which of a PE's memories an address leads to, and the offset there, whether or not its allocators exist; reserved TCM
+/* Which of the memories an address leads to, and the offset there, whether or not its allocators exist; reserved TCM
  * is addressable. TLA_OUT_OF_RANGE when [pa, pa + nbytes) does not lie wholly inside one of them. */
 tla_status tla_pe_memory_locate(const tla_pe_memory_config *config, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
                                 uint64_t *offset);
@@ -83,10 +116,10 @@ tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, 
 tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel);
 
 /* The arena of a channel, for what arena.h offers beyond this header: owners, checks, snapshots. Offsets there are
- * those of the slice or the TCM. NULL for a channel that is none. */
+ * those of the memory. NULL for a channel that is none. */
 tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel);
 
-/* As tla_arena_explain; the text names channel and PE. */
+/* As tla_arena_explain; the text names channel and PE, or cube. */
 tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error);
 
 #ifdef __cplusplus

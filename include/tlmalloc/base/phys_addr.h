@@ -8,7 +8,9 @@
  *   bit 37 = 1: HBM window, [36:0] = byte offset in the cube's HBM (128 GiB)
  *   bit 37 = 0: [36:34] unit (0 PE, 1 M_CPU, 2 cube SRAM)  [33:30] pe  [29] sub-unit  [28:0] offset (512 MiB)
  *               of a PE, sub-unit 0 is its TCM and sub-unit 1 its control space: [28:24] which block (16 MiB each);
- *               the first 16 MiB of an M_CPU's unit are its control window.
+ *               of M_CPU and SRAM likewise: sub-unit 0 is the memory, sub-unit 1 the control space, block 0 of it that
+ *               of the memory's controller. The first 16 MiB of an M_CPU's sub-unit 0 are the window in which it takes
+ *               commands itself; its memory comes behind them.
  *
  * Of the IO chiplets only the first (die 16) has something that is modelled: its IO_CPU's control window, the first
  * 16 MiB of its 1 TiB.
@@ -45,19 +47,22 @@ enum {
 
 #define TLA_HBM_WINDOW_BYTES (UINT64_C(1) << 37)    /* HBM that one cube can address */
 #define TLA_SUB_UNIT_BYTES (UINT64_C(1) << 29)      /* a PE's TCM window, and its control space */
-#define TLA_CONTROL_BLOCK_BYTES (UINT64_C(1) << 24) /* one control block in a PE's control space */
+#define TLA_CONTROL_BLOCK_BYTES (UINT64_C(1) << 24) /* one control block in a control space */
+#define TLA_M_CPU_MEMORY_BYTES (TLA_SUB_UNIT_BYTES - TLA_CONTROL_BLOCK_BYTES) /* what an M_CPU's memory can have */
 
 /* Where an address leads. */
 typedef enum tla_unit {
-    TLA_UNIT_HBM,        /* offset: bytes into the cube's HBM */
-    TLA_UNIT_TCM,        /* offset: bytes into the PE's TCM */
-    TLA_UNIT_PE_CONTROL, /* block and offset: bytes into one of the PE's control windows */
-    TLA_UNIT_M_CPU,      /* offset into the M_CPU's local memory */
-    TLA_UNIT_SRAM,       /* offset into the cube's SRAM */
-    TLA_UNIT_IO_CPU      /* die 16: offset into the IO_CPU's control window */
+    TLA_UNIT_HBM,           /* offset: bytes into the cube's HBM */
+    TLA_UNIT_TCM,           /* offset: bytes into the PE's TCM */
+    TLA_UNIT_PE_CONTROL,    /* block and offset: bytes into one of the PE's control windows */
+    TLA_UNIT_M_CPU,         /* offset: bytes into its control window, from TLA_CONTROL_BLOCK_BYTES on into its memory */
+    TLA_UNIT_SRAM,          /* offset into the cube's SRAM */
+    TLA_UNIT_IO_CPU,        /* die 16: offset into the IO_CPU's control window */
+    TLA_UNIT_M_CPU_CONTROL, /* block and offset: a control window that belongs to the M_CPU's memory */
+    TLA_UNIT_SRAM_CONTROL   /* block and offset: a control window that belongs to the SRAM */
 } tla_unit;
 
-/* Control blocks of a PE, in its control space. */
+/* Control blocks of a PE, in its control space; those of M_CPU and SRAM have the first alone. */
 typedef enum tla_control_block {
     TLA_CONTROL_MEMORY_CONTROLLER,
     TLA_CONTROL_PE_MMU,
@@ -70,7 +75,7 @@ typedef struct tla_paddr_fields {
     uint32_t die; /* 0..15; 16 for TLA_UNIT_IO_CPU */
     tla_unit unit;
     uint32_t pe;             /* 0..15; 0 for the units that belong to no PE */
-    tla_control_block block; /* TLA_UNIT_PE_CONTROL only, else 0 */
+    tla_control_block block; /* of the units that are control spaces, else 0 */
     uint64_t offset;         /* bytes into the unit */
 } tla_paddr_fields;
 
@@ -91,6 +96,13 @@ tla_status tla_paddr_pe_tcm(uint32_t sip, uint32_t die, uint32_t pe, uint64_t of
 /* Address of a byte in the control window of a cube's M_CPU, and of a SIP's IO_CPU. */
 tla_status tla_paddr_m_cpu_control(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa);
 tla_status tla_paddr_io_cpu_control(uint32_t sip, uint64_t offset, tla_paddr *pa);
+
+/* Address of a byte in a cube's SRAM, and in the memory of its M_CPU; and in the control windows of their memory
+ * controllers. */
+tla_status tla_paddr_sram(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa);
+tla_status tla_paddr_m_cpu_memory(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa);
+tla_status tla_paddr_sram_control(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa);
+tla_status tla_paddr_m_cpu_memory_control(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa);
 
 /* Address of a byte in one of a PE's control windows. */
 tla_status tla_paddr_pe_control(uint32_t sip, uint32_t die, uint32_t pe, tla_control_block block, uint64_t offset,

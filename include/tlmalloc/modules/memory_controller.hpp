@@ -1,4 +1,5 @@
-// The memory controller: an allocation engine whose free lists own the bytes of an HBM slice and a TCM.
+// The memory controller: an allocation engine whose free lists own the bytes of an HBM slice and a TCM, or of a memory
+// of the cube.
 #ifndef TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 #define TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 
@@ -15,18 +16,19 @@
 
 namespace tlmalloc {
 
-// `in` takes accesses by physical address and passes them to the slice or the TCM; `control` takes ALLOC and FREE
-// (command.h), queues them, charges the price of the receipt and answers with a completion. The free lists come into
-// being with the first command (ADR-0048 D5). `tcm` may stay unbound when tcm_bytes is 0, `in` when only commands are
-// sent. A memory that is smaller than the configuration says cannot be built, where it answers debug accesses; nor can
-// a PE that the address map has not.
+// `in` takes accesses by physical address and passes them to the memory that they lead to, each of which has a socket;
+// `control` takes ALLOC and FREE (command.h), queues them, charges the price of the receipt and answers with a
+// completion. The free lists come into being with the first command (ADR-0048 D5). The socket of a memory of 0 bytes
+// may stay unbound, `in` when only commands are sent. A memory that is smaller than the configuration says cannot be
+// built, where it answers debug accesses; nor can a PE that the address map has not.
 //
 // Commands are carried out one after the other (control_window.hpp), each with all the transactions that it makes to
 // the slice, also where the slice waits; data accesses go past them.
 //
-// Data errors: TLM_ADDRESS_ERROR_RESPONSE for an address that is not in this PE's memory or an access that runs off its
+// Data errors: TLM_ADDRESS_ERROR_RESPONSE for an address that is not in these memories or an access that runs off its
 // end; else what the memory answers. `in` is approximately timed too (target_socket.hpp), and then calls the memories'
-// b_transport. Allocation failures are completions: status, total free and largest free block.
+// b_transport. Allocation failures are completions: status, total free and largest free block. So is an ALLOC from a
+// memory of 0 bytes.
 //
 // DMI: what the memories grant, at physical addresses, latency_ps added. Every initiator loses it for the bytes of a
 // block that is freed, as granted (rounded up), at the moment when the free is decided; it may ask again.
@@ -42,10 +44,10 @@ namespace tlmalloc {
 //
 // The free lists may lie in memory (list_in_memory.h): sram, every access to a node takes node_latency_ps; hbm, the
 // HBM's list lies in the top list_reserve bytes of the slice, which are never allocated, and every access that the node
-// cache does not serve is a transaction to the slice, one after the other (a hit takes node_latency_ps; the TCM's list
-// is in SRAM). That time adds to the price of the command. Placements are the same. A node that is not as it was
-// written, or cannot be read, is counted and a warning /tlmalloc/memory_controller/free_list; the engine goes on with
-// what it wrote.
+// cache does not serve is a transaction to the slice, one after the other (a hit takes node_latency_ps; other memories'
+// lists are as with sram). That time adds to the price of the command. Placements are the same. A node that is not as
+// it was written, or cannot be read, is counted and a warning /tlmalloc/memory_controller/free_list; the engine goes on
+// with what it wrote.
 //
 // A command that the fault plan refuses (fault_plan.h) is answered with TLA_BUSY at once and changes nothing; it is
 // counted and a warning /tlmalloc/memory_controller/fault. Sent again, it is a command like any other.
@@ -54,7 +56,7 @@ namespace tlmalloc {
 // which they arrive.
 class memory_controller : public instrumented, private command_handler, private access_target, private in_order_target {
   public:
-    // By default SIP 0, cube 0, PE 0.
+    // By default SIP 0, cube 0, PE 0: with a slice and a TCM, and nothing of the cube.
     struct config : tla_controller_parameters {
         config() { tla_controller_defaults(this); }
         explicit config(const tla_controller_parameters &parameters) : tla_controller_parameters(parameters) {}
@@ -80,13 +82,16 @@ class memory_controller : public instrumented, private command_handler, private 
     };
 
     target_socket<0, sc_core::SC_ZERO_OR_MORE_BOUND> in;
-    tlm_utils::simple_initiator_socket<memory_controller> slice{"slice"};
-    tlm_utils::simple_initiator_socket_optional<memory_controller> tcm{"tcm"};
+    using memory_socket = tlm_utils::simple_initiator_socket_tagged_optional<memory_controller>;
+    memory_socket slice{"slice"}, tcm{"tcm"}, sram{"sram"}, m_cpu_memory{"m_cpu_memory"};
 
     control_window control;
 
     memory_controller(sc_core::sc_module_name name, const config &settings);
     ~memory_controller() override;
+
+    // Those that it has: of which there are bytes, ascending.
+    std::vector<tla_channel> channels() const;
 
     // Of the channel; the arena's are those of an untouched memory before the first command.
     statistics get_statistics(tla_channel channel) const;
@@ -112,7 +117,7 @@ class memory_controller : public instrumented, private command_handler, private 
         std::uint64_t offset;
     };
     void start_of_simulation() override;
-    void check_size(const char *socket, const char *member, std::uint64_t nbytes, tlm::tlm_fw_transport_if<> &memory);
+    void check_size(const char *member, memory_socket &memory, std::uint64_t nbytes);
     void begin(in_order_request &request, unsigned port) override;
     void arrive(in_order_request &request, unsigned input);
     bool locate(tlm::tlm_generic_payload &payload, place &where);
@@ -121,12 +126,17 @@ class memory_controller : public instrumented, private command_handler, private 
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
-    void invalidate_hbm(sc_dt::uint64 first, sc_dt::uint64 last);
-    void invalidate_tcm(sc_dt::uint64 first, sc_dt::uint64 last);
+    void invalidate(int channel, sc_dt::uint64 first, sc_dt::uint64 last);
+    memory_socket &socket_of(tla_channel channel);
     std::uint64_t base(tla_channel channel) const;
-    std::uint64_t bytes_of(tla_channel channel) const;
+    std::uint64_t bytes_of(tla_channel channel) const { return tla_pe_memory_bytes(&config_.memory, channel); }
+    bool has(tla_channel channel) const { return bytes_of(channel) > 0; }
+    tla_channel first_channel() const { return channels().empty() ? TLA_HBM : channels().front(); }
+    bool list_is_in_slice(tla_channel channel) const {
+        return config_.free_list == TLA_LIST_HBM && channel == TLA_HBM && has(TLA_HBM);
+    }
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
-    bool makes_transactions(const tla_command &) const override { return config_.free_list == TLA_LIST_HBM; }
+    bool makes_transactions(const tla_command &) const override { return list_is_in_slice(TLA_HBM); }
     tla_status ensure_allocators();
     bool guard_refuses(const place &where, tlm::tlm_generic_payload &payload, std::uint64_t at_ps, bool &to_note);
     tla_guard_access guarded_access(const tlm::tlm_generic_payload &payload, const place &where,
@@ -150,14 +160,23 @@ class memory_controller : public instrumented, private command_handler, private 
     tla_arena_stats beginning_[TLA_CHANNEL_COUNT]{};
     std::uint64_t slice_base_ = 0; // physical address of the slice's first byte; 0: the configuration names none
     std::uint64_t data_errors_ = 0;
-    channel_figures channel_figures_[TLA_CHANNEL_COUNT]{{{*this, "hbm_used_bytes", 48},
-                                                         {*this, "hbm_largest_free_bytes", 48},
-                                                         {*this, "hbm_free_blocks", 32},
-                                                         {*this, "hbm_fragmentation_permille", 10}},
-                                                        {{*this, "tcm_used_bytes", 48},
-                                                         {*this, "tcm_largest_free_bytes", 48},
-                                                         {*this, "tcm_free_blocks", 32},
-                                                         {*this, "tcm_fragmentation_permille", 10}}};
+    channel_figures channel_figures_[TLA_CHANNEL_COUNT]{
+        {{*this, "hbm_used_bytes", 48, has(TLA_HBM)},
+         {*this, "hbm_largest_free_bytes", 48, has(TLA_HBM)},
+         {*this, "hbm_free_blocks", 32, has(TLA_HBM)},
+         {*this, "hbm_fragmentation_permille", 10, has(TLA_HBM)}},
+        {{*this, "tcm_used_bytes", 48, has(TLA_TCM)},
+         {*this, "tcm_largest_free_bytes", 48, has(TLA_TCM)},
+         {*this, "tcm_free_blocks", 32, has(TLA_TCM)},
+         {*this, "tcm_fragmentation_permille", 10, has(TLA_TCM)}},
+        {{*this, "sram_used_bytes", 48, has(TLA_SRAM)},
+         {*this, "sram_largest_free_bytes", 48, has(TLA_SRAM)},
+         {*this, "sram_free_blocks", 32, has(TLA_SRAM)},
+         {*this, "sram_fragmentation_permille", 10, has(TLA_SRAM)}},
+        {{*this, "m_cpu_used_bytes", 48, has(TLA_M_CPU_MEMORY)},
+         {*this, "m_cpu_largest_free_bytes", 48, has(TLA_M_CPU_MEMORY)},
+         {*this, "m_cpu_free_blocks", 32, has(TLA_M_CPU_MEMORY)},
+         {*this, "m_cpu_fragmentation_permille", 10, has(TLA_M_CPU_MEMORY)}}};
     figure queue_depth_{*this, "queue_depth", 16}, busy_{*this, "engine_busy", 1},
         nodes_visited_{*this, "nodes_visited", 32};
 };

@@ -30,6 +30,11 @@ hbm_slice::config slice_config(const tla_config &config, const pe_location &wher
 tcm::config tcm_config(const tla_config &config);
 memory_controller::config controller_config(const tla_config &config, const pe_location &where);
 
+// The same of a memory of a cube (a channel that is one).
+tcm::config cube_memory_config(const tla_config &config, tla_channel channel);
+memory_controller::config cube_controller_config(const tla_config &config, unsigned sip, unsigned cube,
+                                                 tla_channel channel);
+
 // The fabric's nodes, links and windows that a configuration leads to.
 interconnect::config fabric_config(const tla_config &config);
 
@@ -48,10 +53,23 @@ class pe_unit : public sc_core::sc_module {
     processing_element element;
 };
 
+// A memory of a cube that belongs to none of its PEs (ADR-0048 D7): its SRAM, or the memory of its M_CPU.
+class cube_memory : public sc_core::sc_module {
+  public:
+    cube_memory(sc_core::sc_module_name name, const tla_config &config, unsigned sip, unsigned cube,
+                tla_channel channel);
+
+    const unsigned sip, cube;
+    const tla_channel channel;
+    tcm memory;
+    memory_controller controller;
+};
+
 // The fabric: every PE's tiles reach their cube's router over fabric.pe_*, every HBM slice hangs on the router by
 // fabric.hbm_*, cubes form a mesh (fabric.cube_*), the IO chiplet of a SIP is linked to the first column of its mesh
-// (fabric.cube_*), the host to every IO chiplet (fabric.host_*). Mappings and launches go host -> IO_CPU of a SIP ->
-// M_CPU of a cube -> MMU or element of a PE, and their answers back the same way.
+// (fabric.cube_*), the host to every IO chiplet (fabric.host_*); a cube's SRAM and the memory of its M_CPU are at its
+// router. Mappings and launches go host -> IO_CPU of a SIP -> M_CPU of a cube -> MMU or element of a PE, and their
+// answers back the same way.
 class npu : public sc_core::sc_module {
   public:
     // The configuration must be one that tla_config_load accepted.
@@ -59,6 +77,8 @@ class npu : public sc_core::sc_module {
     ~npu() override;
 
     const std::vector<pe_unit *> &pes() const { return pes_; }
+    // Of each cube, in program order, the SRAM and the memory of the M_CPU.
+    const std::vector<cube_memory *> &cube_memories() const { return cube_memories_; }
     tlmalloc::host &host() { return *host_; }
     const tlmalloc::host &host() const { return *host_; }
     va_manager &addresses() { return *va_manager_; }
@@ -91,7 +111,8 @@ class npu : public sc_core::sc_module {
     void tell_ways(const tla_config &config);
 
     std::vector<std::unique_ptr<sc_core::sc_module>> sips_;
-    std::vector<pe_unit *> pes_;                                 // in program order
+    std::vector<pe_unit *> pes_; // in program order
+    std::vector<cube_memory *> cube_memories_;
     std::vector<std::unique_ptr<command_processor>> processors_; // of each SIP: the IO_CPU, then the M_CPUs
     std::unique_ptr<va_manager> va_manager_;
     std::unique_ptr<tlmalloc::host> host_;

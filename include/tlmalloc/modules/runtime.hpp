@@ -35,8 +35,9 @@ struct tensor {
     std::vector<shard> shards;
     std::uint64_t alloc_ps, map_ps; // time the host waited for its allocations, and for its mappings
     spread kind;
-    std::uint32_t object = 0;  // of its blocks' ALLOCs (guard.h)
-    tla_placement placement{}; // spread::placed
+    std::uint32_t object = 0;     // of its blocks' ALLOCs (guard.h)
+    tla_placement placement{};    // spread::placed
+    tla_channel memory = TLA_HBM; // where its blocks are
 };
 
 // Every call blocks its caller until the work is done, by way of the functions below, which whoever derives from it
@@ -55,10 +56,12 @@ class runtime {
         unsigned launch_ports = 8;    // how many: launches that can be under way at the same time
     };
 
-    // Where a tensor goes.
+    // Where a tensor goes: to which PEs, and there into which memory: a PE's own HBM or TCM, or what the PEs of a cube
+    // share, its SRAM or the memory of its M_CPU.
     struct placement {
         std::vector<pe_location> pes;
         spread kind = spread::split;
+        tla_channel memory = TLA_HBM;
     };
 
     explicit runtime(config settings);
@@ -67,9 +70,9 @@ class runtime {
     // The placement that splits a tensor over all PEs.
     placement everywhere() const { return {settings_.pes}; }
 
-    // A tensor of `elements` elements: a VA range, a block in the HBM of each PE that gets a part (whole elements), and
-    // mappings (KernBench ADR-0011: sharded tensors are broadcast, replicated ones mapped cube by cube). A PE may get
-    // several parts; one that is not in the configuration is TLA_INVALID_ARGUMENT.
+    // A tensor of `elements` elements: a VA range, a block in the memory of each PE that gets a part (whole elements),
+    // and mappings (KernBench ADR-0011: sharded tensors are broadcast, replicated ones mapped cube by cube). A PE may
+    // get several parts; one that is not in the configuration is TLA_INVALID_ARGUMENT.
     tla_status create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
                              const placement &where, tensor **made, tla_error *error);
 
@@ -154,7 +157,9 @@ class runtime {
         std::uint64_t port_address;
         tla_command command;
     };
-    struct free_list { // what a memory controller last said of its HBM channel
+    struct free_list { // what a memory controller last said of a channel
+        tla_channel memory;
+        pe_location where;
         std::uint64_t total_free, largest_free;
     };
 
@@ -169,19 +174,19 @@ class runtime {
     tla_status bring_into_being(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error);
     tla_status allocate_shards(tensor &t, const std::vector<shard> &wanted, std::uint32_t correlation_id,
                                tla_error *error);
-    void tell_shortage(const std::vector<shard> &wanted, const std::vector<tla_completion> &completions,
-                       tla_error *error) const;
+    void tell_shortage(tla_channel memory, const std::vector<shard> &wanted,
+                       const std::vector<tla_completion> &completions, tla_error *error) const;
     tla_status free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error);
     tla_status free_owed(tla_error *error);
     tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error);
     tla_status map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps);
     tla_status allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps);
-    void remember(const pe_location &pe, const tla_completion &completion);
+    void remember(tla_channel memory, const pe_location &where, const tla_completion &completion);
 
     const config settings_;
     tla_scope scope_{};
     std::list<tensor> tensors_;
-    std::vector<std::pair<pe_location, free_list>> free_lists_;
+    std::vector<free_list> free_lists_;
     std::uint32_t next_request_ = 1, next_correlation_ = 1;
     class launch_pads;
     class launch_under_way;

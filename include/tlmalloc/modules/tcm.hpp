@@ -1,4 +1,4 @@
-// A PE's tightly coupled memory: real bytes, a read channel and a write channel.
+// A PE's tightly coupled memory, or another that is built alike: real bytes, a read channel and a write channel.
 #ifndef TLMALLOC_MODULES_TCM_HPP
 #define TLMALLOC_MODULES_TCM_HPP
 
@@ -20,6 +20,7 @@ class tcm : public memory_module {
 
         unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;           // grant DMI
+        const char *kind = "tcm";  // what it is called in report ids and statistics
         time_style style = time_style::fast;
     };
 

@@ -25,17 +25,19 @@ typedef struct tla_hbm_parameters {
     uint64_t ecc_latency_ps;           /* faults.ecc_latency: of a correction */
 } tla_hbm_parameters;
 
-/* Of a PE's tightly coupled memory. */
+/* Of a PE's tightly coupled memory; and of a cube's SRAM and the memory of its M_CPU, which are built alike: the keys
+ * of the sections sram and m_cpu_memory. */
 typedef struct tla_tcm_parameters {
     uint64_t capacity;                        /* tcm.capacity: bytes */
     uint64_t read_bandwidth, write_bandwidth; /* tcm.read_bandwidth, tcm.write_bandwidth: bytes/s of a channel */
     uint64_t latency_ps;                      /* tcm.latency: added to every access */
 } tla_tcm_parameters;
 
-/* Of the memory controller: the allocation engine of both memories. */
+/* Of the memory controllers: of PEs, and of the cube's other memories, whose engines are alike. */
 typedef struct tla_controller_parameters {
-    /* controller.hbm_policy, .tcm_policy, .alignment, .validate and .guard_history, tcm.scheduler_reserve; where the PE
-     * stands and how large its memories are follows from the platform, what is guarded and reserved from the rest. */
+    /* controller.hbm_policy, .tcm_policy, .sram_policy, .m_cpu_policy, .alignment, .validate and .guard_history,
+     * tcm.scheduler_reserve; where the PE stands and how large its memories are follows from the platform, what is
+     * guarded and reserved from the rest. */
     tla_pe_memory_config memory;
     uint32_t ports, queue_depth;   /* controller.ports, one for each sender; controller.queue_depth */
     tla_free_list_place free_list; /* controller.free_list */
@@ -49,6 +51,8 @@ typedef struct tla_controller_parameters {
 
 void tla_hbm_defaults(tla_hbm_parameters *parameters);
 void tla_tcm_defaults(tla_tcm_parameters *parameters);
+void tla_sram_defaults(tla_tcm_parameters *parameters);
+void tla_m_cpu_memory_defaults(tla_tcm_parameters *parameters);
 void tla_controller_defaults(tla_controller_parameters *parameters);
 
 #ifdef __cplusplus
