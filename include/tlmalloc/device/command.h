@@ -26,8 +26,8 @@
  *
  * A completion is 64 bytes:
  *   0 u32 magic "TLAD"  4 u32 request id  8 u8 status  9 u8 opcode  10 u16 failed at  12 u32 correlation id
- *   16 u64 value  24 u64 nbytes  32 u64 total free  40 u64 largest free  48 u64 nodes visited  56 u64 service time in
- * ps
+ *   16 u64 value  24 u64 nbytes  32 u64 total free  40 u64 largest free  48 u64 nodes visited
+ *   56 u64 service time in ps
  *
  * Failed at: [15] 0, [14:13] 0 whoever answers, 1 IO_CPU, 2 M_CPU, 3 PE; [12:9] sip, [8:4] die, [3:0] pe. */
 #ifndef TLMALLOC_COMMAND_H
