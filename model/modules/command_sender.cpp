@@ -7,7 +7,8 @@
 namespace tlmalloc {
 
 bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
-            std::uint32_t nbytes, sc_core::sc_time &delay, requester *who, transfer_extent *extent) {
+            std::uint32_t nbytes, sc_core::sc_time &delay, requester *who, transfer_extent *extent,
+            transaction_part *part) {
     lent_payload payload;
     payload.set_command(command);
     payload.set_address(address);
@@ -16,6 +17,7 @@ bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::u
     payload.set_streaming_width(nbytes);
     payload.set_extension(who);
     payload.set_extension(extent);
+    payload.set_extension(part);
     socket.b_transport(payload, delay);
     return payload.is_response_ok();
 }

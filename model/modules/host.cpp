@@ -105,6 +105,7 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
     const shard *refused = nullptr;
     std::size_t at = 0;
     std::uint64_t moved = 0;
+    tla_transaction *transaction = nullptr; // of the shard
     // One more access, for which the one before need not be over; the rest begins when others end.
     const std::function<void(std::uint64_t)> next = [&](std::uint64_t start_ps) {
         while (at < shards.size() && (moved == shards[at].nbytes || refused ||
@@ -114,10 +115,13 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
         }
         if (at == shards.size()) return;
         const shard &s = shards[at];
+        if (moved == 0) transaction = accesses.transaction(config_.outstanding, true); // it lies in one memory
         const auto chunk = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.dma_chunk, s.nbytes - moved));
-        accesses.access(command, s.pa.value + moved, bytes + s.offset + moved, chunk, start_ps, &requester_,
-                        [&, &s = s, start_ps, exact = exact()](bool ok, std::uint64_t end_ps) {
+        if (transaction) tla_transaction_issue(transaction, moved + chunk == s.nbytes);
+        accesses.access(command, s.pa.value + moved, bytes + s.offset + moved, chunk, start_ps, &requester_, transaction,
+                        [&, &s = s, of = transaction, start_ps, exact = exact()](bool ok, std::uint64_t end_ps) {
                             if (!ok && !refused) refused = &s;
+                            if (!ok && of) tla_transaction_end(of, end_ps);
                             transfer_latency_ps_ += end_ps - start_ps;
                             next(exact ? end_ps : start_ps);
                         });

@@ -3,6 +3,7 @@
 
 #include "dmi.hpp"
 #include "payload.hpp"
+#include "tlmalloc/detail/transaction_part.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/timing/timeline.h"
 
@@ -14,8 +15,9 @@ namespace tlmalloc {
 interconnect::interconnect(sc_core::sc_module_name name, config settings)
     : instrumented(name, "interconnect"), in("in", *this, settings.outstanding), config_(std::move(settings)) {
     tla_fabric *made = nullptr;
-    if (tla_fabric_create(config_.nodes, config_.links.data(), config_.links.size(), &made))
-        refuse_config("a link names no node, or has no bandwidth");
+    if (tla_fabric_create(config_.nodes.data(), static_cast<std::uint32_t>(config_.nodes.size()), config_.links.data(),
+                          config_.links.size(), config_.flit, &made))
+        refuse_config("a link names no node, or has no bandwidth, or flits have no bytes");
     fabric_.reset(made);
     const tla_status sorted = tla_address_windows_sort(config_.windows.data(), config_.windows.size(),
                                                        static_cast<std::uint32_t>(config_.targets.size()));
@@ -26,10 +28,19 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
     out.register_invalidate_direct_mem_ptr(this, &interconnect::invalidate_direct_mem_ptr);
     if (config_.style == time_style::fast) return;
     in.serve_in_order(*this);
-    for (std::size_t link = 0; link < config_.links.size(); link++) {
+    for (std::size_t node = 0; node < config_.nodes.size(); node++) {
         const std::uint32_t number = time_queue::of_simulation().new_resource();
-        if (link == 0) first_link_ = number;
+        if (node == 0) first_node_ = number;
     }
+    const tla_fabric_host host = {
+        this,
+        [](void *self, std::uint64_t at_ps, std::uint32_t node, std::uint64_t input, tla_flit *flit) {
+            static_cast<interconnect *>(self)->post(at_ps, node, input, *flit);
+        },
+        [](void *self, void *request, std::uint64_t at_ps) {
+            static_cast<interconnect *>(self)->arrive(*static_cast<in_order_request *>(request), at_ps);
+        }};
+    tla_fabric_set_host(made, &host);
 }
 
 interconnect::~interconnect() = default;
@@ -80,34 +91,70 @@ std::uint64_t interconnect::way_ps(std::uint32_t from, std::uint32_t to, std::ui
     return links ? latency + slowest_transfer_ps(nbytes) : 0;
 }
 
-bool interconnect::send(std::uint32_t from, std::uint32_t to, std::uint64_t nbytes, sc_core::sc_time &delay) {
-    std::uint64_t arrival = 0;
-    tla_fabric_forget(fabric_.get(), to_ps(sc_core::sc_time_stamp()));
-    if (tla_fabric_send(fabric_.get(), from, to, nbytes, local_ps(delay), &arrival)) return false;
-    set_local_ps(delay, arrival);
-    return true;
+tla_fabric_access interconnect::access_of(tlm::tlm_generic_payload &payload, unsigned source, const window &w) const {
+    const auto *const part = payload.get_extension<transaction_part>();
+    return {config_.sources[source],     config_.targets[w.target], w.target, payload.is_write(),
+            part ? part->of : nullptr, nullptr,                   nullptr};
 }
 
-// --- exact: link by link, as their heads arrive ----------------------------------------------------------------------
+namespace {
+
+// What the initiator wants to know of its transaction.
+void note_entry(const tlm::tlm_generic_payload &payload) {
+    if (auto *const part = payload.get_extension<transaction_part>()) part->entered = true;
+}
+
+std::uint64_t data_of_request(const tlm::tlm_generic_payload &payload) {
+    return payload.is_write() ? payload.get_data_length() : 0;
+}
+
+std::uint64_t data_of_answer(const tlm::tlm_generic_payload &payload) {
+    return payload.is_read() && payload.is_response_ok() ? payload.get_data_length() : 0;
+}
+
+} // namespace
+
+// --- exact: node by node, as flits arrive ----------------------------------------------------------------------------
 
 void interconnect::begin(in_order_request &request, unsigned source) {
     tlm::tlm_generic_payload &payload = *request.payload;
     const window *w = find(payload.get_address(), std::max<std::uint64_t>(payload_span(payload), 1));
-    const std::uint32_t from = config_.sources[source];
-    in_order_request::frame &frame =
-        request.push([](void *self, in_order_request &r) { static_cast<interconnect *>(self)->turn_back(r); }, this);
-    auto &c = frame.state<crossing>();
-    c.address = payload.get_address();
-    c.source = c.input = source;
-    c.window = w ? static_cast<std::uint32_t>(w - config_.windows.data()) : 0;
-    if (!w ||
-        !depart(request, c, from, config_.targets[w->target], payload.is_write() ? payload.get_data_length() : 0)) {
+    if (!w) {
         refuse(payload);
-        request.pop();
         request.finish();
         return;
     }
-    if (!holds_up(request, source)) move_on(request, c);
+    in_order_request::frame &frame =
+        request.push([](void *self, in_order_request &r) { static_cast<interconnect *>(self)->turn_back(r); }, this);
+    frame.state<crossing>() = {payload.get_address(), static_cast<std::uint32_t>(w - config_.windows.data()), source,
+                               access_of(payload, source, *w)};
+    if (!holds_up(request, source)) enter(request, request.at_ps);
+}
+
+void interconnect::enter(in_order_request &request, std::uint64_t at_ps) {
+    auto &c = request.top().state<crossing>();
+    note_entry(*request.payload);
+    const tla_status status = tla_fabric_enter_request(fabric_.get(), &c.access, data_of_request(*request.payload),
+                                                       at_ps, c.source, &request);
+    if (status == TLA_NO_HOST_MEMORY)
+        SC_REPORT_ERROR("/tlmalloc/interconnect/host_memory", "no host memory for an access");
+    if (!status) return;
+    if (auto *const part = request.payload->get_extension<transaction_part>()) part->entered = false;
+    std::vector<in_order_request *> followers;
+    if (request.payload->is_write()) followers = held_by(request, c.source);
+    refuse(*request.payload); // there is no way
+    request.pop();
+    request.finish();
+    for (in_order_request *read : followers)
+        enter(*read, std::max(read->at_ps, at_ps));
+}
+
+void interconnect::post(std::uint64_t at_ps, std::uint32_t node, std::uint64_t input, tla_flit &flit) {
+    const std::uint64_t messages = config_.sources.size() + config_.windows.size(), link = input >> 32;
+    const std::uint64_t port = link ? messages + static_cast<std::uint32_t>(input) : input;
+    time_queue::of_simulation().post(
+        at_ps, first_node_ + node, static_cast<std::uint32_t>(port),
+        [](void *context, std::uint64_t now_ps) { tla_fabric_arrive(static_cast<tla_flit *>(context), now_ps); }, &flit);
 }
 
 // Whether it is a read of bytes that an earlier write of its initiator is still carrying to the target.
@@ -133,53 +180,22 @@ std::vector<in_order_request *> interconnect::held_by(const in_order_request &wr
     return due;
 }
 
-bool interconnect::depart(in_order_request &request, crossing &c, std::uint32_t from, std::uint32_t to,
-                          std::uint64_t nbytes) {
-    return tla_fabric_begin(fabric_.get(), from, to, nbytes, request.at_ps, &c.transfer) == TLA_OK;
-}
-
-// To the link that comes next, or out of the fabric.
-void interconnect::move_on(in_order_request &request, crossing &c) {
-    request.at_ps = c.transfer.head_ps;
-    if (c.transfer.node == c.transfer.to) {
-        arrive(request, c);
-        return;
-    }
-    const std::uint32_t link = tla_fabric_next_link(fabric_.get(), &c.transfer), input = c.input;
-    c.input = static_cast<std::uint32_t>(config_.sources.size()) + link;
-    time_queue::of_simulation().post(
-        request.at_ps, first_link_ + link, input,
-        [](void *context, std::uint64_t) {
-            auto &r = *static_cast<in_order_request *>(context);
-            static_cast<interconnect *>(r.top().module)->at_link(r);
-        },
-        &request);
-}
-
-void interconnect::at_link(in_order_request &request) {
-    auto &c = request.top().state<crossing>();
-    tla_fabric_pass(fabric_.get(), &c.transfer);
-    move_on(request, c);
-}
-
 // At the target's node, or with the answer at the initiator's.
-void interconnect::arrive(in_order_request &request, crossing &c) {
+void interconnect::arrive(in_order_request &request, std::uint64_t at_ps) {
+    request.at_ps = at_ps;
     if (!request.top().resume) {
         request.pop();
         request.finish();
         return;
     }
+    const auto c = request.top().state<crossing>();
     const window &w = config_.windows[c.window];
-    const std::uint64_t at_ps = request.at_ps;
     std::vector<in_order_request *> followers;
     if (request.payload->is_write()) followers = held_by(request, c.source);
     if (w.relative) request.payload->set_address(c.address - w.base);
     outlets_[w.target].send(request);
-    for (in_order_request *read : followers) {
-        auto &following = read->top().state<crossing>();
-        following.transfer.head_ps = std::max(following.transfer.head_ps, at_ps);
-        move_on(*read, following);
-    }
+    for (in_order_request *read : followers)
+        enter(*read, std::max(read->at_ps, at_ps));
 }
 
 // The target has answered.
@@ -188,10 +204,9 @@ void interconnect::turn_back(in_order_request &request) {
     auto &c = request.top().state<crossing>();
     payload.set_address(c.address);
     request.top().resume = nullptr; // on its way back
-    c.input = static_cast<std::uint32_t>(config_.sources.size() + config_.links.size()) + c.window;
-    depart(request, c, config_.targets[config_.windows[c.window].target], config_.sources[c.source],
-           payload.is_read() && payload.is_response_ok() ? payload.get_data_length() : 0);
-    move_on(request, c);
+    const auto input = static_cast<std::uint32_t>(config_.sources.size() + c.window);
+    if (tla_fabric_enter_answer(fabric_.get(), &c.access, data_of_answer(payload), request.at_ps, input, &request))
+        SC_REPORT_ERROR("/tlmalloc/interconnect/host_memory", "no host memory for an answer");
 }
 
 void interconnect::refuse(tlm::tlm_generic_payload &payload) {
@@ -202,18 +217,25 @@ void interconnect::refuse(tlm::tlm_generic_payload &payload) {
 // --- fast ------------------------------------------------------------------------------------------------------------
 
 void interconnect::serve(unsigned source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    const std::uint64_t address = payload.get_address(), length = payload.get_data_length();
+    const std::uint64_t address = payload.get_address();
     const window *w = find(address, std::max<std::uint64_t>(payload_span(payload), 1));
-    const std::uint32_t from = config_.sources[source];
-    const std::uint32_t to = w ? config_.targets[w->target] : from;
-    if (!w || !send(from, to, payload.is_write() ? length : 0, delay)) {
+    tla_fabric_access access{};
+    if (w) access = access_of(payload, source, *w);
+    std::uint64_t arrival_ps = 0;
+    tla_fabric_forget(fabric_.get(), to_ps(sc_core::sc_time_stamp()));
+    if (!w ||
+        tla_fabric_send_request(fabric_.get(), &access, data_of_request(payload), local_ps(delay), &arrival_ps)) {
         refuse(payload);
         return;
     }
+    note_entry(payload);
+    set_local_ps(delay, arrival_ps);
     if (w->relative) payload.set_address(address - w->base);
     out[static_cast<int>(w->target)]->b_transport(payload, delay);
     payload.set_address(address);
-    send(to, from, payload.is_read() && payload.is_response_ok() ? length : 0, delay);
+    tla_fabric_forget(fabric_.get(), to_ps(sc_core::sc_time_stamp()));
+    tla_fabric_send_answer(fabric_.get(), &access, data_of_answer(payload), local_ps(delay), &arrival_ps);
+    set_local_ps(delay, arrival_ps);
 }
 
 unsigned interconnect::debug(tlm::tlm_generic_payload &payload) {

@@ -70,6 +70,7 @@ class pe_dma::channel {
         channel *owner;
         const request what;
         std::uint64_t end_ps;             // so far
+        transaction_ptr transaction;
         std::uint64_t row = 0, moved = 0; // what is issued next
         std::uint64_t under_way = 0;      // chunks
         bool all_issued = false, failed = false, done = false;
@@ -79,7 +80,7 @@ class pe_dma::channel {
     // The thread that waits for a job; when it goes earlier, the chunks that are under way still know the job.
     struct job_in_hand {
         job_in_hand(channel &owner, const request &what, std::uint64_t at_ps)
-            : mine(&owner.all_jobs_.emplace_back(job{&owner, what, at_ps})) {}
+            : mine(&owner.all_jobs_.emplace_back(job{&owner, what, at_ps, new_transaction(owner.done_ps_.size(), false)})) {}
         ~job_in_hand() {
             if (mine->done)
                 mine->owner->forget(*mine);
@@ -96,6 +97,7 @@ class pe_dma::channel {
         job *of;
         pe_dma::chunk what;
         transfer_extent there, here;
+        transaction_part part;
         std::uint64_t start_ps;
         std::size_t slot;
         bool second; // of its two transactions
@@ -137,6 +139,9 @@ class pe_dma::channel {
             j.moved = 0;
             j.row++;
         }
+        c.part.of = j.transaction.get();
+        c.part.entered = false;
+        if (c.part.of) tla_transaction_issue(c.part.of, j.row == what.rows);
         if (j.row == what.rows) finish_issuing(j);
         c.request.at_ps = at_ps;
         send(c);
@@ -162,6 +167,7 @@ class pe_dma::channel {
         p.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
         p.set_extension(&dma_.requester_);
         if (dma_.config_.tell_extent) p.set_extension(to_memory ? &c.there : &c.here);
+        if (to_memory && c.part.of) p.set_extension(&c.part);
         c.request.push([](void *self, in_order_request &r) { static_cast<moving *>(self)->owner->came_back(r); }, &c);
         (to_memory ? dma_.to_memory_ : dma_.to_tcm_).send(c.request);
     }
@@ -170,6 +176,7 @@ class pe_dma::channel {
         moving &c = *static_cast<moving *>(r.pop().module);
         c.payload.clear_extension(&dma_.requester_); // the extensions are the engine's
         c.payload.clear_extension(&c.there);         // or `here`: the one of this type
+        c.payload.clear_extension(&c.part);
         const bool ok = c.payload.is_response_ok();
         if (ok && !c.second) {
             c.second = true;
@@ -177,6 +184,7 @@ class pe_dma::channel {
             return;
         }
         job &j = *c.of;
+        c.part.answered(r.at_ps);
         j.end_ps = std::max(j.end_ps, r.at_ps);
         j.under_way--;
         done_ps_[c.slot] = r.at_ps;
@@ -184,6 +192,7 @@ class pe_dma::channel {
         idle_.push_back(&c);
         if (!ok && !j.failed) {
             j.failed = true;
+            if (j.transaction) tla_transaction_end(j.transaction.get(), r.at_ps);
             if (!j.all_issued) finish_issuing(j); // it is the first: no further chunk is issued
         }
         if (j.all_issued && j.under_way == 0) {
@@ -285,6 +294,7 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
     }
     tla_timeline &issue = issue_[what.way == direction::write];
     std::uint64_t earliest = local_ps(delay), end = earliest, count = 0;
+    const transaction_ptr transaction = new_transaction(config_.outstanding, false);
     std::vector<std::uint64_t> done(config_.outstanding, 0); // when the last `outstanding` chunks ended
     std::vector<std::uint8_t> buffer(config_.chunk);         // its own: whoever is accessed may wait
     for (std::uint64_t row = 0; row < what.rows; row++) {
@@ -298,7 +308,10 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
             const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
             if (at > now + config_.quantum_ps) sc_core::wait(from_ps(at - now));
             at = std::max(at, to_ps(sc_core::sc_time_stamp()));
-            if (!move_chunk(what, {va + moved, tile + moved, nbytes}, buffer.data(), at)) {
+            transaction_part part(transaction.get());
+            if (transaction)
+                tla_transaction_issue(transaction.get(), row + 1 == what.rows && moved + nbytes == what.row_bytes);
+            if (!move_chunk(what, {va + moved, tile + moved, nbytes}, buffer.data(), part, at)) {
                 set_local_ps(delay, std::max(end, at));
                 return TLA_BUS_ERROR;
             }
@@ -321,7 +334,8 @@ void pe_dma::tell_extents(const request &transfer, const chunk &what, transfer_e
                what.tile, what.nbytes);
 }
 
-bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, std::uint64_t &at_ps) {
+bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, transaction_part &part,
+                        std::uint64_t &at_ps) {
     const std::uint64_t start = at_ps;
     in_flight_.add(start, 1);
     const direction way = transfer.way;
@@ -332,7 +346,7 @@ bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t
     set_local_ps(delay, start);
     const auto move = [&](auto &socket, tlm::tlm_command command, std::uint64_t address, transfer_extent &extent) {
         return access(*socket.operator->(), command, address, buffer, nbytes, delay, &requester_,
-                      config_.tell_extent ? &extent : nullptr);
+                      config_.tell_extent ? &extent : nullptr, &socket == &out && part.of ? &part : nullptr);
     };
     const bool ok =
         way == direction::read

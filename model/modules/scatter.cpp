@@ -12,6 +12,7 @@ scatter::~scatter() {
     auto *const rest = new scatter(target_, outlet_); // deletes itself with the last answer
     rest->abandoned_ = true;
     rest->under_way_ = under_way_;
+    rest->transactions_ = std::move(transactions_);
     rest->items_ = std::move(items_);
     for (item &i : rest->items_) {
         i.owner = rest;
@@ -30,6 +31,8 @@ scatter::item &scatter::add(tlm::tlm_command command, std::uint64_t address, voi
     unused_.pop_back();
     i.owner = this;
     i.who = who;
+    i.part.of = nullptr;
+    i.part.entered = false;
     i.then = std::move(then);
     i.request.payload = &i.payload;
     i.request.at_ps = at_ps;
@@ -44,8 +47,10 @@ scatter::item &scatter::add(tlm::tlm_command command, std::uint64_t address, voi
 }
 
 void scatter::access(tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes,
-                     std::uint64_t at_ps, requester *who, answered then) {
-    begin_or_wait(add(command, address, data, nbytes, at_ps, who, std::move(then)));
+                     std::uint64_t at_ps, requester *who, tla_transaction *transaction, answered then) {
+    item &i = add(command, address, data, nbytes, at_ps, who, std::move(then));
+    i.part.of = transaction;
+    begin_or_wait(i);
 }
 
 void scatter::post(tla_posting &posting, requester *who) {
@@ -98,6 +103,7 @@ void scatter::begin(item &i) {
     under_way_++;
     i.under_way = true;
     if (i.who) i.payload.set_extension(i.who);
+    if (i.part.of) i.payload.set_extension(&i.part);
     if (!outlet_) {
         const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
         sc_core::sc_time delay = from_ps(std::max(i.request.at_ps, now) - now);
@@ -127,6 +133,7 @@ void scatter::begin(item &i) {
 void scatter::end(item &i) {
     i.payload.give_back();
     i.under_way = false;
+    i.part.answered(i.request.at_ps);
     end_ps_ = std::max(end_ps_, i.request.at_ps);
     if (const answered then = std::move(i.then)) then(i.payload.is_response_ok(), i.request.at_ps);
     unused_.push_back(&i);

@@ -4,6 +4,7 @@
 
 #include "lent_payload.hpp"
 #include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/detail/transaction_part.hpp"
 #include "tlmalloc/device/control_port.h"
 #include "tlmalloc/device/posting.h"
 #include "tlmalloc/modules/requester.hpp"
@@ -27,9 +28,15 @@ class scatter {
     // How a transaction ended: OK or not, and when its answer was back.
     using answered = std::function<void(bool ok, std::uint64_t at_ps)>;
 
-    // The bytes stay the caller's, and must live until gather() has returned. `then` may add more.
+    // A transaction for accesses of this scatter, who keeps it. Null without host memory.
+    tla_transaction *transaction(std::uint64_t window, bool posted) {
+        return transactions_.emplace_back(new_transaction(window, posted)).get();
+    }
+
+    // The bytes stay the caller's, and must live until gather() has returned. `transaction`: for which it is issued, if
+    // for any. `then` may add more.
     void access(tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes, std::uint64_t at_ps,
-                requester *who = nullptr, answered then = {});
+                requester *who = nullptr, tla_transaction *transaction = nullptr, answered then = {});
 
     // A command, or the reading of a completion; what becomes of it is written into the posting, which must live until
     // gather() has returned.
@@ -45,6 +52,7 @@ class scatter {
         in_order_request request;
         lent_payload payload;
         requester *who = nullptr;
+        transaction_part part;
         answered then;
         std::vector<std::uint8_t> bytes; // of a command or a completion
         bool under_way = false;
@@ -59,6 +67,7 @@ class scatter {
 
     tlm::tlm_fw_transport_if<> &target_;
     outlet *const outlet_;
+    std::deque<transaction_ptr> transactions_;
     std::deque<item> items_;
     std::vector<item *> unused_;
     std::deque<item *> waiting_; // not begun

@@ -40,7 +40,7 @@ std::vector<pe_location> locations(const tla_config &c) {
 }
 
 topology::topology(const tla_config &config) : config_(config) {
-    settings_.nodes = fabric_nodes(config).count();
+    settings_.nodes.resize(fabric_nodes(config).count());
     settings_.style = config.simulation.style == TLA_TIME_EXACT ? time_style::exact : time_style::fast;
     for (unsigned sip = 0; sip < config.system.sips; sip++)
         add_mesh(sip);
@@ -59,8 +59,8 @@ void topology::bind(platform_parts &parts) const {
 }
 
 void topology::link(std::uint32_t a, std::uint32_t b, std::uint64_t latency, std::uint64_t bandwidth) {
-    settings_.links.push_back({a, b, latency, bandwidth});
-    settings_.links.push_back({b, a, latency, bandwidth});
+    settings_.links.push_back({a, b, latency, bandwidth, 0});
+    settings_.links.push_back({b, a, latency, bandwidth, 0});
 }
 
 void topology::initiator(std::uint32_t node, binding bind) {

@@ -64,8 +64,8 @@ struct system_under_test : sc_core::sc_module {
     }
     static interconnect::config fabric_config() {
         interconnect::config c = bare<interconnect>();
-        c.nodes = 2;
-        c.links = {{0, 1, 2'000, 128'000'000'000}, {1, 0, 2'000, 128'000'000'000}};
+        c.nodes.resize(2);
+        c.links = {{0, 1, 2'000, 128'000'000'000, 0}, {1, 0, 2'000, 128'000'000'000, 0}};
         c.sources = {0, 0};
         c.targets = {1, 1};
         c.windows = {{base(false), slice_bytes, 0, false}, {base(true), tcm_bytes, 1, false}};

@@ -182,11 +182,11 @@ struct fabric_target : controller_target {
     static interconnect::config config(const controller_target &of) {
         interconnect::config c = bare<interconnect>();
         c.style = of.style;
-        c.nodes = 3;
-        c.links = {{0, 1, 2'000, 64'000'000'000},
-                   {1, 0, 2'000, 64'000'000'000},
-                   {1, 2, 1'000, 32'000'000'000},
-                   {2, 1, 1'000, 32'000'000'000}};
+        c.nodes.resize(3);
+        c.links = {{0, 1, 2'000, 64'000'000'000, 0},
+                   {1, 0, 2'000, 64'000'000'000, 0},
+                   {1, 2, 1'000, 32'000'000'000, 0},
+                   {2, 1, 1'000, 32'000'000'000, 0}};
         c.sources = {0};
         c.targets = {1, 2};
         c.windows = {{of.hbm, slice_bytes, 0, false}, {of.tcm_base, tcm_bytes, 1, false}};
@@ -209,8 +209,8 @@ struct relative_window_target : conformance_target {
     static interconnect::config config(time_style style) {
         interconnect::config c = bare<interconnect>();
         c.style = style;
-        c.nodes = 2;
-        c.links = {{0, 1, 2'000, 64'000'000'000}, {1, 0, 2'000, 64'000'000'000}};
+        c.nodes.resize(2);
+        c.links = {{0, 1, 2'000, 64'000'000'000, 0}, {1, 0, 2'000, 64'000'000'000, 0}};
         c.sources = {0};
         c.targets = {1};
         c.windows = {{base, size, 0, true}};

@@ -192,8 +192,8 @@ struct generous_target : sc_core::sc_module {
 
 interconnect::config fabric_config(std::vector<interconnect::window> windows, std::size_t sources) {
     interconnect::config c = bare<interconnect>();
-    c.nodes = 2;
-    c.links = {{0, 1, 2'000, 1'000'000'000'000}, {1, 0, 1'500, 1'000'000'000'000}};
+    c.nodes.resize(2);
+    c.links = {{0, 1, 2'000, 1'000'000'000'000, 0}, {1, 0, 1'500, 1'000'000'000'000, 0}};
     c.sources.assign(sources, 0);
     c.targets = {1};
     c.windows = std::move(windows);

@@ -137,8 +137,8 @@ void the_lower_input_goes_first(tla_guard_mode guard) {
     tla_paddr_pe_hbm(0, 0, 0, 0, slice_bytes, &pa);
     interconnect::config way = bare<interconnect>();
     way.style = time_style::exact;
-    way.nodes = 2;
-    way.links = {{0, 1, 5'000, 64'000'000'000}, {1, 0, 5'000, 64'000'000'000}};
+    way.nodes.resize(2);
+    way.links = {{0, 1, 5'000, 64'000'000'000, 0}, {1, 0, 5'000, 64'000'000'000, 0}};
     way.sources = {0};
     way.targets = {1};
     way.windows = {{pa.value, slice_bytes, 0, false}};

@@ -1,6 +1,6 @@
 // The exact style beside a plain event model: PEs whose DMA engines share links, pseudo-channels and TCM ports.
 #include "bare.hpp"
-#include "plain_event_model.hpp"
+#include "plain_network.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
@@ -61,21 +61,27 @@ struct settings {
 };
 
 // Nodes: the router 0, PE p 1 + p, slice p 1 + pes + p.
+interconnect::config fabric_of(unsigned pes) {
+    interconnect::config f = bare<interconnect>();
+    f.style = time_style::exact;
+    f.nodes.resize(1 + 2 * pes);
+    f.nodes[0].overhead_ps = 2000;
+    for (unsigned p = 0; p < pes; p++) {
+        f.links.push_back({1 + p, 0, pe_latency, pe_bandwidth, 0});
+        f.links.push_back({0, 1 + p, pe_latency, pe_bandwidth, 0});
+        f.links.push_back({1 + pes + p, 0, hbm_latency, hbm_bandwidth, 0});
+        f.links.push_back({0, 1 + pes + p, hbm_latency, hbm_bandwidth, 0});
+        f.sources.push_back(1 + p);
+        f.targets.push_back(1 + pes + p);
+        f.windows.push_back({hbm_address(p, 0), slice_bytes, p, false});
+    }
+    return f;
+}
+
 struct platform {
     platform(unsigned pes, const settings &how) {
         time_queue::of_simulation().allow_look_ahead(how.look_ahead_ps);
-        interconnect::config f = bare<interconnect>();
-        f.style = time_style::exact;
-        f.nodes = 1 + 2 * pes;
-        for (unsigned p = 0; p < pes; p++) {
-            f.links.push_back({1 + p, 0, pe_latency, pe_bandwidth});
-            f.links.push_back({0, 1 + p, pe_latency, pe_bandwidth});
-            f.links.push_back({1 + pes + p, 0, hbm_latency, hbm_bandwidth});
-            f.links.push_back({0, 1 + pes + p, hbm_latency, hbm_bandwidth});
-            f.sources.push_back(1 + p);
-            f.targets.push_back(1 + pes + p);
-            f.windows.push_back({hbm_address(p, 0), slice_bytes, p, false});
-        }
+        const interconnect::config f = fabric_of(pes);
         for (unsigned p = 0; p < pes; p++) {
             const std::string number = std::to_string(p);
             hbm_slice::config s = bare<hbm_slice>();
@@ -148,7 +154,7 @@ void run_plain(std::vector<std::vector<transfer>> &programs, const settings &how
     using namespace plain;
     events e;
     const auto pes = static_cast<unsigned>(programs.size());
-    std::vector<plain::link> up(pes), down(pes), from_hbm(pes), to_hbm(pes);
+    std::unique_ptr<network> fabric;
     std::vector<channels> slices(pes);
     std::vector<server> reads(pes), writes(pes);
     std::vector<std::array<std::unique_ptr<dma>, 2>> dmas(pes);
@@ -159,48 +165,37 @@ void run_plain(std::vector<std::vector<transfer>> &programs, const settings &how
         writes[p].resource = number + 3;
         number += 5; // and the controller
         for (unsigned w = 0; w < 2; w++) {
-            const auto move = [&, p, w](std::uint64_t va, std::uint64_t, std::uint64_t nbytes, picoseconds time,
-                                        arrived done) {
-                unsigned s = 0;
-                while (va < hbm_address(s, 0) || va >= hbm_address(s, 0) + slice_bytes)
-                    s++;
-                const std::uint64_t offset = va - hbm_address(s, 0);
-                const unsigned links = 4 * pes; // inputs: the initiators, the links, the windows
-                const std::vector<std::pair<plain::link *, unsigned>> there = {{&up[p], p}, {&to_hbm[s], pes + 4 * p}},
-                                                                      back = {{&from_hbm[s], pes + links + s},
-                                                                              {&down[p], pes + 4 * s + 2}};
-                if (w) {
-                    e.at(time, reads[p].resource, 0, [=, &e, &reads, &slices](picoseconds at) {
-                        const picoseconds duration = bytes_at(nbytes, tcm_read);
-                        const picoseconds end = reads[p].serve(at, duration) + duration;
-                        cross(e, there, nbytes, end, [=, &e, &slices](picoseconds in) {
-                            slices[s].access(e, offset, nbytes, in,
-                                             [=, &e](picoseconds out) { cross(e, back, 0, out, done); });
-                        });
+            const auto move = [&, p, w](const dma::piece &c, picoseconds time, arrived done) {
+                unsigned slice = 0;
+                while (c.va < hbm_address(slice, 0) || c.va >= hbm_address(slice, 0) + slice_bytes)
+                    slice++;
+                const std::uint64_t offset = c.va - hbm_address(slice, 0), nbytes = c.nbytes;
+                const auto memory = [=, &e, &slices, &fabric](picoseconds at, const arrived &then) {
+                    fabric->request(c.of, slice, 1 + p, 1 + pes + slice, p, w ? nbytes : 0, at,
+                                    [=, &e, &slices, &fabric](picoseconds in) {
+                                        slices[slice].access(e, offset, nbytes, in, [=, &fabric](picoseconds out) {
+                                            fabric->answer(c.of, slice, 1 + pes + slice, 1 + p, pes + slice,
+                                                           w ? 0 : nbytes, out, then);
+                                        });
+                                    });
+                };
+                const auto local = [=, &e, &reads, &writes](picoseconds time_there, const arrived &then) {
+                    server &port = w ? reads[p] : writes[p];
+                    e.at(time_there, port.resource, 0, [=, &port](picoseconds at) {
+                        const picoseconds duration = bytes_at(nbytes, w ? tcm_read : tcm_write);
+                        then(port.serve(at, duration) + duration);
                     });
-                    return;
-                }
-                cross(e, there, 0, time, [=, &e, &slices, &writes](picoseconds in) {
-                    slices[s].access(e, offset, nbytes, in, [=, &e, &writes](picoseconds out) {
-                        cross(e, back, nbytes, out, [=, &e, &writes](picoseconds here) {
-                            e.at(here, writes[p].resource, 0, [=, &writes](picoseconds at) {
-                                const picoseconds duration = bytes_at(nbytes, tcm_write);
-                                done(writes[p].serve(at, duration) + duration);
-                            });
-                        });
-                    });
-                });
+                };
+                if (w)
+                    local(time, [=](picoseconds at) { memory(at, done); });
+                else
+                    memory(time, [=](picoseconds at) { local(at, done); });
             };
             dmas[p][w] = std::make_unique<dma>(e, number++, how.chunk, 256'000'000'000, how.outstanding, move);
         }
     }
-    for (unsigned p = 0; p < pes; p++) {
-        up[p] = {{number}, pe_latency, pe_bandwidth};
-        down[p] = {{number + 1}, pe_latency, pe_bandwidth};
-        from_hbm[p] = {{number + 2}, hbm_latency, hbm_bandwidth};
-        to_hbm[p] = {{number + 3}, hbm_latency, hbm_bandwidth};
-        number += 4;
-    }
+    const interconnect::config links = fabric_of(pes);
+    fabric = std::make_unique<network>(e, number, links.nodes, links.links, links.flit, 2 * pes);
     std::function<void(unsigned, std::size_t, picoseconds)> next = [&](unsigned p, std::size_t i, picoseconds time) {
         if (i == programs[p].size()) return;
         transfer &t = programs[p][i];

@@ -278,13 +278,15 @@ void run_plain(const settings &how, std::vector<program> &programs) {
             done(port.serve(at, duration) + duration);
         });
     };
-    const dma::move load = [&](std::uint64_t va, std::uint64_t, std::uint64_t nbytes, picoseconds time, arrived done) {
+    const dma::move load = [&](const dma::piece &c, picoseconds time, arrived done) {
+        const std::uint64_t va = c.va, nbytes = c.nbytes;
         mmu.translate(va, time, false, [=, &e, &slice, &writes](picoseconds known) {
             const arrived there = [=, &writes](picoseconds out) { use_tcm(writes, 5, tcm_write, nbytes, out, done); };
             slice.access(e, va, nbytes, known, there, data_input);
         });
     };
-    const dma::move store = [&](std::uint64_t va, std::uint64_t, std::uint64_t nbytes, picoseconds time, arrived done) {
+    const dma::move store = [&](const dma::piece &c, picoseconds time, arrived done) {
+        const std::uint64_t va = c.va, nbytes = c.nbytes;
         use_tcm(reads, 4, tcm_read, nbytes, time, [=, &e, &slice, &mmu](picoseconds read) {
             mmu.translate(va, read, true,
                           [=, &e, &slice](picoseconds known) { slice.access(e, va, nbytes, known, done, data_input); });

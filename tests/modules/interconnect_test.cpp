@@ -12,10 +12,10 @@ namespace {
 // sees the address as it is. Links: initiator <-> router 2 ns at 64 GB/s, router <-> memory 3 ns at 16 GB/s.
 interconnect::config star() {
     interconnect::config config = bare<interconnect>();
-    config.nodes = 6; // 5 is an island
+    config.nodes.resize(6); // 5 is an island
     const auto link = [&](std::uint32_t a, std::uint32_t b, std::uint64_t latency, std::uint64_t bandwidth) {
-        config.links.push_back({a, b, latency, bandwidth});
-        config.links.push_back({b, a, latency, bandwidth});
+        config.links.push_back({a, b, latency, bandwidth, 0});
+        config.links.push_back({b, a, latency, bandwidth, 0});
     };
     link(0, 2, 2000, 64'000'000'000);
     link(1, 2, 2000, 64'000'000'000);
@@ -85,10 +85,10 @@ BOOST_AUTO_TEST_CASE(a_relative_window_shows_offsets_and_another_the_address) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(data_takes_latency_and_bytes_over_the_slowest_link_and_the_rest_latency_alone) {
+BOOST_AUTO_TEST_CASE(data_take_a_flit_a_hop_and_the_slowest_link_and_the_rest_takes_latency_alone) {
     bench b;
     b.run([&] {
-        const std::uint64_t there = 5000, bytes_ps = 64'000; // 1024 B at 16 GB/s
+        const std::uint64_t there = 5000, bytes_ps = 4000 + 64'000; // a flit of 256 B at 64 GB/s, 1024 B at 16 GB/s
         bytes data(1024);
         sc_core::sc_time delay(1, sc_core::SC_US);
         BOOST_CHECK_EQUAL(b.one.write(0x10000, data, delay), tlm::TLM_OK_RESPONSE);
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(data_takes_latency_and_bytes_over_the_slowest_link_and_the_
 
 BOOST_AUTO_TEST_CASE(two_initiators_share_a_link) {
     bench b;
-    const std::uint64_t path = 10'000, on_link = 64'000;
+    const std::uint64_t path = 10'000, flit = 4000, on_link = 64'000;
     std::uint64_t ends[2];
     const auto write = [&](initiator &from, std::uint64_t address, std::uint64_t &end) {
         return [&from, address, &end] {
@@ -115,8 +115,8 @@ BOOST_AUTO_TEST_CASE(two_initiators_share_a_link) {
     b.two.body = write(b.two, 0x12000, ends[1]);
     simulate({&b.one, &b.two});
     std::sort(ends, ends + 2);
-    BOOST_CHECK_EQUAL(ends[0], path + on_link + memory_ps);
-    BOOST_CHECK_EQUAL(ends[1], path + 2 * on_link + memory_ps); // the link to the memory carries both
+    BOOST_CHECK_EQUAL(ends[0], path + flit + on_link + memory_ps);
+    BOOST_CHECK_EQUAL(ends[1], path + flit + 2 * on_link + memory_ps); // the link to the memory carries both
 }
 
 BOOST_AUTO_TEST_CASE(initiators_with_links_of_their_own_do_not_wait_for_each_other) {
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(initiators_with_links_of_their_own_do_not_wait_for_each_oth
         for (auto [from, address] : {std::pair<initiator *, std::uint64_t>{&b.one, 0x10000}, {&b.two, 0x4000}}) {
             sc_core::sc_time delay;
             BOOST_CHECK_EQUAL(from->write(address, bytes(1024), delay), tlm::TLM_OK_RESPONSE);
-            BOOST_CHECK_EQUAL(local_ps(delay), 10'000 + 64'000 + memory_ps);
+            BOOST_CHECK_EQUAL(local_ps(delay), 10'000 + 4000 + 64'000 + memory_ps);
         }
     });
 }
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(debug_access_occupies_no_link) {
         BOOST_CHECK_EQUAL(b.one.debug(tlm::TLM_WRITE_COMMAND, 0x10000, data), 0x1000u);
         sc_core::sc_time delay;
         BOOST_CHECK_EQUAL(b.one.write(0x10000, bytes(1024), delay), tlm::TLM_OK_RESPONSE);
-        BOOST_CHECK_EQUAL(local_ps(delay), 10'000 + 64'000 + memory_ps);
+        BOOST_CHECK_EQUAL(local_ps(delay), 10'000 + 4000 + 64'000 + memory_ps);
     });
     BOOST_CHECK_EQUAL(b.fabric.errors(), 0u);
 }
@@ -174,9 +174,9 @@ BOOST_AUTO_TEST_CASE(a_window_of_no_target_cannot_be_built) {
 
 BOOST_AUTO_TEST_CASE(a_link_to_no_node_cannot_be_built) {
     interconnect::config config = star();
-    config.links.push_back({0, 6, 0, 1});
+    config.links.push_back({0, 6, 0, 1, 0});
     check_refused([&] { interconnect fabric("fabric", config); },
-                  "/tlmalloc/interconnect/config: a link names no node, or has no bandwidth");
+                  "/tlmalloc/interconnect/config: a link names no node, or has no bandwidth, or flits have no bytes");
 }
 
 BOOST_AUTO_TEST_CASE(more_initiators_than_sources_are_an_error_before_time_begins) {

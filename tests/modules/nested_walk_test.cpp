@@ -153,8 +153,8 @@ void is_refused_behind_a_fabric(time_style style) {
     pe_mmu mmu("mmu", walking(style));
     interconnect::config links = bare<interconnect>();
     links.style = style;
-    links.nodes = 2;
-    links.links = {{0, 1, 2'000, 64'000'000'000}, {1, 0, 2'000, 64'000'000'000}};
+    links.nodes.resize(2);
+    links.links = {{0, 1, 2'000, 64'000'000'000, 0}, {1, 0, 2'000, 64'000'000'000, 0}};
     links.sources = {0, 0};
     links.targets = {1};
     links.windows = {{0, std::uint64_t{1} << 51, 0, false}};

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -53,31 +54,7 @@ struct server {
     }
 };
 
-struct link {
-    server wire;
-    picoseconds latency;
-    std::uint64_t bandwidth;
-};
-
 using arrived = std::function<void(picoseconds)>;
-
-// A message over links, given as (link, input port at that link). The tail follows the head by the slowest link's time.
-inline void cross(events &e, const std::vector<std::pair<link *, unsigned>> &path, std::uint64_t nbytes,
-                  picoseconds time, arrived there, std::size_t done = 0, picoseconds tail = 0) {
-    if (nbytes == 0)
-        for (; done < path.size(); done++)
-            time += path[done].first->latency;
-    if (done == path.size()) {
-        there(time + tail);
-        return;
-    }
-    link &l = *path[done].first;
-    e.at(time, l.wire.resource, path[done].second, [=, &e, &l](picoseconds head) {
-        const picoseconds duration = bytes_at(nbytes, l.bandwidth);
-        const picoseconds start = l.wire.serve(head, duration);
-        cross(e, path, nbytes, start + l.latency, there, done + 1, std::max(tail, duration));
-    });
-}
 
 // Channels that are interleaved by burst, each a server.
 struct channels {
@@ -99,10 +76,35 @@ struct channels {
     }
 };
 
+// What of a transfer goes to one target.
+struct stretch {
+    enum { unasked, asking, asked } request = unasked;
+    bool data_left[2] = {false, false}; // there, back
+    picoseconds request_there = 0, latest = 0;
+    std::uint64_t accesses = 0, under_way = 0;
+    std::vector<std::pair<picoseconds, arrived>> followers;
+    struct held {
+        std::uint64_t messages = 0;
+        std::vector<std::function<void(picoseconds)>> flits;
+    };
+    std::map<std::pair<unsigned, bool>, held> stored;
+};
+
+// A transfer of fewer accesses than its initiator may have under way.
+struct transaction {
+    std::uint64_t issued = 0, entered = 0;
+    bool all_issued = false;
+    std::map<unsigned, stretch> to;
+};
+
 // A DMA channel: issues chunks at its bandwidth, `outstanding` at most on their way; transfers one after the other.
 class dma {
   public:
-    using move = std::function<void(std::uint64_t va, std::uint64_t tile, std::uint64_t nbytes, picoseconds, arrived)>;
+    struct piece {
+        std::uint64_t va, tile, nbytes;
+        std::shared_ptr<transaction> of; // the transfer
+    };
+    using move = std::function<void(const piece &, picoseconds, arrived)>;
 
     // Row r lies at va + r * pitch, and at tile + r * row_bytes.
     struct rectangle {
@@ -116,6 +118,7 @@ class dma {
     void transfer(const rectangle &what, picoseconds start, arrived done) {
         e_.at(start, resource_, 0, [=](picoseconds time) {
             what_ = what;
+            of_ = std::make_shared<transaction>();
             row_ = moved_ = 0;
             end_ = time;
             finished_ = done;
@@ -144,7 +147,9 @@ class dma {
                 moved_ = 0;
             }
             now_ = at;
-            move_(va, tile, nbytes, at, [=](picoseconds end) {
+            of_->issued++;
+            of_->all_issued = all_issued();
+            move_({va, tile, nbytes, of_}, at, [=](picoseconds end) {
                 done_[slot] = end;
                 end_ = std::max(end_, end);
                 if (--under_way_ == 0 && all_issued()) finished_(end_);
@@ -161,6 +166,7 @@ class dma {
     std::vector<picoseconds> done_;
     const move move_;
     rectangle what_{};
+    std::shared_ptr<transaction> of_;
     std::uint64_t row_ = 0, moved_ = 0, count_ = 0, under_way_ = 0;
     picoseconds free_ = 0, end_ = 0, now_ = 0;
     bool posted_ = false;

@@ -6,7 +6,7 @@
 #ifndef TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
 #define TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
 
-#include "plain_event_model.hpp"
+#include "plain_network.hpp"
 #include "tlmalloc/modules/npu.hpp"
 #include "tlmalloc/timing/banked_channels.h"
 
@@ -77,8 +77,9 @@ class npu {
             for (const tlmalloc::shard &s : t.shards)
                 lies_[t.va.value + s.offset] = {s.pa.value, s.nbytes};
         make_pes();
-        for (const tla_fabric_link &l : topology_.links)
-            links_.push_back({{resources_++}, l.latency_ps, l.bandwidth_bytes_per_s});
+        network_ = std::make_unique<network>(
+            events_, resources_, topology_.nodes, topology_.links, topology_.flit,
+            static_cast<unsigned>(topology_.sources.size() + topology_.windows.size()));
     }
 
     // Calls done when the transfer has ended.
@@ -102,7 +103,6 @@ class npu {
         server tcm[2]; // reads, writes
         std::unique_ptr<plain::dma> dma[2];
     };
-    using path = std::vector<std::pair<link *, unsigned>>;
 
     void make_pes() {
         const auto cubes = static_cast<unsigned>(config_.system.cube_mesh_width * config_.system.cube_mesh_height);
@@ -136,20 +136,20 @@ class npu {
         for (unsigned write = 0; write < 2; write++)
             p.dma[write] = std::make_unique<plain::dma>(
                 events_, resources_ + 6 + write, config_.dma.chunk, config_.dma.bandwidth, config_.dma.outstanding,
-                [=](std::uint64_t va, std::uint64_t, std::uint64_t nbytes, picoseconds time, const arrived &done) {
+                [=](const plain::dma::piece &c, picoseconds time, const arrived &done) {
                     if (write)
-                        store(index, va, nbytes, time, done);
+                        store(index, c, time, done);
                     else
-                        load(index, va, nbytes, time, done);
+                        load(index, c, time, done);
                 });
         resources_ += 8;
     }
 
-    void load(unsigned index, std::uint64_t va, std::uint64_t nbytes, picoseconds time, const arrived &done) {
-        memory(index, false, va, nbytes, time, [=](picoseconds here) { local(index, true, nbytes, here, done); });
+    void load(unsigned index, const dma::piece &c, picoseconds time, const arrived &done) {
+        memory(index, false, c, time, [=](picoseconds here) { local(index, true, c.nbytes, here, done); });
     }
-    void store(unsigned index, std::uint64_t va, std::uint64_t nbytes, picoseconds time, const arrived &done) {
-        local(index, false, nbytes, time, [=](picoseconds read) { memory(index, true, va, nbytes, read, done); });
+    void store(unsigned index, const dma::piece &c, picoseconds time, const arrived &done) {
+        local(index, false, c.nbytes, time, [=](picoseconds read) { memory(index, true, c, read, done); });
     }
 
     // The PE's own TCM.
@@ -162,22 +162,22 @@ class npu {
     }
 
     // Through the MMU and over the fabric to a slice, and back.
-    void memory(unsigned index, bool write, std::uint64_t va, std::uint64_t nbytes, picoseconds time,
-                const arrived &done) {
+    void memory(unsigned index, bool write, const dma::piece &c, picoseconds time, const arrived &done) {
         events_.at(time + config_.mmu.overhead_ps, pes_[index].mmu, 0, [=](picoseconds at) {
-            const std::uint64_t pa = translate(va, nbytes);
+            const std::uint64_t pa = translate(c.va, c.nbytes), nbytes = c.nbytes;
             pe &from = pes_[index], &to = owner(pa);
-            const auto sources = static_cast<unsigned>(topology_.sources.size()),
-                       links = static_cast<unsigned>(links_.size());
-            const path there = way(from.node, to.hbm_node, from.source),
-                       back = way(to.hbm_node, from.node, sources + links + to.hbm_window);
-            cross(events_, there, write ? nbytes : 0, at, [=, &to](picoseconds in) {
-                const arrived answer = [=](picoseconds out) { cross(events_, back, write ? 0 : nbytes, out, done); };
-                if (to.with_banks)
-                    to.with_banks->access(write, pa - to.hbm, nbytes, in, answer);
-                else
-                    to.slice.access(events_, pa - to.hbm, nbytes, in, answer);
-            });
+            const unsigned target = to.hbm_window, input = static_cast<unsigned>(topology_.sources.size()) + target;
+            network_->request(c.of, target, from.node, to.hbm_node, from.source, write ? nbytes : 0, at,
+                              [=, of = c.of, &from, &to](picoseconds in) {
+                                  const arrived answer = [=, &from, &to](picoseconds out) {
+                                      network_->answer(of, target, to.hbm_node, from.node, input, write ? 0 : nbytes,
+                                                       out, done);
+                                  };
+                                  if (to.with_banks)
+                                      to.with_banks->access(write, pa - to.hbm, nbytes, in, answer);
+                                  else
+                                      to.slice.access(events_, pa - to.hbm, nbytes, in, answer);
+                              });
         });
     }
 
@@ -201,50 +201,12 @@ class npu {
         throw std::runtime_error("no such window");
     }
 
-    // The way of least latency, of those the one of fewest links, of those at each node the link of the lowest number.
-    path way(unsigned from, unsigned to, unsigned input) {
-        std::vector<std::pair<picoseconds, unsigned>> &far = far_[to];
-        if (far.empty()) {
-            far.assign(topology_.nodes, {~picoseconds{0} / 2, 0});
-            far[to] = {0, 0};
-            for (bool better = true; better;) {
-                better = false;
-                for (const tla_fabric_link &l : topology_.links) {
-                    const std::pair<picoseconds, unsigned> through{far[l.to].first + l.latency_ps,
-                                                                   far[l.to].second + 1};
-                    if (through >= far[l.from]) continue;
-                    far[l.from] = through;
-                    better = true;
-                }
-            }
-        }
-        path result;
-        for (unsigned node = from; node != to;) {
-            const unsigned number = next_link(node, far);
-            result.push_back({&links_[number], input});
-            input = static_cast<unsigned>(topology_.sources.size()) + number;
-            node = topology_.links[number].to;
-        }
-        return result;
-    }
-
-    unsigned next_link(unsigned node, const std::vector<std::pair<picoseconds, unsigned>> &far) const {
-        for (unsigned i = 0; i < topology_.links.size(); i++) {
-            const tla_fabric_link &l = topology_.links[i];
-            if (l.from == node && far[l.to].first + l.latency_ps == far[node].first &&
-                far[l.to].second + 1 == far[node].second)
-                return i;
-        }
-        throw std::runtime_error("no way");
-    }
-
     const tla_config config_;
     tlmalloc::interconnect::config topology_;
     events events_;
     std::map<std::uint64_t, where> lies_; // by virtual address
-    std::vector<link> links_;
+    std::unique_ptr<network> network_;
     std::deque<pe> pes_;
-    std::map<unsigned, std::vector<std::pair<picoseconds, unsigned>>> far_;
     unsigned resources_ = 1;
 };
 

@@ -108,8 +108,8 @@ struct bench : sc_core::sc_module {
         tla_paddr_pe_tcm(0, 0, 0, 0, &tcm);
         interconnect::config c = bare<interconnect>();
         c.style = how.style;
-        c.nodes = 2;
-        c.links = {{0, 1, 1'000, 256'000'000'000}, {1, 0, 1'000, 256'000'000'000}};
+        c.nodes.resize(2);
+        c.links = {{0, 1, 1'000, 256'000'000'000, 0}, {1, 0, 1'000, 256'000'000'000, 0}};
         c.sources = {0, 0};
         c.targets = {1, 1};
         c.windows = {{hbm.value, slice_bytes, 0, false}, {tcm.value, tcm_bytes, 1, false}};

@@ -36,7 +36,7 @@ struct bench {
         pe_mmu::config mmu_config = bare<pe_mmu>();
         mmu_config.page_size = page;
         interconnect::config links = bare<interconnect>();
-        links.nodes = 5;
+        links.nodes.resize(5);
         links.sources = {0, 0};
         for (unsigned pe = 0; pe < 4; pe++) {
             mmu_config.cost.fixed_ps = 20'000 + (pe == 3 ? 7000 : 0);
@@ -45,8 +45,8 @@ struct bench {
             memories.push_back(std::make_unique<hbm_slice>(("memory" + std::to_string(pe)).c_str(), bare<hbm_slice>()));
             feeds[pe]->out.bind(mmus[pe]->in);
             mmus[pe]->out.bind(memories[pe]->in);
-            links.links.push_back({0, pe + 1, link_ps, UINT64_MAX});
-            links.links.push_back({pe + 1, 0, link_ps, UINT64_MAX});
+            links.links.push_back({0, pe + 1, link_ps, UINT64_MAX, 0});
+            links.links.push_back({pe + 1, 0, link_ps, UINT64_MAX, 0});
             links.targets.push_back(pe + 1);
             links.windows.push_back({mmu_address(pe), TLA_CONTROL_BLOCK_BYTES, pe, true});
         }

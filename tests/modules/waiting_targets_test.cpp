@@ -502,7 +502,7 @@ namespace {
 struct platform {
     explicit platform(tla_map_ack ack = TLA_MAP_ACK_VISIBLE) {
         interconnect::config links = bare<interconnect>();
-        links.nodes = 1;
+        links.nodes.resize(1);
         links.sources = {0, 0, 0, 0, 0};
         const auto window = [&](std::uint64_t base, std::uint64_t nbytes, bool relative) {
             links.windows.push_back({base, nbytes, static_cast<unsigned>(links.targets.size()), relative});

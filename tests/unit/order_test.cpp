@@ -108,30 +108,43 @@ BOOST_AUTO_TEST_CASE(figures_of_resources_add_up) {
 }
 
 BOOST_AUTO_TEST_CASE(links_sum_the_figures_of_what_they_saw) {
-    const tla_fabric_link links[] = {{0, 1, 1000, 1'000'000'000'000}, {1, 2, 0, 1'000'000'000'000}};
+    const tla_fabric_node nodes[3] = {};
+    const tla_fabric_link links[] = {{0, 1, 1000, 1'000'000'000'000, 0},
+                                     {1, 2, 0, 1'000'000'000'000, 0},
+                                     {2, 0, 0, 1'000'000'000'000, 0}};
     tla_fabric *fabric = nullptr;
-    BOOST_REQUIRE_EQUAL(tla_fabric_create(3, links, 2, &fabric), TLA_OK);
-    uint64_t arrival = 0;
-    tla_fabric_send(fabric, 0, 2, 100, 500, &arrival); // 100 ps on each link, from 500 and 1500 on
+    BOOST_REQUIRE_EQUAL(tla_fabric_create(nodes, 3, links, 3, 256, &fabric), TLA_OK);
+    const auto send = [&](uint64_t at_ps) {
+        tla_fabric_access access{0, 2, 0, true, nullptr, nullptr, nullptr};
+        uint64_t arrival = 0;
+        BOOST_REQUIRE_EQUAL(tla_fabric_send_request(fabric, &access, 100, at_ps, &arrival), TLA_OK);
+        return arrival;
+    };
+    send(500); // 100 ps on each link, from 500 and 1600 on
     check_equal(tla_fabric_order(fabric), {0, 0, 0});
-    tla_fabric_send(fabric, 0, 2, 100, 450, &arrival); // after it, 150 and then 0 ps later than it ought to be
-    BOOST_CHECK_EQUAL(arrival, 600u + 1000 + 100);
-    check_equal(tla_fabric_order(fabric), {1, 150 + 50, 150}); // the second link sees 1600 after 1500: in order
+    BOOST_CHECK_EQUAL(send(450), 600u + 100 + 1000 + 100); // after it, 150 and then 0 ps later than it ought to be
+    check_equal(tla_fabric_order(fabric), {1, 150 + 50, 150}); // the second link sees 1700 after 1600: in order
     tla_fabric_forget(fabric, 1'000'000);
-    tla_fabric_send(fabric, 0, 2, 100, 1'000'000, &arrival);
+    send(1'000'000);
     check_equal(tla_fabric_order(fabric), {1, 150 + 50, 150});
     tla_fabric_destroy(fabric);
 }
 
 BOOST_AUTO_TEST_CASE(links_in_order_of_arrival_keep_nothing_and_count_who_comes_late) {
-    const tla_fabric_link link = {0, 1, 1000, 1'000'000'000'000};
+    const tla_fabric_node nodes[2] = {};
+    const tla_fabric_link links[] = {{0, 1, 1000, 1'000'000'000'000, 0}, {1, 0, 0, 1'000'000'000'000, 0}};
     tla_fabric *fabric = nullptr;
-    BOOST_REQUIRE_EQUAL(tla_fabric_create(2, &link, 1, &fabric), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_fabric_create(nodes, 2, links, 2, 256, &fabric), TLA_OK);
+    const tla_fabric_host at_once = {
+        nullptr, [](void *, uint64_t at, uint32_t, uint64_t, tla_flit *flit) { tla_fabric_arrive(flit, at); },
+        [](void *, void *there, uint64_t) { ++*static_cast<int *>(there); }};
+    tla_fabric_set_host(fabric, &at_once);
+    int there = 0;
     for (uint64_t at : {500u, 550u, 900u, 880u}) {
-        tla_fabric_transfer t;
-        BOOST_REQUIRE_EQUAL(tla_fabric_begin(fabric, 0, 1, 100, at, &t), TLA_OK);
-        BOOST_CHECK(tla_fabric_pass(fabric, &t));
+        tla_fabric_access access{0, 1, 0, true, nullptr, nullptr, nullptr};
+        BOOST_REQUIRE_EQUAL(tla_fabric_enter_request(fabric, &access, 100, at, 0, &there), TLA_OK);
     }
+    BOOST_CHECK_EQUAL(there, 4);
     check_equal(tla_fabric_order(fabric), {1, 120, 120}); // 880 is served at 1000
     tla_fabric_destroy(fabric);
 }

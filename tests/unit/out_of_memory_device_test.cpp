@@ -187,30 +187,54 @@ BOOST_AUTO_TEST_CASE(traffic_is_made_and_runs_whole_or_not_at_all) {
 }
 
 BOOST_AUTO_TEST_CASE(a_fabric_sends_nothing_when_it_cannot_keep_the_paths) {
-    const tla_fabric_link links[] = {{0, 1, 1000, 1'000'000'000}, {1, 2, 1000, 1'000'000'000}};
+    static const tla_fabric_node nodes[] = {{0, false}, {10, true}, {0, false}};
+    static const tla_fabric_link links[] = {{0, 1, 1000, 1'000'000'000, 0},
+                                            {1, 2, 1000, 1'000'000'000, 0},
+                                            {2, 1, 1000, 1'000'000'000, 0},
+                                            {1, 0, 1000, 1'000'000'000, 0}};
     check_creation<owner<tla_fabric, tla_fabric_destroy>>(
-        "fabric", [&](tla_fabric **made) { return tla_fabric_create(3, links, 2, made); });
+        "fabric", [&](tla_fabric **made) { return tla_fabric_create(nodes, 3, links, 4, 64, made); });
+    check_creation<owner<tla_transaction, tla_transaction_destroy>>(
+        "transaction", [&](tla_transaction **made) { return tla_transaction_create(1, false, made); });
     struct fabric {
-        explicit fabric(const tla_fabric_link *all) {
-            BOOST_REQUIRE_EQUAL(tla_fabric_create(3, all, 2, &graph.made), TLA_OK);
+        fabric() {
+            BOOST_REQUIRE_EQUAL(tla_fabric_create(nodes, 3, links, 4, 64, &graph.made), TLA_OK);
+            BOOST_REQUIRE_EQUAL(tla_transaction_create(1, false, &transaction.made), TLA_OK);
+            tla_transaction_issue(transaction.made, true);
+            access.transaction = transaction.made;
+            const tla_fabric_host at_once = {
+                this, [](void *, std::uint64_t at, std::uint32_t, std::uint64_t, tla_flit *f) { tla_fabric_arrive(f, at); },
+                [](void *, void *self, std::uint64_t at) { static_cast<fabric *>(self)->arrival_ps = at; }};
+            tla_fabric_set_host(graph.made, &at_once);
+        }
+        ~fabric() {
+            if (entered) tla_fabric_enter_answer(graph.made, &access, 0, arrival_ps, 0, this);
         }
         std::string look() const {
             std::string text;
-            for (std::size_t link : {std::size_t{0}, std::size_t{1}}) {
-                std::uint64_t nbytes = 0, busy_ps = 0;
-                tla_fabric_link_load(graph.made, link, &nbytes, &busy_ps);
-                text += line(nbytes, busy_ps, arrival_ps);
+            for (std::size_t link = 0; link < 4; link++) {
+                const tla_fabric_load load = tla_fabric_link_load(graph.made, link);
+                text += line(load.nbytes, load.busy_ps, arrival_ps);
             }
             return text;
         }
         owner<tla_fabric, tla_fabric_destroy> graph;
+        owner<tla_transaction, tla_transaction_destroy> transaction;
+        tla_fabric_access access{0, 2, 0, true, nullptr, nullptr, nullptr};
         std::uint64_t arrival_ps = 0;
+        bool entered = false;
     };
-    const auto make = [&] { return std::make_unique<fabric>(links); };
-    BOOST_CHECK_GT(
-        exhaust(
-            "send", make, [](fabric &f) { return tla_fabric_send(f.graph.made, 0, 2, 100, 5, &f.arrival_ps); }, look),
-        0u);
+    const auto make = [&] { return std::make_unique<fabric>(); };
+    const auto send = [](fabric &f) {
+        return tla_fabric_send_request(f.graph.made, &f.access, 100, 5, &f.arrival_ps);
+    };
+    const auto enter = [](fabric &f) {
+        const tla_status status = tla_fabric_enter_request(f.graph.made, &f.access, 100, 5, 0, &f);
+        f.entered = status == TLA_OK;
+        return status;
+    };
+    BOOST_CHECK_GT(exhaust("send", make, send, look), 0u);
+    BOOST_CHECK_GT(exhaust("enter", make, enter, look), 0u);
 }
 
 BOOST_AUTO_TEST_CASE(plans_are_written_whole_or_not_at_all) {

@@ -17,25 +17,26 @@
 namespace tlmalloc {
 
 // Initiators bind to `in` in the order of config::sources, `out` binds to targets in the order of config::targets.
-// Write data crosses the links on the way to the target, read data on the way back; a request or an acknowledgement
-// without data takes latency only. An address that no window holds, or an access that leaves its window, is answered
+// Write data crosses the links on the way to the target, read data on the way back, flit by flit, as fabric.h says; what
+// says of which transaction it is a part (transaction_part.hpp) pays its overheads once. An address that no window holds, or an access that leaves its window, is answered
 // with TLM_ADDRESS_ERROR_RESPONSE after the way to nowhere: no time. The payload's address is restored.
 //
 // `in` is approximately timed too (target_socket.hpp), and then calls the target's b_transport. DMI is what the target
 // grants, cut to the window, with the latency of the way there and back added (what the links' bandwidth adds is not in
 // it: by DMI nothing crosses the fabric). What a target withdraws is withdrawn from every initiator.
 //
-// Exact: a link takes transfers in the order in which their heads arrive at it; of several at one time the one from the
-// lower input first (the initiators in their order, then the links in theirs). A read, which has no data that crosses,
-// may overtake a write of its initiator that was sent before, but not to the target if they touch the same bytes: it
-// goes on when the write has arrived.
+// Exact: nodes and links take flits in the order in which they arrive; of several at one time the one from the lower
+// input first (the initiators in their order, then the windows of the targets, then the links). A read may overtake a
+// write of its initiator that was sent before and is stored, but not if they touch the same bytes: it enters when the
+// write has arrived. Fast: a node that stores and forwards collects one access at a time.
 class interconnect : public instrumented, private access_target, private in_order_target {
   public:
     using window = tla_address_window; // of physical addresses; they must not overlap
 
     struct config {
-        std::uint32_t nodes = 0;
+        std::vector<tla_fabric_node> nodes;
         std::vector<tla_fabric_link> links;
+        std::uint32_t flit = 256; // bytes
         std::vector<std::uint32_t> sources; // node of each initiator
         std::vector<std::uint32_t> targets; // node of each target
         std::vector<window> windows;
@@ -68,16 +69,16 @@ class interconnect : public instrumented, private access_target, private in_orde
   private:
     struct crossing {          // of a request that is on its way
         std::uint64_t address; // the initiator's
-        std::uint32_t window, source, input;
-        tla_fabric_transfer transfer;
+        std::uint32_t window, source;
+        tla_fabric_access access;
     };
 
     void start_of_simulation() override;
     void begin(in_order_request &request, unsigned source) override;
-    bool depart(in_order_request &request, crossing &c, std::uint32_t from, std::uint32_t to, std::uint64_t nbytes);
-    void move_on(in_order_request &request, crossing &c);
-    void arrive(in_order_request &request, crossing &c);
-    void at_link(in_order_request &request);
+    void enter(in_order_request &request, std::uint64_t at_ps);
+    void arrive(in_order_request &request, std::uint64_t at_ps);
+    void post(std::uint64_t at_ps, std::uint32_t node, std::uint64_t input, tla_flit &flit);
+    tla_fabric_access access_of(tlm::tlm_generic_payload &payload, unsigned source, const window &w) const;
     bool holds_up(in_order_request &request, unsigned source);
     std::vector<in_order_request *> held_by(const in_order_request &write, unsigned source);
     void turn_back(in_order_request &request);
@@ -87,7 +88,6 @@ class interconnect : public instrumented, private access_target, private in_orde
     bool grant_dmi(unsigned source, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
     void invalidate_direct_mem_ptr(int target, sc_dt::uint64 first, sc_dt::uint64 last);
     const window *find(std::uint64_t address, std::uint64_t length) const;
-    bool send(std::uint32_t from, std::uint32_t to, std::uint64_t nbytes, sc_core::sc_time &delay);
 
     config config_;
     std::unique_ptr<tla_fabric, void (*)(tla_fabric *)> fabric_{nullptr, tla_fabric_destroy};
@@ -101,7 +101,7 @@ class interconnect : public instrumented, private access_target, private in_orde
         std::vector<held_read> reads;
     };
     std::vector<source_order> orders_;
-    std::uint32_t first_link_ = 0; // the resource number of link 0
+    std::uint32_t first_node_ = 0; // the resource number of node 0
     std::uint64_t errors_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "tlmalloc/base/phys_addr.h"
 #include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/detail/transaction_part.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/requester.hpp"
@@ -78,7 +79,8 @@ class pe_dma : public instrumented {
     std::uint32_t chunk_at(std::uint64_t va, std::uint64_t left) const;
     void tell_extents(const request &transfer, const chunk &what, transfer_extent &there, transfer_extent &here) const;
     void count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t end_ps, std::uint32_t nbytes);
-    bool move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, std::uint64_t &at_ps);
+    bool move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, transaction_part &part,
+                    std::uint64_t &at_ps);
 
     const config config_;
     requester requester_;

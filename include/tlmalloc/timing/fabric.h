@@ -1,13 +1,23 @@
-/* The fabric as a graph: nodes, directed links with latency and bandwidth, shortest paths, and how long a transfer
- * takes over links that others use too.
+/* The fabric as a graph: nodes, directed links, shortest paths, and how long transactions take over links and nodes
+ * that others use too.
  *
- * A transfer passes the links of its path like a worm: each link adds its latency once and is occupied for
- * nbytes / bandwidth; the tail follows the head after nbytes / (lowest bandwidth of the path). */
+ * Data travel as flits. A link carries one flit after the other in the order in which they arrive at it, each for
+ * bytes / bandwidth, and a flit is at the next node `latency` after its last byte has left. A node passes a flit on
+ * when all of it is there, in the order of arrival. The first flit of a transaction (transaction.h) keeps the node for
+ * its overhead, and what arrives meanwhile waits; the other flits of the transaction pass at once. So a hop adds the
+ * time of one flit, its latency and its overhead, and what is paid behind the slowest link is partly hidden by it. A
+ * node that stores and forwards collects the data of a transaction, and then pays its overhead and passes all of it on.
+ * A message without data takes no time of a link, but waits its turn. (KernBench ADR-0015, 0033, 0037.)
+ *
+ * Of a transaction that reads, the first request travels as a message, and the others follow it: they take the latency
+ * of the links, and are not there before it. Of a transaction that writes, the acknowledgement of the last access is a
+ * message, which leaves when all bytes have been taken; the others take the latency of the links. */
 #ifndef TLMALLOC_FABRIC_H
 #define TLMALLOC_FABRIC_H
 
 #include "tlmalloc/base/status.h"
 #include "tlmalloc/timing/order.h"
+#include "tlmalloc/timing/transaction.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,58 +26,100 @@
 extern "C" {
 #endif
 
+typedef struct tla_fabric_node {
+    uint64_t overhead_ps;   /* paid by the first flit of a transaction that leaves from, passes or ends at the node */
+    bool store_and_forward; /* collects what passes */
+} tla_fabric_node;
+
 typedef struct tla_fabric_link {
     uint32_t from, to; /* nodes, 0 .. node_count - 1 */
     uint64_t latency_ps;
     uint64_t bandwidth_bytes_per_s; /* > 0 */
+    uint64_t routing;               /* what paths have as little of as they can: a length, in a unit of the caller's */
 } tla_fabric_link;
 
 typedef struct tla_fabric tla_fabric;
 
-/* TLA_INVALID_ARGUMENT for a link that names no node or has no bandwidth, or latencies whose sum passes 2^64 - 1;
- * TLA_NO_HOST_MEMORY. *fabric is NULL then. */
-tla_status tla_fabric_create(uint32_t node_count, const tla_fabric_link *links, size_t link_count, tla_fabric **fabric);
+/* flit: bytes, > 0. TLA_INVALID_ARGUMENT for a flit of none, a link that names no node or has no bandwidth, or
+ * latencies, overheads or routing whose sum passes 2^64 - 1; TLA_NO_HOST_MEMORY. *fabric is NULL then. */
+tla_status tla_fabric_create(const tla_fabric_node *nodes, uint32_t node_count, const tla_fabric_link *links,
+                             size_t link_count, uint32_t flit, tla_fabric **fabric);
 void tla_fabric_destroy(tla_fabric *fabric);
 
-/* Sends nbytes (0: a request without data, which occupies nothing and waits for nothing) from one node to another,
- * leaving at `at_ps`. *arrival_ps is when the last byte is there. The path is the one of least latency (then fewest
- * links, then the lowest link number at the first node where two paths part): always the same. TLA_OUT_OF_RANGE when
- * there is no path, TLA_INVALID_ARGUMENT for a node that is none. from == to costs nothing. The first send to a node
- * computes the paths that lead there, which takes host memory: TLA_NO_HOST_MEMORY, and nothing is sent. */
-tla_status tla_fabric_send(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t at_ps,
-                           uint64_t *arrival_ps);
-
-/* A transfer that takes one link after the other: for callers who act when its head arrives at a link, in the order of
- * these arrivals. */
-typedef struct tla_fabric_transfer {
-    uint32_t node, to; /* where its head is, and where it goes */
-    uint64_t nbytes;
-    uint64_t head_ps; /* when the head is there; once node == to, when the last byte is there */
-    uint64_t tail_ps; /* how far the last byte follows the head */
-} tla_fabric_transfer;
-
-/* Errors as tla_fabric_send; nothing has begun then. One without bytes is at its end at once, and so is from == to. */
-tla_status tla_fabric_begin(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t at_ps,
-                            tla_fabric_transfer *transfer);
-
-/* The link (0 .. link_count - 1) at which a transfer is that is not at its end. */
-uint32_t tla_fabric_next_link(const tla_fabric *fabric, const tla_fabric_transfer *transfer);
-
-/* Takes that link, in order of arrival: after all that took it before. True when the transfer is at its end then. */
-bool tla_fabric_pass(tla_fabric *fabric, tla_fabric_transfer *transfer);
-
-/* Latency of the path without contention, in ps, and its number of links; errors as tla_fabric_send. */
+/* The path between two nodes has the least routing, of those the least latency, of those the fewest links, and at the
+ * first node where two such paths part the link of the lowest number: always the same. *latency_ps: what a message
+ * without data takes where nobody else is, overheads included; *links: how many. TLA_OUT_OF_RANGE when there is no path,
+ * TLA_INVALID_ARGUMENT for a node that is none. The first question for a node computes all paths that lead there, which
+ * takes host memory: TLA_NO_HOST_MEMORY. */
 tla_status tla_fabric_path(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t *latency_ps, uint32_t *links);
+
+/* The link that the path from a node takes first; only after tla_fabric_path has found one, and not from == to. */
+uint32_t tla_fabric_next_link(const tla_fabric *fabric, uint32_t from, uint32_t to);
+
+/* ---- an access and its answer ---- */
+
+typedef struct tla_fabric_access {
+    uint32_t from, to;            /* nodes of the initiator and of the target */
+    uint32_t target;              /* what distinguishes targets: a transaction is one to each */
+    bool write;                   /* its data travel with the request, else with the answer */
+    tla_transaction *transaction; /* NULL: it is one of its own; and where another fabric has it already */
+    struct tla_transaction_part *part; /* the fabric's own, from here on */
+    struct tla_fabric_group *group;
+} tla_fabric_access;
+
+/* In the order of the calls, whatever arrives later: a transfer that is sent later and arrives earlier takes the idle
+ * gap that it would have found. Nodes that store and forward collect one message at a time. nbytes: data that travel
+ * with it. *arrival_ps is when all of it is there, for a message that leaves at at_ps. Errors as tla_fabric_path, and
+ * nothing is sent then. from == to costs nothing. */
+tla_status tla_fabric_send_request(tla_fabric *fabric, tla_fabric_access *access, uint64_t nbytes, uint64_t at_ps,
+                                   uint64_t *arrival_ps);
+tla_status tla_fabric_send_answer(tla_fabric *fabric, tla_fabric_access *access, uint64_t nbytes, uint64_t at_ps,
+                                  uint64_t *arrival_ps);
+
+/* ---- the same, flit by flit, in the order of arrival ---- */
+
+typedef struct tla_flit tla_flit;
+
+/* What the fabric asks of whoever keeps its time. */
+typedef struct tla_fabric_host {
+    void *context;
+    /* Call tla_fabric_arrive at at_ps, which is not before the time of the call: of several at one time in the order of
+     * their nodes, then of the inputs, then of the calls. Inputs are those of the messages, and above them the links. */
+    void (*post)(void *context, uint64_t at_ps, uint32_t node, uint64_t input, tla_flit *flit);
+    /* A message is there, at at_ps: not before the time of the call. */
+    void (*arrived)(void *context, void *tag, uint64_t at_ps);
+} tla_fabric_host;
+
+void tla_fabric_set_host(tla_fabric *fabric, const tla_fabric_host *host);
+
+/* The request of an access, or its answer, enters the fabric at at_ps, at an input below 2^32 of its node. `arrived` is
+ * called with the tag, perhaps before the call returns. Errors as tla_fabric_path: nothing has entered then. */
+tla_status tla_fabric_enter_request(tla_fabric *fabric, tla_fabric_access *access, uint64_t nbytes, uint64_t at_ps,
+                                    uint32_t input, void *tag);
+tla_status tla_fabric_enter_answer(tla_fabric *fabric, tla_fabric_access *access, uint64_t nbytes, uint64_t at_ps,
+                                   uint32_t input, void *tag);
+
+/* Within it `post` and `arrived` are called, and what they call may enter. */
+void tla_fabric_arrive(tla_flit *flit, uint64_t at_ps);
+
+/* ---- figures ---- */
 
 /* Nothing will be sent before before_ps any more: what links keep of earlier times may be forgotten
  * (timeline.h). O(1). */
 void tla_fabric_forget(tla_fabric *fabric, uint64_t before_ps);
 
-/* How far links were from serving in order of arrival, summed over them. */
+/* How far links and nodes were from serving in order of arrival, summed over them. */
 tla_order tla_fabric_order(const tla_fabric *fabric);
 
-/* Bytes that link number `link` (0 .. link_count - 1) has carried, and the time it was occupied (ps). */
-void tla_fabric_link_load(const tla_fabric *fabric, size_t link, uint64_t *nbytes, uint64_t *busy_ps);
+/* Of a link, so far. */
+typedef struct tla_fabric_load {
+    uint64_t nbytes;    /* carried */
+    uint64_t busy_ps;   /* occupied */
+    uint64_t waited_ps; /* sum of what flits waited for it */
+} tla_fabric_load;
+
+/* All zero for a link that is none. */
+tla_fabric_load tla_fabric_link_load(const tla_fabric *fabric, size_t link);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,326 @@
+/* Messages flit by flit, in the order in which they arrive at nodes. */
+#include "base/saturate.h"
+#include "fabric/parts.h"
+
+#include <stdlib.h>
+
+/* ---- messages and flits, which are used again ---- */
+
+static tla_flit *new_flit(tla_fabric *fabric) {
+    tla_flit *f = fabric->free_flits;
+    if (!f) return malloc(sizeof *f);
+    fabric->free_flits = f->next;
+    return f;
+}
+
+static void drop_flits(tla_fabric *fabric, tla_flit *flits) {
+    while (flits) {
+        tla_flit *const next = flits->next;
+        flits->next = fabric->free_flits;
+        fabric->free_flits = flits;
+        flits = next;
+    }
+}
+
+static void drop_message(tla_fabric *fabric, message *m) {
+    m->next = fabric->free_messages;
+    fabric->free_messages = m;
+}
+
+/* With a flit at least; NULL without host memory. */
+static message *new_message(tla_fabric *fabric, uint64_t nbytes) {
+    message *m = fabric->free_messages;
+    if (m)
+        fabric->free_messages = m->next;
+    else
+        m = malloc(sizeof *m);
+    if (!m) return NULL;
+    *m = (message){.fabric = fabric, .nbytes = nbytes};
+    uint64_t left = nbytes;
+    tla_flit **end = &m->flits;
+    do {
+        tla_flit *const f = *end = new_flit(fabric);
+        if (!f) {
+            drop_flits(fabric, m->flits);
+            drop_message(fabric, m);
+            return NULL;
+        }
+        *f = (tla_flit){.of = m, .nbytes = (uint32_t)(left < fabric->flit ? left : fabric->flit),
+                        .number = m->flits_left++};
+        left -= f->nbytes;
+        end = &f->next;
+    } while (left > 0);
+    return m;
+}
+
+void fabric_destroy_messages(tla_fabric *fabric) {
+    for (tla_flit *f = fabric->free_flits, *next; f; f = next) {
+        next = f->next;
+        free(f);
+    }
+    for (message *m = fabric->free_messages, *next; m; m = next) {
+        next = m->next;
+        free(m);
+    }
+}
+
+/* ---- a message at its end ---- */
+
+/* The request of a reading transaction is there: those that follow it may be, too. */
+static void let_followers_come(tla_fabric *fabric, transaction_part *part, uint64_t at_ps) {
+    part->request = ASKED;
+    part->opened_ps = at_ps;
+    message *follower = part->followers;
+    part->followers = NULL;
+    part->followers_end = &part->followers;
+    while (follower) {
+        message *const next = follower->next;
+        void *const tag = follower->tag;
+        const uint64_t there_ps = later(add_saturated(follower->at_ps, part->there_ps), at_ps);
+        drop_flits(fabric, follower->flits);
+        drop_message(fabric, follower);
+        fabric->host.arrived(fabric->host.context, tag, there_ps);
+        follower = next;
+    }
+}
+
+static void end_message(tla_fabric *fabric, message *m) {
+    transaction_part *const part = m->request && !m->write ? m->part : NULL;
+    const uint64_t at_ps = m->at_ps;
+    void *const tag = m->tag;
+    if (!m->request || !m->part) group_leave(m->collected);
+    drop_message(fabric, m);
+    fabric->host.arrived(fabric->host.context, tag, at_ps);
+    if (part) let_followers_come(fabric, part, at_ps);
+}
+
+static void end_flit(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
+    message *const m = f->of;
+    f->next = NULL;
+    drop_flits(fabric, f);
+    m->at_ps = later(m->at_ps, at_ps);
+    if (--m->flits_left == 0) end_message(fabric, m);
+}
+
+/* ---- past nodes and links ---- */
+
+/* The flit is at its node, and leaves it when its turn has come. */
+static void pass(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
+    message *const m = f->of;
+    node_state *node = &fabric->nodes[f->node];
+    if (node->node.overhead_ps > 0) {
+        const uint64_t overhead_ps = m->opens && f->number == 0 ? node->node.overhead_ps : 0;
+        at_ps = add_saturated(tla_timeline_serve(&node->worker, at_ps, overhead_ps), overhead_ps);
+    }
+    if (f->node == m->to) {
+        end_flit(fabric, f, at_ps);
+        return;
+    }
+    const uint32_t number = tla_routes_known(fabric->routes, m->to)[f->node];
+    const tla_fabric_link *link = &fabric->links[number];
+    link_state *state = &fabric->states[number];
+    const uint64_t duration_ps = tla_transfer_ps(f->nbytes, link->bandwidth_bytes_per_s);
+    const uint64_t start_ps = tla_timeline_serve(&state->timeline, at_ps, duration_ps);
+    state->nbytes += f->nbytes;
+    state->busy_ps += duration_ps;
+    state->waited_ps += start_ps - at_ps;
+    at_ps = add_saturated(add_saturated(start_ps, duration_ps), link->latency_ps);
+    f->node = link->to;
+    if (f->node == m->to && fabric->nodes[f->node].node.overhead_ps == 0)
+        end_flit(fabric, f, at_ps);
+    else
+        fabric->host.post(fabric->host.context, at_ps, f->node, (UINT64_C(1) << 32) | number, f);
+}
+
+/* ---- nodes that store and forward ---- */
+
+static collector *collector_at(group *g, uint32_t node, bool requests) {
+    for (collector *c = g->collectors; c; c = c->next)
+        if (c->node == node && c->requests == requests) return c;
+    collector *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    *c = (collector){.next = g->collectors, .node = node, .requests = requests, .end = &c->first};
+    g->collectors = c;
+    return c;
+}
+
+static bool has_all(const group *g, const collector *c) {
+    return !g->open && c->first && c->messages == (c->requests ? g->requests : g->answers);
+}
+
+static void pass_all(tla_fabric *fabric, collector *c, uint64_t at_ps) {
+    tla_flit *f = c->first;
+    c->first = NULL;
+    c->end = &c->first;
+    while (f) {
+        tla_flit *const next = f->next; /* what ends with a flit may be all there was of the group */
+        f->held = false;
+        pass(fabric, f, at_ps);
+        f = next;
+    }
+}
+
+/* Holds the flit until everything is there that belongs to it. Without host memory nothing is held. */
+static void collect(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
+    message *const m = f->of;
+    collector *const c = collector_at(m->collected, f->node, m->request);
+    if (!c) {
+        pass(fabric, f, at_ps);
+        return;
+    }
+    if (!f->held) {
+        f->held = true;
+        f->next = NULL;
+        *c->end = f;
+        c->end = &f->next;
+        c->messages += f->number == (m->nbytes - 1) / fabric->flit;
+    }
+    if (has_all(m->collected, c)) pass_all(fabric, c, at_ps);
+}
+
+void group_look(tla_fabric *fabric, group *g, uint64_t at_ps) {
+    for (collector *c = g->collectors; c; c = c->next)
+        if (has_all(g, c)) fabric->host.post(fabric->host.context, at_ps, c->node, UINT64_MAX, c->first);
+}
+
+/* ---- arrivals ---- */
+
+static void arrive(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
+    const message *const m = f->of;
+    if (f->node != m->to && m->collected && m->nbytes > 0 && fabric->nodes[f->node].node.store_and_forward)
+        collect(fabric, f, at_ps);
+    else
+        pass(fabric, f, at_ps);
+}
+
+/* All flits of a message enter together. Those of the first one with data have come first at every node behind. */
+static void enter(tla_fabric *fabric, message *m, uint64_t at_ps) {
+    m->entered = true;
+    if (m->nbytes > 0 && m->part) {
+        bool *const left = m->request ? &m->part->written : &m->part->answered;
+        m->opens = !*left;
+        *left = true;
+    }
+    tla_flit *f = m->flits;
+    while (f) {
+        tla_flit *const next = f->next; /* the message is gone with its last flit */
+        pass(fabric, f, at_ps);
+        f = next;
+    }
+}
+
+void tla_fabric_arrive(tla_flit *flit, uint64_t at_ps) {
+    tla_fabric *const fabric = flit->of->fabric;
+    if (flit->of->entered)
+        arrive(fabric, flit, at_ps);
+    else
+        enter(fabric, flit->of, at_ps);
+}
+
+/* ---- entering ---- */
+
+/* A message of an access, which waits to be sent; NULL without host memory. */
+static message *message_of(tla_fabric *fabric, const tla_fabric_access *access, bool request, uint64_t nbytes,
+                           uint32_t input, void *tag) {
+    group *lone = NULL;
+    if (!access->part && fabric->collects && nbytes > fabric->flit) {
+        lone = calloc(1, sizeof *lone);
+        if (!lone) return NULL;
+        lone->requests = lone->answers = lone->users = 1;
+    }
+    message *m = new_message(fabric, nbytes);
+    if (!m) {
+        group_leave(lone);
+        return NULL;
+    }
+    m->from = request ? access->from : access->to;
+    m->to = request ? access->to : access->from;
+    m->input = input;
+    m->request = request;
+    m->write = access->write;
+    m->opens = !access->part;
+    m->part = access->part;
+    m->collected = lone ? lone : access->group;
+    m->tag = tag;
+    return m;
+}
+
+static void send(tla_fabric *fabric, message *m, uint64_t at_ps) {
+    for (tla_flit *f = m->flits; f; f = f->next)
+        f->node = m->from;
+    fabric->host.post(fabric->host.context, at_ps, m->from, m->input, m->flits);
+}
+
+tla_status tla_fabric_enter_request(tla_fabric *fabric, tla_fabric_access *access, uint64_t nbytes, uint64_t at_ps,
+                                    uint32_t input, void *tag) {
+    const tla_status status = fabric_join(fabric, access, fabric->collects);
+    if (status != TLA_OK) return status;
+    transaction_part *const part = access->part;
+    const bool there = access->from == access->to, follows = part && nbytes == 0 && part->request != UNASKED;
+    message *m = NULL;
+    if (!there && !(follows && part->request == ASKED)) {
+        m = message_of(fabric, access, true, nbytes, input, tag);
+        if (!m) return TLA_NO_HOST_MEMORY;
+    }
+    transaction_enter(access, at_ps);
+    if (there) {
+        fabric->host.arrived(fabric->host.context, tag, at_ps);
+    } else if (!m) {
+        const uint64_t there_ps = later(add_saturated(at_ps, part->there_ps), part->opened_ps);
+        fabric->host.arrived(fabric->host.context, tag, there_ps);
+    } else if (follows) {
+        m->at_ps = at_ps;
+        *part->followers_end = m;
+        part->followers_end = &m->next;
+    } else {
+        if (part && nbytes == 0) {
+            part->request = ASKING;
+            m->opens = true;
+        }
+        send(fabric, m, at_ps);
+    }
+    return TLA_OK;
+}
+
+/* An answer without data: nothing is left to be collected of this access. */
+static void forgo_data(tla_fabric *fabric, tla_fabric_access *access, uint64_t at_ps) {
+    group *const g = access->group;
+    if (!g) return;
+    if (!access->write) {
+        g->answers--;
+        group_look(fabric, g, at_ps);
+    }
+    group_leave(g);
+}
+
+tla_status tla_fabric_enter_answer(tla_fabric *fabric, tla_fabric_access *access, uint64_t nbytes, uint64_t at_ps,
+                                   uint32_t input, void *tag) {
+    transaction_part *const part = access->part;
+    const bool there = access->from == access->to;
+    message *m = NULL;
+    if (!there) {
+        m = message_of(fabric, access, false, nbytes, input, tag);
+        if (!m) return TLA_NO_HOST_MEMORY;
+    }
+    transaction_leave(access, at_ps);
+    if (there) {
+        fabric->host.arrived(fabric->host.context, tag, at_ps);
+        return TLA_OK;
+    }
+    if (nbytes > 0 || !part) {
+        send(fabric, m, at_ps);
+        return TLA_OK;
+    }
+    forgo_data(fabric, access, at_ps);
+    m->collected = NULL;
+    if (transaction_is_over(access) && !(access->write && access->transaction->posted)) {
+        m->opens = true;
+        send(fabric, m, part->latest_ps);
+        return TLA_OK;
+    }
+    drop_flits(fabric, m->flits);
+    drop_message(fabric, m);
+    const bool waits = !(access->write && access->transaction->posted);
+    fabric->host.arrived(fabric->host.context, tag, waits ? add_saturated(at_ps, part->back_ps) : at_ps);
+    return TLA_OK;
+}

@@ -1,0 +1,114 @@
+/* What the fabric is made of, for the files that make it up. */
+#ifndef TLMALLOC_MODEL_FABRIC_PARTS_H
+#define TLMALLOC_MODEL_FABRIC_PARTS_H
+
+#include "fabric/routes.h"
+#include "tlmalloc/timing/timeline.h"
+
+typedef struct tla_transaction_part transaction_part;
+typedef struct tla_fabric_group group;
+
+typedef struct link_state {
+    tla_timeline timeline;
+    uint64_t nbytes, busy_ps, waited_ps;
+} link_state;
+
+typedef struct node_state {
+    tla_fabric_node node;
+    tla_timeline worker; /* whose turn it is; of a node without overhead nobody waits for it */
+} node_state;
+
+/* A request or an answer that is under way as flits, or a request that follows another. */
+typedef struct message {
+    tla_fabric *fabric;
+    struct message *next; /* of those that follow, or that are free */
+    uint32_t from, to, input, flits_left;
+    uint64_t nbytes, at_ps; /* at_ps: when it enters; then when its last flit is there */
+    bool request, write, entered, opens;
+    transaction_part *part;
+    group *collected;
+    tla_flit *flits;
+    void *tag;
+} message;
+
+struct tla_flit {
+    tla_flit *next; /* of its message, of a collector, or of those that are free */
+    message *of;
+    uint32_t node, nbytes, number; /* number: in its message, from 0 on */
+    bool held;                     /* by a collector */
+};
+
+/* What a node that stores and forwards holds of a group. */
+typedef struct collector {
+    struct collector *next;
+    uint32_t node;
+    bool requests;
+    uint64_t messages; /* that are there with all their flits */
+    tla_flit *first, **end;
+} collector;
+
+/* Accesses of a transaction to one target that belong together at nodes which store and forward. */
+struct tla_fabric_group {
+    uint64_t requests, answers; /* messages with data that it has, as far as is known */
+    uint64_t users;             /* accesses that are not answered, and a part for which it is open */
+    bool open;                  /* more may come */
+    collector *collectors;
+};
+
+/* What of a transaction goes to one target. */
+struct tla_transaction_part {
+    struct tla_transaction_part *next;
+    uint32_t target;
+    enum { UNASKED, ASKING, ASKED } request; /* of a read: whether its request has been sent, and is there */
+    bool written, answered;                  /* whether its first data have left, in either direction */
+    uint64_t opened_ps;                      /* when the request was there */
+    uint64_t there_ps, back_ps;              /* what a message takes on links alone */
+    uint64_t under_way, latest_ps;           /* accesses; the latest that has been answered */
+    message *followers, **followers_end;
+    group *collecting;
+};
+
+struct tla_transaction {
+    uint64_t window, issued, entered, under_way;
+    bool posted, ended;
+    tla_fabric *fabric;
+    transaction_part *parts; /* the one that was used last comes first */
+};
+
+struct tla_fabric {
+    uint32_t node_count, link_count, flit;
+    tla_fabric_link *links;
+    link_state *states;
+    node_state *nodes;
+    tla_routes *routes;
+    bool collects;      /* some node stores and forwards */
+    uint64_t before_ps; /* nothing is sent before this time any more */
+    tla_fabric_host host;
+    message *free_messages;
+    tla_flit *free_flits;
+};
+
+static inline uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+void fabric_destroy_messages(tla_fabric *fabric);
+
+/* Latency of the links alone; the way is known. */
+uint64_t fabric_wire_ps(const tla_fabric *fabric, uint32_t from, uint32_t to);
+
+/* Checks that there are ways there and back, and finds or makes what an access belongs to. `collect`: the group too. */
+tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access, bool collect);
+
+/* An access that has joined enters; one that is answered leaves, at at_ps. */
+void transaction_enter(tla_fabric_access *access, uint64_t at_ps);
+void transaction_leave(tla_fabric_access *access, uint64_t at_ps);
+/* Whether the access that has left was the last of its part: its answer is the transaction's. */
+bool transaction_is_over(const tla_fabric_access *access);
+
+/* Passes on, from at_ps on, what a group has together, where nothing more belongs to it. */
+void group_look(tla_fabric *fabric, group *g, uint64_t at_ps);
+/* An access of it has been answered, or its part has closed it. */
+void group_leave(group *g);
+
+#endif

@@ -1,0 +1,147 @@
+/* What belongs together: the parts of a transaction, and the groups that nodes which store and forward collect. */
+#include "tlmalloc/timing/transaction.h"
+
+#include "base/saturate.h"
+#include "fabric/parts.h"
+
+#include <stdlib.h>
+
+/* ---- groups ---- */
+
+static group *new_group(void) {
+    group *g = calloc(1, sizeof *g);
+    if (!g) return NULL;
+    g->open = true;
+    g->users = 1;
+    return g;
+}
+
+void group_leave(group *g) {
+    if (!g || --g->users > 0) return;
+    for (collector *c = g->collectors, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    free(g);
+}
+
+/* Nothing more joins the groups of a transaction that are being collected. */
+static void close_groups(tla_transaction *t, uint64_t at_ps) {
+    for (transaction_part *part = t->parts; part; part = part->next) {
+        group *const g = part->collecting;
+        if (!g) continue;
+        part->collecting = NULL;
+        g->open = false;
+        group_look(t->fabric, g, at_ps);
+        group_leave(g);
+    }
+}
+
+/* ---- transactions ---- */
+
+tla_status tla_transaction_create(uint64_t window, bool posted, tla_transaction **transaction) {
+    *transaction = NULL;
+    if (window == 0) return TLA_INVALID_ARGUMENT;
+    tla_transaction *t = *transaction = calloc(1, sizeof *t);
+    if (!t) return TLA_NO_HOST_MEMORY;
+    t->window = window;
+    t->posted = posted;
+    return TLA_OK;
+}
+
+void tla_transaction_destroy(tla_transaction *t) {
+    if (!t) return;
+    for (transaction_part *part = t->parts, *next; part; part = next) {
+        next = part->next;
+        group_leave(part->collecting);
+        free(part);
+    }
+    free(t);
+}
+
+static bool is_complete(const tla_transaction *t) {
+    return (t->ended && t->entered >= t->issued) || t->under_way >= t->window;
+}
+
+void tla_transaction_issue(tla_transaction *t, bool last) {
+    t->issued++;
+    t->ended |= last;
+}
+
+void tla_transaction_lose(tla_transaction *t, uint64_t at_ps) {
+    t->issued--;
+    if (is_complete(t)) close_groups(t, at_ps);
+}
+
+void tla_transaction_end(tla_transaction *t, uint64_t at_ps) {
+    t->ended = true;
+    if (is_complete(t)) close_groups(t, at_ps);
+}
+
+/* The part of a target, moved to the front; NULL without host memory. */
+static transaction_part *part_of(tla_fabric *fabric, const tla_fabric_access *access) {
+    tla_transaction *const t = access->transaction;
+    transaction_part **place = &t->parts;
+    while (*place && (*place)->target != access->target)
+        place = &(*place)->next;
+    transaction_part *part = *place;
+    if (part) {
+        *place = part->next;
+    } else {
+        part = calloc(1, sizeof *part);
+        if (!part) return NULL;
+        part->target = access->target;
+        part->there_ps = fabric_wire_ps(fabric, access->from, access->to);
+        part->back_ps = fabric_wire_ps(fabric, access->to, access->from);
+        part->followers_end = &part->followers;
+    }
+    part->next = t->parts;
+    t->parts = part;
+    return part;
+}
+
+tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access, bool collect) {
+    const uint32_t *next;
+    access->part = NULL;
+    access->group = NULL;
+    tla_status status = tla_routes_to(fabric->routes, access->from, access->to, &next);
+    if (!status) status = tla_routes_to(fabric->routes, access->to, access->from, &next);
+    tla_transaction *const t = access->transaction;
+    if (t && t->fabric && t->fabric != fabric) access->transaction = NULL; /* it has come through another one */
+    if (status || !access->transaction) return status;
+    t->fabric = fabric;
+    if (access->from == access->to) return TLA_OK;
+    transaction_part *const part = part_of(fabric, access);
+    if (!part) return TLA_NO_HOST_MEMORY;
+    if (collect && !part->collecting && !(part->collecting = new_group())) return TLA_NO_HOST_MEMORY;
+    access->part = part;
+    access->group = collect ? part->collecting : NULL;
+    return TLA_OK;
+}
+
+void transaction_enter(tla_fabric_access *access, uint64_t at_ps) {
+    tla_transaction *const t = access->transaction;
+    if (!t) return;
+    t->entered++;
+    if (access->part) {
+        t->under_way++;
+        access->part->under_way++;
+    }
+    if (access->group) {
+        access->group->users++;
+        access->group->requests += access->write;
+        access->group->answers += !access->write;
+    }
+    if (is_complete(t)) close_groups(t, at_ps);
+}
+
+void transaction_leave(tla_fabric_access *access, uint64_t at_ps) {
+    if (!access->part) return;
+    access->transaction->under_way--;
+    access->part->under_way--;
+    access->part->latest_ps = later(access->part->latest_ps, at_ps);
+}
+
+bool transaction_is_over(const tla_fabric_access *access) {
+    return access->part->under_way == 0 && access->transaction->ended;
+}

@@ -1,0 +1,168 @@
+// Nodes and links, flit by flit, for the plain event model: what fabric.h promises to whoever has nobody else's code.
+#ifndef TLMALLOC_TESTS_MODULES_PLAIN_NETWORK_HPP
+#define TLMALLOC_TESTS_MODULES_PLAIN_NETWORK_HPP
+
+#include "plain_event_model.hpp"
+#include "tlmalloc/timing/fabric.h"
+
+#include <memory>
+#include <stdexcept>
+
+namespace plain {
+
+class network {
+  public:
+    // Node n is resource first_resource + n; a link is an input above the others.
+    network(events &e, unsigned first_resource, std::vector<tla_fabric_node> nodes, std::vector<tla_fabric_link> links,
+            std::uint64_t flit, unsigned inputs)
+        : e_(e), first_(first_resource), inputs_(inputs), nodes_(std::move(nodes)), links_(std::move(links)),
+          flit_(flit), node_free_(nodes_.size()), link_free_(links_.size()) {}
+
+    // A request with nbytes, 0 for one that reads, from an input of the node.
+    void request(const std::shared_ptr<transaction> &t, unsigned target, unsigned from, unsigned to, unsigned input,
+                 std::uint64_t nbytes, picoseconds time, const arrived &there) {
+        stretch &s = t->to[target];
+        s.accesses++;
+        s.under_way++;
+        t->entered++;
+        if (nbytes > 0) {
+            send(t, &s, true, from, to, input, nbytes, false, time, there);
+        } else if (s.request == stretch::asked) {
+            there(std::max(time + wire(from, to), s.request_there));
+        } else if (s.request == stretch::asking) {
+            s.followers.push_back({time, there});
+        } else {
+            s.request = stretch::asking;
+            send(t, &s, true, from, to, input, 0, true, time, [=, this_ = this, &s](picoseconds at) {
+                s.request = stretch::asked;
+                s.request_there = at;
+                there(at);
+                for (const auto &[issued, done] : s.followers)
+                    done(std::max(issued + this_->wire(from, to), at));
+                s.followers.clear();
+            });
+        }
+    }
+
+    // Its answer, with nbytes.
+    void answer(const std::shared_ptr<transaction> &t, unsigned target, unsigned from, unsigned to, unsigned input,
+                std::uint64_t nbytes, picoseconds time, const arrived &there) {
+        stretch &s = t->to[target];
+        s.under_way--;
+        s.latest = std::max(s.latest, time);
+        if (nbytes > 0)
+            send(t, &s, false, from, to, input, nbytes, false, time, there);
+        else if (s.under_way == 0 && t->all_issued)
+            send(t, &s, false, from, to, input, 0, true, s.latest, there);
+        else
+            there(time + wire(from, to));
+    }
+
+  private:
+    struct message {
+        std::shared_ptr<transaction> of;
+        stretch *s;
+        bool forward, opens;
+        unsigned to;
+        std::uint64_t nbytes, flits, left;
+        arrived there;
+    };
+
+    void send(const std::shared_ptr<transaction> &t, stretch *s, bool forward, unsigned from, unsigned to,
+              unsigned input, std::uint64_t nbytes, bool opens, picoseconds time, const arrived &there) {
+        const std::uint64_t flits = std::max<std::uint64_t>(1, (nbytes + flit_ - 1) / flit_);
+        const auto m = std::make_shared<message>(message{t, s, forward, opens, to, nbytes, flits, flits, there});
+        e_.at(time, first_ + from, input, [=, this_ = this](picoseconds now) {
+            if (m->nbytes > 0) {
+                m->opens = !m->s->data_left[!forward];
+                m->s->data_left[!forward] = true;
+            }
+            for (std::uint64_t i = 0; i < m->flits; i++)
+                this_->leave(m, i, from, now);
+        });
+    }
+
+    void leave(const std::shared_ptr<message> &m, std::uint64_t flit, unsigned node, picoseconds now) {
+        picoseconds start = now;
+        if (nodes_[node].overhead_ps > 0) {
+            start = std::max(now, node_free_[node]) + (m->opens && flit == 0 ? nodes_[node].overhead_ps : 0);
+            node_free_[node] = start;
+        }
+        if (node == m->to) {
+            if (--m->left == 0) m->there(start);
+            return;
+        }
+        const unsigned number = next_link(node, m->to);
+        const tla_fabric_link &l = links_[number];
+        const std::uint64_t nbytes = std::min(flit_, m->nbytes - std::min(m->nbytes, flit * flit_));
+        const picoseconds end = std::max(start, link_free_[number]) + bytes_at(nbytes, l.bandwidth_bytes_per_s);
+        link_free_[number] = end;
+        if (l.to == m->to && nodes_[l.to].overhead_ps == 0) {
+            if (--m->left == 0) m->there(end + l.latency_ps);
+            return;
+        }
+        e_.at(end + l.latency_ps, first_ + l.to, inputs_ + number,
+              [=, this_ = this, at = l.to](picoseconds then) { this_->come(m, flit, at, then); });
+    }
+
+    void come(const std::shared_ptr<message> &m, std::uint64_t flit, unsigned node, picoseconds now) {
+        if (node == m->to || m->nbytes == 0 || !nodes_[node].store_and_forward) {
+            leave(m, flit, node, now);
+            return;
+        }
+        stretch::held &h = m->s->stored[{node, m->forward}];
+        h.flits.push_back([=, this_ = this](picoseconds at) { this_->leave(m, flit, node, at); });
+        h.messages += flit + 1 == m->flits;
+        if (!m->of->all_issued || m->of->entered < m->of->issued || h.messages < m->s->accesses) return;
+        for (const auto &pass : h.flits)
+            pass(now);
+        h.flits.clear();
+    }
+
+    picoseconds wire(unsigned from, unsigned to) {
+        picoseconds sum = 0;
+        for (unsigned node = from; node != to; node = links_[next_link(node, to)].to)
+            sum += links_[next_link(node, to)].latency_ps;
+        return sum;
+    }
+
+    // The way of least routing, of those the one of least latency, then of fewest links, and at each node the link of
+    // the lowest number.
+    using distance = std::tuple<std::uint64_t, picoseconds, unsigned>;
+    static distance through(const distance &far, const tla_fabric_link &l) {
+        return {std::get<0>(far) + l.routing, std::get<1>(far) + l.latency_ps, std::get<2>(far) + 1};
+    }
+    unsigned next_link(unsigned node, unsigned to) {
+        std::vector<unsigned> &next = next_[to];
+        if (next.empty()) find_ways(to, next);
+        return next[node];
+    }
+    void find_ways(unsigned to, std::vector<unsigned> &next) {
+        const distance nowhere{UINT64_MAX, 0, 0};
+        std::vector<distance> far(nodes_.size(), nowhere);
+        far[to] = {0, 0, 0};
+        for (bool better = true; better;) {
+            better = false;
+            for (const tla_fabric_link &l : links_)
+                if (far[l.to] != nowhere && through(far[l.to], l) < far[l.from]) {
+                    far[l.from] = through(far[l.to], l);
+                    better = true;
+                }
+        }
+        next.assign(nodes_.size(), 0);
+        for (auto i = static_cast<unsigned>(links_.size()); i-- > 0;)
+            if (far[links_[i].to] != nowhere && through(far[links_[i].to], links_[i]) == far[links_[i].from])
+                next[links_[i].from] = i;
+    }
+
+    events &e_;
+    const unsigned first_, inputs_;
+    const std::vector<tla_fabric_node> nodes_;
+    const std::vector<tla_fabric_link> links_;
+    const std::uint64_t flit_;
+    std::vector<picoseconds> node_free_, link_free_;
+    std::map<unsigned, std::vector<unsigned>> next_;
+};
+
+} // namespace plain
+#endif
