@@ -13,6 +13,8 @@ scatter::~scatter() {
     rest->abandoned_ = true;
     rest->under_way_ = under_way_;
     rest->transactions_ = std::move(transactions_);
+    for (const transaction_ptr &t : rest->transactions_)
+        if (t) tla_transaction_end(t.get(), time_queue::of_simulation().now_ps());
     rest->items_ = std::move(items_);
     for (item &i : rest->items_) {
         i.owner = rest;
