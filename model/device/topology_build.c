@@ -26,11 +26,17 @@ uint32_t tla_build_node(tla_topology_builder *b, tla_node_kind kind, tla_spot at
 
 void tla_build_link(tla_topology_builder *b, uint32_t from, uint32_t to, uint64_t length_um, uint64_t routing,
                     uint64_t bandwidth) {
+    tla_build_weighed_link(b, from, to, length_um, routing, routing, bandwidth);
+}
+
+void tla_build_weighed_link(tla_topology_builder *b, uint32_t from, uint32_t to, uint64_t length_um, uint64_t routing,
+                            uint64_t routing_at_end, uint64_t bandwidth) {
     if (b->status) return;
     const tla_topology_link link = {.from = from,
                                     .to = to,
                                     .length_um = length_um,
                                     .routing = routing,
+                                    .routing_at_end = routing_at_end,
                                     .latency_ps = tla_topology_wire_ps(length_um, b->shape->wire_ps_per_mm),
                                     .bandwidth = bandwidth};
     b->status = tla_topology_add_link(b->topology, &link, b->error);

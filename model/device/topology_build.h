@@ -30,6 +30,10 @@ uint32_t tla_build_node(tla_topology_builder *builder, tla_node_kind kind, tla_s
 void tla_build_link(tla_topology_builder *builder, uint32_t from, uint32_t to, uint64_t length_um, uint64_t routing,
                     uint64_t bandwidth);
 
+/* The same, of a link that weighs something else in the cube where a path ends. */
+void tla_build_weighed_link(tla_topology_builder *builder, uint32_t from, uint32_t to, uint64_t length_um,
+                            uint64_t routing, uint64_t routing_at_end, uint64_t bandwidth);
+
 /* A cube, without the links to its neighbours; ports: the numbers of its UCIe nodes, by tla_side. */
 void tla_build_cube(tla_topology_builder *builder, uint32_t sip, uint32_t cube, tla_spot at, uint32_t *ports);
 

@@ -73,7 +73,6 @@ static void add_units(cube_builder *c) {
 static uint64_t port_routing(const cube_builder *c, const uint32_t *places, uint32_t connection) {
     const tla_topology_builder *b = c->b;
     if (b->shape->routing == TLA_ROUTE_FREE_PORTS) return 0;
-    if (b->shape->routing == TLA_ROUTE_NEAREST) return b->through_port;
     const uint64_t from = places[0], to = places[connection];
     return b->through_port + (b->shape->router_pitch_um + 1) * (from < to ? to - from : from - to);
 }
@@ -103,7 +102,8 @@ static uint32_t add_port(cube_builder *c, tla_side side) {
             tla_build_node(c->b, TLA_NODE_CONN, at, 0, "sip%u.cube%u.ucie-%c.conn%u", c->sip, c->cube, letter, i);
         tla_build_link(c->b, router(c, place), conn, half, s->routing == TLA_ROUTE_FREE_PORTS ? 0 : half,
                        s->connection_bandwidth);
-        tla_build_link(c->b, conn, port, 0, port_routing(c, places, i), s->port_bandwidth);
+        tla_build_weighed_link(c->b, conn, port, 0, port_routing(c, places, i),
+                               s->routing == TLA_ROUTE_FREE_PORTS ? 0 : c->b->through_port, s->port_bandwidth);
     }
     return port;
 }

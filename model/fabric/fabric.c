@@ -16,7 +16,8 @@ static tla_status check(const tla_fabric_node *nodes, uint32_t node_count, const
     if (link_count >= UINT32_MAX || flit == 0) return TLA_INVALID_ARGUMENT;
     for (size_t i = 0; i < link_count; i++)
         if (links[i].from >= node_count || links[i].to >= node_count || links[i].bandwidth_bytes_per_s == 0 ||
-            !add_up(&time, links[i].latency_ps) || !add_up(&routing, links[i].routing))
+            !add_up(&time, links[i].latency_ps) || !add_up(&routing, links[i].routing) ||
+            !add_up(&routing, links[i].routing_at_end))
             return TLA_INVALID_ARGUMENT;
     for (uint32_t i = 0; i < node_count; i++)
         if (!add_up(&time, nodes[i].overhead_ps)) return TLA_INVALID_ARGUMENT;
@@ -45,7 +46,7 @@ tla_status tla_fabric_create(const tla_fabric_node *nodes, uint32_t node_count, 
         fabric->nodes[i].node = nodes[i];
         fabric->collects |= nodes[i].store_and_forward;
     }
-    if (tla_routes_create(node_count, fabric->links, fabric->link_count, &fabric->routes)) {
+    if (tla_routes_create(nodes, node_count, fabric->links, fabric->link_count, &fabric->routes)) {
         tla_fabric_destroy(fabric);
         return TLA_NO_HOST_MEMORY;
     }
@@ -87,15 +88,16 @@ tla_status tla_fabric_path(tla_fabric *fabric, uint32_t from, uint32_t to, uint6
     return TLA_OK;
 }
 
-uint32_t tla_fabric_next_link(const tla_fabric *fabric, uint32_t from, uint32_t to) {
-    return tla_routes_known(fabric->routes, to)[from];
+uint32_t tla_fabric_next_link(tla_fabric *fabric, uint32_t from, uint32_t to) {
+    const uint32_t *next;
+    if (from == to || tla_routes_to(fabric->routes, from, to, &next)) return TLA_FABRIC_NO_LINK;
+    return next[from];
 }
 
-uint64_t fabric_wire_ps(const tla_fabric *fabric, uint32_t from, uint32_t to) {
-    const uint32_t *const next = tla_routes_known(fabric->routes, to);
+uint64_t fabric_wire_ps(const tla_fabric *fabric, const uint32_t *links, uint32_t count) {
     uint64_t sum = 0;
-    for (uint32_t node = from; node != to; node = fabric->links[next[node]].to)
-        sum += fabric->links[next[node]].latency_ps;
+    for (uint32_t i = 0; i < count; i++)
+        sum += fabric->links[links[i]].latency_ps;
     return sum;
 }
 
@@ -139,13 +141,13 @@ static train past_link(tla_fabric *fabric, uint32_t number, uint64_t nbytes, tra
                    add_saturated(last_ps, link->latency_ps)};
 }
 
-static uint64_t send(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t nbytes, bool opens, uint64_t at_ps) {
-    const uint32_t *const next = tla_routes_known(fabric->routes, to);
-    train t = past_node(fabric, from, opens, false, (train){at_ps, at_ps, at_ps});
-    for (uint32_t node = from; node != to;) {
-        t = past_link(fabric, next[node], nbytes, t);
-        node = fabric->links[next[node]].to;
-        t = past_node(fabric, node, opens, node != to, t);
+static uint64_t send(tla_fabric *fabric, const tla_way *way, bool back, uint64_t nbytes, bool opens, uint64_t at_ps) {
+    const uint32_t *const links = back ? tla_way_back(way) : way->link;
+    const uint32_t count = back ? way->links_back : way->links;
+    train t = past_node(fabric, back ? way->to : way->from, opens, false, (train){at_ps, at_ps, at_ps});
+    for (uint32_t i = 0; i < count; i++) {
+        t = past_link(fabric, links[i], nbytes, t);
+        t = past_node(fabric, fabric->links[links[i]].to, opens, i + 1 < count, t);
     }
     return t.last_ps;
 }
@@ -160,7 +162,7 @@ tla_status tla_fabric_send_request(tla_fabric *fabric, tla_fabric_access *access
     if (access->from == access->to) return TLA_OK;
     const bool first = !part || (nbytes ? !part->written : part->request == UNASKED);
     if (first || nbytes)
-        *arrival_ps = send(fabric, access->from, access->to, nbytes, first, at_ps);
+        *arrival_ps = send(fabric, access->way, false, nbytes, first, at_ps);
     else
         *arrival_ps = later(add_saturated(at_ps, part->there_ps), part->opened_ps);
     if (!part) return TLA_OK;
@@ -177,12 +179,12 @@ tla_status tla_fabric_send_answer(tla_fabric *fabric, tla_fabric_access *access,
     transaction_leave(access, at_ps);
     if (access->from == access->to) return TLA_OK;
     if (nbytes || !part) {
-        *arrival_ps = send(fabric, access->to, access->from, nbytes, !part || !part->answered, at_ps);
+        *arrival_ps = send(fabric, access->way, true, nbytes, !part || !part->answered, at_ps);
         if (part) part->answered = true;
     } else if (access->write && access->transaction->posted) {
         *arrival_ps = at_ps;
     } else if (transaction_is_over(access)) {
-        *arrival_ps = send(fabric, access->to, access->from, 0, true, part->latest_ps);
+        *arrival_ps = send(fabric, access->way, true, 0, true, part->latest_ps);
     } else {
         *arrival_ps = add_saturated(at_ps, part->back_ps);
     }

@@ -104,6 +104,11 @@ static void end_flit(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
 
 /* ---- past nodes and links ---- */
 
+static bool is_at_end(const tla_flit *f) {
+    const message *const m = f->of;
+    return f->hop == (m->request ? m->way->links : m->way->links_back);
+}
+
 /* The flit is at its node, and leaves it when its turn has come. */
 static void pass(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
     message *const m = f->of;
@@ -112,11 +117,12 @@ static void pass(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
         const uint64_t overhead_ps = m->opens && f->number == 0 ? node->node.overhead_ps : 0;
         at_ps = add_saturated(tla_timeline_serve(&node->worker, at_ps, overhead_ps), overhead_ps);
     }
-    if (f->node == m->to) {
+    const uint32_t *const links = m->request ? m->way->link : tla_way_back(m->way);
+    if (is_at_end(f)) {
         end_flit(fabric, f, at_ps);
         return;
     }
-    const uint32_t number = tla_routes_known(fabric->routes, m->to)[f->node];
+    const uint32_t number = links[f->hop++];
     const tla_fabric_link *link = &fabric->links[number];
     link_state *state = &fabric->states[number];
     const uint64_t duration_ps = tla_transfer_ps(f->nbytes, link->bandwidth_bytes_per_s);
@@ -126,7 +132,7 @@ static void pass(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
     state->waited_ps += start_ps - at_ps;
     at_ps = add_saturated(add_saturated(start_ps, duration_ps), link->latency_ps);
     f->node = link->to;
-    if (f->node == m->to && fabric->nodes[f->node].node.overhead_ps == 0)
+    if (is_at_end(f) && fabric->nodes[f->node].node.overhead_ps == 0)
         end_flit(fabric, f, at_ps);
     else
         fabric->host.post(fabric->host.context, at_ps, f->node, (UINT64_C(1) << 32) | number, f);
@@ -187,7 +193,7 @@ void group_look(tla_fabric *fabric, group *g, uint64_t at_ps) {
 
 static void arrive(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
     const message *const m = f->of;
-    if (f->node != m->to && m->collected && m->nbytes > 0 && fabric->nodes[f->node].node.store_and_forward)
+    if (!is_at_end(f) && m->collected && m->nbytes > 0 && fabric->nodes[f->node].node.store_and_forward)
         collect(fabric, f, at_ps);
     else
         pass(fabric, f, at_ps);
@@ -221,7 +227,7 @@ void tla_fabric_arrive(tla_flit *flit, uint64_t at_ps) {
 
 /* A message of an access, which waits to be sent; NULL without host memory. */
 static message *message_of(tla_fabric *fabric, const tla_fabric_access *access, bool request, uint64_t nbytes,
-                           uint32_t input, void *tag) {
+                           void *tag) {
     group *lone = NULL;
     if (!access->part && fabric->collects && nbytes > fabric->flit) {
         lone = calloc(1, sizeof *lone);
@@ -233,9 +239,7 @@ static message *message_of(tla_fabric *fabric, const tla_fabric_access *access, 
         group_leave(lone);
         return NULL;
     }
-    m->from = request ? access->from : access->to;
-    m->to = request ? access->to : access->from;
-    m->input = input;
+    m->way = access->way;
     m->request = request;
     m->write = access->write;
     m->opens = !access->part;
@@ -245,10 +249,11 @@ static message *message_of(tla_fabric *fabric, const tla_fabric_access *access, 
     return m;
 }
 
-static void send(tla_fabric *fabric, message *m, uint64_t at_ps) {
+static void send(tla_fabric *fabric, message *m, uint32_t input, uint64_t at_ps) {
+    const uint32_t node = m->request ? m->way->from : m->way->to;
     for (tla_flit *f = m->flits; f; f = f->next)
-        f->node = m->from;
-    fabric->host.post(fabric->host.context, at_ps, m->from, m->input, m->flits);
+        f->node = node;
+    fabric->host.post(fabric->host.context, at_ps, node, input, m->flits);
 }
 
 tla_status tla_fabric_enter_request(tla_fabric *fabric, tla_fabric_access *access, uint64_t nbytes, uint64_t at_ps,
@@ -259,7 +264,7 @@ tla_status tla_fabric_enter_request(tla_fabric *fabric, tla_fabric_access *acces
     const bool there = access->from == access->to, follows = part && nbytes == 0 && part->request != UNASKED;
     message *m = NULL;
     if (!there && !(follows && part->request == ASKED)) {
-        m = message_of(fabric, access, true, nbytes, input, tag);
+        m = message_of(fabric, access, true, nbytes, tag);
         if (!m) return TLA_NO_HOST_MEMORY;
     }
     transaction_enter(access, at_ps);
@@ -277,7 +282,7 @@ tla_status tla_fabric_enter_request(tla_fabric *fabric, tla_fabric_access *acces
             part->request = ASKING;
             m->opens = true;
         }
-        send(fabric, m, at_ps);
+        send(fabric, m, input, at_ps);
     }
     return TLA_OK;
 }
@@ -299,7 +304,7 @@ tla_status tla_fabric_enter_answer(tla_fabric *fabric, tla_fabric_access *access
     const bool there = access->from == access->to;
     message *m = NULL;
     if (!there) {
-        m = message_of(fabric, access, false, nbytes, input, tag);
+        m = message_of(fabric, access, false, nbytes, tag);
         if (!m) return TLA_NO_HOST_MEMORY;
     }
     transaction_leave(access, at_ps);
@@ -308,14 +313,14 @@ tla_status tla_fabric_enter_answer(tla_fabric *fabric, tla_fabric_access *access
         return TLA_OK;
     }
     if (nbytes > 0 || !part) {
-        send(fabric, m, at_ps);
+        send(fabric, m, input, at_ps);
         return TLA_OK;
     }
     forgo_data(fabric, access, at_ps);
     m->collected = NULL;
     if (transaction_is_over(access) && !(access->write && access->transaction->posted)) {
         m->opens = true;
-        send(fabric, m, part->latest_ps);
+        send(fabric, m, input, part->latest_ps);
         return TLA_OK;
     }
     drop_flits(fabric, m->flits);

@@ -22,9 +22,10 @@ typedef struct node_state {
 typedef struct message {
     tla_fabric *fabric;
     struct message *next; /* of those that follow, or that are free */
-    uint32_t from, to, input, flits_left;
+    uint32_t flits_left;
     uint64_t nbytes, at_ps; /* at_ps: when it enters; then when its last flit is there */
     bool request, write, entered, opens;
+    const tla_way *way;
     transaction_part *part;
     group *collected;
     tla_flit *flits;
@@ -34,7 +35,8 @@ typedef struct message {
 struct tla_flit {
     tla_flit *next; /* of its message, of a collector, or of those that are free */
     message *of;
-    uint32_t node, nbytes, number; /* number: in its message, from 0 on */
+    uint32_t node, hop;      /* where it is, and how many links it has passed */
+    uint32_t nbytes, number; /* number: in its message, from 0 on */
     bool held;                     /* by a collector */
 };
 
@@ -94,8 +96,8 @@ static inline uint64_t later(uint64_t a, uint64_t b) {
 
 void fabric_destroy_messages(tla_fabric *fabric);
 
-/* Latency of the links alone; the way is known. */
-uint64_t fabric_wire_ps(const tla_fabric *fabric, uint32_t from, uint32_t to);
+/* Latency of links alone. */
+uint64_t fabric_wire_ps(const tla_fabric *fabric, const uint32_t *links, uint32_t count);
 
 /* Checks that there are ways there and back, and finds or makes what an access belongs to. `collect`: the group too. */
 tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access, bool collect);

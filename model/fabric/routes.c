@@ -20,12 +20,16 @@ typedef struct heap_entry {
 struct tla_routes {
     uint32_t node_count, link_count;
     const tla_fabric_link *links;
+    uint32_t *regions;    /* of the nodes */
     uint32_t *into;       /* link numbers grouped by their destination node, ascending in each group */
     uint32_t *into_begin; /* node_count + 1 indices into `into` */
     uint32_t **next;      /* next[to][node]: the link to take; next[to] NULL until it is needed */
     distance *far;        /* scratch of find_paths */
     heap_entry *heap;     /* scratch of find_paths: each link enters at most one entry, and the destination one */
     size_t heap_count;
+    uint32_t *twins;      /* of each link the one that leads back, or no_link */
+    tla_way **ways;       /* by a hash of their ends, linear probing; way_room is a power of two */
+    size_t way_count, way_room;
 };
 
 static bool nearer(const distance *a, const distance *b) {
@@ -60,6 +64,7 @@ static void find_paths(tla_routes *routes, uint32_t to, uint32_t *next) {
         next[node] = no_link;
         routes->far[node] = (distance){UINT64_MAX, UINT64_MAX, UINT32_MAX};
     }
+    const uint32_t home = routes->regions[to];
     routes->far[to] = (distance){0, 0, 0};
     routes->heap_count = 0;
     heap_push(routes, (heap_entry){{0, 0, 0}, to});
@@ -69,7 +74,9 @@ static void find_paths(tla_routes *routes, uint32_t to, uint32_t *next) {
         for (uint32_t i = routes->into_begin[settled.node]; i < routes->into_begin[settled.node + 1]; i++) {
             const uint32_t number = routes->into[i];
             const tla_fabric_link *link = &routes->links[number];
-            const distance far = {settled.far.routing + link->routing, settled.far.latency_ps + link->latency_ps,
+            const bool at_end = home && routes->regions[link->to] == home;
+            const uint64_t routing = at_end ? link->routing_at_end : link->routing;
+            const distance far = {settled.far.routing + routing, settled.far.latency_ps + link->latency_ps,
                                   settled.far.links + 1};
             if (nearer(&far, &routes->far[link->from])) {
                 routes->far[link->from] = far;
@@ -96,24 +103,46 @@ static void group_by_destination(tla_routes *routes) {
     begin[routes->node_count] = routes->link_count;
 }
 
-tla_status tla_routes_create(uint32_t node_count, const tla_fabric_link *links, uint32_t link_count, tla_routes **out) {
+/* The n-th link from a node to another has the n-th one back as its twin. */
+static void find_twins(tla_routes *routes) {
+    for (uint32_t i = 0; i < routes->link_count; i++) {
+        const tla_fabric_link *link = &routes->links[i];
+        uint32_t before = 0; /* links of the same direction with a lower number */
+        for (uint32_t k = routes->into_begin[link->to]; routes->into[k] != i; k++)
+            before += routes->links[routes->into[k]].from == link->from;
+        routes->twins[i] = no_link;
+        for (uint32_t k = routes->into_begin[link->from]; k < routes->into_begin[link->from + 1]; k++)
+            if (routes->links[routes->into[k]].from == link->to && before-- == 0) {
+                routes->twins[i] = routes->into[k];
+                break;
+            }
+    }
+}
+
+tla_status tla_routes_create(const tla_fabric_node *nodes, uint32_t node_count, const tla_fabric_link *links,
+                             uint32_t link_count, tla_routes **out) {
     tla_routes *routes = *out = calloc(1, sizeof *routes);
     if (!routes) return TLA_NO_HOST_MEMORY;
-    const size_t nodes = (size_t)node_count + 1, all = (size_t)link_count + 1;
+    const size_t nodes_and_one = (size_t)node_count + 1, all = (size_t)link_count + 1;
     routes->node_count = node_count;
     routes->link_count = link_count;
     routes->links = links;
+    routes->regions = calloc(nodes_and_one, sizeof *routes->regions);
+    routes->twins = calloc(all, sizeof *routes->twins);
     routes->into = calloc(all, sizeof *routes->into);
-    routes->into_begin = calloc(nodes, sizeof *routes->into_begin);
-    routes->next = calloc(nodes, sizeof *routes->next);
-    routes->far = calloc(nodes, sizeof *routes->far);
+    routes->into_begin = calloc(nodes_and_one, sizeof *routes->into_begin);
+    routes->next = calloc(nodes_and_one, sizeof *routes->next);
+    routes->far = calloc(nodes_and_one, sizeof *routes->far);
     routes->heap = calloc(all, sizeof *routes->heap);
-    if (!routes->into || !routes->into_begin || !routes->next || !routes->far || !routes->heap) {
+    if (!routes->regions || !routes->twins || !routes->into || !routes->into_begin || !routes->next || !routes->far || !routes->heap) {
         tla_routes_destroy(routes);
         *out = NULL;
         return TLA_NO_HOST_MEMORY;
     }
+    for (uint32_t node = 0; node < node_count; node++)
+        routes->regions[node] = nodes[node].region;
     group_by_destination(routes);
+    find_twins(routes);
     return TLA_OK;
 }
 
@@ -122,6 +151,11 @@ void tla_routes_destroy(tla_routes *routes) {
     for (uint32_t node = 0; routes->next && node < routes->node_count; node++)
         free(routes->next[node]);
     free(routes->next);
+    for (size_t i = 0; i < routes->way_room; i++)
+        free(routes->ways[i]);
+    free(routes->ways);
+    free(routes->twins);
+    free(routes->regions);
     free(routes->into);
     free(routes->into_begin);
     free(routes->far);
@@ -141,6 +175,72 @@ tla_status tla_routes_to(tla_routes *routes, uint32_t from, uint32_t to, const u
     return from != to && (*next)[from] == no_link ? TLA_OUT_OF_RANGE : TLA_OK;
 }
 
-const uint32_t *tla_routes_known(const tla_routes *routes, uint32_t to) {
-    return routes->next[to];
+/* Links from one node to the other; puts them down when there is a place for them. */
+static uint32_t follow(const tla_routes *routes, const uint32_t *next, uint32_t from, uint32_t to, uint32_t *links) {
+    uint32_t count = 0;
+    for (uint32_t node = from; node != to; node = routes->links[next[node]].to) {
+        if (links) links[count] = next[node];
+        count++;
+    }
+    return count;
+}
+
+/* Whether answers can go back the way that requests come. */
+static bool leads_back(const tla_routes *routes, const uint32_t *next, uint32_t from, uint32_t to) {
+    for (uint32_t node = from; node != to; node = routes->links[next[node]].to)
+        if (routes->twins[next[node]] == no_link) return false;
+    return true;
+}
+
+static tla_status make_way(tla_routes *routes, uint32_t from, uint32_t to, tla_way **made) {
+    const uint32_t *there, *back = NULL;
+    tla_status status = tla_routes_to(routes, from, to, &there);
+    if (!status && !leads_back(routes, there, from, to)) status = tla_routes_to(routes, to, from, &back);
+    if (status) return status;
+    const uint32_t count = follow(routes, there, from, to, NULL);
+    const uint32_t count_back = back ? follow(routes, back, to, from, NULL) : count;
+    tla_way *way = *made = malloc(sizeof *way + ((size_t)count + count_back) * sizeof way->link[0]);
+    if (!way) return TLA_NO_HOST_MEMORY;
+    *way = (tla_way){from, to, count, count_back};
+    follow(routes, there, from, to, way->link);
+    if (back)
+        follow(routes, back, to, from, way->link + count);
+    else
+        for (uint32_t i = 0; i < count; i++)
+            way->link[count + i] = routes->twins[way->link[count - 1 - i]];
+    return TLA_OK;
+}
+
+static size_t place_of(const tla_routes *routes, uint32_t from, uint32_t to) {
+    const uint64_t hash = ((uint64_t)from << 32 | to) * UINT64_C(0x9E3779B97F4A7C15);
+    size_t place = (size_t)(hash >> 32) & (routes->way_room - 1);
+    while (routes->ways[place] && (routes->ways[place]->from != from || routes->ways[place]->to != to))
+        place = (place + 1) & (routes->way_room - 1);
+    return place;
+}
+
+static tla_status make_room(tla_routes *routes) {
+    if (2 * (routes->way_count + 1) <= routes->way_room) return TLA_OK;
+    tla_way **const old = routes->ways;
+    const size_t old_room = routes->way_room, room = old_room ? 2 * old_room : 256;
+    tla_way **ways = calloc(room, sizeof *ways);
+    if (!ways) return TLA_NO_HOST_MEMORY;
+    routes->ways = ways;
+    routes->way_room = room;
+    for (size_t i = 0; i < old_room; i++)
+        if (old[i]) ways[place_of(routes, old[i]->from, old[i]->to)] = old[i];
+    free(old);
+    return TLA_OK;
+}
+
+tla_status tla_routes_find(tla_routes *routes, uint32_t from, uint32_t to, const tla_way **way) {
+    if (make_room(routes)) return TLA_NO_HOST_MEMORY;
+    tla_way **const place = &routes->ways[place_of(routes, from, to)];
+    if (!*place) {
+        const tla_status status = make_way(routes, from, to, place);
+        if (status) return status;
+        routes->way_count++;
+    }
+    *way = *place;
+    return TLA_OK;
 }

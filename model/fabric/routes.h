@@ -1,4 +1,5 @@
-/* Which way transactions take: next-hop tables, one for each destination that was ever asked for. */
+/* Which way transactions take: next-hop tables, one for each destination that was ever asked for, and out of them the
+ * ways of every pair of nodes that has ever exchanged something. */
 #ifndef TLMALLOC_MODEL_FABRIC_ROUTES_H
 #define TLMALLOC_MODEL_FABRIC_ROUTES_H
 
@@ -7,13 +8,25 @@
 typedef struct tla_routes tla_routes;
 
 /* The links must outlive it. TLA_NO_HOST_MEMORY. */
-tla_status tla_routes_create(uint32_t node_count, const tla_fabric_link *links, uint32_t link_count, tla_routes **out);
+tla_status tla_routes_create(const tla_fabric_node *nodes, uint32_t node_count, const tla_fabric_link *links,
+                             uint32_t link_count, tla_routes **out);
 void tla_routes_destroy(tla_routes *routes);
 
 /* *next: for each node the link to take towards `to`. Errors as tla_fabric_path. */
 tla_status tla_routes_to(tla_routes *routes, uint32_t from, uint32_t to, const uint32_t **next);
 
-/* The table of a destination that has been asked for. */
-const uint32_t *tla_routes_known(const tla_routes *routes, uint32_t to);
+/* The way from one node to another, and that of answers. */
+typedef struct tla_way {
+    uint32_t from, to;
+    uint32_t links, links_back; /* how many */
+    uint32_t link[];            /* those there, then those back */
+} tla_way;
+
+static inline const uint32_t *tla_way_back(const tla_way *way) {
+    return way->link + way->links;
+}
+
+/* Errors as tla_fabric_path, of either direction. Ways live as long as the routes. */
+tla_status tla_routes_find(tla_routes *routes, uint32_t from, uint32_t to, const tla_way **way);
 
 #endif

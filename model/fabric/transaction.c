@@ -91,8 +91,8 @@ static transaction_part *part_of(tla_fabric *fabric, const tla_fabric_access *ac
         part = calloc(1, sizeof *part);
         if (!part) return NULL;
         part->target = access->target;
-        part->there_ps = fabric_wire_ps(fabric, access->from, access->to);
-        part->back_ps = fabric_wire_ps(fabric, access->to, access->from);
+        part->there_ps = fabric_wire_ps(fabric, access->way->link, access->way->links);
+        part->back_ps = fabric_wire_ps(fabric, tla_way_back(access->way), access->way->links_back);
         part->followers_end = &part->followers;
     }
     part->next = t->parts;
@@ -101,11 +101,9 @@ static transaction_part *part_of(tla_fabric *fabric, const tla_fabric_access *ac
 }
 
 tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access, bool collect) {
-    const uint32_t *next;
     access->part = NULL;
     access->group = NULL;
-    tla_status status = tla_routes_to(fabric->routes, access->from, access->to, &next);
-    if (!status) status = tla_routes_to(fabric->routes, access->to, access->from, &next);
+    const tla_status status = tla_routes_find(fabric->routes, access->from, access->to, &access->way);
     tla_transaction *const t = access->transaction;
     if (t && t->fabric && t->fabric != fabric) access->transaction = NULL; /* it has come through another one */
     if (status || !access->transaction) return status;

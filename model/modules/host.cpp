@@ -1,7 +1,7 @@
 // What the runtime sends, as transactions; tensors written and read in chunks; page faults as they come.
 #include "tlmalloc/modules/host.hpp"
 
-#include "scatter.hpp"
+#include "bulk_transfer.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -101,38 +101,21 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
     const std::vector<shard> shards = t.shards; // those of the moment: a page fault may bring more meanwhile
     tla_tensor all = view(t);
     all.shards = shards.data();
-    scatter accesses(*out.operator->(), exact() ? &to_fabric_ : nullptr);
-    const shard *refused = nullptr;
-    std::size_t at = 0;
-    std::uint64_t moved = 0;
-    tla_transaction *transaction = nullptr; // of the shard
-    // One more access, for which the one before need not be over; the rest begins when others end.
-    const std::function<void(std::uint64_t)> next = [&](std::uint64_t start_ps) {
-        while (at < shards.size() && (moved == shards[at].nbytes || refused ||
-                                      (command == tlm::TLM_READ_COMMAND && tla_tensor_is_copy(&all, &shards[at])))) {
-            at++;
-            moved = 0;
-        }
-        if (at == shards.size()) return;
-        const shard &s = shards[at];
-        if (moved == 0) transaction = accesses.transaction(config_.outstanding, true); // it lies in one memory
-        const auto chunk = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.dma_chunk, s.nbytes - moved));
-        if (transaction) tla_transaction_issue(transaction, moved + chunk == s.nbytes);
-        accesses.access(command, s.pa.value + moved, bytes + s.offset + moved, chunk, start_ps, &requester_, transaction,
-                        [&, &s = s, of = transaction, start_ps, exact = exact()](bool ok, std::uint64_t end_ps) {
-                            if (!ok && !refused) refused = &s;
-                            if (!ok && of) tla_transaction_end(of, end_ps);
-                            transfer_latency_ps_ += end_ps - start_ps;
-                            next(exact ? end_ps : start_ps);
-                        });
-        moved += chunk;
-    };
-    for (unsigned i = 0; i < config_.outstanding; i++)
-        next(start);
-    const std::uint64_t end = std::max(accesses.gather(), now_ps());
-    if (refused)
+    std::vector<bulk_transfer::piece> pieces;
+    std::vector<const shard *> homes; // of each piece
+    for (const shard &s : shards) {
+        if (command == tlm::TLM_READ_COMMAND && tla_tensor_is_copy(&all, &s)) continue;
+        pieces.push_back({s.pa.value, bytes + s.offset, s.nbytes});
+        homes.push_back(&s);
+    }
+    bulk_transfer transfer{*out.operator->(), exact() ? &to_fabric_ : nullptr, config_.dma_chunk, config_.outstanding,
+                           &requester_};
+    const std::size_t refused = transfer.move(command, pieces, start);
+    transfer_latency_ps_ += transfer.latency_ps;
+    const std::uint64_t end = std::max(transfer.end_ps, now_ps());
+    if (refused < pieces.size())
         return tla_error_set(error, TLA_BUS_ERROR, "tensor %s: %s answered an access with an error", t.name.c_str(),
-                             to_string(refused->where).c_str());
+                             to_string(homes[refused]->where).c_str());
     sc_core::wait(from_ps(end) - sc_core::sc_time_stamp());
     return TLA_OK;
 }

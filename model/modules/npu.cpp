@@ -238,12 +238,18 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
             processors_.push_back(std::make_unique<command_processor>(
                 (prefix + "_" + numbered("cube", cube) + "_m_cpu").c_str(), m_cpu_config(config, sip, cube, kernels)));
     }
+    for (unsigned sip = 0; sip < config.system.sips; sip++) {
+        end_point::config settings;
+        settings.asid = config.workload.asid;
+        settings.style = style_of(config);
+        end_points_.push_back(std::make_unique<end_point>((numbered("sip", sip) + "_pcie_ep").c_str(), settings));
+    }
     host_ = std::make_unique<tlmalloc::host>("host", host_config(config));
     if (has_buddies(config)) host_->expect_many_free_blocks();
     const topology rows(config);
     fabric_ = std::make_unique<interconnect>("fabric", rows.settings());
     host_->va.bind(va_manager_->control);
-    platform_parts parts{*fabric_, *host_, *va_manager_, processors_, pes_, cube_memories_};
+    platform_parts parts{*fabric_, *host_, *va_manager_, processors_, end_points_, pes_, cube_memories_};
     rows.bind(parts);
     tell_ways(config);
     if (config.mmu.unmapped == TLA_UNMAPPED_DEMAND)

@@ -129,8 +129,8 @@ class pe_dma::channel {
         c.start_ps = at_ps;
         dma_.in_flight_.add(at_ps, 1);
         c.slot = issued_++ % done_ps_.size();
-        c.second = false;
-        c.bytes.resize(nbytes);
+        c.second = !what.has_tile && way_ == direction::write; // the one that leads to memory
+        c.bytes.assign(nbytes, what.pattern);
         done_ps_[c.slot] = pending;
         free_ps_ = at_ps + tla_transfer_ps(nbytes, dma_.config_.bandwidth);
         j.under_way++;
@@ -178,7 +178,7 @@ class pe_dma::channel {
         c.payload.clear_extension(&c.there);         // or `here`: the one of this type
         c.payload.clear_extension(&c.part);
         const bool ok = c.payload.is_response_ok();
-        if (ok && !c.second) {
+        if (ok && !c.second && c.of->what.has_tile) {
             c.second = true;
             send(c);
             return;
@@ -348,10 +348,14 @@ bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t
         return access(*socket.operator->(), command, address, buffer, nbytes, delay, &requester_,
                       config_.tell_extent ? &extent : nullptr, &socket == &out && part.of ? &part : nullptr);
     };
+    if (!transfer.has_tile) std::fill_n(buffer, nbytes, transfer.pattern);
+    const auto with_tcm = [&](tlm::tlm_command command) {
+        return !transfer.has_tile || move(local, command, what.tile, here);
+    };
     const bool ok =
         way == direction::read
-            ? move(out, tlm::TLM_READ_COMMAND, what.va, there) && move(local, tlm::TLM_WRITE_COMMAND, what.tile, here)
-            : move(local, tlm::TLM_READ_COMMAND, what.tile, here) && move(out, tlm::TLM_WRITE_COMMAND, what.va, there);
+            ? move(out, tlm::TLM_READ_COMMAND, what.va, there) && with_tcm(tlm::TLM_WRITE_COMMAND)
+            : with_tcm(tlm::TLM_READ_COMMAND) && move(out, tlm::TLM_WRITE_COMMAND, what.va, there);
     at_ps = local_ps(delay);
     count(way, ok, start, at_ps, nbytes);
     return ok;

@@ -17,6 +17,7 @@ struct platform_parts {
     tlmalloc::host &host;
     va_manager &addresses;
     const std::vector<std::unique_ptr<command_processor>> &processors; // of each SIP: the IO_CPU, then the M_CPUs
+    const std::vector<std::unique_ptr<end_point>> &end_points;         // of each SIP
     const std::vector<pe_unit *> &pes;                                 // in program order
     const std::vector<cube_memory *> &cube_memories;                   // as npu has them
 };
@@ -33,17 +34,18 @@ class topology {
   private:
     using binding = std::function<void(platform_parts &)>;
 
-    void link(std::uint32_t a, std::uint32_t b, std::uint64_t latency, std::uint64_t bandwidth);
+    std::uint32_t node(tla_node_kind kind, unsigned sip, unsigned cube, unsigned index) const;
     void initiator(std::uint32_t node, binding bind);
     void target(std::uint32_t node, tla_paddr base, std::uint64_t size, bool relative, binding bind);
-    void add_mesh(unsigned sip);
+    void add_graph();
     void add_host();
     void add_processors(unsigned sip);
-    void add_processor(std::uint32_t node, tla_paddr control, std::size_t number);
+    void add_processor(std::uint32_t place, tla_paddr control, std::size_t number);
     void add_pe(const pe_location &where, std::size_t number);
     void add_cube_memories();
 
     const tla_config &config_;
+    const tla_topology *graph_ = nullptr; // while rows are added
     interconnect::config settings_;
     std::vector<binding> bindings_;
 };

@@ -219,6 +219,7 @@ const std::vector<experiment_workload> &experiment_workloads() {
          false,
          make_run<visibility_run>},
         allocator_traffic(),
+        transfers(),
     };
     return all;
 }

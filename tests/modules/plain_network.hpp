@@ -28,7 +28,7 @@ class network {
         if (nbytes > 0) {
             send(t, &s, true, from, to, input, nbytes, false, time, there);
         } else if (s.request == stretch::asked) {
-            there(std::max(time + wire(from, to), s.request_there));
+            there(std::max(time + wire(from, to, true), s.request_there));
         } else if (s.request == stretch::asking) {
             s.followers.push_back({time, there});
         } else {
@@ -38,7 +38,7 @@ class network {
                 s.request_there = at;
                 there(at);
                 for (const auto &[issued, done] : s.followers)
-                    done(std::max(issued + this_->wire(from, to), at));
+                    done(std::max(issued + this_->wire(from, to, true), at));
                 s.followers.clear();
             });
         }
@@ -55,15 +55,16 @@ class network {
         else if (s.under_way == 0 && t->all_issued)
             send(t, &s, false, from, to, input, 0, true, s.latest, there);
         else
-            there(time + wire(from, to));
+            there(time + wire(from, to, false));
     }
 
   private:
+    using way = std::vector<unsigned>; // numbers of links
     struct message {
         std::shared_ptr<transaction> of;
         stretch *s;
         bool forward, opens;
-        unsigned to;
+        const way *along;
         std::uint64_t nbytes, flits, left;
         arrived there;
     };
@@ -71,47 +72,47 @@ class network {
     void send(const std::shared_ptr<transaction> &t, stretch *s, bool forward, unsigned from, unsigned to,
               unsigned input, std::uint64_t nbytes, bool opens, picoseconds time, const arrived &there) {
         const std::uint64_t flits = std::max<std::uint64_t>(1, (nbytes + flit_ - 1) / flit_);
-        const auto m = std::make_shared<message>(message{t, s, forward, opens, to, nbytes, flits, flits, there});
+        const auto m = std::make_shared<message>(message{t, s, forward, opens, &way_of(from, to, forward), nbytes, flits, flits, there});
         e_.at(time, first_ + from, input, [=, this_ = this](picoseconds now) {
             if (m->nbytes > 0) {
                 m->opens = !m->s->data_left[!forward];
                 m->s->data_left[!forward] = true;
             }
             for (std::uint64_t i = 0; i < m->flits; i++)
-                this_->leave(m, i, from, now);
+                this_->leave(m, i, from, 0, now);
         });
     }
 
-    void leave(const std::shared_ptr<message> &m, std::uint64_t flit, unsigned node, picoseconds now) {
+    void leave(const std::shared_ptr<message> &m, std::uint64_t flit, unsigned node, unsigned hop, picoseconds now) {
         picoseconds start = now;
         if (nodes_[node].overhead_ps > 0) {
             start = std::max(now, node_free_[node]) + (m->opens && flit == 0 ? nodes_[node].overhead_ps : 0);
             node_free_[node] = start;
         }
-        if (node == m->to) {
+        if (hop == m->along->size()) {
             if (--m->left == 0) m->there(start);
             return;
         }
-        const unsigned number = next_link(node, m->to);
+        const unsigned number = (*m->along)[hop];
         const tla_fabric_link &l = links_[number];
         const std::uint64_t nbytes = std::min(flit_, m->nbytes - std::min(m->nbytes, flit * flit_));
         const picoseconds end = std::max(start, link_free_[number]) + bytes_at(nbytes, l.bandwidth_bytes_per_s);
         link_free_[number] = end;
-        if (l.to == m->to && nodes_[l.to].overhead_ps == 0) {
+        if (hop + 1 == m->along->size() && nodes_[l.to].overhead_ps == 0) {
             if (--m->left == 0) m->there(end + l.latency_ps);
             return;
         }
         e_.at(end + l.latency_ps, first_ + l.to, inputs_ + number,
-              [=, this_ = this, at = l.to](picoseconds then) { this_->come(m, flit, at, then); });
+              [=, this_ = this, at = l.to](picoseconds then) { this_->come(m, flit, at, hop + 1, then); });
     }
 
-    void come(const std::shared_ptr<message> &m, std::uint64_t flit, unsigned node, picoseconds now) {
-        if (node == m->to || m->nbytes == 0 || !nodes_[node].store_and_forward) {
-            leave(m, flit, node, now);
+    void come(const std::shared_ptr<message> &m, std::uint64_t flit, unsigned node, unsigned hop, picoseconds now) {
+        if (hop == m->along->size() || m->nbytes == 0 || !nodes_[node].store_and_forward) {
+            leave(m, flit, node, hop, now);
             return;
         }
         stretch::held &h = m->s->stored[{node, m->forward}];
-        h.flits.push_back([=, this_ = this](picoseconds at) { this_->leave(m, flit, node, at); });
+        h.flits.push_back([=, this_ = this](picoseconds at) { this_->leave(m, flit, node, hop, at); });
         h.messages += flit + 1 == m->flits;
         if (!m->of->all_issued || m->of->entered < m->of->issued || h.messages < m->s->accesses) return;
         for (const auto &pass : h.flits)
@@ -119,18 +120,36 @@ class network {
         h.flits.clear();
     }
 
-    picoseconds wire(unsigned from, unsigned to) {
+    picoseconds wire(unsigned from, unsigned to, bool forward) {
         picoseconds sum = 0;
-        for (unsigned node = from; node != to; node = links_[next_link(node, to)].to)
-            sum += links_[next_link(node, to)].latency_ps;
+        for (const unsigned number : way_of(from, to, forward))
+            sum += links_[number].latency_ps;
         return sum;
+    }
+
+    // Answers go back as their requests came: links stand in pairs that lead there and back.
+    const way &way_of(unsigned from, unsigned to, bool forward) {
+        way &w = ways_[{from, to, forward}];
+        if (!w.empty() || from == to) return w;
+        if (forward) {
+            for (unsigned node = from; node != to; node = links_[w.back()].to)
+                w.push_back(next_link(node, to));
+        } else {
+            w = way_of(to, from, true);
+            std::reverse(w.begin(), w.end());
+            for (unsigned &number : w)
+                number ^= 1;
+        }
+        return w;
     }
 
     // The way of least routing, of those the one of least latency, then of fewest links, and at each node the link of
     // the lowest number.
     using distance = std::tuple<std::uint64_t, picoseconds, unsigned>;
-    static distance through(const distance &far, const tla_fabric_link &l) {
-        return {std::get<0>(far) + l.routing, std::get<1>(far) + l.latency_ps, std::get<2>(far) + 1};
+    distance through(const distance &far, const tla_fabric_link &l, unsigned to) const {
+        const bool at_end = nodes_[to].region && nodes_[l.to].region == nodes_[to].region;
+        return {std::get<0>(far) + (at_end ? l.routing_at_end : l.routing), std::get<1>(far) + l.latency_ps,
+                std::get<2>(far) + 1};
     }
     unsigned next_link(unsigned node, unsigned to) {
         std::vector<unsigned> &next = next_[to];
@@ -144,14 +163,14 @@ class network {
         for (bool better = true; better;) {
             better = false;
             for (const tla_fabric_link &l : links_)
-                if (far[l.to] != nowhere && through(far[l.to], l) < far[l.from]) {
-                    far[l.from] = through(far[l.to], l);
+                if (far[l.to] != nowhere && through(far[l.to], l, to) < far[l.from]) {
+                    far[l.from] = through(far[l.to], l, to);
                     better = true;
                 }
         }
         next.assign(nodes_.size(), 0);
         for (auto i = static_cast<unsigned>(links_.size()); i-- > 0;)
-            if (far[links_[i].to] != nowhere && through(far[links_[i].to], links_[i]) == far[links_[i].from])
+            if (far[links_[i].to] != nowhere && through(far[links_[i].to], links_[i], to) == far[links_[i].from])
                 next[links_[i].from] = i;
     }
 
@@ -162,6 +181,7 @@ class network {
     const std::uint64_t flit_;
     std::vector<picoseconds> node_free_, link_free_;
     std::map<unsigned, std::vector<unsigned>> next_;
+    std::map<std::tuple<unsigned, unsigned, bool>, way> ways_;
 };
 
 } // namespace plain

@@ -46,8 +46,8 @@ BOOST_AUTO_TEST_CASE(a_run_is_the_same_for_every_quantum) {
 }
 BOOST_AUTO_TEST_CASE(a_run_is_the_same_for_every_quantum_where_commands_meet_at_controllers) {
     is_the_same_for_every_quantum({"mmu.walk=memory", "mmu.page_size=4 KiB", "va.map_ack=posted",
-                                   "system.cube_mesh_width=2", "system.cube_mesh_height=2", "fabric.cube_latency=1 ns",
-                                   "fabric.hbm_bandwidth=64 GB/s", "workload.kernel=vector_add",
+                                   "system.cube_mesh_width=2", "system.cube_mesh_height=2", "links.ucie_overhead=1 ns",
+                                   "links.hbm_bandwidth=64 GB/s", "workload.kernel=vector_add",
                                    "workload.elements_per_pe=100", "pe.dispatch=0 ns", "controller.free_list=hbm",
                                    "hbm.timing=hbm2"});
 }

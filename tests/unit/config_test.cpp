@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(every_unit_has_its_factor) {
     }
     tla_config c = good("tcm: {latency: 1 us, read_bandwidth: 1 GiB/s, write_bandwidth: 1 TB/s}\n"
                         "pe: {launch: 0.000001 s, dispatch: 0.25 ns, gemm_rate: 1.5 GFLOPS}\n"
-                        "fabric: {pe_latency: 0.001 ms, hbm_latency: 7 ps}\n"
+                        "links: {ucie_overhead: 0.001 ms, wire: 7 ps}\n"
                         "hbm: {pseudo_channel_bandwidth: 25.6 GB/s}\n");
     BOOST_CHECK_EQUAL(c.tcm.latency_ps, 1000000u);
     BOOST_CHECK_EQUAL(c.tcm.read_bandwidth, ki * ki * ki);
@@ -61,8 +61,8 @@ BOOST_AUTO_TEST_CASE(every_unit_has_its_factor) {
     BOOST_CHECK_EQUAL(c.pe.launch_ps, 1000000u);
     BOOST_CHECK_EQUAL(c.pe.dispatch_ps, 250u);
     BOOST_CHECK_EQUAL(c.pe.gemm_rate, 1500000000u);
-    BOOST_CHECK_EQUAL(c.fabric.pe_latency_ps, 1000000u);
-    BOOST_CHECK_EQUAL(c.fabric.hbm_latency_ps, 7u);
+    BOOST_CHECK_EQUAL(c.topology.ucie_overhead_ps, 1000000u);
+    BOOST_CHECK_EQUAL(c.topology.wire_ps_per_mm, 7u);
     BOOST_CHECK_EQUAL(c.hbm.pseudo_channel_bandwidth, 25600000000u); // HBM3 per pseudo-channel
 }
 

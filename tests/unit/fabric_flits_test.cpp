@@ -219,11 +219,11 @@ BOOST_AUTO_TEST_CASE(random_flows_end_when_the_reference_says) {
         const std::uint64_t flit = std::uint64_t{64} << pick(3);
         std::vector<tla_fabric_node> nodes(3 + pick(14));
         for (tla_fabric_node &n : nodes)
-            n = {pick(3) ? pick(10'000) : 0, pick(6) == 0};
+            n = {pick(3) ? pick(10'000) : 0, pick(6) == 0, static_cast<std::uint32_t>(pick(3))};
         std::vector<tla_fabric_link> links;
         const auto both = [&](std::uint64_t a, std::uint64_t b) {
             tla_fabric_link l{static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b), pick(3) * pick(1000),
-                              (16 + pick(500)) * GB, pick(20)};
+                              (16 + pick(500)) * GB, pick(20), pick(20)};
             links.push_back(l);
             std::swap(l.from, l.to);
             links.push_back(l);

@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(alone_a_message_takes_what_its_flits_take_one_by_one) {
         std::mt19937_64 random(seed);
         std::vector<tla_fabric_node> nodes(2 + random() % 6);
         for (tla_fabric_node &n : nodes)
-            n = {random() % 2 ? random() % 9000 : 0, random() % 5 == 0};
+            n = {random() % 2 ? random() % 9000 : 0, random() % 5 == 0, 0};
         std::vector<tla_fabric_link> links;
         for (uint32_t i = 0; i + 1 < nodes.size(); i++)
             links.push_back({i, i + 1, random() % 900, (10 + random() % 500) * GB, 0});

@@ -80,7 +80,7 @@ void clear_padding(tla_config &c) {
     const std::size_t gap = offsetof(tla_config, pages) + sizeof c.pages; // and between two parts
     std::memset(reinterpret_cast<char *>(&c) + gap, 0, offsetof(tla_config, va) - gap);
     clear_padding_of(c.system, c.hbm, c.hbm_timing, c.tcm, c.sram, c.m_cpu_memory, c.controller, c.mmu, c.pages, c.va,
-                     c.io_cpu, c.m_cpu, c.topology, c.fabric, c.dma, c.pe, c.host, c.simulation, c.faults, c.workload,
+                     c.io_cpu, c.m_cpu, c.topology, c.dma, c.pe, c.host, c.simulation, c.faults, c.workload,
                      c.mmu.tlb_l1, c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry, c.host.retry, c.faults.plan);
 }
 #endif
@@ -168,7 +168,6 @@ BOOST_AUTO_TEST_CASE(the_structs_of_modules_begin_as_an_empty_configuration_has_
     filled.system = empty.system; // of the platform itself, not of a module
     filled.hbm_timing = empty.hbm_timing;
     filled.pages = empty.pages;
-    filled.fabric = empty.fabric;
     filled.faults = empty.faults;
     filled.workload = empty.workload;
     tla_hbm_defaults(&filled.hbm);

@@ -65,7 +65,8 @@ class fabric {
         distance[to] = {0, 0, 0};
         const auto through = [&](const tla_fabric_link &l) {
             const auto &[routing, latency, count] = distance[l.to];
-            return far{routing + l.routing, latency + l.latency_ps, count + 1};
+            const bool at_end = nodes_[to].region && nodes_[l.to].region == nodes_[to].region;
+            return far{routing + (at_end ? l.routing_at_end : l.routing), latency + l.latency_ps, count + 1};
         };
         for (bool better = true; better;) {
             better = false;
@@ -83,6 +84,24 @@ class fabric {
                     result.push_back(i);
                     break;
                 }
+        return result;
+    }
+
+    // Of an answer to what came along this way.
+    std::vector<std::uint32_t> back(const std::vector<std::uint32_t> &way) const {
+        std::vector<std::uint32_t> result;
+        for (auto l = way.rbegin(); l != way.rend(); ++l) {
+            const auto leads = [&](std::uint32_t i, std::uint32_t from, std::uint32_t to) {
+                return links_[i].from == from && links_[i].to == to;
+            };
+            unsigned before = 0;
+            for (std::uint32_t i = 0; i < *l; i++)
+                before += leads(i, links_[*l].from, links_[*l].to);
+            std::uint32_t i = 0;
+            while (!leads(i, links_[*l].to, links_[*l].from) || before-- > 0)
+                i++;
+            result.push_back(i);
+        }
         return result;
     }
 
@@ -137,7 +156,8 @@ class fabric {
         m->flow = number;
         m->access = access;
         m->forward = forward;
-        m->way = forward ? path(f.from, f.to) : path(f.to, f.from);
+        m->way = path(f.from, f.to);
+        if (!forward) m->way = back(m->way);
         m->nbytes = nbytes;
         m->flits = std::max<std::uint64_t>(1, (nbytes + flit_ - 1) / flit_);
         post(at, forward ? f.from : f.to, forward ? number : flows_.size() + number, [=, this_ = this](picoseconds now) {

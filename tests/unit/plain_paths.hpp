@@ -52,13 +52,6 @@ class plain_paths {
         return count;
     }
 
-    std::uint64_t routing(const std::vector<std::uint32_t> &path) const {
-        std::uint64_t sum = 0;
-        for (const std::uint32_t link : path)
-            sum += links_[link].routing;
-        return sum;
-    }
-
     std::vector<tla_path_hop> hops(std::uint32_t from, std::uint32_t to) {
         std::vector<tla_path_hop> hops;
         for (const std::uint32_t link : path(from, to)) {
@@ -91,7 +84,10 @@ class plain_paths {
             if (here != distances[node]) continue;
             for (const std::uint32_t number : into_[node]) {
                 const tla_topology_link &link = links_[number];
-                const distance there{std::get<0>(here) + link.routing, std::get<1>(here) + link.latency_ps,
+                const bool at_end = nodes_[to].cube != TLA_NO_NODE && nodes_[link.to].cube == nodes_[to].cube &&
+                                    nodes_[link.to].sip == nodes_[to].sip;
+                const std::uint64_t routing = at_end ? link.routing_at_end : link.routing;
+                const distance there{std::get<0>(here) + routing, std::get<1>(here) + link.latency_ps,
                                      std::get<2>(here) + 1};
                 if (there < distances[link.from]) {
                     distances[link.from] = there;

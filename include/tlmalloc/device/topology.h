@@ -62,6 +62,7 @@ typedef struct tla_topology_link {
     uint32_t from, to;  /* numbers of nodes */
     uint64_t length_um; /* of the wire */
     uint64_t routing; /* what paths have as little of as they can: micrometres, with what a shape adds (tla_routing) */
+    uint64_t routing_at_end; /* instead, in the cube where the path ends */
     uint64_t latency_ps;
     uint64_t bandwidth; /* bytes/s, > 0 */
 } tla_topology_link;

@@ -32,14 +32,12 @@ const char *tla_sip_topology_name(tla_sip_topology topology);
 /* What a way through a UCIe port weighs, of which paths have as little as they can.
  *
  * STRAIGHT: a port is entered only to leave the cube, and as if it stood at its first connection: to change to another
- * one is a little longer than the mesh on either side of it, so that nothing is won by it. Paths go along the mesh, and
- * cross at the first connection.
- * NEAREST: a port is entered only to leave the cube; all its connections are alike. Paths use the connection that is
- * nearest, and may come out of the next cube's port at another one: that spares the routers between the two.
+ * one is a little longer than the mesh on either side of it, so that nothing is won by it. Paths cross cubes along the
+ * mesh, at first connections, and come into the cube where they end by the connection that is nearest.
  * FREE_PORTS: ports are no way at all, as KernBench's paths had it: they are shortcuts inside a cube, too. */
-typedef enum tla_routing { TLA_ROUTE_STRAIGHT, TLA_ROUTE_NEAREST, TLA_ROUTE_FREE_PORTS, TLA_ROUTING_COUNT } tla_routing;
+typedef enum tla_routing { TLA_ROUTE_STRAIGHT, TLA_ROUTE_FREE_PORTS, TLA_ROUTING_COUNT } tla_routing;
 
-/* "straight", "nearest", "free_ports"; NULL for a value that is none. */
+/* "straight", "free_ports"; NULL for a value that is none. */
 const char *tla_routing_name(tla_routing routing);
 
 enum { TLA_MESH_MAX = 16, TLA_CONNECTIONS_MAX = 16, TLA_PHYS_MAX = 16 };

@@ -4,6 +4,7 @@
 
 #include "tlmalloc/config.h"
 #include "tlmalloc/modules/command_processor.hpp"
+#include "tlmalloc/modules/end_point.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/host.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
@@ -65,11 +66,9 @@ class cube_memory : public sc_core::sc_module {
     memory_controller controller;
 };
 
-// The fabric: every PE's tiles reach their cube's router over fabric.pe_*, every HBM slice hangs on the router by
-// fabric.hbm_*, cubes form a mesh (fabric.cube_*), the IO chiplet of a SIP is linked to the first column of its mesh
-// (fabric.cube_*), the host to every IO chiplet (fabric.host_*); a cube's SRAM and the memory of its M_CPU are at its
-// router. Mappings and launches go host -> IO_CPU of a SIP -> M_CPU of a cube -> MMU or element of a PE, and their
-// answers back the same way.
+// The fabric is the topology of the configuration (topology_shape.h): PEs, HBM controllers, M_CPUs and SRAMs hang on
+// routers of their cube's mesh, cubes are linked by UCIe, IO_CPU and PCIe end point are in a SIP's IO chiplet. Mappings and launches
+// go host -> IO_CPU of a SIP -> M_CPU of a cube -> MMU or element of a PE, and their answers back the same way.
 class npu : public sc_core::sc_module {
   public:
     // The configuration must be one that tla_config_load accepted.
@@ -79,6 +78,7 @@ class npu : public sc_core::sc_module {
     const std::vector<pe_unit *> &pes() const { return pes_; }
     // Of each cube, in program order, the SRAM and the memory of the M_CPU.
     const std::vector<cube_memory *> &cube_memories() const { return cube_memories_; }
+    end_point &end_point_of(unsigned sip) { return *end_points_[sip]; }
     tlmalloc::host &host() { return *host_; }
     const tlmalloc::host &host() const { return *host_; }
     va_manager &addresses() { return *va_manager_; }
@@ -114,6 +114,7 @@ class npu : public sc_core::sc_module {
     std::vector<pe_unit *> pes_; // in program order
     std::vector<cube_memory *> cube_memories_;
     std::vector<std::unique_ptr<command_processor>> processors_; // of each SIP: the IO_CPU, then the M_CPUs
+    std::vector<std::unique_ptr<end_point>> end_points_;         // of each SIP
     std::unique_ptr<va_manager> va_manager_;
     std::unique_ptr<tlmalloc::host> host_;
     std::unique_ptr<interconnect> fabric_;

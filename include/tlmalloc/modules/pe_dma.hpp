@@ -36,12 +36,15 @@ class pe_dma : public instrumented {
 
     enum class direction { read, write }; // read: virtual memory -> TCM
 
-    // `rows` rows of row_bytes each: va + r * pitch in virtual memory, tile + r * row_bytes in the TCM.
+    // `rows` rows of row_bytes each: va + r * pitch in virtual memory, tile + r * row_bytes in the TCM. Without the TCM
+    // (`has_tile` false, KernBench's PeDmaMsg) bytes of `pattern` are written, and what is read is dropped.
     struct request {
         direction way;
         tla_vaddr va;
         tla_paddr tile;
         std::uint64_t rows, row_bytes, pitch;
+        bool has_tile = true;
+        std::uint8_t pattern = 0;
     };
 
     struct statistics {

@@ -1,4 +1,4 @@
-/* What a platform as a whole is told: its topology, its links, how time is taken, what fails, what runs
+/* What a platform as a whole is told: its topology, how time is taken, what fails, what runs
  * (parameters/memory.h says where the defaults are). */
 #ifndef TLMALLOC_PARAMETERS_PLATFORM_H
 #define TLMALLOC_PARAMETERS_PLATFORM_H
@@ -44,13 +44,6 @@ typedef struct tla_hbm_timing {
     bool has_profile;               /* false: timelines ("channels") */
     tla_hbm_config profile;         /* what the name stands for */
 } tla_hbm_timing;
-
-typedef struct tla_fabric_parameters {
-    uint64_t pe_latency_ps, pe_bandwidth;     /* PE <-> cube router; bandwidths in bytes/s */
-    uint64_t hbm_latency_ps, hbm_bandwidth;   /* cube router <-> HBM slice, and the PE's control windows */
-    uint64_t cube_latency_ps, cube_bandwidth; /* cube <-> neighbouring cube, and IO chiplet <-> cube */
-    uint64_t host_latency_ps, host_bandwidth; /* host <-> IO chiplet of a SIP */
-} tla_fabric_parameters;
 
 typedef struct tla_simulation_parameters {
     tla_time_style style; /* simulation.style */

@@ -29,6 +29,7 @@ extern "C" {
 typedef struct tla_fabric_node {
     uint64_t overhead_ps;   /* paid by the first flit of a transaction that leaves from, passes or ends at the node */
     bool store_and_forward; /* collects what passes */
+    uint32_t region;        /* of which nodes it is one; 0: of none */
 } tla_fabric_node;
 
 typedef struct tla_fabric_link {
@@ -36,6 +37,7 @@ typedef struct tla_fabric_link {
     uint64_t latency_ps;
     uint64_t bandwidth_bytes_per_s; /* > 0 */
     uint64_t routing;               /* what paths have as little of as they can: a length, in a unit of the caller's */
+    uint64_t routing_at_end;        /* instead, where `to` lies in the region of the path's destination */
 } tla_fabric_link;
 
 typedef struct tla_fabric tla_fabric;
@@ -47,14 +49,16 @@ tla_status tla_fabric_create(const tla_fabric_node *nodes, uint32_t node_count, 
 void tla_fabric_destroy(tla_fabric *fabric);
 
 /* The path between two nodes has the least routing, of those the least latency, of those the fewest links, and at the
- * first node where two such paths part the link of the lowest number: always the same. *latency_ps: what a message
- * without data takes where nobody else is, overheads included; *links: how many. TLA_OUT_OF_RANGE when there is no path,
- * TLA_INVALID_ARGUMENT for a node that is none. The first question for a node computes all paths that lead there, which
- * takes host memory: TLA_NO_HOST_MEMORY. */
+ * first node where two such paths part the link of the lowest number: always the same. Answers go back the way their
+ * requests came, by the n-th link from b to a for the n-th from a to b; by the path of their own where one of those is
+ * missing. *latency_ps: what a message without data takes where nobody else is, overheads included; *links: how many.
+ * TLA_OUT_OF_RANGE when there is no path, TLA_INVALID_ARGUMENT for a node that is none. The first question for a node
+ * computes all paths that lead there, which takes host memory: TLA_NO_HOST_MEMORY. */
 tla_status tla_fabric_path(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t *latency_ps, uint32_t *links);
 
-/* The link that the path from a node takes first; only after tla_fabric_path has found one, and not from == to. */
-uint32_t tla_fabric_next_link(const tla_fabric *fabric, uint32_t from, uint32_t to);
+/* The link that the path from a node takes first; TLA_FABRIC_NO_LINK where there is none, or from == to. */
+#define TLA_FABRIC_NO_LINK UINT32_MAX
+uint32_t tla_fabric_next_link(tla_fabric *fabric, uint32_t from, uint32_t to);
 
 /* ---- an access and its answer ---- */
 
@@ -63,7 +67,8 @@ typedef struct tla_fabric_access {
     uint32_t target;              /* what distinguishes targets: a transaction is one to each */
     bool write;                   /* its data travel with the request, else with the answer */
     tla_transaction *transaction; /* NULL: it is one of its own; and where another fabric has it already */
-    struct tla_transaction_part *part; /* the fabric's own, from here on */
+    const struct tla_way *way;         /* the fabric's own, from here on */
+    struct tla_transaction_part *part;
     struct tla_fabric_group *group;
 } tla_fabric_access;
 

@@ -1,0 +1,44 @@
+// The PCIe end point of a SIP as an initiator: memory written and read by physical address, from where the host's
+// messages come in.
+#ifndef TLMALLOC_MODULES_END_POINT_HPP
+#define TLMALLOC_MODULES_END_POINT_HPP
+
+#include "tlmalloc/base/status.h"
+#include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/systemc.hpp"
+
+#include <cstdint>
+#include <tlm_utils/simple_initiator_socket.h>
+
+namespace tlmalloc {
+
+// KernBench's MemoryWriteMsg and MemoryReadMsg: they start here, pass no processor, and a write has no answer.
+class end_point : public sc_core::sc_module {
+  public:
+    struct config {
+        std::uint32_t chunk = 256;        // bytes of an access: what a link carries at once
+        std::uint32_t outstanding = 4096; // accesses under way
+        std::uint32_t asid = 0;           // on whose behalf
+        time_style style = time_style::fast;
+    };
+
+    tlm_utils::simple_initiator_socket<end_point> out{"out"};
+
+    end_point(sc_core::sc_module_name name, const config &settings);
+
+    // From now on, in the calling thread, which waits until the last byte has been taken or brought. The bytes lie in
+    // one memory, from a physical address on; those of a write are only read. TLA_BUS_ERROR when an access was answered
+    // with an error: what had begun by then has been moved.
+    tla_status move(tlm::tlm_command command, std::uint64_t pa, std::uint8_t *bytes, std::uint64_t nbytes);
+
+  private:
+    void start_of_simulation() override;
+
+    const config config_;
+    requester requester_;
+    outlet to_fabric_; // exact
+};
+
+} // namespace tlmalloc
+#endif
