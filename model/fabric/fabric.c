@@ -109,30 +109,39 @@ typedef struct train {
     uint64_t first_ps, full_ps, last_ps;
 } train;
 
-static train past_node(tla_fabric *fabric, uint32_t node, bool opens, bool collect, train t) {
+/* `book`: it takes its place there, else it passes as if nobody else were there. */
+static train past_node(tla_fabric *fabric, uint32_t node, bool opens, bool collect, bool book, train t) {
     node_state *state = &fabric->nodes[node];
     if (collect && state->node.store_and_forward) t.first_ps = t.full_ps = t.last_ps;
     if (state->node.overhead_ps == 0) return t;
     const uint64_t overhead_ps = opens ? state->node.overhead_ps : 0;
-    tla_timeline_forget(&state->worker, fabric->before_ps);
-    t.first_ps = add_saturated(tla_timeline_reserve(&state->worker, t.first_ps, overhead_ps), overhead_ps);
+    if (book) {
+        tla_timeline_forget(&state->worker, fabric->before_ps);
+        t.first_ps = tla_timeline_reserve(&state->worker, t.first_ps, overhead_ps);
+    }
+    t.first_ps = add_saturated(t.first_ps, overhead_ps);
     return (train){t.first_ps, later(t.full_ps, t.first_ps), later(t.last_ps, t.first_ps)};
 }
 
-static train past_link(tla_fabric *fabric, uint32_t number, uint64_t nbytes, train t) {
+static uint64_t take_link(tla_fabric *fabric, link_state *state, uint64_t nbytes, uint64_t at_ps, uint64_t duration_ps) {
+    tla_timeline_forget(&state->timeline, fabric->before_ps);
+    const uint64_t start_ps = tla_timeline_reserve(&state->timeline, at_ps, duration_ps);
+    state->nbytes += nbytes;
+    state->busy_ps += duration_ps;
+    state->waited_ps += start_ps - at_ps;
+    return start_ps;
+}
+
+static train past_link(tla_fabric *fabric, uint32_t number, uint64_t nbytes, bool book, train t) {
     const tla_fabric_link *link = &fabric->links[number];
-    link_state *state = &fabric->states[number];
     const uint64_t full = nbytes / fabric->flit, bandwidth = link->bandwidth_bytes_per_s;
     const uint64_t flit_ps = tla_transfer_ps(fabric->flit, bandwidth);
     const uint64_t rest_ps = tla_transfer_ps(nbytes % fabric->flit, bandwidth);
     uint64_t all_ps = UINT64_MAX;
     if (__builtin_mul_overflow(full, flit_ps, &all_ps)) all_ps = UINT64_MAX;
-    tla_timeline_forget(&state->timeline, fabric->before_ps);
-    const uint64_t duration_ps = add_saturated(all_ps, rest_ps);
-    const uint64_t start_ps = tla_timeline_reserve(&state->timeline, t.first_ps, duration_ps);
-    state->nbytes += nbytes;
-    state->busy_ps += duration_ps;
-    state->waited_ps += start_ps - t.first_ps;
+    uint64_t start_ps = t.first_ps;
+    if (book)
+        start_ps = take_link(fabric, &fabric->states[number], nbytes, t.first_ps, add_saturated(all_ps, rest_ps));
     const uint64_t first_ps = add_saturated(start_ps, full ? flit_ps : rest_ps);
     uint64_t full_ps = start_ps;
     if (full) full_ps = later(add_saturated(start_ps, all_ps), add_saturated(t.full_ps, flit_ps));
@@ -141,15 +150,28 @@ static train past_link(tla_fabric *fabric, uint32_t number, uint64_t nbytes, tra
                    add_saturated(last_ps, link->latency_ps)};
 }
 
-static uint64_t send(tla_fabric *fabric, const tla_way *way, bool back, uint64_t nbytes, bool opens, uint64_t at_ps) {
-    const uint32_t *const links = back ? tla_way_back(way) : way->link;
-    const uint32_t count = back ? way->links_back : way->links;
-    train t = past_node(fabric, back ? way->to : way->from, opens, false, (train){at_ps, at_ps, at_ps});
+/* From a node over links; when the last flit is there. */
+static uint64_t travel(tla_fabric *fabric, uint32_t from, const uint32_t *links, uint32_t count, uint64_t nbytes,
+                       bool opens, bool book, uint64_t at_ps) {
+    train t = past_node(fabric, from, opens, false, book, (train){at_ps, at_ps, at_ps});
     for (uint32_t i = 0; i < count; i++) {
-        t = past_link(fabric, links[i], nbytes, t);
-        t = past_node(fabric, fabric->links[links[i]].to, opens, i + 1 < count, t);
+        t = past_link(fabric, links[i], nbytes, book, t);
+        t = past_node(fabric, fabric->links[links[i]].to, opens, i + 1 < count, book, t);
     }
     return t.last_ps;
+}
+
+static uint64_t send(tla_fabric *fabric, const tla_way *way, bool back, uint64_t nbytes, bool opens, uint64_t at_ps) {
+    return back ? travel(fabric, way->to, tla_way_back(way), way->links_back, nbytes, opens, true, at_ps)
+                : travel(fabric, way->from, way->link, way->links, nbytes, opens, true, at_ps);
+}
+
+tla_status tla_fabric_alone(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t *duration_ps) {
+    const tla_way *way;
+    const tla_status status = tla_routes_find(fabric->routes, from, to, &way);
+    if (status == TLA_OK)
+        *duration_ps = from == to ? 0 : travel(fabric, from, way->link, way->links, nbytes, true, false, 0);
+    return status;
 }
 
 tla_status tla_fabric_send_request(tla_fabric *fabric, tla_fabric_access *access, uint64_t nbytes, uint64_t at_ps,

@@ -77,18 +77,19 @@ std::uint32_t interconnect::node_of_target(std::uint64_t address) const {
     return w ? config_.targets[w->target] : no_node;
 }
 
-std::uint64_t interconnect::slowest_transfer_ps(std::uint32_t nbytes) const {
+std::uint64_t interconnect::way_ps(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes) {
+    std::uint64_t duration_ps = 0;
+    tla_fabric_alone(fabric_.get(), from, to, nbytes, &duration_ps);
+    return duration_ps;
+}
+
+std::uint64_t interconnect::spacing_ps(std::uint32_t nbytes) const {
     std::uint64_t longest = 0;
     for (const tla_fabric_link &link : config_.links)
         longest = std::max(longest, tla_transfer_ps(nbytes, link.bandwidth_bytes_per_s));
+    for (const tla_fabric_node &node : config_.nodes)
+        longest = std::max(longest, node.overhead_ps);
     return longest;
-}
-
-std::uint64_t interconnect::way_ps(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes) {
-    std::uint64_t latency = 0;
-    std::uint32_t links = 0;
-    if (tla_fabric_path(fabric_.get(), from, to, &latency, &links)) return 0;
-    return links ? latency + slowest_transfer_ps(nbytes) : 0;
 }
 
 tla_fabric_access interconnect::access_of(tlm::tlm_generic_payload &payload, unsigned source, const window &w) const {

@@ -272,7 +272,7 @@ npu::~npu() = default;
 // and from the host to the farthest behind each IO_CPU, with what everybody on the way spends on them.
 void npu::tell_ways(const tla_config &config) {
     const std::uint32_t bytes = TLA_LAUNCH_MAX_BYTES;
-    const std::uint64_t spacing = fabric_->slowest_transfer_ps(bytes);
+    const std::uint64_t spacing = fabric_->spacing_ps(bytes);
     std::size_t number = 0;
     for (unsigned sip = 0; sip < config.system.sips; sip++) {
         command_processor &io_cpu = *processors_[number++];

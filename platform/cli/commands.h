@@ -33,6 +33,7 @@ int tlmalloc_check(int argc, char **argv);
 int tlmalloc_reproduce(int argc, char **argv);
 int tlmalloc_traffic(int argc, char **argv);
 int tlmalloc_plan(int argc, char **argv);
+int tlmalloc_probe(int argc, char **argv);
 
 #ifdef __cplusplus
 }

@@ -8,14 +8,18 @@ namespace tlmalloc {
 
 namespace {
 
-// Issuer k is PE first + k and writes (or reads) `bytes` of the slice of PE target + k * step, all at one time, by
-// physical address and without the TCM, as KernBench's PeDmaMsg. With `host` there is one issuer, the PCIe end point of
-// SIP 0, as for its MemoryWriteMsg and MemoryReadMsg.
+// Issuer k is PE first + k and writes (or reads) `bytes` of the slice of PE target + k * step, all at one time and
+// without the TCM, as KernBench's PeDmaMsg: by physical address, or with `mapped` by the virtual one of a tensor that lies
+// there. With `host` there is one issuer, the PCIe end point of SIP 0, as for its MemoryWriteMsg and MemoryReadMsg.
 class transfers_run : public experiment_run {
   public:
     transfers_run(const char *name, const tla_config &config, const experiment_parameters &p)
         : experiment_run(name, config), p_(p), slice_bytes_(config.hbm.capacity) {
-        platform_.host().main = [this] { finished_ = run() == TLA_OK; };
+        platform_.host().main = [this] {
+            tla_status status = run();
+            if (const tla_status cleaned = platform_.host().cleanup(status ? nullptr : &failure_)) status = cleaned;
+            finished_ = status == TLA_OK;
+        };
     }
 
   private:
@@ -27,6 +31,9 @@ class transfers_run : public experiment_run {
 
     tla_status check() {
         const std::uint64_t pes = platform_.pes().size();
+        if (p_.at("host") && p_.at("mapped"))
+            return tla_error_set(&failure_, TLA_INVALID_ARGUMENT, "the host's messages have physical addresses");
+        if (p_.at("bytes") == 0) return tla_error_set(&failure_, TLA_INVALID_ARGUMENT, "bytes: found 0");
         if (issuers() == 0 || issuers() > pes)
             return tla_error_set(&failure_, TLA_INVALID_ARGUMENT, "issuers: the platform has %llu PEs",
                                  static_cast<unsigned long long>(pes));
@@ -38,19 +45,34 @@ class transfers_run : public experiment_run {
         return TLA_OK;
     }
 
+    // Where the issuers' bytes are. Tensors begin as aligned as `begin`.
+    tla_status find_places() {
+        for (std::uint64_t i = 0; i < issuers(); i++) {
+            const pe_location to = platform_.pes()[target_of(i)]->where;
+            std::uint64_t &place = places_[target_of(i)];
+            tla_paddr pa{};
+            tensor *made = nullptr;
+            if (place) continue;
+            const tla_status status =
+                p_.at("mapped")
+                    ? platform_.host().create_tensor("target", p_.at("bytes"), 1, {{to}}, &made, &failure_)
+                    : tla_paddr_pe_hbm(to.sip, to.cube, to.pe, begin, slice_bytes_, &pa);
+            if (status) return tla_error_set(&failure_, status, "no place in the slice of %s", to_string(to).c_str());
+            place = made ? made->va.value : pa.value;
+        }
+        return TLA_OK;
+    }
+
     tla_status transfer(std::uint64_t issuer) {
-        const pe_location to = platform_.pes()[target_of(issuer)]->where;
-        const std::uint64_t nbytes = p_.at("bytes");
-        tla_paddr pa{};
-        if (const tla_status status = tla_paddr_pe_hbm(to.sip, to.cube, to.pe, begin, slice_bytes_, &pa)) return status;
+        const std::uint64_t nbytes = p_.at("bytes"), place = places_.at(target_of(issuer));
         if (p_.at("host")) {
             std::vector<std::uint8_t> bytes(nbytes);
             const tlm::tlm_command command = p_.at("reads") ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND;
-            return platform_.end_point_of(0).move(command, pa.value, bytes.data(), nbytes);
+            return platform_.end_point_of(0).move(command, place, bytes.data(), nbytes);
         }
         pe_dma::request what{};
         what.way = p_.at("reads") ? pe_dma::direction::read : pe_dma::direction::write;
-        what.va.value = pa.value;
+        what.va.value = place;
         what.rows = 1;
         what.row_bytes = what.pitch = nbytes;
         what.has_tile = false;
@@ -62,6 +84,7 @@ class transfers_run : public experiment_run {
 
     tla_status run() {
         if (const tla_status status = check()) return status;
+        if (const tla_status status = find_places()) return status;
         const std::uint64_t start = now_ps(), count = issuers();
         std::uint64_t left = count, sum = 0;
         sc_core::sc_event all_done;
@@ -83,6 +106,7 @@ class transfers_run : public experiment_run {
 
     const experiment_parameters p_;
     const std::uint64_t slice_bytes_;
+    std::map<std::uint64_t, std::uint64_t> places_; // by the number of the target
 };
 
 } // namespace
@@ -95,7 +119,8 @@ experiment_workload transfers() {
              {"target", TLA_VALUE_COUNT},
              {"step", TLA_VALUE_COUNT},
              {"reads", TLA_VALUE_BOOLEAN},
-             {"host", TLA_VALUE_BOOLEAN}},
+             {"host", TLA_VALUE_BOOLEAN},
+             {"mapped", TLA_VALUE_BOOLEAN}},
             {"makespan", "bandwidth", "mean"},
             false,
             [](const char *name, const tla_config &config, const experiment_parameters &p)

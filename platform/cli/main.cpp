@@ -28,6 +28,7 @@ const command commands[] = {
     {"age", tlmalloc_age, "play a trace and keep the arena's state, for replays that start with it"},
     {"plan", tlmalloc_plan, "plan offsets for buffers whose lifetimes are known, by search or by heuristics"},
     {"traffic", tlmalloc_traffic, "drive one pseudo-channel's timing with an address trace"},
+    {"probe", tlmalloc_probe, "measure single transfers over an idle platform, and check them"},
     {"reproduce", tlmalloc_reproduce, "run experiments and compare them with what was published"},
     {"check", tlmalloc_check, "check a configuration and print it resolved"},
 };

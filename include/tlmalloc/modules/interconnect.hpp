@@ -54,10 +54,10 @@ class interconnect : public instrumented, private access_target, private in_orde
     std::uint32_t node_of_source(std::size_t source) const;
     std::uint32_t node_of_target(std::uint64_t address) const;
 
-    // How long a write of nbytes takes between two nodes when nobody else is under way, its bytes at the bandwidth of
-    // the slowest link of the fabric; 0 when there is no path.
+    // How long a write of nbytes takes to get from one node to another when nobody else is under way; 0 when there is no
+    // path. And how far apart such writes are at most that are sent together, by any way.
     std::uint64_t way_ps(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes);
-    std::uint64_t slowest_transfer_ps(std::uint32_t nbytes) const;
+    std::uint64_t spacing_ps(std::uint32_t nbytes) const;
 
     std::uint64_t errors() const { return errors_; } // accesses that found no target
     const tla_fabric *fabric() const { return fabric_.get(); }

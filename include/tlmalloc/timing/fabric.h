@@ -56,6 +56,9 @@ void tla_fabric_destroy(tla_fabric *fabric);
  * computes all paths that lead there, which takes host memory: TLA_NO_HOST_MEMORY. */
 tla_status tla_fabric_path(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t *latency_ps, uint32_t *links);
 
+/* What a message of nbytes takes where nobody else is, overheads included. Errors as tla_fabric_path. */
+tla_status tla_fabric_alone(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t *duration_ps);
+
 /* The link that the path from a node takes first; TLA_FABRIC_NO_LINK where there is none, or from == to. */
 #define TLA_FABRIC_NO_LINK UINT32_MAX
 uint32_t tla_fabric_next_link(tla_fabric *fabric, uint32_t from, uint32_t to);
