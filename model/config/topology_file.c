@@ -17,7 +17,7 @@ struct listed {
     uint64_t x_um, y_um, overhead_ps;
     bool store_and_forward;
     char between[PAIR_MAX];
-    uint64_t length_um, bandwidth, routing;
+    uint64_t length_um, bandwidth, routing, routing_at_end;
 };
 
 /* What is made of the rows; the context of the loader. */
@@ -77,6 +77,7 @@ static const tla_schema_key link_keys[] = {
     {LENGTH(length, length_um, 0, LENGTH_MAX), NONE, "0 mm", "of the wire"},
     {BANDWIDTH(bandwidth, bandwidth), NONE, NULL, "in each direction"},
     {LENGTH(routing, routing, 0, ROUTING_MAX), NONE, NULL, "what paths have as little of as they can"},
+    {LENGTH(routing_at_end, routing_at_end, 0, ROUTING_MAX), NONE, NULL, "instead, in the cube where a path ends"},
 };
 
 static bool is_written(const tla_loader *loader, const char *key) {
@@ -132,10 +133,13 @@ static void add_link(tla_loader *loader) {
     memcpy(names, row->between, sizeof names);
     char *const space = strchr(names, ' ');
     *space = '\0';
+    const uint64_t routing = is_written(loader, "routing") ? row->routing : row->length_um;
     const tla_topology_link link = {.from = find_node(loader, names),
                                     .to = find_node(loader, space + 1),
                                     .length_um = row->length_um,
-                                    .routing = is_written(loader, "routing") ? row->routing : row->length_um,
+                                    .routing = routing,
+                                    .routing_at_end =
+                                        is_written(loader, "routing_at_end") ? row->routing_at_end : routing,
                                     .latency_ps = tla_topology_wire_ps(row->length_um, r->wire_ps_per_mm),
                                     .bandwidth = row->bandwidth};
     if (link.from == TLA_NO_NODE || link.to == TLA_NO_NODE) return;
@@ -218,6 +222,8 @@ tla_status tla_topology_print(const tla_topology *topology, FILE *out) {
                 text_of(TLA_VALUE_LENGTH, link->length_um, &a), text_of(TLA_VALUE_BANDWIDTH, link->bandwidth, &b));
         if (link->routing != link->length_um)
             fprintf(out, ", routing: %s", text_of(TLA_VALUE_LENGTH, link->routing, &c));
+        if (link->routing_at_end != link->routing)
+            fprintf(out, ", routing_at_end: %s", text_of(TLA_VALUE_LENGTH, link->routing_at_end, &c));
         fputs("}\n", out);
     }
     return ferror(out) ? TLA_IO : TLA_OK;

@@ -30,9 +30,8 @@ std::uint32_t region_of(const tla_topology_node &node) {
 
 graph_ptr graph_of(const tla_config &config) {
     tla_topology *made = nullptr;
-    tla_error error{};
-    if (tla_topology_of_shape(&config.topology, &made, &error))
-        SC_REPORT_ERROR("/tlmalloc/npu/topology", error.text);
+    if (const tla_status status = tla_config_topology(&config, &made, nullptr, nullptr))
+        SC_REPORT_ERROR("/tlmalloc/npu/topology", tla_status_text(status));
     return graph_ptr(made);
 }
 

@@ -35,7 +35,7 @@ tla_status probe_cases(const tla_config &config, std::vector<probe_case> &cases)
 struct probe_result {
     tla_status status;
     std::uint64_t duration_ps;
-    char text[256]; // of a failure
+    char text[sizeof(tla_error)]; // of a failure
 };
 
 // Makes the transfer on a platform of its own, which exists in a process of its own; the calling process has begun no

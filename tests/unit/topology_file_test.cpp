@@ -102,6 +102,7 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_the_same) {
         for (std::uint32_t i = 0; i < tla_topology_link_count(first.get()); i++) {
             const tla_topology_link &a = tla_topology_links(first.get())[i], &b = tla_topology_links(second.get())[i];
             BOOST_REQUIRE(a.from == b.from && a.to == b.to && a.length_um == b.length_um && a.routing == b.routing &&
+                          a.routing_at_end == b.routing_at_end &&
                           a.latency_ps == b.latency_ps && a.bandwidth == b.bandwidth);
         }
     }
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE(links_that_cannot_be_are_told_with_their_place) {
          "19:15: found \"midle\", expected a node, did you mean \"middle\"?",
          "20:15: found a link from middle to itself, expected two nodes", "21:5: found no bandwidth, expected one",
          "22:39: bandwidth: found \"0 B/s\", expected 1 MB/s .. 1000 TB/s",
-         "22:46: unknown key \"lenght\", expected between, length, bandwidth or routing, did you mean "
+         "22:46: unknown key \"lenght\", expected between, length, bandwidth, routing or routing_at_end, did you mean "
          "\"length\"?"});
 }
 
