@@ -123,6 +123,7 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
     play("plan", {"plan", trace, "--method", "best"}, found);
     play("traffic", {"traffic", source + "configs/timing/hbm2.yaml", "--pattern", "seq_rd", "--count", "1000"}, found);
     play("traffic", {"traffic", platform, bursts}, found);
+    play("probe", {"probe", platform, "--set", "system.pes_per_cube=1"}, found);
     play("reproduce", {"reproduce", "vattention_spike", "--from", source + "configs/experiments"}, found);
 
     // No command that writes a report is missing above.

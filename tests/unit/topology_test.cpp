@@ -206,7 +206,11 @@ BOOST_AUTO_TEST_CASE(kernbenchs_uncontended_figures_follow_from_the_structure) {
         return terms.end_ps;
     };
     const auto write = [&](const string &from, const string &to, std::uint64_t nbytes) {
-        return end(from, to, nbytes) + 8000 + end(to, from, 0);
+        // The acknowledgement goes back the same way: overheads and wires.
+        std::uint64_t back = 0;
+        for (const tla_path_hop &hop : paths.hops(paths.at(from), paths.at(to)))
+            back += hop.overhead_ps + hop.latency_ps;
+        return end(from, to, nbytes) + 8000 + back;
     };
     BOOST_CHECK_EQUAL(write("sip0.cube0.pe0", "sip0.cube0.hbm_ctrl.pe0", 16384), 77000u);
     BOOST_CHECK_EQUAL(write("sip0.cube0.pe1", "sip0.cube0.hbm_ctrl.pe0", 16384), 82060u); // 3 mm of wire, twice
