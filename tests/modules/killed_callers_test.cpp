@@ -176,8 +176,8 @@ pe_mmu::config mmu_config(time_style style, tla_walk_mode walk = TLA_WALK_IDEAL)
 interconnect::config way_to(std::size_t targets) {
     interconnect::config links = bare<interconnect>();
     links.style = time_style::exact;
-    links.nodes = 2;
-    links.links = {{0, 1, 2'000, 64'000'000'000}, {1, 0, 2'000, 64'000'000'000}};
+    links.nodes.resize(2);
+    links.links = {{0, 1, 2'000, 64'000'000'000, 0, 0}, {1, 0, 2'000, 64'000'000'000, 0, 0}};
     links.sources = {0};
     links.targets = std::vector<std::uint32_t>(targets, 1);
     return links;
