@@ -140,13 +140,10 @@ static void pass(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
 
 /* ---- nodes that store and forward ---- */
 
-static collector *collector_at(group *g, uint32_t node, bool requests) {
-    for (collector *c = g->collectors; c; c = c->next)
-        if (c->node == node && c->requests == requests) return c;
-    collector *c = calloc(1, sizeof *c);
-    if (!c) return NULL;
-    *c = (collector){.next = g->collectors, .node = node, .requests = requests, .end = &c->first};
-    g->collectors = c;
+static collector *collector_at(const group *g, uint32_t node, bool requests) {
+    collector *c = g->collectors;
+    while (c->node != node || c->requests != requests)
+        c = c->next;
     return c;
 }
 
@@ -166,14 +163,10 @@ static void pass_all(tla_fabric *fabric, collector *c, uint64_t at_ps) {
     }
 }
 
-/* Holds the flit until everything is there that belongs to it. Without host memory nothing is held. */
+/* Holds the flit until everything is there that belongs to it. */
 static void collect(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
     message *const m = f->of;
     collector *const c = collector_at(m->collected, f->node, m->request);
-    if (!c) {
-        pass(fabric, f, at_ps);
-        return;
-    }
     if (!f->held) {
         f->held = true;
         f->next = NULL;
@@ -230,9 +223,9 @@ static message *message_of(tla_fabric *fabric, const tla_fabric_access *access, 
                            void *tag) {
     group *lone = NULL;
     if (!access->part && fabric->collects && nbytes > fabric->flit) {
-        lone = calloc(1, sizeof *lone);
+        lone = group_of_way(fabric, access->way);
         if (!lone) return NULL;
-        lone->requests = lone->answers = lone->users = 1;
+        lone->requests = lone->answers = 1;
     }
     message *m = new_message(fabric, nbytes);
     if (!m) {

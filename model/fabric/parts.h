@@ -108,6 +108,9 @@ void transaction_leave(tla_fabric_access *access, uint64_t at_ps);
 /* Whether the access that has left was the last of its part: its answer is the transaction's. */
 bool transaction_is_over(const tla_fabric_access *access);
 
+/* An empty group, with a user, for the nodes of a way that collect; NULL without host memory. */
+group *group_of_way(const tla_fabric *fabric, const tla_way *way);
+
 /* Passes on, from at_ps on, what a group has together, where nothing more belongs to it. */
 void group_look(tla_fabric *fabric, group *g, uint64_t at_ps);
 /* An access of it has been answered, or its part has closed it. */

@@ -8,11 +8,29 @@
 
 /* ---- groups ---- */
 
-static group *new_group(void) {
+/* One for every node on a way that collects. */
+static tla_status add_collectors(const tla_fabric *fabric, group *g, const uint32_t *links, uint32_t count,
+                                 bool requests) {
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        const uint32_t node = fabric->links[links[i]].to;
+        if (!fabric->nodes[node].node.store_and_forward) continue;
+        collector *c = calloc(1, sizeof *c);
+        if (!c) return TLA_NO_HOST_MEMORY;
+        *c = (collector){.next = g->collectors, .node = node, .requests = requests, .end = &c->first};
+        g->collectors = c;
+    }
+    return TLA_OK;
+}
+
+group *group_of_way(const tla_fabric *fabric, const tla_way *way) {
     group *g = calloc(1, sizeof *g);
     if (!g) return NULL;
-    g->open = true;
     g->users = 1;
+    if (add_collectors(fabric, g, way->link, way->links, true) ||
+        add_collectors(fabric, g, tla_way_back(way), way->links_back, false)) {
+        group_leave(g);
+        return NULL;
+    }
     return g;
 }
 
@@ -111,7 +129,10 @@ tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access, bool colle
     if (access->from == access->to) return TLA_OK;
     transaction_part *const part = part_of(fabric, access);
     if (!part) return TLA_NO_HOST_MEMORY;
-    if (collect && !part->collecting && !(part->collecting = new_group())) return TLA_NO_HOST_MEMORY;
+    if (collect && !part->collecting) {
+        if (!(part->collecting = group_of_way(fabric, access->way))) return TLA_NO_HOST_MEMORY;
+        part->collecting->open = true;
+    }
     access->part = part;
     access->group = collect ? part->collecting : NULL;
     return TLA_OK;

@@ -129,25 +129,25 @@ void interconnect::begin(in_order_request &request, unsigned source) {
         request.push([](void *self, in_order_request &r) { static_cast<interconnect *>(self)->turn_back(r); }, this);
     frame.state<crossing>() = {payload.get_address(), static_cast<std::uint32_t>(w - config_.windows.data()), source,
                                access_of(payload, source, *w)};
-    if (!holds_up(request, source)) enter(request, request.at_ps);
+    note_order(request, source);
+    enter(request);
 }
 
-void interconnect::enter(in_order_request &request, std::uint64_t at_ps) {
+void interconnect::enter(in_order_request &request) {
     auto &c = request.top().state<crossing>();
     note_entry(*request.payload);
     const tla_status status = tla_fabric_enter_request(fabric_.get(), &c.access, data_of_request(*request.payload),
-                                                       at_ps, c.source, &request);
+                                                       request.at_ps, c.source, &request);
     if (status == TLA_NO_HOST_MEMORY)
         SC_REPORT_ERROR("/tlmalloc/interconnect/host_memory", "no host memory for an access");
     if (!status) return;
     if (auto *const part = request.payload->get_extension<transaction_part>()) part->entered = false;
-    std::vector<in_order_request *> followers;
-    if (request.payload->is_write()) followers = held_by(request, c.source);
-    refuse(*request.payload); // there is no way
+    source_order &order = orders_[c.source];
+    if (request.payload->is_write()) held_by(request, c.source); // nobody has seen it yet
+    if (!order.reads.empty() && order.reads.back().request == &request) order.reads.pop_back();
+    refuse(*request.payload);                                    // there is no way
     request.pop();
     request.finish();
-    for (in_order_request *read : followers)
-        enter(*read, std::max(read->at_ps, at_ps));
 }
 
 void interconnect::post(std::uint64_t at_ps, std::uint32_t node, std::uint64_t input, tla_flit &flit) {
@@ -158,23 +158,29 @@ void interconnect::post(std::uint64_t at_ps, std::uint32_t node, std::uint64_t i
         [](void *context, std::uint64_t now_ps) { tla_fabric_arrive(static_cast<tla_flit *>(context), now_ps); }, &flit);
 }
 
-// Whether it is a read of bytes that an earlier write of its initiator is still carrying to the target.
-bool interconnect::holds_up(in_order_request &request, unsigned source) {
+// Notes a write, and a read of bytes that a write which was sent before is still carrying to the target.
+void interconnect::note_order(in_order_request &request, unsigned source) {
     source_order &order = orders_[source];
     if (request.payload->is_write()) order.writes.add(request);
     const in_order_request *const write = request.payload->is_read() ? order.writes.before(*request.payload) : nullptr;
-    if (write) order.reads.push_back({&request, write});
-    return write != nullptr;
+    if (write) order.reads.push_back({&request, write, false});
 }
 
-// A write arrives: the reads that follow it.
+// A read is there. Whether it waits for a write.
+bool interconnect::waits(const in_order_request &read, unsigned source) {
+    for (held_read &r : orders_[source].reads)
+        if (r.request == &read) return r.is_there = true;
+    return false;
+}
+
+// A write is there: the reads that have waited for it, and are there too.
 std::vector<in_order_request *> interconnect::held_by(const in_order_request &write, unsigned source) {
     source_order &order = orders_[source];
     order.writes.arrived(write);
     std::vector<in_order_request *> due;
     if (order.reads.empty()) return due;
     for (const held_read &r : order.reads)
-        if (r.behind == &write) due.push_back(r.request);
+        if (r.behind == &write && r.is_there) due.push_back(r.request);
     order.reads.erase(
         std::remove_if(order.reads.begin(), order.reads.end(), [&](const held_read &r) { return r.behind == &write; }),
         order.reads.end());
@@ -189,14 +195,22 @@ void interconnect::arrive(in_order_request &request, std::uint64_t at_ps) {
         request.finish();
         return;
     }
-    const auto c = request.top().state<crossing>();
-    const window &w = config_.windows[c.window];
+    const std::uint32_t source = request.top().state<crossing>().source;
+    if (request.payload->is_read() && waits(request, source)) return;
     std::vector<in_order_request *> followers;
-    if (request.payload->is_write()) followers = held_by(request, c.source);
+    if (request.payload->is_write()) followers = held_by(request, source);
+    hand_over(request);
+    for (in_order_request *read : followers) {
+        read->at_ps = std::max(read->at_ps, at_ps);
+        hand_over(*read);
+    }
+}
+
+void interconnect::hand_over(in_order_request &request) {
+    const auto &c = request.top().state<crossing>();
+    const window &w = config_.windows[c.window];
     if (w.relative) request.payload->set_address(c.address - w.base);
     outlets_[w.target].send(request);
-    for (in_order_request *read : followers)
-        enter(*read, std::max(read->at_ps, at_ps));
 }
 
 // The target has answered.

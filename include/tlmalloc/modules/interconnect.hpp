@@ -27,8 +27,8 @@ namespace tlmalloc {
 //
 // Exact: nodes and links take flits in the order in which they arrive; of several at one time the one from the lower
 // input first (the initiators in their order, then the windows of the targets, then the links). A read may overtake a
-// write of its initiator that was sent before and is stored, but not if they touch the same bytes: it enters when the
-// write has arrived. Fast: a node that stores and forwards collects one access at a time.
+// write of its initiator that was sent before, but not if they touch the same bytes: it reaches the target when the
+// write has. Fast: a node that stores and forwards collects one access at a time.
 class interconnect : public instrumented, private access_target, private in_order_target {
   public:
     using window = tla_address_window; // of physical addresses; they must not overlap
@@ -75,11 +75,13 @@ class interconnect : public instrumented, private access_target, private in_orde
 
     void start_of_simulation() override;
     void begin(in_order_request &request, unsigned source) override;
-    void enter(in_order_request &request, std::uint64_t at_ps);
+    void enter(in_order_request &request);
     void arrive(in_order_request &request, std::uint64_t at_ps);
+    void hand_over(in_order_request &request);
     void post(std::uint64_t at_ps, std::uint32_t node, std::uint64_t input, tla_flit &flit);
     tla_fabric_access access_of(tlm::tlm_generic_payload &payload, unsigned source, const window &w) const;
-    bool holds_up(in_order_request &request, unsigned source);
+    void note_order(in_order_request &request, unsigned source);
+    bool waits(const in_order_request &read, unsigned source);
     std::vector<in_order_request *> held_by(const in_order_request &write, unsigned source);
     void turn_back(in_order_request &request);
     void refuse(tlm::tlm_generic_payload &payload);
@@ -95,6 +97,7 @@ class interconnect : public instrumented, private access_target, private in_orde
     struct held_read {
         in_order_request *request;
         const in_order_request *behind; // a write that was sent before
+        bool is_there;                  // it has arrived, and waits
     };
     struct source_order { // of an initiator, on the way to the targets, in the order of sending
         writes_under_way writes;
