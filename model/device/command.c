@@ -8,8 +8,14 @@
 static const uint32_t command_magic = 0x43414C54;    /* "TLAC" */
 static const uint32_t completion_magic = 0x44414C54; /* "TLAD" */
 
-enum { SCALAR_BYTES = 32, ENTRIES_AT = 32, VA_ALLOC_BYTES = 24, ARGUMENTS_AT = 72 }; /* headers included */
-enum { KIND_SHIFT = 13, SIP_SHIFT = 9, DIE_SHIFT = 4 };                              /* of a place in a completion */
+enum {
+    SCALAR_BYTES = 32,
+    ENTRIES_AT = 32,
+    VA_ALLOC_BYTES = 24,
+    ARGUMENTS_AT = 72,
+    PE_DMA_BYTES = 80
+};                                                      /* headers included */
+enum { KIND_SHIFT = 13, SIP_SHIFT = 9, DIE_SHIFT = 4 }; /* of a place in a completion */
 
 static void put(uint8_t *bytes, uint64_t value, unsigned nbytes) {
     for (unsigned i = 0; i < nbytes; i++)
@@ -35,6 +41,8 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
         return SCALAR_BYTES;
     case TLA_OP_VA_ALLOC:
         return VA_ALLOC_BYTES;
+    case TLA_OP_PE_DMA:
+        return PE_DMA_BYTES;
     case TLA_OP_MAP:
     case TLA_OP_UNMAP:
     case TLA_OP_INVALIDATE:
@@ -52,7 +60,7 @@ bool tla_opcode_has_entries(tla_opcode opcode) {
 }
 
 bool tla_opcode_names_pes(tla_opcode opcode) {
-    return opcode == TLA_OP_LAUNCH;
+    return opcode == TLA_OP_LAUNCH || opcode == TLA_OP_PE_DMA;
 }
 
 uint32_t tla_pe_set_count(const tla_pe_set *set) {
@@ -124,6 +132,14 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
         put(body + 16, d->target_start_ps, 8);
         put_pes(body + 24, &d->pes);
         break;
+    case TLA_OP_PE_DMA:
+        put(body, d->pa.value, 8);
+        put(body + 8, d->nbytes, 8);
+        put(body + 16, d->target_start_ps, 8);
+        put(body + 24, d->write, 4);
+        put(body + 28, d->pattern, 4);
+        put_pes(body + 32, &d->pes);
+        break;
     }
     *head = tla_descriptor_bytes((uint32_t)d->opcode, 0);
     *length = whole;
@@ -158,6 +174,8 @@ tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capac
                         .programs = c->programs,
                         .target_start_ps = c->target_start_ps,
                         .pes = c->pes,
+                        .write = c->write,
+                        .pattern = c->pattern,
                         .count = c->count};
     uint8_t head[TLA_DESCRIPTOR_HEAD_MAX_BYTES];
     size_t head_bytes, whole;
@@ -241,13 +259,31 @@ static void decode_entries(const uint8_t *body, tla_command *command) {
     command->scope = (tla_scope){get32(body + 4), get32(body + 8), get32(body + 12)};
 }
 
+static void get_pes(const uint8_t *bytes, tla_pe_set *pes) {
+    for (unsigned i = 0; i < TLA_CUBE_DIE_COUNT; i++)
+        pes->cubes[i] = (uint16_t)get(bytes + 2 * i, 2);
+}
+
+static tla_status decode_pe_dma(const uint8_t *body, tla_command *command, tla_error *error) {
+    const uint32_t write = get32(body + 24), pattern = get32(body + 28);
+    if (write > 1 || pattern > UINT8_MAX)
+        return tla_error_set(error, TLA_BAD_COMMAND,
+                             "PE_DMA with write %u and pattern %u, expected 0 or 1, and at most 255", write, pattern);
+    command->pa.value = get(body, 8);
+    command->nbytes = get(body + 8, 8);
+    command->target_start_ps = get(body + 16, 8);
+    command->write = write;
+    command->pattern = (uint8_t)pattern;
+    get_pes(body + 32, &command->pes);
+    return TLA_OK;
+}
+
 static tla_status decode_launch(const uint8_t *body, tla_command *command, tla_error *error) {
     command->kernel = get32(body);
     command->program = get32(body + 4);
     command->programs = get32(body + 8);
     command->target_start_ps = get(body + 16, 8);
-    for (unsigned i = 0; i < TLA_CUBE_DIE_COUNT; i++)
-        command->pes.cubes[i] = (uint16_t)get(body + 24 + 2 * i, 2);
+    get_pes(body + 24, &command->pes);
     if (!programs_fit(command->program, command->programs, &command->pes))
         return tla_error_set(error, TLA_BAD_COMMAND,
                              "LAUNCH of program %u of %u on %u PEs, expected less than their number", command->program,
@@ -290,6 +326,8 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
         break;
     case TLA_OP_LAUNCH:
         return decode_launch(body, command, error);
+    case TLA_OP_PE_DMA:
+        return decode_pe_dma(body, command, error);
     }
     return TLA_OK;
 }

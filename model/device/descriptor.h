@@ -5,7 +5,7 @@
 
 #include "tlmalloc/device/command.h"
 
-enum { TLA_DESCRIPTOR_HEAD_MAX_BYTES = 72, TLA_ARGUMENT_BYTES = 8 };
+enum { TLA_DESCRIPTOR_HEAD_MAX_BYTES = 80, TLA_ARGUMENT_BYTES = 8 };
 
 /* A tla_command without its entries and arguments. */
 typedef struct tla_descriptor {
@@ -21,6 +21,8 @@ typedef struct tla_descriptor {
     uint32_t kernel, program, programs;
     uint64_t target_start_ps;
     tla_pe_set pes;
+    bool write;
+    uint8_t pattern;
     uint32_t count;
 } tla_descriptor;
 

@@ -241,6 +241,7 @@ uint64_t tla_dispatch_end(tla_dispatch *dispatch, tla_completion *answer) {
                 joined.failed_at = location_of(dispatch->dispatcher, &of->route->pes);
             continue;
         }
+        joined.nbytes += p->completion.nbytes;
         if (p->completion.value > joined.value) joined.value = p->completion.value;
         if (p->completion.service_ps > joined.service_ps) joined.service_ps = p->completion.service_ps;
     }

@@ -120,6 +120,39 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
     return TLA_OK;
 }
 
+tla_status host::move_memory(tlm::tlm_command command, tla_paddr pa, std::uint8_t *bytes, std::uint64_t nbytes,
+                             tla_error *error, tla_completion *done) {
+    tla_completion completion{};
+    completion.correlation_id = new_correlation();
+    completion.request_id = new_request();
+    completion.value = now_ps();
+    bulk_transfer transfer{*out.operator->(), exact() ? &to_fabric_ : nullptr, config_.dma_chunk, config_.outstanding,
+                           &requester_};
+    const bool refused = nbytes > 0 && transfer.move(command, {{pa.value, bytes, nbytes}}, completion.value) == 0;
+    transfer_latency_ps_ += transfer.latency_ps;
+    const std::uint64_t end = std::max(transfer.end_ps, now_ps());
+    sc_core::wait(from_ps(end) - sc_core::sc_time_stamp());
+    completion.status = refused ? TLA_BUS_ERROR : TLA_OK;
+    completion.nbytes = refused ? 0 : nbytes;
+    completion.service_ps = end - completion.value;
+    if (done) *done = completion;
+    if (!refused) return TLA_OK;
+    return tla_error_set(error, TLA_BUS_ERROR, "%llu bytes at 0x%llx: %s (correlation %u, request %u)",
+                         static_cast<unsigned long long>(nbytes), static_cast<unsigned long long>(pa.value),
+                         tla_status_text(TLA_BUS_ERROR), completion.correlation_id, completion.request_id);
+}
+
+tla_status host::write_memory(tla_paddr pa, const std::uint8_t *bytes, std::uint64_t nbytes, tla_error *error,
+                              tla_completion *done) {
+    return move_memory(tlm::TLM_WRITE_COMMAND, pa, const_cast<std::uint8_t *>(bytes), nbytes, error,
+                       done); // a target only reads them
+}
+
+tla_status host::read_memory(tla_paddr pa, std::uint8_t *bytes, std::uint64_t nbytes, tla_error *error,
+                             tla_completion *done) {
+    return move_memory(tlm::TLM_READ_COMMAND, pa, bytes, nbytes, error, done);
+}
+
 tla_status host::write_tensor(const tensor &to, const std::uint8_t *bytes, tla_error *error) {
     return move(to, tlm::TLM_WRITE_COMMAND, const_cast<std::uint8_t *>(bytes), error); // a target only reads them
 }

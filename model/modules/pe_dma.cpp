@@ -69,7 +69,7 @@ class pe_dma::channel {
     struct job {
         channel *owner;
         const request what;
-        std::uint64_t end_ps;             // so far
+        std::uint64_t end_ps; // so far
         transaction_ptr transaction;
         std::uint64_t row = 0, moved = 0; // what is issued next
         std::uint64_t under_way = 0;      // chunks
@@ -80,7 +80,8 @@ class pe_dma::channel {
     // The thread that waits for a job; when it goes earlier, the chunks that are under way still know the job.
     struct job_in_hand {
         job_in_hand(channel &owner, const request &what, std::uint64_t at_ps)
-            : mine(&owner.all_jobs_.emplace_back(job{&owner, what, at_ps, new_transaction(owner.done_ps_.size(), false)})) {}
+            : mine(&owner.all_jobs_.emplace_back(
+                  job{&owner, what, at_ps, new_transaction(owner.done_ps_.size(), false)})) {}
         ~job_in_hand() {
             if (mine->done)
                 mine->owner->forget(*mine);
@@ -165,7 +166,7 @@ class pe_dma::channel {
         p.set_byte_enable_ptr(nullptr);
         p.set_dmi_allowed(false);
         p.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
-        p.set_extension(&dma_.requester_);
+        p.set_extension(&dma_.who(c.of->what));
         if (dma_.config_.tell_extent) p.set_extension(to_memory ? &c.there : &c.here);
         if (to_memory && c.part.of) p.set_extension(&c.part);
         c.request.push([](void *self, in_order_request &r) { static_cast<moving *>(self)->owner->came_back(r); }, &c);
@@ -233,7 +234,9 @@ class pe_dma::channel {
 };
 
 pe_dma::pe_dma(sc_core::sc_module_name name, const config &settings)
-    : instrumented(name, "pe_dma"), config_(settings), requester_(settings.asid, settings.initiator) {
+    : instrumented(name, "pe_dma"), config_(settings), requester_(settings.asid, settings.initiator),
+      physical_(settings.asid, settings.initiator, true) {
+    physical_.translated = true;
     if (settings.chunk == 0 || settings.bandwidth == 0 || settings.outstanding == 0)
         refuse_config("chunk, bandwidth and outstanding must be above 0");
     if (settings.style == time_style::fast) return;
@@ -345,17 +348,16 @@ bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t
     sc_core::sc_time delay;
     set_local_ps(delay, start);
     const auto move = [&](auto &socket, tlm::tlm_command command, std::uint64_t address, transfer_extent &extent) {
-        return access(*socket.operator->(), command, address, buffer, nbytes, delay, &requester_,
+        return access(*socket.operator->(), command, address, buffer, nbytes, delay, &who(transfer),
                       config_.tell_extent ? &extent : nullptr, &socket == &out && part.of ? &part : nullptr);
     };
     if (!transfer.has_tile) std::fill_n(buffer, nbytes, transfer.pattern);
     const auto with_tcm = [&](tlm::tlm_command command) {
         return !transfer.has_tile || move(local, command, what.tile, here);
     };
-    const bool ok =
-        way == direction::read
-            ? move(out, tlm::TLM_READ_COMMAND, what.va, there) && with_tcm(tlm::TLM_WRITE_COMMAND)
-            : with_tcm(tlm::TLM_READ_COMMAND) && move(out, tlm::TLM_WRITE_COMMAND, what.va, there);
+    const bool ok = way == direction::read
+                        ? move(out, tlm::TLM_READ_COMMAND, what.va, there) && with_tcm(tlm::TLM_WRITE_COMMAND)
+                        : with_tcm(tlm::TLM_READ_COMMAND) && move(out, tlm::TLM_WRITE_COMMAND, what.va, there);
     at_ps = local_ps(delay);
     count(way, ok, start, at_ps, nbytes);
     return ok;

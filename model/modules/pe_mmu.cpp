@@ -65,6 +65,11 @@ std::uint32_t asid_of(const tlm::tlm_generic_payload &payload) {
     return who && who->asid != TLA_ASID_HARDWARE ? who->asid : 0;
 }
 
+bool is_translated(const tlm::tlm_generic_payload &payload) {
+    const requester *const who = payload.get_extension<requester>();
+    return who && who->translated;
+}
+
 sc_core::sc_time delay_to(std::uint64_t at_ps) {
     sc_core::sc_time delay;
     set_local_ps(delay, std::max(at_ps, to_ps(sc_core::sc_time_stamp())));
@@ -265,6 +270,10 @@ bool pe_mmu::hides_dmi(const route &where) const {
 }
 
 void pe_mmu::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    if (is_translated(payload)) {
+        out->b_transport(payload, delay);
+        return;
+    }
     const tla_mmu_access wanted = wanted_by(payload);
     const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
     std::uint64_t at_ps = now_ps + to_ps(delay) + config_.overhead_ps;

@@ -56,6 +56,11 @@ void pe_mmu::steps::recycle(job &j) {
 // --- translation -----------------------------------------------------------------------------------------------------
 
 void pe_mmu::steps::begin(in_order_request &request, unsigned port) {
+    const requester *const asks = request.payload->get_extension<requester>();
+    if (asks && asks->translated) {
+        out_.send(request, port);
+        return;
+    }
     time_queue &queue = time_queue::of_simulation();
     request.at_ps += mmu_.config_.overhead_ps;
     if (request.at_ps == queue.now_ps()) {

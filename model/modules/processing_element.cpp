@@ -42,9 +42,9 @@ processing_element::processing_element(sc_core::sc_module_name name, const confi
 
 std::uint64_t processing_element::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     tla_status refusal = TLA_OK;
-    if (command.opcode != TLA_OP_LAUNCH)
+    if (!tla_opcode_names_pes(command.opcode))
         refusal = TLA_BAD_COMMAND;
-    else if (command.kernel >= config_.kernel_count)
+    else if (command.opcode == TLA_OP_LAUNCH && command.kernel >= config_.kernel_count)
         refusal = TLA_NOT_FOUND;
     else if (running_ || arrival_ps < run_.end_ps)
         refusal = TLA_BUSY; // the kernel may have run ahead of time
@@ -74,7 +74,8 @@ void processing_element::main() {
         run_.late_ps = late_ps_;
         kernel_running_.set(run_.start_ps, 1);
         tl_context context{this};
-        run_.status = config_.kernels[launch_.kernel](&context);
+        const bool kernel = launch_.opcode == TLA_OP_LAUNCH;
+        run_.status = kernel ? config_.kernels[launch_.kernel](&context) : move_by_address();
         run_.end_ps = local_ps(delay_);
         kernel_running_.set(run_.end_ps, 0);
         running_ = false;
@@ -84,10 +85,29 @@ void processing_element::main() {
             completion.total_free = run_.refused.total_free;
             completion.largest_free = run_.refused.largest_free;
         }
+        if (!kernel && !run_.status) completion.nbytes = launch_.nbytes;
         completion.value = run_.start_ps;
         completion.service_ps = run_.end_ps - run_.start_ps;
         control.complete(port_, completion, run_.end_ps);
     }
+}
+
+tla_status processing_element::move_by_address() {
+    pe_dma::request request{};
+    request.way = launch_.write ? pe_dma::direction::write : pe_dma::direction::read;
+    request.va.value = launch_.pa.value;
+    request.rows = 1;
+    request.row_bytes = request.pitch = launch_.nbytes;
+    request.has_tile = false;
+    request.pattern = launch_.pattern;
+    request.physical = true;
+    if (!launch_.nbytes) return TLA_OK;
+    const std::uint64_t since = local_ps(delay_);
+    waits_for_dma_.set(since, 1);
+    const tla_status status = dma_.transfer(request, delay_);
+    waits_for_dma_.set(local_ps(delay_), 0);
+    end(run_.dma_ps, since);
+    return status;
 }
 
 void processing_element::begin() {

@@ -40,16 +40,16 @@ namespace {
 using pe_sets = std::map<std::uint32_t, tla_pe_set>;
 
 tla_status sort_pes(const std::vector<pe_location> &all, const std::vector<pe_location> &pes, pe_sets &sets,
-                    tla_error *error) {
-    if (pes.empty()) return tla_error_set(error, TLA_INVALID_ARGUMENT, "launch: no PE is named");
+                    const char *what, tla_error *error) {
+    if (pes.empty()) return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: no PE is named", what);
     for (const pe_location &pe : pes) {
         const auto same = [&pe](const pe_location &p) { return p.sip == pe.sip && p.cube == pe.cube && p.pe == pe.pe; };
         if (std::none_of(all.begin(), all.end(), same))
-            return tla_error_set(error, TLA_NOT_FOUND, "launch: no %s in this platform", to_string(pe).c_str());
+            return tla_error_set(error, TLA_NOT_FOUND, "%s: no %s in this platform", what, to_string(pe).c_str());
         std::uint16_t &cube = sets[pe.sip].cubes[pe.cube];
         const auto bit = static_cast<std::uint16_t>(1u << pe.pe);
         if (cube & bit)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "launch: %s is named twice", to_string(pe).c_str());
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s is named twice", what, to_string(pe).c_str());
         cube |= bit;
     }
     return TLA_OK;
@@ -57,7 +57,8 @@ tla_status sort_pes(const std::vector<pe_location> &all, const std::vector<pe_lo
 
 // The answer of one SIP that is no success; with the request of the tl_alloc that ended the kernel, if one did.
 tla_status explain_launch(const tla_completion &answer, std::uint64_t tcm_reserved, tla_error *error) {
-    const std::string which = "kernel on " + to_string(answer.failed_at);
+    const char *const what = answer.opcode == TLA_OP_LAUNCH ? "kernel on " : "DMA of ";
+    const std::string which = what + to_string(answer.failed_at);
     if (answer.status == TLA_BUSY && answer.value == 0) // did not begin
         return tla_error_set(error, TLA_BUSY, "%s: the one before is still running (correlation %u, request %u)",
                              which.c_str(), answer.correlation_id, answer.request_id);
@@ -117,16 +118,37 @@ tla_status runtime::launch(std::uint32_t kernel, const std::vector<std::uint64_t
     if (arguments.size() > TLA_COMMAND_MAX_ARGUMENTS)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "launch: %zu arguments, at most %d", arguments.size(),
                              TLA_COMMAND_MAX_ARGUMENTS);
-    pe_sets sets;
-    if (const tla_status status = sort_pes(settings_.pes, pes, sets, error)) return status;
-    tla_command command = message(TLA_OP_LAUNCH, TLA_TARGET_IO_CPU, next_correlation_++);
+    tla_command command{};
+    command.opcode = TLA_OP_LAUNCH;
     command.kernel = kernel;
     command.programs = static_cast<std::uint32_t>(pes.size());
     command.count = static_cast<std::uint32_t>(arguments.size());
     std::copy(arguments.begin(), arguments.end(), command.arguments);
+    return dispatch(command, pes, "launch", error, result);
+}
+
+tla_status runtime::pe_dma(tla_paddr pa, std::uint64_t nbytes, bool write, std::uint8_t pattern,
+                           const std::vector<pe_location> &pes, tla_error *error, launched *result) {
+    tla_command command{};
+    command.opcode = TLA_OP_PE_DMA;
+    command.pa = pa;
+    command.nbytes = nbytes;
+    command.write = write;
+    command.pattern = pattern;
+    return dispatch(command, pes, "PE DMA", error, result);
+}
+
+// `command` has what is particular to its opcode.
+tla_status runtime::dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what,
+                             tla_error *error, launched *result) {
+    pe_sets sets;
+    if (const tla_status status = sort_pes(settings_.pes, pes, sets, what, error)) return status;
+    command.target = TLA_TARGET_IO_CPU;
+    command.correlation_id = next_correlation_++;
+    command.request_id = next_request_++;
     const unsigned port = pads_->take_port();
     if (port == pads_->ports())
-        return tla_error_set(error, TLA_LIMIT, "launch: %u are under way, as many as the host has ports for", port);
+        return tla_error_set(error, TLA_LIMIT, "%s: %u are under way, as many as the host has ports for", what, port);
     launch_under_way messages(*pads_, port);
 
     std::uint64_t farthest_ps = 0;
@@ -136,6 +158,7 @@ tla_status runtime::launch(std::uint32_t kernel, const std::vector<std::uint64_t
         tla_completion refusal{};
         command.pes = set;
         refusal.status = tla_dispatcher_check(of_sip, &command, now_ps(), &refusal.failed_at);
+        refusal.opcode = command.opcode;
         refusal.correlation_id = command.correlation_id;
         refusal.request_id = command.request_id;
         if (refusal.status) return explain_launch(refusal, settings_.tcm_reserved, error);
@@ -147,7 +170,7 @@ tla_status runtime::launch(std::uint32_t kernel, const std::vector<std::uint64_t
     for (const auto &[sip, set] : sets) {
         command.pes = set;
         if (const tla_status status = messages.begin(sip, command, settings_.launch_port + port, now_ps()))
-            return tla_error_set(error, status, "launch: %s", tla_status_text(status));
+            return tla_error_set(error, status, "%s: %s", what, tla_status_text(status));
         command.program += tla_pe_set_count(&set);
         command.request_id = next_request_++;
     }

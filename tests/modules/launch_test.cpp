@@ -361,8 +361,64 @@ void as_many_as_there_are_ports(unsigned style) {
     BOOST_CHECK(reports().empty());
 }
 
+// A pattern that DMA engines write is what the host reads, what the host writes they read; by physical address, with
+// nothing mapped, all engines at one time.
+void memory_by_address(unsigned style) {
+    bench b(two_sips(style));
+    b.run([&] {
+        host &host = b.host();
+        const pe_location far{1, 3, 2};
+        tla_paddr pa{};
+        tla_paddr_pe_hbm(far.sip, far.cube, far.pe, 4096, b.config.hbm.capacity, &pa);
+        const std::uint64_t nbytes = 5000;
+        const bytes data = pattern(nbytes);
+        bytes read(nbytes);
+        tla_completion wrote{}, got{};
+        BOOST_CHECK_EQUAL(host.write_memory(pa, data.data(), nbytes, &b.error, &wrote), TLA_OK);
+        BOOST_CHECK_EQUAL(host.read_memory(pa, read.data(), nbytes, &b.error, &got), TLA_OK);
+        BOOST_CHECK(read == data);
+        BOOST_CHECK_EQUAL(wrote.nbytes, nbytes);
+        BOOST_CHECK_EQUAL(got.value, wrote.value + wrote.service_ps);
+        BOOST_CHECK_GT(wrote.service_ps, 0u);
+        BOOST_CHECK_GE(got.service_ps, wrote.service_ps); // there and back
+        BOOST_CHECK_GT(got.correlation_id, wrote.correlation_id);
+        BOOST_CHECK_GT(got.request_id, wrote.request_id);
+
+        runtime::launched near, other, all;
+        BOOST_CHECK_EQUAL(host.pe_dma(pa, 1000, true, 0x5A, {far}, &b.error, &near), TLA_OK);
+        BOOST_CHECK_EQUAL(host.read_memory(pa, read.data(), nbytes, &b.error), TLA_OK);
+        BOOST_CHECK(bytes(read.begin(), read.begin() + 1000) == bytes(1000, 0x5A));
+        BOOST_CHECK(bytes(read.begin() + 1000, read.end()) == bytes(data.begin() + 1000, data.end()));
+        BOOST_CHECK_EQUAL(host.pe_dma(pa, 1000, true, 0x5A, {{0, 0, 0}}, &b.error, &other), TLA_OK);
+        BOOST_CHECK_GT(near.duration_ps, 0u);
+        BOOST_CHECK_GT(other.duration_ps, near.duration_ps); // another SIP
+        BOOST_CHECK_EQUAL(host.pe_dma(pa, 1000, false, 0, b.all(), &b.error, &all), TLA_OK);
+        for (const pe_unit *pe : b.platform->pes()) {
+            BOOST_CHECK_EQUAL(pe->element.last_run().start_ps, all.start_ps);
+            BOOST_CHECK_EQUAL(pe->mmu.get_statistics().lookups, 0u);
+            BOOST_CHECK_EQUAL(pe->tcm.get_statistics().bytes_read + pe->tcm.get_statistics().bytes_written, 0u);
+        }
+
+        tla_paddr nowhere{};
+        tla_paddr_pe_hbm(0, 9, 0, 0, b.config.hbm.capacity, &nowhere); // a cube that is none
+        BOOST_CHECK_EQUAL(host.write_memory(nowhere, data.data(), 64, &b.error, &wrote), TLA_BUS_ERROR);
+        BOOST_CHECK_EQUAL(wrote.status, TLA_BUS_ERROR);
+        BOOST_CHECK_MESSAGE(std::string(b.error.text).find("64 bytes at 0x") == 0, b.error.text);
+        BOOST_CHECK_EQUAL(host.pe_dma(nowhere, 64, true, 1, {{0, 1, 2}}, &b.error), TLA_BUS_ERROR);
+        BOOST_CHECK_MESSAGE(std::string(b.error.text).rfind("DMA of sip0.cube1.pe2: ", 0) == 0, b.error.text);
+        BOOST_CHECK_EQUAL(host.pe_dma(pa, 64, true, 1, {{0, 9, 0}}, &b.error), TLA_NOT_FOUND);
+        BOOST_CHECK_EQUAL(b.error.text, std::string("PE DMA: no sip0.cube9.pe0 in this platform"));
+    });
+}
+
 } // namespace
 
+BOOST_AUTO_TEST_CASE(memory_is_written_and_read_by_physical_address_in_the_fast_style) {
+    memory_by_address(0);
+}
+BOOST_AUTO_TEST_CASE(memory_is_written_and_read_by_physical_address_in_the_exact_style) {
+    memory_by_address(1);
+}
 BOOST_AUTO_TEST_CASE(any_subset_of_pes_begins_at_one_time_in_the_fast_style) {
     subsets_begin_together(0);
 }

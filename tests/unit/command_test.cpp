@@ -201,6 +201,30 @@ BOOST_AUTO_TEST_CASE(launches_come_back_as_they_were_sent) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_dma_of_pes_comes_back_as_it_was_sent) {
+    for (const bool write : {false, true}) {
+        auto sent = command_of(TLA_OP_PE_DMA, TLA_TARGET_IO_CPU);
+        sent.pa.value = 0x7FFFFFFFFFFFF;
+        sent.nbytes = 0xFEDCBA9876543210;
+        sent.target_start_ps = 0x1122334455667788;
+        sent.write = write;
+        sent.pattern = 0xA5;
+        sent.pes.cubes[3] = 0x81;
+        const bytes descriptor = encode(sent);
+        BOOST_CHECK_EQUAL(descriptor.size(), 80u);
+        tla_command received;
+        BOOST_REQUIRE_EQUAL(decode(descriptor, received), TLA_OK);
+        BOOST_CHECK_EQUAL(received.pa.value, sent.pa.value);
+        BOOST_CHECK_EQUAL(received.nbytes, sent.nbytes);
+        BOOST_CHECK_EQUAL(received.target_start_ps, sent.target_start_ps);
+        BOOST_CHECK_EQUAL(received.write, write);
+        BOOST_CHECK_EQUAL(received.pattern, 0xA5u);
+        BOOST_CHECK_EQUAL(received.pes.cubes[3], 0x81u);
+        check_refused(with(descriptor, 40, {2}), "write 2", "0 or 1");
+        check_refused(with(descriptor, 45, {1}), "at most 255", "PE_DMA");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_encoded_is_refused_and_nothing_is_written) {
     bytes out(TLA_COMMAND_MAX_BYTES, 0xEE);
     const bytes untouched = out;
@@ -236,8 +260,8 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expecte
     check_refused({}, "0 bytes", "at least the header of 16");
     check_refused(bytes(good.begin(), good.begin() + 15), "15 bytes", "16");
     check_refused(with(good, 0, {'t'}), "0x43414c74", "\"TLAC\"");
-    check_refused(with(good, 4, {0}), "opcode 0", "1 to 9");
-    check_refused(with(good, 4, {10}), "opcode 10", "1 to 9");
+    check_refused(with(good, 4, {0}), "opcode 0", "1 to 10");
+    check_refused(with(good, 4, {11}), "opcode 11", "1 to 10");
     check_refused(with(good, 5, {0}), "target 0", "1 to 6");
     check_refused(with(good, 5, {7}), "target 7", "1 to 6");
     check_refused(with(good, 6, {33}), "claims 33", "32 are there");
@@ -296,7 +320,7 @@ BOOST_AUTO_TEST_CASE(damaged_completions_are_refused) {
     BOOST_CHECK_EQUAL(decoded(none), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 3, {'C'})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 8, {TLA_STATUS_COUNT})), TLA_BAD_COMMAND);
-    BOOST_CHECK_EQUAL(decoded(with(good, 9, {10})), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(decoded(with(good, 9, {11})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 11, {0x80})), TLA_BAD_COMMAND);       // no kind of location
     BOOST_CHECK_EQUAL(decoded(with(good, 10, {1})), TLA_BAD_COMMAND);          // a PE of none
     BOOST_CHECK_EQUAL(decoded(with(good, 10, {0x10, 0x20})), TLA_BAD_COMMAND); // a cube of an IO_CPU
@@ -308,8 +332,11 @@ BOOST_AUTO_TEST_CASE(damaged_completions_are_refused) {
 
 BOOST_AUTO_TEST_CASE(random_damage_is_decoded_or_refused_with_a_text) {
     std::mt19937 random(2);
-    std::vector<bytes> good{encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER)), encode(map_of(3)),
-                            encode(map_of(TLA_COMMAND_MAX_ENTRIES)), encode(launch_of(2)),
+    std::vector<bytes> good{encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER)),
+                            encode(map_of(3)),
+                            encode(map_of(TLA_COMMAND_MAX_ENTRIES)),
+                            encode(launch_of(2)),
+                            encode(command_of(TLA_OP_PE_DMA, TLA_TARGET_IO_CPU)),
                             encode(command_of(TLA_OP_VA_ALLOC, TLA_TARGET_VA_MANAGER))};
     unsigned refused = 0, accepted = 0;
     for (int i = 0; i < 20000; i++) {

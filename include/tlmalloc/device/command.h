@@ -18,11 +18,13 @@
  *   VA_FREE              u64 va, u64 nbytes
  *   LAUNCH               u32 kernel, u32 program, u32 programs, u32 count, u64 target start, 16 u16 PEs, then count
  *                        arguments u64
+ *   PE_DMA               u64 pa, u64 nbytes, u64 target start, u32 write, u32 pattern, 16 u16 PEs
  *
  * A LAUNCH is for PEs of one SIP: PEs [c] has bit p for PE p of cube c, so that it can be any subset. `program` is the
  * number of the first of them; the others follow in ascending order of cube, then of PE. program + their number (one,
  * where none is named) is at most `programs`. To a processing element PEs say nothing. Target start is the time in ps
- * at which all begin, 0: not stated.
+ * at which all begin, 0: not stated. PE_DMA goes the same way: the DMA engine of every PE that is named writes nbytes
+ * of `pattern` (0 .. 255) at a physical address, or reads what is there (write 0), by the fabric and without its TCM.
  *
  * A completion is 64 bytes:
  *   0 u32 magic "TLAD"  4 u32 request id  8 u8 status  9 u8 opcode  10 u16 failed at  12 u32 correlation id
@@ -50,7 +52,8 @@ typedef enum tla_opcode {
     TLA_OP_LAUNCH,
     TLA_OP_INVALIDATE, /* drops TLB entries of the ranges (nbytes 0: of the whole address space); mappings stay */
     TLA_OP_TAKE_BACK,  /* undoes the sender's last MAP or UNMAP, which had the same request id and entries (mmu.h) */
-    TLA_OP_LAST = TLA_OP_TAKE_BACK
+    TLA_OP_PE_DMA,
+    TLA_OP_LAST = TLA_OP_PE_DMA
 } tla_opcode;
 
 /* What kind of control socket a descriptor is meant for. */
@@ -59,8 +62,8 @@ typedef enum tla_target {
     TLA_TARGET_PE_MMU,
     TLA_TARGET_VA_MANAGER,
     TLA_TARGET_PROCESSING_ELEMENT,
-    TLA_TARGET_IO_CPU, /* passes MAP, UNMAP, INVALIDATE and LAUNCH on to the M_CPUs of its SIP */
-    TLA_TARGET_M_CPU   /* passes MAP, UNMAP and INVALIDATE on to the MMUs of its cube, LAUNCH to its PEs */
+    TLA_TARGET_IO_CPU, /* passes MAP, UNMAP, INVALIDATE, LAUNCH, PE_DMA on to the M_CPUs of its SIP */
+    TLA_TARGET_M_CPU   /* passes MAP, UNMAP and INVALIDATE on to the MMUs of its cube, LAUNCH and PE_DMA to its PEs */
 } tla_target;
 
 enum {
@@ -77,7 +80,7 @@ enum {
 /* MAP, UNMAP, INVALIDATE, TAKE_BACK: what is passed on to MMUs, entry by entry. */
 bool tla_opcode_has_entries(tla_opcode opcode);
 
-/* LAUNCH: what is passed on to PEs that are named one by one. */
+/* LAUNCH, PE_DMA: what is passed on to PEs that are named one by one. */
 bool tla_opcode_names_pes(tla_opcode opcode);
 
 /* Which PEs a mapping is for: the product of three bit masks. */
@@ -127,13 +130,15 @@ typedef struct tla_command {
     uint32_t correlation_id, request_id; /* chosen by the sender, echoed by the completion */
     tla_channel channel;                 /* ALLOC */
     uint32_t object; /* ALLOC: blocks beside each other with the same one, not 0, are one (guard.h) */
-    uint64_t nbytes; /* ALLOC, FREE, VA_ALLOC, VA_FREE */
-    tla_paddr pa;    /* FREE */
+    uint64_t nbytes; /* ALLOC, FREE, VA_ALLOC, VA_FREE, PE_DMA */
+    tla_paddr pa;    /* FREE, PE_DMA */
     tla_vaddr va;    /* VA_FREE */
     tla_scope scope; /* MAP, UNMAP, INVALIDATE, TAKE_BACK */
     uint32_t kernel, program, programs; /* LAUNCH */
-    uint64_t target_start_ps;           /* LAUNCH */
-    tla_pe_set pes;                     /* LAUNCH */
+    uint64_t target_start_ps;           /* LAUNCH, PE_DMA */
+    tla_pe_set pes;                     /* LAUNCH, PE_DMA */
+    bool write;                         /* PE_DMA */
+    uint8_t pattern;                    /* PE_DMA */
     uint32_t count;                     /* MAP, UNMAP, INVALIDATE: entries; LAUNCH: arguments */
     union {
         tla_map_entry entries[TLA_COMMAND_MAX_ENTRIES];
@@ -146,14 +151,16 @@ typedef struct tla_completion {
     tla_status status;
     tla_opcode opcode;
     tla_location failed_at;            /* where it failed first, when it has been passed on */
-    uint64_t value;                    /* ALLOC: physical address; VA_ALLOC: virtual address; LAUNCH: when the kernel
+    uint64_t value;                    /* ALLOC: physical address; VA_ALLOC: virtual address; LAUNCH, PE_DMA: when it
                                           began (ps), of several the last of them; 0: it did not */
-    uint64_t nbytes;                   /* ALLOC, FREE: bytes; MAP, UNMAP, INVALIDATE: entries done; LAUNCH: of a kernel
-                                          that ended with the status of a tl_alloc (kernel.h), the bytes it asked for */
+    uint64_t nbytes;                   /* ALLOC, FREE: bytes; MAP, UNMAP, INVALIDATE: entries done; PE_DMA: bytes;
+                                          LAUNCH: of a kernel that ended with the status of a tl_alloc (kernel.h), the
+                                          bytes it asked for */
     uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes); LAUNCH: of the TCM
                                           after that tl_alloc */
     uint64_t nodes_visited;
-    uint64_t service_ps; /* what the engine charged, without queueing; LAUNCH: of the kernel, of several the longest */
+    uint64_t service_ps; /* what the engine charged, without queueing; LAUNCH, PE_DMA: from its begin to its end, of
+                            several the longest */
 } tla_completion;
 
 /* Writes a descriptor into bytes[0 .. capacity); *length is its size.

@@ -50,6 +50,15 @@ class host : public sc_core::sc_module, public runtime {
     tla_status write_tensor(const tensor &to, const std::uint8_t *bytes, tla_error *error);
     tla_status read_tensor(const tensor &from, std::uint8_t *bytes, tla_error *error);
 
+    // Memory by physical address: no processor is on the way (KernBench's MemoryWriteMsg and MemoryReadMsg). One
+    // transaction in accesses of host.dma_chunk; the bytes lie in one memory. *done, if wanted: ids, status, when it
+    // began (value), how long it took (service_ps) and what was moved (nbytes). TLA_BUS_ERROR when an access was
+    // answered with an error: what had begun by then has been moved.
+    tla_status write_memory(tla_paddr pa, const std::uint8_t *bytes, std::uint64_t nbytes, tla_error *error,
+                            tla_completion *done = nullptr);
+    tla_status read_memory(tla_paddr pa, std::uint8_t *bytes, std::uint64_t nbytes, tla_error *error,
+                           tla_completion *done = nullptr);
+
     // Sum of the latencies of all chunks that were moved.
     std::uint64_t transfer_latency_ps() const { return transfer_latency_ps_; }
 
@@ -64,6 +73,8 @@ class host : public sc_core::sc_module, public runtime {
                     std::uint64_t &at_ps) override;
     void between_faults(const std::function<void()> &change) override;
     void serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    tla_status move_memory(tlm::tlm_command command, tla_paddr pa, std::uint8_t *bytes, std::uint64_t nbytes,
+                           tla_error *error, tla_completion *done);
     tla_status move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error);
 
     const config config_;

@@ -45,6 +45,7 @@ class pe_dma : public instrumented {
         std::uint64_t rows, row_bytes, pitch;
         bool has_tile = true;
         std::uint8_t pattern = 0;
+        bool physical = false; // `va` is a physical address, which the MMU lets pass
     };
 
     struct statistics {
@@ -86,7 +87,9 @@ class pe_dma : public instrumented {
                     std::uint64_t &at_ps);
 
     const config config_;
-    requester requester_;
+    requester &who(const request &what) { return what.physical ? physical_ : requester_; }
+
+    requester requester_, physical_;
     tla_timeline issue_[2]{};
     std::unique_ptr<channel> channels_[2]; // exact
     outlet to_memory_, to_tcm_;

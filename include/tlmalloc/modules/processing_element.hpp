@@ -18,9 +18,10 @@ namespace tlmalloc {
 // kernel runs at a time; a LAUNCH that arrives while one runs is answered with TLA_BUSY, one of a kernel that is none
 // with TLA_NOT_FOUND. The completion comes when the kernel has returned, with its status, when it began and how long it
 // took; of one that ends with the status of a tl_alloc, the completion tells request and free bytes of that. Commands
-// that a kernel leads to carry the correlation id of its LAUNCH.
-// `allocator` leads to the PE's memory_controller.control, `local` to its data side (the engines read and
-// write tiles there); DMA goes through `dma`.
+// that a kernel leads to carry the correlation id of its LAUNCH. It takes PE_DMA in the same way as a LAUNCH, in place
+// of a kernel: the DMA engine writes a pattern to a physical address or reads from there, which is dropped. `allocator`
+// leads to the PE's memory_controller.control, `local` to its data side (the engines read and write tiles there); DMA
+// goes through `dma`.
 class processing_element : public instrumented, private command_handler {
   public:
     struct config : tla_pe_parameters {
@@ -75,6 +76,7 @@ class processing_element : public instrumented, private command_handler {
   private:
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     void main();
+    tla_status move_by_address();
     void begin(); // one tl_* call: its dispatch time
     void end(std::uint64_t &sum, std::uint64_t since_ps);
     tla_status transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch);

@@ -17,6 +17,7 @@ struct requester : tlm::tlm_extension<requester> {
     std::uint32_t asid = 0;      // address space, as in page tables
     std::uint32_t initiator = 0; // the platform's number of the initiator, for messages
     bool trusted = false;
+    bool translated = false; // the addresses are physical already: MMUs let them pass
     // Of an access to page tables: the MMU that makes it, and for whom it does, if that was said (it lives as long as
     // the access). An MMU that such an access comes back to could only wait for itself.
     const void *walker = nullptr;
@@ -39,6 +40,7 @@ struct requester : tlm::tlm_extension<requester> {
         asid = from.asid;
         initiator = from.initiator;
         trusted = from.trusted;
+        translated = from.translated;
         walker = from.walker;
         walks_for = from.walks_for;
     }

@@ -104,6 +104,12 @@ class runtime {
     tla_status launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments,
                       const std::vector<pe_location> &pes, tla_error *error, launched *result = nullptr);
 
+    // The DMA engine of each of these PEs writes `nbytes` of `pattern` at a physical address, or reads what is there,
+    // which is dropped (KernBench's PeDmaMsg). Goes and begins as a launch does, with its errors; a PE that runs a
+    // kernel is busy. The result's duration is from the engine's first access to its last answer.
+    tla_status pe_dma(tla_paddr pa, std::uint64_t nbytes, bool write, std::uint8_t pattern,
+                      const std::vector<pe_location> &pes, tla_error *error, launched *result = nullptr);
+
     // On every PE.
     tla_status launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments, tla_error *error,
                       launched *result = nullptr) {
@@ -150,6 +156,10 @@ class runtime {
     // The tensor as tensor.h has it, while its shards stay.
     tla_tensor view(const tensor &t) const;
 
+    // For messages of whoever derives from it.
+    std::uint32_t new_correlation() { return next_correlation_++; }
+    std::uint32_t new_request() { return next_request_++; }
+
     std::uint64_t retries_ = 0;
 
   private:
@@ -163,6 +173,8 @@ class runtime {
         std::uint64_t total_free, largest_free;
     };
 
+    tla_status dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what, tla_error *error,
+                        launched *result);
     // A command of what the host was asked for under this number.
     tla_command message(tla_opcode opcode, tla_target target, std::uint32_t correlation_id);
     std::vector<tla_completion> send_all(way to, const std::vector<letter> &letters, unsigned tries_left);
