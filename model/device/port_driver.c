@@ -136,3 +136,15 @@ tla_status tla_port_driver_launch_all(tla_port_driver *driver, tla_target target
                         .count = count};
     return execute(driver, &d, NULL, arguments, completion);
 }
+
+tla_status tla_port_driver_pe_dma(tla_port_driver *driver, tla_target target, const tla_pe_set *pes, tla_paddr pa,
+                                  uint64_t nbytes, bool write, uint8_t pattern, tla_completion *completion) {
+    tla_descriptor d = {.opcode = TLA_OP_PE_DMA,
+                        .target = target,
+                        .pes = *pes,
+                        .pa = pa,
+                        .nbytes = nbytes,
+                        .write = write,
+                        .pattern = pattern};
+    return execute(driver, &d, NULL, NULL, completion);
+}

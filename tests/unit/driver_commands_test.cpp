@@ -137,6 +137,29 @@ std::vector<example> examples() {
         all.push_back(mapping("unmap", TLA_OP_UNMAP, TLA_TARGET_IO_CPU, count, tla_port_driver_unmap));
         all.push_back(mapping("invalidate", TLA_OP_INVALIDATE, TLA_TARGET_PE_MMU, count, tla_port_driver_invalidate));
     }
+    tla_pe_set pes{};
+    pes.cubes[2] = 0x11;
+    pes.cubes[15] = 0x8000;
+    all.push_back({"pe_dma",
+                   [pes](tla_port_driver *d, tla_completion *c) {
+                       return tla_port_driver_pe_dma(d, TLA_TARGET_IO_CPU, &pes, {99}, 4096, true, 0xA5, c);
+                   },
+                   command_of(TLA_OP_PE_DMA, TLA_TARGET_IO_CPU)});
+    all.back().command->pa = {99};
+    all.back().command->nbytes = 4096;
+    all.back().command->write = true;
+    all.back().command->pattern = 0xA5;
+    all.back().command->pes = pes;
+    all.push_back({"launch_all",
+                   [pes](tla_port_driver *d, tla_completion *c) {
+                       const std::uint64_t arguments[] = {5, 6};
+                       return tla_port_driver_launch_all(d, TLA_TARGET_M_CPU, &pes, 1, 2, 9, arguments, 2, c);
+                   },
+                   command_of(TLA_OP_LAUNCH, TLA_TARGET_M_CPU)});
+    all.back().command->kernel = 1, all.back().command->program = 2, all.back().command->programs = 9;
+    all.back().command->count = 2;
+    all.back().command->arguments[0] = 5, all.back().command->arguments[1] = 6;
+    all.back().command->pes = pes;
     const std::uint32_t most_arguments = TLA_COMMAND_MAX_ARGUMENTS;
     for (std::uint32_t count : {std::uint32_t{0}, std::uint32_t{1}, std::uint32_t{5}, most_arguments}) {
         std::vector<std::uint64_t> arguments(count);
@@ -231,6 +254,10 @@ BOOST_AUTO_TEST_CASE(what_no_descriptor_can_say_is_refused_before_a_word_is_writ
     BOOST_CHECK_EQUAL(tla_port_driver_map(&driver, TLA_TARGET_PE_MMU, {}, nullptr, 1, nullptr), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(tla_port_driver_map(&driver, tla_target{}, {}, entries.data(), 1, nullptr), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(tla_port_driver_launch(&driver, 0, 1, 1, nullptr, 0, nullptr), TLA_INVALID_ARGUMENT);
+    tla_pe_set three{};
+    three.cubes[0] = 7; // programs 1, 2 and 3 of 3
+    BOOST_CHECK_EQUAL(tla_port_driver_launch_all(&driver, TLA_TARGET_IO_CPU, &three, 0, 1, 3, nullptr, 0, nullptr),
+                      TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(tla_port_driver_launch(&driver, 0, 0, 1, arguments, TLA_COMMAND_MAX_ARGUMENTS + 1, nullptr),
                       TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(d.port.state, TLA_PORT_IDLE);

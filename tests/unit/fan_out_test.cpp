@@ -115,6 +115,39 @@ BOOST_AUTO_TEST_CASE(what_one_refuses_the_others_take_back_when_the_last_has_ans
     BOOST_CHECK_EQUAL(tla_fan_out_not_restored(b.fan_out.get()), 0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_refusal_says_where_as_deep_as_it_is_known) {
+    bench b(3);
+    b.answer = [](unsigned target, const tla_command &c) {
+        return c.opcode == TLA_OP_MAP && target > 0 ? TLA_OVERLAP : TLA_OK;
+    };
+    const tla_fan_out_result r = b.send(TLA_OP_MAP, 0b111, 0, true);
+    BOOST_CHECK_EQUAL(r.failed_at.kind, TLA_LOCATION_PE); // the first that refused
+    BOOST_CHECK_EQUAL(r.failed_at.pe, 1u);
+    BOOST_CHECK_EQUAL(b.send(TLA_OP_MAP, 0b001, 0, true).failed_at.kind, TLA_LOCATION_NONE);
+
+    const tla_command_route above[] = {{0x1000, {2, ~0u, ~0u}}, {0x2000, {4, 8, ~0u}}};
+    tla_fan_out *made = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_fan_out_create(above, 2, &made), TLA_OK);
+    auto command = std::make_unique<tla_command>();
+    command->opcode = TLA_OP_INVALIDATE;
+    const auto fail = [&](std::uint32_t sips, tla_location inside) {
+        command->scope = {sips, ~0u, ~0u};
+        tla_fan_out_send(made, command.get(), TLA_TARGET_IO_CPU, 0, true);
+        tla_posting *p = nullptr;
+        BOOST_REQUIRE_EQUAL(tla_fan_out_next(made, &p), 1u);
+        p->status = TLA_BUS_ERROR;
+        p->completion.failed_at = inside;
+        BOOST_REQUIRE_EQUAL(tla_fan_out_next(made, &p), 0u);
+        return tla_fan_out_get_result(made).failed_at;
+    };
+    BOOST_CHECK_EQUAL(fail(2, {}).kind, TLA_LOCATION_IO_CPU);
+    BOOST_CHECK_EQUAL(fail(2, {}).sip, 1u);
+    BOOST_CHECK_EQUAL(fail(4, {}).kind, TLA_LOCATION_M_CPU);
+    BOOST_CHECK_EQUAL(fail(4, {}).cube, 3u);
+    BOOST_CHECK_EQUAL(fail(4, {TLA_LOCATION_PE, 2, 3, 5}).pe, 5u); // who was asked knows better
+    tla_fan_out_destroy(made);
+}
+
 BOOST_AUTO_TEST_CASE(an_invalidation_that_is_refused_is_not_taken_back) {
     bench b(2);
     b.answer = [](unsigned target, const tla_command &) { return target == 0 ? TLA_BUS_ERROR : TLA_OK; };

@@ -69,6 +69,11 @@ tla_status tla_port_driver_launch_all(tla_port_driver *driver, tla_target target
                                       uint32_t kernel, uint32_t program, uint32_t programs, const uint64_t *arguments,
                                       uint32_t count, tla_completion *completion);
 
+/* To an IO_CPU, an M_CPU or a processing element. The DMA engines of these PEs write nbytes of `pattern` at pa, or read
+ * what is there (write false). */
+tla_status tla_port_driver_pe_dma(tla_port_driver *driver, tla_target target, const tla_pe_set *pes, tla_paddr pa,
+                                  uint64_t nbytes, bool write, uint8_t pattern, tla_completion *completion);
+
 #ifdef __cplusplus
 }
 #endif
