@@ -118,8 +118,9 @@ tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::
     if (!status && execution_.entered_by_caller())
         status = tla_error_set(&error, TLA_BUSY, "port %u: a command from within the execution of another", port);
     if (status) {
+        const std::string why = error.text + ids_of(command);
         complete(port, answer_to(command, status), local_ps(delay));
-        return status;
+        return tla_error_set(&error, status, "%s", why.c_str());
     }
     const std::uint64_t arrival_ps = local_ps(delay);
     if (style_ == time_style::exact && handler_.makes_transactions(command)) {
@@ -159,6 +160,12 @@ tla_completion control_window::answer_to(const tla_command &command, tla_status 
     completion.request_id = command.request_id;
     completion.opcode = command.opcode;
     return completion;
+}
+
+std::string control_window::ids_of(const tla_command &command) {
+    if (command.correlation_id == 0 && command.request_id == 0) return "";
+    return " (correlation " + std::to_string(command.correlation_id) + ", request " +
+           std::to_string(command.request_id) + ")";
 }
 
 tla_service control_window::occupy(std::uint64_t arrival_ps, std::uint64_t service_ps) {

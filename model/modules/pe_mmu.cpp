@@ -508,7 +508,8 @@ std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::u
                                std::uint64_t bus_ps, tla_status status, const tla_work &work, const tla_error &error) {
     tla_completion completion = control_window::answer_to(command, status);
     if (completion.status) {
-        SC_REPORT_WARNING("/tlmalloc/pe_mmu/command", (std::string(name()) + ": " + error.text).c_str());
+        SC_REPORT_WARNING("/tlmalloc/pe_mmu/command",
+                          (std::string(name()) + ": " + error.text + control_window::ids_of(command)).c_str());
     } else {
         completion.nbytes = command.count;
         if (command.opcode == TLA_OP_MAP) statistics_.maps += command.count;

@@ -51,7 +51,9 @@ json_t *kernels_json(const npu &platform, const workload &work) {
                   {"dma_ps", times.dma_ps},
                   {"compute_ps", times.compute_ps},
                   {"device_alloc_ps", run.alloc_ps},
-                  {"retries", run.retries}});
+                  {"retries", run.retries},
+                  {"correlation_id", pe->element.launched().correlation_id},
+                  {"request_id", pe->element.launched().request_id}});
         set(row, "status", tla_status_name(run.status));
         // A kernel without outputs has nothing that could be verified.
         json_object_set_new(row, "verified", work.kernel().verify ? json_boolean(work.verified()) : json_null());

@@ -75,6 +75,9 @@ class control_window : private access_target, public target_socket<0> {
     // An answer to the command that says nothing yet but whose it is.
     static tla_completion answer_to(const tla_command &command, tla_status status = TLA_OK);
 
+    // " (correlation 3, request 17)", for what is reported of a command; nothing where it has no ids.
+    static std::string ids_of(const tla_command &command);
+
     // The command that runs at `port` is done at done_ps (local time).
     void complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps);
 
