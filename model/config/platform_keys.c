@@ -113,7 +113,7 @@ const tla_schema_key tla_platform_keys[] = {
      "torus, mesh: SIPs in a row; 0: as square as it can be"},
     {TEXT(system.topology_file, system.topology_file, NAME_OF_FILE), CHOICE, "none",
      "a file, relative to this one, that lists all nodes and links; then the shape is not used: system.sip_topology, "
-     "cube, io_chiplet, and of links all but links.wire"},
+     "cube, io_chiplet, and of links all but links.flit and links.wire"},
 
     {SIZE(hbm.capacity_per_cube, system.hbm_per_cube, 4 * KIB, TLA_HBM_WINDOW_BYTES),
      "KernBench ADR-0019: 6 GiB per PE, for 4 PEs", "24 GiB", "HBM of a cube; every PE owns an equal slice"},
@@ -321,6 +321,7 @@ const tla_schema_key tla_platform_keys[] = {
     {NAMED(links.routing, topology.routing, tla_routing), CHOICE, "straight",
      "which ways are short: straight, along the mesh, from cube to cube at the first connection of a port and into the "
      "last at the nearest; free_ports, as KernBench's: ports are shortcuts inside a cube, too"},
+    {SIZE(links.flit, topology.flit, 1, 64 * KIB), "KernBench ADR-0033", "256 B", "what links carry at a time"},
     {TIME(links.wire, topology.wire_ps_per_mm, US), "KernBench: ns_per_mm 0.01", "10 ps", "of a millimetre of wire"},
     {BANDWIDTH(links.router_bandwidth, topology.router_bandwidth), "fitted: KernBench's 77 ns and 82 ns", "256 GB/s",
      "router to router"},

@@ -302,6 +302,10 @@ uint32_t tla_topology_node_named(const tla_topology *topology, const char *name)
     return topology->by_name[slot_of(topology, name)];
 }
 
+uint32_t tla_topology_region(const tla_topology_node *node) {
+    return node->cube == TLA_NO_NODE ? 0 : 1 + node->sip * TLA_CUBE_DIE_COUNT + node->cube;
+}
+
 uint32_t tla_topology_find(const tla_topology *topology, const char *name, tla_error *error) {
     const uint32_t found = tla_topology_node_named(topology, name);
     if (found != TLA_NO_NODE) return found;

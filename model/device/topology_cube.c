@@ -9,8 +9,8 @@ typedef struct cube_builder {
 } cube_builder;
 
 tla_spot tla_cube_stride(const tla_topology_shape *shape) {
-    return (tla_spot){shape->mesh_columns * shape->router_pitch_um + shape->ucie_length_um,
-                      shape->mesh_rows * shape->router_pitch_um + shape->ucie_length_um};
+    const uint64_t pitch = shape->router_pitch_um; /* a pitch lies between cubes: room for their ports */
+    return (tla_spot){(shape->mesh_columns + 1) * pitch, (shape->mesh_rows + 1) * pitch};
 }
 
 /* A router stands in the middle of its field of the mesh. KernBench's M_CPU lies at 7.5 mm and its SRAM at 1.5 mm,

@@ -27,7 +27,7 @@ static void weigh(tla_topology_builder *b) {
 
 /* Room on all sides of the cubes for PHYs, and to the left for the rest of the chiplet. */
 static uint64_t margin(const tla_topology_shape *shape) {
-    return 4 * shape->router_pitch_um;
+    return 5 * shape->router_pitch_um;
 }
 
 static uint32_t add_sip(tla_topology_builder *b, uint32_t sip) {
@@ -37,7 +37,7 @@ static uint32_t add_sip(tla_topology_builder *b, uint32_t sip) {
     const uint64_t wide = s->cube_mesh_width * stride.x_um + 2 * margin(s);
     const uint64_t high = s->cube_mesh_height * stride.y_um + 2 * margin(s);
     const uint32_t grid = b->plan.sip_grid_width;
-    const tla_spot at = {sip % grid * wide + margin(s), sip / grid * high + 2 * margin(s)};
+    const tla_spot at = {sip % grid * wide + margin(s), sip / grid * high + margin(s)};
     uint32_t ports[TLA_CUBE_DIE_COUNT * TLA_SIDE_COUNT];
     for (uint32_t cube = 0; cube < cubes; cube++) {
         const tla_spot here = {at.x_um + cube % s->cube_mesh_width * stride.x_um,
@@ -89,10 +89,10 @@ static void link_sips(tla_topology_builder *b, const uint32_t *end_points, uint3
 
 static void add_all(tla_topology_builder *b) {
     const tla_topology_shape *s = b->shape;
-    const uint32_t host = tla_build_node(b, TLA_NODE_HOST, (tla_spot){margin(s), margin(s) / 4}, 0, "host");
+    const uint32_t host = tla_build_node(b, TLA_NODE_HOST, (tla_spot){margin(s), margin(s) / 10}, 0, "host");
     uint32_t middle = TLA_NO_NODE, end_points[TLA_SIP_COUNT];
     if (s->sip_topology == TLA_SIPS_SWITCH)
-        middle = tla_build_node(b, TLA_NODE_SWITCH, (tla_spot){margin(s), margin(s) * 3 / 4}, s->switch_overhead_ps,
+        middle = tla_build_node(b, TLA_NODE_SWITCH, (tla_spot){margin(s), margin(s) * 3 / 10}, s->switch_overhead_ps,
                                 "fabric.switch0");
     for (uint32_t sip = 0; sip < s->sips; sip++)
         end_points[sip] = add_sip(b, sip);

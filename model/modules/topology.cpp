@@ -23,11 +23,7 @@ struct destroy_graph {
 };
 using graph_ptr = std::unique_ptr<tla_topology, destroy_graph>;
 
-// Nodes of a cube are one.
-std::uint32_t region_of(const tla_topology_node &node) {
-    return node.cube == TLA_NO_NODE ? 0 : 1 + node.sip * TLA_CUBE_DIE_COUNT + node.cube;
-}
-
+// Nothing is found in a configuration that was loaded, unless a topology file has changed since.
 graph_ptr graph_of(const tla_config &config) {
     tla_topology *made = nullptr;
     if (const tla_status status = tla_config_topology(&config, &made, nullptr, nullptr))
@@ -40,6 +36,7 @@ graph_ptr graph_of(const tla_config &config) {
 topology::topology(const tla_config &config) : config_(config) {
     const graph_ptr graph = graph_of(config);
     graph_ = graph.get();
+    settings_.flit = config.topology.flit;
     settings_.style = config.simulation.style == TLA_TIME_EXACT ? time_style::exact : time_style::fast;
     add_graph();
     add_host();
@@ -60,12 +57,11 @@ void topology::bind(platform_parts &parts) const {
 void topology::add_graph() {
     const tla_topology_node *const nodes = tla_topology_nodes(graph_);
     for (std::uint32_t i = 0; i < tla_topology_node_count(graph_); i++)
-        settings_.nodes.push_back({nodes[i].overhead_ps, nodes[i].store_and_forward, region_of(nodes[i])});
+        settings_.nodes.push_back({nodes[i].overhead_ps, nodes[i].store_and_forward, tla_topology_region(&nodes[i])});
     const tla_topology_link *const links = tla_topology_links(graph_);
     for (std::uint32_t i = 0; i < tla_topology_link_count(graph_); i++)
-        settings_.links.push_back(
-            {links[i].from, links[i].to, links[i].latency_ps, links[i].bandwidth, links[i].routing,
-             links[i].routing_at_end});
+        settings_.links.push_back({links[i].from, links[i].to, links[i].latency_ps, links[i].bandwidth,
+                                   links[i].routing, links[i].routing_at_end});
 }
 
 std::uint32_t topology::node(tla_node_kind kind, unsigned sip, unsigned cube, unsigned index) const {

@@ -32,6 +32,7 @@ int tlmalloc_age(int argc, char **argv);
 int tlmalloc_check(int argc, char **argv);
 int tlmalloc_reproduce(int argc, char **argv);
 int tlmalloc_traffic(int argc, char **argv);
+int tlmalloc_topology(int argc, char **argv);
 int tlmalloc_plan(int argc, char **argv);
 int tlmalloc_probe(int argc, char **argv);
 

@@ -101,6 +101,9 @@ const tla_topology_link *tla_topology_links(const tla_topology *topology);
 uint32_t tla_topology_node_named(const tla_topology *topology, const char *name);
 uint32_t tla_topology_find(const tla_topology *topology, const char *name, tla_error *error);
 
+/* Of which cube of the platform a node is one, for tla_fabric_node.region (fabric.h); 0: of none. */
+uint32_t tla_topology_region(const tla_topology_node *node);
+
 /* The number of a node by where it is: sip and cube are ignored for kinds that are in none. Only of kinds that are
  * found in this way (tla_topology_add_node). TLA_NO_NODE when there is none. */
 uint32_t tla_topology_node_of(const tla_topology *topology, tla_node_kind kind, uint32_t sip, uint32_t cube,

@@ -1,0 +1,30 @@
+/* What `tlmalloc topology` prints and draws. */
+#ifndef TLMALLOC_PLATFORM_CLI_TOPOLOGY_H
+#define TLMALLOC_PLATFORM_CLI_TOPOLOGY_H
+
+#include "tlmalloc/config.h"
+
+/* A way through a topology: numbers of links, one after the other. */
+typedef struct topology_path {
+    uint32_t from, to;
+    uint32_t *links; /* from malloc */
+    uint32_t count;
+} topology_path;
+
+/* TLA_NO_HOST_MEMORY, with a text. */
+tla_status topology_path_find(const tla_topology *topology, uint32_t from, uint32_t to, topology_path *path,
+                              tla_error *error);
+void topology_path_clear(topology_path *path);
+
+/* Every term of what nbytes take over the path where nobody else is. TLA_NO_HOST_MEMORY, with a text. */
+tla_status topology_path_print(FILE *out, const tla_topology *topology, const topology_path *path, uint64_t flit,
+                               uint64_t nbytes, tla_error *error);
+
+/* Nodes and links by kind. */
+void topology_print_totals(FILE *out, const tla_config *config, const tla_topology *topology);
+
+/* A picture by Graphviz, with the path (NULL: none) drawn thick. TLA_IO with a text when Graphviz is not there or
+ * fails. */
+tla_status topology_draw(FILE *svg, const tla_topology *topology, const topology_path *path, tla_error *error);
+
+#endif
