@@ -9,5 +9,6 @@
 #include "tlmalloc/timing/hbm_pseudo_channel.h"
 #include "tlmalloc/timing/order.h"
 #include "tlmalloc/timing/timeline.h"
+#include "tlmalloc/timing/transaction.h"
 
 #endif

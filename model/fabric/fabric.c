@@ -94,13 +94,6 @@ uint32_t tla_fabric_next_link(tla_fabric *fabric, uint32_t from, uint32_t to) {
     return next[from];
 }
 
-uint64_t fabric_wire_ps(const tla_fabric *fabric, const uint32_t *links, uint32_t count) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < count; i++)
-        sum += fabric->links[links[i]].latency_ps;
-    return sum;
-}
-
 /* ---- in the order of the calls ---- */
 
 /* The flits of a message, one behind the other: when the first is there, the last full one, and the last. Alone, no
@@ -123,7 +116,8 @@ static train past_node(tla_fabric *fabric, uint32_t node, bool opens, bool colle
     return (train){t.first_ps, later(t.full_ps, t.first_ps), later(t.last_ps, t.first_ps)};
 }
 
-static uint64_t take_link(tla_fabric *fabric, link_state *state, uint64_t nbytes, uint64_t at_ps, uint64_t duration_ps) {
+static uint64_t take_link(tla_fabric *fabric, link_state *state, uint64_t nbytes, uint64_t at_ps,
+                          uint64_t duration_ps) {
     tla_timeline_forget(&state->timeline, fabric->before_ps);
     const uint64_t start_ps = tla_timeline_reserve(&state->timeline, at_ps, duration_ps);
     state->nbytes += nbytes;
@@ -140,8 +134,7 @@ static train past_link(tla_fabric *fabric, uint32_t number, uint64_t nbytes, boo
     uint64_t all_ps = UINT64_MAX;
     if (__builtin_mul_overflow(full, flit_ps, &all_ps)) all_ps = UINT64_MAX;
     uint64_t start_ps = t.first_ps;
-    if (book)
-        start_ps = take_link(fabric, &fabric->states[number], nbytes, t.first_ps, add_saturated(all_ps, rest_ps));
+    if (book) start_ps = take_link(fabric, &fabric->states[number], nbytes, t.first_ps, add_saturated(all_ps, rest_ps));
     const uint64_t first_ps = add_saturated(start_ps, full ? flit_ps : rest_ps);
     uint64_t full_ps = start_ps;
     if (full) full_ps = later(add_saturated(start_ps, all_ps), add_saturated(t.full_ps, flit_ps));

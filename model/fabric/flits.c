@@ -45,8 +45,8 @@ static message *new_message(tla_fabric *fabric, uint64_t nbytes) {
             drop_message(fabric, m);
             return NULL;
         }
-        *f = (tla_flit){.of = m, .nbytes = (uint32_t)(left < fabric->flit ? left : fabric->flit),
-                        .number = m->flits_left++};
+        *f = (tla_flit){
+            .of = m, .nbytes = (uint32_t)(left < fabric->flit ? left : fabric->flit), .number = m->flits_left++};
         left -= f->nbytes;
         end = &f->next;
     } while (left > 0);
@@ -147,10 +147,6 @@ static collector *collector_at(const group *g, uint32_t node, bool requests) {
     return c;
 }
 
-static bool has_all(const group *g, const collector *c) {
-    return !g->open && c->first && c->messages == (c->requests ? g->requests : g->answers);
-}
-
 static void pass_all(tla_fabric *fabric, collector *c, uint64_t at_ps) {
     tla_flit *f = c->first;
     c->first = NULL;
@@ -174,12 +170,7 @@ static void collect(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
         c->end = &f->next;
         c->messages += f->number == (m->nbytes - 1) / fabric->flit;
     }
-    if (has_all(m->collected, c)) pass_all(fabric, c, at_ps);
-}
-
-void group_look(tla_fabric *fabric, group *g, uint64_t at_ps) {
-    for (collector *c = g->collectors; c; c = c->next)
-        if (has_all(g, c)) fabric->host.post(fabric->host.context, at_ps, c->node, UINT64_MAX, c->first);
+    if (collector_has_all(m->collected, c)) pass_all(fabric, c, at_ps);
 }
 
 /* ---- arrivals ---- */

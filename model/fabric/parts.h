@@ -37,7 +37,7 @@ struct tla_flit {
     message *of;
     uint32_t node, hop;      /* where it is, and how many links it has passed */
     uint32_t nbytes, number; /* number: in its message, from 0 on */
-    bool held;                     /* by a collector */
+    bool held;               /* by a collector */
 };
 
 /* What a node that stores and forwards holds of a group. */
@@ -96,9 +96,6 @@ static inline uint64_t later(uint64_t a, uint64_t b) {
 
 void fabric_destroy_messages(tla_fabric *fabric);
 
-/* Latency of links alone. */
-uint64_t fabric_wire_ps(const tla_fabric *fabric, const uint32_t *links, uint32_t count);
-
 /* Checks that there are ways there and back, and finds or makes what an access belongs to. `collect`: the group too. */
 tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access, bool collect);
 
@@ -111,7 +108,9 @@ bool transaction_is_over(const tla_fabric_access *access);
 /* An empty group, with a user, for the nodes of a way that collect; NULL without host memory. */
 group *group_of_way(const tla_fabric *fabric, const tla_way *way);
 
-/* Passes on, from at_ps on, what a group has together, where nothing more belongs to it. */
+/* Whether everything is there that belongs to what a collector holds. */
+bool collector_has_all(const group *g, const collector *c);
+/* Lets what a group has together pass, from at_ps on, where nothing more belongs to it. */
 void group_look(tla_fabric *fabric, group *g, uint64_t at_ps);
 /* An access of it has been answered, or its part has closed it. */
 void group_leave(group *g);

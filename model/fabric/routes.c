@@ -27,8 +27,8 @@ struct tla_routes {
     distance *far;        /* scratch of find_paths */
     heap_entry *heap;     /* scratch of find_paths: each link enters at most one entry, and the destination one */
     size_t heap_count;
-    uint32_t *twins;      /* of each link the one that leads back, or no_link */
-    tla_way **ways;       /* by a hash of their ends, linear probing; way_room is a power of two */
+    uint32_t *twins; /* of each link the one that leads back, or no_link */
+    tla_way **ways;  /* by a hash of their ends, linear probing; way_room is a power of two */
     size_t way_count, way_room;
 };
 
@@ -134,7 +134,8 @@ tla_status tla_routes_create(const tla_fabric_node *nodes, uint32_t node_count, 
     routes->next = calloc(nodes_and_one, sizeof *routes->next);
     routes->far = calloc(nodes_and_one, sizeof *routes->far);
     routes->heap = calloc(all, sizeof *routes->heap);
-    if (!routes->regions || !routes->twins || !routes->into || !routes->into_begin || !routes->next || !routes->far || !routes->heap) {
+    if (!routes->regions || !routes->twins || !routes->into || !routes->into_begin || !routes->next || !routes->far ||
+        !routes->heap) {
         tla_routes_destroy(routes);
         *out = NULL;
         return TLA_NO_HOST_MEMORY;

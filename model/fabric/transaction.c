@@ -43,6 +43,15 @@ void group_leave(group *g) {
     free(g);
 }
 
+bool collector_has_all(const group *g, const collector *c) {
+    return !g->open && c->first && c->messages == (c->requests ? g->requests : g->answers);
+}
+
+void group_look(tla_fabric *fabric, group *g, uint64_t at_ps) {
+    for (collector *c = g->collectors; c; c = c->next)
+        if (collector_has_all(g, c)) fabric->host.post(fabric->host.context, at_ps, c->node, UINT64_MAX, c->first);
+}
+
 /* Nothing more joins the groups of a transaction that are being collected. */
 static void close_groups(tla_transaction *t, uint64_t at_ps) {
     for (transaction_part *part = t->parts; part; part = part->next) {
@@ -96,6 +105,14 @@ void tla_transaction_end(tla_transaction *t, uint64_t at_ps) {
     if (is_complete(t)) close_groups(t, at_ps);
 }
 
+/* Latency of links alone. */
+static uint64_t wire_ps(const tla_fabric *fabric, const uint32_t *links, uint32_t count) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += fabric->links[links[i]].latency_ps;
+    return sum;
+}
+
 /* The part of a target, moved to the front; NULL without host memory. */
 static transaction_part *part_of(tla_fabric *fabric, const tla_fabric_access *access) {
     tla_transaction *const t = access->transaction;
@@ -109,8 +126,8 @@ static transaction_part *part_of(tla_fabric *fabric, const tla_fabric_access *ac
         part = calloc(1, sizeof *part);
         if (!part) return NULL;
         part->target = access->target;
-        part->there_ps = fabric_wire_ps(fabric, access->way->link, access->way->links);
-        part->back_ps = fabric_wire_ps(fabric, tla_way_back(access->way), access->way->links_back);
+        part->there_ps = wire_ps(fabric, access->way->link, access->way->links);
+        part->back_ps = wire_ps(fabric, tla_way_back(access->way), access->way->links_back);
         part->followers_end = &part->followers;
     }
     part->next = t->parts;

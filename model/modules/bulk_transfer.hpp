@@ -23,8 +23,8 @@ struct bulk_transfer {
 
     std::uint64_t latency_ps = 0, end_ps = 0; // sum over the accesses; when the last was answered, 0: there was none
 
-    // From start_ps on, in the calling thread. Writes are posted. Returns the first piece of which an access was answered
-    // with an error, pieces.size() when there was none; what had not begun then is left out.
+    // From start_ps on, in the calling thread. Writes are posted. Returns the first piece of which an access was
+    // answered with an error, pieces.size() when there was none; what had not begun then is left out.
     std::size_t move(tlm::tlm_command command, const std::vector<piece> &pieces, std::uint64_t start_ps);
 };
 

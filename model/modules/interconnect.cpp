@@ -94,8 +94,13 @@ std::uint64_t interconnect::spacing_ps(std::uint32_t nbytes) const {
 
 tla_fabric_access interconnect::access_of(tlm::tlm_generic_payload &payload, unsigned source, const window &w) const {
     const auto *const part = payload.get_extension<transaction_part>();
-    return {config_.sources[source],     config_.targets[w.target], w.target, payload.is_write(),
-            part ? part->of : nullptr, nullptr,                   nullptr};
+    return {config_.sources[source],
+            config_.targets[w.target],
+            w.target,
+            payload.is_write(),
+            part ? part->of : nullptr,
+            nullptr,
+            nullptr};
 }
 
 namespace {
@@ -145,7 +150,7 @@ void interconnect::enter(in_order_request &request) {
     source_order &order = orders_[c.source];
     if (request.payload->is_write()) held_by(request, c.source); // nobody has seen it yet
     if (!order.reads.empty() && order.reads.back().request == &request) order.reads.pop_back();
-    refuse(*request.payload);                                    // there is no way
+    refuse(*request.payload); // there is no way
     request.pop();
     request.finish();
 }
@@ -155,7 +160,8 @@ void interconnect::post(std::uint64_t at_ps, std::uint32_t node, std::uint64_t i
     const std::uint64_t port = link ? messages + static_cast<std::uint32_t>(input) : input;
     time_queue::of_simulation().post(
         at_ps, first_node_ + node, static_cast<std::uint32_t>(port),
-        [](void *context, std::uint64_t now_ps) { tla_fabric_arrive(static_cast<tla_flit *>(context), now_ps); }, &flit);
+        [](void *context, std::uint64_t now_ps) { tla_fabric_arrive(static_cast<tla_flit *>(context), now_ps); },
+        &flit);
 }
 
 // Notes a write, and a read of bytes that a write which was sent before is still carrying to the target.
@@ -238,8 +244,7 @@ void interconnect::serve(unsigned source, tlm::tlm_generic_payload &payload, sc_
     if (w) access = access_of(payload, source, *w);
     std::uint64_t arrival_ps = 0;
     tla_fabric_forget(fabric_.get(), to_ps(sc_core::sc_time_stamp()));
-    if (!w ||
-        tla_fabric_send_request(fabric_.get(), &access, data_of_request(payload), local_ps(delay), &arrival_ps)) {
+    if (!w || tla_fabric_send_request(fabric_.get(), &access, data_of_request(payload), local_ps(delay), &arrival_ps)) {
         refuse(payload);
         return;
     }

@@ -9,8 +9,9 @@ namespace tlmalloc {
 namespace {
 
 // Issuer k is PE first + k and writes (or reads) `bytes` of the slice of PE target + k * step, all at one time and
-// without the TCM, as KernBench's PeDmaMsg: by physical address, or with `mapped` by the virtual one of a tensor that lies
-// there. With `host` there is one issuer, the PCIe end point of SIP 0, as for its MemoryWriteMsg and MemoryReadMsg.
+// without the TCM, as KernBench's PeDmaMsg: by physical address, or with `mapped` by the virtual one of a tensor that
+// lies there. With `host` there is one issuer, the PCIe end point of SIP 0, as for its MemoryWriteMsg and
+// MemoryReadMsg.
 class transfers_run : public experiment_run {
   public:
     transfers_run(const char *name, const tla_config &config, const experiment_parameters &p)
@@ -54,9 +55,8 @@ class transfers_run : public experiment_run {
             tensor *made = nullptr;
             if (place) continue;
             const tla_status status =
-                p_.at("mapped")
-                    ? platform_.host().create_tensor("target", p_.at("bytes"), 1, {{to}}, &made, &failure_)
-                    : tla_paddr_pe_hbm(to.sip, to.cube, to.pe, begin, slice_bytes_, &pa);
+                p_.at("mapped") ? platform_.host().create_tensor("target", p_.at("bytes"), 1, {{to}}, &made, &failure_)
+                                : tla_paddr_pe_hbm(to.sip, to.cube, to.pe, begin, slice_bytes_, &pa);
             if (status) return tla_error_set(&failure_, status, "no place in the slice of %s", to_string(to).c_str());
             place = made ? made->va.value : pa.value;
         }

@@ -72,7 +72,8 @@ class network {
     void send(const std::shared_ptr<transaction> &t, stretch *s, bool forward, unsigned from, unsigned to,
               unsigned input, std::uint64_t nbytes, bool opens, picoseconds time, const arrived &there) {
         const std::uint64_t flits = std::max<std::uint64_t>(1, (nbytes + flit_ - 1) / flit_);
-        const auto m = std::make_shared<message>(message{t, s, forward, opens, &way_of(from, to, forward), nbytes, flits, flits, there});
+        const auto m = std::make_shared<message>(
+            message{t, s, forward, opens, &way_of(from, to, forward), nbytes, flits, flits, there});
         e_.at(time, first_ + from, input, [=, this_ = this](picoseconds now) {
             if (m->nbytes > 0) {
                 m->opens = !m->s->data_left[!forward];

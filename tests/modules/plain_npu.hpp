@@ -77,9 +77,9 @@ class npu {
             for (const tlmalloc::shard &s : t.shards)
                 lies_[t.va.value + s.offset] = {s.pa.value, s.nbytes};
         make_pes();
-        network_ = std::make_unique<network>(
-            events_, resources_, topology_.nodes, topology_.links, topology_.flit,
-            static_cast<unsigned>(topology_.sources.size() + topology_.windows.size()));
+        network_ =
+            std::make_unique<network>(events_, resources_, topology_.nodes, topology_.links, topology_.flit,
+                                      static_cast<unsigned>(topology_.sources.size() + topology_.windows.size()));
     }
 
     // Calls done when the transfer has ended.

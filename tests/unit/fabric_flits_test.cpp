@@ -94,8 +94,9 @@ class driver {
     static void post(void *context, std::uint64_t at_ps, std::uint32_t node, std::uint64_t input, tla_flit *flit) {
         driver &d = *static_cast<driver *>(context);
         const auto port = static_cast<std::uint32_t>(input < std::uint64_t{1} << 32 ? input : 1'000'000 + input);
-        d.at(at_ps, 1 + node, port,
-             [](void *f, std::uint64_t now) { tla_fabric_arrive(static_cast<tla_flit *>(f), now); }, flit);
+        d.at(
+            at_ps, 1 + node, port,
+            [](void *f, std::uint64_t now) { tla_fabric_arrive(static_cast<tla_flit *>(f), now); }, flit);
     }
 
     static void arrived(void *context, void *tag, std::uint64_t at_ps) {
@@ -152,8 +153,8 @@ BOOST_AUTO_TEST_CASE(a_write_that_nobody_waits_for_ends_with_its_data) {
 }
 
 BOOST_AUTO_TEST_CASE(a_read_sends_one_request_and_pays_the_overhead_of_its_data_once) {
-    // the request takes 2 ns, the slice 8 ns; 64 flits of 1 ns, of which the first waits 2 ns in the router and so all do,
-    // since they come as fast as links take them; 1 ns for the second hop
+    // the request takes 2 ns, the slice 8 ns; 64 flits of 1 ns, of which the first waits 2 ns in the router and so all
+    // do, since they come as fast as links take them; 1 ns for the second hop
     driver d(local_nodes, local_links, 256);
     BOOST_CHECK_EQUAL(d.run({stream(0, 2, false, 64, 8000)}).front(), 2000u + 8000 + 64'000 + 2000 + 1000);
 }
@@ -222,8 +223,12 @@ BOOST_AUTO_TEST_CASE(random_flows_end_when_the_reference_says) {
             n = {pick(3) ? pick(10'000) : 0, pick(6) == 0, static_cast<std::uint32_t>(pick(3))};
         std::vector<tla_fabric_link> links;
         const auto both = [&](std::uint64_t a, std::uint64_t b) {
-            tla_fabric_link l{static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b), pick(3) * pick(1000),
-                              (16 + pick(500)) * GB, pick(20), pick(20)};
+            tla_fabric_link l{static_cast<std::uint32_t>(a),
+                              static_cast<std::uint32_t>(b),
+                              pick(3) * pick(1000),
+                              (16 + pick(500)) * GB,
+                              pick(20),
+                              pick(20)};
             links.push_back(l);
             std::swap(l.from, l.to);
             links.push_back(l);

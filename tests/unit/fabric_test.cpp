@@ -30,8 +30,8 @@ fabric_ptr make(uint32_t count, const std::vector<tla_fabric_link> &links, uint3
 
 std::vector<tla_fabric_link> both_ways(std::vector<tla_fabric_link> links) {
     for (size_t i = links.size(); i-- > 0;)
-        links.push_back({links[i].to, links[i].from, links[i].latency_ps, links[i].bandwidth_bytes_per_s,
-                         links[i].routing});
+        links.push_back(
+            {links[i].to, links[i].from, links[i].latency_ps, links[i].bandwidth_bytes_per_s, links[i].routing});
     return links;
 }
 
@@ -198,12 +198,11 @@ BOOST_AUTO_TEST_CASE(routing_decides_then_latency_the_number_of_links_and_the_lo
         BOOST_REQUIRE_EQUAL(tla_fabric_path(fabric.get(), 0, 3, &latency, &count), TLA_OK);
         return tla_fabric_next_link(fabric.get(), 0, 3);
     };
-    BOOST_CHECK_EQUAL(first({{0, 1, 50, GB, 0}, {1, 3, 50, GB, 0}, {0, 2, 45, GB, 0}, {2, 3, 45, GB, 0},
-                             {0, 3, 200, GB, 0}}),
-                      2u);
-    BOOST_CHECK_EQUAL(first({{0, 1, 50, GB, 1}, {1, 3, 50, GB, 1}, {0, 2, 45, GB, 1}, {2, 3, 45, GB, 2},
-                             {0, 3, 200, GB, 2}}),
-                      0u); // as far as 4, but of less latency
+    BOOST_CHECK_EQUAL(
+        first({{0, 1, 50, GB, 0}, {1, 3, 50, GB, 0}, {0, 2, 45, GB, 0}, {2, 3, 45, GB, 0}, {0, 3, 200, GB, 0}}), 2u);
+    BOOST_CHECK_EQUAL(
+        first({{0, 1, 50, GB, 1}, {1, 3, 50, GB, 1}, {0, 2, 45, GB, 1}, {2, 3, 45, GB, 2}, {0, 3, 200, GB, 2}}),
+        0u); // as far as 4, but of less latency
     BOOST_CHECK_EQUAL(first({{0, 1, 50, GB, 0}, {1, 3, 50, GB, 0}, {0, 3, 100, GB, 0}}), 2u);
     BOOST_CHECK_EQUAL(first({{2, 3, 10, GB, 0}, {0, 1, 10, GB, 0}, {0, 2, 10, GB, 0}, {1, 3, 10, GB, 0}}), 1u);
 }
@@ -234,14 +233,15 @@ BOOST_AUTO_TEST_CASE(bad_links_are_refused) {
     const auto refused = [&](const tla_fabric_node *first, std::vector<tla_fabric_link> links, uint32_t flit) {
         int dummy;
         tla_fabric *fabric = reinterpret_cast<tla_fabric *>(&dummy);
-        BOOST_CHECK_EQUAL(tla_fabric_create(first, first == &nodes[0] ? 2 : 1, links.data(), links.size(), flit, &fabric),
-                          TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(
+            tla_fabric_create(first, first == &nodes[0] ? 2 : 1, links.data(), links.size(), flit, &fabric),
+            TLA_INVALID_ARGUMENT);
         BOOST_CHECK(!fabric);
     };
     const tla_fabric_link good = {0, 0, 1, GB, 1};
-    for (tla_fabric_link bad : {tla_fabric_link{0, 1, 1, GB, 0}, tla_fabric_link{1, 0, 1, GB, 0},
-                                tla_fabric_link{0, 0, 1, 0, 0}, tla_fabric_link{0, 0, UINT64_MAX, GB, 0},
-                                tla_fabric_link{0, 0, 1, GB, UINT64_MAX}})
+    for (tla_fabric_link bad :
+         {tla_fabric_link{0, 1, 1, GB, 0}, tla_fabric_link{1, 0, 1, GB, 0}, tla_fabric_link{0, 0, 1, 0, 0},
+          tla_fabric_link{0, 0, UINT64_MAX, GB, 0}, tla_fabric_link{0, 0, 1, GB, UINT64_MAX}})
         refused(&nodes[1], {good, bad}, 256);
     refused(&nodes[1], {good}, 0);
     refused(&nodes[0], {good}, 256);

@@ -109,9 +109,8 @@ BOOST_AUTO_TEST_CASE(figures_of_resources_add_up) {
 
 BOOST_AUTO_TEST_CASE(links_sum_the_figures_of_what_they_saw) {
     const tla_fabric_node nodes[3] = {};
-    const tla_fabric_link links[] = {{0, 1, 1000, 1'000'000'000'000, 0},
-                                     {1, 2, 0, 1'000'000'000'000, 0},
-                                     {2, 0, 0, 1'000'000'000'000, 0}};
+    const tla_fabric_link links[] = {
+        {0, 1, 1000, 1'000'000'000'000, 0}, {1, 2, 0, 1'000'000'000'000, 0}, {2, 0, 0, 1'000'000'000'000, 0}};
     tla_fabric *fabric = nullptr;
     BOOST_REQUIRE_EQUAL(tla_fabric_create(nodes, 3, links, 3, 256, &fabric), TLA_OK);
     const auto send = [&](uint64_t at_ps) {
@@ -122,7 +121,7 @@ BOOST_AUTO_TEST_CASE(links_sum_the_figures_of_what_they_saw) {
     };
     send(500); // 100 ps on each link, from 500 and 1600 on
     check_equal(tla_fabric_order(fabric), {0, 0, 0});
-    BOOST_CHECK_EQUAL(send(450), 600u + 100 + 1000 + 100); // after it, 150 and then 0 ps later than it ought to be
+    BOOST_CHECK_EQUAL(send(450), 600u + 100 + 1000 + 100);     // after it, 150 and then 0 ps later than it ought to be
     check_equal(tla_fabric_order(fabric), {1, 150 + 50, 150}); // the second link sees 1700 after 1600: in order
     tla_fabric_forget(fabric, 1'000'000);
     send(1'000'000);

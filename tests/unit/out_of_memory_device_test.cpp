@@ -203,7 +203,8 @@ BOOST_AUTO_TEST_CASE(a_fabric_sends_nothing_when_it_cannot_keep_the_paths) {
             tla_transaction_issue(transaction.made, true);
             access.transaction = transaction.made;
             const tla_fabric_host at_once = {
-                this, [](void *, std::uint64_t at, std::uint32_t, std::uint64_t, tla_flit *f) { tla_fabric_arrive(f, at); },
+                this,
+                [](void *, std::uint64_t at, std::uint32_t, std::uint64_t, tla_flit *f) { tla_fabric_arrive(f, at); },
                 [](void *, void *self, std::uint64_t at) { static_cast<fabric *>(self)->arrival_ps = at; }};
             tla_fabric_set_host(graph.made, &at_once);
         }
@@ -225,9 +226,7 @@ BOOST_AUTO_TEST_CASE(a_fabric_sends_nothing_when_it_cannot_keep_the_paths) {
         bool entered = false;
     };
     const auto make = [&] { return std::make_unique<fabric>(); };
-    const auto send = [](fabric &f) {
-        return tla_fabric_send_request(f.graph.made, &f.access, 100, 5, &f.arrival_ps);
-    };
+    const auto send = [](fabric &f) { return tla_fabric_send_request(f.graph.made, &f.access, 100, 5, &f.arrival_ps); };
     const auto enter = [](fabric &f) {
         const tla_status status = tla_fabric_enter_request(f.graph.made, &f.access, 100, 5, 0, &f);
         f.entered = status == TLA_OK;

@@ -80,7 +80,8 @@ class fabric {
         std::vector<std::uint32_t> result;
         for (std::uint32_t node = from; node != to; node = links_[result.back()].to)
             for (std::uint32_t i = 0; i < links_.size(); i++)
-                if (links_[i].from == node && distance[links_[i].to] != nowhere && through(links_[i]) == distance[node]) {
+                if (links_[i].from == node && distance[links_[i].to] != nowhere &&
+                    through(links_[i]) == distance[node]) {
                     result.push_back(i);
                     break;
                 }
@@ -160,13 +161,14 @@ class fabric {
         if (!forward) m->way = back(m->way);
         m->nbytes = nbytes;
         m->flits = std::max<std::uint64_t>(1, (nbytes + flit_ - 1) / flit_);
-        post(at, forward ? f.from : f.to, forward ? number : flows_.size() + number, [=, this_ = this](picoseconds now) {
-            bool &opened = this_->state_[number].opened[forward];
-            m->opens = nbytes == 0 || !opened;
-            if (nbytes > 0) opened = true;
-            for (std::uint64_t i = 0; i < m->flits; i++)
-                this_->leave(*m, i, 0, now);
-        });
+        post(at, forward ? f.from : f.to, forward ? number : flows_.size() + number,
+             [=, this_ = this](picoseconds now) {
+                 bool &opened = this_->state_[number].opened[forward];
+                 m->opens = nbytes == 0 || !opened;
+                 if (nbytes > 0) opened = true;
+                 for (std::uint64_t i = 0; i < m->flits; i++)
+                     this_->leave(*m, i, 0, now);
+             });
     }
 
     std::uint32_t node_at(const message &m, unsigned hop) const {

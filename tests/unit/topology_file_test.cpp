@@ -102,8 +102,8 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_the_same) {
         for (std::uint32_t i = 0; i < tla_topology_link_count(first.get()); i++) {
             const tla_topology_link &a = tla_topology_links(first.get())[i], &b = tla_topology_links(second.get())[i];
             BOOST_REQUIRE(a.from == b.from && a.to == b.to && a.length_um == b.length_um && a.routing == b.routing &&
-                          a.routing_at_end == b.routing_at_end &&
-                          a.latency_ps == b.latency_ps && a.bandwidth == b.bandwidth);
+                          a.routing_at_end == b.routing_at_end && a.latency_ps == b.latency_ps &&
+                          a.bandwidth == b.bandwidth);
         }
     }
 }

@@ -140,8 +140,8 @@ BOOST_AUTO_TEST_CASE(links_stand_in_pairs_that_are_alike) {
     for (std::uint32_t i = 0; i < tla_topology_link_count(t.get()); i += 2) {
         const tla_topology_link &a = links[i], &b = links[i + 1];
         BOOST_REQUIRE(a.from == b.to && a.to == b.from && a.length_um == b.length_um && a.routing == b.routing &&
-                      a.routing_at_end == b.routing_at_end &&
-                      a.latency_ps == b.latency_ps && a.bandwidth == b.bandwidth);
+                      a.routing_at_end == b.routing_at_end && a.latency_ps == b.latency_ps &&
+                      a.bandwidth == b.bandwidth);
         BOOST_REQUIRE_EQUAL(a.latency_ps, a.length_um / 100); // 10 ps/mm
     }
 }

@@ -63,7 +63,7 @@ typedef struct tla_topology_shape {
     uint64_t io_bandwidth; /* of every link in the chiplet */
 
     tla_routing routing; /* links.* */
-    uint32_t flit; /* bytes that links carry at a time; of no concern to the topology itself */
+    uint32_t flit;       /* bytes that links carry at a time; of no concern to the topology itself */
     uint64_t wire_ps_per_mm;
     uint64_t router_bandwidth, pe_bandwidth, hbm_bandwidth, sram_bandwidth;
     uint64_t connection_bandwidth, port_bandwidth, ucie_bandwidth;

@@ -17,9 +17,10 @@
 namespace tlmalloc {
 
 // Initiators bind to `in` in the order of config::sources, `out` binds to targets in the order of config::targets.
-// Write data crosses the links on the way to the target, read data on the way back, flit by flit, as fabric.h says; what
-// says of which transaction it is a part (transaction_part.hpp) pays its overheads once. An address that no window holds, or an access that leaves its window, is answered
-// with TLM_ADDRESS_ERROR_RESPONSE after the way to nowhere: no time. The payload's address is restored.
+// Write data crosses the links on the way to the target, read data on the way back, flit by flit, as fabric.h says;
+// what says of which transaction it is a part (transaction_part.hpp) pays its overheads once. An address that no window
+// holds, or an access that leaves its window, is answered with TLM_ADDRESS_ERROR_RESPONSE after the way to nowhere: no
+// time. The payload's address is restored.
 //
 // `in` is approximately timed too (target_socket.hpp), and then calls the target's b_transport. DMI is what the target
 // grants, cut to the window, with the latency of the way there and back added (what the links' bandwidth adds is not in
@@ -36,7 +37,7 @@ class interconnect : public instrumented, private access_target, private in_orde
     struct config {
         std::vector<tla_fabric_node> nodes;
         std::vector<tla_fabric_link> links;
-        std::uint32_t flit = 256; // bytes
+        std::uint32_t flit = 256;           // bytes
         std::vector<std::uint32_t> sources; // node of each initiator
         std::vector<std::uint32_t> targets; // node of each target
         std::vector<window> windows;
@@ -54,8 +55,8 @@ class interconnect : public instrumented, private access_target, private in_orde
     std::uint32_t node_of_source(std::size_t source) const;
     std::uint32_t node_of_target(std::uint64_t address) const;
 
-    // How long a write of nbytes takes to get from one node to another when nobody else is under way; 0 when there is no
-    // path. And how far apart such writes are at most that are sent together, by any way.
+    // How long a write of nbytes takes to get from one node to another when nobody else is under way; 0 when there is
+    // no path. And how far apart such writes are at most that are sent together, by any way.
     std::uint64_t way_ps(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes);
     std::uint64_t spacing_ps(std::uint32_t nbytes) const;
 

@@ -67,8 +67,9 @@ class cube_memory : public sc_core::sc_module {
 };
 
 // The fabric is the topology of the configuration (topology_shape.h): PEs, HBM controllers, M_CPUs and SRAMs hang on
-// routers of their cube's mesh, cubes are linked by UCIe, IO_CPU and PCIe end point are in a SIP's IO chiplet. Mappings and launches
-// go host -> IO_CPU of a SIP -> M_CPU of a cube -> MMU or element of a PE, and their answers back the same way.
+// routers of their cube's mesh, cubes are linked by UCIe, IO_CPU and PCIe end point are in a SIP's IO chiplet. Mappings
+// and launches go host -> IO_CPU of a SIP -> M_CPU of a cube -> MMU or element of a PE, and their answers back the same
+// way.
 class npu : public sc_core::sc_module {
   public:
     // The configuration must be one that tla_config_load accepted.

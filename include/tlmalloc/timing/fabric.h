@@ -70,7 +70,7 @@ typedef struct tla_fabric_access {
     uint32_t target;              /* what distinguishes targets: a transaction is one to each */
     bool write;                   /* its data travel with the request, else with the answer */
     tla_transaction *transaction; /* NULL: it is one of its own; and where another fabric has it already */
-    const struct tla_way *way;         /* the fabric's own, from here on */
+    const struct tla_way *way;    /* the fabric's own, from here on */
     struct tla_transaction_part *part;
     struct tla_fabric_group *group;
 } tla_fabric_access;
@@ -92,7 +92,8 @@ typedef struct tla_flit tla_flit;
 typedef struct tla_fabric_host {
     void *context;
     /* Call tla_fabric_arrive at at_ps, which is not before the time of the call: of several at one time in the order of
-     * their nodes, then of the inputs, then of the calls. Inputs are those of the messages, and above them the links. */
+     * their nodes, then of the inputs, then of the calls. Inputs are those of the messages, and above them the links.
+     */
     void (*post)(void *context, uint64_t at_ps, uint32_t node, uint64_t input, tla_flit *flit);
     /* A message is there, at at_ps: not before the time of the call. */
     void (*arrived)(void *context, void *tag, uint64_t at_ps);

@@ -5,7 +5,8 @@
  * stores and forwards collects what belongs together, the request of a read travels once, and writes are acknowledged
  * once. An access without a transaction is one of its own.
  *
- * The initiator makes it, says what it issues, and destroys it when everything has been answered. One owner at a time. */
+ * The initiator makes it, says what it issues, and destroys it when everything has been answered. One owner at a time.
+ */
 #ifndef TLMALLOC_TIMING_TRANSACTION_H
 #define TLMALLOC_TIMING_TRANSACTION_H
 
@@ -30,7 +31,8 @@ void tla_transaction_destroy(tla_transaction *transaction);
 /* One more access is on its way to the fabric; `last`: none is issued after it. */
 void tla_transaction_issue(tla_transaction *transaction, bool last);
 
-/* An access that was issued has been answered, at at_ps, without having entered the fabric (it was not translated, say).
+/* An access that was issued has been answered, at at_ps, without having entered the fabric (it was not translated,
+ * say).
  */
 void tla_transaction_lose(tla_transaction *transaction, uint64_t at_ps);
 
