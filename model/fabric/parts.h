@@ -45,6 +45,7 @@ typedef struct collector {
     struct collector *next;
     uint32_t node;
     bool requests;
+    bool leaves;       /* it has been posted that all pass on */
     uint64_t messages; /* that are there with all their flits */
     tla_flit *first, **end;
 } collector;

@@ -48,8 +48,11 @@ bool collector_has_all(const group *g, const collector *c) {
 }
 
 void group_look(tla_fabric *fabric, group *g, uint64_t at_ps) {
-    for (collector *c = g->collectors; c; c = c->next)
-        if (collector_has_all(g, c)) fabric->host.post(fabric->host.context, at_ps, c->node, UINT64_MAX, c->first);
+    for (collector *c = g->collectors; c; c = c->next) {
+        if (c->leaves || !collector_has_all(g, c)) continue;
+        c->leaves = true;
+        fabric->host.post(fabric->host.context, at_ps, c->node, UINT64_MAX, c->first);
+    }
 }
 
 /* Nothing more joins the groups of a transaction that are being collected. */
