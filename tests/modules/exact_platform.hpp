@@ -7,6 +7,7 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -20,6 +21,13 @@ struct row {
     unsigned pes;
     unsigned active = 0; // PEs that take part in hot_slice
     std::uint64_t quantum_ps = 0;
+};
+
+// The transfers of one PE, one after the other, from a time on.
+struct errand {
+    std::size_t pe;
+    std::uint64_t start_ps; // after all have been made
+    std::vector<pe_dma::request> list;
 };
 
 // What is compared, in ps.
@@ -58,15 +66,8 @@ inline figures measure(const std::vector<program> &programs) {
             static_cast<double>(latencies[at])};
 }
 
-// configs/kernbench.yaml with fewer PEs: cubes of 8, or one of fewer.
-inline tla_config configuration(const row &r) {
-    const unsigned in_cube = std::min(r.pes, 8u), cubes = r.pes / in_cube;
-    const std::string sets[] = {"system.pes_per_cube=" + std::to_string(in_cube),
-                                "system.sips=" + std::to_string((cubes + 15) / 16),
-                                "system.cube_mesh_width=" + std::to_string(std::min(cubes, 4u)),
-                                "system.cube_mesh_height=" + std::to_string(std::min((cubes + 3) / 4, 4u)),
-                                std::string("hbm.timing=") + r.memory,
-                                "simulation.quantum=" + std::to_string(r.quantum_ps) + " ps"};
+// configs/kernbench.yaml with these settings.
+inline tla_config configuration(const std::vector<std::string> &sets) {
     std::vector<const char *> overrides;
     for (const std::string &set : sets)
         overrides.push_back(set.c_str());
@@ -76,6 +77,16 @@ inline tla_config configuration(const row &r) {
                         nullptr, &error))
         throw std::runtime_error(error.text);
     return config;
+}
+
+// With fewer PEs: cubes of 8, or one of fewer.
+inline tla_config configuration(const row &r) {
+    const unsigned in_cube = std::min(r.pes, 8u), cubes = r.pes / in_cube;
+    return configuration(
+        {"system.pes_per_cube=" + std::to_string(in_cube), "system.sips=" + std::to_string((cubes + 15) / 16),
+         "system.cube_mesh_width=" + std::to_string(std::min(cubes, 4u)),
+         "system.cube_mesh_height=" + std::to_string(std::min((cubes + 3) / 4, 4u)),
+         std::string("hbm.timing=") + r.memory, "simulation.quantum=" + std::to_string(r.quantum_ps) + " ps"});
 }
 
 // Lets all programs of a kernel begin and end together, so that no LAUNCH nor its answer is on a link meanwhile: the
@@ -104,22 +115,21 @@ struct gate {
     }
 };
 
-// The workload on the platform; keeps every transfer and where the tensors lay.
+// A workload on the platform; keeps every transfer and where the tensors lay.
 class run : public sc_core::sc_module {
   public:
-    run(sc_core::sc_module_name name, const row &r, const tla_config &config)
-        : sc_module(name), row_(r), platform_("npu", config, {&gated, 1}), programs_(platform_.pes().size()) {
+    using workload = std::function<void(run &)>; // in the host's thread
+
+    run(sc_core::sc_module_name name, const tla_config &config, const workload &what)
+        : sc_module(name), platform_("npu", config, {&gated, 1}), programs_(platform_.pes().size()) {
         for (std::size_t pe = 0; pe < programs_.size(); pe++)
-            platform_.pes()[pe]->dma.ended = [this, pe](const pe_dma::request &what, std::uint64_t start_ps,
+            platform_.pes()[pe]->dma.ended = [this, pe](const pe_dma::request &request, std::uint64_t start_ps,
                                                         std::uint64_t end_ps) {
                 program &p = programs_[pe];
-                p.push_back({what, start_ps - (p.empty() ? 0 : p.back().end_ps), start_ps, end_ps});
+                p.push_back({request, start_ps - (p.empty() ? 0 : p.back().end_ps), start_ps, end_ps});
             };
-        platform_.host().main = [this] {
-            if (const tl_kernel_info *kernel = tl_find_kernel(row_.workload))
-                launch(*kernel);
-            else
-                move();
+        platform_.host().main = [this, what] {
+            what(*this);
             tensors_ = platform_.host().tensors();
             check(platform_.host().cleanup(&error_));
             finished_ = true;
@@ -130,23 +140,16 @@ class run : public sc_core::sc_module {
     const std::vector<program> &programs() const { return programs_; }
     const std::list<tensor> &tensors() const { return tensors_; }
 
-  private:
-    void check(tla_status status) const {
-        if (status) throw std::runtime_error(error_.text);
-    }
+    npu &platform() { return platform_; }
 
-    tensor &make(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
-                 const host::placement &where) {
+    const tensor &make(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
+                       const host::placement &where) {
         tensor *made = nullptr;
         check(platform_.host().create_tensor(name, elements, element_bytes, where, &made, &error_));
         const std::vector<std::uint8_t> zeros(made->nbytes);
         check(platform_.host().write_tensor(*made, zeros.data(), &error_));
         return *made;
     }
-
-    // Late enough for the refreshes to have closed the rows that the host has opened, which the reference knows nothing
-    // of.
-    static sc_core::sc_time begin() { return sc_core::sc_time_stamp() + sc_core::sc_time(100, sc_core::SC_US); }
 
     void launch(const tl_kernel_info &what) {
         const tl_workload size{static_cast<std::uint32_t>(programs_.size()), 4096, 1};
@@ -165,59 +168,90 @@ class run : public sc_core::sc_module {
         check(platform_.host().launch(0, arguments, &error_));
     }
 
-    // The transfers of a workload that is no kernel: every active PE makes its own, one after the other.
-    void move() {
-        const bool hot = std::string(row_.workload) == "hot_slice";
-        const std::uint64_t pes = programs_.size(), piece = 256 * std::max<std::uint64_t>(1, 64 / pes);
-        const std::uint64_t from = hot ? make("hot", hot_bytes, 1, {{platform_.pes()[0]->where}}).va.value
-                                       : make("in", pes * pes * piece, 1, platform_.host().everywhere()).va.value,
-                            to = hot ? 0 : make("out", pes * pes * piece, 1, platform_.host().everywhere()).va.value;
+    // All at one time; returns when all have ended.
+    void move(const std::vector<errand> &errands) {
+        if (errands.empty()) return;
         sc_core::wait(begin() - sc_core::sc_time_stamp());
-        left_ = hot ? row_.active : pes;
-        for (std::uint64_t i = 0; i < left_; i++) {
-            const std::uint64_t pe = i * pes / left_; // spread over the platform
-            std::vector<pe_dma::request> list;
-            const tla_paddr tile = tile_of(platform_.pes()[pe]->where);
-            if (hot) {
-                for (unsigned pass = 0; pass < 4; pass++)
-                    list.push_back({pe_dma::direction::read, {from}, tile, 1, hot_bytes, hot_bytes});
-            } else {
-                for (std::uint64_t step = 0; step < pes; step++) {
-                    const std::uint64_t part = (((i + step) % pes) * pes + i) * piece;
-                    list.push_back({pe_dma::direction::read, {from + part}, tile, 1, piece, piece});
-                    list.push_back({pe_dma::direction::write, {to + part}, tile, 1, piece, piece});
-                }
-            }
-            sc_core::sc_spawn([this, pe, list] { transfer_all(pe, list); }, sc_core::sc_gen_unique_name("mover"));
-        }
+        left_ = errands.size();
+        for (const errand &e : errands)
+            sc_core::sc_spawn([this, e] { transfer_all(e); }, sc_core::sc_gen_unique_name("mover"));
         sc_core::wait(all_done_);
     }
 
-    void transfer_all(std::uint64_t pe, const std::vector<pe_dma::request> &list) {
-        sc_core::sc_time delay;
-        for (const pe_dma::request &what : list)
-            check(platform_.pes()[pe]->dma.transfer(what, delay));
-        sc_core::wait(delay);
-        if (--left_ == 0) all_done_.notify();
-    }
-
-    static tla_paddr tile_of(const pe_location &l) {
+    tla_paddr tile_of(std::size_t pe) const {
+        const pe_location &l = platform_.pes()[pe]->where;
         tla_paddr pa{};
         tla_paddr_pe_tcm(l.sip, l.cube, l.pe, 0, &pa);
         return pa;
     }
 
-    static const std::uint64_t hot_bytes = 16 * 1024;
+  private:
+    void check(tla_status status) const {
+        if (status) throw std::runtime_error(error_.text);
+    }
+
+    // Late enough for the refreshes to have closed the rows that the host has opened, which the reference knows nothing
+    // of.
+    static sc_core::sc_time begin() { return sc_core::sc_time_stamp() + sc_core::sc_time(100, sc_core::SC_US); }
+
+    void transfer_all(const errand &e) {
+        sc_core::wait(from_ps(e.start_ps));
+        sc_core::sc_time delay;
+        for (const pe_dma::request &what : e.list)
+            check(platform_.pes()[e.pe]->dma.transfer(what, delay));
+        sc_core::wait(delay);
+        if (--left_ == 0) all_done_.notify();
+    }
+
     static constexpr tl_kernel gated = gate::run;
-    const row row_;
     npu platform_;
     tla_error error_{};
-    std::uint64_t left_ = 0;
+    std::size_t left_ = 0;
     sc_core::sc_event all_done_;
     std::vector<program> programs_;
     std::list<tensor> tensors_;
     bool finished_ = false;
 };
+
+// Some PEs, spread over the platform, read the slice of the first one again and again.
+inline void hot_slice(run &on, unsigned active) {
+    const std::uint64_t nbytes = 16 * 1024, pes = on.platform().pes().size();
+    const tla_vaddr from = on.make("hot", nbytes, 1, {{on.platform().pes()[0]->where}}).va;
+    std::vector<errand> errands;
+    for (std::uint64_t i = 0; i < active; i++) {
+        const std::size_t pe = i * pes / active;
+        errands.push_back({pe, 0, {4, {pe_dma::direction::read, from, on.tile_of(pe), 1, nbytes, nbytes}}});
+    }
+    on.move(errands);
+}
+
+// Every PE reads and writes a piece of the share of every PE, itself first.
+inline void all_to_all(run &on) {
+    const std::uint64_t pes = on.platform().pes().size(), piece = 256 * std::max<std::uint64_t>(1, 64 / pes);
+    const std::uint64_t from = on.make("in", pes * pes * piece, 1, on.platform().host().everywhere()).va.value,
+                        to = on.make("out", pes * pes * piece, 1, on.platform().host().everywhere()).va.value;
+    std::vector<errand> errands;
+    for (std::uint64_t i = 0; i < pes; i++) {
+        const tla_paddr tile = on.tile_of(i);
+        errands.push_back({i, 0, {}});
+        for (std::uint64_t step = 0; step < pes; step++) {
+            const std::uint64_t part = (((i + step) % pes) * pes + i) * piece;
+            errands.back().list.push_back({pe_dma::direction::read, {from + part}, tile, 1, piece, piece});
+            errands.back().list.push_back({pe_dma::direction::write, {to + part}, tile, 1, piece, piece});
+        }
+    }
+    on.move(errands);
+}
+
+inline void start(run &on, const row &r) {
+    const std::string workload = r.workload;
+    if (const tl_kernel_info *kernel = tl_find_kernel(r.workload))
+        on.launch(*kernel);
+    else if (workload == "hot_slice")
+        hot_slice(on, r.active);
+    else
+        all_to_all(on);
+}
 
 // The same transfers, with the same gaps between them, by the plain event model.
 inline std::vector<program> replay(std::vector<program> programs, const tla_config &config,
@@ -240,9 +274,8 @@ inline std::vector<program> replay(std::vector<program> programs, const tla_conf
 }
 
 // One simulation: once in a process.
-inline result compare(const row &r) {
-    const tla_config config = configuration(r);
-    run ours("run", r, config);
+inline result compare(const tla_config &config, const run::workload &what) {
+    run ours("run", config, what);
     sc_core::sc_start();
     if (!ours.finished()) throw std::runtime_error("the workload did not end");
     const std::vector<program> theirs = replay(ours.programs(), config, ours.tensors());
@@ -251,6 +284,10 @@ inline result compare(const row &r) {
         for (std::size_t i = 0; i < theirs[pe].size(); i++)
             both.different += theirs[pe][i].end_ps != ours.programs()[pe][i].end_ps;
     return both;
+}
+
+inline result compare(const row &r) {
+    return compare(configuration(r), [&](run &on) { start(on, r); });
 }
 
 } // namespace comparison
