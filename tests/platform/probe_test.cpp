@@ -1,0 +1,171 @@
+// `tlmalloc probe`: figures beside their formula, checks that hold and that do not, shapes that lack a case.
+#include "platform/command_line.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <jansson.h>
+#include <map>
+#include <memory>
+
+namespace {
+
+const std::string kernbench = TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml";
+
+struct json_end {
+    void operator()(json_t *value) const { json_decref(value); }
+};
+using json = std::unique_ptr<json_t, json_end>;
+
+std::vector<std::string> shape(unsigned sips, unsigned width, unsigned height, unsigned pes) {
+    std::vector<std::string> words{"probe", kernbench};
+    const std::pair<const char *, unsigned> keys[] = {
+        {"sips", sips}, {"cube_mesh_width", width}, {"cube_mesh_height", height}, {"pes_per_cube", pes}};
+    for (const auto &[key, value] : keys) {
+        words.push_back("--set");
+        words.push_back(std::string("system.") + key + "=" + std::to_string(value));
+    }
+    return words;
+}
+
+struct moved {
+    double formula_ns, ns;
+};
+
+// Of each case by bytes; empty for one that is skipped.
+std::map<std::string, std::map<json_int_t, moved>> cases_of(const json_t *report) {
+    std::map<std::string, std::map<json_int_t, moved>> found;
+    std::size_t i = 0, j = 0;
+    const json_t *row = nullptr, *one = nullptr;
+    json_array_foreach(json_object_get(report, "cases"), i, row) {
+        auto &of = found[json_string_value(json_object_get(row, "case"))];
+        const auto ps = [](const json_t *in, const char *key) {
+            return static_cast<double>(json_integer_value(json_object_get(in, key)));
+        };
+        json_array_foreach(json_object_get(row, "transfers"), j, one) {
+            const double nbytes = ps(one, "bytes");
+            BOOST_CHECK_CLOSE(ps(one, "formula_ps"),
+                              ps(row, "wire_ps") + ps(row, "overhead_ps") +
+                                  nbytes * 1e12 / ps(row, "slowest_link_bytes_per_s"),
+                              1e-3);
+            of[static_cast<json_int_t>(nbytes)] = {ps(one, "formula_ps") / 1e3, ps(one, "actual_ps") / 1e3};
+        }
+    }
+    return found;
+}
+
+json probe(std::vector<std::string> words, int status) {
+    const scratch_directory scratch;
+    words.insert(words.end(), {"--json", scratch.path("probe.json")});
+    const command_result run = run_tlmalloc(words);
+    BOOST_CHECK_EQUAL(run.err, "");
+    BOOST_REQUIRE_EQUAL(run.status, status);
+    return json(json_loads(read_text(scratch.path("probe.json")).c_str(), 0, nullptr));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_case_is_as_it_must_be_on_kernbenchs_fabric) {
+    const json report = probe(shape(2, 2, 2, 8), 0);
+    auto cases = cases_of(report.get());
+    BOOST_REQUIRE_EQUAL(cases.size(), 8u);
+    const json_int_t kib = 1024;
+    for (const auto &[name, by_bytes] : cases) {
+        BOOST_CHECK_EQUAL(by_bytes.size(), 6u);
+        double before = 0;
+        for (const auto &[nbytes, m] : by_bytes) {
+            BOOST_CHECK_MESSAGE(m.formula_ns <= m.ns, name << ", " << nbytes << " bytes");
+            BOOST_CHECK_MESSAGE(before < m.ns, name << ", " << nbytes << " bytes");
+            before = m.ns;
+        }
+    }
+    const auto at = [&](const char *name) { return cases[name][32 * kib].ns; };
+    BOOST_CHECK_LE(at("h2d"), at("d2h"));
+    BOOST_CHECK_LT(at("local"), at("same_half"));
+    BOOST_CHECK_LT(at("same_half"), at("cross_half"));
+    BOOST_CHECK_LT(at("cross_half"), at("cross_cube_best"));
+    BOOST_CHECK_LT(at("cross_cube_best"), at("cross_cube_worst"));
+    BOOST_CHECK_LT(at("cross_cube_best"), at("cross_sip"));
+    // KernBench's figures, and half a nanosecond of MMU on what a PE moves (kernbench.yaml; 0 there).
+    BOOST_CHECK_CLOSE(cases["h2d"][4 * kib].ns, 65.53, 0.01);
+    BOOST_CHECK_CLOSE(cases["local"][16 * kib].ns, 77.0 + 0.5, 0.01);
+    BOOST_CHECK_EQUAL(json_array_size(json_object_get(report.get(), "checks")), 27u);
+    std::size_t i = 0;
+    const json_t *check = nullptr;
+    json_array_foreach(json_object_get(report.get(), "checks"), i, check) BOOST_CHECK_MESSAGE(
+        json_is_true(json_object_get(check, "holds")), json_string_value(json_object_get(check, "check")));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_shape_lacks_is_skipped_and_says_why) {
+    const command_result run = run_tlmalloc(shape(1, 1, 1, 1));
+    BOOST_CHECK_EQUAL(run.status, 0);
+    for (const char *line :
+         {"same_half         skipped: a half of a cube has one PE\n", "cross_half        skipped: a cube has one PE\n",
+          "cross_cube_best   skipped: a SIP has one cube\n", "cross_cube_worst  skipped: a SIP has one cube\n",
+          "cross_sip         skipped: the platform has one SIP\n", "\n9 checks, 0 failed\n"})
+        BOOST_CHECK_MESSAGE(contains(run.out, line), run.out);
+}
+
+BOOST_AUTO_TEST_CASE(other_shapes_pass_the_checks) {
+    for (const auto &[sips, width, height, pes] :
+         {std::array{4u, 1u, 1u, 2u}, {1u, 3u, 5u, 2u}, {2u, 1u, 1u, 16u}, {1u, 2u, 1u, 4u}}) {
+        std::vector<std::string> words = shape(sips, width, height, pes);
+        words.insert(words.end(), {"--set", "system.sip_topology=ring"});
+        const command_result run = run_tlmalloc(words);
+        BOOST_CHECK_MESSAGE(run.status == 0, run.out << run.err);
+    }
+}
+
+// The way to the other end takes a microsecond, so that a MiB fills 88.6 % of it.
+BOOST_AUTO_TEST_CASE(a_row_of_16_cubes_is_too_long_for_one_check) {
+    for (const unsigned width : {16u, 1u}) {
+        const command_result run = run_tlmalloc(shape(1, width, 16 / width, 1));
+        BOOST_CHECK_EQUAL(run.status, 1);
+        BOOST_CHECK_MESSAGE(
+            contains(run.out,
+                     "does not hold: cross_cube_worst: 1 MiB fills over 90 % of its slowest link\n\n16 checks, "
+                     "1 failed\n"),
+            run.out << run.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_topology_file_takes_the_time_of_the_shape_that_it_lists) {
+    const scratch_directory scratch;
+    std::vector<std::string> words = shape(1, 2, 1, 8), listing = words;
+    listing[0] = "topology";
+    listing.push_back("--yaml");
+    scratch.write("fabric.yaml", run_tlmalloc(listing).out);
+    const json plain = probe(words, 0);
+    words.insert(words.end(), {"--set", "system.topology_file=" + scratch.path("fabric.yaml")});
+    const json listed = probe(words, 0);
+    BOOST_CHECK(json_equal(json_object_get(plain.get(), "cases"), json_object_get(listed.get(), "cases")));
+}
+
+BOOST_AUTO_TEST_CASE(a_check_that_fails_is_told_and_is_the_exit_status) {
+    std::vector<std::string> words = shape(1, 1, 1, 8);
+    words.insert(words.end(), {"--case", "local", "--set", "dma.outstanding=1"});
+    const command_result run = run_tlmalloc(words);
+    BOOST_CHECK_EQUAL(run.status, 1);
+    BOOST_CHECK_MESSAGE(contains(run.out, "does not hold: local: 1 MiB fills over 90 % of its slowest link\n"),
+                        run.out);
+    BOOST_CHECK_MESSAGE(contains(run.out, "\n3 checks, 1 failed\n"), run.out);
+    BOOST_CHECK(!contains(run.out, "h2d"));
+    const json report = probe(words, 1);
+    BOOST_CHECK(json_is_false(json_object_get(json_array_get(json_object_get(report.get(), "checks"), 2), "holds")));
+}
+
+BOOST_AUTO_TEST_CASE(bad_input_is_told_and_leaves_no_file) {
+    const scratch_directory scratch;
+    const auto refused = [&](std::vector<std::string> words, const std::string &text) {
+        words.insert(words.end(), {"--json", scratch.path("probe.json")});
+        const command_result run = run_tlmalloc(words);
+        BOOST_CHECK_EQUAL(run.status, 2);
+        BOOST_CHECK_EQUAL(run.out, "");
+        BOOST_CHECK_MESSAGE(contains(run.err, text), run.err);
+        BOOST_CHECK(std::filesystem::is_empty(scratch.path("")));
+    };
+    refused({"probe", kernbench, "--case", "lokal"}, "did you mean \"local\"?");
+    refused({"probe", kernbench, "--set", "links.router_bandwidth=0 GB/s"}, "links.router_bandwidth");
+    refused({"probe", kernbench, "--set", "cube.pe_places=r0c0 r9c9 r1c4 r1c5 r4c0 r4c1 r5c4 r5c5"}, "cube.pe_places");
+    refused({"probe", kernbench, kernbench}, "found a second argument");
+    refused({"probe"}, "expected a CONFIG");
+}
