@@ -132,6 +132,7 @@ std::vector<check> check_all(const std::vector<measured> &all) {
     const auto ordered = [&](const char *shorter, const char *longer, bool equal_too) {
         const measured *a = find(all, shorter), *b = find(all, longer);
         if (!a || !b) return;
+        if (!equal_too && a->what.links >= b->what.links) return; // another half of a cube may be the nearer one
         checks.push_back({std::string(shorter) + (equal_too ? " <= " : " < ") + longer,
                           a->ps < b->ps || (equal_too && a->ps == b->ps)});
     };
