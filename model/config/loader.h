@@ -9,7 +9,12 @@
 extern "C" {
 #endif
 
-enum { TLA_CONFIG_PATH_MAX = 128 };
+enum { TLA_CONFIG_PATH_MAX = 128, TLA_CONFIG_SECTIONS_DEEP = 4 };
+
+/* Where the sections are written that have the same first key: a section, a section in it, and so on. */
+typedef struct tla_sections {
+    tla_place at[TLA_CONFIG_SECTIONS_DEEP];
+} tla_sections;
 
 /* Where the value of a key comes from. */
 typedef struct tla_origin {
@@ -29,7 +34,7 @@ typedef struct tla_loader {
     const tla_config_judge *judge; /* of a platform; NULL: nobody */
     void *config;                  /* the struct that the schema describes */
     tla_origin *origins;           /* of every key */
-    tla_place *sections;           /* of the sections written, at the index of their first key */
+    tla_sections *sections;        /* of the sections written, at the index of their first key */
 } tla_loader;
 
 /* Reports a finding. */

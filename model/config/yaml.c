@@ -235,6 +235,14 @@ static bool walk_value(reader *r, size_t key, tla_place key_at, const yaml_event
     return true;
 }
 
+/* Where a section, which has this first key, has been written. */
+static tla_place *place_of_section(const reader *r, const char *path, size_t first_key) {
+    size_t depth = 0;
+    for (const char *dot = path; (dot = strchr(dot, '.')); dot++)
+        depth++;
+    return &r->loader->sections[first_key].at[depth];
+}
+
 /* A key has been read: what follows is its value. */
 static bool walk_pair(reader *r, const char *path, tla_place key_at) {
     const tla_schema *schema = r->loader->schema;
@@ -243,7 +251,7 @@ static bool walk_pair(reader *r, const char *path, tla_place key_at) {
         tla_loader_find(r->loader, key_at, "%s", tla_loader_unknown_key(r->loader, path).text);
         return skip_next(r);
     }
-    tla_place *first = key < schema->count ? &r->loader->origins[key].at : &r->loader->sections[section];
+    tla_place *first = key < schema->count ? &r->loader->origins[key].at : place_of_section(r, path, section);
     if (first->line) {
         tla_loader_find(r->loader, key_at, "%s: found the key again, expected it once (line %zu)", path, first->line);
         return skip_next(r);

@@ -1,5 +1,6 @@
 // The table of a platform's keys, and the structs of modules that it fills.
 #include "config_parsing.hpp"
+#include "model/config/loader.h"
 #include "model/config/platform.h"
 
 using namespace config_parsing;
@@ -144,6 +145,14 @@ BOOST_AUTO_TEST_CASE(every_default_lies_in_its_range_and_reads_back_as_it_is_pri
         BOOST_REQUIRE_MESSAGE(tla_value_parse(&key.form, printed.c_str(), &again, &error) == TLA_OK, printed);
         BOOST_CHECK_EQUAL(again.number, stored.number);
         BOOST_CHECK_EQUAL(again.text, stored.text);
+    }
+}
+
+// A reader has room for so many sections in one another.
+BOOST_AUTO_TEST_CASE(no_key_lies_in_more_sections_than_a_reader_keeps) {
+    for (const row &r : rows()) {
+        const std::string key = r.key.key;
+        BOOST_CHECK_LE(std::count(key.begin(), key.end(), '.'), TLA_CONFIG_SECTIONS_DEEP);
     }
 }
 
