@@ -102,13 +102,19 @@ typedef struct train {
     uint64_t first_ps, full_ps, last_ps;
 } train;
 
-/* `book`: it takes its place there, else it passes as if nobody else were there. */
-static train past_node(tla_fabric *fabric, uint32_t node, bool opens, bool collect, bool book, train t) {
+/* What travels. */
+typedef struct parcel {
+    uint64_t transfer; /* whose it is; 0: nobody's, and it takes no place from anybody */
+    uint64_t nbytes;
+    bool opens; /* its first flit pays the overheads */
+} parcel;
+
+static train past_node(tla_fabric *fabric, uint32_t node, const parcel *p, bool collect, train t) {
     node_state *state = &fabric->nodes[node];
     if (collect && state->node.store_and_forward) t.first_ps = t.full_ps = t.last_ps;
     if (state->node.overhead_ps == 0) return t;
-    const uint64_t overhead_ps = opens ? state->node.overhead_ps : 0;
-    if (book) {
+    const uint64_t overhead_ps = p->opens ? state->node.overhead_ps : 0;
+    if (p->transfer) {
         tla_timeline_forget(&state->worker, fabric->before_ps);
         t.first_ps = tla_timeline_reserve(&state->worker, t.first_ps, overhead_ps);
     }
@@ -116,17 +122,16 @@ static train past_node(tla_fabric *fabric, uint32_t node, bool opens, bool colle
     return (train){t.first_ps, later(t.full_ps, t.first_ps), later(t.last_ps, t.first_ps)};
 }
 
-static uint64_t take_link(tla_fabric *fabric, link_state *state, uint64_t nbytes, uint64_t at_ps,
-                          uint64_t duration_ps) {
-    tla_timeline_forget(&state->timeline, fabric->before_ps);
-    const uint64_t start_ps = tla_timeline_reserve(&state->timeline, at_ps, duration_ps);
-    state->nbytes += nbytes;
-    state->busy_ps += duration_ps;
-    state->waited_ps += start_ps - at_ps;
+static uint64_t take_link(tla_fabric *fabric, uint32_t number, const parcel *p, uint64_t at_ps, uint64_t duration_ps) {
+    tla_timeline *const timeline = &fabric->states[number].timeline;
+    tla_timeline_forget(timeline, fabric->before_ps);
+    const uint64_t start_ps = tla_timeline_reserve(timeline, at_ps, duration_ps);
+    fabric_note_load(fabric, number, &(carriage){p->transfer, p->nbytes, at_ps, start_ps, duration_ps, true});
     return start_ps;
 }
 
-static train past_link(tla_fabric *fabric, uint32_t number, uint64_t nbytes, bool book, train t) {
+static train past_link(tla_fabric *fabric, uint32_t number, const parcel *p, train t) {
+    const uint64_t nbytes = p->nbytes;
     const tla_fabric_link *link = &fabric->links[number];
     const uint64_t full = nbytes / fabric->flit, bandwidth = link->bandwidth_bytes_per_s;
     const uint64_t flit_ps = tla_transfer_ps(fabric->flit, bandwidth);
@@ -134,7 +139,7 @@ static train past_link(tla_fabric *fabric, uint32_t number, uint64_t nbytes, boo
     uint64_t all_ps = UINT64_MAX;
     if (__builtin_mul_overflow(full, flit_ps, &all_ps)) all_ps = UINT64_MAX;
     uint64_t start_ps = t.first_ps;
-    if (book) start_ps = take_link(fabric, &fabric->states[number], nbytes, t.first_ps, add_saturated(all_ps, rest_ps));
+    if (p->transfer) start_ps = take_link(fabric, number, p, t.first_ps, add_saturated(all_ps, rest_ps));
     const uint64_t first_ps = add_saturated(start_ps, full ? flit_ps : rest_ps);
     uint64_t full_ps = start_ps;
     if (full) full_ps = later(add_saturated(start_ps, all_ps), add_saturated(t.full_ps, flit_ps));
@@ -144,26 +149,29 @@ static train past_link(tla_fabric *fabric, uint32_t number, uint64_t nbytes, boo
 }
 
 /* From a node over links; when the last flit is there. */
-static uint64_t travel(tla_fabric *fabric, uint32_t from, const uint32_t *links, uint32_t count, uint64_t nbytes,
-                       bool opens, bool book, uint64_t at_ps) {
-    train t = past_node(fabric, from, opens, false, book, (train){at_ps, at_ps, at_ps});
+static uint64_t travel(tla_fabric *fabric, uint32_t from, const uint32_t *links, uint32_t count, const parcel *p,
+                       uint64_t at_ps) {
+    train t = past_node(fabric, from, p, false, (train){at_ps, at_ps, at_ps});
     for (uint32_t i = 0; i < count; i++) {
-        t = past_link(fabric, links[i], nbytes, book, t);
-        t = past_node(fabric, fabric->links[links[i]].to, opens, i + 1 < count, book, t);
+        t = past_link(fabric, links[i], p, t);
+        t = past_node(fabric, fabric->links[links[i]].to, p, i + 1 < count, t);
     }
     return t.last_ps;
 }
 
-static uint64_t send(tla_fabric *fabric, const tla_way *way, bool back, uint64_t nbytes, bool opens, uint64_t at_ps) {
-    return back ? travel(fabric, way->to, tla_way_back(way), way->links_back, nbytes, opens, true, at_ps)
-                : travel(fabric, way->from, way->link, way->links, nbytes, opens, true, at_ps);
+static uint64_t send(tla_fabric *fabric, const tla_fabric_access *access, bool back, uint64_t nbytes, bool opens,
+                     uint64_t at_ps) {
+    const tla_way *const way = access->way;
+    const parcel p = {fabric_transfer_of(fabric, access), nbytes, opens};
+    return back ? travel(fabric, way->to, tla_way_back(way), way->links_back, &p, at_ps)
+                : travel(fabric, way->from, way->link, way->links, &p, at_ps);
 }
 
 tla_status tla_fabric_alone(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t *duration_ps) {
     const tla_way *way;
     const tla_status status = tla_routes_find(fabric->routes, from, to, &way);
     if (status == TLA_OK)
-        *duration_ps = from == to ? 0 : travel(fabric, from, way->link, way->links, nbytes, true, false, 0);
+        *duration_ps = from == to ? 0 : travel(fabric, from, way->link, way->links, &(parcel){0, nbytes, true}, 0);
     return status;
 }
 
@@ -177,7 +185,7 @@ tla_status tla_fabric_send_request(tla_fabric *fabric, tla_fabric_access *access
     if (access->from == access->to) return TLA_OK;
     const bool first = !part || (nbytes ? !part->written : part->request == UNASKED);
     if (first || nbytes)
-        *arrival_ps = send(fabric, access->way, false, nbytes, first, at_ps);
+        *arrival_ps = send(fabric, access, false, nbytes, first, at_ps);
     else
         *arrival_ps = later(add_saturated(at_ps, part->there_ps), part->opened_ps);
     if (!part) return TLA_OK;
@@ -194,12 +202,12 @@ tla_status tla_fabric_send_answer(tla_fabric *fabric, tla_fabric_access *access,
     transaction_leave(access, at_ps);
     if (access->from == access->to) return TLA_OK;
     if (nbytes || !part) {
-        *arrival_ps = send(fabric, access->way, true, nbytes, !part || !part->answered, at_ps);
+        *arrival_ps = send(fabric, access, true, nbytes, !part || !part->answered, at_ps);
         if (part) part->answered = true;
     } else if (access->write && access->transaction->posted) {
         *arrival_ps = at_ps;
     } else if (transaction_is_over(access)) {
-        *arrival_ps = send(fabric, access->way, true, 0, true, part->latest_ps);
+        *arrival_ps = send(fabric, access, true, 0, true, part->latest_ps);
     } else {
         *arrival_ps = add_saturated(at_ps, part->back_ps);
     }
@@ -223,10 +231,4 @@ tla_order tla_fabric_order(const tla_fabric *fabric) {
         tla_order_add(&sum, &order);
     }
     return sum;
-}
-
-tla_fabric_load tla_fabric_link_load(const tla_fabric *fabric, size_t link) {
-    if (link >= fabric->link_count) return (tla_fabric_load){0};
-    const link_state *state = &fabric->states[link];
-    return (tla_fabric_load){state->nbytes, state->busy_ps, state->waited_ps};
 }

@@ -124,12 +124,9 @@ static void pass(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
     }
     const uint32_t number = links[f->hop++];
     const tla_fabric_link *link = &fabric->links[number];
-    link_state *state = &fabric->states[number];
     const uint64_t duration_ps = tla_transfer_ps(f->nbytes, link->bandwidth_bytes_per_s);
-    const uint64_t start_ps = tla_timeline_serve(&state->timeline, at_ps, duration_ps);
-    state->nbytes += f->nbytes;
-    state->busy_ps += duration_ps;
-    state->waited_ps += start_ps - at_ps;
+    const uint64_t start_ps = tla_timeline_serve(&fabric->states[number].timeline, at_ps, duration_ps);
+    fabric_note_load(fabric, number, &(carriage){m->transfer, f->nbytes, at_ps, start_ps, duration_ps, f->number == 0});
     at_ps = add_saturated(add_saturated(start_ps, duration_ps), link->latency_ps);
     f->node = link->to;
     if (is_at_end(f) && fabric->nodes[f->node].node.overhead_ps == 0)
@@ -228,6 +225,7 @@ static message *message_of(tla_fabric *fabric, const tla_fabric_access *access, 
     m->write = access->write;
     m->opens = !access->part;
     m->part = access->part;
+    m->transfer = fabric_transfer_of(fabric, access);
     m->collected = lone ? lone : access->group;
     m->tag = tag;
     return m;

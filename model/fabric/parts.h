@@ -8,9 +8,15 @@
 typedef struct tla_transaction_part transaction_part;
 typedef struct tla_fabric_group group;
 
+/* What one transfer sent over a link last, without a pause and with nothing of others in between. */
+typedef struct link_run {
+    uint64_t transfer, start_ps, end_ps;
+} link_run;
+
 typedef struct link_state {
     tla_timeline timeline;
-    uint64_t nbytes, busy_ps, waited_ps;
+    tla_fabric_load load;
+    link_run run;
 } link_state;
 
 typedef struct node_state {
@@ -27,6 +33,7 @@ typedef struct message {
     bool request, write, entered, opens;
     const tla_way *way;
     transaction_part *part;
+    uint64_t transfer;
     group *collected;
     tla_flit *flits;
     void *tag;
@@ -75,6 +82,7 @@ struct tla_transaction {
     uint64_t window, issued, entered, under_way;
     bool posted, ended;
     tla_fabric *fabric;
+    uint64_t transfer;       /* its number */
     transaction_part *parts; /* the one that was used last comes first */
 };
 
@@ -86,7 +94,9 @@ struct tla_fabric {
     tla_routes *routes;
     bool collects;      /* some node stores and forwards */
     uint64_t before_ps; /* nothing is sent before this time any more */
+    uint64_t transfers; /* so many have been numbered, from 1 on */
     tla_fabric_host host;
+    tla_fabric_watch watch;
     message *free_messages;
     tla_flit *free_flits;
 };
@@ -99,6 +109,16 @@ void fabric_destroy_messages(tla_fabric *fabric);
 
 /* Checks that there are ways there and back, and finds or makes what an access belongs to. `collect`: the group too. */
 tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access, bool collect);
+
+/* The number of what an access belongs to; an access of no transaction gets one of its own every time. */
+uint64_t fabric_transfer_of(tla_fabric *fabric, const tla_fabric_access *access);
+
+/* A link carries something of a transfer: `opens`, the beginning of a message. */
+typedef struct carriage {
+    uint64_t transfer, nbytes, arrival_ps, start_ps, duration_ps;
+    bool opens;
+} carriage;
+void fabric_note_load(tla_fabric *fabric, uint32_t link, const carriage *what);
 
 /* An access that has joined enters; one that is answered leaves, at at_ps. */
 void transaction_enter(tla_fabric_access *access, uint64_t at_ps);

@@ -116,6 +116,13 @@ static uint64_t wire_ps(const tla_fabric *fabric, const uint32_t *links, uint32_
     return sum;
 }
 
+uint64_t fabric_transfer_of(tla_fabric *fabric, const tla_fabric_access *access) {
+    tla_transaction *const t = access->transaction;
+    if (!t) return ++fabric->transfers;
+    if (!t->transfer) t->transfer = ++fabric->transfers;
+    return t->transfer;
+}
+
 /* The part of a target, moved to the front; NULL without host memory. */
 static transaction_part *part_of(tla_fabric *fabric, const tla_fabric_access *access) {
     tla_transaction *const t = access->transaction;

@@ -42,8 +42,8 @@ result parse(const std::string &text) {
         static_cast<strings *>(context)->push_back(std::to_string(f->line) + ":" + std::to_string(f->column) + ": " +
                                                    f->text);
     };
-    r.status = tla_loader_parse(&schema, text.data(), text.size(), "f", nullptr, 0, nullptr, &r.read, collect,
-                                &r.findings);
+    r.status =
+        tla_loader_parse(&schema, text.data(), text.size(), "f", nullptr, 0, nullptr, &r.read, collect, &r.findings);
     return r;
 }
 

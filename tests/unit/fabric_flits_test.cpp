@@ -34,6 +34,14 @@ class driver {
         events_.reset(queue);
         const tla_fabric_host host = {this, post, arrived};
         tla_fabric_set_host(made, &host);
+        const tla_fabric_watch watch = {this, [](void *self, const tla_fabric_passage *p) {
+                                            std::vector<tla_fabric_load> &seen = static_cast<driver *>(self)->watched;
+                                            seen.resize(std::max<std::size_t>(seen.size(), p->link + 1));
+                                            BOOST_REQUIRE_LE(p->arrival_ps + p->waited_ps, p->start_ps);
+                                            seen[p->link].busy_ps += p->end_ps - p->start_ps;
+                                            seen[p->link].waited_ps += p->waited_ps;
+                                        }};
+        tla_fabric_set_watch(made, &watch);
     }
 
     std::vector<std::uint64_t> run(const std::vector<plain::flow> &flows) {
@@ -61,6 +69,7 @@ class driver {
     }
 
     std::unique_ptr<tla_fabric, destroy> fabric;
+    std::vector<tla_fabric_load> watched; // what was told of every link
 
   private:
     struct running {
@@ -147,6 +156,46 @@ BOOST_AUTO_TEST_CASE(sixteen_kibibytes_to_the_own_slice_take_77_ns) {
     BOOST_CHECK_EQUAL(d.run({stream(0, 2, true, 64, 8000)}).front(), 77'000u);
 }
 
+BOOST_AUTO_TEST_CASE(a_transfer_that_is_alone_puts_its_bytes_on_every_link_and_waits_for_none) {
+    // The second link is slower, so that flits queue up behind each other, and a node collects and lets go all at once.
+    std::vector<tla_fabric_link> links = local_links;
+    links[2].bandwidth_bytes_per_s = 64 * GB;
+    for (const bool store : {false, true}) {
+        driver d({{0, false}, {2000, store}, {0, false}}, links, 256);
+        d.run({stream(0, 2, true, 64, 8000)});
+        for (const std::uint32_t link : {0u, 2u}) {
+            const tla_fabric_load load = tla_fabric_link_load(d.fabric.get(), link);
+            BOOST_CHECK_EQUAL(load.nbytes, 64u * 256);
+            BOOST_CHECK_EQUAL(load.messages, 64u);
+            BOOST_CHECK_EQUAL(load.busy_ps, 64u * 256 * 1000 / (links[link].bandwidth_bytes_per_s / GB));
+            BOOST_CHECK_EQUAL(load.waited_ps, 0u);
+        }
+        for (const std::uint32_t link : {1u, 3u}) { // the acknowledgement
+            const tla_fabric_load load = tla_fabric_link_load(d.fabric.get(), link);
+            BOOST_CHECK_EQUAL(load.nbytes + load.busy_ps + load.waited_ps, 0u);
+            BOOST_CHECK_EQUAL(load.messages, 1u);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(of_two_transfers_that_share_a_link_each_waits_for_the_other) {
+    // Both bring a flit a nanosecond to a link that takes one a nanosecond, so that they take turns and the queue
+    // grows.
+    const std::vector<tla_fabric_link> links = {{0, 2, 0, 256 * GB, 0}, {2, 0, 0, 256 * GB, 0}, {1, 2, 0, 256 * GB, 0},
+                                                {2, 1, 0, 256 * GB, 0}, {2, 3, 0, 256 * GB, 0}, {3, 2, 0, 256 * GB, 0}};
+    driver d({{0, false}, {0, false}, {0, false}, {0, false}}, links, 256);
+    d.run({stream(0, 3, true, 3, 0), stream(1, 3, true, 3, 0)});
+    const tla_fabric_load shared = tla_fabric_link_load(d.fabric.get(), 4);
+    BOOST_CHECK_EQUAL(shared.nbytes, 6u * 256);
+    BOOST_CHECK_EQUAL(shared.busy_ps, 6000u);
+    // Arrivals 1 1 2 2 3 3 ns, starts 1 2 3 4 5 6 ns.
+    BOOST_CHECK_EQUAL(shared.waited_ps, (0u + 1 + 1 + 2 + 2 + 3) * 1000);
+    for (const std::uint32_t own : {0u, 2u}) {
+        BOOST_CHECK_EQUAL(tla_fabric_link_load(d.fabric.get(), own).nbytes, 3u * 256);
+        BOOST_CHECK_EQUAL(tla_fabric_link_load(d.fabric.get(), own).waited_ps, 0u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_write_that_nobody_waits_for_ends_with_its_data) {
     driver d(local_nodes, local_links, 256, UINT64_MAX, true);
     BOOST_CHECK_EQUAL(d.run({stream(0, 2, true, 64, 8000)}).front(), 75'000u);
@@ -211,6 +260,22 @@ BOOST_AUTO_TEST_CASE(an_access_that_is_lost_is_not_waited_for) {
     BOOST_CHECK_EQUAL(w.there.size(), 2u);
 }
 
+// Every link against the reference, and what a watcher adds up against the links.
+static void check_loads(unsigned seed, const plain::fabric &expected, const driver &d, std::size_t links) {
+    for (std::uint32_t i = 0; i < links; i++) {
+        const tla_fabric_load got = tla_fabric_link_load(d.fabric.get(), i), want = expected.load(i);
+        BOOST_REQUIRE_MESSAGE(got.nbytes == want.nbytes && got.messages == want.messages,
+                              "seed " << seed << ": link " << i << " carried " << got.nbytes << " bytes");
+        BOOST_REQUIRE_MESSAGE(got.busy_ps == want.busy_ps, "seed " << seed << ": link " << i << " was busy");
+        BOOST_REQUIRE_MESSAGE(got.waited_ps == want.waited_ps, "seed " << seed << ": link " << i << " was waited for "
+                                                                       << got.waited_ps << " ps, expected "
+                                                                       << want.waited_ps);
+        const tla_fabric_load seen = i < d.watched.size() ? d.watched[i] : tla_fabric_load{};
+        BOOST_REQUIRE_EQUAL(seen.busy_ps, got.busy_ps);
+        BOOST_REQUIRE_EQUAL(seen.waited_ps, got.waited_ps);
+    }
+}
+
 // Random graphs, transactions and times: to the picosecond what the reference says.
 BOOST_AUTO_TEST_CASE(random_flows_end_when_the_reference_says) {
     std::uint64_t flows_seen = 0;
@@ -258,6 +323,7 @@ BOOST_AUTO_TEST_CASE(random_flows_end_when_the_reference_says) {
         for (std::size_t i = 0; i < flows.size(); i++)
             BOOST_REQUIRE_MESSAGE(got[i] == want[i], "seed " << seed << ": flow " << i << " ends at " << got[i]
                                                              << " ps, expected " << want[i]);
+        check_loads(seed, expected, d, links.size());
         flows_seen += flows.size();
     }
     BOOST_TEST_MESSAGE(flows_seen << " flows");

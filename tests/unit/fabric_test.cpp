@@ -118,6 +118,48 @@ BOOST_AUTO_TEST_CASE(two_messages_over_one_link_share_it_one_after_the_other) {
     BOOST_CHECK_EQUAL(tla_fabric_link_load(fabric.get(), 2).waited_ps, 8000u);
 }
 
+BOOST_AUTO_TEST_CASE(bytes_on_links_are_bytes_of_messages_times_their_links) {
+    // A line of nodes, all pairs, with time in between.
+    auto fabric = make(
+        5,
+        both_ways({{0, 1, 10, 64 * GB, 1}, {1, 2, 10, 32 * GB, 1}, {2, 3, 10, 128 * GB, 1}, {3, 4, 10, 64 * GB, 1}}));
+    uint64_t at = 0, expected = 0, messages = 0;
+    for (uint32_t from = 0; from < 5; from++)
+        for (uint32_t to = 0; to < 5; to++) {
+            const uint64_t nbytes = 1000 * from + 100 * to, hops = from < to ? to - from : from - to;
+            expected += nbytes * hops;
+            messages += hops;
+            at = send(fabric, from, to, nbytes, at + 1'000'000);
+        }
+    tla_fabric_load sum{};
+    for (size_t link = 0; link < 8; link++) {
+        const tla_fabric_load load = tla_fabric_link_load(fabric.get(), link);
+        sum.nbytes += load.nbytes;
+        sum.messages += load.messages;
+        sum.waited_ps += load.waited_ps;
+    }
+    BOOST_CHECK_EQUAL(sum.nbytes, expected);
+    BOOST_CHECK_EQUAL(sum.messages, messages);
+    BOOST_CHECK_EQUAL(sum.waited_ps, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_transfer_does_not_wait_for_itself_in_the_order_of_calls_either) {
+    auto fabric = make(2, both_ways({{0, 1, 0, 64 * GB, 0}}));
+    tla_transaction *t = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_transaction_create(64, false, &t), TLA_OK);
+    uint64_t there = 0;
+    for (uint64_t i = 0; i < 4; i++) { // each takes 4 ns, and they come a nanosecond apart
+        tla_transaction_issue(t, i == 3);
+        tla_fabric_access access{0, 1, 0, true, t, nullptr, nullptr};
+        BOOST_REQUIRE_EQUAL(tla_fabric_send_request(fabric.get(), &access, 256, i * 1000, &there), TLA_OK);
+    }
+    BOOST_CHECK_EQUAL(there, 16'000u);
+    BOOST_CHECK_EQUAL(tla_fabric_link_load(fabric.get(), 0).waited_ps, 0u);
+    send(fabric, 0, 1, 256, 5000);
+    BOOST_CHECK_EQUAL(tla_fabric_link_load(fabric.get(), 0).waited_ps, 11'000u);
+    tla_transaction_destroy(t);
+}
+
 BOOST_AUTO_TEST_CASE(the_two_directions_of_a_wire_do_not_disturb_each_other) {
     auto fabric = make(2, both_ways({{0, 1, 100, 32 * GB, 0}}));
     BOOST_CHECK_EQUAL(send(fabric, 0, 1, 256, 0), 8100u);

@@ -34,7 +34,7 @@ class fabric {
   public:
     fabric(std::vector<tla_fabric_node> nodes, std::vector<tla_fabric_link> links, std::uint32_t flit)
         : nodes_(std::move(nodes)), links_(std::move(links)), flit_(flit), node_free_(nodes_.size()),
-          link_free_(links_.size()) {}
+          link_free_(links_.size()), served_(links_.size()) {}
 
     // When every flow ends: all its data are there, and what acknowledges them.
     std::vector<picoseconds> run(const std::vector<flow> &flows) {
@@ -55,6 +55,26 @@ class fabric {
             ends.push_back(p.end);
         }
         return ends;
+    }
+
+    // What a link has carried. Each flit looks back for itself: over what went just before it, as far as it is of its
+    // own flow, the rest of its wait is for others.
+    tla_fabric_load load(std::uint32_t link) const {
+        tla_fabric_load sum{};
+        const std::vector<service> &all = served_[link];
+        for (std::size_t i = 0; i < all.size(); i++) {
+            picoseconds until = all[i].start;
+            for (std::size_t before = i; before-- > 0 && until > all[i].arrival;) {
+                if (all[before].start == all[before].end) continue; // occupies nothing
+                if (all[before].flow != all[i].flow || all[before].end != until) break;
+                until = all[before].start;
+            }
+            sum.nbytes += all[i].nbytes;
+            sum.messages += all[i].first;
+            sum.busy_ps += all[i].end - all[i].start;
+            sum.waited_ps += std::max(until, all[i].arrival) - all[i].arrival;
+        }
+        return sum;
     }
 
     // Of the way between two nodes.
@@ -107,6 +127,12 @@ class fabric {
     }
 
   private:
+    struct service {
+        unsigned flow;
+        bool first; // flit of its message
+        std::uint64_t nbytes;
+        picoseconds arrival, start, end;
+    };
     using action = std::function<void(picoseconds)>;
     using when = std::tuple<picoseconds, std::uint32_t, std::uint64_t, std::uint64_t>; // node, input, order of posting
 
@@ -190,8 +216,9 @@ class fabric {
         }
         const tla_fabric_link &link = links_[m.way[hop]];
         const std::uint64_t nbytes = std::min<std::uint64_t>(flit_, m.nbytes - std::min(m.nbytes, flit * flit_));
-        const picoseconds end =
-            std::max(start, link_free_[m.way[hop]]) + tla_transfer_ps(nbytes, link.bandwidth_bytes_per_s);
+        const picoseconds turn = std::max(start, link_free_[m.way[hop]]);
+        const picoseconds end = turn + tla_transfer_ps(nbytes, link.bandwidth_bytes_per_s);
+        served_[m.way[hop]].push_back({m.flow, flit == 0, nbytes, start, turn, end});
         link_free_[m.way[hop]] = end;
         post(end + link.latency_ps, link.to, (std::uint64_t{1} << 32) + m.way[hop],
              [=, &m](picoseconds at) { come(m, flit, hop + 1, at); });
@@ -231,6 +258,7 @@ class fabric {
     const std::vector<tla_fabric_link> links_;
     const std::uint32_t flit_;
     std::vector<picoseconds> node_free_, link_free_;
+    std::vector<std::vector<service>> served_; // by every link, in the order of service
     std::vector<flow> flows_;
     std::vector<progress> state_;
     std::list<message> messages_;

@@ -120,15 +120,34 @@ void tla_fabric_forget(tla_fabric *fabric, uint64_t before_ps);
 /* How far links and nodes were from serving in order of arrival, summed over them. */
 tla_order tla_fabric_order(const tla_fabric *fabric);
 
-/* Of a link, so far. */
+/* Of a link, so far. Waiting is for others: what the flits of a transfer wait for each other, since the link is slower
+ * than what feeds it, is load and no waiting, so that nobody waits who is alone. A transfer is a transaction, with all
+ * its targets, or an access of none. Of messages that are sent in the order of the calls the first flit waits. */
 typedef struct tla_fabric_load {
     uint64_t nbytes;    /* carried */
+    uint64_t messages;  /* carried, those without data too */
     uint64_t busy_ps;   /* occupied */
-    uint64_t waited_ps; /* sum of what flits waited for it */
+    uint64_t waited_ps; /* sum of what flits waited for those of other transfers */
 } tla_fabric_load;
 
 /* All zero for a link that is none. */
 tla_fabric_load tla_fabric_link_load(const tla_fabric *fabric, size_t link);
+
+/* Something that a link carries: a flit, or all of a message that is sent in the order of the calls. */
+typedef struct tla_fabric_passage {
+    uint32_t link;
+    uint64_t arrival_ps, waited_ps; /* it waits for others from its arrival on, so long in all */
+    uint64_t start_ps, end_ps;      /* occupies the link; equal where there are no data */
+} tla_fabric_passage;
+
+/* Who wants to know of every passage, as soon as it is decided: start and end may lie ahead, and passages come in no
+ * order of time. It must not call the fabric. What it adds up is what tla_fabric_link_load says. */
+typedef struct tla_fabric_watch {
+    void *context;
+    void (*passes)(void *context, const tla_fabric_passage *passage); /* NULL: nobody watches */
+} tla_fabric_watch;
+
+void tla_fabric_set_watch(tla_fabric *fabric, const tla_fabric_watch *watch);
 
 #ifdef __cplusplus
 }
