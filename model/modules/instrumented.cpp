@@ -17,8 +17,10 @@ void instrumented::refuse_config(const std::string &why) const {
 
 void instrumented::record(waveform &wave) {
     for (figure *f : figures_) {
+        const std::string whole = std::string(name()) + "." + f->name_;
+        const std::size_t dot = whole.rfind('.');
         f->waveform_ = &wave;
-        f->signal_ = wave.declare(name(), f->name_, f->bits_);
+        f->signal_ = wave.declare(whole.substr(0, dot), whole.substr(dot + 1), f->bits_);
     }
 }
 

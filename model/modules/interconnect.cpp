@@ -12,6 +12,15 @@
 
 namespace tlmalloc {
 
+struct interconnect::meter {
+    meter(interconnect &of, const std::string &name)
+        : busy_name(name + "_busy_ps"), waited_name(name + "_waited_ps"), busy(of, busy_name.c_str(), 32),
+          waited(of, waited_name.c_str(), 64) {}
+
+    const std::string busy_name, waited_name;
+    figure busy, waited;
+};
+
 interconnect::interconnect(sc_core::sc_module_name name, config settings)
     : instrumented(name, "interconnect"), in("in", *this, settings.outstanding), config_(std::move(settings)) {
     tla_fabric *made = nullptr;
@@ -26,6 +35,15 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
                       : sorted == TLA_OVERLAP    ? "two windows overlap"
                                                  : "a window goes past 2^64");
     out.register_invalidate_direct_mem_ptr(this, &interconnect::invalidate_direct_mem_ptr);
+    meter_of_link_.resize(config_.links.size());
+    for (const link_group &group : config_.groups) {
+        meters_.push_back(std::make_unique<meter>(*this, group.name));
+        for (const std::uint32_t link : group.links) {
+            if (link >= meter_of_link_.size() || meter_of_link_[link])
+                refuse_config("a group has a link that is none, or another's");
+            meter_of_link_[link] = meters_.back().get();
+        }
+    }
     if (config_.style == time_style::fast) return;
     in.serve_in_order(*this);
     for (std::size_t node = 0; node < config_.nodes.size(); node++) {
@@ -51,6 +69,12 @@ static address_view view_of(const interconnect::window &w) {
 }
 
 void interconnect::start_of_simulation() {
+    if (!meters_.empty() && meters_.front()->busy.is_watched()) {
+        const tla_fabric_watch watch = {this, [](void *self, const tla_fabric_passage *passage) {
+                                            static_cast<interconnect *>(self)->show(*passage);
+                                        }};
+        tla_fabric_set_watch(fabric_.get(), &watch);
+    }
     if (config_.style == time_style::exact) {
         orders_.resize(config_.sources.size());
         outlets_.resize(static_cast<std::size_t>(out.size()));
@@ -290,6 +314,33 @@ void interconnect::invalidate_direct_mem_ptr(int target, sc_dt::uint64 first, sc
         const std::optional<byte_range> seen = view_of(w).translate({first, last});
         if (seen) in.withdraw_dmi(seen->first, seen->last);
     }
+}
+
+// Adds the time from one moment to another to the windows that it lies in, each of which is shown when it is over. No
+// event is needed: where the windows in between are full, nothing changes.
+static void add_to_windows(figure &shown, std::uint64_t from_ps, std::uint64_t to_ps) {
+    if (from_ps >= to_ps) return;
+    constexpr std::uint64_t window = interconnect::meter_window_ps;
+    const std::uint64_t first = from_ps / window, last = (to_ps - 1) / window;
+    const auto signed_ps = [](std::uint64_t ps) { return static_cast<std::int64_t>(ps); };
+    const std::int64_t in_first = signed_ps(std::min(to_ps, (first + 1) * window) - from_ps);
+    const std::int64_t in_last = signed_ps(to_ps - last * window), full = signed_ps(window);
+    shown.add((first + 1) * window, in_first);
+    if (first == last) {
+        shown.add((first + 2) * window, -in_first);
+        return;
+    }
+    const bool follow = first + 1 == last;
+    shown.add((first + 2) * window, (follow ? in_last : full) - in_first);
+    if (!follow) shown.add((last + 1) * window, in_last - full);
+    shown.add((last + 2) * window, -in_last);
+}
+
+void interconnect::show(const tla_fabric_passage &passage) {
+    meter *const m = meter_of_link_[passage.link];
+    if (!m) return;
+    add_to_windows(m->busy, passage.start_ps, passage.end_ps);
+    add_to_windows(m->waited, passage.arrival_ps, passage.arrival_ps + passage.waited_ps);
 }
 
 std::vector<statistics_part> interconnect::list_statistics() const {

@@ -246,7 +246,8 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     }
     host_ = std::make_unique<tlmalloc::host>("host", host_config(config));
     if (has_buddies(config)) host_->expect_many_free_blocks();
-    const topology rows(config);
+    topology rows(config);
+    graph_ = rows.take_graph();
     fabric_ = std::make_unique<interconnect>("fabric", rows.settings());
     host_->va.bind(va_manager_->control);
     platform_parts parts{*fabric_, *host_, *va_manager_, processors_, end_points_, pes_, cube_memories_};

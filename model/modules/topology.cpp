@@ -1,6 +1,8 @@
 // A platform's fabric: its nodes and links, and who hangs where with which window.
 #include "topology.hpp"
 
+#include <map>
+
 namespace tlmalloc {
 
 unsigned cubes_of(const tla_config &c) {
@@ -18,27 +20,21 @@ std::vector<pe_location> locations(const tla_config &c) {
 
 namespace {
 
-struct destroy_graph {
-    void operator()(tla_topology *graph) const { tla_topology_destroy(graph); }
-};
-using graph_ptr = std::unique_ptr<tla_topology, destroy_graph>;
-
 // Nothing is found in a configuration that was loaded, unless a topology file has changed since.
 graph_ptr graph_of(const tla_config &config) {
     tla_topology *made = nullptr;
     if (const tla_status status = tla_config_topology(&config, &made, nullptr, nullptr))
         SC_REPORT_ERROR("/tlmalloc/npu/topology", tla_status_text(status));
-    return graph_ptr(made);
+    return {made, tla_topology_destroy};
 }
 
 } // namespace
 
-topology::topology(const tla_config &config) : config_(config) {
-    const graph_ptr graph = graph_of(config);
-    graph_ = graph.get();
+topology::topology(const tla_config &config) : config_(config), graph_(graph_of(config)) {
     settings_.flit = config.topology.flit;
     settings_.style = config.simulation.style == TLA_TIME_EXACT ? time_style::exact : time_style::fast;
     add_graph();
+    add_groups();
     add_host();
     for (unsigned sip = 0; sip < config.system.sips; sip++)
         add_processors(sip);
@@ -46,7 +42,6 @@ topology::topology(const tla_config &config) : config_(config) {
     for (std::size_t number = 0; number < pes.size(); number++)
         add_pe(pes[number], number);
     add_cube_memories();
-    graph_ = nullptr;
 }
 
 void topology::bind(platform_parts &parts) const {
@@ -55,17 +50,35 @@ void topology::bind(platform_parts &parts) const {
 }
 
 void topology::add_graph() {
-    const tla_topology_node *const nodes = tla_topology_nodes(graph_);
-    for (std::uint32_t i = 0; i < tla_topology_node_count(graph_); i++)
+    const tla_topology_node *const nodes = tla_topology_nodes(graph_.get());
+    for (std::uint32_t i = 0; i < tla_topology_node_count(graph_.get()); i++)
         settings_.nodes.push_back({nodes[i].overhead_ps, nodes[i].store_and_forward, tla_topology_region(&nodes[i])});
-    const tla_topology_link *const links = tla_topology_links(graph_);
-    for (std::uint32_t i = 0; i < tla_topology_link_count(graph_); i++)
+    const tla_topology_link *const links = tla_topology_links(graph_.get());
+    for (std::uint32_t i = 0; i < tla_topology_link_count(graph_.get()); i++)
         settings_.links.push_back({links[i].from, links[i].to, links[i].latency_ps, links[i].bandwidth,
                                    links[i].routing, links[i].routing_at_end});
 }
 
+// The links that leave the nodes of a cube (of a SIP, of no SIP), by the kinds of their ends:
+// "sip0.cube1.pe_to_router".
+void topology::add_groups() {
+    const tla_topology_node *const nodes = tla_topology_nodes(graph_.get());
+    const tla_topology_link *const links = tla_topology_links(graph_.get());
+    std::map<std::string, std::size_t> places;
+    for (std::uint32_t i = 0; i < tla_topology_link_count(graph_.get()); i++) {
+        const tla_topology_node &from = nodes[links[i].from];
+        std::string name;
+        if (from.sip != TLA_NO_NODE) name += "sip" + std::to_string(from.sip) + ".";
+        if (from.cube != TLA_NO_NODE) name += "cube" + std::to_string(from.cube) + ".";
+        name += std::string(tla_node_kind_name(from.kind)) + "_to_" + tla_node_kind_name(nodes[links[i].to].kind);
+        const auto [place, is_new] = places.emplace(name, settings_.groups.size());
+        if (is_new) settings_.groups.push_back({name, {}});
+        settings_.groups[place->second].links.push_back(i);
+    }
+}
+
 std::uint32_t topology::node(tla_node_kind kind, unsigned sip, unsigned cube, unsigned index) const {
-    return tla_topology_node_of(graph_, kind, sip, cube, index);
+    return tla_topology_node_of(graph_.get(), kind, sip, cube, index);
 }
 
 void topology::initiator(std::uint32_t node, binding bind) {

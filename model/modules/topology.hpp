@@ -8,6 +8,8 @@
 
 namespace tlmalloc {
 
+using graph_ptr = std::unique_ptr<tla_topology, void (*)(tla_topology *)>;
+
 unsigned cubes_of(const tla_config &config);                  // of a SIP
 std::vector<pe_location> locations(const tla_config &config); // of every PE, in program order
 
@@ -29,6 +31,7 @@ class topology {
     explicit topology(const tla_config &config); // which must outlive it
 
     const interconnect::config &settings() const { return settings_; }
+    graph_ptr take_graph() { return std::move(graph_); }
     void bind(platform_parts &parts) const;
 
   private:
@@ -38,6 +41,7 @@ class topology {
     void initiator(std::uint32_t node, binding bind);
     void target(std::uint32_t node, tla_paddr base, std::uint64_t size, bool relative, binding bind);
     void add_graph();
+    void add_groups();
     void add_host();
     void add_processors(unsigned sip);
     void add_processor(std::uint32_t place, tla_paddr control, std::size_t number);
@@ -45,7 +49,7 @@ class topology {
     void add_cube_memories();
 
     const tla_config &config_;
-    const tla_topology *graph_ = nullptr; // while rows are added
+    graph_ptr graph_;
     interconnect::config settings_;
     std::vector<binding> bindings_;
 };

@@ -62,7 +62,8 @@ class instrumented : public sc_core::sc_module {
 // A signal of a module, a member of it: it enters the module's list itself. Costs a branch when nobody records.
 class figure {
   public:
-    // `shown` false: a module that is configured like this has no such figure.
+    // Dots in the name lead into scopes below the module's. `shown` false: a module that is configured like this has no
+    // such figure.
     figure(instrumented &of, const char *name, unsigned bits, bool shown = true) : name_(name), bits_(bits) {
         if (shown) of.figures_.push_back(this);
     }

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <tlm_utils/multi_passthrough_initiator_socket.h>
 #include <vector>
 
@@ -34,6 +35,14 @@ class interconnect : public instrumented, private access_target, private in_orde
   public:
     using window = tla_address_window; // of physical addresses; they must not overlap
 
+    // Links that waveforms show together. A signal says of the last whole meter_window_ps how long they were busy, and
+    // one how long flits waited for them (fabric.h), each summed: a link that is busy all the time is a whole window.
+    static constexpr std::uint64_t meter_window_ps = 100'000;
+    struct link_group {
+        std::string name;                 // of the signals, without "_busy_ps", "_waited_ps"; dots lead into scopes
+        std::vector<std::uint32_t> links; // none is in another group
+    };
+
     struct config {
         std::vector<tla_fabric_node> nodes;
         std::vector<tla_fabric_link> links;
@@ -41,7 +50,8 @@ class interconnect : public instrumented, private access_target, private in_orde
         std::vector<std::uint32_t> sources; // node of each initiator
         std::vector<std::uint32_t> targets; // node of each target
         std::vector<window> windows;
-        unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
+        std::vector<link_group> groups; // with none, waveforms show nothing of the links
+        unsigned outstanding = 64;      // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         time_style style = time_style::fast;
     };
 
@@ -91,9 +101,13 @@ class interconnect : public instrumented, private access_target, private in_orde
     bool grant_dmi(unsigned source, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
     void invalidate_direct_mem_ptr(int target, sc_dt::uint64 first, sc_dt::uint64 last);
     const window *find(std::uint64_t address, std::uint64_t length) const;
+    void show(const tla_fabric_passage &passage);
 
     config config_;
     std::unique_ptr<tla_fabric, void (*)(tla_fabric *)> fabric_{nullptr, tla_fabric_destroy};
+    struct meter; // of a group of links
+    std::vector<std::unique_ptr<meter>> meters_;
+    std::vector<meter *> meter_of_link_;
     std::vector<outlet> outlets_; // exact: to the targets
     struct held_read {
         in_order_request *request;

@@ -84,6 +84,10 @@ class npu : public sc_core::sc_module {
     const tlmalloc::host &host() const { return *host_; }
     va_manager &addresses() { return *va_manager_; }
     const va_manager &addresses() const { return *va_manager_; }
+    // Nodes and links by their names, with the numbers that they have in the fabric.
+    const tla_topology &graph() const { return *graph_; }
+    const interconnect &fabric() const { return *fabric_; }
+
     // Of the VA manager, with the routes of the command processors that could not be restored.
     va_manager::statistics mapping_statistics() const;
 
@@ -118,6 +122,7 @@ class npu : public sc_core::sc_module {
     std::vector<std::unique_ptr<end_point>> end_points_;         // of each SIP
     std::unique_ptr<va_manager> va_manager_;
     std::unique_ptr<tlmalloc::host> host_;
+    std::unique_ptr<tla_topology, void (*)(tla_topology *)> graph_{nullptr, tla_topology_destroy};
     std::unique_ptr<interconnect> fabric_;
     std::vector<instrumented *> modules_;
 };
