@@ -2,6 +2,7 @@
 #include "cli/run_report.hpp"
 
 #include "cli/config_json.h"
+#include "cli/link_report.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -138,6 +139,8 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     json_object_set_new(report, "tcms", rows_of(platform, "tcm"));
     json_object_set_new(report, "srams", rows_of(platform, "sram"));
     json_object_set_new(report, "m_cpu_memories", rows_of(platform, "m_cpu_memory"));
+    json_object_set_new(report, "links", links_json(platform));
+    json_object_set_new(report, "link_kinds", link_kinds_json(platform));
     json_object_set_new(report, "order", order_json(platform));
     json_object_set_new(report, "host_retries", number(platform.host().retries()));
     json_object_set_new(report, "leaks", number(platform.leaks()));
@@ -178,6 +181,7 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
     if (fallbacks) std::fprintf(out, ", %llu PA fallbacks", static_cast<unsigned long long>(fallbacks));
     const char *verdict = !work.kernel().verify ? "nothing to verify" : work.verified() ? "verified" : "NOT VERIFIED";
     std::fprintf(out, "; result %s; leaks %llu\n", verdict, static_cast<unsigned long long>(platform.leaks()));
+    print_links(out, platform);
 }
 
 void warn_of_order(std::FILE *out, const npu &platform) {

@@ -12,7 +12,7 @@
 #define BYTES_MAX (UINT64_C(1) << 30) /* every flit of a path is looked at */
 
 typedef struct topology_options {
-    const char *config_path, *svg_path, *from, *to;
+    const char *config_path, *svg_path, *load_path, *from, *to;
     uint64_t nbytes;
     bool nbytes_given, yaml;
     overrides set;
@@ -34,6 +34,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case 'v':
         o->svg_path = text;
         return 0;
+    case 'l':
+        o->load_path = text;
+        return 0;
     case 'p':
         if (state->next >= state->argc) argument_error(state, "--path: found '%s' alone, expected FROM TO", text);
         o->from = text;
@@ -53,6 +56,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case ARGP_KEY_END:
         if (!o->config_path) argument_error(state, "expected a CONFIG");
         if (o->nbytes_given && !o->from) argument_error(state, "found --bytes without --path");
+        if (o->load_path && !o->svg_path) argument_error(state, "found --load without --svg");
+        if (o->load_path && o->from) argument_error(state, "found --load and --path, expected one of them");
         if (o->yaml && o->from) argument_error(state, "found --yaml and --path, expected one of them");
         return 0;
     default:
@@ -64,6 +69,7 @@ static const struct argp_option option_table[] = {
     {"path", 'p', "FROM TO", 0, "print every term of the time that data take from one node to another alone", 0},
     {"bytes", 'b', "SIZE", 0, "of the path's data (default 16 KiB; 0: a message without data)", 0},
     {"svg", 'v', "FILE", 0, "draw it, by Graphviz; with --path the path is drawn thick", 0},
+    {"load", 'l', "REPORT", 0, "colour the links of --svg by their load in a run, out of its report", 0},
     {"yaml", 'y', 0, 0, "print all nodes and links as a file for system.topology_file instead", 0},
     {"set", 's', "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
     {0}};
@@ -105,14 +111,18 @@ static tla_status print(const topology_options *o, const tla_config *config, con
 static tla_status show(const topology_options *o, const tla_config *config, const tla_topology *topology,
                        tla_error *error) {
     topology_path path = {0};
+    topology_load load = {0};
     FILE *svg = NULL;
     tla_status status = find_path(o, topology, &path, error);
+    if (!status && o->load_path) status = topology_load_read(o->load_path, config, topology, &load, error);
     if (!status) status = output_check_standard(error);
     if (!status) status = output_open("--svg", o->svg_path, &svg, error);
-    if (!status && svg) status = topology_draw(svg, topology, o->from ? &path : NULL, error);
+    if (!status && svg)
+        status = topology_draw(svg, topology, o->from ? &path : NULL, o->load_path ? &load : NULL, error);
     if (!status) status = print(o, config, topology, &path, error);
     if (!status) status = output_commit(error);
     topology_path_clear(&path);
+    topology_load_clear(&load);
     return status;
 }
 

@@ -49,8 +49,126 @@ static void print_node(FILE *out, const tla_topology_node *node) {
     fprintf(out, ", label=\"%s\"];\n", !how->named ? "" : last ? last + 1 : node->name);
 }
 
-static void print_graph(FILE *out, const tla_topology *topology, const topology_path *path, const bool *taken) {
+/* How links are drawn that carried something. Each colour but the last goes from half of the load where the one before
+ * begins, the first from half of the busiest link's. They go from dark to light (of the map "plasma"), so that they are
+ * told apart without their hue too. */
+static const char *const colours[] = {"#2c0594", "#7e03a8", "#bd3786", "#e16462", "#fb9f3a", "#f4c92a"};
+enum { COLOURS = sizeof colours / sizeof *colours };
+
+/* Widths, by how many flits wait: the first that is reached. */
+typedef struct width_class {
+    uint64_t from_permille; /* of one flit that waits all the time */
+    int width;              /* points */
+    const char *says;
+} width_class;
+
+static const width_class widths[] = {
+    {1000, 5, "1 and more"}, {100, 4, "0.1 to 1"}, {10, 3, "0.01 to 0.1"}, {1, 2, "0.001 to 0.01"}, {0, 1, "less"}};
+
+static const char unused_colour[] = "#d9d9d9";
+
+/* part / whole in permille; exact enough for classes. */
+static uint64_t permille(uint64_t part, uint64_t whole) {
+    return part > UINT64_MAX / 1000 ? part / (whole / 1000 + 1) : part * 1000 / whole;
+}
+
+static uint64_t higher(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static double percent(uint64_t part, uint64_t whole) {
+    return 100 * (double)part / (double)whole;
+}
+
+/* Of the direction that has more of it; link is the number of the one that leads there. */
+static tla_fabric_load load_of(const topology_load *load, uint32_t link) {
+    const tla_fabric_load *there = &load->links[link], *back = &load->links[link + 1];
+    return (tla_fabric_load){.messages = there->messages + back->messages,
+                             .busy_ps = higher(there->busy_ps, back->busy_ps),
+                             .waited_ps = higher(there->waited_ps, back->waited_ps)};
+}
+
+static uint64_t busiest_ps(const tla_topology *topology, const topology_load *load) {
+    uint64_t most_ps = 0;
+    for (uint32_t i = 0; i < tla_topology_link_count(topology); i++)
+        most_ps = higher(most_ps, load->links[i].busy_ps);
+    return most_ps;
+}
+
+/* For whoever points at the link. */
+static void print_direction(FILE *out, const tla_topology *topology, const topology_load *load, uint32_t number) {
+    const tla_topology_link *link = &tla_topology_links(topology)[number];
+    const tla_fabric_load *l = &load->links[number];
+    fprintf(out, "%s to %s: %" PRIu64 " bytes, %" PRIu64 " messages, busy %.3g %%, waited for %.6g ns",
+            tla_topology_nodes(topology)[link->from].name, tla_topology_nodes(topology)[link->to].name, l->nbytes,
+            l->messages, percent(l->busy_ps, load->run_ps), (double)l->waited_ps / 1000);
+}
+
+static void print_load(FILE *out, const tla_topology *topology, const topology_load *load, uint32_t number,
+                       uint64_t most_ps) {
+    const tla_fabric_load l = load_of(load, number);
+    if (l.messages == 0) {
+        fprintf(out, " [color=\"%s\"]", unused_colour);
+        return;
+    }
+    size_t colour = 0;
+    for (uint64_t from_ps = most_ps / 2; colour + 1 < COLOURS && l.busy_ps < from_ps; from_ps /= 2)
+        colour++;
+    const width_class *width = widths;
+    while (permille(l.waited_ps, load->run_ps) < width->from_permille)
+        width++;
+    fprintf(out, " [color=\"%s\", penwidth=%d, tooltip=\"", colours[colour], width->width);
+    print_direction(out, topology, load, number);
+    fputs("\\n", out);
+    print_direction(out, topology, load, number + 1);
+    fputs("\"]", out);
+}
+
+static void print_sample(FILE *out, const char *colour, int height, const char *says) {
+    fprintf(out,
+            "<tr><td><table border=\"0\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"0\"><tr><td bgcolor=\"%s\" "
+            "width=\"24\" height=\"%d\" fixedsize=\"true\"></td></tr></table></td><td align=\"left\">%s</td></tr>",
+            colour, height, says);
+}
+
+/* A node without a border below the picture, at its left. */
+static void print_legend(FILE *out, const tla_topology *topology, const topology_load *load) {
+    enum { FONT = 8, WIDTH = 170, HEIGHT = 210 };
+    uint64_t left_um = UINT64_MAX, bottom_um = 0;
+    for (uint32_t i = 0; i < tla_topology_node_count(topology); i++) {
+        const tla_topology_node *node = &tla_topology_nodes(topology)[i];
+        left_um = node->x_um < left_um ? node->x_um : left_um;
+        bottom_um = node->y_um > bottom_um ? node->y_um : bottom_um;
+    }
+    fputs("legend [pos=\"", out);
+    print_points(out, false, left_um + WIDTH / 2 * 1000 / POINTS_PER_MM);
+    fputc(',', out);
+    print_points(out, true, bottom_um + (20 + HEIGHT / 2) * 1000 / POINTS_PER_MM);
+    fprintf(out,
+            "!\", shape=plain, style=\"\", fixedsize=false, fontsize=%d, label=<<table border=\"0\" "
+            "cellborder=\"0\" cellspacing=\"1\"><tr><td colspan=\"2\" align=\"left\">Load: busy, of %" PRIu64
+            ".%03" PRIu64 " us</td></tr>",
+            FONT, load->run_ps / 1000000, load->run_ps / 1000 % 1000);
+    double most = percent(busiest_ps(topology, load), load->run_ps);
+    for (size_t i = 0; i < COLOURS; i++, most /= 2) {
+        char says[64];
+        if (i + 1 < COLOURS)
+            snprintf(says, sizeof says, "%.3g %% to %.3g %%", most / 2, most);
+        else
+            snprintf(says, sizeof says, "less");
+        print_sample(out, colours[i], 4, says);
+    }
+    print_sample(out, unused_colour, 1, "nothing carried");
+    fputs("<tr><td colspan=\"2\" align=\"left\">Waiting: flits in the queue, on average</td></tr>", out);
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        print_sample(out, "#737373", widths[i].width, widths[i].says);
+    fputs("<tr><td colspan=\"2\" align=\"left\">(of the direction with more of it)</td></tr></table>>];\n", out);
+}
+
+static void print_graph(FILE *out, const tla_topology *topology, const topology_path *path, const bool *taken,
+                        const topology_load *load) {
     const tla_topology_node *nodes = tla_topology_nodes(topology);
+    const uint64_t most_ps = load ? busiest_ps(topology, load) : 0;
     fputs("graph topology {\n"
           "graph [splines=line, outputorder=edgesfirst];\n"
           "node [style=filled, fixedsize=true, penwidth=0.3, fontname=\"Helvetica\", fontsize=3.5];\n"
@@ -60,9 +178,12 @@ static void print_graph(FILE *out, const tla_topology *topology, const topology_
         print_node(out, &nodes[i]);
     for (uint32_t i = 0; i < tla_topology_link_count(topology); i += 2) {
         const tla_topology_link *link = &tla_topology_links(topology)[i];
-        fprintf(out, "\"%s\" -- \"%s\"%s;\n", nodes[link->from].name, nodes[link->to].name,
+        fprintf(out, "\"%s\" -- \"%s\"%s", nodes[link->from].name, nodes[link->to].name,
                 path && taken[i / 2] ? " [penwidth=2.5, color=\"#cb181d\"]" : "");
+        if (load) print_load(out, topology, load, i, most_ps);
+        fputs(";\n", out);
     }
+    if (load) print_legend(out, topology, load);
     fputs("}\n", out);
 }
 
@@ -80,7 +201,8 @@ static tla_status run_graphviz(FILE *graph, FILE *svg, tla_error *error) {
     return tla_error_set(error, TLA_IO, "--svg: Graphviz failed");
 }
 
-tla_status topology_draw(FILE *svg, const tla_topology *topology, const topology_path *path, tla_error *error) {
+tla_status topology_draw(FILE *svg, const tla_topology *topology, const topology_path *path, const topology_load *load,
+                         tla_error *error) {
     if (system("command -v neato >/dev/null 2>&1") != 0)
         return tla_error_set(error, TLA_IO, "--svg: found no neato, expected Graphviz (the package graphviz)");
     bool *taken = calloc(tla_topology_link_count(topology) / 2 + 1, sizeof *taken);
@@ -90,7 +212,7 @@ tla_status topology_draw(FILE *svg, const tla_topology *topology, const topology
     if (taken && !graph) status = tla_error_set(error, TLA_IO, "--svg: no temporary file");
     for (uint32_t i = 0; !status && path && i < path->count; i++)
         taken[path->links[i] / 2] = true;
-    if (!status) print_graph(graph, topology, path, taken);
+    if (!status) print_graph(graph, topology, path, taken, load);
     if (!status) status = run_graphviz(graph, svg, error);
     if (graph) fclose(graph);
     free(taken);
