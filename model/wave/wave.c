@@ -11,15 +11,23 @@
 
 #define NONE UINT32_MAX /* no scope, no signal */
 
-enum { FILE_BUFFER_BYTES = 1 << 16, IDENTIFIER_MAX = 8 };
+enum { FILE_BUFFER_BYTES = 1 << 16, IDENTIFIER_MAX = 8, SUMS = 4 };
 
 typedef enum use { UNUSED, USED_WITH_SET, USED_WITH_ADD } use;
+
+/* What more is added to a signal at a time at which the heap has a change of it already: many deltas, one change. */
+typedef struct sum {
+    bool open;
+    uint64_t at_ps, delta;
+} sum;
 
 typedef struct signal {
     char *name;
     uint32_t bits;
     use use;
-    uint64_t value;                  /* the last one written */
+    uint64_t value; /* the last one written */
+    sum sums[SUMS]; /* of the times to which something was added last */
+    uint32_t oldest_sum;
     uint32_t next;                   /* signal of the same scope */
     char identifier[IDENTIFIER_MAX]; /* of the VCD */
 } signal;
@@ -232,6 +240,16 @@ static void write_time(tla_wave *w, uint64_t at_ps) {
     w->written = at_ps;
 }
 
+/* What has been summed up for a time; nothing is, afterwards. */
+static uint64_t take_sum(signal *s, uint64_t at_ps) {
+    for (int i = 0; i < SUMS; i++)
+        if (s->sums[i].open && s->sums[i].at_ps == at_ps) {
+            s->sums[i].open = false;
+            return s->sums[i].delta;
+        }
+    return 0;
+}
+
 /* Takes the first change and all others of its signal at its time, and writes what they come to. */
 static void write_first(tla_wave *w) {
     const tla_wave_change first = *tla_change_heap_first(&w->changes);
@@ -242,7 +260,7 @@ static void write_first(tla_wave *w) {
         value = s->use == USED_WITH_ADD ? value + c->value : c->value;
         tla_change_heap_pop(&w->changes);
     }
-    value &= mask_of(s->bits);
+    value = (value + take_sum(s, first.at_ps)) & mask_of(s->bits);
     if (value == s->value) return;
     s->value = value;
     write_time(w, first.at_ps);
@@ -268,7 +286,23 @@ tla_status tla_wave_set(tla_wave *w, tla_wave_signal index, uint64_t at_ps, uint
 }
 
 tla_status tla_wave_add(tla_wave *w, tla_wave_signal index, uint64_t at_ps, int64_t delta) {
-    return record(w, index, at_ps, (uint64_t)delta, USED_WITH_ADD);
+    if (index >= w->signal_count || at_ps < w->passed) return TLA_INVALID_ARGUMENT;
+    signal *s = &w->signals[index];
+    for (int i = 0; i < SUMS; i++)
+        if (s->sums[i].open && s->sums[i].at_ps == at_ps) {
+            s->sums[i].delta += (uint64_t)delta;
+            return TLA_OK;
+        }
+    sum *const oldest = &s->sums[s->oldest_sum];
+    tla_status status = TLA_OK;
+    if (oldest->open) status = record(w, index, oldest->at_ps, oldest->delta, USED_WITH_ADD);
+    if (status != TLA_OK) return status;
+    oldest->open = false;
+    status = record(w, index, at_ps, (uint64_t)delta, USED_WITH_ADD);
+    if (status != TLA_OK) return status;
+    *oldest = (sum){true, at_ps, 0};
+    s->oldest_sum = (s->oldest_sum + 1) % SUMS;
+    return TLA_OK;
 }
 
 tla_status tla_wave_advance(tla_wave *w, uint64_t now_ps) {

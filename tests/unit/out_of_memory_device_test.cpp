@@ -441,6 +441,13 @@ BOOST_AUTO_TEST_CASE(a_waveform_has_a_signal_with_its_scopes_or_neither_and_all_
         for (std::uint64_t i = 0; i < 256; i++)
             BOOST_REQUIRE_EQUAL(tla_wave_set(r.wave, r.signal, i, i), TLA_OK);
     };
+    const auto filled_by_adding = [&](recorder &r) {
+        first(r);
+        for (std::uint64_t i = 0; i < 130; i++) // each but the first four moves an older sum out of the way
+            BOOST_REQUIRE_EQUAL(tla_wave_add(r.wave, r.signal, i, 1), TLA_OK);
+        for (std::uint64_t i = 126; i < 130; i++)
+            BOOST_REQUIRE_EQUAL(tla_wave_add(r.wave, r.signal, i, 2), TLA_OK);
+    };
     struct {
         std::function<void(recorder &)> prepare;
         std::function<tla_status(recorder &)> act;
@@ -449,6 +456,7 @@ BOOST_AUTO_TEST_CASE(a_waveform_has_a_signal_with_its_scopes_or_neither_and_all_
         {first, [&](recorder &r) { return declare(r, "a.b.c.d", "y"); }, 4},
         {first, [&](recorder &r) { return declare(r, "e.f", "y"); }, 3},
         {filled, [](recorder &r) { return tla_wave_set(r.wave, r.signal, 300, 7); }, 1},
+        {filled_by_adding, [](recorder &r) { return tla_wave_add(r.wave, r.signal, 300, 7); }, 1},
     };
     for (const auto &c : cases) {
         const auto file_of = [&](bool acted) {

@@ -335,7 +335,8 @@ BOOST_AUTO_TEST_CASE(random_changes_are_written_as_a_sorted_list_of_them_says) {
                 }
                 size_t i = r() % signals.size();
                 reference &s = signals[i];
-                uint64_t at = now + r() % 300, mask = s.bits == 64 ? UINT64_MAX : (UINT64_C(1) << s.bits) - 1;
+                uint64_t at = now + (r() % 2 ? r() % 300 : r() % 6 * 50); // some times are frequent
+                uint64_t mask = s.bits == 64 ? UINT64_MAX : (UINT64_C(1) << s.bits) - 1;
                 uint64_t value = s.adds ? r() % 7 - 3 : (r() % 2 ? r() : r() % 3) & mask;
                 tla_status status = s.adds
                                         ? tla_wave_add(wave, static_cast<uint32_t>(i), at, static_cast<int64_t>(value))
