@@ -124,22 +124,22 @@ json_t *link_kinds_json(const npu &platform) {
 void print_links(std::FILE *out, const npu &platform) {
     const std::vector<link_row> rows = links_of(platform);
     const std::uint64_t run_ps = to_ps(sc_core::sc_time_stamp());
-    std::uint64_t busiest_ps = 0, busy_ps = 0, waited_ps = 0;
+    std::uint64_t busiest_ps = 0, waited_ps = 0;
     for (const link_row &r : rows) {
         busiest_ps = std::max(busiest_ps, r.load.busy_ps);
-        busy_ps += r.load.busy_ps;
         waited_ps += r.load.waited_ps;
     }
-    constexpr double busy_percent = 10, waited_percent = 1; // below these nobody need look
-    if (percent(busiest_ps, run_ps) >= busy_percent) {
+    constexpr double least_busy_percent = 10, least_waiting = 0.1; // below these nobody need look
+    if (percent(busiest_ps, run_ps) >= least_busy_percent) {
         std::fputs("busiest links:", out);
         print_first(out, platform, rows, &total::busy_ps, run_ps);
         std::fputs(" of the run\n", out);
     }
-    if (percent(waited_ps, busy_ps) >= waited_percent) {
-        std::fprintf(out, "flits waited %.3f us for links in all:", static_cast<double>(waited_ps) / 1e6);
+    const double waiting = percent(waited_ps, run_ps) / 100;
+    if (waiting >= least_waiting) {
+        std::fprintf(out, "%.1f flits wait for links on average:", waiting);
         print_first(out, platform, rows, &total::waited_ps, waited_ps);
-        std::fputs(" of it\n", out);
+        std::fputs(" of them\n", out);
     }
 }
 
