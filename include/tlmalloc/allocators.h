@@ -21,6 +21,7 @@
 #include "tlmalloc/allocators/segment_settings.h"
 #include "tlmalloc/allocators/shortage.h"
 #include "tlmalloc/allocators/slot_pool.h"
+#include "tlmalloc/allocators/stack.h"
 #include "tlmalloc/allocators/upstream.h"
 
 #endif

@@ -19,5 +19,9 @@ uint64_t tla_cost_price(const tla_cost_profile *p, const tla_work *w) {
     price = add(price, w->pte_writes, p->pte_write_ps);
     price = add(price, w->table_levels, p->table_level_ps);
     price = add(price, w->invalidates, p->invalidate_ps);
+    price = add(price, w->class_lookups, p->class_lookup_ps);
+    price = add(price, w->list_pops, p->list_pop_ps);
+    price = add(price, w->list_pushes, p->list_push_ps);
+    price = add(price, w->slots, p->slot_ps);
     return add(price, w->driver_calls, p->driver_call_ps);
 }

@@ -102,6 +102,7 @@ static tla_status trim(tla_caching_pool *pool, device_pool *device, uint64_t kee
     const tla_upstream *driver = &pool->config.driver;
     for (size_t class = classes; class -- > 0 && device->stats.cached > keep_bytes;) {
         for (pool_block *block; device->stats.cached > keep_bytes && (block = pop_cached(device, class)) != NULL;) {
+            if (work) work->driver_calls++;
             tla_status status = driver->free(driver->context, device->device, block->address, block->capacity, work);
             if (status) {
                 push_cached(device, block);
@@ -154,6 +155,7 @@ static bool exceeds_limit(const tla_caching_pool *pool, uint64_t reserved, uint6
 static tla_status ask_driver(tla_caching_pool *pool, device_pool *device, pool_block *block, tla_work *work) {
     const tla_caching_pool_config *config = &pool->config;
     if (exceeds_limit(pool, device->stats.reserved, block->capacity)) return TLA_LIMIT;
+    if (work) work->driver_calls++;
     return config->driver.alloc(config->driver.context, device->device, block->capacity, &block->address, work);
 }
 
@@ -192,6 +194,7 @@ static tla_status acquire(tla_caching_pool *pool, device_pool *device, uint64_t 
     tla_status status = tla_live_addresses_reserve(&device->live);
     if (status) return status;
     if (work) {
+        work->class_lookups++;
         work->list_length += device->lengths[class];
         work->metadata_lines++;
     }
@@ -199,6 +202,7 @@ static tla_status acquire(tla_caching_pool *pool, device_pool *device, uint64_t 
     if (block) {
         device->stats.hits++;
         if (work) {
+            work->list_pops++;
             work->nodes_visited++;
             work->metadata_lines++;
         }
@@ -262,6 +266,8 @@ tla_status tla_caching_pool_release(tla_caching_pool *pool, tla_pool_buffer buff
     } else {
         if (work) {
             work->list_length += device->lengths[class_index(block->capacity)];
+            work->class_lookups++;
+            work->list_pushes++;
             work->metadata_lines += 2;
         }
         remove_live(device, block);

@@ -1,4 +1,4 @@
-/* Best fit over upstream blocks, which are segments that never go back before the end. */
+/* Best fit over upstream blocks, which are segments that go back when they are trimmed, or at the end. */
 #include "tlmalloc/allocators/growing_pool.h"
 
 #include "live_addresses.h"
@@ -28,12 +28,14 @@ static tla_status take_upstream(tla_growing_pool *pool, uint64_t nbytes, tla_seg
     const tla_growing_pool_config *c = &pool->config;
     uint64_t address;
     pool->stats.upstream_tries++;
+    if (work) work->driver_calls++;
     tla_status status = c->driver.alloc(c->driver.context, c->device, nbytes, &address, work);
     if (status) return status;
     *block = tla_segment_records_take(&pool->records);
     **block = (tla_segment_block){.address = address, .nbytes = nbytes};
     pool->stats.upstream_blocks++;
     pool->stats.reserved += nbytes;
+    if (pool->stats.reserved > pool->stats.peak_reserved) pool->stats.peak_reserved = pool->stats.reserved;
     return TLA_OK;
 }
 
@@ -150,6 +152,29 @@ tla_status tla_growing_pool_free(tla_growing_pool *pool, tla_block range, tla_wo
         work->list_length += pool->free.count;
     }
     make_free(pool, block, work);
+    return TLA_OK;
+}
+
+uint64_t tla_growing_pool_granted(const tla_growing_pool *pool, uint64_t address) {
+    const tla_segment_block *block = tla_live_addresses_get(&pool->live, address);
+    return block ? block->nbytes : 0;
+}
+
+tla_status tla_growing_pool_trim(tla_growing_pool *pool, tla_work *work) {
+    const tla_upstream *driver = &pool->config.driver;
+    tla_segment_block *next, *block = tla_segment_tree_first(&pool->free);
+    for (; block; block = next) {
+        next = tla_segment_tree_after(&pool->free, block);
+        if (!tla_segment_block_is_whole(block)) continue;
+        if (work) work->driver_calls++;
+        const tla_status status =
+            driver->free(driver->context, pool->config.device, block->address, block->nbytes, work);
+        if (status) return status;
+        tla_segment_tree_remove(&pool->free, block);
+        pool->stats.upstream_blocks--;
+        pool->stats.reserved -= block->nbytes;
+        tla_segment_records_give(&pool->records, block);
+    }
     return TLA_OK;
 }
 

@@ -12,6 +12,7 @@ struct tla_mixed_pool {
     tla_mixed_pool_config config;
     pthread_mutex_t lock; /* for the arena and for the counts of objects */
     tla_arena *arena;     /* NULL with paging */
+    tla_arena *region;    /* of byte strings; NULL where they are the host's */
     tla_slot_pool *slots; /* NULL without */
     uint64_t tensors, buffers, buffer_bytes;
 };
@@ -40,9 +41,23 @@ static tla_status create_memory(const tla_mixed_pool_config *c, tla_mixed_pool *
             .base = c->base, .nbytes = c->nbytes, .slot_bytes = c->slot_bytes, .report_duplicates = true};
         return tla_slot_pool_create(&config, &mixed->slots);
     }
-    tla_arena_config config = {
-        .base = c->base, .capacity = c->nbytes, .policy = TLA_FIRST_FIT, .alignment = c->alignment};
+    tla_arena_config config = {.base = c->base, .capacity = c->nbytes, .policy = c->policy, .alignment = c->alignment};
     return tla_arena_create(&config, &mixed->arena);
+}
+
+static tla_status create_region(const tla_mixed_pool_config *c, tla_mixed_pool *mixed) {
+    if (c->buffer_nbytes == 0) return TLA_OK;
+    tla_arena_config config = {.base = c->base + c->nbytes,
+                               .capacity = c->buffer_nbytes,
+                               .policy = c->policy,
+                               .alignment = c->buffer_alignment};
+    return tla_arena_create(&config, &mixed->region);
+}
+
+static void destroy_memory(tla_mixed_pool *mixed) {
+    tla_arena_destroy(mixed->arena);
+    tla_arena_destroy(mixed->region);
+    tla_slot_pool_destroy(mixed->slots);
 }
 
 tla_status tla_mixed_pool_create(const tla_mixed_pool_config *config, tla_mixed_pool **out) {
@@ -53,12 +68,10 @@ tla_status tla_mixed_pool_create(const tla_mixed_pool_config *config, tla_mixed_
     if (!mixed) return TLA_NO_HOST_MEMORY;
     mixed->config = *config;
     tla_status status = create_memory(config, mixed);
-    if (!status && pthread_mutex_init(&mixed->lock, NULL)) {
-        tla_arena_destroy(mixed->arena);
-        tla_slot_pool_destroy(mixed->slots);
-        status = TLA_NO_HOST_MEMORY;
-    }
+    if (!status) status = create_region(config, mixed);
+    if (!status && pthread_mutex_init(&mixed->lock, NULL)) status = TLA_NO_HOST_MEMORY;
     if (status) {
+        destroy_memory(mixed);
         free(mixed);
         return status;
     }
@@ -69,8 +82,7 @@ tla_status tla_mixed_pool_create(const tla_mixed_pool_config *config, tla_mixed_
 tla_status tla_mixed_pool_destroy(tla_mixed_pool *mixed) {
     if (!mixed) return TLA_OK;
     tla_status status = mixed->tensors || mixed->buffers ? TLA_LEAK : TLA_OK;
-    tla_arena_destroy(mixed->arena);
-    tla_slot_pool_destroy(mixed->slots);
+    destroy_memory(mixed);
     pthread_mutex_destroy(&mixed->lock);
     free(mixed);
     return status;
@@ -87,12 +99,12 @@ static tla_status alloc_slots(tla_mixed_pool *mixed, uint64_t nbytes, size_t n, 
     return status;
 }
 
-static tla_status alloc_ranges(tla_mixed_pool *mixed, uint64_t nbytes, size_t n, tla_mixed_pool_block *blocks,
-                               tla_work *work) {
+static tla_status alloc_ranges(tla_mixed_pool *mixed, tla_arena *arena, uint64_t nbytes, size_t n,
+                               tla_mixed_pool_block *blocks, tla_work *work) {
     tla_block *ranges = calloc(n, sizeof *ranges);
     if (!ranges) return TLA_NO_HOST_MEMORY;
     pthread_mutex_lock(&mixed->lock);
-    tla_status status = tla_arena_alloc_batch(mixed->arena, nbytes, n, mixed->config.batch, ranges, work);
+    tla_status status = tla_arena_alloc_batch(arena, nbytes, n, mixed->config.batch, ranges, work);
     pthread_mutex_unlock(&mixed->lock);
     for (size_t i = 0; !status && i < n; i++)
         blocks[i] = (tla_mixed_pool_block){.address = ranges[i].offset, .capacity = ranges[i].nbytes};
@@ -100,7 +112,7 @@ static tla_status alloc_ranges(tla_mixed_pool *mixed, uint64_t nbytes, size_t n,
     return status;
 }
 
-static tla_status alloc_buffers(uint64_t nbytes, size_t n, tla_mixed_pool_block *blocks) {
+static tla_status alloc_host_buffers(uint64_t nbytes, size_t n, tla_mixed_pool_block *blocks) {
     for (size_t i = 0; i < n; i++) {
         void *bytes = nbytes <= PTRDIFF_MAX ? calloc(1, nbytes) : NULL;
         if (!bytes) {
@@ -130,9 +142,10 @@ tla_status tla_mixed_pool_alloc(tla_mixed_pool *mixed, tla_memory_format format,
     object_kind kind = kind_of(format);
     if (kind == no_kind || nbytes == 0) return TLA_INVALID_ARGUMENT;
     if (n == 0) return TLA_OK;
-    tla_status status = kind == buffer ? alloc_buffers(nbytes, n, blocks)
-                        : mixed->slots ? alloc_slots(mixed, nbytes, n, blocks, work)
-                                       : alloc_ranges(mixed, nbytes, n, blocks, work);
+    tla_arena *arena = kind == buffer ? mixed->region : mixed->arena;
+    tla_status status = arena            ? alloc_ranges(mixed, arena, nbytes, n, blocks, work)
+                        : kind == buffer ? alloc_host_buffers(nbytes, n, blocks)
+                                         : alloc_slots(mixed, nbytes, n, blocks, work);
     if (status) return status;
     for (size_t i = 0; i < n; i++) {
         blocks[i].format = format;
@@ -150,15 +163,17 @@ tla_status tla_mixed_pool_explain(tla_mixed_pool *mixed, const char *what, tla_m
                              "%s: requested %" PRIu64 " bytes of format %d, expected some of a tensor's or of "
                              "BINARY_BUFFER",
                              what, nbytes, (int)format);
-    if (kind == buffer)
+    tla_arena *arena = kind == buffer ? mixed->region : mixed->arena;
+    if (kind == buffer && !arena)
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: requested %zu buffers of %" PRIu64 " bytes: %s", what, n,
                              nbytes, tla_status_text(TLA_NO_HOST_MEMORY));
-    if (mixed->slots) return tla_slot_pool_explain(mixed->slots, what, nbytes, n, error);
+    if (!arena) return tla_slot_pool_explain(mixed->slots, what, nbytes, n, error);
     char batch[160];
-    snprintf(batch, sizeof batch, "%s: %zu objects of %" PRIu64 " bytes in %s: buffer", what, n, nbytes,
-             mixed->config.batch == TLA_BATCH_CONTIGUOUS ? "one block" : "any blocks");
+    snprintf(batch, sizeof batch, "%s: %zu objects of %" PRIu64 " bytes in %s: %s", what, n, nbytes,
+             mixed->config.batch == TLA_BATCH_CONTIGUOUS ? "one block" : "any blocks",
+             kind == buffer ? "plain buffers" : "buffer");
     pthread_mutex_lock(&mixed->lock);
-    tla_status status = tla_arena_explain(mixed->arena, batch, n * nbytes, error);
+    tla_status status = tla_arena_explain(arena, batch, n * nbytes, error);
     pthread_mutex_unlock(&mixed->lock);
     return status;
 }
@@ -176,13 +191,14 @@ static tla_status free_slots(tla_mixed_pool *mixed, const tla_mixed_pool_block *
     return status;
 }
 
-static tla_status free_ranges(tla_mixed_pool *mixed, const tla_mixed_pool_block *blocks, size_t n, tla_work *work) {
+static tla_status free_ranges(tla_mixed_pool *mixed, tla_arena *arena, const tla_mixed_pool_block *blocks, size_t n,
+                              tla_work *work) {
     tla_block *ranges = calloc(n, sizeof *ranges);
     if (!ranges) return TLA_NO_HOST_MEMORY;
     for (size_t i = 0; i < n; i++)
         ranges[i] = (tla_block){blocks[i].address, blocks[i].capacity};
     pthread_mutex_lock(&mixed->lock);
-    tla_status status = tla_arena_free_batch(mixed->arena, ranges, n, work);
+    tla_status status = tla_arena_free_batch(arena, ranges, n, work);
     pthread_mutex_unlock(&mixed->lock);
     free(ranges);
     return status;
@@ -197,10 +213,11 @@ tla_status tla_mixed_pool_free(tla_mixed_pool *mixed, tla_mixed_pool_block *bloc
         if (kind_of(blocks[i].format) != kind || kind == no_kind) return TLA_INVALID_ARGUMENT;
         nbytes += blocks[i].nbytes;
     }
-    if (kind == tensor) {
-        tla_status status = mixed->slots ? free_slots(mixed, blocks, n, work) : free_ranges(mixed, blocks, n, work);
-        if (status) return status;
-    }
+    tla_arena *arena = kind == buffer ? mixed->region : mixed->arena;
+    tla_status status = arena            ? free_ranges(mixed, arena, blocks, n, work)
+                        : kind == tensor ? free_slots(mixed, blocks, n, work)
+                                         : TLA_OK;
+    if (status) return status;
     for (size_t i = 0; i < n; i++) {
         free(blocks[i].bytes);
         blocks[i] = (tla_mixed_pool_block){.format = blocks[i].format};
@@ -209,10 +226,20 @@ tla_status tla_mixed_pool_free(tla_mixed_pool *mixed, tla_mixed_pool_block *bloc
     return TLA_OK;
 }
 
+tla_mixed_pool_block tla_mixed_pool_block_at(const tla_mixed_pool *mixed, uint64_t address, uint64_t nbytes) {
+    const bool in_region = mixed->region && address >= mixed->config.base + mixed->config.nbytes;
+    const tla_arena *arena = in_region ? mixed->region : mixed->arena;
+    return (tla_mixed_pool_block){.format = in_region ? TLA_FORMAT_BINARY_BUFFER : TLA_FORMAT_KV_2LTD,
+                                  .address = address,
+                                  .nbytes = nbytes,
+                                  .capacity = arena ? tla_arena_granted(arena, nbytes) : mixed->config.slot_bytes};
+}
+
 tla_status tla_mixed_pool_check(tla_mixed_pool *mixed, tla_error *error) {
-    if (mixed->slots) return TLA_OK; /* one count, which cannot disagree with itself; duplicates are refused */
+    /* Slots have one count, which cannot disagree with itself; duplicates are refused. */
     pthread_mutex_lock(&mixed->lock);
-    tla_status status = tla_arena_check(mixed->arena, error);
+    tla_status status = mixed->arena ? tla_arena_check(mixed->arena, error) : TLA_OK;
+    if (!status && mixed->region) status = tla_arena_check(mixed->region, error);
     pthread_mutex_unlock(&mixed->lock);
     return status;
 }
@@ -224,6 +251,7 @@ tla_mixed_pool_stats tla_mixed_pool_get_stats(tla_mixed_pool *mixed) {
         stats.tensor_bytes = (uint64_t)slots.used_slots * slots.slot_bytes;
         stats.free_tensor_bytes = slots.free_slots * slots.slot_bytes;
         stats.free_blocks = slots.free_slots;
+        stats.largest_free = slots.free_slots ? slots.slot_bytes : 0;
     }
     pthread_mutex_lock(&mixed->lock);
     if (mixed->arena) {
@@ -231,7 +259,9 @@ tla_mixed_pool_stats tla_mixed_pool_get_stats(tla_mixed_pool *mixed) {
         stats.tensor_bytes = arena.used;
         stats.free_tensor_bytes = arena.free;
         stats.free_blocks = arena.free_blocks;
+        stats.largest_free = arena.largest_free;
     }
+    if (mixed->region) stats.region = tla_arena_get_stats(mixed->region);
     stats.tensors = mixed->tensors;
     stats.buffers = mixed->buffers;
     stats.buffer_bytes = mixed->buffer_bytes;

@@ -5,15 +5,18 @@
 #include <stdlib.h>
 
 static bool is_sound(const tla_segment_cache_config *c) {
+    const uint64_t unit = tla_segment_unit(c);
+    if (unit % min_block_size || unit > TLA_SEGMENT_UNIT_MAX) return false;
     if (!c->driver.alloc || !c->driver.free) return false;
     if (c->expandable && (!c->ranges.reserve || !c->ranges.release || !c->ranges.map || !c->ranges.unmap)) return false;
     if (!(c->gc_threshold >= 0 && c->gc_threshold < 1)) return false;
     if (!(c->memory_fraction >= 0 && c->memory_fraction <= 1)) return false;
     if (c->memory_fraction > 0 && (c->memory_limit || !c->device_bytes)) return false;
-    if (c->max_split_size && c->max_split_size < large_buffer) return false;
-    if (c->max_non_split_rounding && c->max_non_split_rounding < large_buffer) return false;
-    if (c->large_segment_size && c->large_segment_size <= min_large_alloc) return false;
-    if (c->expandable && c->large_segment_size % round_large) return false;
+    if (c->max_split_size && c->max_split_size < large_buffer * unit) return false;
+    if (c->max_non_split_rounding && c->max_non_split_rounding < large_buffer * unit) return false;
+    if (c->large_segment_size && c->large_segment_size <= min_large_alloc * unit) return false;
+    if (c->expandable && c->unit) return false;
+    if (c->expandable && c->large_segment_size % (round_large * unit)) return false;
     for (int i = 0; i < TLA_SEGMENT_DIVISIONS; i++)
         if (c->power2_divisions[i] & (c->power2_divisions[i] - 1)) return false;
     return true;
@@ -26,18 +29,23 @@ tla_status tla_segment_cache_create(const tla_segment_cache_config *config, tla_
     if (!cache) return TLA_NO_HOST_MEMORY;
     tla_segment_cache_config *c = &cache->config;
     *c = *config;
+    c->unit = tla_segment_unit(config);
     cache->bounded = c->memory_limit || c->memory_fraction > 0;
     if (c->memory_fraction > 0) c->memory_limit = (uint64_t)(c->memory_fraction * (double)c->device_bytes);
     if (!c->device_bytes) c->device_bytes = (uint64_t)1 << 40;
     if (!c->max_split_size) c->max_split_size = UINT64_MAX;
-    if (!c->max_non_split_rounding) c->max_non_split_rounding = large_buffer;
-    if (!c->large_segment_size) c->large_segment_size = large_buffer;
+    if (!c->max_non_split_rounding) c->max_non_split_rounding = large_buffer * c->unit;
+    if (!c->large_segment_size) c->large_segment_size = large_buffer * c->unit;
     cache->everybody.pools[0].unmapped.by_address = cache->everybody.pools[1].unmapped.by_address = true;
     *out = cache;
     return TLA_OK;
 }
 
 /* A request */
+
+static tla_segment_block wanted_of(const tla_segment_cache *cache, uint64_t stream, uint64_t size) {
+    return (tla_segment_block){.nbytes = size, .stream = stream, .small = size <= small_size * cache->config.unit};
+}
 
 static bool wants_memory(tla_status status) {
     return status == TLA_EXHAUSTED || status == TLA_FRAGMENTED || status == TLA_LIMIT;
@@ -92,7 +100,7 @@ static bool should_split(const tla_segment_cache *cache, const tla_segment_block
     uint64_t rest = block->nbytes - nbytes;
     if (block->owner->options.no_split) return false;
     if (block->small || cache->config.expandable) return rest >= min_block_size;
-    return nbytes < cache->config.max_split_size && rest > small_size;
+    return nbytes < cache->config.max_split_size && rest > small_size * cache->config.unit;
 }
 
 tla_status tla_segment_cache_alloc_from(tla_segment_cache *cache, tla_segment_pool_id owner, uint64_t stream,
@@ -100,7 +108,8 @@ tla_status tla_segment_cache_alloc_from(tla_segment_cache *cache, tla_segment_po
     uint64_t size = tla_segment_cache_round_with(nbytes, &cache->config);
     if (nbytes == 0) return TLA_INVALID_ARGUMENT;
     if (size == 0) return TLA_EXHAUSTED; /* no device is as large */
-    tla_segment_block *block = NULL, wanted = {.nbytes = size, .stream = stream, .small = size <= small_size};
+    if (work) work->class_lookups++;
+    tla_segment_block *block = NULL, wanted = wanted_of(cache, stream, size);
     wanted.owner = tla_segment_find_owner(cache, owner);
     if (!wanted.owner) return TLA_OUT_OF_RANGE;
     /* Host memory first, one record more for the front of a split. */
@@ -137,7 +146,7 @@ tla_status tla_segment_cache_alloc(tla_segment_cache *cache, uint64_t stream, ui
 bool tla_segment_cache_can_serve_from(const tla_segment_cache *cache, tla_segment_pool_id owner, uint64_t stream,
                                       uint64_t nbytes) {
     uint64_t size = tla_segment_cache_round_with(nbytes, &cache->config);
-    tla_segment_block wanted = {.nbytes = size, .stream = stream, .small = size <= small_size};
+    tla_segment_block wanted = wanted_of(cache, stream, size);
     wanted.owner = tla_segment_find_owner(cache, owner);
     if (!size || !wanted.owner) return false;
     return tla_segment_look(cache, &wanted, NULL) || tla_segment_has_room_mapped(cache, &wanted);
@@ -165,6 +174,11 @@ tla_status tla_segment_cache_free(tla_segment_cache *cache, uint64_t address, tl
     else
         tla_segment_make_free(cache, block, work);
     return TLA_OK;
+}
+
+uint64_t tla_segment_cache_granted(const tla_segment_cache *cache, uint64_t address) {
+    const tla_segment_block *block = tla_live_addresses_get(&cache->live, address);
+    return block && !block->freed ? block->nbytes : 0;
 }
 
 uint64_t tla_segment_cache_requested(const tla_segment_cache *cache, uint64_t address) {

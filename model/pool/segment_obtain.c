@@ -65,7 +65,7 @@ static bool has_range_at(const tla_segment_cache *cache, uint64_t address) {
 static tla_status take_range(tla_segment_cache *cache, const tla_segment_block *wanted, tla_segment_block **block,
                              tla_work *work) {
     const tla_segment_cache_config *c = &cache->config;
-    uint64_t granule = wanted->small ? small_buffer : c->large_segment_size;
+    uint64_t granule = wanted->small ? small_buffer * c->unit : c->large_segment_size;
     uint64_t nbytes = (c->device_bytes + c->device_bytes / 8 + granule - 1) / granule * granule;
     if (nbytes < wanted->nbytes) return TLA_EXHAUSTED;
     tla_segment_range *range = malloc(sizeof *range);

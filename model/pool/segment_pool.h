@@ -17,15 +17,20 @@
 #include "segment.h"
 #include "tlmalloc/allocators/segment_cache.h"
 
-/* Bytes; the constants of CUDACachingAllocator.cpp by their names there. */
+/* The constants of CUDACachingAllocator.cpp by their names there: bytes, and multiples of tla_segment_unit. */
 enum {
     min_block_size = 512,
-    small_size = 1 << 20,       /* requests up to here are small */
-    small_buffer = 2 << 20,     /* segment for small requests, granule of a small range */
-    large_buffer = 20 << 20,    /* segment for medium requests, granule of a large range */
-    min_large_alloc = 10 << 20, /* from here on a segment of its own */
-    round_large = 2 << 20
+    small_size = 1,       /* requests up to here are small */
+    small_buffer = 2,     /* segment for small requests, granule of a small range */
+    large_buffer = 20,    /* segment for medium requests, granule of a large range */
+    min_large_alloc = 10, /* from here on a segment of its own */
+    round_large = 2
 };
+
+/* What the configuration has for PyTorch's mebibyte. */
+static inline uint64_t tla_segment_unit(const tla_segment_cache_config *config) {
+    return config->unit ? config->unit : UINT64_C(1) << 20;
+}
 
 typedef struct tla_segment_pool {
     tla_segment_tree free;     /* mapped free blocks */

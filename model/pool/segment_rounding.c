@@ -24,16 +24,13 @@ uint64_t tla_segment_cache_round_with(uint64_t nbytes, const tla_segment_cache_c
     return tla_segment_cache_round(nbytes, config->power2_divisions[interval(nbytes)]);
 }
 
-static uint64_t segment_size(uint64_t rounded, uint64_t medium) {
-    if (rounded <= small_size) return small_buffer;
-    if (rounded < min_large_alloc) return medium;
-    return (rounded + round_large - 1) / round_large * round_large;
-}
-
 uint64_t tla_segment_cache_segment_size(uint64_t rounded) {
-    return segment_size(rounded, large_buffer);
+    return tla_segment_cache_segment_size_with(rounded, &(tla_segment_cache_config){.unit = 0});
 }
 
 uint64_t tla_segment_cache_segment_size_with(uint64_t rounded, const tla_segment_cache_config *config) {
-    return segment_size(rounded, config->large_segment_size ? config->large_segment_size : large_buffer);
+    const uint64_t unit = tla_segment_unit(config), step = round_large * unit;
+    if (rounded <= small_size * unit) return small_buffer * unit;
+    if (rounded >= min_large_alloc * unit) return (rounded + step - 1) / step * step;
+    return config->large_segment_size ? config->large_segment_size : large_buffer * unit;
 }

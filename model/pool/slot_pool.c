@@ -85,8 +85,10 @@ static tla_status reserve(tla_slot_pool *pool, uint64_t n) {
     return TLA_OK;
 }
 
-static void charge(const tla_slot_pool *pool, uint64_t nodes, uint64_t lines, tla_work *work) {
+/* For so many slots, of which `nodes` are taken from the front of the queue. */
+static void charge(const tla_slot_pool *pool, uint64_t slots, uint64_t nodes, uint64_t lines, tla_work *work) {
     if (!work) return;
+    work->slots += slots;
     work->nodes_visited += nodes;
     work->metadata_lines += lines;
     work->list_length += pool->count;
@@ -97,7 +99,7 @@ tla_status tla_slot_pool_alloc_batch(tla_slot_pool *pool, uint64_t nbytes, size_
     if (nbytes == 0 || nbytes > pool->config.slot_bytes) return TLA_INVALID_ARGUMENT;
     pthread_mutex_lock(&pool->lock);
     bool served = count <= pool->count;
-    charge(pool, served ? count : 0, 1 + (served ? count : 0), work);
+    charge(pool, served ? count : 0, served ? count : 0, 1 + (served ? count : 0), work);
     for (size_t i = 0; served && i < count; i++) {
         uint64_t index = pop(pool);
         slots[i] = (tla_slot){index, pool->config.base + index * pool->config.slot_bytes, nbytes};
@@ -156,7 +158,7 @@ tla_status tla_slot_pool_free_batch(tla_slot_pool *pool, const tla_slot *slots, 
     pthread_mutex_lock(&pool->lock);
     tla_status status = pool->config.seed_era ? reserve(pool, count) : TLA_OK;
     if (!status) {
-        charge(pool, 0, 1 + count, work);
+        charge(pool, count, 0, 1 + count, work);
         status = give(pool, slots, count);
     }
     pthread_mutex_unlock(&pool->lock);

@@ -23,6 +23,11 @@ BOOST_AUTO_TEST_CASE(a_price_is_the_fixed_part_and_a_unit_for_each_event) {
         {&tla_work::pte_writes, &tla_cost_profile::pte_write_ps},
         {&tla_work::table_levels, &tla_cost_profile::table_level_ps},
         {&tla_work::invalidates, &tla_cost_profile::invalidate_ps},
+        {&tla_work::class_lookups, &tla_cost_profile::class_lookup_ps},
+        {&tla_work::list_pops, &tla_cost_profile::list_pop_ps},
+        {&tla_work::list_pushes, &tla_cost_profile::list_push_ps},
+        {&tla_work::slots, &tla_cost_profile::slot_ps},
+        {&tla_work::driver_calls, &tla_cost_profile::driver_call_ps},
     };
     tla_work all_work{};
     tla_cost_profile all_units{};

@@ -60,8 +60,8 @@ tla_status tla_caching_pool_create(const tla_caching_pool_config *config, tla_ca
  * leaves this to the end of the process. No other call may be running. TLA_LEAK when there were live buffers. */
 tla_status tla_caching_pool_destroy(tla_caching_pool *pool);
 
-/* Takes a buffer of nbytes on a device. Work: a hit looks at one list node and touches two lines (the head of the list,
- * the block); a miss touches one and adds what the driver does.
+/* Takes a buffer of nbytes on a device. Work: a class is looked up; a hit pops one list node and touches two lines (the
+ * head of the list, the block); a miss touches one, calls the driver and adds what that does.
  * TLA_INVALID_ARGUMENT for 0 bytes (the seed does not say what they mean) and for more than 2^63; TLA_LIMIT when
  * byte_limit is in the way; else what the driver says. Nothing is taken then, but with flush_on_failure the cache of
  * that device may be empty. Calls the host's malloc only on a miss: TLA_NO_HOST_MEMORY. */

@@ -1,7 +1,8 @@
 /* A pool that grows by blocks of an upstream driver: the rules of rmm's pool_memory_resource.
  *
  * Best fit, the lowest address among equals, exact split at 256 bytes, coalescing on both sides but never across the
- * border of an upstream block. It never shrinks. One stream: rmm's free lists per stream are not modelled.
+ * border of an upstream block. As rmm's it never shrinks by itself; tla_growing_pool_trim, which rmm has not, makes it
+ * shrink. One stream: rmm's free lists per stream are not modelled.
  * Not thread safe; one owner at a time. */
 #ifndef TLMALLOC_GROWING_POOL_H
 #define TLMALLOC_GROWING_POOL_H
@@ -24,6 +25,7 @@ typedef struct tla_growing_pool_config {
 typedef struct tla_growing_pool_stats {
     uint64_t used;     /* bytes in live blocks, as rounded */
     uint64_t reserved; /* bytes from upstream */
+    uint64_t peak_reserved;
     uint64_t free_blocks;
     uint64_t upstream_blocks;
     uint64_t upstream_tries; /* calls, those that failed included */
@@ -52,6 +54,13 @@ tla_status tla_growing_pool_explain(const tla_growing_pool *pool, const char *wh
 /* Frees a block; an empty one is nothing to free. TLA_NOT_ALLOCATED when no live block begins there, TLA_SIZE_MISMATCH
  * when it has another size: nothing is changed then. */
 tla_status tla_growing_pool_free(tla_growing_pool *pool, tla_block block, tla_work *work);
+
+/* Bytes of the live block at this address, as rounded; 0 when none begins there. */
+uint64_t tla_growing_pool_granted(const tla_growing_pool *pool, uint64_t address);
+
+/* Gives every upstream block that is wholly free back, in ascending order of size, then of address. What upstream says
+ * when it refuses: those before it have gone back. */
+tla_status tla_growing_pool_trim(tla_growing_pool *pool, tla_work *work);
 
 tla_growing_pool_stats tla_growing_pool_get_stats(const tla_growing_pool *pool);
 

@@ -2,7 +2,8 @@
  * (seed 003), with the TensorMemoryAllocator and BufferAllocator inside it.
  *
  * The format of an object decides: key-value and other tensor formats come from an arena (or, with paging, from slots),
- * BINARY_BUFFER from the host's malloc, any other is an error. Thread safe: one lock, held for the whole of a call;
+ * BINARY_BUFFER from the host's malloc (or, in hardware that has none, from a region of its own), any other is an
+ * error. Thread safe: one lock, held for the whole of a call;
  * with paging the slot pool's own lock does it, as in LMCache. */
 #ifndef TLMALLOC_MIXED_POOL_H
 #define TLMALLOC_MIXED_POOL_H
@@ -37,23 +38,29 @@ typedef struct tla_mixed_pool_config {
     uint64_t alignment;    /* a power of two, not 0: checked with paging, too, which does not use it (as LMCache) */
     uint64_t slot_bytes;   /* not 0: paging with slots of so many bytes, of which nbytes must be a multiple */
     tla_batch batch;       /* of tensors, without paging: contiguous in the seed's generation, carved since 2026-03 */
+    tla_policy policy;     /* of tensors, and of the region for byte strings; LMCache's is first fit */
+    /* Not 0: byte strings are blocks of this many bytes behind the large buffer, at the policy and buffer_alignment (a
+     * power of two, of which base + nbytes is a multiple; 0: 1), instead of the host's. They have an address then. */
+    uint64_t buffer_nbytes, buffer_alignment;
 } tla_mixed_pool_config;
 
 /* An object. Zero, and what a free leaves, is none. */
 typedef struct tla_mixed_pool_block {
     tla_memory_format format;
-    uint64_t address;  /* of a tensor: in the large buffer */
+    uint64_t address;  /* of a tensor: in the large buffer; of a byte string: in its region, else 0 */
     uint64_t nbytes;   /* as asked for */
     uint64_t capacity; /* as taken: rounded up to the alignment, or a slot */
-    void *bytes;       /* of a byte string: its memory, all zero at first */
+    void *bytes;       /* of a byte string from the host: its memory, all zero at first; else NULL */
 } tla_mixed_pool_block;
 
 typedef struct tla_mixed_pool_stats {
     uint64_t tensors, buffers;  /* live objects */
     uint64_t tensor_bytes;      /* taken in the large buffer */
-    uint64_t buffer_bytes;      /* in buffers of their own */
+    uint64_t buffer_bytes;      /* in buffers of their own, as asked for */
     uint64_t free_tensor_bytes; /* left in the large buffer */
     uint64_t free_blocks;       /* free blocks, or free slots */
+    uint64_t largest_free;      /* bytes of the largest of them */
+    tla_arena_stats region;     /* of byte strings; all zero where they are the host's */
 } tla_mixed_pool_stats;
 
 /* TLA_INVALID_ARGUMENT for a value outside its range, TLA_NO_HOST_MEMORY; *mixed is NULL then. */
@@ -77,6 +84,11 @@ tla_status tla_mixed_pool_explain(tla_mixed_pool *mixed, const char *what, tla_m
  * an unknown format, and for tensors and byte strings in one batch (LMCache goes by the first object's format and
  * errs); TLA_NOT_ALLOCATED for what has been given back already; TLA_NO_HOST_MEMORY. Nothing is changed then. */
 tla_status tla_mixed_pool_free(tla_mixed_pool *mixed, tla_mixed_pool_block *blocks, size_t n, tla_work *work);
+
+/* The object of nbytes that was given at an address, for whoever keeps nothing but those two: its kind, of which the
+ * format is the first, and its capacity. Whether it is live is not looked at. For tensors and for byte strings with a
+ * region. */
+tla_mixed_pool_block tla_mixed_pool_block_at(const tla_mixed_pool *mixed, uint64_t address, uint64_t nbytes);
 
 /* LMCache's memcheck: TLA_OK when free and taken bytes add up and no two free blocks touch; else what tla_arena_check
  * says. */

@@ -22,6 +22,8 @@ typedef struct tla_segment_cache tla_segment_cache;
 /* Intervals of roundup_power2_divisions: sizes below 2 MiB, then one for each power of two, the last from 32 GiB on. */
 enum { TLA_SEGMENT_DIVISIONS = 16 };
 
+#define TLA_SEGMENT_UNIT_MAX (UINT64_C(1) << 40) /* bytes */
+
 /* All zero, but for the driver, is PyTorch's default. */
 typedef struct tla_segment_cache_config {
     tla_upstream driver;     /* must outlive the cache */
@@ -37,6 +39,10 @@ typedef struct tla_segment_cache_config {
     uint64_t large_segment_size;     /* bytes of a segment for requests below 10 MiB, and of a granule of a large range
                                         (large_segment_size_mb); 0: 20 MiB, else above 10 MiB; with expandable a
                                         multiple of 2 MiB */
+    uint64_t unit; /* bytes that stand for PyTorch's mebibyte in its fixed sizes (small requests up to 1 MiB, segments
+                      of 2 and 20 MiB, from 10 MiB on multiples of 2 MiB, and the least of the three sizes above), so
+                      that a memory of a few MiB has segments in proportion; a multiple of 512, at most
+                      TLA_SEGMENT_UNIT_MAX; 0: 1 MiB. Expandable segments are mapped by pages of 2 MiB: 0 there */
     double gc_threshold; /* part of the limit: above it, old cached segments are given back before a new one is taken
                             (garbage_collection_threshold); below 1; 0, or no limit: never */
     uint32_t
@@ -122,6 +128,9 @@ tla_status tla_segment_cache_free(tla_segment_cache *cache, uint64_t address, tl
  * takes freed blocks that are still used, and says TLA_NOT_ALLOCATED when the block has no use to end. */
 tla_status tla_segment_cache_begin_use(tla_segment_cache *cache, uint64_t address);
 tla_status tla_segment_cache_end_use(tla_segment_cache *cache, uint64_t address, tla_work *work);
+
+/* Bytes of the allocated block at this address, as tla_segment_cache_alloc gave it; 0 when none begins there. */
+uint64_t tla_segment_cache_granted(const tla_segment_cache *cache, uint64_t address);
 
 /* Bytes that were asked for in the active block at this address; 0 when none begins there. */
 uint64_t tla_segment_cache_requested(const tla_segment_cache *cache, uint64_t address);

@@ -51,8 +51,8 @@ tla_status tla_slot_pool_create(const tla_slot_pool_config *config, tla_slot_poo
 /* Gives back the pool's own memory; NULL is allowed. No other call may be running. */
 void tla_slot_pool_destroy(tla_slot_pool *pool);
 
-/* Takes the slot at the head of the queue for nbytes (1 .. slot_bytes). Work: one list node, and the lines of the queue
- * and of the slot. TLA_INVALID_ARGUMENT for another size (LMCache does not check and hands out the page);
+/* Takes the slot at the head of the queue for nbytes (1 .. slot_bytes). Work: one slot, one list node, and the lines of
+ * the queue and of the slot. TLA_INVALID_ARGUMENT for another size (LMCache does not check and hands out the page);
  * TLA_EXHAUSTED when no slot is free; nothing is changed then. */
 tla_status tla_slot_pool_alloc(tla_slot_pool *pool, uint64_t nbytes, tla_slot *slot, tla_work *work);
 

@@ -24,7 +24,11 @@ typedef struct tla_cost_profile {
     uint64_t pte_write_ps;
     uint64_t table_level_ps;
     uint64_t invalidate_ps;
-    uint64_t driver_call_ps; /* of caches; no key of a configuration, whose controllers have no driver */
+    uint64_t class_lookup_ps;
+    uint64_t list_pop_ps;
+    uint64_t list_push_ps;
+    uint64_t slot_ps;
+    uint64_t driver_call_ps;
 } tla_cost_profile;
 
 /* Price of one command with this receipt, in picoseconds; saturates at UINT64_MAX. */

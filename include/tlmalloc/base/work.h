@@ -28,9 +28,13 @@ typedef struct tla_work {
     uint64_t pte_writes;   /* page-table entries or sub-page regions written or cleared */
     uint64_t table_levels; /* page-table levels read */
     uint64_t invalidates;  /* TLB invalidations issued */
-    /* below a cache */
-    uint64_t driver_calls; /* requests to the driver: a segment taken or given back, a range reserved, mapped or
-                              unmapped; refused ones too */
+    /* of a front, and what it asks of the arena or the driver below it */
+    uint64_t class_lookups; /* size classes that a request or a free was assigned to */
+    uint64_t list_pops;     /* blocks taken from a list that a front keeps, last in, first out; a node visited each */
+    uint64_t list_pushes;   /* blocks put on such a list */
+    uint64_t slots;         /* slots taken from a queue or given back; of those taken a node visited each */
+    uint64_t driver_calls;  /* requests to the driver: a block or segment taken or given back, a range reserved, mapped
+                               or unmapped; refused ones too */
 } tla_work;
 
 #ifdef __cplusplus

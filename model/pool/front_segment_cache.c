@@ -1,0 +1,114 @@
+/* The segment cache as a front: PyTorch's settings, its sizes in proportion to the segment. */
+#include "front.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { UNITS_OF_SEGMENT = 20, UNIT_OF_UNIT = 512 };
+static const uint64_t pytorch_segment = UINT64_C(20) << 20;
+static const uint64_t granule = 2 << 20; /* which every expandable range begins on a multiple of */
+
+typedef struct front_state {
+    tla_segment_cache *cache;
+    tla_arena_ranges *ranges; /* below it, with expandable segments */
+    bool aborted;             /* at the last request, as older versions of PyTorch do */
+} front_state;
+
+static uint64_t segment_of(const tla_stack_config *c) {
+    return c->sizes.segment ? c->sizes.segment : pytorch_segment;
+}
+
+static tla_status check(const tla_stack_config *c, tla_error *error) {
+    const uint64_t segment = segment_of(c);
+    if (segment % (UNITS_OF_SEGMENT * UNIT_OF_UNIT) || segment / UNITS_OF_SEGMENT > TLA_SEGMENT_UNIT_MAX)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "found a segment of %" PRIu64
+                             " bytes, expected a multiple of 10 KiB: its parts of 1/20 count in 512 bytes",
+                             segment);
+    if (!c->segments.expandable) return TLA_OK;
+    if (c->validate || segment != pytorch_segment)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "found expandable segments, expected none with %s: their addresses are virtual",
+                             c->validate ? "validation" : "another segment than 20 MiB");
+    if (c->alignment > granule)
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "found an alignment of %" PRIu64 " bytes, expected at most %" PRIu64
+                             ": expandable segments grow by granules",
+                             c->alignment, granule);
+    return TLA_OK;
+}
+
+static void destroy(tla_stack *stack) {
+    front_state *front = stack->state;
+    tla_segment_cache_destroy(front->cache); /* what still lives is no news: TLA_LEAK */
+    tla_arena_ranges_destroy(front->ranges);
+    free(front);
+}
+
+static tla_status make(tla_stack *stack, tla_error *error) {
+    (void)error;
+    const tla_stack_config *c = &stack->config;
+    front_state *front = calloc(1, sizeof *front);
+    if (!front) return TLA_NO_HOST_MEMORY;
+    stack->state = front;
+    tla_segment_cache_config config = c->segments;
+    config.driver = tla_arena_upstream(&stack->set);
+    config.device = 0;
+    config.device_bytes = c->capacity;
+    config.unit = c->sizes.segment == pytorch_segment ? 0 : c->sizes.segment / UNITS_OF_SEGMENT;
+    tla_status status = config.expandable ? tla_arena_ranges_create(&stack->set, &front->ranges) : TLA_OK;
+    if (!status && config.expandable) config.ranges = tla_arena_ranges_upstream(front->ranges);
+    return status ? status : tla_segment_cache_create(&config, &front->cache);
+}
+
+static tla_status alloc(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work) {
+    front_state *front = stack->state;
+    const tla_status status = tla_segment_cache_alloc(front->cache, request->stream, request->nbytes, granted, work);
+    front->aborted = status == TLA_UNSUPPORTED;
+    return status;
+}
+
+static uint64_t granted(const tla_stack *stack, tla_block block) {
+    const front_state *front = stack->state;
+    return tla_segment_cache_granted(front->cache, block.offset);
+}
+
+static tla_status give_back(tla_stack *stack, tla_block block, tla_work *work) {
+    const front_state *front = stack->state;
+    if (tla_segment_cache_requested(front->cache, block.offset) != block.nbytes) return TLA_SIZE_MISMATCH;
+    return tla_segment_cache_free(front->cache, block.offset, work);
+}
+
+static tla_status trim(tla_stack *stack, tla_work *work) {
+    const front_state *front = stack->state;
+    return tla_segment_cache_empty(front->cache, work);
+}
+
+static tla_status explain(const tla_stack *stack, const char *what, const tla_stack_request *request,
+                          tla_error *error) {
+    const front_state *front = stack->state;
+    if (front->aborted)
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "%s: requested %" PRIu64 " bytes: PyTorch 2.1 to 2.4 abort here, as expandable "
+                             "blocks of max_split_size are to be given back (#119452)",
+                             what, request->nbytes);
+    return tla_segment_cache_explain(front->cache, what, request->nbytes, error);
+}
+
+static tla_stack_stats stats(const tla_stack *stack) {
+    const front_state *front = stack->state;
+    const tla_segment_cache_stats cache = tla_segment_cache_get_stats(front->cache);
+    return tla_front_stats_over_arena(stack, cache.peak_reserved);
+}
+
+const tla_front_kind tla_front_segment_cache = {.name = "segment_cache",
+                                                .over_placement = true,
+                                                .check = check,
+                                                .make = make,
+                                                .destroy = destroy,
+                                                .alloc = alloc,
+                                                .granted = granted,
+                                                .free = give_back,
+                                                .trim = trim,
+                                                .explain = explain,
+                                                .stats = stats};
