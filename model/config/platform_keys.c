@@ -15,6 +15,22 @@
 #define CHOICE "tlmalloc's choice"
 #define CHOICE_ENGINE "tlmalloc's choice: a hardware free-list engine at 1 GHz"
 
+#define CHOICE_SIZES "tlmalloc's choice: in proportion to the memory"
+#define CHOICE_FRONT "tlmalloc's choice: a part of fixed and node; the placement below is priced by itself"
+
+/* The sizes of a front (stack.h). */
+#define FRONT(front, most, source, segment_default, slot_default, buffers_default)                                     \
+    {SIZE(controller.front.segment, controller.memory.front.segment, 10 * KIB, most), source, segment_default,         \
+     "segment_cache: segment for requests up to half of it; small ones, up to 1/20, have segments of 1/10, large "     \
+     "ones "                                                                                                           \
+     "their own; a multiple of 10 KiB"},                                                                               \
+        {SIZE(controller.front.slot, controller.memory.front.slot, 1, most), CHOICE_SIZES, slot_default,               \
+         "slot_pool: a slot; divides what can be allocated"},                                                          \
+    {                                                                                                                  \
+        SIZE(controller.front.buffers, controller.memory.front.buffers, 0, most), CHOICE_SIZES, buffers_default,       \
+            "mixed: for plain buffers alone, at the end of the memory; less than what can be allocated"                \
+    }
+
 /* A price of cost.h: the key is that of the member without its _ps. */
 #define COST(section, event, default_price, source, meaning)                                                           \
     { TIME(section.cost.event, section.cost.event##_ps, S), source, default_price, meaning }
@@ -34,7 +50,6 @@ const char *tla_time_style_name(tla_time_style style) {
     return (unsigned)style < TLA_TIME_STYLE_COUNT ? names[style] : NULL;
 }
 
-NAMES_OF(tla_policy)
 NAMES_OF(tla_free_list_place)
 NAMES_OF(tla_guard_mode)
 NAMES_OF(tla_unmapped)
@@ -165,14 +180,14 @@ const tla_schema_key tla_platform_keys[] = {
      "command windows of a memory controller; at least 4 with mmu.walk memory, 5 with mmu.unmapped demand"},
     {COUNT(controller.queue_depth, controller.queue_depth, 1, 256), CHOICE, "16",
      "commands that may wait for the allocation engine"},
-    {NAMED(controller.hbm_policy, controller.memory.hbm_policy, tla_policy), "KernBench ADR-0048 D1", "first_fit",
-     "placement in the HBM slice"},
-    {NAMED(controller.tcm_policy, controller.memory.tcm_policy, tla_policy), "KernBench ADR-0048 D1", "first_fit",
-     "placement in the TCM"},
-    {NAMED(controller.sram_policy, controller.memory.sram_policy, tla_policy), "KernBench ADR-0048 D1, D7", "first_fit",
-     "placement in the SRAM of a cube"},
-    {NAMED(controller.m_cpu_policy, controller.memory.m_cpu_policy, tla_policy), "KernBench ADR-0048 D1, D7",
-     "first_fit", "placement in the memory of an M_CPU"},
+    {STACK(controller.hbm_policy, controller.memory.hbm_policy), "KernBench ADR-0048 D1", "first_fit",
+     "placement in the HBM slice, or a front"},
+    {STACK(controller.tcm_policy, controller.memory.tcm_policy), "KernBench ADR-0048 D1", "first_fit",
+     "placement in the TCM, or a front"},
+    {STACK(controller.sram_policy, controller.memory.sram_policy), "KernBench ADR-0048 D1, D7", "first_fit",
+     "placement in the SRAM of a cube, or a front"},
+    {STACK(controller.m_cpu_policy, controller.memory.m_cpu_policy), "KernBench ADR-0048 D1, D7", "first_fit",
+     "placement in the memory of an M_CPU, or a front"},
     {SIZE_POWER(controller.alignment, controller.memory.alignment, 1, GIB), "KernBench ADR-0048 D1: byte granular",
      "1 B", "sizes and offsets of allocations are multiples of it"},
     {BOOLEAN(controller.validate, controller.memory.validate),
@@ -194,6 +209,10 @@ const tla_schema_key tla_platform_keys[] = {
      "freed blocks of a channel that a guard can name"},
     {BOOLEAN(controller.poison, controller.poison), CHOICE, "false",
      "true: freed bytes are filled with 0xDD, in no time"},
+    FRONT(hbm_front, TLA_HBM_WINDOW_BYTES, "PyTorch: 20 MiB", "20 MiB", "2 MiB", "64 MiB"),
+    FRONT(tcm_front, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "1 MiB"),
+    FRONT(sram_front, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "2 MiB"),
+    FRONT(m_cpu_front, TLA_M_CPU_MEMORY_BYTES, CHOICE_SIZES, "80 KiB", "4 KiB", "64 KiB"),
     COST(controller, fixed, "10 ns", CHOICE_ENGINE, "per command"),
     COST(controller, node, "1 ns", CHOICE_ENGINE, "per free-list node visited by an allocation"),
     COST(controller, insert_node, "0 ns", CHOICE_ENGINE, "per node that a linear ordered insert passes in a free"),
@@ -201,6 +220,12 @@ const tla_schema_key tla_platform_keys[] = {
     COST(controller, split, "1 ns", CHOICE_ENGINE, "per block cut in two"),
     COST(controller, merge, "1 ns", CHOICE_ENGINE, "per neighbours joined"),
     COST(controller, metadata_line, "0 ns", CHOICE_ENGINE, "per line of metadata touched in memory"),
+    COST(controller, class_lookup, "0 ns", CHOICE_FRONT, "fronts: per size class looked up"),
+    COST(controller, list_pop, "0 ns", CHOICE_FRONT, "fronts: per block taken from a list of theirs"),
+    COST(controller, list_push, "0 ns", CHOICE_FRONT, "fronts: per block put on a list of theirs"),
+    COST(controller, slot, "0 ns", CHOICE_FRONT, "fronts: per slot taken from the queue or given back"),
+    COST(controller, driver_call, "0 ns", CHOICE_FRONT,
+         "fronts: per request to the placement below, beside what that does"),
 
     {SIZE_POWER(mmu.page_size, mmu.page_size, 4 * KIB, GIB), "KernBench ADR-0039: class default", "2 MiB",
      "page size of the PE MMUs"},

@@ -40,6 +40,7 @@
     #key, ROW_PLACE(member, enumeration: 1), {.type = TLA_VALUE_NAMED, .name = enumeration##_at}, 0, 0, false
 #define NAMES_OF(enumeration) \
     static const char *enumeration##_at(uint64_t value) { return enumeration##_name((enumeration)value); }
+#define STACK(key, member) #key, ROW_PLACE(member, tla_stack_policy: 1), {.type = TLA_VALUE_STACK}, 0, 0, false
 /* An array of char; `form`: the members .expected and .check of a tla_value_form. */
 #define TEXT(key, member, ...) #key, ROW_PLACE(member, char *: 1), {.type = TLA_VALUE_TEXT, __VA_ARGS__}, 0, 0, false
 /* clang-format on */

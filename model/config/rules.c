@@ -103,19 +103,55 @@ static bool slice_does_not_fit_its_profile(const tla_config *c, tla_phrase *text
 
 static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
     const tla_pe_memory_config *m = &c->controller.memory;
-    const tla_policy policies[] = {m->hbm_policy, m->tcm_policy, m->sram_policy, m->m_cpu_policy};
+    const tla_stack_policy policies[] = {m->hbm_policy, m->tcm_policy, m->sram_policy, m->m_cpu_policy};
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
-        const tla_policy p = policies[i];
+        const tla_stack_policy p = policies[i]; /* of a placement alone it is that */
+        char name[64];
+        tla_stack_policy_print(p, name, sizeof name);
         if (c->controller.free_list == TLA_LIST_REGISTERS || p == TLA_FIRST_FIT || p == TLA_BEST_FIT ||
             p == TLA_NEXT_FIT || p == TLA_WORST_FIT)
             continue;
-        *text =
-            tla_phrase_of("found a free list in memory with %s, expected first_fit, best_fit, next_fit or worst_fit",
-                          tla_policy_name(p));
+        *text = tla_phrase_of(
+            "found a free list in memory with %s, expected first_fit, best_fit, next_fit or worst_fit", name);
         return true;
     }
     return false;
 }
+
+/* Whether this front serves the channel and cannot stand its sizes. */
+static bool front_is_refused(const tla_config *c, tla_channel channel, tla_front front, tla_phrase *text) {
+    tla_pe_memory_config memory = c->controller.memory;
+    memory.sram_bytes = c->sram.capacity;
+    memory.m_cpu_bytes = c->m_cpu_memory.capacity;
+    if (memory.tcm_reserved_bytes >= memory.tcm_bytes) return false; /* a rule of its own */
+    const tla_stack_config stack = tla_pe_memory_stack_config(&memory, channel);
+    tla_error why;
+    if (tla_stack_front(stack.policy) != front || tla_stack_check_config(&stack, &why) == TLA_OK) return false;
+    *text = tla_phrase_of("%s: %.200s", tla_channel_title(channel), why.text);
+    return true;
+}
+
+#define FRONT_RULES(name, channel)                                                                                     \
+    static bool segment_of_##name(const tla_config *c, tla_phrase *text) {                                             \
+        return front_is_refused(c, channel, TLA_FRONT_SEGMENT_CACHE, text);                                            \
+    }                                                                                                                  \
+    static bool slot_of_##name(const tla_config *c, tla_phrase *text) {                                                \
+        return front_is_refused(c, channel, TLA_FRONT_SLOT_POOL, text);                                                \
+    }                                                                                                                  \
+    static bool buffers_of_##name(const tla_config *c, tla_phrase *text) {                                             \
+        return front_is_refused(c, channel, TLA_FRONT_MIXED, text);                                                    \
+    }
+FRONT_RULES(hbm, TLA_HBM)
+FRONT_RULES(tcm, TLA_TCM)
+FRONT_RULES(sram, TLA_SRAM)
+FRONT_RULES(m_cpu, TLA_M_CPU_MEMORY)
+
+/* A rule for each size of a front; behind it the keys that say how large its memory is. */
+#define FRONT_ROWS(name, ...)                                                                                          \
+    {{"controller." #name "_front.segment", "controller." #name "_policy", __VA_ARGS__}, segment_of_##name},           \
+        {{"controller." #name "_front.slot", "controller." #name "_policy", __VA_ARGS__}, slot_of_##name}, {           \
+        {"controller." #name "_front.buffers", "controller." #name "_policy", __VA_ARGS__}, buffers_of_##name          \
+    }
 
 static bool a_sender_has_no_port(const tla_config *c, tla_phrase *text) {
     const bool demand = c->mmu.unmapped == TLA_UNMAPPED_DEMAND;
@@ -222,6 +258,10 @@ const tla_platform_rule tla_platform_rules[] = {
     {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy", "controller.sram_policy",
       "controller.m_cpu_policy"},
      list_does_not_walk},
+    FRONT_ROWS(hbm, "controller.alignment", "hbm.capacity_per_cube", "system.pes_per_cube"),
+    FRONT_ROWS(tcm, "controller.alignment", "tcm.capacity", "tcm.scheduler_reserve"),
+    FRONT_ROWS(sram, "controller.alignment", "sram.capacity"),
+    FRONT_ROWS(m_cpu, "controller.alignment", "m_cpu_memory.capacity"),
     {{"controller.ports", "mmu.unmapped", "mmu.walk"}, a_sender_has_no_port},
     {{"controller.list_reserve", "controller.free_list", "hbm.capacity_per_cube"}, list_takes_all},
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},

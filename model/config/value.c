@@ -2,6 +2,7 @@
 #include "value.h"
 
 #include "base/suggest.h"
+#include "tlmalloc/allocators/stack.h"
 #include "tlmalloc/config.h"
 
 #include <inttypes.h>
@@ -96,6 +97,11 @@ static tla_phrase number_expected(tla_value_type type) {
 tla_phrase tla_value_expected(const tla_value_form *form) {
     const char *(*name)(uint64_t) = names_of(form);
     if (form->type == TLA_VALUE_TEXT) return tla_phrase_of("%s", form->expected);
+    if (form->type == TLA_VALUE_STACK) {
+        tla_phrase stacks;
+        tla_stack_policy_expected(stacks.text, sizeof stacks.text);
+        return stacks;
+    }
     if (form->type == TLA_VALUE_ANY) return tla_phrase_of("a text");
     if (form->type == TLA_VALUE_PAIRS) return tla_phrase_of("a mapping");
     if (form->type == TLA_VALUE_ROWS) return tla_phrase_of("a sequence of at least one row");
@@ -137,6 +143,11 @@ tla_phrase tla_number_print(tla_value_type type, uint64_t number) {
 tla_phrase tla_value_print(const tla_value_form *form, const tla_value *value) {
     const char *(*name)(uint64_t) = names_of(form);
     if (form->type == TLA_VALUE_TEXT) return tla_phrase_of("%s", value->text);
+    if (form->type == TLA_VALUE_STACK) {
+        tla_phrase stack;
+        tla_stack_policy_print((tla_stack_policy)value->number, stack.text, sizeof stack.text);
+        return stack;
+    }
     if (name) return tla_phrase_of("%s", name(value->number) ? name(value->number) : "?");
     return tla_number_print(form->type, value->number);
 }
@@ -237,6 +248,13 @@ static tla_status parse_name(const tla_value_form *form, const char *text, uint6
     return TLA_OK;
 }
 
+static tla_status parse_stack(const char *text, uint64_t *number, tla_error *error) {
+    tla_stack_policy policy;
+    const tla_status status = tla_stack_policy_parse(text, &policy, error);
+    if (!status) *number = policy;
+    return status;
+}
+
 static tla_status check_text(const tla_value_form *form, const char *text, tla_error *error) {
     tla_error wrong = {.text = ""};
     if (strlen(text) < TLA_VALUE_TEXT_MAX && form->check(text, &wrong) == TLA_OK) return TLA_OK;
@@ -250,6 +268,8 @@ tla_status tla_value_parse(const tla_value_form *form, const char *text, tla_val
     tla_status status;
     if (form->type == TLA_VALUE_TEXT)
         status = check_text(form, text, error);
+    else if (form->type == TLA_VALUE_STACK)
+        status = parse_stack(text, &result.number, error);
     else if (names_of(form))
         status = parse_name(form, text, &result.number, error);
     else

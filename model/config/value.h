@@ -21,6 +21,7 @@ typedef enum tla_value_type {
     TLA_VALUE_RATE,      /* operations per second */
     TLA_VALUE_BOOLEAN,   /* 0, 1 */
     TLA_VALUE_NAMED,     /* of an enumeration, by the names that stand beside it */
+    TLA_VALUE_STACK,     /* a tla_stack_policy */
     TLA_VALUE_TEXT,      /* a text with a rule of its own */
     /* What is not stored, but handed on as it is written (tla_schema_key.take). */
     TLA_VALUE_ANY,   /* a text that is not empty */

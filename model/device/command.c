@@ -12,6 +12,7 @@ enum {
     SCALAR_BYTES = 32,
     ENTRIES_AT = 32,
     VA_ALLOC_BYTES = 24,
+    TRIM_BYTES = 24,
     ARGUMENTS_AT = 72,
     PE_DMA_BYTES = 80
 };                                                      /* headers included */
@@ -41,6 +42,8 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
         return SCALAR_BYTES;
     case TLA_OP_VA_ALLOC:
         return VA_ALLOC_BYTES;
+    case TLA_OP_TRIM:
+        return TRIM_BYTES;
     case TLA_OP_PE_DMA:
         return PE_DMA_BYTES;
     case TLA_OP_MAP:
@@ -88,9 +91,12 @@ static void put_pes(uint8_t *bytes, const tla_pe_set *pes) {
 tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DESCRIPTOR_HEAD_MAX_BYTES], size_t *head,
                                    size_t *length) {
     size_t whole = tla_descriptor_bytes((uint32_t)d->opcode, d->count);
-    bool bad_channel = d->opcode == TLA_OP_ALLOC && (uint32_t)d->channel >= TLA_CHANNEL_COUNT;
+    bool is_alloc = d->opcode == TLA_OP_ALLOC;
+    bool bad_channel = (is_alloc || d->opcode == TLA_OP_TRIM) && (uint32_t)d->channel >= TLA_CHANNEL_COUNT;
+    bool bad_kind = is_alloc && ((uint32_t)d->format >= TLA_FORMAT_COUNT || d->stream > UINT16_MAX);
     bool bad_program = d->opcode == TLA_OP_LAUNCH && !programs_fit(d->program, d->programs, &d->pes);
-    if (whole == 0 || bad_channel || bad_program || !known_target((uint32_t)d->target)) return TLA_INVALID_ARGUMENT;
+    if (whole == 0 || bad_channel || bad_kind || bad_program || !known_target((uint32_t)d->target))
+        return TLA_INVALID_ARGUMENT;
     put(bytes, command_magic, 4);
     put(bytes + 4, (uint64_t)d->opcode, 1);
     put(bytes + 5, (uint64_t)d->target, 1);
@@ -100,9 +106,15 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
     uint8_t *body = bytes + TLA_COMMAND_HEADER_BYTES;
     switch (d->opcode) {
     case TLA_OP_ALLOC:
-        put(body, (uint64_t)d->channel, 4);
+        put(body, (uint64_t)d->channel, 1);
+        put(body + 1, (uint64_t)d->format, 1);
+        put(body + 2, d->stream, 2);
         put(body + 4, d->object, 4);
         put(body + 8, d->nbytes, 8);
+        break;
+    case TLA_OP_TRIM:
+        put(body, (uint64_t)d->channel, 4);
+        put(body + 4, 0, 4);
         break;
     case TLA_OP_FREE:
         put(body, d->pa.value, 8);
@@ -164,6 +176,8 @@ tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capac
                         .correlation_id = c->correlation_id,
                         .request_id = c->request_id,
                         .channel = c->channel,
+                        .format = c->format,
+                        .stream = c->stream,
                         .object = c->object,
                         .nbytes = c->nbytes,
                         .pa = c->pa,
@@ -234,16 +248,33 @@ static tla_status check_count(tla_opcode opcode, uint32_t count, size_t length, 
     return TLA_OK;
 }
 
-static tla_status decode_alloc(const uint8_t *body, tla_command *command, tla_error *error) {
-    uint32_t channel = get32(body);
+static tla_status decode_channel(const char *what, uint32_t channel, tla_command *command, tla_error *error) {
     if (channel >= TLA_CHANNEL_COUNT)
         return tla_error_set(error, TLA_BAD_COMMAND,
-                             "ALLOC from channel %u, expected %d (HBM), %d (TCM), %d (SRAM) or %d (M_CPU memory)",
+                             "%s channel %u, expected %d (HBM), %d (TCM), %d (SRAM) or %d (M_CPU memory)", what,
                              channel, TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY);
     command->channel = (tla_channel)channel;
+    return TLA_OK;
+}
+
+static tla_status decode_alloc(const uint8_t *body, tla_command *command, tla_error *error) {
+    const tla_status status = decode_channel("ALLOC from", body[0], command, error);
+    if (status) return status;
+    if (body[1] >= TLA_FORMAT_COUNT)
+        return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC of format %u, expected 0 to %d", body[1],
+                             TLA_FORMAT_COUNT - 1);
+    command->format = (tla_memory_format)body[1];
+    command->stream = (uint32_t)get(body + 2, 2);
     command->object = get32(body + 4);
     command->nbytes = get(body + 8, 8);
     return TLA_OK;
+}
+
+static tla_status decode_trim(const uint8_t *body, tla_command *command, tla_error *error) {
+    if (get32(body + 4) != 0)
+        return tla_error_set(error, TLA_BAD_COMMAND, "TRIM with 0x%08x behind its channel, expected 0",
+                             get32(body + 4));
+    return decode_channel("TRIM of", get32(body), command, error);
 }
 
 static void decode_entries(const uint8_t *body, tla_command *command) {
@@ -307,6 +338,8 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
     switch (command->opcode) {
     case TLA_OP_ALLOC:
         return decode_alloc(body, command, error);
+    case TLA_OP_TRIM:
+        return decode_trim(body, command, error);
     case TLA_OP_FREE:
         command->pa.value = get(body, 8);
         command->nbytes = get(body + 8, 8);

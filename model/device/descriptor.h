@@ -13,6 +13,8 @@ typedef struct tla_descriptor {
     tla_target target;
     uint32_t correlation_id, request_id;
     tla_channel channel;
+    tla_memory_format format;
+    uint32_t stream;
     uint32_t object;
     uint64_t nbytes;
     tla_paddr pa;

@@ -1,4 +1,4 @@
-/* The memories of a controller: an arena each, physical addresses out (ADR-0048 D3, D7). */
+/* The memories of a controller: a stack each, physical addresses out (ADR-0048 D3, D7). */
 #include "tlmalloc/allocators/pe_memory.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 struct tla_pe_memory {
     tla_pe_memory_config config;
-    tla_arena *arenas[TLA_CHANNEL_COUNT];
+    tla_stack *stacks[TLA_CHANNEL_COUNT];
     tla_guard *guards[TLA_CHANNEL_COUNT];           /* NULL where nothing is guarded */
     tla_list_in_memory *traffic[TLA_CHANNEL_COUNT]; /* NULL where the list is not followed */
     tla_owner owner;
@@ -71,19 +71,21 @@ tla_status tla_channel_of(tla_paddr pa, tla_channel *channel) {
 typedef struct extent {
     uint64_t first;           /* byte of its unit */
     uint64_t bytes, reserved; /* reserved: at the top, never allocated */
-    tla_policy policy;
+    tla_stack_policy policy;
+    tla_front_sizes sizes;
 } extent;
 
 static extent extent_of(const tla_pe_memory_config *c, tla_channel channel) {
     switch (channel) {
     case TLA_HBM:
-        return (extent){c->pe * c->hbm_slice_bytes, c->hbm_slice_bytes, c->hbm_reserved_bytes, c->hbm_policy};
+        return (extent){c->pe * c->hbm_slice_bytes, c->hbm_slice_bytes, c->hbm_reserved_bytes, c->hbm_policy,
+                        c->hbm_front};
     case TLA_TCM:
-        return (extent){0, c->tcm_bytes, c->tcm_reserved_bytes, c->tcm_policy};
+        return (extent){0, c->tcm_bytes, c->tcm_reserved_bytes, c->tcm_policy, c->tcm_front};
     case TLA_SRAM:
-        return (extent){0, c->sram_bytes, 0, c->sram_policy};
+        return (extent){0, c->sram_bytes, 0, c->sram_policy, c->sram_front};
     case TLA_M_CPU_MEMORY:
-        return (extent){TLA_CONTROL_BLOCK_BYTES, c->m_cpu_bytes, 0, c->m_cpu_policy};
+        return (extent){TLA_CONTROL_BLOCK_BYTES, c->m_cpu_bytes, 0, c->m_cpu_policy, c->m_cpu_front};
     default:
         return (extent){0};
     }
@@ -109,15 +111,21 @@ tla_status tla_pe_memory_address(const tla_pe_memory_config *c, tla_channel chan
                             pa);
 }
 
+tla_stack_config tla_pe_memory_stack_config(const tla_pe_memory_config *c, tla_channel channel) {
+    const extent e = extent_of(c, channel);
+    return (tla_stack_config){.capacity = e.bytes - e.reserved,
+                              .policy = e.policy,
+                              .alignment = c->alignment,
+                              .validate = c->validate || c->guarded,
+                              .sizes = e.sizes};
+}
+
 static tla_status create_channel(tla_pe_memory *memory, tla_channel channel) {
     const tla_pe_memory_config *c = &memory->config;
-    tla_arena_config arena = {.capacity = tla_pe_memory_capacity(c, channel),
-                              .policy = extent_of(c, channel).policy,
-                              .alignment = c->alignment,
-                              .validate = c->validate || c->guarded};
-    tla_status status = tla_arena_create(&arena, &memory->arenas[channel]);
-    if (status || !c->guarded || arena.capacity == 0) return status;
-    return tla_guard_create(memory->arenas[channel], c->guard_history, &memory->guards[channel]);
+    const tla_stack_config stack = tla_pe_memory_stack_config(c, channel);
+    tla_status status = tla_stack_create(&stack, &memory->stacks[channel], NULL);
+    if (status || !c->guarded || stack.capacity == 0) return status;
+    return tla_guard_create(tla_stack_live(memory->stacks[channel]), c->guard_history, &memory->guards[channel]);
 }
 
 tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *error) {
@@ -140,6 +148,12 @@ tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *
         if (limits[i].value > limits[i].most)
             return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s is %" PRIu64 ", expected 0 .. %" PRIu64,
                                  limits[i].member, limits[i].value, limits[i].most);
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
+        const tla_stack_config stack = tla_pe_memory_stack_config(c, (tla_channel)channel);
+        tla_error why;
+        if (tla_stack_check_config(&stack, &why))
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", channels[channel].title, why.text);
+    }
     return TLA_OK;
 }
 
@@ -165,7 +179,7 @@ void tla_pe_memory_destroy(tla_pe_memory *memory) {
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
         tla_list_in_memory_destroy(memory->traffic[channel]);
         tla_guard_destroy(memory->guards[channel]);
-        tla_arena_destroy(memory->arenas[channel]);
+        tla_stack_destroy(memory->stacks[channel]);
     }
     free(memory);
 }
@@ -177,16 +191,22 @@ const tla_pe_memory_config *tla_pe_memory_get_config(const tla_pe_memory *memory
 void tla_pe_memory_set_owner(tla_pe_memory *memory, tla_owner owner) {
     memory->owner = owner;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
-        tla_arena_set_owner(memory->arenas[channel], owner);
+        tla_stack_set_owner(memory->stacks[channel], owner);
+}
+
+tla_stack *tla_pe_memory_stack(tla_pe_memory *memory, tla_channel channel) {
+    return (unsigned)channel < TLA_CHANNEL_COUNT ? memory->stacks[channel] : NULL;
 }
 
 tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel) {
-    return (unsigned)channel < TLA_CHANNEL_COUNT ? memory->arenas[channel] : NULL;
+    return (unsigned)channel < TLA_CHANNEL_COUNT ? tla_stack_arena(memory->stacks[channel]) : NULL;
 }
 
 tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_channel channel, uint64_t nodes, uint64_t cache_entries) {
     tla_list_in_memory *made = NULL;
-    tla_status status = tla_list_in_memory_create(memory->arenas[channel], nodes, cache_entries, &made);
+    if (tla_stack_front(extent_of(&memory->config, channel).policy) != TLA_FRONT_NONE) return TLA_UNSUPPORTED;
+    tla_status status =
+        tla_list_in_memory_create(tla_stack_arena(memory->stacks[channel]), nodes, cache_entries, &made);
     if (status) return status;
     tla_list_in_memory_destroy(memory->traffic[channel]);
     memory->traffic[channel] = made;
@@ -197,41 +217,52 @@ tla_list_in_memory *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel cha
     return memory->traffic[channel];
 }
 
-/* tla_arena_alloc, and the list follows. */
-static tla_status take(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_block *block, tla_work *work) {
+/* tla_stack_alloc, and the list follows. */
+static tla_status take(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request, tla_block *block,
+                       tla_work *work) {
     tla_list_in_memory *traffic = memory->traffic[channel];
-    if (!traffic) return tla_arena_alloc(memory->arenas[channel], nbytes, block, work);
+    if (!traffic) return tla_stack_alloc(memory->stacks[channel], request, block, work);
     tla_work ignored = {0};
     if (!work) work = &ignored;
     tla_status status = tla_list_in_memory_prepare(traffic, NULL);
     if (status) return status;
     uint64_t before = work->nodes_visited;
-    status = tla_arena_alloc(memory->arenas[channel], nbytes, block, work);
+    status = tla_stack_alloc(memory->stacks[channel], request, block, work);
     tla_work walk = {.nodes_visited = work->nodes_visited - before};
     tla_list_in_memory_alloc(traffic, status ? NULL : block, &walk);
     return status;
 }
 
-/* tla_arena_free, and the list follows. */
+/* tla_stack_free, and the list follows. */
 static tla_status give_back(tla_pe_memory *memory, tla_channel channel, tla_block block, tla_work *work) {
-    tla_arena *arena = memory->arenas[channel];
+    tla_stack *stack = memory->stacks[channel];
     tla_list_in_memory *traffic = memory->traffic[channel];
-    if (!traffic) return tla_arena_free(arena, block, work);
-    tla_block granted = {block.offset, tla_arena_granted(arena, block.nbytes)};
+    if (!traffic) return tla_stack_free(stack, block, work);
+    tla_block granted = {block.offset, tla_stack_granted(stack, block)};
     tla_status status = tla_list_in_memory_prepare(traffic, &granted);
-    if (!status) status = tla_arena_free(arena, block, work);
+    if (!status) status = tla_stack_free(stack, block, work);
     if (!status) tla_list_in_memory_free(traffic, granted);
     return status;
 }
 
-tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
-                               tla_work *work) {
+tla_status tla_pe_memory_request(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request,
+                                 tla_paddr *pa, tla_work *work) {
     if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
     tla_block block;
-    tla_status status = take(memory, channel, nbytes, &block, work);
+    tla_status status = take(memory, channel, request, &block, work);
     if (status) return status;
     if (memory->guards[channel]) tla_guard_allocated(memory->guards[channel], block);
     return tla_pe_memory_address(&memory->config, channel, block.offset, pa);
+}
+
+tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
+                               tla_work *work) {
+    return tla_pe_memory_request(memory, channel, &(tla_stack_request){.nbytes = nbytes}, pa, work);
+}
+
+tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_channel channel, uint64_t *given_back, tla_work *work) {
+    if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
+    return tla_stack_trim(memory->stacks[channel], given_back, work);
 }
 
 tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work) {
@@ -247,7 +278,7 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
     if (guard) {
         status = tla_guard_may_free(guard, offset, memory->owner, channels[channel].title, &memory->refused);
         if (status) return status;
-        tla_arena_find(memory->arenas[channel], offset, &block, &owner);
+        tla_arena_find(tla_stack_live(memory->stacks[channel]), offset, &block, &owner);
     }
     status = give_back(memory, channel, (tla_block){offset, nbytes}, work);
     if (guard && !status) tla_guard_freed(guard, block, owner, memory->owner);
@@ -255,7 +286,7 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
 }
 
 const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_channel channel) {
-    return memory->refused.status ? &memory->refused : tla_arena_last_error(memory->arenas[channel]);
+    return memory->refused.status ? &memory->refused : tla_stack_last_error(memory->stacks[channel]);
 }
 
 tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
@@ -274,8 +305,8 @@ tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uin
     return TLA_OK;
 }
 
-uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes) {
-    return tla_arena_granted(memory->arenas[channel], nbytes);
+uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel, tla_block block) {
+    return tla_stack_granted(memory->stacks[channel], block);
 }
 
 tla_status tla_pe_memory_look(const tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
@@ -294,11 +325,12 @@ void tla_pe_memory_trust(tla_pe_memory *memory, tla_channel channel, tla_block r
 
 tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, uint64_t offset, tla_block *block,
                               tla_owner *owner) {
-    return tla_arena_find(memory->arenas[channel], offset, block, owner);
+    const tla_arena *live = tla_stack_live(memory->stacks[channel]);
+    return live ? tla_arena_find(live, offset, block, owner) : TLA_UNSUPPORTED;
 }
 
 tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel) {
-    return tla_arena_get_stats(memory->arenas[channel]);
+    return tla_stack_get_stats(memory->stacks[channel]).memory;
 }
 
 tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error) {
@@ -306,5 +338,5 @@ tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channe
     char what[80], pe[16] = "";
     if (!tla_channel_is_of_cube(channel)) snprintf(pe, sizeof pe, ".pe%" PRIu32, c->pe);
     snprintf(what, sizeof what, "%s of sip%" PRIu32 ".cube%" PRIu32 "%s", channels[channel].title, c->sip, c->die, pe);
-    return tla_arena_explain(memory->arenas[channel], what, nbytes, error);
+    return tla_stack_explain(memory->stacks[channel], what, &(tla_stack_request){.nbytes = nbytes}, error);
 }

@@ -67,10 +67,25 @@ static tla_status execute(tla_port_driver *driver, tla_descriptor *d, const tla_
 
 tla_status tla_port_driver_alloc(tla_port_driver *driver, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
                                  tla_completion *completion) {
+    return tla_port_driver_request(driver, channel, &(tla_stack_request){.nbytes = nbytes}, pa, completion);
+}
+
+tla_status tla_port_driver_trim(tla_port_driver *driver, tla_channel channel, tla_completion *completion) {
+    tla_descriptor d = {.opcode = TLA_OP_TRIM, .target = TLA_TARGET_MEMORY_CONTROLLER, .channel = channel};
+    return execute(driver, &d, NULL, NULL, completion);
+}
+
+tla_status tla_port_driver_request(tla_port_driver *driver, tla_channel channel, const tla_stack_request *request,
+                                   tla_paddr *pa, tla_completion *completion) {
     tla_completion unwanted;
     if (!completion) completion = &unwanted;
-    tla_descriptor d = {
-        .opcode = TLA_OP_ALLOC, .target = TLA_TARGET_MEMORY_CONTROLLER, .channel = channel, .nbytes = nbytes};
+    if (request->stream > UINT16_MAX) return TLA_INVALID_ARGUMENT;
+    tla_descriptor d = {.opcode = TLA_OP_ALLOC,
+                        .target = TLA_TARGET_MEMORY_CONTROLLER,
+                        .channel = channel,
+                        .format = request->format,
+                        .stream = (uint32_t)request->stream,
+                        .nbytes = request->nbytes};
     tla_status status = execute(driver, &d, NULL, NULL, completion);
     if (!status) pa->value = completion->value;
     return status;

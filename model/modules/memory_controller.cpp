@@ -37,10 +37,12 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     if (status)
         refuse_config(std::string("memory: alignment and the policies make no free list: ") + tla_status_text(status));
     else if (follow_lists(made))
-        refuse_config(
-            "a free list in memory needs first, best, next or worst fit, and list_reserve room for two nodes");
+        refuse_config("a free list in memory needs first, best, next or worst fit without a front, and list_reserve "
+                      "room for two nodes");
     faults_.plan = settings.faults;
     slice_base_ = base(TLA_HBM);
+    for (const tla_channel channel : channels())
+        untouched_[channel] = tla_stack_get_stats(tla_pe_memory_stack(made, channel));
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
         socket_of(static_cast<tla_channel>(channel))
             .register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate, channel);
@@ -364,12 +366,17 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     tla_pe_memory_set_owner(memory_.get(), {what, guarded ? control.sender() : port, arrival_ps});
     if (command.opcode == TLA_OP_ALLOC) {
         tla_paddr pa{};
-        completion.status = tla_pe_memory_alloc(memory_.get(), channel, command.nbytes, &pa, &work);
-        completion.value = pa.value;
+        const tla_stack_request request{command.nbytes, command.stream, command.format};
+        completion.status = tla_pe_memory_request(memory_.get(), channel, &request, &pa, &work);
+        completion.value = completion.status ? front_statistics(channel).held : pa.value;
         statistics_[channel].allocs++;
+    } else if (command.opcode == TLA_OP_TRIM) {
+        completion.status = tla_pe_memory_trim(memory_.get(), channel, &completion.nbytes, &work);
+        statistics_[channel].trims++;
     } else if (command.opcode == TLA_OP_FREE) {
         std::uint64_t offset = 0;
         if (tla_pe_memory_locate(&config_.memory, command.pa, 1, &channel, &offset)) channel = first_channel();
+        const std::uint64_t granted = tla_pe_memory_granted(memory_.get(), channel, {offset, command.nbytes});
         completion.status = tla_pe_memory_free(memory_.get(), command.pa, command.nbytes, &work);
         if (completion.status && (config_.memory.validate || guarded))
             SC_REPORT_WARNING(
@@ -377,7 +384,6 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
                 (std::string(name()) + ": " + tla_pe_memory_last_error(memory_.get(), channel)->text).c_str());
         statistics_[channel].frees++;
         statistics_[channel].not_owner += completion.status == TLA_NOT_OWNER;
-        const std::uint64_t granted = tla_pe_memory_granted(memory_.get(), channel, command.nbytes);
         if (dmi_granted_ && !completion.status) in.withdraw_dmi(command.pa.value, command.pa.value + (granted - 1));
         if (config_.poison && !completion.status) poison(channel, offset, granted);
     } else {
@@ -394,19 +400,29 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
 
     const tla_service service = control.finish(port, completion, arrival_ps, statistics_[channel]);
     statistics_[channel].nodes_visited += work.nodes_visited;
+    statistics_[channel].driver_calls += work.driver_calls;
     show_end(channel, service, arena, work.nodes_visited);
     return service.accepted_ps;
 }
 
 memory_controller::statistics memory_controller::get_statistics(tla_channel channel) const {
     statistics result = statistics_[channel];
-    if (memory_) {
+    if (has_front(channel) && has(channel)) {
+        const tla_stack_stats stack = front_statistics(channel);
+        result.arena = stack.memory;
+        result.held = stack.held;
+        result.peak_reserved = stack.peak_reserved;
+    } else if (memory_) {
         result.arena = tla_pe_memory_get_stats(memory_.get(), channel);
     } else {
         const std::uint64_t capacity = tla_pe_memory_capacity(&config_.memory, channel);
         result.arena = {capacity, 0, 0, capacity, capacity, capacity > 0};
     }
     return result;
+}
+
+tla_stack_stats memory_controller::front_statistics(tla_channel channel) const {
+    return memory_ ? tla_stack_get_stats(tla_pe_memory_stack(memory_.get(), channel)) : untouched_[channel];
 }
 
 std::vector<statistics_part> memory_controller::list_statistics() const {
@@ -435,6 +451,13 @@ std::vector<statistics_part> memory_controller::list_statistics() const {
                           {"busy_ps", s.busy_ps, "ps", "the engine worked for this channel"}},
                          "channel",
                          tla_channel_name(channel)});
+        if (!has_front(channel)) continue;
+        const statistic of_front[] = {
+            {"held_bytes", s.held, "bytes", "of free_bytes, kept by the front for requests of their kind"},
+            {"peak_reserved_bytes", s.peak_reserved, "bytes", "taken from the placement below the front, at most"},
+            {"driver_calls", s.driver_calls, "calls", "of the front to the placement below"},
+            {"trims", s.trims, "commands", "TRIM, refused ones included"}};
+        parts.back().statistics.insert(parts.back().statistics.end(), std::begin(of_front), std::end(of_front));
     }
     parts.front().statistics.push_back(
         {"refused_commands", refused_, "commands", "refused by the fault plan, of all channels"});
@@ -444,7 +467,7 @@ std::vector<statistics_part> memory_controller::list_statistics() const {
 tla_status memory_controller::restore(tla_channel channel, const std::string &snapshot, tla_error *error) {
     if (const tla_status status = ensure_allocators()) return tla_error_set(error, status, "%s: no allocators", name());
     const tla_status status =
-        tla_arena_restore(tla_pe_memory_arena(memory_.get(), channel), snapshot.data(), snapshot.size(), error);
+        tla_stack_restore(tla_pe_memory_stack(memory_.get(), channel), snapshot.data(), snapshot.size(), error);
     if (status) return status;
     beginning_[channel] = tla_pe_memory_get_stats(memory_.get(), channel);
     if (const tla_status followed = follow_lists(memory_.get()))
@@ -455,6 +478,7 @@ tla_status memory_controller::restore(tla_channel channel, const std::string &sn
 bool memory_controller::is_as_at_the_beginning(tla_channel channel) const {
     if (!memory_) return true;
     const tla_arena_stats now = tla_pe_memory_get_stats(memory_.get(), channel), &then = beginning_[channel];
+    if (now.used == then.used && front_statistics(channel).held > 0) return true; // a TRIM would join the rest
     return now.used == then.used && now.free_blocks == then.free_blocks && now.largest_free == then.largest_free;
 }
 
@@ -475,6 +499,7 @@ void memory_controller::show_end(tla_channel channel, const tla_service &service
     figures.largest_free.set(service.done_ps, stats.largest_free);
     figures.free_blocks.set(service.done_ps, stats.free_blocks);
     figures.fragmentation.set(service.done_ps, tla_arena_fragmentation_permille(&stats));
+    if (has_front(channel)) figures.held.set(service.done_ps, front_statistics(channel).held);
 }
 
 // Whether a memory is as large as the controller says, as far as it can be asked: one that answers debug accesses at

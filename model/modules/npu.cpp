@@ -218,10 +218,16 @@ cube_memory::cube_memory(sc_core::sc_module_name name, const tla_config &config,
     (which == TLA_SRAM ? controller.sram : controller.m_cpu_memory).bind(memory.in);
 }
 
-// Blocks that cannot be joined into one are no leak.
-static bool has_buddies(const tla_config &c) {
+// Blocks that cannot be joined into one are no leak: buddies, slots, regions of two kinds. The host sees of TCMs only
+// those whose front it trims.
+static bool has_many_free_blocks(const tla_config &c) {
     const tla_pe_memory_config &m = c.controller.memory;
-    return m.hbm_policy == TLA_BUDDY || m.sram_policy == TLA_BUDDY || m.m_cpu_policy == TLA_BUDDY;
+    const auto is_many = [](tla_stack_policy p) {
+        const tla_front front = tla_stack_front(p);
+        return tla_stack_placement(p) == TLA_BUDDY || front == TLA_FRONT_SLOT_POOL || front == TLA_FRONT_MIXED;
+    };
+    return is_many(m.hbm_policy) || is_many(m.sram_policy) || is_many(m.m_cpu_policy) ||
+           (tla_stack_front(m.tcm_policy) != TLA_FRONT_NONE && is_many(m.tcm_policy));
 }
 
 npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels) : sc_module(name) {
@@ -245,7 +251,7 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
         end_points_.push_back(std::make_unique<end_point>((numbered("sip", sip) + "_pcie_ep").c_str(), settings));
     }
     host_ = std::make_unique<tlmalloc::host>("host", host_config(config));
-    if (has_buddies(config)) host_->expect_many_free_blocks();
+    if (has_many_free_blocks(config)) host_->expect_many_free_blocks();
     topology rows(config);
     graph_ = rows.take_graph();
     fabric_ = std::make_unique<interconnect>("fabric", rows.settings());

@@ -405,6 +405,46 @@ tla_status runtime::free_owed(tla_error *error) {
     return status;
 }
 
+tla_status runtime::trim(tla_channel memory, const std::vector<pe_location> &where, tla_error *error) {
+    std::vector<letter> letters;
+    std::vector<pe_location> places;
+    const std::uint32_t correlation_id = next_correlation_++;
+    for (const pe_location &pe : where) {
+        const pe_location place{pe.sip, pe.cube, tla_channel_is_of_cube(memory) ? 0 : pe.pe};
+        if (std::any_of(places.begin(), places.end(), [&](const pe_location &p) { return same(p, place); })) continue;
+        places.push_back(place);
+        letters.push_back({port_of(memory, place, settings_.control_port),
+                           message(TLA_OP_TRIM, TLA_TARGET_MEMORY_CONTROLLER, correlation_id)});
+        letters.back().command.channel = memory;
+    }
+    const std::vector<tla_completion> completions = send_all(way::fabric, letters, settings_.retry.retries);
+    tla_status status = TLA_OK;
+    for (std::size_t i = 0; i < completions.size(); i++)
+        if (!completions[i].status)
+            remember(memory, places[i], completions[i]);
+        else if (!status)
+            status = explain(error, "trim of " + place_of(memory, places[i]), completions[i], 0);
+    return status;
+}
+
+// Of PEs all, as kernels and MMUs allocate too; of cubes those that were used.
+tla_status runtime::trim_fronts(tla_error *error) {
+    tla_status status = TLA_OK;
+    for (int c = 0; c < TLA_CHANNEL_COUNT; c++) {
+        const auto memory = static_cast<tla_channel>(c);
+        if (!(settings_.fronts >> c & 1)) continue;
+        std::vector<pe_location> where = settings_.pes;
+        if (tla_channel_is_of_cube(memory)) {
+            where.clear();
+            for (const free_list &list : free_lists_)
+                if (list.memory == memory) where.push_back(list.where);
+        }
+        const tla_status trimmed = trim(memory, where, status ? nullptr : error);
+        if (!status) status = trimmed;
+    }
+    return status;
+}
+
 tla_status runtime::cleanup(tla_error *error) {
     tla_status status = TLA_OK;
     while (!tensors_.empty()) {
@@ -416,6 +456,8 @@ tla_status runtime::cleanup(tla_error *error) {
     }
     const tla_status freed = free_owed(status ? nullptr : error);
     if (!status) status = freed;
+    const tla_status trimmed = trim_fronts(status ? nullptr : error);
+    if (!status) status = trimmed;
     for (const free_list &list : free_lists_)
         if (!status && !many_free_blocks_ && list.total_free != list.largest_free)
             status = tla_error_set(error, TLA_LEAK, "%s is not one free block after clean-up: %llu of %llu bytes",

@@ -32,7 +32,7 @@ const char *reason(tla_status status) {
 }
 
 bool of_controller(std::uint32_t opcode) {
-    return opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE;
+    return opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE || opcode == TLA_OP_TRIM;
 }
 
 } // namespace
@@ -51,11 +51,13 @@ tla_status explain(tla_error *error, const std::string &what, const tla_completi
     if (!out_of_memory || nbytes == 0)
         return tla_error_set(error, completion.status, "%s: %s" IDS, what.c_str(), reason(completion.status),
                              correlation, request);
+    const std::uint64_t held = completion.opcode == TLA_OP_ALLOC ? completion.value : 0;
+    const std::string front = held ? " (" + std::to_string(held) + " of them kept by the front)" : "";
     tla_error_set(
-        error, completion.status, "%s overflow: requested %llu bytes, %llu free, largest free block %llu: %s" IDS,
+        error, completion.status, "%s overflow: requested %llu bytes, %llu free%s, largest free block %llu: %s" IDS,
         what.c_str(), static_cast<unsigned long long>(nbytes), static_cast<unsigned long long>(completion.total_free),
-        static_cast<unsigned long long>(completion.largest_free),
-        tla_shortage_say(completion.status, nbytes, completion.total_free, reserved).text, correlation, request);
+        front.c_str(), static_cast<unsigned long long>(completion.largest_free),
+        tla_shortage_say(completion.status, nbytes, completion.total_free, reserved, held).text, correlation, request);
     if (error) {
         error->requested = nbytes;
         error->total_free = completion.total_free;

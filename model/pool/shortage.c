@@ -21,12 +21,13 @@ const char *tla_gap_class_remedy(tla_gap_class which) {
 }
 
 tla_gap_request tla_gap_request_of(const tla_segment_cache_config *config, uint64_t stream, uint64_t nbytes) {
-    uint64_t rounded = tla_segment_cache_round_with(nbytes, config);
+    uint64_t rounded = tla_segment_cache_round_with(nbytes, config), unit = config->unit ? config->unit : 1 << 20;
+    uint64_t rounding = config->max_non_split_rounding;
     return (tla_gap_request){.nbytes = rounded,
                              .stream = stream,
-                             .small = rounded <= 1 << 20,
+                             .small = rounded <= unit,
                              .max_split_size = config->max_split_size,
-                             .max_non_split_rounding = config->max_non_split_rounding,
+                             .max_non_split_rounding = rounding ? rounding : 20 * unit,
                              .exempt_expandable = config->exempt_expandable};
 }
 
@@ -108,13 +109,15 @@ tla_shortage tla_shortage_of(uint64_t nbytes, uint64_t total_free, uint64_t rese
     return held_by_front >= nbytes - total_free ? TLA_SHORTAGE_FRONT : TLA_SHORTAGE_EXHAUSTED;
 }
 
-tla_shortage_text tla_shortage_say(tla_status status, uint64_t nbytes, uint64_t total_free, uint64_t reserved) {
+tla_shortage_text tla_shortage_say(tla_status status, uint64_t nbytes, uint64_t total_free, uint64_t reserved,
+                                   uint64_t held_by_front) {
     tla_shortage_text said;
     tla_shortage which = TLA_SHORTAGE_FRAGMENTED;
-    if (status != TLA_FRAGMENTED) which = tla_shortage_of(nbytes, total_free, reserved, 0);
+    if (status != TLA_FRAGMENTED) which = tla_shortage_of(nbytes, total_free - held_by_front, reserved, held_by_front);
     /* Exhausted with enough bytes: what was looked for is more than what was asked for, by rounding. */
     if (status != TLA_FRAGMENTED && which == TLA_SHORTAGE_FRAGMENTED) which = TLA_SHORTAGE_EXHAUSTED;
-    snprintf(said.text, sizeof said.text, "%s%s; %s", status == TLA_FRAGMENTED ? "fragmented" : "exhausted",
-             which == TLA_SHORTAGE_RESERVED ? ", reserved" : "", tla_shortage_remedy(which));
+    const bool also = which == TLA_SHORTAGE_RESERVED || which == TLA_SHORTAGE_FRONT;
+    snprintf(said.text, sizeof said.text, "%s%s%s; %s", status == TLA_FRAGMENTED ? "fragmented" : "exhausted",
+             also ? ", " : "", also ? tla_shortage_name(which) : "", tla_shortage_remedy(which));
     return said;
 }

@@ -25,8 +25,9 @@ std::vector<pe_location> four_cubes() {
     return pes;
 }
 
-runtime::config settings() {
+runtime::config settings(tla_stack_policy policy) {
     runtime::config c;
+    c.fronts = tla_stack_front(policy) == TLA_FRONT_NONE ? 0 : 1u << TLA_HBM;
     c.pes = four_cubes();
     c.page_size = page;
     c.fault_latency_ps = 1000;
@@ -44,7 +45,7 @@ class called_device : public runtime {
     std::vector<tla_command> launches;
     tla_location failed_at{}; // of what is refused
 
-    called_device() : runtime(settings()) {
+    explicit called_device(tla_stack_policy policy = TLA_FIRST_FIT) : runtime(settings(policy)) {
         const tla_va_space_config range{{std::uint64_t{1} << 32}, 1 << 30, page, {}};
         tla_va_space *made = nullptr;
         BOOST_REQUIRE_EQUAL(tla_va_space_create(&range, &made), TLA_OK);
@@ -55,6 +56,7 @@ class called_device : public runtime {
             of_pe.pe = pe.pe;
             of_pe.hbm_slice_bytes = 1 << 20;
             of_pe.tcm_bytes = 1 << 16;
+            of_pe.hbm_policy = policy;
             tla_pe_memory *memory = nullptr;
             BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&of_pe, &memory), TLA_OK);
             memories.emplace_back(memory, tla_pe_memory_destroy);
@@ -146,8 +148,9 @@ class called_device : public runtime {
             if (port < window.value || port - window.value >= TLA_CONTROL_BLOCK_BYTES) continue;
             tla_pe_memory *const memory = memories[i].get();
             tla_paddr pa{};
-            const tla_status status = c.opcode == TLA_OP_ALLOC
-                                          ? tla_pe_memory_alloc(memory, c.channel, c.nbytes, &pa, nullptr)
+            const tla_status status =
+                c.opcode == TLA_OP_ALLOC  ? tla_pe_memory_alloc(memory, c.channel, c.nbytes, &pa, nullptr)
+                : c.opcode == TLA_OP_TRIM ? tla_pe_memory_trim(memory, c.channel, nullptr, nullptr)
                                           : tla_pe_memory_free(memory, c.pa, c.nbytes, nullptr);
             const tla_arena_stats stats = tla_pe_memory_get_stats(memory, TLA_HBM);
             done.value = pa.value;
@@ -187,6 +190,33 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_reserved_allocated_mapped_and_goes_the_other_wa
     BOOST_TEST(d.commands == expected, boost::test_tools::per_element());
     BOOST_CHECK(d.empty());
     BOOST_CHECK_EQUAL(d.free_tensor(t, nullptr), TLA_NOT_ALLOCATED);
+}
+
+BOOST_AUTO_TEST_CASE(clean_up_trims_every_front_and_says_where_one_was_refused) {
+    const tla_stack_policy policy = tla_stack_policy_of(TLA_FRONT_CACHING_POOL, TLA_FIRST_FIT);
+    called_device d(policy);
+    tensor *t = nullptr;
+    BOOST_REQUIRE_EQUAL(make(d, 8 * page, spread::split, &t), TLA_OK);
+    BOOST_REQUIRE_EQUAL(d.free_tensor(t, nullptr), TLA_OK);
+    d.commands.clear();
+    unsigned refusals = 0;
+    d.refuse = [&](const tla_command &c) { return c.opcode == TLA_OP_TRIM && refusals++ < 8 ? TLA_BUSY : TLA_OK; };
+    BOOST_CHECK_EQUAL(d.cleanup(nullptr), TLA_OK); // each of eight PEs is asked again
+    BOOST_CHECK_EQUAL(d.commands.size(), 16u);
+    BOOST_CHECK_EQUAL(d.retries(), 8u);
+    d.refuse = [](const tla_command &) { return TLA_BUSY; };
+    tla_error error{};
+    BOOST_CHECK_EQUAL(d.trim(TLA_HBM, {{0, 1, 1}, {0, 1, 1}}, &error), TLA_BUSY);
+    BOOST_CHECK_MESSAGE(std::string(error.text).find("trim of HBM of sip0.cube1.pe1: refused by the fault plan") == 0,
+                        error.text);
+    d.refuse = [](const tla_command &) { return TLA_OK; };
+    d.commands.clear();
+    BOOST_CHECK_EQUAL(d.trim(TLA_HBM, {{0, 1, 1}, {0, 1, 1}}, &error), TLA_OK);
+    BOOST_CHECK_EQUAL(d.commands.size(), 1u); // one is enough
+    called_device plain;
+    BOOST_REQUIRE_EQUAL(make(plain, 8 * page, spread::split, &t), TLA_OK);
+    BOOST_CHECK_EQUAL(plain.cleanup(nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(std::count(plain.commands.begin(), plain.commands.end(), TLA_OP_TRIM), 0);
 }
 
 BOOST_AUTO_TEST_CASE(several_parts_of_one_pe_are_asked_for_one_after_the_other) {

@@ -216,6 +216,52 @@ BOOST_AUTO_TEST_CASE(every_policy_runs_a_kernel_and_leaves_its_heap_as_it_was) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(every_front_serves_every_kernel_in_hbm_and_tcm_and_nothing_is_left_when_it_is_trimmed) {
+    for (const char *front : {"caching_pool", "segment_cache", "growing_pool", "slot_pool", "mixed",
+                              "caching_pool/best_fit", "segment_cache/tlsf", "growing_pool/first_fit_top"})
+        for (const char *kernel : {"vector_add", "qkv_gemm", "dma_read"}) {
+            std::vector<std::string> arguments{"--kernel", kernel};
+            for (const char *key : {"hbm_policy", "tcm_policy", "sram_policy", "m_cpu_policy"})
+                arguments.insert(arguments.end(), {"--set", std::string("controller.") + key + "=" + front});
+            const report r = run(small, arguments);
+            BOOST_CHECK_MESSAGE(r.run.status == 0, front << ", " << kernel << ": " << r.run.err);
+            BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+            BOOST_CHECK_EQUAL(r.sum("controllers", "used_bytes"), 0);
+            BOOST_CHECK_EQUAL(r.sum("controllers", "held_bytes"), 0);
+            BOOST_CHECK_EQUAL(r.sum("controllers", "trims"), 8); // of the HBM and the TCM of four PEs
+            for (const std::string pool : {"caching_pool", "segment_cache", "growing_pool"})
+                if (std::string(front).rfind(pool, 0) == 0) {
+                    BOOST_CHECK_EQUAL(r.sum("controllers", "free_blocks"),
+                                      static_cast<std::int64_t>(json_array_size(r.list("controllers")))); // one each
+                    BOOST_CHECK_GT(r.sum("controllers", "driver_calls"), 0);
+                    BOOST_CHECK_GT(r.sum("controllers", "peak_reserved_bytes"),
+                                   r.sum("controllers", "peak_used_bytes") - 1);
+                }
+        }
+    const report plain = run(small, {"--kernel", "vector_add"});
+    BOOST_CHECK(!json_object_get(json_array_get(plain.list("controllers"), 0), "held_bytes"));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_front_does_is_priced_and_its_memory_stands_in_the_waveform) {
+    scratch_directory scratch;
+    const std::vector<std::string> front{"--kernel", "vector_add", "--set", "controller.tcm_policy=caching_pool"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), front.begin(), front.end());
+        const report r = run(small, more);
+        BOOST_REQUIRE_MESSAGE(r.run.status == 0, r.run.err);
+        return r.sum("controllers", "busy_ps");
+    };
+    const std::int64_t before = with({});
+    // Of four PEs: three tiles taken, and given back, each of another class or a miss; then a TRIM of them all.
+    BOOST_CHECK_EQUAL(with({"--set", "controller.cost.class_lookup=1 ns"}) - before, 4 * 6 * 1000);
+    BOOST_CHECK_EQUAL(with({"--set", "controller.cost.list_push=1 ns"}) - before, 4 * 3 * 1000);
+    BOOST_CHECK_EQUAL(with({"--set", "controller.cost.list_pop=1 ns"}) - before, 0);
+    BOOST_CHECK_EQUAL(with({"--set", "controller.cost.driver_call=1 ns"}) - before, 4 * 6 * 1000);
+    with({"--vcd", scratch.path("front.vcd")});
+    BOOST_CHECK(read_text(scratch.path("front.vcd")).find(" tcm_held_bytes ") != std::string::npos);
+    BOOST_CHECK(read_text(scratch.path("front.vcd")).find(" hbm_held_bytes ") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_kernel_on_aged_heaps_waits_longer_for_its_allocations) {
     scratch_directory scratch;
     // 1000 holes of 64 bytes, too small for every shard, in front of the rest of the slice.

@@ -87,6 +87,43 @@ BOOST_AUTO_TEST_CASE(an_alloc_is_these_32_bytes) {
     BOOST_TEST(encode(command) == expected, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(an_alloc_says_its_format_and_stream_behind_its_channel) {
+    auto command = command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER);
+    command.channel = TLA_SRAM;
+    command.format = TLA_FORMAT_BINARY_BUFFER;
+    command.stream = 0x1234;
+    const bytes encoded = encode(command), expected{2, 8, 0x34, 0x12};
+    BOOST_CHECK(bytes(encoded.begin() + 16, encoded.begin() + 20) == expected);
+    tla_command back;
+    BOOST_REQUIRE_EQUAL(decode(encoded, back), TLA_OK);
+    BOOST_CHECK_EQUAL(back.channel, TLA_SRAM);
+    BOOST_CHECK_EQUAL(back.format, TLA_FORMAT_BINARY_BUFFER);
+    BOOST_CHECK_EQUAL(back.stream, 0x1234u);
+    bytes out(64);
+    size_t length = 0;
+    command.stream = 0x10000;
+    BOOST_CHECK_EQUAL(tla_command_encode(&command, out.data(), out.size(), &length), TLA_INVALID_ARGUMENT);
+    command.stream = 0;
+    command.format = TLA_FORMAT_COUNT;
+    BOOST_CHECK_EQUAL(tla_command_encode(&command, out.data(), out.size(), &length), TLA_INVALID_ARGUMENT);
+}
+
+BOOST_AUTO_TEST_CASE(a_trim_is_these_24_bytes) {
+    auto command = command_of(TLA_OP_TRIM, TLA_TARGET_MEMORY_CONTROLLER);
+    command.channel = TLA_TCM;
+    const bytes expected{'T', 'L', 'A', 'C', 11, 1, 24, 0, 0x0D, 0x0C, 0x0B, 0x0A, 4, 3, 2, 1, //
+                         1,   0,   0,   0,   0,  0, 0,  0};
+    BOOST_TEST(encode(command) == expected, boost::test_tools::per_element());
+    tla_command back;
+    BOOST_REQUIRE_EQUAL(decode(encode(command), back), TLA_OK);
+    BOOST_CHECK_EQUAL(back.opcode, TLA_OP_TRIM);
+    BOOST_CHECK_EQUAL(back.channel, TLA_TCM);
+    command.channel = TLA_CHANNEL_COUNT;
+    bytes out(64);
+    size_t length = 0;
+    BOOST_CHECK_EQUAL(tla_command_encode(&command, out.data(), out.size(), &length), TLA_INVALID_ARGUMENT);
+}
+
 BOOST_AUTO_TEST_CASE(a_map_is_these_bytes) {
     auto command = command_of(TLA_OP_MAP, TLA_TARGET_PE_MMU);
     command.scope = {1, 2, 0x80000003};
@@ -260,8 +297,8 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expecte
     check_refused({}, "0 bytes", "at least the header of 16");
     check_refused(bytes(good.begin(), good.begin() + 15), "15 bytes", "16");
     check_refused(with(good, 0, {'t'}), "0x43414c74", "\"TLAC\"");
-    check_refused(with(good, 4, {0}), "opcode 0", "1 to 10");
-    check_refused(with(good, 4, {11}), "opcode 11", "1 to 10");
+    check_refused(with(good, 4, {0}), "opcode 0", "1 to 11");
+    check_refused(with(good, 4, {12}), "opcode 12", "1 to 11");
     check_refused(with(good, 5, {0}), "target 0", "1 to 6");
     check_refused(with(good, 5, {7}), "target 7", "1 to 6");
     check_refused(with(good, 6, {33}), "claims 33", "32 are there");
@@ -272,6 +309,10 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expecte
 BOOST_AUTO_TEST_CASE(damaged_bodies_are_refused_with_what_was_found_and_expected) {
     auto alloc = encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER));
     check_refused(with(alloc, 16, {4}), "channel 4", "0 (HBM), 1 (TCM), 2 (SRAM) or 3 (M_CPU memory)");
+    check_refused(with(alloc, 17, {9}), "format 9", "0 to 8");
+    auto trim = encode(command_of(TLA_OP_TRIM, TLA_TARGET_MEMORY_CONTROLLER));
+    check_refused(with(trim, 16, {4}), "TRIM of channel 4", "3 (M_CPU memory)");
+    check_refused(with(trim, 23, {1}), "TRIM with 0x01000000 behind its channel", "expected 0");
     auto longer = with(alloc, 6, {40});
     longer.resize(40);
     check_refused(longer, "40 bytes", "expected 32");
@@ -320,7 +361,7 @@ BOOST_AUTO_TEST_CASE(damaged_completions_are_refused) {
     BOOST_CHECK_EQUAL(decoded(none), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 3, {'C'})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 8, {TLA_STATUS_COUNT})), TLA_BAD_COMMAND);
-    BOOST_CHECK_EQUAL(decoded(with(good, 9, {11})), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(decoded(with(good, 9, {12})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 11, {0x80})), TLA_BAD_COMMAND);       // no kind of location
     BOOST_CHECK_EQUAL(decoded(with(good, 10, {1})), TLA_BAD_COMMAND);          // a PE of none
     BOOST_CHECK_EQUAL(decoded(with(good, 10, {0x10, 0x20})), TLA_BAD_COMMAND); // a cube of an IO_CPU
@@ -337,6 +378,7 @@ BOOST_AUTO_TEST_CASE(random_damage_is_decoded_or_refused_with_a_text) {
                             encode(map_of(TLA_COMMAND_MAX_ENTRIES)),
                             encode(launch_of(2)),
                             encode(command_of(TLA_OP_PE_DMA, TLA_TARGET_IO_CPU)),
+                            encode(command_of(TLA_OP_TRIM, TLA_TARGET_MEMORY_CONTROLLER)),
                             encode(command_of(TLA_OP_VA_ALLOC, TLA_TARGET_VA_MANAGER))};
     unsigned refused = 0, accepted = 0;
     for (int i = 0; i < 20000; i++) {

@@ -111,7 +111,9 @@ BOOST_AUTO_TEST_CASE(wrong_types_are_found) {
          "f:12:54: workload.elements_per_pe: found a text with a NUL character, expected an integer without a "
          "unit",
          "f:13:26: controller.hbm_policy: found \"first-fit\", expected first_fit or best_fit or next_fit or worst_fit "
-         "or first_fit_top or buddy or tlsf, did you mean \"first_fit\"?"});
+         "or first_fit_top or buddy or tlsf, slot_pool, or caching_pool or segment_cache or growing_pool or mixed, "
+         "these "
+         "alone or as FRONT/PLACEMENT, did you mean \"first_fit\"?"});
 }
 
 BOOST_AUTO_TEST_CASE(values_out_of_range_are_found) {
@@ -161,6 +163,30 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
     check_findings("controller: {free_list: hbm, hbm_policy: buddy}\n",
                    {"f:1:25: found a free list in memory with buddy, expected first_fit, best_fit, next_fit or "
                     "worst_fit"});
+    check_findings("controller:\n  tcm_policy: caching_pool/best_fit\n  free_list: sram\n",
+                   {"f:3:14: found a free list in memory with caching_pool/best_fit, expected first_fit, best_fit, "
+                    "next_fit or worst_fit"});
+    check_findings("controller: {hbm_policy: slot_pool/first_fit, tcm_policy: lazy/first_fit}\n",
+                   {"f:1:26: controller.hbm_policy: found \"slot_pool/first_fit\", expected slot_pool alone: no "
+                    "placement is under it",
+                    "f:1:59: controller.tcm_policy: found \"lazy/first_fit\", expected before the / caching_pool or "
+                    "segment_cache or growing_pool or mixed"});
+    check_findings(
+        "controller: {hbm_policy: slot_pool, hbm_front: {slot: 10 MiB, segment: 1 MiB}}\n",
+        {"f:1:55: HBM: found slots of 10485760 bytes, expected slots that divide the 6442450944 bytes of the "
+         "memory"});
+    check_findings("tcm: {capacity: 16 MiB, scheduler_reserve: 1000 KiB}\ncontroller: {tcm_policy: slot_pool}\n",
+                   {"f:2:26: TCM: found slots of 262144 bytes, expected slots that divide the 15753216 bytes of the "
+                    "memory"});
+    check_findings("controller: {sram_policy: slot_pool, alignment: 512 KiB}\n",
+                   {"f:1:27: SRAM: found slots of 262144 bytes, expected a multiple of the alignment, 524288"});
+    check_findings("controller: {m_cpu_policy: mixed, m_cpu_front: {buffers: 1 MiB}}\n",
+                   {"f:1:58: M_CPU memory: found 1048576 bytes for plain buffers, expected less than the 1048576 bytes "
+                    "of the memory"});
+    check_findings("controller: {hbm_policy: segment_cache, hbm_front: {segment: 2 MiB}}\n",
+                   {"f:1:62: HBM: found a segment of 2097152 bytes, expected a multiple of 10 KiB: its parts of 1/20 "
+                    "count in 512 bytes"});
+    good("controller: {hbm_front: {segment: 2 MiB, slot: 10 MiB}}\n"); // of fronts that are not there
     check_findings("hbm: {capacity_per_cube: 4 MiB}\ncontroller: {free_list: hbm}\n",
                    {"f:2:25: found 1 MiB of a slice of 1 MiB, expected controller.list_reserve below it"});
     check_findings(

@@ -114,6 +114,20 @@ std::vector<example> examples() {
                    command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER)});
     all.back().command->channel = TLA_TCM;
     all.back().command->nbytes = 12345;
+    all.push_back({"request",
+                   [](tla_port_driver *d, tla_completion *c) {
+                       tla_paddr pa;
+                       const tla_stack_request request{12345, 7, TLA_FORMAT_KV_2TD};
+                       return tla_port_driver_request(d, TLA_SRAM, &request, &pa, c);
+                   },
+                   command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER)});
+    all.back().command->channel = TLA_SRAM;
+    all.back().command->nbytes = 12345;
+    all.back().command->stream = 7;
+    all.back().command->format = TLA_FORMAT_KV_2TD;
+    all.push_back({"trim", [](tla_port_driver *d, tla_completion *c) { return tla_port_driver_trim(d, TLA_TCM, c); },
+                   command_of(TLA_OP_TRIM, TLA_TARGET_MEMORY_CONTROLLER)});
+    all.back().command->channel = TLA_TCM;
     all.push_back({"free",
                    [](tla_port_driver *d, tla_completion *c) { return tla_port_driver_free(d, {77}, 12345, c); },
                    command_of(TLA_OP_FREE, TLA_TARGET_MEMORY_CONTROLLER)});

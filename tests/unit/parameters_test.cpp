@@ -55,19 +55,24 @@ const std::vector<member> without_key{
     MEMBER_OF(host, page_size),
     MEMBER_OF(host, hbm_reserved),
     MEMBER_OF(host, tcm_reserved),
+    MEMBER_OF(host, fronts),
 };
 
 // Events that do not happen in a part have no price there.
 const std::vector<std::pair<std::size_t, std::vector<std::size_t>>> prices_without_key{
     {offsetof(tla_config, controller) + offsetof(tla_controller_parameters, cost),
      {offsetof(cost, chunk_ps), offsetof(cost, pte_write_ps), offsetof(cost, table_level_ps),
-      offsetof(cost, invalidate_ps), offsetof(cost, driver_call_ps)}},
+      offsetof(cost, invalidate_ps)}},
     {offsetof(tla_config, mmu) + offsetof(tla_mmu_parameters, cost),
      {offsetof(cost, node_ps), offsetof(cost, insert_node_ps), offsetof(cost, probe_ps), offsetof(cost, split_ps),
-      offsetof(cost, merge_ps), offsetof(cost, metadata_line_ps), offsetof(cost, driver_call_ps)}},
+      offsetof(cost, merge_ps), offsetof(cost, metadata_line_ps), offsetof(cost, class_lookup_ps),
+      offsetof(cost, list_pop_ps), offsetof(cost, list_push_ps), offsetof(cost, slot_ps),
+      offsetof(cost, driver_call_ps)}},
     {offsetof(tla_config, va) + offsetof(tla_va_parameters, cost),
      {offsetof(cost, metadata_line_ps), offsetof(cost, chunk_ps), offsetof(cost, pte_write_ps),
-      offsetof(cost, table_level_ps), offsetof(cost, invalidate_ps), offsetof(cost, driver_call_ps)}},
+      offsetof(cost, table_level_ps), offsetof(cost, invalidate_ps), offsetof(cost, class_lookup_ps),
+      offsetof(cost, list_pop_ps), offsetof(cost, list_push_ps), offsetof(cost, slot_ps),
+      offsetof(cost, driver_call_ps)}},
 };
 
 #if defined(__GNUC__) && !defined(__clang__)

@@ -1,8 +1,10 @@
 /* What one memory controller allocates: of a PE its HBM slice and its TCM, of a cube its SRAM or the memory of its
- * M_CPU, each an arena of its own, physical addresses out (KernBench ADR-0048 D3 and D7, PEMemAllocator). */
+ * M_CPU, each served by a stack of its own (stack.h), physical addresses out (KernBench ADR-0048 D3 and D7,
+ * PEMemAllocator). */
 #ifndef TLMALLOC_PE_MEMORY_H
 #define TLMALLOC_PE_MEMORY_H
 
+#include "tlmalloc/allocators/stack.h"
 #include "tlmalloc/base/phys_addr.h"
 #include "tlmalloc/device/guard.h"
 #include "tlmalloc/device/list_in_memory.h"
@@ -37,25 +39,27 @@ tla_status tla_channel_control(tla_channel channel, uint32_t sip, uint32_t die, 
 tla_status tla_channel_of(tla_paddr pa, tla_channel *channel);
 
 typedef struct tla_pe_memory_config {
-    uint32_t sip, die, pe;       /* whose memory it is: ranges of phys_addr.h; pe 0 where it is a cube's */
-    uint64_t hbm_slice_bytes;    /* this PE's share of the cube's HBM; of every memory: 0 = there is none */
-    uint64_t tcm_bytes;          /* at most TLA_SUB_UNIT_BYTES */
-    uint64_t tcm_reserved_bytes; /* the top of the TCM, kept by the scheduler (ADR-0014), never allocated */
-    tla_policy hbm_policy, tcm_policy;
-    uint64_t alignment;          /* of both arenas, as tla_arena_config; 0 = byte granular, as ADR-0048 */
-    bool validate;               /* of both arenas, as tla_arena_config */
+    uint32_t sip, die, pe;                   /* whose memory it is: ranges of phys_addr.h; pe 0 where it is a cube's */
+    uint64_t hbm_slice_bytes;                /* this PE's share of the cube's HBM; of every memory: 0 = there is none */
+    uint64_t tcm_bytes;                      /* at most TLA_SUB_UNIT_BYTES */
+    uint64_t tcm_reserved_bytes;             /* the top of the TCM, kept by the scheduler (ADR-0014), never allocated */
+    tla_stack_policy hbm_policy, tcm_policy; /* a tla_policy, or a front over one */
+    uint64_t alignment;                      /* of all, as tla_arena_config; 0 = byte granular, as ADR-0048 */
+    bool validate;                           /* of all, as tla_stack_config */
     uint64_t hbm_reserved_bytes; /* the top of the slice, kept by the controller for its free list, never allocated */
     bool guarded;                /* validates frees, and tla_pe_memory_look works */
     uint64_t guard_history;      /* freed blocks of a channel that a guarded memory remembers */
     uint64_t sram_bytes;         /* at most TLA_SUB_UNIT_BYTES */
     uint64_t m_cpu_bytes;        /* at most TLA_M_CPU_MEMORY_BYTES */
-    tla_policy sram_policy, m_cpu_policy;
+    tla_stack_policy sram_policy, m_cpu_policy;
+    tla_front_sizes hbm_front, tcm_front, sram_front, m_cpu_front; /* of the fronts that the policies name */
 } tla_pe_memory_config;
 
 typedef struct tla_pe_memory tla_pe_memory;
 
-/* Whether the numbers of sip, die and pe are some and the sizes fit the address map and each other: TLA_OK, or
- * TLA_INVALID_ARGUMENT with an error that names the member, what it is and what was expected. */
+/* Whether the numbers of sip, die and pe are some and the sizes fit the address map and each other, and every memory
+ * can have its stack: TLA_OK, or TLA_INVALID_ARGUMENT with an error that names the member or the memory, what it is and
+ * what was expected. */
 tla_status tla_pe_memory_check_config(const tla_pe_memory_config *config, tla_error *error);
 
 /* Bytes of a channel, reserves included; 0: there is none. */
@@ -64,11 +68,14 @@ uint64_t tla_pe_memory_bytes(const tla_pe_memory_config *config, tla_channel cha
 /* Of these, those that can be allocated. */
 uint64_t tla_pe_memory_capacity(const tla_pe_memory_config *config, tla_channel channel);
 
+/* What serves a channel. */
+tla_stack_config tla_pe_memory_stack_config(const tla_pe_memory_config *config, tla_channel channel);
+
 /* Address of a byte of a channel. TLA_INVALID_ARGUMENT where there is none. */
 tla_status tla_pe_memory_address(const tla_pe_memory_config *config, tla_channel channel, uint64_t offset,
                                  tla_paddr *pa);
 
-/* Errors as tla_pe_memory_check_config and tla_arena_create; *memory is NULL then. */
+/* Errors as tla_pe_memory_check_config and tla_stack_create; *memory is NULL then. */
 tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **memory);
 void tla_pe_memory_destroy(tla_pe_memory *memory);
 
@@ -77,15 +84,20 @@ const tla_pe_memory_config *tla_pe_memory_get_config(const tla_pe_memory *memory
 /* Who the following calls are made for (tla_who in .who); kept with each block of a guarded memory. */
 void tla_pe_memory_set_owner(tla_pe_memory *memory, tla_owner owner);
 
-/* Errors as tla_arena_alloc. */
+/* Errors as tla_stack_alloc. The second takes the default tensor. */
+tla_status tla_pe_memory_request(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request,
+                                 tla_paddr *pa, tla_work *work);
 tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
                                tla_work *work);
 
+/* As tla_stack_trim. */
+tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_channel channel, uint64_t *given_back, tla_work *work);
+
 /* The channel follows from the address. TLA_OUT_OF_RANGE for an address that is not in these memories, or lies in the
- * scheduler's reserve, TLA_NOT_OWNER for a guarded block of another context; else as tla_arena_free. */
+ * scheduler's reserve, TLA_NOT_OWNER for a guarded block of another context; else as tla_stack_free. */
 tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
 
-/* The text of the last free that was refused by the guard, or by the channel's arena (tla_arena_last_error). */
+/* The text of the last free that was refused by the guard, or by the channel's stack (tla_stack_last_error). */
 const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_channel channel);
 
 /* Which of the memories an address leads to, and the offset there, whether or not its allocators exist; reserved TCM
@@ -95,14 +107,14 @@ tla_status tla_pe_memory_locate(const tla_pe_memory_config *config, tla_paddr pa
 
 /* From now on a channel's list lies in memory (list_in_memory.h); allocations and frees add to its accesses, and fail
  * as tla_list_in_memory_prepare. Called again, it starts anew from the free blocks of the moment. Errors as
- * tla_list_in_memory_create. */
+ * tla_list_in_memory_create; TLA_UNSUPPORTED with a front, too, whose own lists are not followed. */
 tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_channel channel, uint64_t nodes, uint64_t cache_entries);
 
 /* The list that is followed; NULL when none is. */
 tla_list_in_memory *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel channel);
 
-/* As tla_arena_granted, for a channel. */
-uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes);
+/* As tla_stack_granted, for a block at an offset of a channel: to be asked before it is freed. */
+uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel, tla_block block);
 
 /* As tla_guard_look, tla_guard_note, tla_guard_trust and tla_arena_find, for offsets in a channel of a guarded memory;
  * else TLA_OK, nothing, nothing, and TLA_UNSUPPORTED. The scheduler's and the controller's reserves are not guarded. */
@@ -115,11 +127,14 @@ tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, 
 
 tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel);
 
-/* The arena of a channel, for what arena.h offers beyond this header: owners, checks, snapshots. Offsets there are
- * those of the memory. NULL for a channel that is none. */
+/* The stack of a channel, for what stack.h offers beyond this header: owners, snapshots, statistics of a front. Offsets
+ * there are those of the memory. NULL for a channel that is none. */
+tla_stack *tla_pe_memory_stack(tla_pe_memory *memory, tla_channel channel);
+
+/* Its arena (tla_stack_arena). */
 tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel);
 
-/* As tla_arena_explain; the text names channel and PE, or cube. */
+/* As tla_stack_explain; the text names channel and PE, or cube. */
 tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error);
 
 #ifdef __cplusplus

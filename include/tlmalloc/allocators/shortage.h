@@ -81,12 +81,12 @@ const char *tla_shortage_remedy(tla_shortage which);
 tla_shortage tla_shortage_of(uint64_t nbytes, uint64_t total_free, uint64_t reserved, uint64_t held_by_front);
 
 /* The end of a text about a failed request: "exhausted; free something first, ...", "exhausted, reserved; ...". status
- * is TLA_EXHAUSTED or TLA_FRAGMENTED. No controller of the platform has a cache in front of it, so it says three of the
- * classes; the caches of model/pool say the fourth themselves (caching_pool.h, segment_cache.h). */
+ * is TLA_EXHAUSTED or TLA_FRAGMENTED; held_by_front is a part of total_free here. */
 typedef struct tla_shortage_text {
     char text[160];
 } tla_shortage_text;
-tla_shortage_text tla_shortage_say(tla_status status, uint64_t nbytes, uint64_t total_free, uint64_t reserved);
+tla_shortage_text tla_shortage_say(tla_status status, uint64_t nbytes, uint64_t total_free, uint64_t reserved,
+                                   uint64_t held_by_front);
 
 #ifdef __cplusplus
 }

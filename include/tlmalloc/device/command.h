@@ -9,16 +9,21 @@
  * the message. Whoever passes a command on passes both on, and so does its completion.
  *
  * Bodies, from byte 16:
- *   ALLOC                u32 channel, u32 object, u64 nbytes
+ *   ALLOC                u8 channel, u8 format, u16 stream, u32 object, u64 nbytes
  *   FREE                 u64 pa, u64 nbytes
  *   MAP, UNMAP, INVALIDATE, TAKE_BACK
  *                        u32 count, u32 sip mask, u32 die mask, u32 pe mask, then count entries of 32 bytes:
  *                        u64 va, u64 pa, u64 nbytes, u32 flags, u32 asid
+ *   TRIM                 u32 channel, u32 0
  *   VA_ALLOC             u64 nbytes
  *   VA_FREE              u64 va, u64 nbytes
  *   LAUNCH               u32 kernel, u32 program, u32 programs, u32 count, u64 target start, 16 u16 PEs, then count
  *                        arguments u64
  *   PE_DMA               u64 pa, u64 nbytes, u64 target start, u32 write, u32 pattern, 16 u16 PEs
+ *
+ * The format of an ALLOC is a tla_memory_format (mixed_pool.h), 0: the default tensor; fronts that do not tell formats
+ * apart (stack.h) look at neither it nor the stream. TRIM has the front of a channel give what it keeps free back to
+ * the list below it.
  *
  * A LAUNCH is for PEs of one SIP: PEs [c] has bit p for PE p of cube c, so that it can be any subset. `program` is the
  * number of the first of them; the others follow in ascending order of cube, then of PE. program + their number (one,
@@ -53,7 +58,8 @@ typedef enum tla_opcode {
     TLA_OP_INVALIDATE, /* drops TLB entries of the ranges (nbytes 0: of the whole address space); mappings stay */
     TLA_OP_TAKE_BACK,  /* undoes the sender's last MAP or UNMAP, which had the same request id and entries (mmu.h) */
     TLA_OP_PE_DMA,
-    TLA_OP_LAST = TLA_OP_PE_DMA
+    TLA_OP_TRIM,
+    TLA_OP_LAST = TLA_OP_TRIM
 } tla_opcode;
 
 /* What kind of control socket a descriptor is meant for. */
@@ -128,7 +134,9 @@ typedef struct tla_command {
     tla_opcode opcode;
     tla_target target;
     uint32_t correlation_id, request_id; /* chosen by the sender, echoed by the completion */
-    tla_channel channel;                 /* ALLOC */
+    tla_channel channel;                 /* ALLOC, TRIM */
+    tla_memory_format format;            /* ALLOC; TLA_FORMAT_UNDEFINED: the default tensor */
+    uint32_t stream;                     /* ALLOC: at most UINT16_MAX */
     uint32_t object; /* ALLOC: blocks beside each other with the same one, not 0, are one (guard.h) */
     uint64_t nbytes; /* ALLOC, FREE, VA_ALLOC, VA_FREE, PE_DMA */
     tla_paddr pa;    /* FREE, PE_DMA */
@@ -150,28 +158,29 @@ typedef struct tla_completion {
     uint32_t correlation_id, request_id;
     tla_status status;
     tla_opcode opcode;
-    tla_location failed_at;            /* where it failed first, when it has been passed on */
-    uint64_t value;                    /* ALLOC: physical address; VA_ALLOC: virtual address; LAUNCH, PE_DMA: when it
-                                          began (ps), of several the last of them; 0: it did not */
-    uint64_t nbytes;                   /* ALLOC, FREE: bytes; MAP, UNMAP, INVALIDATE: entries done; PE_DMA: bytes;
-                                          LAUNCH: of a kernel that ended with the status of a tl_alloc (kernel.h), the
-                                          bytes it asked for */
-    uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes); LAUNCH: of the TCM
-                                          after that tl_alloc */
+    tla_location failed_at; /* where it failed first, when it has been passed on */
+    uint64_t value;         /* ALLOC: physical address, of one that failed: bytes that a front keeps free;
+                               VA_ALLOC: virtual address; LAUNCH, PE_DMA: when it
+                               began (ps), of several the last of them; 0: it did not */
+    uint64_t nbytes; /* ALLOC, FREE: bytes; TRIM: bytes given back; MAP, UNMAP, INVALIDATE: entries done; PE_DMA: bytes;
+                        LAUNCH: of a kernel that ended with the status of a tl_alloc (kernel.h), the
+                        bytes it asked for */
+    uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes), total_free with
+                                          what a front keeps; LAUNCH: of the TCM after that tl_alloc */
     uint64_t nodes_visited;
     uint64_t service_ps; /* what the engine charged, without queueing; LAUNCH, PE_DMA: from its begin to its end, of
                             several the longest */
 } tla_completion;
 
 /* Writes a descriptor into bytes[0 .. capacity); *length is its size.
- * TLA_INVALID_ARGUMENT for an unknown opcode, target or channel, programs that are none, too many entries or
- * arguments, or a capacity too small: nothing is written then. */
+ * TLA_INVALID_ARGUMENT for an unknown opcode, target, channel or format, a stream too large, programs that are none,
+ * too many entries or arguments, or a capacity too small: nothing is written then. */
 tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length);
 
 /* Reads a descriptor of exactly `length` bytes. TLA_BAD_COMMAND, and a text that says what was found and what was
- * expected, for a wrong magic, opcode, target, channel, program, length or count, or bytes that must be 0 and are not.
- * Does not look at whether the target suits. On failure *command is all zero but for opcode, target and ids as far as a
- * valid header told them, so that a completion can be addressed to the sender. */
+ * expected, for a wrong magic, opcode, target, channel, format, program, length or count, or bytes that must be 0 and
+ * are not. Does not look at whether the target suits. On failure *command is all zero but for opcode, target and ids as
+ * far as a valid header told them, so that a completion can be addressed to the sender. */
 tla_status tla_command_decode(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error);
 
 /* Length that a descriptor claims, from its first 8 bytes; 0 when the magic is wrong. */

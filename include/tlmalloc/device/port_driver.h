@@ -37,6 +37,14 @@ typedef struct tla_port_driver {
 tla_status tla_port_driver_alloc(tla_port_driver *driver, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
                                  tla_completion *completion);
 
+/* The same for a request that says more: its format and stream (stack.h). */
+tla_status tla_port_driver_request(tla_port_driver *driver, tla_channel channel, const tla_stack_request *request,
+                                   tla_paddr *pa, tla_completion *completion);
+
+/* To a memory controller. Has the front of a channel give what it keeps free back; nbytes of the completion are how
+ * much, total_free and largest_free what the list is then. */
+tla_status tla_port_driver_trim(tla_port_driver *driver, tla_channel channel, tla_completion *completion);
+
 /* To a memory controller. Gives a block back. */
 tla_status tla_port_driver_free(tla_port_driver *driver, tla_paddr pa, uint64_t nbytes, tla_completion *completion);
 

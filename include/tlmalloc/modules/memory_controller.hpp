@@ -17,7 +17,7 @@
 namespace tlmalloc {
 
 // `in` takes accesses by physical address and passes them to the memory that they lead to, each of which has a socket;
-// `control` takes ALLOC and FREE (command.h), queues them, charges the price of the receipt and answers with a
+// `control` takes ALLOC, FREE and TRIM (command.h), queues them, charges the price of the receipt and answers with a
 // completion. The free lists come into being with the first command (ADR-0048 D5). The socket of a memory of 0 bytes
 // may stay unbound, `in` when only commands are sent. A memory that is smaller than the configuration says cannot be
 // built, where it answers debug accesses; nor can a PE that the address map has not.
@@ -76,6 +76,11 @@ class memory_controller : public instrumented, private command_handler, private 
         std::uint64_t list_hits = 0;                   // reads that the node cache served
         std::uint64_t list_errors = 0;                 // nodes that were not as written, or could not be accessed
         std::uint64_t list_ps = 0;                     // part of busy_ps that the accesses took
+        // with a front (stack.h)
+        std::uint64_t held = 0;          // bytes of arena.free that it keeps
+        std::uint64_t peak_reserved = 0; // bytes that it had from the list below, at most
+        std::uint64_t driver_calls = 0;  // to the list below
+        std::uint64_t trims = 0;         // commands, refused ones included
         // guard: accesses, and of not_owner also FREEs
         std::uint64_t use_after_free = 0, out_of_bounds = 0, not_owner = 0, never_written = 0;
         tla_arena_stats arena{};
@@ -103,14 +108,15 @@ class memory_controller : public instrumented, private command_handler, private 
     // tla_arena_restore.
     tla_status restore(tla_channel channel, const std::string &snapshot, tla_error *error);
 
-    // Whether everything that was allocated since the beginning (or since restore) has been given back and joined.
+    // Whether everything that was allocated since the beginning (or since restore) has been given back and joined, but
+    // for what a front keeps until it is trimmed.
     bool is_as_at_the_beginning(tla_channel channel) const;
 
     std::vector<statistics_part> list_statistics() const override;
 
   private:
     struct channel_figures {
-        figure used, largest_free, free_blocks, fragmentation;
+        figure used, largest_free, free_blocks, fragmentation, held;
     };
     struct place { // where an access goes
         tla_channel channel;
@@ -131,6 +137,10 @@ class memory_controller : public instrumented, private command_handler, private 
     std::uint64_t base(tla_channel channel) const;
     std::uint64_t bytes_of(tla_channel channel) const { return tla_pe_memory_bytes(&config_.memory, channel); }
     bool has(tla_channel channel) const { return bytes_of(channel) > 0; }
+    bool has_front(tla_channel channel) const {
+        return tla_stack_front(tla_pe_memory_stack_config(&config_.memory, channel).policy) != TLA_FRONT_NONE;
+    }
+    tla_stack_stats front_statistics(tla_channel channel) const;
     tla_channel first_channel() const { return channels().empty() ? TLA_HBM : channels().front(); }
     bool list_is_in_slice(tla_channel channel) const {
         return config_.free_list == TLA_LIST_HBM && channel == TLA_HBM && has(TLA_HBM);
@@ -158,25 +168,30 @@ class memory_controller : public instrumented, private command_handler, private 
     std::uint64_t refused_ = 0;
     statistics statistics_[TLA_CHANNEL_COUNT];
     tla_arena_stats beginning_[TLA_CHANNEL_COUNT]{};
+    tla_stack_stats untouched_[TLA_CHANNEL_COUNT]{};
     std::uint64_t slice_base_ = 0; // physical address of the slice's first byte; 0: the configuration names none
     std::uint64_t data_errors_ = 0;
     channel_figures channel_figures_[TLA_CHANNEL_COUNT]{
         {{*this, "hbm_used_bytes", 48, has(TLA_HBM)},
          {*this, "hbm_largest_free_bytes", 48, has(TLA_HBM)},
          {*this, "hbm_free_blocks", 32, has(TLA_HBM)},
-         {*this, "hbm_fragmentation_permille", 10, has(TLA_HBM)}},
+         {*this, "hbm_fragmentation_permille", 10, has(TLA_HBM)},
+         {*this, "hbm_held_bytes", 48, has(TLA_HBM) && has_front(TLA_HBM)}},
         {{*this, "tcm_used_bytes", 48, has(TLA_TCM)},
          {*this, "tcm_largest_free_bytes", 48, has(TLA_TCM)},
          {*this, "tcm_free_blocks", 32, has(TLA_TCM)},
-         {*this, "tcm_fragmentation_permille", 10, has(TLA_TCM)}},
+         {*this, "tcm_fragmentation_permille", 10, has(TLA_TCM)},
+         {*this, "tcm_held_bytes", 48, has(TLA_TCM) && has_front(TLA_TCM)}},
         {{*this, "sram_used_bytes", 48, has(TLA_SRAM)},
          {*this, "sram_largest_free_bytes", 48, has(TLA_SRAM)},
          {*this, "sram_free_blocks", 32, has(TLA_SRAM)},
-         {*this, "sram_fragmentation_permille", 10, has(TLA_SRAM)}},
+         {*this, "sram_fragmentation_permille", 10, has(TLA_SRAM)},
+         {*this, "sram_held_bytes", 48, has(TLA_SRAM) && has_front(TLA_SRAM)}},
         {{*this, "m_cpu_used_bytes", 48, has(TLA_M_CPU_MEMORY)},
          {*this, "m_cpu_largest_free_bytes", 48, has(TLA_M_CPU_MEMORY)},
          {*this, "m_cpu_free_blocks", 32, has(TLA_M_CPU_MEMORY)},
-         {*this, "m_cpu_fragmentation_permille", 10, has(TLA_M_CPU_MEMORY)}}};
+         {*this, "m_cpu_fragmentation_permille", 10, has(TLA_M_CPU_MEMORY)},
+         {*this, "m_cpu_held_bytes", 48, has(TLA_M_CPU_MEMORY) && has_front(TLA_M_CPU_MEMORY)}}};
     figure queue_depth_{*this, "queue_depth", 16}, busy_{*this, "engine_busy", 1},
         nodes_visited_{*this, "nodes_visited", 32};
 };

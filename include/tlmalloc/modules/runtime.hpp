@@ -119,12 +119,16 @@ class runtime {
     // How long it takes from the sending of a launch to a SIP until the farthest PE there is ready to begin.
     void expect_way(unsigned sip, std::uint64_t way_ps);
 
-    // Frees every living tensor; then every free list that was used must be one block again: TLA_LEAK if not (that is
-    // not looked at after expect_many_free_blocks).
+    // Has the fronts of a memory (stack.h) at these PEs, or in their cubes, give what they keep free back to the lists
+    // below them; the lists of memories without a front are as they were.
+    tla_status trim(tla_channel memory, const std::vector<pe_location> &where, tla_error *error);
+
+    // Frees every living tensor and trims every front; then every free list that was used must be one block again:
+    // TLA_LEAK if not (that is not looked at after expect_many_free_blocks).
     tla_status cleanup(tla_error *error);
 
-    // The controllers do not begin with one free block each: their heaps are aged, or buddies of a capacity that is no
-    // power of two.
+    // The controllers do not begin with one free block each: their heaps are aged, buddies of a capacity that is no
+    // power of two, slots, or two regions.
     void expect_many_free_blocks() { many_free_blocks_ = true; }
 
     const std::list<tensor> &tensors() const { return tensors_; }
@@ -190,6 +194,7 @@ class runtime {
                        const std::vector<tla_completion> &completions, tla_error *error) const;
     tla_status free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error);
     tla_status free_owed(tla_error *error);
+    tla_status trim_fronts(tla_error *error);
     tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error);
     tla_status map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps);
     tla_status allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps);

@@ -39,6 +39,7 @@ typedef struct tla_host_parameters {
     uint64_t page_size;                  /* va.page_size: what a page fault brings */
     uint64_t fault_latency_ps;           /* mmu.fault_latency: of a page fault, to the host and back */
     uint64_t hbm_reserved, tcm_reserved; /* bytes of a PE's memories that are never given, for messages */
+    uint32_t fronts;                     /* memories with a front, which clean-up trims: bit c for tla_channel c */
 } tla_host_parameters;
 
 /* Of an IO_CPU or an M_CPU. */

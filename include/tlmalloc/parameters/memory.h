@@ -35,9 +35,9 @@ typedef struct tla_tcm_parameters {
 
 /* Of the memory controllers: of PEs, and of the cube's other memories, whose engines are alike. */
 typedef struct tla_controller_parameters {
-    /* controller.hbm_policy, .tcm_policy, .sram_policy, .m_cpu_policy, .alignment, .validate and .guard_history,
-     * tcm.scheduler_reserve; where the PE stands and how large its memories are follows from the platform, what is
-     * guarded and reserved from the rest. */
+    /* controller.hbm_policy, .tcm_policy, .sram_policy, .m_cpu_policy, .hbm_front, .tcm_front, .sram_front,
+     * .m_cpu_front, .alignment, .validate and .guard_history, tcm.scheduler_reserve; where the PE stands and how large
+     * its memories are follows from the platform, what is guarded and reserved from the rest. */
     tla_pe_memory_config memory;
     uint32_t ports, queue_depth;   /* controller.ports, one for each sender; controller.queue_depth */
     tla_free_list_place free_list; /* controller.free_list */
