@@ -175,8 +175,8 @@ static tla_status age(const age_options *options, tla_error *error) {
         status = trace_replay(&part, &made, NULL, &result, error);
     }
     FILE *table = output_table();
-    if (!status) status = write_snapshot(snapshot, made.arena, error);
-    if (!status) print_summary(table, options, made.arena, &result, events);
+    if (!status) status = write_snapshot(snapshot, tla_stack_arena(made.stack), error);
+    if (!status) print_summary(table, options, tla_stack_arena(made.stack), &result, events);
     if (!status) status = output_commit(error);
     replay_result_clear(&result);
     allocator_destroy(&made);

@@ -6,19 +6,18 @@
 
 #include <argp.h>
 
-enum { ALLOCATOR_LIST_MAX = 32 };
+enum { ALLOCATOR_LIST_MAX = 64 };
 
-/* Allocators in an order, each once. */
+/* Allocators in an order, each once, by the names that stacks have. */
 typedef struct allocator_list {
-    const char *names[ALLOCATOR_LIST_MAX];
+    char names[ALLOCATOR_LIST_MAX][ALLOCATOR_NAME_MAX];
     size_t count;
 } allocator_list;
 
-/* The allocator of this name, as allocator_name has it; anything else ends the command with what was expected of
- * `option` ("--policy"). */
-const char *allocator_argument(const struct argp_state *state, const char *option, const char *text);
+/* The stack of this name; anything else ends the command with what was expected of `option` ("--policy"). */
+tla_stack_policy allocator_argument(const struct argp_state *state, const char *option, const char *text);
 
-/* "all", or names between commas. */
+/* "all": every placement, and every front over first fit; or names between commas. */
 allocator_list allocator_list_argument(const struct argp_state *state, const char *option, const char *text);
 
 #endif

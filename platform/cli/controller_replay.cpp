@@ -8,6 +8,7 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <tlm_utils/simple_initiator_socket.h>
 
@@ -30,6 +31,12 @@ class trace_player : public sc_core::sc_module {
           free_bytes_(free_bytes) {
         SC_HAS_PROCESS(trace_player);
         SC_THREAD(play);
+        // Their order stays: fronts keep what is free by stream.
+        for (std::size_t i = 0; i < trace.allocation_count; i++)
+            streams_[trace.allocations[i].stream] = 0;
+        std::uint32_t number = 0;
+        for (auto &stream : streams_)
+            stream.second = number++;
     }
 
     std::uint64_t lowest() const { return lowest_; } // what was ever allocated lies in [lowest, highest)
@@ -64,6 +71,7 @@ class trace_player : public sc_core::sc_module {
         command.opcode = TLA_OP_ALLOC;
         command.channel = TLA_HBM;
         command.nbytes = trace_.allocations[index].nbytes;
+        command.stream = streams_.at(trace_.allocations[index].stream);
         tla_completion done{};
         const tla_status answer = send(command, done);
         result_.latencies[index] = local_ps(delay_) - arrival_ps;
@@ -104,12 +112,13 @@ class trace_player : public sc_core::sc_module {
     }
 
     static void explain(const tla_command &command, const tla_completion &done, tla_error &why) {
+        const std::string front = done.value ? " (" + std::to_string(done.value) + " of them kept by the front)" : "";
         tla_error_set(&why, done.status,
-                      "HBM of PE 0 overflow: requested %llu bytes, %llu free, largest free block %llu: %s",
+                      "HBM of PE 0 overflow: requested %llu bytes, %llu free%s, largest free block %llu: %s",
                       static_cast<unsigned long long>(command.nbytes), static_cast<unsigned long long>(done.total_free),
-                      static_cast<unsigned long long>(done.largest_free),
+                      front.c_str(), static_cast<unsigned long long>(done.largest_free),
                       done.status == TLA_EXHAUSTED || done.status == TLA_FRAGMENTED
-                          ? tla_shortage_say(done.status, command.nbytes, done.total_free, 0).text
+                          ? tla_shortage_say(done.status, command.nbytes, done.total_free, 0, done.value).text
                           : tla_status_text(done.status));
         why.requested = command.nbytes;
         why.total_free = done.total_free;
@@ -125,6 +134,7 @@ class trace_player : public sc_core::sc_module {
     sc_core::sc_time delay_;
     std::uint64_t lowest_ = UINT64_MAX, highest_ = 0;
     std::uint32_t tag_ = 0;
+    std::map<std::uint64_t, std::uint32_t> streams_; // of the recording, as commands number them
 };
 
 // Builds PE 0's controller and slice and lets the player run to its end.
@@ -149,7 +159,9 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
     const double begin = host_seconds();
     sc_core::sc_start();
     result.wall_s = host_seconds() - begin;
-    if (player.highest() != 0)
+    if (tla_stack_front(settings.memory.hbm_policy) != TLA_FRONT_NONE)
+        result.reserved_bytes = controller.get_statistics(TLA_HBM).peak_reserved;
+    else if (player.highest() != 0)
         result.reserved_bytes =
             settings.memory.hbm_policy == TLA_FIRST_FIT_TOP ? slice_bytes - player.lowest() : player.highest();
     return player.status;

@@ -22,7 +22,8 @@
 
 typedef struct replay_options {
     const char *trace_path, *config_path, *snapshot_path, *placements_path, *map_path, *json_path;
-    const char *policy;      /* NULL: not given */
+    tla_stack_policy policy; /* of --policy */
+    bool has_policy;
     uint64_t capacity;       /* 0: not given */
     uint64_t align;          /* likewise */
     double speed;            /* likewise */
@@ -63,9 +64,10 @@ static const struct argp_option option_table[] = {
     {"from", KEY_FROM, "SNAPSHOT", 0, "an aged arena that `tlmalloc age` wrote; with --config for its free list", 0},
     {"config", KEY_CONFIG, "CONFIG", 0, "the simulated controller of PE 0, HBM channel: with time", 0},
     {0, 0, 0, 0, "How:", 2},
-    {"policy", KEY_POLICY, "NAME", 0, "placement policy or cache (default first_fit, or what CONFIG says)", 0},
+    {"policy", KEY_POLICY, "NAME", 0, "placement, front, or FRONT/PLACEMENT (default first_fit, or what CONFIG says)",
+     0},
     {"compare", KEY_COMPARE, "all|NAME,...", 0,
-     "policies and caches in turn, on the core, one table; --placements and --map write a file for each: p.NAME.csv",
+     "placements and fronts in turn, on the core, one table; --placements and --map write a file for each: p.NAME.csv",
      0},
     {"align", KEY_ALIGN, "N", 0, "round requests up to a multiple of N, a power of two (default 1)", 0},
     {"speed", KEY_SPEED, "X", 0, "commands arrive X times as fast as recorded (default 1)", 0},
@@ -98,7 +100,7 @@ static int parse_device(const struct argp_state *state, const char *text) {
 }
 
 static void check_as_recorded(const struct argp_state *state, const replay_options *o) {
-    if (o->capacity || o->snapshot_path || o->config_path || o->policy || o->compared.count || o->align ||
+    if (o->capacity || o->snapshot_path || o->config_path || o->has_policy || o->compared.count || o->align ||
         o->speed > 0 || o->set.count || o->placements_path || o->map_path)
         argument_error(
             state, "--as-recorded takes --device, --settings, --pytorch and --json only: the recording says the rest");
@@ -116,23 +118,21 @@ static void check_combination(const struct argp_state *state, const replay_optio
         argument_error(state, "expected --capacity SIZE, --from SNAPSHOT or --config CONFIG");
     if (o->capacity && somewhere)
         argument_error(state, "--capacity contradicts --from and --config: they say the size");
-    if (!o->config_path && !o->compared.count && o->set.count)
-        argument_error(state, "--set needs --config or --compare");
+    const tla_front front = tla_stack_front(o->policy);
+    if (!o->config_path && !o->compared.count && front == TLA_FRONT_NONE && o->set.count)
+        argument_error(state, "--set needs --config, --compare, or a front as --policy");
     if (!o->config_path && !o->compared.count && o->speed > 0)
         argument_error(state, "--speed needs --config or --compare");
-    if (o->settings && !o->compared.count && (!o->policy || strcmp(o->policy, "segment_cache") != 0))
+    if (o->config_path && !o->compared.count && (o->settings || o->version))
+        argument_error(state, "%s has no use for --config: a controller's segment_cache has PyTorch's defaults",
+                       o->settings ? "--settings" : "--pytorch");
+    if (o->settings && !o->compared.count && front != TLA_FRONT_SEGMENT_CACHE)
         argument_error(state, "--settings needs --policy segment_cache or --compare");
-    if (o->version && !o->compared.count && (!o->policy || strcmp(o->policy, "segment_cache") != 0))
+    if (o->version && !o->compared.count && front != TLA_FRONT_SEGMENT_CACHE)
         argument_error(state, "--pytorch needs --policy segment_cache, --compare or --as-recorded");
     if (o->snapshot_path && o->align) argument_error(state, "--align contradicts --from: a snapshot has its own");
-    if (o->compared.count && o->policy)
+    if (o->compared.count && o->has_policy)
         argument_error(state, "--compare has no use for --policy: it names the policies itself");
-    tla_policy policy;
-    if (o->config_path && o->policy && !tla_policy_from_name(o->policy, &policy))
-        argument_error(state,
-                       "--policy: found '%s', a cache, expected a policy of the controller; caches replay with "
-                       "--capacity",
-                       o->policy);
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {
@@ -149,6 +149,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case KEY_POLICY:
         options->policy = allocator_argument(state, "--policy", text);
+        options->has_policy = true;
         return 0;
     case KEY_COMPARE:
         options->compared = allocator_list_argument(state, "--compare", text);
@@ -238,12 +239,14 @@ typedef struct replay_state {
 /* The configuration with --set and --policy; findings are told as they are found, so error may stay empty. */
 static tla_status load_config(const replay_options *options, replay_request *request, tla_error *error) {
     overrides set = {0};
-    char policy[64], alignment[64];
-    bool good = true;
+    char name[ALLOCATOR_NAME_MAX], policy[sizeof name + 32], alignment[64];
+    /* A trace asks for tensors: on the core `mixed` has all of the memory for them, unless --set says otherwise. */
+    bool good = options->config_path || overrides_add(&set, "controller.hbm_front.buffers=0 B");
     for (size_t i = 0; i < options->set.count && good; i++)
         good = overrides_add(&set, options->set.items[i]);
-    if (options->config_path && options->policy) {
-        snprintf(policy, sizeof policy, "controller.hbm_policy=%s", options->policy);
+    if (options->config_path && options->has_policy) {
+        tla_stack_policy_print(options->policy, name, sizeof name);
+        snprintf(policy, sizeof policy, "controller.hbm_policy=%s", name);
         good = good && overrides_add(&set, policy);
     }
     if (options->config_path && options->align) {
@@ -269,11 +272,13 @@ static tla_status load_snapshot(const replay_options *options, replay_state *sta
     request->snapshot_path = options->snapshot_path;
     request->arena = (allocator_config){.capacity = found.capacity,
                                         .alignment = found.alignment,
+                                        .sizes = request->arena.sizes,
                                         .snapshot = state->snapshot,
                                         .snapshot_length = length,
                                         .segment_settings = options->settings,
                                         .segment_version = options->version};
-    if (!options->policy && !options->config_path) request->policy = tla_policy_name(found.policy);
+    if (!options->has_policy && !options->config_path)
+        tla_stack_policy_print(found.policy, request->policy, sizeof request->policy);
     return TLA_OK;
 }
 
@@ -285,8 +290,9 @@ static tla_status resolve_arena(const replay_options *options, replay_state *sta
     if (options->config_path) {
         request->arena.capacity = request->config.hbm.capacity;
         request->arena.alignment = request->config.controller.memory.alignment;
-        request->policy = tla_policy_name(request->config.controller.memory.hbm_policy);
+        tla_stack_policy_print(request->config.controller.memory.hbm_policy, request->policy, sizeof request->policy);
     }
+    request->arena.sizes = request->config.controller.memory.hbm_front;
     request->arena.segment_settings = options->settings;
     request->arena.segment_version = options->version;
     return options->snapshot_path ? load_snapshot(options, state, error) : TLA_OK;
@@ -308,11 +314,12 @@ static tla_status open_files(const replay_options *options, replay_state *state,
 static tla_status resolve(const replay_options *options, replay_state *state, tla_error *error) {
     replay_request *request = &state->request;
     *request = (replay_request){.trace_path = options->trace_path,
-                                .policy = options->policy ? options->policy : tla_policy_name(TLA_FIRST_FIT),
                                 .speed = options->speed > 0 ? options->speed : 1,
                                 .simulated = options->config_path && !options->compared.count,
                                 .compared = options->compared};
-    bool configured = options->config_path || options->compared.count;
+    tla_stack_policy_print(options->policy, request->policy, sizeof request->policy); /* first fit, if none is given */
+    bool configured =
+        options->config_path || options->compared.count || tla_stack_front(options->policy) != TLA_FRONT_NONE;
     tla_status status = configured ? load_config(options, request, error) : TLA_OK;
     if (!status) status = resolve_arena(options, state, error);
     return status ? status : open_files(options, state, error);

@@ -10,7 +10,8 @@
 #include <jansson.h>
 
 typedef struct replay_request {
-    const char *trace_path, *policy; /* policy: name of an allocator */
+    const char *trace_path;
+    char policy[ALLOCATOR_NAME_MAX]; /* name of a stack */
     allocator_config arena;
     const char *snapshot_path; /* NULL: an empty arena */
     double speed;

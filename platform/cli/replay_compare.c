@@ -41,6 +41,11 @@ static void each_price(const tla_cost_profile *cost, price_visit visit, void *co
     visit(context, "split", cost->split_ps);
     visit(context, "merge", cost->merge_ps);
     visit(context, "metadata_line", cost->metadata_line_ps);
+    visit(context, "class_lookup", cost->class_lookup_ps);
+    visit(context, "list_pop", cost->list_pop_ps);
+    visit(context, "list_push", cost->list_push_ps);
+    visit(context, "slot", cost->slot_ps);
+    visit(context, "driver_call", cost->driver_call_ps);
 }
 
 static void print_price(void *context, const char *name, uint64_t ps) {
@@ -142,7 +147,8 @@ tla_status replay_compare(FILE *out, const replay_request *request, const alloc_
             fflush(out);
             json_array_append_new(rows, row_to_json(&row));
             any_failed |= row.result.failed > 0;
-            if (row.fit.capacity) resolution = row.fit.resolution;
+            if (row.fit.capacity && (!resolution || row.fit.resolution < resolution)) /* of slots it is coarser */
+                resolution = row.fit.resolution;
             status = replay_files_write(&files[i], request, row.name, trace, &row.result, error);
         }
         replay_result_clear(&row.result);

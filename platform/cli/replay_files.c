@@ -8,13 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The path with the allocator's name before its suffix, from malloc. */
+/* The path with the allocator's name before its suffix, FRONT-PLACEMENT for FRONT/PLACEMENT; from malloc. */
 static char *path_of(const char *path, const char *allocator) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
     size_t stem = dot && dot > base ? (size_t)(dot - path) : strlen(path);
     size_t room = strlen(path) + strlen(allocator) + 2;
     char *made = malloc(room);
-    if (made) snprintf(made, room, "%.*s.%s%s", (int)stem, path, allocator, path + stem);
+    if (!made) return NULL;
+    snprintf(made, room, "%.*s.%s%s", (int)stem, path, allocator, path + stem);
+    for (char *c = made + stem + 1; c < made + stem + 1 + strlen(allocator); c++)
+        if (*c == '/') *c = '-'; /* no folder */
     return made;
 }
 

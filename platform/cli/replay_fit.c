@@ -15,15 +15,15 @@ typedef struct search {
 } search;
 
 /* Plays up to the first request that fails. */
-static tla_status play(search *s, const trace_allocator *a, bool *fits) {
+static tla_status play(search *s, trace_allocator *a, bool *fits) {
     *fits = false;
     for (size_t i = 0; i < s->trace->event_count; i++) {
         const trace_event *event = &s->trace->events[i];
         const trace_allocation *asked = &s->trace->allocations[event->allocation];
         tla_block *granted = &s->granted[event->allocation];
         tla_work work = {0};
-        tla_status status = event->is_free ? a->free(a->state, *granted, asked->nbytes, &work)
-                                           : a->alloc(a->state, asked->stream, asked->nbytes, granted, &work);
+        tla_status status = event->is_free ? allocator_free(a, granted->offset, asked->nbytes, &work)
+                                           : allocator_alloc(a, asked->stream, asked->nbytes, granted, &work);
         if (status == TLA_NO_HOST_MEMORY || (status && event->is_free))
             return tla_error_set(s->error, status, "%s: event %zu of the trace: %s", a->name, i + 1,
                                  tla_status_text(status));
@@ -51,6 +51,13 @@ static uint64_t most_requested(const alloc_trace *trace) {
         live += trace->events[i].is_free ? -nbytes : nbytes;
         if (live > most) most = live;
     }
+    return most;
+}
+
+static uint64_t largest_request(const alloc_trace *trace) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < trace->allocation_count; i++)
+        if (trace->allocations[i].nbytes > most) most = trace->allocations[i].nbytes;
     return most;
 }
 
@@ -97,7 +104,12 @@ tla_status replay_find_fit(const alloc_trace *trace, const char *name, const all
     search s = {.trace = trace, .name = name, .config = *config, .error = error};
     s.granted = malloc((trace->allocation_count + 1) * sizeof *s.granted);
     if (!s.granted) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the placements");
-    tla_status status = look(&s, config->alignment ? config->alignment : 1, fit);
+    tla_stack_policy policy;
+    uint64_t multiple = config->alignment ? config->alignment : 1;
+    tla_status status = tla_stack_policy_parse(name, &policy, error);
+    const bool has_slots = !status && tla_stack_front(policy) == TLA_FRONT_SLOT_POOL;
+    if (has_slots) multiple = config->sizes.slot;
+    if (!status && !(has_slots && largest_request(trace) > config->sizes.slot)) status = look(&s, multiple, fit);
     free(s.granted);
     return status;
 }

@@ -10,7 +10,7 @@ enum { EVENTS_BETWEEN_PROGRESS = 4096, TIMED_RUNS = 3 };
 
 typedef struct player {
     const alloc_trace *trace;
-    const trace_allocator *allocator;
+    trace_allocator *allocator;
     const replay_timing *timing; /* may be NULL */
     tla_command_engine engine;
     replay_result *result;
@@ -19,7 +19,7 @@ typedef struct player {
 
 static tla_status play(player *p);
 
-tla_status trace_replay(const alloc_trace *trace, const trace_allocator *allocator, const replay_timing *timing,
+tla_status trace_replay(const alloc_trace *trace, trace_allocator *allocator, const replay_timing *timing,
                         replay_result *result, tla_error *error) {
     tla_status status = replay_result_create(trace, timing != NULL, result, error);
     if (status) return status;
@@ -28,7 +28,7 @@ tla_status trace_replay(const alloc_trace *trace, const trace_allocator *allocat
     double begin = host_seconds();
     status = play(&p);
     result->wall_s = host_seconds() - begin;
-    result->reserved_bytes = allocator->reserved(allocator->state);
+    result->reserved_bytes = allocator_reserved(allocator);
     if (status)
         replay_result_clear(result);
     else
@@ -41,15 +41,15 @@ static bool failed_for_want_of_memory(tla_status status) {
 }
 
 static tla_status play_alloc(player *p, size_t index, tla_work *work) {
-    const trace_allocator *a = p->allocator;
+    trace_allocator *a = p->allocator;
     uint64_t nbytes = p->trace->allocations[index].nbytes, stream = p->trace->allocations[index].stream;
     tla_block granted;
-    tla_status status = a->alloc(a->state, stream, nbytes, &granted, work);
+    tla_status status = allocator_alloc(a, stream, nbytes, &granted, work);
     if (!status) {
         replay_result_alloc(p->result, p->trace, index, granted, work->nodes_visited);
     } else if (failed_for_want_of_memory(status)) {
         tla_error *why = replay_result_failure(p->result, index, work->nodes_visited);
-        if (why) a->explain(a->state, nbytes, why);
+        if (why) allocator_explain(a, nbytes, why);
     } else {
         return tla_error_set(p->error, status, "%s: allocation %zu of the trace: %s", a->name, index + 1,
                              tla_status_text(status));
@@ -58,10 +58,9 @@ static tla_status play_alloc(player *p, size_t index, tla_work *work) {
 }
 
 static tla_status play_free(player *p, size_t index, tla_work *work) {
-    const trace_allocator *a = p->allocator;
+    trace_allocator *a = p->allocator;
     const placement *placed = &p->result->placements[index];
-    tla_block granted = {placed->offset, placed->granted_bytes};
-    tla_status status = a->free(a->state, granted, p->trace->allocations[index].nbytes, work);
+    tla_status status = allocator_free(a, placed->offset, p->trace->allocations[index].nbytes, work);
     if (status)
         return tla_error_set(p->error, status, "%s: free of allocation %zu of the trace: %s", a->name, index + 1,
                              tla_status_text(status));
@@ -97,16 +96,16 @@ static tla_status play(player *p) {
 }
 
 /* One run of nothing but the calls; failed allocations have a granted size of 0. */
-static double run_calls(const alloc_trace *trace, const trace_allocator *a, tla_block *granted) {
+static double run_calls(const alloc_trace *trace, trace_allocator *a, tla_block *granted) {
     tla_work work = {0};
     double begin = host_seconds();
     for (size_t i = 0; i < trace->event_count; i++) {
         size_t index = trace->events[i].allocation;
         uint64_t nbytes = trace->allocations[index].nbytes, stream = trace->allocations[index].stream;
         if (!trace->events[i].is_free) {
-            if (a->alloc(a->state, stream, nbytes, &granted[index], &work)) granted[index].nbytes = 0;
+            if (allocator_alloc(a, stream, nbytes, &granted[index], &work)) granted[index].nbytes = 0;
         } else if (granted[index].nbytes) {
-            a->free(a->state, granted[index], nbytes, &work);
+            allocator_free(a, granted[index].offset, nbytes, &work);
         }
     }
     return host_seconds() - begin;

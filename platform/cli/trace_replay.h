@@ -19,7 +19,7 @@ typedef struct replay_timing {
 
 /* Plays every event. Failed allocations are a result, not an error. timing NULL: no simulated time. An error leaves
  * *result empty. */
-tla_status trace_replay(const alloc_trace *trace, const trace_allocator *allocator, const replay_timing *timing,
+tla_status trace_replay(const alloc_trace *trace, trace_allocator *allocator, const replay_timing *timing,
                         replay_result *result, tla_error *error);
 
 /* Host time of an operation in ns: the calls of the allocator alone, best of three runs of a new allocator each. */

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_word_that_belongs_to_an_option_is_no_option) {
 
 BOOST_AUTO_TEST_CASE(a_misspelt_policy_pattern_mapping_kernel_or_value_gets_the_nearest_one) {
     check_refused({
-        {{"replay", "t", "--capacity", "8", "--policy", "bestfit"}, "growing_pool, did you mean \"best_fit\"?"},
+        {{"replay", "t", "--capacity", "8", "--policy", "bestfit"}, "FRONT/PLACEMENT, did you mean \"best_fit\"?"},
         {{"age", "t", "--policy", "frist_fit"}, "such as first_fit, did you mean \"first_fit\"?"},
         {{"traffic", hbm2, "--pattern", "rand_rd"}, "did you mean \"rand_rd1\"?"},
         {{"traffic", hbm2, "--pattern", "chase", "--map", "m4"}, "did you mean \"m1\"?"},
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_misspelt_policy_pattern_mapping_kernel_or_value_gets_the_
         {{"run", npu_small, "--kernel", "vectr_add"},
          "--kernel: found kernel 'vectr_add', expected one of: vector_add qkv_gemm dma_read, did you mean "
          "\"vector_add\"?"},
-        {{"run", npu_small, "--set", "controller.hbm_policy=budy"}, "or tlsf, did you mean \"buddy\"?"},
+        {{"run", npu_small, "--set", "controller.hbm_policy=budy"}, "FRONT/PLACEMENT, did you mean \"buddy\"?"},
         {{"run", npu_small, "--set", "mmu.walk=falt"}, "did you mean \"flat\"?"},
         {{"run", npu_small, "--set", "hbm.timing=hmb2"}, "did you mean \"hbm2\"?"},
         {{"run", npu_small, "--set", "dmi.alow=true"}, "unknown key"},
