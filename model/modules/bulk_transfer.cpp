@@ -19,7 +19,7 @@ std::size_t bulk_transfer::move(tlm::tlm_command command, const std::vector<piec
         }
         if (at == pieces.size() || refused < pieces.size()) return;
         const piece &p = pieces[at];
-        const auto nbytes = static_cast<std::uint32_t>(std::min(chunk, p.nbytes - moved));
+        const auto nbytes = static_cast<std::uint32_t>(std::min(chunk - (p.pa + moved) % chunk, p.nbytes - moved));
         if (moved == 0) transaction = accesses.transaction(outstanding, true);
         if (transaction) tla_transaction_issue(transaction, moved + nbytes == p.nbytes);
         accesses.access(command, p.pa + moved, p.bytes + moved, nbytes, begins_ps, who, transaction,

@@ -1,4 +1,5 @@
 // Many bytes by physical address, cut into accesses of which several are under way: what hosts and end points do.
+// Accesses end at multiples of `chunk`, as a PE's, so that none has parts of two bursts where one would do.
 #ifndef TLMALLOC_MODEL_MODULES_BULK_TRANSFER_HPP
 #define TLMALLOC_MODEL_MODULES_BULK_TRANSFER_HPP
 

@@ -361,3 +361,42 @@ BOOST_AUTO_TEST_CASE(two_platforms_in_one_process_do_not_see_each_other) {
     BOOST_CHECK_EQUAL(a.leaks() + b.leaks(), 0u);
     BOOST_CHECK_GT(alloc_ps[1], alloc_ps[0]); // and its own prices
 }
+
+namespace {
+
+// What 16 KiB from an odd address on occupy of a slice's pseudo-channels: each burst once, as from an even one.
+void odd_addresses(const char *style) {
+    bench b(1, {style});
+    b.run([&] {
+        const pe_unit &pe = *b.platform.pes()[0];
+        const std::uint64_t nbytes = 16 * 1024, burst_ps = 8000;
+        bytes data = pattern(nbytes);
+        const auto bursts = [&](const std::function<tla_status(tla_paddr)> &moves, std::uint64_t offset) {
+            tla_paddr pa{};
+            tla_paddr_pe_hbm(0, 0, 0, offset, b.config.hbm.capacity, &pa);
+            const std::uint64_t before = pe.slice.get_statistics().busy_ps;
+            BOOST_CHECK_EQUAL(moves(pa), TLA_OK);
+            return (pe.slice.get_statistics().busy_ps - before) / burst_ps;
+        };
+        const auto by_host = [&](tla_paddr pa) {
+            return b.platform.host().write_memory(pa, data.data(), nbytes, &b.error);
+        };
+        const auto by_end_point = [&](tla_paddr pa) {
+            return b.platform.end_point_of(0).move(tlm::TLM_WRITE_COMMAND, pa.value, data.data(), nbytes);
+        };
+        for (const auto &moves : {std::function<tla_status(tla_paddr)>(by_host), {by_end_point}}) {
+            BOOST_CHECK_EQUAL(bursts(moves, 4096), 64u);
+            BOOST_CHECK_EQUAL(bursts(moves, 4097), 65u);
+            BOOST_CHECK_EQUAL(bursts(moves, 4095), 65u);
+        }
+    });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(bulk_transfers_from_odd_addresses_take_no_burst_twice_in_the_fast_style) {
+    odd_addresses("simulation.style=fast");
+}
+BOOST_AUTO_TEST_CASE(bulk_transfers_from_odd_addresses_take_no_burst_twice_in_the_exact_style) {
+    odd_addresses("simulation.style=exact");
+}
