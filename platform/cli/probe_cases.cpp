@@ -1,6 +1,7 @@
 // The cases of a platform, and their transfers.
 #include "cli/probe_cases.hpp"
 
+#include "cli/message.h"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/timing/timeline.h"
 
@@ -131,6 +132,13 @@ tla_status probe_cases(const tla_config &config, std::vector<probe_case> &cases)
 
 namespace {
 
+// What modules report goes to stderr; an error ends the measurement, and is told with its result.
+void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
+    if (actions & sc_core::SC_THROW) throw r;
+    if (r.get_severity() >= sc_core::SC_WARNING)
+        print_message("tlmalloc probe: warning: %s: %s", r.get_msg_type(), r.get_msg());
+}
+
 class measurement {
   public:
     measurement(const tla_config &config, const probe_case &what, std::uint64_t nbytes)
@@ -162,10 +170,12 @@ class measurement {
 
     tla_status transfer(const tensor &to) {
         if (what_.kind != probe_kind::pe_write) {
+            const std::uint64_t pa = to.shards.front().pa.value;
             std::vector<std::uint8_t> buffer(nbytes_);
+            if (what_.kind == probe_kind::host_read) fill(pa, buffer);
             return platform_.end_point_of(0).move(what_.kind == probe_kind::host_write ? tlm::TLM_WRITE_COMMAND
                                                                                        : tlm::TLM_READ_COMMAND,
-                                                  to.shards.front().pa.value, buffer.data(), nbytes_);
+                                                  pa, buffer.data(), nbytes_);
         }
         pe_dma::request request{};
         request.way = pe_dma::direction::write;
@@ -177,6 +187,17 @@ class measurement {
         const tla_status status = platform_.pes()[0]->dma.transfer(request, delay);
         sc_core::wait(delay);
         return status;
+    }
+
+    // In no time: a guard lets nobody read what was never written.
+    void fill(std::uint64_t pa, std::vector<std::uint8_t> &bytes) {
+        tlm::tlm_generic_payload payload;
+        payload.set_command(tlm::TLM_WRITE_COMMAND);
+        payload.set_address(pa);
+        payload.set_data_ptr(bytes.data());
+        payload.set_data_length(static_cast<unsigned>(bytes.size()));
+        payload.set_streaming_width(static_cast<unsigned>(bytes.size()));
+        platform_.end_point_of(0).out->transport_dbg(payload);
     }
 
     const probe_case what_;
@@ -195,8 +216,11 @@ probe_result probe_measure(const tla_config &config, const probe_case &what, std
     const pid_t child = fork();
     if (child == 0) {
         probe_result measured{TLA_NO_HOST_MEMORY, 0, "the simulation failed"};
+        sc_core::sc_report_handler::set_handler(report);
         try {
             measured = measurement(config, what, nbytes).simulate();
+        } catch (const sc_core::sc_report &r) {
+            std::snprintf(measured.text, sizeof measured.text, "%s: %s", r.get_msg_type(), r.get_msg());
         } catch (const std::exception &e) {
             std::snprintf(measured.text, sizeof measured.text, "%s", e.what());
         }

@@ -169,3 +169,32 @@ BOOST_AUTO_TEST_CASE(bad_input_is_told_and_leaves_no_file) {
     refused({"probe", kernbench, kernbench}, "found a second argument");
     refused({"probe"}, "expected a CONFIG");
 }
+
+BOOST_AUTO_TEST_CASE(a_guard_that_refuses_what_was_never_written_lets_the_host_read) {
+    std::vector<std::string> words = shape(1, 1, 1, 1);
+    words.insert(words.end(), {"--case", "d2h"});
+    const json plain = probe(words, 0);
+    words.insert(words.end(), {"--set", "controller.guard=error"});
+    const json guarded = probe(words, 0);
+    BOOST_CHECK(json_equal(json_object_get(plain.get(), "cases"), json_object_get(guarded.get(), "cases")));
+}
+
+BOOST_AUTO_TEST_CASE(what_modules_report_is_on_standard_error) {
+    std::vector<std::string> words = shape(1, 1, 1, 1);
+    words.insert(words.end(), {"--case", "h2d", "--json", "-", "--set", "faults.plan=channel_out channel=0"});
+    const command_result run = run_tlmalloc(words);
+    BOOST_CHECK_EQUAL(run.status, 1);
+    BOOST_CHECK_EQUAL(run.out, "");
+    BOOST_CHECK_MESSAGE(contains(run.err, "tlmalloc probe: warning: /tlmalloc/hbm_slice/"), run.err);
+    BOOST_CHECK_MESSAGE(contains(run.err, "tlmalloc probe: h2d, 32768 bytes: the transfer: "), run.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_platform_that_the_host_has_no_room_for_says_which_part) {
+    const command_result run = run_shell("ulimit -v 200000; exec $tlmalloc probe " + kernbench + " --case h2d");
+    BOOST_CHECK_NE(run.status, 0);
+    BOOST_CHECK_EQUAL(run.out, "");
+    BOOST_CHECK_MESSAGE(!contains(run.err, "In file"), run.err);
+    if (contains(run.err, "Sanitizer")) return; // has no room itself
+    BOOST_CHECK_EQUAL(run.err, "tlmalloc probe: h2d, 32768 bytes: /tlmalloc/hbm_slice/config: the host cannot reserve "
+                               "address space for the capacity\n");
+}
