@@ -30,6 +30,11 @@ void print_finding(void *context, const tla_config_finding *finding) {
         print_message("%s: error: %s", finding->file, finding->text);
 }
 
+/* What is no finding in the text is told here. */
+static void tell_no_memory(tla_status status, const char *path) {
+    if (status == TLA_NO_HOST_MEMORY) print_message("%s: error: no host memory to read it", path ? path : "defaults");
+}
+
 /* The file of a timing profile that a configuration names, from here or from beside the configuration. */
 static void protect_timing(const char *path, const char *timing) {
     const char *slash = path ? strrchr(path, '/') : NULL;
@@ -49,6 +54,7 @@ static void protect_named(const char *path, const tla_config *config) {
 static tla_status load(const overrides *set, const char *path, const tla_config_judge *judge, tla_config *config) {
     output_protect(path);
     tla_status status = tla_config_load_judged(path, set->items, set->count, judge, config, print_finding, NULL);
+    tell_no_memory(status, path);
     if (!status) protect_named(path, config);
     return status;
 }
@@ -64,6 +70,7 @@ tla_status overrides_load_with_kernel(const overrides *set, const char *path, tl
 tla_status overrides_parse(const overrides *set, const char *text, size_t length, const char *path,
                            tla_config *config) {
     tla_status status = tla_config_parse(text, length, path, set->items, set->count, config, print_finding, NULL);
+    tell_no_memory(status, path);
     if (!status) protect_named(path, config);
     return status;
 }

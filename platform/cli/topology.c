@@ -134,7 +134,10 @@ int tlmalloc_topology(int argc, char **argv) {
     tla_error error = {.text = ""};
     tla_status status = overrides_load(&o.set, o.config_path, &config);
     overrides_clear(&o.set);
-    if (!status) status = tla_config_topology(&config, &topology, print_finding, NULL);
+    if (!status) {
+        status = tla_config_topology(&config, &topology, print_finding, NULL);
+        if (status == TLA_NO_HOST_MEMORY) tla_error_set(&error, status, "no host memory");
+    }
     if (!status) status = show(&o, &config, topology, &error);
     tla_topology_destroy(topology);
     if (*error.text) fprintf(stderr, "%s: %s\n", argv[0], error.text);

@@ -61,3 +61,13 @@ BOOST_AUTO_TEST_CASE(check_refuses_a_bad_command_line) {
     BOOST_CHECK_EQUAL(missing.err, "/no/such/file.yaml: error: cannot be read: No such file or directory\n");
     BOOST_CHECK_EQUAL(missing.out, "");
 }
+
+// Whatever the host has no room for, somebody says so.
+BOOST_AUTO_TEST_CASE(no_command_fails_in_silence_for_lack_of_host_memory) {
+    for (unsigned kib = 12'000; kib < 40'000; kib += 2'000)
+        for (const char *command : {"check", "topology"}) {
+            const command_result run = run_shell("ulimit -v " + std::to_string(kib) + "; exec $tlmalloc " + command +
+                                                 " " + configs + "npu_small.yaml");
+            BOOST_CHECK_MESSAGE(run.status == 0 || !run.err.empty(), command << " in " << kib << " KiB");
+        }
+}
