@@ -274,6 +274,7 @@ static void forgo_data(tla_fabric *fabric, tla_fabric_access *access, uint64_t a
     group *const g = access->group;
     if (!g) return;
     if (!access->write) {
+        access->transaction->held -= g->open && g->holds[false];
         g->answers--;
         group_look(fabric, g, at_ps);
     }

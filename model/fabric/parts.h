@@ -62,6 +62,7 @@ struct tla_fabric_group {
     uint64_t requests, answers; /* messages with data that it has, as far as is known */
     uint64_t users;             /* accesses that are not answered, and a part for which it is open */
     bool open;                  /* more may come */
+    bool holds[2];              /* some node collects its answers; its requests */
     collector *collectors;
 };
 
@@ -79,7 +80,9 @@ struct tla_transaction_part {
 };
 
 struct tla_transaction {
-    uint64_t window, issued, entered, under_way;
+    uint64_t window, issued, entered;
+    uint64_t held;  /* accesses that nodes which store and forward keep until nothing more joins them */
+    uint64_t limit; /* when so many are held none of the initiator's comes back, and so no more is issued */
     bool posted, ended;
     tla_fabric *fabric;
     uint64_t transfer;       /* its number */

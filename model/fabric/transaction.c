@@ -18,6 +18,7 @@ static tla_status add_collectors(const tla_fabric *fabric, group *g, const uint3
         if (!c) return TLA_NO_HOST_MEMORY;
         *c = (collector){.next = g->collectors, .node = node, .requests = requests, .end = &c->first};
         g->collectors = c;
+        g->holds[requests] = true;
     }
     return TLA_OK;
 }
@@ -57,6 +58,7 @@ void group_look(tla_fabric *fabric, group *g, uint64_t at_ps) {
 
 /* Nothing more joins the groups of a transaction that are being collected. */
 static void close_groups(tla_transaction *t, uint64_t at_ps) {
+    t->held = 0;
     for (transaction_part *part = t->parts; part; part = part->next) {
         group *const g = part->collecting;
         if (!g) continue;
@@ -74,7 +76,7 @@ tla_status tla_transaction_create(uint64_t window, bool posted, tla_transaction 
     if (window == 0) return TLA_INVALID_ARGUMENT;
     tla_transaction *t = *transaction = calloc(1, sizeof *t);
     if (!t) return TLA_NO_HOST_MEMORY;
-    t->window = window;
+    t->window = t->limit = window;
     t->posted = posted;
     return TLA_OK;
 }
@@ -90,12 +92,19 @@ void tla_transaction_destroy(tla_transaction *t) {
 }
 
 static bool is_complete(const tla_transaction *t) {
-    return (t->ended && t->entered >= t->issued) || t->under_way >= t->window;
+    return (t->ended && t->entered >= t->issued) || t->held >= t->limit;
 }
 
 void tla_transaction_issue(tla_transaction *t, bool last) {
     t->issued++;
     t->ended |= last;
+    t->limit = t->window;
+}
+
+void tla_transaction_wait(tla_transaction *t, uint64_t under_way, uint64_t at_ps) {
+    if (under_way == 0) return; /* it does not wait for this one */
+    t->limit = under_way;
+    if (is_complete(t)) close_groups(t, at_ps);
 }
 
 void tla_transaction_lose(tla_transaction *t, uint64_t at_ps) {
@@ -169,11 +178,9 @@ void transaction_enter(tla_fabric_access *access, uint64_t at_ps) {
     tla_transaction *const t = access->transaction;
     if (!t) return;
     t->entered++;
-    if (access->part) {
-        t->under_way++;
-        access->part->under_way++;
-    }
+    if (access->part) access->part->under_way++;
     if (access->group) {
+        t->held += access->group->holds[access->write];
         access->group->users++;
         access->group->requests += access->write;
         access->group->answers += !access->write;
@@ -183,7 +190,6 @@ void transaction_enter(tla_fabric_access *access, uint64_t at_ps) {
 
 void transaction_leave(tla_fabric_access *access, uint64_t at_ps) {
     if (!access->part) return;
-    access->transaction->under_way--;
     access->part->under_way--;
     access->part->latest_ps = later(access->part->latest_ps, at_ps);
 }

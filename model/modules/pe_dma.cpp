@@ -71,8 +71,8 @@ class pe_dma::channel {
         const request what;
         std::uint64_t end_ps; // so far
         transaction_ptr transaction;
-        std::uint64_t row = 0, moved = 0; // what is issued next
-        std::uint64_t under_way = 0;      // chunks
+        std::uint64_t row = 0, moved = 0;        // what is issued next
+        std::uint64_t issued = 0, under_way = 0; // chunks
         bool all_issued = false, failed = false, done = false;
         bool abandoned = false; // its thread has been killed or reset
     };
@@ -109,7 +109,14 @@ class pe_dma::channel {
 
     // Posts the issue of the next chunk, unless it has been or cannot be known yet.
     void issue_next(std::uint64_t now_ps) {
-        if (issuing_ || jobs_.empty() || done_ps_[issued_ % done_ps_.size()] == pending) return;
+        if (issuing_ || jobs_.empty()) return;
+        if (done_ps_[issued_ % done_ps_.size()] == pending) {
+            const job &j =
+                *jobs_.front(); // it waits for itself, or for one before it, which has been issued to the end
+            if (j.transaction && j.issued >= done_ps_.size())
+                tla_transaction_wait(j.transaction.get(), j.under_way, now_ps);
+            return;
+        }
         issuing_ = true;
         time_queue::of_simulation().post(
             std::max({now_ps, free_ps_, done_ps_[issued_ % done_ps_.size()]}), resource_, 1,
@@ -134,6 +141,7 @@ class pe_dma::channel {
         c.bytes.assign(nbytes, what.pattern);
         done_ps_[c.slot] = pending;
         free_ps_ = at_ps + tla_transfer_ps(nbytes, dma_.config_.bandwidth);
+        j.issued++;
         j.under_way++;
         j.moved += nbytes;
         if (j.moved == what.row_bytes) {

@@ -20,9 +20,9 @@ extern "C" {
 
 typedef struct tla_transaction tla_transaction;
 
-/* window: how many accesses the initiator has under way at most, above 0. A node that stores and forwards passes on
- * what it has when so many are, since no more can come. posted: nobody waits for the acknowledgement of writes, which
- * takes no time then. TLA_INVALID_ARGUMENT, TLA_NO_HOST_MEMORY; *transaction is NULL then. */
+/* window: how many accesses the initiator has under way at most, above 0. Nodes that store and forward pass on what
+ * they have when they hold so many, since no more can come. posted: nobody waits for the acknowledgement of writes,
+ * which takes no time then. TLA_INVALID_ARGUMENT, TLA_NO_HOST_MEMORY; *transaction is NULL then. */
 tla_status tla_transaction_create(uint64_t window, bool posted, tla_transaction **transaction);
 
 /* All its accesses have been answered. NULL is allowed. */
@@ -35,6 +35,10 @@ void tla_transaction_issue(tla_transaction *transaction, bool last);
  * say).
  */
 void tla_transaction_lose(tla_transaction *transaction, uint64_t at_ps);
+
+/* From at_ps on no more is issued before one of those that are under way has come back to the initiator, although they
+ * are fewer than the window (a window that moves in order waits for its oldest). Until the next one is issued. */
+void tla_transaction_wait(tla_transaction *transaction, uint64_t under_way, uint64_t at_ps);
 
 /* None is issued any more, from at_ps on, although it was not said with the last one (an access has failed, say). */
 void tla_transaction_end(tla_transaction *transaction, uint64_t at_ps);
