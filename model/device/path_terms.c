@@ -10,9 +10,9 @@ static uint64_t later(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* When each flit has passed a node at which it was there at times[flit]. */
-static void pass_node(const tla_path_hop *hop, uint64_t *times, uint64_t count) {
-    uint64_t free_ps = hop->store_and_forward ? times[count - 1] : times[0];
+/* When each flit has passed a node at which it was there at times[flit]; `collects`: it passes none before all are. */
+static void pass_node(const tla_path_hop *hop, bool collects, uint64_t *times, uint64_t count) {
+    uint64_t free_ps = collects ? times[count - 1] : times[0];
     free_ps = add_saturated(free_ps, hop->overhead_ps);
     for (uint64_t i = 0; i < count; i++)
         times[i] = later(times[i], free_ps);
@@ -39,11 +39,11 @@ static tla_path_terms add_terms(const tla_path_hop *hops, size_t count, uint64_t
     uint64_t slowest_ps = 0; /* a flit's time on the slowest link since all of them were in one node */
     for (size_t i = 0; i < count; i++) {
         terms.overhead_ps = add_saturated(terms.overhead_ps, hops[i].overhead_ps);
+        if (i + 1 == count) break;
         if (hops[i].store_and_forward) {
             terms.collected_ps = add_saturated(terms.collected_ps, times_saturated(others, slowest_ps));
             slowest_ps = 0;
         }
-        if (i + 1 == count) break;
         const uint64_t flit_ps = flits ? tla_transfer_ps(flit, hops[i].bandwidth) : 0;
         terms.fill_ps = add_saturated(terms.fill_ps, flit_ps);
         terms.wire_ps = add_saturated(terms.wire_ps, hops[i].latency_ps);
@@ -70,8 +70,9 @@ tla_status tla_path_terms_of(const tla_path_hop *hops, size_t count, uint64_t fl
     uint64_t *times = calloc((size_t)flits, sizeof *times);
     if (!times) return TLA_NO_HOST_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        pass_node(&hops[i], times, flits);
-        if (i + 1 < count) pass_link(&hops[i], times, flits, flit, nbytes - (flits - 1) * flit);
+        const bool is_end = i + 1 == count; /* from where nothing is passed on */
+        pass_node(&hops[i], hops[i].store_and_forward && !is_end, times, flits);
+        if (!is_end) pass_link(&hops[i], times, flits, flit, nbytes - (flits - 1) * flit);
     }
     terms->end_ps = times[flits - 1];
     terms->hidden_ps = sum_ps - terms->end_ps;

@@ -106,7 +106,7 @@ static void print_nodes(FILE *out, const tla_topology *topology, const topology_
                 nodes[link->from].store_and_forward ? "; stores and forwards" : "");
     }
     print_row(out, nodes[path->to].name, nodes[path->to].overhead_ps, 0, 0);
-    fprintf(out, "%s\n", nodes[path->to].store_and_forward ? "   stores and forwards" : "");
+    fputc('\n', out);
 }
 
 static void print_sum(FILE *out, const char *name, const char *sign, uint64_t ps) {

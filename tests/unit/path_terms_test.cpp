@@ -28,10 +28,10 @@ std::uint64_t reference_ps(const hops &path, std::uint64_t nbytes, std::uint64_t
     std::vector<std::uint64_t> at(flits, 0), node_free(path.size(), 0), link_free(path.size(), 0);
     for (std::size_t begin = 0, end; begin < path.size(); begin = end) {
         const std::uint64_t collected = *std::max_element(at.begin(), at.end());
-        for (end = begin + 1; end < path.size() && !path[end].store_and_forward;)
+        for (end = begin + 1; end < path.size() && (!path[end].store_and_forward || end + 1 == path.size());)
             end++;
         for (std::uint64_t f = 0; f < flits; f++) {
-            if (path[begin].store_and_forward) at[f] = collected;
+            if (path[begin].store_and_forward && begin + 1 < path.size()) at[f] = collected;
             for (std::size_t hop = begin; hop < end; hop++) {
                 const std::uint64_t overhead = f == 0 ? path[hop].overhead_ps : 0;
                 at[f] = node_free[hop] = std::max(at[f], node_free[hop]) + overhead;
@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(a_node_that_stores_and_forwards_collects_everything_first) 
     BOOST_CHECK_EQUAL(t.end_ps, 64000u + 5000 + 32000);
     BOOST_CHECK_EQUAL(t.collected_ps, 63000u);
     BOOST_CHECK_EQUAL(t.drain_ps, 63u * 500);
-    // At the end of a path as well, and at its beginning there is nothing to wait for.
-    BOOST_CHECK_EQUAL(terms_of({{0, false, 0, 256 * GB}, {5000, true, 0, 0}}, 16384).end_ps, 69000u);
+    // At the end of a path nothing is passed on, as in the fabric, and at its beginning there is nothing to wait for.
+    BOOST_CHECK_EQUAL(terms_of({{0, false, 0, 256 * GB}, {5000, true, 0, 0}}, 16384).end_ps, 64000u);
     BOOST_CHECK_EQUAL(terms_of({{5000, true, 0, 256 * GB}, {0, false, 0, 0}}, 16384).end_ps, 69000u);
 }
 

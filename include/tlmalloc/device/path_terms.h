@@ -18,9 +18,9 @@ extern "C" {
 /* A node of a path, and the link that leaves it. */
 typedef struct tla_path_hop {
     uint64_t overhead_ps;
-    bool store_and_forward;
-    uint64_t latency_ps; /* of the link; 0 at the end of the path */
-    uint64_t bandwidth;  /* bytes/s; 0 at the end of the path */
+    bool store_and_forward; /* at the end of the path, from where nothing is passed on, it makes no difference */
+    uint64_t latency_ps;    /* of the link; 0 at the end of the path */
+    uint64_t bandwidth;     /* bytes/s; 0 at the end of the path */
 } tla_path_hop;
 
 /* end_ps = fill_ps + overhead_ps + wire_ps + collected_ps + drain_ps - hidden_ps. */
