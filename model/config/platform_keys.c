@@ -398,6 +398,8 @@ const tla_schema_key tla_platform_keys[] = {
      "order of the calls, which keeps idle gaps that a later call can still reach"},
     {TIME(simulation.quantum, simulation.quantum_ps, S), "tlmalloc's choice: no decoupling", "0 ns",
      "how far an initiator may run ahead of simulated time"},
+    {BOOLEAN(simulation.link_signals, simulation.link_signals), "tlmalloc's choice: 6,528 of KernBench's links",
+     "false", "waveforms show every link of the fabric by itself too, and not only those of a cube by their kinds"},
 
     {TEXT(faults.plan, faults.text, FAULT_PLAN), "tlmalloc's choice: nothing fails", "none",
      "faults that are injected, such as \"uncorrectable address=0x1000 pe=0; channel_out channel=3 at=10us; refuse "

@@ -35,13 +35,12 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
                       : sorted == TLA_OVERLAP    ? "two windows overlap"
                                                  : "a window goes past 2^64");
     out.register_invalidate_direct_mem_ptr(this, &interconnect::invalidate_direct_mem_ptr);
-    meter_of_link_.resize(config_.links.size());
+    meters_of_links_.resize(config_.groups.empty() ? 0 : config_.links.size());
     for (const link_group &group : config_.groups) {
         meters_.push_back(std::make_unique<meter>(*this, group.name));
         for (const std::uint32_t link : group.links) {
-            if (link >= meter_of_link_.size() || meter_of_link_[link])
-                refuse_config("a group has a link that is none, or another's");
-            meter_of_link_[link] = meters_.back().get();
+            if (link >= config_.links.size()) refuse_config("a group has a link that is none");
+            meters_of_links_[link].push_back(meters_.back().get());
         }
     }
     if (config_.style == time_style::fast) return;
@@ -337,10 +336,10 @@ static void add_to_windows(figure &shown, std::uint64_t from_ps, std::uint64_t t
 }
 
 void interconnect::show(const tla_fabric_passage &passage) {
-    meter *const m = meter_of_link_[passage.link];
-    if (!m) return;
-    add_to_windows(m->busy, passage.start_ps, passage.end_ps);
-    add_to_windows(m->waited, passage.arrival_ps, passage.arrival_ps + passage.waited_ps);
+    for (meter *const m : meters_of_links_[passage.link]) {
+        add_to_windows(m->busy, passage.start_ps, passage.end_ps);
+        add_to_windows(m->waited, passage.arrival_ps, passage.arrival_ps + passage.waited_ps);
+    }
 }
 
 std::vector<statistics_part> interconnect::list_statistics() const {

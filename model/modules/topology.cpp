@@ -1,6 +1,7 @@
 // A platform's fabric: its nodes and links, and who hangs where with which window.
 #include "topology.hpp"
 
+#include <cctype>
 #include <map>
 
 namespace tlmalloc {
@@ -59,21 +60,48 @@ void topology::add_graph() {
                                    links[i].routing, links[i].routing_at_end});
 }
 
-// The links that leave the nodes of a cube (of a SIP, of no SIP), by the kinds of their ends:
-// "sip0.cube1.pe_to_router".
+namespace {
+
+// Of a node's cube, of its SIP where it is in no cube, of neither: "sip0.cube1.", "sip0.", "".
+std::string scope_of(const tla_topology_node &node) {
+    std::string scope;
+    if (node.sip != TLA_NO_NODE) scope += "sip" + std::to_string(node.sip) + ".";
+    if (node.cube != TLA_NO_NODE) scope += "cube" + std::to_string(node.cube) + ".";
+    return scope;
+}
+
+// A node's name as it is seen from a scope, of characters that signals have.
+std::string name_in(const std::string &scope, const tla_topology_node &node) {
+    std::string name = node.name;
+    if (name.rfind(scope, 0) == 0) name.erase(0, scope.size());
+    for (char &c : name)
+        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+    return name;
+}
+
+} // namespace
+
+// The links that leave the nodes of a cube, by the kinds of their ends: "sip0.cube1.pe_to_router". And every link by
+// itself, where that is asked for: "sip0.cube1.links.pe0_to_r0c0".
 void topology::add_groups() {
     const tla_topology_node *const nodes = tla_topology_nodes(graph_.get());
     const tla_topology_link *const links = tla_topology_links(graph_.get());
+    const std::uint32_t count = tla_topology_link_count(graph_.get());
     std::map<std::string, std::size_t> places;
-    for (std::uint32_t i = 0; i < tla_topology_link_count(graph_.get()); i++) {
-        const tla_topology_node &from = nodes[links[i].from];
-        std::string name;
-        if (from.sip != TLA_NO_NODE) name += "sip" + std::to_string(from.sip) + ".";
-        if (from.cube != TLA_NO_NODE) name += "cube" + std::to_string(from.cube) + ".";
-        name += std::string(tla_node_kind_name(from.kind)) + "_to_" + tla_node_kind_name(nodes[links[i].to].kind);
+    for (std::uint32_t i = 0; i < count; i++) {
+        const tla_topology_node &from = nodes[links[i].from], &to = nodes[links[i].to];
+        const std::string name = scope_of(from) + tla_node_kind_name(from.kind) + "_to_" + tla_node_kind_name(to.kind);
         const auto [place, is_new] = places.emplace(name, settings_.groups.size());
         if (is_new) settings_.groups.push_back({name, {}});
         settings_.groups[place->second].links.push_back(i);
+    }
+    for (std::uint32_t i = 0; config_.simulation.link_signals && i < count; i++) {
+        const tla_topology_node &from = nodes[links[i].from], &to = nodes[links[i].to];
+        const std::string scope = scope_of(from);
+        std::string name = scope + "links." + name_in(scope, from) + "_to_" + name_in(scope, to);
+        while (!places.emplace(name, 0).second) // two links between two nodes
+            name += "_" + std::to_string(i);
+        settings_.groups.push_back({name, {i}});
     }
 }
 

@@ -40,7 +40,7 @@ class interconnect : public instrumented, private access_target, private in_orde
     static constexpr std::uint64_t meter_window_ps = 100'000;
     struct link_group {
         std::string name;                 // of the signals, without "_busy_ps", "_waited_ps"; dots lead into scopes
-        std::vector<std::uint32_t> links; // none is in another group
+        std::vector<std::uint32_t> links; // which may be in other groups too
     };
 
     struct config {
@@ -107,7 +107,7 @@ class interconnect : public instrumented, private access_target, private in_orde
     std::unique_ptr<tla_fabric, void (*)(tla_fabric *)> fabric_{nullptr, tla_fabric_destroy};
     struct meter; // of a group of links
     std::vector<std::unique_ptr<meter>> meters_;
-    std::vector<meter *> meter_of_link_;
+    std::vector<std::vector<meter *>> meters_of_links_;
     std::vector<outlet> outlets_; // exact: to the targets
     struct held_read {
         in_order_request *request;

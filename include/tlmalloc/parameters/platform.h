@@ -48,6 +48,7 @@ typedef struct tla_hbm_timing {
 typedef struct tla_simulation_parameters {
     tla_time_style style; /* simulation.style */
     uint64_t quantum_ps;  /* simulation.quantum */
+    bool link_signals;    /* simulation.link_signals */
 } tla_simulation_parameters;
 
 typedef struct tla_fault_parameters {
