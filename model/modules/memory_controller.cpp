@@ -41,8 +41,9 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
                       "room for two nodes");
     faults_.plan = settings.faults;
     slice_base_ = base(TLA_HBM);
-    for (const tla_channel channel : channels())
-        untouched_[channel] = tla_stack_get_stats(tla_pe_memory_stack(made, channel));
+    if (made)
+        for (const tla_channel channel : channels())
+            untouched_[channel] = tla_stack_get_stats(tla_pe_memory_stack(made, channel));
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
         socket_of(static_cast<tla_channel>(channel))
             .register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate, channel);

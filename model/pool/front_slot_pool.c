@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+static const uint64_t slots_max = UINT64_C(1) << 24; /* each takes 12 bytes of the host's memory */
+
 static tla_status check(const tla_stack_config *c, tla_error *error) {
     const uint64_t slot = c->sizes.slot, alignment = c->alignment ? c->alignment : 1;
     if (slot == 0 || c->capacity % slot)
@@ -12,6 +14,10 @@ static tla_status check(const tla_stack_config *c, tla_error *error) {
                              "found slots of %" PRIu64 " bytes, expected slots that divide the %" PRIu64
                              " bytes of the memory",
                              slot, c->capacity);
+    if (c->capacity / slot > slots_max)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "found %" PRIu64 " slots of %" PRIu64 " bytes, expected at most %" PRIu64,
+                             c->capacity / slot, slot, slots_max);
     if (slot % alignment)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "found slots of %" PRIu64 " bytes, expected a multiple of the alignment, %" PRIu64, slot,

@@ -227,6 +227,10 @@ BOOST_AUTO_TEST_CASE(sizes_that_a_front_cannot_stand_are_told) {
     refused(config, "found slots of 3145728 bytes, expected slots that divide the 10485760 bytes of the memory");
     config.sizes.slot = 0;
     refused(config, "found slots of 0 bytes, expected slots that divide the 10485760 bytes of the memory");
+    config.capacity = 32 * MiB;
+    config.sizes.slot = 1;
+    refused(config, "found 33554432 slots of 1 bytes, expected at most 16777216");
+    config.capacity = 10 * MiB;
     config.sizes.slot = MiB;
     config.alignment = 2 * MiB;
     refused(config, "found slots of 1048576 bytes, expected a multiple of the alignment, 2097152");

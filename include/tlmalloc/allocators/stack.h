@@ -67,7 +67,7 @@ typedef struct tla_front_sizes {
     uint64_t segment; /* segment_cache: bytes of a segment for requests from 1/20 up to 1/2 of it; smaller ones are
                          served from segments of 1/10 of it, larger ones from one of their own, a multiple of 1/10 of
                          it. A multiple of 10 KiB; 0: 20 MiB, as PyTorch's */
-    uint64_t slot;    /* slot_pool: bytes of a slot, of which the capacity is a multiple */
+    uint64_t slot;    /* slot_pool: bytes of a slot, of which the capacity is a multiple, at most 2^24 */
     uint64_t buffers; /* mixed: bytes at the end of the range that are for plain buffers alone; less than the range */
 } tla_front_sizes;
 
