@@ -311,13 +311,15 @@ json_t *measure_footprint(const options &o) {
 
 // --- transfers of many PEs -------------------------------------------------------------------------------------------
 
-// Every PE reads the share of the PE beside it in its cube, again and again, all at once: five shared resources a chunk
-// (DMA issue, a pseudo-channel, two links, a TCM channel). On a platform of any size as many bytes are moved, and as
-// many are resident.
+// Every PE reads its own share (`away` 0), or that of the PE beside it in its cube (1), again and again, all at once:
+// DMA issue, a pseudo-channel, two links or three, a TCM channel. On a platform of any size as many bytes are moved,
+// and as many are resident.
 class transferring : public sc_core::sc_module {
   public:
-    transferring(sc_core::sc_module_name name, npu &platform, std::uint64_t chunks, std::size_t rounds)
-        : sc_module(name), platform_(platform), rounds_(rounds), share_(resident_bytes / platform.pes().size()),
+    transferring(sc_core::sc_module_name name, npu &platform, std::size_t away, std::uint64_t chunks,
+                 std::size_t rounds)
+        : sc_module(name), platform_(platform), away_(away), rounds_(rounds),
+          share_(resident_bytes / platform.pes().size()),
           passes_(std::max<std::uint64_t>(chunks * chunk_bytes / resident_bytes, 1)) {
         platform.host().main = [this] { run(); };
     }
@@ -335,7 +337,7 @@ class transferring : public sc_core::sc_module {
         if (platform_.host().create_tensor("shares", pes * share_, 1, platform_.host().everywhere(), &t, &error))
             fail(error.text);
         for (std::size_t i = 0; i < pes; i++)
-            sc_core::sc_spawn([this, t, i] { read_neighbour(*t, i); }, sc_core::sc_gen_unique_name("reader"));
+            sc_core::sc_spawn([this, t, i] { read_share(*t, i); }, sc_core::sc_gen_unique_name("reader"));
         sc_core::wait(sc_core::SC_ZERO_TIME);                    // all of them listen
         for (std::size_t round = 0; round <= rounds_; round++) { // the first one touches everything
             const double begin = processor_ns();
@@ -348,17 +350,17 @@ class transferring : public sc_core::sc_module {
         sc_core::sc_stop();
     }
 
-    void read_neighbour(const tensor &t, std::size_t number) {
+    void read_share(const tensor &t, std::size_t number) {
         pe_unit &pe = *platform_.pes()[number];
         const std::size_t cube = std::min<std::size_t>(8, platform_.pes().size());
-        const std::uint64_t beside = t.shards[number / cube * cube + (number + 1) % cube].offset;
+        const std::uint64_t share = t.shards[number / cube * cube + (number + away_) % cube].offset;
         tla_paddr tile{};
         tla_paddr_pe_tcm(pe.where.sip, pe.where.cube, pe.where.pe, 0, &tile);
         for (;;) {
             sc_core::wait(begin_);
             sc_core::sc_time delay;
             for (std::uint64_t pass = 0; pass < passes_; pass++)
-                if (pe.dma.transfer({pe_dma::direction::read, {t.va.value + beside}, tile, 1, share_, share_}, delay))
+                if (pe.dma.transfer({pe_dma::direction::read, {t.va.value + share}, tile, 1, share_, share_}, delay))
                     fail("a transfer failed");
             sc_core::wait(delay);
             if (--left_ == 0) end_.notify();
@@ -366,7 +368,7 @@ class transferring : public sc_core::sc_module {
     }
 
     npu &platform_;
-    const std::size_t rounds_;
+    const std::size_t away_, rounds_;
     const std::uint64_t share_; // of each PE, in bytes
     const std::uint64_t passes_;
     std::size_t left_ = 0;
@@ -374,7 +376,7 @@ class transferring : public sc_core::sc_module {
     sc_core::sc_event begin_, end_;
 };
 
-json_t *measure_transfers(const options &o, unsigned cubes, const std::string &style) {
+json_t *measure_transfers(const options &o, unsigned cubes, const std::string &style, std::size_t away) {
     const std::string wide = std::to_string(std::min(cubes, 4u)), high = std::to_string(std::min((cubes + 3) / 4, 4u)),
                       sips = std::to_string((cubes + 15) / 16);
     const std::string sets[] = {"system.sips=" + sips, "system.cube_mesh_width=" + wide,
@@ -388,10 +390,10 @@ json_t *measure_transfers(const options &o, unsigned cubes, const std::string &s
         fail("configs/kernbench.yaml cannot be read");
     npu platform("npu", config, {});
     if (platform.pes().size() != 8 * cubes) fail("cubes are not of 8 PEs");
-    transferring body("transferring", platform, o.operations, o.rounds);
+    transferring body("transferring", platform, away, o.operations / 2, o.rounds);
     sc_core::sc_start();
-    return json_pack("{s:I, s:s, s:f}", "pes", static_cast<json_int_t>(platform.pes().size()), "style", style.c_str(),
-                     "ns_per_chunk", body.ns_per_chunk());
+    return json_pack("{s:I, s:s, s:s, s:f}", "pes", static_cast<json_int_t>(platform.pes().size()), "style",
+                     style.c_str(), "slice", away == 0 ? "own" : "beside", "ns_per_chunk", body.ns_per_chunk());
 }
 
 // --- a run with a waveform and without -------------------------------------------------------------------------------
@@ -468,8 +470,9 @@ void print(const json_t *accesses, const json_t *transfers, const json_t *wave, 
                     real(row, "plain_ns"), real(row, "ours_ns"), real(row, "waveform_ns"),
                     real(row, "ours_over_plain_rate"), real(row, "waveform_over_off_time"));
     json_array_foreach(transfers, i, row)
-        std::printf("%3.0f PEs, %-5s %10.1f ns a chunk\n", real(row, "pes"),
-                    json_string_value(json_object_get(row, "style")), real(row, "ns_per_chunk"));
+        std::printf("%4.0f PEs, %-5s, %-6s slice %8.1f ns a chunk, %5.2f of 8 PEs\n", real(row, "pes"),
+                    json_string_value(json_object_get(row, "style")), json_string_value(json_object_get(row, "slice")),
+                    real(row, "ns_per_chunk"), real(row, "over_8_pes"));
     std::printf("a run: %.0f ms, with a waveform %.0f ms, %.2f times\n", real(wave, "off_ms"), real(wave, "on_ms"),
                 real(wave, "on_over_off"));
     const double gib = static_cast<double>(GiB);
@@ -526,9 +529,15 @@ int sc_main(int argc, char **argv) {
     json_t *accesses = apart(o, measure_accesses), *wave = apart(o, measure_waveform),
            *footprint = apart(o, measure_footprint), *transfers = json_array();
     for (const char *style : {"fast", "exact"})
-        for (unsigned cubes : {1u, 8u, 32u})
-            json_array_append_new(transfers,
-                                  apart(o, [&](const options &all) { return measure_transfers(all, cubes, style); }));
+        for (std::size_t away : {0u, 1u}) {
+            double of_8_pes = 0;
+            for (unsigned cubes : {1u, 8u, 32u, 128u}) {
+                json_t *row = apart(o, [&](const options &all) { return measure_transfers(all, cubes, style, away); });
+                if (cubes == 1) of_8_pes = real(row, "ns_per_chunk");
+                json_object_set_new(row, "over_8_pes", json_real(real(row, "ns_per_chunk") / of_8_pes));
+                json_array_append_new(transfers, row);
+            }
+        }
     print(accesses, transfers, wave, footprint);
     json_t *root = json_pack("{s:s, s:I, s:o, s:o, s:o, s:o}", "benchmark", "bench_platform", "operations",
                              static_cast<json_int_t>(o.operations), "accesses", accesses, "transfers", transfers,
