@@ -25,6 +25,13 @@ typedef struct heap {
     size_t count, room;
 } heap;
 
+/* Resources whose events may be left behind. */
+typedef struct island {
+    heap events;      /* while it is left */
+    uint64_t waiting; /* events of its resources in the queue */
+    bool left;
+} island;
+
 /* An entry in the calendar, or a free place. */
 typedef struct node {
     entry event;
@@ -43,6 +50,10 @@ struct tla_event_queue {
     size_t in_calendar;
     uint64_t posted;
     uint64_t days_seen, events_seen; /* since the last look at the length of a day */
+    island *islands;                 /* number 0 is none */
+    uint32_t island_count;
+    uint32_t *island_of; /* of each resource */
+    uint32_t resource_count;
 };
 
 static inline bool before(const entry *a, const entry *b) {
@@ -218,20 +229,47 @@ tla_status tla_event_queue_create(tla_event_queue **queue) {
 
 void tla_event_queue_destroy(tla_event_queue *queue) {
     if (!queue) return;
+    for (uint32_t i = 0; i < queue->island_count; i++)
+        free(queue->islands[i].events.entries);
+    free(queue->islands);
+    free(queue->island_of);
     free(queue->today.entries);
     free(queue->faraway.entries);
     free(queue->nodes);
     free(queue);
 }
 
-tla_status tla_event_queue_post(tla_event_queue *queue, const tla_event *event) {
-    const size_t count = tla_event_queue_count(queue) + 1;
-    if (heap_reserve(&queue->today, count) || heap_reserve(&queue->faraway, queue->faraway.count + 1) ||
+static entry entry_of(tla_event_queue *queue, const tla_event *event) {
+    return (entry){event->at_ps, (uint64_t)event->resource << 32 | event->port, queue->posted++, event->action,
+                   event->context};
+}
+
+static tla_event event_of(const entry *e) {
+    return (tla_event){e->at_ps, (uint32_t)(e->place >> 32), (uint32_t)e->place, e->action, e->context};
+}
+
+/* Makes room for more events. */
+static tla_status reserve(tla_event_queue *queue, size_t more) {
+    const size_t count = queue->today.count + queue->in_calendar + queue->faraway.count + more;
+    if (heap_reserve(&queue->today, count) || heap_reserve(&queue->faraway, queue->faraway.count + more) ||
         nodes_reserve(queue))
         return TLA_NO_HOST_MEMORY;
-    const entry e = {event->at_ps, (uint64_t)event->resource << 32 | event->port, queue->posted++, event->action,
-                     event->context};
+    return TLA_OK;
+}
+
+tla_status tla_event_queue_post(tla_event_queue *queue, const tla_event *event) {
+    const uint32_t number = tla_event_queue_island_of(queue, event->resource);
+    island *const home = number ? &queue->islands[number] : NULL;
+    if (home && home->left) {
+        if (heap_reserve(&home->events, home->events.count + 1)) return TLA_NO_HOST_MEMORY;
+        const entry e = entry_of(queue, event);
+        heap_push(&home->events, &e);
+        return TLA_OK;
+    }
+    if (reserve(queue, 1)) return TLA_NO_HOST_MEMORY;
+    const entry e = entry_of(queue, event);
     place_event(queue, &e);
+    if (home) home->waiting++;
     return TLA_OK;
 }
 
@@ -244,10 +282,79 @@ bool tla_event_queue_take(tla_event_queue *queue, tla_event *event) {
     settle(queue);
     if (queue->today.count == 0) return false;
     const entry e = heap_pop(&queue->today);
-    *event = (tla_event){e.at_ps, (uint32_t)(e.place >> 32), (uint32_t)e.place, e.action, e.context};
+    *event = event_of(&e);
+    const uint32_t home = tla_event_queue_island_of(queue, event->resource);
+    if (home) queue->islands[home].waiting--;
     return true;
 }
 
 size_t tla_event_queue_count(const tla_event_queue *queue) {
-    return queue->today.count + queue->in_calendar + queue->faraway.count;
+    size_t count = queue->today.count + queue->in_calendar + queue->faraway.count;
+    for (uint32_t i = 1; i < queue->island_count; i++)
+        count += queue->islands[i].events.count;
+    return count;
+}
+
+/* ---- islands ---- */
+
+tla_status tla_event_queue_add_island(tla_event_queue *queue, uint32_t *number) {
+    const uint32_t count = queue->island_count ? queue->island_count + 1 : 2;
+    island *const islands = realloc(queue->islands, count * sizeof *islands);
+    if (!islands) return TLA_NO_HOST_MEMORY;
+    for (uint32_t i = queue->island_count; i < count; i++)
+        islands[i] = (island){0};
+    queue->islands = islands;
+    queue->island_count = count;
+    *number = count - 1;
+    return TLA_OK;
+}
+
+tla_status tla_event_queue_put_on_island(tla_event_queue *queue, uint32_t resource, uint32_t number) {
+    if (resource >= queue->resource_count) {
+        const uint32_t count = resource < UINT32_MAX / 2 ? 2 * resource + 2 : UINT32_MAX;
+        uint32_t *const islands = realloc(queue->island_of, count * sizeof *islands);
+        if (!islands) return TLA_NO_HOST_MEMORY;
+        for (uint32_t i = queue->resource_count; i < count; i++)
+            islands[i] = 0;
+        queue->island_of = islands;
+        queue->resource_count = count;
+    }
+    queue->island_of[resource] = number;
+    return TLA_OK;
+}
+
+uint32_t tla_event_queue_island_of(const tla_event_queue *queue, uint32_t resource) {
+    return resource < queue->resource_count ? queue->island_of[resource] : 0;
+}
+
+bool tla_event_queue_is_left(const tla_event_queue *queue, uint32_t number) {
+    return number && queue->islands[number].left;
+}
+
+bool tla_event_queue_leave(tla_event_queue *queue, uint32_t number) {
+    island *const left = &queue->islands[number];
+    if (left->left || left->waiting > 0) return false;
+    return left->left = true;
+}
+
+bool tla_event_queue_take_left(tla_event_queue *queue, uint32_t number, const tla_event *before_this,
+                               tla_event *event) {
+    island *const left = &queue->islands[number];
+    const entry limit = {before_this->at_ps, (uint64_t)before_this->resource << 32 | before_this->port, 0, NULL, NULL};
+    if (left->events.count == 0 || !before(&left->events.entries[0], &limit)) return false;
+    const entry e = heap_pop(&left->events);
+    *event = event_of(&e);
+    return true;
+}
+
+tla_status tla_event_queue_join(tla_event_queue *queue, uint32_t number) {
+    island *const left = &queue->islands[number];
+    while (left->events.count > 0) {
+        if (reserve(queue, 1)) return TLA_NO_HOST_MEMORY;
+        const entry e = heap_pop(&left->events);
+        place_event(queue, &e);
+        left->waiting++;
+    }
+    left->left = false;
+    return TLA_OK;
 }

@@ -237,6 +237,7 @@ std::uint64_t hbm_slice::word_ps(bool write) const {
 }
 
 hbm_slice::statistics hbm_slice::get_statistics() const {
+    time_queue::catch_up_all();
     statistics result{counts_};
     result.corrected = corrected_;
     result.uncorrectable = uncorrectable_;

@@ -211,10 +211,12 @@ void outlet::lead_to(tlm::tlm_fw_transport_if<> &interface) {
 }
 
 void outlet::send(in_order_request &request, unsigned input) {
-    if (target_)
-        target_->begin(request, port_ + input);
-    else
+    if (!target_) {
         caller_->send(request);
+        return;
+    }
+    time_queue::of_simulation().come_to(target_->island());
+    target_->begin(request, port_ + input);
 }
 
 // --- callers that wait -----------------------------------------------------------------------------------------------
@@ -275,7 +277,9 @@ class caller {
 void begin_at(void *context, std::uint64_t) {
     auto &request = *static_cast<in_order_request *>(context);
     in_order_request::frame arrival = request.pop();
-    static_cast<in_order_target *>(arrival.module)->begin(request, arrival.state<unsigned>());
+    auto &target = *static_cast<in_order_target *>(arrival.module);
+    time_queue::of_simulation().come_to(target.island());
+    target.begin(request, arrival.state<unsigned>());
 }
 
 } // namespace

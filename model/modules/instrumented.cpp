@@ -1,6 +1,7 @@
 // The lists of figures and statistics that a module has, for whoever shows them.
 #include "tlmalloc/modules/instrumented.hpp"
 
+#include "tlmalloc/detail/time_queue.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <iomanip>
@@ -16,6 +17,7 @@ void instrumented::refuse_config(const std::string &why) const {
 }
 
 void instrumented::record(waveform &wave) {
+    time_queue::keep_in_step();
     for (figure *f : figures_) {
         const std::string whole = std::string(name()) + "." + f->name_;
         const std::size_t dot = whole.rfind('.');
@@ -26,6 +28,7 @@ void instrumented::record(waveform &wave) {
 
 // Without local time, changes inside a quantum fall together.
 void instrumented::trace(sc_core::sc_trace_file *file) const {
+    time_queue::keep_in_step();
     for (figure *f : figures_) {
         f->traced_ = true;
         sc_core::sc_trace(file, f->value_, std::string(name()) + "." + f->name_, static_cast<int>(f->bits_));

@@ -115,6 +115,20 @@ std::uint64_t interconnect::spacing_ps(std::uint32_t nbytes) const {
     return longest;
 }
 
+interconnect::way interconnect::way_between(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes) {
+    way result{{from}, 0};
+    while (from != to) {
+        const std::uint32_t number = tla_fabric_next_link(fabric_.get(), from, to);
+        if (number == TLA_FABRIC_NO_LINK) return {};
+        const tla_fabric_link &link = config_.links[number];
+        result.least_ps +=
+            link.latency_ps + tla_transfer_ps(std::min(nbytes, config_.flit), link.bandwidth_bytes_per_s);
+        from = link.to;
+        result.nodes.push_back(from);
+    }
+    return result;
+}
+
 tla_fabric_access interconnect::access_of(tlm::tlm_generic_payload &payload, unsigned source, const window &w) const {
     const auto *const part = payload.get_extension<transaction_part>();
     return {config_.sources[source],
@@ -342,7 +356,17 @@ void interconnect::show(const tla_fabric_passage &passage) {
     }
 }
 
+const tla_fabric *interconnect::fabric() const {
+    time_queue::catch_up_all();
+    return fabric_.get();
+}
+
+tla_order interconnect::order() const {
+    return tla_fabric_order(fabric());
+}
+
 std::vector<statistics_part> interconnect::list_statistics() const {
+    time_queue::catch_up_all();
     return {{{{"errors", errors_, "accesses", "that found no target"}}}};
 }
 

@@ -69,6 +69,7 @@ std::uint64_t memory_module::move(tlm::tlm_generic_payload &payload, std::uint64
 }
 
 bool memory_module::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+    time_queue::keep_in_step();
     if (!memory_.dmi) return refuse_dmi(dmi);
     if (payload.get_address() >= memory_.capacity) return refuse_dmi(dmi, {memory_.capacity, UINT64_MAX});
     tlmalloc::grant_dmi(dmi, bytes_, memory_.capacity, memory_.latency_ps + word_ps(false),
@@ -77,10 +78,12 @@ bool memory_module::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::
 }
 
 unsigned memory_module::debug(tlm::tlm_generic_payload &payload) {
+    time_queue::catch_up_all();
     return debug_copy(payload, bytes_, memory_.capacity);
 }
 
 statistics_part memory_module::list_accesses() const {
+    time_queue::catch_up_all();
     return {{{"reads", counts_.reads, "accesses", "reads that were served"},
              {"writes", counts_.writes, "accesses", "writes that were served"},
              {"bytes_read", counts_.bytes_read, "bytes", "what they read"},

@@ -1,6 +1,7 @@
 // The platform out of its modules: what a configuration means for each, and how they are bound.
 #include "tlmalloc/modules/npu.hpp"
 
+#include "inland_transfers.hpp"
 #include "topology.hpp"
 
 namespace tlmalloc {
@@ -115,6 +116,7 @@ class cube_unit : public sc_core::sc_module {
           m_cpu_("m_cpu", config, sip, cube, TLA_M_CPU_MEMORY) {
         memories.insert(memories.end(), {&sram_, &m_cpu_});
         for (unsigned pe = 0; pe < config.system.pes_per_cube; pe++) {
+            const inland_site site(config);
             pes_.push_back(
                 std::make_unique<pe_unit>(numbered("pe", pe).c_str(), config, pe_location{sip, cube, pe}, kernels));
             pes.push_back(pes_.back().get());
@@ -199,7 +201,8 @@ static host::config host_config(const tla_config &c) {
 
 pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const pe_location &location,
                  const kernel_table &kernels)
-    : sc_module(name), where(location), slice("slice", slice_config(config, location)), tcm("tcm", tcm_config(config)),
+    : sc_module(name), where(location), island(time_queue::island_being_built()),
+      slice("slice", slice_config(config, location)), tcm("tcm", tcm_config(config)),
       controller("controller", controller_config(config, location)), mmu("mmu", mmu_config(config, location)),
       dma("dma", dma_config(config, location)), element("element", element_config(config, location, kernels), dma) {
     controller.slice.bind(slice.in);
@@ -258,6 +261,7 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     host_->va.bind(va_manager_->control);
     platform_parts parts{*fabric_, *host_, *va_manager_, processors_, end_points_, pes_, cube_memories_};
     rows.bind(parts);
+    tell_inland_transfers(config, *fabric_, pes_);
     tell_ways(config);
     if (config.mmu.unmapped == TLA_UNMAPPED_DEMAND)
         for (pe_unit *pe : pes_) // in the order of host_config.pes

@@ -49,6 +49,7 @@ class pe_dma::channel {
             [](void *context, std::uint64_t start_ps) {
                 auto &started = *static_cast<job *>(context);
                 started.owner->jobs_.push_back(&started);
+                started.owner->leave_island(started.what, start_ps);
                 started.owner->issue_next(start_ps);
             },
             &mine);
@@ -65,6 +66,7 @@ class pe_dma::channel {
 
   private:
     static constexpr std::uint64_t pending = UINT64_MAX;
+    static constexpr std::uint64_t few_chunks = 4; // for which it is not worth while to leave an island
 
     struct job {
         channel *owner;
@@ -106,6 +108,19 @@ class pe_dma::channel {
         lent_payload payload;
         std::vector<std::uint8_t> bytes;
     };
+
+    // A transfer begins that concerns nobody else: not before its last chunk can have ended.
+    void leave_island(const request &what, std::uint64_t at_ps) {
+        const inland &home = dma_.inland_;
+        if (!home.island || what.rows * what.row_bytes < few_chunks * dma_.config_.chunk) return;
+        if (!home.stays(what, at_ps)) return;
+        const std::uint64_t end = what.va.value + (what.rows - 1) * what.pitch + what.row_bytes;
+        const std::uint64_t last = std::min((end - 1) % dma_.config_.chunk + 1, what.row_bytes);
+        const std::uint64_t issued_ps =
+            std::max(at_ps, free_ps_) + tla_transfer_ps(what.rows * what.row_bytes - last, dma_.config_.bandwidth);
+        time_queue::of_simulation().leave_until(home.island,
+                                                issued_ps + home.least_ps(what, static_cast<std::uint32_t>(last)));
+    }
 
     // Posts the issue of the next chunk, unless it has been or cannot be known yet.
     void issue_next(std::uint64_t now_ps) {
@@ -269,6 +284,7 @@ pe_dma::~pe_dma() {
 }
 
 pe_dma::statistics pe_dma::get_statistics() const {
+    time_queue::catch_up_all();
     statistics result = statistics_;
     for (const tla_timeline &issue : issue_) {
         const tla_order order = tla_timeline_order(&issue);

@@ -368,6 +368,7 @@ transfer_extent pe_mmu::cut(const tla_mmu_access &transfer, std::uint64_t va, st
 }
 
 unsigned pe_mmu::debug(tlm::tlm_generic_payload &payload) {
+    time_queue::catch_up_all();
     const std::uint64_t va = payload.get_address();
     const unsigned length = payload.get_data_length();
     std::uint8_t *const data = payload.get_data_ptr();
@@ -551,7 +552,24 @@ void pe_mmu::start_of_simulation() {
                       ", a control port that the memory controller has not");
 }
 
+// Whether [va, va + nbytes) leads into [first, first + room), and no change of that is under way.
+bool pe_mmu::leads_into(std::uint32_t asid, tla_vaddr va, std::uint64_t nbytes, std::uint32_t access,
+                        std::uint64_t at_ps, std::uint64_t first, std::uint64_t room) const {
+    while (nbytes > 0) {
+        tla_walk page{};
+        if (tla_mmu_find_page(mmu_.get(), asid, va, at_ps, &page, nullptr) || (page.flags & access) != access)
+            return false;
+        const std::uint64_t skipped = va.value - page.va.value, covered = std::min(page.nbytes - skipped, nbytes);
+        const std::uint64_t begin = page.pa.value + skipped - first;
+        if (begin >= room || covered > room - begin) return false;
+        va.value += covered;
+        nbytes -= covered;
+    }
+    return true;
+}
+
 pe_mmu::statistics pe_mmu::get_statistics() const {
+    time_queue::catch_up_all();
     statistics result = statistics_;
     const tla_mmu_stats translation = tla_mmu_get_stats(mmu_.get());
     result.hits = translation.hits;

@@ -52,6 +52,7 @@ std::uint64_t tcm::word_ps(bool write) const {
 }
 
 tcm::statistics tcm::get_statistics() const {
+    time_queue::catch_up_all();
     statistics result{counts_, busy_ps_};
     for (const tla_timeline *channel : {&read_, &write_}) {
         const tla_order order = tla_timeline_order(channel);

@@ -9,18 +9,32 @@
 
 namespace tlmalloc {
 
+namespace {
+
+using queues = std::map<const sc_core::sc_simcontext *, std::unique_ptr<time_queue>>;
+
+queues &all_queues() {
+    static auto *const all = new queues; // the last module may ask after the program's static objects have gone
+    return *all;
+}
+
+} // namespace
+
 time_queue &time_queue::of_simulation() {
-    // Never destroyed: the last module may ask after the program's static objects have gone.
-    static auto *const queues = new std::map<const sc_core::sc_simcontext *, std::unique_ptr<time_queue>>;
     static const sc_core::sc_simcontext *last_asked = nullptr; // every hop of a transaction asks
     static time_queue *last_given = nullptr;
     const sc_core::sc_simcontext *const simulation = sc_core::sc_get_curr_simcontext();
     if (last_given && simulation == last_asked) return *last_given;
-    std::unique_ptr<time_queue> &queue = (*queues)[simulation];
+    std::unique_ptr<time_queue> &queue = all_queues()[simulation];
     if (!queue) queue.reset(new time_queue);
     last_asked = simulation;
     last_given = queue.get();
     return *queue;
+}
+
+time_queue *time_queue::of_this_simulation_if_any() {
+    const auto found = all_queues().find(sc_core::sc_get_curr_simcontext());
+    return found == all_queues().end() ? nullptr : found->second.get();
 }
 
 time_queue::time_queue() {
@@ -36,12 +50,21 @@ time_queue::time_queue() {
 }
 
 std::uint64_t time_queue::now_ps() const {
-    return acting_ ? acting_ps_ : to_ps(sc_core::sc_time_stamp());
+    return acting_ ? acting_on_.at_ps : to_ps(sc_core::sc_time_stamp());
+}
+
+std::uint32_t time_queue::new_resource() {
+    const std::uint32_t made = resources_++;
+    if (building_) put_on_island(made, building_);
+    return made;
 }
 
 void time_queue::post(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, tla_event_action action,
                       void *context) {
     const tla_event event{at_ps, resource, port, action, context};
+    const std::uint32_t island = tla_event_queue_island_of(events_.get(), resource);
+    sc_assert(!acting_island_ || island == acting_island_);
+    come_to(island);
     if (tla_event_queue_post(events_.get(), &event)) SC_REPORT_ERROR("/tlmalloc/time/queue", "no host memory");
     if (!acting_) notify(wake_, at_ps); // an earlier notification stands
 }
@@ -62,6 +85,18 @@ bool time_queue::may_run(std::uint64_t at_ps) const {
     return at_ps - now < to_ps(sc_core::sc_time_to_pending_activity());
 }
 
+void time_queue::act(const tla_event &event) {
+    const tla_event before = acting_on_;
+    const bool within = acting_;
+    const std::uint32_t island = acting_island_;
+    acting_ = true;
+    acting_on_ = event;
+    event.action(event.context, event.at_ps);
+    acting_ = within;
+    acting_on_ = before;
+    acting_island_ = island;
+}
+
 // A method. What is due is done when all processes that are due have run, so that everything that arrives at one time
 // has been posted before the first of it is taken.
 void time_queue::drive() {
@@ -71,16 +106,78 @@ void time_queue::drive() {
     }
     std::uint64_t next = tla_event_queue_next_ps(events_.get());
     while (next != UINT64_MAX && may_run(next)) {
-        acting_ = true;
-        acting_ps_ = next;
         for (tla_event event; tla_event_queue_next_ps(events_.get()) == next;) {
             tla_event_queue_take(events_.get(), &event);
-            event.action(event.context, next);
+            act(event);
         }
-        acting_ = false;
+        driven_ps_ = next;
         next = tla_event_queue_next_ps(events_.get());
     }
     if (next != UINT64_MAX) notify(wake_, std::max(next, to_ps(sc_core::sc_time_stamp())));
+}
+
+// --- islands ---------------------------------------------------------------------------------------------------------
+
+std::uint32_t time_queue::begin_island() {
+    if (tla_event_queue_add_island(events_.get(), &building_))
+        SC_REPORT_ERROR("/tlmalloc/time/queue", "no host memory");
+    while (absences_.size() <= building_)
+        absences_.push_back({this, static_cast<std::uint32_t>(absences_.size()), 0});
+    return building_;
+}
+
+std::uint32_t time_queue::island_being_built() {
+    const time_queue *const queue = of_this_simulation_if_any();
+    return queue ? queue->building_ : 0;
+}
+
+void time_queue::put_on_island(std::uint32_t resource, std::uint32_t island) {
+    if (tla_event_queue_put_on_island(events_.get(), resource, island))
+        SC_REPORT_ERROR("/tlmalloc/time/queue", "no host memory");
+}
+
+// Resource 0 goes before all others, so that the island has caught up when anything else happens at that time.
+void time_queue::leave_until(std::uint32_t island, std::uint64_t until_ps) {
+    if (in_step_ || !tla_event_queue_leave(events_.get(), island)) return;
+    absence &a = absences_[island];
+    a.until_ps = until_ps;
+    post(
+        until_ps, 0, 0,
+        [](void *context, std::uint64_t at_ps) {
+            const auto &over = *static_cast<absence *>(context);
+            if (over.until_ps == at_ps) over.queue->come_to(over.island); // else it has caught up, and been left again
+        },
+        &a);
+    acting_island_ = island; // for the rest of the action
+}
+
+// What would have been done by now if the island had not been left; then it is one with the rest again. Whoever comes
+// from a process comes before what is due at its time, unless that has been done.
+void time_queue::catch_up(std::uint32_t island) {
+    sc_assert(!acting_island_);
+    tla_event until = acting_on_;
+    if (!acting_) {
+        const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+        until = {driven_ps_ != UINT64_MAX && driven_ps_ >= now ? driven_ps_ + 1 : now, 0, 0, nullptr, nullptr};
+    }
+    acting_island_ = island;
+    for (tla_event event; tla_event_queue_take_left(events_.get(), island, &until, &event);)
+        act(event);
+    acting_island_ = 0;
+    if (tla_event_queue_join(events_.get(), island)) SC_REPORT_ERROR("/tlmalloc/time/queue", "no host memory");
+    const std::uint64_t next = tla_event_queue_next_ps(events_.get());
+    if (!acting_ && next != UINT64_MAX) notify(wake_, std::max(next, to_ps(sc_core::sc_time_stamp())));
+}
+
+void time_queue::catch_up_all() {
+    time_queue *const queue = of_this_simulation_if_any();
+    for (std::uint32_t island = 1; queue && island < queue->absences_.size(); island++)
+        queue->come_to(island);
+}
+
+void time_queue::keep_in_step() {
+    catch_up_all();
+    if (time_queue *const queue = of_this_simulation_if_any()) queue->in_step_ = true;
 }
 
 } // namespace tlmalloc

@@ -53,7 +53,8 @@ class random_platform {
             for (std::uint64_t left = between(1, 3); left > 0; left--) {
                 const bool write = one_in(3);
                 const tlmalloc::tensor &t = write ? out : in;
-                const tlmalloc::shard &s = t.shards[between(0, t.shards.size() - 1)];
+                // Half of them stay where they are, and so may go on apart from the rest.
+                const tlmalloc::shard &s = t.shards[one_in(2) ? pe : between(0, t.shards.size() - 1)];
                 const std::uint64_t rows = between(1, 4), row_bytes = between(1, share / rows / 2),
                                     pitch = between(row_bytes, share / rows),
                                     first = between(0, share - (rows - 1) * pitch - row_bytes);

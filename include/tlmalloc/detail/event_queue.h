@@ -45,8 +45,39 @@ uint64_t tla_event_queue_next_ps(tla_event_queue *queue);
 /* Takes the next event out; false when there is none. */
 bool tla_event_queue_take(tla_event_queue *queue, tla_event *event);
 
-/* Events in it. */
+/* Events in it, those of islands included. */
 size_t tla_event_queue_count(const tla_event_queue *queue);
+
+/* ---- islands: resources whose events can wait ----
+ *
+ * For a while the events of some resources may concern nobody else: a PE's DMA that moves bytes of its own slice. Such
+ * an island is left behind: what is posted for its resources is kept apart, and whoever drives the queue lets it catch
+ * up later, in the same order and as of the same times, which costs less than to go through all islands time by time.
+ * Somebody from outside who comes to one of its resources, or looks at what they hold, lets it catch up first. */
+
+/* A new island without resources, number 1 or more. TLA_NO_HOST_MEMORY. */
+tla_status tla_event_queue_add_island(tla_event_queue *queue, uint32_t *island);
+
+/* The resource lies on an island from now on (0: on none), for which no event has been posted yet. TLA_NO_HOST_MEMORY.
+ */
+tla_status tla_event_queue_put_on_island(tla_event_queue *queue, uint32_t resource, uint32_t island);
+
+/* 0: on none. */
+uint32_t tla_event_queue_island_of(const tla_event_queue *queue, uint32_t resource);
+
+/* Whether it has been left. */
+bool tla_event_queue_is_left(const tla_event_queue *queue, uint32_t island);
+
+/* Leaves an island; false, and nothing changed, when it has been, or when events of its resources are in the queue. */
+bool tla_event_queue_leave(tla_event_queue *queue, uint32_t island);
+
+/* Takes out the next event of an island that has been left, if it comes before an event like `before` (of which only
+ * time, resource and port are looked at). */
+bool tla_event_queue_take_left(tla_event_queue *queue, uint32_t island, const tla_event *before, tla_event *event);
+
+/* The island is one with the rest again, and so are its events. TLA_NO_HOST_MEMORY: some of them are not yet; they are
+ * when it is called again. */
+tla_status tla_event_queue_join(tla_event_queue *queue, uint32_t island);
 
 #ifdef __cplusplus
 }

@@ -96,8 +96,14 @@ class in_order_target {
     // request.finish(), at once or later, from an action of the queue.
     virtual void begin(in_order_request &request, unsigned port) = 0;
 
+    // Where its resources lie (time_queue.hpp): whoever begins a request says so first.
+    std::uint32_t island() const { return island_; }
+
   protected:
     ~in_order_target() = default;
+
+  private:
+    const std::uint32_t island_ = time_queue::island_being_built();
 };
 
 // Says that what is bound to `interface` (socket.get_base_interface()) is served by `target` as `port`: for the modules

@@ -6,6 +6,7 @@
 #include "tlmalloc/modules/systemc.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 
 namespace tlmalloc {
@@ -26,7 +27,7 @@ class time_queue {
     time_queue &operator=(const time_queue &) = delete;
 
     // A number for a shared resource, which decides between arrivals of one time: in the order of asking.
-    std::uint32_t new_resource() { return resources_++; }
+    std::uint32_t new_resource();
 
     // action(context, at_ps) is called at at_ps, which must not lie before now_ps().
     void post(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, tla_event_action action, void *context);
@@ -42,16 +43,51 @@ class time_queue {
     // or notifies events in between, or uses async_request_update.
     void allow_look_ahead(std::uint64_t ps);
 
+    // --- islands (event_queue.h) ---
+
+    // Modules that are constructed, and resources that are made, between the two lie on a new island.
+    std::uint32_t begin_island();
+    void end_island() { building_ = 0; }
+    static std::uint32_t island_being_built();
+    void put_on_island(std::uint32_t resource, std::uint32_t island);
+
+    // From an action of the island: its resources have only events of their own until until_ps, that notify nobody and
+    // concern no other resource, unless somebody else comes. Leaves it behind until then, if it can be left.
+    void leave_until(std::uint32_t island, std::uint64_t until_ps);
+
+    // Somebody comes to a module of the island: if that has been left, it catches up, but for a comer of its own.
+    void come_to(std::uint32_t island) {
+        if (island && island != acting_island_ && tla_event_queue_is_left(events_.get(), island)) catch_up(island);
+    }
+
+    // Somebody looks at what modules hold, or wants to see it at all times from now on: then no island is left any
+    // more. Nothing where no module has asked for a queue.
+    static void catch_up_all();
+    static void keep_in_step();
+
   private:
     time_queue();
     void drive();
+    void act(const tla_event &event);
+    void catch_up(std::uint32_t island);
     bool may_run(std::uint64_t at_ps) const;
+    static time_queue *of_this_simulation_if_any();
 
     std::unique_ptr<tla_event_queue, void (*)(tla_event_queue *)> events_{nullptr, tla_event_queue_destroy};
     sc_core::sc_event wake_;
-    std::uint64_t look_ahead_ps_ = 0, acting_ps_ = 0;
+    std::uint64_t look_ahead_ps_ = 0;
+    tla_event acting_on_{}; // while acting_
     bool acting_ = false;
     std::uint32_t resources_ = 1; // 0 is that of threads which call a module
+    std::uint32_t building_ = 0, acting_island_ = 0;
+    std::uint64_t driven_ps_ = UINT64_MAX; // when the last action ran in its turn; none: UINT64_MAX
+    struct absence {
+        time_queue *queue;
+        std::uint32_t island;
+        std::uint64_t until_ps;
+    };
+    std::deque<absence> absences_; // of each island
+    bool in_step_ = false;
 };
 
 } // namespace tlmalloc

@@ -70,10 +70,20 @@ class interconnect : public instrumented, private access_target, private in_orde
     std::uint64_t way_ps(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes);
     std::uint64_t spacing_ps(std::uint32_t nbytes) const;
 
+    // The way from one node to another: its nodes, both ends included (none where there is no way), and no more than
+    // what nbytes take that belong to a transfer which has begun.
+    struct way {
+        std::vector<std::uint32_t> nodes;
+        std::uint64_t least_ps;
+    };
+    way way_between(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes);
+    // Exact: its number in the order of time (time_queue.hpp).
+    std::uint32_t resource_of(std::uint32_t node) const { return first_node_ + node; }
+
     std::uint64_t errors() const { return errors_; } // accesses that found no target
-    const tla_fabric *fabric() const { return fabric_.get(); }
+    const tla_fabric *fabric() const;
     std::vector<statistics_part> list_statistics() const override;
-    tla_order order() const { return tla_fabric_order(fabric_.get()); }
+    tla_order order() const;
 
     ~interconnect() override;
 

@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_NPU_HPP
 
 #include "tlmalloc/config.h"
+#include "tlmalloc/detail/time_queue.hpp"
 #include "tlmalloc/modules/command_processor.hpp"
 #include "tlmalloc/modules/end_point.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
@@ -46,6 +47,7 @@ class pe_unit : public sc_core::sc_module {
             const kernel_table &kernels);
 
     const pe_location where;
+    const std::uint32_t island; // where its resources lie (time_queue.hpp); 0: on none
     hbm_slice slice;
     tlmalloc::tcm tcm;
     memory_controller controller;

@@ -71,6 +71,16 @@ class pe_dma : public instrumented {
     statistics get_statistics() const;
     std::vector<statistics_part> list_statistics() const override;
 
+    // Exact: which transfers concern nobody but the modules of an island (time_queue.hpp), unless somebody comes: the
+    // island is left while they go on.
+    struct inland {
+        std::uint32_t island = 0;
+        std::function<bool(const request &what, std::uint64_t at_ps)> stays;
+        // At least what a chunk takes that is not the first.
+        std::function<std::uint64_t(const request &what, std::uint32_t nbytes)> least_ps;
+    };
+    void lie_on(inland where) { inland_ = std::move(where); }
+
   private:
     class channel; // exact: what a direction has to do
     struct chunk { // where it is in virtual memory and in the TCM
@@ -92,6 +102,7 @@ class pe_dma : public instrumented {
     requester requester_, physical_;
     tla_timeline issue_[2]{};
     std::unique_ptr<channel> channels_[2]; // exact
+    inland inland_;
     outlet to_memory_, to_tcm_;
     statistics statistics_;
     figure bytes_read_{*this, "bytes_read", 64}, bytes_written_{*this, "bytes_written", 64},

@@ -113,6 +113,11 @@ class pe_mmu : public instrumented, private command_handler, private access_targ
     statistics get_statistics() const;
     std::vector<statistics_part> list_statistics() const override;
 
+    // Whether accesses of an address space to nbytes at va, at at_ps and afterwards, if nobody changes mappings, go to
+    // physical addresses [first, first + room). access: TLA_READ | TLA_WRITE.
+    bool leads_into(std::uint32_t asid, tla_vaddr va, std::uint64_t nbytes, std::uint32_t access, std::uint64_t at_ps,
+                    std::uint64_t first, std::uint64_t room) const;
+
   private:
     struct route { // where an access goes; most are one piece, for which nothing is allocated or copied
         tla_mmu_piece first;
