@@ -98,3 +98,79 @@ BOOST_AUTO_TEST_CASE(random_events_come_out_as_from_a_sorted_list) {
         for (const std::uint64_t horizon : {1u, 100u, 100'000u, 100'000'000u})
             beside_a_sorted_list(horizon, seed % 2 ? 30 : 3000, seed, 100'000);
 }
+
+// Two islands of two resources and one, left and caught up with at random, beside a list that is sorted by the whole
+// key: what is taken is always the first of the island, or of all that is not left behind.
+BOOST_AUTO_TEST_CASE(events_of_islands_wait_and_come_out_in_the_same_order) {
+    using key = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::uint64_t>;
+    for (unsigned seed = 1; seed <= 20; seed++) {
+        std::mt19937_64 random(seed);
+        const queue q = make();
+        std::map<key, std::uintptr_t> list;
+        std::uint32_t islands[2] = {0, 0};
+        for (std::uint32_t &island : islands)
+            BOOST_REQUIRE_EQUAL(tla_event_queue_add_island(q.get(), &island), TLA_OK);
+        const std::uint32_t home[] = {0, islands[0], islands[0], islands[1], 0};
+        for (std::uint32_t resource = 1; resource < 4; resource++)
+            BOOST_REQUIRE_EQUAL(tla_event_queue_put_on_island(q.get(), resource, home[resource]), TLA_OK);
+        BOOST_CHECK_EQUAL(tla_event_queue_island_of(q.get(), 2), islands[0]);
+        BOOST_CHECK_EQUAL(tla_event_queue_island_of(q.get(), 4), 0u);
+        BOOST_CHECK_EQUAL(tla_event_queue_island_of(q.get(), 4'000'000), 0u);
+        key now{0, 0, 0, 0};
+        const auto first_of = [&](auto wanted) {
+            auto at = list.begin();
+            while (at != list.end() && !wanted(home[std::get<1>(at->first)]))
+                ++at;
+            return at;
+        };
+        const auto is_left = [&](std::uint32_t island) { return tla_event_queue_is_left(q.get(), island); };
+        unsigned left = 0;
+        for (std::uintptr_t name = 1; name < 5'000; name++) {
+            const std::uint32_t island = islands[random() % 2];
+            switch (random() % 8) {
+            case 0: { // leave: nothing of it may be in the queue
+                const bool waits = first_of([&](std::uint32_t of) { return of == island; }) != list.end();
+                const bool may = !is_left(island) && !waits;
+                BOOST_REQUIRE_EQUAL(tla_event_queue_leave(q.get(), island), may);
+                left += may;
+                break;
+            }
+            case 1: { // catch up with the time of the queue
+                if (!is_left(island)) break;
+                const tla_event until{std::get<0>(now), std::get<1>(now), std::get<2>(now), nullptr, nullptr};
+                for (tla_event event{}; tla_event_queue_take_left(q.get(), island, &until, &event);) {
+                    const auto expected = first_of([&](std::uint32_t of) { return of == island; });
+                    BOOST_REQUIRE(expected != list.end());
+                    BOOST_REQUIRE_EQUAL(reinterpret_cast<std::uintptr_t>(event.context), expected->second);
+                    list.erase(expected);
+                }
+                const auto next = first_of([&](std::uint32_t of) { return of == island; });
+                BOOST_REQUIRE(next == list.end() || std::make_tuple(std::get<0>(next->first), std::get<1>(next->first),
+                                                                    std::get<2>(next->first)) >=
+                                                        std::make_tuple(until.at_ps, until.resource, until.port));
+                BOOST_REQUIRE_EQUAL(tla_event_queue_join(q.get(), island), TLA_OK);
+                BOOST_REQUIRE(!is_left(island));
+                break;
+            }
+            case 2:
+            case 3: { // post
+                const std::uint64_t at = std::get<0>(now) + random() % 1000;
+                const auto resource = static_cast<std::uint32_t>(random() % 5),
+                           port = static_cast<std::uint32_t>(random() % 3);
+                post(q, at, resource, port, name);
+                list.emplace(key{at, resource, port, name}, name);
+                break;
+            }
+            default: { // take
+                const auto expected = first_of([&](std::uint32_t of) { return !is_left(of); });
+                BOOST_REQUIRE_EQUAL(take(q), expected == list.end() ? 0 : expected->second);
+                if (expected == list.end()) break;
+                now = expected->first;
+                list.erase(expected);
+            }
+            }
+            BOOST_REQUIRE_EQUAL(tla_event_queue_count(q.get()), list.size());
+        }
+        BOOST_CHECK_GT(left, 10u);
+    }
+}
