@@ -277,7 +277,10 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     modules_.push_back(fabric_.get());
 }
 
-npu::~npu() = default;
+// While its modules are there: whoever looks at others afterwards would let them catch up, too.
+npu::~npu() {
+    time_queue::catch_up_all();
+}
 
 // How long launches take: from every M_CPU to its PEs, from every IO_CPU to the farthest PE behind each of its M_CPUs,
 // and from the host to the farthest behind each IO_CPU, with what everybody on the way spends on them.
