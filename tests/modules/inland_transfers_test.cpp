@@ -5,6 +5,7 @@
 #include "scratch_directory.hpp"
 #include "test_initiator.hpp"
 
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <sstream>
@@ -191,8 +192,11 @@ std::string play(std::uint64_t seed, bool in_step) {
 
 } // namespace
 
+// TLMALLOC_PLATFORMS: how many.
 BOOST_AUTO_TEST_CASE(nobody_can_tell_that_transfers_were_left_behind) {
-    for (std::uint64_t seed = 1; seed <= 100; seed++) {
+    const char *const given = std::getenv("TLMALLOC_PLATFORMS");
+    const std::uint64_t count = given ? std::strtoull(given, nullptr, 0) : 100;
+    for (std::uint64_t seed = 1; seed <= count; seed++) {
         const std::string left = play(seed, false), in_step = play(seed, true);
         BOOST_REQUIRE_MESSAGE(left == in_step, "seed " << seed << "\n" << left << "\nin step:\n" << in_step);
         BOOST_CHECK(!left.empty());
