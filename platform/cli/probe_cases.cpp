@@ -1,6 +1,7 @@
 // The cases of a platform, and their transfers.
 #include "cli/probe_cases.hpp"
 
+#include "cli/main_stack.hpp"
 #include "cli/message.h"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/timing/timeline.h"
@@ -153,6 +154,7 @@ class measurement {
 
     probe_result simulate() {
         sc_core::sc_start();
+        restore_main_stack();
         return result_;
     }
 
