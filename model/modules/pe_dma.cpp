@@ -126,8 +126,8 @@ class pe_dma::channel {
     void issue_next(std::uint64_t now_ps) {
         if (issuing_ || jobs_.empty()) return;
         if (done_ps_[issued_ % done_ps_.size()] == pending) {
-            const job &j =
-                *jobs_.front(); // it waits for itself, or for one before it, which has been issued to the end
+            // It waits for a chunk of its own, or of a transfer before it, which has been issued to the end.
+            const job &j = *jobs_.front();
             if (j.transaction && j.issued >= done_ps_.size())
                 tla_transaction_wait(j.transaction.get(), j.under_way, now_ps);
             return;

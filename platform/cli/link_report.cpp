@@ -32,9 +32,10 @@ struct link_row {
 
 std::vector<link_row> links_of(const npu &platform) {
     std::vector<link_row> rows;
+    const tla_fabric *const fabric = platform.fabric().fabric();
     for (std::uint32_t i = 0; i < tla_topology_link_count(&platform.graph()); i++) {
         rows.push_back({i, {}});
-        rows.back().load.add(tla_fabric_link_load(platform.fabric().fabric(), i));
+        rows.back().load.add(tla_fabric_link_load(fabric, i));
     }
     return rows;
 }
@@ -105,10 +106,11 @@ json_t *links_json(const npu &platform) {
 json_t *link_kinds_json(const npu &platform) {
     std::vector<std::pair<std::string, total>> kinds; // in the order of their first links
     std::map<std::string, std::size_t> places;
+    const tla_fabric *const fabric = platform.fabric().fabric();
     for (std::uint32_t i = 0; i < tla_topology_link_count(&platform.graph()); i++) {
         const auto [place, is_new] = places.emplace(kind_of(platform, i), kinds.size());
         if (is_new) kinds.emplace_back(place->first, total{});
-        kinds[place->second].second.add(tla_fabric_link_load(platform.fabric().fabric(), i));
+        kinds[place->second].second.add(tla_fabric_link_load(fabric, i));
     }
     json_t *list = json_array();
     for (const auto &[name, sum] : kinds) {

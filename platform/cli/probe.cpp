@@ -61,8 +61,7 @@ const argp parser = {
     "CONFIG",
     "Moves 32 KiB, and 4 KiB to 1 MiB, over an idle platform: between host and device, and from PE 0 to slices nearer "
     "and farther. Prints what each transfer takes beside what a formula says, and checks that farther is not faster "
-    "and "
-    "long transfers fill their slowest link. Exit status 1: a check failed.",
+    "and long transfers fill their slowest link. Exit status 1: a check failed.",
     nullptr,
     nullptr,
     nullptr};
