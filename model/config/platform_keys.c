@@ -16,19 +16,29 @@
 #define CHOICE_ENGINE "tlmalloc's choice: a hardware free-list engine at 1 GHz"
 
 #define CHOICE_SIZES "tlmalloc's choice: in proportion to the memory"
+#define CHOICE_CLEARED "tlmalloc's choice: a chunk is cleared at 128 GB/s"
 #define CHOICE_FRONT "tlmalloc's choice: a part of fixed and node; the placement below is priced by itself"
 
 /* The sizes of a front (stack.h). */
-#define FRONT(front, most, source, segment_default, slot_default, buffers_default)                                     \
+#define FRONT(front, most, source, segment_default, slot_default, buffers_default, lazy_source, initial_default,       \
+              chunk_default, commit_default, chunk_time_default)                                                       \
     {SIZE(controller.front.segment, controller.memory.front.segment, 10 * KIB, most), source, segment_default,         \
      "segment_cache: segment for requests up to half of it; small ones, up to 1/20, have segments of 1/10, large "     \
      "ones "                                                                                                           \
      "their own; a multiple of 10 KiB"},                                                                               \
         {SIZE(controller.front.slot, controller.memory.front.slot, 1, most), CHOICE_SIZES, slot_default,               \
          "slot_pool: a slot; divides what can be allocated"},                                                          \
+        {SIZE(controller.front.buffers, controller.memory.front.buffers, 0, most), CHOICE_SIZES, buffers_default,      \
+         "mixed: for plain buffers alone, at the end of the memory; less than what can be allocated"},                 \
+        {SIZE(controller.front.initial, controller.memory.front.initial, 0, most), CHOICE_SIZES, initial_default,      \
+         "lazy: there from the beginning; a multiple of chunk"},                                                       \
+        {SIZE(controller.front.chunk, controller.memory.front.chunk, 1, most), lazy_source, chunk_default,             \
+         "lazy: pinned in one go; divides what can be allocated"},                                                     \
+        {SIZE(controller.front.commit, controller.memory.front.commit, 1, most), lazy_source, commit_default,          \
+         "lazy: can be allocated once it is pinned as a whole; a multiple of chunk"},                                  \
     {                                                                                                                  \
-        SIZE(controller.front.buffers, controller.memory.front.buffers, 0, most), CHOICE_SIZES, buffers_default,       \
-            "mixed: for plain buffers alone, at the end of the memory; less than what can be allocated"                \
+        TIME(controller.front.chunk_time, controller.memory.front.chunk_ps, S), CHOICE_CLEARED, chunk_time_default,    \
+            "lazy: to pin a chunk, from the beginning of time on; 0: the whole memory is there then"                   \
     }
 
 /* A price of cost.h: the key is that of the member without its _ps. */
@@ -209,10 +219,14 @@ const tla_schema_key tla_platform_keys[] = {
      "freed blocks of a channel that a guard can name"},
     {BOOLEAN(controller.poison, controller.poison), CHOICE, "false",
      "true: freed bytes are filled with 0xDD, in no time"},
-    FRONT(hbm_front, TLA_HBM_WINDOW_BYTES, "PyTorch: 20 MiB", "20 MiB", "2 MiB", "64 MiB"),
-    FRONT(tcm_front, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "1 MiB"),
-    FRONT(sram_front, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "2 MiB"),
-    FRONT(m_cpu_front, TLA_M_CPU_MEMORY_BYTES, CHOICE_SIZES, "80 KiB", "4 KiB", "64 KiB"),
+    FRONT(hbm_front, TLA_HBM_WINDOW_BYTES, "PyTorch: 20 MiB", "20 MiB", "2 MiB", "64 MiB", "LMCache", "1 GiB", "64 MiB",
+          "1 GiB", "500 us"),
+    FRONT(tcm_front, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "1 MiB", CHOICE_SIZES, "4 MiB", "256 KiB",
+          "1 MiB", "2 us"),
+    FRONT(sram_front, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "2 MiB", CHOICE_SIZES, "4 MiB",
+          "256 KiB", "1 MiB", "2 us"),
+    FRONT(m_cpu_front, TLA_M_CPU_MEMORY_BYTES, CHOICE_SIZES, "80 KiB", "4 KiB", "64 KiB", CHOICE_SIZES, "64 KiB",
+          "16 KiB", "64 KiB", "125 ns"),
     COST(controller, fixed, "10 ns", CHOICE_ENGINE, "per command"),
     COST(controller, node, "1 ns", CHOICE_ENGINE, "per free-list node visited by an allocation"),
     COST(controller, insert_node, "0 ns", CHOICE_ENGINE, "per node that a linear ordered insert passes in a free"),

@@ -140,6 +140,9 @@ static bool front_is_refused(const tla_config *c, tla_channel channel, tla_front
     }                                                                                                                  \
     static bool buffers_of_##name(const tla_config *c, tla_phrase *text) {                                             \
         return front_is_refused(c, channel, TLA_FRONT_MIXED, text);                                                    \
+    }                                                                                                                  \
+    static bool chunks_of_##name(const tla_config *c, tla_phrase *text) {                                              \
+        return front_is_refused(c, channel, TLA_FRONT_LAZY, text);                                                     \
     }
 FRONT_RULES(hbm, TLA_HBM)
 FRONT_RULES(tcm, TLA_TCM)
@@ -149,8 +152,11 @@ FRONT_RULES(m_cpu, TLA_M_CPU_MEMORY)
 /* A rule for each size of a front; behind it the keys that say how large its memory is. */
 #define FRONT_ROWS(name, ...)                                                                                          \
     {{"controller." #name "_front.segment", "controller." #name "_policy", __VA_ARGS__}, segment_of_##name},           \
-        {{"controller." #name "_front.slot", "controller." #name "_policy", __VA_ARGS__}, slot_of_##name}, {           \
-        {"controller." #name "_front.buffers", "controller." #name "_policy", __VA_ARGS__}, buffers_of_##name          \
+        {{"controller." #name "_front.slot", "controller." #name "_policy", __VA_ARGS__}, slot_of_##name},             \
+        {{"controller." #name "_front.buffers", "controller." #name "_policy", __VA_ARGS__}, buffers_of_##name}, {     \
+        {"controller." #name "_front.chunk", "controller." #name "_front.initial",                                     \
+         "controller." #name "_front.commit", "controller." #name "_policy", __VA_ARGS__},                             \
+            chunks_of_##name                                                                                           \
     }
 
 static bool a_sender_has_no_port(const tla_config *c, tla_phrase *text) {

@@ -47,6 +47,10 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
         socket_of(static_cast<tla_channel>(channel))
             .register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate, channel);
+    if (grows(TLA_HBM) || grows(TLA_TCM) || grows(TLA_SRAM) || grows(TLA_M_CPU_MEMORY)) {
+        SC_HAS_PROCESS(memory_controller);
+        SC_METHOD(grow_by_itself);
+    }
     if (settings.style == time_style::fast) return;
     in.serve_in_order(*this);
     resource_ = time_queue::of_simulation().new_resource();
@@ -362,6 +366,11 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         control.complete(port, completion, arrival_ps);
         return arrival_ps;
     }
+    completion.status = grow(arrival_ps);
+    if (completion.status) {
+        control.complete(port, completion, arrival_ps);
+        return arrival_ps;
+    }
     const bool guarded = config_.guard != TLA_GUARD_OFF;
     const std::uint32_t what = command.opcode == TLA_OP_ALLOC ? command.object : command.request_id;
     tla_pe_memory_set_owner(memory_.get(), {what, guarded ? control.sender() : port, arrival_ps});
@@ -452,6 +461,11 @@ std::vector<statistics_part> memory_controller::list_statistics() const {
                           {"busy_ps", s.busy_ps, "ps", "the engine worked for this channel"}},
                          "channel",
                          tla_channel_name(channel)});
+        if (grows(channel)) {
+            parts.back().statistics.push_back(
+                {"committed_bytes", s.arena.capacity, "bytes", "of the memory, until now"});
+            parts.back().statistics.push_back({"commits", s.commits, "commits", "that let memory in"});
+        }
         if (!has_front(channel)) continue;
         const statistic of_front[] = {
             {"held_bytes", s.held, "bytes", "of free_bytes, kept by the front for requests of their kind"},
@@ -480,6 +494,7 @@ bool memory_controller::is_as_at_the_beginning(tla_channel channel) const {
     if (!memory_) return true;
     const tla_arena_stats now = tla_pe_memory_get_stats(memory_.get(), channel), &then = beginning_[channel];
     if (now.used == then.used && front_statistics(channel).held > 0) return true; // a TRIM would join the rest
+    if (now.used == then.used && now.capacity > then.capacity) return true;       // what came in changed the list
     return now.used == then.used && now.free_blocks == then.free_blocks && now.largest_free == then.largest_free;
 }
 
@@ -532,6 +547,7 @@ void memory_controller::start_of_simulation() {
         const tla_arena_stats stats = get_statistics(channel).arena;
         channel_figures_[channel].largest_free.set(0, stats.largest_free);
         channel_figures_[channel].free_blocks.set(0, stats.free_blocks);
+        if (grows(channel)) channel_figures_[channel].committed.set(0, stats.capacity);
     }
 }
 

@@ -7,6 +7,7 @@
 typedef struct tla_front_kind {
     const char *name; /* NULL: the placement itself */
     bool over_placement;
+    bool has_own_ranges; /* no arena of the stack's is under it */
     /* What of a configuration it cannot stand; NULL: nothing. */
     tla_status (*check)(const tla_stack_config *config, tla_error *error);
     /* Makes stack->state; *error may stay untouched. NULL: there is none. */
@@ -17,12 +18,15 @@ typedef struct tla_front_kind {
     uint64_t (*granted)(const tla_stack *stack, tla_block block);
     tla_status (*free)(tla_stack *stack, tla_block block, tla_work *work);
     tla_status (*trim)(tla_stack *stack, tla_work *work); /* NULL: nothing to do */
+    /* tla_stack_next_growth and tla_stack_advance; NULL: its range is what it is. */
+    bool (*next_growth)(const tla_stack *stack, uint64_t *when_ps);
+    tla_status (*advance)(tla_stack *stack, uint64_t now_ps, tla_work *work);
     tla_status (*explain)(const tla_stack *stack, const char *what, const tla_stack_request *request, tla_error *error);
     tla_stack_stats (*stats)(const tla_stack *stack);
 } tla_front_kind;
 
 extern const tla_front_kind tla_front_none, tla_front_caching_pool, tla_front_segment_cache, tla_front_growing_pool,
-    tla_front_slot_pool, tla_front_mixed;
+    tla_front_slot_pool, tla_front_mixed, tla_front_lazy;
 
 /* NULL for a value that is none. */
 const tla_front_kind *tla_front_kind_of(tla_front front);

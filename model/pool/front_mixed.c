@@ -99,6 +99,7 @@ static tla_stack_stats stats(const tla_stack *stack) {
 
 const tla_front_kind tla_front_mixed = {.name = "mixed",
                                         .over_placement = true,
+                                        .has_own_ranges = true,
                                         .check = check,
                                         .make = make,
                                         .destroy = destroy,

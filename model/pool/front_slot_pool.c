@@ -96,6 +96,7 @@ static tla_stack_stats stats(const tla_stack *stack) {
 
 const tla_front_kind tla_front_slot_pool = {.name = "slot_pool",
                                             .over_placement = false,
+                                            .has_own_ranges = true,
                                             .check = check,
                                             .make = make,
                                             .destroy = destroy,

@@ -26,11 +26,12 @@ tla_status tla_lazy_arena_create(const tla_lazy_arena_config *config, tla_lazy_a
     tla_lazy_arena_config c = *config;
     if (c.alignment == 0) c.alignment = 1;
     if (c.chunk_bytes == 0 || c.chunk_bytes > largest || c.chunk_bytes % c.alignment || c.commit_bytes == 0 ||
-        c.commit_bytes % c.chunk_bytes || c.initial_bytes > c.final_bytes || c.final_bytes == 0)
+        c.commit_bytes % c.chunk_bytes || c.initial_bytes > c.final_bytes)
         return TLA_INVALID_ARGUMENT;
+    const bool none = c.final_bytes == 0;
     c.initial_bytes = round_up(c.initial_bytes, c.chunk_bytes);
     c.final_bytes = round_up(c.final_bytes, c.chunk_bytes);
-    if (c.final_bytes == 0 || c.base > largest - c.final_bytes) return TLA_INVALID_ARGUMENT;
+    if ((c.final_bytes == 0 && !none) || c.base > largest - c.final_bytes) return TLA_INVALID_ARGUMENT;
     tla_lazy_arena *lazy = calloc(1, sizeof *lazy);
     if (!lazy) return TLA_NO_HOST_MEMORY;
     lazy->config = c;
@@ -96,6 +97,10 @@ tla_status tla_lazy_arena_alloc_batch(tla_lazy_arena *lazy, uint64_t now_ps, uin
 tla_status tla_lazy_arena_free(tla_lazy_arena *lazy, uint64_t now_ps, tla_block block, tla_work *work) {
     tla_status status = tla_lazy_arena_advance(lazy, now_ps, work);
     return status ? status : tla_arena_free(lazy->arena, block, work);
+}
+
+uint64_t tla_lazy_arena_granted(const tla_lazy_arena *lazy, uint64_t nbytes) {
+    return tla_arena_granted(lazy->arena, nbytes);
 }
 
 tla_status tla_lazy_arena_explain(const tla_lazy_arena *lazy, const char *what, uint64_t nbytes, tla_error *error) {

@@ -49,7 +49,7 @@ static tla_status make_parts(tla_stack *stack, tla_error *error) {
                                     .alignment = c->alignment,
                                     .validate = c->validate && !has_front(stack)};
     tla_status status = TLA_OK;
-    if (front != &tla_front_slot_pool && front != &tla_front_mixed) status = tla_arena_create(&arena, &stack->arena);
+    if (!front->has_own_ranges) status = tla_arena_create(&arena, &stack->arena);
     stack->set = (tla_arena_set){&stack->arena, 1};
     if (!status && front->make) status = front->make(stack, error);
     return status || !has_front(stack) || !c->validate ? status : make_live(stack, &stack->live);
@@ -152,6 +152,14 @@ tla_status tla_stack_trim(tla_stack *stack, uint64_t *given_back, tla_work *work
     const uint64_t after = stack->arena ? tla_arena_get_stats(stack->arena).free : 0;
     if (given_back) *given_back = after - before;
     return status;
+}
+
+bool tla_stack_next_growth(const tla_stack *stack, uint64_t *when_ps) {
+    return stack->front->next_growth && stack->front->next_growth(stack, when_ps);
+}
+
+tla_status tla_stack_advance(tla_stack *stack, uint64_t now_ps, tla_work *work) {
+    return stack->front->advance ? stack->front->advance(stack, now_ps, work) : TLA_OK;
 }
 
 /* ---- what is said about it ---- */

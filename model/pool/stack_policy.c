@@ -13,6 +13,7 @@ static const tla_front_kind *const fronts[TLA_FRONT_COUNT] = {
     [TLA_FRONT_GROWING_POOL] = &tla_front_growing_pool,
     [TLA_FRONT_SLOT_POOL] = &tla_front_slot_pool,
     [TLA_FRONT_MIXED] = &tla_front_mixed,
+    [TLA_FRONT_LAZY] = &tla_front_lazy,
 };
 
 const tla_front_kind *tla_front_kind_of(tla_front front) {

@@ -36,6 +36,7 @@ static tla_status range_of(const allocator_config *asked, tla_stack_config *stac
 tla_status allocator_create(const char *name, const allocator_config *asked, trace_allocator *out, tla_error *error) {
     *out = (trace_allocator){.lowest = UINT64_MAX};
     tla_stack_config stack = {.sizes = asked->sizes};
+    stack.sizes.chunk_ps = 0; /* no clock runs here, so that everything is there from the beginning */
     tla_status status = tla_stack_policy_parse(name, &stack.policy, error);
     if (!status) status = range_of(asked, &stack, error);
     if (!status && asked->segment_version)

@@ -14,8 +14,8 @@ memory_controller::config with_front(tla_stack_policy policy, time_style style =
     memory_controller::config config = small();
     config.style = style;
     config.memory.hbm_policy = config.memory.tcm_policy = policy;
-    config.memory.hbm_front = {80 << 10, 32 << 10, 64 << 10};
-    config.memory.tcm_front = {10 << 10, 1 << 10, 4 << 10};
+    config.memory.hbm_front = {80 << 10, 32 << 10, 64 << 10, 128 << 10, 32 << 10, 64 << 10, 1000000000};
+    config.memory.tcm_front = {10 << 10, 1 << 10, 4 << 10, 0, 4 << 10, 8 << 10, 700000000};
     // Every event has a price of its own.
     tla_cost_profile &cost = config.cost;
     cost = {};
@@ -76,6 +76,8 @@ void check_against_core(tla_stack_policy policy, unsigned operations, time_style
         };
         b.run([&] {
             for (unsigned i = 0; i < operations; i++) {
+                for (tla_stack *stack : made) // a command finds what was due when it arrived
+                    BOOST_REQUIRE_EQUAL(tla_stack_advance(stack, to_ps(sc_core::sc_time_stamp()), nullptr), TLA_OK);
                 if (!live.empty() && random.one_in(2)) {
                     std::swap(live[random.between(0, live.size() - 1)], live.back());
                     give_back(live.back());
@@ -107,8 +109,11 @@ void check_against_core(tla_stack_policy policy, unsigned operations, time_style
                     BOOST_REQUIRE_EQUAL(done.nbytes, given_back);
                 }
             }
-            for (const block &last : live)
+            for (const block &last : live) {
+                for (tla_stack *stack : made)
+                    BOOST_REQUIRE_EQUAL(tla_stack_advance(stack, to_ps(sc_core::sc_time_stamp()), nullptr), TLA_OK);
                 give_back(last);
+            }
             for (int c = 0; c < 2; c++) {
                 BOOST_CHECK(b.controller.is_as_at_the_beginning(channels[c])); // as far as a front lets it
                 const memory_controller::statistics s = b.controller.get_statistics(channels[c]);
@@ -147,8 +152,55 @@ BOOST_AUTO_TEST_CASE(mixed_gives_1e5_random_requests_what_it_gives_on_the_core) 
     check_against_core(over(TLA_FRONT_MIXED), 100000, time_style::fast);
 }
 
+BOOST_AUTO_TEST_CASE(lazy_gives_1e5_random_requests_what_it_gives_on_the_core_at_that_time) {
+    check_against_core(over(TLA_FRONT_LAZY, TLA_NEXT_FIT), 100000, time_style::fast);
+}
+
 BOOST_AUTO_TEST_CASE(a_front_over_another_placement_in_the_exact_style_too) {
     check_against_core(over(TLA_FRONT_CACHING_POOL, TLA_BEST_FIT), 5000, time_style::exact);
+}
+
+BOOST_AUTO_TEST_CASE(lazy_in_the_exact_style_too) {
+    check_against_core(over(TLA_FRONT_LAZY), 5000, time_style::exact);
+}
+
+static void check_growth(time_style style) {
+    memory_controller::config config = with_front(over(TLA_FRONT_LAZY), style);
+    config.memory.tcm_policy = TLA_FIRST_FIT;
+    config.cost = {};
+    config.cost.fixed_ps = 300;
+    config.memory.hbm_front.chunk_ps = 500; // a commit of 64 KiB each 1000 ps, from 128 KiB on
+    bench b(config);
+    const auto committed = [&] { return b.controller.get_statistics(TLA_HBM).arena.capacity >> 10; };
+    b.run([&] {
+        const auto wait_until = [](std::uint64_t at_ps) {
+            sc_core::wait(from_ps(at_ps - to_ps(sc_core::sc_time_stamp())));
+        };
+        wait_until(999);
+        BOOST_CHECK_EQUAL(committed(), 128u);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, 192 << 10)).status, TLA_EXHAUSTED);
+        // Until 1299; the commit of 1000 waited for it and ended at 1599, and this one waits for that.
+        wait_until(1300);
+        BOOST_CHECK_EQUAL(committed(), 192u);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, 192 << 10)).status, TLA_OK);
+        BOOST_CHECK_EQUAL(to_ps(sc_core::sc_time_stamp()), 1899u);
+        wait_until(3700); // in between nobody asks
+        BOOST_CHECK_EQUAL(committed(), 320u);
+        wait_until(100000);
+        BOOST_CHECK_EQUAL(committed(), 1024u);
+    });
+    const memory_controller::statistics s = b.controller.get_statistics(TLA_HBM);
+    BOOST_CHECK_EQUAL(s.commits, 14u);
+    BOOST_CHECK_EQUAL(s.busy_ps, 16u * 300);
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).commits, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(memory_grows_while_nobody_asks_and_a_commit_takes_its_turn_at_the_engine) {
+    check_growth(time_style::fast);
+}
+
+BOOST_AUTO_TEST_CASE(memory_grows_in_the_exact_style_at_the_same_times) {
+    check_growth(time_style::exact);
 }
 
 BOOST_AUTO_TEST_CASE(an_untouched_controller_says_what_its_front_has) {

@@ -217,8 +217,9 @@ BOOST_AUTO_TEST_CASE(every_policy_runs_a_kernel_and_leaves_its_heap_as_it_was) {
 }
 
 BOOST_AUTO_TEST_CASE(every_front_serves_every_kernel_in_hbm_and_tcm_and_nothing_is_left_when_it_is_trimmed) {
-    for (const char *front : {"caching_pool", "segment_cache", "growing_pool", "slot_pool", "mixed",
-                              "caching_pool/best_fit", "segment_cache/tlsf", "growing_pool/first_fit_top"})
+    for (const char *front :
+         {"caching_pool", "segment_cache", "growing_pool", "slot_pool", "mixed", "caching_pool/best_fit",
+          "segment_cache/tlsf", "growing_pool/first_fit_top", "lazy", "lazy/buddy"})
         for (const char *kernel : {"vector_add", "qkv_gemm", "dma_read"}) {
             std::vector<std::string> arguments{"--kernel", kernel};
             for (const char *key : {"hbm_policy", "tcm_policy", "sram_policy", "m_cpu_policy"})
@@ -240,6 +241,20 @@ BOOST_AUTO_TEST_CASE(every_front_serves_every_kernel_in_hbm_and_tcm_and_nothing_
         }
     const report plain = run(small, {"--kernel", "vector_add"});
     BOOST_CHECK(!json_object_get(json_array_get(plain.list("controllers"), 0), "held_bytes"));
+}
+
+BOOST_AUTO_TEST_CASE(a_lazy_memory_grows_while_kernels_run_and_the_waveform_shows_it) {
+    scratch_directory scratch;
+    const report r = run(small, {"--kernel", "vector_add", "--set", "controller.hbm_policy=lazy", "--set",
+                                 "controller.hbm_front.chunk_time=10 ns", "--vcd", scratch.path("lazy.vcd")});
+    BOOST_REQUIRE_MESSAGE(r.run.status == 0, r.run.err);
+    BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+    BOOST_CHECK_EQUAL(r.sum("controllers", "commits"),
+                      4 * 5); // of four slices, each of 1 GiB at first and 6 in the end
+    BOOST_CHECK_EQUAL(r.sum("controllers", "committed_bytes"), INT64_C(4) * 6 << 30);
+    const std::string vcd = read_text(scratch.path("lazy.vcd"));
+    BOOST_CHECK_NE(vcd.find(" hbm_committed_bytes "), std::string::npos);
+    BOOST_CHECK_EQUAL(vcd.find(" tcm_committed_bytes "), std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_front_does_is_priced_and_its_memory_stands_in_the_waveform) {

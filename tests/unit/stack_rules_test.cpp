@@ -8,7 +8,7 @@
 using namespace stacks;
 
 BOOST_AUTO_TEST_CASE(a_stack_is_named_by_a_front_a_placement_or_both) {
-    BOOST_CHECK_EQUAL(all_policies().size(), 5u * TLA_POLICY_COUNT + 1);
+    BOOST_CHECK_EQUAL(all_policies().size(), 6u * TLA_POLICY_COUNT + 1);
     for (const tla_stack_policy policy : all_policies()) {
         tla_stack_policy read = ~0u;
         BOOST_REQUIRE_EQUAL(tla_stack_policy_parse(name_of(policy).c_str(), &read, nullptr), TLA_OK);
@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(a_stack_is_named_by_a_front_a_placement_or_both) {
     for (std::uint64_t i = 0; tla_stack_name(i); i++)
         names += std::string(" ") + tla_stack_name(i);
     BOOST_CHECK_EQUAL(names, " first_fit best_fit next_fit worst_fit first_fit_top buddy tlsf caching_pool "
-                             "segment_cache growing_pool slot_pool mixed");
+                             "segment_cache growing_pool slot_pool mixed lazy");
     BOOST_CHECK_EQUAL(name_of(TLA_POLICY_COUNT), "?");
     BOOST_CHECK_EQUAL(name_of(tla_stack_policy_of(TLA_FRONT_COUNT, TLA_FIRST_FIT)), "?");
     BOOST_CHECK_EQUAL(name_of(tla_stack_policy_of(TLA_FRONT_SLOT_POOL, TLA_BEST_FIT)), "?");
@@ -37,11 +37,11 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_no_stack_is_told_with_what_was_expected) {
     const std::map<std::string, std::string> texts{
         {"chaching_pool", "found \"chaching_pool\", expected first_fit or best_fit or next_fit or worst_fit or "
                           "first_fit_top or buddy or tlsf, slot_pool, or caching_pool or segment_cache or growing_pool "
-                          "or mixed, these alone or as FRONT/PLACEMENT, did you mean \"caching_pool\"?"},
+                          "or mixed or lazy, these alone or as FRONT/PLACEMENT, did you mean \"caching_pool\"?"},
         {"first_fit/best_fit", "found \"first_fit/best_fit\", expected before the / caching_pool or segment_cache or "
-                               "growing_pool or mixed"},
+                               "growing_pool or mixed or lazy"},
         {"/best_fit", "found \"/best_fit\", expected before the / caching_pool or segment_cache or growing_pool or "
-                      "mixed"},
+                      "mixed or lazy"},
         {"mixed/", "found \"mixed/\", expected behind the / first_fit or best_fit or next_fit or worst_fit or "
                    "first_fit_top or buddy or tlsf"},
         {"mixed/slot_pool", "found \"mixed/slot_pool\", expected behind the / first_fit or best_fit or next_fit or "
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_free_of_what_is_not_live_or_of_another_size_changes_nothi
     for (const bool validate : {false, true})
         for (const tla_stack_policy policy : all_policies()) {
             const tla_front front = tla_stack_front(policy);
-            if (front == TLA_FRONT_NONE && !validate) continue; // trusts (ADR-0048 D2)
+            if ((front == TLA_FRONT_NONE || front == TLA_FRONT_LAZY) && !validate) continue; // trusts (ADR-0048 D2)
             BOOST_TEST_CONTEXT(name_of(policy) << (validate ? ", validated" : "")) {
                 tla_stack_config config = config_of(policy, 64 * MiB);
                 config.validate = validate;
@@ -241,6 +241,27 @@ BOOST_AUTO_TEST_CASE(sizes_that_a_front_cannot_stand_are_told) {
     config.alignment = 512;
     refused(config,
             "found plain buffers from byte 10484760 of the memory on, expected a multiple of the alignment, 512");
+    config = config_of(over_first_fit(TLA_FRONT_LAZY), 10 * MiB);
+    config.sizes.chunk_ps = 1;
+    config.alignment = 2 * MiB;
+    config.sizes.chunk = MiB;
+    refused(config, "found chunks of 1048576 bytes, expected a multiple of the alignment, 2097152");
+    config.alignment = 1;
+    config.sizes.chunk = 0;
+    refused(config, "found chunks of 0 bytes, expected a multiple of the alignment, 1");
+    config.sizes.chunk = 3 * MiB;
+    refused(config, "found chunks of 3145728 bytes, expected chunks that divide the 10485760 bytes of the memory");
+    config.sizes.chunk = MiB;
+    config.sizes.initial = 11 * MiB;
+    refused(config, "found 11534336 bytes from the beginning, expected a multiple of a chunk, 1048576, and at most the "
+                    "10485760 bytes of the memory");
+    config.sizes.initial = 1;
+    refused(config,
+            "found 1 bytes from the beginning, expected a multiple of a chunk, 1048576, and at most the 10485760 "
+            "bytes of the memory");
+    config.sizes.initial = 0;
+    config.sizes.commit = 3 << 19;
+    refused(config, "found a commit of 1572864 bytes, expected a multiple of a chunk, 1048576");
     config = config_of(over_first_fit(TLA_FRONT_SEGMENT_CACHE), 10 * MiB);
     config.sizes.segment = MiB;
     refused(config, "found a segment of 1048576 bytes, expected a multiple of 10 KiB: its parts of 1/20 count in 512 "
@@ -279,11 +300,11 @@ BOOST_AUTO_TEST_CASE(a_front_may_stand_over_a_list_that_a_snapshot_left) {
     tla_stack_trim(s.stack.get(), nullptr, nullptr);
     BOOST_CHECK_EQUAL(tla_stack_get_stats(s.stack.get()).memory.used, 1000u);
     BOOST_CHECK_EQUAL(tla_stack_get_stats(s.stack.get()).memory.free_blocks, 1u);
-    for (const tla_front front : {TLA_FRONT_SLOT_POOL, TLA_FRONT_MIXED}) {
+    for (const tla_front front : {TLA_FRONT_SLOT_POOL, TLA_FRONT_MIXED, TLA_FRONT_LAZY}) {
         one none(front);
         BOOST_CHECK_EQUAL(tla_stack_restore(none.stack.get(), text, length, &error), TLA_UNSUPPORTED);
     }
-    BOOST_CHECK_EQUAL(error.text, "a snapshot of a free list was found, expected none with mixed");
+    BOOST_CHECK_EQUAL(error.text, "a snapshot of a free list was found, expected none with lazy");
 }
 
 BOOST_AUTO_TEST_CASE(trim_gives_back_what_is_wholly_free_and_keeps_what_lives) {

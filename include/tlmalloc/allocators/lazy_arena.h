@@ -18,7 +18,7 @@ typedef struct tla_lazy_arena tla_lazy_arena;
 typedef struct tla_lazy_arena_config {
     uint64_t base;          /* address; a multiple of alignment */
     uint64_t initial_bytes; /* there at once; rounded up to a multiple of chunk_bytes */
-    uint64_t final_bytes;   /* in the end; rounded up likewise; at least initial_bytes */
+    uint64_t final_bytes;   /* in the end; rounded up likewise; at least initial_bytes; 0: there is never any */
     uint64_t chunk_bytes;   /* pinned in one go: 64 MiB in LMCache, 16 MiB before; a multiple of alignment */
     uint64_t commit_bytes;  /* enters the arena in one go: 1 GiB in LMCache; a multiple of chunk_bytes */
     uint64_t chunk_ps;      /* time to pin a chunk, picoseconds; 0: everything is there at once */
@@ -47,6 +47,9 @@ tla_status tla_lazy_arena_alloc(tla_lazy_arena *lazy, uint64_t now_ps, uint64_t 
 tla_status tla_lazy_arena_alloc_batch(tla_lazy_arena *lazy, uint64_t now_ps, uint64_t nbytes, size_t n, tla_batch kind,
                                       tla_block *blocks, tla_work *work);
 tla_status tla_lazy_arena_free(tla_lazy_arena *lazy, uint64_t now_ps, tla_block block, tla_work *work);
+
+/* As tla_arena_granted. */
+uint64_t tla_lazy_arena_granted(const tla_lazy_arena *lazy, uint64_t nbytes);
 
 /* As tla_arena_explain, and how much of the memory is committed and when more will be: waiting may help. */
 tla_status tla_lazy_arena_explain(const tla_lazy_arena *lazy, const char *what, uint64_t nbytes, tla_error *error);

@@ -9,6 +9,7 @@
  *     growing_pool   blocks of an upstream, best fit in them (growing_pool.h, rmm)
  *     slot_pool      slots of one size; stands alone, without a placement (slot_pool.h, LMCache)
  *     mixed          by format: tensors in one region, plain buffers in a second one (mixed_pool.h, LMCache)
+ *     lazy           the placement, in a range that is committed in the background of time (lazy_arena.h, LMCache)
  *
  * A memory controller serves each of its memories by a stack (pe_memory.h), `tlmalloc replay` plays traces on one, and
  * both name it alike: model/pool/stack_policy.c has the one list. Not thread safe; one owner at a time. */
@@ -29,6 +30,7 @@ typedef enum tla_front {
     TLA_FRONT_GROWING_POOL,
     TLA_FRONT_SLOT_POOL,
     TLA_FRONT_MIXED,
+    TLA_FRONT_LAZY,
     TLA_FRONT_COUNT
 } tla_front;
 
@@ -62,13 +64,19 @@ void tla_stack_policy_expected(char *text, size_t room);
 /* The stack of a name. TLA_SYNTAX with what was found and what was expected; *policy is untouched then. */
 tla_status tla_stack_policy_parse(const char *text, tla_stack_policy *policy, tla_error *error);
 
-/* Sizes that fronts have; each is looked at where its front stands. */
+/* Sizes that fronts have, and a time; each is looked at where its front stands. */
 typedef struct tla_front_sizes {
-    uint64_t segment; /* segment_cache: bytes of a segment for requests from 1/20 up to 1/2 of it; smaller ones are
-                         served from segments of 1/10 of it, larger ones from one of their own, a multiple of 1/10 of
-                         it. A multiple of 10 KiB; 0: 20 MiB, as PyTorch's */
-    uint64_t slot;    /* slot_pool: bytes of a slot, of which the capacity is a multiple, at most 2^24 */
-    uint64_t buffers; /* mixed: bytes at the end of the range that are for plain buffers alone; less than the range */
+    uint64_t segment;  /* segment_cache: bytes of a segment for requests from 1/20 up to 1/2 of it; smaller ones are
+                          served from segments of 1/10 of it, larger ones from one of their own, a multiple of 1/10 of
+                          it. A multiple of 10 KiB; 0: 20 MiB, as PyTorch's */
+    uint64_t slot;     /* slot_pool: bytes of a slot, of which the capacity is a multiple, at most 2^24 */
+    uint64_t buffers;  /* mixed: bytes at the end of the range that are for plain buffers alone; less than the range */
+    uint64_t initial;  /* lazy: bytes that are there from the beginning; at most the range, which is a multiple of chunk
+                          then, as are initial and commit */
+    uint64_t chunk;    /* lazy: bytes that are pinned in one go; a multiple of the alignment */
+    uint64_t commit;   /* lazy: bytes that enter the range in one go; the last ones may be fewer */
+    uint64_t chunk_ps; /* lazy: time to pin a chunk, from time 0 on; 0: the whole range is there from the beginning, and
+                          the other three are not looked at */
 } tla_front_sizes;
 
 typedef struct tla_stack_config {
@@ -88,8 +96,9 @@ typedef struct tla_stack_request {
 } tla_stack_request;
 
 typedef struct tla_stack_stats {
-    tla_arena_stats memory; /* used: in live blocks, as granted; free: capacity - used, so with what the front keeps;
-                               largest_free, free_blocks: of the list below the front (a slot pool's: of its slots) */
+    tla_arena_stats memory; /* capacity: of lazy what is committed; used: in live blocks, as granted; free: capacity -
+                               used, so with what the front keeps; largest_free, free_blocks: of the list below the
+                               front (a slot pool's: of its slots) */
     uint64_t held;          /* bytes of `free` that the front keeps from the list below it, with what that rounded up
                                (buddies, the alignment) */
     uint64_t peak_reserved; /* the most that the front had asked of the list at once; without a front, or with slots or
@@ -111,6 +120,14 @@ void tla_stack_destroy(tla_stack *stack);
 
 /* As it is now: alignment and sizes.segment are never 0. */
 const tla_stack_config *tla_stack_get_config(const tla_stack *stack);
+
+/* When more of the range comes, or came and waits for tla_stack_advance; false, and *when_ps untouched, where none
+ * will: after the last commit of lazy, and with every other front. */
+bool tla_stack_next_growth(const tla_stack *stack, uint64_t *when_ps);
+
+/* Lets in what is pinned by now_ps. A time before an earlier one changes nothing: memory never goes away.
+ * TLA_NO_HOST_MEMORY: nothing is changed. */
+tla_status tla_stack_advance(tla_stack *stack, uint64_t now_ps, tla_work *work);
 
 /* Takes a block; *granted is what was taken, at least the bytes that were asked for. TLA_INVALID_ARGUMENT for 0 bytes
  * and for a format that no front takes; TLA_EXHAUSTED, TLA_FRAGMENTED and TLA_LIMIT when the request does not fit (a
@@ -147,12 +164,14 @@ void tla_stack_set_owner(tla_stack *stack, tla_owner owner);
  * (guard.h) and tla_arena_find look at. NULL without validation. */
 const tla_arena *tla_stack_live(const tla_stack *stack);
 
-/* The list below the front, or all there is; NULL for slot_pool and mixed. Its own blocks are what the front took. */
+/* The list below the front, or all there is; NULL for slot_pool, mixed and lazy. Its own blocks are what the front
+ * took. */
 tla_arena *tla_stack_arena(tla_stack *stack);
 
 /* Puts the list below an untouched front, or the placement alone, into a recorded state (arena_snapshot.h); what lived
- * in it stays used for ever below a front. TLA_UNSUPPORTED for slot_pool and mixed, TLA_BUSY when the front has blocks;
- * else as tla_arena_restore. Nothing is changed then, but after TLA_NO_HOST_MEMORY with a front and validation. */
+ * in it stays used for ever below a front. TLA_UNSUPPORTED for slot_pool, mixed and lazy, TLA_BUSY when the front has
+ * blocks; else as tla_arena_restore. Nothing is changed then, but after TLA_NO_HOST_MEMORY with a front and validation.
+ */
 tla_status tla_stack_restore(tla_stack *stack, const char *text, size_t length, tla_error *error);
 
 #ifdef __cplusplus

@@ -49,6 +49,10 @@ namespace tlmalloc {
 // it was written, or cannot be read, is counted and a warning /tlmalloc/memory_controller/free_list; the engine goes on
 // with what it wrote.
 //
+// A memory with the front `lazy` grows by itself, from the beginning of time on: a commit that is due waits for the
+// engine behind the commands that arrived before it, and costs the price of its receipt; a command that arrives later
+// finds its bytes. Nobody is told: an ALLOC that failed is to be sent again.
+//
 // A command that the fault plan refuses (fault_plan.h) is answered with TLA_BUSY at once and changes nothing; it is
 // counted and a warning /tlmalloc/memory_controller/fault. Sent again, it is a command like any other.
 //
@@ -81,6 +85,7 @@ class memory_controller : public instrumented, private command_handler, private 
         std::uint64_t peak_reserved = 0; // bytes that it had from the list below, at most
         std::uint64_t driver_calls = 0;  // to the list below
         std::uint64_t trims = 0;         // commands, refused ones included
+        std::uint64_t commits = 0;       // of lazy, each of them work of the engine
         // guard: accesses, and of not_owner also FREEs
         std::uint64_t use_after_free = 0, out_of_bounds = 0, not_owner = 0, never_written = 0;
         tla_arena_stats arena{};
@@ -116,7 +121,7 @@ class memory_controller : public instrumented, private command_handler, private 
 
   private:
     struct channel_figures {
-        figure used, largest_free, free_blocks, fragmentation, held;
+        figure used, largest_free, free_blocks, fragmentation, held, committed;
     };
     struct place { // where an access goes
         tla_channel channel;
@@ -148,6 +153,13 @@ class memory_controller : public instrumented, private command_handler, private 
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     bool makes_transactions(const tla_command &) const override { return list_is_in_slice(TLA_HBM); }
     tla_status ensure_allocators();
+    bool grows(tla_channel channel) const {
+        return has(channel) &&
+               tla_stack_front(tla_pe_memory_stack_config(&config_.memory, channel).policy) == TLA_FRONT_LAZY;
+    }
+    tla_status grow(std::uint64_t until_ps);
+    tla_status commit(tla_channel channel, std::uint64_t when_ps);
+    void grow_by_itself();
     bool guard_refuses(const place &where, tlm::tlm_generic_payload &payload, std::uint64_t at_ps, bool &to_note);
     tla_guard_access guarded_access(const tlm::tlm_generic_payload &payload, const place &where,
                                     std::uint64_t at_ps) const;
@@ -176,22 +188,26 @@ class memory_controller : public instrumented, private command_handler, private 
          {*this, "hbm_largest_free_bytes", 48, has(TLA_HBM)},
          {*this, "hbm_free_blocks", 32, has(TLA_HBM)},
          {*this, "hbm_fragmentation_permille", 10, has(TLA_HBM)},
-         {*this, "hbm_held_bytes", 48, has(TLA_HBM) && has_front(TLA_HBM)}},
+         {*this, "hbm_held_bytes", 48, has(TLA_HBM) && has_front(TLA_HBM)},
+         {*this, "hbm_committed_bytes", 48, grows(TLA_HBM)}},
         {{*this, "tcm_used_bytes", 48, has(TLA_TCM)},
          {*this, "tcm_largest_free_bytes", 48, has(TLA_TCM)},
          {*this, "tcm_free_blocks", 32, has(TLA_TCM)},
          {*this, "tcm_fragmentation_permille", 10, has(TLA_TCM)},
-         {*this, "tcm_held_bytes", 48, has(TLA_TCM) && has_front(TLA_TCM)}},
+         {*this, "tcm_held_bytes", 48, has(TLA_TCM) && has_front(TLA_TCM)},
+         {*this, "tcm_committed_bytes", 48, grows(TLA_TCM)}},
         {{*this, "sram_used_bytes", 48, has(TLA_SRAM)},
          {*this, "sram_largest_free_bytes", 48, has(TLA_SRAM)},
          {*this, "sram_free_blocks", 32, has(TLA_SRAM)},
          {*this, "sram_fragmentation_permille", 10, has(TLA_SRAM)},
-         {*this, "sram_held_bytes", 48, has(TLA_SRAM) && has_front(TLA_SRAM)}},
+         {*this, "sram_held_bytes", 48, has(TLA_SRAM) && has_front(TLA_SRAM)},
+         {*this, "sram_committed_bytes", 48, grows(TLA_SRAM)}},
         {{*this, "m_cpu_used_bytes", 48, has(TLA_M_CPU_MEMORY)},
          {*this, "m_cpu_largest_free_bytes", 48, has(TLA_M_CPU_MEMORY)},
          {*this, "m_cpu_free_blocks", 32, has(TLA_M_CPU_MEMORY)},
          {*this, "m_cpu_fragmentation_permille", 10, has(TLA_M_CPU_MEMORY)},
-         {*this, "m_cpu_held_bytes", 48, has(TLA_M_CPU_MEMORY) && has_front(TLA_M_CPU_MEMORY)}}};
+         {*this, "m_cpu_held_bytes", 48, has(TLA_M_CPU_MEMORY) && has_front(TLA_M_CPU_MEMORY)},
+         {*this, "m_cpu_committed_bytes", 48, grows(TLA_M_CPU_MEMORY)}}};
     figure queue_depth_{*this, "queue_depth", 16}, busy_{*this, "engine_busy", 1},
         nodes_visited_{*this, "nodes_visited", 32};
 };
