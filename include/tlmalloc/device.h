@@ -8,6 +8,7 @@
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/device/guard.h"
 #include "tlmalloc/device/list_in_memory.h"
+#include "tlmalloc/device/object_store.h"
 #include "tlmalloc/device/path_terms.h"
 #include "tlmalloc/device/placement.h"
 #include "tlmalloc/device/port_driver.h"

@@ -13,6 +13,7 @@ enum {
     ENTRIES_AT = 32,
     VA_ALLOC_BYTES = 24,
     TRIM_BYTES = 24,
+    ADDRESS_BYTES = 24,
     ARGUMENTS_AT = 72,
     PE_DMA_BYTES = 80
 };                                                      /* headers included */
@@ -39,7 +40,12 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
     case TLA_OP_ALLOC:
     case TLA_OP_FREE:
     case TLA_OP_VA_FREE:
+    case TLA_OP_PIN:
         return SCALAR_BYTES;
+    case TLA_OP_REF:
+    case TLA_OP_UNREF:
+    case TLA_OP_UNPIN:
+        return ADDRESS_BYTES;
     case TLA_OP_VA_ALLOC:
         return VA_ALLOC_BYTES;
     case TLA_OP_TRIM:
@@ -120,6 +126,15 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
         put(body, d->pa.value, 8);
         put(body + 8, d->nbytes, 8);
         break;
+    case TLA_OP_PIN:
+        put(body, d->pa.value, 8);
+        put(body + 8, d->timeout_ps, 8);
+        break;
+    case TLA_OP_REF:
+    case TLA_OP_UNREF:
+    case TLA_OP_UNPIN:
+        put(body, d->pa.value, 8);
+        break;
     case TLA_OP_VA_ALLOC:
         put(body, d->nbytes, 8);
         break;
@@ -181,6 +196,7 @@ tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capac
                         .object = c->object,
                         .nbytes = c->nbytes,
                         .pa = c->pa,
+                        .timeout_ps = c->timeout_ps,
                         .va = c->va,
                         .scope = c->scope,
                         .kernel = c->kernel,
@@ -343,6 +359,15 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
     case TLA_OP_FREE:
         command->pa.value = get(body, 8);
         command->nbytes = get(body + 8, 8);
+        break;
+    case TLA_OP_PIN:
+        command->pa.value = get(body, 8);
+        command->timeout_ps = get(body + 8, 8);
+        break;
+    case TLA_OP_REF:
+    case TLA_OP_UNREF:
+    case TLA_OP_UNPIN:
+        command->pa.value = get(body, 8);
         break;
     case TLA_OP_VA_ALLOC:
         command->nbytes = get(body, 8);

@@ -18,6 +18,7 @@ typedef struct tla_descriptor {
     uint32_t object;
     uint64_t nbytes;
     tla_paddr pa;
+    uint64_t timeout_ps;
     tla_vaddr va;
     tla_scope scope;
     uint32_t kernel, program, programs;

@@ -17,6 +17,7 @@ typedef struct {
 
 struct tla_guard {
     const tla_arena *arena;
+    tla_guard_shares shares; /* of = NULL: nothing is shared */
     uint64_t capacity;
     uint8_t *written;    /* a bit for each byte */
     uint64_t bits_bytes; /* of `written` */
@@ -104,14 +105,17 @@ static uint64_t first_unwritten(const tla_guard *guard, uint64_t first, uint64_t
 
 /* --- owners --- */
 
-static uint64_t context_of(uint64_t who) {
-    return (who & ~TLA_WHO_TRUSTED) >> 32;
+void tla_guard_set_shares(tla_guard *guard, const tla_guard_shares *shares) {
+    guard->shares = *shares;
 }
 
-/* Whether a block of `owner` is out of reach for `who`. */
-static bool forbidden(uint64_t owner, uint64_t who) {
-    if (owner == TLA_WHO_UNKNOWN || who == TLA_WHO_UNKNOWN || who & TLA_WHO_TRUSTED) return false;
-    return context_of(owner) != context_of(who);
+/* Whether the block of `owner` that begins at an offset is out of reach for `who`. */
+static bool forbidden(const tla_guard *guard, uint64_t offset, uint64_t owner, uint64_t who) {
+    if (who == TLA_WHO_UNKNOWN || who & TLA_WHO_TRUSTED) return false;
+    const tla_sharing sharing =
+        guard->shares.of ? guard->shares.of(guard->shares.context, offset, who) : TLA_NOT_SHARED;
+    if (sharing != TLA_NOT_SHARED) return sharing == TLA_SHARED_WITHOUT;
+    return owner != TLA_WHO_UNKNOWN && tla_who_context(owner) != tla_who_context(who);
 }
 
 /* The next or previous block of the same object, at an offset that touches it. */
@@ -119,7 +123,7 @@ static bool find_same_object(const tla_guard *guard, uint64_t offset, tla_owner 
     tla_owner other = {0};
     return owner.tag != 0 && owner.who != TLA_WHO_UNKNOWN &&
            tla_arena_find(guard->arena, offset, found, &other) == TLA_OK && other.tag == owner.tag &&
-           other.who != TLA_WHO_UNKNOWN && context_of(other.who) == context_of(owner.who);
+           other.who != TLA_WHO_UNKNOWN && tla_who_context(other.who) == tla_who_context(owner.who);
 }
 
 /* The block and those of its object that touch it, as far as [first, end) reaches. */
@@ -147,11 +151,11 @@ static name who_text(uint64_t who) {
     const char *trusted = who & TLA_WHO_TRUSTED ? "trusted " : "";
     if (who == TLA_WHO_UNKNOWN)
         snprintf(p.text, sizeof p.text, "an unknown initiator");
-    else if (context_of(who) == TLA_ASID_HARDWARE)
+    else if (tla_who_context(who) == TLA_ASID_HARDWARE)
         snprintf(p.text, sizeof p.text, "%sinitiator %" PRIu64 " of no asid", trusted, who & UINT32_MAX);
     else
         snprintf(p.text, sizeof p.text, "%sinitiator %" PRIu64 " of asid %" PRIu64, trusted, who & UINT32_MAX,
-                 context_of(who));
+                 tla_who_context(who));
     return p;
 }
 
@@ -275,6 +279,7 @@ tla_status tla_guard_look(const tla_guard *guard, const tla_guard_access *access
     tla_block block;
     tla_owner owner = {0};
     bool live = tla_arena_find(guard->arena, first, &block, &owner) == TLA_OK;
+    const uint64_t begins = live ? block.offset : first;
     uint64_t transfer_first, transfer_end;
     transfer_range(access, &transfer_first, &transfer_end);
     if (live && (transfer_first < block.offset || transfer_end - block.offset > block.nbytes))
@@ -286,7 +291,7 @@ tla_status tla_guard_look(const tla_guard *guard, const tla_guard_access *access
     bool whole = access->before == 0 && access->after == 0;
     if (!whole && (transfer_first < block.offset || transfer_end > block.offset + block.nbytes))
         return refuse_transfer(access, block, owner, memory, error);
-    if (forbidden(owner.who, access->who)) {
+    if (forbidden(guard, begins, owner.who, access->who)) {
         snprintf(how, sizeof how, "it does not own %s", block_text(block, owner).text);
         return refuse(access, memory, TLA_NOT_OWNER, how, error);
     }
@@ -305,7 +310,8 @@ tla_status tla_guard_may_free(const tla_guard *guard, uint64_t offset, tla_owner
                               tla_error *error) {
     tla_block block;
     tla_owner owner = {0};
-    if (tla_arena_find(guard->arena, offset, &block, &owner) || !forbidden(owner.who, by.who)) return TLA_OK;
+    if (tla_arena_find(guard->arena, offset, &block, &owner) || !forbidden(guard, block.offset, owner.who, by.who))
+        return TLA_OK;
     return tla_error_set(error, TLA_NOT_OWNER, "free of %" PRIu64 " of %s by %s at %" PRIu64 " ps: it does not own %s",
                          offset, memory, who_text(by.who).text, by.time, block_text(block, owner).text);
 }

@@ -323,6 +323,10 @@ void tla_pe_memory_trust(tla_pe_memory *memory, tla_channel channel, tla_block r
     if (memory->guards[channel]) tla_guard_trust(memory->guards[channel], range);
 }
 
+void tla_pe_memory_set_shares(tla_pe_memory *memory, tla_channel channel, const tla_guard_shares *shares) {
+    if (memory->guards[channel]) tla_guard_set_shares(memory->guards[channel], shares);
+}
+
 tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, uint64_t offset, tla_block *block,
                               tla_owner *owner) {
     const tla_arena *live = tla_stack_live(memory->stacks[channel]);

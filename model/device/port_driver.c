@@ -96,6 +96,29 @@ tla_status tla_port_driver_free(tla_port_driver *driver, tla_paddr pa, uint64_t 
     return execute(driver, &d, NULL, NULL, completion);
 }
 
+/* REF, UNREF, PIN, UNPIN. */
+static tla_status count(tla_port_driver *driver, tla_opcode opcode, tla_paddr pa, uint64_t timeout_ps,
+                        tla_completion *completion) {
+    tla_descriptor d = {.opcode = opcode, .target = TLA_TARGET_MEMORY_CONTROLLER, .pa = pa, .timeout_ps = timeout_ps};
+    return execute(driver, &d, NULL, NULL, completion);
+}
+
+tla_status tla_port_driver_ref(tla_port_driver *driver, tla_paddr pa, tla_completion *completion) {
+    return count(driver, TLA_OP_REF, pa, 0, completion);
+}
+
+tla_status tla_port_driver_unref(tla_port_driver *driver, tla_paddr pa, tla_completion *completion) {
+    return count(driver, TLA_OP_UNREF, pa, 0, completion);
+}
+
+tla_status tla_port_driver_pin(tla_port_driver *driver, tla_paddr pa, uint64_t timeout_ps, tla_completion *completion) {
+    return count(driver, TLA_OP_PIN, pa, timeout_ps, completion);
+}
+
+tla_status tla_port_driver_unpin(tla_port_driver *driver, tla_paddr pa, tla_completion *completion) {
+    return count(driver, TLA_OP_UNPIN, pa, 0, completion);
+}
+
 static tla_status change_mappings(tla_port_driver *driver, tla_opcode opcode, tla_target target, tla_scope scope,
                                   const tla_map_entry *entries, uint32_t count, tla_completion *completion) {
     tla_descriptor d = {.opcode = opcode, .target = target, .scope = scope, .count = count};

@@ -84,6 +84,13 @@ tla_status memory_controller::ensure_allocators() {
     tla_status status = tla_pe_memory_create(&config_.memory, &made);
     memory_.reset(made);
     if (!status) status = follow_lists(made);
+    const tla_object_watcher watcher{[](void *self, tla_channel channel, tla_paddr pa, std::uint64_t granted) {
+                                         static_cast<memory_controller *>(self)->given_back(channel, pa, granted);
+                                     },
+                                     this};
+    tla_object_store *objects = nullptr;
+    if (!status) status = tla_object_store_create(made, &watcher, &objects);
+    objects_.reset(objects);
     if (status) {
         memory_.reset();
         return status;
@@ -371,33 +378,22 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         control.complete(port, completion, arrival_ps);
         return arrival_ps;
     }
+    end_pins(arrival_ps);
     const bool guarded = config_.guard != TLA_GUARD_OFF;
     const std::uint32_t what = command.opcode == TLA_OP_ALLOC ? command.object : command.request_id;
     tla_pe_memory_set_owner(memory_.get(), {what, guarded ? control.sender() : port, arrival_ps});
     if (command.opcode == TLA_OP_ALLOC) {
         tla_paddr pa{};
         const tla_stack_request request{command.nbytes, command.stream, command.format};
-        completion.status = tla_pe_memory_request(memory_.get(), channel, &request, &pa, &work);
+        completion.status = tla_object_alloc(objects_.get(), channel, &request, control.sender(), &pa, &work);
         completion.value = completion.status ? front_statistics(channel).held : pa.value;
         statistics_[channel].allocs++;
     } else if (command.opcode == TLA_OP_TRIM) {
         completion.status = tla_pe_memory_trim(memory_.get(), channel, &completion.nbytes, &work);
         statistics_[channel].trims++;
-    } else if (command.opcode == TLA_OP_FREE) {
-        std::uint64_t offset = 0;
-        if (tla_pe_memory_locate(&config_.memory, command.pa, 1, &channel, &offset)) channel = first_channel();
-        const std::uint64_t granted = tla_pe_memory_granted(memory_.get(), channel, {offset, command.nbytes});
-        completion.status = tla_pe_memory_free(memory_.get(), command.pa, command.nbytes, &work);
-        if (completion.status && (config_.memory.validate || guarded))
-            SC_REPORT_WARNING(
-                "/tlmalloc/memory_controller/free",
-                (std::string(name()) + ": " + tla_pe_memory_last_error(memory_.get(), channel)->text).c_str());
-        statistics_[channel].frees++;
-        statistics_[channel].not_owner += completion.status == TLA_NOT_OWNER;
-        if (dmi_granted_ && !completion.status) in.withdraw_dmi(command.pa.value, command.pa.value + (granted - 1));
-        if (config_.poison && !completion.status) poison(channel, offset, granted);
     } else {
-        completion.status = TLA_BAD_COMMAND;
+        channel = channel_at(command.pa);
+        execute_count(command, arrival_ps, completion, work);
     }
     const tla_arena_stats arena = tla_pe_memory_get_stats(memory_.get(), channel);
     completion.total_free = arena.free;
@@ -417,6 +413,7 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
 
 memory_controller::statistics memory_controller::get_statistics(tla_channel channel) const {
     statistics result = statistics_[channel];
+    if (objects_) result.objects = tla_object_store_get_stats(objects_.get(), channel);
     if (has_front(channel) && has(channel)) {
         const tla_stack_stats stack = front_statistics(channel);
         result.arena = stack.memory;
@@ -466,6 +463,8 @@ std::vector<statistics_part> memory_controller::list_statistics() const {
                 {"committed_bytes", s.arena.capacity, "bytes", "of the memory, until now"});
             parts.back().statistics.push_back({"commits", s.commits, "commits", "that let memory in"});
         }
+        const std::vector<statistic> of_objects = object_statistics(s);
+        parts.back().statistics.insert(parts.back().statistics.end(), of_objects.begin(), of_objects.end());
         if (!has_front(channel)) continue;
         const statistic of_front[] = {
             {"held_bytes", s.held, "bytes", "of free_bytes, kept by the front for requests of their kind"},
@@ -516,6 +515,10 @@ void memory_controller::show_end(tla_channel channel, const tla_service &service
     figures.free_blocks.set(service.done_ps, stats.free_blocks);
     figures.fragmentation.set(service.done_ps, tla_arena_fragmentation_permille(&stats));
     if (has_front(channel)) figures.held.set(service.done_ps, front_statistics(channel).held);
+    if (!config_.object_signals) return;
+    const tla_object_stats objects = tla_object_store_get_stats(objects_.get(), channel);
+    object_figures_[channel].references.set(service.done_ps, objects.references);
+    object_figures_[channel].pins.set(service.done_ps, objects.pins);
 }
 
 // Whether a memory is as large as the controller says, as far as it can be asked: one that answers debug accesses at

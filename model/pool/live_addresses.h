@@ -1,7 +1,7 @@
 /* Where a live address keeps its record: an open-addressing hash map, uint64_t -> pointer.
  *
  * Linear probing with deletion by shifting back, so that there are no tombstones and lookups stay short for ever.
- * Only a clean-up walks the map: no result depends on the order of its slots. Internal to model/pool. */
+ * Nobody who walks the map lets a result depend on the order of its slots. Internal to model/pool and model/device. */
 #ifndef TLMALLOC_POOL_LIVE_ADDRESSES_H
 #define TLMALLOC_POOL_LIVE_ADDRESSES_H
 

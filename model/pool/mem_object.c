@@ -7,14 +7,14 @@ struct tla_mem_object {
     tla_mem_object_config config;
     uint64_t refs, pins;
     bool valid;
-    uint64_t pinned_at;              /* ps, the last time */
+    uint64_t pinned_until;           /* ps: the last time at which the pins hold */
     tla_mem_object *previous, *next; /* in the monitor's list, from the first pin to the last unpin */
 };
 
 struct tla_pin_monitor {
     uint64_t timeout_ps;
     tla_pin_monitor_stats stats;
-    tla_mem_object *first, *last; /* in order of their last pins */
+    tla_mem_object *first, *last; /* in the order in which they time out */
 };
 
 tla_status tla_mem_object_create(const tla_mem_object_config *config, tla_mem_object **out) {
@@ -29,16 +29,18 @@ tla_status tla_mem_object_create(const tla_mem_object_config *config, tla_mem_ob
     return TLA_OK;
 }
 
-static void watch(tla_mem_object *object, uint64_t now_ps) {
+/* From the last one on, behind which an object mostly belongs: all pins that have one time-out come in order. */
+static void watch(tla_mem_object *object, uint64_t until_ps) {
     tla_pin_monitor *monitor = object->config.monitor;
-    object->pinned_at = now_ps;
-    object->previous = monitor->last;
-    object->next = NULL;
-    if (monitor->last)
-        monitor->last->next = object;
-    else
-        monitor->first = object;
-    monitor->last = object;
+    tla_mem_object *before = monitor->last;
+    while (before && before->pinned_until > until_ps)
+        before = before->previous;
+    tla_mem_object *after = before ? before->next : monitor->first;
+    object->pinned_until = until_ps;
+    object->previous = before;
+    object->next = after;
+    *(before ? &before->next : &monitor->first) = object;
+    *(after ? &after->previous : &monitor->last) = object;
     monitor->stats.watched++;
 }
 
@@ -87,10 +89,14 @@ tla_status tla_mem_object_ref_down(tla_mem_object *object, tla_work *work) {
 }
 
 tla_status tla_mem_object_pin(tla_mem_object *object, uint64_t now_ps) {
+    return tla_mem_object_pin_for(object, now_ps, object->config.monitor ? object->config.monitor->timeout_ps : 0);
+}
+
+tla_status tla_mem_object_pin_for(tla_mem_object *object, uint64_t now_ps, uint64_t timeout_ps) {
     if (!object->valid) return TLA_NOT_ALLOCATED;
     if (object->config.monitor) {
         if (object->pins > 0) unwatch(object);
-        watch(object, now_ps);
+        watch(object, timeout_ps > UINT64_MAX - now_ps ? UINT64_MAX : now_ps + timeout_ps);
     }
     object->pins++;
     return TLA_OK;
@@ -159,16 +165,26 @@ void tla_pin_monitor_destroy(tla_pin_monitor *monitor) {
     free(monitor);
 }
 
+tla_status tla_pin_monitor_end(tla_pin_monitor *monitor, tla_mem_object *object, tla_work *work) {
+    tla_status status = settle(object, object->refs, 0, work);
+    if (!status) monitor->stats.forced++;
+    return status;
+}
+
 tla_status tla_pin_monitor_check(tla_pin_monitor *monitor, uint64_t now_ps, tla_work *work) {
     tla_status first = TLA_OK;
-    for (tla_mem_object *next, *object = monitor->first; object; object = next) {
+    for (tla_mem_object *next, *object = monitor->first; object && now_ps > object->pinned_until; object = next) {
         next = object->next;
-        if (now_ps < object->pinned_at || now_ps - object->pinned_at <= monitor->timeout_ps) continue;
-        tla_status status = settle(object, object->refs, 0, work);
-        if (!status) monitor->stats.forced++;
+        tla_status status = tla_pin_monitor_end(monitor, object, work);
         if (!first) first = status;
     }
     return first;
+}
+
+tla_mem_object *tla_pin_monitor_next(const tla_pin_monitor *monitor, uint64_t *until_ps) {
+    if (!monitor->first || monitor->first->pinned_until == UINT64_MAX) return NULL;
+    *until_ps = monitor->first->pinned_until;
+    return monitor->first;
 }
 
 tla_pin_monitor_stats tla_pin_monitor_get_stats(const tla_pin_monitor *monitor) {

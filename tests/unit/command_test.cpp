@@ -124,6 +124,30 @@ BOOST_AUTO_TEST_CASE(a_trim_is_these_24_bytes) {
     BOOST_CHECK_EQUAL(tla_command_encode(&command, out.data(), out.size(), &length), TLA_INVALID_ARGUMENT);
 }
 
+BOOST_AUTO_TEST_CASE(a_pin_is_these_32_bytes_and_what_else_counts_24) {
+    auto command = command_of(TLA_OP_PIN, TLA_TARGET_MEMORY_CONTROLLER);
+    command.pa.value = 0x1122334455667788;
+    command.timeout_ps = 0x99AABBCCDDEEFF01;
+    const bytes expected{'T',  'L',  'A',  'C',  14,   1,    32,   0,    0x0D, 0x0C, 0x0B,
+                         0x0A, 4,    3,    2,    1,    0x88, 0x77, 0x66, 0x55, 0x44, 0x33,
+                         0x22, 0x11, 0x01, 0xFF, 0xEE, 0xDD, 0xCC, 0xBB, 0xAA, 0x99};
+    BOOST_TEST(encode(command) == expected, boost::test_tools::per_element());
+    tla_command back;
+    BOOST_REQUIRE_EQUAL(decode(expected, back), TLA_OK);
+    BOOST_CHECK_EQUAL(back.pa.value, command.pa.value);
+    BOOST_CHECK_EQUAL(back.timeout_ps, command.timeout_ps);
+    for (const auto &[opcode, number] : {std::pair{TLA_OP_REF, 12}, {TLA_OP_UNREF, 13}, {TLA_OP_UNPIN, 15}}) {
+        command.opcode = opcode;
+        bytes shorter = with(with(expected, 4, {uint8_t(number)}), 6, {24});
+        shorter.resize(24);
+        BOOST_TEST(encode(command) == shorter, boost::test_tools::per_element());
+        BOOST_REQUIRE_EQUAL(decode(shorter, back), TLA_OK);
+        BOOST_CHECK_EQUAL(back.opcode, opcode);
+        BOOST_CHECK_EQUAL(back.pa.value, command.pa.value);
+        BOOST_CHECK_EQUAL(back.timeout_ps, 0u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_map_is_these_bytes) {
     auto command = command_of(TLA_OP_MAP, TLA_TARGET_PE_MMU);
     command.scope = {1, 2, 0x80000003};
@@ -297,8 +321,8 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expecte
     check_refused({}, "0 bytes", "at least the header of 16");
     check_refused(bytes(good.begin(), good.begin() + 15), "15 bytes", "16");
     check_refused(with(good, 0, {'t'}), "0x43414c74", "\"TLAC\"");
-    check_refused(with(good, 4, {0}), "opcode 0", "1 to 11");
-    check_refused(with(good, 4, {12}), "opcode 12", "1 to 11");
+    check_refused(with(good, 4, {0}), "opcode 0", "1 to 15");
+    check_refused(with(good, 4, {16}), "opcode 16", "1 to 15");
     check_refused(with(good, 5, {0}), "target 0", "1 to 6");
     check_refused(with(good, 5, {7}), "target 7", "1 to 6");
     check_refused(with(good, 6, {33}), "claims 33", "32 are there");
@@ -361,7 +385,7 @@ BOOST_AUTO_TEST_CASE(damaged_completions_are_refused) {
     BOOST_CHECK_EQUAL(decoded(none), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 3, {'C'})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 8, {TLA_STATUS_COUNT})), TLA_BAD_COMMAND);
-    BOOST_CHECK_EQUAL(decoded(with(good, 9, {12})), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(decoded(with(good, 9, {16})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 11, {0x80})), TLA_BAD_COMMAND);       // no kind of location
     BOOST_CHECK_EQUAL(decoded(with(good, 10, {1})), TLA_BAD_COMMAND);          // a PE of none
     BOOST_CHECK_EQUAL(decoded(with(good, 10, {0x10, 0x20})), TLA_BAD_COMMAND); // a cube of an IO_CPU
@@ -379,6 +403,8 @@ BOOST_AUTO_TEST_CASE(random_damage_is_decoded_or_refused_with_a_text) {
                             encode(launch_of(2)),
                             encode(command_of(TLA_OP_PE_DMA, TLA_TARGET_IO_CPU)),
                             encode(command_of(TLA_OP_TRIM, TLA_TARGET_MEMORY_CONTROLLER)),
+                            encode(command_of(TLA_OP_PIN, TLA_TARGET_MEMORY_CONTROLLER)),
+                            encode(command_of(TLA_OP_UNREF, TLA_TARGET_MEMORY_CONTROLLER)),
                             encode(command_of(TLA_OP_VA_ALLOC, TLA_TARGET_VA_MANAGER))};
     unsigned refused = 0, accepted = 0;
     for (int i = 0; i < 20000; i++) {

@@ -133,6 +133,21 @@ std::vector<example> examples() {
                    command_of(TLA_OP_FREE, TLA_TARGET_MEMORY_CONTROLLER)});
     all.back().command->pa = {77};
     all.back().command->nbytes = 12345;
+    const std::tuple<const char *, tla_opcode, tla_status (*)(tla_port_driver *, tla_paddr, tla_completion *)>
+        counts[] = {{"ref", TLA_OP_REF, tla_port_driver_ref},
+                    {"unref", TLA_OP_UNREF, tla_port_driver_unref},
+                    {"unpin", TLA_OP_UNPIN, tla_port_driver_unpin}};
+    for (const auto &[name, opcode, call] : counts) {
+        const auto send = call;
+        all.push_back({name, [send](tla_port_driver *d, tla_completion *c) { return send(d, {78}, c); },
+                       command_of(opcode, TLA_TARGET_MEMORY_CONTROLLER)});
+        all.back().command->pa = {78};
+    }
+    all.push_back({"pin",
+                   [](tla_port_driver *d, tla_completion *c) { return tla_port_driver_pin(d, {79}, 1234567, c); },
+                   command_of(TLA_OP_PIN, TLA_TARGET_MEMORY_CONTROLLER)});
+    all.back().command->pa = {79};
+    all.back().command->timeout_ps = 1234567;
     all.push_back({"va_alloc",
                    [](tla_port_driver *d, tla_completion *c) {
                        tla_vaddr va;

@@ -339,3 +339,30 @@ BOOST_AUTO_TEST_CASE(random_lives_match_a_naive_count) {
     }
     BOOST_CHECK_GT(m.forced(), 100u);
 }
+
+BOOST_AUTO_TEST_CASE(pins_with_time_outs_of_their_own_end_in_the_order_in_which_these_pass) {
+    parent p;
+    monitor m(300 * second);
+    object late(p.config(1, m.m)), soon(p.config(2, m.m)), never(p.config(3, m.m)), middle(p.config(4, m.m));
+    for (object *o : {&late, &soon, &never, &middle})
+        o->pin(), o->down();
+    std::uint64_t until = 0;
+    BOOST_CHECK_EQUAL(tla_pin_monitor_next(m.m, &until), late.o); // all alike: the first one
+    BOOST_CHECK_EQUAL(until, 300 * second);
+    BOOST_CHECK_EQUAL(tla_mem_object_pin_for(never.o, 5, UINT64_MAX), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_mem_object_pin_for(soon.o, 5, 10), TLA_OK); // of two pins the last one's
+    BOOST_CHECK_EQUAL(tla_mem_object_pin_for(middle.o, 5, 20), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_pin_monitor_next(m.m, &until), soon.o);
+    BOOST_CHECK_EQUAL(until, 15u);
+    BOOST_CHECK_EQUAL(m.check(15), TLA_OK); // holds up to there
+    BOOST_CHECK(p.freed.empty());
+    m.check(26);
+    BOOST_CHECK((p.freed == std::vector<std::uint64_t>{2, 4}));
+    m.check(UINT64_MAX);
+    BOOST_CHECK((p.freed == std::vector<std::uint64_t>{2, 4, 1}));
+    BOOST_CHECK(!tla_pin_monitor_next(m.m, &until));
+    BOOST_CHECK_EQUAL(m.watched(), 1u);
+    BOOST_CHECK_EQUAL(tla_pin_monitor_end(m.m, never.o, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(p.freed.back(), 3u);
+    BOOST_CHECK_EQUAL(m.forced(), 4u);
+}

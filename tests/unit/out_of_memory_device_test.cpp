@@ -9,6 +9,7 @@
 #include "tlmalloc/base/sparse_bytes.h"
 #include "tlmalloc/config.h"
 #include "tlmalloc/device/control_port.h"
+#include "tlmalloc/device/object_store.h"
 #include "tlmalloc/device/path_terms.h"
 #include "tlmalloc/device/topology_shape.h"
 #include "tlmalloc/timing/banked_channels.h"
@@ -127,6 +128,68 @@ BOOST_AUTO_TEST_CASE(a_pes_memory_gives_and_takes_with_guard_and_list_or_not_at_
         return status;
     };
     BOOST_CHECK_EQUAL(exhaust("look", make, guards_need_nothing, look), 0u);
+}
+
+namespace {
+
+// A store with blocks of 4 KiB: the first is counted and shared, the last is neither.
+struct objects {
+    objects() {
+        const tla_pe_memory_config config = guarded();
+        BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&config, &pe.made), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_object_store_create(pe.made, nullptr, &store.made), TLA_OK);
+        while (blocks.size() < 12) // the next one grows the table
+            BOOST_REQUIRE_EQUAL(alloc(), TLA_OK);
+        for (std::uint32_t asid : {2u, 3u})
+            BOOST_REQUIRE_EQUAL(tla_object_ref(store.made, blocks[0], tla_who(asid, 0), nullptr, &work), TLA_OK);
+    }
+    tla_status alloc() {
+        tla_paddr pa{};
+        const tla_stack_request request{4096, 0, TLA_FORMAT_UNDEFINED};
+        const tla_status status = tla_object_alloc(store.made, TLA_HBM, &request, tla_who(1, 0), &pa, &work);
+        if (!status) blocks.push_back(pa);
+        return status;
+    }
+    std::string look() const {
+        const tla_object_stats s = tla_object_store_get_stats(store.made, TLA_HBM);
+        std::string text = look_at(tla_pe_memory_arena(pe.made, TLA_HBM)) + line(s.references, s.pins, blocks.size());
+        for (tla_paddr pa : blocks) {
+            tla_object_counts counts{};
+            tla_object_look(store.made, pa, &counts);
+            text += line(counts.references, counts.pins);
+        }
+        return text;
+    }
+
+    owner<tla_pe_memory, tla_pe_memory_destroy> pe;
+    owner<tla_object_store, tla_object_store_destroy> store;
+    std::vector<tla_paddr> blocks;
+    tla_work work{};
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_store_of_objects_counts_or_has_done_nothing) {
+    const tla_pe_memory_config config = guarded();
+    owner<tla_pe_memory, tla_pe_memory_destroy> pe;
+    BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&config, &pe.made), TLA_OK);
+    check_creation<owner<tla_object_store, tla_object_store_destroy>>(
+        "object_store", [&](tla_object_store **made) { return tla_object_store_create(pe.made, nullptr, made); });
+    const auto make = [] { return std::make_unique<objects>(); };
+    const auto takes = [&](const char *what, auto call) { BOOST_CHECK_GT(exhaust(what, make, call, look), 0u); };
+    takes("alloc", [](objects &o) { return o.alloc(); });
+    takes("ref of a block that is not counted",
+          [](objects &o) { return tla_object_ref(o.store.made, o.blocks[5], tla_who(2, 0), nullptr, &o.work); });
+    takes("ref by one more context", [](objects &o) {
+        tla_object_ref(o.store.made, o.blocks[0], tla_who(4, 0), nullptr, &o.work); // four holders fill the room
+        const tla_status status = tla_object_ref(o.store.made, o.blocks[0], tla_who(5, 0), nullptr, &o.work);
+        tla_object_unref(o.store.made, o.blocks[0], tla_who(4, 0), nullptr, &o.work);
+        return status;
+    });
+    takes("pin",
+          [](objects &o) { return tla_object_pin(o.store.made, o.blocks[5], tla_who(2, 0), 0, 10, nullptr, &o.work); });
+    takes("unref of a block that is not counted",
+          [](objects &o) { return tla_object_unref(o.store.made, o.blocks[4], tla_who(1, 0), nullptr, &o.work); });
 }
 
 BOOST_AUTO_TEST_CASE(memories_and_channels_that_cannot_be_made_are_none) {

@@ -55,6 +55,10 @@ tla_status tla_mem_object_ref_down(tla_mem_object *object, tla_work *work);
  * been given back. */
 tla_status tla_mem_object_pin(tla_mem_object *object, uint64_t now_ps);
 
+/* The same with a time-out of its own instead of the monitor's, for all pins that the object has now; UINT64_MAX: they
+ * do not time out. */
+tla_status tla_mem_object_pin_for(tla_mem_object *object, uint64_t now_ps, uint64_t timeout_ps);
+
 /* One pin less; the last one ends the watch, and gives back an object without references. TLA_NOT_ALLOCATED when there
  * was no pin: the count stays 0. A parent that refuses: as tla_mem_object_ref_down. */
 tla_status tla_mem_object_unpin(tla_mem_object *object, tla_work *work);
@@ -88,10 +92,16 @@ tla_status tla_pin_monitor_create(uint64_t timeout_ps, tla_pin_monitor **monitor
 /* NULL is allowed. Objects that are pinned now are watched no more; the others must have ended before. */
 void tla_pin_monitor_destroy(tla_pin_monitor *monitor);
 
-/* Ends, in the order in which they were pinned, the pins of all objects whose last pin is MORE than the timeout ago,
- * however many pins they have; one without references is given back. Returns the first failure of a parent, whose
- * object keeps its pins. */
+/* Ends, in the order in which they time out, of several at one time in that in which they were pinned, the pins of all
+ * objects whose last pin is MORE than its time-out ago, however many pins they have; one without references is given
+ * back. Returns the first failure of a parent, whose object keeps its pins. */
 tla_status tla_pin_monitor_check(tla_pin_monitor *monitor, uint64_t now_ps, tla_work *work);
+
+/* The object whose pins time out next, and the last time at which they hold; NULL when no pin will. */
+tla_mem_object *tla_pin_monitor_next(const tla_pin_monitor *monitor, uint64_t *until_ps);
+
+/* Ends the pins of one watched object as its time-out does. A parent that refuses: as tla_mem_object_ref_down. */
+tla_status tla_pin_monitor_end(tla_pin_monitor *monitor, tla_mem_object *object, tla_work *work);
 
 typedef struct tla_pin_monitor_stats {
     uint64_t watched; /* objects with at least one pin */

@@ -125,6 +125,9 @@ void tla_pe_memory_trust(tla_pe_memory *memory, tla_channel channel, tla_block r
 tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, uint64_t offset, tla_block *block,
                               tla_owner *owner);
 
+/* As tla_guard_set_shares, where the channel is guarded; else nothing. */
+void tla_pe_memory_set_shares(tla_pe_memory *memory, tla_channel channel, const tla_guard_shares *shares);
+
 tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel);
 
 /* The stack of a channel, for what stack.h offers beyond this header: owners, snapshots, statistics of a front. Offsets

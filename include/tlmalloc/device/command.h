@@ -14,6 +14,8 @@
  *   MAP, UNMAP, INVALIDATE, TAKE_BACK
  *                        u32 count, u32 sip mask, u32 die mask, u32 pe mask, then count entries of 32 bytes:
  *                        u64 va, u64 pa, u64 nbytes, u32 flags, u32 asid
+ *   REF, UNREF, UNPIN    u64 pa
+ *   PIN                  u64 pa, u64 time-out in ps, 0: none
  *   TRIM                 u32 channel, u32 0
  *   VA_ALLOC             u64 nbytes
  *   VA_FREE              u64 va, u64 nbytes
@@ -24,6 +26,9 @@
  * The format of an ALLOC is a tla_memory_format (mixed_pool.h), 0: the default tensor; fronts that do not tell formats
  * apart (stack.h) look at neither it nor the stream. TRIM has the front of a channel give what it keeps free back to
  * the list below it.
+ *
+ * REF, UNREF, PIN and UNPIN count what refers to the block that begins at pa (object_store.h): an ALLOC makes one
+ * reference, a FREE gives one up, and the block is given back with the last reference when no pin holds it.
  *
  * A LAUNCH is for PEs of one SIP: PEs [c] has bit p for PE p of cube c, so that it can be any subset. `program` is the
  * number of the first of them; the others follow in ascending order of cube, then of PE. program + their number (one,
@@ -59,7 +64,11 @@ typedef enum tla_opcode {
     TLA_OP_TAKE_BACK,  /* undoes the sender's last MAP or UNMAP, which had the same request id and entries (mmu.h) */
     TLA_OP_PE_DMA,
     TLA_OP_TRIM,
-    TLA_OP_LAST = TLA_OP_TRIM
+    TLA_OP_REF,
+    TLA_OP_UNREF,
+    TLA_OP_PIN,
+    TLA_OP_UNPIN,
+    TLA_OP_LAST = TLA_OP_UNPIN
 } tla_opcode;
 
 /* What kind of control socket a descriptor is meant for. */
@@ -137,11 +146,12 @@ typedef struct tla_command {
     tla_channel channel;                 /* ALLOC, TRIM */
     tla_memory_format format;            /* ALLOC; TLA_FORMAT_UNDEFINED: the default tensor */
     uint32_t stream;                     /* ALLOC: at most UINT16_MAX */
-    uint32_t object; /* ALLOC: blocks beside each other with the same one, not 0, are one (guard.h) */
-    uint64_t nbytes; /* ALLOC, FREE, VA_ALLOC, VA_FREE, PE_DMA */
-    tla_paddr pa;    /* FREE, PE_DMA */
-    tla_vaddr va;    /* VA_FREE */
-    tla_scope scope; /* MAP, UNMAP, INVALIDATE, TAKE_BACK */
+    uint32_t object;     /* ALLOC: blocks beside each other with the same one, not 0, are one (guard.h) */
+    uint64_t nbytes;     /* ALLOC, FREE, VA_ALLOC, VA_FREE, PE_DMA */
+    tla_paddr pa;        /* FREE, REF, UNREF, PIN, UNPIN, PE_DMA */
+    uint64_t timeout_ps; /* PIN; 0: none */
+    tla_vaddr va;        /* VA_FREE */
+    tla_scope scope;     /* MAP, UNMAP, INVALIDATE, TAKE_BACK */
     uint32_t kernel, program, programs; /* LAUNCH */
     uint64_t target_start_ps;           /* LAUNCH, PE_DMA */
     tla_pe_set pes;                     /* LAUNCH, PE_DMA */
@@ -160,11 +170,12 @@ typedef struct tla_completion {
     tla_opcode opcode;
     tla_location failed_at; /* where it failed first, when it has been passed on */
     uint64_t value;         /* ALLOC: physical address, of one that failed: bytes that a front keeps free;
+                               FREE, REF, UNREF: references that are left; PIN, UNPIN: pins;
                                VA_ALLOC: virtual address; LAUNCH, PE_DMA: when it
                                began (ps), of several the last of them; 0: it did not */
-    uint64_t nbytes; /* ALLOC, FREE: bytes; TRIM: bytes given back; MAP, UNMAP, INVALIDATE: entries done; PE_DMA: bytes;
-                        LAUNCH: of a kernel that ended with the status of a tl_alloc (kernel.h), the
-                        bytes it asked for */
+    uint64_t nbytes; /* ALLOC, FREE: bytes; REF, UNREF, PIN, UNPIN: those that were asked for; TRIM: bytes given back;
+                        MAP, UNMAP, INVALIDATE: entries done; PE_DMA: bytes; LAUNCH: of a kernel that ended with the
+                        status of a tl_alloc (kernel.h), the bytes it asked for */
     uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes), total_free with
                                           what a front keeps; LAUNCH: of the TCM after that tl_alloc */
     uint64_t nodes_visited;

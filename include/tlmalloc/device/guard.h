@@ -26,6 +26,9 @@ const char *tla_guard_mode_name(tla_guard_mode mode);
 static inline uint64_t tla_who(uint32_t asid, uint32_t initiator) { /* asid: at most TLA_ASID_HARDWARE */
     return (uint64_t)asid << 32 | initiator;
 }
+static inline uint64_t tla_who_context(uint64_t who) { /* the asid; who is not TLA_WHO_UNKNOWN */
+    return (who & ~TLA_WHO_TRUSTED) >> 32;
+}
 
 typedef struct tla_guard tla_guard;
 
@@ -34,6 +37,21 @@ typedef struct tla_guard tla_guard;
  * above 0 or a capacity of 0, TLA_NO_HOST_MEMORY; *guard is NULL then. Host memory: an eighth of what was written. */
 tla_status tla_guard_create(const tla_arena *arena, size_t history, tla_guard **guard);
 void tla_guard_destroy(tla_guard *guard);
+
+/* Of a block that several contexts may hold (object_store.h): whether `who` is one of them. */
+typedef enum tla_sharing {
+    TLA_NOT_SHARED, /* it belongs to who allocated it, as every block */
+    TLA_SHARED_WITH,
+    TLA_SHARED_WITHOUT
+} tla_sharing;
+
+typedef struct tla_guard_shares {
+    tla_sharing (*of)(void *context, uint64_t offset, uint64_t who); /* offset: where a live block begins */
+    void *context;
+} tla_guard_shares;
+
+/* Who holds a block is asked there from now on, before its owner is looked at. */
+void tla_guard_set_shares(tla_guard *guard, const tla_guard_shares *shares);
 
 /* To be told of every block that the arena has given out, and taken back: whose it was, and who freed it when. */
 void tla_guard_allocated(tla_guard *guard, tla_block block);
@@ -55,7 +73,7 @@ typedef struct tla_guard_access {
  *   TLA_USE_AFTER_FREE   not in a live block, but in one that is remembered as freed
  *   TLA_OUT_OF_BOUNDS    not in a live block, or past the end of the one it begins in; or the transfer that it is a
  *                        part of begins before that block or ends behind it
- *   TLA_NOT_OWNER        the block belongs to another context, and both are known
+ *   TLA_NOT_OWNER        the block belongs to another context, and both are known; or others hold it
  *   TLA_NEVER_WRITTEN    a read of bytes that nobody has written since the block was allocated
  * *error (may be NULL) names the access, the block, its owner and when it was allocated and freed; `what` names the
  * memory in it ("HBM"). Adjacent blocks of one context that were allocated with the same tag (tla_owner.tag), which is

@@ -45,8 +45,16 @@ tla_status tla_port_driver_request(tla_port_driver *driver, tla_channel channel,
  * much, total_free and largest_free what the list is then. */
 tla_status tla_port_driver_trim(tla_port_driver *driver, tla_channel channel, tla_completion *completion);
 
-/* To a memory controller. Gives a block back. */
+/* To a memory controller. Gives a block back: one reference to it, of which the completion's value are left. */
 tla_status tla_port_driver_free(tla_port_driver *driver, tla_paddr pa, uint64_t nbytes, tla_completion *completion);
+
+/* To a memory controller, for the block that begins at pa (object_store.h). One reference more or less: the
+ * completion's value is how many there are then, nbytes the bytes that were asked for. One pin more, for timeout_ps (0:
+ * until it is taken away), or less: the value is the number of pins. */
+tla_status tla_port_driver_ref(tla_port_driver *driver, tla_paddr pa, tla_completion *completion);
+tla_status tla_port_driver_unref(tla_port_driver *driver, tla_paddr pa, tla_completion *completion);
+tla_status tla_port_driver_pin(tla_port_driver *driver, tla_paddr pa, uint64_t timeout_ps, tla_completion *completion);
+tla_status tla_port_driver_unpin(tla_port_driver *driver, tla_paddr pa, tla_completion *completion);
 
 /* To whatever passes mappings on or keeps them: `target` is TLA_TARGET_PE_MMU, _VA_MANAGER, _IO_CPU or _M_CPU, as the
  * port is. count is at most TLA_COMMAND_MAX_ENTRIES; of entries to unmap and to invalidate va, nbytes and asid matter.

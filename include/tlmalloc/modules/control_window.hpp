@@ -89,6 +89,13 @@ class control_window : private access_target, public target_socket<0> {
     tla_service occupy(std::uint64_t arrival_ps, std::uint64_t service_ps);
     tla_service look(std::uint64_t arrival_ps) const { return tla_command_engine_look(&engine_, arrival_ps); }
 
+    // Does something that is no command while none is executed. It may wait, as an execution may.
+    template <typename Work>
+    void between_commands(Work work) {
+        const turnstile::turn turn(execution_);
+        work();
+    }
+
     // Who sent the command that is being executed (requester.hpp); during command_handler::execute.
     std::uint64_t sender() const { return sender_; }
 

@@ -6,6 +6,7 @@
 #include "tlmalloc/allocators/arena_snapshot.h"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/device/object_store.h"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
@@ -17,10 +18,10 @@
 namespace tlmalloc {
 
 // `in` takes accesses by physical address and passes them to the memory that they lead to, each of which has a socket;
-// `control` takes ALLOC, FREE and TRIM (command.h), queues them, charges the price of the receipt and answers with a
-// completion. The free lists come into being with the first command (ADR-0048 D5). The socket of a memory of 0 bytes
-// may stay unbound, `in` when only commands are sent. A memory that is smaller than the configuration says cannot be
-// built, where it answers debug accesses; nor can a PE that the address map has not.
+// `control` takes ALLOC, FREE, TRIM, REF, UNREF, PIN and UNPIN (command.h), queues them, charges the price of the
+// receipt and answers with a completion. The free lists come into being with the first command (ADR-0048 D5). The
+// socket of a memory of 0 bytes may stay unbound, `in` when only commands are sent. A memory that is smaller than the
+// configuration says cannot be built, where it answers debug accesses; nor can a PE that the address map has not.
 //
 // Commands are carried out one after the other (control_window.hpp), each with all the transactions that it makes to
 // the slice, also where the slice waits; data accesses go past them.
@@ -29,6 +30,11 @@ namespace tlmalloc {
 // end; else what the memory answers. `in` is approximately timed too (target_socket.hpp), and then calls the memories'
 // b_transport. Allocation failures are completions: status, total free and largest free block. So is an ALLOC from a
 // memory of 0 bytes.
+//
+// Blocks are counted by the rules of object_store.h, for the address space of who sends the command (requester.hpp): a
+// FREE or an UNREF gives one reference up, and what follows a free (DMI, guard, poison) follows the last one. Pins that
+// time out are ended by a process of the controller 1 ps behind the last time at which they hold, or before the next
+// command that arrives later; that takes the engine as a command does, and is in no count of commands.
 //
 // DMI: what the memories grant, at physical addresses, latency_ps added. Every initiator loses it for the bytes of a
 // block that is freed, as granted (rounded up), at the moment when the free is decided; it may ask again.
@@ -86,7 +92,10 @@ class memory_controller : public instrumented, private command_handler, private 
         std::uint64_t driver_calls = 0;  // to the list below
         std::uint64_t trims = 0;         // commands, refused ones included
         std::uint64_t commits = 0;       // of lazy, each of them work of the engine
-        // guard: accesses, and of not_owner also FREEs
+        // counted blocks (object_store.h)
+        std::uint64_t refs = 0, unrefs = 0, pins = 0, unpins = 0; // commands, refused ones included
+        tla_object_stats objects{};
+        // guard: accesses, and of not_owner also FREEs and UNREFs
         std::uint64_t use_after_free = 0, out_of_bounds = 0, not_owner = 0, never_written = 0;
         tla_arena_stats arena{};
     };
@@ -160,6 +169,14 @@ class memory_controller : public instrumented, private command_handler, private 
     tla_status grow(std::uint64_t until_ps);
     tla_status commit(tla_channel channel, std::uint64_t when_ps);
     void grow_by_itself();
+    void given_back(tla_channel channel, tla_paddr pa, std::uint64_t granted);
+    tla_channel channel_at(tla_paddr pa) const;
+    void execute_count(const tla_command &command, std::uint64_t arrival_ps, tla_completion &completion,
+                       tla_work &work);
+    void tell_refusal(const tla_completion &completion, tla_channel channel);
+    void end_pins(std::uint64_t at_ps);
+    void watch_pins();
+    std::vector<statistic> object_statistics(const statistics &of) const;
     bool guard_refuses(const place &where, tlm::tlm_generic_payload &payload, std::uint64_t at_ps, bool &to_note);
     tla_guard_access guarded_access(const tlm::tlm_generic_payload &payload, const place &where,
                                     std::uint64_t at_ps) const;
@@ -173,6 +190,10 @@ class memory_controller : public instrumented, private command_handler, private 
 
     const config config_;
     std::unique_ptr<tla_pe_memory, void (*)(tla_pe_memory *)> memory_{nullptr, tla_pe_memory_destroy};
+    std::unique_ptr<tla_object_store, void (*)(tla_object_store *)> objects_{nullptr, tla_object_store_destroy};
+    bool objects_used_ = false; // a command has counted something
+    bool watches_pins_ = false; // there is a process that does
+    sc_core::sc_event pins_changed_;
     outlet to_memory_[TLA_CHANNEL_COUNT]; // exact
     std::uint32_t resource_ = 0;
     bool dmi_granted_ = false; // somebody may hold a pointer
@@ -208,6 +229,18 @@ class memory_controller : public instrumented, private command_handler, private 
          {*this, "m_cpu_fragmentation_permille", 10, has(TLA_M_CPU_MEMORY)},
          {*this, "m_cpu_held_bytes", 48, has(TLA_M_CPU_MEMORY) && has_front(TLA_M_CPU_MEMORY)},
          {*this, "m_cpu_committed_bytes", 48, grows(TLA_M_CPU_MEMORY)}}};
+    struct object_figures {
+        figure references, pins;
+    };
+    object_figures object_figures_[TLA_CHANNEL_COUNT]{
+        {{*this, "hbm_references", 32, has(TLA_HBM) && config_.object_signals},
+         {*this, "hbm_pins", 32, has(TLA_HBM) && config_.object_signals}},
+        {{*this, "tcm_references", 32, has(TLA_TCM) && config_.object_signals},
+         {*this, "tcm_pins", 32, has(TLA_TCM) && config_.object_signals}},
+        {{*this, "sram_references", 32, has(TLA_SRAM) && config_.object_signals},
+         {*this, "sram_pins", 32, has(TLA_SRAM) && config_.object_signals}},
+        {{*this, "m_cpu_references", 32, has(TLA_M_CPU_MEMORY) && config_.object_signals},
+         {*this, "m_cpu_pins", 32, has(TLA_M_CPU_MEMORY) && config_.object_signals}}};
     figure queue_depth_{*this, "queue_depth", 16}, busy_{*this, "engine_busy", 1},
         nodes_visited_{*this, "nodes_visited", 32};
 };
