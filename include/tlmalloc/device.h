@@ -7,6 +7,7 @@
 #include "tlmalloc/device/control_port.h"
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/device/guard.h"
+#include "tlmalloc/device/host_driver.h"
 #include "tlmalloc/device/list_in_memory.h"
 #include "tlmalloc/device/object_store.h"
 #include "tlmalloc/device/path_terms.h"

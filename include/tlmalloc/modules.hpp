@@ -8,6 +8,7 @@
 #include "tlmalloc/modules/end_point.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/host.hpp"
+#include "tlmalloc/modules/host_driver.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"

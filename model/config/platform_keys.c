@@ -69,6 +69,8 @@ NAMES_OF(tla_map_ack)
 NAMES_OF(tla_time_style)
 NAMES_OF(tla_sip_topology)
 NAMES_OF(tla_routing)
+NAMES_OF(tla_host_driver_kind)
+NAMES_OF(tla_host_pool)
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -408,6 +410,19 @@ const tla_schema_key tla_platform_keys[] = {
      "how often a command that is refused for now is sent again: by the host, a PE's tl_alloc and tl_free, an MMU that "
      "allocates and frees tables; LAUNCH is not"},
     {TIME(host.retry_delay, host.retry.delay_ps, S), CHOICE, "1 us", "from a refusal to the next try"},
+    {NAMED(host.driver, host.driver.kind, tla_host_driver_kind),
+     "tlmalloc's choice: the controllers allocate themselves", "none",
+     "who allocates memory for the host: none, the memories' controllers alone, as for kernels; a driver whose calls "
+     "wait for one lock of the process (serial), for one of each SIP (per_device), or for none, and the SIP does what "
+     "they ask for in its own time (asynchronous)"},
+    {TIME(host.driver_alloc, host.driver.alloc_ps, S), "cuda-mempool: cudaMalloc of 64 KB", "180 us",
+     "of a driver: a call that allocates, its command to the controller included"},
+    {TIME(host.driver_free, host.driver.free_ps, S), "Cytnx: cudaFree, no kernel running", "14 us",
+     "of a driver: a call that frees, its command to the controller included"},
+    {BOOLEAN(host.driver_synchronous, host.driver.synchronous), CHOICE, "false",
+     "of a driver: a call begins when the SIP has done what it was given before; not with asynchronous"},
+    {NAMED(host.pool, host.pool, tla_host_pool), "tlmalloc's choice: nothing is kept", "none",
+     "what the host keeps for its next allocations: none, or a caching_pool for each memory, in front of the driver"},
 
     {NAMED(simulation.style, simulation.style, tla_time_style), CHOICE, "exact",
      "how time is taken: exact, in the order of arrival at every shared resource, whatever the quantum; fast, in the "

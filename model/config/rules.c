@@ -26,6 +26,12 @@ static bool slice_is_not_whole(const tla_config *c, tla_phrase *text) {
     return c->system.hbm_per_cube % c->system.pes_per_cube != 0;
 }
 
+static bool driver_waits_and_does_not(const tla_config *c, tla_phrase *text) {
+    *text = tla_phrase_of("found host.driver asynchronous with host.driver_synchronous: true, expected serial or "
+                          "per_device: an asynchronous driver waits for no device");
+    return c->host.driver.kind == TLA_HOST_DRIVER_ASYNCHRONOUS && c->host.driver.synchronous;
+}
+
 static bool reserve_takes_all(const tla_config *c, tla_phrase *text) {
     *text = tla_phrase_of("found %s of %s, expected tcm.scheduler_reserve below tcm.capacity",
                           size_text(c->controller.memory.tcm_reserved_bytes).text, size_text(c->tcm.capacity).text);
@@ -289,6 +295,7 @@ const tla_platform_rule tla_platform_rules[] = {
     {{"mmu.pages_64k", "mmu.pages_2m", "mmu.pages_1g", "mmu.page_size"}, page_is_no_larger},
     {{"mmu.va_bits", "va.base", "va.size"}, va_range_is_too_wide},
     {{"workload.asid", "mmu.asids"}, asid_is_none},
+    {{"host.driver_synchronous", "host.driver"}, driver_waits_and_does_not},
     {{"mmu.tlb_l1.entries", "mmu.tlb_l1.ways", "mmu.tlb_l1.replacement"}, l1_is_no_tlb},
     {{"mmu.tlb_l2.entries", "mmu.tlb_l2.ways", "mmu.tlb_l2.replacement"}, l2_is_no_tlb},
 };

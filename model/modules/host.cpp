@@ -20,6 +20,16 @@ host::host(sc_core::sc_module_name name, config settings)
         if (tla_paddr_pe_control(pe.sip, pe.cube, pe.pe, TLA_CONTROL_MEMORY_CONTROLLER, 0, &pa))
             SC_REPORT_ERROR("/tlmalloc/host/config", ("pes: the address map has no " + to_string(pe)).c_str());
     }
+    if (config_.driver.kind != TLA_HOST_DRIVER_NONE) {
+        host_driver::config of_driver(config_.driver);
+        for (const pe_location &pe : config_.pes)
+            of_driver.devices = std::max(of_driver.devices, pe.sip + 1);
+        driver_ = std::make_unique<host_driver>("driver", of_driver);
+        driver_->wait_for_device = [this](std::uint32_t sip) {
+            while (launches_on(sip) > 0)
+                sc_core::wait(launch_ended_);
+        };
+    }
     if (exact()) fault_gate_ = std::make_unique<arrival_gate>();
     faults.register_b_transport(this, &host::serve_fault);
     SC_HAS_PROCESS(host);
@@ -76,6 +86,23 @@ void host::between_faults(const std::function<void()> &change) {
     change();
 }
 
+tla_status host::in_driver(std::uint32_t sip, tla_host_driver_operation operation,
+                           const std::function<tla_status()> &work) {
+    if (driver_) return driver_->call(sip, operation, work);
+    const turnstile::turn turn(command_turns_[sip]); // a port takes one command at a time
+    return work();
+}
+
+void host::in_pool(std::uint32_t sip, const std::function<void()> &work) {
+    const turnstile::turn turn(pool_turns_[sip]);
+    work();
+}
+
+void host::wait_for_driver(std::uint32_t sip) {
+    const std::uint64_t ready_ps = driver_ ? driver_->ready_ps(sip) : 0;
+    if (ready_ps > now_ps()) sc_core::wait(from_ps(ready_ps - now_ps()));
+}
+
 void host::serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     if (!payload.is_write() || payload.get_data_length() != page_fault::bytes{}.size()) return;
@@ -94,6 +121,8 @@ void host::serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_ti
 // --- data ------------------------------------------------------------------------------------------------------------
 
 tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error) {
+    for (const shard &s : t.shards)
+        wait_for_driver(s.where.sip);
     const std::uint64_t start = now_ps();
     if (t.kind == spread::demand && command == tlm::TLM_WRITE_COMMAND)
         return tla_error_set(error, TLA_UNSUPPORTED, "tensor %s comes into being on demand: nothing to write to",

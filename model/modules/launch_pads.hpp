@@ -19,7 +19,8 @@ class runtime::launch_pads {
     unsigned ports() const { return static_cast<unsigned>(taken_.size()); }
 
     using pad = std::unique_ptr<tla_dispatcher, void (*)(tla_dispatcher *)>;
-    std::map<std::uint32_t, pad> sips; // each with one route, to its IO_CPU
+    std::map<std::uint32_t, pad> sips;           // each with one route, to its IO_CPU
+    std::map<std::uint32_t, unsigned> under_way; // launches on each SIP
 
   private:
     std::vector<bool> taken_;

@@ -268,6 +268,7 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
             pe->mmu.fault.bind(host_->faults);
 
     modules_ = {va_manager_.get()};
+    if (host_->driver()) modules_.push_back(host_->driver());
     for (const auto &processor : processors_)
         modules_.push_back(processor.get());
     for (pe_unit *pe : pes_)

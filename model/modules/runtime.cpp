@@ -1,6 +1,7 @@
 // Tensors, page faults and clean-up: which commands, in which order, and what is undone when one is refused.
 #include "tlmalloc/modules/runtime.hpp"
 
+#include "host_pool.hpp"
 #include "launch_pads.hpp"
 #include "runtime_text.hpp"
 #include "tlmalloc/device/control_port.h"
@@ -54,6 +55,7 @@ runtime::runtime(config settings) : settings_(std::move(settings)), pads_(std::m
         scope_.die_mask |= 1u << pe.cube;
         scope_.pe_mask |= 1u << pe.pe;
     }
+    if (settings_.pool != TLA_HOST_POOL_NONE) pool_ = std::make_unique<pool>(*this);
 }
 
 runtime::~runtime() = default;
@@ -220,21 +222,14 @@ tla_status runtime::bring_into_being(tensor t, const std::vector<shard> &wanted,
 
 tla_status runtime::allocate_shards(tensor &t, const std::vector<shard> &wanted, std::uint32_t correlation_id,
                                     tla_error *error) {
-    std::vector<letter> letters;
-    for (const shard &s : wanted)
-        letters.push_back(
-            {port_of(t.memory, s.where, settings_.control_port),
-             about(message(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s, t.memory, t.object)});
-    const std::vector<tla_completion> completions = send_all(way::fabric, letters, settings_.retry.retries);
+    const std::vector<tla_completion> completions = take_blocks(t, wanted, correlation_id);
     tla_status status = TLA_OK;
     for (std::size_t i = 0; i < wanted.size(); i++) {
         const tla_completion &completion = completions[i];
         if (completion.status) {
-            const std::string what = "tensor " + t.name + ": " + place_of(t.memory, wanted[i].where);
-            const std::uint64_t reserved = t.memory == TLA_HBM   ? settings_.hbm_reserved
-                                           : t.memory == TLA_TCM ? settings_.tcm_reserved
-                                                                 : 0;
-            if (!status) status = explain(error, what, completion, wanted[i].nbytes, reserved);
+            if (!status)
+                status = explain_block(error, "tensor " + t.name + ": ", t.memory, wanted[i].where, completion,
+                                       wanted[i].nbytes);
             continue;
         }
         remember(t.memory, wanted[i].where, completion);
@@ -246,6 +241,15 @@ tla_status runtime::allocate_shards(tensor &t, const std::vector<shard> &wanted,
         tell_shortage(t.memory, wanted, completions, error);
     }
     return status;
+}
+
+tla_status runtime::explain_block(tla_error *error, const std::string &what, tla_channel memory,
+                                  const pe_location &where, const tla_completion &completion,
+                                  std::uint64_t nbytes) const {
+    const std::uint64_t reserved = memory == TLA_HBM   ? settings_.hbm_reserved
+                                   : memory == TLA_TCM ? settings_.tcm_reserved
+                                                       : 0;
+    return explain(error, what + place_of(memory, where), completion, nbytes, reserved);
 }
 
 // Where several parts do not fit the error says what is missing in all.
@@ -271,11 +275,7 @@ void runtime::tell_shortage(tla_channel memory, const std::vector<shard> &wanted
 }
 
 tla_status runtime::free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error) {
-    std::vector<letter> letters;
-    for (const shard &s : t.shards) // which may be those of several tensors
-        letters.push_back({port_of(memory_of(s), s.where, settings_.control_port),
-                           about(message(TLA_OP_FREE, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s, memory_of(s))});
-    const std::vector<tla_completion> completions = send_all(way::fabric, letters, settings_.retry.retries);
+    const std::vector<tla_completion> completions = give_blocks_back(t, correlation_id);
     tla_status status = TLA_OK;
     for (std::size_t i = 0; i < completions.size(); i++) {
         const shard &s = t.shards[i];
@@ -289,6 +289,99 @@ tla_status runtime::free_shards(tensor &t, std::uint32_t correlation_id, tla_err
     }
     t.shards.clear();
     return status;
+}
+
+// --- blocks: from the controllers, by the driver, from the pool ------------------------------------------------------
+
+// A call of the driver.
+tla_completion runtime::ask_controller(tla_opcode opcode, tla_channel memory, const shard &s,
+                                       std::uint32_t correlation_id, std::uint32_t object) {
+    const auto operation = opcode == TLA_OP_ALLOC ? TLA_HOST_DRIVER_ALLOC : TLA_HOST_DRIVER_FREE;
+    tla_completion completion{};
+    const tla_status status = in_driver(s.where.sip, operation, [&] {
+        const letter l{port_of(memory, s.where, settings_.control_port),
+                       about(message(opcode, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s, memory, object)};
+        completion = send_all(way::fabric, {l}, settings_.retry.retries)[0];
+        return static_cast<tla_status>(completion.status);
+    });
+    completion.status = status;
+    return completion;
+}
+
+tla_completion runtime::take_block(tla_channel memory, const shard &s, std::uint32_t correlation_id,
+                                   std::uint32_t object) {
+    return pool_ ? pool_->take(memory, s, correlation_id)
+                 : ask_controller(TLA_OP_ALLOC, memory, s, correlation_id, object);
+}
+
+// One after the other by way of the driver and the pool; where there is neither, all at once.
+std::vector<tla_completion> runtime::take_blocks(const tensor &t, const std::vector<shard> &wanted,
+                                                 std::uint32_t correlation_id) {
+    if (pool_ || settings_.driver.kind != TLA_HOST_DRIVER_NONE) {
+        std::vector<tla_completion> completions;
+        for (const shard &s : wanted)
+            completions.push_back(take_block(t.memory, s, correlation_id, t.object));
+        return completions;
+    }
+    std::vector<letter> letters;
+    for (const shard &s : wanted)
+        letters.push_back(
+            {port_of(t.memory, s.where, settings_.control_port),
+             about(message(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s, t.memory, t.object)});
+    return send_all(way::fabric, letters, settings_.retry.retries);
+}
+
+// To where they came from: pages that a fault brought came from their controller.
+std::vector<tla_completion> runtime::give_blocks_back(const tensor &t, std::uint32_t correlation_id) {
+    if (t.kind != spread::demand && (pool_ || settings_.driver.kind != TLA_HOST_DRIVER_NONE)) {
+        std::vector<tla_completion> completions;
+        for (const shard &s : t.shards)
+            completions.push_back(pool_ ? pool_->give_back(memory_of(s), s, correlation_id)
+                                        : ask_controller(TLA_OP_FREE, memory_of(s), s, correlation_id, 0));
+        return completions;
+    }
+    std::vector<letter> letters;
+    for (const shard &s : t.shards) // which may be those of several tensors
+        letters.push_back({port_of(memory_of(s), s.where, settings_.control_port),
+                           about(message(TLA_OP_FREE, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s, memory_of(s))});
+    return send_all(way::fabric, letters, settings_.retry.retries);
+}
+
+tla_status runtime::allocate(const pe_location &pe, tla_channel memory, std::uint64_t nbytes, shard *made,
+                             tla_error *error) {
+    if (!knows(pe) || !tla_channel_name(memory) || nbytes == 0)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "%llu bytes in memory %d of %s: expected 1 or more, in a "
+                             "memory of this platform",
+                             static_cast<unsigned long long>(nbytes), memory, to_string(pe).c_str());
+    *made = {pe, {}, nbytes, 0, 0};
+    const tla_completion completion = take_block(memory, *made, next_correlation_++, 0);
+    if (completion.status) return explain_block(error, "", memory, pe, completion, nbytes);
+    remember(memory, pe, completion);
+    made->pa = {completion.value};
+    return TLA_OK;
+}
+
+tla_status runtime::release(const shard &block, tla_error *error) {
+    const tla_channel memory = memory_of(block);
+    const std::uint32_t correlation_id = next_correlation_++;
+    const tla_completion completion = pool_ ? pool_->give_back(memory, block, correlation_id)
+                                            : ask_controller(TLA_OP_FREE, memory, block, correlation_id, 0);
+    if (completion.status) return explain_block(error, "free in ", memory, block.where, completion, 0);
+    remember(memory, block.where, completion);
+    return TLA_OK;
+}
+
+runtime::pool_counts runtime::pool_statistics() const {
+    return pool_ ? pool_->statistics() : pool_counts{};
+}
+
+tla_status runtime::empty_pool(tla_error *error) {
+    if (!pool_) return TLA_OK;
+    tla_channel memory = TLA_HBM;
+    pe_location where{};
+    const tla_completion refused = pool_->empty(next_correlation_++, memory, where);
+    return refused.status ? explain_block(error, "free in ", memory, where, refused, 0) : TLA_OK;
 }
 
 // Maps or unmaps all shards in every MMU that is to see them, as many entries in a command as fit.
@@ -398,7 +491,9 @@ tla_status runtime::free_owed(tla_error *error) {
     tla_status status = TLA_OK;
     for (std::size_t before = owed_.size() + 1; !owed_.empty() && owed_.size() < before;) {
         before = owed_.size();
-        tensor owed{"that was freed before", {}, 0, {}, 0, 0, spread::split, 0, {}};
+        // A pool owes nothing: what is owed beside it came from the controllers, as pages do.
+        const spread kind = pool_ ? spread::demand : spread::split;
+        tensor owed{"that was freed before", {}, 0, {}, 0, 0, kind, 0, {}};
         owed.shards.swap(owed_);
         status = free_shards(owed, next_correlation_++, error);
     }
@@ -456,6 +551,8 @@ tla_status runtime::cleanup(tla_error *error) {
     }
     const tla_status freed = free_owed(status ? nullptr : error);
     if (!status) status = freed;
+    const tla_status emptied = empty_pool(status ? nullptr : error);
+    if (!status) status = emptied;
     const tla_status trimmed = trim_fronts(status ? nullptr : error);
     if (!status) status = trimmed;
     for (const free_list &list : free_lists_)

@@ -34,6 +34,11 @@ void runtime::expect_way(unsigned sip, std::uint64_t way_ps) {
     if (found != pads_->sips.end()) tla_dispatcher_set_way(found->second.get(), 0, way_ps, 0);
 }
 
+unsigned runtime::launches_on(std::uint32_t sip) const {
+    const auto found = pads_->under_way.find(sip);
+    return found == pads_->under_way.end() ? 0 : found->second;
+}
+
 namespace {
 
 // The PEs of a launch, for each SIP; a SIP comes into being with its first PE.
@@ -70,13 +75,16 @@ tla_status explain_launch(const tla_completion &answer, std::uint64_t tcm_reserv
 // The messages of one launch, a SIP each. Its port and PEs are given back with it, also when its thread is killed.
 class runtime::launch_under_way {
   public:
-    launch_under_way(launch_pads &pads, unsigned port) : pads_(pads), port_(port) {}
+    launch_under_way(runtime &of, unsigned port) : of_(of), pads_(*of.pads_), port_(port) {}
     launch_under_way(const launch_under_way &) = delete;
     launch_under_way &operator=(const launch_under_way &) = delete;
     ~launch_under_way() {
         for (tla_dispatch *part : parts_)
             tla_dispatch_destroy(part);
         pads_.leave_port(port_);
+        for (const std::uint32_t sip : sips_)
+            pads_.under_way[sip]--;
+        of_.launch_ended();
     }
 
     tla_status begin(std::uint32_t sip, const tla_command &command, unsigned port, std::uint64_t at_ps) {
@@ -84,8 +92,11 @@ class runtime::launch_under_way {
         tla_location at{};
         const tla_status status = tla_dispatch_begin(pads_.sips.find(sip)->second.get(), &command, TLA_TARGET_IO_CPU,
                                                      port, at_ps, &part, &at);
-        if (!status) parts_.push_back(part);
-        return status;
+        if (status) return status;
+        parts_.push_back(part);
+        sips_.push_back(sip);
+        pads_.under_way[sip]++;
+        return TLA_OK;
     }
 
     std::vector<tla_posting *> postings() const {
@@ -108,9 +119,11 @@ class runtime::launch_under_way {
     }
 
   private:
+    runtime &of_;
     launch_pads &pads_;
     const unsigned port_;
     std::vector<tla_dispatch *> parts_;
+    std::vector<std::uint32_t> sips_;
 };
 
 tla_status runtime::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments,
@@ -149,7 +162,9 @@ tla_status runtime::dispatch(tla_command &command, const std::vector<pe_location
     const unsigned port = pads_->take_port();
     if (port == pads_->ports())
         return tla_error_set(error, TLA_LIMIT, "%s: %u are under way, as many as the host has ports for", what, port);
-    launch_under_way messages(*pads_, port);
+    launch_under_way messages(*this, port);
+    for (const auto &of_sip : sets)
+        wait_for_driver(of_sip.first);
 
     std::uint64_t farthest_ps = 0;
     bool known = true;

@@ -93,6 +93,17 @@ json_t *va_manager_json(const npu &platform) {
     return object;
 }
 
+json_t *pool_json(const npu &platform) {
+    const host::pool_counts counts = platform.host().pool_statistics();
+    json_t *object = json_object();
+    set(object, {{"hits", counts.hits},
+                 {"misses", counts.misses},
+                 {"driver_frees", counts.driver_frees},
+                 {"cached_bytes", counts.cached_bytes},
+                 {"peak_reserved_bytes", counts.peak_reserved_bytes}});
+    return object;
+}
+
 json_t *order_json(const npu &platform) {
     const tla_order order = platform.order();
     json_t *object = json_object();
@@ -133,6 +144,9 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     json_object_set_new(report, "kernels", kernels_json(platform, work));
     json_object_set_new(report, "tensors", tensors_json(work));
     json_object_set_new(report, "va_manager", va_manager_json(platform));
+    if (config.host.driver.kind != TLA_HOST_DRIVER_NONE)
+        json_object_set_new(report, "host_driver", rows_of(platform, "host_driver"));
+    if (config.host.pool != TLA_HOST_POOL_NONE) json_object_set_new(report, "host_pool", pool_json(platform));
     json_object_set_new(report, "controllers", rows_of(platform, "memory_controller"));
     json_object_set_new(report, "mmus", rows_of(platform, "pe_mmu"));
     json_object_set_new(report, "slices", rows_of(platform, "hbm_slice"));

@@ -257,6 +257,28 @@ BOOST_AUTO_TEST_CASE(a_lazy_memory_grows_while_kernels_run_and_the_waveform_show
     BOOST_CHECK_EQUAL(vcd.find(" tcm_committed_bytes "), std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(whoever_allocates_for_the_host_every_kernel_is_right_and_nothing_is_left) {
+    for (const char *driver : {"serial", "per_device", "asynchronous"})
+        for (const char *pool : {"none", "caching_pool"}) {
+            const report r =
+                run(small, {"--kernel", "vector_add", "--set", std::string("host.driver=") + driver, "--set",
+                            std::string("host.pool=") + pool, "--set", "host.driver_alloc=50 us"});
+            BOOST_CHECK_MESSAGE(r.run.status == 0, driver << ", " << pool << ": " << r.run.err);
+            BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+            BOOST_CHECK_EQUAL(r.sum("host_driver", "allocs"), 12); // three tensors on four PEs
+            BOOST_CHECK_EQUAL(r.sum("host_driver", "frees"), 12);
+            BOOST_CHECK_EQUAL(r.sum("host_driver", "busy_ps"), 12 * (50'000'000 + 14'000'000));
+            BOOST_CHECK_GT(r.number("sim_time_ps"), 600'000'000);
+        }
+    const report plain = run(small, {"--kernel", "vector_add"});
+    BOOST_CHECK(!json_object_get(plain.json.get(), "host_driver"));
+    const command_result both =
+        run_tlmalloc({"check", small, "--set", "host.driver=asynchronous", "--set", "host.driver_synchronous=true"});
+    BOOST_CHECK_EQUAL(both.status, 2);
+    BOOST_CHECK(contains(both.err, "found host.driver asynchronous with host.driver_synchronous: true, expected serial "
+                                   "or per_device"));
+}
+
 BOOST_AUTO_TEST_CASE(what_a_front_does_is_priced_and_its_memory_stands_in_the_waveform) {
     scratch_directory scratch;
     const std::vector<std::string> front{"--kernel", "vector_add", "--set", "controller.tcm_policy=caching_pool"};

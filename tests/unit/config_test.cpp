@@ -195,6 +195,7 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
         c.pages.size_1g = c.mmu.page_size < 1 << 30 && c.pages.size_1g;
         c.mmu.va_bits = 64;
         c.workload.asid %= c.mmu.asids;
+        if (c.host.driver.kind == TLA_HOST_DRIVER_ASYNCHRONOUS) c.host.driver.synchronous = false;
         c.controller.ports = std::max<uint32_t>(c.controller.ports, 5);
         for (tla_tlb_level_config *tlb : {&c.mmu.tlb_l1, &c.mmu.tlb_l2}) { // two ways, of a power of two of sets
             while (tlb->entries & (tlb->entries - 1))

@@ -5,11 +5,13 @@
 #include "tlmalloc/detail/arrival_gate.hpp"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/detail/turnstile.hpp"
+#include "tlmalloc/modules/host_driver.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/runtime.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -59,6 +61,9 @@ class host : public sc_core::sc_module, public runtime {
     tla_status read_memory(tla_paddr pa, std::uint8_t *bytes, std::uint64_t nbytes, tla_error *error,
                            tla_completion *done = nullptr);
 
+    // The driver of the process (host.driver); null where there is none.
+    host_driver *driver() { return driver_.get(); }
+
     // Sum of the latencies of all chunks that were moved.
     std::uint64_t transfer_latency_ps() const { return transfer_latency_ps_; }
 
@@ -72,6 +77,11 @@ class host : public sc_core::sc_module, public runtime {
     tla_status send(way to, std::uint64_t port_address, const tla_command &command, tla_completion &completion,
                     std::uint64_t &at_ps) override;
     void between_faults(const std::function<void()> &change) override;
+    tla_status in_driver(std::uint32_t sip, tla_host_driver_operation operation,
+                         const std::function<tla_status()> &work) override;
+    void in_pool(std::uint32_t sip, const std::function<void()> &work) override;
+    void wait_for_driver(std::uint32_t sip) override;
+    void launch_ended() override { launch_ended_.notify(sc_core::SC_ZERO_TIME); }
     void serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     tla_status move_memory(tlm::tlm_command command, tla_paddr pa, std::uint8_t *bytes, std::uint64_t nbytes,
                            tla_error *error, tla_completion *done);
@@ -83,6 +93,9 @@ class host : public sc_core::sc_module, public runtime {
     outlet to_fabric_, to_va_;                 // exact
     std::unique_ptr<arrival_gate> fault_gate_; // exact
     turnstile fault_turn_;                     // who serves a page fault, or takes a tensor away from them
+    std::unique_ptr<host_driver> driver_;      // or none
+    std::map<std::uint32_t, turnstile> command_turns_, pool_turns_; // of each SIP: who sends, who uses the pool
+    sc_core::sc_event launch_ended_;
 };
 
 } // namespace tlmalloc

@@ -85,6 +85,21 @@ class runtime {
     // freed by cleanup().
     tla_status free_tensor(tensor *which, tla_error *error);
 
+    // A block in a memory of a PE, or of its cube, for whoever keeps its own: of `made`, where, pa and nbytes. As of a
+    // tensor's parts, it comes from the pool (host.pool) if there is one, else from the memory's controller, by a call
+    // of the driver (host.driver) if there is one. Several threads may allocate and free at a time.
+    // TLA_INVALID_ARGUMENT for a PE or a memory that is not in the configuration and for 0 bytes.
+    tla_status allocate(const pe_location &pe, tla_channel memory, std::uint64_t nbytes, shard *made, tla_error *error);
+
+    // Gives it back to where it came from: where, pa and nbytes as they were made.
+    tla_status release(const shard &block, tla_error *error);
+
+    // What the pool did, of all memories; all zero without one. misses: those that asked the driver.
+    struct pool_counts {
+        std::uint64_t hits = 0, misses = 0, driver_frees = 0, cached_bytes = 0, peak_reserved_bytes = 0;
+    };
+    pool_counts pool_statistics() const;
+
     // When the kernels of a launch began (the last of them), and how long the longest took.
     struct launched {
         std::uint64_t start_ps = 0, duration_ps = 0;
@@ -152,6 +167,27 @@ class runtime {
     // Calls `change` while no page fault is being served.
     virtual void between_faults(const std::function<void()> &change) = 0;
 
+    // Runs `work`, which sends commands to controllers of a SIP, as a call of the driver.
+    virtual tla_status in_driver(std::uint32_t sip, tla_host_driver_operation operation,
+                                 const std::function<tla_status()> &work) {
+        (void)sip;
+        (void)operation;
+        return work();
+    }
+
+    // Runs `work`, which uses a SIP's part of the pool, while no other thread does.
+    virtual void in_pool(std::uint32_t sip, const std::function<void()> &work) {
+        (void)sip;
+        work();
+    }
+
+    // Returns when a SIP has done what the driver has posted to it.
+    virtual void wait_for_driver(std::uint32_t sip) { (void)sip; }
+
+    // How many launches have been sent to a SIP and not been answered; a launch has been answered.
+    unsigned launches_on(std::uint32_t sip) const;
+    virtual void launch_ended() {}
+
     // Serves a page fault of a PE, which is known at *at_ps; it is answered at *at_ps then. One at a time. Allocates
     // and maps the page of a tensor on demand, unless another PE's fault did it before; `again` as page_fault.hpp has
     // it.
@@ -194,6 +230,15 @@ class runtime {
                        const std::vector<tla_completion> &completions, tla_error *error) const;
     tla_status free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error);
     tla_status free_owed(tla_error *error);
+    tla_completion ask_controller(tla_opcode opcode, tla_channel memory, const shard &s, std::uint32_t correlation_id,
+                                  std::uint32_t object);
+    tla_completion take_block(tla_channel memory, const shard &s, std::uint32_t correlation_id, std::uint32_t object);
+    std::vector<tla_completion> take_blocks(const tensor &t, const std::vector<shard> &wanted,
+                                            std::uint32_t correlation_id);
+    std::vector<tla_completion> give_blocks_back(const tensor &t, std::uint32_t correlation_id);
+    tla_status explain_block(tla_error *error, const std::string &what, tla_channel memory, const pe_location &where,
+                             const tla_completion &completion, std::uint64_t nbytes) const;
+    tla_status empty_pool(tla_error *error);
     tla_status trim_fronts(tla_error *error);
     tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error);
     tla_status map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps);
@@ -207,6 +252,8 @@ class runtime {
     std::uint32_t next_request_ = 1, next_correlation_ = 1;
     class launch_pads;
     class launch_under_way;
+    class pool;
+    std::unique_ptr<pool> pool_;         // host.pool; or none
     std::unique_ptr<launch_pads> pads_;  // what launches are under way
     std::uint64_t faults_served_ps_ = 0; // when the last page fault was answered
     bool many_free_blocks_ = false;

@@ -3,6 +3,7 @@
 #ifndef TLMALLOC_PARAMETERS_EXECUTION_H
 #define TLMALLOC_PARAMETERS_EXECUTION_H
 
+#include "tlmalloc/device/host_driver.h"
 #include "tlmalloc/device/posting.h"
 
 #include <stdbool.h>
@@ -40,6 +41,8 @@ typedef struct tla_host_parameters {
     uint64_t fault_latency_ps;           /* mmu.fault_latency: of a page fault, to the host and back */
     uint64_t hbm_reserved, tcm_reserved; /* bytes of a PE's memories that are never given, for messages */
     uint32_t fronts;                     /* memories with a front, which clean-up trims: bit c for tla_channel c */
+    tla_host_driver_parameters driver;   /* host.driver, .driver_alloc, .driver_free, .driver_synchronous */
+    tla_host_pool pool;                  /* host.pool */
 } tla_host_parameters;
 
 /* Of an IO_CPU or an M_CPU. */
