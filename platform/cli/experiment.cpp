@@ -220,13 +220,18 @@ class reader {
                      "unknown parameter " + s.key + " of workload " + made_.workload->name + hint(s.key, names));
                 continue;
             }
+            if (found->second == TLA_VALUE_TEXT) {
+                into.files[s.key] = beside(s.value.value);
+                output_protect(into.files[s.key].c_str());
+                continue;
+            }
             tla_value value{};
             tla_error error{};
             const tla_value_form form{found->second, nullptr, nullptr, nullptr};
             if (tla_value_parse(&form, s.value.value.c_str(), &value, &error))
                 find(s.value.at, s.key + ": " + error.text);
             else
-                into[s.key] = value.number;
+                into.numbers[s.key] = value.number;
         }
     }
 
@@ -264,11 +269,14 @@ class reader {
         if (row.reference && row.source.empty()) find(w.at, "row with " + kind + " value and no source");
         if (row.bound_pct && !row.reference) find(w.at, "row with a bound and no value to compare with");
         for (const auto &parameter : made_.workload->parameters)
-            if (!row.parameters.count(parameter.first))
+            if (!row.parameters.has(parameter.first))
                 find(w.at, std::string("row without the parameter ") + parameter.first);
         std::vector<setting> settings = file_.set;
         settings.insert(settings.end(), w.set.begin(), w.set.end());
         load_config(settings, row.config);
+        tla_error wrong{};
+        if (!loader_->findings && made_.workload->check && made_.workload->check(row.config, row.parameters, &wrong))
+            find(w.at, wrong.text);
         made_.rows.push_back(std::move(row));
     }
 
@@ -329,6 +337,12 @@ class reader {
         c.self->find({finding->file, finding->line, finding->column}, finding->text);
     }
 
+    // A file that the experiment names stands beside it.
+    std::string beside(const std::string &file) const {
+        const std::size_t slash = path_.rfind('/');
+        return file.empty() || file[0] == '/' || slash == std::string::npos ? file : path_.substr(0, slash + 1) + file;
+    }
+
     void load_config(const std::vector<setting> &settings, tla_config &config) {
         std::vector<std::string> overrides;
         for (const setting &s : settings)
@@ -336,10 +350,7 @@ class reader {
         std::vector<const char *> texts;
         for (const std::string &override : overrides)
             texts.push_back(override.c_str());
-        std::string platform = file_.texts[file_platform].value;
-        const std::size_t slash = path_.rfind('/');
-        if (!platform.empty() && platform[0] != '/' && slash != std::string::npos)
-            platform = path_.substr(0, slash + 1) + platform; // beside the experiment
+        const std::string platform = beside(file_.texts[file_platform].value);
         if (!platform.empty()) output_protect(platform.c_str());
         context c{this, &settings, &overrides};
         const tla_status status = tla_config_load(platform.empty() ? nullptr : platform.c_str(), texts.data(),

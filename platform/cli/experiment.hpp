@@ -14,8 +14,17 @@
 
 namespace tlmalloc {
 
-// Parameters of a workload, in the unit of their type.
-using experiment_parameters = std::map<std::string, std::uint64_t>;
+// Parameters of a workload: numbers in the unit of their type, and files.
+struct experiment_parameters {
+    std::map<std::string, std::uint64_t> numbers;
+    std::map<std::string, std::string> files; // paths from where the program runs
+
+    std::uint64_t at(const std::string &name) const { return numbers.at(name); }
+    bool has(const std::string &name) const { return numbers.count(name) || files.count(name); }
+    bool operator==(const experiment_parameters &other) const {
+        return numbers == other.numbers && files == other.files;
+    }
+};
 
 // One row while it runs: a platform of its own with a workload on it. Several live in one simulation.
 class experiment_run {
@@ -38,11 +47,13 @@ class experiment_run {
 
 struct experiment_workload {
     const char *name;
-    std::vector<std::pair<const char *, tla_value_type>> parameters; // all of them are required
+    std::vector<std::pair<const char *, tla_value_type>> parameters; // all of them are required; TEXT: a file
     std::vector<const char *> figures; // what a row can ask for, the first if it does not say; empty: there is one
     bool relative; // a row's figure is 100 * the result of another (the first, or relative_to) / its own
     std::function<std::unique_ptr<experiment_run>(const char *, const tla_config &, const experiment_parameters &)>
         make;
+    // What of a row cannot be, before anything runs; null: nothing.
+    tla_status (*check)(const tla_config &, const experiment_parameters &, tla_error *) = nullptr;
 };
 
 const std::vector<experiment_workload> &experiment_workloads();

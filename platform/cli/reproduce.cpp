@@ -137,6 +137,13 @@ std::vector<std::string> remarks(const experiment_row &row) {
     return lines;
 }
 
+// Four digits; large numbers whole.
+std::string number_text(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, std::abs(value) >= 1e4 && std::abs(value) < 1e12 ? "%.0f" : "%.4g", value);
+    return text;
+}
+
 void print(std::FILE *out, const experiment &e, const std::vector<experiment_result> &results) {
     std::fprintf(out, "%s: %s\n", e.name.c_str(), e.about.c_str());
     for (std::size_t i = 0; i < e.rows.size(); i++) {
@@ -149,10 +156,11 @@ void print(std::FILE *out, const experiment &e, const std::vector<experiment_res
             if (value) std::snprintf(text, sizeof text, format, *value);
             return std::string(text);
         };
-        std::fprintf(out, "%-44s %12.4g %12s %10s %8s  %-11s  %s%s%s\n", row.label.c_str(), results[i].model,
-                     shown(row.reference, "%.4g").c_str(), shown(results[i].deviation_pct, "%+.2f %%").c_str(),
-                     shown(row.bound_pct, "%.3g %%").c_str(), standing_name(row.reference_is), row.source.c_str(),
-                     row.fitted ? " (fitted)" : "", results[i].missed ? "  MISSED" : "");
+        std::fprintf(out, "%-44s %12s %12s %10s %8s  %-11s  %s%s%s\n", row.label.c_str(),
+                     number_text(results[i].model).c_str(), row.reference ? number_text(*row.reference).c_str() : "-",
+                     shown(results[i].deviation_pct, "%+.2f %%").c_str(), shown(row.bound_pct, "%.3g %%").c_str(),
+                     standing_name(row.reference_is), row.source.c_str(), row.fitted ? " (fitted)" : "",
+                     results[i].missed ? "  MISSED" : "");
         for (const std::string &remark : remarks(row))
             std::fprintf(out, "    %s\n", remark.c_str());
     }

@@ -1,9 +1,7 @@
 // `tlmalloc reproduce`: rows against published values, the exit status of a missed bound, findings with their place.
-#include "platform/command_line.hpp"
+#include "platform/experiment_figures.hpp"
 
 #include <cmath>
-#include <jansson.h>
-#include <map>
 
 namespace {
 
@@ -58,7 +56,7 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
         }
     }
     for (const char *name : {"allocator_traffic", "kernbench_parity", "map_visibility", "neummu_ladder",
-                             "vattention_spike", "walker_ceilings"})
+                             "vattention_spike", "walker_ceilings", "xtrain_scaling"})
         BOOST_CHECK_MESSAGE(contains(names, name), names);
     BOOST_CHECK_GE(bounded, 9u);
     for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})
@@ -127,28 +125,6 @@ BOOST_AUTO_TEST_CASE(with_walks_in_memory_every_step_of_the_ladder_leads_up) {
         BOOST_CHECK_GT(steps[i], steps[i - 1] + 2); // percent of the oracle: walkers count too
     json_decref(report);
 }
-
-namespace {
-
-// Figures of an experiment by label, and their units.
-std::map<std::string, std::pair<double, std::string>> figures_of(const std::vector<std::string> &arguments) {
-    scratch_directory scratch;
-    std::vector<std::string> command = {"reproduce", "--json", scratch.path("r.json")};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    const command_result run = run_tlmalloc(command);
-    BOOST_CHECK_MESSAGE(run.status == 0, run.out + run.err);
-    json_t *report = json_load_file(scratch.path("r.json").c_str(), 0, nullptr);
-    BOOST_REQUIRE(report);
-    json_t *rows = json_object_get(json_array_get(json_object_get(report, "experiments"), 0), "rows"), *row;
-    std::map<std::string, std::pair<double, std::string>> found;
-    std::size_t i;
-    json_array_foreach(rows, i, row) found[json_string_value(json_object_get(row, "label"))] = {
-        json_number_value(json_object_get(row, "model")), json_string_value(json_object_get(row, "unit"))};
-    json_decref(report);
-    return found;
-}
-
-} // namespace
 
 // A walk that booked its whole future in one call would hold up reads for thousands of ns, and would not feel a stream.
 BOOST_AUTO_TEST_CASE(a_walk_of_the_free_list_and_what_runs_beside_it_wait_for_single_accesses) {
@@ -283,8 +259,8 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
                   ":4:8: error: rows: found \"x\", expected a mapping with keys such as label");
     check_refused("name: s\nworkload: streams\n",
                   ":2:11: error: workload: found \"streams\", expected one of stream, "
-                  "gemm_tiles, map_ahead, map_visibility, allocator_traffic, transfers, did you mean "
-                  "\"stream\"?");
+                  "gemm_tiles, map_ahead, map_visibility, allocator_traffic, transfers, training, did "
+                  "you mean \"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),
                   ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
     check_refused(stream("with: {bytes: 1}"),
