@@ -41,6 +41,8 @@ static void derive(tla_config *c) {
     c->host.page_size = c->va.space.page_size;
     c->host.tcm_reserved = c->controller.memory.tcm_reserved_bytes;
     c->host.hbm_reserved = c->controller.free_list == TLA_LIST_HBM ? c->controller.list_reserve : 0;
+    c->host.lockstep = c->controller.lockstep;
+    c->host.hbm_slice = c->hbm.capacity;
     c->host.fronts = 0;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
         const tla_stack_config stack = tla_pe_memory_stack_config(&c->controller.memory, (tla_channel)channel);

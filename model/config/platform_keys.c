@@ -60,6 +60,12 @@ const char *tla_time_style_name(tla_time_style style) {
     return (unsigned)style < TLA_TIME_STYLE_COUNT ? names[style] : NULL;
 }
 
+const char *tla_lockstep_scope_name(tla_lockstep_scope scope) {
+    static const char *const names[] = {"off", "cube", "sip"};
+    return (unsigned)scope < TLA_LOCKSTEP_SCOPE_COUNT ? names[scope] : NULL;
+}
+
+NAMES_OF(tla_lockstep_scope)
 NAMES_OF(tla_free_list_place)
 NAMES_OF(tla_guard_mode)
 NAMES_OF(tla_unmapped)
@@ -205,6 +211,11 @@ const tla_schema_key tla_platform_keys[] = {
     {BOOLEAN(controller.validate, controller.memory.validate),
      "KernBench ADR-0048 D2: callers are trusted; A2 suggests a debug switch", "false",
      "true: frees are checked against the live blocks, and an error names the block's owner"},
+    {NAMED(controller.lockstep, controller.lockstep, tla_lockstep_scope),
+     "tlmalloc's choice: as ADR-0048; cube: tt-metal", "off",
+     "who places blocks in HBM slices: each controller its own; one decision of the M_CPU for all slices of a cube, or "
+     "of "
+     "the IO_CPU for a SIP, at the same offset in each"},
     {NAMED(controller.free_list, controller.free_list, tla_free_list_place), CHOICE_ENGINE, "registers",
      "where the nodes of the free lists are: registers; sram (a time for each access); hbm (of the HBM's list: real "
      "accesses to the slice); the last two need first, best, next or worst fit"},

@@ -124,6 +124,35 @@ static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
     return false;
 }
 
+/* What asks the controller of a single slice for HBM, or looks at its blocks by who asked for them. */
+static bool lockstep_is_refused(const tla_config *c, tla_phrase *text) {
+    const tla_stack_policy policy = c->controller.memory.hbm_policy;
+    const char *found = NULL, *expected = NULL;
+    if (policy != TLA_FIRST_FIT && policy != TLA_FIRST_FIT_TOP) {
+        found = "controller.hbm_policy";
+        expected = "first_fit (from the bottom) or first_fit_top";
+    } else if (c->controller.free_list != TLA_LIST_REGISTERS) {
+        found = "controller.free_list";
+        expected = "registers";
+    } else if (c->controller.guard != TLA_GUARD_OFF) {
+        found = "controller.guard";
+        expected = "off";
+    } else if (c->mmu.unmapped == TLA_UNMAPPED_DEMAND) {
+        found = "mmu.unmapped demand";
+        expected = "error or pa_fallback: a page is a block of one slice";
+    } else if (c->mmu.walk == TLA_WALK_MEMORY) {
+        found = "mmu.walk memory";
+        expected = "another: a table is a block of one slice";
+    } else if (c->host.driver.kind != TLA_HOST_DRIVER_NONE || c->host.pool != TLA_HOST_POOL_NONE) {
+        found = c->host.pool != TLA_HOST_POOL_NONE ? "host.pool" : "host.driver";
+        expected = "none";
+    }
+    if (c->controller.lockstep == TLA_LOCKSTEP_OFF || !found) return false;
+    *text = tla_phrase_of("found %s with controller.lockstep %s, expected %s", found,
+                          tla_lockstep_scope_name(c->controller.lockstep), expected);
+    return true;
+}
+
 /* Whether this front serves the channel and cannot stand its sizes. */
 static bool front_is_refused(const tla_config *c, tla_channel channel, tla_front front, tla_phrase *text) {
     tla_pe_memory_config memory = c->controller.memory;
@@ -270,6 +299,9 @@ const tla_platform_rule tla_platform_rules[] = {
     {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy", "controller.sram_policy",
       "controller.m_cpu_policy"},
      list_does_not_walk},
+    {{"controller.lockstep", "controller.hbm_policy", "controller.free_list", "controller.guard", "mmu.unmapped",
+      "mmu.walk", "host.driver", "host.pool"},
+     lockstep_is_refused},
     FRONT_ROWS(hbm, "controller.alignment", "hbm.capacity_per_cube", "system.pes_per_cube"),
     FRONT_ROWS(tcm, "controller.alignment", "tcm.capacity", "tcm.scheduler_reserve"),
     FRONT_ROWS(sram, "controller.alignment", "sram.capacity"),

@@ -14,6 +14,7 @@ enum {
     VA_ALLOC_BYTES = 24,
     TRIM_BYTES = 24,
     ADDRESS_BYTES = 24,
+    PLACE_BYTES = 40,
     ARGUMENTS_AT = 72,
     PE_DMA_BYTES = 80
 };                                                      /* headers included */
@@ -50,6 +51,8 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
         return VA_ALLOC_BYTES;
     case TLA_OP_TRIM:
         return TRIM_BYTES;
+    case TLA_OP_PLACE:
+        return PLACE_BYTES;
     case TLA_OP_PE_DMA:
         return PE_DMA_BYTES;
     case TLA_OP_MAP:
@@ -134,6 +137,12 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
     case TLA_OP_UNREF:
     case TLA_OP_UNPIN:
         put(body, d->pa.value, 8);
+        break;
+    case TLA_OP_PLACE:
+        put(body, d->pa.value, 8);
+        put(body + 8, d->nbytes, 8);
+        put(body + 16, d->object, 4);
+        put(body + 20, 0, 4);
         break;
     case TLA_OP_VA_ALLOC:
         put(body, d->nbytes, 8);
@@ -293,6 +302,16 @@ static tla_status decode_trim(const uint8_t *body, tla_command *command, tla_err
     return decode_channel("TRIM of", get32(body), command, error);
 }
 
+static tla_status decode_place(const uint8_t *body, tla_command *command, tla_error *error) {
+    if (get32(body + 20) != 0)
+        return tla_error_set(error, TLA_BAD_COMMAND, "PLACE with 0x%08x behind its object, expected 0",
+                             get32(body + 20));
+    command->pa.value = get(body, 8);
+    command->nbytes = get(body + 8, 8);
+    command->object = get32(body + 16);
+    return TLA_OK;
+}
+
 static void decode_entries(const uint8_t *body, tla_command *command) {
     command->count = get32(body);
     const uint8_t *entry = body + 16;
@@ -356,6 +375,8 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
         return decode_alloc(body, command, error);
     case TLA_OP_TRIM:
         return decode_trim(body, command, error);
+    case TLA_OP_PLACE:
+        return decode_place(body, command, error);
     case TLA_OP_FREE:
         command->pa.value = get(body, 8);
         command->nbytes = get(body + 8, 8);

@@ -260,6 +260,16 @@ tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint6
     return tla_pe_memory_request(memory, channel, &(tla_stack_request){.nbytes = nbytes}, pa, work);
 }
 
+tla_status tla_pe_memory_place(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work) {
+    if (nbytes == 0) return TLA_INVALID_ARGUMENT;
+    tla_channel channel;
+    uint64_t offset;
+    const tla_status status = tla_pe_memory_locate(&memory->config, pa, nbytes, &channel, &offset);
+    if (status) return status;
+    if (memory->guards[channel] || memory->traffic[channel]) return TLA_UNSUPPORTED;
+    return tla_stack_reserve(memory->stacks[channel], (tla_block){offset, nbytes}, work);
+}
+
 tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_channel channel, uint64_t *given_back, tla_work *work) {
     if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
     return tla_stack_trim(memory->stacks[channel], given_back, work);

@@ -3,6 +3,7 @@
 #include "tlmalloc/modules/command_processor.hpp"
 
 #include "device/dispatch.h"
+#include "device/slice_owner.h"
 #include "fan_out.hpp"
 #include "scatter.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -16,13 +17,22 @@ command_processor::command_processor(sc_core::sc_module_name name, const config 
     : instrumented(name, "command_processor"), control("control", "command_processor", settings.kind, settings.ports,
                                                        *this, settings.style, settings.queue_depth),
       config_(settings), routes_(std::make_unique<fan_out>(settings.routes)),
-      dispatcher_(nullptr, tla_dispatcher_destroy) {
+      dispatcher_(nullptr, tla_dispatcher_destroy), owner_(nullptr, tla_slice_owner_destroy) {
     const auto &routes = config_.dispatch_routes;
     tla_dispatcher *made = nullptr;
     const tla_status status = tla_dispatcher_create(routes.data(), routes.size(), config_.sip, config_.kernels, &made);
     if (status == TLA_NO_HOST_MEMORY) throw std::bad_alloc();
     if (status) refuse_config("dispatch_routes: a PE lies behind two of them, or between those of another");
     dispatcher_.reset(made);
+    if (config_.slices.empty()) return;
+    tla_lockstep_config list = config_.list;
+    list.banks = static_cast<std::uint32_t>(config_.slices.size());
+    list.base = 0;
+    tla_slice_owner *owner = nullptr;
+    const tla_status no_owner = tla_slice_owner_create(config_.slices.data(), &list, &owner);
+    if (no_owner == TLA_NO_HOST_MEMORY) throw std::bad_alloc();
+    if (no_owner) refuse_config("list: bank_bytes, alignment and fill make no list");
+    owner_.reset(owner);
 }
 
 command_processor::~command_processor() {
@@ -43,10 +53,15 @@ std::uint64_t command_processor::way_ps(const tla_pe_set &pes) const {
 }
 
 bool command_processor::makes_transactions(const tla_command &command) const {
-    return tla_opcode_has_entries(command.opcode) || tla_opcode_names_pes(command.opcode);
+    return tla_opcode_has_entries(command.opcode) || tla_opcode_names_pes(command.opcode) || is_for_slices(command);
+}
+
+bool command_processor::is_for_slices(const tla_command &command) const {
+    return owner_ && (command.opcode == TLA_OP_ALLOC || command.opcode == TLA_OP_FREE);
 }
 
 std::uint64_t command_processor::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
+    if (is_for_slices(command)) return execute_for_slices(port, command, arrival_ps);
     const tla_service service = control.occupy(arrival_ps, config_.overhead_ps);
     in_flight_.add(service.accepted_ps, 1);
     statistics_.commands++;
@@ -75,6 +90,55 @@ void command_processor::finish(unsigned port, const tla_completion &completion, 
     statistics_.failed += completion.status != TLA_OK;
     in_flight_.add(done_ps, -1);
     control.complete(port, completion, done_ps);
+}
+
+// One decision for all slices; a FREE is on the list when all of them have given the block back.
+std::uint64_t command_processor::execute_for_slices(unsigned port, const tla_command &command,
+                                                    std::uint64_t arrival_ps) {
+    tla_work work{};
+    tla_completion completion = control_window::answer_to(command);
+    completion.status = tla_slice_owner_decide(owner_.get(), &command, &work);
+    const std::uint64_t decision_ps = config_.overhead_ps + tla_cost_price(&config_.cost, &work);
+    const tla_service service = control.occupy(arrival_ps, decision_ps);
+    in_flight_.add(service.accepted_ps, 1);
+    statistics_.commands++;
+    statistics_.busy_ps += decision_ps;
+    ++(command.opcode == TLA_OP_ALLOC ? statistics_.allocs : statistics_.frees);
+    std::uint64_t done_ps = service.done_ps;
+    if (!completion.status) {
+        const tla_slice_owner_result told = tell_slices(service.done_ps);
+        completion.status = told.status;
+        completion.failed_at = told.failed_at;
+        completion.value = told.status || command.opcode == TLA_OP_FREE ? 0 : told.offset;
+        work.nodes_visited += told.work.nodes_visited;
+        done_ps = told.done_ps;
+    }
+    const tla_bank_stats list = tla_slice_owner_get_stats(owner_.get());
+    completion.nbytes = command.nbytes;
+    completion.total_free = list.free;
+    completion.largest_free = list.largest_free;
+    completion.nodes_visited = work.nodes_visited;
+    completion.service_ps = done_ps - service.start_ps;
+    finish(port, completion, done_ps);
+    return service.accepted_ps;
+}
+
+tla_slice_owner_result command_processor::tell_slices(std::uint64_t at_ps) {
+    tla_slice_owner_tell(owner_.get(), at_ps);
+    tla_posting *postings = nullptr;
+    while (const std::size_t count = tla_slice_owner_next(owner_.get(), &postings)) {
+        scatter round(*out.operator->(), way_out());
+        for (std::size_t i = 0; i < count; i++)
+            round.post(postings[i]);
+        round.gather();
+    }
+    tla_slice_owner_result told = tla_slice_owner_get_result(owner_.get());
+    const tla_work none{};
+    // Of a FREE what the list itself took; its fixed part has been spent on the decision.
+    const std::uint64_t more_ps = tla_cost_price(&config_.cost, &told.work) - tla_cost_price(&config_.cost, &none);
+    told.done_ps = control.occupy(told.done_ps, more_ps).done_ps;
+    statistics_.busy_ps += more_ps;
+    return told;
 }
 
 // Sends a launch on, or refuses it; a thread of its own waits for the answers, so that other commands can follow.
@@ -110,16 +174,29 @@ void command_processor::gather(unsigned port, tla_dispatch *launched) {
 command_processor::statistics command_processor::get_statistics() const {
     statistics result = statistics_;
     result.not_restored = routes_->not_restored();
+    if (!owner_) return result;
+    result.not_restored += tla_slice_owner_not_restored(owner_.get());
+    result.list = tla_slice_owner_get_stats(owner_.get());
     return result;
 }
 
 std::vector<statistics_part> command_processor::list_statistics() const {
     const statistics s = get_statistics();
-    return {{{{"commands", s.commands, "commands", "passed on"},
-              {"launches", s.launches, "commands", "of them LAUNCH"},
-              {"failed", s.failed, "commands", "refused"},
-              {"busy_ps", s.busy_ps, "ps", "of overhead"},
-              {"not_restored", s.not_restored, "routes", "along which a command could not be taken back"}}}};
+    std::vector<statistics_part> parts{
+        {{{"commands", s.commands, "commands", "passed on"},
+          {"launches", s.launches, "commands", "of them LAUNCH"},
+          {"failed", s.failed, "commands", "refused"},
+          {"busy_ps", s.busy_ps, "ps", "of overhead"},
+          {"not_restored", s.not_restored, "routes", "along which a command could not be taken back"}}}};
+    if (!owner_) return parts;
+    const statistic of_slices[] = {
+        {"allocs", s.allocs, "commands", "ALLOC for all slices, refused ones included"},
+        {"frees", s.frees, "commands", "FREE for all slices, refused ones included"},
+        {"slice_used_bytes", s.list.allocated, "bytes", "of every slice, allocated now"},
+        {"slice_free_bytes", s.list.free, "bytes", "of every slice, free now"},
+        {"slice_largest_free_bytes", s.list.largest_free, "bytes", "of every slice, the largest free block"}};
+    parts.front().statistics.insert(parts.front().statistics.end(), std::begin(of_slices), std::end(of_slices));
+    return parts;
 }
 
 } // namespace tlmalloc

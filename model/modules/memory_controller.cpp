@@ -19,6 +19,8 @@ static memory_controller::config resolved(memory_controller::config settings) {
     settings.memory.guarded = settings.guard != TLA_GUARD_OFF;
     if (settings.free_list == TLA_LIST_HBM && settings.memory.hbm_slice_bytes > 0)
         settings.memory.hbm_reserved_bytes = settings.list_reserve;
+    // The slice knows what is live, and says so to its owner.
+    if (settings.owner_port != memory_controller::config::no_owner) settings.memory.validate = true;
     return settings;
 }
 
@@ -39,6 +41,10 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     else if (follow_lists(made))
         refuse_config("a free list in memory needs first, best, next or worst fit without a front, and list_reserve "
                       "room for two nodes");
+    if (is_owned() && !has(TLA_HBM)) refuse_config("owner_port: there is no HBM slice that somebody could own");
+    if (is_owned() &&
+        (has_front(TLA_HBM) || settings.guard != TLA_GUARD_OFF || settings.free_list != TLA_LIST_REGISTERS))
+        refuse_config("owner_port: a slice with an owner has no front, no guard and no free list in memory");
     faults_.plan = settings.faults;
     slice_base_ = base(TLA_HBM);
     if (made)
@@ -382,7 +388,14 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     const bool guarded = config_.guard != TLA_GUARD_OFF;
     const std::uint32_t what = command.opcode == TLA_OP_ALLOC ? command.object : command.request_id;
     tla_pe_memory_set_owner(memory_.get(), {what, guarded ? control.sender() : port, arrival_ps});
-    if (command.opcode == TLA_OP_ALLOC) {
+    const bool owned = is_about_owned(command);
+    if (owned && (port != config_.owner_port || (command.opcode != TLA_OP_PLACE && command.opcode != TLA_OP_FREE))) {
+        completion.status = TLA_UNSUPPORTED;
+        channel = TLA_HBM;
+    } else if (command.opcode == TLA_OP_PLACE) {
+        completion.status = owned ? place_block(command) : TLA_UNSUPPORTED;
+        channel = owned ? TLA_HBM : first_channel();
+    } else if (command.opcode == TLA_OP_ALLOC) {
         tla_paddr pa{};
         const tla_stack_request request{command.nbytes, command.stream, command.format};
         completion.status = tla_object_alloc(objects_.get(), channel, &request, control.sender(), &pa, &work);
@@ -395,6 +408,7 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         channel = channel_at(command.pa);
         execute_count(command, arrival_ps, completion, work);
     }
+    if (owned) work = {}; // the list is its owner's
     const tla_arena_stats arena = tla_pe_memory_get_stats(memory_.get(), channel);
     completion.total_free = arena.free;
     completion.largest_free = arena.largest_free;
@@ -409,6 +423,22 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     statistics_[channel].driver_calls += work.driver_calls;
     show_end(channel, service, arena, work.nodes_visited);
     return service.accepted_ps;
+}
+
+// Whether a command is about the slice, and somebody else places its blocks.
+bool memory_controller::is_about_owned(const tla_command &command) const {
+    if (!is_owned()) return false;
+    if (command.opcode == TLA_OP_ALLOC || command.opcode == TLA_OP_TRIM) return command.channel == TLA_HBM;
+    tla_channel channel = TLA_TCM;
+    std::uint64_t offset = 0;
+    tla_pe_memory_locate(&config_.memory, command.pa, 1, &channel, &offset);
+    return channel == TLA_HBM;
+}
+
+// The block of a PLACE has been taken by the owner of the slice.
+tla_status memory_controller::place_block(const tla_command &command) {
+    statistics_[TLA_HBM].allocs++;
+    return tla_pe_memory_place(memory_.get(), command.pa, command.nbytes, nullptr);
 }
 
 memory_controller::statistics memory_controller::get_statistics(tla_channel channel) const {
@@ -479,6 +509,9 @@ std::vector<statistics_part> memory_controller::list_statistics() const {
 }
 
 tla_status memory_controller::restore(tla_channel channel, const std::string &snapshot, tla_error *error) {
+    if (is_owned() && channel == TLA_HBM)
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "%s: a snapshot was found of a slice whose blocks its owner places", name());
     if (const tla_status status = ensure_allocators()) return tla_error_set(error, status, "%s: no allocators", name());
     const tla_status status =
         tla_stack_restore(tla_pe_memory_stack(memory_.get(), channel), snapshot.data(), snapshot.size(), error);

@@ -75,6 +75,26 @@ command_processor::config processor_config(const tla_config &c, const tla_comman
     return result;
 }
 
+// The slices of a cube, or of all cubes of a SIP, whose blocks a processor places.
+void own_slices(command_processor::config &result, const tla_config &c, unsigned sip, unsigned first, unsigned cubes) {
+    const tla_pe_memory_config &memory = c.controller.memory;
+    for (unsigned cube = first; cube < first + cubes; cube++)
+        for (unsigned pe = 0; pe < c.system.pes_per_cube; pe++) {
+            tla_paddr port{}, base{};
+            tla_channel_control(TLA_HBM, sip, cube, pe, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &port);
+            tla_pe_memory_config of_pe = memory;
+            of_pe.sip = sip;
+            of_pe.die = cube;
+            of_pe.pe = pe;
+            tla_pe_memory_address(&of_pe, TLA_HBM, 0, &base);
+            result.slices.push_back({port.value, base, {TLA_LOCATION_PE, sip, cube, pe}});
+        }
+    result.list.bank_bytes = tla_pe_memory_capacity(&memory, TLA_HBM);
+    result.list.alignment = memory.alignment;
+    result.list.fill = memory.hbm_policy == TLA_FIRST_FIT_TOP ? TLA_TOP_DOWN : TLA_BOTTOM_UP;
+    result.cost = c.controller.cost;
+}
+
 command_processor::config io_cpu_config(const tla_config &c, unsigned sip, const kernel_table &kernels) {
     auto result = processor_config(c, c.io_cpu, sip, kernels);
     result.kind = TLA_TARGET_IO_CPU;
@@ -88,6 +108,7 @@ command_processor::config io_cpu_config(const tla_config &c, unsigned sip, const
         pes.cubes[cube] = static_cast<std::uint16_t>((1u << c.system.pes_per_cube) - 1);
         result.dispatch_routes.push_back({pa.value, pes, 0, 0});
     }
+    if (c.controller.lockstep == TLA_LOCKSTEP_SIP) own_slices(result, c, sip, 0, cubes_of(c));
     return result;
 }
 
@@ -104,6 +125,7 @@ command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsign
         one.cubes[cube] = static_cast<std::uint16_t>(1u << pe);
         result.dispatch_routes.push_back({pa.value, one, 0, 0});
     }
+    if (c.controller.lockstep == TLA_LOCKSTEP_CUBE) own_slices(result, c, sip, cube, 1);
     return result;
 }
 
@@ -166,6 +188,7 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
     result.memory.die = where.cube;
     result.memory.pe = where.pe;
     result.faults = faults_of(c, where);
+    if (c.controller.lockstep != TLA_LOCKSTEP_OFF) result.owner_port = TLA_PORT_OF_ABOVE;
     return result;
 }
 

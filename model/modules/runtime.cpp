@@ -317,6 +317,7 @@ tla_completion runtime::take_block(tla_channel memory, const shard &s, std::uint
 // One after the other by way of the driver and the pool; where there is neither, all at once.
 std::vector<tla_completion> runtime::take_blocks(const tensor &t, const std::vector<shard> &wanted,
                                                  std::uint32_t correlation_id) {
+    if (in_lockstep(t.memory)) return take_in_lockstep(t, wanted, correlation_id);
     if (pool_ || settings_.driver.kind != TLA_HOST_DRIVER_NONE) {
         std::vector<tla_completion> completions;
         for (const shard &s : wanted)
@@ -340,11 +341,22 @@ std::vector<tla_completion> runtime::give_blocks_back(const tensor &t, std::uint
                                         : ask_controller(TLA_OP_FREE, memory_of(s), s, correlation_id, 0));
         return completions;
     }
-    std::vector<letter> letters;
+    std::vector<shard> placed;      // by an owner
+    std::vector<letter> letters;    // of the others
     for (const shard &s : t.shards) // which may be those of several tensors
-        letters.push_back({port_of(memory_of(s), s.where, settings_.control_port),
-                           about(message(TLA_OP_FREE, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s, memory_of(s))});
-    return send_all(way::fabric, letters, settings_.retry.retries);
+        if (in_lockstep(memory_of(s)))
+            placed.push_back(s);
+        else
+            letters.push_back(
+                {port_of(memory_of(s), s.where, settings_.control_port),
+                 about(message(TLA_OP_FREE, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s, memory_of(s))});
+    const std::vector<tla_completion> alone = send_all(way::fabric, letters, settings_.retry.retries),
+                                      together = give_back_in_lockstep(placed, correlation_id);
+    std::vector<tla_completion> completions;
+    auto next_alone = alone.begin(), next_together = together.begin();
+    for (const shard &s : t.shards)
+        completions.push_back(in_lockstep(memory_of(s)) ? *next_together++ : *next_alone++);
+    return completions;
 }
 
 tla_status runtime::allocate(const pe_location &pe, tla_channel memory, std::uint64_t nbytes, shard *made,

@@ -116,6 +116,10 @@ tla_status tla_stack_alloc(tla_stack *stack, const tla_stack_request *request, t
     return TLA_OK;
 }
 
+tla_status tla_stack_reserve(tla_stack *stack, tla_block block, tla_work *work) {
+    return has_front(stack) ? TLA_UNSUPPORTED : tla_arena_reserve(stack->arena, block, work);
+}
+
 uint64_t tla_stack_granted(const tla_stack *stack, tla_block block) {
     if (has_front(stack)) block.nbytes = aligned(stack, block.nbytes);
     return block.nbytes ? stack->front->granted(stack, block) : 0;

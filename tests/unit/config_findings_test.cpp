@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(wrong_types_are_found) {
          "f:12:54: workload.elements_per_pe: found a text with a NUL character, expected an integer without a "
          "unit",
          "f:13:26: controller.hbm_policy: found \"first-fit\", expected first_fit or best_fit or next_fit or worst_fit "
-         "or first_fit_top or buddy or tlsf, slot_pool, or caching_pool or segment_cache or growing_pool or mixed, "
+         "or first_fit_top or buddy or tlsf, slot_pool, or caching_pool or segment_cache or growing_pool or mixed or lazy, "
          "these "
          "alone or as FRONT/PLACEMENT, did you mean \"first_fit\"?"});
 }
@@ -166,11 +166,25 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
     check_findings("controller:\n  tcm_policy: caching_pool/best_fit\n  free_list: sram\n",
                    {"f:3:14: found a free list in memory with caching_pool/best_fit, expected first_fit, best_fit, "
                     "next_fit or worst_fit"});
-    check_findings("controller: {hbm_policy: slot_pool/first_fit, tcm_policy: lazy/first_fit}\n",
+    check_findings("controller: {lockstep: cube, hbm_policy: buddy}\n",
+                   {"f:1:24: found controller.hbm_policy with controller.lockstep cube, expected first_fit (from the "
+                    "bottom) or first_fit_top"});
+    check_findings("controller: {lockstep: sip, free_list: sram}\n",
+                   {"f:1:24: found controller.free_list with controller.lockstep sip, expected registers"});
+    check_findings("controller:\n  guard: report\n  lockstep: sip\n",
+                   {"f:3:13: found controller.guard with controller.lockstep sip, expected off"});
+    check_findings("controller: {lockstep: cube}\nmmu: {unmapped: demand}\n",
+                   {"f:1:24: found mmu.unmapped demand with controller.lockstep cube, expected error or pa_fallback: a "
+                    "page is a block of one slice"});
+    check_findings(
+        "controller: {lockstep: cube}\nmmu: {walk: memory}\n",
+        {"f:1:24: found mmu.walk memory with controller.lockstep cube, expected another: a table is a block of "
+         "one slice"});
+    check_findings("controller: {hbm_policy: slot_pool/first_fit, tcm_policy: bump/first_fit}\n",
                    {"f:1:26: controller.hbm_policy: found \"slot_pool/first_fit\", expected slot_pool alone: no "
                     "placement is under it",
-                    "f:1:59: controller.tcm_policy: found \"lazy/first_fit\", expected before the / caching_pool or "
-                    "segment_cache or growing_pool or mixed"});
+                    "f:1:59: controller.tcm_policy: found \"bump/first_fit\", expected before the / caching_pool or "
+                    "segment_cache or growing_pool or mixed or lazy"});
     check_findings(
         "controller: {hbm_policy: slot_pool, hbm_front: {slot: 10 MiB, segment: 1 MiB}}\n",
         {"f:1:55: HBM: found slots of 10485760 bytes, expected slots that divide the 6442450944 bytes of the "
@@ -178,6 +192,9 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
     check_findings("tcm: {capacity: 16 MiB, scheduler_reserve: 1000 KiB}\ncontroller: {tcm_policy: slot_pool}\n",
                    {"f:2:26: TCM: found slots of 262144 bytes, expected slots that divide the 15753216 bytes of the "
                     "memory"});
+    check_findings("controller: {hbm_policy: lazy, hbm_front: {initial: 8 GiB}}\n",
+                   {"f:1:53: HBM: found 8589934592 bytes from the beginning, expected a multiple of a chunk, 67108864, "
+                    "and at most the 6442450944 bytes of the memory"});
     check_findings("controller: {sram_policy: slot_pool, alignment: 512 KiB}\n",
                    {"f:1:27: SRAM: found slots of 262144 bytes, expected a multiple of the alignment, 524288"});
     check_findings("controller: {m_cpu_policy: mixed, m_cpu_front: {buffers: 1 MiB}}\n",

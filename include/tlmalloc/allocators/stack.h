@@ -135,6 +135,9 @@ tla_status tla_stack_advance(tla_stack *stack, uint64_t now_ps, tla_work *work);
  * may have given back what it kept. */
 tla_status tla_stack_alloc(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work);
 
+/* Takes a block that somebody else has placed. TLA_UNSUPPORTED with a front; else as tla_arena_reserve. */
+tla_status tla_stack_reserve(tla_stack *stack, tla_block block, tla_work *work);
+
 /* Bytes that were granted for the block of block.nbytes bytes at block.offset, when that is live: what a free of it
  * gives back. */
 uint64_t tla_stack_granted(const tla_stack *stack, tla_block block);

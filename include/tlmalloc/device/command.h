@@ -17,6 +17,7 @@
  *   REF, UNREF, UNPIN    u64 pa
  *   PIN                  u64 pa, u64 time-out in ps, 0: none
  *   TRIM                 u32 channel, u32 0
+ *   PLACE                u64 pa, u64 nbytes, u32 object, u32 0
  *   VA_ALLOC             u64 nbytes
  *   VA_FREE              u64 va, u64 nbytes
  *   LAUNCH               u32 kernel, u32 program, u32 programs, u32 count, u64 target start, 16 u16 PEs, then count
@@ -29,6 +30,11 @@
  *
  * REF, UNREF, PIN and UNPIN count what refers to the block that begins at pa (object_store.h): an ALLOC makes one
  * reference, a FREE gives one up, and the block is given back with the last reference when no pin holds it.
+ *
+ * Where the slices of many PEs have one owner (a command processor with controller.lockstep), the ALLOC and the FREE of
+ * HBM go to it: nbytes are those in every slice, and in place of a physical address stands the offset, which is the
+ * same in all. It passes each on to the controllers of the slices, an ALLOC as PLACE: the block is at pa, and has been
+ * taken elsewhere.
  *
  * A LAUNCH is for PEs of one SIP: PEs [c] has bit p for PE p of cube c, so that it can be any subset. `program` is the
  * number of the first of them; the others follow in ascending order of cube, then of PE. program + their number (one,
@@ -68,7 +74,8 @@ typedef enum tla_opcode {
     TLA_OP_UNREF,
     TLA_OP_PIN,
     TLA_OP_UNPIN,
-    TLA_OP_LAST = TLA_OP_UNPIN
+    TLA_OP_PLACE,
+    TLA_OP_LAST = TLA_OP_PLACE
 } tla_opcode;
 
 /* What kind of control socket a descriptor is meant for. */
@@ -138,6 +145,13 @@ typedef struct tla_dispatch_route {
     uint64_t spacing_ps; /* by how much a command that is sent at the same time holds it up */
 } tla_dispatch_route;
 
+/* An HBM slice whose blocks somebody else places (lockstep.h). */
+typedef struct tla_owned_slice {
+    uint64_t port_address; /* of its controller */
+    tla_paddr base;        /* its first byte */
+    tla_location where;
+} tla_owned_slice;
+
 /* A command, decoded. Only the members of its opcode mean anything. */
 typedef struct tla_command {
     tla_opcode opcode;
@@ -146,9 +160,9 @@ typedef struct tla_command {
     tla_channel channel;                 /* ALLOC, TRIM */
     tla_memory_format format;            /* ALLOC; TLA_FORMAT_UNDEFINED: the default tensor */
     uint32_t stream;                     /* ALLOC: at most UINT16_MAX */
-    uint32_t object;     /* ALLOC: blocks beside each other with the same one, not 0, are one (guard.h) */
-    uint64_t nbytes;     /* ALLOC, FREE, VA_ALLOC, VA_FREE, PE_DMA */
-    tla_paddr pa;        /* FREE, REF, UNREF, PIN, UNPIN, PE_DMA */
+    uint32_t object;     /* ALLOC, PLACE: blocks beside each other with the same one, not 0, are one (guard.h) */
+    uint64_t nbytes;     /* ALLOC, FREE, PLACE, VA_ALLOC, VA_FREE, PE_DMA */
+    tla_paddr pa;        /* FREE, PLACE, REF, UNREF, PIN, UNPIN, PE_DMA */
     uint64_t timeout_ps; /* PIN; 0: none */
     tla_vaddr va;        /* VA_FREE */
     tla_scope scope;     /* MAP, UNMAP, INVALIDATE, TAKE_BACK */
@@ -173,9 +187,9 @@ typedef struct tla_completion {
                                FREE, REF, UNREF: references that are left; PIN, UNPIN: pins;
                                VA_ALLOC: virtual address; LAUNCH, PE_DMA: when it
                                began (ps), of several the last of them; 0: it did not */
-    uint64_t nbytes; /* ALLOC, FREE: bytes; REF, UNREF, PIN, UNPIN: those that were asked for; TRIM: bytes given back;
-                        MAP, UNMAP, INVALIDATE: entries done; PE_DMA: bytes; LAUNCH: of a kernel that ended with the
-                        status of a tl_alloc (kernel.h), the bytes it asked for */
+    uint64_t nbytes; /* ALLOC, FREE, PLACE: bytes; REF, UNREF, PIN, UNPIN: those that were asked for; TRIM: bytes given
+                        back; MAP, UNMAP, INVALIDATE: entries done; PE_DMA: bytes; LAUNCH: of a kernel that ended with
+                        the status of a tl_alloc (kernel.h), the bytes it asked for */
     uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes), total_free with
                                           what a front keeps; LAUNCH: of the TCM after that tl_alloc */
     uint64_t nodes_visited;

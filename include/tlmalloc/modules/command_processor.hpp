@@ -2,6 +2,8 @@
 #ifndef TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
 #define TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
 
+#include "tlmalloc/allocators/lockstep.h"
+#include "tlmalloc/base/cost.h"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
@@ -13,6 +15,8 @@
 
 struct tla_dispatch;
 struct tla_dispatcher;
+struct tla_slice_owner;
+struct tla_slice_owner_result;
 
 namespace tlmalloc {
 
@@ -33,6 +37,11 @@ using dispatch_route = tla_dispatch_route;
 // no route or a kernel that is none (TLA_NOT_FOUND), or one that still runs what came by here (TLA_BUSY). What only a
 // PE knows, that it runs somebody else's kernel, is its answer when the others have begun. The completion tells the
 // first failure in the order of programs, and where that was.
+//
+// With `slices` it owns their free list (lockstep.h): it takes ALLOC and FREE of HBM (command.h), decides once for all,
+// spends overhead_ps and the price of the receipt by `cost`, and tells all slices over `out`. The completion's value is
+// the offset, the same in every slice; bytes are those of one. A command that a slice refuses is undone in all others;
+// the completion says where that was.
 class command_processor : public instrumented, private command_handler {
   public:
     struct config : tla_command_processor_parameters {
@@ -47,6 +56,9 @@ class command_processor : public instrumented, private command_handler {
         tla_target dispatch_target = TLA_TARGET_PROCESSING_ELEMENT; // what kind of targets those are
         unsigned sip = 0;                                           // where it is, for completions
         std::uint32_t kernels = 0;                                  // numbers of kernels are below; 0: not known
+        std::vector<tla_owned_slice> slices;                        // whose blocks it places; none: they are their own
+        tla_lockstep_config list{};                                 // of these slices; banks and base follow
+        tla_cost_profile cost{};                                    // of a decision about them
         unsigned ports = 16;
         unsigned queue_depth = 16;
         time_style style = time_style::fast;
@@ -55,7 +67,10 @@ class command_processor : public instrumented, private command_handler {
     struct statistics : command_counts {
         std::uint64_t commands = 0;
         std::uint64_t launches = 0;     // of the commands
-        std::uint64_t not_restored = 0; // routes along which a command could not be taken back
+        std::uint64_t not_restored = 0; // routes along which a command could not be taken back, and slices in which
+                                        // one could not be undone
+        std::uint64_t allocs = 0, frees = 0; // of the commands: for all slices, refused ones included
+        tla_bank_stats list{};               // of every slice that it owns
     };
 
     tlm_utils::simple_initiator_socket<command_processor> out{"out"};
@@ -79,6 +94,9 @@ class command_processor : public instrumented, private command_handler {
     void start_of_simulation() override;
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     bool makes_transactions(const tla_command &command) const override;
+    bool is_for_slices(const tla_command &command) const;
+    std::uint64_t execute_for_slices(unsigned port, const tla_command &command, std::uint64_t arrival_ps);
+    tla_slice_owner_result tell_slices(std::uint64_t at_ps);
     void dispatch(unsigned port, const tla_command &command, const tla_service &service);
     void finish(unsigned port, const tla_completion &completion, std::uint64_t done_ps);
     void gather(unsigned port, tla_dispatch *launched);
@@ -87,8 +105,9 @@ class command_processor : public instrumented, private command_handler {
     const config config_;
     std::unique_ptr<fan_out> routes_;
     std::unique_ptr<tla_dispatcher, void (*)(tla_dispatcher *)> dispatcher_;
-    std::list<tla_dispatch *> dispatched_; // under way
-    outlet out_;                           // exact
+    std::list<tla_dispatch *> dispatched_;                                // under way
+    std::unique_ptr<tla_slice_owner, void (*)(tla_slice_owner *)> owner_; // of slices; or none
+    outlet out_;                                                          // exact
     statistics statistics_;
     figure in_flight_{*this, "commands_in_flight", 16};
 };

@@ -26,6 +26,10 @@ namespace tlmalloc {
 // Commands are carried out one after the other (control_window.hpp), each with all the transactions that it makes to
 // the slice, also where the slice waits; data accesses go past them.
 //
+// An owned slice (owner_port) has its blocks placed by somebody else, for many slices alike (command_processor.hpp):
+// PLACE and FREE of HBM are taken at that port alone and cost what a command without work does; every other command
+// about HBM is TLA_UNSUPPORTED. What a slice has is counted, shown, freed and withdrawn as ever.
+//
 // Data errors: TLM_ADDRESS_ERROR_RESPONSE for an address that is not in these memories or an access that runs off its
 // end; else what the memory answers. `in` is approximately timed too (target_socket.hpp), and then calls the memories'
 // b_transport. Allocation failures are completions: status, total free and largest free block. So is an ALLOC from a
@@ -76,11 +80,13 @@ class memory_controller : public instrumented, private command_handler, private 
         bool dmi = true;              // pass on DMI
         tla_fault_plan faults{};
         time_style style = time_style::fast;
+        static constexpr unsigned no_owner = ~0u;
+        unsigned owner_port = no_owner; // where the owner of the slice's blocks sends its commands
     };
 
     // Of one channel.
     struct statistics : command_counts {
-        std::uint64_t allocs = 0, frees = 0;           // commands, refused ones included
+        std::uint64_t allocs = 0, frees = 0;           // commands, refused ones included; PLACE is an ALLOC
         std::uint64_t nodes_visited = 0;               // free-list nodes, all commands
         std::uint64_t list_reads = 0, list_writes = 0; // nodes, where the list is in memory
         std::uint64_t list_hits = 0;                   // reads that the node cache served
@@ -182,6 +188,9 @@ class memory_controller : public instrumented, private command_handler, private 
                                     std::uint64_t at_ps) const;
     void note(const place &where, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
     tla_status follow_lists(tla_pe_memory *memory) const;
+    bool is_owned() const { return config_.owner_port != config::no_owner; }
+    bool is_about_owned(const tla_command &command) const;
+    tla_status place_block(const tla_command &command);
     std::uint64_t walk_list(tla_channel channel, std::uint64_t start_ps);
     bool access_node(const tla_list_access &access, std::uint64_t &local);
     void poison(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);

@@ -228,6 +228,12 @@ class runtime {
                                tla_error *error);
     void tell_shortage(tla_channel memory, const std::vector<shard> &wanted,
                        const std::vector<tla_completion> &completions, tla_error *error) const;
+    bool in_lockstep(tla_channel memory) const { return memory == TLA_HBM && settings_.lockstep != TLA_LOCKSTEP_OFF; }
+    std::vector<tla_completion> take_in_lockstep(const tensor &t, const std::vector<shard> &wanted,
+                                                 std::uint32_t correlation_id);
+    std::vector<tla_completion> give_back_in_lockstep(const std::vector<shard> &shards, std::uint32_t correlation_id);
+    letter to_owner(const pe_location &where, tla_command command) const;
+    std::uint64_t slice_base(const pe_location &where) const;
     tla_status free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error);
     tla_status free_owed(tla_error *error);
     tla_completion ask_controller(tla_opcode opcode, tla_channel memory, const shard &s, std::uint32_t correlation_id,

@@ -5,6 +5,7 @@
 
 #include "tlmalloc/device/host_driver.h"
 #include "tlmalloc/device/posting.h"
+#include "tlmalloc/parameters/memory.h"
 
 #include <stdbool.h>
 
@@ -40,6 +41,8 @@ typedef struct tla_host_parameters {
     uint64_t page_size;                  /* va.page_size: what a page fault brings */
     uint64_t fault_latency_ps;           /* mmu.fault_latency: of a page fault, to the host and back */
     uint64_t hbm_reserved, tcm_reserved; /* bytes of a PE's memories that are never given, for messages */
+    tla_lockstep_scope lockstep;         /* controller.lockstep: who places blocks in the HBM slices */
+    uint64_t hbm_slice;                  /* bytes of a PE's slice */
     uint32_t fronts;                     /* memories with a front, which clean-up trims: bit c for tla_channel c */
     tla_host_driver_parameters driver;   /* host.driver, .driver_alloc, .driver_free, .driver_synchronous */
     tla_host_pool pool;                  /* host.pool */

@@ -33,12 +33,25 @@ typedef struct tla_tcm_parameters {
     uint64_t latency_ps;                      /* tcm.latency: added to every access */
 } tla_tcm_parameters;
 
+/* Who places the blocks of the HBM slices: each PE's controller its own, or one decision for all slices of a cube (its
+ * M_CPU's) or of a SIP (its IO_CPU's), by which a block lies at the same offset in each (lockstep.h). */
+typedef enum tla_lockstep_scope {
+    TLA_LOCKSTEP_OFF,
+    TLA_LOCKSTEP_CUBE,
+    TLA_LOCKSTEP_SIP,
+    TLA_LOCKSTEP_SCOPE_COUNT
+} tla_lockstep_scope;
+
+/* "off", "cube", "sip"; NULL for a value that is none. */
+const char *tla_lockstep_scope_name(tla_lockstep_scope scope);
+
 /* Of the memory controllers: of PEs, and of the cube's other memories, whose engines are alike. */
 typedef struct tla_controller_parameters {
     /* controller.hbm_policy, .tcm_policy, .sram_policy, .m_cpu_policy, .hbm_front, .tcm_front, .sram_front,
      * .m_cpu_front, .alignment, .validate and .guard_history, tcm.scheduler_reserve; where the PE stands and how large
      * its memories are follows from the platform, what is guarded and reserved from the rest. */
     tla_pe_memory_config memory;
+    tla_lockstep_scope lockstep;   /* controller.lockstep; hbm_policy is first_fit or first_fit_top then */
     uint32_t ports, queue_depth;   /* controller.ports, one for each sender; controller.queue_depth */
     tla_free_list_place free_list; /* controller.free_list */
     uint64_t node_latency_ps;      /* controller.node_latency: sram, an access to a node; hbm, a hit in the cache */

@@ -1,0 +1,211 @@
+// One list for many slices: what they are told, and that a block is in all of them or in none.
+#include "naive_first_fit.hpp"
+#include "seeded_random.hpp"
+
+#include "model/device/slice_owner.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace {
+
+constexpr std::uint64_t capacity = 1 << 20, alignment = 64;
+
+// Slices that do as they are told, unless `refuse` says otherwise.
+struct bench {
+    explicit bench(unsigned slices, tla_fill fill = TLA_BOTTOM_UP) : blocks(slices) {
+        std::vector<tla_owned_slice> places;
+        for (unsigned i = 0; i < slices; i++)
+            places.push_back({0x1000 * (i + 1ull), base(i), {TLA_LOCATION_PE, 1, 2, i}});
+        const tla_lockstep_config config{slices, 0, capacity, alignment, fill};
+        tla_slice_owner *made = nullptr;
+        BOOST_REQUIRE_EQUAL(tla_slice_owner_create(places.data(), &config, &made), TLA_OK);
+        owner.reset(made);
+    }
+    static tla_paddr base(unsigned slice) { return {(slice + 1ull) << 32}; }
+
+    tla_status answer(unsigned slice, const tla_command &c) {
+        BOOST_REQUIRE_EQUAL(c.target, TLA_TARGET_MEMORY_CONTROLLER);
+        BOOST_REQUIRE_EQUAL(c.request_id, command->request_id);
+        BOOST_REQUIRE_EQUAL(c.correlation_id, command->correlation_id);
+        const std::uint64_t offset = c.pa.value - base(slice).value;
+        if (const tla_status status = refuse(slice, c)) return status;
+        if (c.opcode == TLA_OP_PLACE) {
+            BOOST_REQUIRE_EQUAL(c.object, command->object);
+            return blocks[slice].emplace(offset, c.nbytes).second ? TLA_OK : TLA_OVERLAP;
+        }
+        BOOST_REQUIRE_EQUAL(c.opcode, TLA_OP_FREE);
+        const auto found = blocks[slice].find(offset);
+        if (found == blocks[slice].end()) return TLA_NOT_ALLOCATED;
+        if (found->second != c.nbytes) return TLA_SIZE_MISMATCH;
+        blocks[slice].erase(found);
+        return TLA_OK;
+    }
+
+    tla_slice_owner_result run(tla_opcode opcode, std::uint64_t at, std::uint64_t nbytes) {
+        *command = {};
+        command->opcode = opcode;
+        command->correlation_id = 5;
+        command->request_id = ++requests;
+        command->channel = TLA_HBM;
+        command->object = requests % 3;
+        command->pa.value = at;
+        command->nbytes = nbytes;
+        rounds = 0;
+        tla_slice_owner_result result{};
+        work = {};
+        result.status = tla_slice_owner_decide(owner.get(), command.get(), &work);
+        if (result.status) return result;
+        tla_slice_owner_tell(owner.get(), 1000);
+        tla_posting *postings = nullptr;
+        std::uint64_t last = 1000;
+        while (const std::size_t count = tla_slice_owner_next(owner.get(), &postings)) {
+            rounds++;
+            const std::uint64_t began = last;
+            for (std::size_t i = 0; i < count; i++) {
+                tla_posting &p = postings[i];
+                const auto slice = static_cast<unsigned>(p.port_address / 0x1000 - 1);
+                BOOST_REQUIRE_EQUAL(p.at_ps, began); // all at once, after the round before
+                BOOST_REQUIRE(p.gather);
+                p.status = answer(slice, *p.command);
+                p.written_ps = p.at_ps + 10;
+                p.answered_ps = p.at_ps + 100 + slice;
+                last = std::max(last, p.answered_ps);
+            }
+        }
+        result = tla_slice_owner_get_result(owner.get());
+        BOOST_REQUIRE_EQUAL(result.done_ps, last);
+        return result;
+    }
+    tla_slice_owner_result alloc(std::uint64_t nbytes) { return run(TLA_OP_ALLOC, 0, nbytes); }
+    tla_slice_owner_result free(std::uint64_t at, std::uint64_t nbytes) { return run(TLA_OP_FREE, at, nbytes); }
+
+    std::unique_ptr<tla_slice_owner, void (*)(tla_slice_owner *)> owner{nullptr, tla_slice_owner_destroy};
+    std::vector<std::map<std::uint64_t, std::uint64_t>> blocks; // of each slice
+    std::function<tla_status(unsigned, const tla_command &)> refuse = [](unsigned, const tla_command &) {
+        return TLA_OK;
+    };
+    std::unique_ptr<tla_command> command = std::make_unique<tla_command>();
+    tla_work work{};
+    std::uint32_t requests = 0;
+    unsigned rounds = 0;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_block_is_at_one_offset_in_every_slice) {
+    bench b(8);
+    BOOST_CHECK_EQUAL(b.alloc(100).offset, 0u);
+    BOOST_CHECK_EQUAL(b.rounds, 1u);
+    BOOST_CHECK_GT(b.work.nodes_visited, 0u);
+    const tla_slice_owner_result second = b.alloc(1000);
+    BOOST_CHECK_EQUAL(second.status, TLA_OK);
+    BOOST_CHECK_EQUAL(second.offset, 128u);
+    for (const auto &of_slice : b.blocks)
+        BOOST_CHECK((of_slice == std::map<std::uint64_t, std::uint64_t>{{0, 100}, {128, 1000}}));
+    BOOST_CHECK_EQUAL(tla_slice_owner_get_stats(b.owner.get()).allocated, 128u + 1024);
+    const tla_slice_owner_result freed = b.free(0, 100);
+    BOOST_CHECK_EQUAL(freed.status, TLA_OK);
+    BOOST_CHECK_EQUAL(b.alloc(128).offset, 0u);
+    BOOST_CHECK_EQUAL(bench(3, TLA_TOP_DOWN).alloc(100).offset, capacity - 128);
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_or_makes_no_sense_is_told_to_nobody) {
+    bench b(2);
+    BOOST_CHECK_EQUAL(b.alloc(capacity + 1).status, TLA_EXHAUSTED);
+    BOOST_CHECK_EQUAL(b.alloc(~std::uint64_t{0}).status, TLA_EXHAUSTED);
+    BOOST_CHECK_EQUAL(b.alloc(0).status, TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(b.free(0, 0).status, TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(b.free(capacity, 1).status, TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(b.free(64, ~std::uint64_t{0}).status, TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(b.run(TLA_OP_TRIM, 0, 1).status, TLA_BAD_COMMAND);
+    *b.command = {};
+    b.command->opcode = TLA_OP_ALLOC;
+    b.command->channel = TLA_TCM;
+    b.command->nbytes = 1;
+    BOOST_CHECK_EQUAL(tla_slice_owner_decide(b.owner.get(), b.command.get(), nullptr), TLA_UNSUPPORTED);
+    BOOST_CHECK_EQUAL(b.rounds, 0u);
+    BOOST_CHECK_EQUAL(b.free(0, 64).status, TLA_NOT_ALLOCATED); // which the slices know
+    BOOST_CHECK_EQUAL(b.alloc(capacity).offset, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_one_slice_refuses_is_undone_in_the_others) {
+    bench b(4);
+    b.alloc(64);
+    const auto before = b.blocks;
+    b.refuse = [](unsigned slice, const tla_command &) { return slice == 2 ? TLA_BUS_ERROR : TLA_OK; };
+    const tla_slice_owner_result refused = b.alloc(64);
+    BOOST_CHECK_EQUAL(refused.status, TLA_BUS_ERROR);
+    BOOST_CHECK_EQUAL(refused.failed_at.kind, TLA_LOCATION_PE);
+    BOOST_CHECK_EQUAL(refused.failed_at.pe, 2u);
+    BOOST_CHECK(b.blocks == before);
+    BOOST_CHECK_EQUAL(b.rounds, 2u);
+    BOOST_CHECK_EQUAL(b.free(0, 64).status, TLA_BUS_ERROR);
+    BOOST_CHECK(b.blocks == before);
+    BOOST_CHECK_EQUAL(tla_slice_owner_get_stats(b.owner.get()).allocated, 64u);
+    b.refuse = [](unsigned, const tla_command &) { return TLA_BUSY; };
+    BOOST_CHECK_EQUAL(b.alloc(64).status, TLA_BUSY);
+    BOOST_CHECK_EQUAL(b.rounds, 1u); // nothing to undo
+    BOOST_CHECK_EQUAL(tla_slice_owner_not_restored(b.owner.get()), 0u);
+    // A slice that cannot undo is asked so often, and then counted.
+    b.refuse = [](unsigned slice, const tla_command &c) {
+        return slice == 3 || c.opcode == TLA_OP_FREE ? TLA_BUSY : TLA_OK;
+    };
+    BOOST_CHECK_EQUAL(b.alloc(64).status, TLA_BUSY);
+    BOOST_CHECK_EQUAL(b.rounds, 1u + TLA_SLICE_OWNER_UNDO_TRIES);
+    BOOST_CHECK_EQUAL(tla_slice_owner_not_restored(b.owner.get()), 3u);
+}
+
+BOOST_AUTO_TEST_CASE(random_commands_and_refusals_leave_all_slices_alike_and_the_list_as_the_naive_one) {
+    seeded_random random(71);
+    bench b(5);
+    tla_arena_config config{};
+    config.capacity = capacity;
+    config.alignment = alignment;
+    naive_first_fit naive(config);
+    bool refusing = false;
+    b.refuse = [&](unsigned, const tla_command &c) {
+        const bool first = c.opcode == (b.command->opcode == TLA_OP_ALLOC ? TLA_OP_PLACE : TLA_OP_FREE);
+        return refusing && random.one_in(first ? 5 : 3) ? TLA_BUSY : TLA_OK; // three times in a row is rare, 16 never
+    };
+    std::map<std::uint64_t, std::uint64_t> live;
+    std::uint64_t refusals = 0, full = 0;
+    for (int i = 0; i < 20000; i++) {
+        refusing = random.one_in(4);
+        if (!live.empty() && random.one_in(2)) {
+            const auto victim = std::next(live.begin(), static_cast<long>(random.between(0, live.size() - 1)));
+            const tla_status status = b.free(victim->first, victim->second).status;
+            refusals += status != TLA_OK;
+            if (!status) {
+                tla_work ignored{};
+                BOOST_REQUIRE_EQUAL(naive.free({victim->first, victim->second}, ignored), TLA_OK);
+                live.erase(victim);
+            }
+        } else {
+            const std::uint64_t nbytes = random.between(1, std::uint64_t{1} << random.between(1, 19));
+            const auto list = naive.list;
+            tla_block expected{};
+            tla_work ignored{};
+            const tla_status wanted = naive.alloc(nbytes, 1, expected, ignored);
+            const tla_slice_owner_result result = b.alloc(nbytes);
+            if (result.status == TLA_BUSY) {
+                refusals++;
+                if (!wanted) naive.free({expected.offset, nbytes}, ignored);
+            } else {
+                BOOST_REQUIRE_EQUAL(result.status, wanted);
+                full += wanted != TLA_OK;
+                if (!wanted) {
+                    BOOST_REQUIRE_EQUAL(result.offset, expected.offset);
+                    live[expected.offset] = nbytes;
+                }
+            }
+        }
+        for (const auto &of_slice : b.blocks)
+            BOOST_REQUIRE(of_slice == live);
+    }
+    BOOST_CHECK_GT(refusals, 100u);
+    BOOST_CHECK_GT(full, 100u);
+    BOOST_CHECK_EQUAL(tla_slice_owner_not_restored(b.owner.get()), 0u);
+}
