@@ -279,6 +279,19 @@ BOOST_AUTO_TEST_CASE(whoever_allocates_for_the_host_every_kernel_is_right_and_no
                                    "or per_device"));
 }
 
+BOOST_AUTO_TEST_CASE(every_kernel_runs_with_one_decision_for_the_slices_of_a_cube_or_a_sip) {
+    for (const char *scope : {"cube", "sip"})
+        for (const char *policy : {"first_fit", "first_fit_top"})
+            for (const char *kernel : {"vector_add", "qkv_gemm", "dma_read"}) {
+                const report r = run(small, {"--kernel", kernel, "--set", std::string("controller.lockstep=") + scope,
+                                             "--set", std::string("controller.hbm_policy=") + policy});
+                BOOST_CHECK_MESSAGE(r.run.status == 0, scope << ", " << kernel << ": " << r.run.err);
+                BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+                BOOST_CHECK_EQUAL(r.sum("controllers", "used_bytes"), 0);
+                BOOST_CHECK_GT(r.sum("controllers", "allocs"), 0);
+            }
+}
+
 BOOST_AUTO_TEST_CASE(what_a_front_does_is_priced_and_its_memory_stands_in_the_waveform) {
     scratch_directory scratch;
     const std::vector<std::string> front{"--kernel", "vector_add", "--set", "controller.tcm_policy=caching_pool"};

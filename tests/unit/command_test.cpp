@@ -148,6 +148,23 @@ BOOST_AUTO_TEST_CASE(a_pin_is_these_32_bytes_and_what_else_counts_24) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_place_is_these_40_bytes) {
+    auto command = command_of(TLA_OP_PLACE, TLA_TARGET_MEMORY_CONTROLLER);
+    command.pa = {0x4000000002000};
+    command.nbytes = 0x3000;
+    command.object = 77;
+    const bytes expected{'T', 'L',  'A', 'C', 16, 1, 40, 0, 0x0D, 0x0C, 0x0B, 0x0A, 4, 3, 2, 1, //
+                         0,   0x20, 0,   0,   0,  0, 4,  0, 0,    0x30, 0,    0,    0, 0, 0, 0, //
+                         77,  0,    0,   0,   0,  0, 0,  0};
+    BOOST_TEST(encode(command) == expected, boost::test_tools::per_element());
+    tla_command back;
+    BOOST_REQUIRE_EQUAL(decode(encode(command), back), TLA_OK);
+    BOOST_CHECK_EQUAL(back.opcode, TLA_OP_PLACE);
+    BOOST_CHECK_EQUAL(back.pa.value, command.pa.value);
+    BOOST_CHECK_EQUAL(back.nbytes, 0x3000u);
+    BOOST_CHECK_EQUAL(back.object, 77u);
+}
+
 BOOST_AUTO_TEST_CASE(a_map_is_these_bytes) {
     auto command = command_of(TLA_OP_MAP, TLA_TARGET_PE_MMU);
     command.scope = {1, 2, 0x80000003};
@@ -321,8 +338,8 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expecte
     check_refused({}, "0 bytes", "at least the header of 16");
     check_refused(bytes(good.begin(), good.begin() + 15), "15 bytes", "16");
     check_refused(with(good, 0, {'t'}), "0x43414c74", "\"TLAC\"");
-    check_refused(with(good, 4, {0}), "opcode 0", "1 to 15");
-    check_refused(with(good, 4, {16}), "opcode 16", "1 to 15");
+    check_refused(with(good, 4, {0}), "opcode 0", "1 to 16");
+    check_refused(with(good, 4, {17}), "opcode 17", "1 to 16");
     check_refused(with(good, 5, {0}), "target 0", "1 to 6");
     check_refused(with(good, 5, {7}), "target 7", "1 to 6");
     check_refused(with(good, 6, {33}), "claims 33", "32 are there");
@@ -337,6 +354,8 @@ BOOST_AUTO_TEST_CASE(damaged_bodies_are_refused_with_what_was_found_and_expected
     auto trim = encode(command_of(TLA_OP_TRIM, TLA_TARGET_MEMORY_CONTROLLER));
     check_refused(with(trim, 16, {4}), "TRIM of channel 4", "3 (M_CPU memory)");
     check_refused(with(trim, 23, {1}), "TRIM with 0x01000000 behind its channel", "expected 0");
+    auto place = encode(command_of(TLA_OP_PLACE, TLA_TARGET_MEMORY_CONTROLLER));
+    check_refused(with(place, 36, {9}), "PLACE with 0x00000009 behind its object", "expected 0");
     auto longer = with(alloc, 6, {40});
     longer.resize(40);
     check_refused(longer, "40 bytes", "expected 32");
@@ -385,7 +404,7 @@ BOOST_AUTO_TEST_CASE(damaged_completions_are_refused) {
     BOOST_CHECK_EQUAL(decoded(none), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 3, {'C'})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 8, {TLA_STATUS_COUNT})), TLA_BAD_COMMAND);
-    BOOST_CHECK_EQUAL(decoded(with(good, 9, {16})), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(decoded(with(good, 9, {17})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 11, {0x80})), TLA_BAD_COMMAND);       // no kind of location
     BOOST_CHECK_EQUAL(decoded(with(good, 10, {1})), TLA_BAD_COMMAND);          // a PE of none
     BOOST_CHECK_EQUAL(decoded(with(good, 10, {0x10, 0x20})), TLA_BAD_COMMAND); // a cube of an IO_CPU

@@ -111,7 +111,8 @@ BOOST_AUTO_TEST_CASE(wrong_types_are_found) {
          "f:12:54: workload.elements_per_pe: found a text with a NUL character, expected an integer without a "
          "unit",
          "f:13:26: controller.hbm_policy: found \"first-fit\", expected first_fit or best_fit or next_fit or worst_fit "
-         "or first_fit_top or buddy or tlsf, slot_pool, or caching_pool or segment_cache or growing_pool or mixed or lazy, "
+         "or first_fit_top or buddy or tlsf, slot_pool, or caching_pool or segment_cache or growing_pool or mixed or "
+         "lazy, "
          "these "
          "alone or as FRONT/PLACEMENT, did you mean \"first_fit\"?"});
 }
@@ -180,6 +181,8 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
         "controller: {lockstep: cube}\nmmu: {walk: memory}\n",
         {"f:1:24: found mmu.walk memory with controller.lockstep cube, expected another: a table is a block of "
          "one slice"});
+    check_findings("controller: {lockstep: sip}\nhost: {pool: caching_pool}\n",
+                   {"f:1:24: found host.pool with controller.lockstep sip, expected none"});
     check_findings("controller: {hbm_policy: slot_pool/first_fit, tcm_policy: bump/first_fit}\n",
                    {"f:1:26: controller.hbm_policy: found \"slot_pool/first_fit\", expected slot_pool alone: no "
                     "placement is under it",
