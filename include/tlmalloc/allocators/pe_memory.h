@@ -91,8 +91,8 @@ tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint6
                                tla_work *work);
 
 /* Takes a block that somebody else has placed: as tla_stack_reserve, and TLA_INVALID_ARGUMENT for 0 bytes and
- * TLA_OUT_OF_RANGE where the bytes are not in one of these memories. Not for a guarded memory, nor for one whose list is
- * followed: TLA_UNSUPPORTED. */
+ * TLA_OUT_OF_RANGE where the bytes are not in one of these memories. Not for a guarded memory, nor for one whose list
+ * is followed: TLA_UNSUPPORTED. */
 tla_status tla_pe_memory_place(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
 
 /* As tla_stack_trim. */
