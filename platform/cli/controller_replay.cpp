@@ -24,11 +24,11 @@ class trace_player : public sc_core::sc_module {
     tlm_utils::simple_initiator_socket<trace_player> data{"data"}; // bound, as a controller needs; nothing is sent
     tla_status status = TLA_OK;
 
-    // `first` is the address of the first byte of the slice, `free_bytes` what is free in the beginning.
-    trace_player(sc_core::sc_module_name name, const alloc_trace &trace, tla_paddr first, std::uint64_t free_bytes,
-                 double speed, replay_result &result, tla_error &error)
-        : sc_module(name), trace_(trace), first_(first.value), speed_(speed), result_(result), error_(error),
-          free_bytes_(free_bytes) {
+    // `first` is the address of the first byte of the slice.
+    trace_player(sc_core::sc_module_name name, const alloc_trace &trace, const memory_controller &controller,
+                 tla_paddr first, double speed, replay_result &result, tla_error &error)
+        : sc_module(name), trace_(trace), controller_(controller), first_(first.value), speed_(speed), result_(result),
+          error_(error) {
         SC_HAS_PROCESS(trace_player);
         SC_THREAD(play);
         // Their order stays: fronts keep what is free by stream.
@@ -76,8 +76,8 @@ class trace_player : public sc_core::sc_module {
         const tla_status answer = send(command, done);
         result_.latencies[index] = local_ps(delay_) - arrival_ps;
         if (answer == TLA_OK) {
-            const tla_block granted{done.value - first_, free_bytes_ - done.total_free};
-            free_bytes_ = done.total_free;
+            const tla_block granted{done.value - first_, used() - used_};
+            used_ = used();
             replay_result_alloc(&result_, &trace_, index, granted, done.nodes_visited);
             lowest_ = std::min(lowest_, granted.offset);
             highest_ = std::max(highest_, granted.offset + granted.nbytes);
@@ -95,10 +95,13 @@ class trace_player : public sc_core::sc_module {
         command.nbytes = trace_.allocations[index].nbytes;
         tla_completion done{};
         if (const tla_status answer = send(command, done)) return refused(index, "free of allocation", answer);
-        free_bytes_ = done.total_free;
+        used_ = used();
         replay_result_free(&result_, &trace_, index);
         return TLA_OK;
     }
+
+    // The memory's bytes in live blocks; what is free says less where it grows.
+    std::uint64_t used() const { return controller_.get_statistics(TLA_HBM).arena.used; }
 
     tla_status send(tla_command &command, tla_completion &done) {
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
@@ -126,11 +129,12 @@ class trace_player : public sc_core::sc_module {
     }
 
     const alloc_trace &trace_;
+    const memory_controller &controller_;
     const std::uint64_t first_;
     const double speed_;
     replay_result &result_;
     tla_error &error_;
-    std::uint64_t free_bytes_; // after the last command
+    std::uint64_t used_ = used(); // after the last command
     sc_core::sc_time delay_;
     std::uint64_t lowest_ = UINT64_MAX, highest_ = 0;
     std::uint32_t tag_ = 0;
@@ -140,6 +144,11 @@ class trace_player : public sc_core::sc_module {
 // Builds PE 0's controller and slice and lets the player run to its end.
 tla_status simulate(const alloc_trace &trace, const tla_config &config, const std::string *snapshot, double speed,
                     replay_result &result, tla_error &error) {
+    if (config.controller.lockstep != TLA_LOCKSTEP_OFF)
+        return tla_error_set(&error, TLA_UNSUPPORTED,
+                             "found controller.lockstep %s, expected off: a trace is played on "
+                             "one slice, whose blocks another places then",
+                             tla_lockstep_scope_name(config.controller.lockstep));
     const memory_controller::config settings = controller_config(config, {0, 0, 0});
     const std::uint64_t slice_bytes = settings.memory.hbm_slice_bytes;
     tla_paddr first{};
@@ -150,8 +159,7 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
     memory_controller controller("controller", settings);
     if (snapshot)
         if (const tla_status status = controller.restore(TLA_HBM, *snapshot, &error)) return status;
-    const std::uint64_t free_bytes = controller.get_statistics(TLA_HBM).arena.free;
-    trace_player player("player", trace, first, free_bytes, speed, result, error);
+    trace_player player("player", trace, controller, first, speed, result, error);
     controller.slice.bind(slice.in);
     controller.tcm.bind(tcm.in);
     player.out.bind(controller.control);

@@ -74,6 +74,28 @@ BOOST_AUTO_TEST_CASE(the_simulated_controller_places_as_the_core_does) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_memory_that_grows_while_a_trace_is_played_is_counted_by_what_is_used) {
+    // 64 MiB at first, of the 113 MiB that the recording needs at most; the rest comes within its first second.
+    const std::vector<std::string> growing{"--set", "controller.hbm_front.initial=64 MiB", "--set",
+                                           "controller.hbm_front.commit=64 MiB"};
+    std::vector<std::string> lazy{"--policy", "lazy"};
+    lazy.insert(lazy.end(), growing.begin(), growing.end());
+    const std::string plain = simulate(recorded, {}), grown = simulate(recorded, lazy);
+    for (const char *key : {"failed", "peak_used_bytes", "peak_requested_bytes"})
+        BOOST_CHECK_EQUAL(number_of(grown, key), number_of(plain, key));
+    const command_result fast = run_tlmalloc({"replay", recorded, "--config", npu_small, "--policy", "lazy", "--speed",
+                                              "1000000", "--set", "controller.hbm_front.initial=64 MiB"});
+    BOOST_CHECK_EQUAL(fast.status, 1); // the trace is over before the first commit
+    BOOST_CHECK(contains(fast.err, "HBM of PE 0 overflow: requested"));
+}
+
+BOOST_AUTO_TEST_CASE(with_lockstep_no_slice_is_played_on) {
+    const command_result run =
+        run_tlmalloc({"replay", recorded, "--config", npu_small, "--set", "controller.lockstep=cube"});
+    BOOST_CHECK_EQUAL(run.status, 2);
+    BOOST_CHECK(contains(run.err, "found controller.lockstep cube, expected off: a trace is played on one slice"));
+}
+
 BOOST_AUTO_TEST_CASE(every_stack_places_on_the_simulated_controller_as_on_the_core) {
     scratch_directory scratch;
     std::string simulated = scratch.path("simulated.csv"), plain = scratch.path("plain.csv");
