@@ -36,6 +36,8 @@ static const struct {
     [TLA_NOT_OWNER] = {"TLA_NOT_OWNER", "the block belongs to somebody else"},
     [TLA_NEVER_WRITTEN] = {"TLA_NEVER_WRITTEN", "the bytes were never written"},
     [TLA_NOT_FOUND] = {"TLA_NOT_FOUND", "what was named does not exist"},
+    [TLA_CRASHED] = {"TLA_CRASHED", "the kernel did what no program may do, and was ended"},
+    [TLA_TIMEOUT] = {"TLA_TIMEOUT", "the kernel did not return within a limit"},
 };
 
 const char *tla_status_name(tla_status status) {

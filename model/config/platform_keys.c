@@ -415,6 +415,11 @@ const tla_schema_key tla_platform_keys[] = {
     {RATE(pe.gemm_rate, pe.gemm_rate), "KernBench topology: peak_tflops_f16", "8 TFLOPS",
      "of the GEMM engine; a multiply-add is two operations"},
     {RATE(pe.vector_rate, pe.vector_rate), CHOICE, "1 TFLOPS", "of the vector engine"},
+    {SIZE(pe.stack, pe.stack, 16 * KIB, GIB), CHOICE, "256 KiB", "a kernel's stack"},
+    {TIME(pe.time_limit, pe.time_limit_ps, 1000 * S), CHOICE, "1 s",
+     "of simulated time, after which a kernel is ended by its next call; 0: none"},
+    {TIME(pe.host_limit, pe.host_limit_ps, 86400 * S), CHOICE, "10 s",
+     "of real time, after which a kernel is ended that makes no call, and the same on other PEs at once; 0: none"},
 
     {SIZE(host.dma_chunk, host.dma_chunk, 1, GIB), CHOICE, "4 KiB", "host transfers move in pieces of this size"},
     {COUNT(host.retries, host.retry.retries, 0, 1000000), CHOICE, "3",

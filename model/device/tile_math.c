@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-uint32_t tl_dtype_bytes(tl_dtype dtype) {
-    return dtype == TL_F16 ? 2 : 4;
-}
-
 static float float_of(uint32_t bits) {
     float value;
     memcpy(&value, &bits, sizeof value);

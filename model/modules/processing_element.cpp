@@ -1,16 +1,14 @@
-// Runs kernels in a thread and charges for what they call; the tl_* functions themselves.
+// Runs kernels in a thread and charges for what they call.
 #include "tlmalloc/modules/processing_element.hpp"
 
+#include "kernel_program.hpp"
 #include "tlmalloc/device/tile_math.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
-
-// The handle that a kernel passes to the tl_* calls.
-struct tl_context {
-    tlmalloc::processing_element *pe;
-};
+#include <cstdarg>
+#include <cstdio>
 
 namespace tlmalloc {
 
@@ -25,6 +23,10 @@ std::uint64_t bytes_of(const tl_tile &tile) {
 bool same_shape(const tl_tile &a, const tl_tile &b) {
     return a.rows == b.rows && a.columns == b.columns;
 }
+// For messages: "4 x 8".
+std::string shape(const tl_tile &tile) {
+    return std::to_string(tile.rows) + " x " + std::to_string(tile.columns);
+}
 
 } // namespace
 
@@ -37,6 +39,8 @@ processing_element::processing_element(sc_core::sc_module_name name, const confi
     SC_HAS_PROCESS(processing_element);
     SC_THREAD(main);
 }
+
+processing_element::~processing_element() = default;
 
 // --- launching -------------------------------------------------------------------------------------------------------
 
@@ -73,9 +77,9 @@ void processing_element::main() {
         run_.start_ps = launch_ps_;
         run_.late_ps = late_ps_;
         kernel_running_.set(run_.start_ps, 1);
-        tl_context context{this};
         const bool kernel = launch_.opcode == TLA_OP_LAUNCH;
-        run_.status = kernel ? config_.kernels[launch_.kernel](&context) : move_by_address();
+        run_.status = kernel ? run_kernel() : move_by_address();
+        if (run_.problem.status != run_.status) run_.problem = tla_error{};
         run_.end_ps = local_ps(delay_);
         kernel_running_.set(run_.end_ps, 0);
         running_ = false;
@@ -90,6 +94,41 @@ void processing_element::main() {
         completion.service_ps = run_.end_ps - run_.start_ps;
         control.complete(port_, completion, run_.end_ps);
     }
+}
+
+tla_status processing_element::run_kernel() {
+    if (!stack_) stack_ = std::make_unique<kernel_stack>(config_.stack);
+    if (!stack_->is_there()) return problem(TLA_NO_HOST_MEMORY, "there is no host memory for the kernel's stack");
+    held_.clear();
+    kernel_program program(*this, *stack_);
+    const tla_status status = program.run(config_.kernels[launch_.kernel], config_.host_limit_ps);
+    if (program.was_ended()) free_held();
+    return status;
+}
+
+// What a kernel that was ended can free no more.
+void processing_element::free_held() {
+    while (!held_.empty()) {
+        const tl_tile tile = held_.back();
+        if (release(tile)) held_.pop_back(); // refused: a leak, which the free list shows
+    }
+}
+
+bool processing_element::is_over_time() const {
+    return config_.time_limit_ps && local_ps(delay_) - run_.start_ps > config_.time_limit_ps;
+}
+
+tla_status processing_element::problem(tla_status status, const char *format, ...) {
+    char text[sizeof run_.problem.text];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return tla_error_set(&run_.problem, status, "%s", text);
+}
+
+tla_status processing_element::fail(tla_status status, const char *why) {
+    return problem(status, "%s", why);
 }
 
 tla_status processing_element::move_by_address() {
@@ -153,6 +192,7 @@ tla_status processing_element::allocate(std::uint32_t rows, std::uint32_t column
     }
     tile = wanted;
     tile.pa = {completion.value};
+    held_.push_back(tile);
     return TLA_OK;
 }
 
@@ -162,7 +202,11 @@ tla_status processing_element::release(const tl_tile &tile) {
     descriptor.pa = tile.pa;
     descriptor.nbytes = bytes_of(tile);
     tla_completion completion{};
-    return command(descriptor, completion);
+    const tla_status status = command(descriptor, completion);
+    const auto is_it = [&tile](const tl_tile &held) { return held.pa.value == tile.pa.value; };
+    const auto held = std::find_if(held_.begin(), held_.end(), is_it);
+    if (!status && held != held_.end()) held_.erase(held);
+    return status;
 }
 
 // --- DMA -------------------------------------------------------------------------------------------------------------
@@ -225,8 +269,12 @@ void processing_element::engine(std::uint64_t operations, std::uint64_t rate) {
 }
 
 tla_status processing_element::dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b) {
-    if (sum.dtype != TL_F32 || a.columns != b.rows || sum.rows != a.rows || sum.columns != b.columns)
-        return TLA_INVALID_ARGUMENT;
+    if (sum.dtype != TL_F32) return problem(TLA_INVALID_ARGUMENT, "tl_dot: the sum is no f32");
+    if (a.columns != b.rows || sum.rows != a.rows || sum.columns != b.columns)
+        return problem(TLA_INVALID_ARGUMENT,
+                       "tl_dot: found a sum of %s, a of %s and b of %s, expected m x n, m x k and "
+                       "k x n",
+                       shape(sum).c_str(), shape(a).c_str(), shape(b).c_str());
     return compute([&] {
         std::vector<std::uint8_t> sums, as, bs;
         tla_status status = fetch(a, as);
@@ -240,7 +288,9 @@ tla_status processing_element::dot(const tl_tile &sum, const tl_tile &a, const t
 }
 
 tla_status processing_element::add(const tl_tile &out, const tl_tile &a, const tl_tile &b) {
-    if (!same_shape(out, a) || !same_shape(out, b)) return TLA_INVALID_ARGUMENT;
+    if (!same_shape(out, a) || !same_shape(out, b))
+        return problem(TLA_INVALID_ARGUMENT, "tl_add: found %s from %s and %s, expected three of one shape",
+                       shape(out).c_str(), shape(a).c_str(), shape(b).c_str());
     return compute([&] {
         std::vector<std::uint8_t> outs(bytes_of(out)), as, bs;
         tla_status status = fetch(a, as);
@@ -262,7 +312,9 @@ tla_status processing_element::fill(const tl_tile &tile, float value) {
 }
 
 tla_status processing_element::convert(const tl_tile &out, const tl_tile &a) {
-    if (!same_shape(out, a)) return TLA_INVALID_ARGUMENT;
+    if (!same_shape(out, a))
+        return problem(TLA_INVALID_ARGUMENT, "tl_convert: found %s from %s, expected the same shape",
+                       shape(out).c_str(), shape(a).c_str());
     return compute([&] {
         std::vector<std::uint8_t> outs(bytes_of(out)), as;
         if (const tla_status status = fetch(a, as)) return status;
@@ -281,49 +333,3 @@ std::vector<statistics_part> processing_element::list_statistics() const {
 }
 
 } // namespace tlmalloc
-
-// --- the C calls of kernel.h -----------------------------------------------------------------------------------------
-
-std::uint32_t tl_program_id(const tl_context *tl) {
-    return tl->pe->launched().program;
-}
-std::uint32_t tl_num_programs(const tl_context *tl) {
-    return tl->pe->launched().programs;
-}
-
-std::uint64_t tl_argument(const tl_context *tl, std::uint32_t index) {
-    const tla_command &launch = tl->pe->launched();
-    return index < launch.count ? launch.arguments[index] : 0;
-}
-
-tla_status tl_alloc(tl_context *tl, std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile *tile) {
-    return tl->pe->allocate(rows, columns, dtype, *tile);
-}
-
-tla_status tl_free(tl_context *tl, const tl_tile *tile) {
-    return tl->pe->release(*tile);
-}
-
-tla_status tl_load(tl_context *tl, const tl_tile *tile, tla_vaddr source, std::uint64_t pitch) {
-    return tl->pe->load(*tile, source, pitch);
-}
-
-tla_status tl_store(tl_context *tl, tla_vaddr destination, std::uint64_t pitch, const tl_tile *tile) {
-    return tl->pe->store(destination, pitch, *tile);
-}
-
-tla_status tl_dot(tl_context *tl, const tl_tile *sum, const tl_tile *a, const tl_tile *b) {
-    return tl->pe->dot(*sum, *a, *b);
-}
-
-tla_status tl_add(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
-    return tl->pe->add(*out, *a, *b);
-}
-
-tla_status tl_fill(tl_context *tl, const tl_tile *tile, float value) {
-    return tl->pe->fill(*tile, value);
-}
-
-tla_status tl_convert(tl_context *tl, const tl_tile *out, const tl_tile *a) {
-    return tl->pe->convert(*out, *a);
-}

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "programs/kernel_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@ enum { END_COUNT = sizeof ends / sizeof ends[0] };
 
 static void on_signal(int number) {
     int removed = output_remove_unfinished();
+    tl_kernel_file_remove_scratch();
     for (size_t i = 0; i < END_COUNT; i++)
         if (ends[i].number == number && ends[i].name) progress_tell_interrupt(command_name, ends[i].name, removed);
     signal(number, SIG_DFL);

@@ -1,8 +1,8 @@
 /* Names of kernels on the command line and in configurations. */
 #include "cli/kernel_name.h"
 
-#include "kernels/kernels.h"
 #include "model/base/suggest.h"
+#include "programs/program.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/experiment_plot.hpp"
+#include "cli/installed.hpp"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -25,8 +26,7 @@ std::string experiments_folder() {
     const char *const here = "configs/experiments";
     std::error_code problem;
     if (std::filesystem::is_directory(here, problem)) return here;
-    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
-    return (program.parent_path() / TLMALLOC_DATA / here).lexically_normal().string();
+    return installed(std::filesystem::path(TLMALLOC_DATA) / here);
 }
 
 struct options {

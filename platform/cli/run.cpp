@@ -2,6 +2,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
+#include "cli/installed.hpp"
 #include "cli/kernel_name.h"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -9,9 +10,12 @@
 #include "cli/progress.h"
 #include "cli/read_text.h"
 #include "cli/run_report.hpp"
+#include "model/modules/kernel_stack.hpp"
+#include "programs/kernel_file.h"
 
 #include <cstdlib>
 #include <memory>
+#include <unistd.h>
 
 namespace {
 
@@ -25,7 +29,10 @@ struct run_options {
 enum { option_kernel = 'k', option_json = 'j', option_vcd = 'v', option_set = 's', option_from = 'f' };
 
 const argp_option option_table[] = {
-    {"kernel", option_kernel, "NAME", 0, "the kernel to run (default: workload.kernel of the configuration)", 0},
+    {"kernel", option_kernel, "KERNEL", 0,
+     "the kernel to run: a name, or a file of your own, FILE.c or FILE.so (default: workload.kernel of the "
+     "configuration)",
+     0},
     {"json", option_json, "FILE", 0, "write the report, every figure of it, as JSON", 0},
     {"vcd", option_vcd, "FILE", 0, "write the waveform", 0},
     {"from", option_from, "SNAPSHOT", 0, "let every HBM free list begin as `tlmalloc age' left it", 0},
@@ -85,11 +92,48 @@ void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
     if (actions & sc_core::SC_THROW) throw r;
 }
 
-std::vector<tl_kernel> kernel_functions() {
-    std::vector<tl_kernel> functions;
-    for (std::uint32_t i = 0; const tl_kernel_info *kernel = tl_kernel_at(i); i++)
-        functions.push_back(kernel->run);
-    return functions;
+// A kernel of the command line that is a file, for as long as it runs.
+struct opened_kernel {
+    tl_kernel_file file{};
+    ~opened_kernel() { tl_kernel_file_close(&file); }
+};
+
+tla_status choose_kernel(const char *word, opened_kernel &own, kernel_choice &choice, tla_error &error) {
+    if (tl_is_kernel_file(word)) {
+        output_protect(word);
+        if (const tla_status status = tl_kernel_file_open(word, installed(TLMALLOC_HEADERS).c_str(), &own.file, &error))
+            return status;
+        choice.kernel = &own.file.kernel;
+        choice.title = std::string(choice.kernel->name) + " (" + word + ")";
+        return TLA_OK;
+    }
+    if (const tla_status status = kernel_name_check(word, &error)) return status;
+    choice.kernel = tl_find_kernel(word);
+    choice.title = word;
+    return TLA_OK;
+}
+
+// What a kernel's tensors' files hold, for a run of this size.
+tla_status read_files(const char *word, const tl_workload &size, kernel_choice &choice, tla_error &error) {
+    for (std::uint32_t i = 0; i < tl_kernel_tensor_count(choice.kernel); i++) {
+        const tl_kernel_tensor &tensor = choice.kernel->tensors[i];
+        const std::uint64_t nbytes = tl_kernel_tensor_bytes(choice.kernel, &size, i);
+        if (nbytes == UINT64_MAX)
+            return tla_error_set(&error, TLA_INVALID_ARGUMENT, "tensor %s has more than 2^62 bytes", tensor.name);
+        if (!tensor.file) continue;
+        choice.files[i].resize(nbytes);
+        if (const tla_status status = tl_kernel_file_read(word, &tensor, nbytes, choice.files[i].data(), &error))
+            return status;
+    }
+    return TLA_OK;
+}
+
+// A kernel that calls exit() would end the command in the middle, with the kernel's status.
+void at_exit() {
+    if (!kernel_stack::is_in_a_kernel()) return;
+    std::fprintf(stderr, "tlmalloc run: the kernel has called exit: expected a status that it returns\n");
+    output_remove_unfinished();
+    _exit(CLI_FAILED);
 }
 
 // Runs until the workload says that it has finished; false when the simulation ran dry before.
@@ -136,20 +180,23 @@ bool finish_files(waveform *wave) {
     return false;
 }
 
-int run(const run_options &options, run_files &files, const tla_config &config, const tl_kernel_info &kernel) {
+int run(const run_options &options, run_files &files, const tla_config &config, kernel_choice &choice) {
     const double begin_s = host_seconds();
-    const std::vector<tl_kernel> functions = kernel_functions();
     std::unique_ptr<waveform> wave;
     if (files.vcd) wave = std::make_unique<waveform>(files.vcd);
 
-    npu platform("npu", config, {functions.data(), functions.size()});
+    npu platform("npu", config, {&choice.kernel->run, 1});
     const tl_workload size{static_cast<std::uint32_t>(platform.pes().size()), config.workload.elements_per_pe,
                            config.workload.seed};
-    workload work(platform, kernel, size, config.mmu.unmapped == TLA_UNMAPPED_DEMAND);
+    tla_error error{};
+    if (read_files(options.kernel ? options.kernel : "", size, choice, error)) {
+        print_message("tlmalloc run: --kernel: %s", error.text);
+        return CLI_BAD_INPUT;
+    }
+    workload work(platform, choice, size, config.mmu.unmapped == TLA_UNMAPPED_DEMAND);
     platform.host().main = [&] { work.main(); };
     if (wave) platform.record(*wave);
     if (options.from) {
-        tla_error error{};
         if (platform.age(files.snapshot, &error)) {
             print_message("tlmalloc run: %s: %s", options.from, error.text);
             return CLI_BAD_INPUT;
@@ -179,7 +226,6 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         ok = false;
     }
     json_t *json = files.json ? run_json(platform, work, config) : nullptr;
-    tla_error error{};
     if (json_write(json, 0, files.json, &error)) {
         output_drop(files.json);
         ok = false;
@@ -197,7 +243,9 @@ int tlmalloc_run(int argc, char **argv) {
     parse_arguments(&parser, argc, argv, &options);
     tla_config config{};
     tla_error error{};
-    if (options.kernel && kernel_name_check(options.kernel, &error)) {
+    opened_kernel own;
+    kernel_choice choice;
+    if (options.kernel && choose_kernel(options.kernel, own, choice, error)) {
         std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
         return CLI_BAD_INPUT;
     }
@@ -205,7 +253,8 @@ int tlmalloc_run(int argc, char **argv) {
     const int exit_status = cli_exit_status(load(&options.set, options.config, &config));
     overrides_clear(&options.set);
     if (exit_status != CLI_OK) return exit_status;
-    const tl_kernel_info *kernel = tl_find_kernel(options.kernel ? options.kernel : config.workload.kernel);
+    if (!options.kernel && choose_kernel(config.workload.kernel, own, choice, error)) return CLI_BAD_INPUT;
+    std::atexit(at_exit);
     sc_core::sc_report_handler::set_handler(report);
     run_files files;
     if (const tla_status status = open_files(options, files, error)) {
@@ -213,7 +262,7 @@ int tlmalloc_run(int argc, char **argv) {
         return cli_exit_status(status);
     }
     try {
-        return run(options, files, config, *kernel);
+        return run(options, files, config, choice);
     } catch (const sc_core::sc_report &) {
         return CLI_FAILED; // told by the handler
     } catch (const std::exception &problem) {

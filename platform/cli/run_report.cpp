@@ -57,7 +57,8 @@ json_t *kernels_json(const npu &platform, const workload &work) {
                   {"request_id", pe->element.launched().request_id}});
         set(row, "status", tla_status_name(run.status));
         // A kernel without outputs has nothing that could be verified.
-        json_object_set_new(row, "verified", work.kernel().verify ? json_boolean(work.verified()) : json_null());
+        json_object_set_new(row, "verified",
+                            tl_kernel_can_verify(&work.kernel()) ? json_boolean(work.verified()) : json_null());
         json_array_append_new(list, row);
     }
     return list;
@@ -193,7 +194,9 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
                  us(to_ps(sc_core::sc_time_stamp())), host_s, static_cast<unsigned long long>(allocs),
                  static_cast<unsigned long long>(nodes), static_cast<unsigned long long>(faults));
     if (fallbacks) std::fprintf(out, ", %llu PA fallbacks", static_cast<unsigned long long>(fallbacks));
-    const char *verdict = !work.kernel().verify ? "nothing to verify" : work.verified() ? "verified" : "NOT VERIFIED";
+    const char *verdict = !tl_kernel_can_verify(&work.kernel()) ? "nothing to verify"
+                          : work.verified()                     ? "verified"
+                                                                : "NOT VERIFIED";
     std::fprintf(out, "; result %s; leaks %llu\n", verdict, static_cast<unsigned long long>(platform.leaks()));
     print_links(out, platform);
 }

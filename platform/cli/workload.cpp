@@ -1,6 +1,8 @@
 // One run of a kernel on a platform, in the thread of the host.
 #include "cli/workload.hpp"
 
+#include "model/modules/kernel_stack.hpp"
+
 namespace tlmalloc {
 
 void workload::main() {
@@ -13,19 +15,46 @@ void workload::main() {
 
 tla_status workload::create_tensors(std::vector<tensor *> &made) {
     tlmalloc::host &host = platform_.host();
-    for (std::uint32_t i = 0; i < kernel_.tensor_count; i++) {
+    for (std::uint32_t i = 0; i < tl_kernel_tensor_count(&kernel_); i++) {
         const tl_kernel_tensor &wanted = kernel_.tensors[i];
-        const std::uint32_t element = tl_dtype_bytes(wanted.dtype);
         tlmalloc::host::placement where = host.everywhere();
-        if (outputs_on_demand_ && wanted.output) where.kind = spread::demand;
+        if (wanted.spread == TL_REPLICATED) where.kind = spread::replicate;
+        if (wanted.memory == TL_SRAM) where.memory = TLA_SRAM;
+        if (outputs_on_demand_ && wanted.use == TL_OUT) where.kind = spread::demand;
         tensor *t = nullptr;
-        const std::uint64_t nbytes = kernel_.tensor_bytes(&size_, i);
-        if (const tla_status status = host.create_tensor(wanted.name, nbytes / element, element, where, &t, &failure_))
+        if (const tla_status status = host.create_tensor(wanted.name, tl_kernel_elements(&kernel_, &size_, i),
+                                                         tl_dtype_bytes(wanted.dtype), where, &t, &failure_))
             return status;
         made.push_back(t);
         tensors_.push_back({t->name, t->va, t->nbytes, t->shards.size(), t->alloc_ps, t->map_ps});
     }
     return TLA_OK;
+}
+
+tla_status workload::in_file(const char *part, const std::function<tla_status()> &body, tla_error &error) {
+    const std::size_t stack_bytes = 8 << 20;
+    kernel_stack stack(stack_bytes);
+    if (!stack.is_there()) return tla_error_set(&error, TLA_NO_HOST_MEMORY, "no host memory");
+    tla_status status = TLA_OK;
+    const kernel_stack::outcome outcome = stack.run([&] { status = body(); }, 0);
+    if (outcome.how == kernel_stack::end::returned) return status;
+    return tla_error_set(&error, TLA_CRASHED, "kernel %s, its %s: %s", what_.title.c_str(), part,
+                         outcome.text().c_str());
+}
+
+// Of a kernel that a PE can say more about than a status, that is the failure.
+tla_status workload::launch(const std::vector<tla_vaddr> &addresses) {
+    std::vector<std::uint64_t> arguments(TL_KERNEL_ARGUMENTS_MAX);
+    arguments.resize(tl_kernel_arguments(&kernel_, &size_, addresses.data(), arguments.data()));
+    const tla_status status = platform_.host().launch(0, arguments, &failure_);
+    if (!status) return status;
+    for (const pe_unit *pe : platform_.pes()) {
+        const tla_error &problem = pe->element.last_run().problem;
+        if (problem.status != status) continue;
+        return tla_error_set(&failure_, status, "kernel %s on %s: %s", what_.title.c_str(),
+                             to_string(pe->where).c_str(), problem.text);
+    }
+    return status;
 }
 
 tla_status workload::run() {
@@ -34,28 +63,37 @@ tla_status workload::run() {
     if (const tla_status status = create_tensors(made)) return status;
 
     std::vector<std::vector<std::uint8_t>> bytes;
-    std::vector<const void *> views;
+    std::vector<const void *> views, expected;
     std::vector<tla_vaddr> addresses;
-    for (std::uint32_t i = 0; i < kernel_.tensor_count; i++) {
+    for (std::uint32_t i = 0; i < made.size(); i++) {
         bytes.emplace_back(made[i]->nbytes);
         addresses.push_back(made[i]->va);
-        if (kernel_.tensors[i].output) continue;
-        kernel_.fill(&size_, i, bytes[i].data());
+        expected.push_back(what_.files[i].empty() ? nullptr : what_.files[i].data());
+        if (!tl_kernel_goes_in(&kernel_, i)) continue;
+        if (expected[i])
+            bytes[i] = what_.files[i];
+        else if (const tla_status status = in_file(
+                     "inputs",
+                     [&] {
+                         tl_kernel_fill(&kernel_, &size_, i, bytes[i].data());
+                         return TLA_OK;
+                     },
+                     failure_))
+            return status;
         if (const tla_status status = host.write_tensor(*made[i], bytes[i].data(), &failure_)) return status;
     }
-
-    std::vector<std::uint64_t> arguments(TL_KERNEL_ARGUMENTS_MAX);
-    arguments.resize(kernel_.arguments(&size_, addresses.data(), arguments.data()));
-    if (const tla_status status = host.launch(kernel_.number, arguments, &failure_)) return status;
-
-    for (std::uint32_t i = 0; i < kernel_.tensor_count; i++) {
+    if (const tla_status status = launch(addresses)) return status;
+    for (std::uint32_t i = 0; i < made.size(); i++) {
         views.push_back(bytes[i].data());
-        if (!kernel_.tensors[i].output) continue;
+        if (!tl_kernel_comes_out(&kernel_, i)) continue;
         if (const tla_status status = host.read_tensor(*made[i], bytes[i].data(), &failure_)) return status;
     }
-    computed_ = true;
-    if (kernel_.verify) kernel_.verify(&size_, views.data(), &wrong_result_);
-    return TLA_OK;
+    const auto verify = [&] {
+        return tl_kernel_verify(&kernel_, &size_, views.data(), expected.data(), &wrong_result_);
+    };
+    const tla_status status = in_file("check", verify, failure_);
+    computed_ = status == TLA_OK || status == wrong_result_.status;
+    return computed_ ? TLA_OK : status;
 }
 
 std::uint64_t workload::tensor_alloc_ps() const {

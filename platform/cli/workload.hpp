@@ -2,12 +2,22 @@
 #ifndef TLMALLOC_PLATFORM_CLI_WORKLOAD_HPP
 #define TLMALLOC_PLATFORM_CLI_WORKLOAD_HPP
 
-#include "kernels/kernels.h"
+#include "programs/program.h"
 #include "tlmalloc/modules/npu.hpp"
 
+#include <functional>
+#include <string>
 #include <vector>
 
 namespace tlmalloc {
+
+// What is run: a kernel, the only one of the platform, how it is called in messages, and what its tensors' files hold
+// (none: empty).
+struct kernel_choice {
+    const tl_kernel_info *kernel = nullptr;
+    std::string title;
+    std::vector<std::vector<std::uint8_t>> files = std::vector<std::vector<std::uint8_t>>(TL_KERNEL_TENSORS_MAX);
+};
 
 class workload {
   public:
@@ -20,8 +30,8 @@ class workload {
     };
 
     // outputs_on_demand: pages of output tensors come with the first access to them (mmu.unmapped: demand).
-    workload(npu &platform, const tl_kernel_info &kernel, const tl_workload &size, bool outputs_on_demand)
-        : platform_(platform), kernel_(kernel), size_(size), outputs_on_demand_(outputs_on_demand) {}
+    workload(npu &platform, const kernel_choice &what, const tl_workload &size, bool outputs_on_demand)
+        : platform_(platform), what_(what), kernel_(*what.kernel), size_(size), outputs_on_demand_(outputs_on_demand) {}
 
     // The whole run, as the host's main thread; what it found is below. Pauses the simulation at the end.
     void main();
@@ -42,8 +52,12 @@ class workload {
   private:
     tla_status run();
     tla_status create_tensors(std::vector<tensor *> &made);
+    // Runs what the kernel's file brings for the host; in which it may go wrong like the kernel itself.
+    tla_status in_file(const char *part, const std::function<tla_status()> &body, tla_error &error);
+    tla_status launch(const std::vector<tla_vaddr> &addresses);
 
     npu &platform_;
+    const kernel_choice &what_;
     const tl_kernel_info &kernel_;
     const tl_workload size_;
     const bool outputs_on_demand_;

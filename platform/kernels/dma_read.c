@@ -1,7 +1,5 @@
 /* One load of 16 KiB from the program's own shard: what KernBench measures as a local PE DMA read (77 ns). */
-#include "inputs.h"
-#include "registry.h"
-#include "tiles.h"
+#include "tlmalloc/kernel.h"
 
 enum { READ_BYTES = 16384, ELEMENT_BYTES = 4, ELEMENTS = READ_BYTES / ELEMENT_BYTES };
 
@@ -16,30 +14,6 @@ static tla_status run(tl_context *tl) {
     return tl_free_tiles(tl, &tile, 1, tl_load(tl, &tile, source, READ_BYTES));
 }
 
-static uint64_t tensor_bytes(const tl_workload *workload, uint32_t tensor) {
-    (void)tensor;
-    return (uint64_t)workload->programs * READ_BYTES;
-}
-
-static uint32_t arguments(const tl_workload *workload, const tla_vaddr *tensors, uint64_t *out) {
-    (void)workload;
-    out[0] = tensors[0].value;
-    out[1] = READ_BYTES;
-    return 2;
-}
-
-static void fill(const tl_workload *workload, uint32_t tensor, void *bytes) {
-    tl_fill_uniform(bytes, TL_F32, (uint64_t)workload->programs * ELEMENTS, workload->seed, tensor);
-}
-
-const tl_kernel_info tl_kernel_dma_read = {
-    .name = "dma_read",
-    .number = TL_KERNEL_DMA_READ,
-    .description = "one 16 KiB load from the program's own shard, for calibration",
-    .run = run,
-    .tensor_count = 1,
-    .tensors = {{"source", TL_F32, false}},
-    .tensor_bytes = tensor_bytes,
-    .arguments = arguments,
-    .fill = fill,
-};
+TL_KERNEL(.name = "dma_read", .description = "one 16 KiB load from the program's own shard, for calibration",
+          .run = run, .tensors = {{.name = "source", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(ELEMENTS)}}},
+          .arguments = {TL_ADDRESS_OF(0), TL_NUMBER(READ_BYTES)});

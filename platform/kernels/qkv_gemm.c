@@ -1,10 +1,6 @@
 /* C[128 x 128] = X[128 x 256] * W[256 x 128]: f16 in memory, accumulated in f32, rounded to f16 once at the end
  * (KernBench's qkv_gemm, 128 x 256 x 128). */
-#include "inputs.h"
-#include "registry.h"
-#include "tiles.h"
-
-#include "tlmalloc/device/tile_math.h"
+#include "tlmalloc/kernel.h"
 
 #include <math.h>
 
@@ -71,34 +67,6 @@ static tla_status run(tl_context *tl) {
     return tl_free_tiles(tl, tiles, TILES, multiply(tl, tiles, rows, columns));
 }
 
-static uint64_t tensor_elements(uint32_t tensor) {
-    return tensor == X ? (uint64_t)M * K : tensor == W ? (uint64_t)K * N : (uint64_t)M * N;
-}
-
-static uint64_t tensor_bytes(const tl_workload *workload, uint32_t tensor) {
-    (void)workload;
-    return tensor_elements(tensor) * ELEMENT_BYTES;
-}
-
-static uint32_t arguments(const tl_workload *workload, const tla_vaddr *tensors, uint64_t *out) {
-    (void)workload;
-    for (uint32_t i = 0; i < TENSORS; i++)
-        out[i] = tensors[i].value;
-    out[3] = M;
-    out[4] = K;
-    out[5] = N;
-    return 6;
-}
-
-static void fill(const tl_workload *workload, uint32_t tensor, void *bytes) {
-    tl_fill_uniform(bytes, TL_F16, tensor_elements(tensor), workload->seed, tensor);
-}
-
-static double element(const void *tensor, uint64_t index) {
-    const uint8_t *bytes = (const uint8_t *)tensor + index * ELEMENT_BYTES;
-    return (double)tla_f16_to_f32((uint16_t)(bytes[0] | bytes[1] << 8));
-}
-
 /* How far a right answer may lie from the exact sum. In f32 each of K products and K - 1 additions rounds by at most
  * 2^-24 of a partial sum of |x * w|: together at most (K + 1) * 2^-24 * sum |x * w| (Higham, Accuracy and Stability of
  * Numerical Algorithms, 3.1: K u / (1 - K u), which is less). The last rounding, to f16, moves a value by at most 2^-11
@@ -108,35 +76,29 @@ static double tolerance(double exact, double magnitude) {
     return accumulated + fmax((fabs(exact) + accumulated) * 0x1p-11, 0x1p-25);
 }
 
-static tla_status verify(const tl_workload *workload, const void *const *tensors, tla_error *error) {
+static tla_status check(const tl_workload *workload, const void *const *tensors, tla_error *error) {
     (void)workload;
     for (uint64_t row = 0; row < M; row++) {
         for (uint64_t column = 0; column < N; column++) {
             double exact = 0, magnitude = 0;
             for (uint64_t k = 0; k < K; k++) {
-                double product = element(tensors[X], row * K + k) * element(tensors[W], k * N + column);
+                double product =
+                    tl_element(tensors[X], TL_F16, row * K + k) * tl_element(tensors[W], TL_F16, k * N + column);
                 exact += product;
                 magnitude += fabs(product);
             }
-            double got = element(tensors[C], row * N + column), allowed = tolerance(exact, magnitude);
+            double got = tl_element(tensors[C], TL_F16, row * N + column), allowed = tolerance(exact, magnitude);
             if (!(fabs(got - exact) <= allowed)) /* also refuses NaN */
-                return tla_error_set(error, TLA_WRONG_RESULT,
-                                     "qkv_gemm: C[%llu][%llu] is %.9g, expected %.9g within %.3g",
-                                     (unsigned long long)row, (unsigned long long)column, got, exact, allowed);
+                return tl_wrong(error, "qkv_gemm: C[%llu][%llu] is %.9g, expected %.9g within %.3g",
+                                (unsigned long long)row, (unsigned long long)column, got, exact, allowed);
         }
     }
     return TLA_OK;
 }
 
-const tl_kernel_info tl_kernel_qkv_gemm = {
-    .name = "qkv_gemm",
-    .number = TL_KERNEL_QKV_GEMM,
-    .description = "C = X * W, 128 x 256 x 128, f16 storage, f32 accumulation",
-    .run = run,
-    .tensor_count = TENSORS,
-    .tensors = {[X] = {"x", TL_F16, false}, [W] = {"w", TL_F16, false}, [C] = {"c", TL_F16, true}},
-    .tensor_bytes = tensor_bytes,
-    .arguments = arguments,
-    .fill = fill,
-    .verify = verify,
-};
+TL_KERNEL(.name = "qkv_gemm", .description = "C = X * W, 128 x 256 x 128, f16 storage, f32 accumulation", .run = run,
+          .tensors = {[X] = {.name = "x", .dtype = TL_F16, .shape = {M, K}},
+                      [W] = {.name = "w", .dtype = TL_F16, .shape = {K, N}},
+                      [C] = {.name = "c", .dtype = TL_F16, .shape = {M, N}, .use = TL_OUT}},
+          .arguments = {TL_ADDRESS_OF(X), TL_ADDRESS_OF(W), TL_ADDRESS_OF(C), TL_NUMBER(M), TL_NUMBER(K), TL_NUMBER(N)},
+          .check = check);

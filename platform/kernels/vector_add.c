@@ -1,7 +1,5 @@
 /* c = a + b, element by element, f32. */
-#include "inputs.h"
-#include "registry.h"
-#include "tiles.h"
+#include "tlmalloc/kernel.h"
 
 #include <string.h>
 
@@ -45,26 +43,6 @@ static tla_status run(tl_context *tl) {
     return tl_free_tiles(tl, tiles, TENSORS, add_blocks(tl, tiles, first, count));
 }
 
-static uint64_t elements(const tl_workload *workload) {
-    return workload->programs * workload->elements_per_pe;
-}
-
-static uint64_t tensor_bytes(const tl_workload *workload, uint32_t tensor) {
-    (void)tensor;
-    return elements(workload) * ELEMENT_BYTES;
-}
-
-static uint32_t arguments(const tl_workload *workload, const tla_vaddr *tensors, uint64_t *out) {
-    for (uint32_t i = 0; i < TENSORS; i++)
-        out[i] = tensors[i].value;
-    out[TENSORS] = elements(workload);
-    return TENSORS + 1;
-}
-
-static void fill(const tl_workload *workload, uint32_t tensor, void *bytes) {
-    tl_fill_uniform(bytes, TL_F32, elements(workload), workload->seed, tensor);
-}
-
 static float element(const void *tensor, uint64_t index) {
     float value;
     memcpy(&value, (const uint8_t *)tensor + index * ELEMENT_BYTES, sizeof value);
@@ -72,25 +50,22 @@ static float element(const void *tensor, uint64_t index) {
 }
 
 /* One f32 addition has one right answer: exact. */
-static tla_status verify(const tl_workload *workload, const void *const *tensors, tla_error *error) {
-    for (uint64_t i = 0; i < elements(workload); i++) {
+static tla_status check(const tl_workload *workload, const void *const *tensors, tla_error *error) {
+    uint64_t n = workload->programs * workload->elements_per_pe;
+    for (uint64_t i = 0; i < n; i++) {
         float expected = element(tensors[A], i) + element(tensors[B], i), got = element(tensors[C], i);
         if (!(got == expected))
-            return tla_error_set(error, TLA_WRONG_RESULT, "vector_add: c[%llu] is %.9g, expected %.9g",
-                                 (unsigned long long)i, (double)got, (double)expected);
+            return tl_wrong(error, "vector_add: c[%llu] is %.9g, expected %.9g", (unsigned long long)i, (double)got,
+                            (double)expected);
     }
     return TLA_OK;
 }
 
-const tl_kernel_info tl_kernel_vector_add = {
-    .name = "vector_add",
-    .number = TL_KERNEL_VECTOR_ADD,
-    .description = "c = a + b in f32, blocks of 1024 elements",
-    .run = run,
-    .tensor_count = TENSORS,
-    .tensors = {[A] = {"a", TL_F32, false}, [B] = {"b", TL_F32, false}, [C] = {"c", TL_F32, true}},
-    .tensor_bytes = tensor_bytes,
-    .arguments = arguments,
-    .fill = fill,
-    .verify = verify,
-};
+#define SHAPE                                                                                                          \
+    { TL_PER_PROGRAM(TL_PER_ELEMENT(1)) }
+
+TL_KERNEL(.name = "vector_add", .description = "c = a + b in f32, blocks of 1024 elements", .run = run,
+          .tensors = {[A] = {.name = "a", .dtype = TL_F32, .shape = SHAPE},
+                      [B] = {.name = "b", .dtype = TL_F32, .shape = SHAPE},
+                      [C] = {.name = "c", .dtype = TL_F32, .shape = SHAPE, .use = TL_OUT}},
+          .arguments = {TL_ADDRESS_OF(A), TL_ADDRESS_OF(B), TL_ADDRESS_OF(C), TL_ELEMENTS_OF(C)}, .check = check);

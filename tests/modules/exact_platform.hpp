@@ -2,8 +2,8 @@
 #ifndef TLMALLOC_TESTS_MODULES_EXACT_PLATFORM_HPP
 #define TLMALLOC_TESTS_MODULES_EXACT_PLATFORM_HPP
 
-#include "kernels/kernels.h"
 #include "plain_npu.hpp"
+#include "programs/program.h"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -154,14 +154,14 @@ class run : public sc_core::sc_module {
     void launch(const tl_kernel_info &what) {
         const tl_workload size{static_cast<std::uint32_t>(programs_.size()), 4096, 1};
         std::vector<tla_vaddr> addresses;
-        for (std::uint32_t i = 0; i < what.tensor_count; i++) {
+        for (std::uint32_t i = 0; i < tl_kernel_tensor_count(&what); i++) {
             const std::uint32_t element = tl_dtype_bytes(what.tensors[i].dtype);
-            addresses.push_back(make(what.tensors[i].name, what.tensor_bytes(&size, i) / element, element,
-                                     platform_.host().everywhere())
-                                    .va);
+            addresses.push_back(
+                make(what.tensors[i].name, tl_kernel_elements(&what, &size, i), element, platform_.host().everywhere())
+                    .va);
         }
         std::vector<std::uint64_t> arguments(TL_KERNEL_ARGUMENTS_MAX);
-        arguments.resize(what.arguments(&size, addresses.data(), arguments.data()));
+        arguments.resize(tl_kernel_arguments(&what, &size, addresses.data(), arguments.data()));
         gate &g = gate::only();
         g.kernel = &what;
         g.opens = begin();

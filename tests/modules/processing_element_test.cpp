@@ -6,7 +6,9 @@
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/tcm.hpp"
 
+#include <csignal>
 #include <cstring>
+#include <stdexcept>
 
 using namespace tlmalloc;
 
@@ -262,4 +264,57 @@ BOOST_AUTO_TEST_CASE(failures_come_back_from_the_calls_and_stop_nothing) {
         return TLA_OK;
     };
     b.run([&] { BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK); });
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_faults_is_answered_with_its_reason_and_the_next_one_runs) {
+    bench b;
+    first = [](tl_context *tl) {
+        tl_tile tile{};
+        tl_alloc(tl, 16, 16, TL_F32, &tile);
+        *reinterpret_cast<volatile int *>(tl_argument(tl, 0)) = 1;
+        return TLA_OK;
+    };
+    second = [](tl_context *tl) {
+        tl_tile tile{};
+        const tla_status status = tl_alloc(tl, 64, 256, TL_F32, &tile); // all of the TCM: nothing is held any more
+        return status ? status : tl_free(tl, &tile);
+    };
+    b.run([&] {
+        for (int round = 0; round < 3; round++) {
+            BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0, {24})).status, TLA_CRASHED);
+            BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
+                              "segmentation fault at address 0x18 in its own code after tl_alloc, its call 1");
+            BOOST_CHECK_EQUAL(b.cpu.command(0, launch(1)).status, TLA_OK);
+            BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text), "");
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_passes_a_kernel_and_reaches_who_waits_for_it) {
+    bench b;
+    first = [](tl_context *) -> tla_status { throw std::runtime_error("out of the kernel"); };
+    BOOST_CHECK_THROW(b.run([&] { b.cpu.command(0, launch(0)); }), std::exception);
+}
+
+BOOST_AUTO_TEST_CASE(handlers_of_signals_are_those_of_before_when_no_kernel_runs) {
+    const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGRTMAX - 2};
+    const auto handlers = [&] {
+        std::vector<void (*)(int)> all;
+        for (const int number : numbers) {
+            struct sigaction action {};
+            sigaction(number, nullptr, &action);
+            all.push_back(action.sa_handler);
+        }
+        return all;
+    };
+    bench b;
+    const auto before = handlers();
+    std::vector<void (*)(int)> inside;
+    first = [&](tl_context *) {
+        inside = handlers();
+        return TLA_OK;
+    };
+    b.run([&] { BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK); });
+    BOOST_CHECK(handlers() == before);
+    BOOST_CHECK(inside != before);
 }

@@ -1,5 +1,5 @@
 // The kernels on plain memory: right results, everything given back, whatever call fails.
-#include "kernels/kernels.h"
+#include "programs/program.h"
 #include "tlmalloc/device/tile_math.h"
 
 #include <boost/test/unit_test.hpp>
@@ -11,8 +11,12 @@
 #include <string>
 #include <vector>
 
+namespace {
+
 // One program on a PE of plain memory. Every tl_* call that can fail counts; call number fail_at fails.
-struct tl_context {
+struct plain_program : tl_context {
+    plain_program();
+
     uint32_t program = 0, programs = 1;
     std::vector<uint64_t> arguments;
     std::vector<uint8_t> *memory = nullptr; // virtual addresses from memory_base on
@@ -20,11 +24,15 @@ struct tl_context {
     uint64_t tcm_bytes = 1 << 20, tcm_used = 0, tcm_peak = 0;
     std::map<uint64_t, std::vector<uint8_t>> tiles; // live allocations by physical address
     uint64_t next_pa = 0x1000;
-    unsigned calls = 0, fail_at = 0, allocations = 0;
+    unsigned made = 0, fail_at = 0, allocations = 0;
     uint64_t bytes_loaded = 0;
     bool bad_access = false;
 
-    bool fails() { return ++calls == fail_at; }
+    // What a kernel's context is.
+    static plain_program &of(tl_context *tl) { return *static_cast<plain_program *>(tl); }
+    static const plain_program &of(const tl_context *tl) { return *static_cast<const plain_program *>(tl); }
+
+    bool fails() { return ++made == fail_at; }
 
     // The bytes of a tile; nullptr, and a note, when it is not wholly inside a live allocation.
     uint8_t *bytes_of(const tl_tile &tile) {
@@ -36,63 +44,65 @@ struct tl_context {
     }
 };
 
-namespace {
 constexpr uint64_t memory_base = 0x100000000;
+
+uint32_t program_id(const tl_context *tl) {
+    const auto &program = plain_program::of(tl);
+    return program.program;
+}
+uint32_t num_programs(const tl_context *tl) {
+    const auto &program = plain_program::of(tl);
+    return program.programs;
+}
+uint64_t argument(const tl_context *tl, uint32_t index) {
+    const auto &program = plain_program::of(tl);
+    return index < program.arguments.size() ? program.arguments[index] : 0;
 }
 
-uint32_t tl_program_id(const tl_context *tl) {
-    return tl->program;
-}
-uint32_t tl_num_programs(const tl_context *tl) {
-    return tl->programs;
-}
-uint64_t tl_argument(const tl_context *tl, uint32_t index) {
-    return index < tl->arguments.size() ? tl->arguments[index] : 0;
-}
-
-tla_status tl_alloc(tl_context *tl, uint32_t rows, uint32_t columns, tl_dtype dtype, tl_tile *tile) {
+tla_status alloc(tl_context *tl, uint32_t rows, uint32_t columns, tl_dtype dtype, tl_tile *tile) {
+    auto &program = plain_program::of(tl);
     *tile = tl_tile{};
     uint64_t nbytes = uint64_t(rows) * columns * tl_dtype_bytes(dtype);
-    if (tl->fails()) return TLA_FRAGMENTED;
+    if (program.fails()) return TLA_FRAGMENTED;
     if (nbytes == 0) return TLA_INVALID_ARGUMENT;
-    if (nbytes > tl->tcm_bytes - tl->tcm_used) return TLA_EXHAUSTED;
-    *tile = tl_tile{{tl->next_pa}, rows, columns, dtype};
-    tl->tiles[tl->next_pa] = std::vector<uint8_t>(nbytes, 0xEE);
-    tl->next_pa += nbytes + 64;
-    tl->tcm_used += nbytes;
-    tl->tcm_peak = std::max(tl->tcm_peak, tl->tcm_used);
-    tl->allocations++;
+    if (nbytes > program.tcm_bytes - program.tcm_used) return TLA_EXHAUSTED;
+    *tile = tl_tile{{program.next_pa}, rows, columns, dtype};
+    program.tiles[program.next_pa] = std::vector<uint8_t>(nbytes, 0xEE);
+    program.next_pa += nbytes + 64;
+    program.tcm_used += nbytes;
+    program.tcm_peak = std::max(program.tcm_peak, program.tcm_used);
+    program.allocations++;
     return TLA_OK;
 }
 
-tla_status tl_free(tl_context *tl, const tl_tile *tile) {
+tla_status release(tl_context *tl, const tl_tile *tile) {
+    auto &program = plain_program::of(tl);
     uint64_t nbytes = uint64_t(tile->rows) * tile->columns * tl_dtype_bytes(tile->dtype);
-    auto at = tl->tiles.find(tile->pa.value);
-    if (at == tl->tiles.end()) return TLA_NOT_ALLOCATED;
+    auto at = program.tiles.find(tile->pa.value);
+    if (at == program.tiles.end()) return TLA_NOT_ALLOCATED;
     if (at->second.size() != nbytes) return TLA_SIZE_MISMATCH;
-    bool fails = tl->fails(); // the memory is gone all the same: the answer was lost
-    tl->tiles.erase(at);
-    tl->tcm_used -= nbytes;
+    bool fails = program.fails(); // the memory is gone all the same: the answer was lost
+    program.tiles.erase(at);
+    program.tcm_used -= nbytes;
     return fails ? TLA_BUS_ERROR : TLA_OK;
 }
 
-namespace {
-
 tla_status transfer(tl_context *tl, const tl_tile &tile, uint64_t va, uint64_t pitch, bool load) {
-    if (tl->fails()) return TLA_BUS_ERROR;
-    uint8_t *bytes = tl->bytes_of(tile);
+    auto &program = plain_program::of(tl);
+    if (program.fails()) return TLA_BUS_ERROR;
+    uint8_t *bytes = program.bytes_of(tile);
     uint64_t row_bytes = uint64_t(tile.columns) * tl_dtype_bytes(tile.dtype);
     for (uint32_t row = 0; row < tile.rows; row++) {
         uint64_t offset = va + row * pitch - memory_base;
-        if (!bytes || offset > tl->memory->size() || row_bytes > tl->memory->size() - offset) {
-            tl->bad_access = true;
+        if (!bytes || offset > program.memory->size() || row_bytes > program.memory->size() - offset) {
+            program.bad_access = true;
             return TLA_BUS_ERROR;
         }
-        uint8_t *outside = tl->memory->data() + offset, *inside = bytes + row * row_bytes;
+        uint8_t *outside = program.memory->data() + offset, *inside = bytes + row * row_bytes;
         std::memcpy(load ? inside : outside, load ? outside : inside, row_bytes);
-        if (load) tl->bytes_loaded += row_bytes;
+        if (load) program.bytes_loaded += row_bytes;
         for (uint64_t i = 0; !load && i < row_bytes; i++)
-            (*tl->stored)[offset + i] = true;
+            (*program.stored)[offset + i] = true;
     }
     return TLA_OK;
 }
@@ -105,46 +115,71 @@ bool same_shape(const tl_tile &a, const tl_tile &b) {
     return a.rows == b.rows && a.columns == b.columns;
 }
 
-} // namespace
-
-tla_status tl_load(tl_context *tl, const tl_tile *tile, tla_vaddr source, uint64_t pitch) {
+tla_status load(tl_context *tl, const tl_tile *tile, tla_vaddr source, uint64_t pitch) {
     return transfer(tl, *tile, source.value, pitch, true);
 }
 
-tla_status tl_store(tl_context *tl, tla_vaddr destination, uint64_t pitch, const tl_tile *tile) {
+tla_status store(tl_context *tl, tla_vaddr destination, uint64_t pitch, const tl_tile *tile) {
     return transfer(tl, *tile, destination.value, pitch, false);
 }
 
-tla_status tl_dot(tl_context *tl, const tl_tile *sum, const tl_tile *a, const tl_tile *b) {
-    if (tl->fails()) return TLA_UNSUPPORTED;
+tla_status dot(tl_context *tl, const tl_tile *sum, const tl_tile *a, const tl_tile *b) {
+    auto &program = plain_program::of(tl);
+    if (program.fails()) return TLA_UNSUPPORTED;
     if (sum->dtype != TL_F32 || a->columns != b->rows || sum->rows != a->rows || sum->columns != b->columns)
         return TLA_INVALID_ARGUMENT;
-    uint8_t *s = tl->bytes_of(*sum), *x = tl->bytes_of(*a), *y = tl->bytes_of(*b);
+    uint8_t *s = program.bytes_of(*sum), *x = program.bytes_of(*a), *y = program.bytes_of(*b);
     if (s && x && y) tla_tile_dot(s, x, a->dtype, y, b->dtype, a->rows, a->columns, b->columns);
     return TLA_OK;
 }
 
-tla_status tl_add(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
-    if (tl->fails()) return TLA_UNSUPPORTED;
+tla_status add(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    auto &program = plain_program::of(tl);
+    if (program.fails()) return TLA_UNSUPPORTED;
     if (!same_shape(*out, *a) || !same_shape(*out, *b)) return TLA_INVALID_ARGUMENT;
-    uint8_t *o = tl->bytes_of(*out), *x = tl->bytes_of(*a), *y = tl->bytes_of(*b);
+    uint8_t *o = program.bytes_of(*out), *x = program.bytes_of(*a), *y = program.bytes_of(*b);
     if (o && x && y) tla_tile_add(o, out->dtype, x, a->dtype, y, b->dtype, count_of(*out));
     return TLA_OK;
 }
 
-tla_status tl_fill(tl_context *tl, const tl_tile *tile, float value) {
-    if (tl->fails()) return TLA_UNSUPPORTED;
-    if (uint8_t *bytes = tl->bytes_of(*tile)) tla_tile_fill(bytes, tile->dtype, value, count_of(*tile));
+tla_status fill(tl_context *tl, const tl_tile *tile, float value) {
+    auto &program = plain_program::of(tl);
+    if (program.fails()) return TLA_UNSUPPORTED;
+    if (uint8_t *bytes = program.bytes_of(*tile)) tla_tile_fill(bytes, tile->dtype, value, count_of(*tile));
     return TLA_OK;
 }
 
-tla_status tl_convert(tl_context *tl, const tl_tile *out, const tl_tile *a) {
-    if (tl->fails()) return TLA_UNSUPPORTED;
+tla_status convert(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    auto &program = plain_program::of(tl);
+    if (program.fails()) return TLA_UNSUPPORTED;
     if (!same_shape(*out, *a)) return TLA_INVALID_ARGUMENT;
-    uint8_t *o = tl->bytes_of(*out), *x = tl->bytes_of(*a);
+    uint8_t *o = program.bytes_of(*out), *x = program.bytes_of(*a);
     if (o && x) tla_tile_convert(o, out->dtype, x, a->dtype, count_of(*out));
     return TLA_OK;
 }
+
+tla_status fail(tl_context *, tla_status status, const char *) {
+    return status;
+}
+
+const tl_calls calls = {TL_CALLS_VERSION,
+                        sizeof(tl_calls),
+                        program_id,
+                        num_programs,
+                        argument,
+                        fail,
+                        alloc,
+                        release,
+                        load,
+                        store,
+                        dot,
+                        add,
+                        fill,
+                        convert};
+
+} // namespace
+
+plain_program::plain_program() : tl_context{&::calls} {}
 
 namespace {
 
@@ -158,20 +193,20 @@ struct run {
 
     run(const char *name, uint32_t programs, uint64_t elements_per_pe, uint64_t seed = 1)
         : kernel(*tl_find_kernel(name)), workload{programs, elements_per_pe, seed} {
-        for (uint32_t i = 0; i < kernel.tensor_count; i++) {
+        for (uint32_t i = 0; i < tl_kernel_tensor_count(&kernel); i++) {
             offsets.push_back(memory.size() + 256); // a gap around each, which must stay as it is
-            memory.resize(offsets[i] + kernel.tensor_bytes(&workload, i) + 256, 0xCC);
-            if (!kernel.tensors[i].output) kernel.fill(&workload, i, memory.data() + offsets[i]);
+            memory.resize(offsets[i] + tl_kernel_tensor_bytes(&kernel, &workload, i) + 256, 0xCC);
+            if (tl_kernel_goes_in(&kernel, i)) tl_kernel_fill(&kernel, &workload, i, memory.data() + offsets[i]);
         }
         stored.resize(memory.size());
     }
-    tl_context context(uint32_t program) {
-        tl_context tl;
+    plain_program context(uint32_t program) {
+        plain_program tl;
         tla_vaddr at[TL_KERNEL_TENSORS_MAX];
-        for (uint32_t i = 0; i < kernel.tensor_count; i++)
+        for (uint32_t i = 0; i < tl_kernel_tensor_count(&kernel); i++)
             at[i].value = memory_base + offsets[i];
         tl.arguments.resize(TL_KERNEL_ARGUMENTS_MAX);
-        tl.arguments.resize(kernel.arguments(&workload, at, tl.arguments.data()));
+        tl.arguments.resize(tl_kernel_arguments(&kernel, &workload, at, tl.arguments.data()));
         tl.program = program;
         tl.programs = workload.programs;
         tl.memory = &memory;
@@ -179,15 +214,15 @@ struct run {
         return tl;
     }
     tla_status verify(tla_error *error) {
-        const void *tensors[TL_KERNEL_TENSORS_MAX];
-        for (uint32_t i = 0; i < kernel.tensor_count; i++)
+        const void *tensors[TL_KERNEL_TENSORS_MAX], *files[TL_KERNEL_TENSORS_MAX] = {};
+        for (uint32_t i = 0; i < tl_kernel_tensor_count(&kernel); i++)
             tensors[i] = memory.data() + offsets[i];
-        return kernel.verify(&workload, tensors, error);
+        return tl_kernel_verify(&kernel, &workload, tensors, files, error);
     }
     // Runs every program; all must succeed, keep inside their memory and give everything back.
     void launch() {
         for (uint32_t program = 0; program < workload.programs; program++) {
-            tl_context tl = context(program);
+            plain_program tl = context(program);
             BOOST_REQUIRE_EQUAL(kernel.run(&tl), TLA_OK);
             BOOST_REQUIRE(tl.tiles.empty());
             BOOST_REQUIRE_EQUAL(tl.tcm_used, 0u);
@@ -196,8 +231,9 @@ struct run {
     }
     void check_every_output_byte_and_no_other_is_written() {
         std::vector<bool> expected(memory.size());
-        for (uint32_t i = 0; i < kernel.tensor_count; i++)
-            for (uint64_t byte = 0; kernel.tensors[i].output && byte < kernel.tensor_bytes(&workload, i); byte++)
+        for (uint32_t i = 0; i < tl_kernel_tensor_count(&kernel); i++)
+            for (uint64_t byte = 0;
+                 tl_kernel_comes_out(&kernel, i) && byte < tl_kernel_tensor_bytes(&kernel, &workload, i); byte++)
                 expected[offsets[i] + byte] = true;
         BOOST_CHECK(stored == expected);
     }
@@ -212,10 +248,9 @@ BOOST_AUTO_TEST_CASE(the_registry_finds_kernels_by_name_and_by_number) {
     uint32_t number = 0;
     for (; tl_kernel_at(number); number++) {
         const tl_kernel_info *kernel = tl_kernel_at(number);
-        BOOST_CHECK_EQUAL(kernel->number, number);
         BOOST_CHECK(tl_find_kernel(kernel->name) == kernel);
         BOOST_CHECK(std::strlen(kernel->description) > 0);
-        BOOST_CHECK_LE(kernel->tensor_count, unsigned(TL_KERNEL_TENSORS_MAX));
+        BOOST_CHECK_LE(tl_kernel_tensor_count(kernel), unsigned(TL_KERNEL_TENSORS_MAX));
         names.insert(kernel->name);
     }
     BOOST_CHECK_EQUAL(names.size(), number);
@@ -243,7 +278,7 @@ BOOST_AUTO_TEST_CASE(vector_add_divides_any_length) {
     for (uint64_t n : {0u, 1u, 3u, 6u, 1025u}) {
         run r("vector_add", 7, 1025);
         for (uint32_t program = 0; program < 7; program++) {
-            tl_context tl = r.context(program);
+            plain_program tl = r.context(program);
             tl.arguments[3] = n;
             BOOST_REQUIRE_EQUAL(r.kernel.run(&tl), TLA_OK);
             BOOST_REQUIRE(tl.tiles.empty() && !tl.bad_access);
@@ -256,7 +291,7 @@ BOOST_AUTO_TEST_CASE(vector_add_divides_any_length) {
 
 BOOST_AUTO_TEST_CASE(vector_add_takes_its_tiles_once) {
     run r("vector_add", 1, 10'000);
-    tl_context tl = r.context(0);
+    plain_program tl = r.context(0);
     BOOST_REQUIRE_EQUAL(r.kernel.run(&tl), TLA_OK);
     BOOST_CHECK_EQUAL(tl.allocations, 3u);
     BOOST_CHECK_EQUAL(tl.tcm_peak, 3u * 4096);
@@ -288,7 +323,7 @@ BOOST_AUTO_TEST_CASE(qkv_gemm_gives_the_same_bytes_on_any_number_of_programs) {
 BOOST_AUTO_TEST_CASE(qkv_gemm_runs_a_depth_that_64_does_not_divide) {
     run r("qkv_gemm", 4, 0, 5);
     for (uint32_t program = 0; program < 4; program++) { // the same bytes as X[128 x 100] * W[100 x 128]
-        tl_context tl = r.context(program);
+        plain_program tl = r.context(program);
         tl.arguments[4] = 100;
         BOOST_REQUIRE_EQUAL(r.kernel.run(&tl), TLA_OK);
         BOOST_REQUIRE(tl.tiles.empty() && !tl.bad_access);
@@ -310,12 +345,12 @@ BOOST_AUTO_TEST_CASE(qkv_gemm_runs_a_depth_that_64_does_not_divide) {
 BOOST_AUTO_TEST_CASE(dma_read_loads_16_kib_of_its_own_shard) {
     for (uint32_t programs : program_counts) {
         run r("dma_read", programs, 0);
-        BOOST_CHECK_EQUAL(r.kernel.tensor_bytes(&r.workload, 0), 16384u * programs);
+        BOOST_CHECK_EQUAL(tl_kernel_tensor_bytes(&r.kernel, &r.workload, 0), 16384u * programs);
         r.launch();
-        tl_context tl = r.context(programs - 1);
+        plain_program tl = r.context(programs - 1);
         BOOST_REQUIRE_EQUAL(r.kernel.run(&tl), TLA_OK);
         BOOST_CHECK_EQUAL(tl.bytes_loaded, 16384u);
-        BOOST_CHECK_EQUAL(tl.calls, 3u); // alloc, load, free
+        BOOST_CHECK_EQUAL(tl.made, 3u); // alloc, load, free
         r.check_every_output_byte_and_no_other_is_written();
         tl.arguments[1] = 16383;
         BOOST_CHECK_EQUAL(r.kernel.run(&tl), TLA_INVALID_ARGUMENT);
@@ -326,17 +361,17 @@ BOOST_AUTO_TEST_CASE(whatever_call_fails_everything_is_given_back_and_the_status
     for (uint32_t number = 0; const tl_kernel_info *kernel = tl_kernel_at(number); number++) {
         BOOST_TEST_CONTEXT(kernel->name) {
             run r(kernel->name, 4, 3000);
-            tl_context good = r.context(1);
+            plain_program good = r.context(1);
             BOOST_REQUIRE_EQUAL(kernel->run(&good), TLA_OK);
-            for (unsigned call = 1; call <= good.calls; call++) {
-                tl_context tl = r.context(1);
+            for (unsigned call = 1; call <= good.made; call++) {
+                plain_program tl = r.context(1);
                 tl.fail_at = call;
                 tla_status status = kernel->run(&tl);
                 BOOST_REQUIRE_MESSAGE(status == TLA_FRAGMENTED || status == TLA_BUS_ERROR || status == TLA_UNSUPPORTED,
                                       "call " << call << ": " << tla_status_name(status));
                 BOOST_REQUIRE_MESSAGE(tl.tiles.empty() && !tl.bad_access, "call " << call);
             }
-            tl_context small = r.context(1);
+            plain_program small = r.context(1);
             small.tcm_bytes = good.tcm_peak - 1;
             BOOST_CHECK_EQUAL(kernel->run(&small), TLA_EXHAUSTED);
             BOOST_CHECK(small.tiles.empty());

@@ -38,6 +38,8 @@ typedef enum tla_status {
     TLA_NOT_OWNER,        /* an access by somebody to whom the block does not belong */
     TLA_NEVER_WRITTEN,    /* a read of bytes that nobody has written */
     TLA_NOT_FOUND,        /* a part of the platform or a kernel that is named does not exist */
+    TLA_CRASHED,          /* a kernel was ended: a wild address, an overflow of its stack, a division by zero, abort */
+    TLA_TIMEOUT,          /* a kernel was ended: it did not return within a limit */
     TLA_STATUS_COUNT
 } tla_status;
 

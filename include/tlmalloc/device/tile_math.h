@@ -2,7 +2,9 @@
 #ifndef TLMALLOC_TILE_MATH_H
 #define TLMALLOC_TILE_MATH_H
 
-#include "tlmalloc/kernel.h"
+#include "tlmalloc/kernel/types.h"
+
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,16 +2,21 @@
 #ifndef TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 #define TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 
-#include "tlmalloc/kernel.h"
+#include "tlmalloc/kernel/language.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/parameters/execution.h"
 
+#include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
+#include <vector>
 
 namespace tlmalloc {
+
+class kernel_program;
+class kernel_stack;
 
 // `control` takes LAUNCH (command.h): the kernel's number, the program's number, arguments. The kernel begins launch_ps
 // after its arrival, or at the target start if that is later; one that is too late for its target start is counted. One
@@ -22,6 +27,9 @@ namespace tlmalloc {
 // of a kernel: the DMA engine writes a pattern to a physical address or reads from there, which is dropped. `allocator`
 // leads to the PE's memory_controller.control, `local` to its data side (the engines read and write tiles there); DMA
 // goes through `dma`.
+//
+// A kernel runs on a stack of its own (config::stack). One that does what no program may do is ended with TLA_CRASHED,
+// one that exceeds a limit with TLA_TIMEOUT; run::problem has it in words, and what it held in the TCM is freed.
 class processing_element : public instrumented, private command_handler {
   public:
     struct config : tla_pe_parameters {
@@ -44,6 +52,7 @@ class processing_element : public instrumented, private command_handler {
         std::uint64_t retries = 0; // commands that were sent again
         tla_status status = TLA_OK;
         tla_completion refused{}; // of the last tl_alloc that failed; status TLA_OK when none has
+        tla_error problem{};      // why it ended with `status`, where more can be said than that
     };
 
     tlm_utils::simple_initiator_socket<processing_element> allocator{"allocator"};
@@ -52,6 +61,7 @@ class processing_element : public instrumented, private command_handler {
     control_window control;
 
     processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma);
+    ~processing_element() override;
 
     const run &last_run() const { return run_; }
 
@@ -71,11 +81,18 @@ class processing_element : public instrumented, private command_handler {
     tla_status add(const tl_tile &out, const tl_tile &a, const tl_tile &b);
     tla_status fill(const tl_tile &tile, float value);
     tla_status convert(const tl_tile &out, const tl_tile &a);
+    tla_status fail(tla_status status, const char *why);
     const tla_command &launched() const { return launch_; }
 
   private:
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
+    friend class kernel_program;
+
     void main();
+    tla_status run_kernel();
+    void free_held();
+    bool is_over_time() const;
+    tla_status problem(tla_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
     tla_status move_by_address();
     void begin(); // one tl_* call: its dispatch time
     void end(std::uint64_t &sum, std::uint64_t since_ps);
@@ -97,6 +114,8 @@ class processing_element : public instrumented, private command_handler {
     tla_command launch_{};
     std::uint64_t launch_ps_ = 0, late_ps_ = 0;
     std::uint32_t next_request_ = 1;
+    std::unique_ptr<kernel_stack> stack_; // from the first kernel on
+    std::vector<tl_tile> held_;           // what the kernel has allocated and not freed
     statistics statistics_;
     run run_;
     figure kernel_running_{*this, "kernel_running", 1}, computing_{*this, "computing", 1},

@@ -1,6 +1,6 @@
 /* Inputs of kernels: reproducible numbers. */
-#ifndef TLMALLOC_PLATFORM_KERNELS_INPUTS_H
-#define TLMALLOC_PLATFORM_KERNELS_INPUTS_H
+#ifndef TLMALLOC_PLATFORM_PROGRAMS_UNIFORM_H
+#define TLMALLOC_PLATFORM_PROGRAMS_UNIFORM_H
 
 #include "tlmalloc/kernel.h"
 

@@ -1,5 +1,5 @@
 /* Inputs of kernels: SplitMix64. */
-#include "inputs.h"
+#include "uniform.h"
 
 #include "tlmalloc/device/tile_math.h"
 

@@ -1,0 +1,51 @@
+/* The table through which a kernel calls the platform that it runs on.
+ *
+ * A kernel that was compiled into an object of its own (.so) has no undefined symbol of tlmalloc: every tl_* call of
+ * language.h goes through the table that its context points at, and whoever runs the kernel brings it: a
+ * processing_element, or a test with plain memory. Within a version calls are only added, at the end; `bytes` says how
+ * far a table reaches, and a kernel is run only by a table of its version that reaches as far as its own headers do. */
+#ifndef TLMALLOC_KERNEL_CALLS_H
+#define TLMALLOC_KERNEL_CALLS_H
+
+#include "tlmalloc/kernel/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Grows when a call or a type that is there already changes. */
+enum { TL_CALLS_VERSION = 1 };
+
+typedef struct tl_context tl_context; /* one program on one PE */
+
+/* What each one does stands in language.h, beside the tl_* call of the same name. */
+typedef struct tl_calls {
+    uint32_t version; /* TL_CALLS_VERSION of the platform */
+    uint32_t bytes;   /* sizeof(tl_calls) of the platform */
+
+    uint32_t (*program_id)(const tl_context *tl);
+    uint32_t (*num_programs)(const tl_context *tl);
+    uint64_t (*argument)(const tl_context *tl, uint32_t index);
+    tla_status (*fail)(tl_context *tl, tla_status status, const char *why);
+    tla_status (*alloc)(tl_context *tl, uint32_t rows, uint32_t columns, tl_dtype dtype, tl_tile *tile);
+    tla_status (*free)(tl_context *tl, const tl_tile *tile);
+    tla_status (*load)(tl_context *tl, const tl_tile *tile, tla_vaddr source, uint64_t pitch);
+    tla_status (*store)(tl_context *tl, tla_vaddr destination, uint64_t pitch, const tl_tile *tile);
+    tla_status (*dot)(tl_context *tl, const tl_tile *sum, const tl_tile *a, const tl_tile *b);
+    tla_status (*add)(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b);
+    tla_status (*fill)(tl_context *tl, const tl_tile *tile, float value);
+    tla_status (*convert)(tl_context *tl, const tl_tile *out, const tl_tile *a);
+} tl_calls;
+
+/* What a kernel is handed; the platform's own things lie behind it. */
+struct tl_context {
+    const tl_calls *calls;
+};
+
+/* A kernel: 0 = done, else the status that stopped it. */
+typedef tla_status (*tl_kernel)(tl_context *tl);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

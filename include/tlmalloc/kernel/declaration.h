@@ -1,0 +1,142 @@
+/* What a kernel's file says of its kernel, so that a host can run and check it: one block, TL_KERNEL.
+ *
+ *     TL_KERNEL(.name = "vector_add", .run = run,
+ *               .tensors = {{.name = "a", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(1024)}},
+ *                           {.name = "c", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(1024)}, .use = TL_OUT}},
+ *               .arguments = {TL_ADDRESS_OF(0), TL_ADDRESS_OF(1), TL_ELEMENTS_OF(0)}, .check = check);
+ *
+ * A host makes the tensors, fills the inputs, runs one program on every PE with these arguments, reads the outputs back
+ * and checks them. */
+#ifndef TLMALLOC_KERNEL_DECLARATION_H
+#define TLMALLOC_KERNEL_DECLARATION_H
+
+#include "tlmalloc/kernel/calls.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TL_RANK_MAX = 4, TL_KERNEL_TENSORS_MAX = 8, TL_KERNEL_ARGUMENTS_MAX = 16 };
+
+/* The size of a run. */
+typedef struct tl_workload {
+    uint32_t programs;        /* > 0 */
+    uint64_t elements_per_pe; /* workload.elements_per_pe: see TL_PER_ELEMENT */
+    uint64_t seed;            /* workload.seed, of the inputs: the same seed, the same bytes */
+} tl_workload;
+
+/* A dimension of a shape is a number below 2^62, or one that grows with the run: */
+#define TL_PER_PROGRAM(n) (UINT64_C(1) << 63 | (n)) /* n for each program */
+#define TL_PER_ELEMENT(n) (UINT64_C(1) << 62 | (n)) /* n * elements_per_pe, and may stand in TL_PER_PROGRAM */
+
+/* What a kernel does with a tensor. An input is filled before the launch, and not read back. */
+typedef enum tl_use { TL_IN, TL_OUT, TL_INOUT, TL_USE_COUNT } tl_use;
+
+/* How a tensor lies over the PEs: split into equal contiguous parts in the order of the programs, or whole in the
+ * memory of every PE, where each reads its own copy (inputs alone). */
+typedef enum tl_spread { TL_SPLIT, TL_REPLICATED, TL_SPREAD_COUNT } tl_spread;
+
+/* In which memory: the PEs' HBM, or the SRAM of their cubes. */
+typedef enum tl_memory { TL_HBM, TL_SRAM, TL_MEMORY_COUNT } tl_memory;
+
+typedef struct tl_kernel_tensor {
+    const char *name; /* NULL: the one before was the last */
+    tl_dtype dtype;
+    tl_use use;
+    tl_spread spread;
+    tl_memory memory;
+    uint64_t shape[TL_RANK_MAX]; /* row-major; 0: the dimension before was the last */
+
+    /* Of a tensor that goes in: what it holds, and of one that only comes out, what it must hold in the end, byte for
+     * byte. A path is taken from the folder of the kernel's own file. NULL: none. */
+    const char *file;
+
+    /* Fills a tensor that goes in and has no file. NULL: numbers that are uniform in [-1, 1]. */
+    void (*fill)(const tl_workload *workload, void *bytes);
+} tl_kernel_tensor;
+
+/* What a launch hands over; see tl_argument of language.h. */
+typedef enum tl_argument_kind {
+    TL_ARGUMENT_NONE, /* the one before was the last */
+    TL_ARGUMENT_ADDRESS,
+    TL_ARGUMENT_ELEMENTS,
+    TL_ARGUMENT_NUMBER,
+    TL_ARGUMENT_KIND_COUNT
+} tl_argument_kind;
+
+typedef struct tl_kernel_argument {
+    tl_argument_kind kind;
+    uint64_t value;
+} tl_kernel_argument;
+
+/* clang-format off */
+#define TL_ADDRESS_OF(tensor) {TL_ARGUMENT_ADDRESS, (tensor)}   /* where the tensor with this number begins */
+#define TL_ELEMENTS_OF(tensor) {TL_ARGUMENT_ELEMENTS, (tensor)} /* how many elements it has */
+#define TL_NUMBER(number) {TL_ARGUMENT_NUMBER, (number)}
+/* clang-format on */
+
+typedef struct tl_kernel_info {
+    uint32_t calls_version; /* these three are TL_KERNEL's */
+    uint32_t calls_bytes;   /* of the tl_calls that the kernel was compiled with */
+    uint32_t bytes;         /* sizeof(tl_kernel_info) */
+
+    const char *name; /* letters, digits and _ */
+    const char *description;
+    tl_kernel run;
+    tl_kernel_tensor tensors[TL_KERNEL_TENSORS_MAX];
+    tl_kernel_argument arguments[TL_KERNEL_ARGUMENTS_MAX];
+
+    /* Compares the outputs with a reference that is computed from the inputs; tensors[i] points at the bytes of tensor
+     * i as they were read back. On a difference it returns tl_wrong with a text that names the first element that is
+     * wrong, what it is and what was expected. NULL: there is none; outputs that have files are compared with these. */
+    tla_status (*check)(const tl_workload *workload, const void *const *tensors, tla_error *error);
+} tl_kernel_info;
+
+/* The symbol of a kernel's object that says what it is. */
+#ifndef TL_KERNEL_SYMBOL
+#define TL_KERNEL_SYMBOL tl_kernel_declaration
+#endif
+
+/* In C, once a file. */
+#define TL_KERNEL(...)                                                                                                 \
+    extern const tl_kernel_info TL_KERNEL_SYMBOL;                                                                      \
+    const tl_kernel_info TL_KERNEL_SYMBOL = {.calls_version = TL_CALLS_VERSION,                                        \
+                                             .calls_bytes = sizeof(tl_calls),                                          \
+                                             .bytes = sizeof(tl_kernel_info),                                          \
+                                             __VA_ARGS__}
+
+/* For a check: fills *error (may be NULL) with TLA_WRONG_RESULT and a printf-style text; returns that status. */
+__attribute__((format(printf, 2, 3))) static inline tla_status tl_wrong(tla_error *error, const char *format, ...) {
+    if (error) {
+        va_list arguments;
+        va_start(arguments, format);
+        error->status = TLA_WRONG_RESULT;
+        vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+    }
+    return TLA_WRONG_RESULT;
+}
+
+/* For a check: the element number `index` of a tensor's bytes, exactly. */
+static inline double tl_element(const void *tensor, tl_dtype dtype, uint64_t index) {
+    const uint8_t *at = (const uint8_t *)tensor + index * tl_dtype_bytes(dtype);
+    if (dtype == TL_F32) {
+        float value;
+        memcpy(&value, at, sizeof value);
+        return (double)value;
+    }
+    uint32_t bits = (uint32_t)at[0] | (uint32_t)at[1] << 8, exponent = bits >> 10 & 0x1Fu, fraction = bits & 0x3FFu;
+    uint32_t single = exponent == 0x1F ? 0x7F800000u | fraction << 13 : (exponent + 112) << 23 | fraction << 13;
+    float magnitude = (float)fraction * 5.9604644775390625e-8f; /* zero, subnormals: times 2^-24; 112 is 127 - 15 */
+    if (exponent != 0) memcpy(&magnitude, &single, sizeof magnitude);
+    return bits & 0x8000u ? -(double)magnitude : (double)magnitude;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

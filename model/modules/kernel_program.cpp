@@ -1,0 +1,147 @@
+// The table of calls of kernel.h on a processing_element, and what is said of a kernel that was ended.
+#include "kernel_program.hpp"
+
+#include <cinttypes>
+#include <cstring>
+
+namespace tlmalloc {
+
+namespace {
+
+const tla_command &launch_of(const tl_context *tl) {
+    return static_cast<const kernel_program *>(tl)->element().launched();
+}
+
+std::uint32_t program_id(const tl_context *tl) {
+    return launch_of(tl).program;
+}
+
+std::uint32_t num_programs(const tl_context *tl) {
+    return launch_of(tl).programs;
+}
+
+std::uint64_t argument(const tl_context *tl, std::uint32_t index) {
+    const tla_command &launch = launch_of(tl);
+    return index < launch.count ? launch.arguments[index] : 0;
+}
+
+tla_status fail(tl_context *tl, tla_status status, const char *why) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_fail");
+    char text[sizeof(tla_error::text)] = "";
+    std::strncpy(text, why, sizeof text - 1);
+    return program.back(program.outside([&](processing_element &pe) { return pe.fail(status, text); }));
+}
+
+tla_status alloc(tl_context *tl, std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile *tile) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_alloc");
+    tl_tile made{};
+    const tla_status status =
+        program.outside([&](processing_element &pe) { return pe.allocate(rows, columns, dtype, made); });
+    *tile = made;
+    return program.back(status);
+}
+
+tla_status release(tl_context *tl, const tl_tile *tile) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_free");
+    const tl_tile what = *tile;
+    return program.back(program.outside([&](processing_element &pe) { return pe.release(what); }));
+}
+
+tla_status load(tl_context *tl, const tl_tile *tile, tla_vaddr source, std::uint64_t pitch) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_load");
+    const tl_tile what = *tile;
+    return program.back(program.outside([&](processing_element &pe) { return pe.load(what, source, pitch); }));
+}
+
+tla_status store(tl_context *tl, tla_vaddr destination, std::uint64_t pitch, const tl_tile *tile) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_store");
+    const tl_tile what = *tile;
+    return program.back(program.outside([&](processing_element &pe) { return pe.store(destination, pitch, what); }));
+}
+
+tla_status dot(tl_context *tl, const tl_tile *sum, const tl_tile *a, const tl_tile *b) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_dot");
+    const tl_tile sums = *sum, left = *a, right = *b;
+    return program.back(program.outside([&](processing_element &pe) { return pe.dot(sums, left, right); }));
+}
+
+tla_status add(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_add");
+    const tl_tile outs = *out, left = *a, right = *b;
+    return program.back(program.outside([&](processing_element &pe) { return pe.add(outs, left, right); }));
+}
+
+tla_status fill(tl_context *tl, const tl_tile *tile, float value) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_fill");
+    const tl_tile what = *tile;
+    return program.back(program.outside([&](processing_element &pe) { return pe.fill(what, value); }));
+}
+
+tla_status convert(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_convert");
+    const tl_tile outs = *out, from = *a;
+    return program.back(program.outside([&](processing_element &pe) { return pe.convert(outs, from); }));
+}
+
+const tl_calls table = {TL_CALLS_VERSION,
+                        sizeof(tl_calls),
+                        program_id,
+                        num_programs,
+                        argument,
+                        fail,
+                        alloc,
+                        release,
+                        load,
+                        store,
+                        dot,
+                        add,
+                        fill,
+                        convert};
+
+// The kernel that exceeded pe.host_limit last, in this process: on the other PEs it need not be waited for as long.
+tl_kernel without_calls = nullptr;
+const std::uint64_t short_limit_ps = 50'000'000'000;
+
+} // namespace
+
+kernel_program::kernel_program(processing_element &element, kernel_stack &stack)
+    : tl_context{&table}, element_(element), stack_(stack) {}
+
+tla_status kernel_program::run(tl_kernel kernel, std::uint64_t host_limit_ps) {
+    tla_status status = TLA_OK;
+    if (kernel == without_calls && host_limit_ps > short_limit_ps) host_limit_ps = short_limit_ps;
+    const kernel_stack::outcome outcome = stack_.run([&] { status = kernel(this); }, host_limit_ps);
+    if (outcome.how == kernel_stack::end::too_long) without_calls = kernel;
+    ended_ = outcome.how != kernel_stack::end::returned;
+    return ended_ ? say(outcome) : status;
+}
+
+// Where it was: "in tl_load, its call 3".
+std::string kernel_program::place() const {
+    if (!calls_made_) return "before its first call";
+    return std::string(in_call_ ? "in " : "in its own code after ") + call_ + ", its call " +
+           std::to_string(calls_made_);
+}
+
+tla_status kernel_program::say(const kernel_stack::outcome &outcome) {
+    const tla_pe_parameters &limits = element_.config_;
+    const std::string where = place();
+    switch (outcome.how) {
+    case kernel_stack::end::overflowed:
+        return element_.problem(TLA_CRASHED, "%s %s: more than pe.stack, %" PRIu64 " bytes", outcome.text().c_str(),
+                                where.c_str(), limits.stack);
+    case kernel_stack::end::too_long:
+        return element_.problem(TLA_TIMEOUT,
+                                "makes no call any more, %s: more than pe.host_limit, %" PRIu64 " ms of real time",
+                                where.c_str(), limits.host_limit_ps / 1'000'000'000);
+    case kernel_stack::end::stopped:
+        return element_.problem(TLA_TIMEOUT,
+                                "does not return, %s: more than pe.time_limit, %" PRIu64 " ns of simulated time",
+                                where.c_str(), limits.time_limit_ps / 1000);
+    default:
+        break;
+    }
+    return element_.problem(TLA_CRASHED, "%s %s", outcome.text().c_str(), where.c_str());
+}
+
+} // namespace tlmalloc

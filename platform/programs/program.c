@@ -1,0 +1,153 @@
+/* A kernel's declaration, read: sizes, inputs, arguments, comparison. */
+#include "program.h"
+
+#include "uniform.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const uint64_t per_program = UINT64_C(1) << 63, per_element = UINT64_C(1) << 62;
+
+static bool is_word(const char *text) {
+    size_t length = 0;
+    for (; text && text[length]; length++)
+        if (!isalnum((unsigned char)text[length]) && text[length] != '_') return false;
+    return length > 0 && length < 64;
+}
+
+static tla_status validate_tensor(const tl_kernel_tensor *tensor, tla_error *error) {
+    if ((unsigned)tensor->dtype >= TL_DTYPE_COUNT || (unsigned)tensor->use >= TL_USE_COUNT ||
+        (unsigned)tensor->spread >= TL_SPREAD_COUNT || (unsigned)tensor->memory >= TL_MEMORY_COUNT)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "tensor '%s': its type, use, spread or memory is none that this tlmalloc knows",
+                             tensor->name);
+    if ((tensor->shape[0] & ~(per_program | per_element)) == 0)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor '%s' has no shape", tensor->name);
+    if (tensor->spread == TL_REPLICATED && tensor->use != TL_IN)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "tensor '%s' is replicated and written: there is no one place to read it back from",
+                             tensor->name);
+    return TLA_OK;
+}
+
+tla_status tl_kernel_validate(const tl_kernel_info *kernel, tla_error *error) {
+    if (kernel->calls_version != TL_CALLS_VERSION)
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "found a kernel for version %u of the table of calls, expected version %u: compile it "
+                             "again, with the headers of this tlmalloc",
+                             kernel->calls_version, (unsigned)TL_CALLS_VERSION);
+    if (kernel->calls_bytes > sizeof(tl_calls) || kernel->bytes > sizeof *kernel)
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "found a kernel for a later tlmalloc, whose table of calls has %u bytes, expected at most "
+                             "%zu: compile it again, with the headers of this tlmalloc",
+                             kernel->calls_bytes, sizeof(tl_calls));
+    if (!is_word(kernel->name))
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "the kernel's name is not 1 to 63 letters, digits and underscores");
+    if (!kernel->run) return tla_error_set(error, TLA_INVALID_ARGUMENT, "the kernel has no function (.run)");
+    const uint32_t tensors = tl_kernel_tensor_count(kernel);
+    for (uint32_t i = 0; i < tensors; i++) {
+        tla_status status = validate_tensor(&kernel->tensors[i], error);
+        if (status) return status;
+    }
+    for (uint32_t i = 0; i < TL_KERNEL_ARGUMENTS_MAX && kernel->arguments[i].kind != TL_ARGUMENT_NONE; i++) {
+        const tl_kernel_argument *argument = &kernel->arguments[i];
+        if ((unsigned)argument->kind >= TL_ARGUMENT_KIND_COUNT ||
+            (argument->kind != TL_ARGUMENT_NUMBER && argument->value >= tensors))
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "argument %u is of tensor %llu, the kernel has %u", i,
+                                 (unsigned long long)argument->value, tensors);
+    }
+    return TLA_OK;
+}
+
+uint32_t tl_kernel_tensor_count(const tl_kernel_info *kernel) {
+    uint32_t count = 0;
+    while (count < TL_KERNEL_TENSORS_MAX && kernel->tensors[count].name)
+        count++;
+    return count;
+}
+
+uint64_t tl_kernel_elements(const tl_kernel_info *kernel, const tl_workload *workload, uint32_t tensor) {
+    const uint64_t *shape = kernel->tensors[tensor].shape;
+    uint64_t elements = 1;
+    for (uint32_t axis = 0; axis < TL_RANK_MAX && shape[axis]; axis++) {
+        const uint64_t factors[] = {shape[axis] & (per_element - 1), shape[axis] & per_program ? workload->programs : 1,
+                                    shape[axis] & per_element ? workload->elements_per_pe : 1};
+        for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
+            if (__builtin_mul_overflow(elements, factors[i], &elements) || elements > per_element) return UINT64_MAX;
+    }
+    return elements;
+}
+
+uint64_t tl_kernel_tensor_bytes(const tl_kernel_info *kernel, const tl_workload *workload, uint32_t tensor) {
+    uint64_t bytes = tl_kernel_elements(kernel, workload, tensor);
+    if (__builtin_mul_overflow(bytes, tl_dtype_bytes(kernel->tensors[tensor].dtype), &bytes) || bytes > per_element)
+        return UINT64_MAX;
+    return bytes;
+}
+
+bool tl_kernel_goes_in(const tl_kernel_info *kernel, uint32_t tensor) {
+    return kernel->tensors[tensor].use != TL_OUT;
+}
+
+bool tl_kernel_comes_out(const tl_kernel_info *kernel, uint32_t tensor) {
+    return kernel->tensors[tensor].use != TL_IN;
+}
+
+uint32_t tl_kernel_arguments(const tl_kernel_info *kernel, const tl_workload *workload, const tla_vaddr *tensors,
+                             uint64_t arguments[TL_KERNEL_ARGUMENTS_MAX]) {
+    uint32_t count = 0;
+    for (; count < TL_KERNEL_ARGUMENTS_MAX && kernel->arguments[count].kind != TL_ARGUMENT_NONE; count++) {
+        const tl_kernel_argument *argument = &kernel->arguments[count];
+        arguments[count] = argument->value;
+        if (argument->kind == TL_ARGUMENT_ADDRESS) arguments[count] = tensors[argument->value].value;
+        if (argument->kind == TL_ARGUMENT_ELEMENTS)
+            arguments[count] = tl_kernel_elements(kernel, workload, (uint32_t)argument->value);
+    }
+    return count;
+}
+
+void tl_kernel_fill(const tl_kernel_info *kernel, const tl_workload *workload, uint32_t tensor, void *bytes) {
+    const tl_kernel_tensor *what = &kernel->tensors[tensor];
+    if (what->fill)
+        what->fill(workload, bytes);
+    else
+        tl_fill_uniform(bytes, what->dtype, tl_kernel_elements(kernel, workload, tensor), workload->seed, tensor);
+}
+
+bool tl_kernel_can_verify(const tl_kernel_info *kernel) {
+    bool can = kernel->check != NULL;
+    for (uint32_t i = 0; i < tl_kernel_tensor_count(kernel); i++)
+        can = can || (kernel->tensors[i].use == TL_OUT && kernel->tensors[i].file);
+    return can;
+}
+
+/* The bytes of an element as a number in hexadecimal. */
+static unsigned long long bits_of(const uint8_t *bytes, uint32_t count) {
+    unsigned long long bits = 0;
+    while (count-- > 0)
+        bits = bits << 8 | bytes[count];
+    return bits;
+}
+
+static tla_status compare_with_file(const tl_kernel_tensor *tensor, uint64_t nbytes, const uint8_t *found,
+                                    const uint8_t *expected, tla_error *error) {
+    const uint32_t size = tl_dtype_bytes(tensor->dtype);
+    for (uint64_t at = 0; at < nbytes; at += size)
+        if (memcmp(found + at, expected + at, size) != 0)
+            return tla_error_set(error, TLA_WRONG_RESULT, "%s[%llu] is 0x%0*llx, expected 0x%0*llx as %s has it",
+                                 tensor->name, (unsigned long long)(at / size), 2 * (int)size,
+                                 bits_of(found + at, size), 2 * (int)size, bits_of(expected + at, size), tensor->file);
+    return TLA_OK;
+}
+
+tla_status tl_kernel_verify(const tl_kernel_info *kernel, const tl_workload *workload, const void *const *tensors,
+                            const void *const *files, tla_error *error) {
+    for (uint32_t i = 0; i < tl_kernel_tensor_count(kernel); i++) {
+        if (kernel->tensors[i].use != TL_OUT || !files[i]) continue;
+        tla_status status = compare_with_file(&kernel->tensors[i], tl_kernel_tensor_bytes(kernel, workload, i),
+                                              tensors[i], files[i], error);
+        if (status) return status;
+    }
+    return kernel->check ? kernel->check(workload, tensors, error) : TLA_OK;
+}

@@ -1,0 +1,263 @@
+// Kernels out of files of their own: compiled, loaded, refused, and ended when they go wrong.
+#include "platform/run_report.hpp"
+
+#include <fstream>
+
+namespace {
+
+const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
+const std::string headers = TLMALLOC_SOURCE_DIR "/include";
+
+// A kernel that doubles x into y, with something in its way.
+std::string doubling(const std::string &before, const std::string &inside, const std::string &tensors = "") {
+    return "#include \"tlmalloc/kernel.h\"\n"
+           "#include <stdlib.h>\n" +
+           before +
+           "\nstatic tla_status run(tl_context *tl) {\n"
+           "    uint64_t part = tl_argument(tl, 2) / tl_num_programs(tl), offset = part * tl_program_id(tl) * 4;\n"
+           "    tl_tile tile;\n"
+           "    tla_status status = tl_alloc(tl, 1, (uint32_t)part, TL_F32, &tile);\n"
+           "    if (status) return status;\n"
+           "    status = tl_load(tl, &tile, (tla_vaddr){tl_argument(tl, 0) + offset}, part * 4);\n" +
+           inside +
+           "\n    if (!status) status = tl_add(tl, &tile, &tile, &tile);\n"
+           "    if (!status) status = tl_store(tl, (tla_vaddr){tl_argument(tl, 1) + offset}, part * 4, &tile);\n"
+           "    return tl_free_tiles(tl, &tile, 1, status);\n"
+           "}\n"
+           "static tla_status check(const tl_workload *workload, const void *const *tensors, tla_error *error) {\n"
+           "    (void)workload;\n"
+           "    for (uint64_t i = 0; i < 64; i++) {\n"
+           "        double x = tl_element(tensors[0], TL_F32, i), y = tl_element(tensors[1], TL_F32, i);\n"
+           "        if (y != 2 * x) return tl_wrong(error, \"y[%d] is %g\", (int)i, y);\n"
+           "    }\n"
+           "    return TLA_OK;\n"
+           "}\n"
+           "TL_KERNEL(.name = \"doubling\", .run = run, .tensors = {" +
+           (tensors.empty() ? "{.name = \"x\", .dtype = TL_F32, .shape = {8, 8}}, "
+                              "{.name = \"y\", .dtype = TL_F32, .shape = {8, 8}, .use = TL_OUT}"
+                            : tensors) +
+           "},\n"
+           "          .arguments = {TL_ADDRESS_OF(0), TL_ADDRESS_OF(1), TL_ELEMENTS_OF(0)}, .check = check);\n";
+}
+
+command_result run_kernel(const std::string &kernel, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"run", npu_small, "--kernel", kernel});
+    return run_tlmalloc(more);
+}
+
+void check_says(const command_result &result, int status, const std::string &text) {
+    BOOST_CHECK_EQUAL(result.status, status);
+    BOOST_CHECK_MESSAGE(contains(result.err, text), "expected '" << text << "', found: " << result.err);
+}
+
+// Compiles as a user would, with the compiler's own start files.
+void compile(const std::string &from, const std::string &to, const std::string &options = "") {
+    const command_result made = run_shell("cc -std=c17 -O1 -shared -fPIC " + options + " -I'" + headers + "' '" + from +
+                                          "' -o '" + to + "' -lm");
+    BOOST_REQUIRE_MESSAGE(made.status == 0, made.err);
+}
+
+std::string bytes_of(const std::vector<float> &values) {
+    return {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(float)};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_kernel_of_the_platform_compiles_alone_and_does_the_same) {
+    unsigned kernels = 0;
+    for (const auto &entry : std::filesystem::directory_iterator(TLMALLOC_SOURCE_DIR "/platform/kernels")) {
+        if (entry.path().extension() != ".c") continue;
+        scratch_directory empty;
+        const std::string name = entry.path().stem().string(), copy = empty.path(entry.path().filename().string());
+        std::filesystem::copy_file(entry.path(), copy);
+        report built_in = run(npu_small, {"--kernel", name}), own = run(npu_small, {"--kernel", copy});
+        BOOST_CHECK_EQUAL(own.run.status, 0);
+        for (report *r : {&built_in, &own})
+            json_object_del(r->json.get(), "host_seconds");
+        BOOST_CHECK_MESSAGE(json_equal(built_in.json.get(), own.json.get()), name);
+        kernels++;
+    }
+    BOOST_CHECK_GE(kernels, 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_shared_object_that_its_user_compiled_runs) {
+    scratch_directory scratch;
+    const std::string file = scratch.write("doubling.c", doubling("static const int two[] = {2};", "(void)two;"));
+    compile(file, scratch.path("doubling.so"));
+    for (const std::string &kernel : {file, scratch.path("doubling.so")}) {
+        const report r = run(npu_small, {"--kernel", kernel, "--set", "system.pes_per_cube=2"});
+        BOOST_CHECK_MESSAGE(r.run.status == 0, r.run.err);
+        const json_t *row = json_array_get(r.list("kernels"), 1);
+        BOOST_CHECK_EQUAL(json_string_value(json_object_get(row, "name")), "doubling");
+        BOOST_CHECK(json_is_true(json_object_get(row, "verified")));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_the_compiler_says_of_a_kernel_is_shown) {
+    scratch_directory scratch;
+    const std::string file = scratch.write("k.c", doubling("", "status = no_such_thing;"));
+    const command_result result = run_kernel(file);
+    check_says(result, 2, "undeclared (first use in this function)");
+    check_says(result, 2, "tlmalloc run: --kernel: " + file + ": does not compile: see above what cc says\n");
+    BOOST_CHECK_EQUAL(result.out, "");
+    const command_result none =
+        run_shell("CC=no-such-cc \"$tlmalloc\" run '" + npu_small + "' --kernel '" + file + "'");
+    check_says(none, 2, "there is no C compiler 'no-such-cc' here: install gcc, name another one in CC, or compile");
+    // Nothing is left of a compilation, whether it went well or not.
+    const std::string folder = scratch.path("tmp"), good = scratch.write("good.c", doubling("", ""));
+    std::filesystem::create_directory(folder);
+    for (const std::string &kernel : {file, good}) {
+        run_shell("TMPDIR='" + folder + "' \"$tlmalloc\" run '" + npu_small + "' --kernel '" + kernel + "'");
+        BOOST_CHECK(std::filesystem::is_empty(folder));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_object_that_is_no_kernel_of_this_platform_is_refused_in_words) {
+    scratch_directory scratch;
+    const auto refused = [&](const std::string &text, const std::string &reason, const std::string &options = "") {
+        const std::string file = scratch.write("k.c", text), object = scratch.path("k.so");
+        compile(file, object, options);
+        check_says(run_kernel(object), 2, reason);
+        if (options.empty()) check_says(run_kernel(file), 2, reason);
+    };
+    const std::string includes = "#include \"tlmalloc/kernel.h\"\n";
+    const std::string info = "extern const tl_kernel_info tl_kernel_declaration;\nconst tl_kernel_info "
+                             "tl_kernel_declaration = ";
+    refused(includes + info + "{.calls_version = 7, .calls_bytes = sizeof(tl_calls), .bytes = sizeof(tl_kernel_info)};",
+            "found a kernel for version 7 of the table of calls, expected version 1: compile it again");
+    refused(includes + info + "{.calls_version = TL_CALLS_VERSION, .calls_bytes = 4000, .bytes = 80};",
+            "found a kernel for a later tlmalloc, whose table of calls has 4000 bytes");
+    refused(includes + "int nothing(void);\nint nothing(void) { return 0; }", "declares no kernel");
+    refused(doubling("int elsewhere(void);", "status = elsewhere();"), "undefined symbol: elsewhere");
+    refused(includes + "TL_KERNEL(.name = \"no word\");", "the kernel's name is not 1 to 63 letters");
+    refused(includes + "TL_KERNEL(.name = \"k\");", "the kernel has no function");
+    refused(doubling("", "", "{.name = \"x\", .shape = {4}}"), "argument 1 is of tensor 1, the kernel has 1");
+    refused(doubling("", "", "{.name = \"x\"}"), "tensor 'x' has no shape");
+    refused(doubling("", "", "{.name = \"x\", .dtype = 99, .shape = {4}}"), "tensor 'x': its type");
+    refused(doubling("", "", "{.name = \"x\", .shape = {4}, .use = TL_OUT, .spread = TL_REPLICATED}"),
+            "tensor 'x' is replicated and written");
+    refused(doubling("static int unused[2] = {3};", "unused[0]++;"), "that is not stripped", "-s");
+    check_says(run_kernel(scratch.write("text.so", "no object")), 2, "text.so: expected an ELF object of this machine");
+    check_says(run_kernel(scratch.path("none.so")), 2, "none.so: No such file or directory");
+    check_says(run_kernel(scratch.path("none.c")), 2, "none.c: No such file or directory");
+}
+
+BOOST_AUTO_TEST_CASE(static_variables_that_can_be_written_are_refused_by_name) {
+    scratch_directory scratch;
+    const std::vector<std::pair<std::string, std::string>> writable{
+        {"static int counter;", "counter++;"},
+        {"int counter = 3;", "counter++;"},
+        {"static _Thread_local int counter;", "counter++;"},
+        {"static const char *counter = \"\";", "counter++;"},
+        {"", "static int counter; counter++;"},
+    };
+    for (const auto &[before, inside] : writable) {
+        const std::string file = scratch.write("k.c", doubling(before, inside + " if (counter) tl_num_programs(tl);"));
+        compile(file, scratch.path("k.so"));
+        for (const std::string &kernel : {file, scratch.path("k.so")})
+            check_says(run_kernel(kernel), 2, kernel + ": found the static variable 'counter' of ");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tensors_are_filled_from_files_and_compared_with_them) {
+    scratch_directory scratch;
+    std::vector<float> x(64), y(64);
+    for (std::size_t i = 0; i < x.size(); i++)
+        y[i] = 2 * (x[i] = static_cast<float>(i) - 7);
+    scratch.write("x.bin", bytes_of(x));
+    scratch.write("y.bin", bytes_of(y));
+    std::string tensors = "{.name = \"x\", .dtype = TL_F32, .shape = {64}, .file = \"x.bin\"}, "
+                          "{.name = \"y\", .dtype = TL_F32, .shape = {8, 8}, .use = TL_OUT, .file = \"y.bin\"}";
+    const std::string file = scratch.write("k.c", doubling("", "", tensors));
+    BOOST_CHECK(contains(run_kernel(file).out, "result verified"));
+    y[9] = 5;
+    scratch.write("y.bin", bytes_of(y));
+    check_says(run_kernel(file), 1, "wrong result: y[9] is 0x40800000, expected 0x40a00000 as y.bin has it");
+    scratch.write("y.bin", bytes_of(y) + "more");
+    check_says(run_kernel(file), 2, "y.bin: found more than 256 bytes, expected 256");
+    scratch.write("x.bin", "short");
+    check_says(run_kernel(file), 2, "x.bin: found 5 bytes, expected 256");
+    std::filesystem::remove(scratch.path("x.bin"));
+    check_says(run_kernel(file), 2, "x.bin: No such file or directory");
+}
+
+BOOST_AUTO_TEST_CASE(tensors_lie_where_their_declaration_says) {
+    scratch_directory scratch;
+    const std::string tensors = "{.name = \"x\", .dtype = TL_F32, .shape = {64}, .spread = TL_REPLICATED}, "
+                                "{.name = \"y\", .dtype = TL_F32, .shape = {64}, .use = TL_OUT, .memory = TL_SRAM}";
+    const report r = run(npu_small, {"--kernel", scratch.write("k.c", doubling("", "", tensors))});
+    BOOST_CHECK_MESSAGE(r.run.status == 0, r.run.err);
+    json_t *x = json_array_get(r.list("tensors"), 0);
+    BOOST_CHECK_EQUAL(number(x, "shards"), 4); // a copy for each PE
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_is_wrong_is_ended_and_told_so) {
+    scratch_directory scratch;
+    const std::string deep = "static int deeper(int n) { volatile char frame[1000]; frame[n % 1000] = 1; "
+                             "return n ? deeper(n - 1) + frame[3] : 0; }";
+    const std::string in_code = " in its own code after tl_load, its call 2";
+    const struct {
+        std::string before, inside, says;
+    } wrong[] = {
+        {"", "*(volatile int *)(uintptr_t)(16 * tl_num_programs(tl)) = 1;",
+         "TLA_CRASHED: kernel doubling (FILE) on sip0.cube0.pe0: segmentation fault at address 0x40" + in_code},
+        {"", "status = tl_fill(tl, (const tl_tile *)(uintptr_t)8, 0);",
+         "segmentation fault at address 0x8 in tl_fill, its "
+         "call 3"},
+        {"", "abort();", "abort" + in_code},
+        {"", "__builtin_trap();", "illegal instruction" + in_code},
+        {deep, "status = deeper(1000000);", "stack overflow" + in_code + ": more than pe.stack, 65536 bytes"},
+        {"static tla_status calling(tl_context *tl, const tl_tile *t, int n) { volatile char frame[1000]; "
+         "frame[n % 1000] = 1; tl_fill(tl, t, 1); return n ? calling(tl, t, n - 1) + frame[7] : 0; }",
+         "status = calling(tl, &tile, 1000000);", "stack overflow in tl_fill, its call "},
+        {"", "for (volatile int i = 0;;) i++;",
+         "TLA_TIMEOUT: kernel doubling (FILE) on sip0.cube0.pe0: makes no call any more," + in_code +
+             ": more than pe.host_limit, 200 ms of real time"},
+        {"", "for (;;) tl_fill(tl, &tile, 1);", "does not return, in tl_fill, its call "},
+        {"", "exit(0);", "tlmalloc run: the kernel has called exit: expected a status that it returns"},
+        {"", "tl_tile half = tile; half.columns /= 2; status = tl_add(tl, &half, &tile, &tile);",
+         "TLA_INVALID_ARGUMENT: kernel doubling (FILE) on sip0.cube0.pe0: tl_add: found 1 x 8 from 1 x 16 and 1 x 16, "
+         "expected three of one shape"},
+        {"", "status = tl_fail(tl, TLA_UNSUPPORTED, \"the moon is full\");",
+         "TLA_UNSUPPORTED: kernel doubling (FILE) on sip0.cube0.pe0: the moon is full\n"},
+    };
+    for (const auto &w : wrong) {
+        const std::string file = scratch.write("k.c", doubling(w.before, w.inside));
+        std::string says = w.says;
+        if (const std::size_t at = says.find("FILE"); at != std::string::npos) says.replace(at, 4, file);
+        const command_result result =
+            run_kernel(file, with_prices({"pe.stack=64 KiB", "pe.host_limit=200 ms", "pe.time_limit=50 us"}));
+        check_says(result, 1, says);
+        BOOST_CHECK_MESSAGE(!contains(result.err, "leaks"), result.err); // what it held has been freed
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_check_and_inputs_that_crash_are_told_so) {
+    scratch_directory scratch;
+    const std::string wild = "static void wild(const tl_workload *w, void *bytes) { (void)bytes; "
+                             "*(volatile int *)(uintptr_t)(w->programs * 4) = 1; }";
+    const std::string file = scratch.write("k.c", doubling(wild, "",
+                                                           "{.name = \"x\", .dtype = TL_F32, .shape = {64}, "
+                                                           ".fill = wild}, {.name = \"y\", .dtype = TL_F32, "
+                                                           ".shape = {64}, .use = TL_OUT}"));
+    check_says(run_kernel(file), 1,
+               "TLA_CRASHED: kernel doubling (" + file +
+                   "), its inputs: segmentation fault at "
+                   "address 0x10\n");
+    std::string text = doubling("", "");
+    text.replace(text.find("(void)workload;"), 15, "abort();");
+    check_says(run_kernel(scratch.write("k.c", text)), 1, "its check: abort\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_fails_on_one_pe_leaves_the_others_and_the_report_whole) {
+    scratch_directory scratch;
+    const std::string file = scratch.write(
+        "k.c", doubling("", "if (tl_program_id(tl) == 2) *(volatile int *)(uintptr_t)tl_num_programs(tl) = 0;"));
+    const report r = run(npu_small, {"--kernel", file});
+    check_says(r.run, 1, "on sip0.cube0.pe2: segmentation fault at address 0x4");
+    BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+    for (std::size_t pe = 0; pe < 4; pe++) {
+        const json_t *row = json_array_get(r.list("kernels"), pe);
+        BOOST_CHECK_GT(number(row, "end_ps"), 0);
+    }
+}
