@@ -2,7 +2,7 @@
  *
  * A kernel is a C function that every PE runs as one program, and a file of its own: what it computes, and what a host
  * must know to run it (kernel/declaration.h). It sees tensors by virtual address, keeps tiles in its PE's TCM, and
- * everything it calls costs simulated time: allocations are commands to the PE's memory controller, loads and stores
+ * everything it calls costs simulated time: tl_alloc is a command to the PE's memory controller, loads and stores
  * are DMA through the PE's MMU, arithmetic occupies an engine. The calls block until the simulated work is done. The
  * names follow KernBench's tl.* (ADR-0046).
  *
