@@ -22,6 +22,7 @@
 #include "tlmalloc/allocators/shortage.h"
 #include "tlmalloc/allocators/slot_pool.h"
 #include "tlmalloc/allocators/stack.h"
+#include "tlmalloc/allocators/stack_watch.h"
 #include "tlmalloc/allocators/upstream.h"
 
 #endif

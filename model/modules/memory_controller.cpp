@@ -103,7 +103,21 @@ tla_status memory_controller::ensure_allocators() {
     }
     for (const tla_channel channel : channels())
         beginning_[channel] = tla_pe_memory_get_stats(memory_.get(), channel);
+    if (watch_.decided) follow_requests();
     return TLA_OK;
+}
+
+void memory_controller::follow_requests() {
+    for (const tla_channel channel : channels()) {
+        watched_[channel] = {this, channel};
+        tla_stack_set_watch(
+            tla_pe_memory_stack(memory_.get(), channel),
+            [](void *context, const tla_stack_deed *deed) {
+                const watched &of = *static_cast<const watched *>(context);
+                of.self->watch_.decided(of.channel, *deed);
+            },
+            &watched_[channel]);
+    }
 }
 
 // --- data ------------------------------------------------------------------------------------------------------------
@@ -407,6 +421,11 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     } else {
         channel = channel_at(command.pa);
         execute_count(command, arrival_ps, completion, work);
+        const bool of_references =
+            command.opcode == TLA_OP_REF || command.opcode == TLA_OP_UNREF || command.opcode == TLA_OP_FREE;
+        if (watch_.counted && of_references && !completion.status && completion.value > 0)
+            watch_.counted(channel, command.pa.value - base(channel), command.opcode == TLA_OP_REF, completion.value,
+                           arrival_ps);
     }
     if (owned) work = {}; // the list is its owner's
     const tla_arena_stats arena = tla_pe_memory_get_stats(memory_.get(), channel);

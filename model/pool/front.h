@@ -3,6 +3,7 @@
 #define TLMALLOC_POOL_FRONT_H
 
 #include "tlmalloc/allocators/stack.h"
+#include "tlmalloc/allocators/stack_watch.h"
 
 typedef struct tla_front_kind {
     const char *name; /* NULL: the placement itself */
@@ -34,16 +35,23 @@ const tla_front_kind *tla_front_kind_of(tla_front front);
 struct tla_stack {
     tla_stack_config config;
     const tla_front_kind *front;
-    tla_arena *arena;         /* NULL where no placement is under the front, or it has its own */
-    tla_arena_set set;        /* of it alone: the front's only device */
-    tla_arena *live;          /* of blocks as they were asked for, with a front and validation */
-    void *state;              /* the front's */
-    tla_owner owner;          /* who the calls are made for */
+    tla_arena *arena;      /* NULL where no placement is under the front, or it has its own */
+    tla_arena_set set;     /* of it alone: the front's only device */
+    tla_arena *live;       /* of blocks as they were asked for, with a front and validation */
+    void *state;           /* the front's */
+    tla_owner owner;       /* who the calls are made for */
+    tla_stack_watch watch; /* or NULL */
+    void *watch_context;
     uint64_t used, peak_used; /* bytes granted, of a front */
     uint64_t restored;        /* bytes of the arena that a snapshot left in use */
 };
 
 /* The statistics of a front that has had at most `peak_reserved` bytes from the arena, as it counts them. */
 tla_stack_stats tla_front_stats_over_arena(const tla_stack *stack, uint64_t peak_reserved);
+
+/* Tell whoever watches (stack_watch.h) of an alloc that was decided, and of a free that was done. */
+void tla_stack_tell_alloc(const tla_stack *stack, const tla_stack_request *request, tla_status status,
+                          const tla_block *granted);
+void tla_stack_tell_free(const tla_stack *stack, tla_block block);
 
 #endif

@@ -99,8 +99,7 @@ static bool is_format(tla_memory_format format) {
     return (unsigned)format < TLA_FORMAT_COUNT && format != TLA_FORMAT_BINARY;
 }
 
-tla_status tla_stack_alloc(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work) {
-    if (request->nbytes == 0 || !is_format(request->format)) return TLA_INVALID_ARGUMENT;
+static tla_status take(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work) {
     tla_stack_request rounded = *request;
     if (has_front(stack)) rounded.nbytes = aligned(stack, request->nbytes);
     tla_block taken;
@@ -116,8 +115,17 @@ tla_status tla_stack_alloc(tla_stack *stack, const tla_stack_request *request, t
     return TLA_OK;
 }
 
+tla_status tla_stack_alloc(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work) {
+    if (request->nbytes == 0 || !is_format(request->format)) return TLA_INVALID_ARGUMENT;
+    const tla_status status = take(stack, request, granted, work);
+    tla_stack_tell_alloc(stack, request, status, granted);
+    return status;
+}
+
 tla_status tla_stack_reserve(tla_stack *stack, tla_block block, tla_work *work) {
-    return has_front(stack) ? TLA_UNSUPPORTED : tla_arena_reserve(stack->arena, block, work);
+    const tla_status status = has_front(stack) ? TLA_UNSUPPORTED : tla_arena_reserve(stack->arena, block, work);
+    if (!status) tla_stack_tell_alloc(stack, &(tla_stack_request){.nbytes = block.nbytes}, status, &block);
+    return status;
 }
 
 uint64_t tla_stack_granted(const tla_stack *stack, tla_block block) {
@@ -133,8 +141,7 @@ static void revive(tla_stack *stack, tla_block block, tla_owner owner) {
     tla_arena_set_owner(stack->live, stack->owner);
 }
 
-tla_status tla_stack_free(tla_stack *stack, tla_block block, tla_work *work) {
-    if (block.nbytes == 0) return TLA_INVALID_ARGUMENT;
+static tla_status give_back(tla_stack *stack, tla_block block, tla_work *work) {
     if (!has_front(stack)) return stack->front->free(stack, block, work);
     tla_block rounded = {block.offset, aligned(stack, block.nbytes)}, known;
     const uint64_t granted = stack->front->granted(stack, rounded);
@@ -148,6 +155,14 @@ tla_status tla_stack_free(tla_stack *stack, tla_block block, tla_work *work) {
     else
         stack->used -= granted;
     return status;
+}
+
+tla_status tla_stack_free(tla_stack *stack, tla_block block, tla_work *work) {
+    if (block.nbytes == 0) return TLA_INVALID_ARGUMENT;
+    const tla_status status = give_back(stack, block, work);
+    if (status) return status;
+    tla_stack_tell_free(stack, block);
+    return TLA_OK;
 }
 
 tla_status tla_stack_trim(tla_stack *stack, uint64_t *given_back, tla_work *work) {

@@ -55,9 +55,13 @@ void allocator_destroy(trace_allocator *allocator) {
     allocator->stack = NULL;
 }
 
-tla_status allocator_alloc(trace_allocator *a, uint64_t stream, uint64_t nbytes, tla_block *granted, tla_work *work) {
-    const tla_stack_request request = {.nbytes = nbytes, .stream = stream};
-    const tla_status status = tla_stack_alloc(a->stack, &request, granted, work);
+tla_stack_request allocator_request(const trace_allocation *asked) {
+    return (tla_stack_request){
+        .nbytes = asked->nbytes, .stream = asked->stream, .format = (tla_memory_format)asked->format};
+}
+
+tla_status allocator_alloc(trace_allocator *a, const tla_stack_request *request, tla_block *granted, tla_work *work) {
+    const tla_status status = tla_stack_alloc(a->stack, request, granted, work);
     if (status) return status;
     if (granted->offset < a->lowest) a->lowest = granted->offset;
     if (granted->offset + granted->nbytes > a->highest) a->highest = granted->offset + granted->nbytes;

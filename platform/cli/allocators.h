@@ -3,6 +3,7 @@
 #define TLMALLOC_PLATFORM_CLI_ALLOCATORS_H
 
 #include "tlmalloc/allocators/stack.h"
+#include "trace/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,9 +36,12 @@ tla_status allocator_create(const char *name, const allocator_config *config, tr
 /* Nothing to do for an allocator that was not made. */
 void allocator_destroy(trace_allocator *allocator);
 
+/* What an allocation of a trace asks a stack for. */
+tla_stack_request allocator_request(const trace_allocation *asked);
+
 /* As tla_stack_alloc. TLA_EXHAUSTED, TLA_FRAGMENTED and TLA_LIMIT mean that the request failed for want of memory,
  * TLA_UNSUPPORTED that PyTorch would abort the program there. */
-tla_status allocator_alloc(trace_allocator *allocator, uint64_t stream, uint64_t nbytes, tla_block *granted,
+tla_status allocator_alloc(trace_allocator *allocator, const tla_stack_request *request, tla_block *granted,
                            tla_work *work);
 
 /* Why a request of nbytes has just failed, for a person. */

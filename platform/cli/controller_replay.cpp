@@ -72,6 +72,7 @@ class trace_player : public sc_core::sc_module {
         command.channel = TLA_HBM;
         command.nbytes = trace_.allocations[index].nbytes;
         command.stream = streams_.at(trace_.allocations[index].stream);
+        command.format = static_cast<tla_memory_format>(trace_.allocations[index].format);
         tla_completion done{};
         const tla_status answer = send(command, done);
         result_.latencies[index] = local_ps(delay_) - arrival_ps;
@@ -143,7 +144,7 @@ class trace_player : public sc_core::sc_module {
 
 // Builds PE 0's controller and slice and lets the player run to its end.
 tla_status simulate(const alloc_trace &trace, const tla_config &config, const std::string *snapshot, double speed,
-                    replay_result &result, tla_error &error) {
+                    std::FILE *vcd, replay_result &result, tla_error &error) {
     if (config.controller.lockstep != TLA_LOCKSTEP_OFF)
         return tla_error_set(&error, TLA_UNSUPPORTED,
                              "found controller.lockstep %s, expected off: a trace is played on "
@@ -164,9 +165,16 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
     controller.tcm.bind(tcm.in);
     player.out.bind(controller.control);
     player.data.bind(controller.in);
+    std::unique_ptr<waveform> wave;
+    if (vcd) {
+        wave = std::make_unique<waveform>(vcd);
+        for (instrumented *module : std::initializer_list<instrumented *>{&controller, &slice})
+            module->record(*wave);
+    }
     const double begin = host_seconds();
     sc_core::sc_start();
     result.wall_s = host_seconds() - begin;
+    if (wave) wave->close();
     if (tla_stack_front(settings.memory.hbm_policy) != TLA_FRONT_NONE)
         result.reserved_bytes = controller.get_statistics(TLA_HBM).peak_reserved;
     else if (player.highest() != 0)
@@ -180,12 +188,12 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
 } // namespace tlmalloc
 
 tla_status controller_replay(const alloc_trace *trace, const tla_config *config, const char *snapshot,
-                             size_t snapshot_length, double speed, replay_result *result, tla_error *error) {
+                             size_t snapshot_length, double speed, FILE *vcd, replay_result *result, tla_error *error) {
     tla_status status = replay_result_create(trace, true, result, error);
     if (status) return status;
     const std::string text(snapshot ? snapshot : "", snapshot_length);
     try {
-        status = tlmalloc::simulate(*trace, *config, snapshot ? &text : nullptr, speed, *result, *error);
+        status = tlmalloc::simulate(*trace, *config, snapshot ? &text : nullptr, speed, vcd, *result, *error);
     } catch (const sc_core::sc_report &report) { // a platform that cannot be built
         status = tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", report.get_msg_type(), report.get_msg());
     }

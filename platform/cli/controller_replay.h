@@ -6,15 +6,19 @@
 #include "cli/replay_result.h"
 #include "tlmalloc/config.h"
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* On the HBM channel of PE 0 of the configured platform. Commands arrive `speed` times as fast as recorded; offsets
  * count from the beginning of the slice. `snapshot` (tla_arena_snapshot; NULL: none) is what its free list begins with.
- * Runs a simulation, so once in a process. Errors as trace_replay, tla_arena_restore, and TLA_BUS_ERROR. */
+ * `vcd` (NULL: none) gets the waveform of controller and slice;
+ * it stays its owner's. Runs a simulation, so once in a process. Errors as trace_replay, tla_arena_restore, and
+ * TLA_BUS_ERROR. */
 tla_status controller_replay(const alloc_trace *trace, const tla_config *config, const char *snapshot,
-                             size_t snapshot_length, double speed, replay_result *result, tla_error *error);
+                             size_t snapshot_length, double speed, FILE *vcd, replay_result *result, tla_error *error);
 
 #ifdef __cplusplus
 }

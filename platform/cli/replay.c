@@ -21,7 +21,7 @@
 #include <string.h>
 
 typedef struct replay_options {
-    const char *trace_path, *config_path, *snapshot_path, *placements_path, *map_path, *json_path;
+    const char *trace_path, *config_path, *snapshot_path, *placements_path, *map_path, *json_path, *vcd_path;
     tla_stack_policy policy; /* of --policy */
     bool has_policy;
     uint64_t capacity;       /* 0: not given */
@@ -55,7 +55,8 @@ enum {
     KEY_AS_RECORDED,
     KEY_PLACEMENTS,
     KEY_MAP,
-    KEY_JSON
+    KEY_JSON,
+    KEY_VCD
 };
 
 static const struct argp_option option_table[] = {
@@ -84,6 +85,7 @@ static const struct argp_option option_table[] = {
     {"placements", KEY_PLACEMENTS, "FILE", 0, "write id,offset,bytes,nodes_visited for each allocation", 0},
     {"map", KEY_MAP, "FILE.svg", 0, "draw the occupied addresses over time", 0},
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
+    {"vcd", KEY_VCD, "FILE", 0, "with --config: write the waveform of the controller and its slice", 0},
     {0, 0, 0, 0, 0, -1},
     {0}};
 
@@ -101,7 +103,7 @@ static int parse_device(const struct argp_state *state, const char *text) {
 
 static void check_as_recorded(const struct argp_state *state, const replay_options *o) {
     if (o->capacity || o->snapshot_path || o->config_path || o->has_policy || o->compared.count || o->align ||
-        o->speed > 0 || o->set.count || o->placements_path || o->map_path)
+        o->speed > 0 || o->set.count || o->placements_path || o->map_path || o->vcd_path)
         argument_error(
             state, "--as-recorded takes --device, --settings, --pytorch and --json only: the recording says the rest");
 }
@@ -118,6 +120,8 @@ static void check_combination(const struct argp_state *state, const replay_optio
         argument_error(state, "expected --capacity SIZE, --from SNAPSHOT or --config CONFIG");
     if (o->capacity && somewhere)
         argument_error(state, "--capacity contradicts --from and --config: they say the size");
+    if (o->vcd_path && (!o->config_path || o->compared.count))
+        argument_error(state, "--vcd needs --config, and no --compare: time passes in the simulated controller only");
     const tla_front front = tla_stack_front(o->policy);
     if (!o->config_path && !o->compared.count && front == TLA_FRONT_NONE && o->set.count)
         argument_error(state, "--set needs --config, --compare, or a front as --policy");
@@ -186,6 +190,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case KEY_JSON:
         options->json_path = text;
         return 0;
+    case KEY_VCD:
+        options->vcd_path = text;
+        return 0;
     case ARGP_KEY_ARG:
         if (options->trace_path) argument_error(state, "found a second argument '%s', expected one TRACE", text);
         options->trace_path = text;
@@ -232,7 +239,7 @@ static tla_status replay_as_recorded(const replay_options *options, bool *equal,
 typedef struct replay_state {
     replay_request request;
     replay_files files[ALLOCATOR_LIST_MAX]; /* of each allocator, or of the only one */
-    FILE *json;                             /* NULL: not asked for */
+    FILE *json, *vcd;                       /* NULL: not asked for */
     char *snapshot;                         /* text */
 } replay_state;
 
@@ -303,6 +310,7 @@ static tla_status open_files(const replay_options *options, replay_state *state,
     output_protect(options->trace_path);
     output_protect(options->snapshot_path);
     tla_status status = output_open("--json", options->json_path, &state->json, error);
+    if (!status) status = output_open("--vcd", options->vcd_path, &state->vcd, error);
     for (size_t i = 0; i < compared->count && !status; i++)
         status = replay_files_open(options->placements_path, options->map_path, compared->names[i], true,
                                    &state->files[i], error);
@@ -325,11 +333,11 @@ static tla_status resolve(const replay_options *options, replay_state *state, tl
     return status ? status : open_files(options, state, error);
 }
 
-static tla_status replay_once(const replay_request *request, const alloc_trace *trace, replay_result *result,
+static tla_status replay_once(const replay_request *request, FILE *vcd, const alloc_trace *trace, replay_result *result,
                               tla_error *error) {
     if (request->simulated)
         return controller_replay(trace, &request->config, request->arena.snapshot, request->arena.snapshot_length,
-                                 request->speed, result, error);
+                                 request->speed, vcd, result, error);
     trace_allocator made;
     tla_status status = allocator_create(request->policy, &request->arena, &made, error);
     if (!status) status = trace_replay(trace, &made, NULL, result, error);
@@ -344,7 +352,7 @@ static tla_status play_and_report(replay_state *state, const alloc_trace *trace,
     replay_result result = {0};
     FILE *table = output_table();
     tla_status status = compared ? replay_compare(table, request, trace, state->files, &report, error)
-                                 : replay_once(request, trace, &result, error);
+                                 : replay_once(request, state->vcd, trace, &result, error);
     if (!status && !compared) {
         report = replay_to_json(request, &result);
         status = replay_files_write(state->files, request, request->policy, trace, &result, error);

@@ -21,9 +21,10 @@ static tla_status play(search *s, trace_allocator *a, bool *fits) {
         const trace_event *event = &s->trace->events[i];
         const trace_allocation *asked = &s->trace->allocations[event->allocation];
         tla_block *granted = &s->granted[event->allocation];
+        const tla_stack_request request = allocator_request(asked);
         tla_work work = {0};
         tla_status status = event->is_free ? allocator_free(a, granted->offset, asked->nbytes, &work)
-                                           : allocator_alloc(a, asked->stream, asked->nbytes, granted, &work);
+                                           : allocator_alloc(a, &request, granted, &work);
         if (status == TLA_NO_HOST_MEMORY || (status && event->is_free))
             return tla_error_set(s->error, status, "%s: event %zu of the trace: %s", a->name, i + 1,
                                  tla_status_text(status));

@@ -9,6 +9,7 @@
 #include "cli/overrides.h"
 #include "cli/progress.h"
 #include "cli/read_text.h"
+#include "cli/recording.hpp"
 #include "cli/run_report.hpp"
 #include "model/modules/kernel_stack.hpp"
 #include "programs/kernel_file.h"
@@ -22,11 +23,19 @@ namespace {
 using namespace tlmalloc;
 
 struct run_options {
-    const char *config = nullptr, *kernel = nullptr, *json = nullptr, *vcd = nullptr, *from = nullptr;
+    const char *config = nullptr, *kernel = nullptr, *json = nullptr, *vcd = nullptr, *from = nullptr,
+               *record = nullptr;
     overrides set{};
 };
 
-enum { option_kernel = 'k', option_json = 'j', option_vcd = 'v', option_set = 's', option_from = 'f' };
+enum {
+    option_kernel = 'k',
+    option_json = 'j',
+    option_vcd = 'v',
+    option_set = 's',
+    option_from = 'f',
+    option_record = 'r'
+};
 
 const argp_option option_table[] = {
     {"kernel", option_kernel, "KERNEL", 0,
@@ -36,6 +45,7 @@ const argp_option option_table[] = {
     {"json", option_json, "FILE", 0, "write the report, every figure of it, as JSON", 0},
     {"vcd", option_vcd, "FILE", 0, "write the waveform", 0},
     {"from", option_from, "SNAPSHOT", 0, "let every HBM free list begin as `tlmalloc age' left it", 0},
+    {"record", option_record, "DIR", 0, "write what every memory was asked for, a trace each for `tlmalloc replay'", 0},
     {"set", option_set, "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
     {nullptr, 0, nullptr, 0, nullptr, 0}};
 
@@ -53,6 +63,9 @@ error_t parse_option(int key, char *text, argp_state *state) {
         return 0;
     case option_from:
         options.from = text;
+        return 0;
+    case option_record:
+        options.record = text;
         return 0;
     case option_set:
         if (!overrides_add(&options.set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
@@ -155,9 +168,10 @@ bool simulate(const npu &platform, const workload &work) {
 struct run_files {
     std::FILE *json = nullptr, *vcd = nullptr;
     std::string snapshot;
+    recording record;
 };
 
-tla_status open_files(const run_options &options, run_files &files, tla_error &error) {
+tla_status open_files(const run_options &options, const tla_config &config, run_files &files, tla_error &error) {
     output_protect(options.from);
     if (options.from) {
         char *text = nullptr;
@@ -167,8 +181,10 @@ tla_status open_files(const run_options &options, run_files &files, tla_error &e
         files.snapshot.assign(text, length);
         std::free(text);
     }
-    const tla_status status = output_open("--json", options.json, &files.json, &error);
-    return status ? status : output_open("--vcd", options.vcd, &files.vcd, &error);
+    tla_status status = output_open("--json", options.json, &files.json, &error);
+    if (!status) status = output_open("--vcd", options.vcd, &files.vcd, &error);
+    if (!status && options.record) status = files.record.open(options.record, config, &error);
+    return status;
 }
 
 // Ends the waveform and puts the files in their places; false with the reason on stderr.
@@ -196,6 +212,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     workload work(platform, choice, size, config.mmu.unmapped == TLA_UNMAPPED_DEMAND);
     platform.host().main = [&] { work.main(); };
     if (wave) platform.record(*wave);
+    files.record.follow(platform);
     if (options.from) {
         if (platform.age(files.snapshot, &error)) {
             print_message("tlmalloc run: %s: %s", options.from, error.text);
@@ -257,7 +274,7 @@ int tlmalloc_run(int argc, char **argv) {
     std::atexit(at_exit);
     sc_core::sc_report_handler::set_handler(report);
     run_files files;
-    if (const tla_status status = open_files(options, files, error)) {
+    if (const tla_status status = open_files(options, config, files, error)) {
         std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
         return cli_exit_status(status);
     }

@@ -71,6 +71,10 @@ void trace_builder_stream(trace_builder *builder, uint64_t stream) {
     builder->trace.allocations[builder->trace.allocation_count - 1].stream = stream;
 }
 
+void trace_builder_format(trace_builder *builder, uint32_t format) {
+    builder->trace.allocations[builder->trace.allocation_count - 1].format = format;
+}
+
 void trace_builder_settings(trace_builder *builder, const char *settings) {
     snprintf(builder->trace.settings, sizeof builder->trace.settings, "%s", settings);
 }

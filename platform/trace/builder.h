@@ -27,6 +27,9 @@ void trace_builder_name(trace_builder *builder, const char *id_text);
 /* The stream of the allocation appended last. */
 void trace_builder_stream(trace_builder *builder, uint64_t stream);
 
+/* The format of its memory. */
+void trace_builder_format(trace_builder *builder, uint32_t format);
+
 /* The settings of the recorded allocator. */
 void trace_builder_settings(trace_builder *builder, const char *settings);
 

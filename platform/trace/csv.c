@@ -1,23 +1,53 @@
-/* Reads the recorder's own format: the header line time_ns,op,id,bytes, then one event a line in time order. */
+/* Reads the recorder's own format: the header line time_ns,op,id,bytes, then one event a line in time order.
+ *
+ * What `tlmalloc run --record` writes has four columns more: references, format, stream, offset. Format and stream are
+ * those of the request; how many references a block has, and where the run put it, are for whoever looks: lines of ref
+ * and unref, which leave a block with that many, are checked and say nothing to a replay. */
 #include "trace/builder.h"
 #include "trace/table.h"
 
-enum { TIME, OP, ID, BYTES };
+#define PLAIN "time_ns,op,id,bytes"
+#define RECORDED PLAIN ",references,format,stream,offset"
+
+enum { TIME, OP, ID, BYTES, REFERENCES, FORMAT, STREAM, OFFSET, RECORDED_COLUMNS };
+enum { FORMAT_MAX = 255 };
+
+/* The columns behind the first four, of an alloc that has been appended. */
+static tla_status read_more(const trace_table *table, bool is_alloc, trace_builder *builder, tla_error *error) {
+    const table_field *fields = table->fields;
+    uint64_t references, format, stream, offset;
+    if (!table_number(fields[REFERENCES], &references))
+        return table_found(table, fields[REFERENCES], "a number of references", error);
+    if (!table_number(fields[FORMAT], &format) || format > FORMAT_MAX)
+        return table_found(table, fields[FORMAT], "a format, 0 .. 255", error);
+    if (!table_number(fields[STREAM], &stream) || stream > UINT32_MAX)
+        return table_found(table, fields[STREAM], "a stream, 0 .. 2^32 - 1", error);
+    if (!table_number(fields[OFFSET], &offset) && !table_equals(fields[OFFSET], "-"))
+        return table_found(table, fields[OFFSET], "an offset, or - where there was no memory", error);
+    if (!is_alloc) return TLA_OK;
+    trace_builder_format(builder, (uint32_t)format);
+    trace_builder_stream(builder, stream);
+    return TLA_OK;
+}
 
 static tla_status read_event(const trace_table *table, trace_builder *builder, tla_error *error) {
     const table_field *fields = table->fields;
+    const bool recorded = table->columns == RECORDED_COLUMNS;
     uint64_t time_ns, id, nbytes;
     if (!table_number(fields[TIME], &time_ns))
         return table_found(table, fields[TIME], "a time in ns, 0 .. 2^64 - 1", error);
-    bool is_free = table_equals(fields[OP], "free");
-    if (!is_free && !table_equals(fields[OP], "alloc")) return table_found(table, fields[OP], "alloc or free", error);
+    const bool is_free = table_equals(fields[OP], "free"), is_alloc = table_equals(fields[OP], "alloc");
+    const bool is_count = recorded && (table_equals(fields[OP], "ref") || table_equals(fields[OP], "unref"));
+    if (!is_free && !is_alloc && !is_count)
+        return table_found(table, fields[OP], recorded ? "alloc, free, ref or unref" : "alloc or free", error);
     if (!table_number(fields[ID], &id)) return table_found(table, fields[ID], "an id, 0 .. 2^64 - 1", error);
     if (!table_number(fields[BYTES], &nbytes) || nbytes == 0 || nbytes > TRACE_MAX_BYTES)
         return table_found(table, fields[BYTES], "a number of bytes, 1 .. 2^63", error);
+    if (is_count) return read_more(table, false, builder, error);
     tla_error inner;
     tla_status status =
         (is_free ? trace_builder_free : trace_builder_alloc)(builder, time_ns, id, nbytes, table->line_number, &inner);
-    if (!status) return TLA_OK;
+    if (!status) return recorded ? read_more(table, is_alloc, builder, error) : TLA_OK;
     int column = status == TLA_SYNTAX || status == TLA_LIMIT ? TIME : status == TLA_SIZE_MISMATCH ? BYTES : ID;
     return table_fail(table, fields[column], status, inner.text, error);
 }
@@ -25,7 +55,10 @@ static tla_status read_event(const trace_table *table, trace_builder *builder, t
 tla_status trace_read_csv(trace_file *file, trace_builder *builder, tla_error *error) {
     trace_table table;
     bool more = true;
-    tla_status status = table_begin(&table, file, "time_ns,op,id,bytes", error);
+    size_t length;
+    const char *first = trace_file_peek(file, &length);
+    const table_field begins = {first, first + (length < sizeof PLAIN ? length : sizeof PLAIN)};
+    tla_status status = table_begin(&table, file, table_equals(begins, PLAIN ",") ? RECORDED : PLAIN, error);
     while (!status && more) {
         status = table_next(&table, &more, error);
         if (!status && more) status = read_event(&table, builder, error);

@@ -1,6 +1,6 @@
 /* Allocation traces: what was asked for, and when. A file tells its format by its content, is plain or
  * compressed with gzip; what comes out is checked, so that a replay need not doubt it. Three formats:
- *   time_ns,op,id,bytes   events, op alloc or free: the recorder of this project
+ *   time_ns,op,id,bytes   events, op alloc or free: the recorder of this project; further columns as csv.c has them
  *   id,lower,upper,size   buffers with lifetimes: MiniMalloc
  *   a pickle, or JSON     a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot); nothing in it is executed;
  *                         or a trace of its profiler in JSON, of which the "[memory]" events are read */
@@ -22,6 +22,7 @@ typedef struct trace_allocation {
     uint64_t id;         /* as in the file; unique among the allocations that live at the same time */
     uint64_t nbytes;     /* as asked for: 1 .. 2^63 */
     uint64_t stream;     /* of the device; 0 where a format has none */
+    uint32_t format;     /* of the memory (mem_object.h); likewise */
     const char *id_text; /* the id as the file writes it, where that is no number; else NULL */
 } trace_allocation;
 

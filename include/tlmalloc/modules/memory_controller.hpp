@@ -4,6 +4,7 @@
 #define TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 
 #include "tlmalloc/allocators/arena_snapshot.h"
+#include "tlmalloc/allocators/stack_watch.h"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/device/object_store.h"
@@ -12,6 +13,7 @@
 #include "tlmalloc/modules/target_socket.hpp"
 #include "tlmalloc/parameters/memory.h"
 
+#include <functional>
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
 
@@ -124,6 +126,16 @@ class memory_controller : public instrumented, private command_handler, private 
     std::uint64_t data_errors() const { return data_errors_; }
     bool has_allocators() const { return memory_ != nullptr; }
 
+    // Told of every request that a memory has decided (stack_watch.h), and of every command that leaves a block with
+    // this many references; to be set before the first command and before restore(). For recordings.
+    struct watch {
+        std::function<void(tla_channel, const tla_stack_deed &)> decided;
+        std::function<void(tla_channel, std::uint64_t offset, bool one_more, std::uint64_t references,
+                           std::uint64_t at_ps)>
+            counted;
+    };
+    void set_watch(watch who) { watch_ = std::move(who); }
+
     // Puts a channel's free list into a recorded state (arena_snapshot.h), before the simulation runs. Errors as
     // tla_arena_restore.
     tla_status restore(tla_channel channel, const std::string &snapshot, tla_error *error);
@@ -197,7 +209,15 @@ class memory_controller : public instrumented, private command_handler, private 
     void show_begin(const tla_service &service);
     void show_end(tla_channel channel, const tla_service &service, const tla_arena_stats &stats, std::uint64_t nodes);
 
+    struct watched {
+        memory_controller *self;
+        tla_channel channel;
+    };
+    void follow_requests();
+
     const config config_;
+    watch watch_;
+    watched watched_[TLA_CHANNEL_COUNT];
     std::unique_ptr<tla_pe_memory, void (*)(tla_pe_memory *)> memory_{nullptr, tla_pe_memory_destroy};
     std::unique_ptr<tla_object_store, void (*)(tla_object_store *)> objects_{nullptr, tla_object_store_destroy};
     bool objects_used_ = false; // a command has counted something

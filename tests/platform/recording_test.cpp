@@ -1,0 +1,181 @@
+// `tlmalloc run --record` and what `tlmalloc replay` makes of it: the same placements, on every stack.
+#include "platform/command_line.hpp"
+
+#include <filesystem>
+#include <sstream>
+
+namespace {
+
+const std::string small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml",
+                  recorded = TLMALLOC_SOURCE_DIR "/configs/traces/lm_train.csv.gz";
+
+std::vector<std::string> fields(const std::string &line) {
+    std::vector<std::string> all;
+    std::istringstream in(line);
+    for (std::string field; std::getline(in, field, ',');)
+        all.push_back(field);
+    return all;
+}
+
+// A column of a table, of the lines whose second one is `op` (all, where it is empty).
+std::string column(const std::string &text, std::size_t number, const std::string &op) {
+    std::istringstream lines(text);
+    std::string line, result;
+    std::getline(lines, line); // header
+    while (std::getline(lines, line)) {
+        const std::vector<std::string> all = fields(line);
+        if (op.empty() || all.at(1) == op) result += all.at(number) + "\n";
+    }
+    return result;
+}
+
+// Records a run and plays every memory that was asked for something; each block must lie where the run put it.
+void check(const std::string &policy, std::vector<std::string> run_options, const std::string &from = "") {
+    scratch_directory scratch;
+    run_options.insert(run_options.begin(), {"run", small, "--record", scratch.path("r")});
+    for (const char *key : {"hbm_policy", "tcm_policy"})
+        run_options.insert(run_options.end(), {"--set", std::string("controller.") + key + "=" + policy});
+    if (!from.empty()) run_options.insert(run_options.end(), {"--from", from});
+    const command_result run = run_tlmalloc(run_options);
+    BOOST_REQUIRE_MESSAGE(run.status == 0, policy << ": " << run.err);
+    std::size_t played = 0;
+    for (const char *memory :
+         {"sip0.cube0.pe0.hbm", "sip0.cube0.pe0.tcm", "sip0.cube0.pe3.hbm", "sip0.cube0.pe3.tcm"}) {
+        const std::string trace = scratch.path("r/" + std::string(memory) + ".csv"), text = read_text(trace);
+        const bool hbm = std::string(memory).find("hbm") != std::string::npos;
+        // Sizes of the TCM's front stand in another key; without --config they are those of hbm_front.
+        std::vector<std::string> play = {
+            "replay", trace, "--placements", scratch.path("p.csv"), "--set", "controller.hbm_policy=" + policy};
+        if (hbm)
+            play.insert(play.end(), {"--config", small});
+        else
+            play = {"replay", trace, "--placements", scratch.path("p.csv"), "--capacity", "15 MiB", "--policy", policy};
+        if (!hbm && (policy.find("pool") != std::string::npos || policy.find("cache") != std::string::npos))
+            play.insert(play.end(), {"--set", "controller.hbm_front.segment=1280 KiB", "--set",
+                                     "controller.hbm_front.slot=256 KiB"});
+        if (hbm && !from.empty()) play.insert(play.end(), {"--from", from});
+        const command_result replay = run_tlmalloc(play);
+        BOOST_REQUIRE_MESSAGE(replay.status == 0, policy << ", " << memory << ": " << replay.err);
+        const std::string placed = column(read_text(scratch.path("p.csv")), 1, "");
+        BOOST_CHECK_MESSAGE(placed == column(text, 7, "alloc"), policy << ", " << memory << "\n" << text);
+        played += std::count(placed.begin(), placed.end(), '\n') > 0;
+    }
+    BOOST_CHECK_GE(played, 2u);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_a_run_records_is_placed_by_a_replay_as_by_the_run_on_every_stack) {
+    for (const char *policy : {"first_fit", "best_fit", "next_fit", "worst_fit", "first_fit_top", "buddy", "tlsf",
+                               "caching_pool", "segment_cache", "growing_pool/best_fit", "slot_pool"})
+        check(policy, {"--kernel", "qkv_gemm"});
+    for (const char *kernel : {"vector_add", "dma_read"})
+        check("best_fit", {"--kernel", kernel});
+    check("first_fit", {"--set", "mmu.walk=memory"});        // tables lie in the HBM too
+    check("first_fit", {"--set", "host.pool=caching_pool"}); // classes of a pool are what is asked for
+    check("caching_pool", {"--set", "simulation.style=fast"});
+}
+
+BOOST_AUTO_TEST_CASE(a_run_on_aged_heaps_is_placed_again_from_the_same_heap) {
+    scratch_directory scratch;
+    for (const std::string policy : {"first_fit", "tlsf", "growing_pool/best_fit"}) {
+        const std::string aged = scratch.path("aged"), under = policy.substr(policy.find('/') + 1);
+        BOOST_REQUIRE_EQUAL(run_tlmalloc({"age", recorded, "--capacity", "6 GiB", "--policy", under, "--events", "peak",
+                                          "--output", aged})
+                                .status,
+                            0);
+        check(policy, {"--kernel", "vector_add"}, aged);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_memory_has_a_file_and_the_same_run_writes_the_same_files) {
+    scratch_directory scratch;
+    for (const char *name : {"a", "b"})
+        BOOST_CHECK_EQUAL(run_tlmalloc({"run", small, "--record", scratch.path(name)}).status, 0);
+    std::size_t files = 0;
+    for (const auto &entry : std::filesystem::directory_iterator(scratch.path("a"))) {
+        const std::string name = entry.path().filename().string();
+        BOOST_CHECK_EQUAL(read_text(entry.path().string()), read_text(scratch.path("b/" + name)));
+        files++;
+    }
+    BOOST_CHECK_EQUAL(files, 10u); // HBM and TCM of four PEs, the cube's SRAM and its M_CPU's memory
+    BOOST_CHECK_EQUAL(read_text(scratch.path("a/sip0.cube0.sram.csv")),
+                      "time_ns,op,id,bytes,references,format,stream,offset\n");
+    const std::string hbm = read_text(scratch.path("a/sip0.cube0.pe1.hbm.csv"));
+    BOOST_CHECK_EQUAL(column(hbm, 1, ""), "alloc\nalloc\nalloc\nfree\nfree\nfree\n");
+    BOOST_CHECK_EQUAL(column(hbm, 4, ""), "1\n1\n1\n0\n0\n0\n");
+}
+
+// What did not fit is recorded, too, and does not fit again.
+BOOST_AUTO_TEST_CASE(an_allocation_that_failed_is_recorded_without_an_offset) {
+    scratch_directory scratch;
+    const command_result run =
+        run_tlmalloc({"run", small, "--record", scratch.path("r"), "--set", "hbm.capacity_per_cube=80 KiB"});
+    BOOST_CHECK_EQUAL(run.status, 1);
+    const std::string trace = scratch.path("r/sip0.cube0.pe0.hbm.csv");
+    BOOST_CHECK(contains(column(read_text(trace), 7, "alloc"), "-\n"));
+    const command_result replay =
+        run_tlmalloc({"replay", trace, "--capacity", "20 KiB", "--placements", scratch.path("p.csv")});
+    BOOST_CHECK_EQUAL(replay.status, 0);
+    BOOST_CHECK_EQUAL(column(read_text(scratch.path("p.csv")), 1, ""), column(read_text(trace), 7, "alloc"));
+}
+
+BOOST_AUTO_TEST_CASE(a_recorded_trace_has_formats_and_streams_and_counts_that_say_nothing_to_a_replay) {
+    scratch_directory scratch;
+    const std::string head = "time_ns,op,id,bytes,references,format,stream,offset\n",
+                      trace = scratch.write("t.csv", head + "0,alloc,0,4096,1,0,0,0\n1,ref,0,4096,2,0,0,0\n"
+                                                            "2,alloc,1,100,1,8,0,1048576\n3,unref,0,4096,1,0,0,0\n"
+                                                            "4,free,0,4096,0,0,0,0\n5,alloc,2,50,1,1,0,-\n");
+    const command_result mixed =
+        run_tlmalloc({"replay", trace, "--capacity", "2 MiB", "--policy", "mixed", "--set",
+                      "controller.hbm_front.buffers=1 MiB", "--placements", scratch.path("p.csv")});
+    BOOST_CHECK_MESSAGE(mixed.status == 0, mixed.err);
+    BOOST_CHECK_EQUAL(column(read_text(scratch.path("p.csv")), 1, ""), "0\n1048576\n0\n"); // plain buffers lie apart
+    // Two streams of segment_cache never share a segment.
+    const std::string streams =
+        scratch.write("s.csv", head + "0,alloc,0,512,1,0,0,0\n1,alloc,1,512,1,0,7,0\n2,alloc,2,512,1,0,0,0\n");
+    BOOST_CHECK_EQUAL(run_tlmalloc({"replay", streams, "--capacity", "1 GiB", "--policy", "segment_cache",
+                                    "--placements", scratch.path("p.csv")})
+                          .status,
+                      0);
+    BOOST_CHECK_EQUAL(column(read_text(scratch.path("p.csv")), 1, ""), "0\n2097152\n512\n");
+    const auto refused = [&](const std::string &line, const std::string &finding) {
+        const command_result bad = run_tlmalloc({"replay", scratch.write("b.csv", head + line), "--capacity", "1 MiB"});
+        BOOST_CHECK_EQUAL(bad.status, 2);
+        BOOST_CHECK_MESSAGE(contains(bad.err, "b.csv:2:" + finding), bad.err);
+    };
+    refused("0,keep,0,64,1,0,0,0\n", "3: found 'keep', expected alloc, free, ref or unref");
+    refused("0,alloc,0,64,x,0,0,0\n", "14: found 'x', expected a number of references");
+    refused("0,alloc,0,64,1,256,0,0\n", "16: found '256', expected a format, 0 .. 255");
+    refused("0,alloc,0,64,1,0,-,0\n", "18: found '-', expected a stream, 0 .. 2^32 - 1");
+    refused("0,alloc,0,64,1,0,0,?\n", "20: found '?', expected an offset, or - where there was no memory");
+    refused("0,alloc,0,64\n", "13: found 4 columns, expected 8: time_ns,op,id,bytes,references,format,stream,offset");
+}
+
+BOOST_AUTO_TEST_CASE(a_replay_through_the_controller_writes_its_waveform) {
+    scratch_directory scratch;
+    const std::string vcd = scratch.path("w.vcd");
+    const command_result run = run_tlmalloc({"replay", recorded, "--config", small, "--vcd", vcd});
+    BOOST_CHECK_MESSAGE(run.status == 0, run.err);
+    const std::string text = read_text(vcd);
+    for (const char *figure : {" hbm_used_bytes ", " engine_busy ", " queue_depth ", " hbm_fragmentation_permille "})
+        BOOST_CHECK_MESSAGE(contains(text, figure), figure);
+    BOOST_CHECK_EQUAL(run_tlmalloc({"replay", recorded, "--config", small, "--vcd", scratch.path("again.vcd")}).status,
+                      0);
+    BOOST_CHECK(text == read_text(scratch.path("again.vcd")));
+    const command_result core = run_tlmalloc({"replay", recorded, "--capacity", "1 GiB", "--vcd", vcd});
+    BOOST_CHECK_EQUAL(core.status, 2);
+    BOOST_CHECK(contains(core.err, "--vcd needs --config"));
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_is_told_before_anything_runs) {
+    scratch_directory scratch;
+    const command_result deep = run_tlmalloc({"run", small, "--record", scratch.path("a/b")});
+    BOOST_CHECK_EQUAL(deep.status, 1);
+    BOOST_CHECK_MESSAGE(contains(deep.err, scratch.path("a/b") + ": cannot write: No such file or directory"),
+                        deep.err);
+    scratch.write("file", "");
+    const command_result file = run_tlmalloc({"run", small, "--record", scratch.path("file")});
+    BOOST_CHECK_EQUAL(file.status, 1);
+    BOOST_CHECK_EQUAL(file.out, "");
+}
