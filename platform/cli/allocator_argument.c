@@ -18,7 +18,7 @@ static tla_stack_policy list_element(const struct argp_state *state, const char 
     tla_stack_policy policy = TLA_FIRST_FIT;
     tla_error why;
     if (tla_stack_policy_parse(text, &policy, &why))
-        argument_error(state, "%s: expected all, or names between commas: %s", option, why.text);
+        argument_error(state, "%s: expected all, every, or names between commas: %s", option, why.text);
     return policy;
 }
 
@@ -33,11 +33,28 @@ static void add(const struct argp_state *state, const char *option, allocator_li
     memcpy(list->names[list->count++], name, sizeof name);
 }
 
+/* Every placement, and every front over every placement where it has one under it. */
+static void add_stacks(const struct argp_state *state, const char *option, allocator_list *list) {
+    for (uint32_t front = 0; front < TLA_FRONT_COUNT; front++)
+        for (uint32_t under = 0; under < TLA_POLICY_COUNT; under++) {
+            const tla_stack_policy policy = tla_stack_policy_of((tla_front)front, (tla_policy)under);
+            char name[ALLOCATOR_NAME_MAX];
+            if (!tla_stack_policy_exists(policy)) continue;
+            tla_stack_policy_print(policy, name, sizeof name);
+            add(state, option, list, name);
+        }
+}
+
 allocator_list allocator_list_argument(const struct argp_state *state, const char *option, const char *text) {
     allocator_list list = {.count = 0};
     if (strcmp(text, "all") == 0) {
         for (size_t i = 0; tla_stack_name(i); i++)
             add(state, option, &list, tla_stack_name(i));
+        return list;
+    }
+    if (strcmp(text, "every") == 0) {
+        add_stacks(state, option, &list);
+        list.every = true;
         return list;
     }
     for (;;) {

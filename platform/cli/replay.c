@@ -21,7 +21,8 @@
 #include <string.h>
 
 typedef struct replay_options {
-    const char *trace_path, *config_path, *snapshot_path, *placements_path, *map_path, *json_path, *vcd_path;
+    const char *trace_path, *config_path, *snapshot_path, *placements_path, *map_path, *json_path, *vcd_path,
+        *table_path;
     tla_stack_policy policy; /* of --policy */
     bool has_policy;
     uint64_t capacity;       /* 0: not given */
@@ -56,7 +57,8 @@ enum {
     KEY_PLACEMENTS,
     KEY_MAP,
     KEY_JSON,
-    KEY_VCD
+    KEY_VCD,
+    KEY_TABLE
 };
 
 static const struct argp_option option_table[] = {
@@ -67,8 +69,9 @@ static const struct argp_option option_table[] = {
     {0, 0, 0, 0, "How:", 2},
     {"policy", KEY_POLICY, "NAME", 0, "placement, front, or FRONT/PLACEMENT (default first_fit, or what CONFIG says)",
      0},
-    {"compare", KEY_COMPARE, "all|NAME,...", 0,
-     "placements and fronts in turn, on the core, one table; --placements and --map write a file for each: p.NAME.csv",
+    {"compare", KEY_COMPARE, "all|every|NAME,...", 0,
+     "placements and fronts in turn (every: every front over every placement), on the core, one table; --placements "
+     "and --map write a file for each: p.NAME.csv",
      0},
     {"align", KEY_ALIGN, "N", 0, "round requests up to a multiple of N, a power of two (default 1)", 0},
     {"speed", KEY_SPEED, "X", 0, "commands arrive X times as fast as recorded (default 1)", 0},
@@ -85,6 +88,7 @@ static const struct argp_option option_table[] = {
     {"placements", KEY_PLACEMENTS, "FILE", 0, "write id,offset,bytes,nodes_visited for each allocation", 0},
     {"map", KEY_MAP, "FILE.svg", 0, "draw the occupied addresses over time", 0},
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
+    {"table", KEY_TABLE, "FILE", 0, "with --compare: write the rows in markdown, but for times of the host", 0},
     {"vcd", KEY_VCD, "FILE", 0, "with --config: write the waveform of the controller and its slice", 0},
     {0, 0, 0, 0, 0, -1},
     {0}};
@@ -103,7 +107,7 @@ static int parse_device(const struct argp_state *state, const char *text) {
 
 static void check_as_recorded(const struct argp_state *state, const replay_options *o) {
     if (o->capacity || o->snapshot_path || o->config_path || o->has_policy || o->compared.count || o->align ||
-        o->speed > 0 || o->set.count || o->placements_path || o->map_path || o->vcd_path)
+        o->speed > 0 || o->set.count || o->placements_path || o->map_path || o->vcd_path || o->table_path)
         argument_error(
             state, "--as-recorded takes --device, --settings, --pytorch and --json only: the recording says the rest");
 }
@@ -122,6 +126,7 @@ static void check_combination(const struct argp_state *state, const replay_optio
         argument_error(state, "--capacity contradicts --from and --config: they say the size");
     if (o->vcd_path && (!o->config_path || o->compared.count))
         argument_error(state, "--vcd needs --config, and no --compare: time passes in the simulated controller only");
+    if (o->table_path && !o->compared.count) argument_error(state, "--table needs --compare: one replay has no table");
     const tla_front front = tla_stack_front(o->policy);
     if (!o->config_path && !o->compared.count && front == TLA_FRONT_NONE && o->set.count)
         argument_error(state, "--set needs --config, --compare, or a front as --policy");
@@ -190,6 +195,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case KEY_JSON:
         options->json_path = text;
         return 0;
+    case KEY_TABLE:
+        options->table_path = text;
+        return 0;
     case KEY_VCD:
         options->vcd_path = text;
         return 0;
@@ -239,7 +247,7 @@ static tla_status replay_as_recorded(const replay_options *options, bool *equal,
 typedef struct replay_state {
     replay_request request;
     replay_files files[ALLOCATOR_LIST_MAX]; /* of each allocator, or of the only one */
-    FILE *json, *vcd;                       /* NULL: not asked for */
+    FILE *json, *vcd, *table;               /* NULL: not asked for */
     char *snapshot;                         /* text */
 } replay_state;
 
@@ -310,6 +318,7 @@ static tla_status open_files(const replay_options *options, replay_state *state,
     output_protect(options->trace_path);
     output_protect(options->snapshot_path);
     tla_status status = output_open("--json", options->json_path, &state->json, error);
+    if (!status) status = output_open("--table", options->table_path, &state->table, error);
     if (!status) status = output_open("--vcd", options->vcd_path, &state->vcd, error);
     for (size_t i = 0; i < compared->count && !status; i++)
         status = replay_files_open(options->placements_path, options->map_path, compared->names[i], true,
@@ -351,7 +360,7 @@ static tla_status play_and_report(replay_state *state, const alloc_trace *trace,
     json_t *report = NULL;
     replay_result result = {0};
     FILE *table = output_table();
-    tla_status status = compared ? replay_compare(table, request, trace, state->files, &report, error)
+    tla_status status = compared ? replay_compare(table, request, trace, state->files, state->table, &report, error)
                                  : replay_once(request, state->vcd, trace, &result, error);
     if (!status && !compared) {
         report = replay_to_json(request, &result);

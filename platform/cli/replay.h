@@ -37,8 +37,9 @@ json_t *replay_request_to_json(const replay_request *request);
 struct replay_files;
 
 /* Replays a trace on every allocator of the request and prints one table; *report (may be NULL) is the same as JSON.
- * `files` has one element for each allocator. */
+ * `files` has one element for each allocator; `table` (NULL: none) gets the rows as markdown, without what depends on
+ * the host. */
 tla_status replay_compare(FILE *out, const replay_request *request, const alloc_trace *trace,
-                          struct replay_files *files, json_t **report, tla_error *error);
+                          struct replay_files *files, FILE *table, json_t **report, tla_error *error);
 
 #endif

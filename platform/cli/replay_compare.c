@@ -25,7 +25,8 @@ static tla_status play(const replay_request *request, const alloc_trace *trace, 
     status = trace_replay(trace, &made, &timing, &row->result, error);
     allocator_destroy(&made);
     progress_update(progress, row->number, request->compared.count); /* after the replay's own */
-    if (!status) status = replay_find_fit(trace, row->name, &request->arena, &row->fit, error);
+    if (!status && !request->compared.every)
+        status = replay_find_fit(trace, row->name, &request->arena, &row->fit, error);
     if (!status) status = trace_replay_ns_per_op(trace, row->name, &request->arena, &row->ns_per_op, error);
     return status;
 }
@@ -84,11 +85,29 @@ static void print_foot(FILE *out, const replay_request *request, bool any_failed
                      "served all\n");
     if (request->arena.snapshot)
         fprintf(out, "fits in: not looked for, the snapshot says the size\n");
+    else if (request->compared.every)
+        fprintf(out, "fits in: not looked for with every: name stacks for that\n");
     else if (resolution)
         fprintf(out,
                 "fits in: on so many bytes nothing failed when it was played; found to %" PRIu64
                 " bytes. More memory does not always help: a larger size can fail again\n",
                 resolution);
+}
+
+/* The table as markdown: what does not change from run to run. */
+static void table_head(FILE *table) {
+    if (!table) return;
+    fputs("| stack | failed | reserved / peak | p50, ns | p99, ns | max, ns | engine busy, us | callers waited, us |\n"
+          "|---|---:|---:|---:|---:|---:|---:|---:|\n",
+          table);
+}
+
+static void table_row(FILE *table, const compare_row *row) {
+    const replay_result *r = &row->result;
+    if (!table) return;
+    fprintf(table, "| `%s` | %" PRIu64 " | %.3f | %.1f | %.1f | %.1f | %.1f | %.1f |\n", row->name, r->failed,
+            replay_reserved_over_peak(r), 1e-3 * (double)r->latency.p50_ps, 1e-3 * (double)r->latency.p99_ps,
+            1e-3 * (double)r->latency.max_ps, 1e-6 * (double)r->busy_ps, 1e-6 * (double)r->latency.total_ps);
 }
 
 static json_t *row_to_json(const compare_row *row) {
@@ -111,6 +130,7 @@ static json_t *row_to_json(const compare_row *row) {
     json_object_set_new(object, "latency_p99_ps", json_from_u64(r->latency.p99_ps));
     json_object_set_new(object, "latency_max_ps", json_from_u64(r->latency.max_ps));
     json_object_set_new(object, "latency_total_ps", json_from_u64(r->latency.total_ps));
+    json_object_set_new(object, "busy_ps", json_from_u64(r->busy_ps));
     json_object_set_new(object, "ns_per_op", json_real(row->ns_per_op));
     return object;
 }
@@ -126,13 +146,14 @@ static json_t *report_of(const replay_request *request, const alloc_trace *trace
 }
 
 tla_status replay_compare(FILE *out, const replay_request *request, const alloc_trace *trace,
-                          struct replay_files *files, json_t **report, tla_error *error) {
+                          struct replay_files *files, FILE *table, json_t **report, tla_error *error) {
     json_t *rows = json_array();
     tla_status status = TLA_OK;
     bool any_failed = false;
     uint64_t resolution = 0;
     progress_line progress = progress_begin("compare", "policies");
     print_head(out, request, trace);
+    table_head(table);
     for (size_t i = 0; i < request->compared.count && !status; i++) {
         compare_row row = {.number = i, .name = request->compared.names[i]};
         progress_update(&progress, i, request->compared.count);
@@ -144,6 +165,7 @@ tla_status replay_compare(FILE *out, const replay_request *request, const alloc_
             status = TLA_OK;
         } else if (!status) {
             print_row(out, &row);
+            table_row(table, &row);
             fflush(out);
             json_array_append_new(rows, row_to_json(&row));
             any_failed |= row.result.failed > 0;

@@ -47,6 +47,7 @@ typedef struct replay_result {
     double wall_s;
     bool timed; /* latency means something */
     replay_latency latency;
+    uint64_t busy_ps;     /* the engine worked; of a replay on the core */
     uint64_t sim_time_ps; /* when the last command was done; arrivals count from that of the first event */
 
     placement *placements;                         /* one for each allocation of the trace, in its order */

@@ -77,6 +77,7 @@ static tla_status charge(player *p, size_t event, const tla_work *work) {
     const trace_event *e = &p->trace->events[event];
     if (!e->is_free) p->result->latencies[e->allocation] = service.done_ps - arrival;
     p->result->sim_time_ps = service.done_ps;
+    p->result->busy_ps = p->engine.busy_ps;
     return TLA_OK;
 }
 

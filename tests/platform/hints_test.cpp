@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_misspelt_policy_pattern_mapping_kernel_or_value_gets_the_
         {{"run", npu_small, "--set", "dmi.alow=true"}, "unknown key"},
     });
     check_refused(
-        {{{"reproduce", "neumu_ladder", "--from", experiments}, "walker_ceilings, did you mean \"neummu_ladder\"?"}});
+        {{{"reproduce", "neumu_ladder", "--from", experiments}, "xtrain_scaling, did you mean \"neummu_ladder\"?"}});
 }
 
 BOOST_AUTO_TEST_CASE(a_misspelt_word_in_an_experiment_gets_the_nearest_one) {
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_misspelt_word_in_an_experiment_gets_the_nearest_one) {
         {{"reproduce", scratch.write("1.yaml", "nmae: s\n")},
          "unknown key \"nmae\", expected name, about, unit, platform, "
          "set, workload, with or rows, did you mean \"name\"?"},
-        {{"reproduce", scratch.write("2.yaml", "workload: sream\n")}, "transfers, did you mean \"stream\"?"},
+        {{"reproduce", scratch.write("2.yaml", "workload: sream\n")}, "training, did you mean \"stream\"?"},
         {{"reproduce", scratch.write("3.yaml", "name: s\nunit: u\nworkload: stream\nwith: {byts: 1 KiB}\n" + rows)},
          "unknown parameter byts of workload stream, did you mean \"bytes\"?"},
         {{"reproduce", scratch.write("4.yaml", "name: s\nunit: u\nworkload: stream\nwith: {bytes: 1 KiB}\nrows:\n"

@@ -342,7 +342,7 @@ BOOST_AUTO_TEST_CASE(replay_usage_errors_have_status_2_and_say_what_was_expected
         {{"replay", "t.csv", "--config", "c.yaml", "--policy", "segment_cache", "--pytorch", "2.4"},
          "--pytorch has no use for --config"},
         {{"replay", "t.csv", "--capacity", "1 KiB", "--compare", "some"},
-         "--compare: expected all, or names between commas: found \"some\", expected first_fit or best_fit"},
+         "--compare: expected all, every, or names between commas: found \"some\", expected first_fit or best_fit"},
         {{"replay", "t.csv", "--capacity", "1 KiB", "--compare", "tlsf,budy"}, "found \"budy\""},
         {{"replay", "t.csv", "--capacity", "1 KiB", "--compare", "tlsf,budy"}, "did you mean \"buddy\"?"},
         {{"replay", "t.csv", "--capacity", "1 KiB", "--compare", "tlsf,tlsf"}, "found 'tlsf' a second time"},
