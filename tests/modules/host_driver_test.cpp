@@ -183,6 +183,41 @@ BOOST_AUTO_TEST_CASE(after_an_asynchronous_driver_a_transfer_waits_until_the_dev
     });
 }
 
+// As cudaFree waits for the kernels that run; another SIP's are no matter.
+BOOST_AUTO_TEST_CASE(a_synchronous_driver_waits_for_what_its_sip_has_been_launched) {
+    on_platform({"system.sips=2", "system.pes_per_cube=1", "host.driver=per_device", "host.driver_synchronous=true",
+                 "host.driver_alloc=1 ns", "host.driver_free=1 ns"},
+                [](npu &platform) {
+                    host &h = platform.host();
+                    tla_error error{};
+                    shard busy{}, same{}, other{};
+                    BOOST_REQUIRE_EQUAL(h.allocate({0, 0, 0}, TLA_HBM, 1 << 20, &busy, &error), TLA_OK);
+                    std::uint64_t ended = 0, had_other = 0;
+                    sc_core::sc_event all;
+                    sc_core::sc_spawn([&] {
+                        tla_error of_dma{};
+                        BOOST_CHECK_EQUAL(h.pe_dma(busy.pa, 1 << 20, true, 7, {{0, 0, 0}}, &of_dma), TLA_OK);
+                        ended = now();
+                    });
+                    sc_core::sc_spawn([&] {
+                        tla_error of_other{};
+                        sc_core::wait(from_ps(500'000));
+                        BOOST_CHECK_EQUAL(h.allocate({1, 0, 0}, TLA_HBM, 64, &other, &of_other), TLA_OK);
+                        had_other = now();
+                        all.notify(sc_core::SC_ZERO_TIME);
+                    });
+                    sc_core::wait(from_ps(500'000)); // the message is on its way
+                    BOOST_REQUIRE_EQUAL(h.allocate({0, 0, 0}, TLA_HBM, 64, &same, &error), TLA_OK);
+                    BOOST_CHECK_GT(ended, 4'000'000u); // 1 MiB at 256 GB/s
+                    BOOST_CHECK_GE(now(), ended);
+                    while (had_other == 0)
+                        sc_core::wait(all);
+                    BOOST_CHECK_LT(had_other, ended);
+                    for (const shard &s : {busy, same, other})
+                        BOOST_CHECK_EQUAL(h.release(s, &error), TLA_OK);
+                });
+}
+
 BOOST_AUTO_TEST_CASE(a_block_that_the_pool_keeps_is_given_out_again_without_a_command) {
     on_platform({"system.pes_per_cube=2", "host.driver=serial", "host.pool=caching_pool"}, [](npu &platform) {
         host &h = platform.host();

@@ -9,6 +9,7 @@
 #include "tlmalloc/base/sparse_bytes.h"
 #include "tlmalloc/config.h"
 #include "tlmalloc/device/control_port.h"
+#include "tlmalloc/device/host_driver.h"
 #include "tlmalloc/device/object_store.h"
 #include "tlmalloc/device/path_terms.h"
 #include "tlmalloc/device/topology_shape.h"
@@ -201,6 +202,10 @@ BOOST_AUTO_TEST_CASE(memories_and_channels_that_cannot_be_made_are_none) {
     check_creation<owner<tla_flat_channels, tla_flat_channels_destroy>>("channels", [](tla_flat_channels **made) {
         const tla_flat_channels_config config{8, 256, 8000, 0, false, 0};
         return tla_flat_channels_create(&config, made);
+    });
+    check_creation<owner<tla_host_driver, tla_host_driver_destroy>>("host_driver", [](tla_host_driver **made) {
+        const tla_host_driver_parameters parameters{TLA_HOST_DRIVER_PER_DEVICE, 1, 1, false};
+        return tla_host_driver_create(&parameters, 4, made);
     });
     tla_banked_channels_config config{};
     BOOST_REQUIRE_EQUAL(tla_timing_named("hbm2", &config.timing), TLA_OK);
