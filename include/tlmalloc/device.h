@@ -5,6 +5,7 @@
 #include "tlmalloc/device/address_windows.h"
 #include "tlmalloc/device/command.h"
 #include "tlmalloc/device/control_port.h"
+#include "tlmalloc/device/element.h"
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/device/guard.h"
 #include "tlmalloc/device/host_driver.h"
@@ -16,6 +17,7 @@
 #include "tlmalloc/device/posting.h"
 #include "tlmalloc/device/tensor.h"
 #include "tlmalloc/device/tile_math.h"
+#include "tlmalloc/device/tile_vector.h"
 #include "tlmalloc/device/topology.h"
 #include "tlmalloc/device/topology_shape.h"
 

@@ -65,12 +65,6 @@ tla_status dot(tl_context *tl, const tl_tile *sum, const tl_tile *a, const tl_ti
     return program.back(program.outside([&](processing_element &pe) { return pe.dot(sums, left, right); }));
 }
 
-tla_status add(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
-    kernel_program &program = kernel_program::in_call(tl, "tl_add");
-    const tl_tile outs = *out, left = *a, right = *b;
-    return program.back(program.outside([&](processing_element &pe) { return pe.add(outs, left, right); }));
-}
-
 tla_status fill(tl_context *tl, const tl_tile *tile, float value) {
     kernel_program &program = kernel_program::in_call(tl, "tl_fill");
     const tl_tile what = *tile;
@@ -81,6 +75,52 @@ tla_status convert(tl_context *tl, const tl_tile *out, const tl_tile *a) {
     kernel_program &program = kernel_program::in_call(tl, "tl_convert");
     const tl_tile outs = *out, from = *a;
     return program.back(program.outside([&](processing_element &pe) { return pe.convert(outs, from); }));
+}
+
+const char *const names[][TL_BINARY_COUNT] = {
+    {"tl_abs", "tl_neg", "tl_exp", "tl_log", "tl_sqrt", "tl_rsqrt", "tl_sigmoid"},
+    {"tl_add", "tl_sub", "tl_mul", "tl_div", "tl_maximum", "tl_minimum", "tl_eq", "tl_ne", "tl_lt", "tl_le", "tl_gt",
+     "tl_ge"},
+    {"tl_fma", "tl_clamp", "tl_where"}};
+const unsigned counts[] = {TL_UNARY_COUNT, TL_BINARY_COUNT, TL_TERNARY_COUNT};
+
+// An operation element by element with one to three operands.
+template <typename... Tiles>
+tla_status map(tl_context *tl, unsigned number, const tl_tile *out, const Tiles *...operands) {
+    const std::uint32_t count = sizeof...(operands);
+    const bool known = number < counts[count - 1];
+    const char *const name = known ? names[count - 1][number] : "an operation of the vector engine";
+    kernel_program &program = kernel_program::in_call(tl, name);
+    const tl_tile outs = *out, from[] = {*operands...};
+    const tla_operation what{name, count, number};
+    return program.back(program.outside([&](processing_element &pe) {
+        return known ? pe.map(what, outs, from) : pe.fail(TLA_UNSUPPORTED, "the vector engine has no such operation");
+    }));
+}
+
+tla_status unary(tl_context *tl, tl_unary what, const tl_tile *out, const tl_tile *a) {
+    return map(tl, what, out, a);
+}
+
+tla_status binary(tl_context *tl, tl_binary what, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return map(tl, what, out, a, b);
+}
+
+tla_status ternary(tl_context *tl, tl_ternary what, const tl_tile *out, const tl_tile *a, const tl_tile *b,
+                   const tl_tile *c) {
+    return map(tl, what, out, a, b, c);
+}
+
+tla_status reduce(tl_context *tl, tl_reduction what, std::uint32_t axis, const tl_tile *out, const tl_tile *a) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_reduce");
+    const tl_tile outs = *out, from = *a;
+    return program.back(program.outside([&](processing_element &pe) { return pe.reduce(what, axis, outs, from); }));
+}
+
+tla_status softmax(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_softmax");
+    const tl_tile outs = *out, from = *a;
+    return program.back(program.outside([&](processing_element &pe) { return pe.softmax(outs, from); }));
 }
 
 const tl_calls table = {TL_CALLS_VERSION,
@@ -94,9 +134,13 @@ const tl_calls table = {TL_CALLS_VERSION,
                         load,
                         store,
                         dot,
-                        add,
                         fill,
-                        convert};
+                        convert,
+                        unary,
+                        binary,
+                        ternary,
+                        reduce,
+                        softmax};
 
 // The kernel that exceeded pe.host_limit last, in this process: on the other PEs it need not be waited for as long.
 tl_kernel without_calls = nullptr;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <string>
 
 namespace tlmalloc {
 
@@ -19,6 +20,10 @@ std::uint64_t elements(const tl_tile &tile) {
 }
 std::uint64_t bytes_of(const tl_tile &tile) {
     return elements(tile) * tl_dtype_bytes(tile.dtype);
+}
+// Whether the rows of a tile are one run of bytes.
+bool rows_touch(const tl_tile &tile) {
+    return tile.pitch == 0 || tile.pitch == tile.columns || tile.rows == 1;
 }
 bool same_shape(const tl_tile &a, const tl_tile &b) {
     return a.rows == b.rows && a.columns == b.columns;
@@ -213,15 +218,23 @@ tla_status processing_element::release(const tl_tile &tile) {
 
 tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch) {
     const std::uint64_t row_bytes = std::uint64_t{tile.columns} * tl_dtype_bytes(tile.dtype);
+    if (const tla_status status = check_pitch(tile)) return status;
     pe_dma::request request{way, va, tile.pa, tile.rows, row_bytes, pitch};
-    if (pitch == row_bytes) { // rows that touch are one run
+    if (pitch == row_bytes && rows_touch(tile)) { // on both sides: one run
         request.row_bytes = row_bytes * tile.rows;
         request.rows = 1;
     }
+    const std::uint32_t transfers = rows_touch(tile) ? 1 : tile.rows;
+    if (transfers > 1) request.rows = 1;
     begin();
     const std::uint64_t since = local_ps(delay_);
     waits_for_dma_.set(since, 1);
-    const tla_status status = dma_.transfer(request, delay_);
+    tla_status status = TLA_OK;
+    for (std::uint32_t i = 0; !status && i < transfers; i++) {
+        request.va.value = va.value + i * pitch;
+        request.tile.value = tile.pa.value + std::uint64_t{i} * tile.pitch * tl_dtype_bytes(tile.dtype);
+        status = dma_.transfer(request, delay_);
+    }
     waits_for_dma_.set(local_ps(delay_), 0);
     end(run_.dma_ps, since);
     return status;
@@ -237,19 +250,34 @@ tla_status processing_element::store(tla_vaddr destination, std::uint64_t pitch,
 
 // --- arithmetic: operands are fetched from the TCM, the engine computes, the result is written back ------------------
 
+tla_status processing_element::check_pitch(const tl_tile &tile) {
+    if (tile.pitch == 0 || tile.pitch >= tile.columns) return TLA_OK;
+    return problem(TLA_INVALID_ARGUMENT, "found a tile of %s with a pitch of %u, expected at least its columns",
+                   shape(tile).c_str(), tile.pitch);
+}
+
+// Rows that touch are one access, others one each.
+tla_status processing_element::access_rows(tlm::tlm_command command, const tl_tile &tile,
+                                           std::vector<std::uint8_t> &bytes) {
+    if (const tla_status status = check_pitch(tile)) return status;
+    const std::uint32_t parts = rows_touch(tile) ? 1 : tile.rows;
+    const std::size_t nbytes = bytes.size() / std::max(parts, 1u);
+    for (std::uint32_t i = 0; i < parts; i++) {
+        const std::uint64_t offset = std::uint64_t{i} * tile.pitch * tl_dtype_bytes(tile.dtype);
+        if (!access(*local.operator->(), command, tile.pa.value + offset, bytes.data() + i * nbytes,
+                    static_cast<std::uint32_t>(nbytes), delay_, &requester_))
+            return TLA_BUS_ERROR;
+    }
+    return TLA_OK;
+}
+
 tla_status processing_element::fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
     bytes.resize(bytes_of(tile));
-    return access(*local.operator->(), tlm::TLM_READ_COMMAND, tile.pa.value, bytes.data(),
-                  static_cast<std::uint32_t>(bytes.size()), delay_, &requester_)
-               ? TLA_OK
-               : TLA_BUS_ERROR;
+    return access_rows(tlm::TLM_READ_COMMAND, tile, bytes);
 }
 
 tla_status processing_element::write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
-    return access(*local.operator->(), tlm::TLM_WRITE_COMMAND, tile.pa.value, bytes.data(),
-                  static_cast<std::uint32_t>(bytes.size()), delay_, &requester_)
-               ? TLA_OK
-               : TLA_BUS_ERROR;
+    return access_rows(tlm::TLM_WRITE_COMMAND, tile, bytes);
 }
 
 // One call of an engine: `body` fetches, computes and writes back, and adds its time to delay_.
@@ -269,7 +297,9 @@ void processing_element::engine(std::uint64_t operations, std::uint64_t rate) {
 }
 
 tla_status processing_element::dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b) {
-    if (sum.dtype != TL_F32) return problem(TLA_INVALID_ARGUMENT, "tl_dot: the sum is no f32");
+    const auto is_factor = [](tl_dtype type) { return type == TL_F16 || type == TL_BF16 || type == TL_F32; };
+    if (sum.dtype != TL_F32 || !is_factor(a.dtype) || !is_factor(b.dtype))
+        return problem(TLA_INVALID_ARGUMENT, "tl_dot: expected a sum of f32, and a and b of f16, bf16 or f32");
     if (a.columns != b.rows || sum.rows != a.rows || sum.columns != b.columns)
         return problem(TLA_INVALID_ARGUMENT,
                        "tl_dot: found a sum of %s, a of %s and b of %s, expected m x n, m x k and "
@@ -287,19 +317,56 @@ tla_status processing_element::dot(const tl_tile &sum, const tl_tile &a, const t
     });
 }
 
-tla_status processing_element::add(const tl_tile &out, const tl_tile &a, const tl_tile &b) {
-    if (!same_shape(out, a) || !same_shape(out, b))
-        return problem(TLA_INVALID_ARGUMENT, "tl_add: found %s from %s and %s, expected three of one shape",
-                       shape(out).c_str(), shape(a).c_str(), shape(b).c_str());
+// An operation of the vector engine: what does not fit is told before anything takes time.
+template <typename Check, typename Body>
+tla_status processing_element::compute_matrix(const tl_tile &out, const tl_tile *operands, std::size_t count,
+                                              Check check, Body body, std::uint64_t operations) {
+    tla_matrix result{nullptr, out.dtype, out.rows, out.columns};
+    std::vector<tla_matrix> from;
+    for (std::size_t i = 0; i < count; i++)
+        from.push_back({nullptr, operands[i].dtype, operands[i].rows, operands[i].columns});
+    tla_error why{};
+    if (const tla_status status = check(result, from.data(), &why)) return problem(status, "%s", why.text);
     return compute([&] {
-        std::vector<std::uint8_t> outs(bytes_of(out)), as, bs;
-        tla_status status = fetch(a, as);
-        if (!status) status = fetch(b, bs);
-        if (status) return status;
-        tla_tile_add(outs.data(), out.dtype, as.data(), a.dtype, bs.data(), b.dtype, elements(out));
-        engine(elements(out), config_.vector_rate);
+        std::vector<std::uint8_t> outs(bytes_of(out));
+        std::vector<std::vector<std::uint8_t>> bytes(count);
+        for (std::size_t i = 0; i < count; i++) {
+            if (const tla_status status = fetch(operands[i], bytes[i])) return status;
+            from[i].bytes = bytes[i].data();
+        }
+        result.bytes = outs.data();
+        body(result, from.data());
+        engine(operations, config_.vector_rate);
         return write_back(out, outs);
     });
+}
+
+tla_status processing_element::map(const tla_operation &what, const tl_tile &out, const tl_tile *operands) {
+    return compute_matrix(
+        out, operands, what.operands,
+        [&](const tla_matrix &o, const tla_matrix *from, tla_error *why) {
+            return tla_matrix_check(&what, &o, from, why);
+        },
+        [&](const tla_matrix &o, const tla_matrix *from) { tla_matrix_map(&what, &o, from); }, elements(out));
+}
+
+tla_status processing_element::reduce(tl_reduction what, std::uint32_t axis, const tl_tile &out, const tl_tile &a) {
+    return compute_matrix(
+        out, &a, 1,
+        [&](const tla_matrix &o, const tla_matrix *from, tla_error *why) {
+            return tla_matrix_reduce_check(what, axis, &o, from, why);
+        },
+        [&](const tla_matrix &o, const tla_matrix *from) { tla_matrix_reduce(what, axis, &o, from); }, elements(a));
+}
+
+tla_status processing_element::softmax(const tl_tile &out, const tl_tile &a) {
+    const std::uint64_t for_each = 5; // the largest, a difference, exp, the sum, a quotient
+    return compute_matrix(
+        out, &a, 1,
+        [](const tla_matrix &o, const tla_matrix *from, tla_error *why) {
+            return tla_matrix_softmax_check(&o, from, why);
+        },
+        [](const tla_matrix &o, const tla_matrix *from) { tla_matrix_softmax(&o, from); }, for_each * elements(a));
 }
 
 tla_status processing_element::fill(const tl_tile &tile, float value) {

@@ -5,6 +5,7 @@
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/tcm.hpp"
+#include "tlmalloc/modules/time.hpp"
 
 #include <csignal>
 #include <cstring>
@@ -317,4 +318,88 @@ BOOST_AUTO_TEST_CASE(handlers_of_signals_are_those_of_before_when_no_kernel_runs
     b.run([&] { BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK); });
     BOOST_CHECK(handlers() == before);
     BOOST_CHECK(inside != before);
+}
+
+BOOST_AUTO_TEST_CASE(a_view_is_a_part_of_its_tile_for_engines_and_dma) {
+    bench b;
+    first = [](tl_context *tl) {
+        tl_tile tile{};
+        BOOST_CHECK_EQUAL(tl_alloc(tl, 3, 4, TL_F32, &tile), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_fill(tl, &tile, 1), TLA_OK);
+        const tl_tile middle = tl_view(&tile, 1, 1, 2, 2), corner = tl_view(&middle, 1, 1, 1, 1);
+        BOOST_CHECK_EQUAL(tl_load(tl, &middle, {hbm(0)}, 8), TLA_OK); // rows that touch there, and not here
+        BOOST_CHECK_EQUAL(tl_add(tl, &corner, &corner, &corner), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_store(tl, {hbm(4096)}, 16, &tile), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_store(tl, {hbm(8192)}, 8, &middle), TLA_OK);
+        tl_tile crooked = tile;
+        crooked.pitch = 3;
+        BOOST_CHECK_EQUAL(tl_fill(tl, &crooked, 1), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(tl_load(tl, &crooked, {hbm(0)}, 16), TLA_INVALID_ARGUMENT);
+        return tl_free(tl, &tile);
+    };
+    b.run([&] {
+        b.data.write(hbm(0), floats({2, 3, 4, 5}));
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK);
+        BOOST_CHECK(b.data.read(hbm(4096), 48) == floats({1, 1, 1, 1, 1, 2, 3, 1, 1, 4, 10, 1}));
+        BOOST_CHECK(b.data.read(hbm(8192), 16) == floats({2, 3, 4, 10}));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(masks_keep_ragged_edges_and_those_outside_are_refused) {
+    bench b;
+    first = [](tl_context *tl) {
+        tl_tile tile{};
+        BOOST_CHECK_EQUAL(tl_alloc(tl, 2, 3, TL_F32, &tile), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_load_masked(tl, &tile, {hbm(0)}, 12, 1, 2, -1), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_store(tl, {hbm(4096)}, 12, &tile), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_load_masked(tl, &tile, {hbm(slice_bytes)}, 12, 2, 0, 7), TLA_OK); // nothing is read
+        BOOST_CHECK_EQUAL(tl_store_masked(tl, {hbm(8192)}, 12, &tile, 2, 1), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_store_masked(tl, {hbm(8192)}, 12, &tile, 3, 1), TLA_INVALID_ARGUMENT);
+        const tla_status status = tl_load_masked(tl, &tile, {hbm(0)}, 12, 2, 4, 0);
+        BOOST_CHECK_EQUAL(tl_free(tl, &tile), TLA_OK);
+        return status;
+    };
+    b.run([&] {
+        b.data.write(hbm(0), floats({2, 3, 4, 5, 6, 7}));
+        b.data.write(hbm(8192), floats({1, 1, 1, 1, 1, 1}));
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
+                          "tl_load_masked: found a mask of 2 x 4 for a tile of 2 x 3, expected one inside");
+        BOOST_CHECK(b.data.read(hbm(4096), 24) == floats({2, 3, -1, -1, -1, -1}));
+        BOOST_CHECK(b.data.read(hbm(8192), 24) == floats({7, 1, 1, 7, 1, 1}));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(an_operation_of_the_vector_engine_takes_its_dispatch_its_operands_and_its_elements) {
+    processing_element::config config = settings();
+    config.vector_rate = 1'000'000'000'000; // one operation a ps
+    bench b(config);
+    std::uint64_t start = 0;
+    const auto took = [&](tla_status status) {
+        BOOST_CHECK_EQUAL(status, TLA_OK);
+        const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), time = now - start;
+        start = now;
+        return time;
+    };
+    first = [&](tl_context *tl) {
+        tl_tile a{}, row{}, out{}, sums{};
+        tl_alloc(tl, 8, 16, TL_F32, &a);
+        tl_alloc(tl, 1, 16, TL_F16, &row);
+        tl_alloc(tl, 8, 16, TL_F32, &out);
+        tl_alloc(tl, 8, 1, TL_F32, &sums);
+        took(tl_fill(tl, &a, 2));
+        took(tl_fill(tl, &row, 3));
+        // Dispatch; 512 and 32 bytes are read at 512 GB/s, 512 are written, and 128 operations are done.
+        BOOST_CHECK_EQUAL(took(tl_mul(tl, &out, &a, &row)), 1000u + 1000 + 63 + 128 + 1000);
+        BOOST_CHECK_EQUAL(took(tl_sum(tl, 1, &sums, &out)), 1000u + 1000 + 128 + 63);
+        BOOST_CHECK_EQUAL(took(tl_softmax(tl, &out, &out)), 1000u + 1000 + 5 * 128 + 1000);
+        BOOST_CHECK_EQUAL(took(tl_where(tl, &out, &sums, &a, &row)), 1000u + 63 + 1000 + 63 + 128 + 1000);
+        BOOST_CHECK_EQUAL(took(tl_store(tl, {hbm(0)}, 4, &sums)) > 0, true);
+        BOOST_CHECK_EQUAL(tl_exp(tl, &row, &a), TLA_INVALID_ARGUMENT);
+        return TLA_OK;
+    };
+    b.run([&] {
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK);
+        BOOST_CHECK(b.data.read(hbm(0), 8) == floats({96, 96}));
+    });
 }

@@ -216,8 +216,9 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_is_wrong_is_ended_and_told_so) {
         {"", "for (;;) tl_fill(tl, &tile, 1);", "does not return, in tl_fill, its call "},
         {"", "exit(0);", "tlmalloc run: the kernel has called exit: expected a status that it returns"},
         {"", "tl_tile half = tile; half.columns /= 2; status = tl_add(tl, &half, &tile, &tile);",
-         "TLA_INVALID_ARGUMENT: kernel doubling (FILE) on sip0.cube0.pe0: tl_add: found 1 x 8 from 1 x 16 and 1 x 16, "
-         "expected three of one shape"},
+         "TLA_INVALID_ARGUMENT: kernel doubling (FILE) on sip0.cube0.pe0: tl_add: found operand 1 of 1 x 16 for a "
+         "result "
+         "of 1 x 8, expected the same"},
         {"", "status = tl_fail(tl, TLA_UNSUPPORTED, \"the moon is full\");",
          "TLA_UNSUPPORTED: kernel doubling (FILE) on sip0.cube0.pe0: the moon is full\n"},
     };

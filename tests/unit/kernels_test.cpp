@@ -1,6 +1,7 @@
 // The kernels on plain memory: right results, everything given back, whatever call fails.
 #include "programs/program.h"
 #include "tlmalloc/device/tile_math.h"
+#include "tlmalloc/device/tile_vector.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -133,12 +134,57 @@ tla_status dot(tl_context *tl, const tl_tile *sum, const tl_tile *a, const tl_ti
     return TLA_OK;
 }
 
-tla_status add(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+tla_matrix matrix_of(plain_program &program, const tl_tile &tile) {
+    return {program.bytes_of(tile), tile.dtype, tile.rows, tile.columns};
+}
+
+// Element by element, with copies of the operands: the result may be written over one.
+tla_status map(tl_context *tl, uint32_t number, const tl_tile *out, std::vector<const tl_tile *> tiles) {
     auto &program = plain_program::of(tl);
     if (program.fails()) return TLA_UNSUPPORTED;
-    if (!same_shape(*out, *a) || !same_shape(*out, *b)) return TLA_INVALID_ARGUMENT;
-    uint8_t *o = program.bytes_of(*out), *x = program.bytes_of(*a), *y = program.bytes_of(*b);
-    if (o && x && y) tla_tile_add(o, out->dtype, x, a->dtype, y, b->dtype, count_of(*out));
+    tla_matrix result = matrix_of(program, *out);
+    std::vector<tla_matrix> operands;
+    std::vector<std::vector<uint8_t>> copies;
+    for (const tl_tile *tile : tiles) {
+        operands.push_back(matrix_of(program, *tile));
+        const auto *bytes = static_cast<uint8_t *>(operands.back().bytes);
+        if (!bytes) return TLA_OK;
+        copies.emplace_back(bytes, bytes + count_of(*tile) * tl_dtype_bytes(tile->dtype));
+    }
+    for (size_t i = 0; i < copies.size(); i++)
+        operands[i].bytes = copies[i].data();
+    const tla_operation what{"", uint32_t(tiles.size()), number};
+    if (tla_matrix_check(&what, &result, operands.data(), nullptr)) return TLA_INVALID_ARGUMENT;
+    if (result.bytes) tla_matrix_map(&what, &result, operands.data());
+    return TLA_OK;
+}
+
+tla_status unary(tl_context *tl, tl_unary what, const tl_tile *out, const tl_tile *a) {
+    return map(tl, what, out, {a});
+}
+tla_status binary(tl_context *tl, tl_binary what, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return map(tl, what, out, {a, b});
+}
+tla_status ternary(tl_context *tl, tl_ternary what, const tl_tile *out, const tl_tile *a, const tl_tile *b,
+                   const tl_tile *c) {
+    return map(tl, what, out, {a, b, c});
+}
+
+tla_status reduce(tl_context *tl, tl_reduction what, uint32_t axis, const tl_tile *out, const tl_tile *a) {
+    auto &program = plain_program::of(tl);
+    if (program.fails()) return TLA_UNSUPPORTED;
+    const tla_matrix result = matrix_of(program, *out), from = matrix_of(program, *a);
+    if (tla_matrix_reduce_check(what, axis, &result, &from, nullptr)) return TLA_INVALID_ARGUMENT;
+    if (result.bytes && from.bytes) tla_matrix_reduce(what, axis, &result, &from);
+    return TLA_OK;
+}
+
+tla_status softmax(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    auto &program = plain_program::of(tl);
+    if (program.fails()) return TLA_UNSUPPORTED;
+    const tla_matrix result = matrix_of(program, *out), from = matrix_of(program, *a);
+    if (tla_matrix_softmax_check(&result, &from, nullptr)) return TLA_INVALID_ARGUMENT;
+    if (result.bytes && from.bytes) tla_matrix_softmax(&result, &from);
     return TLA_OK;
 }
 
@@ -173,9 +219,13 @@ const tl_calls calls = {TL_CALLS_VERSION,
                         load,
                         store,
                         dot,
-                        add,
                         fill,
-                        convert};
+                        convert,
+                        unary,
+                        binary,
+                        ternary,
+                        reduce,
+                        softmax};
 
 } // namespace
 
@@ -338,6 +388,20 @@ BOOST_AUTO_TEST_CASE(qkv_gemm_runs_a_depth_that_64_does_not_divide) {
             for (size_t k = 0; k < 100; k++)
                 exact += double(half(0, row * 100 + k)) * double(half(1, k * 128 + column));
             BOOST_REQUIRE_SMALL(double(half(2, row * 128 + column)) - exact, 1e-3 * (1 + std::abs(exact)));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(softmax_is_right_on_any_number_of_programs) {
+    for (uint32_t programs : {1u, 7u, 8u, 64u, 300u}) { // 300: more programs than rows
+        BOOST_TEST_CONTEXT(programs << " programs") {
+            run r("softmax", programs, 0, 3);
+            r.launch();
+            tla_error error{};
+            BOOST_CHECK_MESSAGE(r.verify(&error) == TLA_OK, error.text);
+            r.check_every_output_byte_and_no_other_is_written();
+            r.memory[r.offsets[1] + 1] ^= 0x40;
+            BOOST_CHECK_EQUAL(r.verify(&error), TLA_WRONG_RESULT);
         }
     }
 }

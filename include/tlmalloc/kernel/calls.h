@@ -32,9 +32,14 @@ typedef struct tl_calls {
     tla_status (*load)(tl_context *tl, const tl_tile *tile, tla_vaddr source, uint64_t pitch);
     tla_status (*store)(tl_context *tl, tla_vaddr destination, uint64_t pitch, const tl_tile *tile);
     tla_status (*dot)(tl_context *tl, const tl_tile *sum, const tl_tile *a, const tl_tile *b);
-    tla_status (*add)(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b);
     tla_status (*fill)(tl_context *tl, const tl_tile *tile, float value);
     tla_status (*convert)(tl_context *tl, const tl_tile *out, const tl_tile *a);
+    tla_status (*unary)(tl_context *tl, tl_unary what, const tl_tile *out, const tl_tile *a);
+    tla_status (*binary)(tl_context *tl, tl_binary what, const tl_tile *out, const tl_tile *a, const tl_tile *b);
+    tla_status (*ternary)(tl_context *tl, tl_ternary what, const tl_tile *out, const tl_tile *a, const tl_tile *b,
+                          const tl_tile *c);
+    tla_status (*reduce)(tl_context *tl, tl_reduction what, uint32_t axis, const tl_tile *out, const tl_tile *a);
+    tla_status (*softmax)(tl_context *tl, const tl_tile *out, const tl_tile *a);
 } tl_calls;
 
 /* What a kernel is handed; the platform's own things lie behind it. */

@@ -121,19 +121,51 @@ __attribute__((format(printf, 2, 3))) static inline tla_status tl_wrong(tla_erro
     return TLA_WRONG_RESULT;
 }
 
-/* For a check: the element number `index` of a tensor's bytes, exactly. */
+/* The bits of `count` bytes as a number. */
+static inline uint64_t tl_bits(const uint8_t *at, uint32_t count) {
+    uint64_t bits = 0;
+    while (count-- > 0)
+        bits = bits << 8 | at[count];
+    return bits;
+}
+
+/* For a check: the element number `index` of a tensor's bytes; exactly, integers above 2^53 to nearest. */
 static inline double tl_element(const void *tensor, tl_dtype dtype, uint64_t index) {
-    const uint8_t *at = (const uint8_t *)tensor + index * tl_dtype_bytes(dtype);
-    if (dtype == TL_F32) {
-        float value;
-        memcpy(&value, at, sizeof value);
-        return (double)value;
+    const uint32_t size = tl_dtype_bytes(dtype);
+    uint64_t bits = tl_bits((const uint8_t *)tensor + index * size, size), sign = (uint64_t)1 << (8 * size - 1);
+    uint32_t single = (uint32_t)bits, exponent = single >> 10 & 0x1Fu, fraction = single & 0x3FFu;
+    float value;
+    double wide;
+    switch (dtype) {
+    case TL_F64:
+        memcpy(&wide, &bits, sizeof wide);
+        return wide;
+    case TL_U8:
+    case TL_U16:
+    case TL_U32:
+    case TL_U64:
+        return (double)bits;
+    case TL_I8:
+    case TL_I16:
+    case TL_I32:
+    case TL_I64:
+        return (double)(int64_t)((bits ^ sign) - sign);
+    case TL_F16:
+        if (exponent == 0) { /* zero and subnormals are multiples of 2^-24 */
+            wide = fraction * 5.9604644775390625e-8;
+            return bits & sign ? -wide : wide;
+        }
+        single = (single & 0x8000u) << 16 |
+                 (exponent == 0x1F ? 0x7F800000u | fraction << 13 : (exponent + 112) << 23 | fraction << 13);
+        break; /* 112 = 127 - 15 */
+    case TL_BF16:
+        single <<= 16;
+        break;
+    default:
+        break;
     }
-    uint32_t bits = (uint32_t)at[0] | (uint32_t)at[1] << 8, exponent = bits >> 10 & 0x1Fu, fraction = bits & 0x3FFu;
-    uint32_t single = exponent == 0x1F ? 0x7F800000u | fraction << 13 : (exponent + 112) << 23 | fraction << 13;
-    float magnitude = (float)fraction * 5.9604644775390625e-8f; /* zero, subnormals: times 2^-24; 112 is 127 - 15 */
-    if (exponent != 0) memcpy(&magnitude, &single, sizeof magnitude);
-    return bits & 0x8000u ? -(double)magnitude : (double)magnitude;
+    memcpy(&value, &single, sizeof value);
+    return (double)value;
 }
 
 #ifdef __cplusplus

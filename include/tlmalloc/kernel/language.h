@@ -5,6 +5,7 @@
 #include "tlmalloc/kernel/calls.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -75,25 +76,206 @@ static inline tla_status tl_store(tl_context *tl, tla_vaddr destination, uint64_
     return tl->calls->store(tl, destination, pitch, tile);
 }
 
-/* sum (f32) += a * b, on the GEMM engine; a is m x k, b is k x n, both f16 or f32, accumulated in f32 in order of k.
- * TLA_INVALID_ARGUMENT when shapes or types do not fit. */
-static inline tla_status tl_dot(tl_context *tl, const tl_tile *sum, const tl_tile *a, const tl_tile *b) {
-    return tl->calls->dot(tl, sum, a, b);
+/* A part of a tile, from a row and a column on, without copying; the part must lie inside. It is no tile of its own:
+ * tl_free takes the whole one. Costs nothing; but DMA of a part whose rows do not touch is a transfer for each row. */
+static inline tl_tile tl_view(const tl_tile *tile, uint32_t row, uint32_t column, uint32_t rows, uint32_t columns) {
+    tl_tile part = *tile;
+    uint32_t pitch = tile->pitch ? tile->pitch : tile->columns;
+    part.pa.value += ((uint64_t)row * pitch + column) * tl_dtype_bytes(tile->dtype);
+    part.rows = rows;
+    part.columns = columns;
+    part.pitch = pitch;
+    return part;
 }
 
-/* out = a + b element by element on the vector engine, in f32, rounded to the type of out (to nearest even). */
-static inline tla_status tl_add(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
-    return tl->calls->add(tl, out, a, b);
-}
-
-/* Sets every element of a tile to `value` on the vector engine. */
+/* Sets every element of a tile to `value`, rounded to the type as tl_convert does, on the vector engine. */
 static inline tla_status tl_fill(tl_context *tl, const tl_tile *tile, float value) {
     return tl->calls->fill(tl, tile, value);
 }
 
-/* out = a, converted to the type of out (to nearest even), on the vector engine. Same shape. */
+/* TLA_INVALID_ARGUMENT, and said so, for a mask that is not inside a tile. */
+static inline tla_status tl_check_mask(tl_context *tl, const char *call, const tl_tile *tile, uint32_t rows,
+                                       uint32_t columns) {
+    char text[160];
+    if (rows <= tile->rows && columns <= tile->columns) return TLA_OK;
+    snprintf(text, sizeof text, "%s: found a mask of %u x %u for a tile of %u x %u, expected one inside", call, rows,
+             columns, tile->rows, tile->columns);
+    return tl_fail(tl, TLA_INVALID_ARGUMENT, text);
+}
+
+/* For ragged edges: loads the first `rows` rows and `columns` columns of a tile as tl_load, none where one of them is
+ * 0, and sets the rest to `other`: of a tile that is not loaded whole, a tl_fill before the tl_load.
+ * TLA_INVALID_ARGUMENT when there are more than the tile has. */
+static inline tla_status tl_load_masked(tl_context *tl, const tl_tile *tile, tla_vaddr source, uint64_t pitch,
+                                        uint32_t rows, uint32_t columns, float other) {
+    tla_status status = tl_check_mask(tl, "tl_load_masked", tile, rows, columns);
+    if (status == TLA_OK && (rows < tile->rows || columns < tile->columns)) status = tl_fill(tl, tile, other);
+    if (status != TLA_OK || rows == 0 || columns == 0) return status;
+    tl_tile part = tl_view(tile, 0, 0, rows, columns);
+    return tl_load(tl, &part, source, pitch);
+}
+
+/* Stores the first `rows` rows and `columns` columns of a tile as tl_store. */
+static inline tla_status tl_store_masked(tl_context *tl, tla_vaddr destination, uint64_t pitch, const tl_tile *tile,
+                                         uint32_t rows, uint32_t columns) {
+    tla_status status = tl_check_mask(tl, "tl_store_masked", tile, rows, columns);
+    if (status != TLA_OK || rows == 0 || columns == 0) return status;
+    tl_tile part = tl_view(tile, 0, 0, rows, columns);
+    return tl_store(tl, destination, pitch, &part);
+}
+
+/* sum (f32) += a * b, on the GEMM engine; a is m x k, b is k x n, each f16, bf16 or f32, accumulated in f32 in order of
+ * k. TLA_INVALID_ARGUMENT when shapes or types do not fit. 2 m k n operations at pe.gemm_rate. */
+static inline tla_status tl_dot(tl_context *tl, const tl_tile *sum, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->dot(tl, sum, a, b);
+}
+
+/* --- The vector engine ---
+ *
+ * Every call pays its dispatch (pe.dispatch), reads its operands from the TCM, takes an operation at pe.vector_rate for
+ * each element, and writes the result; it may be written over an operand. What does not fit is TLA_INVALID_ARGUMENT,
+ * and the run says what was found and what was expected.
+ *
+ * Shapes: an operand has the rows of the result or one row, and its columns or one column; a single row, column or
+ * element stands for all of them. The result has its full shape.
+ *
+ * Numbers: real operands (f16, bf16, f32, f64, mixed as they come) are computed in f64 where an operand or the result
+ * is f64, else in f32; the result is rounded once to that, and once more to its own type: to nearest, ties to even,
+ * overflow to infinity; subnormals are kept. Sums, products, quotients, square roots and fma are correctly rounded,
+ * exp, log, rsqrt and sigmoid within one unit in the last place of f32 (f64: two). A NaN goes on. Integers go with
+ * their own type only, exactly and modulo 2^bits; division is towards zero, by 0 all bits are 1. */
+
+/* out = a, converted to the type of out with one rounding: to a real type to nearest, ties to even; from a real to an
+ * integer type towards zero, what is out of its range to the end of the range, NaN to 0; from integer to integer modulo
+ * 2^bits. Same shape. */
 static inline tla_status tl_convert(tl_context *tl, const tl_tile *out, const tl_tile *a) {
     return tl->calls->convert(tl, out, a);
+}
+
+/* out = |a|. */
+static inline tla_status tl_abs(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    return tl->calls->unary(tl, TL_ABS, out, a);
+}
+
+/* out = -a. */
+static inline tla_status tl_neg(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    return tl->calls->unary(tl, TL_NEG, out, a);
+}
+
+/* out = e to the a, of real types. */
+static inline tla_status tl_exp(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    return tl->calls->unary(tl, TL_EXP, out, a);
+}
+
+/* out = the natural logarithm of a, of real types. */
+static inline tla_status tl_log(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    return tl->calls->unary(tl, TL_LOG, out, a);
+}
+
+/* out = the square root of a, of real types. */
+static inline tla_status tl_sqrt(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    return tl->calls->unary(tl, TL_SQRT, out, a);
+}
+
+/* out = 1 / the square root of a, of real types. */
+static inline tla_status tl_rsqrt(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    return tl->calls->unary(tl, TL_RSQRT, out, a);
+}
+
+/* out = 1 / (1 + e to the -a), of real types. */
+static inline tla_status tl_sigmoid(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    return tl->calls->unary(tl, TL_SIGMOID, out, a);
+}
+
+/* out = a + b. */
+static inline tla_status tl_add(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->binary(tl, TL_ADD, out, a, b);
+}
+
+/* out = a - b. */
+static inline tla_status tl_sub(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->binary(tl, TL_SUB, out, a, b);
+}
+
+/* out = a * b. */
+static inline tla_status tl_mul(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->binary(tl, TL_MUL, out, a, b);
+}
+
+/* out = a / b. */
+static inline tla_status tl_div(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->binary(tl, TL_DIV, out, a, b);
+}
+
+/* out = the larger, a NaN if one of them is; +0 is above -0. */
+static inline tla_status tl_maximum(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->binary(tl, TL_MAXIMUM, out, a, b);
+}
+
+/* out = the smaller, likewise. */
+static inline tla_status tl_minimum(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->binary(tl, TL_MINIMUM, out, a, b);
+}
+
+/* Comparisons: out = 1 where it holds, else 0, in any type; with a NaN only tl_ne holds. */
+static inline tla_status tl_eq(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->binary(tl, TL_EQ, out, a, b); /* a == b */
+}
+static inline tla_status tl_ne(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->binary(tl, TL_NE, out, a, b); /* a != b */
+}
+static inline tla_status tl_lt(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->binary(tl, TL_LT, out, a, b); /* a < b */
+}
+static inline tla_status tl_le(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->binary(tl, TL_LE, out, a, b); /* a <= b */
+}
+static inline tla_status tl_gt(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->binary(tl, TL_GT, out, a, b); /* a > b */
+}
+static inline tla_status tl_ge(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b) {
+    return tl->calls->binary(tl, TL_GE, out, a, b); /* a >= b */
+}
+
+/* out = a * b + c, rounded once; of real types. */
+static inline tla_status tl_fma(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *b,
+                                const tl_tile *c) {
+    return tl->calls->ternary(tl, TL_FMA, out, a, b, c);
+}
+
+/* out = the smaller of high and the larger of a and low. */
+static inline tla_status tl_clamp(tl_context *tl, const tl_tile *out, const tl_tile *a, const tl_tile *low,
+                                  const tl_tile *high) {
+    return tl->calls->ternary(tl, TL_CLAMP, out, a, low, high);
+}
+
+/* out = a where the condition, of any type, is not 0 (a NaN is not), else b. */
+static inline tla_status tl_where(tl_context *tl, const tl_tile *out, const tl_tile *condition, const tl_tile *a,
+                                  const tl_tile *b) {
+    return tl->calls->ternary(tl, TL_WHERE, out, condition, a, b);
+}
+
+/* The sum, the largest or the smallest of every column (axis 0, out is 1 x n) or every row (axis 1, out is m x 1), in
+ * order of the index; a sum is rounded after every addition. An operation for each element of a. */
+static inline tla_status tl_sum(tl_context *tl, uint32_t axis, const tl_tile *out, const tl_tile *a) {
+    return tl->calls->reduce(tl, TL_SUM, axis, out, a);
+}
+static inline tla_status tl_max(tl_context *tl, uint32_t axis, const tl_tile *out, const tl_tile *a) {
+    return tl->calls->reduce(tl, TL_MAX, axis, out, a);
+}
+static inline tla_status tl_min(tl_context *tl, uint32_t axis, const tl_tile *out, const tl_tile *a) {
+    return tl->calls->reduce(tl, TL_MIN, axis, out, a);
+}
+
+/* Of every row, e to the (a - its largest), divided by the sum of these; real types, same shape. A row with a NaN or
+ * with +infinity is NaN, and one of nothing but -infinity. Five operations for each element. */
+static inline tla_status tl_softmax(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    return tl->calls->softmax(tl, out, a);
+}
+
+/* n / m rounded up; m is not 0. */
+static inline uint64_t tl_cdiv(uint64_t n, uint64_t m) {
+    return n / m + (n % m != 0);
 }
 
 #ifdef __cplusplus

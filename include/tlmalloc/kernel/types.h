@@ -8,11 +8,41 @@
 extern "C" {
 #endif
 
-typedef enum tl_dtype { TL_F16, TL_F32, TL_DTYPE_COUNT } tl_dtype;
+/* IEEE 754 binary16, bfloat16, binary32 and binary64, two's complement and unsigned integers; little-endian. */
+typedef enum tl_dtype {
+    TL_F16,
+    TL_F32,
+    TL_BF16,
+    TL_F64,
+    TL_I8,
+    TL_I16,
+    TL_I32,
+    TL_I64,
+    TL_U8,
+    TL_U16,
+    TL_U32,
+    TL_U64,
+    TL_DTYPE_COUNT
+} tl_dtype;
 
 /* Bytes of one element. */
 static inline uint32_t tl_dtype_bytes(tl_dtype dtype) {
-    return dtype == TL_F16 ? 2 : 4;
+    switch (dtype) {
+    case TL_I8:
+    case TL_U8:
+        return 1;
+    case TL_F16:
+    case TL_BF16:
+    case TL_I16:
+    case TL_U16:
+        return 2;
+    case TL_F64:
+    case TL_I64:
+    case TL_U64:
+        return 8;
+    default:
+        return 4;
+    }
 }
 
 /* A row-major matrix in this PE's TCM. */
@@ -20,7 +50,34 @@ typedef struct tl_tile {
     tla_paddr pa;
     uint32_t rows, columns;
     tl_dtype dtype;
+    uint32_t pitch; /* elements from one row to the next, at least `columns`; 0: `columns`, the rows touch */
 } tl_tile;
+
+/* What the vector engine computes of an element: out = op(a). */
+typedef enum tl_unary { TL_ABS, TL_NEG, TL_EXP, TL_LOG, TL_SQRT, TL_RSQRT, TL_SIGMOID, TL_UNARY_COUNT } tl_unary;
+
+/* Of two: out = a op b. A comparison is 1 or 0. */
+typedef enum tl_binary {
+    TL_ADD,
+    TL_SUB,
+    TL_MUL,
+    TL_DIV,
+    TL_MAXIMUM,
+    TL_MINIMUM,
+    TL_EQ,
+    TL_NE,
+    TL_LT,
+    TL_LE,
+    TL_GT,
+    TL_GE,
+    TL_BINARY_COUNT
+} tl_binary;
+
+/* Of three: a * b + c, a in [b, c], a ? b : c. */
+typedef enum tl_ternary { TL_FMA, TL_CLAMP, TL_WHERE, TL_TERNARY_COUNT } tl_ternary;
+
+/* Of all elements of a column or a row. */
+typedef enum tl_reduction { TL_SUM, TL_MAX, TL_MIN, TL_REDUCTION_COUNT } tl_reduction;
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 #define TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 
+#include "tlmalloc/device/tile_vector.h"
 #include "tlmalloc/kernel/language.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
@@ -78,7 +79,9 @@ class processing_element : public instrumented, private command_handler {
     tla_status load(const tl_tile &tile, tla_vaddr source, std::uint64_t pitch);
     tla_status store(tla_vaddr destination, std::uint64_t pitch, const tl_tile &tile);
     tla_status dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b);
-    tla_status add(const tl_tile &out, const tl_tile &a, const tl_tile &b);
+    tla_status map(const tla_operation &what, const tl_tile &out, const tl_tile *operands);
+    tla_status reduce(tl_reduction what, std::uint32_t axis, const tl_tile &out, const tl_tile &a);
+    tla_status softmax(const tl_tile &out, const tl_tile &a);
     tla_status fill(const tl_tile &tile, float value);
     tla_status convert(const tl_tile &out, const tl_tile &a);
     tla_status fail(tla_status status, const char *why);
@@ -99,6 +102,11 @@ class processing_element : public instrumented, private command_handler {
     tla_status transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch);
     template <typename Body>
     tla_status compute(Body body);
+    template <typename Check, typename Body>
+    tla_status compute_matrix(const tl_tile &out, const tl_tile *operands, std::size_t count, Check check, Body body,
+                              std::uint64_t operations);
+    tla_status access_rows(tlm::tlm_command command, const tl_tile &tile, std::vector<std::uint8_t> &bytes);
+    tla_status check_pitch(const tl_tile &tile);
     void engine(std::uint64_t operations, std::uint64_t rate);
     tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes);
     tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes);
