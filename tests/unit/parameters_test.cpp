@@ -56,6 +56,8 @@ const std::vector<member> without_key{
     MEMBER_OF(host, hbm_reserved),
     MEMBER_OF(host, tcm_reserved),
     MEMBER_OF(host, fronts),
+    MEMBER_OF(host, lockstep),
+    MEMBER_OF(host, hbm_slice),
 };
 
 // Events that do not happen in a part have no price there.
