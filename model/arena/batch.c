@@ -58,6 +58,11 @@ tla_status tla_arena_alloc_batch(tla_arena *arena, uint64_t nbytes, size_t n, tl
     return TLA_OK;
 }
 
+bool tla_arena_fits(const tla_arena *arena, uint64_t nbytes, size_t n) {
+    const uint64_t each = tla_arena_granted(arena, nbytes);
+    return each > 0 && n <= arena->config.capacity / each && arena->placement->fits(arena->state, each, n) >= n;
+}
+
 static int by_offset(const void *a, const void *b) {
     const tla_block *x = a, *y = b;
     return (x->offset > y->offset) - (x->offset < y->offset);

@@ -233,7 +233,7 @@ const tla_schema_key tla_platform_keys[] = {
     {BOOLEAN(controller.poison, controller.poison), CHOICE, "false",
      "true: freed bytes are filled with 0xDD, in no time"},
     {BOOLEAN(controller.object_signals, controller.object_signals), CHOICE, "false",
-     "waveforms show the references to blocks and the pins on them"},
+     "waveforms show the references to blocks, the pins on them and what is cached under keys"},
     FRONT(hbm_front, TLA_HBM_WINDOW_BYTES, "PyTorch: 20 MiB", "20 MiB", "2 MiB", "64 MiB", "LMCache", "1 GiB", "64 MiB",
           "1 GiB", "500 us"),
     FRONT(tcm_front, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "1 MiB", CHOICE_SIZES, "4 MiB", "256 KiB",

@@ -15,6 +15,10 @@ enum {
     TRIM_BYTES = 24,
     ADDRESS_BYTES = 24,
     PLACE_BYTES = 40,
+    KEY_BYTES = 32,
+    ALLOC_AND_MORE_BYTES = 40,
+    BLOCKS_AT = 24,
+    OBJECT_BLOCKS_AT = 72,
     ARGUMENTS_AT = 72,
     PE_DMA_BYTES = 80
 };                                                      /* headers included */
@@ -60,6 +64,17 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
     case TLA_OP_INVALIDATE:
     case TLA_OP_TAKE_BACK:
         return count > TLA_COMMAND_MAX_ENTRIES ? 0 : ENTRIES_AT + (size_t)count * TLA_MAP_ENTRY_BYTES;
+    case TLA_OP_ALLOC_BATCH:
+        return count > TLA_COMMAND_MAX_BLOCKS ? 0 : ALLOC_AND_MORE_BYTES;
+    case TLA_OP_EVICT:
+        return ALLOC_AND_MORE_BYTES;
+    case TLA_OP_GET:
+    case TLA_OP_REMOVE:
+        return KEY_BYTES;
+    case TLA_OP_FREE_BATCH:
+        return count > TLA_COMMAND_MAX_BLOCKS ? 0 : BLOCKS_AT + (size_t)count * TLA_BLOCK_BYTES;
+    case TLA_OP_PUT:
+        return count > TLA_COMMAND_MAX_BLOCKS ? 0 : OBJECT_BLOCKS_AT + (size_t)count * TLA_ARGUMENT_BYTES;
     case TLA_OP_LAUNCH:
         return count > TLA_COMMAND_MAX_ARGUMENTS ? 0 : ARGUMENTS_AT + (size_t)count * TLA_ARGUMENT_BYTES;
     default:
@@ -88,6 +103,73 @@ static bool programs_fit(uint32_t program, uint32_t programs, const tla_pe_set *
     return program < programs && programs - program >= count;
 }
 
+static bool is_alloc(uint32_t opcode) {
+    return opcode == TLA_OP_ALLOC || opcode == TLA_OP_ALLOC_BATCH || opcode == TLA_OP_EVICT;
+}
+
+static bool has_channel(uint32_t opcode) {
+    return is_alloc(opcode) || opcode == TLA_OP_TRIM || opcode == TLA_OP_GET || opcode == TLA_OP_REMOVE;
+}
+
+/* Of what stands behind the dimensions nothing is said. */
+static bool meta_is_right(const tla_mem_object_meta *meta) {
+    for (unsigned i = meta->dimensions; i < 6; i++)
+        if (meta->shape[i] != 0) return false;
+    return meta->dimensions <= 6;
+}
+
+enum { META_BYTES = 44 }; /* dtype, dimensions, 2 bytes 0, shape, positions */
+
+static void put_meta(const tla_mem_object_meta *meta, uint8_t bytes[META_BYTES]) {
+    put(bytes, meta->dtype, 1);
+    put(bytes + 1, meta->dimensions, 1);
+    put(bytes + 2, 0, 2);
+    for (unsigned i = 0; i < 6; i++)
+        put(bytes + 4 + 4 * i, meta->shape[i], 4);
+    put(bytes + 28, meta->first_position, 8);
+    put(bytes + 36, meta->positions, 8);
+}
+
+static tla_mem_object_meta get_meta(const uint8_t bytes[META_BYTES]) {
+    tla_mem_object_meta meta = {.dtype = bytes[0],
+                                .dimensions = bytes[1],
+                                .first_position = get(bytes + 28, 8),
+                                .positions = get(bytes + 36, 8)};
+    for (unsigned i = 0; i < 6; i++)
+        meta.shape[i] = get32(bytes + 4 + 4 * i);
+    return meta;
+}
+
+static void put_block(tla_placed_block block, uint8_t bytes[TLA_BLOCK_BYTES]) {
+    put(bytes, block.pa.value, 8);
+    put(bytes + 8, block.nbytes, 8);
+}
+
+tla_placed_block tla_placed_block_decode(const uint8_t bytes[TLA_BLOCK_BYTES]) {
+    return (tla_placed_block){{get(bytes, 8)}, get(bytes + 8, 8)};
+}
+
+size_t tla_object_result_encode(const tla_mem_object_meta *meta, const tla_placed_block *blocks, uint32_t count,
+                                uint8_t bytes[TLA_COMMAND_MAX_BYTES]) {
+    put(bytes, count, 4);
+    put_meta(meta, bytes + 4);
+    for (uint32_t i = 0; i < count; i++)
+        put_block(blocks[i], bytes + TLA_OBJECT_RESULT_BYTES + (size_t)i * TLA_BLOCK_BYTES);
+    return TLA_OBJECT_RESULT_BYTES + (size_t)count * TLA_BLOCK_BYTES;
+}
+
+void tla_object_result_decode(const uint8_t bytes[TLA_OBJECT_RESULT_BYTES], tla_mem_object_meta *meta,
+                              uint32_t *count) {
+    *count = get32(bytes);
+    *meta = get_meta(bytes + 4);
+}
+
+size_t tla_batch_result_encode(const tla_placed_block *blocks, uint32_t count, uint8_t bytes[TLA_COMMAND_MAX_BYTES]) {
+    for (uint32_t i = 0; i < count; i++)
+        put(bytes + (size_t)i * 8, blocks[i].pa.value, 8);
+    return (size_t)count * 8;
+}
+
 static bool known_target(uint32_t target) {
     return target >= TLA_TARGET_MEMORY_CONTROLLER && target <= TLA_TARGET_M_CPU;
 }
@@ -97,12 +179,22 @@ static void put_pes(uint8_t *bytes, const tla_pe_set *pes) {
         put(bytes + 2 * i, pes->cubes[i], 2);
 }
 
+static void put_alloc(const tla_descriptor *d, uint8_t *body) {
+    put(body, (uint64_t)d->channel, 1);
+    put(body + 1, (uint64_t)d->format, 1);
+    put(body + 2, d->stream, 2);
+    put(body + 4, d->object, 4);
+    put(body + 8, d->nbytes, 8);
+}
+
 tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DESCRIPTOR_HEAD_MAX_BYTES], size_t *head,
                                    size_t *length) {
     size_t whole = tla_descriptor_bytes((uint32_t)d->opcode, d->count);
-    bool is_alloc = d->opcode == TLA_OP_ALLOC;
-    bool bad_channel = (is_alloc || d->opcode == TLA_OP_TRIM) && (uint32_t)d->channel >= TLA_CHANNEL_COUNT;
-    bool bad_kind = is_alloc && ((uint32_t)d->format >= TLA_FORMAT_COUNT || d->stream > UINT16_MAX);
+    const uint32_t opcode = (uint32_t)d->opcode;
+    bool bad_channel = has_channel(opcode) && (uint32_t)d->channel >= TLA_CHANNEL_COUNT;
+    bool bad_kind = (is_alloc(opcode) && ((uint32_t)d->format >= TLA_FORMAT_COUNT || d->stream > UINT16_MAX)) ||
+                    (opcode == TLA_OP_ALLOC_BATCH && (uint32_t)d->batch > TLA_BATCH_CARVED) ||
+                    (opcode == TLA_OP_PUT && !meta_is_right(&d->meta));
     bool bad_program = d->opcode == TLA_OP_LAUNCH && !programs_fit(d->program, d->programs, &d->pes);
     if (whole == 0 || bad_channel || bad_kind || bad_program || !known_target((uint32_t)d->target))
         return TLA_INVALID_ARGUMENT;
@@ -114,12 +206,29 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
     put(bytes + 12, d->request_id, 4);
     uint8_t *body = bytes + TLA_COMMAND_HEADER_BYTES;
     switch (d->opcode) {
+    case TLA_OP_ALLOC_BATCH:
+    case TLA_OP_EVICT:
+        put(body + 16, opcode == TLA_OP_EVICT ? d->busy : d->count, 4);
+        put(body + 20, opcode == TLA_OP_EVICT ? 0 : (uint64_t)d->batch, 4);
+        put_alloc(d, body);
+        break;
     case TLA_OP_ALLOC:
-        put(body, (uint64_t)d->channel, 1);
-        put(body + 1, (uint64_t)d->format, 1);
-        put(body + 2, d->stream, 2);
-        put(body + 4, d->object, 4);
-        put(body + 8, d->nbytes, 8);
+        put_alloc(d, body);
+        break;
+    case TLA_OP_FREE_BATCH:
+        put(body, d->count, 4);
+        put(body + 4, 0, 4);
+        break;
+    case TLA_OP_PUT:
+        put(body, d->key, 8);
+        put(body + 8, d->count, 4);
+        put_meta(&d->meta, body + 12);
+        break;
+    case TLA_OP_GET:
+    case TLA_OP_REMOVE:
+        put(body, d->key, 8);
+        put(body + 8, (uint64_t)d->channel, 4);
+        put(body + 12, 0, 4);
         break;
     case TLA_OP_TRIM:
         put(body, (uint64_t)d->channel, 4);
@@ -182,7 +291,7 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
     return TLA_OK;
 }
 
-void tla_descriptor_put_entry(const tla_map_entry *entry, uint8_t bytes[TLA_MAP_ENTRY_BYTES]) {
+static void put_entry(const tla_map_entry *entry, uint8_t bytes[TLA_MAP_ENTRY_BYTES]) {
     put(bytes, entry->va.value, 8);
     put(bytes + 8, entry->pa.value, 8);
     put(bytes + 16, entry->nbytes, 8);
@@ -190,8 +299,21 @@ void tla_descriptor_put_entry(const tla_map_entry *entry, uint8_t bytes[TLA_MAP_
     put(bytes + 28, entry->asid, 4);
 }
 
-void tla_descriptor_put_argument(uint64_t argument, uint8_t bytes[TLA_ARGUMENT_BYTES]) {
-    put(bytes, argument, TLA_ARGUMENT_BYTES);
+size_t tla_descriptor_put_item(tla_opcode opcode, const void *items, uint32_t index, uint8_t *bytes) {
+    switch (opcode) {
+    case TLA_OP_LAUNCH:
+        put(bytes, ((const uint64_t *)items)[index], TLA_ARGUMENT_BYTES);
+        return TLA_ARGUMENT_BYTES;
+    case TLA_OP_PUT:
+        put(bytes, ((const tla_placed_block *)items)[index].pa.value, TLA_ARGUMENT_BYTES);
+        return TLA_ARGUMENT_BYTES;
+    case TLA_OP_FREE_BATCH:
+        put_block(((const tla_placed_block *)items)[index], bytes);
+        return TLA_BLOCK_BYTES;
+    default:
+        put_entry(&((const tla_map_entry *)items)[index], bytes);
+        return TLA_MAP_ENTRY_BYTES;
+    }
 }
 
 tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capacity, size_t *length) {
@@ -215,6 +337,10 @@ tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capac
                         .pes = c->pes,
                         .write = c->write,
                         .pattern = c->pattern,
+                        .batch = c->batch,
+                        .busy = c->busy,
+                        .key = c->key,
+                        .meta = c->meta,
                         .count = c->count};
     uint8_t head[TLA_DESCRIPTOR_HEAD_MAX_BYTES];
     size_t head_bytes, whole;
@@ -223,10 +349,11 @@ tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capac
     if (whole > capacity) return TLA_INVALID_ARGUMENT;
     memcpy(bytes, head, head_bytes);
     uint8_t *at = bytes + head_bytes;
-    for (uint32_t i = 0; i < c->count && tla_opcode_has_entries(c->opcode); i++, at += TLA_MAP_ENTRY_BYTES)
-        tla_descriptor_put_entry(&c->entries[i], at);
-    for (uint32_t i = 0; i < c->count && c->opcode == TLA_OP_LAUNCH; i++, at += TLA_ARGUMENT_BYTES)
-        tla_descriptor_put_argument(c->arguments[i], at);
+    const void *items = c->opcode == TLA_OP_LAUNCH          ? (const void *)c->arguments
+                        : tla_opcode_has_entries(c->opcode) ? (const void *)c->entries
+                                                            : (const void *)c->blocks;
+    for (uint32_t i = 0; at < bytes + whole; i++)
+        at += tla_descriptor_put_item(c->opcode, items, i, at);
     *length = whole;
     return TLA_OK;
 }
@@ -260,12 +387,33 @@ static tla_status decode_header(const uint8_t *bytes, size_t length, tla_command
     return TLA_OK;
 }
 
+static int most_of(tla_opcode opcode) {
+    if (opcode == TLA_OP_LAUNCH) return TLA_COMMAND_MAX_ARGUMENTS;
+    return tla_opcode_has_entries(opcode) ? TLA_COMMAND_MAX_ENTRIES : TLA_COMMAND_MAX_BLOCKS;
+}
+
+/* Where in the body it stands; -1 for an opcode that has none. */
+static int count_at(tla_opcode opcode) {
+    switch (opcode) {
+    case TLA_OP_LAUNCH:
+        return 12;
+    case TLA_OP_ALLOC_BATCH:
+        return 16;
+    case TLA_OP_PUT:
+        return 8;
+    case TLA_OP_FREE_BATCH:
+        return 0;
+    default:
+        return tla_opcode_has_entries(opcode) ? 0 : -1;
+    }
+}
+
 /* What a vector body's count must be; its own place in the body depends on the opcode. */
 static tla_status check_count(tla_opcode opcode, uint32_t count, size_t length, tla_error *error) {
     size_t expected = tla_descriptor_bytes((uint32_t)opcode, count);
     if (expected == 0)
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with a count of %u, expected at most %d", count,
-                             opcode == TLA_OP_LAUNCH ? (int)TLA_COMMAND_MAX_ARGUMENTS : (int)TLA_COMMAND_MAX_ENTRIES);
+                             most_of(opcode));
     if (expected != length)
         return tla_error_set(error, TLA_BAD_COMMAND,
                              "descriptor of %zu bytes, expected %zu for opcode %d with a count of %u", length, expected,
@@ -283,7 +431,10 @@ static tla_status decode_channel(const char *what, uint32_t channel, tla_command
 }
 
 static tla_status decode_alloc(const uint8_t *body, tla_command *command, tla_error *error) {
-    const tla_status status = decode_channel("ALLOC from", body[0], command, error);
+    const char *const what = command->opcode == TLA_OP_ALLOC   ? "ALLOC from"
+                             : command->opcode == TLA_OP_EVICT ? "EVICT in"
+                                                               : "ALLOC_BATCH from";
+    const tla_status status = decode_channel(what, body[0], command, error);
     if (status) return status;
     if (body[1] >= TLA_FORMAT_COUNT)
         return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC of format %u, expected 0 to %d", body[1],
@@ -310,6 +461,56 @@ static tla_status decode_place(const uint8_t *body, tla_command *command, tla_er
     command->nbytes = get(body + 8, 8);
     command->object = get32(body + 16);
     return TLA_OK;
+}
+
+static tla_status decode_more_of_alloc(const uint8_t *body, tla_command *command, tla_error *error) {
+    const uint32_t first = get32(body + 16), second = get32(body + 20);
+    if (command->opcode == TLA_OP_EVICT) {
+        if (first > 1 || second != 0)
+            return tla_error_set(error, TLA_BAD_COMMAND, "EVICT with busy %u and %u behind it, expected 0 or 1, and 0",
+                                 first, second);
+        command->busy = first;
+        return TLA_OK;
+    }
+    if (second > TLA_BATCH_CARVED)
+        return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC_BATCH of kind %u, expected 0 (contiguous) or 1 (carved)",
+                             second);
+    command->count = first;
+    command->batch = (tla_batch)second;
+    return TLA_OK;
+}
+
+static tla_status decode_free_batch(const uint8_t *body, tla_command *command, tla_error *error) {
+    if (get32(body + 4) != 0)
+        return tla_error_set(error, TLA_BAD_COMMAND, "FREE_BATCH with 0x%08x behind its count, expected 0",
+                             get32(body + 4));
+    command->count = get32(body);
+    for (uint32_t i = 0; i < command->count; i++)
+        command->blocks[i] = tla_placed_block_decode(body + 8 + (size_t)i * TLA_BLOCK_BYTES);
+    return TLA_OK;
+}
+
+static tla_status decode_put(const uint8_t *body, tla_command *command, tla_error *error) {
+    const tla_mem_object_meta meta = get_meta(body + 12);
+    if (get(body + 14, 2) != 0 || !meta_is_right(&meta))
+        return tla_error_set(error, TLA_BAD_COMMAND,
+                             "PUT with %u dimensions and %u behind them, expected at most 6, 0, and no sizes beyond",
+                             meta.dimensions, (unsigned)get(body + 14, 2));
+    command->key = get(body, 8);
+    command->count = get32(body + 8);
+    command->meta = meta;
+    for (uint32_t i = 0; i < command->count; i++)
+        command->blocks[i] = (tla_placed_block){{get(body + 56 + (size_t)i * TLA_ARGUMENT_BYTES, 8)}, 0};
+    return TLA_OK;
+}
+
+static tla_status decode_key(const uint8_t *body, tla_command *command, tla_error *error) {
+    const char *const what = command->opcode == TLA_OP_GET ? "GET from" : "REMOVE from";
+    if (get32(body + 12) != 0)
+        return tla_error_set(error, TLA_BAD_COMMAND, "%s a channel with 0x%08x behind it, expected 0", what,
+                             get32(body + 12));
+    command->key = get(body, 8);
+    return decode_channel(what, get32(body + 8), command, error);
 }
 
 static void decode_entries(const uint8_t *body, tla_command *command) {
@@ -362,17 +563,29 @@ static tla_status decode_launch(const uint8_t *body, tla_command *command, tla_e
 
 static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error) {
     const uint8_t *body = bytes + TLA_COMMAND_HEADER_BYTES;
-    bool counted = tla_opcode_has_entries(command->opcode) || command->opcode == TLA_OP_LAUNCH;
+    const int at = count_at(command->opcode);
+    const bool counted = at >= 0;
     const size_t least = tla_descriptor_bytes((uint32_t)command->opcode, 0);
     if (counted && length < least)
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor of %zu bytes, expected at least %zu for opcode %d",
                              length, least, (int)command->opcode);
-    uint32_t count = !counted ? 0 : get32(command->opcode == TLA_OP_LAUNCH ? body + 12 : body);
+    uint32_t count = !counted ? 0 : get32(body + at);
     tla_status status = check_count(command->opcode, count, length, error);
     if (status != TLA_OK) return status;
     switch (command->opcode) {
     case TLA_OP_ALLOC:
         return decode_alloc(body, command, error);
+    case TLA_OP_ALLOC_BATCH:
+    case TLA_OP_EVICT:
+        status = decode_alloc(body, command, error);
+        return status ? status : decode_more_of_alloc(body, command, error);
+    case TLA_OP_FREE_BATCH:
+        return decode_free_batch(body, command, error);
+    case TLA_OP_PUT:
+        return decode_put(body, command, error);
+    case TLA_OP_GET:
+    case TLA_OP_REMOVE:
+        return decode_key(body, command, error);
     case TLA_OP_TRIM:
         return decode_trim(body, command, error);
     case TLA_OP_PLACE:

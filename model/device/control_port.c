@@ -45,6 +45,7 @@ tla_status tla_control_port_write(tla_control_port *port, uint32_t offset, const
     }
     memcpy(port->command + offset, bytes, length);
     port->staged = offset + length;
+    port->result = 0;
     port->state = TLA_PORT_STAGING;
     uint32_t claimed = 0;
     if (check_claim(port, &claimed, error) != TLA_OK) return drop(port);
@@ -63,7 +64,19 @@ void tla_control_port_complete(tla_control_port *port, const tla_completion *com
     port->staged = 0;
 }
 
+void tla_control_port_complete_with(tla_control_port *port, const tla_completion *completion, const uint8_t *result,
+                                    uint32_t count) {
+    if (port->state != TLA_PORT_RUNNING) return;
+    if (count > 0) memcpy(port->command, result, count);
+    port->result = count;
+    tla_control_port_complete(port, completion);
+}
+
 tla_status tla_control_port_read(const tla_control_port *port, uint32_t offset, uint8_t *bytes, uint32_t length) {
+    if (offset < port->result && length <= port->result - offset && port->state == TLA_PORT_DONE) {
+        memcpy(bytes, port->command + offset, length);
+        return TLA_OK;
+    }
     if (offset < TLA_PORT_COMPLETION || offset > TLA_PORT_BYTES || length > TLA_PORT_BYTES - offset)
         return TLA_OUT_OF_RANGE;
     for (uint32_t i = 0; i < length; i++) {

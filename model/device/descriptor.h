@@ -5,9 +5,9 @@
 
 #include "tlmalloc/device/command.h"
 
-enum { TLA_DESCRIPTOR_HEAD_MAX_BYTES = 80, TLA_ARGUMENT_BYTES = 8 };
+enum { TLA_DESCRIPTOR_HEAD_MAX_BYTES = 80, TLA_ARGUMENT_BYTES = 8, TLA_BLOCK_BYTES = 16 };
 
-/* A tla_command without its entries and arguments. */
+/* A tla_command without its entries, arguments and blocks. */
 typedef struct tla_descriptor {
     tla_opcode opcode;
     tla_target target;
@@ -26,18 +26,23 @@ typedef struct tla_descriptor {
     tla_pe_set pes;
     bool write;
     uint8_t pattern;
+    tla_batch batch;
+    bool busy;
+    uint64_t key;
+    tla_mem_object_meta meta;
     uint32_t count;
 } tla_descriptor;
 
 /* Bytes of a descriptor with this opcode and count; 0 when there is no such opcode or the count is too large. */
 size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count);
 
-/* Writes all that stands before entries and arguments, which is *head bytes; *length is that of the whole descriptor.
+/* Writes all that stands before the items, which is *head bytes; *length is that of the whole descriptor.
  * TLA_INVALID_ARGUMENT as tla_command_encode; nothing is written then. */
 tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DESCRIPTOR_HEAD_MAX_BYTES], size_t *head,
                                    size_t *length);
 
-void tla_descriptor_put_entry(const tla_map_entry *entry, uint8_t bytes[TLA_MAP_ENTRY_BYTES]);
-void tla_descriptor_put_argument(uint64_t argument, uint8_t bytes[TLA_ARGUMENT_BYTES]);
+/* Writes item `index` of what stands behind the head: entries (tla_map_entry), arguments (uint64_t) or blocks
+ * (tla_placed_block), by the opcode. Returns how many bytes it is, at most TLA_DESCRIPTOR_HEAD_MAX_BYTES. */
+size_t tla_descriptor_put_item(tla_opcode opcode, const void *items, uint32_t index, uint8_t *bytes);
 
 #endif

@@ -218,6 +218,13 @@ tla_status tla_list_in_memory_prepare(tla_list_in_memory *t, const tla_block *fr
     return make_access_room(t, t->count + (size_t)4);
 }
 
+tla_status tla_list_in_memory_prepare_batch(tla_list_in_memory *t, size_t n, bool frees) {
+    if (frees && t->count + (uint64_t)n >= t->capacity_nodes) return TLA_LIMIT;
+    while (t->count + n >= t->room)
+        if (grow_nodes(t)) return TLA_NO_HOST_MEMORY;
+    return make_access_room(t, n * (t->count + n + 4));
+}
+
 void tla_list_in_memory_alloc(tla_list_in_memory *t, const tla_block *block, const tla_work *work) {
     if (!block) {
         walk(t, 0, work->nodes_visited);

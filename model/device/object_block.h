@@ -22,6 +22,9 @@ typedef struct tla_object_block {
     tla_mem_object *object;           /* its counts; NULL until it is counted */
     tla_holder *holders;              /* when it is, in the order in which they came; each holds something */
     size_t holder_count, holder_room; /* of the array */
+    bool going;                       /* it is being given back, whoever asks for that */
+    bool in_batch;                    /* named by the batch that is looked at, or given back by it */
+    struct tla_object_block *next;    /* of those that are gone, or that did not go */
 } tla_object_block;
 
 /* What a guard comes back with. */
@@ -34,11 +37,42 @@ struct tla_object_store {
     tla_pe_memory *memory;
     tla_object_watcher watcher;
     tla_live_addresses blocks; /* by physical address */
+    tla_hot_cache *caches[TLA_CHANNEL_COUNT];
+    tla_object_block *gone;   /* given back by the call that is under way */
+    tla_object_block *stayed; /* would have gone with a reference that the cache has given up, and did not */
+    bool cache_gives_up;
     tla_pin_monitor *monitor;
     tla_object_share shares[TLA_CHANNEL_COUNT];
     tla_object_stats stats[TLA_CHANNEL_COUNT];
     tla_error refused;
 };
+
+/* The block that begins at pa, for a call that is named `what`. */
+tla_status tla_object_begin(tla_object_store *store, const char *what, tla_paddr pa, tla_object_block **block,
+                            tla_work *work);
+
+/* From now on the block is counted. */
+tla_status tla_object_count(tla_object_block *block);
+
+/* Whether nbytes are those that the block was asked for, or granted. */
+bool tla_object_is_size(const tla_object_block *block, uint64_t nbytes);
+
+/* Whether `who` may give up a reference to the block, which is counted then; told as an error of the store. *holder
+ * (may be NULL) is whose. */
+tla_status tla_object_find_holder(tla_object_block *block, const char *what, uint64_t who, int kind,
+                                  tla_holder **holder);
+
+tla_status tla_object_drop_reference(tla_object_block *block, const char *what, uint64_t who, tla_object_counts *counts,
+                                     tla_work *work);
+
+/* A block has been given back: whoever watches is told. */
+void tla_object_tell(tla_object_store *store, tla_channel channel, tla_paddr pa, uint64_t granted);
+
+/* The block is none any more. */
+void tla_object_forget(tla_object_block *block);
+
+/* Blocks that are gone are none any more; references of the cache that could not go are nobody's. */
+void tla_object_sweep(tla_object_store *store);
 
 uint64_t tla_holder_context(uint64_t who);
 

@@ -18,16 +18,19 @@ static tla_sharing sharing_of(void *context, uint64_t offset, uint64_t who) {
         return TLA_NOT_SHARED;
     const tla_object_block *block = find(share->store, pa);
     if (!block || !block->object) return TLA_NOT_SHARED;
-    return tla_holder_is(block, who) ? TLA_SHARED_WITH : TLA_SHARED_WITHOUT;
+    return block->going || tla_holder_is(block, who) ? TLA_SHARED_WITH : TLA_SHARED_WITHOUT;
 }
 
 tla_status tla_object_store_create(tla_pe_memory *memory, const tla_object_watcher *watcher, tla_object_store **out) {
     *out = NULL;
     tla_object_store *store = calloc(1, sizeof *store);
     if (!store) return TLA_NO_HOST_MEMORY;
-    if (tla_pin_monitor_create(UINT64_MAX, &store->monitor)) {
-        free(store);
-        return TLA_NO_HOST_MEMORY;
+    tla_status status = tla_pin_monitor_create(UINT64_MAX, &store->monitor);
+    for (int i = 0; i < TLA_CHANNEL_COUNT && !status; i++)
+        status = tla_hot_cache_create(&store->caches[i]);
+    if (status) {
+        tla_object_store_destroy(store);
+        return status;
     }
     store->memory = memory;
     if (watcher) store->watcher = *watcher;
@@ -40,8 +43,7 @@ tla_status tla_object_store_create(tla_pe_memory *memory, const tla_object_watch
     return TLA_OK;
 }
 
-/* The block is none any more. */
-static void forget(tla_object_block *block) {
+void tla_object_forget(tla_object_block *block) {
     tla_live_addresses_remove(&block->store->blocks, block->pa.value);
     tla_mem_object_destroy(block->object, NULL);
     free(block->holders);
@@ -50,9 +52,11 @@ static void forget(tla_object_block *block) {
 
 void tla_object_store_destroy(tla_object_store *store) {
     if (!store) return;
-    for (int i = 0; i < TLA_CHANNEL_COUNT; i++)
+    for (int i = 0; i < TLA_CHANNEL_COUNT && store->memory; i++)
         tla_pe_memory_set_shares(store->memory, (tla_channel)i, &(tla_guard_shares){0});
     store->memory = NULL; /* so that nothing is given back */
+    for (int i = 0; i < TLA_CHANNEL_COUNT; i++)
+        tla_hot_cache_destroy(store->caches[i], NULL);
     tla_object_block *block;
     for (size_t at = 0; (block = tla_live_addresses_walk(&store->blocks, &at)) != NULL;) {
         tla_mem_object_destroy(block->object, NULL);
@@ -94,26 +98,49 @@ static uint64_t granted(const tla_object_store *store, tla_paddr pa, uint64_t nb
     return tla_pe_memory_granted(store->memory, channel, (tla_block){offset, nbytes});
 }
 
-/* tla_pe_memory_free, and whoever watches is told. */
+void tla_object_tell(tla_object_store *store, tla_channel channel, tla_paddr pa, uint64_t bytes) {
+    if (store->watcher.given_back) store->watcher.given_back(store->watcher.context, channel, pa, bytes);
+}
+
 static tla_status give_back(tla_object_store *store, tla_paddr pa, uint64_t nbytes, tla_work *work) {
     const uint64_t bytes = granted(store, pa, nbytes);
     tla_channel channel;
     const tla_status status = tla_pe_memory_free(store->memory, pa, nbytes, work);
-    if (!status && store->watcher.given_back && !tla_channel_of(pa, &channel))
-        store->watcher.given_back(store->watcher.context, channel, pa, bytes);
+    if (!status && !tla_channel_of(pa, &channel)) tla_object_tell(store, channel, pa, bytes);
     return status;
 }
 
+/* The parent of all objects. */
 static tla_status give_object_back(void *context, uint64_t address, uint64_t nbytes, tla_work *work) {
-    const tla_object_block *block = context;
+    tla_object_block *block = context;
+    tla_object_store *store = block->store;
     (void)address, (void)nbytes;
-    return block->store->memory ? give_back(block->store, block->pa, block->nbytes, work) : TLA_OK;
+    if (!store->memory) return TLA_OK;
+    block->going = true;
+    const tla_status status = block->in_batch ? TLA_OK : give_back(store, block->pa, block->nbytes, work);
+    block->going = false;
+    tla_object_block **list = !status ? &store->gone : store->cache_gives_up ? &store->stayed : NULL;
+    if (list) {
+        block->next = *list;
+        *list = block;
+    }
+    return status;
+}
+
+void tla_object_sweep(tla_object_store *store) {
+    for (tla_object_block *block; (block = store->gone) != NULL;) {
+        store->gone = block->next;
+        tla_object_forget(block);
+    }
+    for (tla_object_block *block; (block = store->stayed) != NULL; store->stayed = block->next) {
+        tla_holder_add(block, TLA_WHO_UNKNOWN, TLA_HOLD_REFERENCE); /* nobody else holds it: there is room */
+        store->stats[block->channel].references++;
+    }
 }
 
 /* ---- counts ---- */
 
-/* From now on the block is counted. */
-static tla_status count(tla_object_block *block) {
+tla_status tla_object_count(tla_object_block *block) {
     if (block->object) return TLA_OK;
     if (tla_holder_reserve(block)) return TLA_NO_HOST_MEMORY;
     const tla_mem_object_config config = {.address = block->pa.value,
@@ -133,6 +160,14 @@ static uint64_t held(const tla_object_block *block, int kind) {
                                       : tla_mem_object_pin_count(block->object);
 }
 
+/* Without what the cache holds. */
+static uint64_t held_by_contexts(const tla_object_block *block, int kind) {
+    uint64_t sum = block->object ? 0 : held(block, kind);
+    for (size_t i = 0; i < block->holder_count; i++)
+        sum += block->holders[i].held[kind];
+    return sum;
+}
+
 static tla_object_counts counts_of(const tla_object_block *block) {
     return (tla_object_counts){block->channel, block->pa, block->nbytes, held(block, TLA_HOLD_REFERENCE),
                                held(block, TLA_HOLD_PIN)};
@@ -141,14 +176,13 @@ static tla_object_counts counts_of(const tla_object_block *block) {
 /* The counts have changed. A block that nothing holds any more is none. */
 static void settled(tla_object_block *block, tla_object_counts *counts) {
     if (counts) *counts = counts_of(block);
-    if (!tla_mem_object_is_valid(block->object)) forget(block);
+    tla_object_sweep(block->store);
 }
 
 static const char *const kinds[TLA_HOLD_KINDS] = {"reference", "pin"};
 
-/* The block that begins at pa, for a call that is named `what`. */
-static tla_status begin(tla_object_store *store, const char *what, tla_paddr pa, tla_object_block **block,
-                        tla_work *work) {
+tla_status tla_object_begin(tla_object_store *store, const char *what, tla_paddr pa, tla_object_block **block,
+                            tla_work *work) {
     tla_channel channel;
     uint64_t offset;
     store->refused.status = TLA_OK;
@@ -163,14 +197,14 @@ static tla_status begin(tla_object_store *store, const char *what, tla_paddr pa,
     return TLA_OK;
 }
 
-/* Whose reference or pin `who` gives up. The block is counted then, but not when nobody's is. */
-static tla_status find_holder(tla_object_block *block, const char *what, uint64_t who, int kind, tla_holder **holder) {
+tla_status tla_object_find_holder(tla_object_block *block, const char *what, uint64_t who, int kind,
+                                  tla_holder **holder) {
     tla_error *error = &block->store->refused;
-    if (held(block, kind) == 0)
+    if (held_by_contexts(block, kind) == 0)
         return tla_error_set(error, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": it has no %s", what, block->pa.value,
                              kinds[kind]);
     if (!block->object && tla_holder_lets(block->allocated_for, who)) {
-        const tla_status status = count(block);
+        const tla_status status = tla_object_count(block);
         if (status) return status;
     }
     *holder = block->object ? tla_holder_for(block, who, kind) : NULL;
@@ -182,8 +216,8 @@ static tla_status find_holder(tla_object_block *block, const char *what, uint64_
 tla_status tla_object_ref(tla_object_store *store, tla_paddr pa, uint64_t who, tla_object_counts *counts,
                           tla_work *work) {
     tla_object_block *block;
-    tla_status status = begin(store, "REF", pa, &block, work);
-    if (!status) status = count(block);
+    tla_status status = tla_object_begin(store, "REF", pa, &block, work);
+    if (!status) status = tla_object_count(block);
     if (!status) status = tla_holder_reserve(block);
     if (!status) status = tla_mem_object_ref_up(block->object);
     if (status) return status;
@@ -193,10 +227,10 @@ tla_status tla_object_ref(tla_object_store *store, tla_paddr pa, uint64_t who, t
     return TLA_OK;
 }
 
-static tla_status unref(tla_object_block *block, const char *what, uint64_t who, tla_object_counts *counts,
-                        tla_work *work) {
+tla_status tla_object_drop_reference(tla_object_block *block, const char *what, uint64_t who, tla_object_counts *counts,
+                                     tla_work *work) {
     tla_holder *holder;
-    tla_status status = find_holder(block, what, who, TLA_HOLD_REFERENCE, &holder);
+    tla_status status = tla_object_find_holder(block, what, who, TLA_HOLD_REFERENCE, &holder);
     if (!status) status = tla_mem_object_ref_down(block->object, work);
     if (status) return status;
     tla_holder_drop(block, holder, TLA_HOLD_REFERENCE);
@@ -208,15 +242,15 @@ static tla_status unref(tla_object_block *block, const char *what, uint64_t who,
 tla_status tla_object_unref(tla_object_store *store, tla_paddr pa, uint64_t who, tla_object_counts *counts,
                             tla_work *work) {
     tla_object_block *block;
-    tla_status status = begin(store, "UNREF", pa, &block, work);
-    return status ? status : unref(block, "UNREF", who, counts, work);
+    tla_status status = tla_object_begin(store, "UNREF", pa, &block, work);
+    return status ? status : tla_object_drop_reference(block, "UNREF", who, counts, work);
 }
 
 tla_status tla_object_pin(tla_object_store *store, tla_paddr pa, uint64_t who, uint64_t now_ps, uint64_t timeout_ps,
                           tla_object_counts *counts, tla_work *work) {
     tla_object_block *block;
-    tla_status status = begin(store, "PIN", pa, &block, work);
-    if (!status) status = count(block);
+    tla_status status = tla_object_begin(store, "PIN", pa, &block, work);
+    if (!status) status = tla_object_count(block);
     if (!status) status = tla_holder_reserve(block);
     if (!status) status = tla_mem_object_pin_for(block->object, now_ps, timeout_ps);
     if (status) return status;
@@ -230,8 +264,8 @@ tla_status tla_object_unpin(tla_object_store *store, tla_paddr pa, uint64_t who,
                             tla_work *work) {
     tla_object_block *block;
     tla_holder *holder;
-    tla_status status = begin(store, "UNPIN", pa, &block, work);
-    if (!status) status = find_holder(block, "UNPIN", who, TLA_HOLD_PIN, &holder);
+    tla_status status = tla_object_begin(store, "UNPIN", pa, &block, work);
+    if (!status) status = tla_object_find_holder(block, "UNPIN", who, TLA_HOLD_PIN, &holder);
     if (!status) status = tla_mem_object_unpin(block->object, work);
     if (status) return status;
     tla_holder_drop(block, holder, TLA_HOLD_PIN);
@@ -276,13 +310,13 @@ static tla_status free_as_told(tla_object_store *store, tla_object_block *block,
     if (status) return status;
     while (block || (takes_others && (block = find_overlapped(store, pa, bytes, false)) != NULL)) {
         store->stats[block->channel].references--;
-        forget(block);
+        tla_object_forget(block);
         block = NULL;
     }
     return TLA_OK;
 }
 
-static bool is_size_of(const tla_object_block *block, uint64_t nbytes) {
+bool tla_object_is_size(const tla_object_block *block, uint64_t nbytes) {
     const tla_pe_memory_config *config = tla_pe_memory_get_config(block->store->memory);
     if (nbytes == block->nbytes) return true;
     return tla_stack_front(tla_pe_memory_stack_config(config, block->channel).policy) == TLA_FRONT_NONE &&
@@ -296,12 +330,12 @@ tla_status tla_object_free(tla_object_store *store, tla_paddr pa, uint64_t nbyte
     tla_object_block *block = find(store, pa);
     if (!block || !block->object) return free_as_told(store, block, pa, nbytes, work);
     if (work) work->metadata_lines++;
-    if (!is_size_of(block, nbytes))
+    if (!tla_object_is_size(block, nbytes))
         return tla_error_set(&store->refused, TLA_SIZE_MISMATCH,
                              "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": the block there has %" PRIu64, nbytes,
                              pa.value, block->nbytes);
     tla_object_counts counts;
-    tla_status status = unref(block, "FREE", who, &counts, work);
+    tla_status status = tla_object_drop_reference(block, "FREE", who, &counts, work);
     if (!status) *references = counts.references;
     return status;
 }
@@ -343,7 +377,9 @@ tla_status tla_object_look(const tla_object_store *store, tla_paddr pa, tla_obje
 }
 
 tla_object_stats tla_object_store_get_stats(const tla_object_store *store, tla_channel channel) {
-    return store->stats[channel];
+    tla_object_stats stats = store->stats[channel];
+    stats.cache = tla_hot_cache_get_stats(store->caches[channel]);
+    return stats;
 }
 
 const tla_error *tla_object_store_last_error(const tla_object_store *store) {

@@ -295,6 +295,86 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
     return status;
 }
 
+/* Where the list is followed: every block has a walk of its own. */
+static tla_status take_followed(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request, size_t n,
+                                tla_batch batch, tla_block *blocks, tla_work *work) {
+    tla_list_in_memory *traffic = memory->traffic[channel];
+    if (batch == TLA_BATCH_CONTIGUOUS) return TLA_UNSUPPORTED;
+    tla_status status = tla_list_in_memory_prepare_batch(traffic, n, false);
+    if (status) return status;
+    if (!tla_arena_fits(tla_stack_arena(memory->stacks[channel]), request->nbytes, n)) {
+        tla_work search = {0};
+        status = tla_stack_alloc_batch(memory->stacks[channel], request, n, batch, blocks, &search);
+        tla_list_in_memory_alloc(traffic, NULL, &search);
+        work->nodes_visited += search.nodes_visited;
+        work->list_length += search.list_length;
+        return status;
+    }
+    size_t taken = 0;
+    while (taken < n && !(status = take(memory, channel, request, &blocks[taken], work)))
+        taken++;
+    while (status && taken > 0) /* the host has no memory */
+        give_back(memory, channel, (tla_block){blocks[--taken].offset, request->nbytes}, work);
+    return status;
+}
+
+tla_status tla_pe_memory_request_batch(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request,
+                                       size_t n, tla_batch batch, tla_block *blocks, tla_work *work) {
+    if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
+    tla_work ignored = {0};
+    if (!work) work = &ignored;
+    tla_status status = memory->traffic[channel]
+                            ? take_followed(memory, channel, request, n, batch, blocks, work)
+                            : tla_stack_alloc_batch(memory->stacks[channel], request, n, batch, blocks, work);
+    for (size_t i = 0; i < n && !status && memory->guards[channel]; i++)
+        tla_guard_allocated(memory->guards[channel], blocks[i]);
+    return status;
+}
+
+static int by_offset(const void *a, const void *b) {
+    const tla_block *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Whose the blocks were is asked before they go. */
+static tla_status free_guarded_batch(tla_pe_memory *memory, tla_channel channel, tla_block *blocks, size_t n,
+                                     size_t *freed, tla_work *work) {
+    tla_guard *guard = memory->guards[channel];
+    struct {
+        tla_block block;
+        tla_owner owner;
+    } *known = calloc(n + 1, sizeof *known);
+    tla_status status = known ? TLA_OK : TLA_NO_HOST_MEMORY;
+    for (size_t i = 0; i < n && !status; i++) {
+        status = tla_guard_may_free(guard, blocks[i].offset, memory->owner, channels[channel].title, &memory->refused);
+        if (!status)
+            tla_arena_find(tla_stack_live(memory->stacks[channel]), blocks[i].offset, &known[i].block, &known[i].owner);
+    }
+    if (!status) status = tla_stack_free_batch(memory->stacks[channel], blocks, n, freed, work);
+    for (size_t i = 0; i < *freed; i++)
+        tla_guard_freed(guard, known[i].block, known[i].owner, memory->owner);
+    free(known);
+    return status;
+}
+
+tla_status tla_pe_memory_free_batch(tla_pe_memory *memory, tla_channel channel, tla_block *blocks, size_t n,
+                                    size_t *freed, tla_work *work) {
+    *freed = 0;
+    if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
+    memory->refused.status = TLA_OK;
+    if (n > 0) qsort(blocks, n, sizeof *blocks, by_offset);
+    if (!memory->traffic[channel])
+        return memory->guards[channel] ? free_guarded_batch(memory, channel, blocks, n, freed, work)
+                                       : tla_stack_free_batch(memory->stacks[channel], blocks, n, freed, work);
+    tla_status status = tla_list_in_memory_prepare_batch(memory->traffic[channel], n, true);
+    for (; *freed < n && !status; *freed += !status) {
+        tla_paddr pa;
+        status = tla_pe_memory_address(&memory->config, channel, blocks[*freed].offset, &pa);
+        if (!status) status = tla_pe_memory_free(memory, pa, blocks[*freed].nbytes, work);
+    }
+    return status;
+}
+
 const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_channel channel) {
     return memory->refused.status ? &memory->refused : tla_stack_last_error(memory->stacks[channel]);
 }

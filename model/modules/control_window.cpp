@@ -173,16 +173,18 @@ tla_service control_window::occupy(std::uint64_t arrival_ps, std::uint64_t servi
 }
 
 tla_service control_window::finish(unsigned port, const tla_completion &completion, std::uint64_t arrival_ps,
-                                   command_counts &counts) {
+                                   command_counts &counts, const std::vector<std::uint8_t> &result) {
     const tla_service service = occupy(arrival_ps, completion.service_ps);
     counts.failed += completion.status != TLA_OK;
     counts.busy_ps += completion.service_ps;
-    complete(port, completion, service.done_ps);
+    complete(port, completion, service.done_ps, result);
     return service;
 }
 
-void control_window::complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps) {
-    tla_control_port_complete(&ports_[port].registers, &completion);
+void control_window::complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps,
+                              const std::vector<std::uint8_t> &result) {
+    tla_control_port_complete_with(&ports_[port].registers, &completion, result.data(),
+                                   static_cast<std::uint32_t>(result.size()));
     ports_[port].done_ps = done_ps;
     completed_.notify(sc_core::SC_ZERO_TIME);
 }
@@ -192,7 +194,7 @@ tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload
     port_state &state = ports_[port];
     const auto offset = static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES);
     const std::uint32_t length = payload.get_data_length();
-    if (offset < TLA_PORT_STATE && offset + length > TLA_PORT_COMPLETION) {
+    if (offset < TLA_PORT_STATE && (offset + length > TLA_PORT_COMPLETION || offset < state.registers.result)) {
         std::uint64_t local = local_ps(delay);
         if (state.registers.state == TLA_PORT_RUNNING) order.reset();
         while (state.registers.state == TLA_PORT_RUNNING)

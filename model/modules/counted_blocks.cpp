@@ -1,4 +1,5 @@
-// Blocks of a memory controller that are counted: FREE, REF, UNREF, PIN and UNPIN, and pins that time out.
+// Blocks of a memory controller that are counted: FREE, REF, UNREF, PIN and UNPIN, batches, objects under keys, and
+// pins that time out.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -68,6 +69,97 @@ void memory_controller::execute_count(const tla_command &command, std::uint64_t 
     watch_pins();
 }
 
+// Batches, and objects under keys. Returns which memory it was about, and what is left in the command area.
+tla_channel memory_controller::execute_group(const tla_command &command, tla_completion &completion, tla_work &work,
+                                             std::vector<std::uint8_t> &result) {
+    tla_object_store *const objects = objects_.get();
+    const std::uint64_t who = control.sender();
+    const bool named = command.opcode == TLA_OP_FREE_BATCH || command.opcode == TLA_OP_PUT;
+    const tla_channel channel = !named              ? command.channel
+                                : command.count > 0 ? channel_at(command.blocks[0].pa)
+                                                    : first_channel();
+    statistics &counts = statistics_[channel];
+    const tla_stack_request request{command.nbytes, command.stream, command.format};
+    std::vector<tla_placed_block> blocks(TLA_COMMAND_MAX_BLOCKS);
+    const auto bytes_of_all = [&blocks](std::size_t n) {
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i < n; i++)
+            sum += blocks[i].nbytes;
+        return sum;
+    };
+    completion.nbytes = 0;
+    switch (command.opcode) {
+    case TLA_OP_ALLOC_BATCH:
+        completion.status =
+            tla_object_alloc_batch(objects, channel, &request, command.count, command.batch, who, blocks.data(), &work);
+        counts.batches++;
+        if (completion.status) break;
+        completion.value = command.count > 0 ? blocks[0].pa.value : 0;
+        completion.nbytes = bytes_of_all(command.count);
+        result.resize(TLA_COMMAND_MAX_BYTES);
+        result.resize(tla_batch_result_encode(blocks.data(), command.count, result.data()));
+        break;
+    case TLA_OP_FREE_BATCH: {
+        std::size_t freed = 0, failed = 0;
+        completion.status = tla_object_free_batch(objects, command.blocks, command.count, who, &freed, &failed, &work);
+        counts.batches++;
+        completion.value = completion.status ? failed : freed;
+        for (std::uint32_t i = 0; i < command.count && !completion.status; i++)
+            completion.nbytes += command.blocks[i].nbytes;
+        break;
+    }
+    case TLA_OP_PUT: {
+        bool added = false;
+        completion.status =
+            tla_object_put(objects, command.key, &command.meta, command.blocks, command.count, &added, &work);
+        counts.puts++;
+        completion.value = added;
+        for (std::uint32_t i = 0; i < command.count && !completion.status; i++) {
+            tla_object_counts of{};
+            tla_object_look(objects, command.blocks[i].pa, &of);
+            completion.nbytes += of.nbytes;
+        }
+        break;
+    }
+    case TLA_OP_GET: {
+        std::size_t n = 0;
+        tla_mem_object_meta meta{};
+        completion.status =
+            tla_object_get(objects, channel, command.key, who, &meta, blocks.data(), blocks.size(), &n, &work);
+        counts.gets++;
+        if (completion.status) break;
+        completion.value = blocks[0].pa.value;
+        completion.nbytes = bytes_of_all(n);
+        result.resize(TLA_COMMAND_MAX_BYTES);
+        result.resize(tla_object_result_encode(&meta, blocks.data(), static_cast<std::uint32_t>(n), result.data()));
+        break;
+    }
+    case TLA_OP_REMOVE: {
+        std::size_t n = 0;
+        completion.status = tla_object_remove(objects, channel, command.key, &n, &work);
+        counts.removes++;
+        completion.value = n;
+        break;
+    }
+    case TLA_OP_EVICT: {
+        tla_paddr pa{};
+        completion.nbytes = command.nbytes;
+        completion.status = tla_object_evict(objects, channel, &request, command.busy, who, &pa, &work);
+        counts.evicts++;
+        completion.value = completion.status ? front_statistics(channel).held : pa.value;
+        break;
+    }
+    default:
+        completion.status = TLA_BAD_COMMAND;
+        return channel;
+    }
+    objects_used_ = true;
+    counts.not_owner += completion.status == TLA_NOT_OWNER;
+    const bool of_allocation = command.opcode == TLA_OP_ALLOC_BATCH || command.opcode == TLA_OP_EVICT;
+    if (completion.status && !of_allocation) tell_refusal(completion, channel);
+    return channel;
+}
+
 // A warning of a validating controller, for a person; the sender has the completion.
 void memory_controller::tell_refusal(const tla_completion &completion, tla_channel channel) {
     if (!config_.memory.validate && config_.guard == TLA_GUARD_OFF) return;
@@ -133,13 +225,24 @@ void memory_controller::watch_pins() {
 
 std::vector<statistic> memory_controller::object_statistics(const statistics &of) const {
     if (!objects_used_) return {};
-    return {{"refs", of.refs, "commands", "REF, refused ones included"},
-            {"unrefs", of.unrefs, "commands", "UNREF, refused ones included"},
-            {"references", of.objects.references, "references", "to live blocks now, those of their ALLOCs too"},
-            {"pin_commands", of.pins, "commands", "PIN, refused ones included"},
-            {"unpins", of.unpins, "commands", "UNPIN, refused ones included"},
-            {"pins", of.objects.pins, "pins", "on live blocks now"},
-            {"pin_timeouts", of.objects.timeouts, "blocks", "whose pins have timed out"}};
+    return {
+        {"refs", of.refs, "commands", "REF, refused ones included"},
+        {"unrefs", of.unrefs, "commands", "UNREF, refused ones included"},
+        {"references", of.objects.references, "references", "to live blocks now, those of their ALLOCs too"},
+        {"pin_commands", of.pins, "commands", "PIN, refused ones included"},
+        {"unpins", of.unpins, "commands", "UNPIN, refused ones included"},
+        {"pins", of.objects.pins, "pins", "on live blocks now"},
+        {"pin_timeouts", of.objects.timeouts, "blocks", "whose pins have timed out"},
+        {"batches", of.batches, "commands", "ALLOC_BATCH and FREE_BATCH, refused ones included"},
+        {"puts", of.puts, "commands", "PUT, refused ones included"},
+        {"gets", of.gets, "commands", "GET, refused ones included"},
+        {"removes", of.removes, "commands", "REMOVE, refused ones included"},
+        {"evicts", of.evicts, "commands", "EVICT, refused ones included"},
+        {"cached_objects", of.objects.cache.entries, "objects", "under a key now"},
+        {"cache_hits", of.objects.hits, "commands", "GET of a key that was there"},
+        {"cache_misses", of.objects.misses, "commands", "GET of a key that was not"},
+        {"evicted_objects", of.objects.cache.evicted, "objects", "evicted by an EVICT"},
+        {"evict_waits", of.objects.cache.waits, "commands", "EVICT that found nothing to evict and is to come back"}};
 }
 
 } // namespace tlmalloc

@@ -381,6 +381,7 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     completion.nbytes = command.nbytes;
     tla_channel channel = command.channel;
     tla_work work{};
+    std::vector<std::uint8_t> result;
     if (tla_faults_refuse(&faults_, arrival_ps)) {
         refused_++;
         completion.status = TLA_BUSY;
@@ -418,6 +419,8 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     } else if (command.opcode == TLA_OP_TRIM) {
         completion.status = tla_pe_memory_trim(memory_.get(), channel, &completion.nbytes, &work);
         statistics_[channel].trims++;
+    } else if (command.opcode >= TLA_OP_ALLOC_BATCH) {
+        channel = execute_group(command, completion, work, result);
     } else {
         channel = channel_at(command.pa);
         execute_count(command, arrival_ps, completion, work);
@@ -437,7 +440,7 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     if (config_.free_list != TLA_LIST_REGISTERS)
         completion.service_ps += walk_list(channel, control.look(arrival_ps).start_ps);
 
-    const tla_service service = control.finish(port, completion, arrival_ps, statistics_[channel]);
+    const tla_service service = control.finish(port, completion, arrival_ps, statistics_[channel], result);
     statistics_[channel].nodes_visited += work.nodes_visited;
     statistics_[channel].driver_calls += work.driver_calls;
     show_end(channel, service, arena, work.nodes_visited);
@@ -447,10 +450,22 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
 // Whether a command is about the slice, and somebody else places its blocks.
 bool memory_controller::is_about_owned(const tla_command &command) const {
     if (!is_owned()) return false;
-    if (command.opcode == TLA_OP_ALLOC || command.opcode == TLA_OP_TRIM) return command.channel == TLA_HBM;
+    switch (command.opcode) {
+    case TLA_OP_ALLOC:
+    case TLA_OP_TRIM:
+    case TLA_OP_ALLOC_BATCH:
+    case TLA_OP_EVICT:
+    case TLA_OP_GET:
+    case TLA_OP_REMOVE:
+        return command.channel == TLA_HBM;
+    default:
+        break;
+    }
+    const bool many = command.opcode == TLA_OP_FREE_BATCH || command.opcode == TLA_OP_PUT;
     tla_channel channel = TLA_TCM;
     std::uint64_t offset = 0;
-    tla_pe_memory_locate(&config_.memory, command.pa, 1, &channel, &offset);
+    for (std::uint32_t i = 0; i < (many ? command.count : 1u) && channel != TLA_HBM; i++)
+        tla_pe_memory_locate(&config_.memory, many ? command.blocks[i].pa : command.pa, 1, &channel, &offset);
     return channel == TLA_HBM;
 }
 
@@ -571,6 +586,8 @@ void memory_controller::show_end(tla_channel channel, const tla_service &service
     const tla_object_stats objects = tla_object_store_get_stats(objects_.get(), channel);
     object_figures_[channel].references.set(service.done_ps, objects.references);
     object_figures_[channel].pins.set(service.done_ps, objects.pins);
+    object_figures_[channel].cached.set(service.done_ps, objects.cache.entries);
+    object_figures_[channel].evicted.set(service.done_ps, objects.cache.evicted);
 }
 
 // Whether a memory is as large as the controller says, as far as it can be asked: one that answers debug accesses at

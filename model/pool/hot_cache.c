@@ -93,6 +93,14 @@ tla_status tla_hot_cache_put(tla_hot_cache *cache, uint64_t key, tla_mem_object 
     return TLA_OK;
 }
 
+tla_status tla_hot_cache_peek(const tla_hot_cache *cache, uint64_t key, tla_mem_object *const **objects, size_t *n) {
+    const cache_entry *entry = tla_live_addresses_get(&cache->by_key, key);
+    if (!entry) return TLA_NOT_ALLOCATED;
+    *objects = entry->objects;
+    *n = entry->count;
+    return TLA_OK;
+}
+
 tla_status tla_hot_cache_get(tla_hot_cache *cache, uint64_t key, tla_mem_object *const **objects, size_t *n) {
     cache_entry *entry = tla_live_addresses_get(&cache->by_key, key);
     if (!entry) return TLA_NOT_ALLOCATED;

@@ -7,6 +7,7 @@ struct tla_mem_object {
     tla_mem_object_config config;
     uint64_t refs, pins;
     bool valid;
+    tla_mem_object_meta meta;
     uint64_t pinned_until;           /* ps: the last time at which the pins hold */
     tla_mem_object *previous, *next; /* in the monitor's list, from the first pin to the last unpin */
 };
@@ -114,8 +115,17 @@ tla_status tla_mem_object_set_used(tla_mem_object *object, uint64_t used) {
     return TLA_OK;
 }
 
+void tla_mem_object_set_meta(tla_mem_object *object, const tla_mem_object_meta *meta) {
+    object->meta = *meta;
+}
+
+tla_mem_object_meta tla_mem_object_get_meta(const tla_mem_object *object) {
+    return object->meta;
+}
+
 void tla_mem_object_renew(tla_mem_object *object) {
     object->refs = 1;
+    object->meta = (tla_mem_object_meta){0};
     object->config.used = object->config.nbytes;
 }
 

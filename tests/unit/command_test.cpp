@@ -165,6 +165,87 @@ BOOST_AUTO_TEST_CASE(a_place_is_these_40_bytes) {
     BOOST_CHECK_EQUAL(back.object, 77u);
 }
 
+BOOST_AUTO_TEST_CASE(batches_and_keys_come_back_as_they_were_sent) {
+    tla_command back;
+    auto command = command_of(TLA_OP_ALLOC_BATCH, TLA_TARGET_MEMORY_CONTROLLER);
+    command.channel = TLA_SRAM, command.format = TLA_FORMAT_KV_MLA, command.stream = 5, command.object = 6;
+    command.nbytes = 0x1122334455667788, command.count = TLA_COMMAND_MAX_BLOCKS, command.batch = TLA_BATCH_CARVED;
+    BOOST_CHECK_EQUAL(encode(command).size(), 40u);
+    BOOST_REQUIRE_EQUAL(decode(encode(command), back), TLA_OK);
+    BOOST_CHECK_EQUAL(back.channel, TLA_SRAM);
+    BOOST_CHECK_EQUAL(back.format, TLA_FORMAT_KV_MLA);
+    BOOST_CHECK_EQUAL(back.nbytes, command.nbytes);
+    BOOST_CHECK_EQUAL(back.count, command.count);
+    BOOST_CHECK_EQUAL(back.batch, TLA_BATCH_CARVED);
+    check_refused(with(encode(command), 32, {233}), "count of 233", "at most 232");
+    check_refused(with(encode(command), 36, {2}), "kind 2", "0 (contiguous) or 1 (carved)");
+    command.opcode = TLA_OP_EVICT, command.busy = true;
+    BOOST_REQUIRE_EQUAL(decode(encode(command), back), TLA_OK);
+    BOOST_CHECK(back.busy);
+    check_refused(with(encode(command), 32, {2}), "busy 2", "0 or 1");
+    check_refused(with(encode(command), 39, {1}), "EVICT with busy 1", "and 0");
+
+    auto many = command_of(TLA_OP_FREE_BATCH, TLA_TARGET_MEMORY_CONTROLLER);
+    many.count = TLA_COMMAND_MAX_BLOCKS;
+    for (uint32_t i = 0; i < many.count; i++)
+        many.blocks[i] = {{0x700000000000u + i}, 1000u + i};
+    BOOST_CHECK_EQUAL(encode(many).size(), 24u + 16 * 232);
+    BOOST_REQUIRE_EQUAL(decode(encode(many), back), TLA_OK);
+    BOOST_CHECK_EQUAL(back.blocks[231].pa.value, 0x700000000000u + 231);
+    BOOST_CHECK_EQUAL(back.blocks[231].nbytes, 1231u);
+    check_refused(with(encode(many), 16, {233}), "count of 233", "at most 232");
+    check_refused(with(encode(many), 20, {1}), "0x00000001 behind its count", "expected 0");
+    bytes out(TLA_COMMAND_MAX_BYTES);
+    size_t length = 0;
+    many.count++;
+    BOOST_CHECK_EQUAL(tla_command_encode(&many, out.data(), out.size(), &length), TLA_INVALID_ARGUMENT);
+
+    many.opcode = TLA_OP_PUT, many.count = 3, many.key = 0xFEDCBA9876543210;
+    many.meta = {9, 2, {2, 0xFFFFFFFF}, 0x123456789A, 256};
+    const bytes put = encode(many);
+    BOOST_CHECK_EQUAL(put.size(), 72u + 24);
+    BOOST_REQUIRE_EQUAL(decode(put, back), TLA_OK);
+    BOOST_CHECK_EQUAL(back.key, many.key);
+    BOOST_CHECK_EQUAL(back.meta.dtype, 9u);
+    BOOST_CHECK_EQUAL(back.meta.shape[1], 0xFFFFFFFFu);
+    BOOST_CHECK_EQUAL(back.meta.first_position, 0x123456789Au);
+    BOOST_CHECK_EQUAL(back.meta.positions, 256u);
+    BOOST_CHECK_EQUAL(back.blocks[2].pa.value, many.blocks[2].pa.value);
+    check_refused(with(put, 29, {7}), "7 dimensions", "at most 6");
+    check_refused(with(put, 29, {1}), "1 dimensions", "no sizes beyond");
+    check_refused(with(put, 30, {1}), "1 behind them", "0");
+    many.meta.dimensions = 1;
+    BOOST_CHECK_EQUAL(tla_command_encode(&many, out.data(), out.size(), &length), TLA_INVALID_ARGUMENT);
+    for (const tla_opcode opcode : {TLA_OP_GET, TLA_OP_REMOVE}) {
+        auto one = command_of(opcode, TLA_TARGET_MEMORY_CONTROLLER);
+        one.key = 5, one.channel = TLA_TCM;
+        BOOST_REQUIRE_EQUAL(decode(encode(one), back), TLA_OK);
+        BOOST_CHECK_EQUAL(back.key, 5u);
+        BOOST_CHECK_EQUAL(back.channel, TLA_TCM);
+        check_refused(with(encode(one), 24, {9}), "channel 9", "3 (M_CPU memory)");
+        check_refused(with(encode(one), 28, {9}), "0x00000009 behind it", "expected 0");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_a_get_leaves_is_read_as_it_was_written) {
+    const tla_mem_object_meta meta{1, 6, {1, 2, 3, 4, 5, 6}, 7, 8};
+    std::vector<tla_placed_block> blocks(TLA_COMMAND_MAX_BLOCKS, {{0x123456789ABCDEF}, 42});
+    bytes out(TLA_COMMAND_MAX_BYTES);
+    BOOST_CHECK_EQUAL(tla_object_result_encode(&meta, blocks.data(), TLA_COMMAND_MAX_BLOCKS, out.data()),
+                      48u + 16 * 232);
+    tla_mem_object_meta back{};
+    uint32_t count = 0;
+    tla_object_result_decode(out.data(), &back, &count);
+    BOOST_CHECK_EQUAL(count, 232u);
+    BOOST_CHECK_EQUAL(back.shape[5], 6u);
+    BOOST_CHECK_EQUAL(back.positions, 8u);
+    const tla_placed_block last = tla_placed_block_decode(out.data() + 48 + 16 * 231);
+    BOOST_CHECK_EQUAL(last.pa.value, 0x123456789ABCDEFu);
+    BOOST_CHECK_EQUAL(last.nbytes, 42u);
+    BOOST_CHECK_EQUAL(tla_batch_result_encode(blocks.data(), 2, out.data()), 16u);
+    BOOST_CHECK_EQUAL(tla_placed_block_decode(out.data()).pa.value, 0x123456789ABCDEFu);
+}
+
 BOOST_AUTO_TEST_CASE(a_map_is_these_bytes) {
     auto command = command_of(TLA_OP_MAP, TLA_TARGET_PE_MMU);
     command.scope = {1, 2, 0x80000003};
@@ -338,8 +419,8 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expecte
     check_refused({}, "0 bytes", "at least the header of 16");
     check_refused(bytes(good.begin(), good.begin() + 15), "15 bytes", "16");
     check_refused(with(good, 0, {'t'}), "0x43414c74", "\"TLAC\"");
-    check_refused(with(good, 4, {0}), "opcode 0", "1 to 16");
-    check_refused(with(good, 4, {17}), "opcode 17", "1 to 16");
+    check_refused(with(good, 4, {0}), "opcode 0", "1 to 22");
+    check_refused(with(good, 4, {23}), "opcode 23", "1 to 22");
     check_refused(with(good, 5, {0}), "target 0", "1 to 6");
     check_refused(with(good, 5, {7}), "target 7", "1 to 6");
     check_refused(with(good, 6, {33}), "claims 33", "32 are there");
@@ -404,7 +485,7 @@ BOOST_AUTO_TEST_CASE(damaged_completions_are_refused) {
     BOOST_CHECK_EQUAL(decoded(none), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 3, {'C'})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 8, {TLA_STATUS_COUNT})), TLA_BAD_COMMAND);
-    BOOST_CHECK_EQUAL(decoded(with(good, 9, {17})), TLA_BAD_COMMAND);
+    BOOST_CHECK_EQUAL(decoded(with(good, 9, {23})), TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(decoded(with(good, 11, {0x80})), TLA_BAD_COMMAND);       // no kind of location
     BOOST_CHECK_EQUAL(decoded(with(good, 10, {1})), TLA_BAD_COMMAND);          // a PE of none
     BOOST_CHECK_EQUAL(decoded(with(good, 10, {0x10, 0x20})), TLA_BAD_COMMAND); // a cube of an IO_CPU
@@ -423,6 +504,11 @@ BOOST_AUTO_TEST_CASE(random_damage_is_decoded_or_refused_with_a_text) {
                             encode(command_of(TLA_OP_PE_DMA, TLA_TARGET_IO_CPU)),
                             encode(command_of(TLA_OP_TRIM, TLA_TARGET_MEMORY_CONTROLLER)),
                             encode(command_of(TLA_OP_PIN, TLA_TARGET_MEMORY_CONTROLLER)),
+                            encode(command_of(TLA_OP_EVICT, TLA_TARGET_MEMORY_CONTROLLER)),
+                            encode(command_of(TLA_OP_ALLOC_BATCH, TLA_TARGET_MEMORY_CONTROLLER)),
+                            encode(command_of(TLA_OP_PUT, TLA_TARGET_MEMORY_CONTROLLER)),
+                            encode(command_of(TLA_OP_GET, TLA_TARGET_MEMORY_CONTROLLER)),
+                            encode(command_of(TLA_OP_FREE_BATCH, TLA_TARGET_MEMORY_CONTROLLER)),
                             encode(command_of(TLA_OP_UNREF, TLA_TARGET_MEMORY_CONTROLLER)),
                             encode(command_of(TLA_OP_VA_ALLOC, TLA_TARGET_VA_MANAGER))};
     unsigned refused = 0, accepted = 0;

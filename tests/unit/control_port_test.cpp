@@ -222,3 +222,23 @@ BOOST_AUTO_TEST_CASE(only_completion_and_state_can_be_read) {
     BOOST_CHECK_EQUAL(tla_control_port_read(&p.registers, 0xFFFFFFFF, word, 4), TLA_OUT_OF_RANGE);
     BOOST_CHECK_EQUAL(tla_control_port_read(&p.registers, TLA_PORT_STATE, word, UINT32_MAX), TLA_OUT_OF_RANGE);
 }
+
+BOOST_AUTO_TEST_CASE(what_a_command_leaves_stands_in_the_command_area_until_the_next_write) {
+    tla_control_port port{};
+    std::uint8_t word[4] = {};
+    BOOST_CHECK_EQUAL(tla_control_port_read(&port, 0, word, 4), TLA_OUT_OF_RANGE);
+    port.state = TLA_PORT_RUNNING;
+    const tla_completion completion{};
+    const std::uint8_t left[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    tla_control_port_complete_with(&port, &completion, left, 12);
+    BOOST_CHECK_EQUAL(tla_control_port_read(&port, 8, word, 4), TLA_OK);
+    BOOST_CHECK_EQUAL(word[3], 12u);
+    BOOST_CHECK_EQUAL(tla_control_port_read(&port, 9, word, 4), TLA_OUT_OF_RANGE); // past it
+    BOOST_CHECK_EQUAL(tla_control_port_read(&port, 12, word, 1), TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_control_port_read(&port, TLA_PORT_STATE, word, 4), TLA_OK);
+    BOOST_CHECK_EQUAL(word[0], TLA_PORT_DONE);
+    bool complete = false;
+    const std::uint8_t magic[4] = {'T', 'L', 'A', 'C'};
+    BOOST_CHECK_EQUAL(tla_control_port_write(&port, 0, magic, 4, &complete, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_control_port_read(&port, 0, word, 4), TLA_OUT_OF_RANGE);
+}

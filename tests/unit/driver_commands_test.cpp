@@ -148,6 +148,47 @@ std::vector<example> examples() {
                    command_of(TLA_OP_PIN, TLA_TARGET_MEMORY_CONTROLLER)});
     all.back().command->pa = {79};
     all.back().command->timeout_ps = 1234567;
+    static const std::vector<tla_placed_block> blocks = [] {
+        std::vector<tla_placed_block> made(TLA_COMMAND_MAX_BLOCKS);
+        for (std::uint32_t i = 0; i < made.size(); i++)
+            made[i] = {{std::uint64_t{1} << 40 | i}, 100 + i};
+        return made;
+    }();
+    for (std::uint32_t count : {std::uint32_t{0}, std::uint32_t{1}, std::uint32_t{TLA_COMMAND_MAX_BLOCKS}}) {
+        all.push_back({"free_batch",
+                       [=](tla_port_driver *d, tla_completion *c) {
+                           return tla_port_driver_free_batch(d, blocks.data(), count, c);
+                       },
+                       command_of(TLA_OP_FREE_BATCH, TLA_TARGET_MEMORY_CONTROLLER)});
+        all.back().command->count = count;
+        std::copy_n(blocks.begin(), count, all.back().command->blocks);
+        static const tla_mem_object_meta meta{7, 3, {2, 3, 4}, 5, 6};
+        all.push_back({"put",
+                       [=](tla_port_driver *d, tla_completion *c) {
+                           return tla_port_driver_put(d, 0x1122334455667788, &meta, blocks.data(), count, c);
+                       },
+                       command_of(TLA_OP_PUT, TLA_TARGET_MEMORY_CONTROLLER)});
+        all.back().command->key = 0x1122334455667788;
+        all.back().command->meta = meta;
+        all.back().command->count = count;
+        std::copy_n(blocks.begin(), count, all.back().command->blocks);
+    }
+    all.push_back({"remove",
+                   [](tla_port_driver *d, tla_completion *c) { return tla_port_driver_remove(d, TLA_TCM, 99, c); },
+                   command_of(TLA_OP_REMOVE, TLA_TARGET_MEMORY_CONTROLLER)});
+    all.back().command->channel = TLA_TCM;
+    all.back().command->key = 99;
+    all.push_back({"evict",
+                   [](tla_port_driver *d, tla_completion *c) {
+                       tla_paddr pa;
+                       const tla_stack_request request{12345, 7, TLA_FORMAT_KV_2TD};
+                       return tla_port_driver_evict(d, TLA_HBM, &request, 1, &pa, c);
+                   },
+                   command_of(TLA_OP_EVICT, TLA_TARGET_MEMORY_CONTROLLER)});
+    all.back().command->nbytes = 12345;
+    all.back().command->stream = 7;
+    all.back().command->format = TLA_FORMAT_KV_2TD;
+    all.back().command->busy = true;
     all.push_back({"va_alloc",
                    [](tla_port_driver *d, tla_completion *c) {
                        tla_vaddr va;
@@ -308,4 +349,33 @@ BOOST_AUTO_TEST_CASE(a_slow_device_is_polled_and_a_dead_one_is_given_up) {
     };
     BOOST_CHECK_EQUAL(tla_port_driver_free(&driver, {0}, 1, nullptr), TLA_OK);
     BOOST_CHECK_EQUAL(waits, 4u);
+}
+
+BOOST_AUTO_TEST_CASE(an_eviction_that_finds_nothing_is_sent_again_so_many_times_and_not_more) {
+    device d;
+    tla_port_driver driver = d.driver();
+    const tla_stack_request request{100, 0, TLA_FORMAT_UNDEFINED};
+    tla_paddr pa{77};
+    d.answer = [&](const tla_command &) {
+        tla_completion busy{};
+        busy.status = TLA_BUSY;
+        return busy;
+    };
+    BOOST_CHECK_EQUAL(tla_port_driver_evict(&driver, TLA_HBM, &request, 5, &pa, nullptr), TLA_BUSY);
+    BOOST_CHECK_EQUAL(d.received.size(), 5u);
+    BOOST_CHECK_EQUAL(tla_port_driver_evict(&driver, TLA_HBM, &request, 0, &pa, nullptr), TLA_BUSY);
+    BOOST_CHECK_EQUAL(d.received.size(), 6u);
+    BOOST_CHECK_EQUAL(pa.value, 77u);
+    d.answer = [&](const tla_command &) {
+        tla_completion done{};
+        done.status = d.received.size() < 9 ? TLA_BUSY : TLA_OK;
+        done.value = 4096;
+        return done;
+    };
+    BOOST_CHECK_EQUAL(tla_port_driver_evict(&driver, TLA_HBM, &request, 50, &pa, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(d.received.size(), 9u);
+    BOOST_CHECK_EQUAL(pa.value, 4096u);
+    d.answers = false; // what is not answered is not sent again
+    BOOST_CHECK_EQUAL(tla_port_driver_evict(&driver, TLA_HBM, &request, 50, &pa, nullptr), TLA_BUSY);
+    BOOST_CHECK_EQUAL(d.received.size(), 10u);
 }

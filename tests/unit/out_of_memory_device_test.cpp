@@ -189,6 +189,27 @@ BOOST_AUTO_TEST_CASE(a_store_of_objects_counts_or_has_done_nothing) {
     });
     takes("pin",
           [](objects &o) { return tla_object_pin(o.store.made, o.blocks[5], tla_who(2, 0), 0, 10, nullptr, &o.work); });
+    takes("batch", [](objects &o) {
+        const tla_stack_request request{4096, 0, TLA_FORMAT_UNDEFINED};
+        std::vector<tla_placed_block> taken(3);
+        const tla_status status = tla_object_alloc_batch(o.store.made, TLA_HBM, &request, 3, TLA_BATCH_CARVED,
+                                                         tla_who(1, 0), taken.data(), &o.work);
+        for (std::size_t i = 0; i < 3 && !status; i++)
+            o.blocks.push_back(taken[i].pa);
+        return status;
+    });
+    takes("free of a batch", [](objects &o) {
+        const tla_placed_block given[] = {{o.blocks[7], 4096}, {o.blocks[5], 4096}, {o.blocks[9], 4096}};
+        std::size_t freed = 0, failed = 0;
+        return tla_object_free_batch(o.store.made, given, 3, tla_who(1, 0), &freed, &failed, &o.work);
+    });
+    const auto put = [](objects &o) {
+        const tla_placed_block entered[] = {{o.blocks[7], 0}, {o.blocks[8], 0}};
+        const tla_mem_object_meta meta{};
+        bool added = false;
+        return tla_object_put(o.store.made, 5, &meta, entered, 2, &added, &o.work);
+    };
+    takes("put", put);
     takes("unref of a block that is not counted",
           [](objects &o) { return tla_object_unref(o.store.made, o.blocks[4], tla_who(1, 0), nullptr, &o.work); });
 }

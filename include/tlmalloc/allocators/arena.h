@@ -141,6 +141,9 @@ typedef enum tla_batch {
 tla_status tla_arena_alloc_batch(tla_arena *arena, uint64_t nbytes, size_t n, tla_batch kind, tla_block *blocks,
                                  tla_work *work);
 
+/* Whether n blocks of nbytes each could be taken one after the other now. */
+bool tla_arena_fits(const tla_arena *arena, uint64_t nbytes, size_t n);
+
 /* Gives n blocks back, all or none: sorts blocks[] in place by offset, joins what touches, and does one list operation
  * a run (LMCache's batched_free; the buddies go block by block). Errors as tla_arena_free (TLA_NO_HOST_MEMORY, too: all
  * blocks are live then), and TLA_NOT_ALLOCATED when two of them overlap. */

@@ -27,6 +27,10 @@ tla_status tla_hot_cache_destroy(tla_hot_cache *cache, tla_work *work);
  * TLA_NOT_ALLOCATED for an object that has been given back, TLA_NO_HOST_MEMORY; nothing is changed then. */
 tla_status tla_hot_cache_put(tla_hot_cache *cache, uint64_t key, tla_mem_object *const *objects, size_t n, bool *added);
 
+/* What stands under a key, without using it: no reference, and its place in the order stays. TLA_NOT_ALLOCATED when
+ * there is no such key. */
+tla_status tla_hot_cache_peek(const tla_hot_cache *cache, uint64_t key, tla_mem_object *const **objects, size_t *n);
+
 /* Makes the entry the most recently used; *objects (n of them, the cache's own array, valid until the entry goes) have
  * one more reference each, for the caller. TLA_NOT_ALLOCATED when there is no such key. */
 tla_status tla_hot_cache_get(tla_hot_cache *cache, uint64_t key, tla_mem_object *const **objects, size_t *n);

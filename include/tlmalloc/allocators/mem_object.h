@@ -25,6 +25,14 @@ typedef struct tla_mem_parent {
     void *context;
 } tla_mem_parent;
 
+/* What an object holds, which travels with it: LMCache's MemoryObjMetadata beyond address, size and counts. */
+typedef struct tla_mem_object_meta {
+    uint8_t dtype;                      /* in the owner's numbers */
+    uint8_t dimensions;                 /* 0 .. 6 of the shape */
+    uint32_t shape[6];                  /* 0 beyond the dimensions */
+    uint64_t first_position, positions; /* of the tokens that are cached in it: a range */
+} tla_mem_object_meta;
+
 typedef struct tla_mem_object_config {
     uint64_t address; /* in the parent's terms: an offset, or the index of a slot */
     uint64_t nbytes;  /* as granted by the parent (phy_size) */
@@ -66,6 +74,10 @@ tla_status tla_mem_object_unpin(tla_mem_object *object, tla_work *work);
 /* Narrows the logical size to 0 .. nbytes; TLA_INVALID_ARGUMENT for more. The next owner of a recycled object has the
  * whole again. */
 tla_status tla_mem_object_set_used(tla_mem_object *object, uint64_t used);
+
+/* What it holds; all zero until somebody says. */
+void tla_mem_object_set_meta(tla_mem_object *object, const tla_mem_object_meta *meta);
+tla_mem_object_meta tla_mem_object_get_meta(const tla_mem_object *object);
 
 /* A recycled object has a new owner: one reference, the whole size. LMCache does not reset the pins, and so do we. */
 void tla_mem_object_renew(tla_mem_object *object);

@@ -102,6 +102,16 @@ tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_channel channel, uint64
  * scheduler's reserve, TLA_NOT_OWNER for a guarded block of another context; else as tla_stack_free. */
 tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
 
+/* As tla_stack_alloc_batch, and carved only where the list is followed, by a walk for each block. */
+tla_status tla_pe_memory_request_batch(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request,
+                                       size_t n, tla_batch batch, tla_block *blocks, tla_work *work);
+
+/* As tla_stack_free_batch, for blocks of one channel that say the bytes which were asked for, TLA_NOT_OWNER for a
+ * guarded one of another context, and block by block where the list is followed, too: TLA_LIMIT when that could need
+ * more nodes than are left, though all may go. */
+tla_status tla_pe_memory_free_batch(tla_pe_memory *memory, tla_channel channel, tla_block *blocks, size_t n,
+                                    size_t *freed, tla_work *work);
+
 /* The text of the last free that was refused by the guard, or by the channel's stack (tla_stack_last_error). */
 const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_channel channel);
 

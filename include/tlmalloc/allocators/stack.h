@@ -146,6 +146,16 @@ uint64_t tla_stack_granted(const tla_stack *stack, tla_block block);
  * when it is not live, TLA_SIZE_MISMATCH when it has another size; else as tla_arena_free. Nothing is changed then. */
 tla_status tla_stack_free(tla_stack *stack, tla_block block, tla_work *work);
 
+/* n blocks, each as tla_stack_alloc takes one, all or none: without a front as tla_arena_alloc_batch; with one block by
+ * block, carved only (else TLA_UNSUPPORTED), and when one is refused those before it go back, whose bytes the front may
+ * keep. TLA_INVALID_ARGUMENT for 0 bytes and for a format that no front takes. */
+tla_status tla_stack_alloc_batch(tla_stack *stack, const tla_stack_request *request, size_t n, tla_batch batch,
+                                 tla_block *blocks, tla_work *work);
+
+/* n blocks back, sorted in place by offset, all or none: without a front as tla_arena_free_batch; with one block by
+ * block, so that a host without memory may leave *freed of them free, from the front of the array. */
+tla_status tla_stack_free_batch(tla_stack *stack, tla_block *blocks, size_t n, size_t *freed, tla_work *work);
+
 /* Gives what the front keeps free back to the list below it: of segments and upstream blocks those that are wholly
  * free. *given_back (may be NULL) is how many bytes. Nothing to do without a front, for slots and for mixed.
  * TLA_NO_HOST_MEMORY: a part may have been done, which the next call goes on with. */

@@ -16,6 +16,12 @@
  *                        u64 va, u64 pa, u64 nbytes, u32 flags, u32 asid
  *   REF, UNREF, UNPIN    u64 pa
  *   PIN                  u64 pa, u64 time-out in ps, 0: none
+ *   ALLOC_BATCH          as ALLOC, then u32 count, u32 tla_batch
+ *   FREE_BATCH           u32 count, u32 0, then count times u64 pa, u64 nbytes
+ *   EVICT                as ALLOC, then u32 busy, u32 0
+ *   PUT                  u64 key, u32 count, u8 dtype, u8 dimensions, u16 0, 6 u32 shape, u64 first position,
+ *                        u64 positions, then count times u64 pa
+ *   GET, REMOVE          u64 key, u32 channel, u32 0
  *   TRIM                 u32 channel, u32 0
  *   PLACE                u64 pa, u64 nbytes, u32 object, u32 0
  *   VA_ALLOC             u64 nbytes
@@ -36,6 +42,16 @@
  * same in all. It passes each on to the controllers of the slices, an ALLOC as PLACE: the block is at pa, and has been
  * taken elsewhere.
  *
+ * A batch is done as a whole or not at all: count blocks of nbytes each, or count references given up. PUT enters
+ * blocks of one memory under a key of its cache, GET finds them, and what they are, again, REMOVE takes them out, and
+ * an EVICT is an ALLOC that has the cache give up what nobody else holds until there is room (object_store.h).
+ *
+ * What a completion has no room for stands in the command area of the port from the completion on, until the next
+ * write there (control_port.h):
+ *   ALLOC_BATCH          count times u64 pa
+ *   GET                  u32 count, u8 dtype, u8 dimensions, u16 0, 6 u32 shape, u64 first position, u64 positions,
+ *                        then count times u64 pa, u64 nbytes
+ *
  * A LAUNCH is for PEs of one SIP: PEs [c] has bit p for PE p of cube c, so that it can be any subset. `program` is the
  * number of the first of them; the others follow in ascending order of cube, then of PE. program + their number (one,
  * where none is named) is at most `programs`. To a processing element PEs say nothing. Target start is the time in ps
@@ -51,6 +67,7 @@
 #ifndef TLMALLOC_COMMAND_H
 #define TLMALLOC_COMMAND_H
 
+#include "tlmalloc/allocators/mem_object.h"
 #include "tlmalloc/allocators/pe_memory.h"
 #include "tlmalloc/translation/page_table.h"
 
@@ -75,7 +92,13 @@ typedef enum tla_opcode {
     TLA_OP_PIN,
     TLA_OP_UNPIN,
     TLA_OP_PLACE,
-    TLA_OP_LAST = TLA_OP_PLACE
+    TLA_OP_ALLOC_BATCH,
+    TLA_OP_FREE_BATCH,
+    TLA_OP_PUT,
+    TLA_OP_GET,
+    TLA_OP_REMOVE,
+    TLA_OP_EVICT,
+    TLA_OP_LAST = TLA_OP_EVICT
 } tla_opcode;
 
 /* What kind of control socket a descriptor is meant for. */
@@ -95,6 +118,8 @@ enum {
     TLA_MAP_ENTRY_BYTES = 32,
     TLA_COMMAND_MAX_ENTRIES = (TLA_COMMAND_MAX_BYTES - 32) / TLA_MAP_ENTRY_BYTES,
     TLA_COMMAND_MAX_ARGUMENTS = 16,
+    TLA_COMMAND_MAX_BLOCKS = 232, /* ALLOC_BATCH, FREE_BATCH, PUT */
+    TLA_OBJECT_RESULT_BYTES = 48, /* of a GET, before the blocks */
     TLA_LAUNCH_MAX_BYTES = 72 + 8 * TLA_COMMAND_MAX_ARGUMENTS,
     TLA_COMPLETION_BYTES = 64
 };
@@ -152,29 +177,41 @@ typedef struct tla_owned_slice {
     tla_location where;
 } tla_owned_slice;
 
+/* A block as batches and caches have it. */
+typedef struct tla_placed_block {
+    tla_paddr pa;
+    uint64_t nbytes; /* as asked for */
+} tla_placed_block;
+
 /* A command, decoded. Only the members of its opcode mean anything. */
 typedef struct tla_command {
     tla_opcode opcode;
     tla_target target;
     uint32_t correlation_id, request_id; /* chosen by the sender, echoed by the completion */
-    tla_channel channel;                 /* ALLOC, TRIM */
-    tla_memory_format format;            /* ALLOC; TLA_FORMAT_UNDEFINED: the default tensor */
-    uint32_t stream;                     /* ALLOC: at most UINT16_MAX */
-    uint32_t object;     /* ALLOC, PLACE: blocks beside each other with the same one, not 0, are one (guard.h) */
-    uint64_t nbytes;     /* ALLOC, FREE, PLACE, VA_ALLOC, VA_FREE, PE_DMA */
-    tla_paddr pa;        /* FREE, PLACE, REF, UNREF, PIN, UNPIN, PE_DMA */
-    uint64_t timeout_ps; /* PIN; 0: none */
-    tla_vaddr va;        /* VA_FREE */
-    tla_scope scope;     /* MAP, UNMAP, INVALIDATE, TAKE_BACK */
-    uint32_t kernel, program, programs; /* LAUNCH */
-    uint64_t target_start_ps;           /* LAUNCH, PE_DMA */
-    tla_pe_set pes;                     /* LAUNCH, PE_DMA */
-    bool write;                         /* PE_DMA */
-    uint8_t pattern;                    /* PE_DMA */
-    uint32_t count;                     /* MAP, UNMAP, INVALIDATE: entries; LAUNCH: arguments */
+    tla_channel channel;                 /* ALLOC, ALLOC_BATCH, EVICT, TRIM, GET, REMOVE */
+    tla_memory_format format;            /* ALLOC, and what is like it; TLA_FORMAT_UNDEFINED: the default tensor */
+    uint32_t stream;                     /* likewise: at most UINT16_MAX */
+    uint32_t object;                     /* likewise, PLACE: blocks beside each other with the same one, not 0, are
+                                            one (guard.h) */
+    tla_batch batch;                     /* ALLOC_BATCH */
+    bool busy;                           /* EVICT: TLA_BUSY when nothing can be evicted now */
+    uint64_t key;                        /* PUT, GET, REMOVE */
+    tla_mem_object_meta meta;            /* PUT */
+    uint64_t nbytes;                     /* ALLOC, FREE, PLACE, VA_ALLOC, VA_FREE, PE_DMA */
+    tla_paddr pa;                        /* FREE, PLACE, REF, UNREF, PIN, UNPIN, PE_DMA */
+    uint64_t timeout_ps;                 /* PIN; 0: none */
+    tla_vaddr va;                        /* VA_FREE */
+    tla_scope scope;                     /* MAP, UNMAP, INVALIDATE, TAKE_BACK */
+    uint32_t kernel, program, programs;  /* LAUNCH */
+    uint64_t target_start_ps;            /* LAUNCH, PE_DMA */
+    tla_pe_set pes;                      /* LAUNCH, PE_DMA */
+    bool write;                          /* PE_DMA */
+    uint8_t pattern;                     /* PE_DMA */
+    uint32_t count;                      /* MAP, UNMAP, INVALIDATE: entries; LAUNCH: arguments; batches, PUT: blocks */
     union {
         tla_map_entry entries[TLA_COMMAND_MAX_ENTRIES];
         uint64_t arguments[TLA_COMMAND_MAX_ARGUMENTS];
+        tla_placed_block blocks[TLA_COMMAND_MAX_BLOCKS]; /* FREE_BATCH; PUT: without their bytes */
     };
 } tla_command;
 
@@ -185,11 +222,15 @@ typedef struct tla_completion {
     tla_location failed_at; /* where it failed first, when it has been passed on */
     uint64_t value;         /* ALLOC: physical address, of one that failed: bytes that a front keeps free;
                                FREE, REF, UNREF: references that are left; PIN, UNPIN: pins;
+                               ALLOC_BATCH, GET: as of the first block; FREE_BATCH: blocks that are free now, of one
+                               that failed the number of the block that is to blame, from 0; PUT: 1, or 0 when the key
+                               is there already; REMOVE: blocks; EVICT: as ALLOC;
                                VA_ALLOC: virtual address; LAUNCH, PE_DMA: when it
                                began (ps), of several the last of them; 0: it did not */
-    uint64_t nbytes; /* ALLOC, FREE, PLACE: bytes; REF, UNREF, PIN, UNPIN: those that were asked for; TRIM: bytes given
-                        back; MAP, UNMAP, INVALIDATE: entries done; PE_DMA: bytes; LAUNCH: of a kernel that ended with
-                        the status of a tl_alloc (kernel.h), the bytes it asked for */
+    uint64_t nbytes; /* ALLOC, FREE, PLACE: bytes; REF, UNREF, PIN, UNPIN: those that were asked for; batches, PUT, GET,
+                        REMOVE: of all blocks; TRIM: bytes given back;
+                        MAP, UNMAP, INVALIDATE: entries done; PE_DMA: bytes; LAUNCH: of a kernel that ended with the
+                        status of a tl_alloc (kernel.h), the bytes it asked for */
     uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes), total_free with
                                           what a front keeps; LAUNCH: of the TCM after that tl_alloc */
     uint64_t nodes_visited;
@@ -207,6 +248,15 @@ tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t
  * are not. Does not look at whether the target suits. On failure *command is all zero but for opcode, target and ids as
  * far as a valid header told them, so that a completion can be addressed to the sender. */
 tla_status tla_command_decode(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error);
+
+/* What stands in the command area after a GET, and after an ALLOC_BATCH; returns how many bytes. */
+size_t tla_object_result_encode(const tla_mem_object_meta *meta, const tla_placed_block *blocks, uint32_t count,
+                                uint8_t bytes[TLA_COMMAND_MAX_BYTES]);
+size_t tla_batch_result_encode(const tla_placed_block *blocks, uint32_t count, uint8_t bytes[TLA_COMMAND_MAX_BYTES]);
+
+/* The head of a GET's result, and the block number `index` of it, from its TLA_OBJECT_RESULT_BYTES and 16 bytes. */
+void tla_object_result_decode(const uint8_t bytes[TLA_OBJECT_RESULT_BYTES], tla_mem_object_meta *meta, uint32_t *count);
+tla_placed_block tla_placed_block_decode(const uint8_t bytes[16]);
 
 /* Length that a descriptor claims, from its first 8 bytes; 0 when the magic is wrong. */
 uint32_t tla_command_claimed_length(const uint8_t *bytes);

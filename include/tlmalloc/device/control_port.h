@@ -1,6 +1,7 @@
 /* A control port: 4 KiB of registers through which one sender drives an allocator, an MMU or a PE.
  *
- *   0x000 .. 0xEFF  command area, write only: one descriptor, in one burst or in ascending words
+ *   0x000 .. 0xEFF  command area: one descriptor is written here, in one burst or in ascending words; read what a
+ *                   command has left there, when it has left something (command.h)
  *   0xF00 .. 0xF3F  completion of the last command, read only (command.h); all zero until there is one, and
  *                   again from the submission of the next command until that is done
  *   0xF40           state, read only, u32: 0 idle, 1 staging, 2 running, 3 done
@@ -25,6 +26,7 @@ typedef enum tla_port_state { TLA_PORT_IDLE, TLA_PORT_STAGING, TLA_PORT_RUNNING,
 typedef struct tla_control_port {
     tla_port_state state;
     uint32_t staged; /* bytes of the descriptor that have arrived */
+    uint32_t result; /* bytes that the last command has left in the command area, while it is done */
     uint8_t command[TLA_COMMAND_MAX_BYTES];
     uint8_t completion[TLA_COMPLETION_BYTES];
 } tla_control_port; /* all zero = idle */
@@ -40,7 +42,12 @@ tla_status tla_control_port_write(tla_control_port *port, uint32_t offset, const
 /* Stores the completion of the running command; the state becomes TLA_PORT_DONE. Ignored when no command runs. */
 void tla_control_port_complete(tla_control_port *port, const tla_completion *completion);
 
-/* Reads length bytes at offset. TLA_OUT_OF_RANGE when any of them lies in the command area or past the port. */
+/* The same, and leaves count bytes (at most TLA_COMMAND_MAX_BYTES) in the command area. */
+void tla_control_port_complete_with(tla_control_port *port, const tla_completion *completion, const uint8_t *result,
+                                    uint32_t count);
+
+/* Reads length bytes at offset. TLA_OUT_OF_RANGE when any of them lies past the port, or in the command area where
+ * nothing has been left. */
 tla_status tla_control_port_read(const tla_control_port *port, uint32_t offset, uint8_t *bytes, uint32_t length);
 
 #ifdef __cplusplus

@@ -54,6 +54,10 @@ void tla_list_in_memory_destroy(tla_list_in_memory *traffic);
  * free that would need a node when none is left, TLA_NO_HOST_MEMORY: the operation must not be done then. */
 tla_status tla_list_in_memory_prepare(tla_list_in_memory *traffic, const tla_block *freed);
 
+/* The same for n operations that come one after the other. TLA_LIMIT when n frees could need more nodes than are left.
+ */
+tla_status tla_list_in_memory_prepare_batch(tla_list_in_memory *traffic, size_t n, bool frees);
+
 /* Follows an operation that the arena has done, and appends its accesses. `block` is what was taken or given back, as
  * granted, NULL when nothing fitted; `work` the receipt of this operation alone. */
 void tla_list_in_memory_alloc(tla_list_in_memory *traffic, const tla_block *block, const tla_work *work);

@@ -11,13 +11,19 @@
  * known, then one of the context that came first among those that have one. To take a reference or a pin nothing is
  * asked but the address. On guarded memory the contexts that hold a block may access it, and nobody else.
  *
+ * In front of each memory stands a cache of objects under keys (hot_cache.h), which has a reference of its own to each:
+ * a key is entered once, found by anybody, and goes when somebody removes it or an allocation that may evict wants its
+ * bytes. What nobody but the cache has a reference to, and nobody has pinned, can be evicted, the entry first that was
+ * not used for the longest time. To a guard it is nobody's until it is found again.
+ *
  * Counting begins with the first of these calls for a block. Until then a free is what it is without a store: trusted,
  * as the memory's configuration says. Blocks that a snapshot left behind belong to nobody and are not counted. No
  * clock: times are the caller's picoseconds. Not thread safe; one owner at a time. */
 #ifndef TLMALLOC_OBJECT_STORE_H
 #define TLMALLOC_OBJECT_STORE_H
 
-#include "tlmalloc/allocators/pe_memory.h"
+#include "tlmalloc/allocators/hot_cache.h"
+#include "tlmalloc/device/command.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -72,6 +78,50 @@ tla_status tla_object_pin(tla_object_store *store, tla_paddr pa, uint64_t who, u
 tla_status tla_object_unpin(tla_object_store *store, tla_paddr pa, uint64_t who, tla_object_counts *counts,
                             tla_work *work);
 
+/* ---- batches: all or nothing ---- */
+
+/* n blocks for `who`, each as tla_object_alloc takes one, to blocks[0 .. n) with the bytes that were asked for; as
+ * tla_pe_memory_request_batch. n = 0 does nothing. */
+tla_status tla_object_alloc_batch(tla_object_store *store, tla_channel channel, const tla_stack_request *request,
+                                  size_t n, tla_batch batch, uint64_t who, tla_placed_block *blocks, tla_work *work);
+
+/* Gives up one reference of `who` to each of n blocks, which say where they begin and how many bytes were asked for
+ * (as tla_object_free). They are all different and of one memory. Nobody is trusted here: what begins no block, and
+ * whoever holds none, is refused as by tla_object_unref. Those whose last reference goes are given back by
+ * tla_pe_memory_free_batch, in the order of their addresses, touching ones as one. *freed is how many; *failed, when
+ * one is refused, which. Errors: those of tla_object_free, TLA_INVALID_ARGUMENT for blocks of several memories,
+ * TLA_NOT_ALLOCATED for one that is there twice. Nothing is changed then, but that with a front, on a host without
+ * memory, *freed blocks are free already. */
+tla_status tla_object_free_batch(tla_object_store *store, const tla_placed_block *blocks, size_t n, uint64_t who,
+                                 size_t *freed, size_t *failed, tla_work *work);
+
+/* ---- objects under keys ---- */
+
+/* Enters n blocks (at least 1, of one memory) under a key, with what they hold; the cache has one reference more to
+ * each. A key that is there already stays as it is: TLA_OK, and *added is false. Errors as tla_object_ref, and
+ * TLA_INVALID_ARGUMENT for none, and for blocks of several memories. */
+tla_status tla_object_put(tla_object_store *store, uint64_t key, const tla_mem_object_meta *meta,
+                          const tla_placed_block *blocks, size_t n, bool *added, tla_work *work);
+
+/* Finds them: `who` has one reference more to each, and the entry is the most recently used. TLA_NOT_ALLOCATED when
+ * there is no such key, or not any more; TLA_LIMIT when *n of them are more than `room`; TLA_NO_HOST_MEMORY; nothing is
+ * changed then. */
+tla_status tla_object_get(tla_object_store *store, tla_channel channel, uint64_t key, uint64_t who,
+                          tla_mem_object_meta *meta, tla_placed_block *blocks, size_t room, size_t *n, tla_work *work);
+
+/* Takes the entry out: *n blocks (may be NULL), free when nobody else has a reference and nobody a pin. Anybody may, as
+ * nobody loses what he holds. TLA_NOT_ALLOCATED when there is no such key. When the memory does not take one back its
+ * status is the answer: the entry is out, and the cache's reference to that block is nobody's, and anybody's to give
+ * up.
+ */
+tla_status tla_object_remove(tla_object_store *store, tla_channel channel, uint64_t key, size_t *n, tla_work *work);
+
+/* As tla_object_alloc; where memory is wanting entries of the channel's cache are evicted until it is there
+ * (tla_hot_cache_alloc). With none left that can be evicted: TLA_BUSY if `busy`, as a pin or a reference may go any
+ * time, else what the allocator said. What was evicted stays so. */
+tla_status tla_object_evict(tla_object_store *store, tla_channel channel, const tla_stack_request *request, bool busy,
+                            uint64_t who, tla_paddr *pa, tla_work *work);
+
 /* What refers to the block that begins at pa. TLA_OUT_OF_RANGE, TLA_NOT_ALLOCATED. */
 tla_status tla_object_look(const tla_object_store *store, tla_paddr pa, tla_object_counts *counts);
 
@@ -84,9 +134,11 @@ tla_status tla_object_store_end_pins(tla_object_store *store, uint64_t now_ps, t
                                      tla_work *work);
 
 typedef struct tla_object_stats {
-    uint64_t references; /* to live blocks, those of their allocations too */
+    uint64_t references; /* of contexts to live blocks, those of their allocations too */
     uint64_t pins;       /* on live blocks */
     uint64_t timeouts;   /* blocks whose pins have timed out, since the beginning */
+    uint64_t hits, misses;
+    tla_hot_cache_stats cache;
 } tla_object_stats;
 
 tla_object_stats tla_object_store_get_stats(const tla_object_store *store, tla_channel channel);

@@ -56,6 +56,31 @@ tla_status tla_port_driver_unref(tla_port_driver *driver, tla_paddr pa, tla_comp
 tla_status tla_port_driver_pin(tla_port_driver *driver, tla_paddr pa, uint64_t timeout_ps, tla_completion *completion);
 tla_status tla_port_driver_unpin(tla_port_driver *driver, tla_paddr pa, tla_completion *completion);
 
+/* To a memory controller. Takes count blocks (at most TLA_COMMAND_MAX_BLOCKS), each as `request` says, all or none, to
+ * blocks[0 .. count); or gives up a reference to each of count blocks, of one memory and all different, all or none. */
+tla_status tla_port_driver_alloc_batch(tla_port_driver *driver, tla_channel channel, const tla_stack_request *request,
+                                       uint32_t count, tla_batch batch, tla_paddr *blocks, tla_completion *completion);
+tla_status tla_port_driver_free_batch(tla_port_driver *driver, const tla_placed_block *blocks, uint32_t count,
+                                      tla_completion *completion);
+
+/* To a memory controller, for the cache that it has in front of each memory (object_store.h). PUT enters blocks of one
+ * memory under a key, with what they hold; the completion's value is 0 when the key is there already. GET finds them:
+ * *count of them, of which the first `room` are written, and the caller has a reference to each. REMOVE takes them out;
+ * they are free when nobody else has a reference. TLA_NOT_ALLOCATED for a key that is not there, or not any more. */
+tla_status tla_port_driver_put(tla_port_driver *driver, uint64_t key, const tla_mem_object_meta *meta,
+                               const tla_placed_block *blocks, uint32_t count, tla_completion *completion);
+tla_status tla_port_driver_get(tla_port_driver *driver, tla_channel channel, uint64_t key, tla_mem_object_meta *meta,
+                               tla_placed_block *blocks, uint32_t room, uint32_t *count, tla_completion *completion);
+tla_status tla_port_driver_remove(tla_port_driver *driver, tla_channel channel, uint64_t key,
+                                  tla_completion *completion);
+
+/* To a memory controller. As tla_port_driver_request, and where there is no room the cache evicts the entries that were
+ * not used for the longest time, as long as nobody but the cache holds them. With nothing left to evict: attempts 0,
+ * the allocator's status (give up); else TLA_BUSY after the command was sent so many times, `relax` called in between.
+ */
+tla_status tla_port_driver_evict(tla_port_driver *driver, tla_channel channel, const tla_stack_request *request,
+                                 uint32_t attempts, tla_paddr *pa, tla_completion *completion);
+
 /* To whatever passes mappings on or keeps them: `target` is TLA_TARGET_PE_MMU, _VA_MANAGER, _IO_CPU or _M_CPU, as the
  * port is. count is at most TLA_COMMAND_MAX_ENTRIES; of entries to unmap and to invalidate va, nbytes and asid matter.
  */

@@ -44,8 +44,8 @@ struct command_counts {
 using command_route = tla_command_route;
 
 // Port p occupies bytes [p * 4096, (p + 1) * 4096) of the socket's address space (registers: control_port.h). Writes
-// are posted: they end when the command is accepted. A read that touches a running command's completion ends when the
-// command is done; the state register can be polled without waiting.
+// are posted: they end when the command is accepted. A read that touches a running command's completion, or what it
+// leaves in the command area, ends when the command is done; the state register can be polled without waiting.
 //
 // A bad descriptor, one for another kind of target, and a write to a busy port are answered with
 // TLM_GENERIC_ERROR_RESPONSE and reported as a warning; the first two also leave a completion with the status. Byte
@@ -78,12 +78,13 @@ class control_window : private access_target, public target_socket<0> {
     // " (correlation 3, request 17)", for what is reported of a command; nothing where it has no ids.
     static std::string ids_of(const tla_command &command);
 
-    // The command that runs at `port` is done at done_ps (local time).
-    void complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps);
+    // The command that runs at `port` is done at done_ps (local time), and leaves `result` in the command area.
+    void complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps,
+                  const std::vector<std::uint8_t> &result = {});
 
     // The command waits in the queue, the engine works for completion.service_ps, and then it is done; that is counted.
     tla_service finish(unsigned port, const tla_completion &completion, std::uint64_t arrival_ps,
-                       command_counts &counts);
+                       command_counts &counts, const std::vector<std::uint8_t> &result = {});
 
     // The engine works for service_ps on a command that arrives at arrival_ps; or, with look, it would begin to.
     tla_service occupy(std::uint64_t arrival_ps, std::uint64_t service_ps);

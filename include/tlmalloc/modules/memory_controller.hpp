@@ -20,10 +20,11 @@
 namespace tlmalloc {
 
 // `in` takes accesses by physical address and passes them to the memory that they lead to, each of which has a socket;
-// `control` takes ALLOC, FREE, TRIM, REF, UNREF, PIN and UNPIN (command.h), queues them, charges the price of the
-// receipt and answers with a completion. The free lists come into being with the first command (ADR-0048 D5). The
-// socket of a memory of 0 bytes may stay unbound, `in` when only commands are sent. A memory that is smaller than the
-// configuration says cannot be built, where it answers debug accesses; nor can a PE that the address map has not.
+// `control` takes ALLOC, FREE, TRIM, batches, and what counts and caches blocks (command.h), queues them, charges the
+// price of the receipt and answers with a completion. The free lists come into being with the first command (ADR-0048
+// D5). The socket of a memory of 0 bytes may stay unbound, `in` when only commands are sent. A memory that is smaller
+// than the configuration says cannot be built, where it answers debug accesses; nor can a PE that the address map has
+// not.
 //
 // Commands are carried out one after the other (control_window.hpp), each with all the transactions that it makes to
 // the slice, also where the slice waits; data accesses go past them.
@@ -101,7 +102,8 @@ class memory_controller : public instrumented, private command_handler, private 
         std::uint64_t trims = 0;         // commands, refused ones included
         std::uint64_t commits = 0;       // of lazy, each of them work of the engine
         // counted blocks (object_store.h)
-        std::uint64_t refs = 0, unrefs = 0, pins = 0, unpins = 0; // commands, refused ones included
+        std::uint64_t refs = 0, unrefs = 0, pins = 0, unpins = 0;               // commands, refused ones included
+        std::uint64_t batches = 0, puts = 0, gets = 0, removes = 0, evicts = 0; // likewise; evicts: EVICT
         tla_object_stats objects{};
         // guard: accesses, and of not_owner also FREEs and UNREFs
         std::uint64_t use_after_free = 0, out_of_bounds = 0, not_owner = 0, never_written = 0;
@@ -191,6 +193,8 @@ class memory_controller : public instrumented, private command_handler, private 
     tla_channel channel_at(tla_paddr pa) const;
     void execute_count(const tla_command &command, std::uint64_t arrival_ps, tla_completion &completion,
                        tla_work &work);
+    tla_channel execute_group(const tla_command &command, tla_completion &completion, tla_work &work,
+                              std::vector<std::uint8_t> &result);
     void tell_refusal(const tla_completion &completion, tla_channel channel);
     void end_pins(std::uint64_t at_ps);
     void watch_pins();
@@ -259,17 +263,25 @@ class memory_controller : public instrumented, private command_handler, private 
          {*this, "m_cpu_held_bytes", 48, has(TLA_M_CPU_MEMORY) && has_front(TLA_M_CPU_MEMORY)},
          {*this, "m_cpu_committed_bytes", 48, grows(TLA_M_CPU_MEMORY)}}};
     struct object_figures {
-        figure references, pins;
+        figure references, pins, cached, evicted;
     };
     object_figures object_figures_[TLA_CHANNEL_COUNT]{
         {{*this, "hbm_references", 32, has(TLA_HBM) && config_.object_signals},
-         {*this, "hbm_pins", 32, has(TLA_HBM) && config_.object_signals}},
+         {*this, "hbm_pins", 32, has(TLA_HBM) && config_.object_signals},
+         {*this, "hbm_cached_objects", 32, has(TLA_HBM) && config_.object_signals},
+         {*this, "hbm_evicted_objects", 32, has(TLA_HBM) && config_.object_signals}},
         {{*this, "tcm_references", 32, has(TLA_TCM) && config_.object_signals},
-         {*this, "tcm_pins", 32, has(TLA_TCM) && config_.object_signals}},
+         {*this, "tcm_pins", 32, has(TLA_TCM) && config_.object_signals},
+         {*this, "tcm_cached_objects", 32, has(TLA_TCM) && config_.object_signals},
+         {*this, "tcm_evicted_objects", 32, has(TLA_TCM) && config_.object_signals}},
         {{*this, "sram_references", 32, has(TLA_SRAM) && config_.object_signals},
-         {*this, "sram_pins", 32, has(TLA_SRAM) && config_.object_signals}},
+         {*this, "sram_pins", 32, has(TLA_SRAM) && config_.object_signals},
+         {*this, "sram_cached_objects", 32, has(TLA_SRAM) && config_.object_signals},
+         {*this, "sram_evicted_objects", 32, has(TLA_SRAM) && config_.object_signals}},
         {{*this, "m_cpu_references", 32, has(TLA_M_CPU_MEMORY) && config_.object_signals},
-         {*this, "m_cpu_pins", 32, has(TLA_M_CPU_MEMORY) && config_.object_signals}}};
+         {*this, "m_cpu_pins", 32, has(TLA_M_CPU_MEMORY) && config_.object_signals},
+         {*this, "m_cpu_cached_objects", 32, has(TLA_M_CPU_MEMORY) && config_.object_signals},
+         {*this, "m_cpu_evicted_objects", 32, has(TLA_M_CPU_MEMORY) && config_.object_signals}}};
     figure queue_depth_{*this, "queue_depth", 16}, busy_{*this, "engine_busy", 1},
         nodes_visited_{*this, "nodes_visited", 32};
 };

@@ -59,7 +59,7 @@ typedef struct tla_controller_parameters {
     uint64_t node_cache;           /* controller.node_cache: nodes */
     tla_guard_mode guard;          /* controller.guard */
     bool poison;                   /* controller.poison: fill freed bytes with 0xDD; commits them on the host */
-    bool object_signals;           /* controller.object_signals: waveforms show references and pins */
+    bool object_signals;           /* controller.object_signals: waveforms show references, pins, objects */
     tla_cost_profile cost;         /* controller.cost: of a command */
 } tla_controller_parameters;
 
