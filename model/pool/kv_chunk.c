@@ -1,4 +1,4 @@
-/* Products that are checked, and a division. */
+/* Products that are checked, and a division; what is taken of a budget. */
 #include "tlmalloc/allocators/kv_chunk.h"
 
 static const uint64_t largest = (uint64_t)1 << 63;
@@ -24,5 +24,18 @@ tla_status tla_kv_chunk_budget(uint64_t total_bytes, uint64_t chunk_bytes, uint6
         (alignment & (alignment - 1)))
         return TLA_INVALID_ARGUMENT;
     *chunks = total_bytes / ((chunk_bytes + alignment - 1) & ~(alignment - 1));
+    return TLA_OK;
+}
+
+tla_status tla_kv_budget_take(tla_kv_budget *budget, uint64_t chunks) {
+    if (chunks > budget->chunks) return TLA_LIMIT;
+    if (chunks > budget->chunks - budget->taken) return TLA_BUSY;
+    budget->taken += chunks;
+    return TLA_OK;
+}
+
+tla_status tla_kv_budget_give_back(tla_kv_budget *budget, uint64_t chunks) {
+    if (chunks > budget->taken) return TLA_INVALID_ARGUMENT;
+    budget->taken -= chunks;
     return TLA_OK;
 }

@@ -61,3 +61,15 @@ BOOST_AUTO_TEST_CASE(products_that_overflow_and_alignments_that_are_none_are_ref
     BOOST_CHECK_EQUAL(tla_kv_chunk_budget(GiB, 4096, 0, &result), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(result, 7u);
 }
+
+BOOST_AUTO_TEST_CASE(a_budget_is_taken_whole_or_not_at_all) {
+    tla_kv_budget budget{8, 0};
+    BOOST_CHECK_EQUAL(tla_kv_budget_take(&budget, 6), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_kv_budget_take(&budget, 6), TLA_BUSY);
+    BOOST_CHECK_EQUAL(tla_kv_budget_take(&budget, 9), TLA_LIMIT); // never
+    BOOST_CHECK_EQUAL(tla_kv_budget_take(&budget, 2), TLA_OK);
+    BOOST_CHECK_EQUAL(budget.taken, 8u);
+    BOOST_CHECK_EQUAL(tla_kv_budget_give_back(&budget, 9), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_kv_budget_give_back(&budget, 8), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_kv_budget_take(&budget, UINT64_MAX), TLA_LIMIT);
+}

@@ -29,6 +29,19 @@ tla_status tla_kv_chunk_bytes(const tla_kv_shape *shape, bool layerwise, uint64_
  * TLA_INVALID_ARGUMENT for 0 bytes, more than 2^63, or an alignment that is no power of two. */
 tla_status tla_kv_chunk_budget(uint64_t total_bytes, uint64_t chunk_bytes, uint64_t alignment, uint64_t *chunks);
 
+/* What loaders that run at the same time may hold together. A loader takes all that it is going to hold before it
+ * allocates the first chunk, so that no two of them can wait for what the other one holds. */
+typedef struct tla_kv_budget {
+    uint64_t chunks; /* as tla_kv_chunk_budget says */
+    uint64_t taken;
+} tla_kv_budget;
+
+/* Takes them all, or none: TLA_BUSY while others have too many, TLA_LIMIT for more than there are. */
+tla_status tla_kv_budget_take(tla_kv_budget *budget, uint64_t chunks);
+
+/* Gives back what was taken. TLA_INVALID_ARGUMENT, and nothing changed, for more than is taken. */
+tla_status tla_kv_budget_give_back(tla_kv_budget *budget, uint64_t chunks);
+
 #ifdef __cplusplus
 }
 #endif
