@@ -579,3 +579,24 @@ BOOST_AUTO_TEST_CASE(objects_are_found_by_key_with_what_they_hold_and_evicted_wh
     BOOST_CHECK_EQUAL(statistic_of(b.controller, "puts"), 4u);
     BOOST_CHECK_EQUAL(statistic_of(b.controller, "cached_objects"), 0u);
 }
+
+BOOST_AUTO_TEST_CASE(a_slice_whose_blocks_somebody_else_places_takes_no_batch_and_has_no_cache) {
+    memory_controller::config config = small();
+    config.owner_port = 2;
+    bench b(config);
+    b.run([&] {
+        for (const tla_opcode opcode : {TLA_OP_ALLOC_BATCH, TLA_OP_EVICT, TLA_OP_GET, TLA_OP_REMOVE})
+            BOOST_CHECK_EQUAL(b.cpu.command(0, group(opcode)).status, TLA_UNSUPPORTED);
+        for (const tla_opcode opcode : {TLA_OP_FREE_BATCH, TLA_OP_PUT}) {
+            tla_command command = group(opcode);
+            command.count = 2;
+            command.blocks[0] = {{tcm_at(0)}, 1}, command.blocks[1] = {{hbm(0)}, 1};
+            BOOST_CHECK_EQUAL(b.cpu.command(0, command).status, TLA_UNSUPPORTED);
+        }
+        for (const tla_opcode opcode : {TLA_OP_REF, TLA_OP_UNREF, TLA_OP_PIN, TLA_OP_UNPIN})
+            BOOST_CHECK_EQUAL(b.cpu.command(0, count_command(opcode, hbm(0))).status, TLA_UNSUPPORTED);
+        tla_command take = group(TLA_OP_ALLOC_BATCH, TLA_TCM);
+        take.nbytes = 100, take.count = 3, take.batch = TLA_BATCH_CARVED;
+        BOOST_CHECK_EQUAL(b.cpu.command(0, take).status, TLA_OK); // its TCM is as ever
+    });
+}

@@ -379,3 +379,53 @@ BOOST_AUTO_TEST_CASE(an_eviction_that_finds_nothing_is_sent_again_so_many_times_
     BOOST_CHECK_EQUAL(tla_port_driver_evict(&driver, TLA_HBM, &request, 50, &pa, nullptr), TLA_BUSY);
     BOOST_CHECK_EQUAL(d.received.size(), 10u);
 }
+
+BOOST_AUTO_TEST_CASE(what_batches_and_gets_leave_is_read_word_by_word) {
+    device d;
+    tla_port_driver driver = d.driver();
+    const tla_stack_request request{100, 0, TLA_FORMAT_UNDEFINED};
+    const tla_mem_object_meta meta{2, 3, {4, 5, 6}, 7, 8};
+    std::vector<tla_placed_block> left(TLA_COMMAND_MAX_BLOCKS);
+    for (std::uint32_t i = 0; i < left.size(); i++)
+        left[i] = {{(std::uint64_t{9} << 40) + i}, 1000 + i};
+    std::vector<std::uint8_t> result(TLA_COMMAND_MAX_BYTES);
+    std::size_t length = 0;
+    d.answers = false; // what is left comes with the completion
+    std::function<void()> finish = [&] {
+        tla_command command;
+        BOOST_REQUIRE_EQUAL(tla_command_decode(d.port.command, d.port.staged, &command, nullptr), TLA_OK);
+        tla_completion done{};
+        done.request_id = command.request_id;
+        done.opcode = command.opcode;
+        length = command.opcode == TLA_OP_GET
+                     ? tla_object_result_encode(&meta, left.data(), TLA_COMMAND_MAX_BLOCKS, result.data())
+                     : tla_batch_result_encode(left.data(), command.count, result.data());
+        tla_control_port_complete_with(&d.port, &done, result.data(), static_cast<std::uint32_t>(length));
+    };
+    struct both {
+        device *d;
+        std::function<void()> *finish;
+    } context{&d, &finish};
+    driver.context = &context;
+    driver.relax = [](void *self) { (*static_cast<both *>(self)->finish)(); };
+    driver.read = [](void *self, std::uint32_t offset) { return static_cast<both *>(self)->d->read(offset); };
+    driver.write = [](void *self, std::uint32_t offset, std::uint32_t word) {
+        static_cast<both *>(self)->d->write(offset, word);
+    };
+    std::vector<tla_paddr> taken(TLA_COMMAND_MAX_BLOCKS);
+    BOOST_CHECK_EQUAL(tla_port_driver_alloc_batch(&driver, TLA_HBM, &request, TLA_COMMAND_MAX_BLOCKS, TLA_BATCH_CARVED,
+                                                  taken.data(), nullptr),
+                      TLA_OK);
+    for (std::uint32_t i = 0; i < taken.size(); i++)
+        BOOST_REQUIRE_EQUAL(taken[i].value, left[i].pa.value);
+    tla_mem_object_meta found{};
+    std::vector<tla_placed_block> blocks(TLA_COMMAND_MAX_BLOCKS);
+    std::uint32_t count = 0;
+    BOOST_CHECK_EQUAL(tla_port_driver_get(&driver, TLA_HBM, 5, &found, blocks.data(), 231, &count, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(count, 232u);
+    BOOST_CHECK_EQUAL(found.shape[2], 6u);
+    BOOST_CHECK_EQUAL(found.positions, 8u);
+    BOOST_CHECK_EQUAL(blocks[230].pa.value, left[230].pa.value);
+    BOOST_CHECK_EQUAL(blocks[230].nbytes, 1230u);
+    BOOST_CHECK_EQUAL(blocks[231].nbytes, 0u); // there was no room for it
+}
