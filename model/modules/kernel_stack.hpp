@@ -57,8 +57,9 @@ class kernel_stack {
     void enter();
     void leave();
 
-    // Ends the kernel: does not return. Where nothing has a destructor that must run.
-    [[noreturn]] void stop();
+    // Ends the kernel: does not return (and is not declared so: sanitizers would look for the end of a stack that is
+    // not the thread's). Where nothing has a destructor that must run.
+    void stop();
 
     // Whether a kernel's own code runs now, on any stack.
     static bool is_in_a_kernel();
@@ -69,7 +70,7 @@ class kernel_stack {
 
     static void begin(unsigned upper, unsigned lower);
     bool holds(std::uintptr_t address) const;
-    [[noreturn]] void end_with(const outcome &how);
+    void end_with(const outcome &how);
 
     char *memory_ = nullptr; // guard, what calls need, the kernel's part
     std::size_t mapped_ = 0, bytes_;

@@ -31,7 +31,7 @@ void check_chain(const std::string &kernel, const std::string &key, const char *
 } // namespace
 
 BOOST_AUTO_TEST_CASE(every_kernel_is_verified_and_leaves_nothing_behind) {
-    for (std::string kernel : {"vector_add", "qkv_gemm", "dma_read", "softmax"}) {
+    for (std::string kernel : {"vector_add", "qkv_gemm", "dma_read", "softmax", "layer_norm"}) {
         const report r = run(small, {"--kernel", kernel, "--set", "simulation.style=exact"});
         BOOST_CHECK_EQUAL(r.run.status, 0);
         BOOST_CHECK_EQUAL(r.run.err, "");
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_run_says_how_far_it_is_from_the_order_of_arrival) {
 
 // The guard finds nothing wrong with our own kernels, wherever tables, pages and free lists lie, and costs no time.
 BOOST_AUTO_TEST_CASE(every_kernel_is_right_and_takes_as_long_under_guard) {
-    for (const char *kernel : {"vector_add", "qkv_gemm", "dma_read", "softmax"})
+    for (const char *kernel : {"vector_add", "qkv_gemm", "dma_read", "softmax", "layer_norm"})
         for (const char *setting : {"mmu.walk=ideal", "mmu.walk=flat", "mmu.walk=memory", "controller.free_list=hbm",
                                     "mmu.unmapped=demand", "controller.hbm_policy=buddy", "dma.chunk=4 KiB"}) {
             const report plain = run(small, {"--kernel", kernel, "--set", setting}),
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(every_front_serves_every_kernel_in_hbm_and_tcm_and_nothing_
     for (const char *front :
          {"caching_pool", "segment_cache", "growing_pool", "slot_pool", "mixed", "caching_pool/best_fit",
           "segment_cache/tlsf", "growing_pool/first_fit_top", "lazy", "lazy/buddy"})
-        for (const char *kernel : {"vector_add", "qkv_gemm", "dma_read", "softmax"}) {
+        for (const char *kernel : {"vector_add", "qkv_gemm", "dma_read", "softmax", "layer_norm"}) {
             std::vector<std::string> arguments{"--kernel", kernel};
             for (const char *key : {"hbm_policy", "tcm_policy", "sram_policy", "m_cpu_policy"})
                 arguments.insert(arguments.end(), {"--set", std::string("controller.") + key + "=" + front});
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(whoever_allocates_for_the_host_every_kernel_is_right_and_no
 BOOST_AUTO_TEST_CASE(every_kernel_runs_with_one_decision_for_the_slices_of_a_cube_or_a_sip) {
     for (const char *scope : {"cube", "sip"})
         for (const char *policy : {"first_fit", "first_fit_top"})
-            for (const char *kernel : {"vector_add", "qkv_gemm", "dma_read", "softmax"}) {
+            for (const char *kernel : {"vector_add", "qkv_gemm", "dma_read", "softmax", "layer_norm"}) {
                 const report r = run(small, {"--kernel", kernel, "--set", std::string("controller.lockstep=") + scope,
                                              "--set", std::string("controller.hbm_policy=") + policy});
                 BOOST_CHECK_MESSAGE(r.run.status == 0, scope << ", " << kernel << ": " << r.run.err);

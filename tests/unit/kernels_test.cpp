@@ -392,18 +392,19 @@ BOOST_AUTO_TEST_CASE(qkv_gemm_runs_a_depth_that_64_does_not_divide) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(softmax_is_right_on_any_number_of_programs) {
-    for (uint32_t programs : {1u, 7u, 8u, 64u, 300u}) { // 300: more programs than rows
-        BOOST_TEST_CONTEXT(programs << " programs") {
-            run r("softmax", programs, 0, 3);
-            r.launch();
-            tla_error error{};
-            BOOST_CHECK_MESSAGE(r.verify(&error) == TLA_OK, error.text);
-            r.check_every_output_byte_and_no_other_is_written();
-            r.memory[r.offsets[1] + 1] ^= 0x40;
-            BOOST_CHECK_EQUAL(r.verify(&error), TLA_WRONG_RESULT);
+BOOST_AUTO_TEST_CASE(softmax_and_layer_norm_are_right_on_any_number_of_programs) {
+    for (const char *name : {"softmax", "layer_norm"})
+        for (uint32_t programs : {1u, 7u, 8u, 64u, 300u}) { // 300: more programs than rows
+            BOOST_TEST_CONTEXT(name << " on " << programs << " programs") {
+                run r(name, programs, 0, 3);
+                r.launch();
+                tla_error error{};
+                BOOST_CHECK_MESSAGE(r.verify(&error) == TLA_OK, error.text);
+                r.check_every_output_byte_and_no_other_is_written();
+                r.memory[r.offsets.back() + 1] ^= 0x40;
+                BOOST_CHECK_EQUAL(r.verify(&error), TLA_WRONG_RESULT);
+            }
         }
-    }
 }
 
 BOOST_AUTO_TEST_CASE(dma_read_loads_16_kib_of_its_own_shard) {

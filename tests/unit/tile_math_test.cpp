@@ -153,6 +153,19 @@ BOOST_AUTO_TEST_CASE(dot_adds_products_in_f32_in_order_of_k) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(dot_takes_bf16_as_the_numbers_that_they_are) {
+    std::mt19937 random(5);
+    const uint32_t m = 5, k = 70, n = 66;
+    auto a = pack(random_tile(random, m * k), TL_F32), b = pack(random_tile(random, k * n), TL_F16);
+    std::vector<uint8_t> narrow(m * k * 2), sum(m * n * 4, 0), expected = sum;
+    tla_tile_convert(narrow.data(), TL_BF16, a.data(), TL_F32, m * k);
+    tla_tile_convert(a.data(), TL_F32, narrow.data(), TL_BF16, m * k);
+    tla_tile_dot(sum.data(), narrow.data(), TL_BF16, b.data(), TL_F16, m, k, n);
+    tla_tile_dot(expected.data(), a.data(), TL_F32, b.data(), TL_F16, m, k, n);
+    BOOST_CHECK(sum == expected);
+    BOOST_CHECK(sum != std::vector<uint8_t>(m * n * 4, 0));
+}
+
 BOOST_AUTO_TEST_CASE(fill_and_convert_work_in_every_pair_of_types) {
     std::mt19937 random(4);
     const size_t count = 1000;

@@ -179,6 +179,7 @@ BOOST_AUTO_TEST_CASE(every_operation_on_real_types_is_rounded_as_it_is_said) {
 
 BOOST_AUTO_TEST_CASE(integers_are_exact_modulo_their_bits) {
     __extension__ typedef __int128 wide;
+    __extension__ typedef unsigned __int128 unsigned_wide; // whose products may wrap
     seeded_random random(13);
     for (tl_dtype type : integers) {
         const uint32_t bits = 8 * tl_dtype_bytes(type);
@@ -212,9 +213,17 @@ BOOST_AUTO_TEST_CASE(integers_are_exact_modulo_their_bits) {
                         }
                         const wide a = x[0], b = x[1], c = x[2];
                         const wide unary[] = {a < 0 ? -a : a, -a},
-                                   binary[] =
-                                       {a + b,          a - b,  a * b,  b == 0 ? wide(-1) : a / b, std::max(a, b),
-                                        std::min(a, b), a == b, a != b, a<b, a <= b, a> b,         a >= b},
+                                   binary[] = {a + b,
+                                               a - b,
+                                               wide(unsigned_wide(a) * unsigned_wide(b)),
+                                               b == 0 ? wide(-1) : a / b,
+                                               std::max(a, b),
+                                               std::min(a, b),
+                                               a == b,
+                                               a != b,
+                                               a<b, a <= b, a>
+                                                   b,
+                                               a >= b},
                                    ternary[] = {0, std::min(std::max(a, b), c), a != 0 ? b : c};
                         const wide expected = wrap(operands == 1   ? unary[number]
                                                    : operands == 2 ? binary[number]
