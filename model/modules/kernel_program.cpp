@@ -123,6 +123,14 @@ tla_status softmax(tl_context *tl, const tl_tile *out, const tl_tile *a) {
     return program.back(program.outside([&](processing_element &pe) { return pe.softmax(outs, from); }));
 }
 
+tla_status hold(tl_context *tl, tl_hold what, const tl_tile *tile, std::uint64_t timeout_ns) {
+    static const char *const holds[TL_HOLD_COUNT] = {"tl_ref", "tl_pin", "tl_unpin"};
+    const bool known = static_cast<unsigned>(what) < TL_HOLD_COUNT;
+    kernel_program &program = kernel_program::in_call(tl, known ? holds[what] : "tl_ref");
+    const tl_tile held = *tile;
+    return program.back(program.outside([&](processing_element &pe) { return pe.hold(what, held, timeout_ns); }));
+}
+
 const tl_calls table = {TL_CALLS_VERSION,
                         sizeof(tl_calls),
                         program_id,
@@ -140,7 +148,8 @@ const tl_calls table = {TL_CALLS_VERSION,
                         binary,
                         ternary,
                         reduce,
-                        softmax};
+                        softmax,
+                        hold};
 
 // The kernel that exceeded pe.host_limit last, in this process: on the other PEs it need not be waited for as long.
 tl_kernel without_calls = nullptr;

@@ -105,6 +105,7 @@ tla_status processing_element::run_kernel() {
     if (!stack_) stack_ = std::make_unique<kernel_stack>(config_.stack);
     if (!stack_->is_there()) return problem(TLA_NO_HOST_MEMORY, "there is no host memory for the kernel's stack");
     held_.clear();
+    pinned_.clear();
     kernel_program program(*this, *stack_);
     const tla_status status = program.run(config_.kernels[launch_.kernel], config_.host_limit_ps);
     if (program.was_ended()) free_held();
@@ -113,6 +114,10 @@ tla_status processing_element::run_kernel() {
 
 // What a kernel that was ended can free no more.
 void processing_element::free_held() {
+    while (!pinned_.empty()) {
+        const tl_tile tile = pinned_.back();
+        if (hold(TL_UNPIN, tile, 0)) pinned_.pop_back(); // it has timed out
+    }
     while (!held_.empty()) {
         const tl_tile tile = held_.back();
         if (release(tile)) held_.pop_back(); // refused: a leak, which the free list shows
@@ -201,6 +206,29 @@ tla_status processing_element::allocate(std::uint32_t rows, std::uint32_t column
     return TLA_OK;
 }
 
+// One tile less of those that begin where this one does, if there is one.
+static void drop(std::vector<tl_tile> &tiles, const tl_tile &tile) {
+    const auto is_it = [&tile](const tl_tile &other) { return other.pa.value == tile.pa.value; };
+    const auto found = std::find_if(tiles.begin(), tiles.end(), is_it);
+    if (found != tiles.end()) tiles.erase(found);
+}
+
+tla_status processing_element::hold(tl_hold what, const tl_tile &tile, std::uint64_t timeout_ns) {
+    static const tla_opcode opcodes[TL_HOLD_COUNT] = {TLA_OP_REF, TLA_OP_PIN, TLA_OP_UNPIN};
+    if (static_cast<unsigned>(what) >= TL_HOLD_COUNT || timeout_ns > UINT64_MAX / 1000) return TLA_INVALID_ARGUMENT;
+    tla_command descriptor{};
+    descriptor.opcode = opcodes[what];
+    descriptor.pa = tile.pa;
+    descriptor.timeout_ps = timeout_ns * 1000;
+    tla_completion completion{};
+    if (const tla_status status = command(descriptor, completion)) return status;
+    if (what == TL_UNPIN)
+        drop(pinned_, tile);
+    else
+        (what == TL_REF ? held_ : pinned_).push_back(tile);
+    return TLA_OK;
+}
+
 tla_status processing_element::release(const tl_tile &tile) {
     tla_command descriptor{};
     descriptor.opcode = TLA_OP_FREE;
@@ -208,9 +236,7 @@ tla_status processing_element::release(const tl_tile &tile) {
     descriptor.nbytes = bytes_of(tile);
     tla_completion completion{};
     const tla_status status = command(descriptor, completion);
-    const auto is_it = [&tile](const tl_tile &held) { return held.pa.value == tile.pa.value; };
-    const auto held = std::find_if(held_.begin(), held_.end(), is_it);
-    if (!status && held != held_.end()) held_.erase(held);
+    if (!status) drop(held_, tile);
     return status;
 }
 

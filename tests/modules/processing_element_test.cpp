@@ -188,6 +188,52 @@ BOOST_AUTO_TEST_CASE(the_calls_compute_on_real_bytes_and_their_times_add_up) {
     BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.used, 0u);
 }
 
+BOOST_AUTO_TEST_CASE(references_and_pins_hold_a_tile_as_commands_do) {
+    bench b;
+    first = [](tl_context *tl) {
+        tl_tile tile{};
+        BOOST_CHECK_EQUAL(tl_alloc(tl, 2, 2, TL_F32, &tile), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_unpin(tl, &tile), TLA_NOT_ALLOCATED); // below zero
+        BOOST_CHECK_EQUAL(tl_ref(tl, &tile), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_pin(tl, &tile, 0), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_free(tl, &tile), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_free(tl, &tile), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_free(tl, &tile), TLA_NOT_ALLOCATED);
+        BOOST_CHECK_EQUAL(tl_fill(tl, &tile, 1.0f), TLA_OK); // still there
+        BOOST_CHECK_EQUAL(tl_pin(tl, &tile, UINT64_MAX), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(tl_unpin(tl, &tile), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_ref(tl, &tile), TLA_NOT_ALLOCATED); // dead
+        BOOST_CHECK_EQUAL(tl_alloc(tl, 2, 2, TL_F32, &tile), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_pin(tl, &tile, 5000), TLA_OK); // ends after the kernel has
+        return tl_free(tl, &tile);
+    };
+    b.run([&] {
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.used, 16u);
+        sc_core::wait(10, sc_core::SC_US);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.used, 0u);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).objects.timeouts, 1u);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_is_ended_leaves_neither_references_nor_pins) {
+    bench b;
+    first = [](tl_context *tl) -> tla_status {
+        tl_tile tile{};
+        tl_alloc(tl, 2, 2, TL_F32, &tile);
+        tl_ref(tl, &tile);
+        tl_pin(tl, &tile, 0);
+        tl_pin(tl, &tile, 0);
+        volatile int *nowhere = nullptr;
+        return static_cast<tla_status>(*nowhere);
+    };
+    b.run([&] {
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_CRASHED);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.used, 0u);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).objects.references, 0u);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_dot_takes_two_operations_for_each_product_on_the_gemm_engine) {
     processing_element::config config = settings();
     config.gemm_rate = 1'000'000'000'000; // one operation a ps

@@ -40,6 +40,7 @@ typedef struct tl_calls {
                           const tl_tile *c);
     tla_status (*reduce)(tl_context *tl, tl_reduction what, uint32_t axis, const tl_tile *out, const tl_tile *a);
     tla_status (*softmax)(tl_context *tl, const tl_tile *out, const tl_tile *a);
+    tla_status (*hold)(tl_context *tl, tl_hold what, const tl_tile *tile, uint64_t timeout_ns);
 } tl_calls;
 
 /* What a kernel is handed; the platform's own things lie behind it. */

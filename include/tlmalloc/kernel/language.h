@@ -40,9 +40,25 @@ static inline tla_status tl_alloc(tl_context *tl, uint32_t rows, uint32_t column
     return tl->calls->alloc(tl, rows, columns, dtype, tile);
 }
 
-/* Gives a tile back: a FREE command, waited for. */
+/* Gives a tile back: a FREE command, waited for; of one that has further references (tl_ref), one of them. */
 static inline tla_status tl_free(tl_context *tl, const tl_tile *tile) {
     return tl->calls->free(tl, tile);
+}
+
+/* One reference more to a tile of this PE: its memory is free after one tl_free more. A REF command, waited for. */
+static inline tla_status tl_ref(tl_context *tl, const tl_tile *tile) {
+    return tl->calls->hold(tl, TL_REF, tile, 0);
+}
+
+/* Keeps a tile's memory, also without references, until the pin is taken away or timeout_ns (0: no time-out) have
+ * passed since its last one. PIN and UNPIN commands, waited for; TLA_NOT_ALLOCATED for a tile that is free, or has no
+ * pin. A kernel that is ended leaves neither references nor pins behind; one that returns leaves what it has not taken
+ * away. */
+static inline tla_status tl_pin(tl_context *tl, const tl_tile *tile, uint64_t timeout_ns) {
+    return tl->calls->hold(tl, TL_PIN, tile, timeout_ns);
+}
+static inline tla_status tl_unpin(tl_context *tl, const tl_tile *tile) {
+    return tl->calls->hold(tl, TL_UNPIN, tile, 0);
 }
 
 /* Gives `count` tiles back, the last first, also after one could not be given back. Returns `status`, or when that is

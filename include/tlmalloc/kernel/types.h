@@ -53,6 +53,9 @@ typedef struct tl_tile {
     uint32_t pitch; /* elements from one row to the next, at least `columns`; 0: `columns`, the rows touch */
 } tl_tile;
 
+/* What holds the memory of a tile (device/object_store.h), or does no more. */
+typedef enum tl_hold { TL_REF, TL_PIN, TL_UNPIN, TL_HOLD_COUNT } tl_hold;
+
 /* What the vector engine computes of an element: out = op(a). */
 typedef enum tl_unary { TL_ABS, TL_NEG, TL_EXP, TL_LOG, TL_SQRT, TL_RSQRT, TL_SIGMOID, TL_UNARY_COUNT } tl_unary;
 

@@ -76,6 +76,7 @@ class processing_element : public instrumented, private command_handler {
     // What the tl_* calls of the kernel that runs on this PE do; see kernel.h. From the kernel only.
     tla_status allocate(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile);
     tla_status release(const tl_tile &tile);
+    tla_status hold(tl_hold what, const tl_tile &tile, std::uint64_t timeout_ns);
     tla_status load(const tl_tile &tile, tla_vaddr source, std::uint64_t pitch);
     tla_status store(tla_vaddr destination, std::uint64_t pitch, const tl_tile &tile);
     tla_status dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b);
@@ -123,7 +124,8 @@ class processing_element : public instrumented, private command_handler {
     std::uint64_t launch_ps_ = 0, late_ps_ = 0;
     std::uint32_t next_request_ = 1;
     std::unique_ptr<kernel_stack> stack_; // from the first kernel on
-    std::vector<tl_tile> held_;           // what the kernel has allocated and not freed
+    std::vector<tl_tile> held_;           // what the kernel has allocated and not freed, once for each reference
+    std::vector<tl_tile> pinned_;         // and pinned, once for each pin
     statistics statistics_;
     run run_;
     figure kernel_running_{*this, "kernel_running", 1}, computing_{*this, "computing", 1},
