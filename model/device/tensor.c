@@ -66,8 +66,9 @@ size_t tla_tensor_map_command(const tla_tensor *t, size_t from, tla_opcode opcod
         if (scope.sip_mask != command->scope.sip_mask || scope.die_mask != command->scope.die_mask ||
             scope.pe_mask != command->scope.pe_mask)
             break;
+        const uint32_t flags = t->read_only ? TLA_READ : TLA_READ | TLA_WRITE;
         command->entries[command->count++] =
-            (tla_map_entry){{t->va.value + s->offset}, s->pa, s->nbytes, TLA_READ | TLA_WRITE, t->asid};
+            (tla_map_entry){{t->va.value + s->offset}, s->pa, s->nbytes, flags, t->asid};
     }
     return command->count;
 }

@@ -244,7 +244,7 @@ tla_status processing_element::release(const tl_tile &tile) {
 
 tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch) {
     const std::uint64_t row_bytes = std::uint64_t{tile.columns} * tl_dtype_bytes(tile.dtype);
-    if (const tla_status status = check_pitch(tile)) return status;
+    if (const tla_status status = check_tile(tile)) return status;
     pe_dma::request request{way, va, tile.pa, tile.rows, row_bytes, pitch};
     if (pitch == row_bytes && rows_touch(tile)) { // on both sides: one run
         request.row_bytes = row_bytes * tile.rows;
@@ -267,16 +267,27 @@ tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &ti
 }
 
 tla_status processing_element::load(const tl_tile &tile, tla_vaddr source, std::uint64_t pitch) {
-    return transfer(pe_dma::direction::read, tile, source, pitch);
+    const tla_status status = transfer(pe_dma::direction::read, tile, source, pitch);
+    if (status != TLA_BUS_ERROR) return status;
+    return problem(status, "tl_load from 0x%llx: a transaction was answered with an error, expected mapped memory",
+                   static_cast<unsigned long long>(source.value));
 }
 
 tla_status processing_element::store(tla_vaddr destination, std::uint64_t pitch, const tl_tile &tile) {
-    return transfer(pe_dma::direction::write, tile, destination, pitch);
+    const tla_status status = transfer(pe_dma::direction::write, tile, destination, pitch);
+    if (status != TLA_BUS_ERROR) return status;
+    return problem(status,
+                   "tl_store to 0x%llx: a transaction was answered with an error, expected mapped memory that may be "
+                   "written (of a tensor that is TL_OUT or TL_INOUT)",
+                   static_cast<unsigned long long>(destination.value));
 }
 
 // --- arithmetic: operands are fetched from the TCM, the engine computes, the result is written back ------------------
 
-tla_status processing_element::check_pitch(const tl_tile &tile) {
+tla_status processing_element::check_tile(const tl_tile &tile) {
+    if (static_cast<unsigned>(tile.dtype) >= TL_DTYPE_COUNT)
+        return problem(TLA_INVALID_ARGUMENT, "found a tile of type %u, expected a tl_dtype",
+                       static_cast<unsigned>(tile.dtype));
     if (tile.pitch == 0 || tile.pitch >= tile.columns) return TLA_OK;
     return problem(TLA_INVALID_ARGUMENT, "found a tile of %s with a pitch of %u, expected at least its columns",
                    shape(tile).c_str(), tile.pitch);
@@ -285,7 +296,7 @@ tla_status processing_element::check_pitch(const tl_tile &tile) {
 // Rows that touch are one access, others one each.
 tla_status processing_element::access_rows(tlm::tlm_command command, const tl_tile &tile,
                                            std::vector<std::uint8_t> &bytes) {
-    if (const tla_status status = check_pitch(tile)) return status;
+    if (const tla_status status = check_tile(tile)) return status;
     const std::uint32_t parts = rows_touch(tile) ? 1 : tile.rows;
     const std::size_t nbytes = bytes.size() / std::max(parts, 1u);
     for (std::uint32_t i = 0; i < parts; i++) {
@@ -396,6 +407,7 @@ tla_status processing_element::softmax(const tl_tile &out, const tl_tile &a) {
 }
 
 tla_status processing_element::fill(const tl_tile &tile, float value) {
+    if (const tla_status status = check_tile(tile)) return status;
     return compute([&] {
         std::vector<std::uint8_t> bytes(bytes_of(tile));
         tla_tile_fill(bytes.data(), tile.dtype, value, elements(tile));
@@ -408,6 +420,8 @@ tla_status processing_element::convert(const tl_tile &out, const tl_tile &a) {
     if (!same_shape(out, a))
         return problem(TLA_INVALID_ARGUMENT, "tl_convert: found %s from %s, expected the same shape",
                        shape(out).c_str(), shape(a).c_str());
+    for (const tl_tile *tile : {&out, &a})
+        if (const tla_status status = check_tile(*tile)) return status;
     return compute([&] {
         std::vector<std::uint8_t> outs(bytes_of(out)), as;
         if (const tla_status status = fetch(a, as)) return status;

@@ -68,7 +68,8 @@ tla_tensor runtime::view(const tensor &t) const {
             t.shards.size(),
             scope_,
             settings_.asid,
-            &t.placement};
+            &t.placement,
+            t.read_only};
 }
 
 void runtime::remember(tla_channel memory, const pe_location &pe, const tla_completion &completion) {
@@ -170,7 +171,8 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
     std::vector<shard> wanted(where.pes.size());
     wanted.resize(tla_tensor_split(static_cast<tla_spread>(where.kind), where.pes.data(), where.pes.size(), elements,
                                    element_bytes, wanted.data()));
-    return bring_into_being({name, {}, nbytes, {}, 0, 0, where.kind, 0, {}, where.memory}, wanted, made, error);
+    return bring_into_being({name, {}, nbytes, {}, 0, 0, where.kind, 0, {}, where.memory, where.read_only}, wanted,
+                            made, error);
 }
 
 tla_status runtime::create_tensor(const std::string &name, const tla_placement &where, tensor **made,

@@ -219,6 +219,13 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_is_wrong_is_ended_and_told_so) {
          "TLA_INVALID_ARGUMENT: kernel doubling (FILE) on sip0.cube0.pe0: tl_add: found operand 1 of 1 x 16 for a "
          "result "
          "of 1 x 8, expected the same"},
+        {"", "status = tl_store(tl, (tla_vaddr){tl_argument(tl, 0)}, 64, &tile);",
+         ": a transaction was answered with an error, expected mapped memory that may be written (of a tensor that is "
+         "TL_OUT or TL_INOUT)"},
+        {"", "status = tl_load(tl, &tile, (tla_vaddr){64}, 64);",
+         "tl_load from 0x40: a transaction was answered with an error, expected mapped memory"},
+        {"", "tile.dtype = (tl_dtype)99; status = tl_fill(tl, &tile, 0); tile.dtype = TL_F32;",
+         "found a tile of type 99, expected a tl_dtype"},
         {"", "status = tl_fail(tl, TLA_UNSUPPORTED, \"the moon is full\");",
          "TLA_UNSUPPORTED: kernel doubling (FILE) on sip0.cube0.pe0: the moon is full\n"},
     };

@@ -39,6 +39,7 @@ typedef struct tla_tensor {
     tla_scope scope; /* of all PEs that there are */
     uint32_t asid;
     const struct tla_placement *placement; /* TLA_SPREAD_PLACED */
+    bool read_only;                        /* mapped so that PEs may read it only */
 } tla_tensor;
 
 /* The parts of a tensor, without addresses: shards[0 .. result), of which there are at most pe_count. Whole elements;

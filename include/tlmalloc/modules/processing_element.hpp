@@ -107,7 +107,7 @@ class processing_element : public instrumented, private command_handler {
     tla_status compute_matrix(const tl_tile &out, const tl_tile *operands, std::size_t count, Check check, Body body,
                               std::uint64_t operations);
     tla_status access_rows(tlm::tlm_command command, const tl_tile &tile, std::vector<std::uint8_t> &bytes);
-    tla_status check_pitch(const tl_tile &tile);
+    tla_status check_tile(const tl_tile &tile);
     void engine(std::uint64_t operations, std::uint64_t rate);
     tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes);
     tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes);

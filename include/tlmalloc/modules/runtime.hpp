@@ -38,6 +38,7 @@ struct tensor {
     std::uint32_t object = 0;     // of its blocks' ALLOCs (guard.h)
     tla_placement placement{};    // spread::placed
     tla_channel memory = TLA_HBM; // where its blocks are
+    bool read_only = false;       // to PEs
 };
 
 // Every call blocks its caller until the work is done, by way of the functions below, which whoever derives from it
@@ -62,6 +63,7 @@ class runtime {
         std::vector<pe_location> pes;
         spread kind = spread::split;
         tla_channel memory = TLA_HBM;
+        bool read_only = false; // PEs may not write it: a store by a virtual address is TLA_PERMISSION of the MMU
     };
 
     explicit runtime(config settings);
