@@ -4,6 +4,7 @@
 #include "tlmalloc/modules.hpp"
 
 #include <deque>
+#include <iostream>
 
 using tlmalloc::from_ps;
 using tlmalloc::local_ps;
@@ -74,7 +75,10 @@ void show(unsigned signal, std::uint64_t value) {
 }
 
 int sc_main(int argc, char **argv) {
-    if (argc != 2) return 2;
+    if (argc != 2) {
+        std::cerr << "usage: " << argv[0] << " WAVEFORM.vcd\n";
+        return 2;
+    }
     tlmalloc::memory_controller::config config;
     config.memory.hbm_slice_bytes = the_bench.memory_bytes;
     config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
@@ -98,5 +102,9 @@ int sc_main(int argc, char **argv) {
         signals.push_back(wave.declare("bench", the_bench.signals[i], 32));
     sc_core::sc_start();
     const int status = the_bench.end();
-    return wave.close() ? 2 : status;
+    if (wave.close()) {
+        std::cerr << argv[1] << ": cannot be written\n";
+        return 2;
+    }
+    return status;
 }
