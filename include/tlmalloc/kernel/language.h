@@ -83,7 +83,7 @@ static inline tla_status tl_alloc_tiles(tl_context *tl, tl_tile *tiles, size_t c
 
 /* DMA from virtual memory into a tile, row by row: row r comes from source + r * pitch bytes (rows that touch are one
  * transfer). TLA_BUS_ERROR when any transaction is answered with an error; the tile's contents are undefined then. What
- * a tensor's declaration gives as TL_IN is mapped for reading only. */
+ * a tensor's declaration gives as TL_IN (declaration.h) is mapped for reading only. */
 static inline tla_status tl_load(tl_context *tl, const tl_tile *tile, tla_vaddr source, uint64_t pitch) {
     return tl->calls->load(tl, tile, source, pitch);
 }
