@@ -79,7 +79,10 @@ tla_status allocator_explain(const trace_allocator *a, uint64_t nbytes, tla_erro
 /* A policy that begins at the top has touched what lies above its lowest block. */
 uint64_t allocator_reserved(const trace_allocator *a) {
     const tla_stack_config *c = tla_stack_get_config(a->stack);
-    if (tla_stack_front(c->policy) != TLA_FRONT_NONE) return tla_stack_get_stats(a->stack).peak_reserved;
+    const tla_front front = tla_stack_front(c->policy);
+    const bool keeps_nothing = front == TLA_FRONT_LAZY || front == TLA_FRONT_MIXED;
+    if (front != TLA_FRONT_NONE && !keeps_nothing) return tla_stack_get_stats(a->stack).peak_reserved;
     if (a->highest == 0) return 0;
+    if (keeps_nothing) return a->highest - a->lowest; /* their tops move, or lie below other regions */
     return c->policy == TLA_FIRST_FIT_TOP ? c->base + c->capacity - a->lowest : a->highest - c->base;
 }

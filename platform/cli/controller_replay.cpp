@@ -175,7 +175,11 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
     sc_core::sc_start();
     result.wall_s = host_seconds() - begin;
     if (wave) wave->close();
-    if (tla_stack_front(settings.memory.hbm_policy) != TLA_FRONT_NONE)
+    const tla_front front = tla_stack_front(settings.memory.hbm_policy);
+    if (front == TLA_FRONT_LAZY ||
+        front == TLA_FRONT_MIXED) // keep nothing; their tops move, or lie below other regions
+        result.reserved_bytes = player.highest() ? player.highest() - player.lowest() : 0;
+    else if (front != TLA_FRONT_NONE)
         result.reserved_bytes = controller.get_statistics(TLA_HBM).peak_reserved;
     else if (player.highest() != 0)
         result.reserved_bytes =
