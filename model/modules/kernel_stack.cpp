@@ -170,7 +170,16 @@ kernel_stack::kernel_stack(std::size_t bytes) : bytes_(bytes) {
     mprotect(memory_, guard_bytes, PROT_NONE);
 }
 
+// Frames that were left without a return are marked as the sanitizer's for ever; whoever gets this memory next, be it
+// another stack, must not find them.
+void kernel_stack::forget_frames() {
+#if defined(__SANITIZE_ADDRESS__)
+    if (memory_) __asan_unpoison_memory_region(memory_ + guard_bytes, mapped_ - guard_bytes);
+#endif
+}
+
 kernel_stack::~kernel_stack() {
+    forget_frames();
     if (memory_) munmap(memory_, mapped_);
     if (body_) signals::give_back(); // the simulation ended before the kernel did
 }
@@ -201,9 +210,7 @@ void kernel_stack::end_with(const outcome &how) {
 kernel_stack::outcome kernel_stack::run(const std::function<void()> &body, std::uint64_t host_limit_ps) {
     body_ = &body;
     host_limit_ps_ = host_limit_ps;
-#if defined(__SANITIZE_ADDRESS__)
-    __asan_unpoison_memory_region(memory_ + guard_bytes, mapped_ - guard_bytes); // frames of a kernel that was ended
-#endif
+    forget_frames(); // of a kernel that was ended
     signals::take();
     getcontext(&start_);
     start_.uc_stack.ss_sp = memory_;

@@ -70,6 +70,7 @@ class kernel_stack {
 
     static void begin(unsigned upper, unsigned lower);
     bool holds(std::uintptr_t address) const;
+    void forget_frames();
     void end_with(const outcome &how);
 
     char *memory_ = nullptr; // guard, what calls need, the kernel's part

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 namespace tlmalloc {
@@ -285,9 +286,11 @@ tla_status processing_element::store(tla_vaddr destination, std::uint64_t pitch,
 // --- arithmetic: operands are fetched from the TCM, the engine computes, the result is written back ------------------
 
 tla_status processing_element::check_tile(const tl_tile &tile) {
-    if (static_cast<unsigned>(tile.dtype) >= TL_DTYPE_COUNT)
-        return problem(TLA_INVALID_ARGUMENT, "found a tile of type %u, expected a tl_dtype",
-                       static_cast<unsigned>(tile.dtype));
+    std::uint32_t type = 0; // in C++ a value that is none may not be read as one
+    static_assert(sizeof type == sizeof tile.dtype, "an enumeration of C");
+    std::memcpy(&type, &tile.dtype, sizeof type);
+    if (type >= TL_DTYPE_COUNT)
+        return problem(TLA_INVALID_ARGUMENT, "found a tile of type %u, expected a tl_dtype", type);
     if (tile.pitch == 0 || tile.pitch >= tile.columns) return TLA_OK;
     return problem(TLA_INVALID_ARGUMENT, "found a tile of %s with a pitch of %u, expected at least its columns",
                    shape(tile).c_str(), tile.pitch);
