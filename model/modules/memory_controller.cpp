@@ -53,7 +53,7 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
         socket_of(static_cast<tla_channel>(channel))
             .register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate, channel);
-    if (grows(TLA_HBM) || grows(TLA_TCM) || grows(TLA_SRAM) || grows(TLA_M_CPU_MEMORY)) {
+    if (grows_) {
         SC_HAS_PROCESS(memory_controller);
         SC_METHOD(grow_by_itself);
     }
@@ -389,19 +389,17 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
                           (std::string(name()) + ": port " + std::to_string(port) + ": a command was refused").c_str());
     } else {
         completion.status = ensure_allocators();
+        if (!completion.status && grows_) completion.status = grow(arrival_ps);
     }
-    if (completion.status) {
-        control.complete(port, completion, arrival_ps);
-        return arrival_ps;
-    }
-    completion.status = grow(arrival_ps);
     if (completion.status) {
         control.complete(port, completion, arrival_ps);
         return arrival_ps;
     }
     end_pins(arrival_ps);
     const bool guarded = config_.guard != TLA_GUARD_OFF;
-    const std::uint32_t what = command.opcode == TLA_OP_ALLOC ? command.object : command.request_id;
+    const bool takes =
+        command.opcode == TLA_OP_ALLOC || command.opcode == TLA_OP_ALLOC_BATCH || command.opcode == TLA_OP_EVICT;
+    const std::uint32_t what = takes ? command.object : command.request_id;
     tla_pe_memory_set_owner(memory_.get(), {what, guarded ? control.sender() : port, arrival_ps});
     const bool owned = is_about_owned(command);
     if (owned && (port != config_.owner_port || (command.opcode != TLA_OP_PLACE && command.opcode != TLA_OP_FREE))) {

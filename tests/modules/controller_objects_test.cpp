@@ -484,6 +484,27 @@ static void check_batches(time_style style) {
     BOOST_CHECK_EQUAL(statistic_of(b.controller, "batches"), 4u);
 }
 
+BOOST_AUTO_TEST_CASE(blocks_of_a_batch_are_one_to_a_guard_only_where_they_have_one_object) {
+    memory_controller::config config = small();
+    config.guard = TLA_GUARD_ERROR;
+    bench b(config);
+    b.run([&] {
+        requester owner(1, 10);
+        b.cpu.as = b.data.as = &owner;
+        for (const std::uint32_t object : {0u, 5u}) {
+            tla_command take = group(TLA_OP_ALLOC_BATCH);
+            take.nbytes = 100, take.count = 2, take.batch = TLA_BATCH_CARVED;
+            take.request_id = 7;
+            take.object = object;
+            const tla_completion taken = b.cpu.command(0, take);
+            BOOST_REQUIRE_EQUAL(taken.status, TLA_OK);
+            sc_core::sc_time delay;
+            BOOST_CHECK_EQUAL(b.data.write(taken.value, bytes(200, 1), delay),
+                              object ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        }
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_batch_is_one_command_whose_addresses_stand_in_the_command_area) {
     check_batches(time_style::fast);
 }

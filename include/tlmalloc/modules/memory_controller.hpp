@@ -220,6 +220,7 @@ class memory_controller : public instrumented, private command_handler, private 
     void follow_requests();
 
     const config config_;
+    const bool grows_ = grows(TLA_HBM) || grows(TLA_TCM) || grows(TLA_SRAM) || grows(TLA_M_CPU_MEMORY);
     watch watch_;
     watched watched_[TLA_CHANNEL_COUNT];
     std::unique_ptr<tla_pe_memory, void (*)(tla_pe_memory *)> memory_{nullptr, tla_pe_memory_destroy};
