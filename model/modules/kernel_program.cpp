@@ -12,12 +12,16 @@ const tla_command &launch_of(const tl_context *tl) {
     return static_cast<const kernel_program *>(tl)->element().launched();
 }
 
-std::uint32_t program_id(const tl_context *tl) {
-    return launch_of(tl).program;
+const processing_element::place &place_of(const tl_context *tl, std::uint32_t axis) {
+    return static_cast<const kernel_program *>(tl)->element().where(axis);
 }
 
-std::uint32_t num_programs(const tl_context *tl) {
-    return launch_of(tl).programs;
+std::uint32_t program_id(const tl_context *tl, std::uint32_t axis) {
+    return axis < TL_ALL ? place_of(tl, axis).index : launch_of(tl).program;
+}
+
+std::uint32_t num_programs(const tl_context *tl, std::uint32_t axis) {
+    return axis < TL_ALL ? place_of(tl, axis).count : launch_of(tl).programs;
 }
 
 std::uint64_t argument(const tl_context *tl, std::uint32_t index) {
@@ -124,11 +128,18 @@ tla_status softmax(tl_context *tl, const tl_tile *out, const tl_tile *a) {
 }
 
 tla_status hold(tl_context *tl, tl_hold what, const tl_tile *tile, std::uint64_t timeout_ns) {
-    static const char *const holds[TL_HOLD_COUNT] = {"tl_ref", "tl_pin", "tl_unpin"};
+    static const char *const holds[TL_HOLD_COUNT] = {"tl_retain", "tl_pin", "tl_unpin"};
     const bool known = static_cast<unsigned>(what) < TL_HOLD_COUNT;
-    kernel_program &program = kernel_program::in_call(tl, known ? holds[what] : "tl_ref");
+    kernel_program &program = kernel_program::in_call(tl, known ? holds[what] : "tl_retain");
     const tl_tile held = *tile;
     return program.back(program.outside([&](processing_element &pe) { return pe.hold(what, held, timeout_ns); }));
+}
+
+void end(tl_context *tl, tla_status status, const char *why) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_end");
+    char text[sizeof(tla_error::text)] = "";
+    std::strncpy(text, why, sizeof text - 1);
+    program.end(status, text);
 }
 
 const tl_calls table = {TL_CALLS_VERSION,
@@ -149,7 +160,8 @@ const tl_calls table = {TL_CALLS_VERSION,
                         ternary,
                         reduce,
                         softmax,
-                        hold};
+                        hold,
+                        end};
 
 // The kernel that exceeded pe.host_limit last, in this process: on the other PEs it need not be waited for as long.
 tl_kernel without_calls = nullptr;
@@ -166,7 +178,14 @@ tla_status kernel_program::run(tl_kernel kernel, std::uint64_t host_limit_ps) {
     const kernel_stack::outcome outcome = stack_.run([&] { status = kernel(this); }, host_limit_ps);
     if (outcome.how == kernel_stack::end::too_long) without_calls = kernel;
     ended_ = outcome.how != kernel_stack::end::returned;
+    if (outcome.how == kernel_stack::end::stopped && wanted_) return wanted_;
     return ended_ ? say(outcome) : status;
+}
+
+void kernel_program::end(tla_status status, const char *why) {
+    stack_.leave();
+    wanted_ = element_.fail(status ? status : TLA_INVALID_ARGUMENT, why);
+    stack_.stop();
 }
 
 // Where it was: "in tl_load, its call 3".

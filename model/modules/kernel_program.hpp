@@ -40,6 +40,9 @@ class kernel_program : public tl_context {
         return status;
     }
 
+    // The kernel ends with a status that it has asked for; not TLA_OK. Does not return.
+    void end(tla_status status, const char *why);
+
     // The call is over.
     tla_status back(tla_status status) {
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -59,6 +62,7 @@ class kernel_program : public tl_context {
     volatile std::uint64_t calls_made_ = 0;
     volatile bool in_call_ = false;
     bool ended_ = false;
+    tla_status wanted_ = TLA_OK; // by a kernel that has ended itself in a call
 };
 
 } // namespace tlmalloc

@@ -52,6 +52,9 @@ processing_element::config element_config(const tla_config &c, const pe_location
     result.kernels = kernels.kernels;
     result.kernel_count = kernels.count;
     result.allocator_port = TLA_PORT_OF_PE;
+    result.places[TL_PE] = {where.pe, c.system.pes_per_cube};
+    result.places[TL_CUBE] = {where.cube, cubes_of(c)};
+    result.places[TL_SIP] = {where.sip, c.system.sips};
     result.initiator = initiator_number(c, where);
     return result;
 }

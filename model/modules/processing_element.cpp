@@ -226,7 +226,7 @@ tla_status processing_element::hold(tl_hold what, const tl_tile &tile, std::uint
     if (what == TL_UNPIN)
         drop(pinned_, tile);
     else
-        (what == TL_REF ? held_ : pinned_).push_back(tile);
+        (what == TL_RETAIN ? held_ : pinned_).push_back(tile);
     return TLA_OK;
 }
 

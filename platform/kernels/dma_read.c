@@ -10,7 +10,7 @@ static tla_status run(tl_context *tl) {
     tl_tile tile = {.rows = 1, .columns = ELEMENTS, .dtype = TL_F32};
     tla_status status = tl_alloc_tiles(tl, &tile, 1);
     if (status != TLA_OK) return status;
-    tla_vaddr source = {tl_argument(tl, 0) + tl_program_id(tl) * shard_bytes};
+    tla_vaddr source = {tl_argument(tl, 0) + tl_program_id(tl, TL_ALL) * shard_bytes};
     return tl_free_tiles(tl, &tile, 1, tl_load(tl, &tile, source, READ_BYTES));
 }
 

@@ -35,9 +35,10 @@ static tla_status centre(tl_context *tl, const tl_tile *x, const tl_tile *square
 
 /* Rows [first, first + rows), in one step. */
 static tla_status normalise(tl_context *tl, const tl_tile tiles[TILES], uint32_t first, uint32_t rows) {
-    tl_tile half = tl_view(&tiles[TILE_HALF], 0, 0, rows, COLUMNS), x = tl_view(&tiles[TILE_X], 0, 0, rows, COLUMNS),
-            squares = tl_view(&tiles[TILE_SQUARES], 0, 0, rows, COLUMNS),
-            statistic = tl_view(&tiles[TILE_STATISTIC], 0, 0, rows, 1);
+    tl_tile half = tl_view(tl, &tiles[TILE_HALF], 0, 0, rows, COLUMNS),
+            x = tl_view(tl, &tiles[TILE_X], 0, 0, rows, COLUMNS),
+            squares = tl_view(tl, &tiles[TILE_SQUARES], 0, 0, rows, COLUMNS),
+            statistic = tl_view(tl, &tiles[TILE_STATISTIC], 0, 0, rows, 1);
     uint64_t offset = (uint64_t)first * ROW_BYTES;
     tla_status status = tl_load(tl, &half, (tla_vaddr){tl_argument(tl, X) + offset}, ROW_BYTES);
     if (status == TLA_OK) status = tl_convert(tl, &x, &half);
@@ -50,7 +51,7 @@ static tla_status normalise(tl_context *tl, const tl_tile tiles[TILES], uint32_t
 
 /* Arguments: addresses of x, gamma, beta and y. Program p of P takes rows [p * ROWS / P, (p + 1) * ROWS / P). */
 static tla_status run(tl_context *tl) {
-    uint64_t p = tl_program_id(tl), programs = tl_num_programs(tl);
+    uint64_t p = tl_program_id(tl, TL_ALL), programs = tl_num_programs(tl, TL_ALL);
     uint32_t first = (uint32_t)(p * ROWS / programs), end = (uint32_t)((p + 1) * ROWS / programs);
     if (first == end) return TLA_OK; /* more programs than rows */
     uint32_t most = end - first < BLOCK ? end - first : BLOCK;

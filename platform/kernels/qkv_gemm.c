@@ -51,7 +51,7 @@ static tla_status multiply(tl_context *tl, const tl_tile tiles[TILES], range row
 
 /* Arguments: addresses of X, W and C, then M, K, N. */
 static tla_status run(tl_context *tl) {
-    uint32_t programs = tl_num_programs(tl), program = tl_program_id(tl);
+    uint32_t programs = tl_num_programs(tl, TL_ALL), program = tl_program_id(tl, TL_ALL);
     uint32_t grid_height = grid_rows(programs), grid_width = programs / grid_height;
     range rows = part((uint32_t)tl_argument(tl, 3), program / grid_width, grid_height);
     range columns = part((uint32_t)tl_argument(tl, 5), program % grid_width, grid_width);

@@ -10,7 +10,7 @@ enum { ROW_BYTES = COLUMNS * 2 };
 
 /* Rows [first, first + rows), in one step. */
 static tla_status softmax_block(tl_context *tl, const tl_tile *tile, uint32_t first, uint32_t rows) {
-    tl_tile block = tl_view(tile, 0, 0, rows, COLUMNS);
+    tl_tile block = tl_view(tl, tile, 0, 0, rows, COLUMNS);
     uint64_t offset = (uint64_t)first * ROW_BYTES;
     tla_status status = tl_load(tl, &block, (tla_vaddr){tl_argument(tl, X) + offset}, ROW_BYTES);
     if (status == TLA_OK) status = tl_softmax(tl, &block, &block);
@@ -20,7 +20,7 @@ static tla_status softmax_block(tl_context *tl, const tl_tile *tile, uint32_t fi
 
 /* Arguments: addresses of x and y. Program p of P takes rows [p * ROWS / P, (p + 1) * ROWS / P). */
 static tla_status run(tl_context *tl) {
-    uint64_t p = tl_program_id(tl), programs = tl_num_programs(tl);
+    uint64_t p = tl_program_id(tl, TL_ALL), programs = tl_num_programs(tl, TL_ALL);
     uint32_t first = (uint32_t)(p * ROWS / programs), end = (uint32_t)((p + 1) * ROWS / programs);
     if (first == end) return TLA_OK; /* more programs than rows */
     uint32_t most = end - first < BLOCK ? end - first : BLOCK;

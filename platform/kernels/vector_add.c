@@ -31,7 +31,7 @@ static tla_status add_blocks(tl_context *tl, const tl_tile tiles[TENSORS], uint6
 
 /* Arguments: addresses of a, b and c, number of elements. Program p of P adds [p * n / P, (p + 1) * n / P). */
 static tla_status run(tl_context *tl) {
-    uint64_t n = tl_argument(tl, TENSORS), program = tl_program_id(tl), programs = tl_num_programs(tl);
+    uint64_t n = tl_argument(tl, TENSORS), program = tl_program_id(tl, TL_ALL), programs = tl_num_programs(tl, TL_ALL);
     uint64_t first = program * n / programs, count = (program + 1) * n / programs - first;
     if (count == 0) return TLA_OK;
     uint32_t columns = count < BLOCK_ELEMENTS ? (uint32_t)count : BLOCK_ELEMENTS;

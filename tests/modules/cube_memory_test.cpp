@@ -12,7 +12,7 @@ const std::uint64_t kib = 1024;
 
 // Each PE copies its part of one tensor into its part of another: as many bytes as the third argument says.
 const tl_kernel kernels[] = {[](tl_context *tl) {
-    const std::uint64_t nbytes = tl_argument(tl, 2), from = tl_program_id(tl) * nbytes;
+    const std::uint64_t nbytes = tl_argument(tl, 2), from = tl_program_id(tl, TL_ALL) * nbytes;
     tl_tile tile{};
     tla_status status = tl_alloc(tl, 1, static_cast<std::uint32_t>(nbytes / 4), TL_F32, &tile);
     if (!status) status = tl_load(tl, &tile, {tl_argument(tl, 0) + from}, nbytes);

@@ -122,8 +122,15 @@ void subsets_begin_together(unsigned style) {
             if (pes.empty()) continue;
             std::map<std::uint32_t, unsigned> programs;
             body = [&](tl_context *tl) {
-                programs[tl_program_id(tl)]++;
-                BOOST_CHECK_EQUAL(tl_num_programs(tl), pes.size());
+                programs[tl_program_id(tl, TL_ALL)]++;
+                BOOST_CHECK_EQUAL(tl_num_programs(tl, TL_ALL), pes.size());
+                const pe_location &where = pes[tl_program_id(tl, TL_ALL)]; // whichever PEs the launch named
+                BOOST_CHECK_EQUAL(tl_program_id(tl, TL_PE), where.pe);
+                BOOST_CHECK_EQUAL(tl_program_id(tl, TL_CUBE), where.cube);
+                BOOST_CHECK_EQUAL(tl_program_id(tl, TL_SIP), where.sip);
+                BOOST_CHECK_EQUAL(tl_num_programs(tl, TL_PE), 4u);
+                BOOST_CHECK_EQUAL(tl_num_programs(tl, TL_CUBE), 4u);
+                BOOST_CHECK_EQUAL(tl_num_programs(tl, TL_SIP), 2u);
                 BOOST_CHECK_EQUAL(tl_argument(tl, 0), 70u + static_cast<unsigned>(round));
                 return TLA_OK;
             };
@@ -292,7 +299,7 @@ void faults_while_kernels_run(unsigned style) {
         tl_tile tile{};
         tla_status status = tl_alloc(tl, 1, 256, TL_F32, &tile);
         if (!status) status = tl_fill(tl, &tile, 1.0f);
-        if (!status) status = tl_store(tl, {tl_argument(tl, 0) + tl_program_id(tl) * 4096ull}, 1024, &tile);
+        if (!status) status = tl_store(tl, {tl_argument(tl, 0) + tl_program_id(tl, TL_ALL) * 4096ull}, 1024, &tile);
         const tla_status freed = tl_free(tl, &tile);
         return status ? status : freed;
     };
@@ -314,7 +321,7 @@ void failing_kernels(unsigned style) {
     bench b(two_sips(style));
     std::set<std::uint32_t> bad;
     body = [&](tl_context *tl) {
-        const std::uint32_t program = tl_program_id(tl);
+        const std::uint32_t program = tl_program_id(tl, TL_ALL);
         sleep_ns(3000 - 50.0 * program); // the last are the first to end
         return bad.count(program) ? static_cast<tla_status>(TLA_EXHAUSTED + program % 3) : TLA_OK;
     };

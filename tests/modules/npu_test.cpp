@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(a_block_that_nobody_gave_back_is_a_leak) {
 
 BOOST_AUTO_TEST_CASE(the_status_of_a_kernel_that_fails_names_its_pe) {
     bench b(4);
-    first = [](tl_context *tl) { return tl_program_id(tl) == 2 ? TLA_UNSUPPORTED : TLA_OK; };
+    first = [](tl_context *tl) { return tl_program_id(tl, TL_ALL) == 2 ? TLA_UNSUPPORTED : TLA_OK; };
     b.run([&] {
         BOOST_CHECK_EQUAL(b.platform.host().launch(0, {}, &b.error), TLA_UNSUPPORTED);
         BOOST_CHECK_EQUAL(std::string(b.error.text).rfind("kernel on sip0.cube0.pe2: ", 0), 0u);
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(random_traffic_through_mmus_moves_every_byte_where_a_plain_
     };
     static copy job;
     first = [](tl_context *tl) {
-        if (tl_program_id(tl) != tl_argument(tl, 0)) return TLA_OK;
+        if (tl_program_id(tl, TL_ALL) != tl_argument(tl, 0)) return TLA_OK;
         tl_tile tile{};
         tla_status status = tl_alloc(tl, static_cast<std::uint32_t>(job.rows),
                                      static_cast<std::uint32_t>(job.row_bytes / 2), TL_F16, &tile);

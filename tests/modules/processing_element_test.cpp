@@ -1,108 +1,14 @@
 // processing_element: launches, what a kernel's calls do and take, and what they refuse.
-#include "bare.hpp"
-#include "test_initiator.hpp"
-#include "tlmalloc/modules/hbm_slice.hpp"
-#include "tlmalloc/modules/memory_controller.hpp"
-#include "tlmalloc/modules/processing_element.hpp"
-#include "tlmalloc/modules/tcm.hpp"
-#include "tlmalloc/modules/time.hpp"
+#include "element_bench.hpp"
 
 #include <csignal>
-#include <cstring>
 #include <stdexcept>
-
-using namespace tlmalloc;
-
-namespace {
-
-const std::uint64_t slice_bytes = 1 << 20, tcm_bytes = 64 << 10;
-
-std::uint64_t hbm(std::uint64_t offset) {
-    return std::uint64_t{1} << 37 | offset;
-}
-
-// What the kernels of a test do; their context is the kernel's.
-std::function<tla_status(tl_context *)> first, second;
-const tl_kernel kernels[] = {[](tl_context *tl) { return first(tl); }, [](tl_context *tl) { return second(tl); }};
-
-processing_element::config settings() {
-    processing_element::config config = bare<processing_element>();
-    config.kernels = kernels;
-    config.kernel_count = 2;
-    config.launch_ps = 2000;
-    config.dispatch_ps = 1000;
-    config.allocator_port = 1;
-    return config;
-}
-
-// A PE whose virtual addresses are physical ones: the DMA leads straight to the controller.
-struct bench {
-    explicit bench(const processing_element::config &config = settings()) : element("element", config, dma) {
-        controller.slice.bind(slice.in);
-        controller.tcm.bind(memory.in);
-        dma.out.bind(controller.in);
-        dma.local.bind(controller.in);
-        element.local.bind(controller.in);
-        element.allocator.bind(controller.control);
-        cpu.out.bind(element.control);
-        data.out.bind(controller.in);
-    }
-
-    void run(std::function<void()> body) {
-        cpu.body = std::move(body);
-        simulate({&cpu, &data});
-    }
-
-    static memory_controller::config controller_config() {
-        memory_controller::config config = bare<memory_controller>();
-        config.memory = {0, 0, 0, slice_bytes, tcm_bytes, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
-        config.cost.fixed_ps = 10'000;
-        return config;
-    }
-    static hbm_slice::config slice_config() {
-        hbm_slice::config config = bare<hbm_slice>();
-        config.capacity = slice_bytes;
-        return config;
-    }
-    static tcm::config tcm_config() {
-        tcm::config config = bare<tcm>();
-        config.capacity = tcm_bytes;
-        return config;
-    }
-
-    hbm_slice slice{"slice", slice_config()};
-    tcm memory{"tcm", tcm_config()};
-    memory_controller controller{"controller", controller_config()};
-    pe_dma dma{"dma", bare<pe_dma>()};
-    processing_element element;
-    initiator cpu{"cpu"}, data{"data"};
-};
-
-tla_command launch(std::uint32_t kernel, std::initializer_list<std::uint64_t> arguments = {}) {
-    tla_command command{};
-    command.opcode = TLA_OP_LAUNCH;
-    command.target = TLA_TARGET_PROCESSING_ELEMENT;
-    command.kernel = kernel;
-    command.program = 3;
-    command.programs = 8;
-    for (std::uint64_t argument : arguments)
-        command.arguments[command.count++] = argument;
-    return command;
-}
-
-bytes floats(std::initializer_list<float> values) {
-    bytes data(values.size() * 4);
-    std::memcpy(data.data(), values.begin(), data.size());
-    return data;
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(a_launch_runs_its_kernel_and_answers_with_its_status) {
     bench b;
     first = [](tl_context *tl) {
-        BOOST_CHECK_EQUAL(tl_program_id(tl), 3u);
-        BOOST_CHECK_EQUAL(tl_num_programs(tl), 8u);
+        BOOST_CHECK_EQUAL(tl_program_id(tl, TL_ALL), 3u);
+        BOOST_CHECK_EQUAL(tl_num_programs(tl, TL_ALL), 8u);
         BOOST_CHECK_EQUAL(tl_argument(tl, 0), 77u);
         BOOST_CHECK_EQUAL(tl_argument(tl, 1), UINT64_MAX);
         BOOST_CHECK_EQUAL(tl_argument(tl, 2), 0u);
@@ -194,7 +100,7 @@ BOOST_AUTO_TEST_CASE(references_and_pins_hold_a_tile_as_commands_do) {
         tl_tile tile{};
         BOOST_CHECK_EQUAL(tl_alloc(tl, 2, 2, TL_F32, &tile), TLA_OK);
         BOOST_CHECK_EQUAL(tl_unpin(tl, &tile), TLA_NOT_ALLOCATED); // below zero
-        BOOST_CHECK_EQUAL(tl_ref(tl, &tile), TLA_OK);
+        BOOST_CHECK_EQUAL(tl_retain(tl, &tile), TLA_OK);
         BOOST_CHECK_EQUAL(tl_pin(tl, &tile, 0), TLA_OK);
         BOOST_CHECK_EQUAL(tl_free(tl, &tile), TLA_OK);
         BOOST_CHECK_EQUAL(tl_free(tl, &tile), TLA_OK);
@@ -202,7 +108,7 @@ BOOST_AUTO_TEST_CASE(references_and_pins_hold_a_tile_as_commands_do) {
         BOOST_CHECK_EQUAL(tl_fill(tl, &tile, 1.0f), TLA_OK); // still there
         BOOST_CHECK_EQUAL(tl_pin(tl, &tile, UINT64_MAX), TLA_INVALID_ARGUMENT);
         BOOST_CHECK_EQUAL(tl_unpin(tl, &tile), TLA_OK);
-        BOOST_CHECK_EQUAL(tl_ref(tl, &tile), TLA_NOT_ALLOCATED); // dead
+        BOOST_CHECK_EQUAL(tl_retain(tl, &tile), TLA_NOT_ALLOCATED); // dead
         BOOST_CHECK_EQUAL(tl_alloc(tl, 2, 2, TL_F32, &tile), TLA_OK);
         BOOST_CHECK_EQUAL(tl_pin(tl, &tile, 5000), TLA_OK); // ends after the kernel has
         return tl_free(tl, &tile);
@@ -221,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_is_ended_leaves_neither_references_nor_pins) 
     first = [](tl_context *tl) -> tla_status {
         tl_tile tile{};
         tl_alloc(tl, 2, 2, TL_F32, &tile);
-        tl_ref(tl, &tile);
+        tl_retain(tl, &tile);
         tl_pin(tl, &tile, 0);
         tl_pin(tl, &tile, 0);
         volatile int *nowhere = nullptr;
@@ -372,7 +278,7 @@ BOOST_AUTO_TEST_CASE(a_view_is_a_part_of_its_tile_for_engines_and_dma) {
         tl_tile tile{};
         BOOST_CHECK_EQUAL(tl_alloc(tl, 3, 4, TL_F32, &tile), TLA_OK);
         BOOST_CHECK_EQUAL(tl_fill(tl, &tile, 1), TLA_OK);
-        const tl_tile middle = tl_view(&tile, 1, 1, 2, 2), corner = tl_view(&middle, 1, 1, 1, 1);
+        const tl_tile middle = tl_view(tl, &tile, 1, 1, 2, 2), corner = tl_view(tl, &middle, 1, 1, 1, 1);
         BOOST_CHECK_EQUAL(tl_load(tl, &middle, {hbm(0)}, 8), TLA_OK); // rows that touch there, and not here
         BOOST_CHECK_EQUAL(tl_add(tl, &corner, &corner, &corner), TLA_OK);
         BOOST_CHECK_EQUAL(tl_store(tl, {hbm(4096)}, 16, &tile), TLA_OK);
@@ -388,6 +294,83 @@ BOOST_AUTO_TEST_CASE(a_view_is_a_part_of_its_tile_for_engines_and_dma) {
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK);
         BOOST_CHECK(b.data.read(hbm(4096), 48) == floats({1, 1, 1, 1, 1, 2, 3, 1, 1, 4, 10, 1}));
         BOOST_CHECK(b.data.read(hbm(8192), 16) == floats({2, 3, 4, 10}));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_view_that_is_not_inside_its_tile_ends_the_kernel_and_writes_nowhere) {
+    const struct {
+        std::uint32_t row, column, rows, columns;
+    } outside[] = {{3, 0, 1, 4}, {0, 4, 1, 1},          {2, 0, 2, 4},
+                   {0, 1, 3, 4}, {UINT32_MAX, 0, 2, 1}, {0, 2, 1, UINT32_MAX}};
+    bench b;
+    const tl_tile *seen = nullptr;
+    std::size_t round = 0;
+    first = [&](tl_context *tl) {
+        tl_tile tile{};
+        tl_alloc(tl, 3, 4, TL_F32, &tile);
+        tl_fill(tl, &tile, 1);
+        const auto &o = outside[round];
+        const tl_tile part = tl_view(tl, &tile, o.row, o.column, o.rows, o.columns);
+        seen = &part;
+        return tl_fill(tl, &part, 2);
+    };
+    b.run([&] {
+        for (; round < std::size(outside); round++) {
+            BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_INVALID_ARGUMENT);
+            BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.used, 0u);
+            if (round == 2)
+                BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
+                                  "tl_view: found a part of 2 x 4 from row 2 and column 0 on, expected one inside its "
+                                  "tile of 3 x 4");
+        }
+        BOOST_CHECK(!seen);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_program_is_numbered_along_every_axis_and_along_no_other) {
+    processing_element::config config = settings();
+    config.places[TL_PE] = {5, 8};
+    config.places[TL_CUBE] = {11, 16};
+    config.places[TL_SIP] = {1, 2};
+    bench b(config);
+    first = [](tl_context *tl) {
+        const std::uint32_t ids[] = {5, 11, 1, 3}, counts[] = {8, 16, 2, 8};
+        for (std::uint32_t axis = 0; axis < TL_AXIS_COUNT; axis++) {
+            BOOST_CHECK_EQUAL(tl_program_id(tl, axis), ids[axis]);
+            BOOST_CHECK_EQUAL(tl_num_programs(tl, axis), counts[axis]);
+        }
+        return tl_num_programs(tl, UINT32_MAX) ? TLA_OK : TLA_OK;
+    };
+    second = [](tl_context *tl) { return tl_program_id(tl, 4) ? TLA_OK : TLA_OK; };
+    b.run([&] {
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
+                          "tl_num_programs: found axis 4294967295, expected TL_PE, TL_CUBE, TL_SIP or TL_ALL");
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(1)).status, TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
+                          "tl_program_id: found axis 4, expected TL_PE, TL_CUBE, TL_SIP or TL_ALL");
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_ends_itself_with_its_own_status_and_words) {
+    bench b;
+    first = [](tl_context *tl) {
+        tl_tile tile{};
+        tl_alloc(tl, 2, 2, TL_F32, &tile);
+        tl_end(tl, TLA_UNSUPPORTED, "the moon is full");
+        return TLA_OK;
+    };
+    second = [](tl_context *tl) {
+        tl_end(tl, TLA_OK, "nothing"); // not a status to end with
+        return TLA_OK;
+    };
+    b.run([&] {
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_UNSUPPORTED);
+        BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text), "the moon is full");
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.used, 0u);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(1)).status, TLA_INVALID_ARGUMENT);
+        second = [](tl_context *) { return TLA_OK; }; // the next one is not concerned
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(1)).status, TLA_OK);
     });
 }
 

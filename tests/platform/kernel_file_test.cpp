@@ -14,7 +14,8 @@ std::string doubling(const std::string &before, const std::string &inside, const
            "#include <stdlib.h>\n" +
            before +
            "\nstatic tla_status run(tl_context *tl) {\n"
-           "    uint64_t part = tl_argument(tl, 2) / tl_num_programs(tl), offset = part * tl_program_id(tl) * 4;\n"
+           "    uint64_t part = tl_argument(tl, 2) / tl_num_programs(tl, TL_ALL), offset = part * tl_program_id(tl, "
+           "TL_ALL) * 4;\n"
            "    tl_tile tile;\n"
            "    tla_status status = tl_alloc(tl, 1, (uint32_t)part, TL_F32, &tile);\n"
            "    if (status) return status;\n"
@@ -124,7 +125,7 @@ BOOST_AUTO_TEST_CASE(an_object_that_is_no_kernel_of_this_platform_is_refused_in_
     const std::string info = "extern const tl_kernel_info tl_kernel_declaration;\nconst tl_kernel_info "
                              "tl_kernel_declaration = ";
     refused(includes + info + "{.calls_version = 7, .calls_bytes = sizeof(tl_calls), .bytes = sizeof(tl_kernel_info)};",
-            "found a kernel for version 7 of the table of calls, expected version 1: compile it again");
+            "found a kernel for version 7 of the table of calls, expected version 2: compile it again");
     refused(includes + info + "{.calls_version = TL_CALLS_VERSION, .calls_bytes = 4000, .bytes = 80};",
             "found a kernel for a later tlmalloc, whose table of calls has 4000 bytes");
     refused(includes + "int nothing(void);\nint nothing(void) { return 0; }", "declares no kernel");
@@ -152,7 +153,8 @@ BOOST_AUTO_TEST_CASE(static_variables_that_can_be_written_are_refused_by_name) {
         {"", "static int counter; counter++;"},
     };
     for (const auto &[before, inside] : writable) {
-        const std::string file = scratch.write("k.c", doubling(before, inside + " if (counter) tl_num_programs(tl);"));
+        const std::string file =
+            scratch.write("k.c", doubling(before, inside + " if (counter) tl_num_programs(tl, TL_ALL);"));
         compile(file, scratch.path("k.so"));
         for (const std::string &kernel : {file, scratch.path("k.so")})
             check_says(run_kernel(kernel), 2, kernel + ": found the static variable 'counter' of ");
@@ -199,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_is_wrong_is_ended_and_told_so) {
     const struct {
         std::string before, inside, says;
     } wrong[] = {
-        {"", "*(volatile int *)(uintptr_t)(16 * tl_num_programs(tl)) = 1;",
+        {"", "*(volatile int *)(uintptr_t)(16 * tl_num_programs(tl, TL_ALL)) = 1;",
          "TLA_CRASHED: kernel doubling (FILE) on sip0.cube0.pe0: segmentation fault at address 0x40" + in_code},
         {"", "status = tl_fill(tl, (const tl_tile *)(uintptr_t)8, 0);",
          "segmentation fault at address 0x8 in tl_fill, its "
@@ -260,7 +262,9 @@ BOOST_AUTO_TEST_CASE(a_check_and_inputs_that_crash_are_told_so) {
 BOOST_AUTO_TEST_CASE(a_kernel_that_fails_on_one_pe_leaves_the_others_and_the_report_whole) {
     scratch_directory scratch;
     const std::string file = scratch.write(
-        "k.c", doubling("", "if (tl_program_id(tl) == 2) *(volatile int *)(uintptr_t)tl_num_programs(tl) = 0;"));
+        "k.c",
+        doubling("",
+                 "if (tl_program_id(tl, TL_ALL) == 2) *(volatile int *)(uintptr_t)tl_num_programs(tl, TL_ALL) = 0;"));
     const report r = run(npu_small, {"--kernel", file});
     check_says(r.run, 1, "on sip0.cube0.pe2: segmentation fault at address 0x4");
     BOOST_CHECK_EQUAL(r.number("leaks"), 0);

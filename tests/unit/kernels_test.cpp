@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -47,13 +48,12 @@ struct plain_program : tl_context {
 
 constexpr uint64_t memory_base = 0x100000000;
 
-uint32_t program_id(const tl_context *tl) {
-    const auto &program = plain_program::of(tl);
-    return program.program;
+// One cube of `programs` PEs.
+uint32_t program_id(const tl_context *tl, uint32_t axis) {
+    return axis == TL_PE || axis == TL_ALL ? plain_program::of(tl).program : 0;
 }
-uint32_t num_programs(const tl_context *tl) {
-    const auto &program = plain_program::of(tl);
-    return program.programs;
+uint32_t num_programs(const tl_context *tl, uint32_t axis) {
+    return axis == TL_PE || axis == TL_ALL ? plain_program::of(tl).programs : 1;
 }
 uint64_t argument(const tl_context *tl, uint32_t index) {
     const auto &program = plain_program::of(tl);
@@ -208,6 +208,10 @@ tla_status fail(tl_context *, tla_status status, const char *) {
     return status;
 }
 
+void end(tl_context *, tla_status, const char *why) {
+    throw std::runtime_error(why);
+}
+
 const tl_calls calls = {TL_CALLS_VERSION,
                         sizeof(tl_calls),
                         program_id,
@@ -225,7 +229,9 @@ const tl_calls calls = {TL_CALLS_VERSION,
                         binary,
                         ternary,
                         reduce,
-                        softmax};
+                        softmax,
+                        nullptr,
+                        end};
 
 } // namespace
 

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* Grows when a call or a type that is there already changes. */
-enum { TL_CALLS_VERSION = 1 };
+enum { TL_CALLS_VERSION = 2 };
 
 typedef struct tl_context tl_context; /* one program on one PE */
 
@@ -23,8 +23,8 @@ typedef struct tl_calls {
     uint32_t version; /* TL_CALLS_VERSION of the platform */
     uint32_t bytes;   /* sizeof(tl_calls) of the platform */
 
-    uint32_t (*program_id)(const tl_context *tl);
-    uint32_t (*num_programs)(const tl_context *tl);
+    uint32_t (*program_id)(const tl_context *tl, uint32_t axis);
+    uint32_t (*num_programs)(const tl_context *tl, uint32_t axis);
     uint64_t (*argument)(const tl_context *tl, uint32_t index);
     tla_status (*fail)(tl_context *tl, tla_status status, const char *why);
     tla_status (*alloc)(tl_context *tl, uint32_t rows, uint32_t columns, tl_dtype dtype, tl_tile *tile);
@@ -41,6 +41,7 @@ typedef struct tl_calls {
     tla_status (*reduce)(tl_context *tl, tl_reduction what, uint32_t axis, const tl_tile *out, const tl_tile *a);
     tla_status (*softmax)(tl_context *tl, const tl_tile *out, const tl_tile *a);
     tla_status (*hold)(tl_context *tl, tl_hold what, const tl_tile *tile, uint64_t timeout_ns);
+    void (*end)(tl_context *tl, tla_status status, const char *why);
 } tl_calls;
 
 /* What a kernel is handed; the platform's own things lie behind it. */

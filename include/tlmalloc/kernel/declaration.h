@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-enum { TL_RANK_MAX = 4, TL_KERNEL_TENSORS_MAX = 8, TL_KERNEL_ARGUMENTS_MAX = 16 };
+enum { TL_KERNEL_TENSORS_MAX = 8, TL_KERNEL_ARGUMENTS_MAX = 16 };
 
 /* The size of a run. */
 typedef struct tl_workload {

@@ -4,6 +4,7 @@
 
 #include "tlmalloc/kernel/calls.h"
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -11,25 +12,55 @@
 extern "C" {
 #endif
 
-/* Which program this is (0 .. tl_num_programs - 1). Costs nothing. */
-static inline uint32_t tl_program_id(const tl_context *tl) {
-    return tl->calls->program_id(tl);
+/* Says why the kernel is about to return `status`, which must not be TLA_OK: the error of the run has this text.
+ * Returns `status`. Costs nothing. */
+static inline tla_status tl_fail(tl_context *tl, tla_status status, const char *why) {
+    return tl->calls->fail(tl, status, why);
 }
 
-/* How many programs were launched together. Costs nothing. */
-static inline uint32_t tl_num_programs(const tl_context *tl) {
-    return tl->calls->num_programs(tl);
+/* The same with a printf-style text of at most 159 characters, for what does not fit: returns TLA_INVALID_ARGUMENT. */
+__attribute__((format(printf, 2, 3))) static inline tla_status tl_refuse(tl_context *tl, const char *format, ...) {
+    char text[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return tl_fail(tl, TLA_INVALID_ARGUMENT, text);
+}
+
+/* Ends the kernel here with `status`, which must not be TLA_OK: the error of the run has this text. Does not return;
+ * what the kernel held in the TCM is freed. So end the calls that have no status to return. */
+static inline void tl_end(tl_context *tl, tla_status status, const char *why) {
+    tl->calls->end(tl, status, why);
+}
+
+static inline void tl_check_axis(tl_context *tl, const char *call, uint32_t axis) {
+    char text[96];
+    if (axis < TL_AXIS_COUNT) return;
+    snprintf(text, sizeof text, "%s: found axis %u, expected TL_PE, TL_CUBE, TL_SIP or TL_ALL", call, axis);
+    tl_end(tl, TLA_INVALID_ARGUMENT, text);
+}
+
+/* Which program this is. Along TL_ALL: of those that were launched together, in ascending order of SIP, cube and PE,
+ * 0 .. tl_num_programs(tl, TL_ALL) - 1. Along TL_PE, TL_CUBE and TL_SIP: on which PE of its cube, which cube of its
+ * SIP, which SIP of the platform it runs, also where the launch named only some of them. Another axis ends the kernel
+ * with TLA_INVALID_ARGUMENT. Costs nothing. */
+static inline uint32_t tl_program_id(tl_context *tl, uint32_t axis) {
+    tl_check_axis(tl, "tl_program_id", axis);
+    return tl->calls->program_id(tl, axis);
+}
+
+/* How many there are. Along TL_ALL: programs that were launched together. Along TL_PE, TL_CUBE and TL_SIP: PEs in a
+ * cube, cubes in a SIP, SIPs in the platform, whichever of them the launch named; their product is the number of
+ * programs where it named all. Another axis ends the kernel with TLA_INVALID_ARGUMENT. Costs nothing. */
+static inline uint32_t tl_num_programs(tl_context *tl, uint32_t axis) {
+    tl_check_axis(tl, "tl_num_programs", axis);
+    return tl->calls->num_programs(tl, axis);
 }
 
 /* The argument number `index` of the launch (a tensor's virtual address, a length); 0 past the last. Costs nothing. */
 static inline uint64_t tl_argument(const tl_context *tl, uint32_t index) {
     return tl->calls->argument(tl, index);
-}
-
-/* Says why the kernel is about to return `status`, which must not be TLA_OK: the error of the run has this text.
- * Returns `status`. Costs nothing. */
-static inline tla_status tl_fail(tl_context *tl, tla_status status, const char *why) {
-    return tl->calls->fail(tl, status, why);
 }
 
 /* Allocates a tile in TCM: an ALLOC command to the PE's memory controller, waited for. On failure the allocator's
@@ -40,14 +71,14 @@ static inline tla_status tl_alloc(tl_context *tl, uint32_t rows, uint32_t column
     return tl->calls->alloc(tl, rows, columns, dtype, tile);
 }
 
-/* Gives a tile back: a FREE command, waited for; of one that has further references (tl_ref), one of them. */
+/* Gives a tile back: a FREE command, waited for; of one that has further references (tl_retain), one of them. */
 static inline tla_status tl_free(tl_context *tl, const tl_tile *tile) {
     return tl->calls->free(tl, tile);
 }
 
 /* One reference more to a tile of this PE: its memory is free after one tl_free more. A REF command, waited for. */
-static inline tla_status tl_ref(tl_context *tl, const tl_tile *tile) {
-    return tl->calls->hold(tl, TL_REF, tile, 0);
+static inline tla_status tl_retain(tl_context *tl, const tl_tile *tile) {
+    return tl->calls->hold(tl, TL_RETAIN, tile, 0);
 }
 
 /* Keeps a tile's memory, also without references, until the pin is taken away or timeout_ns (0: no time-out) have
@@ -93,10 +124,22 @@ static inline tla_status tl_store(tl_context *tl, tla_vaddr destination, uint64_
     return tl->calls->store(tl, destination, pitch, tile);
 }
 
-/* A part of a tile, from a row and a column on, without copying; the part must lie inside. It is no tile of its own:
- * tl_free takes the whole one. Costs nothing; but DMA of a part whose rows do not touch is a transfer for each row. */
-static inline tl_tile tl_view(const tl_tile *tile, uint32_t row, uint32_t column, uint32_t rows, uint32_t columns) {
+/* A part of a tile, from a row and a column on, without copying. One that does not lie inside ends the kernel with
+ * TLA_INVALID_ARGUMENT. It is no tile of its own: tl_free takes the whole one. Costs nothing; but DMA of a part whose
+ * rows do not touch is a transfer for each row. */
+static inline tl_tile tl_view(tl_context *tl, const tl_tile *tile, uint32_t row, uint32_t column, uint32_t rows,
+                              uint32_t columns) {
     tl_tile part = *tile;
+    if ((uint64_t)row + rows > tile->rows || (uint64_t)column + columns > tile->columns) {
+        char text[160];
+        snprintf(text, sizeof text,
+                 "tl_view: found a part of %u x %u from row %u and column %u on, expected one inside "
+                 "its tile of %u x %u",
+                 rows, columns, row, column, tile->rows, tile->columns);
+        tl_end(tl, TLA_INVALID_ARGUMENT, text);
+        part.rows = part.columns = 0; /* for tables that let it go on */
+        return part;
+    }
     uint32_t pitch = tile->pitch ? tile->pitch : tile->columns;
     part.pa.value += ((uint64_t)row * pitch + column) * tl_dtype_bytes(tile->dtype);
     part.rows = rows;
@@ -113,11 +156,9 @@ static inline tla_status tl_fill(tl_context *tl, const tl_tile *tile, float valu
 /* TLA_INVALID_ARGUMENT, and said so, for a mask that is not inside a tile. */
 static inline tla_status tl_check_mask(tl_context *tl, const char *call, const tl_tile *tile, uint32_t rows,
                                        uint32_t columns) {
-    char text[160];
     if (rows <= tile->rows && columns <= tile->columns) return TLA_OK;
-    snprintf(text, sizeof text, "%s: found a mask of %u x %u for a tile of %u x %u, expected one inside", call, rows,
-             columns, tile->rows, tile->columns);
-    return tl_fail(tl, TLA_INVALID_ARGUMENT, text);
+    return tl_refuse(tl, "%s: found a mask of %u x %u for a tile of %u x %u, expected one inside", call, rows, columns,
+                     tile->rows, tile->columns);
 }
 
 /* For ragged edges: loads the first `rows` rows and `columns` columns of a tile as tl_load, none where one of them is
@@ -128,7 +169,7 @@ static inline tla_status tl_load_masked(tl_context *tl, const tl_tile *tile, tla
     tla_status status = tl_check_mask(tl, "tl_load_masked", tile, rows, columns);
     if (status == TLA_OK && (rows < tile->rows || columns < tile->columns)) status = tl_fill(tl, tile, other);
     if (status != TLA_OK || rows == 0 || columns == 0) return status;
-    tl_tile part = tl_view(tile, 0, 0, rows, columns);
+    tl_tile part = tl_view(tl, tile, 0, 0, rows, columns);
     return tl_load(tl, &part, source, pitch);
 }
 
@@ -137,7 +178,7 @@ static inline tla_status tl_store_masked(tl_context *tl, tla_vaddr destination, 
                                          uint32_t rows, uint32_t columns) {
     tla_status status = tl_check_mask(tl, "tl_store_masked", tile, rows, columns);
     if (status != TLA_OK || rows == 0 || columns == 0) return status;
-    tl_tile part = tl_view(tile, 0, 0, rows, columns);
+    tl_tile part = tl_view(tl, tile, 0, 0, rows, columns);
     return tl_store(tl, destination, pitch, &part);
 }
 

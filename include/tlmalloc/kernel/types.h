@@ -1,4 +1,4 @@
-/* What a kernel handles: element types and tiles. */
+/* What a kernel handles: element types, tiles, tensors. */
 #ifndef TLMALLOC_KERNEL_TYPES_H
 #define TLMALLOC_KERNEL_TYPES_H
 
@@ -53,8 +53,24 @@ typedef struct tl_tile {
     uint32_t pitch; /* elements from one row to the next, at least `columns`; 0: `columns`, the rows touch */
 } tl_tile;
 
+enum { TL_RANK_MAX = 4 };
+
+/* A tensor in virtual memory, or a part of one: a handle, with which nothing is transferred. Element [i][j]... is at
+ * va + i * stride[0] + j * stride[1] + ...; sums are modulo 2^64, so that a stride may lead backwards, and one of 0
+ * repeats what is there. */
+typedef struct tl_tensor {
+    tla_vaddr va;
+    uint32_t rank;                /* dimensions, 1 to TL_RANK_MAX */
+    uint32_t shape[TL_RANK_MAX];  /* elements along each */
+    uint64_t stride[TL_RANK_MAX]; /* bytes from one index to the next */
+    tl_dtype dtype;
+} tl_tensor;
+
+/* Along what programs are counted; see tl_program_id (language.h). */
+typedef enum tl_axis { TL_PE, TL_CUBE, TL_SIP, TL_ALL, TL_AXIS_COUNT } tl_axis;
+
 /* What holds the memory of a tile (device/object_store.h), or does no more. */
-typedef enum tl_hold { TL_REF, TL_PIN, TL_UNPIN, TL_HOLD_COUNT } tl_hold;
+typedef enum tl_hold { TL_RETAIN, TL_PIN, TL_UNPIN, TL_HOLD_COUNT } tl_hold;
 
 /* What the vector engine computes of an element: out = op(a). */
 typedef enum tl_unary { TL_ABS, TL_NEG, TL_EXP, TL_LOG, TL_SQRT, TL_RSQRT, TL_SIGMOID, TL_UNARY_COUNT } tl_unary;

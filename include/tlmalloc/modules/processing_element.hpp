@@ -33,6 +33,11 @@ class kernel_stack;
 // one that exceeds a limit with TLA_TIMEOUT; run::problem has it in words, and what it held in the TCM is freed.
 class processing_element : public instrumented, private command_handler {
   public:
+    // Along an axis of tl_program_id: the PE's place, of how many.
+    struct place {
+        std::uint32_t index = 0, count = 1;
+    };
+
     struct config : tla_pe_parameters {
         config() { tla_pe_defaults(this); }
         explicit config(const tla_pe_parameters &parameters) : tla_pe_parameters(parameters) {}
@@ -41,6 +46,7 @@ class processing_element : public instrumented, private command_handler {
         std::size_t kernel_count = 0;
         unsigned allocator_port = 0; // the control port of the memory controller that is this PE's
         std::uint32_t initiator = 0; // the PE's number in requester extensions
+        place places[TL_ALL]{};      // TL_PE: in its cube, TL_CUBE: of that in its SIP, TL_SIP: of that in the platform
         unsigned ports = 16;
         time_style style = time_style::fast;
     };
@@ -87,6 +93,7 @@ class processing_element : public instrumented, private command_handler {
     tla_status convert(const tl_tile &out, const tl_tile &a);
     tla_status fail(tla_status status, const char *why);
     const tla_command &launched() const { return launch_; }
+    const place &where(std::uint32_t axis) const { return config_.places[axis]; } // axis < TL_ALL
 
   private:
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
