@@ -1,0 +1,357 @@
+// Batches of a memory controller, and objects under keys: one command for many blocks, found again and evicted.
+#include "../unit/seeded_random.hpp"
+#include "object_commands.hpp"
+
+#include <algorithm>
+
+static void check_batches(time_style style) {
+    bench b(priced(style));
+    b.run([&] {
+        tla_command take = group(TLA_OP_ALLOC_BATCH);
+        take.nbytes = 1000, take.count = 5, take.batch = TLA_BATCH_CARVED;
+        sc_core::sc_time delay;
+        BOOST_CHECK_EQUAL(b.cpu.post(0, take, delay), tlm::TLM_OK_RESPONSE);
+        bytes result(40);
+        BOOST_CHECK_EQUAL(b.cpu.read(0, result, delay), tlm::TLM_OK_RESPONSE); // waits as a completion does
+        BOOST_CHECK_EQUAL(to_ps(sc_core::sc_time_stamp() + delay), 11'000u);   // one command, one walk
+        sc_core::wait(delay);
+        const tla_completion taken = b.cpu.completion(0, delay);
+        BOOST_CHECK_EQUAL(taken.value, hbm(0));
+        BOOST_CHECK_EQUAL(taken.nbytes, 5000u);
+        const std::vector<std::uint64_t> at = addresses_at(b.cpu, 0, 5);
+        for (std::uint64_t i = 0; i < 5; i++)
+            BOOST_CHECK_EQUAL(at[i], hbm(1000 * i));
+        bytes more(48);
+        BOOST_CHECK_EQUAL(b.cpu.read(0, more, delay), tlm::TLM_ADDRESS_ERROR_RESPONSE); // past what was left
+        tla_command give = group(TLA_OP_FREE_BATCH);
+        give.count = 3;
+        give.blocks[0] = {{at[3]}, 1000}, give.blocks[1] = {{at[1]}, 1000}, give.blocks[2] = {{at[1]}, 1000};
+        const tla_completion refused = b.cpu.command(0, give);
+        BOOST_CHECK_EQUAL(refused.status, TLA_NOT_ALLOCATED);
+        BOOST_CHECK_EQUAL(refused.value, 2u);
+        BOOST_CHECK_EQUAL(refused.service_ps, 10'000u + 3 * 77);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 5000u);
+        give.blocks[2] = {{at[2]}, 1000};
+        const tla_completion given = b.cpu.command(0, give);
+        BOOST_CHECK_EQUAL(given.status, TLA_OK);
+        BOOST_CHECK_EQUAL(given.value, 3u);
+        BOOST_CHECK_EQUAL(given.nbytes, 3000u);
+        BOOST_CHECK_EQUAL(given.service_ps, 10'000u + 3 * 77); // one run, and nothing to merge with
+        take.count = 2000;
+        bytes descriptor(40);
+        std::size_t length = 0;
+        BOOST_CHECK_EQUAL(tla_command_encode(&take, descriptor.data(), 40, &length), TLA_INVALID_ARGUMENT);
+        take.count = 232, take.nbytes = 8192;
+        BOOST_CHECK_EQUAL(b.cpu.command(0, take).status, TLA_EXHAUSTED);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 2000u);
+    });
+    BOOST_CHECK_EQUAL(statistic_of(b.controller, "batches"), 4u);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_a_batch_are_one_to_a_guard_only_where_they_have_one_object) {
+    memory_controller::config config = small();
+    config.guard = TLA_GUARD_ERROR;
+    bench b(config);
+    b.run([&] {
+        requester owner(1, 10);
+        b.cpu.as = b.data.as = &owner;
+        for (const std::uint32_t object : {0u, 5u}) {
+            tla_command take = group(TLA_OP_ALLOC_BATCH);
+            take.nbytes = 100, take.count = 2, take.batch = TLA_BATCH_CARVED;
+            take.request_id = 7;
+            take.object = object;
+            const tla_completion taken = b.cpu.command(0, take);
+            BOOST_REQUIRE_EQUAL(taken.status, TLA_OK);
+            sc_core::sc_time delay;
+            BOOST_CHECK_EQUAL(b.data.write(taken.value, bytes(200, 1), delay),
+                              object ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_is_one_command_whose_addresses_stand_in_the_command_area) {
+    check_batches(time_style::fast);
+}
+BOOST_AUTO_TEST_CASE(a_batch_is_one_command_in_the_exact_style_too) {
+    check_batches(time_style::exact);
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_over_a_list_in_memory_reads_and_writes_its_nodes) {
+    memory_controller::config config = priced(time_style::exact);
+    config.free_list = TLA_LIST_HBM;
+    config.list_reserve = 4096;
+    bench b(config);
+    b.run([&] {
+        tla_command take = group(TLA_OP_ALLOC_BATCH);
+        take.nbytes = 1000, take.count = 8, take.batch = TLA_BATCH_CARVED;
+        BOOST_CHECK_EQUAL(b.cpu.command(0, take).status, TLA_OK);
+        const memory_controller::statistics s = b.controller.get_statistics(TLA_HBM);
+        BOOST_CHECK_EQUAL(s.list_reads, 8u);
+        BOOST_CHECK_GE(s.list_writes, 8u);
+        BOOST_CHECK_EQUAL(s.list_errors, 0u);
+        take.batch = TLA_BATCH_CONTIGUOUS;
+        BOOST_CHECK_EQUAL(b.cpu.command(0, take).status, TLA_UNSUPPORTED);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(objects_are_found_by_key_with_what_they_hold_and_evicted_when_room_is_wanted) {
+    memory_controller::config config = priced();
+    config.guard = TLA_GUARD_ERROR;
+    config.poison = true;
+    bench b(config);
+    b.run([&] {
+        requester first(1, 10), second(2, 11);
+        const auto as = [&](requester &who, const tla_command &what) {
+            b.cpu.as = &who;
+            return b.cpu.command(0, what);
+        };
+        const std::uint64_t half = slice_bytes / 2;
+        std::uint64_t pa[2];
+        for (std::uint64_t key = 0; key < 2; key++) {
+            pa[key] = as(first, alloc_command(TLA_HBM, half)).value;
+            tla_command put = group(TLA_OP_PUT);
+            put.key = key, put.count = 1, put.blocks[0].pa = {pa[key]};
+            put.meta = {1, 2, {3, 4}, 100 * key, 100};
+            const tla_completion done = as(first, put);
+            BOOST_CHECK_EQUAL(done.status, TLA_OK);
+            BOOST_CHECK_EQUAL(done.value, 1u);
+            BOOST_CHECK_EQUAL(done.nbytes, half);
+            BOOST_CHECK_EQUAL(as(first, put).value, 0u); // is there already
+            b.data.as = &first;
+            b.data.write(pa[key], bytes(8, 7));
+            BOOST_CHECK_EQUAL(as(first, free_command(pa[key], half)).value, 1u); // the cache's
+        }
+        tla_command get = group(TLA_OP_GET);
+        get.key = 0;
+        const tla_completion found = as(second, get);
+        BOOST_CHECK_EQUAL(found.value, pa[0]);
+        BOOST_CHECK_EQUAL(found.nbytes, half);
+        const bytes result = b.cpu.read(0, 64);
+        tla_mem_object_meta meta{};
+        std::uint32_t n = 0;
+        tla_object_result_decode(result.data(), &meta, &n);
+        BOOST_CHECK_EQUAL(n, 1u);
+        BOOST_CHECK_EQUAL(meta.shape[1], 4u);
+        BOOST_CHECK_EQUAL(meta.positions, 100u);
+        BOOST_CHECK_EQUAL(tla_placed_block_decode(result.data() + 48).pa.value, pa[0]);
+        b.data.as = &second;
+        BOOST_CHECK(b.data.read(pa[0], 8) == bytes(8, 7)); // what the first has written
+        tla_command evict = group(TLA_OP_EVICT);
+        evict.nbytes = half, evict.busy = true;
+        BOOST_CHECK_EQUAL(as(first, evict).value, pa[1]); // the other one is held
+        bytes eight(8);
+        b.data.debug(tlm::TLM_READ_COMMAND, pa[1], eight);
+        BOOST_CHECK(eight == bytes(8, 0xdd));
+        get.key = 1;
+        BOOST_CHECK_EQUAL(as(second, get).status, TLA_NOT_ALLOCATED); // evicted
+        BOOST_CHECK_EQUAL(as(first, evict).status, TLA_BUSY);
+        evict.busy = false;
+        const tla_completion given_up = as(first, evict);
+        BOOST_CHECK_EQUAL(given_up.status, TLA_EXHAUSTED);
+        BOOST_CHECK_EQUAL(given_up.nbytes, half);
+        BOOST_CHECK_EQUAL(given_up.service_ps, 10'000u + 1000); // an entry was looked at
+        BOOST_CHECK_EQUAL(as(second, free_command(pa[0], half)).status, TLA_OK);
+        tla_command remove = group(TLA_OP_REMOVE);
+        BOOST_CHECK_EQUAL(as(second, remove).value, 1u);
+        BOOST_CHECK_EQUAL(as(second, remove).status, TLA_NOT_ALLOCATED);
+        BOOST_CHECK_EQUAL(as(first, free_command(pa[1], half)).status, TLA_OK);
+        BOOST_CHECK(b.controller.is_as_at_the_beginning(TLA_HBM));
+    });
+    BOOST_CHECK_EQUAL(statistic_of(b.controller, "cache_hits"), 1u);
+    BOOST_CHECK_EQUAL(statistic_of(b.controller, "cache_misses"), 1u);
+    BOOST_CHECK_EQUAL(statistic_of(b.controller, "evicted_objects"), 1u);
+    BOOST_CHECK_EQUAL(statistic_of(b.controller, "evict_waits"), 1u);
+    BOOST_CHECK_EQUAL(statistic_of(b.controller, "puts"), 4u);
+    BOOST_CHECK_EQUAL(statistic_of(b.controller, "cached_objects"), 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_whose_blocks_somebody_else_places_takes_no_batch_and_has_no_cache) {
+    memory_controller::config config = small();
+    config.owner_port = 2;
+    bench b(config);
+    b.run([&] {
+        for (const tla_opcode opcode : {TLA_OP_ALLOC_BATCH, TLA_OP_EVICT, TLA_OP_GET, TLA_OP_REMOVE})
+            BOOST_CHECK_EQUAL(b.cpu.command(0, group(opcode)).status, TLA_UNSUPPORTED);
+        for (const tla_opcode opcode : {TLA_OP_FREE_BATCH, TLA_OP_PUT}) {
+            tla_command command = group(opcode);
+            command.count = 2;
+            command.blocks[0] = {{tcm_at(0)}, 1}, command.blocks[1] = {{hbm(0)}, 1};
+            BOOST_CHECK_EQUAL(b.cpu.command(0, command).status, TLA_UNSUPPORTED);
+        }
+        for (const tla_opcode opcode : {TLA_OP_REF, TLA_OP_UNREF, TLA_OP_PIN, TLA_OP_UNPIN})
+            BOOST_CHECK_EQUAL(b.cpu.command(0, count_command(opcode, hbm(0))).status, TLA_UNSUPPORTED);
+        tla_command take = group(TLA_OP_ALLOC_BATCH, TLA_TCM);
+        take.nbytes = 100, take.count = 3, take.batch = TLA_BATCH_CARVED;
+        BOOST_CHECK_EQUAL(b.cpu.command(0, take).status, TLA_OK); // its TCM is as ever
+    });
+}
+
+// A store of the core, of which the same is asked as of a controller.
+struct core_store {
+    explicit core_store(const tla_pe_memory_config &config) {
+        BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&config, &memory), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_object_store_create(memory, nullptr, &store), TLA_OK);
+    }
+    core_store(const core_store &) = delete;
+    ~core_store() {
+        tla_object_store_destroy(store);
+        tla_pe_memory_destroy(memory);
+    }
+    tla_pe_memory *memory = nullptr;
+    tla_object_store *store = nullptr;
+};
+
+// Random commands about many blocks, and the same calls to a store of the core: status, value, bytes, what is left in
+// the command area, and the price.
+static void check_groups_against_core(const memory_controller::config &config, unsigned operations) {
+    bench b(config);
+    core_store core(config.memory);
+    seeded_random random(47);
+    requester contexts[] = {{1, 10}, {2, 11}};
+    std::vector<tla_placed_block> known; // taken once; few of them given back since
+    std::uint64_t refused = 0, evicted_for_room = 0;
+    b.run([&] {
+        for (unsigned i = 0; i < operations; i++) {
+            const std::uint64_t asker = random.between(0, 1);
+            b.cpu.as = &contexts[asker];
+            const std::uint64_t who = tla_who(contexts[asker].asid, contexts[asker].initiator);
+            const tla_opcode opcodes[] = {TLA_OP_ALLOC_BATCH, TLA_OP_FREE_BATCH, TLA_OP_FREE_BATCH, TLA_OP_FREE_BATCH,
+                                          TLA_OP_PUT,         TLA_OP_GET,        TLA_OP_REMOVE,     TLA_OP_EVICT};
+            tla_command command =
+                group(opcodes[random.between(0, std::size(opcodes) - 1)], random.one_in(4) ? TLA_TCM : TLA_HBM);
+            const tla_stack_request request{random.between(1, 30000), 0, TLA_FORMAT_UNDEFINED};
+            command.key = random.between(0, 30);
+            const auto name_blocks = [&](std::size_t most) {
+                for (std::size_t n = std::min(random.between(1, most), known.size()); command.count < n;
+                     command.count++)
+                    command.blocks[command.count] = known[random.between(0, known.size() - 1)];
+            };
+            tla_status status = TLA_OK;
+            std::uint64_t value = 0, nbytes = 0;
+            tla_work work{};
+            std::vector<tla_placed_block> blocks(TLA_COMMAND_MAX_BLOCKS);
+            std::vector<std::uint8_t> left(TLA_COMMAND_MAX_BYTES);
+            std::size_t n = 0;
+            switch (command.opcode) {
+            case TLA_OP_ALLOC_BATCH:
+                command.nbytes = request.nbytes, command.count = std::uint32_t(random.between(1, 6));
+                command.batch = random.one_in(2) ? TLA_BATCH_CARVED : TLA_BATCH_CONTIGUOUS;
+                status = tla_object_alloc_batch(core.store, command.channel, &request, command.count, command.batch,
+                                                who, blocks.data(), &work);
+                if (status) break;
+                value = blocks[0].pa.value, nbytes = request.nbytes * command.count;
+                n = tla_batch_result_encode(blocks.data(), command.count, left.data());
+                known.insert(known.end(), blocks.begin(), blocks.begin() + command.count);
+                break;
+            case TLA_OP_FREE_BATCH: {
+                name_blocks(2);
+                std::size_t freed = 0, failed = 0;
+                status = tla_object_free_batch(core.store, command.blocks, command.count, who, &freed, &failed, &work);
+                value = status ? failed : freed;
+                for (std::uint32_t each = 0; each < command.count && !status; each++)
+                    nbytes += command.blocks[each].nbytes;
+                break;
+            }
+            case TLA_OP_PUT: {
+                name_blocks(3);
+                command.meta = {1, 2, {std::uint32_t(random.between(1, 9)), 7}, random.between(0, 99), 5};
+                bool added = false;
+                status = tla_object_put(core.store, command.key, &command.meta, command.blocks, command.count, &added,
+                                        &work);
+                value = added;
+                for (std::uint32_t each = 0; each < command.count && !status; each++)
+                    for (const tla_placed_block &one : known)
+                        if (one.pa.value == command.blocks[each].pa.value) {
+                            tla_object_counts of{};
+                            BOOST_REQUIRE_EQUAL(tla_object_look(core.store, one.pa, &of), TLA_OK);
+                            nbytes += of.nbytes;
+                            break;
+                        }
+                break;
+            }
+            case TLA_OP_GET: {
+                tla_mem_object_meta meta{};
+                std::size_t found = 0;
+                status = tla_object_get(core.store, command.channel, command.key, who, &meta, blocks.data(),
+                                        blocks.size(), &found, &work);
+                if (status) break;
+                value = blocks[0].pa.value;
+                for (std::size_t each = 0; each < found; each++)
+                    nbytes += blocks[each].nbytes;
+                n = tla_object_result_encode(&meta, blocks.data(), std::uint32_t(found), left.data());
+                break;
+            }
+            case TLA_OP_REMOVE: {
+                std::size_t removed = 0;
+                status = tla_object_remove(core.store, command.channel, command.key, &removed, &work);
+                value = removed;
+                break;
+            }
+            default: {
+                command.nbytes = nbytes = request.nbytes;
+                command.busy = random.one_in(2);
+                const std::uint64_t before = tla_object_store_get_stats(core.store, command.channel).cache.evicted;
+                tla_paddr pa{};
+                status = tla_object_evict(core.store, command.channel, &request, command.busy, who, &pa, &work);
+                evicted_for_room += tla_object_store_get_stats(core.store, command.channel).cache.evicted - before;
+                value = pa.value;
+                if (!status) known.push_back({pa, request.nbytes});
+            }
+            }
+            const tla_completion answer = b.cpu.command(0, command);
+            BOOST_REQUIRE_EQUAL(tla_status_name(answer.status), tla_status_name(status));
+            if (!status || command.opcode == TLA_OP_FREE_BATCH) BOOST_REQUIRE_EQUAL(answer.value, value);
+            if (!status) BOOST_REQUIRE_EQUAL(answer.nbytes, nbytes);
+            BOOST_REQUIRE_EQUAL(answer.service_ps, tla_cost_price(&config.cost, &work));
+            left.resize(n);
+            if (n > 0) BOOST_REQUIRE(b.cpu.read(0, n) == left);
+            refused += status != TLA_OK;
+            // Most of what is dead by now is forgotten.
+            known.erase(std::remove_if(known.begin(), known.end(),
+                                       [&](const tla_placed_block &one) {
+                                           tla_object_counts of{};
+                                           return tla_object_look(core.store, one.pa, &of) && !random.one_in(20);
+                                       }),
+                        known.end());
+        }
+    });
+    for (const tla_channel channel : {TLA_HBM, TLA_TCM}) {
+        const tla_object_stats of_core = tla_object_store_get_stats(core.store, channel),
+                               simulated = b.controller.get_statistics(channel).objects;
+        BOOST_CHECK_EQUAL(of_core.references, simulated.references);
+        BOOST_CHECK_EQUAL(of_core.hits, simulated.hits);
+        BOOST_CHECK_EQUAL(of_core.misses, simulated.misses);
+        BOOST_CHECK_EQUAL(of_core.cache.entries, simulated.cache.entries);
+        BOOST_CHECK_EQUAL(of_core.cache.evicted, simulated.cache.evicted);
+        BOOST_CHECK_EQUAL(of_core.cache.waits, simulated.cache.waits);
+        BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(core.memory, channel).used,
+                          b.controller.get_statistics(channel).arena.used);
+    }
+    BOOST_TEST_MESSAGE(refused << " refused, " << evicted_for_room << " evicted");
+    BOOST_CHECK_GT(operations - refused, operations / 4);
+    BOOST_CHECK_GT(refused, operations / 100);
+    BOOST_CHECK_GT(evicted_for_room, operations / 1000);
+}
+
+BOOST_AUTO_TEST_CASE(random_batches_and_keys_1e5_of_them_do_what_the_store_of_the_core_does) {
+    check_groups_against_core(priced(), 100000);
+}
+BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_in_the_exact_style) {
+    check_groups_against_core(priced(time_style::exact), 10000);
+}
+
+static void check_groups_with(tla_front front) {
+    memory_controller::config config = priced();
+    config.memory.hbm_policy = config.memory.tcm_policy = tla_stack_policy_of(front, TLA_BEST_FIT);
+    config.memory.hbm_front.segment = config.memory.tcm_front.segment = 10 << 10;
+    check_groups_against_core(config, 20000);
+}
+BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_with_a_caching_pool) {
+    check_groups_with(TLA_FRONT_CACHING_POOL);
+}
+BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_with_a_segment_cache) {
+    check_groups_with(TLA_FRONT_SEGMENT_CACHE);
+}
+BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_with_a_growing_pool) {
+    check_groups_with(TLA_FRONT_GROWING_POOL);
+}
