@@ -5,6 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+const char *tla_type_name(tl_dtype type) {
+    static const char *const names[TL_DTYPE_COUNT] = {"f16", "f32", "bf16", "f64", "i8",  "i16",
+                                                      "i32", "i64", "u8",   "u16", "u32", "u64"};
+    return (unsigned)type < TL_DTYPE_COUNT ? names[type] : "none";
+}
+
 bool tla_is_integer(tl_dtype type) {
     return type >= TL_I8;
 }

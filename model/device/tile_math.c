@@ -65,3 +65,10 @@ void tla_tile_convert(void *out, tl_dtype out_type, const void *in, tl_dtype in_
         tla_element_convert((uint8_t *)out + i * tl_dtype_bytes(out_type), out_type,
                             (const uint8_t *)in + i * tl_dtype_bytes(in_type), in_type);
 }
+
+void tla_tile_transpose(void *out, const void *in, uint32_t element_bytes, uint32_t rows, uint32_t columns) {
+    for (size_t row = 0; row < rows; row++)
+        for (size_t column = 0; column < columns; column++)
+            memcpy((uint8_t *)out + (column * rows + row) * element_bytes,
+                   (const uint8_t *)in + (row * columns + column) * element_bytes, element_bytes);
+}

@@ -4,9 +4,6 @@
 #include "scalar.h"
 #include "tlmalloc/device/element.h"
 
-static const char *const type_names[TL_DTYPE_COUNT] = {"f16", "f32", "bf16", "f64", "i8",  "i16",
-                                                       "i32", "i64", "u8",   "u16", "u32", "u64"};
-
 static tla_status check_types(const tla_matrix *out, const tla_matrix *operands, uint32_t count, const char *name,
                               tla_error *error) {
     if ((unsigned)out->type >= TL_DTYPE_COUNT)
@@ -49,13 +46,13 @@ tla_status tla_matrix_check(const tla_operation *what, const tla_matrix *out, co
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
                                  "%s: found operands of %s and %s, expected real types, or one integer type: convert "
                                  "one of them",
-                                 what->name, type_names[operands[first].type], type_names[operands[i].type]);
+                                 what->name, tla_type_name(operands[first].type), tla_type_name(operands[i].type));
     if (integers && is_of_reals_only(what))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found an operand of %s, expected a real type",
-                             what->name, type_names[operands[first].type]);
+                             what->name, tla_type_name(operands[first].type));
     if (!compares(what) && (integers ? out->type != operands[first].type : tla_is_integer(out->type)))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a result of %s from %s, expected %s", what->name,
-                             type_names[out->type], type_names[operands[first].type],
+                             tla_type_name(out->type), tla_type_name(operands[first].type),
                              integers ? "the same type" : "a real type");
     return TLA_OK;
 }
@@ -118,7 +115,7 @@ tla_status tla_matrix_reduce_check(tl_reduction what, uint32_t axis, const tla_m
                              axis == 0 ? a->columns : 1);
     if (tla_is_integer(a->type) ? out->type != a->type : tla_is_integer(out->type))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a result of %s from %s, expected %s", name,
-                             type_names[out->type], type_names[a->type],
+                             tla_type_name(out->type), tla_type_name(a->type),
                              tla_is_integer(a->type) ? "the same type" : "a real type");
     return TLA_OK;
 }
@@ -156,7 +153,7 @@ tla_status tla_matrix_softmax_check(const tla_matrix *out, const tla_matrix *a, 
                              out->rows, out->columns, a->rows, a->columns);
     if (tla_is_integer(out->type) || tla_is_integer(a->type))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "tl_softmax: found %s from %s, expected real types",
-                             type_names[out->type], type_names[a->type]);
+                             tla_type_name(out->type), tla_type_name(a->type));
     return TLA_OK;
 }
 

@@ -142,6 +142,35 @@ void end(tl_context *tl, tla_status status, const char *why) {
     program.end(status, text);
 }
 
+tla_status load_tensor(tl_context *tl, const tl_tile *tile, const tl_tensor *tensor, const tl_tile *mask, float other) {
+    kernel_program &program = kernel_program::in_call(tl, mask ? "tl_load_where" : "tl_load_tensor");
+    const tl_tile to = *tile, where = mask ? *mask : tl_tile{};
+    const tl_tensor from = *tensor;
+    return program.back(program.outside(
+        [&](processing_element &pe) { return pe.load_tensor(to, from, mask ? &where : nullptr, other); }));
+}
+
+tla_status store_tensor(tl_context *tl, const tl_tensor *tensor, const tl_tile *tile, const tl_tile *mask) {
+    kernel_program &program = kernel_program::in_call(tl, mask ? "tl_store_where" : "tl_store_tensor");
+    const tl_tile from = *tile, where = mask ? *mask : tl_tile{};
+    const tl_tensor to = *tensor;
+    return program.back(
+        program.outside([&](processing_element &pe) { return pe.store_tensor(to, from, mask ? &where : nullptr); }));
+}
+
+tla_status gather_rows(tl_context *tl, const tl_tile *tile, const tl_tensor *tensor, const tl_tile *index) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_gather_rows");
+    const tl_tile to = *tile, which = *index;
+    const tl_tensor from = *tensor;
+    return program.back(program.outside([&](processing_element &pe) { return pe.gather_rows(to, from, which); }));
+}
+
+tla_status transpose(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_transpose");
+    const tl_tile outs = *out, from = *a;
+    return program.back(program.outside([&](processing_element &pe) { return pe.transpose(outs, from); }));
+}
+
 const tl_calls table = {TL_CALLS_VERSION,
                         sizeof(tl_calls),
                         program_id,
@@ -161,7 +190,11 @@ const tl_calls table = {TL_CALLS_VERSION,
                         reduce,
                         softmax,
                         hold,
-                        end};
+                        end,
+                        load_tensor,
+                        store_tensor,
+                        gather_rows,
+                        transpose};
 
 // The kernel that exceeded pe.host_limit last, in this process: on the other PEs it need not be waited for as long.
 tl_kernel without_calls = nullptr;

@@ -267,20 +267,26 @@ tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &ti
     return status;
 }
 
+// A transaction of a load or store was answered with an error.
+tla_status processing_element::refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va) {
+    const auto at = static_cast<unsigned long long>(va.value);
+    if (way == pe_dma::direction::read)
+        return problem(TLA_BUS_ERROR,
+                       "%s from 0x%llx: a transaction was answered with an error, expected mapped memory", call, at);
+    return problem(TLA_BUS_ERROR,
+                   "%s to 0x%llx: a transaction was answered with an error, expected mapped memory that may be "
+                   "written (of a tensor that is TL_OUT or TL_INOUT)",
+                   call, at);
+}
+
 tla_status processing_element::load(const tl_tile &tile, tla_vaddr source, std::uint64_t pitch) {
     const tla_status status = transfer(pe_dma::direction::read, tile, source, pitch);
-    if (status != TLA_BUS_ERROR) return status;
-    return problem(status, "tl_load from 0x%llx: a transaction was answered with an error, expected mapped memory",
-                   static_cast<unsigned long long>(source.value));
+    return status == TLA_BUS_ERROR ? refuse_transfer("tl_load", pe_dma::direction::read, source) : status;
 }
 
 tla_status processing_element::store(tla_vaddr destination, std::uint64_t pitch, const tl_tile &tile) {
     const tla_status status = transfer(pe_dma::direction::write, tile, destination, pitch);
-    if (status != TLA_BUS_ERROR) return status;
-    return problem(status,
-                   "tl_store to 0x%llx: a transaction was answered with an error, expected mapped memory that may be "
-                   "written (of a tensor that is TL_OUT or TL_INOUT)",
-                   static_cast<unsigned long long>(destination.value));
+    return status == TLA_BUS_ERROR ? refuse_transfer("tl_store", pe_dma::direction::write, destination) : status;
 }
 
 // --- arithmetic: operands are fetched from the TCM, the engine computes, the result is written back ------------------
@@ -429,6 +435,22 @@ tla_status processing_element::convert(const tl_tile &out, const tl_tile &a) {
         std::vector<std::uint8_t> outs(bytes_of(out)), as;
         if (const tla_status status = fetch(a, as)) return status;
         tla_tile_convert(outs.data(), out.dtype, as.data(), a.dtype, elements(out));
+        engine(elements(out), config_.vector_rate);
+        return write_back(out, outs);
+    });
+}
+
+tla_status processing_element::transpose(const tl_tile &out, const tl_tile &a) {
+    for (const tl_tile *tile : {&out, &a})
+        if (const tla_status status = check_tile(*tile)) return status;
+    if (out.rows != a.columns || out.columns != a.rows || out.dtype != a.dtype)
+        return problem(TLA_INVALID_ARGUMENT,
+                       "tl_transpose: found %s of %s from %s of %s, expected rows for columns, of one type",
+                       shape(out).c_str(), tla_type_name(out.dtype), shape(a).c_str(), tla_type_name(a.dtype));
+    return compute([&] {
+        std::vector<std::uint8_t> outs(bytes_of(out)), as;
+        if (const tla_status status = fetch(a, as)) return status;
+        tla_tile_transpose(outs.data(), as.data(), tl_dtype_bytes(a.dtype), a.rows, a.columns);
         engine(elements(out), config_.vector_rate);
         return write_back(out, outs);
     });

@@ -18,7 +18,7 @@ namespace {
 
 const std::uint64_t slice_bytes = 1 << 20, tcm_bytes = 64 << 10;
 
-std::uint64_t hbm(std::uint64_t offset) {
+inline std::uint64_t hbm(std::uint64_t offset) {
     return std::uint64_t{1} << 37 | offset;
 }
 
@@ -26,7 +26,7 @@ std::uint64_t hbm(std::uint64_t offset) {
 std::function<tla_status(tl_context *)> first, second;
 const tl_kernel kernels[] = {[](tl_context *tl) { return first(tl); }, [](tl_context *tl) { return second(tl); }};
 
-processing_element::config settings() {
+inline processing_element::config settings() {
     processing_element::config config = bare<processing_element>();
     config.kernels = kernels;
     config.kernel_count = 2;
@@ -79,7 +79,7 @@ struct bench {
     initiator cpu{"cpu"}, data{"data"};
 };
 
-tla_command launch(std::uint32_t kernel, std::initializer_list<std::uint64_t> arguments = {}) {
+inline tla_command launch(std::uint32_t kernel, std::initializer_list<std::uint64_t> arguments = {}) {
     tla_command command{};
     command.opcode = TLA_OP_LAUNCH;
     command.target = TLA_TARGET_PROCESSING_ELEMENT;
@@ -91,7 +91,7 @@ tla_command launch(std::uint32_t kernel, std::initializer_list<std::uint64_t> ar
     return command;
 }
 
-bytes floats(std::initializer_list<float> values) {
+inline bytes floats(std::initializer_list<float> values) {
     bytes data(values.size() * 4);
     std::memcpy(data.data(), values.begin(), data.size());
     return data;

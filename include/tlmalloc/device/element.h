@@ -12,6 +12,9 @@ extern "C" {
 bool tla_is_integer(tl_dtype type);
 bool tla_is_signed(tl_dtype type);
 
+/* "f16", "i32", ...; "none" for a type that is none. */
+const char *tla_type_name(tl_dtype type);
+
 /* binary16: exact; to nearest, ties to even, overflow to infinity, NaN stays NaN. */
 float tla_f16_to_f32(uint16_t half);
 uint16_t tla_f32_to_f16(float value);

@@ -1,4 +1,4 @@
-/* The arithmetic of the engines on the bytes of tiles: products, and filling. No time, no memory model. */
+/* The arithmetic of the engines on the bytes of tiles: products, filling, turning over. No time, no memory model. */
 #ifndef TLMALLOC_TILE_MATH_H
 #define TLMALLOC_TILE_MATH_H
 
@@ -17,6 +17,9 @@ void tla_tile_dot(void *sum, const void *a, tl_dtype a_type, const void *b, tl_d
 /* Of `count` elements, of every type; as tl_fill and tl_convert of language.h. */
 void tla_tile_fill(void *out, tl_dtype out_type, float value, size_t count);
 void tla_tile_convert(void *out, tl_dtype out_type, const void *in, tl_dtype in_type, size_t count);
+
+/* out (columns x rows) = in (rows x columns), turned over; of elements of 1, 2, 4 or 8 bytes. */
+void tla_tile_transpose(void *out, const void *in, uint32_t element_bytes, uint32_t rows, uint32_t columns);
 
 #ifdef __cplusplus
 }

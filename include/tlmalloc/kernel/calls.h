@@ -42,6 +42,11 @@ typedef struct tl_calls {
     tla_status (*softmax)(tl_context *tl, const tl_tile *out, const tl_tile *a);
     tla_status (*hold)(tl_context *tl, tl_hold what, const tl_tile *tile, uint64_t timeout_ns);
     void (*end)(tl_context *tl, tla_status status, const char *why);
+    tla_status (*load_tensor)(tl_context *tl, const tl_tile *tile, const tl_tensor *tensor, const tl_tile *mask,
+                              float other);
+    tla_status (*store_tensor)(tl_context *tl, const tl_tensor *tensor, const tl_tile *tile, const tl_tile *mask);
+    tla_status (*gather_rows)(tl_context *tl, const tl_tile *tile, const tl_tensor *tensor, const tl_tile *index);
+    tla_status (*transpose)(tl_context *tl, const tl_tile *out, const tl_tile *a);
 } tl_calls;
 
 /* What a kernel is handed; the platform's own things lie behind it. */

@@ -148,6 +148,12 @@ static inline tl_tile tl_view(tl_context *tl, const tl_tile *tile, uint32_t row,
     return part;
 }
 
+/* out (n x m) = a (m x n) turned over, of one type, on the vector engine: an operation for each element.
+ * TLA_INVALID_ARGUMENT for other shapes and types. It may be written over a. */
+static inline tla_status tl_transpose(tl_context *tl, const tl_tile *out, const tl_tile *a) {
+    return tl->calls->transpose(tl, out, a);
+}
+
 /* Sets every element of a tile to `value`, rounded to the type as tl_convert does, on the vector engine. */
 static inline tla_status tl_fill(tl_context *tl, const tl_tile *tile, float value) {
     return tl->calls->fill(tl, tile, value);

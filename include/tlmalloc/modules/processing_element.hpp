@@ -85,6 +85,10 @@ class processing_element : public instrumented, private command_handler {
     tla_status hold(tl_hold what, const tl_tile &tile, std::uint64_t timeout_ns);
     tla_status load(const tl_tile &tile, tla_vaddr source, std::uint64_t pitch);
     tla_status store(tla_vaddr destination, std::uint64_t pitch, const tl_tile &tile);
+    tla_status load_tensor(const tl_tile &tile, const tl_tensor &tensor, const tl_tile *mask, float other);
+    tla_status store_tensor(const tl_tensor &tensor, const tl_tile &tile, const tl_tile *mask);
+    tla_status gather_rows(const tl_tile &tile, const tl_tensor &tensor, const tl_tile &index);
+    tla_status transpose(const tl_tile &out, const tl_tile &a);
     tla_status dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b);
     tla_status map(const tla_operation &what, const tl_tile &out, const tl_tile *operands);
     tla_status reduce(tl_reduction what, std::uint32_t axis, const tl_tile &out, const tl_tile &a);
@@ -108,6 +112,12 @@ class processing_element : public instrumented, private command_handler {
     void begin(); // one tl_* call: its dispatch time
     void end(std::uint64_t &sum, std::uint64_t since_ps);
     tla_status transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch);
+    tla_status refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va);
+    using transfer_list = std::vector<pe_dma::request>;
+    template <typename Plan>
+    tla_status move_tensor(const char *call, pe_dma::direction way, tla_vaddr va, Plan plan);
+    tla_status read_mask(const char *call, const tl_tile &tile, const tl_tile &mask, std::vector<std::uint8_t> &bytes);
+    tla_status check_tensor(const char *call, const tl_tile &tile, const tl_tensor &tensor);
     template <typename Body>
     tla_status compute(Body body);
     template <typename Check, typename Body>
