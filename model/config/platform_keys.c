@@ -415,6 +415,8 @@ const tla_schema_key tla_platform_keys[] = {
     {RATE(pe.gemm_rate, pe.gemm_rate), "KernBench topology: peak_tflops_f16", "8 TFLOPS",
      "of the GEMM engine; a multiply-add is two operations"},
     {RATE(pe.vector_rate, pe.vector_rate), CHOICE, "1 TFLOPS", "of the vector engine"},
+    {COUNT(pe.outstanding, pe.outstanding, 1, 65536), CHOICE, "64",
+     "asynchronous operations of a kernel that it may have begun and not waited for"},
     {SIZE(pe.stack, pe.stack, 16 * KIB, GIB), CHOICE, "256 KiB", "a kernel's stack"},
     {TIME(pe.time_limit, pe.time_limit_ps, 1000 * S), CHOICE, "1 s",
      "of simulated time, after which a kernel is ended by its next call; 0: none"},

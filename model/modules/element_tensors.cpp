@@ -3,6 +3,7 @@
 #include "tlmalloc/device/tile_transfer.h"
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/time.hpp"
+#include "transfer_queue.hpp"
 
 #include <algorithm>
 
@@ -37,8 +38,7 @@ tla_status processing_element::move_tensor(const char *call, pe_dma::direction w
     transfer_list planned;
     tla_status status = plan(planned);
     const bool moves = !status;
-    for (auto next = planned.begin(); !status && next != planned.end(); ++next)
-        status = dma_.transfer(*next, delay_);
+    if (moves) status = queue(way).move(planned, delay_);
     waits_for_dma_.set(local_ps(delay_), 0);
     end(run_.dma_ps, since);
     return moves && status == TLA_BUS_ERROR ? refuse_transfer(call, way, va) : status;

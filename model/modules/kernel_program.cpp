@@ -171,6 +171,37 @@ tla_status transpose(tl_context *tl, const tl_tile *out, const tl_tile *a) {
     return program.back(program.outside([&](processing_element &pe) { return pe.transpose(outs, from); }));
 }
 
+tla_status load_async(tl_context *tl, const tl_tile *tile, tla_vaddr source, std::uint64_t pitch, tl_handle *handle) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_load_async");
+    const tl_tile what = *tile;
+    tl_handle made{};
+    const tla_status status =
+        program.outside([&](processing_element &pe) { return pe.load_async(what, source, pitch, made); });
+    if (handle) *handle = made;
+    return program.back(status);
+}
+
+tla_status store_async(tl_context *tl, tla_vaddr destination, std::uint64_t pitch, const tl_tile *tile,
+                       tl_handle *handle) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_store_async");
+    const tl_tile what = *tile;
+    tl_handle made{};
+    const tla_status status =
+        program.outside([&](processing_element &pe) { return pe.store_async(destination, pitch, what, made); });
+    if (handle) *handle = made;
+    return program.back(status);
+}
+
+tla_status wait(tl_context *tl, tl_handle handle) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_wait");
+    return program.back(program.outside([&](processing_element &pe) { return pe.wait_for(handle); }));
+}
+
+tla_status wait_all(tl_context *tl) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_wait_all");
+    return program.back(program.outside([](processing_element &pe) { return pe.wait_for_all(); }));
+}
+
 const tl_calls table = {TL_CALLS_VERSION,
                         sizeof(tl_calls),
                         program_id,
@@ -194,7 +225,11 @@ const tl_calls table = {TL_CALLS_VERSION,
                         load_tensor,
                         store_tensor,
                         gather_rows,
-                        transpose};
+                        transpose,
+                        load_async,
+                        store_async,
+                        wait,
+                        wait_all};
 
 // The kernel that exceeded pe.host_limit last, in this process: on the other PEs it need not be waited for as long.
 tl_kernel without_calls = nullptr;

@@ -1,7 +1,9 @@
 // Runs kernels in a thread and charges for what they call.
 #include "tlmalloc/modules/processing_element.hpp"
 
+#include "kernel_operation.hpp"
 #include "kernel_program.hpp"
+#include "tile_shape.hpp"
 #include "tlmalloc/device/tile_math.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -14,32 +16,12 @@
 
 namespace tlmalloc {
 
-namespace {
-
-std::uint64_t elements(const tl_tile &tile) {
-    return std::uint64_t{tile.rows} * tile.columns;
-}
-std::uint64_t bytes_of(const tl_tile &tile) {
-    return elements(tile) * tl_dtype_bytes(tile.dtype);
-}
-// Whether the rows of a tile are one run of bytes.
-bool rows_touch(const tl_tile &tile) {
-    return tile.pitch == 0 || tile.pitch == tile.columns || tile.rows == 1;
-}
-bool same_shape(const tl_tile &a, const tl_tile &b) {
-    return a.rows == b.rows && a.columns == b.columns;
-}
-// For messages: "4 x 8".
-std::string shape(const tl_tile &tile) {
-    return std::to_string(tile.rows) + " x " + std::to_string(tile.columns);
-}
-
-} // namespace
-
 processing_element::processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma)
     : instrumented(name, "processing_element"),
       control("control", "processing_element", TLA_TARGET_PROCESSING_ELEMENT, settings.ports, *this, settings.style),
-      config_(settings), requester_(settings.asid, settings.initiator), dma_(dma) {
+      config_(settings), requester_(settings.asid, settings.initiator) {
+    for (auto &transfers : queues_)
+        transfers = std::make_unique<transfer_queue>(dma, settings.quantum_ps);
     if (settings.gemm_rate == 0 || settings.vector_rate == 0)
         refuse_config("gemm_rate and vector_rate must be above 0");
     SC_HAS_PROCESS(processing_element);
@@ -109,7 +91,9 @@ tla_status processing_element::run_kernel() {
     pinned_.clear();
     kernel_program program(*this, *stack_);
     const tla_status status = program.run(config_.kernels[launch_.kernel], config_.host_limit_ps);
-    if (program.was_ended()) free_held();
+    if (!program.was_ended()) return finish_operations(status);
+    drop_operations();
+    free_held();
     return status;
 }
 
@@ -154,7 +138,7 @@ tla_status processing_element::move_by_address() {
     if (!launch_.nbytes) return TLA_OK;
     const std::uint64_t since = local_ps(delay_);
     waits_for_dma_.set(since, 1);
-    const tla_status status = dma_.transfer(request, delay_);
+    const tla_status status = queue(request.way).move({request}, delay_);
     waits_for_dma_.set(local_ps(delay_), 0);
     end(run_.dma_ps, since);
     return status;
@@ -231,6 +215,7 @@ tla_status processing_element::hold(tl_hold what, const tl_tile &tile, std::uint
 }
 
 tla_status processing_element::release(const tl_tile &tile) {
+    if (const tla_status status = check_unused(tile)) return status;
     tla_command descriptor{};
     descriptor.opcode = TLA_OP_FREE;
     descriptor.pa = tile.pa;
@@ -239,54 +224,6 @@ tla_status processing_element::release(const tl_tile &tile) {
     const tla_status status = command(descriptor, completion);
     if (!status) drop(held_, tile);
     return status;
-}
-
-// --- DMA -------------------------------------------------------------------------------------------------------------
-
-tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch) {
-    const std::uint64_t row_bytes = std::uint64_t{tile.columns} * tl_dtype_bytes(tile.dtype);
-    if (const tla_status status = check_tile(tile)) return status;
-    pe_dma::request request{way, va, tile.pa, tile.rows, row_bytes, pitch};
-    if (pitch == row_bytes && rows_touch(tile)) { // on both sides: one run
-        request.row_bytes = row_bytes * tile.rows;
-        request.rows = 1;
-    }
-    const std::uint32_t transfers = rows_touch(tile) ? 1 : tile.rows;
-    if (transfers > 1) request.rows = 1;
-    begin();
-    const std::uint64_t since = local_ps(delay_);
-    waits_for_dma_.set(since, 1);
-    tla_status status = TLA_OK;
-    for (std::uint32_t i = 0; !status && i < transfers; i++) {
-        request.va.value = va.value + i * pitch;
-        request.tile.value = tile.pa.value + std::uint64_t{i} * tile.pitch * tl_dtype_bytes(tile.dtype);
-        status = dma_.transfer(request, delay_);
-    }
-    waits_for_dma_.set(local_ps(delay_), 0);
-    end(run_.dma_ps, since);
-    return status;
-}
-
-// A transaction of a load or store was answered with an error.
-tla_status processing_element::refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va) {
-    const auto at = static_cast<unsigned long long>(va.value);
-    if (way == pe_dma::direction::read)
-        return problem(TLA_BUS_ERROR,
-                       "%s from 0x%llx: a transaction was answered with an error, expected mapped memory", call, at);
-    return problem(TLA_BUS_ERROR,
-                   "%s to 0x%llx: a transaction was answered with an error, expected mapped memory that may be "
-                   "written (of a tensor that is TL_OUT or TL_INOUT)",
-                   call, at);
-}
-
-tla_status processing_element::load(const tl_tile &tile, tla_vaddr source, std::uint64_t pitch) {
-    const tla_status status = transfer(pe_dma::direction::read, tile, source, pitch);
-    return status == TLA_BUS_ERROR ? refuse_transfer("tl_load", pe_dma::direction::read, source) : status;
-}
-
-tla_status processing_element::store(tla_vaddr destination, std::uint64_t pitch, const tl_tile &tile) {
-    const tla_status status = transfer(pe_dma::direction::write, tile, destination, pitch);
-    return status == TLA_BUS_ERROR ? refuse_transfer("tl_store", pe_dma::direction::write, destination) : status;
 }
 
 // --- arithmetic: operands are fetched from the TCM, the engine computes, the result is written back ------------------

@@ -36,9 +36,11 @@ inline processing_element::config settings() {
     return config;
 }
 
-// A PE whose virtual addresses are physical ones: the DMA leads straight to the controller.
+// A PE whose virtual addresses are physical ones: the DMA leads straight to the controller. All modules take time in
+// the element's style.
 struct bench {
-    explicit bench(const processing_element::config &config = settings()) : element("element", config, dma) {
+    explicit bench(const processing_element::config &config = settings())
+        : style(config.style), element("element", config, dma) {
         controller.slice.bind(slice.in);
         controller.tcm.bind(memory.in);
         dma.out.bind(controller.in);
@@ -54,27 +56,34 @@ struct bench {
         simulate({&cpu, &data});
     }
 
-    static memory_controller::config controller_config() {
-        memory_controller::config config = bare<memory_controller>();
+    template <typename Module>
+    typename Module::config plain() const {
+        typename Module::config config = bare<Module>();
+        config.style = style;
+        return config;
+    }
+    memory_controller::config controller_config() const {
+        memory_controller::config config = plain<memory_controller>();
         config.memory = {0, 0, 0, slice_bytes, tcm_bytes, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
         config.cost.fixed_ps = 10'000;
         return config;
     }
-    static hbm_slice::config slice_config() {
-        hbm_slice::config config = bare<hbm_slice>();
+    hbm_slice::config slice_config() const {
+        hbm_slice::config config = plain<hbm_slice>();
         config.capacity = slice_bytes;
         return config;
     }
-    static tcm::config tcm_config() {
-        tcm::config config = bare<tcm>();
+    tcm::config tcm_config() const {
+        tcm::config config = plain<tcm>();
         config.capacity = tcm_bytes;
         return config;
     }
 
+    const time_style style;
     hbm_slice slice{"slice", slice_config()};
     tcm memory{"tcm", tcm_config()};
     memory_controller controller{"controller", controller_config()};
-    pe_dma dma{"dma", bare<pe_dma>()};
+    pe_dma dma{"dma", plain<pe_dma>()};
     processing_element element;
     initiator cpu{"cpu"}, data{"data"};
 };

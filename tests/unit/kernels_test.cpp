@@ -212,6 +212,26 @@ void end(tl_context *, tla_status, const char *why) {
     throw std::runtime_error(why);
 }
 
+// What does not wait has ended when it returns.
+unsigned begun = 0;
+
+tla_status load_async(tl_context *tl, const tl_tile *tile, tla_vaddr source, uint64_t pitch, tl_handle *handle) {
+    const tla_status status = transfer(tl, *tile, source.value, pitch, true);
+    if (handle) handle->value = status ? 0 : ++begun;
+    return status;
+}
+tla_status store_async(tl_context *tl, tla_vaddr destination, uint64_t pitch, const tl_tile *tile, tl_handle *handle) {
+    const tla_status status = transfer(tl, *tile, destination.value, pitch, false);
+    if (handle) handle->value = status ? 0 : ++begun;
+    return status;
+}
+tla_status wait(tl_context *tl, tl_handle) {
+    return plain_program::of(tl).fails() ? TLA_BUS_ERROR : TLA_OK;
+}
+tla_status wait_all(tl_context *tl) {
+    return wait(tl, {});
+}
+
 const tl_calls calls = {TL_CALLS_VERSION,
                         sizeof(tl_calls),
                         program_id,
@@ -231,7 +251,15 @@ const tl_calls calls = {TL_CALLS_VERSION,
                         reduce,
                         softmax,
                         nullptr,
-                        end};
+                        end,
+                        nullptr,
+                        nullptr,
+                        nullptr,
+                        nullptr,
+                        load_async,
+                        store_async,
+                        wait,
+                        wait_all};
 
 } // namespace
 

@@ -18,7 +18,7 @@ enum { TL_CALLS_VERSION = 2 };
 
 typedef struct tl_context tl_context; /* one program on one PE */
 
-/* What each one does stands in language.h, beside the tl_* call of the same name. */
+/* What each one does stands in language.h or pipeline.h, beside the tl_* call of the same name. */
 typedef struct tl_calls {
     uint32_t version; /* TL_CALLS_VERSION of the platform */
     uint32_t bytes;   /* sizeof(tl_calls) of the platform */
@@ -47,6 +47,11 @@ typedef struct tl_calls {
     tla_status (*store_tensor)(tl_context *tl, const tl_tensor *tensor, const tl_tile *tile, const tl_tile *mask);
     tla_status (*gather_rows)(tl_context *tl, const tl_tile *tile, const tl_tensor *tensor, const tl_tile *index);
     tla_status (*transpose)(tl_context *tl, const tl_tile *out, const tl_tile *a);
+    tla_status (*load_async)(tl_context *tl, const tl_tile *tile, tla_vaddr source, uint64_t pitch, tl_handle *handle);
+    tla_status (*store_async)(tl_context *tl, tla_vaddr destination, uint64_t pitch, const tl_tile *tile,
+                              tl_handle *handle);
+    tla_status (*wait)(tl_context *tl, tl_handle handle);
+    tla_status (*wait_all)(tl_context *tl);
 } tl_calls;
 
 /* What a kernel is handed; the platform's own things lie behind it. */

@@ -69,6 +69,12 @@ typedef struct tl_tensor {
 /* Along what programs are counted; see tl_program_id (language.h). */
 typedef enum tl_axis { TL_PE, TL_CUBE, TL_SIP, TL_ALL, TL_AXIS_COUNT } tl_axis;
 
+/* What a call has begun and goes on with while the kernel does something else; see kernel/pipeline.h. All zero: nothing
+ * that could be waited for. */
+typedef struct tl_handle {
+    uint64_t value;
+} tl_handle;
+
 /* What holds the memory of a tile (device/object_store.h), or does no more. */
 typedef enum tl_hold { TL_RETAIN, TL_PIN, TL_UNPIN, TL_HOLD_COUNT } tl_hold;
 

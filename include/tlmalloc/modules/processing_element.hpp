@@ -10,6 +10,7 @@
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/parameters/execution.h"
 
+#include <map>
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <vector>
@@ -18,6 +19,7 @@ namespace tlmalloc {
 
 class kernel_program;
 class kernel_stack;
+class transfer_queue;
 
 // `control` takes LAUNCH (command.h): the kernel's number, the program's number, arguments. The kernel begins launch_ps
 // after its arrival, or at the target start if that is later; one that is too late for its target start is counted. One
@@ -30,7 +32,9 @@ class kernel_stack;
 // goes through `dma`.
 //
 // A kernel runs on a stack of its own (config::stack). One that does what no program may do is ended with TLA_CRASHED,
-// one that exceeds a limit with TLA_TIMEOUT; run::problem has it in words, and what it held in the TCM is freed.
+// one that exceeds a limit with TLA_TIMEOUT; run::problem has it in words, and what it held in the TCM is freed. The
+// completion of a LAUNCH comes when nothing is under way any more: what a kernel has begun and not waited for is waited
+// for when it returns; of one that was ended, what is moving is waited for and the rest is never begun.
 class processing_element : public instrumented, private command_handler {
   public:
     // Along an axis of tl_program_id: the PE's place, of how many.
@@ -89,6 +93,10 @@ class processing_element : public instrumented, private command_handler {
     tla_status store_tensor(const tl_tensor &tensor, const tl_tile &tile, const tl_tile *mask);
     tla_status gather_rows(const tl_tile &tile, const tl_tensor &tensor, const tl_tile &index);
     tla_status transpose(const tl_tile &out, const tl_tile &a);
+    tla_status load_async(const tl_tile &tile, tla_vaddr source, std::uint64_t pitch, tl_handle &handle);
+    tla_status store_async(tla_vaddr destination, std::uint64_t pitch, const tl_tile &tile, tl_handle &handle);
+    tla_status wait_for(tl_handle handle);
+    tla_status wait_for_all();
     tla_status dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b);
     tla_status map(const tla_operation &what, const tl_tile &out, const tl_tile *operands);
     tla_status reduce(tl_reduction what, std::uint32_t axis, const tl_tile &out, const tl_tile &a);
@@ -100,6 +108,9 @@ class processing_element : public instrumented, private command_handler {
     const place &where(std::uint32_t axis) const { return config_.places[axis]; } // axis < TL_ALL
 
   private:
+    struct operation;
+    struct asynchronous_transfer;
+
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     friend class kernel_program;
 
@@ -111,6 +122,7 @@ class processing_element : public instrumented, private command_handler {
     tla_status move_by_address();
     void begin(); // one tl_* call: its dispatch time
     void end(std::uint64_t &sum, std::uint64_t since_ps);
+    transfer_queue &queue(pe_dma::direction way) { return *queues_[way == pe_dma::direction::write]; }
     tla_status transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch);
     tla_status refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va);
     using transfer_list = std::vector<pe_dma::request>;
@@ -118,6 +130,15 @@ class processing_element : public instrumented, private command_handler {
     tla_status move_tensor(const char *call, pe_dma::direction way, tla_vaddr va, Plan plan);
     tla_status read_mask(const char *call, const tl_tile &tile, const tl_tile &mask, std::vector<std::uint8_t> &bytes);
     tla_status check_tensor(const char *call, const tl_tile &tile, const tl_tensor &tensor);
+    tla_status begin_transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch,
+                              tl_handle &handle);
+    tla_status add_operation(std::unique_ptr<operation> what, tl_handle &handle);
+    tla_status check_room();
+    tla_status check_unused(const tl_tile &tile);
+    tla_status end_operation(std::uint64_t handle);
+    tla_status end_operations();
+    tla_status finish_operations(tla_status status);
+    void drop_operations();
     template <typename Body>
     tla_status compute(Body body);
     template <typename Check, typename Body>
@@ -132,7 +153,9 @@ class processing_element : public instrumented, private command_handler {
 
     const config config_;
     requester requester_;
-    pe_dma &dma_;
+    std::unique_ptr<transfer_queue> queues_[2];                      // of the read and of the write engine
+    std::map<std::uint64_t, std::unique_ptr<operation>> operations_; // begun and not waited for, by their handles
+    std::uint64_t next_handle_ = 1;
     sc_core::sc_event launched_;
     sc_core::sc_time delay_; // how far the kernel is ahead of the SystemC kernel
     bool running_ = false;

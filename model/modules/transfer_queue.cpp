@@ -1,0 +1,88 @@
+// Takes transfers of one direction in turn, in the thread that waits or in one of its own.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "transfer_queue.hpp"
+
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tlmalloc {
+
+namespace {
+
+std::uint64_t kernel_ps() {
+    return to_ps(sc_core::sc_time_stamp());
+}
+
+} // namespace
+
+tla_status transfer_queue::move_all(const parts &what, sc_core::sc_time &delay) {
+    set_local_ps(delay, std::max({local_ps(delay), free_ps_, kernel_ps()}));
+    moving_ = true;
+    tla_status status = TLA_OK;
+    for (auto part = what.begin(); !status && part != what.end(); ++part)
+        status = dma_.transfer(*part, delay);
+    moving_ = false;
+    free_ps_ = local_ps(delay);
+    return status;
+}
+
+tla_status transfer_queue::move(const parts &what, sc_core::sc_time &delay) {
+    if (is_idle()) {
+        const tla_status status = move_all(what, delay);
+        if (!jobs_.empty()) posted_.notify();
+        return status;
+    }
+    job mine;
+    mine.what = what;
+    mine.asked_ps = local_ps(delay);
+    post(mine);
+    wait_for(mine);
+    set_local_ps(delay, std::max(mine.end_ps, kernel_ps()));
+    return mine.status;
+}
+
+void transfer_queue::post(job &what) {
+    jobs_.push_back(&what);
+    posted_.notify();
+    if (has_thread_) return;
+    has_thread_ = true;
+    sc_core::sc_spawn([this] { serve(); }, sc_core::sc_gen_unique_name("transfers"));
+}
+
+void transfer_queue::wait_for(const job &what) {
+    while (!what.done)
+        sc_core::wait(done_);
+}
+
+void transfer_queue::drop_waiting(tla_status status) {
+    for (job *waiting : std::exchange(jobs_, {}))
+        finish(*waiting, status, std::max(waiting->asked_ps, kernel_ps()));
+}
+
+void transfer_queue::finish(job &what, tla_status status, std::uint64_t end_ps) {
+    what.status = status;
+    what.end_ps = end_ps;
+    what.done = true;
+    done_.notify();
+    if (what.ended) what.ended();
+}
+
+void transfer_queue::serve() {
+    for (;;) {
+        while (jobs_.empty() || moving_)
+            sc_core::wait(posted_);
+        job &next = *jobs_.front();
+        jobs_.pop_front();
+        moving_ = true; // also while it waits for the beginning: the engine is this one's
+        next.begin_ps = std::max({next.asked_ps, free_ps_, kernel_ps()});
+        if (next.begin_ps > kernel_ps() + quantum_ps_) sc_core::wait(from_ps(next.begin_ps - kernel_ps()));
+        sc_core::sc_time delay;
+        set_local_ps(delay, next.begin_ps);
+        const tla_status status = move_all(next.what, delay);
+        finish(next, status, local_ps(delay));
+    }
+}
+
+} // namespace tlmalloc
