@@ -17,6 +17,8 @@
 #include "tlmalloc/device/posting.h"
 #include "tlmalloc/device/tensor.h"
 #include "tlmalloc/device/tile_math.h"
+#include "tlmalloc/device/tile_plan.h"
+#include "tlmalloc/device/tile_schedule.h"
 #include "tlmalloc/device/tile_transfer.h"
 #include "tlmalloc/device/tile_vector.h"
 #include "tlmalloc/device/topology.h"
