@@ -418,6 +418,8 @@ const tla_schema_key tla_platform_keys[] = {
     {COUNT(pe.outstanding, pe.outstanding, 1, 65536), CHOICE, "64",
      "asynchronous operations of a kernel that it may have begun and not waited for"},
     {SIZE(pe.stack, pe.stack, 16 * KIB, GIB), CHOICE, "256 KiB", "a kernel's stack"},
+    {SIZE(pe.scratch, pe.scratch, 0, TLA_SUB_UNIT_BYTES), "KernBench ADR-0046: 1 MiB for each kernel", "1 MiB",
+     "of the TCM, for the scratch tiles of a kernel; allocated by its first tl_scratch, freed when it returns"},
     {TIME(pe.time_limit, pe.time_limit_ps, 1000 * S), CHOICE, "1 s",
      "of simulated time, after which a kernel is ended by its next call; 0: none"},
     {TIME(pe.host_limit, pe.host_limit_ps, 86400 * S), CHOICE, "10 s",

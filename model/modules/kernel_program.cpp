@@ -165,6 +165,15 @@ tla_status gather_rows(tl_context *tl, const tl_tile *tile, const tl_tensor *ten
     return program.back(program.outside([&](processing_element &pe) { return pe.gather_rows(to, from, which); }));
 }
 
+tla_status scratch(tl_context *tl, std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile *tile) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_scratch");
+    tl_tile made{};
+    const tla_status status =
+        program.outside([&](processing_element &pe) { return pe.take_scratch(rows, columns, dtype, made); });
+    *tile = made;
+    return program.back(status);
+}
+
 tla_status transpose(tl_context *tl, const tl_tile *out, const tl_tile *a) {
     kernel_program &program = kernel_program::in_call(tl, "tl_transpose");
     const tl_tile outs = *out, from = *a;
@@ -229,7 +238,8 @@ const tl_calls table = {TL_CALLS_VERSION,
                         load_async,
                         store_async,
                         wait,
-                        wait_all};
+                        wait_all,
+                        scratch};
 
 // The kernel that exceeded pe.host_limit last, in this process: on the other PEs it need not be waited for as long.
 tl_kernel without_calls = nullptr;

@@ -24,6 +24,7 @@ processing_element::processing_element(sc_core::sc_module_name name, const confi
         transfers = std::make_unique<transfer_queue>(dma, settings.quantum_ps);
     if (settings.gemm_rate == 0 || settings.vector_rate == 0)
         refuse_config("gemm_rate and vector_rate must be above 0");
+    if (settings.scratch > TLA_SUB_UNIT_BYTES) refuse_config("scratch is more than a TCM can have");
     SC_HAS_PROCESS(processing_element);
     SC_THREAD(main);
 }
@@ -89,16 +90,22 @@ tla_status processing_element::run_kernel() {
     if (!stack_->is_there()) return problem(TLA_NO_HOST_MEMORY, "there is no host memory for the kernel's stack");
     held_.clear();
     pinned_.clear();
+    scratch_ = tl_tile{};
+    scratch_used_ = 0;
     kernel_program program(*this, *stack_);
     const tla_status status = program.run(config_.kernels[launch_.kernel], config_.host_limit_ps);
-    if (!program.was_ended()) return finish_operations(status);
-    drop_operations();
-    free_held();
-    return status;
+    if (program.was_ended()) {
+        drop_operations();
+        free_held();
+        return status;
+    }
+    const tla_status finished = finish_operations(status), freed = free_scratch();
+    return finished ? finished : freed;
 }
 
 // What a kernel that was ended can free no more.
 void processing_element::free_held() {
+    scratch_ = tl_tile{}; // is among them
     while (!pinned_.empty()) {
         const tl_tile tile = pinned_.back();
         if (hold(TL_UNPIN, tile, 0)) pinned_.pop_back(); // it has timed out
@@ -199,8 +206,10 @@ static void drop(std::vector<tl_tile> &tiles, const tl_tile &tile) {
 }
 
 tla_status processing_element::hold(tl_hold what, const tl_tile &tile, std::uint64_t timeout_ns) {
+    static const char *const calls[TL_HOLD_COUNT] = {"tl_retain", "tl_pin", "tl_unpin"};
     static const tla_opcode opcodes[TL_HOLD_COUNT] = {TLA_OP_REF, TLA_OP_PIN, TLA_OP_UNPIN};
     if (static_cast<unsigned>(what) >= TL_HOLD_COUNT || timeout_ns > UINT64_MAX / 1000) return TLA_INVALID_ARGUMENT;
+    if (const tla_status status = check_no_scratch(calls[what], tile)) return status;
     tla_command descriptor{};
     descriptor.opcode = opcodes[what];
     descriptor.pa = tile.pa;
@@ -215,6 +224,7 @@ tla_status processing_element::hold(tl_hold what, const tl_tile &tile, std::uint
 }
 
 tla_status processing_element::release(const tl_tile &tile) {
+    if (const tla_status status = check_no_scratch("tl_free", tile)) return status;
     if (const tla_status status = check_unused(tile)) return status;
     tla_command descriptor{};
     descriptor.opcode = TLA_OP_FREE;

@@ -228,6 +228,14 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_is_wrong_is_ended_and_told_so) {
          "tl_load from 0x40: a transaction was answered with an error, expected mapped memory"},
         {"", "tile.dtype = (tl_dtype)99; status = tl_fill(tl, &tile, 0); tile.dtype = TL_F32;",
          "found a tile of type 99, expected a tl_dtype"},
+        {"",
+         "tl_tile t; status = tl_scratch(tl, 512, 1, TL_F64, &t); if (!status) status = tl_scratch(tl, 1, 1, TL_U8, "
+         "&t);",
+         "tl_scratch: asked for 1 x 1 of u8, 1 bytes; left are 0 of pe.scratch, 4096 bytes"},
+        {"", "tile = tl_view(tl, &tile, 0, 8, 1, 9);",
+         "TLA_INVALID_ARGUMENT: kernel doubling (FILE) on sip0.cube0.pe0: tl_view: found a part of 1 x 9 from row 0 "
+         "and "
+         "column 8 on, expected one inside its tile of 1 x 16"},
         {"", "status = tl_fail(tl, TLA_UNSUPPORTED, \"the moon is full\");",
          "TLA_UNSUPPORTED: kernel doubling (FILE) on sip0.cube0.pe0: the moon is full\n"},
     };
@@ -235,8 +243,8 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_is_wrong_is_ended_and_told_so) {
         const std::string file = scratch.write("k.c", doubling(w.before, w.inside));
         std::string says = w.says;
         if (const std::size_t at = says.find("FILE"); at != std::string::npos) says.replace(at, 4, file);
-        const command_result result =
-            run_kernel(file, with_prices({"pe.stack=64 KiB", "pe.host_limit=200 ms", "pe.time_limit=50 us"}));
+        const command_result result = run_kernel(
+            file, with_prices({"pe.stack=64 KiB", "pe.host_limit=200 ms", "pe.time_limit=50 us", "pe.scratch=4 KiB"}));
         check_says(result, 1, says);
         BOOST_CHECK_MESSAGE(!contains(result.err, "leaks"), result.err); // what it held has been freed
     }

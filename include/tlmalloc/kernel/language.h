@@ -76,6 +76,15 @@ static inline tla_status tl_free(tl_context *tl, const tl_tile *tile) {
     return tl->calls->free(tl, tile);
 }
 
+/* A tile out of the kernel's scratch area, which grows by what is asked for, rounded up to 64 bytes, and is given back
+ * as a whole when the kernel ends; the next kernel begins with an empty one. The first call allocates the area,
+ * pe.scratch bytes of the TCM, with one ALLOC command, waited for, whose failure it returns; then a call costs its
+ * dispatch alone. TLA_EXHAUSTED where less is left than was asked for, and said so with both; *tile is all zero then.
+ * The contents are undefined. tl_free, tl_retain, tl_pin and tl_unpin refuse it. */
+static inline tla_status tl_scratch(tl_context *tl, uint32_t rows, uint32_t columns, tl_dtype dtype, tl_tile *tile) {
+    return tl->calls->scratch(tl, rows, columns, dtype, tile);
+}
+
 /* One reference more to a tile of this PE: its memory is free after one tl_free more. A REF command, waited for. */
 static inline tla_status tl_retain(tl_context *tl, const tl_tile *tile) {
     return tl->calls->hold(tl, TL_RETAIN, tile, 0);

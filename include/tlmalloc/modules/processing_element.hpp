@@ -85,6 +85,7 @@ class processing_element : public instrumented, private command_handler {
 
     // What the tl_* calls of the kernel that runs on this PE do; see kernel.h. From the kernel only.
     tla_status allocate(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile);
+    tla_status take_scratch(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile);
     tla_status release(const tl_tile &tile);
     tla_status hold(tl_hold what, const tl_tile &tile, std::uint64_t timeout_ns);
     tla_status load(const tl_tile &tile, tla_vaddr source, std::uint64_t pitch);
@@ -117,6 +118,8 @@ class processing_element : public instrumented, private command_handler {
     void main();
     tla_status run_kernel();
     void free_held();
+    tla_status free_scratch();
+    tla_status check_no_scratch(const char *call, const tl_tile &tile);
     bool is_over_time() const;
     tla_status problem(tla_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
     tla_status move_by_address();
@@ -166,6 +169,8 @@ class processing_element : public instrumented, private command_handler {
     std::unique_ptr<kernel_stack> stack_; // from the first kernel on
     std::vector<tl_tile> held_;           // what the kernel has allocated and not freed, once for each reference
     std::vector<tl_tile> pinned_;         // and pinned, once for each pin
+    tl_tile scratch_{};                   // the area, from its first use on
+    std::uint64_t scratch_used_ = 0;      // bytes of it
     statistics statistics_;
     run run_;
     figure kernel_running_{*this, "kernel_running", 1}, computing_{*this, "computing", 1},

@@ -30,6 +30,7 @@ typedef struct tla_pe_parameters {
     uint64_t gemm_rate, vector_rate; /* pe.gemm_rate, pe.vector_rate: operations/s */
     uint32_t outstanding;            /* pe.outstanding: operations of a kernel that it has begun and not waited for */
     uint64_t stack;                  /* pe.stack: bytes of a kernel's stack */
+    uint64_t scratch;                /* pe.scratch: bytes of the TCM for a kernel's scratch tiles */
     uint64_t time_limit_ps;          /* pe.time_limit: of simulated time, for a kernel; 0: none */
     uint64_t host_limit_ps;          /* pe.host_limit: of real time, for a kernel without a call; 0: none */
     uint64_t quantum_ps;             /* simulation.quantum: how far a kernel runs ahead of the SystemC kernel */
