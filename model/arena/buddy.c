@@ -145,6 +145,7 @@ static tla_status give_back(void *state, tla_block range, tla_work *work) {
     if (status) return status;
     file(b, range.offset, tla_log2(range.nbytes), work);
     work->list_length += count;
+    work->frees++;
     return TLA_OK;
 }
 

@@ -15,6 +15,7 @@ static bool alloc_from_short(tla_free_list *list, uint64_t nbytes, uint64_t alig
         *block = (tla_block){offset, nbytes};
         if (leaf->nbytes[slot] == nbytes) {
             tla_short_remove(list, slot);
+            work->nodes_released++;
         } else {
             leaf->offset[slot] = offset + nbytes;
             leaf->nbytes[slot] -= nbytes;
@@ -58,6 +59,7 @@ static void carve(void *state, uint64_t nbytes, size_t n, tla_block *blocks, tla
         walked = spot.rank + gone + 1;
         gone += splits == 0;
         work->splits += splits;
+        work->nodes_released += splits == 0;
         for (uint64_t i = 0; i < items; i++)
             *blocks++ = (tla_block){spot.block.offset + i * nbytes, nbytes};
         n -= (size_t)items;

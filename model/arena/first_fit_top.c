@@ -41,7 +41,7 @@ static tla_status give_back(void *state, tla_block range, tla_work *work) {
     if (status) return status;
     work->insert_nodes += count - join.rank;
     work->probes += from_front.probes;
-    work->merges += from_front.merges;
+    tla_list_joined(&join, work);
     work->list_length += count;
     return TLA_OK;
 }

@@ -34,6 +34,8 @@ tla_status tla_list_take(tla_free_list *list, tla_free_spot *spot, tla_block par
     work->nodes_visited += visited;
     work->list_length += count;
     work->splits += splits;
+    work->nodes_released += splits == 0;
+    work->nodes_created += splits == 2;
     return TLA_OK;
 }
 
@@ -60,11 +62,19 @@ tla_status tla_list_reserve(void *state, tla_block range, tla_work *work) {
     return tla_list_take(state, &spot, range, spot.rank + 1, work);
 }
 
+void tla_list_joined(const tla_free_join *join, tla_work *work) {
+    const uint64_t merges = (uint64_t)(join->previous > 0) + (join->next > 0);
+    work->merges += merges;
+    work->frees++;
+    work->nodes_created += merges == 0;
+    work->nodes_released += merges == 2;
+}
+
 static inline void receipt(uint64_t count, const tla_free_join *join, tla_work *work) {
     work->insert_nodes += join->rank;
     work->probes += tla_bisect_probes(count, join->rank);
-    work->merges += (uint64_t)(join->previous > 0) + (join->next > 0);
     work->list_length += count;
+    tla_list_joined(join, work);
 }
 
 tla_status tla_list_put(tla_free_list *list, tla_block range, tla_free_join *join, tla_work *work) {

@@ -33,6 +33,9 @@ tla_status tla_list_nothing_fits(const tla_free_list *list, tla_work *work);
 /* The free block that holds all of a range; false when a byte of it is not free. */
 bool tla_list_holding(const tla_free_list *list, tla_block range, tla_free_spot *spot);
 
+/* The receipt of what a range on the list was joined with. */
+void tla_list_joined(const tla_free_join *join, tla_work *work);
+
 /* Puts a range on the list, with the receipt of an ordered insert from the front. */
 tla_status tla_list_put(tla_free_list *list, tla_block range, tla_free_join *join, tla_work *work);
 

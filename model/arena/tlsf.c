@@ -102,8 +102,8 @@ static tla_status give_back(void *state, tla_block range, tla_work *work) {
     if (join.previous) tla_size_bins_remove(&t->bins, start);
     if (join.next) tla_size_bins_remove(&t->bins, end);
     file(t, (tla_block){start, end + join.next - start});
-    work->merges += (uint64_t)(join.previous > 0) + (join.next > 0);
     work->list_length += count;
+    tla_list_joined(&join, work);
     return TLA_OK;
 }
 

@@ -42,6 +42,9 @@ static void each_price(const tla_cost_profile *cost, price_visit visit, void *co
     visit(context, "split", cost->split_ps);
     visit(context, "merge", cost->merge_ps);
     visit(context, "metadata_line", cost->metadata_line_ps);
+    visit(context, "free", cost->free_ps);
+    visit(context, "node_created", cost->node_created_ps);
+    visit(context, "node_released", cost->node_released_ps);
     visit(context, "class_lookup", cost->class_lookup_ps);
     visit(context, "list_pop", cost->list_pop_ps);
     visit(context, "list_push", cost->list_push_ps);

@@ -43,7 +43,7 @@ class naive_first_fit {
         nbytes = round(nbytes);
         work.list_length += list.size();
         std::vector<tla_block> after;
-        uint64_t splits = 0, visited = 0;
+        uint64_t splits = 0, visited = 0, gone = 0;
         for (const tla_block &hole : list) {
             if (blocks.size() == n) {
                 after.push_back(hole);
@@ -55,6 +55,7 @@ class naive_first_fit {
                 blocks.push_back({hole.offset + i * nbytes, nbytes});
             if (taken < hole.nbytes) after.push_back({hole.offset + taken, hole.nbytes - taken});
             splits += items > 0 && taken < hole.nbytes;
+            gone += taken == hole.nbytes;
         }
         work.nodes_visited += visited;
         if (blocks.size() < n) {
@@ -63,6 +64,7 @@ class naive_first_fit {
         }
         list = after;
         work.splits += splits;
+        work.nodes_released += gone;
         count(n * nbytes);
         return TLA_OK;
     }
@@ -112,6 +114,8 @@ class naive_first_fit {
         if (end < hole_end) at = list.insert(at, {end, hole_end - end});
         if (hole.offset < part.offset) list.insert(at, {hole.offset, part.offset - hole.offset});
         work.splits += uint64_t{end < hole_end} + uint64_t{hole.offset < part.offset};
+        work.nodes_created += end < hole_end && hole.offset < part.offset;
+        work.nodes_released += end == hole_end && hole.offset == part.offset;
         count(part.nbytes);
     }
 
@@ -127,6 +131,8 @@ class naive_first_fit {
                 high = middle;
         }
         work.insert_nodes += low;
+        work.frees++;
+        const std::size_t before = list.size();
         auto at = list.insert(list.begin() + static_cast<std::ptrdiff_t>(low), block);
         if (at + 1 != list.end() && at->offset + at->nbytes == (at + 1)->offset) {
             at->nbytes += (at + 1)->nbytes;
@@ -138,5 +144,7 @@ class naive_first_fit {
             list.erase(at);
             work.merges++;
         }
+        work.nodes_created += list.size() > before;
+        work.nodes_released += list.size() < before;
     }
 };

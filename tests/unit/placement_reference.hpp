@@ -99,10 +99,14 @@ class list_reference : public placement_reference {
         work.list_length += list.size();
         work.insert_nodes += policy == TLA_FIRST_FIT_TOP ? list.size() - at : at;
         work.probes += bisect_left_probes(list, range.offset);
+        const std::size_t before = list.size();
         list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), range);
         if (at + 1 < list.size() && end_of(list[at]) == list[at + 1].offset) join(at, work);
         if (at > 0 && end_of(list[at - 1]) == list[at].offset) join(--at, work);
         if (list[at].offset < pointer && pointer < end_of(list[at])) pointer = list[at].offset;
+        work.frees++;
+        work.nodes_created += list.size() > before;
+        work.nodes_released += list.size() < before;
         return TLA_OK;
     }
 
@@ -163,6 +167,8 @@ class list_reference : public placement_reference {
                 at = list.insert(at, rest);
                 work.splits++;
             }
+        work.nodes_released += front.nbytes == 0 && back.nbytes == 0;
+        work.nodes_created += front.nbytes > 0 && back.nbytes > 0;
     }
 
     void join(std::size_t i, tla_work &work) {
@@ -248,6 +254,7 @@ class tlsf_reference : public stacked_reference {
     tla_status free(tla_block range, tla_work &work) override {
         if (touches(range)) return TLA_NOT_ALLOCATED;
         work.list_length += stack.size();
+        const std::size_t before = stack.size();
         std::size_t i = newest([&](tla_block b) { return end_of(b) == range.offset; });
         if (i < stack.size()) {
             range = {stack[i].offset, stack[i].nbytes + range.nbytes};
@@ -261,6 +268,9 @@ class tlsf_reference : public stacked_reference {
             work.merges++;
         }
         stack.push_back(range);
+        work.frees++;
+        work.nodes_created += stack.size() > before;
+        work.nodes_released += stack.size() < before;
         return TLA_OK;
     }
 
@@ -280,12 +290,16 @@ class tlsf_reference : public stacked_reference {
         return {power, power + index * width, power + (index + 1) * width};
     }
     void put_rest(tla_block whole, tla_block part, tla_work &work) {
+        unsigned rests = 0;
         for (tla_block rest : {tla_block{whole.offset, part.offset - whole.offset},
                                tla_block{end_of(part), end_of(whole) - end_of(part)}})
             if (rest.nbytes) {
                 stack.push_back(rest);
-                work.splits++;
+                rests++;
             }
+        work.splits += rests;
+        work.nodes_released += rests == 0;
+        work.nodes_created += rests == 2;
     }
     std::uint64_t granule;
 };
@@ -333,6 +347,7 @@ class buddy_reference : public stacked_reference {
         if (range.offset % range.nbytes || touches(range)) return TLA_NOT_ALLOCATED;
         work.list_length += stack.size();
         file(range, work);
+        work.frees++;
         return TLA_OK;
     }
 

@@ -28,6 +28,8 @@ typedef struct tla_arena tla_arena;
  *                    front (top: from the back) to the block that holds the range.
  *     insert_nodes   nodes that the ordered insert passes, from the front (top: from the back)
  *     probes         of a bisection of the list instead
+ *     nodes_created  of a free that joins nothing, and of a block that is cut in the middle; nodes_released: of a block
+ *                    taken whole, and of a free that joins two blocks
  * buddy: a list for every order, last in first out.
  *     nodes_visited  1, the head of a list; 0 when nothing fits
  *     probes         alloc: lists looked at, from the order of the request (or of its alignment) up; all up to the

@@ -20,6 +20,9 @@ typedef struct tla_cost_profile {
     uint64_t split_ps;
     uint64_t merge_ps;
     uint64_t metadata_line_ps;
+    uint64_t free_ps; /* of a range put on the list, beside fixed_ps of its command */
+    uint64_t node_created_ps;
+    uint64_t node_released_ps;
     uint64_t chunk_ps;
     uint64_t pte_write_ps;
     uint64_t table_level_ps;
