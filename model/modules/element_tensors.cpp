@@ -1,6 +1,6 @@
 // What a kernel moves between tensors and tiles: strides, masks, rows by index.
+#include "tensor_parts.hpp"
 #include "tlmalloc/device/element.h"
-#include "tlmalloc/device/tile_transfer.h"
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "transfer_queue.hpp"
@@ -8,19 +8,6 @@
 #include <algorithm>
 
 namespace tlmalloc {
-
-namespace {
-
-// Appends what the DMA engine does for a tile that fits a tensor.
-void plan(std::vector<pe_dma::request> &transfers, pe_dma::direction way, const tl_tile &tile, const tl_tensor &tensor,
-          const std::uint8_t *mask) {
-    tla_tile_transfer parts;
-    tla_tile_transfer_begin(&parts, &tile, &tensor, mask);
-    for (tla_tile_part part; tla_tile_transfer_next(&parts, &part);)
-        transfers.push_back({way, {part.va}, {tile.pa.value + part.offset}, part.rows, part.row_bytes, part.pitch});
-}
-
-} // namespace
 
 tla_status processing_element::check_tensor(const char *call, const tl_tile &tile, const tl_tensor &tensor) {
     if (const tla_status status = check_tile(tile)) return status;

@@ -1,5 +1,6 @@
 // A PE's loads and stores: those that the kernel waits for, and those that go on while it does something else.
 #include "kernel_operation.hpp"
+#include "pipeline.hpp"
 #include "tile_shape.hpp"
 #include "tlmalloc/modules/time.hpp"
 
@@ -134,9 +135,11 @@ tla_status processing_element::end_operation(std::uint64_t handle) {
     const tla_status status = found->second->finish(*this, end_ps);
     set_local_ps(delay_, std::max({since, end_ps, to_ps(sc_core::sc_time_stamp())}));
     waits_for_dma_.set(local_ps(delay_), 0);
+    const std::unique_ptr<operation> over = std::move(found->second);
     operations_.erase(found);
     end(run_.dma_ps, since);
-    return status;
+    const tla_status given_back = over->give_back(*this);
+    return status ? status : given_back;
 }
 
 tla_status processing_element::wait_for(tl_handle handle) {
@@ -174,7 +177,7 @@ tla_status processing_element::check_unused(const tl_tile &tile) {
     if (std::count_if(held_.begin(), held_.end(), same) > 1) return TLA_OK;
     const std::uint64_t first = tile.pa.value, bytes = reach_of(tile);
     for (const auto &[handle, what] : operations_)
-        for (const operation::range &used : what->uses)
+        for (const tcm_range &used : what->uses)
             if (first < used.first + used.bytes && used.first < first + bytes)
                 return problem(TLA_BUSY,
                                "tl_free: found a tile that %s uses (handle %" PRIu64 "), expected a tl_wait before",
@@ -195,6 +198,7 @@ tla_status processing_element::finish_operations(tla_status status) {
 
 // The kernel was ended.
 void processing_element::drop_operations() {
+    if (pipeline_) pipeline_->drop_all();
     for (auto &transfers : queues_)
         transfers->drop_waiting(TLA_OK);
     const tla_error why = run_.problem;

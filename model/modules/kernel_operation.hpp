@@ -9,12 +9,12 @@
 
 namespace tlmalloc {
 
-struct processing_element::operation {
-    struct range { // of the TCM
-        std::uint64_t first, bytes;
-    };
+struct tcm_range {
+    std::uint64_t first, bytes;
+};
 
-    operation(const char *begun_by, std::vector<range> tiles) : call(begun_by), uses(std::move(tiles)) {}
+struct processing_element::operation {
+    operation(const char *begun_by, std::vector<tcm_range> tiles) : call(begun_by), uses(std::move(tiles)) {}
     virtual ~operation() = default;
     operation(const operation &) = delete;
     operation &operator=(const operation &) = delete;
@@ -22,8 +22,11 @@ struct processing_element::operation {
     // Waits until it is done, which is at end_ps; the element's problem tells of what went wrong.
     virtual tla_status finish(processing_element &element, std::uint64_t &end_ps) = 0;
 
-    const char *const call;        // that has begun it
-    const std::vector<range> uses; // tiles that must stay until it was waited for
+    // Afterwards, in the kernel's thread and on its time: gives back what the operation has allocated.
+    virtual tla_status give_back(processing_element &) { return TLA_OK; }
+
+    const char *const call;            // that has begun it
+    const std::vector<tcm_range> uses; // tiles that must stay until it was waited for
 };
 
 } // namespace tlmalloc

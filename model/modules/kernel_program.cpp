@@ -211,6 +211,15 @@ tla_status wait_all(tl_context *tl) {
     return program.back(program.outside([](processing_element &pe) { return pe.wait_for_all(); }));
 }
 
+tla_status composite(tl_context *tl, const tl_composition *what, tl_handle *handle) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_composite");
+    const tl_composition copy = *what;
+    tl_handle made{};
+    const tla_status status = program.outside([&](processing_element &pe) { return pe.compose(copy, made); });
+    if (handle) *handle = made;
+    return program.back(status);
+}
+
 const tl_calls table = {TL_CALLS_VERSION,
                         sizeof(tl_calls),
                         program_id,
@@ -239,7 +248,8 @@ const tl_calls table = {TL_CALLS_VERSION,
                         store_async,
                         wait,
                         wait_all,
-                        scratch};
+                        scratch,
+                        composite};
 
 // The kernel that exceeded pe.host_limit last, in this process: on the other PEs it need not be waited for as long.
 tl_kernel without_calls = nullptr;

@@ -3,6 +3,7 @@
 
 #include "kernel_operation.hpp"
 #include "kernel_program.hpp"
+#include "pipeline.hpp"
 #include "tile_shape.hpp"
 #include "tlmalloc/device/tile_math.h"
 #include "tlmalloc/modules/command_sender.hpp"
@@ -29,7 +30,9 @@ processing_element::processing_element(sc_core::sc_module_name name, const confi
     SC_THREAD(main);
 }
 
-processing_element::~processing_element() = default;
+processing_element::~processing_element() {
+    tla_timeline_destroy(&accelerator_);
+}
 
 // --- launching -------------------------------------------------------------------------------------------------------
 
@@ -239,11 +242,8 @@ tla_status processing_element::release(const tl_tile &tile) {
 // --- arithmetic: operands are fetched from the TCM, the engine computes, the result is written back ------------------
 
 tla_status processing_element::check_tile(const tl_tile &tile) {
-    std::uint32_t type = 0; // in C++ a value that is none may not be read as one
-    static_assert(sizeof type == sizeof tile.dtype, "an enumeration of C");
-    std::memcpy(&type, &tile.dtype, sizeof type);
-    if (type >= TL_DTYPE_COUNT)
-        return problem(TLA_INVALID_ARGUMENT, "found a tile of type %u, expected a tl_dtype", type);
+    if (raw(tile.dtype) >= TL_DTYPE_COUNT)
+        return problem(TLA_INVALID_ARGUMENT, "found a tile of type %u, expected a tl_dtype", raw(tile.dtype));
     if (tile.pitch == 0 || tile.pitch >= tile.columns) return TLA_OK;
     return problem(TLA_INVALID_ARGUMENT, "found a tile of %s with a pitch of %u, expected at least its columns",
                    shape(tile).c_str(), tile.pitch);
@@ -251,26 +251,27 @@ tla_status processing_element::check_tile(const tl_tile &tile) {
 
 // Rows that touch are one access, others one each.
 tla_status processing_element::access_rows(tlm::tlm_command command, const tl_tile &tile,
-                                           std::vector<std::uint8_t> &bytes) {
+                                           std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay) {
     if (const tla_status status = check_tile(tile)) return status;
     const std::uint32_t parts = rows_touch(tile) ? 1 : tile.rows;
     const std::size_t nbytes = bytes.size() / std::max(parts, 1u);
     for (std::uint32_t i = 0; i < parts; i++) {
         const std::uint64_t offset = std::uint64_t{i} * tile.pitch * tl_dtype_bytes(tile.dtype);
         if (!access(*local.operator->(), command, tile.pa.value + offset, bytes.data() + i * nbytes,
-                    static_cast<std::uint32_t>(nbytes), delay_, &requester_))
+                    static_cast<std::uint32_t>(nbytes), delay, &requester_))
             return TLA_BUS_ERROR;
     }
     return TLA_OK;
 }
 
-tla_status processing_element::fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
+tla_status processing_element::fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay) {
     bytes.resize(bytes_of(tile));
-    return access_rows(tlm::TLM_READ_COMMAND, tile, bytes);
+    return access_rows(tlm::TLM_READ_COMMAND, tile, bytes, delay);
 }
 
-tla_status processing_element::write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
-    return access_rows(tlm::TLM_WRITE_COMMAND, tile, bytes);
+tla_status processing_element::write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes,
+                                          sc_core::sc_time &delay) {
+    return access_rows(tlm::TLM_WRITE_COMMAND, tile, bytes, delay);
 }
 
 // One call of an engine: `body` fetches, computes and writes back, and adds its time to delay_.
@@ -285,8 +286,11 @@ tla_status processing_element::compute(Body body) {
     return status;
 }
 
-void processing_element::engine(std::uint64_t operations, std::uint64_t rate) {
-    delay_ += from_ps(tla_transfer_ps(operations, rate));
+// The accelerator works, as soon as it does nothing else.
+void processing_element::engine(std::uint64_t operations, std::uint64_t rate, sc_core::sc_time &delay) {
+    const std::uint64_t takes_ps = tla_transfer_ps(operations, rate);
+    tla_timeline_forget(&accelerator_, to_ps(sc_core::sc_time_stamp()));
+    set_local_ps(delay, tla_timeline_reserve(&accelerator_, local_ps(delay), takes_ps) + takes_ps);
 }
 
 tla_status processing_element::dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b) {

@@ -5,6 +5,7 @@
 #include "tlmalloc/kernel/types.h"
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace tlmalloc {
@@ -30,6 +31,15 @@ inline std::uint64_t reach_of(const tl_tile &tile) {
 
 inline bool same_shape(const tl_tile &a, const tl_tile &b) {
     return a.rows == b.rows && a.columns == b.columns;
+}
+
+// The bits of an enumeration that somebody's C has filled: in C++ a value that is none may not be read as one.
+template <typename Enumeration>
+std::uint32_t raw(const Enumeration &value) {
+    static_assert(sizeof(std::uint32_t) == sizeof value, "an enumeration of C");
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
 }
 
 // For messages: "4 x 8".

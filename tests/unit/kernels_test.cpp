@@ -259,7 +259,9 @@ const tl_calls calls = {TL_CALLS_VERSION,
                         load_async,
                         store_async,
                         wait,
-                        wait_all};
+                        wait_all,
+                        nullptr,
+                        nullptr};
 
 } // namespace
 

@@ -53,6 +53,7 @@ typedef struct tl_calls {
     tla_status (*wait)(tl_context *tl, tl_handle handle);
     tla_status (*wait_all)(tl_context *tl);
     tla_status (*scratch)(tl_context *tl, uint32_t rows, uint32_t columns, tl_dtype dtype, tl_tile *tile);
+    tla_status (*composite)(tl_context *tl, const tl_composition *what, tl_handle *handle);
 } tl_calls;
 
 /* What a kernel is handed; the platform's own things lie behind it. */

@@ -104,6 +104,42 @@ typedef enum tl_ternary { TL_FMA, TL_CLAMP, TL_WHERE, TL_TERNARY_COUNT } tl_tern
 /* Of all elements of a column or a row. */
 typedef enum tl_reduction { TL_SUM, TL_MAX, TL_MIN, TL_REDUCTION_COUNT } tl_reduction;
 
+/* Where a composite finds an operand, or leaves its result: a matrix in memory, which comes and goes tile by tile (a
+ * tensor whose last two dimensions are those of the matrix and whose others are 1), or a tile that is in the TCM. */
+typedef enum tl_operand_kind { TL_NO_OPERAND, TL_STREAMED, TL_PINNED, TL_OPERAND_KIND_COUNT } tl_operand_kind;
+typedef struct tl_operand {
+    tl_operand_kind kind;
+    tl_tensor tensor; /* TL_STREAMED */
+    tl_tile tile;     /* TL_PINNED */
+} tl_operand;
+
+/* With what a step of a composite works on its value: a number, a tile that has the shape of the result or one row or
+ * one column for all, or (of TL_MATH) the operand b. */
+typedef enum tl_term_kind { TL_NO_TERM, TL_NUMBER_TERM, TL_TILE_TERM, TL_B_TERM, TL_TERM_KIND_COUNT } tl_term_kind;
+typedef struct tl_term {
+    tl_term_kind kind;
+    float number;
+    tl_tile tile;
+} tl_term;
+
+/* value = op(value), op(value, x) or op(value, x, y). */
+typedef struct tl_step {
+    uint32_t operands;  /* of the operation, the value among them: 1, 2 or 3 */
+    uint32_t operation; /* a tl_unary, tl_binary or tl_ternary, by the operands */
+    tl_term x, y;
+} tl_step;
+
+/* What the engines of a PE do tile by tile: the value is the product a * b (TL_GEMM) or a (TL_MATH), then come the
+ * steps. */
+typedef enum tl_composite_kind { TL_GEMM, TL_MATH, TL_COMPOSITE_KIND_COUNT } tl_composite_kind;
+enum { TL_STEPS_MAX = 8 };
+typedef struct tl_composition {
+    tl_composite_kind kind;
+    tl_operand a, b, out;
+    uint32_t step_count;
+    tl_step steps[TL_STEPS_MAX];
+} tl_composition;
+
 #ifdef __cplusplus
 }
 #endif

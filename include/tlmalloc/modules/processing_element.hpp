@@ -9,6 +9,7 @@
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/parameters/execution.h"
+#include "tlmalloc/timing/timeline.h"
 
 #include <map>
 #include <memory>
@@ -98,6 +99,7 @@ class processing_element : public instrumented, private command_handler {
     tla_status store_async(tla_vaddr destination, std::uint64_t pitch, const tl_tile &tile, tl_handle &handle);
     tla_status wait_for(tl_handle handle);
     tla_status wait_for_all();
+    tla_status compose(const tl_composition &what, tl_handle &handle);
     tla_status dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b);
     tla_status map(const tla_operation &what, const tl_tile &out, const tl_tile *operands);
     tla_status reduce(tl_reduction what, std::uint32_t axis, const tl_tile &out, const tl_tile &a);
@@ -111,6 +113,8 @@ class processing_element : public instrumented, private command_handler {
   private:
     struct operation;
     struct asynchronous_transfer;
+    struct composite;
+    class pipeline;
 
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     friend class kernel_program;
@@ -147,16 +151,27 @@ class processing_element : public instrumented, private command_handler {
     template <typename Check, typename Body>
     tla_status compute_matrix(const tl_tile &out, const tl_tile *operands, std::size_t count, Check check, Body body,
                               std::uint64_t operations);
-    tla_status access_rows(tlm::tlm_command command, const tl_tile &tile, std::vector<std::uint8_t> &bytes);
+    tla_status access_rows(tlm::tlm_command command, const tl_tile &tile, std::vector<std::uint8_t> &bytes,
+                           sc_core::sc_time &delay);
     tla_status check_tile(const tl_tile &tile);
-    void engine(std::uint64_t operations, std::uint64_t rate);
-    tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes);
-    tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes);
+    void engine(std::uint64_t operations, std::uint64_t rate, sc_core::sc_time &delay);
+    tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
+    tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
+    tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes) { return fetch(tile, bytes, delay_); }
+    tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
+        return write_back(tile, bytes, delay_);
+    }
+    void engine(std::uint64_t operations, std::uint64_t rate) { engine(operations, rate, delay_); }
+    tla_status check_composition(const tl_composition &what);
+    tla_status allocate_buffers(composite &what);
+    tla_status free_buffers(composite &what);
     tla_status command(tla_command &descriptor, tla_completion &completion);
 
     const config config_;
     requester requester_;
+    tla_timeline accelerator_{};                                     // what multiplies, and the vector engine
     std::unique_ptr<transfer_queue> queues_[2];                      // of the read and of the write engine
+    std::unique_ptr<pipeline> pipeline_;                             // from the first composite on
     std::map<std::uint64_t, std::unique_ptr<operation>> operations_; // begun and not waited for, by their handles
     std::uint64_t next_handle_ = 1;
     sc_core::sc_event launched_;

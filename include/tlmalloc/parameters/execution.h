@@ -28,6 +28,9 @@ typedef struct tla_pe_parameters {
     uint64_t launch_ps;              /* pe.launch: from LAUNCH to the first call of the kernel */
     uint64_t dispatch_ps;            /* pe.dispatch: of every call of a kernel that does something */
     uint64_t gemm_rate, vector_rate; /* pe.gemm_rate, pe.vector_rate: operations/s */
+    uint64_t scheduler_ps;           /* pe.scheduler: of the scheduler, for a tile of a composite */
+    uint32_t tile_m, tile_k, tile_n; /* pe.tile_m, pe.tile_k, pe.tile_n: elements of a composite's tile */
+    uint32_t pipeline_depth;         /* pe.pipeline_depth: buffers, register sets and accumulators of its stages */
     uint32_t outstanding;            /* pe.outstanding: operations of a kernel that it has begun and not waited for */
     uint64_t stack;                  /* pe.stack: bytes of a kernel's stack */
     uint64_t scratch;                /* pe.scratch: bytes of the TCM for a kernel's scratch tiles */
