@@ -26,6 +26,7 @@ typedef struct tla_config {
     tla_hbm_parameters hbm;
     tla_hbm_timing hbm_timing;
     tla_tcm_parameters tcm, sram, m_cpu_memory;
+    tla_hbm_parameters host_memory; /* capacity 0: there is none */
     tla_controller_parameters controller;
     tla_mmu_parameters mmu;
     struct {
@@ -108,7 +109,8 @@ tla_status tla_timing_print_reference(FILE *out);
 tla_status tla_config_topology(const tla_config *config, tla_topology **topology, tla_config_report report,
                                void *context);
 
-/* Reads a topology file for the SIPs, cubes and PEs of a shape and its wires; the other members are not used. */
+/* Reads a topology file for the SIPs, cubes and PEs of a shape, its wires, and whether the host has a memory; the other
+ * members are not used. */
 tla_status tla_topology_load(const char *path, const tla_topology_shape *shape, tla_topology **topology,
                              tla_config_report report, void *context);
 

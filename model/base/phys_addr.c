@@ -4,6 +4,7 @@
 enum {
     SIP_SHIFT = 47,
     DIE_SHIFT = 42,
+    HOST_CONTROL_BIT = 41,
     HBM_BIT = 37,
     UNIT_SHIFT = 34,
     PE_SHIFT = 30,
@@ -13,7 +14,18 @@ enum {
 enum { UNIT_FIELD_PE = 0, UNIT_FIELD_M_CPU = 1, UNIT_FIELD_SRAM = 2 };
 
 static bool is_control_space(tla_unit unit) {
-    return unit == TLA_UNIT_PE_CONTROL || unit == TLA_UNIT_M_CPU_CONTROL || unit == TLA_UNIT_SRAM_CONTROL;
+    return unit == TLA_UNIT_PE_CONTROL || unit == TLA_UNIT_M_CPU_CONTROL || unit == TLA_UNIT_SRAM_CONTROL ||
+           unit == TLA_UNIT_HOST_CONTROL;
+}
+
+static bool is_of_host(tla_unit unit) {
+    return unit == TLA_UNIT_HOST_MEMORY || unit == TLA_UNIT_HOST_CONTROL;
+}
+
+/* Whether a unit can stand on this die. */
+static bool is_there(tla_unit unit, uint32_t sip, uint32_t die) {
+    if (is_of_host(unit)) return sip == 0 && die == TLA_HOST_DIE;
+    return sip < TLA_SIP_COUNT && (unit == TLA_UNIT_IO_CPU ? die == TLA_IO_DIE : die < TLA_CUBE_DIE_COUNT);
 }
 
 static uint64_t bits(uint64_t value, unsigned shift, unsigned width) {
@@ -21,10 +33,7 @@ static uint64_t bits(uint64_t value, unsigned shift, unsigned width) {
 }
 
 tla_status tla_paddr_encode(const tla_paddr_fields *f, tla_paddr *pa) {
-    bool on_a_cube = f->unit != TLA_UNIT_IO_CPU;
-    if (f->sip >= TLA_SIP_COUNT || f->pe >= TLA_PE_COUNT ||
-        (on_a_cube ? f->die >= TLA_CUBE_DIE_COUNT : f->die != TLA_IO_DIE))
-        return TLA_INVALID_ARGUMENT;
+    if (!is_there(f->unit, f->sip, f->die) || f->pe >= TLA_PE_COUNT) return TLA_INVALID_ARGUMENT;
     uint64_t limit = TLA_SUB_UNIT_BYTES, local = 0;
     if (is_control_space(f->unit)) {
         if ((unsigned)f->block >= TLA_CONTROL_BLOCK_COUNT) return TLA_INVALID_ARGUMENT;
@@ -51,6 +60,12 @@ tla_status tla_paddr_encode(const tla_paddr_fields *f, tla_paddr *pa) {
     case TLA_UNIT_IO_CPU:
         limit = TLA_CONTROL_BLOCK_BYTES;
         break;
+    case TLA_UNIT_HOST_MEMORY:
+        limit = TLA_HOST_MEMORY_BYTES;
+        break;
+    case TLA_UNIT_HOST_CONTROL: /* where a cube's have the bit of a sub-unit, there are zeros */
+        local = UINT64_C(1) << HOST_CONTROL_BIT | (uint64_t)f->block << BLOCK_SHIFT;
+        break;
     default:
         return TLA_INVALID_ARGUMENT;
     }
@@ -58,6 +73,18 @@ tla_status tla_paddr_encode(const tla_paddr_fields *f, tla_paddr *pa) {
     if (f->offset >= limit || (!of_a_pe && f->pe != 0)) return TLA_INVALID_ARGUMENT;
     pa->value = (uint64_t)f->sip << SIP_SHIFT | (uint64_t)f->die << DIE_SHIFT | local | f->offset;
     return TLA_OK;
+}
+
+/* On the host's die. */
+static tla_status decode_host(uint64_t v, tla_paddr_fields *f) {
+    f->unit = TLA_UNIT_HOST_MEMORY;
+    f->offset = bits(v, 0, HOST_CONTROL_BIT);
+    if (f->sip != 0) return TLA_OUT_OF_RANGE;
+    if (!bits(v, HOST_CONTROL_BIT, 1)) return TLA_OK;
+    f->unit = TLA_UNIT_HOST_CONTROL;
+    f->block = (tla_control_block)bits(v, BLOCK_SHIFT, SUB_UNIT_BIT - BLOCK_SHIFT);
+    f->offset = bits(v, 0, BLOCK_SHIFT);
+    return bits(v, SUB_UNIT_BIT, HOST_CONTROL_BIT - SUB_UNIT_BIT) ? TLA_OUT_OF_RANGE : TLA_OK;
 }
 
 tla_status tla_paddr_decode(tla_paddr pa, tla_paddr_fields *fields) {
@@ -68,6 +95,11 @@ tla_status tla_paddr_decode(tla_paddr pa, tla_paddr_fields *fields) {
         f.offset = bits(v, 0, BLOCK_SHIFT);
         *fields = f;
         return TLA_OK;
+    }
+    if (f.die == TLA_HOST_DIE && !(v >> TLA_PADDR_BITS)) {
+        const tla_status status = decode_host(v, &f);
+        if (!status) *fields = f;
+        return status;
     }
     if (v >> TLA_PADDR_BITS || f.die >= TLA_CUBE_DIE_COUNT || bits(v, HBM_BIT + 1, DIE_SHIFT - HBM_BIT - 1))
         return TLA_OUT_OF_RANGE;
@@ -144,4 +176,16 @@ tla_status tla_paddr_sram_control(uint32_t sip, uint32_t die, uint64_t offset, t
 
 tla_status tla_paddr_m_cpu_memory_control(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa) {
     return of_cube(sip, die, TLA_UNIT_M_CPU_CONTROL, offset, pa);
+}
+
+static tla_status of_host(tla_unit unit, uint64_t offset, tla_paddr *pa) {
+    return tla_paddr_encode(&(tla_paddr_fields){.die = TLA_HOST_DIE, .unit = unit, .offset = offset}, pa);
+}
+
+tla_status tla_paddr_host_memory(uint64_t offset, tla_paddr *pa) {
+    return of_host(TLA_UNIT_HOST_MEMORY, offset, pa);
+}
+
+tla_status tla_paddr_host_memory_control(uint64_t offset, tla_paddr *pa) {
+    return of_host(TLA_UNIT_HOST_CONTROL, offset, pa);
 }

@@ -29,6 +29,7 @@ static void derive(tla_config *c) {
     c->topology.cube_mesh_width = c->system.cube_mesh_width;
     c->topology.cube_mesh_height = c->system.cube_mesh_height;
     c->topology.pes_per_cube = c->system.pes_per_cube;
+    c->topology.host_memory = c->host_memory.capacity > 0;
     c->hbm.capacity = c->system.hbm_per_cube / c->system.pes_per_cube;
     c->controller.memory.hbm_slice_bytes = c->hbm.capacity;
     c->controller.memory.tcm_bytes = c->tcm.capacity;
@@ -43,6 +44,7 @@ static void derive(tla_config *c) {
     c->host.hbm_reserved = c->controller.free_list == TLA_LIST_HBM ? c->controller.list_reserve : 0;
     c->host.lockstep = c->controller.lockstep;
     c->host.hbm_slice = c->hbm.capacity;
+    c->host.memory = c->host_memory.capacity;
     c->host.fronts = 0;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
         const tla_stack_config stack = tla_pe_memory_stack_config(&c->controller.memory, (tla_channel)channel);
@@ -67,8 +69,9 @@ static void check_topology_file(tla_loader *l) {
     tla_config *config = l->config;
     const size_t key = tla_schema_find(l->schema, "system.topology_file");
     const tla_origin *origin = &l->origins[key];
-    const char *const numbers[] = {"system.sips", "system.cube_mesh_width", "system.cube_mesh_height",
-                                   "system.pes_per_cube", "links.wire"};
+    const char *const numbers[] = {
+        "system.sips", "system.cube_mesh_width", "system.cube_mesh_height", "system.pes_per_cube",
+        "links.wire",  "host_memory.capacity"};
     bool bad = origin->bad || strcmp(config->system.topology_file, "none") == 0;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         bad |= l->origins[tla_schema_find(l->schema, numbers[i])].bad;
@@ -177,6 +180,7 @@ DEFAULTS(hbm, tla_hbm_parameters)
 DEFAULTS(tcm, tla_tcm_parameters)
 DEFAULTS(sram, tla_tcm_parameters)
 DEFAULTS(m_cpu_memory, tla_tcm_parameters)
+DEFAULTS(host_memory, tla_hbm_parameters)
 DEFAULTS(controller, tla_controller_parameters)
 DEFAULTS(mmu, tla_mmu_parameters)
 DEFAULTS(va, tla_va_parameters)

@@ -109,7 +109,7 @@ static bool slice_does_not_fit_its_profile(const tla_config *c, tla_phrase *text
 
 static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
     const tla_pe_memory_config *m = &c->controller.memory;
-    const tla_stack_policy policies[] = {m->hbm_policy, m->tcm_policy, m->sram_policy, m->m_cpu_policy};
+    const tla_stack_policy policies[] = {m->hbm_policy, m->tcm_policy, m->sram_policy, m->m_cpu_policy, m->host_policy};
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         const tla_stack_policy p = policies[i]; /* of a placement alone it is that */
         char name[64];
@@ -158,6 +158,7 @@ static bool front_is_refused(const tla_config *c, tla_channel channel, tla_front
     tla_pe_memory_config memory = c->controller.memory;
     memory.sram_bytes = c->sram.capacity;
     memory.m_cpu_bytes = c->m_cpu_memory.capacity;
+    memory.host_bytes = c->host_memory.capacity;
     if (memory.tcm_reserved_bytes >= memory.tcm_bytes) return false; /* a rule of its own */
     const tla_stack_config stack = tla_pe_memory_stack_config(&memory, channel);
     tla_error why;
@@ -183,6 +184,7 @@ FRONT_RULES(hbm, TLA_HBM)
 FRONT_RULES(tcm, TLA_TCM)
 FRONT_RULES(sram, TLA_SRAM)
 FRONT_RULES(m_cpu, TLA_M_CPU_MEMORY)
+FRONT_RULES(host, TLA_HOST_MEMORY)
 
 /* A rule for each size of a front; behind it the keys that say how large its memory is. */
 #define FRONT_ROWS(name, ...)                                                                                          \
@@ -297,7 +299,7 @@ static bool sips_are_no_grid(const tla_config *c, tla_phrase *text) {
 const tla_platform_rule tla_platform_rules[] = {
     {{"faults.plan", "hbm.timing"}, fault_is_nowhere},
     {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy", "controller.sram_policy",
-      "controller.m_cpu_policy"},
+      "controller.m_cpu_policy", "controller.host_policy"},
      list_does_not_walk},
     {{"controller.lockstep", "controller.hbm_policy", "controller.free_list", "controller.guard", "mmu.unmapped",
       "mmu.walk", "host.driver", "host.pool"},
@@ -306,6 +308,7 @@ const tla_platform_rule tla_platform_rules[] = {
     FRONT_ROWS(tcm, "controller.alignment", "tcm.capacity", "tcm.scheduler_reserve"),
     FRONT_ROWS(sram, "controller.alignment", "sram.capacity"),
     FRONT_ROWS(m_cpu, "controller.alignment", "m_cpu_memory.capacity"),
+    FRONT_ROWS(host, "controller.alignment", "host_memory.capacity"),
     {{"controller.ports", "mmu.unmapped", "mmu.walk"}, a_sender_has_no_port},
     {{"controller.list_reserve", "controller.free_list", "hbm.capacity_per_cube"}, list_takes_all},
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},

@@ -24,6 +24,7 @@ struct listed {
 typedef struct reading {
     tla_topology *topology;
     uint64_t wire_ps_per_mm;
+    bool host_memory;           /* the host has one */
     tla_place row;              /* where the row begins */
     size_t findings_before_row; /* so many had been told then */
     tla_config_report report;
@@ -161,8 +162,12 @@ static const tla_schema_key file_keys[] = {
 
 static void check_file(tla_loader *loader) {
     if (loader->incomplete || loader->findings || loader->no_memory) return;
+    const reading *r = reading_of(loader);
     tla_error error;
-    const tla_status status = tla_topology_check(reading_of(loader)->topology, &error);
+    tla_status status = tla_topology_check(r->topology, &error);
+    if (!status && r->host_memory && tla_topology_node_of(r->topology, TLA_NODE_HOST_MEMORY, 0, 0, 0) == TLA_NO_NODE)
+        status = tla_error_set(&error, TLA_INVALID_ARGUMENT,
+                               "the node host.memory is missing, which host_memory.capacity above 0 B needs");
     loader->no_memory |= status == TLA_NO_HOST_MEMORY;
     if (status && status != TLA_NO_HOST_MEMORY)
         tla_loader_find(loader, (tla_place){loader->file, 0, 0}, "%s", error.text);
@@ -176,7 +181,10 @@ static const tla_schema file_schema = {file_keys, sizeof file_keys / sizeof file
 tla_status tla_topology_load(const char *path, const tla_topology_shape *shape, tla_topology **topology,
                              tla_config_report report, void *context) {
     *topology = NULL;
-    reading r = {.wire_ps_per_mm = shape->wire_ps_per_mm, .report = report, .context = context};
+    reading r = {.wire_ps_per_mm = shape->wire_ps_per_mm,
+                 .host_memory = shape->host_memory,
+                 .report = report,
+                 .context = context};
     struct listed unused;
     tla_status status = tla_topology_create(shape->sips, shape->cube_mesh_width * shape->cube_mesh_height,
                                             shape->pes_per_cube, &r.topology);

@@ -424,8 +424,9 @@ static tla_status check_count(tla_opcode opcode, uint32_t count, size_t length, 
 static tla_status decode_channel(const char *what, uint32_t channel, tla_command *command, tla_error *error) {
     if (channel >= TLA_CHANNEL_COUNT)
         return tla_error_set(error, TLA_BAD_COMMAND,
-                             "%s channel %u, expected %d (HBM), %d (TCM), %d (SRAM) or %d (M_CPU memory)", what,
-                             channel, TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY);
+                             "%s channel %u, expected %d (HBM), %d (TCM), %d (SRAM), %d (M_CPU memory) or %d (host "
+                             "memory)",
+                             what, channel, TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY, TLA_HOST_MEMORY);
     command->channel = (tla_channel)channel;
     return TLA_OK;
 }

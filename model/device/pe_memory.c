@@ -17,11 +17,13 @@ struct tla_pe_memory {
 static const struct {
     const char *name, *title;
     tla_unit unit;
+    tla_channel_scope scope;
 } channels[TLA_CHANNEL_COUNT] = {
-    [TLA_HBM] = {"hbm", "HBM", TLA_UNIT_HBM},
-    [TLA_TCM] = {"tcm", "TCM", TLA_UNIT_TCM},
-    [TLA_SRAM] = {"sram", "SRAM", TLA_UNIT_SRAM},
-    [TLA_M_CPU_MEMORY] = {"m_cpu", "M_CPU memory", TLA_UNIT_M_CPU},
+    [TLA_HBM] = {"hbm", "HBM", TLA_UNIT_HBM, TLA_SCOPE_PE},
+    [TLA_TCM] = {"tcm", "TCM", TLA_UNIT_TCM, TLA_SCOPE_PE},
+    [TLA_SRAM] = {"sram", "SRAM", TLA_UNIT_SRAM, TLA_SCOPE_CUBE},
+    [TLA_M_CPU_MEMORY] = {"m_cpu", "M_CPU memory", TLA_UNIT_M_CPU, TLA_SCOPE_CUBE},
+    [TLA_HOST_MEMORY] = {"host", "host memory", TLA_UNIT_HOST_MEMORY, TLA_SCOPE_HOST},
 };
 
 const char *tla_channel_name(tla_channel channel) {
@@ -32,8 +34,8 @@ const char *tla_channel_title(tla_channel channel) {
     return (unsigned)channel < TLA_CHANNEL_COUNT ? channels[channel].title : NULL;
 }
 
-bool tla_channel_is_of_cube(tla_channel channel) {
-    return channel == TLA_SRAM || channel == TLA_M_CPU_MEMORY;
+tla_channel_scope tla_channel_scope_of(tla_channel channel) {
+    return channels[channel].scope;
 }
 
 tla_status tla_channel_control(tla_channel channel, uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset,
@@ -46,6 +48,8 @@ tla_status tla_channel_control(tla_channel channel, uint32_t sip, uint32_t die, 
         return tla_paddr_sram_control(sip, die, offset, pa);
     case TLA_M_CPU_MEMORY:
         return tla_paddr_m_cpu_memory_control(sip, die, offset, pa);
+    case TLA_HOST_MEMORY:
+        return tla_paddr_host_memory_control(offset, pa);
     default:
         return TLA_INVALID_ARGUMENT;
     }
@@ -86,6 +90,8 @@ static extent extent_of(const tla_pe_memory_config *c, tla_channel channel) {
         return (extent){0, c->sram_bytes, 0, c->sram_policy, c->sram_front};
     case TLA_M_CPU_MEMORY:
         return (extent){TLA_CONTROL_BLOCK_BYTES, c->m_cpu_bytes, 0, c->m_cpu_policy, c->m_cpu_front};
+    case TLA_HOST_MEMORY:
+        return (extent){0, c->host_bytes, 0, c->host_policy, c->host_front};
     default:
         return (extent){0};
     }
@@ -103,8 +109,9 @@ uint64_t tla_pe_memory_capacity(const tla_pe_memory_config *config, tla_channel 
 tla_status tla_pe_memory_address(const tla_pe_memory_config *c, tla_channel channel, uint64_t offset, tla_paddr *pa) {
     extent e = extent_of(c, channel);
     if (offset >= e.bytes) return TLA_INVALID_ARGUMENT;
-    return tla_paddr_encode(&(tla_paddr_fields){.sip = c->sip,
-                                                .die = c->die,
+    const bool of_host = channels[channel].scope == TLA_SCOPE_HOST;
+    return tla_paddr_encode(&(tla_paddr_fields){.sip = of_host ? 0 : c->sip,
+                                                .die = of_host ? TLA_HOST_DIE : c->die,
                                                 .unit = channels[channel].unit,
                                                 .pe = channel == TLA_TCM ? c->pe : 0,
                                                 .offset = e.first + offset},
@@ -143,6 +150,7 @@ tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *
         {"tcm_reserved_bytes", c->tcm_reserved_bytes, c->tcm_bytes},
         {"sram_bytes", c->sram_bytes, TLA_SUB_UNIT_BYTES},
         {"m_cpu_bytes", c->m_cpu_bytes, TLA_M_CPU_MEMORY_BYTES},
+        {"host_bytes", c->host_bytes, TLA_HOST_MEMORY_BYTES},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i].value > limits[i].most)
@@ -386,7 +394,8 @@ tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uin
     tla_channel found = TLA_HBM;
     if (!status) status = channel_of(&f, &found);
     if (status) return status;
-    if (f.sip != c->sip || f.die != c->die || (found == TLA_TCM && f.pe != c->pe)) return TLA_OUT_OF_RANGE;
+    if (channels[found].scope != TLA_SCOPE_HOST && (f.sip != c->sip || f.die != c->die)) return TLA_OUT_OF_RANGE;
+    if (found == TLA_TCM && f.pe != c->pe) return TLA_OUT_OF_RANGE;
     extent e = extent_of(c, found);
     if (f.offset < e.first || f.offset - e.first >= e.bytes || nbytes > e.bytes - (f.offset - e.first))
         return TLA_OUT_OF_RANGE;
@@ -429,8 +438,13 @@ tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel
 
 tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error) {
     const tla_pe_memory_config *c = &memory->config;
-    char what[80], pe[16] = "";
-    if (!tla_channel_is_of_cube(channel)) snprintf(pe, sizeof pe, ".pe%" PRIu32, c->pe);
-    snprintf(what, sizeof what, "%s of sip%" PRIu32 ".cube%" PRIu32 "%s", channels[channel].title, c->sip, c->die, pe);
+    char what[80];
+    const int length = snprintf(what, sizeof what, "%s", channels[channel].title);
+    char *const place = what + length;
+    const size_t room = sizeof what - (size_t)length;
+    if (channels[channel].scope == TLA_SCOPE_PE)
+        snprintf(place, room, " of sip%" PRIu32 ".cube%" PRIu32 ".pe%" PRIu32, c->sip, c->die, c->pe);
+    else if (channels[channel].scope == TLA_SCOPE_CUBE)
+        snprintf(place, room, " of sip%" PRIu32 ".cube%" PRIu32, c->sip, c->die);
     return tla_stack_explain(memory->stacks[channel], what, &(tla_stack_request){.nbytes = nbytes}, error);
 }

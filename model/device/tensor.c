@@ -3,6 +3,17 @@
 
 #include "tlmalloc/device/placement.h"
 
+tla_pe_location tla_memory_of_pe(tla_channel channel, tla_pe_location pe) {
+    switch (tla_channel_scope_of(channel)) {
+    case TLA_SCOPE_PE:
+        return pe;
+    case TLA_SCOPE_CUBE:
+        return (tla_pe_location){pe.sip, pe.cube, 0};
+    default:
+        return (tla_pe_location){0, 0, 0};
+    }
+}
+
 static bool same_cube(const tla_pe_location *a, const tla_pe_location *b) {
     return a->sip == b->sip && a->cube == b->cube;
 }

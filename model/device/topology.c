@@ -20,7 +20,7 @@ struct tla_topology {
 
 const char *tla_node_kind_name(tla_node_kind kind) {
     static const char *const names[] = {"router",  "pe",     "hbm_ctrl", "m_cpu",   "sram",   "conn", "ucie",
-                                        "io_ucie", "io_noc", "io_cpu",   "pcie_ep", "switch", "host"};
+                                        "io_ucie", "io_noc", "io_cpu",   "pcie_ep", "switch", "host", "host_memory"};
     return (unsigned)kind < TLA_NODE_KIND_COUNT ? names[kind] : NULL;
 }
 
@@ -35,13 +35,14 @@ static uint32_t all_pes(const tla_topology *t) {
 }
 
 static uint32_t places(const tla_topology *t) {
-    return 2 * all_pes(t) + 2 * all_cubes(t) + 2 * t->sips + 1;
+    return 2 * all_pes(t) + 2 * all_cubes(t) + 2 * t->sips + 2;
 }
 
 /* Where by_place has the node; TLA_NO_NODE for a kind that is not found in this way, and for a place that is none. */
 static uint32_t place_of(const tla_topology *t, tla_node_kind kind, uint32_t sip, uint32_t cube, uint32_t index) {
     const uint32_t after_cubes = 2 * all_pes(t) + 2 * all_cubes(t);
     if (kind == TLA_NODE_HOST) return places(t) - 1;
+    if (kind == TLA_NODE_HOST_MEMORY) return places(t) - 2;
     if (sip >= t->sips) return TLA_NO_NODE;
     if (kind == TLA_NODE_IO_CPU || kind == TLA_NODE_PCIE_EP)
         return after_cubes + sip + (kind == TLA_NODE_PCIE_EP ? t->sips : 0);
@@ -53,9 +54,13 @@ static uint32_t place_of(const tla_topology *t, tla_node_kind kind, uint32_t sip
     return in_all * t->pes + index + (kind == TLA_NODE_HBM_CTRL ? all_pes(t) : 0);
 }
 
+static bool is_of_host(tla_node_kind kind) {
+    return kind == TLA_NODE_HOST || kind == TLA_NODE_HOST_MEMORY;
+}
+
 static bool is_found_by_place(tla_node_kind kind) {
     return kind == TLA_NODE_PE || kind == TLA_NODE_HBM_CTRL || kind == TLA_NODE_M_CPU || kind == TLA_NODE_SRAM ||
-           kind == TLA_NODE_IO_CPU || kind == TLA_NODE_PCIE_EP || kind == TLA_NODE_HOST;
+           kind == TLA_NODE_IO_CPU || kind == TLA_NODE_PCIE_EP || is_of_host(kind);
 }
 
 /* The name that a node must have which is found by where it is. */
@@ -63,6 +68,8 @@ static tla_phrase name_of_place(tla_node_kind kind, uint32_t sip, uint32_t cube,
     switch (kind) {
     case TLA_NODE_HOST:
         return tla_phrase_of("host");
+    case TLA_NODE_HOST_MEMORY:
+        return tla_phrase_of("host.memory");
     case TLA_NODE_IO_CPU:
     case TLA_NODE_PCIE_EP:
         return tla_phrase_of("sip%" PRIu32 ".%s", sip, tla_node_kind_name(kind));
@@ -182,7 +189,7 @@ static tla_status check_place(const tla_topology *t, const tla_topology_node *no
         const tla_phrase last = name_of_place(node->kind, t->sips - 1, t->cubes - 1, t->pes - 1);
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "found %s of kind %s, expected a name of the platform's, %s%s", tla_quote(node->name).text,
-                             tla_node_kind_name(node->kind), node->kind == TLA_NODE_HOST ? "" : "the last of which is ",
+                             tla_node_kind_name(node->kind), is_of_host(node->kind) ? "" : "the last of which is ",
                              last.text);
     }
     return TLA_OK;

@@ -90,6 +90,11 @@ static void link_sips(tla_topology_builder *b, const uint32_t *end_points, uint3
 static void add_all(tla_topology_builder *b) {
     const tla_topology_shape *s = b->shape;
     const uint32_t host = tla_build_node(b, TLA_NODE_HOST, (tla_spot){margin(s), margin(s) / 10}, 0, "host");
+    if (s->host_memory) {
+        const tla_spot beside = {margin(s) * 2, margin(s) / 10};
+        tla_build_link(b, host, tla_build_node(b, TLA_NODE_HOST_MEMORY, beside, 0, "host.memory"), 0, 0,
+                       s->host_memory_bandwidth);
+    }
     uint32_t middle = TLA_NO_NODE, end_points[TLA_SIP_COUNT];
     if (s->sip_topology == TLA_SIPS_SWITCH)
         middle = tla_build_node(b, TLA_NODE_SWITCH, (tla_spot){margin(s), margin(s) * 3 / 10}, s->switch_overhead_ps,

@@ -12,7 +12,7 @@
 namespace tlmalloc {
 
 hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
-    : memory_module(name, "hbm_slice",
+    : memory_module(name, settings.kind,
                     {settings.capacity, settings.latency_ps, settings.outstanding,
                      settings.dmi && settings.faults.count == 0, settings.style}),
       config_(settings) {

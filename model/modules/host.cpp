@@ -122,7 +122,7 @@ void host::serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_ti
 
 tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error) {
     for (const shard &s : t.shards)
-        wait_for_driver(s.where.sip);
+        wait_for_driver(tla_memory_of_pe(t.memory, s.where).sip);
     const std::uint64_t start = now_ps();
     if (t.kind == spread::demand && command == tlm::TLM_WRITE_COMMAND)
         return tla_error_set(error, TLA_UNSUPPORTED, "tensor %s comes into being on demand: nothing to write to",

@@ -21,7 +21,7 @@ runtime::pool::~pool() {
 }
 
 std::uint32_t runtime::pool::device_of(tla_channel memory, const pe_location &pe) {
-    const pe_location where{pe.sip, pe.cube, tla_channel_is_of_cube(memory) ? 0 : pe.pe};
+    const pe_location where = tla_memory_of_pe(memory, pe);
     const auto found = std::find_if(places_.begin(), places_.end(), [&](const place &p) {
         return p.memory == memory && p.where.sip == where.sip && p.where.cube == where.cube && p.where.pe == where.pe;
     });

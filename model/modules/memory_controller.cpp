@@ -72,6 +72,8 @@ memory_controller::memory_socket &memory_controller::socket_of(tla_channel chann
         return sram;
     case TLA_M_CPU_MEMORY:
         return m_cpu_memory;
+    case TLA_HOST_MEMORY:
+        return host_memory;
     default:
         return slice;
     }
@@ -496,7 +498,7 @@ tla_stack_stats memory_controller::front_statistics(tla_channel channel) const {
 
 std::vector<statistics_part> memory_controller::list_statistics() const {
     std::vector<statistics_part> parts;
-    for (const tla_channel channel : {TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY}) {
+    for (const tla_channel channel : {TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY, TLA_HOST_MEMORY}) {
         if (!has(channel) && statistics_[channel].allocs == 0) continue;
         const statistics s = get_statistics(channel);
         parts.push_back({{{"allocs", s.allocs, "commands", "ALLOC, refused ones included"},
@@ -608,7 +610,8 @@ void memory_controller::check_size(const char *member, memory_socket &memory, st
 }
 
 void memory_controller::start_of_simulation() {
-    static const char *const members[TLA_CHANNEL_COUNT] = {"hbm_slice_bytes", "tcm_bytes", "sram_bytes", "m_cpu_bytes"};
+    static const char *const members[TLA_CHANNEL_COUNT] = {"hbm_slice_bytes", "tcm_bytes", "sram_bytes", "m_cpu_bytes",
+                                                           "host_bytes"};
     for (const tla_channel channel : channels()) {
         memory_socket &memory = socket_of(channel);
         check_size(members[channel], memory, bytes_of(channel));

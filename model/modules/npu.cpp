@@ -216,6 +216,21 @@ memory_controller::config cube_controller_config(const tla_config &c, unsigned s
     return result;
 }
 
+hbm_slice::config host_memory_config(const tla_config &c) {
+    auto result = config_of<hbm_slice>(c, c.host_memory);
+    result.kind = "host_memory";
+    return result;
+}
+
+memory_controller::config host_controller_config(const tla_config &c) {
+    auto result = config_of<memory_controller>(c, c.controller);
+    tla_pe_memory_config &memory = result.memory;
+    memory.sip = memory.die = memory.pe = 0;
+    memory.hbm_slice_bytes = memory.tcm_bytes = memory.tcm_reserved_bytes = 0;
+    memory.host_bytes = c.host_memory.capacity;
+    return result;
+}
+
 static host::config host_config(const tla_config &c) {
     auto result = config_of<host>(c, c.host);
     result.pes = locations(c);
@@ -247,6 +262,12 @@ cube_memory::cube_memory(sc_core::sc_module_name name, const tla_config &config,
     (which == TLA_SRAM ? controller.sram : controller.m_cpu_memory).bind(memory.in);
 }
 
+host_memory::host_memory(sc_core::sc_module_name name, const tla_config &config)
+    : sc_module(name), memory("memory", host_memory_config(config)),
+      controller("controller", host_controller_config(config)) {
+    controller.host_memory.bind(memory.in);
+}
+
 // Blocks that cannot be joined into one are no leak: buddies, slots, regions of two kinds. The host sees of TCMs only
 // those whose front it trims.
 static bool has_many_free_blocks(const tla_config &c) {
@@ -255,7 +276,7 @@ static bool has_many_free_blocks(const tla_config &c) {
         const tla_front front = tla_stack_front(p);
         return tla_stack_placement(p) == TLA_BUDDY || front == TLA_FRONT_SLOT_POOL || front == TLA_FRONT_MIXED;
     };
-    return is_many(m.hbm_policy) || is_many(m.sram_policy) || is_many(m.m_cpu_policy) ||
+    return is_many(m.hbm_policy) || is_many(m.sram_policy) || is_many(m.m_cpu_policy) || is_many(m.host_policy) ||
            (tla_stack_front(m.tcm_policy) != TLA_FRONT_NONE && is_many(m.tcm_policy));
 }
 
@@ -264,6 +285,7 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     for (unsigned sip = 0; sip < config.system.sips; sip++)
         sips_.push_back(
             std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, pes_, cube_memories_));
+    if (config.host_memory.capacity > 0) host_memory_ = std::make_unique<tlmalloc::host_memory>("host_memory", config);
     va_manager_ = std::make_unique<va_manager>("va_manager", va_config(config));
     for (unsigned sip = 0; sip < config.system.sips; sip++) {
         const std::string prefix = numbered("sip", sip);
@@ -285,7 +307,8 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     graph_ = rows.take_graph();
     fabric_ = std::make_unique<interconnect>("fabric", rows.settings());
     host_->va.bind(va_manager_->control);
-    platform_parts parts{*fabric_, *host_, *va_manager_, processors_, end_points_, pes_, cube_memories_};
+    platform_parts parts{*fabric_,    *host_, *va_manager_,   processors_,
+                         end_points_, pes_,   cube_memories_, host_memory_.get()};
     rows.bind(parts);
     tell_inland_transfers(config, *fabric_, pes_);
     tell_ways(config);
@@ -301,6 +324,7 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
         modules_.insert(modules_.end(), {&pe->controller, &pe->slice, &pe->tcm, &pe->mmu, &pe->dma, &pe->element});
     for (cube_memory *m : cube_memories_)
         modules_.insert(modules_.end(), {&m->controller, &m->memory});
+    if (host_memory_) modules_.insert(modules_.end(), {&host_memory_->controller, &host_memory_->memory});
     modules_.push_back(fabric_.get());
 }
 
@@ -364,6 +388,7 @@ std::uint64_t npu::leaks() const {
     }
     for (const cube_memory *m : cube_memories_)
         count += !m->controller.is_as_at_the_beginning(m->channel);
+    if (host_memory_) count += !host_memory_->controller.is_as_at_the_beginning(TLA_HOST_MEMORY);
     const tla_arena_stats space = va_manager_->get_statistics().space;
     return count + (space.used != 0 || space.free_blocks != 1);
 }
@@ -376,6 +401,10 @@ tla_order npu::order() const {
             tla_order_add(&sum, &part);
     for (const cube_memory *m : cube_memories_) {
         const tla_order part = m->memory.get_statistics().order;
+        tla_order_add(&sum, &part);
+    }
+    if (host_memory_) {
+        const tla_order part = host_memory_->memory.get_statistics().order;
         tla_order_add(&sum, &part);
     }
     return sum;

@@ -25,11 +25,12 @@ std::uint64_t port_of(tla_channel memory, const pe_location &pe, unsigned port) 
     return pa.value;
 }
 
-// "HBM of sip0.cube0.pe1", "SRAM of sip0.cube0"
+// "HBM of sip0.cube0.pe1", "SRAM of sip0.cube0", "host memory"
 std::string place_of(tla_channel memory, const pe_location &pe) {
-    const std::string place = to_string(pe);
-    return std::string(tla_channel_title(memory)) + " of " +
-           (tla_channel_is_of_cube(memory) ? place.substr(0, place.rfind('.')) : place);
+    const std::string title = tla_channel_title(memory), place = to_string(pe);
+    const tla_channel_scope scope = tla_channel_scope_of(memory);
+    if (scope == TLA_SCOPE_HOST) return title;
+    return title + " of " + (scope == TLA_SCOPE_CUBE ? place.substr(0, place.rfind('.')) : place);
 }
 
 tla_channel memory_of(const shard &s) {
@@ -73,7 +74,7 @@ tla_tensor runtime::view(const tensor &t) const {
 }
 
 void runtime::remember(tla_channel memory, const pe_location &pe, const tla_completion &completion) {
-    const pe_location where{pe.sip, pe.cube, tla_channel_is_of_cube(memory) ? 0 : pe.pe};
+    const pe_location where = tla_memory_of_pe(memory, pe);
     const free_list now{memory, where, completion.total_free, completion.largest_free};
     const auto known = std::find_if(free_lists_.begin(), free_lists_.end(), [&](const free_list &list) {
         return list.memory == memory && same(list.where, where);
@@ -166,8 +167,9 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
         if (!knows(pe))
             return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no %s in this platform", name.c_str(),
                                  to_string(pe).c_str());
-    if (!tla_channel_name(where.memory))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no memory %d", name.c_str(), where.memory);
+    tla_error why{};
+    if (const tla_status status = check_memory(where.memory, &why))
+        return tla_error_set(error, status, "tensor %s: %s", name.c_str(), why.text);
     std::vector<shard> wanted(where.pes.size());
     wanted.resize(tla_tensor_split(static_cast<tla_spread>(where.kind), where.pes.data(), where.pes.size(), elements,
                                    element_bytes, wanted.data()));
@@ -195,6 +197,14 @@ tla_status runtime::create_tensor(const std::string &name, const tla_placement &
 bool runtime::knows(const pe_location &pe) const {
     const std::vector<pe_location> &all = settings_.pes;
     return std::any_of(all.begin(), all.end(), [&pe](const pe_location &p) { return same(p, pe); });
+}
+
+tla_status runtime::check_memory(tla_channel memory, tla_error *error) const {
+    if (!tla_channel_name(memory)) return tla_error_set(error, TLA_INVALID_ARGUMENT, "no memory %d", memory);
+    if (memory == TLA_HOST_MEMORY && settings_.memory == 0)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "the host has no memory in this platform: host_memory.capacity is 0 B");
+    return TLA_OK;
 }
 
 // Addresses, memory for what is wanted, mappings; all of it or nothing.
@@ -300,7 +310,7 @@ tla_completion runtime::ask_controller(tla_opcode opcode, tla_channel memory, co
                                        std::uint32_t correlation_id, std::uint32_t object) {
     const auto operation = opcode == TLA_OP_ALLOC ? TLA_HOST_DRIVER_ALLOC : TLA_HOST_DRIVER_FREE;
     tla_completion completion{};
-    const tla_status status = in_driver(s.where.sip, operation, [&] {
+    const tla_status status = in_driver(tla_memory_of_pe(memory, s.where).sip, operation, [&] {
         const letter l{port_of(memory, s.where, settings_.control_port),
                        about(message(opcode, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), s, memory, object)};
         completion = send_all(way::fabric, {l}, settings_.retry.retries)[0];
@@ -363,7 +373,8 @@ std::vector<tla_completion> runtime::give_blocks_back(const tensor &t, std::uint
 
 tla_status runtime::allocate(const pe_location &pe, tla_channel memory, std::uint64_t nbytes, shard *made,
                              tla_error *error) {
-    if (!knows(pe) || !tla_channel_name(memory) || nbytes == 0)
+    if (const tla_status status = check_memory(memory, error)) return status;
+    if (!knows(pe) || nbytes == 0)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "%llu bytes in memory %d of %s: expected 1 or more, in a "
                              "memory of this platform",
@@ -519,7 +530,7 @@ tla_status runtime::trim(tla_channel memory, const std::vector<pe_location> &whe
     std::vector<pe_location> places;
     const std::uint32_t correlation_id = next_correlation_++;
     for (const pe_location &pe : where) {
-        const pe_location place{pe.sip, pe.cube, tla_channel_is_of_cube(memory) ? 0 : pe.pe};
+        const pe_location place = tla_memory_of_pe(memory, pe);
         if (std::any_of(places.begin(), places.end(), [&](const pe_location &p) { return same(p, place); })) continue;
         places.push_back(place);
         letters.push_back({port_of(memory, place, settings_.control_port),
@@ -536,14 +547,14 @@ tla_status runtime::trim(tla_channel memory, const std::vector<pe_location> &whe
     return status;
 }
 
-// Of PEs all, as kernels and MMUs allocate too; of cubes those that were used.
+// Of PEs all, as kernels and MMUs allocate too; of the others those that were used.
 tla_status runtime::trim_fronts(tla_error *error) {
     tla_status status = TLA_OK;
     for (int c = 0; c < TLA_CHANNEL_COUNT; c++) {
         const auto memory = static_cast<tla_channel>(c);
         if (!(settings_.fronts >> c & 1)) continue;
         std::vector<pe_location> where = settings_.pes;
-        if (tla_channel_is_of_cube(memory)) {
+        if (tla_channel_scope_of(memory) != TLA_SCOPE_PE) {
             where.clear();
             for (const free_list &list : free_lists_)
                 if (list.memory == memory) where.push_back(list.where);

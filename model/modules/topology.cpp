@@ -43,6 +43,7 @@ topology::topology(const tla_config &config) : config_(config), graph_(graph_of(
     for (std::size_t number = 0; number < pes.size(); number++)
         add_pe(pes[number], number);
     add_cube_memories();
+    if (config.host_memory.capacity > 0) add_host_memory();
 }
 
 void topology::bind(platform_parts &parts) const {
@@ -188,6 +189,17 @@ void topology::add_cube_memories() {
                        [number](platform_parts &p) { p.fabric.out.bind(p.cube_memories[number]->controller.control); });
                 number++;
             }
+}
+
+void topology::add_host_memory() {
+    const std::uint32_t place = node(TLA_NODE_HOST_MEMORY, 0, 0, 0);
+    tla_paddr base{};
+    tla_paddr_host_memory(0, &base);
+    target(place, base, config_.host_memory.capacity, false,
+           [](platform_parts &p) { p.fabric.out.bind(p.memory_of_host->controller.in); });
+    tla_paddr_host_memory_control(0, &base);
+    target(place, base, TLA_CONTROL_BLOCK_BYTES, true,
+           [](platform_parts &p) { p.fabric.out.bind(p.memory_of_host->controller.control); });
 }
 
 interconnect::config fabric_config(const tla_config &config) {

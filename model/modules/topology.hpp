@@ -22,6 +22,7 @@ struct platform_parts {
     const std::vector<std::unique_ptr<end_point>> &end_points;         // of each SIP
     const std::vector<pe_unit *> &pes;                                 // in program order
     const std::vector<cube_memory *> &cube_memories;                   // as npu has them
+    host_memory *memory_of_host;                                       // or null
 };
 
 // The fabric's links, and a row for each who hangs on it: the node, of a target the window that leads to it, and the
@@ -47,6 +48,7 @@ class topology {
     void add_processor(std::uint32_t place, tla_paddr control, std::size_t number);
     void add_pe(const pe_location &where, std::size_t number);
     void add_cube_memories();
+    void add_host_memory();
 
     const tla_config &config_;
     graph_ptr graph_;

@@ -11,9 +11,9 @@ namespace tlmalloc {
 
 namespace {
 
-// sip0.cube1.pe2.hbm
+// sip0.cube1.pe2.hbm, host
 std::string name_of(const std::string &place, tla_channel channel) {
-    return place + "." + tla_channel_name(channel);
+    return (place.empty() ? "" : place + ".") + tla_channel_name(channel);
 }
 
 // sip0.cube1
@@ -31,6 +31,7 @@ std::vector<std::string> names_of(const tla_config &c) {
             for (const tla_channel channel : {TLA_SRAM, TLA_M_CPU_MEMORY})
                 names.push_back(name_of(cube_name(sip, cube), channel));
         }
+    if (c.host_memory.capacity > 0) names.push_back(name_of("", TLA_HOST_MEMORY));
     return names;
 }
 
@@ -110,6 +111,7 @@ void recording::follow(npu &platform) {
         follow(pe->controller, to_string(pe->where));
     for (cube_memory *memory : platform.cube_memories())
         follow(memory->controller, cube_name(memory->sip, memory->cube));
+    if (platform.memory_of_host()) follow(platform.memory_of_host()->controller, "");
 }
 
 } // namespace tlmalloc

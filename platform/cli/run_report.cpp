@@ -154,6 +154,7 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     json_object_set_new(report, "tcms", rows_of(platform, "tcm"));
     json_object_set_new(report, "srams", rows_of(platform, "sram"));
     json_object_set_new(report, "m_cpu_memories", rows_of(platform, "m_cpu_memory"));
+    if (platform.memory_of_host()) json_object_set_new(report, "host_memory", rows_of(platform, "host_memory"));
     json_object_set_new(report, "links", links_json(platform));
     json_object_set_new(report, "link_kinds", link_kinds_json(platform));
     json_object_set_new(report, "order", order_json(platform));
@@ -185,6 +186,7 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
     };
     for (const cube_memory *memory : platform.cube_memories())
         count_commands(memory->controller);
+    if (platform.memory_of_host()) count_commands(platform.memory_of_host()->controller);
     for (const pe_unit *pe : platform.pes()) {
         count_commands(pe->controller);
         faults += pe->mmu.get_statistics().faults;

@@ -20,7 +20,7 @@ static const look looks[TLA_NODE_KIND_COUNT] = {
     [TLA_NODE_UCIE] = {"box", "#9e9ac8", 16, 8, true},     [TLA_NODE_IO_UCIE] = {"box", "#9e9ac8", 22, 8, true},
     [TLA_NODE_IO_NOC] = {"box", "#d9d9d9", 20, 10, true},  [TLA_NODE_IO_CPU] = {"box", "#fdae6b", 20, 10, true},
     [TLA_NODE_PCIE_EP] = {"box", "#fdd0a2", 24, 10, true}, [TLA_NODE_SWITCH] = {"box", "#fdd0a2", 30, 12, true},
-    [TLA_NODE_HOST] = {"box", "#fc9272", 24, 12, true},
+    [TLA_NODE_HOST] = {"box", "#fc9272", 24, 12, true},    [TLA_NODE_HOST_MEMORY] = {"box", "#c7e9c0", 24, 12, true},
 };
 
 enum { POINTS_PER_MM = 10 };

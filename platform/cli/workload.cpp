@@ -20,6 +20,7 @@ tla_status workload::create_tensors(std::vector<tensor *> &made) {
         tlmalloc::host::placement where = host.everywhere();
         if (wanted.spread == TL_REPLICATED) where.kind = spread::replicate;
         if (wanted.memory == TL_SRAM) where.memory = TLA_SRAM;
+        if (wanted.memory == TL_HOST) where.memory = TLA_HOST_MEMORY;
         where.read_only = wanted.use == TL_IN;
         if (outputs_on_demand_ && wanted.use == TL_OUT) where.kind = spread::demand;
         tensor *t = nullptr;

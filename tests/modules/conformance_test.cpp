@@ -175,6 +175,34 @@ struct cube_target : conformance_target {
     std::optional<range> withdraw_dmi() override { return take_and_free(commands, channel); }
 };
 
+// The controller of the host's memory.
+struct host_target : conformance_target {
+    hbm_slice memory_behind;
+    memory_controller controller;
+    commander commands{"commands"};
+
+    static memory_controller::config config(time_style style) {
+        memory_controller::config c = controller_config(style);
+        c.memory.sip = c.memory.die = c.memory.pe = 0;
+        c.memory.hbm_slice_bytes = c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.memory.host_bytes = slice_bytes;
+        return c;
+    }
+
+    explicit host_target(time_style style)
+        : memory_behind("memory", slice_config(style)), controller("controller", config(style)) {
+        controller.host_memory.bind(memory_behind.in);
+        commands.out.bind(controller.control);
+        tla_paddr pa{};
+        tla_paddr_host_memory(0, &pa);
+        memory = {pa.value, pa.value + slice_bytes - 1};
+    }
+
+    void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(controller.in); }
+
+    std::optional<range> withdraw_dmi() override { return take_and_free(commands, TLA_HOST_MEMORY); }
+};
+
 // Two windows of a fabric on one controller: the TCM's, and the HBM's as seen by the MMU tests.
 struct fabric_target : controller_target {
     interconnect fabric;
@@ -456,6 +484,13 @@ BOOST_AUTO_TEST_CASE(the_controller_conforms_in_the_memory_of_an_m_cpu) {
 }
 BOOST_AUTO_TEST_CASE(the_controller_conforms_in_the_memory_of_an_m_cpu_in_the_exact_style) {
     conforms(make<cube_target>(exact, TLA_M_CPU_MEMORY));
+}
+
+BOOST_AUTO_TEST_CASE(the_controller_conforms_in_the_hosts_memory) {
+    conforms(make<host_target>(fast));
+}
+BOOST_AUTO_TEST_CASE(the_controller_conforms_in_the_hosts_memory_in_the_exact_style) {
+    conforms(make<host_target>(exact));
 }
 
 BOOST_AUTO_TEST_CASE(the_controller_conforms_behind_sockets_of_another_width) {

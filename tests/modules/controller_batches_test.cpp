@@ -203,8 +203,10 @@ struct core_store {
 
 // Random commands about many blocks, and the same calls to a store of the core: status, value, bytes, what is left in
 // the command area, and the price.
-static void check_groups_against_core(const memory_controller::config &config, unsigned operations) {
-    bench b(config);
+template <typename Bench = bench>
+static void check_groups_against_core(const memory_controller::config &config, unsigned operations,
+                                      const std::vector<tla_channel> &channels = {TLA_HBM, TLA_TCM}) {
+    Bench b(config);
     core_store core(config.memory);
     seeded_random random(47);
     requester contexts[] = {{1, 10}, {2, 11}};
@@ -217,8 +219,8 @@ static void check_groups_against_core(const memory_controller::config &config, u
             const std::uint64_t who = tla_who(contexts[asker].asid, contexts[asker].initiator);
             const tla_opcode opcodes[] = {TLA_OP_ALLOC_BATCH, TLA_OP_FREE_BATCH, TLA_OP_FREE_BATCH, TLA_OP_FREE_BATCH,
                                           TLA_OP_PUT,         TLA_OP_GET,        TLA_OP_REMOVE,     TLA_OP_EVICT};
-            tla_command command =
-                group(opcodes[random.between(0, std::size(opcodes) - 1)], random.one_in(4) ? TLA_TCM : TLA_HBM);
+            tla_command command = group(opcodes[random.between(0, std::size(opcodes) - 1)],
+                                        channels[random.one_in(4) ? channels.size() - 1 : 0]);
             const tla_stack_request request{random.between(1, 30000), 0, TLA_FORMAT_UNDEFINED};
             command.key = random.between(0, 30);
             const auto name_blocks = [&](std::size_t most) {
@@ -315,7 +317,7 @@ static void check_groups_against_core(const memory_controller::config &config, u
                         known.end());
         }
     });
-    for (const tla_channel channel : {TLA_HBM, TLA_TCM}) {
+    for (const tla_channel channel : channels) {
         const tla_object_stats of_core = tla_object_store_get_stats(core.store, channel),
                                simulated = b.controller.get_statistics(channel).objects;
         BOOST_CHECK_EQUAL(of_core.references, simulated.references);
@@ -338,6 +340,9 @@ BOOST_AUTO_TEST_CASE(random_batches_and_keys_1e5_of_them_do_what_the_store_of_th
 }
 BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_in_the_exact_style) {
     check_groups_against_core(priced(time_style::exact), 10000);
+}
+BOOST_AUTO_TEST_CASE(random_batches_and_keys_1e5_of_them_do_so_in_the_hosts_memory) {
+    check_groups_against_core<host_bench>(host_bench::of_host(priced()), 100000, {TLA_HOST_MEMORY});
 }
 
 static void check_groups_with(tla_front front) {

@@ -28,6 +28,7 @@ inline std::uint64_t tcm_at(std::uint64_t offset) {
     return std::uint64_t{1} << 47 | std::uint64_t{2} << 42 | std::uint64_t{3} << 30 | offset;
 }
 
+// Of a PE.
 struct bench {
     explicit bench(const memory_controller::config &config = small()) : controller("controller", config) {
         controller.slice.bind(slice.in);
@@ -55,6 +56,33 @@ struct bench {
 
     hbm_slice slice{"slice", slice_config()};
     tcm memory{"tcm", tcm_config()};
+    memory_controller controller;
+    initiator cpu{"cpu"}, data{"data"};
+};
+
+// Of the host.
+struct host_bench {
+    explicit host_bench(const memory_controller::config &config) : controller("controller", config) {
+        controller.host_memory.bind(memory.in);
+        data.out.bind(controller.in);
+        cpu.out.bind(controller.control);
+    }
+
+    // The configuration of a controller with the host's memory in the place of a PE's.
+    static memory_controller::config of_host(memory_controller::config config) {
+        config.memory.sip = config.memory.die = config.memory.pe = 0;
+        config.memory.hbm_slice_bytes = config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+        config.memory.host_bytes = slice_bytes;
+        return config;
+    }
+
+    void run(std::function<void()> body, std::function<void()> data_body = {}) {
+        cpu.body = std::move(body);
+        data.body = std::move(data_body);
+        simulate({&cpu, &data});
+    }
+
+    hbm_slice memory{"memory", bench::slice_config()};
     memory_controller controller;
     initiator cpu{"cpu"}, data{"data"};
 };

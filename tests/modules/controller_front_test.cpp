@@ -1,167 +1,97 @@
 // Memory controllers with fronts: what a command gives, costs and leaves is what the stack of the core does.
-#include "../unit/seeded_random.hpp"
-#include "controller_bench.hpp"
+#include "controller_against_core.hpp"
+
+#include <boost/test/results_collector.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
-std::string name_of(tla_stack_policy policy) {
-    char text[64];
-    tla_stack_policy_print(policy, text, sizeof text);
-    return text;
+// HBM and TCM of a PE.
+void check_pe_against_core(tla_stack_policy policy, unsigned operations, time_style style) {
+    BOOST_TEST_CONTEXT(stacks::name_of(policy))
+    check_against_core<bench>(with_front(policy, style), {TLA_HBM, TLA_TCM}, operations);
 }
 
-memory_controller::config with_front(tla_stack_policy policy, time_style style = time_style::fast) {
-    memory_controller::config config = small();
-    config.style = style;
-    config.memory.hbm_policy = config.memory.tcm_policy = policy;
-    config.memory.hbm_front = {80 << 10, 32 << 10, 64 << 10, 128 << 10, 32 << 10, 64 << 10, 1000000000};
-    config.memory.tcm_front = {10 << 10, 1 << 10, 4 << 10, 0, 4 << 10, 8 << 10, 700000000};
-    // Every event has a price of its own.
-    tla_cost_profile &cost = config.cost;
-    cost = {};
-    cost.fixed_ps = 1000003;
-    std::uint64_t price = 101;
-    for (std::uint64_t tla_cost_profile::*unit :
-         {&tla_cost_profile::node_ps, &tla_cost_profile::insert_node_ps, &tla_cost_profile::probe_ps,
-          &tla_cost_profile::split_ps, &tla_cost_profile::merge_ps, &tla_cost_profile::metadata_line_ps,
-          &tla_cost_profile::class_lookup_ps, &tla_cost_profile::list_pop_ps, &tla_cost_profile::list_push_ps,
-          &tla_cost_profile::slot_ps, &tla_cost_profile::driver_call_ps})
-        cost.*unit = price += 1009;
-    return config;
-}
-
-tla_stack_policy over(tla_front front, tla_policy placement = TLA_FIRST_FIT) {
-    return tla_stack_policy_of(front, placement);
-}
-
-tla_command trim_command(tla_channel channel) {
-    tla_command command{};
-    command.opcode = TLA_OP_TRIM;
-    command.target = TLA_TARGET_MEMORY_CONTROLLER;
-    command.channel = channel;
-    return command;
-}
-
-// Sends random requests, and checks every completion against a stack of the core.
-void check_against_core(tla_stack_policy policy, unsigned operations, time_style style) {
-    BOOST_TEST_CONTEXT(name_of(policy)) {
-        const memory_controller::config config = with_front(policy, style);
-        bench b(config);
-        tla_stack *made[2] = {};
-        const tla_channel channels[] = {TLA_HBM, TLA_TCM};
-        std::uint64_t (*const address_in[])(std::uint64_t) = {hbm, tcm_at};
-        for (int c = 0; c < 2; c++) {
-            const tla_stack_config stack = tla_pe_memory_stack_config(&config.memory, channels[c]);
-            BOOST_REQUIRE_EQUAL(tla_stack_create(&stack, &made[c], nullptr), TLA_OK);
+// The host's memory, in a process of its own, as a simulation wants, under all stacks that this is the front of; over
+// first fit, and of placements alone, by as many requests as others.
+void check_host_against_core(tla_front front) {
+    for (const tla_stack_policy policy : stacks::all_policies()) {
+        if (tla_stack_front(policy) != front) continue;
+        const bool is_plain = front == TLA_FRONT_NONE || tla_stack_placement(policy) == TLA_FIRST_FIT;
+        const unsigned operations = is_plain ? 100000 : 10000;
+        const pid_t child = fork();
+        BOOST_REQUIRE(child >= 0);
+        if (child == 0) {
+            try {
+                check_against_core<host_bench>(host_bench::of_host(with_front(policy)), {TLA_HOST_MEMORY}, operations);
+            } catch (...) {
+                _exit(1);
+            }
+            const auto &results =
+                boost::unit_test::results_collector.results(boost::unit_test::framework::current_test_case().p_id);
+            _exit(results.p_assertions_failed == 0 && results.p_assertions_passed > operations ? 0 : 1);
         }
-        struct block {
-            int channel;
-            std::uint64_t offset, nbytes;
-        };
-        std::vector<block> live;
-        seeded_random random(29);
-        std::uint64_t failures = 0;
-        const auto check = [&](const tla_completion &answer, int c, tla_status status, const tla_work &work) {
-            const tla_arena_stats now = tla_stack_get_stats(made[c]).memory;
-            BOOST_REQUIRE_EQUAL(tla_status_name(answer.status), tla_status_name(status));
-            BOOST_REQUIRE_EQUAL(answer.service_ps, tla_cost_price(&config.cost, &work));
-            BOOST_REQUIRE_EQUAL(answer.nodes_visited, work.nodes_visited);
-            BOOST_REQUIRE_EQUAL(answer.total_free, now.free);
-            BOOST_REQUIRE_EQUAL(answer.largest_free, now.largest_free);
-        };
-        const auto give_back = [&](const block &of) {
-            tla_work work{};
-            const tla_completion answer = b.cpu.command(0, free_command(address_in[of.channel](of.offset), of.nbytes));
-            check(answer, of.channel, tla_stack_free(made[of.channel], {of.offset, of.nbytes}, &work), work);
-        };
-        b.run([&] {
-            for (unsigned i = 0; i < operations; i++) {
-                for (tla_stack *stack : made) // a command finds what was due when it arrived
-                    BOOST_REQUIRE_EQUAL(tla_stack_advance(stack, to_ps(sc_core::sc_time_stamp()), nullptr), TLA_OK);
-                if (!live.empty() && random.one_in(2)) {
-                    std::swap(live[random.between(0, live.size() - 1)], live.back());
-                    give_back(live.back());
-                    live.pop_back();
-                    continue;
-                }
-                const int c = static_cast<int>(random.between(0, 1));
-                static const tla_memory_format formats[] = {TLA_FORMAT_UNDEFINED, TLA_FORMAT_KV_MLA,
-                                                            TLA_FORMAT_BINARY_BUFFER};
-                const tla_stack_request request{random.between(1, std::uint64_t{1} << random.between(1, c ? 14 : 18)),
-                                                random.between(0, 2), formats[random.between(0, 2)]};
-                tla_command command = alloc_command(channels[c], request.nbytes);
-                command.format = request.format;
-                command.stream = static_cast<std::uint32_t>(request.stream);
-                tla_block granted{};
-                tla_work work{};
-                const tla_completion answer = b.cpu.command(0, command);
-                const tla_status status = tla_stack_alloc(made[c], &request, &granted, &work);
-                check(answer, c, status, work);
-                BOOST_REQUIRE_EQUAL(answer.value,
-                                    status ? tla_stack_get_stats(made[c]).held : address_in[c](granted.offset));
-                failures += status != TLA_OK;
-                if (!status) live.push_back({c, granted.offset, request.nbytes});
-                if (i % 5000 == 4999) { // and goes on
-                    tla_work trimmed{};
-                    std::uint64_t given_back = 0;
-                    const tla_completion done = b.cpu.command(0, trim_command(channels[c]));
-                    check(done, c, tla_stack_trim(made[c], &given_back, &trimmed), trimmed);
-                    BOOST_REQUIRE_EQUAL(done.nbytes, given_back);
-                }
-            }
-            for (const block &last : live) {
-                for (tla_stack *stack : made)
-                    BOOST_REQUIRE_EQUAL(tla_stack_advance(stack, to_ps(sc_core::sc_time_stamp()), nullptr), TLA_OK);
-                give_back(last);
-            }
-            for (int c = 0; c < 2; c++) {
-                BOOST_CHECK(b.controller.is_as_at_the_beginning(channels[c])); // as far as a front lets it
-                const memory_controller::statistics s = b.controller.get_statistics(channels[c]);
-                BOOST_CHECK_EQUAL(s.arena.used, 0u);
-                const tla_completion done = b.cpu.command(0, trim_command(channels[c]));
-                BOOST_CHECK_EQUAL(done.nbytes, s.held);
-                BOOST_CHECK_EQUAL(b.controller.get_statistics(channels[c]).held, 0u);
-                BOOST_CHECK(b.controller.is_as_at_the_beginning(channels[c]));
-            }
-        });
-        BOOST_CHECK_GT(failures, 0u);
-        for (tla_stack *stack : made)
-            tla_stack_destroy(stack);
+        int status = 1;
+        BOOST_REQUIRE(waitpid(child, &status, 0) == child);
+        BOOST_CHECK_MESSAGE(status == 0, stacks::name_of(policy) << ": " << status);
     }
 }
 
 } // namespace
 
+BOOST_AUTO_TEST_CASE(every_placement_gives_the_host_what_it_gives_on_the_core) {
+    check_host_against_core(TLA_FRONT_NONE);
+}
+BOOST_AUTO_TEST_CASE(every_caching_pool_gives_the_host_what_it_gives_on_the_core) {
+    check_host_against_core(TLA_FRONT_CACHING_POOL);
+}
+BOOST_AUTO_TEST_CASE(every_segment_cache_gives_the_host_what_it_gives_on_the_core) {
+    check_host_against_core(TLA_FRONT_SEGMENT_CACHE);
+}
+BOOST_AUTO_TEST_CASE(every_growing_pool_gives_the_host_what_it_gives_on_the_core) {
+    check_host_against_core(TLA_FRONT_GROWING_POOL);
+}
+BOOST_AUTO_TEST_CASE(a_slot_pool_gives_the_host_what_it_gives_on_the_core) {
+    check_host_against_core(TLA_FRONT_SLOT_POOL);
+}
+BOOST_AUTO_TEST_CASE(every_mixed_front_gives_the_host_what_it_gives_on_the_core) {
+    check_host_against_core(TLA_FRONT_MIXED);
+}
+BOOST_AUTO_TEST_CASE(every_lazy_front_gives_the_host_what_it_gives_on_the_core) {
+    check_host_against_core(TLA_FRONT_LAZY);
+}
+
 BOOST_AUTO_TEST_CASE(a_caching_pool_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_against_core(over(TLA_FRONT_CACHING_POOL), 100000, time_style::fast);
+    check_pe_against_core(over(TLA_FRONT_CACHING_POOL), 100000, time_style::fast);
 }
 
 BOOST_AUTO_TEST_CASE(a_segment_cache_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_against_core(over(TLA_FRONT_SEGMENT_CACHE), 100000, time_style::fast);
+    check_pe_against_core(over(TLA_FRONT_SEGMENT_CACHE), 100000, time_style::fast);
 }
 
 BOOST_AUTO_TEST_CASE(a_growing_pool_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_against_core(over(TLA_FRONT_GROWING_POOL), 100000, time_style::fast);
+    check_pe_against_core(over(TLA_FRONT_GROWING_POOL), 100000, time_style::fast);
 }
 
 BOOST_AUTO_TEST_CASE(a_slot_pool_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_against_core(over(TLA_FRONT_SLOT_POOL), 100000, time_style::fast);
+    check_pe_against_core(over(TLA_FRONT_SLOT_POOL), 100000, time_style::fast);
 }
 
 BOOST_AUTO_TEST_CASE(mixed_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_against_core(over(TLA_FRONT_MIXED), 100000, time_style::fast);
+    check_pe_against_core(over(TLA_FRONT_MIXED), 100000, time_style::fast);
 }
 
 BOOST_AUTO_TEST_CASE(lazy_gives_1e5_random_requests_what_it_gives_on_the_core_at_that_time) {
-    check_against_core(over(TLA_FRONT_LAZY, TLA_NEXT_FIT), 100000, time_style::fast);
+    check_pe_against_core(over(TLA_FRONT_LAZY, TLA_NEXT_FIT), 100000, time_style::fast);
 }
 
 BOOST_AUTO_TEST_CASE(a_front_over_another_placement_in_the_exact_style_too) {
-    check_against_core(over(TLA_FRONT_CACHING_POOL, TLA_BEST_FIT), 5000, time_style::exact);
+    check_pe_against_core(over(TLA_FRONT_CACHING_POOL, TLA_BEST_FIT), 5000, time_style::exact);
 }
 
 BOOST_AUTO_TEST_CASE(lazy_in_the_exact_style_too) {
-    check_against_core(over(TLA_FRONT_LAZY), 5000, time_style::exact);
+    check_pe_against_core(over(TLA_FRONT_LAZY), 5000, time_style::exact);
 }
 
 static void check_growth(time_style style) {

@@ -302,9 +302,10 @@ BOOST_AUTO_TEST_CASE(a_waveform_shows_no_references_if_not_asked_for) {
 }
 
 // Random commands to a controller, and the same calls to a store of the core.
-static void check_against_core(time_style style, unsigned operations) {
-    const memory_controller::config config = priced(style);
-    bench b(config);
+template <typename Bench>
+static void check_against_core(const memory_controller::config &config, const std::vector<tla_channel> &channels,
+                               unsigned operations) {
+    Bench b(config);
     tla_pe_memory *memory = nullptr;
     tla_object_store *store = nullptr;
     BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&config.memory, &memory), TLA_OK);
@@ -332,7 +333,7 @@ static void check_against_core(time_style style, unsigned operations) {
             std::uint64_t value = 0;
             if (live.empty() || random.one_in(8)) {
                 const tla_stack_request request{random.between(1, 50000), 0, TLA_FORMAT_UNDEFINED};
-                const tla_channel channel = random.one_in(4) ? TLA_TCM : TLA_HBM;
+                const tla_channel channel = channels[random.one_in(4) ? channels.size() - 1 : 0];
                 tla_paddr pa{};
                 answer = b.cpu.command(0, alloc_command(channel, request.nbytes));
                 status = tla_object_alloc(store, channel, &request, who, &pa, &work);
@@ -377,7 +378,7 @@ static void check_against_core(time_style style, unsigned operations) {
             refusals += status != TLA_OK;
         }
     });
-    for (const tla_channel channel : {TLA_HBM, TLA_TCM}) {
+    for (const tla_channel channel : channels) {
         const tla_object_stats core = tla_object_store_get_stats(store, channel),
                                simulated = b.controller.get_statistics(channel).objects;
         BOOST_CHECK_EQUAL(core.references, simulated.references);
@@ -389,8 +390,11 @@ static void check_against_core(time_style style, unsigned operations) {
 }
 
 BOOST_AUTO_TEST_CASE(random_commands_1e5_of_them_do_what_the_store_of_the_core_does) {
-    check_against_core(time_style::fast, 100000);
+    check_against_core<bench>(priced(), {TLA_HBM, TLA_TCM}, 100000);
 }
 BOOST_AUTO_TEST_CASE(random_commands_do_so_in_the_exact_style) {
-    check_against_core(time_style::exact, 10000);
+    check_against_core<bench>(priced(time_style::exact), {TLA_HBM, TLA_TCM}, 10000);
+}
+BOOST_AUTO_TEST_CASE(random_commands_1e5_of_them_do_so_in_the_hosts_memory) {
+    check_against_core<host_bench>(host_bench::of_host(priced()), {TLA_HOST_MEMORY}, 100000);
 }

@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_may_lie_in_tcms) {
         BOOST_CHECK(b.make(63 << 20, TLA_TCM) == nullptr);
         BOOST_CHECK_EQUAL(std::string(b.error.text).rfind("tensor t: TCM of sip0.cube0.pe0 overflow: ", 0), 0u);
         BOOST_CHECK(b.make(1, TLA_CHANNEL_COUNT) == nullptr);
-        BOOST_CHECK_EQUAL(b.error.text, "tensor t: no memory 4");
+        BOOST_CHECK_EQUAL(b.error.text, "tensor t: no memory 5");
         BOOST_CHECK_EQUAL(b.platform.host().cleanup(&b.error), TLA_OK);
         BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
     });

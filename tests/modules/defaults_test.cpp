@@ -21,6 +21,8 @@ BOOST_AUTO_TEST_CASE(every_module_begins_as_an_empty_configuration_makes_it) {
     made.mmu = pe_mmu::config();
     std::memset(&made.va, 0xa5, sizeof made.va);
     made.va = va_manager::config();
+    std::memset(&made.host_memory, 0xa5, sizeof made.host_memory);
+    tla_host_memory_defaults(&made.host_memory);
     std::memset(&made.m_cpu, 0xa5, sizeof made.m_cpu);
     made.m_cpu = command_processor::config();
     std::memset(&made.dma, 0xa5, sizeof made.dma);

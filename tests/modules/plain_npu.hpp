@@ -13,6 +13,7 @@
 #include <deque>
 #include <list>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 namespace plain {
@@ -94,12 +95,16 @@ class npu {
     struct where {
         std::uint64_t pa, nbytes;
     };
-    struct pe {
-        std::uint64_t hbm, hbm_bytes; // physical addresses of its slice
-        unsigned node, source, hbm_node, hbm_window;
-        unsigned mmu;
-        channels slice;
+    struct home {                   // a memory of channels: a slice, or the host's
+        std::uint64_t base, nbytes; // physical addresses
+        unsigned node, window;
+        channels flat;
         std::unique_ptr<banks> with_banks;
+    };
+    struct pe {
+        unsigned node, source;
+        unsigned mmu;
+        home slice;
         server tcm[2]; // reads, writes
         std::unique_ptr<plain::dma> dma[2];
     };
@@ -110,6 +115,20 @@ class npu {
             for (unsigned cube = 0; cube < cubes; cube++)
                 for (unsigned number = 0; number < config_.system.pes_per_cube; number++)
                     make_pe({sip, cube, number});
+        tla_paddr base{};
+        tla_paddr_host_memory(0, &base);
+        if (config_.host_memory.capacity > 0) host_ = make_home(base, tlmalloc::host_memory_config(config_));
+    }
+
+    home make_home(tla_paddr base, const tlmalloc::hbm_slice::config &c) {
+        const unsigned window = window_at(base.value), resource = resources_;
+        resources_ += 2;
+        return {base.value,
+                c.capacity,
+                topology_.targets[topology_.windows[window].target],
+                window,
+                {resource, c.burst, c.pseudo_channel_bandwidth, c.latency_ps, std::vector<server>(c.pseudo_channels)},
+                c.timing ? std::make_unique<banks>(events_, resource, c) : nullptr};
     }
 
     void make_pe(const tlmalloc::pe_location &l) {
@@ -120,29 +139,23 @@ class npu {
         tla_paddr hbm{}, tcm{};
         tla_paddr_pe_hbm(l.sip, l.cube, l.pe, 0, slice.capacity, &hbm);
         tla_paddr_pe_tcm(l.sip, l.cube, l.pe, 0, &tcm);
-        p.hbm = hbm.value;
-        p.hbm_bytes = slice.capacity;
-        p.hbm_window = window_at(hbm.value);
-        p.hbm_node = topology_.targets[topology_.windows[p.hbm_window].target];
+        p.slice = make_home(hbm, slice);
         p.node = topology_.targets[topology_.windows[window_at(tcm.value)].target];
         while (topology_.sources[p.source] != p.node)
             p.source++;
-        p.slice = {resources_, slice.burst, slice.pseudo_channel_bandwidth, slice.latency_ps,
-                   std::vector<server>(slice.pseudo_channels)};
-        if (slice.timing) p.with_banks = std::make_unique<banks>(events_, resources_, slice);
-        p.tcm[0].resource = resources_ + 2;
-        p.tcm[1].resource = resources_ + 3;
-        p.mmu = resources_ + 5; // after the controller
+        p.tcm[0].resource = resources_;
+        p.tcm[1].resource = resources_ + 1;
+        p.mmu = resources_ + 3; // after the controller
         for (unsigned write = 0; write < 2; write++)
             p.dma[write] = std::make_unique<plain::dma>(
-                events_, resources_ + 6 + write, config_.dma.chunk, config_.dma.bandwidth, config_.dma.outstanding,
+                events_, resources_ + 4 + write, config_.dma.chunk, config_.dma.bandwidth, config_.dma.outstanding,
                 [=](const plain::dma::piece &c, picoseconds time, const arrived &done) {
                     if (write)
                         store(index, c, time, done);
                     else
                         load(index, c, time, done);
                 });
-        resources_ += 8;
+        resources_ += 6;
     }
 
     void load(unsigned index, const dma::piece &c, picoseconds time, const arrived &done) {
@@ -161,22 +174,23 @@ class npu {
         });
     }
 
-    // Through the MMU and over the fabric to a slice, and back.
+    // Through the MMU and over the fabric to a memory, and back.
     void memory(unsigned index, bool write, const dma::piece &c, picoseconds time, const arrived &done) {
         events_.at(time + config_.mmu.overhead_ps, pes_[index].mmu, 0, [=](picoseconds at) {
             const std::uint64_t pa = translate(c.va, c.nbytes), nbytes = c.nbytes;
-            pe &from = pes_[index], &to = owner(pa);
-            const unsigned target = to.hbm_window, input = static_cast<unsigned>(topology_.sources.size()) + target;
-            network_->request(c.of, target, from.node, to.hbm_node, from.source, write ? nbytes : 0, at,
+            pe &from = pes_[index];
+            home &to = owner(pa);
+            const unsigned target = to.window, input = static_cast<unsigned>(topology_.sources.size()) + target;
+            network_->request(c.of, target, from.node, to.node, from.source, write ? nbytes : 0, at,
                               [=, of = c.of, &from, &to](picoseconds in) {
                                   const arrived answer = [=, &from, &to](picoseconds out) {
-                                      network_->answer(of, target, to.hbm_node, from.node, input, write ? 0 : nbytes,
-                                                       out, done);
+                                      network_->answer(of, target, to.node, from.node, input, write ? 0 : nbytes, out,
+                                                       done);
                                   };
                                   if (to.with_banks)
-                                      to.with_banks->access(write, pa - to.hbm, nbytes, in, answer);
+                                      to.with_banks->access(write, pa - to.base, nbytes, in, answer);
                                   else
-                                      to.slice.access(events_, pa - to.hbm, nbytes, in, answer);
+                                      to.flat.access(events_, pa - to.base, nbytes, in, answer);
                               });
         });
     }
@@ -189,10 +203,12 @@ class npu {
         return at.pa + (va - first);
     }
 
-    pe &owner(std::uint64_t pa) {
+    home &owner(std::uint64_t pa) {
+        const auto has = [pa](const home &s) { return pa >= s.base && pa - s.base < s.nbytes; };
+        if (host_ && has(*host_)) return *host_;
         for (pe &p : pes_)
-            if (pa >= p.hbm && pa - p.hbm < p.hbm_bytes) return p;
-        throw std::runtime_error("no slice has this address");
+            if (has(p.slice)) return p.slice;
+        throw std::runtime_error("no memory has this address");
     }
 
     unsigned window_at(std::uint64_t base) const {
@@ -207,6 +223,7 @@ class npu {
     std::map<std::uint64_t, where> lies_; // by virtual address
     std::unique_ptr<network> network_;
     std::deque<pe> pes_;
+    std::optional<home> host_;
     unsigned resources_ = 1;
 };
 

@@ -29,6 +29,12 @@ class random_platform {
                                       std::string("hbm.timing=") + (one_in(3) ? "hbm2" : "channels"),
                                       "hbm.capacity_per_cube=24 GiB",
                                       "links.wire=" + text(between(0, 50)) + " ps"};
+        has_host_memory_ = one_in(2);
+        if (has_host_memory_)
+            sets.insert(sets.end(), {"host_memory.capacity=64 MiB", "host_memory.channels=" + text(1u << between(0, 3)),
+                                     "host_memory.channel_bandwidth=" + bandwidth(),
+                                     "host_memory.interleave=" + text(64u << between(0, 3)) + " B",
+                                     "host_memory.latency=" + text(between(0, 90'000)) + " ps"});
         if (one_in(3)) {
             topology = graph();
             sets.push_back("system.topology_file=" + file);
@@ -39,13 +45,17 @@ class random_platform {
     }
 
     // One to three transfers of most PEs: reads of one tensor and writes to another, of strided rows inside a PE's
-    // share.
+    // share. Either may lie in the host's memory.
     void transfer(comparison::run &on) {
         const std::size_t pes = on.platform().pes().size();
         const std::uint64_t share = 16 * 1024;
-        const auto everywhere = on.platform().host().everywhere();
-        const tlmalloc::tensor &in = on.make("in", pes * share, 1, everywhere),
-                               &out = on.make("out", pes * share, 1, everywhere);
+        const auto somewhere = [&] {
+            auto where = on.platform().host().everywhere();
+            if (has_host_memory_ && one_in(2)) where.memory = TLA_HOST_MEMORY;
+            return where;
+        };
+        const tlmalloc::tensor &in = on.make("in", pes * share, 1, somewhere()),
+                               &out = on.make("out", pes * share, 1, somewhere());
         std::vector<comparison::errand> errands;
         for (std::size_t pe = 0; pe < pes; pe++) {
             if (one_in(4) && (pe + 1 < pes || !errands.empty())) continue;
@@ -89,7 +99,7 @@ class random_platform {
                                  "io_chiplet.pcie_overhead=" + overhead(),
                                  std::string("links.routing=") + (one_in(3) ? "free_ports" : "straight"),
                                  "links.ucie_overhead=" + overhead(), "links.switch_overhead=" + overhead()});
-        for (const char *key : {"router", "pe", "hbm", "connection", "port", "ucie", "pcie", "host"})
+        for (const char *key : {"router", "pe", "hbm", "connection", "port", "ucie", "pcie", "host", "host_memory"})
             sets.push_back(std::string("links.") + key + "_bandwidth=" + bandwidth());
     }
 
@@ -118,6 +128,7 @@ class random_platform {
             link(name, "r" + text(between(0, routers - 1)));
         };
         part("host", "host");
+        if (has_host_memory_) part("host.memory", "host_memory");
         for (std::uint64_t sip = 0; sip < sips_; sip++) {
             const std::string s = "sip" + text(sip);
             part(s + ".pcie_ep", "pcie_ep");
@@ -137,6 +148,7 @@ class random_platform {
 
     std::mt19937_64 engine_;
     std::uint64_t sips_ = 1, width_ = 1, height_ = 1, pes_ = 1;
+    bool has_host_memory_ = false;
 };
 
 #endif

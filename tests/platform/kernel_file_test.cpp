@@ -193,6 +193,37 @@ BOOST_AUTO_TEST_CASE(tensors_lie_where_their_declaration_says) {
     BOOST_CHECK_EQUAL(number(x, "shards"), 4); // a copy for each PE
 }
 
+BOOST_AUTO_TEST_CASE(a_tensor_may_lie_in_the_hosts_memory) {
+    scratch_directory scratch;
+    const std::string tensors = "{.name = \"x\", .dtype = TL_F32, .shape = {64}, .memory = TL_HOST}, "
+                                "{.name = \"y\", .dtype = TL_F32, .shape = {64}, .use = TL_OUT, .memory = TL_HOST}";
+    const std::string file = scratch.write("k.c", doubling("", "", tensors));
+    const report r = run(npu_small, {"--kernel", file, "--set", "host_memory.capacity=64 KiB"});
+    BOOST_CHECK_MESSAGE(r.run.status == 0, r.run.err);
+    BOOST_CHECK(contains(r.run.out, "result verified; leaks 0"));
+    json_t *memory = json_array_get(r.list("host_memory"), 0);
+    BOOST_CHECK_EQUAL(number(memory, "bytes_written"), 2 * 256); // x by the host, y by the PEs
+    BOOST_CHECK_EQUAL(number(memory, "bytes_read"), 2 * 256);
+    BOOST_CHECK_EQUAL(r.sum("slices", "bytes_written"), 0);
+    json_t *controllers = r.list("controllers"), *last = json_array_get(controllers, json_array_size(controllers) - 1);
+    BOOST_CHECK_EQUAL(json_string_value(json_object_get(last, "channel")), std::string("host"));
+    BOOST_CHECK_EQUAL(number(last, "allocs"), 8);
+    BOOST_CHECK_GT(number(last, "busy_ps"), 0);
+    for (const std::string name : {"a", "b"}) // the same twice, byte for byte
+        BOOST_CHECK_EQUAL(run_kernel(file, {"--set", "host_memory.capacity=64 KiB", "--json",
+                                            scratch.path(name + ".json"), "--vcd", scratch.path(name + ".vcd")})
+                              .status,
+                          0);
+    const std::string vcd = read_text(scratch.path("a.vcd"));
+    BOOST_CHECK(vcd == read_text(scratch.path("b.vcd")));
+    BOOST_CHECK(read_text(scratch.path("a.json")) == read_text(scratch.path("b.json")));
+    for (const char *signal :
+         {" host_memory ", " host_used_bytes ", " host_free_blocks ", " host_to_host_memory_busy_ps "})
+        BOOST_CHECK_MESSAGE(contains(vcd, signal), signal);
+    check_says(run_kernel(file), 1,
+               "TLA_INVALID_ARGUMENT: tensor x: the host has no memory in this platform: host_memory.capacity is 0 B");
+}
+
 BOOST_AUTO_TEST_CASE(a_kernel_that_is_wrong_is_ended_and_told_so) {
     scratch_directory scratch;
     const std::string deep = "static int deeper(int n) { volatile char frame[1000]; frame[n % 1000] = 1; "

@@ -114,6 +114,7 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
     play("run",
          {"run", platform, "--kernel", "dma_read", "--set", "host.driver=serial", "--set", "host.pool=caching_pool"},
          found);
+    play("run", {"run", platform, "--kernel", "dma_read", "--set", "host_memory.capacity=1 MiB"}, found);
     for (const char *policy : {"first_fit", "segment_cache"})
         play("replay", {"replay", trace, "--capacity", "1 GiB", "--policy", policy}, found);
     play("replay", {"replay", trace, "--from", aged}, found);

@@ -430,10 +430,10 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expecte
 
 BOOST_AUTO_TEST_CASE(damaged_bodies_are_refused_with_what_was_found_and_expected) {
     auto alloc = encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER));
-    check_refused(with(alloc, 16, {4}), "channel 4", "0 (HBM), 1 (TCM), 2 (SRAM) or 3 (M_CPU memory)");
+    check_refused(with(alloc, 16, {5}), "channel 5", "0 (HBM), 1 (TCM), 2 (SRAM), 3 (M_CPU memory) or 4 (host memory)");
     check_refused(with(alloc, 17, {9}), "format 9", "0 to 8");
     auto trim = encode(command_of(TLA_OP_TRIM, TLA_TARGET_MEMORY_CONTROLLER));
-    check_refused(with(trim, 16, {4}), "TRIM of channel 4", "3 (M_CPU memory)");
+    check_refused(with(trim, 16, {5}), "TRIM of channel 5", "4 (host memory)");
     check_refused(with(trim, 23, {1}), "TRIM with 0x01000000 behind its channel", "expected 0");
     auto place = encode(command_of(TLA_OP_PLACE, TLA_TARGET_MEMORY_CONTROLLER));
     check_refused(with(place, 36, {9}), "PLACE with 0x00000009 behind its object", "expected 0");

@@ -203,6 +203,20 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
     check_findings("controller: {m_cpu_policy: mixed, m_cpu_front: {buffers: 1 MiB}}\n",
                    {"f:1:58: M_CPU memory: found 1048576 bytes for plain buffers, expected less than the 1048576 bytes "
                     "of the memory"});
+    check_findings("host_memory: {capacity: 3 MiB}\ncontroller: {host_policy: slot_pool}\n",
+                   {"f:2:27: host memory: found slots of 2097152 bytes, expected slots that divide the 3145728 bytes "
+                    "of the memory"});
+    good("controller: {host_policy: slot_pool, host_front: {slot: 3 B}}\n"); // of a memory that is not there
+    check_findings(
+        "host_memory: {capacity: 3 TiB, channels: 6, latency: 33, interleave: 100 B}\n",
+        {"f:1:25: host_memory.capacity: found \"3 TiB\", expected 0 B .. 2 TiB",
+         "f:1:42: host_memory.channels: found \"6\", expected a power of two",
+         "f:1:54: host_memory.latency: found \"33\", which has no unit, expected a time with a unit (ps, ns, us, "
+         "ms, s)",
+         "f:1:70: host_memory.interleave: found \"100 B\", expected a power of two"});
+    check_findings("controller: {host_policy: lazy/tlsf, free_list: sram}\n",
+                   {"f:1:49: found a free list in memory with lazy/tlsf, expected first_fit, best_fit, next_fit or "
+                    "worst_fit"});
     check_findings("controller: {hbm_policy: segment_cache, hbm_front: {segment: 2 MiB}}\n",
                    {"f:1:62: HBM: found a segment of 2097152 bytes, expected a multiple of 10 KiB: its parts of 1/20 "
                     "count in 512 bytes"});

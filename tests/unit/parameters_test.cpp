@@ -32,6 +32,9 @@ const std::vector<member> without_key{
     {at_memory + offsetof(memory, tcm_bytes), sizeof(memory::tcm_bytes)},
     {at_memory + offsetof(memory, sram_bytes), sizeof(memory::sram_bytes)},
     {at_memory + offsetof(memory, m_cpu_bytes), sizeof(memory::m_cpu_bytes)},
+    {at_memory + offsetof(memory, host_bytes), sizeof(memory::host_bytes)},
+    MEMBER_OF(topology, host_memory),
+    MEMBER_OF(host_memory, ecc_latency_ps), // it has no faults
     // what the controller works out from its guard and its free list
     {at_memory + offsetof(memory, hbm_reserved_bytes), sizeof(memory::hbm_reserved_bytes)},
     {at_memory + offsetof(memory, guarded), sizeof(memory::guarded)},
@@ -58,6 +61,7 @@ const std::vector<member> without_key{
     MEMBER_OF(host, fronts),
     MEMBER_OF(host, lockstep),
     MEMBER_OF(host, hbm_slice),
+    MEMBER_OF(host, memory),
 };
 
 // Events that do not happen in a part have no price there.
@@ -88,9 +92,10 @@ void clear_padding_of(Parts &...parts) {
 void clear_padding(tla_config &c) {
     const std::size_t gap = offsetof(tla_config, pages) + sizeof c.pages; // and between two parts
     std::memset(reinterpret_cast<char *>(&c) + gap, 0, offsetof(tla_config, va) - gap);
-    clear_padding_of(c.system, c.hbm, c.hbm_timing, c.tcm, c.sram, c.m_cpu_memory, c.controller, c.mmu, c.pages, c.va,
-                     c.io_cpu, c.m_cpu, c.topology, c.dma, c.pe, c.host, c.simulation, c.faults, c.workload,
-                     c.mmu.tlb_l1, c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry, c.host.retry, c.faults.plan);
+    clear_padding_of(c.system, c.hbm, c.hbm_timing, c.tcm, c.sram, c.m_cpu_memory, c.host_memory, c.controller, c.mmu,
+                     c.pages, c.va, c.io_cpu, c.m_cpu, c.topology, c.dma, c.pe, c.host, c.simulation, c.faults,
+                     c.workload, c.mmu.tlb_l1, c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry, c.host.retry,
+                     c.faults.plan);
 }
 #endif
 
@@ -191,6 +196,7 @@ BOOST_AUTO_TEST_CASE(the_structs_of_modules_begin_as_an_empty_configuration_has_
     tla_tcm_defaults(&filled.tcm);
     tla_sram_defaults(&filled.sram);
     tla_m_cpu_memory_defaults(&filled.m_cpu_memory);
+    tla_host_memory_defaults(&filled.host_memory);
     tla_controller_defaults(&filled.controller);
     tla_mmu_defaults(&filled.mmu);
     tla_va_defaults(&filled.va);

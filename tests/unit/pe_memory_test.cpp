@@ -194,6 +194,41 @@ BOOST_AUTO_TEST_CASE(a_cubes_sram_and_the_memory_of_its_m_cpu_are_allocated_as_a
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_hosts_memory_is_allocated_as_a_pes) {
+    tla_pe_memory_config config{};
+    config.host_bytes = 4096;
+    config.host_policy = TLA_FIRST_FIT_TOP;
+    BOOST_CHECK_EQUAL(tla_pe_memory_bytes(&config, TLA_HOST_MEMORY), 4096u);
+    BOOST_CHECK_EQUAL(tla_pe_memory_capacity(&config, TLA_HOST_MEMORY), 4096u);
+    BOOST_CHECK_EQUAL(tla_pe_memory_bytes(&config, TLA_HBM), 0u);
+    pe_fixture f(config);
+    tla_paddr first{}, pa{};
+    BOOST_REQUIRE_EQUAL(tla_paddr_host_memory(0, &first), TLA_OK);
+    const tla_paddr top = f.alloc(TLA_HOST_MEMORY, 100);
+    BOOST_CHECK_EQUAL(top.value, first.value + 3996);
+    tla_channel found{};
+    uint64_t offset = 0;
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(&config, top, 100, &found, &offset), TLA_OK);
+    BOOST_CHECK_EQUAL(found, TLA_HOST_MEMORY);
+    BOOST_CHECK_EQUAL(offset, 3996u);
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(&config, top, 101, &found, &offset), TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, TLA_HOST_MEMORY, 4096, &pa), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_channel_of(top, &found), TLA_OK);
+    BOOST_CHECK_EQUAL(found, TLA_HOST_MEMORY);
+    tla_error error{};
+    tla_pe_memory_explain(f.memory, TLA_HOST_MEMORY, 4096, &error);
+    BOOST_CHECK_EQUAL(std::string(error.text).rfind("host memory overflow: requested 4096 bytes, 3996 free", 0), 0u);
+    BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, top, 100, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(f.memory, TLA_HOST_MEMORY).free_blocks, 1u);
+    config.sip = config.die = config.pe = 3; // whoever stands there, it is the host's
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(&config, top, 100, &found, &offset), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, TLA_HOST_MEMORY, 3996, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(pa.value, top.value);
+    config.host_bytes = TLA_HOST_MEMORY_BYTES + 1;
+    BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&config, &error), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(std::string(error.text).rfind("host_bytes is 2199023255553, expected 0 .. ", 0), 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_channels_controller_is_found_by_its_place) {
     tla_paddr pa{}, expected{};
     BOOST_REQUIRE_EQUAL(tla_channel_control(TLA_TCM, 1, 2, 3, 0x40, &pa), TLA_OK);
@@ -205,11 +240,16 @@ BOOST_AUTO_TEST_CASE(a_channels_controller_is_found_by_its_place) {
     BOOST_REQUIRE_EQUAL(tla_channel_control(TLA_M_CPU_MEMORY, 1, 2, 0, 0x40, &pa), TLA_OK);
     tla_paddr_m_cpu_memory_control(1, 2, 0x40, &expected);
     BOOST_CHECK_EQUAL(pa.value, expected.value);
+    const tla_paddr of_cube = expected;
+    BOOST_REQUIRE_EQUAL(tla_channel_control(TLA_HOST_MEMORY, 99, 99, 99, 0x40, &pa), TLA_OK); // nor any place
+    tla_paddr_host_memory_control(0x40, &expected);
+    BOOST_CHECK_EQUAL(pa.value, expected.value);
     BOOST_CHECK_EQUAL(tla_channel_control(TLA_CHANNEL_COUNT, 1, 2, 3, 0, &pa), TLA_INVALID_ARGUMENT);
     tla_channel channel{};
     tla_paddr_m_cpu_control(1, 2, 0, &pa); // the window before its memory
     BOOST_CHECK_EQUAL(tla_channel_of(pa, &channel), TLA_OUT_OF_RANGE);
-    BOOST_CHECK_EQUAL(tla_channel_of(expected, &channel), TLA_OUT_OF_RANGE);
+    for (const tla_paddr control : {of_cube, expected})
+        BOOST_CHECK_EQUAL(tla_channel_of(control, &channel), TLA_OUT_OF_RANGE);
 }
 
 BOOST_AUTO_TEST_CASE(channels_have_names) {
@@ -217,6 +257,7 @@ BOOST_AUTO_TEST_CASE(channels_have_names) {
     BOOST_CHECK_EQUAL(tla_channel_name(TLA_TCM), "tcm");
     BOOST_CHECK_EQUAL(tla_channel_name(TLA_SRAM), "sram");
     BOOST_CHECK_EQUAL(tla_channel_name(TLA_M_CPU_MEMORY), "m_cpu");
+    BOOST_CHECK_EQUAL(tla_channel_name(TLA_HOST_MEMORY), "host");
     BOOST_CHECK(tla_channel_name(TLA_CHANNEL_COUNT) == nullptr);
     BOOST_CHECK(tla_channel_title(TLA_CHANNEL_COUNT) == nullptr);
 }

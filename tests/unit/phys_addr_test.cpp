@@ -7,11 +7,13 @@
 
 namespace {
 bool is_control(tla_unit unit) {
-    return unit == TLA_UNIT_PE_CONTROL || unit == TLA_UNIT_M_CPU_CONTROL || unit == TLA_UNIT_SRAM_CONTROL;
+    return unit == TLA_UNIT_PE_CONTROL || unit == TLA_UNIT_M_CPU_CONTROL || unit == TLA_UNIT_SRAM_CONTROL ||
+           unit == TLA_UNIT_HOST_CONTROL;
 }
 
 uint64_t limit_of(tla_unit unit) {
     if (unit == TLA_UNIT_HBM) return TLA_HBM_WINDOW_BYTES;
+    if (unit == TLA_UNIT_HOST_MEMORY) return TLA_HOST_MEMORY_BYTES;
     return is_control(unit) ? TLA_CONTROL_BLOCK_BYTES : TLA_SUB_UNIT_BYTES;
 }
 
@@ -44,9 +46,12 @@ BOOST_AUTO_TEST_CASE(random_fields_of_every_unit_round_trip) {
         tla_paddr_fields fields{}, back{};
         fields.sip = static_cast<uint32_t>(random() % TLA_SIP_COUNT);
         fields.die = static_cast<uint32_t>(random() % TLA_CUBE_DIE_COUNT);
-        const tla_unit units[] = {TLA_UNIT_HBM,  TLA_UNIT_TCM,           TLA_UNIT_PE_CONTROL,  TLA_UNIT_M_CPU,
-                                  TLA_UNIT_SRAM, TLA_UNIT_M_CPU_CONTROL, TLA_UNIT_SRAM_CONTROL};
+        const tla_unit units[] = {TLA_UNIT_HBM,          TLA_UNIT_TCM,         TLA_UNIT_PE_CONTROL,
+                                  TLA_UNIT_M_CPU,        TLA_UNIT_SRAM,        TLA_UNIT_M_CPU_CONTROL,
+                                  TLA_UNIT_SRAM_CONTROL, TLA_UNIT_HOST_MEMORY, TLA_UNIT_HOST_CONTROL};
         fields.unit = units[random() % std::size(units)];
+        if (fields.unit == TLA_UNIT_HOST_MEMORY || fields.unit == TLA_UNIT_HOST_CONTROL)
+            fields.sip = 0, fields.die = TLA_HOST_DIE;
         if (fields.unit == TLA_UNIT_TCM || fields.unit == TLA_UNIT_PE_CONTROL)
             fields.pe = static_cast<uint32_t>(random() % TLA_PE_COUNT);
         if (is_control(fields.unit)) fields.block = static_cast<tla_control_block>(random() % TLA_CONTROL_BLOCK_COUNT);
@@ -68,6 +73,7 @@ BOOST_AUTO_TEST_CASE(every_address_that_decodes_encodes_to_itself) {
         // Few high bits, so that reserved fields are often zero.
         uint64_t value = random() >> (13 + random() % 20);
         if (random() % 2) value |= uint64_t{1} << 37;
+        if (random() % 8 == 0) value |= uint64_t{TLA_HOST_DIE} << 42;
         tla_paddr_fields fields{};
         tla_status status = tla_paddr_decode(tla_paddr{value}, &fields);
         if (status) {
@@ -89,7 +95,44 @@ BOOST_AUTO_TEST_CASE(bits_above_50_are_refused) {
 
 BOOST_AUTO_TEST_CASE(dies_that_are_no_cube_are_refused) {
     for (uint64_t die = 0; die < 32; die++)
-        BOOST_CHECK_EQUAL(decode(die << 42 | uint64_t{1} << 37), die < 16 ? TLA_OK : TLA_OUT_OF_RANGE);
+        for (uint64_t sip = 0; sip < 16; sip++) {
+            const bool is_something = die < 16 || (die == TLA_HOST_DIE && sip == 0);
+            BOOST_CHECK_EQUAL(decode(sip << 47 | die << 42 | uint64_t{1} << 37),
+                              is_something ? TLA_OK : TLA_OUT_OF_RANGE);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(the_hosts_memory_and_its_controller_lie_on_the_last_die_of_the_first_sip) {
+    tla_paddr pa{};
+    tla_paddr_fields fields{};
+    const uint64_t die = uint64_t{31} << 42;
+    BOOST_REQUIRE_EQUAL(tla_paddr_host_memory(0x800, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(pa.value, die | 0x800);
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &fields), TLA_OK);
+    BOOST_CHECK(same(fields, {0, TLA_HOST_DIE, TLA_UNIT_HOST_MEMORY, 0, TLA_CONTROL_MEMORY_CONTROLLER, 0x800}));
+    BOOST_REQUIRE_EQUAL(tla_paddr_host_memory(TLA_HOST_MEMORY_BYTES - 1, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(pa.value, die | ((uint64_t{1} << 41) - 1));
+    BOOST_CHECK_EQUAL(tla_paddr_host_memory(TLA_HOST_MEMORY_BYTES, &pa), TLA_INVALID_ARGUMENT);
+    BOOST_REQUIRE_EQUAL(tla_paddr_host_memory_control(0x40, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(pa.value, die | uint64_t{1} << 41 | 0x40);
+    BOOST_REQUIRE_EQUAL(tla_paddr_decode(pa, &fields), TLA_OK);
+    BOOST_CHECK(same(fields, {0, TLA_HOST_DIE, TLA_UNIT_HOST_CONTROL, 0, TLA_CONTROL_MEMORY_CONTROLLER, 0x40}));
+    BOOST_CHECK_EQUAL(tla_paddr_host_memory_control(TLA_CONTROL_BLOCK_BYTES, &pa), TLA_INVALID_ARGUMENT);
+    for (int bit = 29; bit < 41; bit++) { // reserved in the control space
+        BOOST_CHECK_EQUAL(decode(die | uint64_t{1} << 41 | uint64_t{1} << bit), TLA_OUT_OF_RANGE);
+        BOOST_CHECK_EQUAL(decode(die | uint64_t{1} << bit), TLA_OK);
+    }
+    for (int bit = 47; bit < 64; bit++) // of another SIP, or beyond the address
+        BOOST_CHECK_EQUAL(decode(die | uint64_t{1} << bit), TLA_OUT_OF_RANGE);
+    for (const tla_unit unit : {TLA_UNIT_HOST_MEMORY, TLA_UNIT_HOST_CONTROL}) {
+        const tla_paddr_fields elsewhere[] = {{1, TLA_HOST_DIE, unit, 0, TLA_CONTROL_MEMORY_CONTROLLER, 0},
+                                              {0, TLA_HOST_DIE - 1, unit, 0, TLA_CONTROL_MEMORY_CONTROLLER, 0},
+                                              {0, 0, unit, 0, TLA_CONTROL_MEMORY_CONTROLLER, 0},
+                                              {0, TLA_HOST_DIE, unit, 1, TLA_CONTROL_MEMORY_CONTROLLER, 0},
+                                              {0, TLA_HOST_DIE, TLA_UNIT_HBM, 0, TLA_CONTROL_MEMORY_CONTROLLER, 0}};
+        for (const tla_paddr_fields &f : elsewhere)
+            BOOST_CHECK_EQUAL(tla_paddr_encode(&f, &pa), TLA_INVALID_ARGUMENT);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(bits_between_the_hbm_selector_and_the_die_are_reserved) {

@@ -56,6 +56,26 @@ void check_refused(const string &text, const strings &expected) {
 
 } // namespace
 
+BOOST_AUTO_TEST_CASE(a_memory_of_the_host_is_listed_where_it_has_one) {
+    tla_topology_shape with_memory = small();
+    with_memory.host_memory = true;
+    strings findings;
+    load(nodes + links, with_memory, findings, TLA_SYNTAX);
+    BOOST_REQUIRE_EQUAL(findings.size(), 1u);
+    BOOST_CHECK_EQUAL(findings[0], "0:0: the node host.memory is missing, which host_memory.capacity above 0 B needs");
+    const string more_nodes = nodes + "  - {name: host.memory, kind: host_memory}\n",
+                 more_links = links + "  - {between: host.memory host, bandwidth: 512 GB/s}\n";
+    findings.clear();
+    const topology_owner made = load(more_nodes + more_links, with_memory, findings, TLA_OK);
+    BOOST_REQUIRE(made);
+    const uint32_t node = tla_topology_node_of(made.get(), TLA_NODE_HOST_MEMORY, 0, 0, 0);
+    BOOST_REQUIRE(node != TLA_NO_NODE);
+    BOOST_CHECK_EQUAL(tla_topology_nodes(made.get())[node].name, "host.memory");
+    BOOST_CHECK(load(more_nodes + more_links, small(), findings, TLA_OK)); // a memory that is not used
+    check_refused(nodes + "  - {name: memory, kind: host_memory}\n" + links,
+                  {"10:12: found \"memory\" of kind host_memory, expected a name of the platform's, host.memory"});
+}
+
 BOOST_AUTO_TEST_CASE(a_topology_is_read_as_it_is_listed) {
     strings findings;
     const topology_owner t = load(nodes + links, small(), findings, TLA_OK);
@@ -129,7 +149,7 @@ BOOST_AUTO_TEST_CASE(nodes_that_cannot_be_are_told_with_their_place) {
             links,
         {"10:12: found the node \"middle\" again, expected it once", "11:5: found no name, expected one",
          "12:21: kind: found \"rooter\", expected router or pe or hbm_ctrl or m_cpu or sram or conn or ucie or "
-         "io_ucie or io_noc or io_cpu or pcie_ep or switch or host, did you mean \"router\"?",
+         "io_ucie or io_noc or io_cpu or pcie_ep or switch or host or host_memory, did you mean \"router\"?",
          "12:32: x: found \"3\", which has no unit, expected a length with a unit (um, mm)",
          "13:12: found \"sip0.cube1.pe0\" of kind pe, expected a name of the platform's, the last of which is "
          "sip0.cube0.pe0",

@@ -93,6 +93,28 @@ BOOST_AUTO_TEST_CASE(kernbench_has_70_nodes_a_cube_and_23_an_io_chiplet) {
     BOOST_CHECK_EQUAL(tla_topology_link_count(t.get()), 2 * (2 * sip + 2 + 2));
 }
 
+BOOST_AUTO_TEST_CASE(a_host_with_a_memory_has_one_node_and_one_link_more) {
+    tla_topology_shape s = kernbench();
+    const topology_owner without = make(s);
+    s.host_memory = true;
+    const topology_owner t = make(s);
+    BOOST_CHECK_EQUAL(tla_topology_node_count(t.get()), tla_topology_node_count(without.get()) + 1);
+    BOOST_CHECK_EQUAL(tla_topology_link_count(t.get()), tla_topology_link_count(without.get()) + 2);
+    BOOST_CHECK_EQUAL(tla_topology_node_of(without.get(), TLA_NODE_HOST_MEMORY, 0, 0, 0), TLA_NO_NODE);
+    const std::uint32_t memory = tla_topology_node_of(t.get(), TLA_NODE_HOST_MEMORY, 9, 9, 9);
+    BOOST_REQUIRE(memory != TLA_NO_NODE);
+    BOOST_CHECK_EQUAL(tla_topology_nodes(t.get())[memory].name, "host.memory");
+    unsigned links = 0;
+    for (std::uint32_t i = 0; i < tla_topology_link_count(t.get()); i++) {
+        const tla_topology_link &link = tla_topology_links(t.get())[i];
+        if (link.from != memory) continue;
+        links++;
+        BOOST_CHECK_EQUAL(tla_topology_nodes(t.get())[link.to].name, "host");
+        BOOST_CHECK_EQUAL(link.bandwidth, 512'000'000'000u);
+    }
+    BOOST_CHECK_EQUAL(links, 1u);
+}
+
 BOOST_AUTO_TEST_CASE(parts_stand_where_kernbench_has_them) {
     const topology_owner t = make(kernbench());
     const char *const routers[] = {"r0c0", "r0c1", "r1c4", "r1c5", "r4c0", "r4c1", "r5c4", "r5c5"};

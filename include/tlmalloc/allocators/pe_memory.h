@@ -1,6 +1,6 @@
 /* What one memory controller allocates: of a PE its HBM slice and its TCM, of a cube its SRAM or the memory of its
- * M_CPU, each served by a stack of its own (stack.h), physical addresses out (KernBench ADR-0048 D3 and D7,
- * PEMemAllocator). */
+ * M_CPU, of the host its memory, each served by a stack of its own (stack.h), physical addresses out (KernBench
+ * ADR-0048 D3 and D7, PEMemAllocator). */
 #ifndef TLMALLOC_PE_MEMORY_H
 #define TLMALLOC_PE_MEMORY_H
 
@@ -18,20 +18,24 @@ typedef enum tla_channel {
     TLA_TCM,          /* of a PE */
     TLA_SRAM,         /* of a cube */
     TLA_M_CPU_MEMORY, /* of a cube's M_CPU */
+    TLA_HOST_MEMORY,  /* of the host: DDR on its side of the link */
     TLA_CHANNEL_COUNT
 } tla_channel;
 
-/* "hbm", "tcm", "sram", "m_cpu"; NULL for a value that is none. */
+/* "hbm", "tcm", "sram", "m_cpu", "host"; NULL for a value that is none. */
 const char *tla_channel_name(tla_channel channel);
 
-/* As a person says it: "HBM", "TCM", "SRAM", "M_CPU memory"; NULL for a value that is none. */
+/* As a person says it: "HBM", "TCM", "SRAM", "M_CPU memory", "host memory"; NULL for a value that is none. */
 const char *tla_channel_title(tla_channel channel);
 
-/* Whether it is one of a cube, which belongs to none of its PEs. */
-bool tla_channel_is_of_cube(tla_channel channel);
+/* How many there are of it: one for each PE, for each cube, or one in all. */
+typedef enum tla_channel_scope { TLA_SCOPE_PE, TLA_SCOPE_CUBE, TLA_SCOPE_HOST } tla_channel_scope;
+
+tla_channel_scope tla_channel_scope_of(tla_channel channel);
 
 /* Address of a byte in the control window of the controller that has a channel; `pe` is not looked at where it is one
- * of a cube. TLA_INVALID_ARGUMENT for a place or an offset that is none. */
+ * of a cube, nor any of the three where it is the host's. TLA_INVALID_ARGUMENT for a place or an offset that is none.
+ */
 tla_status tla_channel_control(tla_channel channel, uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset,
                                tla_paddr *pa);
 
@@ -39,7 +43,7 @@ tla_status tla_channel_control(tla_channel channel, uint32_t sip, uint32_t die, 
 tla_status tla_channel_of(tla_paddr pa, tla_channel *channel);
 
 typedef struct tla_pe_memory_config {
-    uint32_t sip, die, pe;                   /* whose memory it is: ranges of phys_addr.h; pe 0 where it is a cube's */
+    uint32_t sip, die, pe; /* whose memory it is: ranges of phys_addr.h; pe 0 where it is a cube's, all 0 the host's */
     uint64_t hbm_slice_bytes;                /* this PE's share of the cube's HBM; of every memory: 0 = there is none */
     uint64_t tcm_bytes;                      /* at most TLA_SUB_UNIT_BYTES */
     uint64_t tcm_reserved_bytes;             /* the top of the TCM, kept by the scheduler (ADR-0014), never allocated */
@@ -53,6 +57,9 @@ typedef struct tla_pe_memory_config {
     uint64_t m_cpu_bytes;        /* at most TLA_M_CPU_MEMORY_BYTES */
     tla_stack_policy sram_policy, m_cpu_policy;
     tla_front_sizes hbm_front, tcm_front, sram_front, m_cpu_front; /* of the fronts that the policies name */
+    uint64_t host_bytes;                                           /* at most TLA_HOST_MEMORY_BYTES */
+    tla_stack_policy host_policy;
+    tla_front_sizes host_front;
 } tla_pe_memory_config;
 
 typedef struct tla_pe_memory tla_pe_memory;
@@ -152,7 +159,7 @@ tla_stack *tla_pe_memory_stack(tla_pe_memory *memory, tla_channel channel);
 /* Its arena (tla_stack_arena). */
 tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel);
 
-/* As tla_stack_explain; the text names channel and PE, or cube. */
+/* As tla_stack_explain; the text names the channel and its PE or cube. */
 tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error);
 
 #ifdef __cplusplus

@@ -15,6 +15,10 @@
  * Of the IO chiplets only the first (die 16) has something that is modelled: its IO_CPU's control window, the first
  * 16 MiB of its 1 TiB.
  *
+ * The host's memory lies on no SIP. Decided here: die 31 of SIP 0, the last of those that ADR-0001 reserves, is its
+ * side of the link: bit 41 = 0: [40:0] = byte offset in the host's memory (2 TiB); bit 41 = 1: [40:29] = 0, [28:24]
+ * which control block, 0 that of the memory's controller.
+ *
  * An HBM byte belongs to the PE whose slice it lies in: pe = offset / slice size (allocations never straddle slices).
  */
 #ifndef TLMALLOC_PHYS_ADDR_H
@@ -42,12 +46,14 @@ enum {
     TLA_DIE_COUNT = 32,      /* die 0..31 */
     TLA_CUBE_DIE_COUNT = 16, /* die 0..15 are HBM cubes */
     TLA_IO_DIE = 16,         /* the IO chiplet that has the IO_CPU */
+    TLA_HOST_DIE = 31,       /* of SIP 0: the host's memory */
     TLA_PE_COUNT = 16        /* pe 0..15 in a cube */
 };
 
 #define TLA_HBM_WINDOW_BYTES (UINT64_C(1) << 37)    /* HBM that one cube can address */
 #define TLA_SUB_UNIT_BYTES (UINT64_C(1) << 29)      /* a PE's TCM window, and its control space */
 #define TLA_CONTROL_BLOCK_BYTES (UINT64_C(1) << 24) /* one control block in a control space */
+#define TLA_HOST_MEMORY_BYTES (UINT64_C(1) << 41)   /* what the host's memory can have */
 #define TLA_M_CPU_MEMORY_BYTES (TLA_SUB_UNIT_BYTES - TLA_CONTROL_BLOCK_BYTES) /* what an M_CPU's memory can have */
 
 /* Where an address leads. */
@@ -59,10 +65,12 @@ typedef enum tla_unit {
     TLA_UNIT_SRAM,          /* offset into the cube's SRAM */
     TLA_UNIT_IO_CPU,        /* die 16: offset into the IO_CPU's control window */
     TLA_UNIT_M_CPU_CONTROL, /* block and offset: a control window that belongs to the M_CPU's memory */
-    TLA_UNIT_SRAM_CONTROL   /* block and offset: a control window that belongs to the SRAM */
+    TLA_UNIT_SRAM_CONTROL,  /* block and offset: a control window that belongs to the SRAM */
+    TLA_UNIT_HOST_MEMORY,   /* die 31 of SIP 0: offset into the host's memory */
+    TLA_UNIT_HOST_CONTROL   /* block and offset: a control window that belongs to the host's memory */
 } tla_unit;
 
-/* Control blocks of a PE, in its control space; those of M_CPU and SRAM have the first alone. */
+/* Control blocks of a PE, in its control space; those of M_CPU, SRAM and host have the first alone. */
 typedef enum tla_control_block {
     TLA_CONTROL_MEMORY_CONTROLLER,
     TLA_CONTROL_PE_MMU,
@@ -72,7 +80,7 @@ typedef enum tla_control_block {
 
 typedef struct tla_paddr_fields {
     uint32_t sip; /* 0..15 */
-    uint32_t die; /* 0..15; 16 for TLA_UNIT_IO_CPU */
+    uint32_t die; /* 0..15; 16 for TLA_UNIT_IO_CPU, 31 for the host's */
     tla_unit unit;
     uint32_t pe;             /* 0..15; 0 for the units that belong to no PE */
     tla_control_block block; /* of the units that are control spaces, else 0 */
@@ -103,6 +111,10 @@ tla_status tla_paddr_sram(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr
 tla_status tla_paddr_m_cpu_memory(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa);
 tla_status tla_paddr_sram_control(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa);
 tla_status tla_paddr_m_cpu_memory_control(uint32_t sip, uint32_t die, uint64_t offset, tla_paddr *pa);
+
+/* Address of a byte in the host's memory, and in the control window of its memory controller. */
+tla_status tla_paddr_host_memory(uint64_t offset, tla_paddr *pa);
+tla_status tla_paddr_host_memory_control(uint64_t offset, tla_paddr *pa);
 
 /* Address of a byte in one of a PE's control windows. */
 tla_status tla_paddr_pe_control(uint32_t sip, uint32_t die, uint32_t pe, tla_control_block block, uint64_t offset,

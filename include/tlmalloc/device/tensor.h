@@ -12,7 +12,11 @@ typedef struct tla_pe_location {
     uint32_t sip, cube, pe;
 } tla_pe_location;
 
-/* A part of a tensor in one PE's HBM slice. */
+/* Whose memory a PE's blocks of a channel lie in: the PE's own; PE 0 of its cube stands for the cube's memories, the
+ * first PE of all for the host's. */
+tla_pe_location tla_memory_of_pe(tla_channel channel, tla_pe_location pe);
+
+/* A part of a tensor in one memory. */
 typedef struct tla_shard {
     tla_pe_location where;
     tla_paddr pa;

@@ -10,7 +10,7 @@
  *   sip0.cube0.ucie-W            the UCIe port of the west side;  sip0.cube0.ucie-W.conn0  one of its connections
  *   sip0.pcie_ep                 sip0.io_cpu    sip0.io_noc    of the IO chiplet
  *   sip0.io_ucie-0               a UCIe port (PHY) of the IO chiplet;  sip0.io_ucie-0.conn0  one of its connections
- *   fabric.switch0               host */
+ *   fabric.switch0               host               host.memory */
 #ifndef TLMALLOC_TOPOLOGY_H
 #define TLMALLOC_TOPOLOGY_H
 
@@ -37,11 +37,12 @@ typedef enum tla_node_kind {
     TLA_NODE_PCIE_EP,
     TLA_NODE_SWITCH,
     TLA_NODE_HOST,
+    TLA_NODE_HOST_MEMORY,
     TLA_NODE_KIND_COUNT
 } tla_node_kind;
 
 /* "router", "pe", "hbm_ctrl", "m_cpu", "sram", "conn", "ucie", "io_ucie", "io_noc", "io_cpu", "pcie_ep", "switch",
- * "host"; NULL for a value that is none. */
+ * "host", "host_memory"; NULL for a value that is none. */
 const char *tla_node_kind_name(tla_node_kind kind);
 
 enum { TLA_NODE_NAME_MAX = 48 };

@@ -4,7 +4,8 @@
  * controllers of their HBM slices, the M_CPU and the SRAM hang on routers; each of the four sides has a UCIe port whose
  * connections lead to routers on that side, and ports that face each other are linked. The IO chiplet has a network to
  * which its PCIe end point, its IO_CPU and the connections of its own ports (PHYs) lead; each PHY faces a port of a
- * cube. End points meet in a switch, or are linked to each other; the host has a link to every end point.
+ * cube. End points meet in a switch, or are linked to each other; the host has a link to every end point, and one to
+ * its memory, if it has any.
  *
  * This is KernBench's structure. What it does not publish is decided here, and said with every member. */
 #ifndef TLMALLOC_TOPOLOGY_SHAPE_H
@@ -72,6 +73,8 @@ typedef struct tla_topology_shape {
     uint64_t pcie_bandwidth;
     uint64_t switch_overhead_ps;
     uint64_t host_bandwidth;
+    bool host_memory; /* whether the host has a memory */
+    uint64_t host_memory_bandwidth;
 } tla_topology_shape;
 
 /* The topology of a shape. TLA_INVALID_ARGUMENT with a text for one that cannot work, TLA_NO_HOST_MEMORY; *topology is

@@ -40,8 +40,8 @@ typedef enum tl_use { TL_IN, TL_OUT, TL_INOUT, TL_USE_COUNT } tl_use;
  * memory of every PE, where each reads its own copy (inputs alone). */
 typedef enum tl_spread { TL_SPLIT, TL_REPLICATED, TL_SPREAD_COUNT } tl_spread;
 
-/* In which memory: the PEs' HBM, or the SRAM of their cubes. */
-typedef enum tl_memory { TL_HBM, TL_SRAM, TL_MEMORY_COUNT } tl_memory;
+/* In which memory: the PEs' HBM, the SRAM of their cubes, or the host's (host_memory of the configuration). */
+typedef enum tl_memory { TL_HBM, TL_SRAM, TL_HOST, TL_MEMORY_COUNT } tl_memory;
 
 typedef struct tl_kernel_tensor {
     const char *name; /* NULL: the one before was the last */

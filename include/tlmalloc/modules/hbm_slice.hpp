@@ -1,4 +1,4 @@
-// One PE's share of a cube's HBM: real bytes, and pseudo-channels that take time.
+// One PE's share of a cube's HBM, or a memory that is built alike: real bytes, and pseudo-channels that take time.
 #ifndef TLMALLOC_MODULES_HBM_SLICE_HPP
 #define TLMALLOC_MODULES_HBM_SLICE_HPP
 
@@ -42,6 +42,7 @@ class hbm_slice : public memory_module {
         // its burst is the interleave of the pseudo-channels.
         std::optional<tla_hbm_config> timing{};
         tla_fault_plan faults{};
+        const char *kind = "hbm_slice"; // what it is called in statistics
         time_style style = time_style::fast;
     };
 

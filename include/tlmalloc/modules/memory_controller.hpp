@@ -1,5 +1,5 @@
-// The memory controller: an allocation engine whose free lists own the bytes of an HBM slice and a TCM, or of a memory
-// of the cube.
+// The memory controller: an allocation engine whose free lists own the bytes of an HBM slice and a TCM, of a memory of
+// the cube, or of the host's.
 #ifndef TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 #define TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 
@@ -73,7 +73,7 @@ namespace tlmalloc {
 // which they arrive.
 class memory_controller : public instrumented, private command_handler, private access_target, private in_order_target {
   public:
-    // By default SIP 0, cube 0, PE 0: with a slice and a TCM, and nothing of the cube.
+    // By default SIP 0, cube 0, PE 0: with a slice and a TCM, and nothing of the cube or of the host.
     struct config : tla_controller_parameters {
         config() { tla_controller_defaults(this); }
         explicit config(const tla_controller_parameters &parameters) : tla_controller_parameters(parameters) {}
@@ -112,7 +112,7 @@ class memory_controller : public instrumented, private command_handler, private 
 
     target_socket<0, sc_core::SC_ZERO_OR_MORE_BOUND> in;
     using memory_socket = tlm_utils::simple_initiator_socket_tagged_optional<memory_controller>;
-    memory_socket slice{"slice"}, tcm{"tcm"}, sram{"sram"}, m_cpu_memory{"m_cpu_memory"};
+    memory_socket slice{"slice"}, tcm{"tcm"}, sram{"sram"}, m_cpu_memory{"m_cpu_memory"}, host_memory{"host_memory"};
 
     control_window control;
 
@@ -220,7 +220,8 @@ class memory_controller : public instrumented, private command_handler, private 
     void follow_requests();
 
     const config config_;
-    const bool grows_ = grows(TLA_HBM) || grows(TLA_TCM) || grows(TLA_SRAM) || grows(TLA_M_CPU_MEMORY);
+    const bool grows_ =
+        grows(TLA_HBM) || grows(TLA_TCM) || grows(TLA_SRAM) || grows(TLA_M_CPU_MEMORY) || grows(TLA_HOST_MEMORY);
     watch watch_;
     watched watched_[TLA_CHANNEL_COUNT];
     std::unique_ptr<tla_pe_memory, void (*)(tla_pe_memory *)> memory_{nullptr, tla_pe_memory_destroy};
@@ -262,7 +263,13 @@ class memory_controller : public instrumented, private command_handler, private 
          {*this, "m_cpu_free_blocks", 32, has(TLA_M_CPU_MEMORY)},
          {*this, "m_cpu_fragmentation_permille", 10, has(TLA_M_CPU_MEMORY)},
          {*this, "m_cpu_held_bytes", 48, has(TLA_M_CPU_MEMORY) && has_front(TLA_M_CPU_MEMORY)},
-         {*this, "m_cpu_committed_bytes", 48, grows(TLA_M_CPU_MEMORY)}}};
+         {*this, "m_cpu_committed_bytes", 48, grows(TLA_M_CPU_MEMORY)}},
+        {{*this, "host_used_bytes", 48, has(TLA_HOST_MEMORY)},
+         {*this, "host_largest_free_bytes", 48, has(TLA_HOST_MEMORY)},
+         {*this, "host_free_blocks", 32, has(TLA_HOST_MEMORY)},
+         {*this, "host_fragmentation_permille", 10, has(TLA_HOST_MEMORY)},
+         {*this, "host_held_bytes", 48, has(TLA_HOST_MEMORY) && has_front(TLA_HOST_MEMORY)},
+         {*this, "host_committed_bytes", 48, grows(TLA_HOST_MEMORY)}}};
     struct object_figures {
         figure references, pins, cached, evicted;
     };
@@ -282,7 +289,11 @@ class memory_controller : public instrumented, private command_handler, private 
         {{*this, "m_cpu_references", 32, has(TLA_M_CPU_MEMORY) && config_.object_signals},
          {*this, "m_cpu_pins", 32, has(TLA_M_CPU_MEMORY) && config_.object_signals},
          {*this, "m_cpu_cached_objects", 32, has(TLA_M_CPU_MEMORY) && config_.object_signals},
-         {*this, "m_cpu_evicted_objects", 32, has(TLA_M_CPU_MEMORY) && config_.object_signals}}};
+         {*this, "m_cpu_evicted_objects", 32, has(TLA_M_CPU_MEMORY) && config_.object_signals}},
+        {{*this, "host_references", 32, has(TLA_HOST_MEMORY) && config_.object_signals},
+         {*this, "host_pins", 32, has(TLA_HOST_MEMORY) && config_.object_signals},
+         {*this, "host_cached_objects", 32, has(TLA_HOST_MEMORY) && config_.object_signals},
+         {*this, "host_evicted_objects", 32, has(TLA_HOST_MEMORY) && config_.object_signals}}};
     figure queue_depth_{*this, "queue_depth", 16}, busy_{*this, "engine_busy", 1},
         nodes_visited_{*this, "nodes_visited", 32};
 };

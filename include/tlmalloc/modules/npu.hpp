@@ -37,6 +37,10 @@ tcm::config cube_memory_config(const tla_config &config, tla_channel channel);
 memory_controller::config cube_controller_config(const tla_config &config, unsigned sip, unsigned cube,
                                                  tla_channel channel);
 
+// The same of the host's memory (host_memory.capacity above 0).
+hbm_slice::config host_memory_config(const tla_config &config);
+memory_controller::config host_controller_config(const tla_config &config);
+
 // The fabric's nodes, links and windows that a configuration leads to.
 interconnect::config fabric_config(const tla_config &config);
 
@@ -68,6 +72,16 @@ class cube_memory : public sc_core::sc_module {
     memory_controller controller;
 };
 
+// The memory of the host, DDR on its side of the link, with an allocation engine as every other's. PEs reach it by way
+// of their SIP's PCIe end point and the host.
+class host_memory : public sc_core::sc_module {
+  public:
+    host_memory(sc_core::sc_module_name name, const tla_config &config);
+
+    hbm_slice memory; // its channels are those of a slice
+    memory_controller controller;
+};
+
 // The fabric is the topology of the configuration (topology_shape.h): PEs, HBM controllers, M_CPUs and SRAMs hang on
 // routers of their cube's mesh, cubes are linked by UCIe, IO_CPU and PCIe end point are in a SIP's IO chiplet. Mappings
 // and launches go host -> IO_CPU of a SIP -> M_CPU of a cube -> MMU or element of a PE, and their answers back the same
@@ -81,6 +95,9 @@ class npu : public sc_core::sc_module {
     const std::vector<pe_unit *> &pes() const { return pes_; }
     // Of each cube, in program order, the SRAM and the memory of the M_CPU.
     const std::vector<cube_memory *> &cube_memories() const { return cube_memories_; }
+    // The host's memory; null where it has none.
+    tlmalloc::host_memory *memory_of_host() { return host_memory_.get(); }
+    const tlmalloc::host_memory *memory_of_host() const { return host_memory_.get(); }
     end_point &end_point_of(unsigned sip) { return *end_points_[sip]; }
     tlmalloc::host &host() { return *host_; }
     const tlmalloc::host &host() const { return *host_; }
@@ -120,6 +137,7 @@ class npu : public sc_core::sc_module {
     std::vector<std::unique_ptr<sc_core::sc_module>> sips_;
     std::vector<pe_unit *> pes_; // in program order
     std::vector<cube_memory *> cube_memories_;
+    std::unique_ptr<tlmalloc::host_memory> host_memory_;         // or none
     std::vector<std::unique_ptr<command_processor>> processors_; // of each SIP: the IO_CPU, then the M_CPUs
     std::vector<std::unique_ptr<end_point>> end_points_;         // of each SIP
     std::unique_ptr<va_manager> va_manager_;

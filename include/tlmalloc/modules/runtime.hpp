@@ -58,7 +58,7 @@ class runtime {
     };
 
     // Where a tensor goes: to which PEs, and there into which memory: a PE's own HBM or TCM, or what the PEs of a cube
-    // share, its SRAM or the memory of its M_CPU.
+    // share, its SRAM or the memory of its M_CPU, or into the host's, which all share.
     struct placement {
         std::vector<pe_location> pes;
         spread kind = spread::split;
@@ -87,9 +87,10 @@ class runtime {
     // freed by cleanup().
     tla_status free_tensor(tensor *which, tla_error *error);
 
-    // A block in a memory of a PE, or of its cube, for whoever keeps its own: of `made`, where, pa and nbytes. As of a
-    // tensor's parts, it comes from the pool (host.pool) if there is one, else from the memory's controller, by a call
-    // of the driver (host.driver) if there is one. Several threads may allocate and free at a time.
+    // A block in a memory of a PE, of its cube, or of the host, for whoever keeps its own: of `made`, where, pa and
+    // nbytes. As of a tensor's parts, it comes from the pool (host.pool) if there is one, else from the memory's
+    // controller, by a call of the driver (host.driver) if there is one; to both the host's memory is one of SIP 0's.
+    // Several threads may allocate and free at a time.
     // TLA_INVALID_ARGUMENT for a PE or a memory that is not in the configuration and for 0 bytes.
     tla_status allocate(const pe_location &pe, tla_channel memory, std::uint64_t nbytes, shard *made, tla_error *error);
 
@@ -244,6 +245,7 @@ class runtime {
     std::vector<tla_completion> take_blocks(const tensor &t, const std::vector<shard> &wanted,
                                             std::uint32_t correlation_id);
     std::vector<tla_completion> give_blocks_back(const tensor &t, std::uint32_t correlation_id);
+    tla_status check_memory(tla_channel memory, tla_error *error) const;
     tla_status explain_block(tla_error *error, const std::string &what, tla_channel memory, const pe_location &where,
                              const tla_completion &completion, std::uint64_t nbytes) const;
     tla_status empty_pool(tla_error *error);

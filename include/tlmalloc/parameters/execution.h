@@ -54,6 +54,7 @@ typedef struct tla_host_parameters {
     uint32_t fronts;                     /* memories with a front, which clean-up trims: bit c for tla_channel c */
     tla_host_driver_parameters driver;   /* host.driver, .driver_alloc, .driver_free, .driver_synchronous */
     tla_host_pool pool;                  /* host.pool */
+    uint64_t memory;                     /* host_memory.capacity: bytes of the host's memory, 0: it has none */
 } tla_host_parameters;
 
 /* Of an IO_CPU or an M_CPU. */

@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-/* Of a PE's slice of HBM. */
+/* Of a PE's slice of HBM; and of the host's memory, whose channels are built alike: host_memory.capacity, .channels,
+ * .interleave, .channel_bandwidth, .direction_switch and .latency. */
 typedef struct tla_hbm_parameters {
     uint64_t capacity;                 /* bytes; of a platform hbm.capacity_per_cube / system.pes_per_cube */
     uint32_t pseudo_channels;          /* hbm.pseudo_channels: power of two */
@@ -45,11 +46,12 @@ typedef enum tla_lockstep_scope {
 /* "off", "cube", "sip"; NULL for a value that is none. */
 const char *tla_lockstep_scope_name(tla_lockstep_scope scope);
 
-/* Of the memory controllers: of PEs, and of the cube's other memories, whose engines are alike. */
+/* Of the memory controllers: of PEs, of the cube's other memories and of the host's, whose engines are alike. */
 typedef struct tla_controller_parameters {
-    /* controller.hbm_policy, .tcm_policy, .sram_policy, .m_cpu_policy, .hbm_front, .tcm_front, .sram_front,
-     * .m_cpu_front, .alignment, .validate and .guard_history, tcm.scheduler_reserve; where the PE stands and how large
-     * its memories are follows from the platform, what is guarded and reserved from the rest. */
+    /* controller.hbm_policy, .tcm_policy, .sram_policy, .m_cpu_policy, .host_policy, .hbm_front, .tcm_front,
+     * .sram_front, .m_cpu_front, .host_front, .alignment, .validate and .guard_history, tcm.scheduler_reserve; where
+     * the PE stands and how large its memories are follows from the platform, what is guarded and reserved from the
+     * rest. */
     tla_pe_memory_config memory;
     tla_lockstep_scope lockstep;   /* controller.lockstep; hbm_policy is first_fit or first_fit_top then */
     uint32_t ports, queue_depth;   /* controller.ports, one for each sender; controller.queue_depth */
@@ -67,6 +69,7 @@ void tla_hbm_defaults(tla_hbm_parameters *parameters);
 void tla_tcm_defaults(tla_tcm_parameters *parameters);
 void tla_sram_defaults(tla_tcm_parameters *parameters);
 void tla_m_cpu_memory_defaults(tla_tcm_parameters *parameters);
+void tla_host_memory_defaults(tla_hbm_parameters *parameters);
 void tla_controller_defaults(tla_controller_parameters *parameters);
 
 #ifdef __cplusplus
