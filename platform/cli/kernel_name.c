@@ -14,7 +14,7 @@ static const char *name_at(uint64_t index) {
 
 tla_status kernel_name_check(const char *name, tla_error *error) {
     if (tl_find_kernel(name)) return TLA_OK;
-    char names[200] = "";
+    char names[400] = "";
     const char *known;
     for (uint64_t i = 0; (known = name_at(i)); i++) {
         size_t used = strlen(names);

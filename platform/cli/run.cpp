@@ -26,6 +26,7 @@ struct run_options {
     const char *config = nullptr, *kernel = nullptr, *json = nullptr, *vcd = nullptr, *from = nullptr,
                *record = nullptr;
     overrides set{};
+    std::vector<const char *> parameters{};
 };
 
 enum {
@@ -34,7 +35,8 @@ enum {
     option_vcd = 'v',
     option_set = 's',
     option_from = 'f',
-    option_record = 'r'
+    option_record = 'r',
+    option_parameter = 'p'
 };
 
 const argp_option option_table[] = {
@@ -42,6 +44,7 @@ const argp_option option_table[] = {
      "the kernel to run: a name, or a file of your own, FILE.c or FILE.so (default: workload.kernel of the "
      "configuration)",
      0},
+    {"parameter", option_parameter, "NAME=VALUE", 0, "of the kernel: a size, a choice (repeatable)", 0},
     {"json", option_json, "FILE", 0, "write the report, every figure of it, as JSON", 0},
     {"vcd", option_vcd, "FILE", 0, "write the waveform", 0},
     {"from", option_from, "SNAPSHOT", 0, "let every HBM free list begin as `tlmalloc age' left it", 0},
@@ -54,6 +57,9 @@ error_t parse_option(int key, char *text, argp_state *state) {
     switch (key) {
     case option_kernel:
         options.kernel = text;
+        return 0;
+    case option_parameter:
+        options.parameters.push_back(text);
         return 0;
     case option_json:
         options.json = text;
@@ -202,9 +208,14 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     if (files.vcd) wave = std::make_unique<waveform>(files.vcd);
 
     npu platform("npu", config, {&choice.kernel->run, 1});
-    const tl_workload size{static_cast<std::uint32_t>(platform.pes().size()), config.workload.elements_per_pe,
-                           config.workload.seed};
+    tl_workload size = tl_kernel_workload(choice.kernel, static_cast<std::uint32_t>(platform.pes().size()),
+                                          config.workload.elements_per_pe, config.workload.seed);
     tla_error error{};
+    for (const char *text : options.parameters)
+        if (tl_kernel_set_parameter(choice.kernel, text, &size, &error)) {
+            print_message("tlmalloc run: --parameter: %s", error.text);
+            return CLI_BAD_INPUT;
+        }
     if (read_files(options.kernel ? options.kernel : "", size, choice, error)) {
         print_message("tlmalloc run: --kernel: %s", error.text);
         return CLI_BAD_INPUT;

@@ -14,7 +14,17 @@ extern "C" {
  * TLA_UNSUPPORTED for another version of the table, with a text that says what was found and what was expected. */
 tla_status tl_kernel_validate(const tl_kernel_info *kernel, tla_error *error);
 
-/* How many tensors a kernel has. */
+/* The size of a run, with the values that the kernel's parameters have where nobody chooses others. */
+tl_workload tl_kernel_workload(const tl_kernel_info *kernel, uint32_t programs, uint64_t elements_per_pe,
+                               uint64_t seed);
+
+/* Sets the parameter of "NAME=VALUE", a decimal number. TLA_INVALID_ARGUMENT for a name that the kernel does not have,
+ * for what is no number and for one out of the parameter's range, with what was found and what was expected. */
+tla_status tl_kernel_set_parameter(const tl_kernel_info *kernel, const char *text, tl_workload *workload,
+                                   tla_error *error);
+
+/* How many tensors, and parameters, a kernel has. */
+uint32_t tl_kernel_parameter_count(const tl_kernel_info *kernel);
 uint32_t tl_kernel_tensor_count(const tl_kernel_info *kernel);
 
 /* Elements, and bytes, of a tensor in a run of this size; UINT64_MAX when they are more than 2^62. */

@@ -4,6 +4,7 @@
 
 #include "scratch_directory.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <fcntl.h>
@@ -67,6 +68,23 @@ inline command_result run_tlmalloc(const std::vector<std::string> &arguments) {
 // A line for the shell, in which $tlmalloc is the command.
 inline command_result run_shell(const std::string &line) {
     return running_command({"/bin/sh", "-c", "tlmalloc='" TLMALLOC_COMMAND "'\n" + line}).wait();
+}
+
+// The kernels of the platform by name, in the order in which they are listed.
+inline std::vector<std::string> kernel_names() {
+    std::vector<std::string> names;
+    for (const auto &entry : std::filesystem::directory_iterator(TLMALLOC_SOURCE_DIR "/platform/kernels"))
+        if (entry.path().extension() == ".c") names.push_back(entry.path().stem().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+// As messages list them: " a b c".
+inline std::string listed_kernels() {
+    std::string list;
+    for (const std::string &name : kernel_names())
+        list += " " + name;
+    return list;
 }
 
 inline bool contains(const std::string &text, const std::string &part) {

@@ -137,6 +137,15 @@ BOOST_AUTO_TEST_CASE(an_object_that_is_no_kernel_of_this_platform_is_refused_in_
     refused(doubling("", "", "{.name = \"x\", .dtype = 99, .shape = {4}}"), "tensor 'x': its type");
     refused(doubling("", "", "{.name = \"x\", .shape = {4}, .use = TL_OUT, .spread = TL_REPLICATED}"),
             "tensor 'x' is replicated and written");
+    refused(doubling("", "", "{.name = \"x\", .shape = {TL_PARAMETER(0)}}"),
+            "tensor 'x': dimension 0 is parameter 0, the kernel has 0");
+    const auto with = [](const std::string &parameters, const std::string &shape) {
+        return doubling("", "", "{.name = \"x\", .shape = {" + shape + "}}}, .parameters = {" + parameters);
+    };
+    refused(with("{\"n\", 3}", "TL_PARAMETER(0)"),
+            "tensor 'x': dimension 0 is parameter 'n', which may be 0: give it a least");
+    refused(with("{\"n\", 3, .least = 4}", "4"), "parameter 'n': 3 is out of its range, 4 .. 4294967295");
+    refused(with("{\"a b\", 3}", "4"), "the name of parameter 0 is not 1 to 63 letters, digits and underscores");
     refused(doubling("static int unused[2] = {3};", "unused[0]++;"), "that is not stripped", "-s");
     check_says(run_kernel(scratch.write("text.so", "no object")), 2, "text.so: expected an ELF object of this machine");
     check_says(run_kernel(scratch.path("none.so")), 2, "none.so: No such file or directory");

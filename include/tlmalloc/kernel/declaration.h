@@ -20,18 +20,20 @@
 extern "C" {
 #endif
 
-enum { TL_KERNEL_TENSORS_MAX = 8, TL_KERNEL_ARGUMENTS_MAX = 16 };
+enum { TL_KERNEL_TENSORS_MAX = 8, TL_KERNEL_ARGUMENTS_MAX = 16, TL_KERNEL_PARAMETERS_MAX = 8 };
 
 /* The size of a run. */
 typedef struct tl_workload {
-    uint32_t programs;        /* > 0 */
-    uint64_t elements_per_pe; /* workload.elements_per_pe: see TL_PER_ELEMENT */
-    uint64_t seed;            /* workload.seed, of the inputs: the same seed, the same bytes */
+    uint32_t programs;                             /* > 0 */
+    uint64_t elements_per_pe;                      /* workload.elements_per_pe: see TL_PER_ELEMENT */
+    uint64_t seed;                                 /* workload.seed, of the inputs: the same seed, the same bytes */
+    uint64_t parameters[TL_KERNEL_PARAMETERS_MAX]; /* of the kernel, as it declares them */
 } tl_workload;
 
-/* A dimension of a shape is a number below 2^62, or one that grows with the run: */
+/* A dimension of a shape is a number below 2^61, or one that grows with the run: */
 #define TL_PER_PROGRAM(n) (UINT64_C(1) << 63 | (n)) /* n for each program */
 #define TL_PER_ELEMENT(n) (UINT64_C(1) << 62 | (n)) /* n * elements_per_pe, and may stand in TL_PER_PROGRAM */
+#define TL_PARAMETER(i) (UINT64_C(1) << 61 | (i))   /* the kernel's parameter number i, and may stand in both */
 
 /* What a kernel does with a tensor. An input is filled before the launch, and not read back. */
 typedef enum tl_use { TL_IN, TL_OUT, TL_INOUT, TL_USE_COUNT } tl_use;
@@ -59,12 +61,20 @@ typedef struct tl_kernel_tensor {
     void (*fill)(const tl_workload *workload, void *bytes);
 } tl_kernel_tensor;
 
+/* A number that whoever runs the kernel may choose (`tlmalloc run --parameter NAME=VALUE`): a size, a choice. */
+typedef struct tl_kernel_parameter {
+    const char *name;     /* letters, digits and _; NULL: the one before was the last */
+    uint64_t value;       /* where nobody chooses one */
+    uint64_t least, most; /* the range; most 0: 2^32 - 1. One that is a dimension is at least 1 */
+} tl_kernel_parameter;
+
 /* What a launch hands over; see tl_argument of language.h. */
 typedef enum tl_argument_kind {
     TL_ARGUMENT_NONE, /* the one before was the last */
     TL_ARGUMENT_ADDRESS,
     TL_ARGUMENT_ELEMENTS,
     TL_ARGUMENT_NUMBER,
+    TL_ARGUMENT_PARAMETER,
     TL_ARGUMENT_KIND_COUNT
 } tl_argument_kind;
 
@@ -77,6 +87,7 @@ typedef struct tl_kernel_argument {
 #define TL_ADDRESS_OF(tensor) {TL_ARGUMENT_ADDRESS, (tensor)}   /* where the tensor with this number begins */
 #define TL_ELEMENTS_OF(tensor) {TL_ARGUMENT_ELEMENTS, (tensor)} /* how many elements it has */
 #define TL_NUMBER(number) {TL_ARGUMENT_NUMBER, (number)}
+#define TL_VALUE_OF(parameter) {TL_ARGUMENT_PARAMETER, (parameter)} /* the parameter with this number */
 /* clang-format on */
 
 typedef struct tl_kernel_info {
@@ -94,6 +105,8 @@ typedef struct tl_kernel_info {
      * i as they were read back. On a difference it returns tl_wrong with a text that names the first element that is
      * wrong, what it is and what was expected. NULL: there is none; outputs that have files are compared with these. */
     tla_status (*check)(const tl_workload *workload, const void *const *tensors, tla_error *error);
+
+    tl_kernel_parameter parameters[TL_KERNEL_PARAMETERS_MAX];
 } tl_kernel_info;
 
 /* The symbol of a kernel's object that says what it is. */

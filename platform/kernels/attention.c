@@ -1,0 +1,217 @@
+/* o = softmax(q * k^T / sqrt(width)) * v of one head: q and o queries x width, k and v keys x width, f16 in memory,
+ * computed in f32. One pass over keys and values with an online softmax (Milakov, Gimelshein: Online normalizer
+ * calculation for softmax, 2018): what was summed is scaled down whenever a larger score turns up. With causal = 1 the
+ * last query sees all keys, the one before all but the last, and so on. Prefill: queries = keys; decode: queries = 1.
+ */
+#include "tlmalloc/kernel.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { Q, K, V, O };
+enum { QUERIES, KEYS, WIDTH, CAUSAL };
+enum { BLOCK = 16, PART = 64 }; /* queries in one step, and of them keys */
+enum { TILE_HALF, TILE_Q, TILE_K, TILE_TURNED, TILE_V, TILE_P, TILE_SUMS, TILE_ROOT, TILE_COLUMNS, TILES };
+enum { LARGEST, LARGER, SCALE, TOTAL, OF_PART, STATISTICS }; /* of each query; columns one below the other */
+
+typedef struct shape {
+    uint32_t queries, keys, width, causal;
+} shape;
+
+static uint32_t at_most(uint32_t value, uint32_t limit) {
+    return value < limit ? value : limit;
+}
+
+/* How many keys a query sees, from the first on. */
+static uint32_t seen_by(const shape *s, uint32_t query) {
+    return s->causal ? s->keys - s->queries + query + 1 : s->keys;
+}
+
+/* p = q * k^T for the keys from `first` on, minus infinity where a query does not see a key. */
+static tla_status score(tl_context *tl, const tl_tile tiles[TILES], const shape *s, uint32_t query, uint32_t first,
+                        const tl_tile *p) {
+    const tl_tile k = tl_view(tl, &tiles[TILE_K], 0, 0, p->columns, s->width),
+                  turned = tl_view(tl, &tiles[TILE_TURNED], 0, 0, s->width, p->columns),
+                  q = tl_view(tl, &tiles[TILE_Q], 0, 0, p->rows, s->width);
+    const uint64_t row_bytes = s->width * UINT64_C(2);
+    tla_status status = tl_load(tl, &k, (tla_vaddr){tl_argument(tl, K) + first * row_bytes}, row_bytes);
+    if (status == TLA_OK) status = tl_transpose(tl, &turned, &k);
+    if (status == TLA_OK) status = tl_fill(tl, p, 0);
+    if (status == TLA_OK) status = tl_dot(tl, p, &q, &turned);
+    for (uint32_t row = 0; status == TLA_OK && row < p->rows; row++) {
+        const uint32_t seen = seen_by(s, query + row), here = seen > first ? at_most(seen - first, p->columns) : 0;
+        const tl_tile unseen = tl_view(tl, p, row, here, 1, p->columns - here);
+        if (here < p->columns) status = tl_fill(tl, &unseen, -INFINITY);
+    }
+    return status;
+}
+
+/* Scales what has been summed, and adds the part of the keys from `first` on; `largest` and `larger` change places. */
+static tla_status add_part(tl_context *tl, const tl_tile tiles[TILES], tl_tile statistics[STATISTICS], const shape *s,
+                           uint32_t query, uint32_t rows, uint32_t first) {
+    const uint32_t keys = at_most(s->keys - first, PART);
+    const tl_tile p = tl_view(tl, &tiles[TILE_P], 0, 0, rows, keys),
+                  sums = tl_view(tl, &tiles[TILE_SUMS], 0, 0, rows, s->width),
+                  v = tl_view(tl, &tiles[TILE_V], 0, 0, keys, s->width);
+    tl_tile of[STATISTICS];
+    for (uint32_t i = 0; i < STATISTICS; i++)
+        of[i] = tl_view(tl, &statistics[i], 0, 0, rows, 1);
+    const uint64_t row_bytes = s->width * UINT64_C(2);
+    tla_status status = score(tl, tiles, s, query, first, &p);
+    if (status == TLA_OK) status = tl_load(tl, &v, (tla_vaddr){tl_argument(tl, V) + first * row_bytes}, row_bytes);
+    if (status == TLA_OK) status = tl_max(tl, 1, &of[OF_PART], &p);
+    if (status == TLA_OK) status = tl_maximum(tl, &of[LARGER], &of[LARGEST], &of[OF_PART]);
+    if (status == TLA_OK) status = tl_sub(tl, &of[SCALE], &of[LARGEST], &of[LARGER]);
+    if (status == TLA_OK) status = tl_exp(tl, &of[SCALE], &of[SCALE]);
+    if (status == TLA_OK) status = tl_sub(tl, &p, &p, &of[LARGER]);
+    if (status == TLA_OK) status = tl_exp(tl, &p, &p);
+    if (status == TLA_OK) status = tl_sum(tl, 1, &of[OF_PART], &p);
+    if (status == TLA_OK) status = tl_fma(tl, &of[TOTAL], &of[TOTAL], &of[SCALE], &of[OF_PART]);
+    if (status == TLA_OK) status = tl_mul(tl, &sums, &sums, &of[SCALE]);
+    if (status == TLA_OK) status = tl_dot(tl, &sums, &p, &v);
+    const tl_tile before = statistics[LARGEST];
+    statistics[LARGEST] = statistics[LARGER];
+    statistics[LARGER] = before;
+    return status;
+}
+
+/* The queries [query, query + rows). */
+static tla_status attend(tl_context *tl, const tl_tile tiles[TILES], tl_tile statistics[STATISTICS], const shape *s,
+                         uint32_t query, uint32_t rows) {
+    const tl_tile half = tl_view(tl, &tiles[TILE_HALF], 0, 0, rows, s->width),
+                  q = tl_view(tl, &tiles[TILE_Q], 0, 0, rows, s->width),
+                  sums = tl_view(tl, &tiles[TILE_SUMS], 0, 0, rows, s->width),
+                  total = tl_view(tl, &statistics[TOTAL], 0, 0, rows, 1);
+    const uint64_t row_bytes = s->width * UINT64_C(2), offset = query * row_bytes;
+    tla_status status = tl_load(tl, &half, (tla_vaddr){tl_argument(tl, Q) + offset}, row_bytes);
+    if (status == TLA_OK) status = tl_mul(tl, &q, &half, &tiles[TILE_ROOT]);
+    if (status == TLA_OK) status = tl_fill(tl, &sums, 0);
+    if (status == TLA_OK) status = tl_fill(tl, &total, 0);
+    if (status == TLA_OK) status = tl_fill(tl, &statistics[LARGEST], -INFINITY);
+    for (uint32_t first = 0; status == TLA_OK && first < seen_by(s, query + rows - 1); first += PART)
+        status = add_part(tl, tiles, statistics, s, query, rows, first);
+    if (status == TLA_OK) status = tl_div(tl, &half, &sums, &total);
+    if (status == TLA_OK) status = tl_store(tl, (tla_vaddr){tl_argument(tl, O) + offset}, row_bytes, &half);
+    return status;
+}
+
+/* Arguments: addresses of q, k, v and o; queries, keys, width, causal. Program p of P takes the queries
+ * [p * queries / P, (p + 1) * queries / P). */
+static tla_status run(tl_context *tl) {
+    const uint64_t p = tl_program_id(tl, TL_ALL), programs = tl_num_programs(tl, TL_ALL);
+    const shape s = {(uint32_t)tl_argument(tl, 4), (uint32_t)tl_argument(tl, 5), (uint32_t)tl_argument(tl, 6),
+                     (uint32_t)tl_argument(tl, 7)};
+    if (s.causal && s.queries > s.keys)
+        return tl_refuse(tl, "attention: found %u queries for %u keys, expected no more than keys where causal is 1",
+                         s.queries, s.keys);
+    const uint32_t end = (uint32_t)((p + 1) * s.queries / programs);
+    uint32_t first = (uint32_t)(p * s.queries / programs);
+    if (first == end) return TLA_OK; /* more programs than queries */
+    const uint32_t rows = at_most(end - first, BLOCK), keys = at_most(s.keys, PART);
+    tl_tile tiles[TILES] = {
+        [TILE_HALF] = {.rows = rows, .columns = s.width, .dtype = TL_F16},
+        [TILE_Q] = {.rows = rows, .columns = s.width, .dtype = TL_F32},
+        [TILE_K] = {.rows = keys, .columns = s.width, .dtype = TL_F16},
+        [TILE_TURNED] = {.rows = s.width, .columns = keys, .dtype = TL_F16},
+        [TILE_V] = {.rows = keys, .columns = s.width, .dtype = TL_F16},
+        [TILE_P] = {.rows = rows, .columns = keys, .dtype = TL_F32},
+        [TILE_SUMS] = {.rows = rows, .columns = s.width, .dtype = TL_F32},
+        [TILE_ROOT] = {.rows = 1, .columns = 1, .dtype = TL_F32},
+        [TILE_COLUMNS] = {.rows = STATISTICS * rows, .columns = 1, .dtype = TL_F32},
+    };
+    tla_status status = tl_alloc_tiles(tl, tiles, TILES);
+    if (status != TLA_OK) return status;
+    tl_tile statistics[STATISTICS];
+    for (uint32_t i = 0; i < STATISTICS; i++)
+        statistics[i] = tl_view(tl, &tiles[TILE_COLUMNS], i * rows, 0, rows, 1);
+    status = tl_fill(tl, &tiles[TILE_ROOT], 1 / sqrtf((float)s.width));
+    for (; status == TLA_OK && first < end; first += rows)
+        status = attend(tl, tiles, statistics, &s, first, at_most(end - first, rows));
+    return tl_free_tiles(tl, tiles, TILES, status);
+}
+
+/* The weights of the keys that a query sees, not divided by their sum. Returns by how much of itself each may be off in
+ * f32: the score by width + 3 roundings of a sum of magnitudes (see gemm.c; the scaling of q is one, 1 / sqrt(width) is
+ * two), its difference from the largest, of at most twice the largest magnitude, by one, and exp by two. */
+static double weights_of(const tl_workload *workload, const void *const *tensors, uint64_t query, uint64_t seen,
+                         double *weights) {
+    const uint64_t width = workload->parameters[WIDTH];
+    double most = 0, largest = -INFINITY;
+    for (uint64_t key = 0; key < seen; key++) {
+        double sum = 0, magnitude = 0;
+        for (uint64_t i = 0; i < width; i++) {
+            const double product =
+                tl_element(tensors[Q], TL_F16, query * width + i) * tl_element(tensors[K], TL_F16, key * width + i);
+            sum += product;
+            magnitude += fabs(product);
+        }
+        weights[key] = sum / sqrt((double)width);
+        largest = fmax(largest, weights[key]);
+        most = fmax(most, magnitude / sqrt((double)width));
+    }
+    for (uint64_t key = 0; key < seen; key++)
+        weights[key] = exp(weights[key] - largest);
+    return (((double)width + 4) * most + 2 * most + 2) * 0x1p-24;
+}
+
+/* One element: a quotient of two sums of `seen` terms with PART of them in a step, which rounds `seen` times and twice
+ * more for each step, and to f16 at the end. */
+static tla_status check_element(const tl_workload *workload, const void *const *tensors, uint64_t index,
+                                const double *weights, uint64_t seen, double off, tla_error *error) {
+    const uint64_t width = workload->parameters[WIDTH];
+    double exact = 0, total = 0, magnitude = 0;
+    for (uint64_t key = 0; key < seen; key++) {
+        const double v = tl_element(tensors[V], TL_F16, key * width + index % width);
+        exact += weights[key] * v;
+        magnitude += weights[key] * fabs(v);
+        total += weights[key];
+    }
+    exact /= total;
+    const double steps = (double)tl_cdiv(seen, PART);
+    const double before = 2 * (off + ((double)seen + 3 * steps + 3) * 0x1p-24) * magnitude / total;
+    const double allowed = before + fmax((fabs(exact) + before) * 0x1p-11, 0x1p-25);
+    const double got = tl_element(tensors[O], TL_F16, index);
+    if (fabs(got - exact) <= allowed) return TLA_OK; /* refuses NaN */
+    return tl_wrong(error, "attention: o[%llu][%llu] is %.9g, expected %.9g within %.3g",
+                    (unsigned long long)(index / width), (unsigned long long)(index % width), got, exact, allowed);
+}
+
+static tla_status check(const tl_workload *workload, const void *const *tensors, tla_error *error) {
+    const uint64_t queries = workload->parameters[QUERIES], keys = workload->parameters[KEYS],
+                   width = workload->parameters[WIDTH];
+    double *const weights = malloc(keys * sizeof *weights);
+    if (!weights) return tl_wrong(error, "attention: there is no host memory for the check");
+    tla_status status = TLA_OK;
+    for (uint64_t query = 0; status == TLA_OK && query < queries; query++) {
+        const uint64_t seen = workload->parameters[CAUSAL] ? keys - queries + query + 1 : keys;
+        const double off = weights_of(workload, tensors, query, seen, weights);
+        for (uint64_t i = 0; status == TLA_OK && i < width; i++)
+            status = check_element(workload, tensors, query * width + i, weights, seen, off, error);
+    }
+    free(weights);
+    return status;
+}
+
+TL_KERNEL(.name = "attention",
+          .description = "one head, online softmax in one pass: 128 queries and keys, 64 wide, causal, f16 storage",
+          .run = run,
+          .parameters = {[QUERIES] = {"queries", 128, .least = 1},
+                         [KEYS] = {"keys", 128, .least = 1},
+                         [WIDTH] = {"width", 64, .least = 1},
+                         [CAUSAL] = {"causal", 1, .most = 1}},
+          .tensors = {[Q] = {.name = "q", .dtype = TL_F16, .shape = {TL_PARAMETER(QUERIES), TL_PARAMETER(WIDTH)}},
+                      [K] = {.name = "k",
+                             .dtype = TL_F16,
+                             .spread = TL_REPLICATED,
+                             .shape = {TL_PARAMETER(KEYS), TL_PARAMETER(WIDTH)}},
+                      [V] = {.name = "v",
+                             .dtype = TL_F16,
+                             .spread = TL_REPLICATED,
+                             .shape = {TL_PARAMETER(KEYS), TL_PARAMETER(WIDTH)}},
+                      [O] = {.name = "o",
+                             .dtype = TL_F16,
+                             .shape = {TL_PARAMETER(QUERIES), TL_PARAMETER(WIDTH)},
+                             .use = TL_OUT}},
+          .arguments = {TL_ADDRESS_OF(Q), TL_ADDRESS_OF(K), TL_ADDRESS_OF(V), TL_ADDRESS_OF(O), TL_VALUE_OF(QUERIES),
+                        TL_VALUE_OF(KEYS), TL_VALUE_OF(WIDTH), TL_VALUE_OF(CAUSAL)},
+          .check = check);

@@ -1,0 +1,82 @@
+// The kernels with parameters on whole platforms: right on 1, 8, 64 and 256 PEs, and what is said of parameters.
+#include "platform/run_report.hpp"
+
+namespace {
+
+const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
+
+// Whether a kernel comes out right, and nothing is left.
+void check_runs(std::vector<std::string> arguments, const std::string &pes) {
+    arguments.insert(arguments.begin(), "run");
+    const command_result result = run_tlmalloc(arguments);
+    BOOST_CHECK_MESSAGE(result.status == 0, result.err);
+    BOOST_CHECK_MESSAGE(contains(result.out, "\n" + pes + " PEs, "), result.out);
+    BOOST_CHECK_MESSAGE(contains(result.out, "; result verified; leaks 0\n"), result.out);
+}
+
+// Every second is there once for each kernel.
+const std::vector<std::vector<std::string>> kernels{
+    {"--kernel", "gemm"},
+    {"--kernel", "gemm", "--parameter", "m=256", "--parameter", "k=256", "--parameter", "n=256"},
+    {"--kernel", "va_offset"},
+    {"--kernel", "va_offset", "--parameter", "elements=5000", "--parameter", "offset=4999"},
+    {"--kernel", "transpose", "--parameter", "rows=33", "--parameter", "columns=130"},
+    {"--kernel", "transpose"},
+    {"--kernel", "embedding", "--parameter", "tokens=77", "--parameter", "width=13"},
+    {"--kernel", "embedding"},
+    {"--kernel", "mlp"},
+    {"--kernel", "mlp", "--parameter", "rows=45", "--parameter", "width=30", "--parameter", "hidden=131"},
+    {"--kernel", "attention"},
+    {"--kernel", "attention", "--parameter", "queries=37", "--parameter", "keys=131", "--parameter", "width=24"},
+    {"--kernel", "attention", "--parameter", "queries=1", "--parameter", "keys=300"},
+    {"--kernel", "gemm", "--parameter", "m=67", "--parameter", "k=259", "--parameter", "n=131"},
+};
+
+// `every`: of the runs, the first and every so many.
+void check_all(const std::string &config, const std::vector<std::string> &shape, const std::string &pes,
+               std::size_t every = 1) {
+    for (std::size_t i = 0; i < kernels.size(); i += every) {
+        std::vector<std::string> arguments = kernels[i];
+        arguments.insert(arguments.begin(), config);
+        for (const std::string &key : shape)
+            arguments.insert(arguments.end(), {"--set", key});
+        check_runs(arguments, pes);
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(kernels_with_parameters_are_right_on_one_pe) {
+    check_all(npu_small, {"system.pes_per_cube=1"}, "1");
+}
+
+BOOST_AUTO_TEST_CASE(kernels_with_parameters_are_right_on_8_pes_in_the_exact_style) {
+    check_all(npu_small, {"system.pes_per_cube=8", "simulation.style=exact"}, "8");
+}
+
+BOOST_AUTO_TEST_CASE(every_kernel_with_parameters_is_right_on_64_pes_with_pages_of_4_kib) {
+    check_all(npu_small,
+              {"system.pes_per_cube=8", "system.cube_mesh_width=4", "system.cube_mesh_height=2", "mmu.page_size=4 KiB"},
+              "64", 2);
+}
+
+BOOST_AUTO_TEST_CASE(every_kernel_with_parameters_is_right_on_256_pes) {
+    check_all(TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml", {}, "256", 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_parameter_that_is_none_is_refused_before_anything_runs) {
+    const auto refused = [](const std::string &kernel, const std::string &parameter, const std::string &says) {
+        const command_result result = run_tlmalloc({"run", npu_small, "--kernel", kernel, "--parameter", parameter});
+        BOOST_CHECK_EQUAL(result.status, 2);
+        BOOST_CHECK_EQUAL(result.out, "");
+        BOOST_CHECK_EQUAL(result.err, "tlmalloc run: --parameter: " + says + "\n");
+    };
+    refused("gemm", "l=3", "found 'l=3', expected NAME=VALUE with a parameter of gemm: m, k or n");
+    refused("gemm", "m=3 KiB", "parameter 'm' of gemm: found '3 KiB', expected 1 .. 4294967295");
+    refused("vector_add", "m=3", "found 'm=3', expected NAME=VALUE with a parameter of vector_add: it has none");
+    const command_result queries =
+        run_tlmalloc({"run", npu_small, "--kernel", "attention", "--parameter", "queries=200"});
+    BOOST_CHECK_EQUAL(queries.status, 1);
+    BOOST_CHECK_MESSAGE(contains(queries.err, "attention: found 200 queries for 128 keys, expected no more than keys"),
+                        queries.err);
+}
