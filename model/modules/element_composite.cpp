@@ -165,20 +165,19 @@ tla_status processing_element::check_composition(const tl_composition &what) {
 // Blocks of one tile for everything that is streamed; all or none.
 tla_status processing_element::allocate_buffers(composite &what) {
     const tla_tile_plan &p = what.plan;
-    const std::uint64_t m = std::min(p.m, p.tile_m), k = std::min(p.k, p.tile_k), n = std::min(p.n, p.tile_n);
+    const std::uint32_t m = std::min(p.m, p.tile_m), k = std::min(p.k, p.tile_k), n = std::min(p.n, p.tile_n);
     const struct {
         const tl_operand &operand;
         std::vector<tl_tile> &buffers;
-        std::uint64_t elements;
-    } all[] = {{what.what.a, what.buffers_a, what.product() ? m * k : m * n},
-               {what.what.b, what.buffers_b, what.product() ? k * n : m * n},
-               {what.what.out, what.buffers_out, m * n}};
+        std::uint32_t rows, columns;
+    } all[] = {{what.what.a, what.buffers_a, m, what.product() ? k : n},
+               {what.what.b, what.buffers_b, what.product() ? k : m, n},
+               {what.what.out, what.buffers_out, m, n}};
     for (const auto &one : all) {
         if (one.operand.kind != TL_STREAMED) continue;
-        const std::uint64_t bytes = one.elements * tl_dtype_bytes(one.operand.tensor.dtype);
         for (std::uint32_t i = 0; i < config_.pipeline_depth; i++) {
             tl_tile block{};
-            if (const tla_status status = allocate(1, static_cast<std::uint32_t>(bytes), TL_U8, block)) {
+            if (const tla_status status = allocate(one.rows, one.columns, one.operand.tensor.dtype, block)) {
                 const tla_completion refused = run_.refused;
                 free_buffers(what);
                 run_.refused = refused;

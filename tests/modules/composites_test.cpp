@@ -548,6 +548,23 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_or_fails_is_told_in_the_exact_style) {
     errors_are_told(time_style::exact);
 }
 
+BOOST_AUTO_TEST_CASE(a_tile_of_more_than_4_gib_finds_no_room) {
+    bench b(settings_of(time_style::exact, 65536, 8, 65536));
+    first = [](tl_context *tl) {
+        tl_tensor a = tl_ref({hbm(at_a)}, 65536, 65536, TL_F32, 0), out = a;
+        tl_composition what = product_of(a, a, out);
+        what.kind = TL_MATH;
+        what.b = {};
+        return tl_composite(tl, &what, nullptr);
+    };
+    b.run([&] {
+        const tla_completion answer = b.cpu.command(0, launch(0));
+        BOOST_CHECK_EQUAL(answer.status, TLA_EXHAUSTED);
+        BOOST_CHECK_EQUAL(answer.nbytes, std::uint64_t{1} << 34);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.used, 0u);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_kernel_that_was_ended_leaves_no_composite_under_way) {
     ended_kernels_leave_nothing(time_style::fast);
 }
