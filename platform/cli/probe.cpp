@@ -140,6 +140,7 @@ std::vector<check> check_all(const std::vector<measured> &all) {
     ordered("same_half", "cross_half", false);
     ordered("local", "cross_half", false);
     ordered("cross_cube_best", "cross_cube_worst", false);
+    ordered("local", "to_host", false);
     for (const measured &m : all) {
         if (!m.what.skipped.empty()) continue;
         bool rising = true, above = m.what.formula_ps(table_bytes) <= m.ps;
@@ -172,7 +173,7 @@ void print(FILE *out, const std::vector<measured> &all, const std::vector<check>
         }
         std::fprintf(out, "%-17s %6u %12.2f %12.2f %9.1f %6.1f%%   %s (%s)\n", m.what.name.c_str(), m.what.links,
                      ns(m.what.formula_ps(table_bytes)), ns(m.ps), static_cast<double>(table_bytes) / ns(m.ps),
-                     utilisation(m, table_bytes, m.ps), m.what.about.c_str(), to_string(m.what.target).c_str());
+                     utilisation(m, table_bytes, m.ps), m.what.about.c_str(), m.what.target_name().c_str());
     }
     std::fprintf(out, "\n%-17s", "actual ns");
     for (const std::uint64_t nbytes : sweep)
@@ -202,7 +203,7 @@ json_t *case_json(const measured &m) {
         json_object_set_new(row, "skipped", json_string(m.what.skipped.c_str()));
         return row;
     }
-    json_object_set_new(row, "target", json_string(to_string(m.what.target).c_str()));
+    json_object_set_new(row, "target", json_string(m.what.target_name().c_str()));
     json_object_set_new(row, "links", json_integer(m.what.links));
     json_object_set_new(row, "wire_ps", json_from_u64(m.what.wire_ps));
     json_object_set_new(row, "overhead_ps", json_from_u64(m.what.overhead_ps));

@@ -42,6 +42,11 @@ class ways {
         tla_paddr_pe_tcm(l.sip, l.cube, l.pe, 0, &pa);
         return node_at(pa);
     }
+    std::uint32_t host_memory() const {
+        tla_paddr pa{};
+        tla_paddr_host_memory(0, &pa);
+        return node_at(pa);
+    }
     // The end point of SIP 0 is the initiator behind the host and the VA manager (topology.cpp).
     std::uint32_t end_point() const { return links_.sources[2]; }
 
@@ -98,6 +103,10 @@ std::uint64_t probe_case::formula_ps(std::uint64_t nbytes) const {
     return wire_ps + overhead_ps + tla_transfer_ps(nbytes, bandwidth);
 }
 
+std::string probe_case::target_name() const {
+    return memory == TLA_HOST_MEMORY ? "host.memory" : to_string(target);
+}
+
 tla_status probe_cases(const tla_config &config, std::vector<probe_case> &cases) {
     const ways paths(config);
     if (!paths.exist()) return TLA_NO_HOST_MEMORY;
@@ -106,7 +115,7 @@ tla_status probe_cases(const tla_config &config, std::vector<probe_case> &cases)
     const unsigned cubes = config.system.cube_mesh_width * config.system.cube_mesh_height;
     const auto add = [&](const char *name, const char *about, probe_kind kind, pe_location target, bool inside,
                          bool exists, const char *lacking) {
-        probe_case c{name, about, kind, target, exists ? "" : lacking, inside};
+        probe_case c{name, about, kind, target, TLA_HBM, exists ? "" : lacking, inside};
         if (exists)
             paths.describe(c, kind == probe_kind::pe_write ? paths.pe(first) : paths.end_point(),
                            paths.slice_of(target));
@@ -126,6 +135,14 @@ tla_status probe_cases(const tla_config &config, std::vector<probe_case> &cases)
     add("cross_sip", "PE 0 to the nearest slice of SIP 1", pe,
         config.system.sips > 1 ? choose(paths, config, first, 1, 0, false) : first, false, config.system.sips > 1,
         "the platform has one SIP");
+    const bool has_room = config.host_memory.capacity >= 1 << 20; // the longest transfer
+    probe_case to_host{"to_host", "PE 0 to the host's memory", pe, first, TLA_HOST_MEMORY, "", false};
+    if (has_room)
+        paths.describe(to_host, paths.pe(first), paths.host_memory());
+    else
+        to_host.skipped =
+            config.host_memory.capacity ? "the host's memory has less than 1 MiB" : "the host has no memory";
+    cases.push_back(to_host);
     return TLA_OK;
 }
 
@@ -161,8 +178,8 @@ class measurement {
   private:
     tla_status run(tla_error &error) {
         tensor *bytes = nullptr;
-        if (const tla_status status =
-                platform_.host().create_tensor("probe", nbytes_, 1, {{what_.target}}, &bytes, &error))
+        if (const tla_status status = platform_.host().create_tensor(
+                "probe", nbytes_, 1, {{what_.target}, spread::split, what_.memory}, &bytes, &error))
             return status;
         const std::uint64_t start = to_ps(sc_core::sc_time_stamp());
         const tla_status status = transfer(*bytes);

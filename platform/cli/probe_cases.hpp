@@ -12,12 +12,14 @@ namespace tlmalloc {
 
 enum class probe_kind { host_write, host_read, pe_write };
 
-// One transfer: from a SIP's PCIe end point (SIP 0) or from PE 0 of cube 0 to a PE's slice, or back.
+// One transfer: from a SIP's PCIe end point (SIP 0) or from PE 0 of cube 0 to a PE's slice, or back; or from that PE to
+// the host's memory.
 struct probe_case {
     std::string name, about;
     probe_kind kind = probe_kind::pe_write;
     pe_location target{};
-    std::string skipped; // why the platform has no such case; empty: it has
+    tla_channel memory = TLA_HBM; // of the target, or the host's
+    std::string skipped;          // why the platform has no such case; empty: it has
     bool inside_a_sip = true;
 
     // Of the way, from KernBench's formula (ADR-0049): the latency of wires, the overhead of every node, and all bytes
@@ -25,11 +27,12 @@ struct probe_case {
     std::uint64_t wire_ps = 0, overhead_ps = 0, bandwidth = 0;
     std::uint32_t links = 0;
     std::uint64_t formula_ps(std::uint64_t nbytes) const;
+    std::string target_name() const; // "sip0.cube0.pe1", "host.memory"
 };
 
 // The cases in KernBench's order, what the platform lacks among them as skipped: host to device and back; PE 0 of cube
 // 0 to its own slice, to PE 1's, to that of the first PE of the other half of the cube, to the nearest and the farthest
-// slice of other cubes, and to the nearest one of another SIP. TLA_NO_HOST_MEMORY.
+// slice of other cubes, and to the nearest one of another SIP; and it to the host's memory. TLA_NO_HOST_MEMORY.
 tla_status probe_cases(const tla_config &config, std::vector<probe_case> &cases);
 
 struct probe_result {

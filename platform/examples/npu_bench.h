@@ -1,0 +1,44 @@
+/* Test benches in C on a whole platform: what the host does, step by step in simulated time, and a kernel that it runs.
+ *
+ * A bench is a C file that defines `the_npu_bench`; npu_bench.cpp is the top-level around it: the platform of a
+ * configuration, the host's thread, and a waveform of the memory controllers. The program's first argument is the VCD.
+ */
+#ifndef NPU_BENCH_H
+#define NPU_BENCH_H
+
+#include "tlmalloc/allocators/pe_memory.h"
+#include "tlmalloc/kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SETTINGS_MAX = 16, SIGNALS_MAX = 8 };
+
+typedef struct npu_bench {
+    const char *const settings[SETTINGS_MAX]; /* "key=value", over a configuration's defaults; NULL behind the last */
+    tl_kernel kernel;                         /* one program of it on every PE */
+    int (*run)(void);                         /* what the host does; the program's status */
+    const char *const signals[SIGNALS_MAX];   /* names in the waveform, of what the bench shows; NULL behind the last */
+} npu_bench;
+
+extern const npu_bench the_npu_bench;
+
+typedef struct host_tensor host_tensor;
+
+/* For the host. Each takes simulated time and returns what the runtime says, whose text goes to standard error.
+ * A tensor has equal parts for all PEs; `memory` says where they lie. */
+tla_status make_tensor(const char *name, tla_channel memory, uint64_t nbytes, host_tensor **made);
+tla_status free_tensor(host_tensor *tensor);
+tla_status write_tensor(const host_tensor *tensor, const uint8_t *bytes);
+tla_status read_tensor(const host_tensor *tensor, uint8_t *bytes);
+tla_status run_kernel(const uint64_t *arguments, size_t count);
+
+uint64_t address_of(const host_tensor *tensor); /* virtual */
+uint64_t now_ns(void);
+void show(unsigned signal, uint64_t value); /* of a signal from now on */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
