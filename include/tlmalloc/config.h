@@ -28,6 +28,7 @@ typedef struct tla_config {
     tla_tcm_parameters tcm, sram, m_cpu_memory;
     tla_hbm_parameters host_memory; /* capacity 0: there is none */
     tla_controller_parameters controller;
+    char cost_profile[TLA_CONFIG_FILE_MAX]; /* controller.cost.profile; the prices themselves are in controller.cost */
     tla_mmu_parameters mmu;
     struct {
         bool size_64k, size_2m, size_1g; /* mmu.pages_64k, mmu.pages_2m, mmu.pages_1g */

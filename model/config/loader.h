@@ -46,9 +46,6 @@ void tla_loader_find_at(tla_loader *loader, const tla_origin *origin, const char
 /* "unknown key ...", with what may have been meant. */
 tla_phrase tla_loader_unknown_key(const tla_loader *loader, const char *path);
 
-/* Puts the timing profile that hbm.timing names into the configuration (slice_timing.c). */
-void tla_loader_resolve_timing(tla_loader *loader);
-
 /* Where a file is that a value names: one that a file names stands beside it, one that the command line names is found
  * from where that was given. Cut where it is too long. */
 tla_phrase tla_loader_path_beside(const char *text, const tla_origin *origin);

@@ -2,7 +2,7 @@
  * with their defaults. */
 #include "platform.h"
 
-#include "loader.h"
+#include "profiles.h"
 
 #include <assert.h>
 #include <string.h>
@@ -107,7 +107,10 @@ static void check_rule(tla_loader *l, const tla_platform_rule *rule) {
 
 static void check_platform(tla_loader *l) {
     resolve_va_page_size(l);
-    if (!l->incomplete) tla_loader_resolve_timing(l);
+    if (!l->incomplete) {
+        tla_loader_resolve_timing(l);
+        tla_loader_resolve_prices(l);
+    }
     derive(l->config);
     if (!l->incomplete) check_topology_file(l);
     for (size_t i = 0; i < tla_platform_rule_count && !l->incomplete; i++)

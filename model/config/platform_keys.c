@@ -120,6 +120,10 @@ static tla_status check_fault_plan(const char *text, tla_error *wrong) {
     .check = check_file,                                                                                               \
     .expected = "channels, the name of a timing profile, or its file (letters, digits and _ - . /, with a / or "       \
                 "ending in .yaml), at most 191 long"
+#define PRICES                                                                                                         \
+    .check = check_file,                                                                                               \
+    .expected = "assumed, the name of a cost profile, or its file (letters, digits and _ - . /, with a / or ending "   \
+                "in .yaml), at most 191 long"
 #define FAULT_PLAN .expected = "none, or faults between ;, at most 191 characters", .check = check_fault_plan
 #define NAME_OF_FILE .expected = "none, or a file (letters, digits and _ - . /), at most 191 long", .check = check_file
 #define HOLE .expected = "centre, none, or the corners of a rectangle (r2c2..r3c3)", .check = check_hole
@@ -260,6 +264,9 @@ const tla_schema_key tla_platform_keys[] = {
           "16 KiB", "64 KiB", "125 ns"),
     FRONT(host_front, TLA_HOST_MEMORY_BYTES, "tlmalloc's choice: as the HBM", "20 MiB", "2 MiB", "64 MiB", "LMCache",
           "1 GiB", "64 MiB", "1 GiB", "500 us"),
+    {TEXT(controller.cost.profile, cost_profile, PRICES), "tlmalloc's choice", "assumed",
+     "assumed: the prices below; else they are those of a profile (ideal, rtl_list_1c, rtl_list_2c, or a file, "
+     "relative to this one), but for what is written beside it"},
     COST(controller, fixed, "10 ns", CHOICE_ENGINE, "per command"),
     COST(controller, node, "1 ns", CHOICE_ENGINE, "per free-list node visited by an allocation"),
     COST(controller, insert_node, "0 ns", CHOICE_ENGINE, "per node that a linear ordered insert passes in a free"),

@@ -35,19 +35,20 @@ static void tell_no_memory(tla_status status, const char *path) {
     if (status == TLA_NO_HOST_MEMORY) print_message("%s: error: no host memory to read it", path ? path : "defaults");
 }
 
-/* The file of a timing profile that a configuration names, from here or from beside the configuration. */
-static void protect_timing(const char *path, const char *timing) {
+/* The file of a profile that a configuration names, from here or from beside the configuration. */
+static void protect_profile(const char *path, const char *profile) {
     const char *slash = path ? strrchr(path, '/') : NULL;
     char beside[PATH_MAX];
-    output_protect(timing);
-    if (!slash || *timing == '/') return;
-    int length = snprintf(beside, sizeof beside, "%.*s%s", (int)(slash + 1 - path), path, timing);
+    output_protect(profile);
+    if (!slash || *profile == '/') return;
+    int length = snprintf(beside, sizeof beside, "%.*s%s", (int)(slash + 1 - path), path, profile);
     if (length > 0 && (size_t)length < sizeof beside) output_protect(beside);
 }
 
 /* The files that a configuration names. */
 static void protect_named(const char *path, const tla_config *config) {
-    protect_timing(path, config->hbm_timing.name);
+    protect_profile(path, config->hbm_timing.name);
+    protect_profile(path, config->cost_profile);
     if (*config->system.topology_path) output_protect(config->system.topology_path);
 }
 

@@ -8,7 +8,7 @@
 
 #include "shared_data.hpp"
 #include "tlmalloc/allocators/arena.h"
-#include "tlmalloc/base/cost.h"
+#include "tlmalloc/config.h"
 #include "trace/trace.h"
 #include "unit/seeded_random.hpp"
 
@@ -30,14 +30,14 @@ struct outcome {
     std::uint64_t offset, cycles;
 };
 
-// What a receipt costs the engine, in cycles: units of one cycle, `walk` for a node of a walk.
-tla_cost_profile cycles_of(std::uint64_t walk) {
-    tla_cost_profile profile{};
-    profile.fixed_ps = 1;
-    profile.node_ps = profile.insert_node_ps = walk;
-    profile.free_ps = 1 + walk;
-    profile.node_created_ps = profile.node_released_ps = 1;
-    return profile;
+// What a receipt costs the engine by its cost profile, whose clock has a period of 1 ns.
+const std::uint64_t cycle_ps = 1000;
+tla_cost_profile prices_of(std::uint64_t walk) {
+    const char *const profile =
+        walk == 1 ? "controller.cost.profile=rtl_list_1c" : "controller.cost.profile=rtl_list_2c";
+    tla_config config{};
+    BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, &profile, 1, &config, nullptr, nullptr), TLA_OK);
+    return config.controller.cost;
 }
 
 // An engine and who gives it commands. With `lazy`, answers are not taken at once.
@@ -97,7 +97,7 @@ class side_by_side {
   public:
     side_by_side(std::uint64_t capacity, std::uint64_t nodes, std::uint64_t walk, seeded_random *lazy = nullptr)
         : engine_(std::make_unique<commander<Engine>>(capacity, lazy)), nodes_(nodes), walk_(walk),
-          price_(cycles_of(walk)) {
+          price_(prices_of(walk)) {
         tla_arena_config config{};
         config.capacity = capacity;
         tla_arena *arena = nullptr;
@@ -110,8 +110,9 @@ class side_by_side {
         tla_work work{};
         const tla_status status = tla_arena_alloc(arena_.get(), size, block, &work);
         const outcome got = engine_->command(false, 0, size);
-        compare("take " + std::to_string(size), got,
-                {status ? no_block : done, status ? got.offset : block->offset, tla_cost_price(&price_, &work)});
+        compare(
+            "take " + std::to_string(size), got,
+            {status ? no_block : done, status ? got.offset : block->offset, tla_cost_price(&price_, &work) / cycle_ps});
         return status == TLA_OK;
     }
 
@@ -120,7 +121,7 @@ class side_by_side {
         const std::uint64_t before = tla_arena_get_stats(arena_.get()).free_blocks, passed = free_below(block.offset);
         tla_work work{};
         const tla_status status = tla_arena_free(arena_.get(), block, &work);
-        outcome expected{done, block.offset, tla_cost_price(&price_, &work)};
+        outcome expected{done, block.offset, tla_cost_price(&price_, &work) / cycle_ps};
         if (status) {
             expected = {not_taken, block.offset, 1 + walk_ * (passed + 1)};
         } else if (work.nodes_created > 0 && before == nodes_) {

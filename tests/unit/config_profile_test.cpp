@@ -1,4 +1,4 @@
-// Timing profiles that a configuration names.
+// Timing and cost profiles that a configuration names.
 #include "config_parsing.hpp"
 
 using namespace config_parsing;
@@ -72,4 +72,59 @@ BOOST_AUTO_TEST_CASE(a_timing_profile_that_cannot_be_used_is_found_where_it_is_n
         "hbm: {pseudo_channels: 1, timing: sharing_profile.yaml}",
         {"f:1:35: hbm.timing sharing_profile.yaml: found 1 pseudo-channels, expected a power of two, at least "
          "the 2 that share a row-command bus"});
+}
+
+static uint64_t node_of(const string &yaml, const std::vector<string> &overrides = {}) {
+    return good(yaml, overrides).controller.cost.node_ps;
+}
+
+BOOST_AUTO_TEST_CASE(a_cost_profile_gives_the_prices_that_are_not_written_beside_it) {
+    const string two = "controller: {cost: {profile: rtl_list_2c}}";
+    const tla_cost_profile c = good(two).controller.cost;
+    BOOST_CHECK_EQUAL(c.fixed_ps, 1000u);
+    BOOST_CHECK_EQUAL(c.node_ps, 2000u);
+    BOOST_CHECK_EQUAL(c.insert_node_ps, 2000u);
+    BOOST_CHECK_EQUAL(c.free_ps, 3000u);
+    BOOST_CHECK_EQUAL(c.node_created_ps, 1000u);
+    BOOST_CHECK_EQUAL(c.node_released_ps, 1000u);
+    for (const uint64_t none : {c.probe_ps, c.split_ps, c.merge_ps, c.metadata_line_ps, c.class_lookup_ps, c.slot_ps})
+        BOOST_CHECK_EQUAL(none, 0u);
+    BOOST_CHECK_EQUAL(good(two).va.cost.node_ps, good("").va.cost.node_ps); // of controllers alone
+    const tla_config whole = good(two), back = good(printed(whole));
+    BOOST_CHECK(tla_config_equal(&back, &whole));
+    BOOST_CHECK_EQUAL(node_of(""), 1000u);
+    BOOST_CHECK_EQUAL(node_of("controller: {cost: {profile: ideal}}"), 0u);
+    // What is written as late as the profile, or later, is kept.
+    BOOST_CHECK_EQUAL(node_of("controller: {cost: {profile: rtl_list_2c, node: 7 ns}}"), 7000u);
+    BOOST_CHECK_EQUAL(node_of("controller: {cost: {node: 7 ns, profile: rtl_list_2c}}"), 7000u);
+    BOOST_CHECK_EQUAL(node_of("controller: {cost: {node: 7 ns}}", {"controller.cost.profile=rtl_list_2c"}), 2000u);
+    BOOST_CHECK_EQUAL(node_of(two, {"controller.cost.node=7 ns"}), 7000u);
+    BOOST_CHECK_EQUAL(node_of("controller: {cost: {node: 7 ns}}",
+                              {"controller.cost.node=9 ns", "controller.cost.profile=rtl_list_2c"}),
+                      9000u);
+    BOOST_CHECK_EQUAL(node_of(two + "\n", {"controller.cost.profile=assumed"}), 1000u);
+    // Of a file: beside the one that names it.
+    scratch_here scratch;
+    const string platform = scratch.write("a_platform.yaml", "controller:\n  cost: {profile: ./slow.yaml}\n");
+    scratch.write("slow.yaml", "clock: 2.5 ns\nnode: 3 tCK\n");
+    tla_config c_of_file{};
+    BOOST_CHECK_EQUAL(tla_config_load(platform.c_str(), nullptr, 0, &c_of_file, nullptr, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(c_of_file.controller.cost.node_ps, 7500u);
+    BOOST_CHECK_EQUAL(c_of_file.controller.cost.fixed_ps, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_cost_profile_that_cannot_be_used_is_found_where_it_is_named) {
+    check_findings("controller: {cost: {profile: rtl_list}}",
+                   {"f:1:30: controller.cost.profile: found \"rtl_list\", expected assumed, ideal, rtl_list_1c, "
+                    "rtl_list_2c, or the file of a cost profile (with a / or ending in .yaml), did you mean "
+                    "\"rtl_list_1c\"?"});
+    scratch_here scratch;
+    scratch.write("bad.yaml", "clock: 0 ns\nnodes: 1 tCK\nfixed: 1 ns\n");
+    check_findings("controller: {cost: {profile: bad.yaml}}",
+                   {"bad.yaml:1:8: clock: found \"0 ns\", expected 1 ps .. 1 us",
+                    "bad.yaml:2:1: unknown key \"nodes\", did you mean \"node\"?",
+                    "bad.yaml:3:8: fixed: found \"1 ns\" with the unknown unit \"ns\", expected a number of cycles "
+                    "with a unit (tCK)",
+                    "f:1:30: controller.cost.profile: found \"bad.yaml\", expected a file with a cost profile that can "
+                    "be used"});
 }

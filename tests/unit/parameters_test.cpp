@@ -189,6 +189,7 @@ BOOST_AUTO_TEST_CASE(the_structs_of_modules_begin_as_an_empty_configuration_has_
     std::memset(&filled, 0xa5, sizeof filled);
     filled.system = empty.system; // of the platform itself, not of a module
     filled.hbm_timing = empty.hbm_timing;
+    std::memcpy(filled.cost_profile, empty.cost_profile, sizeof empty.cost_profile);
     filled.pages = empty.pages;
     filled.faults = empty.faults;
     filled.workload = empty.workload;

@@ -1,0 +1,54 @@
+/* Profiles by name or by file, for any key that names one. */
+#include "base/suggest.h"
+#include "config/profiles.h"
+
+#include <string.h>
+
+const tla_built_in_profile *tla_profile_find(const tla_built_in_profile *profiles, const char *name) {
+    while (profiles->name && strcmp(profiles->name, name) != 0)
+        profiles++;
+    return profiles->name ? profiles : NULL;
+}
+
+static bool is_file(const char *text) {
+    const size_t length = strlen(text);
+    return strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".yaml") == 0);
+}
+
+static tla_phrase names_of(const tla_profile_key *key) {
+    tla_phrase names = tla_phrase_of("%s", key->none);
+    for (const tla_built_in_profile *p = key->profiles; p->name; p++)
+        names = tla_phrase_of("%s, %s", names.text, p->name);
+    return names;
+}
+
+static void refuse(tla_loader *l, const tla_profile_key *key, tla_origin *origin, const char *found,
+                   const char *expected) {
+    origin->bad = true;
+    tla_loader_find_at(l, origin,
+                       tla_phrase_of("%s: found %s, expected %s", key->key, tla_quote(found).text, expected).text);
+}
+
+bool tla_profile_read(tla_loader *l, const tla_profile_key *key, const char *value, void *filled) {
+    tla_origin *origin = &l->origins[tla_schema_find(l->schema, key->key)];
+    if (origin->bad || strcmp(value, key->none) == 0) return false;
+    const tla_built_in_profile *profile = tla_profile_find(key->profiles, value);
+    tla_status status;
+    /* the built-in ones are as good as the build: only memory can be missing */
+    if (profile) {
+        status = key->parse(profile, filled);
+    } else if (is_file(value)) {
+        const tla_phrase path = tla_loader_path_beside(value, origin);
+        status = key->load(path.text, filled, l->report, l->context);
+        if (status == TLA_SYNTAX || status == TLA_IO)
+            refuse(l, key, origin, value, tla_phrase_of("a file with a %s that can be used", key->what).text);
+    } else {
+        status = TLA_SYNTAX;
+        refuse(l, key, origin, value,
+               tla_phrase_of("%s, or the file of a %s (with a / or ending in .yaml)%s", names_of(key).text, key->what,
+                             tla_did_you_mean(value, key->name_at).text)
+                   .text);
+    }
+    l->no_memory |= status == TLA_NO_HOST_MEMORY;
+    return status == TLA_OK;
+}

@@ -1,0 +1,43 @@
+/* Profiles that a configuration names: those of configs/timing and configs/costs, as the build found them, so that a
+ * name leads to one wherever a program runs; or files of users. Internal to the core. */
+#ifndef TLMALLOC_MODEL_CONFIG_PROFILES_H
+#define TLMALLOC_MODEL_CONFIG_PROFILES_H
+
+#include "loader.h"
+
+#include <stddef.h>
+
+typedef struct tla_built_in_profile {
+    const char *name; /* NULL: the end of the list */
+    const unsigned char *text;
+    size_t length;
+} tla_built_in_profile;
+
+extern const tla_built_in_profile tla_timing_profiles[], tla_cost_profiles[];
+
+/* The one of this name; NULL when there is none. */
+const tla_built_in_profile *tla_profile_find(const tla_built_in_profile *profiles, const char *name);
+
+/* A key whose value is `none`, the name of a profile, or a file with one. */
+typedef struct tla_profile_key {
+    const char *key;  /* "hbm.timing" */
+    const char *none; /* "channels" */
+    const char *what; /* "timing profile" */
+    const tla_built_in_profile *profiles;
+    const char *(*name_at)(uint64_t index); /* `none`, then those of the profiles, then NULL */
+    tla_status (*parse)(const tla_built_in_profile *profile, void *filled);
+    tla_status (*load)(const char *path, void *filled, tla_config_report report, void *context);
+} tla_profile_key;
+
+/* Reads the profile that the key's value names into *filled. False when that is `none`, and when there is none that can
+ * be used, which is a finding. */
+bool tla_profile_read(tla_loader *loader, const tla_profile_key *key, const char *value, void *filled);
+
+/* Puts the timing profile that hbm.timing names into the configuration (slice_timing.c). */
+void tla_loader_resolve_timing(tla_loader *loader);
+
+/* Puts the prices of the profile that controller.cost.profile names into the configuration, where its keys are not
+ * written, or written in a file while the profile is named by an override (cost_profile.c). */
+void tla_loader_resolve_prices(tla_loader *loader);
+
+#endif
