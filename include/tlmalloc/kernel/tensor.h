@@ -64,7 +64,7 @@ static inline tla_status tl_load_tensor(tl_context *tl, const tl_tile *tile, con
     return tl->calls->load_tensor(tl, tile, tensor, NULL, 0);
 }
 
-/* DMA from a tile to a tensor; where strides lead to one place several times, the last element stays there. */
+/* DMA from a tile to a tensor; where strides lead to one place several times, one of them stays there. */
 static inline tla_status tl_store_tensor(tl_context *tl, const tl_tensor *tensor, const tl_tile *tile) {
     return tl->calls->store_tensor(tl, tensor, tile, NULL);
 }
