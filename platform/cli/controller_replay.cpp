@@ -16,6 +16,12 @@ namespace tlmalloc {
 
 namespace {
 
+// Of which PE or cube a memory is that a trace is played on.
+const char *place_of(tla_channel memory) {
+    const tla_channel_scope scope = tla_channel_scope_of(memory);
+    return scope == TLA_SCOPE_PE ? " of PE 0" : scope == TLA_SCOPE_CUBE ? " of cube 0" : "";
+}
+
 // Writes the commands of a trace to a memory controller. One command runs at a time: the next one is sent when it has
 // arrived and the one before is done. A single engine serves in that order anyway, so this changes no time.
 class trace_player : public sc_core::sc_module {
@@ -24,11 +30,11 @@ class trace_player : public sc_core::sc_module {
     tlm_utils::simple_initiator_socket<trace_player> data{"data"}; // bound, as a controller needs; nothing is sent
     tla_status status = TLA_OK;
 
-    // `first` is the address of the first byte of the slice.
+    // `first` is the address of the memory's first byte.
     trace_player(sc_core::sc_module_name name, const alloc_trace &trace, const memory_controller &controller,
-                 tla_paddr first, double speed, replay_result &result, tla_error &error)
-        : sc_module(name), trace_(trace), controller_(controller), first_(first.value), speed_(speed), result_(result),
-          error_(error) {
+                 tla_channel memory, tla_paddr first, double speed, replay_result &result, tla_error &error)
+        : sc_module(name), trace_(trace), controller_(controller), memory_(memory), first_(first.value), speed_(speed),
+          result_(result), error_(error) {
         SC_HAS_PROCESS(trace_player);
         SC_THREAD(play);
         // Their order stays: fronts keep what is free by stream.
@@ -69,7 +75,7 @@ class trace_player : public sc_core::sc_module {
     tla_status alloc(std::size_t index, std::uint64_t arrival_ps) {
         tla_command command{};
         command.opcode = TLA_OP_ALLOC;
-        command.channel = TLA_HBM;
+        command.channel = memory_;
         command.nbytes = trace_.allocations[index].nbytes;
         command.stream = streams_.at(trace_.allocations[index].stream);
         command.format = static_cast<tla_memory_format>(trace_.allocations[index].format);
@@ -102,7 +108,7 @@ class trace_player : public sc_core::sc_module {
     }
 
     // The memory's bytes in live blocks; what is free says less where it grows.
-    std::uint64_t used() const { return controller_.get_statistics(TLA_HBM).arena.used; }
+    std::uint64_t used() const { return controller_.get_statistics(memory_).arena.used; }
 
     tla_status send(tla_command &command, tla_completion &done) {
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
@@ -115,12 +121,13 @@ class trace_player : public sc_core::sc_module {
                              tla_status_text(answer));
     }
 
-    static void explain(const tla_command &command, const tla_completion &done, tla_error &why) {
+    void explain(const tla_command &command, const tla_completion &done, tla_error &why) const {
         const std::string front = done.value ? " (" + std::to_string(done.value) + " of them kept by the front)" : "";
         tla_error_set(&why, done.status,
-                      "HBM of PE 0 overflow: requested %llu bytes, %llu free%s, largest free block %llu: %s",
-                      static_cast<unsigned long long>(command.nbytes), static_cast<unsigned long long>(done.total_free),
-                      front.c_str(), static_cast<unsigned long long>(done.largest_free),
+                      "%s%s overflow: requested %llu bytes, %llu free%s, largest free block %llu: %s",
+                      tla_channel_title(memory_), place_of(memory_), static_cast<unsigned long long>(command.nbytes),
+                      static_cast<unsigned long long>(done.total_free), front.c_str(),
+                      static_cast<unsigned long long>(done.largest_free),
                       done.status == TLA_EXHAUSTED || done.status == TLA_FRAGMENTED
                           ? tla_shortage_say(done.status, command.nbytes, done.total_free, 0, done.value).text
                           : tla_status_text(done.status));
@@ -131,6 +138,7 @@ class trace_player : public sc_core::sc_module {
 
     const alloc_trace &trace_;
     const memory_controller &controller_;
+    const tla_channel memory_;
     const std::uint64_t first_;
     const double speed_;
     replay_result &result_;
@@ -142,48 +150,88 @@ class trace_player : public sc_core::sc_module {
     std::map<std::uint64_t, std::uint32_t> streams_; // of the recording, as commands number them
 };
 
-// Builds PE 0's controller and slice and lets the player run to its end.
-tla_status simulate(const alloc_trace &trace, const tla_config &config, const std::string *snapshot, double speed,
-                    std::FILE *vcd, replay_result &result, tla_error &error) {
-    if (config.controller.lockstep != TLA_LOCKSTEP_OFF)
+memory_controller::config settings_of(const tla_config &config, tla_channel memory) {
+    switch (tla_channel_scope_of(memory)) {
+    case TLA_SCOPE_PE:
+        return controller_config(config, {0, 0, 0});
+    case TLA_SCOPE_CUBE:
+        return cube_controller_config(config, 0, 0, memory);
+    default:
+        return host_controller_config(config);
+    }
+}
+
+// Those behind a controller.
+struct memories {
+    std::unique_ptr<hbm_slice> channels; // of PE 0, or of the host
+    std::unique_ptr<tcm> local;          // of PE 0, or of its cube
+
+    memories(const tla_config &config, tla_channel memory, memory_controller &controller) {
+        switch (tla_channel_scope_of(memory)) {
+        case TLA_SCOPE_PE:
+            channels = std::make_unique<hbm_slice>("slice", slice_config(config, {0, 0, 0}));
+            local = std::make_unique<tcm>("tcm", tcm_config(config));
+            controller.slice.bind(channels->in);
+            controller.tcm.bind(local->in);
+            return;
+        case TLA_SCOPE_CUBE:
+            local = std::make_unique<tcm>("memory", cube_memory_config(config, memory));
+            (memory == TLA_SRAM ? controller.sram : controller.m_cpu_memory).bind(local->in);
+            return;
+        default:
+            channels = std::make_unique<hbm_slice>("memory", host_memory_config(config));
+            controller.host_memory.bind(channels->in);
+        }
+    }
+
+    instrumented &shown(tla_channel memory) const {
+        if (memory == TLA_HBM || memory == TLA_HOST_MEMORY) return *channels;
+        return *local;
+    }
+};
+
+// Builds the controller of a memory and what is behind it, and lets the player run to its end.
+tla_status simulate(const alloc_trace &trace, const tla_config &config, const std::string *snapshot, tla_channel memory,
+                    double speed, std::FILE *vcd, replay_result &result, tla_error &error) {
+    if (memory == TLA_HBM && config.controller.lockstep != TLA_LOCKSTEP_OFF)
         return tla_error_set(&error, TLA_UNSUPPORTED,
                              "found controller.lockstep %s, expected off: a trace is played on "
                              "one slice, whose blocks another places then",
                              tla_lockstep_scope_name(config.controller.lockstep));
-    const memory_controller::config settings = controller_config(config, {0, 0, 0});
-    const std::uint64_t slice_bytes = settings.memory.hbm_slice_bytes;
+    memory_controller::config settings = settings_of(config, memory);
+    if (memory == TLA_TCM) settings.owner_port = memory_controller::config::no_owner; // of the slice
     tla_paddr first{};
-    if (const tla_status status = tla_paddr_pe_hbm(0, 0, 0, 0, slice_bytes, &first))
-        return tla_error_set(&error, status, "the HBM slice of PE 0 has no address: %s", tla_status_text(status));
-    hbm_slice slice("slice", slice_config(config, {0, 0, 0}));
-    tcm tcm("tcm", tcm_config(config));
+    if (tla_pe_memory_address(&settings.memory, memory, 0, &first))
+        return tla_error_set(&error, TLA_INVALID_ARGUMENT,
+                             "found --memory %s, expected a memory of the configuration: it has none (%s is 0 B)",
+                             tla_channel_name(memory),
+                             memory == TLA_HOST_MEMORY ? "host_memory.capacity" : "its capacity");
     memory_controller controller("controller", settings);
+    const memories behind(config, memory, controller);
     if (snapshot)
-        if (const tla_status status = controller.restore(TLA_HBM, *snapshot, &error)) return status;
-    trace_player player("player", trace, controller, first, speed, result, error);
-    controller.slice.bind(slice.in);
-    controller.tcm.bind(tcm.in);
+        if (const tla_status status = controller.restore(memory, *snapshot, &error)) return status;
+    trace_player player("player", trace, controller, memory, first, speed, result, error);
     player.out.bind(controller.control);
     player.data.bind(controller.in);
     std::unique_ptr<waveform> wave;
     if (vcd) {
         wave = std::make_unique<waveform>(vcd);
-        for (instrumented *module : std::initializer_list<instrumented *>{&controller, &slice})
-            module->record(*wave);
+        controller.record(*wave);
+        behind.shown(memory).record(*wave);
     }
     const double begin = host_seconds();
     sc_core::sc_start();
     result.wall_s = host_seconds() - begin;
     if (wave) wave->close();
-    const tla_front front = tla_stack_front(settings.memory.hbm_policy);
+    const tla_stack_config stack = tla_pe_memory_stack_config(&settings.memory, memory);
+    const tla_front front = tla_stack_front(stack.policy);
     if (front == TLA_FRONT_LAZY ||
         front == TLA_FRONT_MIXED) // keep nothing; their tops move, or lie below other regions
         result.reserved_bytes = player.highest() ? player.highest() - player.lowest() : 0;
     else if (front != TLA_FRONT_NONE)
-        result.reserved_bytes = controller.get_statistics(TLA_HBM).peak_reserved;
+        result.reserved_bytes = controller.get_statistics(memory).peak_reserved;
     else if (player.highest() != 0)
-        result.reserved_bytes =
-            settings.memory.hbm_policy == TLA_FIRST_FIT_TOP ? slice_bytes - player.lowest() : player.highest();
+        result.reserved_bytes = stack.policy == TLA_FIRST_FIT_TOP ? stack.capacity - player.lowest() : player.highest();
     return player.status;
 }
 
@@ -192,12 +240,13 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
 } // namespace tlmalloc
 
 tla_status controller_replay(const alloc_trace *trace, const tla_config *config, const char *snapshot,
-                             size_t snapshot_length, double speed, FILE *vcd, replay_result *result, tla_error *error) {
+                             size_t snapshot_length, tla_channel memory, double speed, FILE *vcd, replay_result *result,
+                             tla_error *error) {
     tla_status status = replay_result_create(trace, true, result, error);
     if (status) return status;
     const std::string text(snapshot ? snapshot : "", snapshot_length);
     try {
-        status = tlmalloc::simulate(*trace, *config, snapshot ? &text : nullptr, speed, vcd, *result, *error);
+        status = tlmalloc::simulate(*trace, *config, snapshot ? &text : nullptr, memory, speed, vcd, *result, *error);
     } catch (const sc_core::sc_report &report) { // a platform that cannot be built
         status = tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", report.get_msg_type(), report.get_msg());
     }
@@ -206,4 +255,10 @@ tla_status controller_replay(const alloc_trace *trace, const tla_config *config,
     else
         replay_result_finish(result);
     return status;
+}
+
+const char *controller_replay_memory(tla_channel memory) {
+    static const char *const texts[TLA_CHANNEL_COUNT] = {"PE 0, HBM slice", "PE 0, TCM", "cube 0, SRAM",
+                                                         "cube 0, M_CPU memory", "host memory"};
+    return texts[memory];
 }

@@ -30,6 +30,8 @@ typedef struct replay_options {
     double speed;            /* likewise */
     allocator_list compared; /* none: no comparison */
     bool as_recorded;
+    bool has_memory;
+    tla_channel memory;   /* of --memory; TLA_HBM: not given */
     int device;           /* of a recording; TRACE_FIRST_DEVICE: not given; AS_RECORDED_ALL_DEVICES */
     const char *settings; /* of segment_cache; NULL: not given */
     const char *version;  /* of PyTorch; likewise */
@@ -44,6 +46,7 @@ static tla_status replay_as_recorded(const replay_options *options, bool *equal,
 enum {
     KEY_CAPACITY = 256,
     KEY_CONFIG,
+    KEY_MEMORY,
     KEY_FROM,
     KEY_POLICY,
     KEY_COMPARE,
@@ -66,6 +69,8 @@ static const struct argp_option option_table[] = {
     {"capacity", KEY_CAPACITY, "SIZE", 0, "an arena of this size (\"1 GiB\", or bytes), on the core alone: fast", 0},
     {"from", KEY_FROM, "SNAPSHOT", 0, "an aged arena that `tlmalloc age` wrote; with --config for its free list", 0},
     {"config", KEY_CONFIG, "CONFIG", 0, "the simulated controller of PE 0, HBM channel: with time", 0},
+    {"memory", KEY_MEMORY, "NAME", 0, "with --config: hbm (default) or tcm of PE 0, sram or m_cpu of its cube, or host",
+     0},
     {0, 0, 0, 0, "How:", 2},
     {"policy", KEY_POLICY, "NAME", 0, "placement, front, or FRONT/PLACEMENT (default first_fit, or what CONFIG says)",
      0},
@@ -101,13 +106,21 @@ static double parse_speed(struct argp_state *state, const char *text) {
     return speed;
 }
 
+static tla_channel parse_memory(const struct argp_state *state, const char *text) {
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
+        if (strcmp(text, tla_channel_name((tla_channel)channel)) == 0) return (tla_channel)channel;
+    argument_error(state, "--memory: found '%s', expected hbm, tcm, sram, m_cpu or host", text);
+    return TLA_HBM;
+}
+
 static int parse_device(const struct argp_state *state, const char *text) {
     return strcmp(text, "all") == 0 ? AS_RECORDED_ALL_DEVICES : device_argument(state, text, ", or all");
 }
 
 static void check_as_recorded(const struct argp_state *state, const replay_options *o) {
     if (o->capacity || o->snapshot_path || o->config_path || o->has_policy || o->compared.count || o->align ||
-        o->speed > 0 || o->set.count || o->placements_path || o->map_path || o->vcd_path || o->table_path)
+        o->has_memory || o->speed > 0 || o->set.count || o->placements_path || o->map_path || o->vcd_path ||
+        o->table_path)
         argument_error(
             state, "--as-recorded takes --device, --settings, --pytorch and --json only: the recording says the rest");
 }
@@ -124,6 +137,7 @@ static void check_combination(const struct argp_state *state, const replay_optio
         argument_error(state, "expected --capacity SIZE, --from SNAPSHOT or --config CONFIG");
     if (o->capacity && somewhere)
         argument_error(state, "--capacity contradicts --from and --config: they say the size");
+    if (o->has_memory && !o->config_path) argument_error(state, "--memory needs --config, which has memories");
     if (o->vcd_path && (!o->config_path || o->compared.count))
         argument_error(state, "--vcd needs --config, and no --compare: time passes in the simulated controller only");
     if (o->table_path && !o->compared.count) argument_error(state, "--table needs --compare: one replay has no table");
@@ -152,6 +166,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case KEY_CONFIG:
         options->config_path = text;
+        return 0;
+    case KEY_MEMORY:
+        options->memory = parse_memory(state, text);
+        options->has_memory = true;
         return 0;
     case KEY_FROM:
         options->snapshot_path = text;
@@ -254,14 +272,14 @@ typedef struct replay_state {
 /* The configuration with --set and --policy; findings are told as they are found, so error may stay empty. */
 static tla_status load_config(const replay_options *options, replay_request *request, tla_error *error) {
     overrides set = {0};
-    char name[ALLOCATOR_NAME_MAX], policy[sizeof name + 32], alignment[64];
+    char name[ALLOCATOR_NAME_MAX], policy[sizeof name + 48], alignment[64];
     /* A trace asks for tensors: on the core `mixed` has all of the memory for them, unless --set says otherwise. */
     bool good = options->config_path || overrides_add(&set, "controller.hbm_front.buffers=0 B");
     for (size_t i = 0; i < options->set.count && good; i++)
         good = overrides_add(&set, options->set.items[i]);
     if (options->config_path && options->has_policy) {
         tla_stack_policy_print(options->policy, name, sizeof name);
-        snprintf(policy, sizeof policy, "controller.hbm_policy=%s", name);
+        snprintf(policy, sizeof policy, "controller.%s_policy=%s", tla_channel_name(options->memory), name);
         good = good && overrides_add(&set, policy);
     }
     if (options->config_path && options->align) {
@@ -297,17 +315,27 @@ static tla_status load_snapshot(const replay_options *options, replay_state *sta
     return TLA_OK;
 }
 
+/* What serves a memory of the configuration. */
+static tla_stack_config stack_of(const tla_config *config, tla_channel memory) {
+    tla_pe_memory_config all = config->controller.memory;
+    all.sram_bytes = config->sram.capacity;
+    all.m_cpu_bytes = config->m_cpu_memory.capacity;
+    all.host_bytes = config->host_memory.capacity;
+    return tla_pe_memory_stack_config(&all, memory);
+}
+
 /* What arena it is: from the options, the configuration, the snapshot. */
 static tla_status resolve_arena(const replay_options *options, replay_state *state, tla_error *error) {
     replay_request *request = &state->request;
     request->arena =
         (allocator_config){.capacity = options->capacity, .alignment = options->align ? options->align : 1};
     if (options->config_path) {
-        request->arena.capacity = request->config.hbm.capacity;
-        request->arena.alignment = request->config.controller.memory.alignment;
-        tla_stack_policy_print(request->config.controller.memory.hbm_policy, request->policy, sizeof request->policy);
+        const tla_stack_config stack = stack_of(&request->config, options->memory);
+        request->arena.capacity = stack.capacity;
+        request->arena.alignment = stack.alignment;
+        tla_stack_policy_print(stack.policy, request->policy, sizeof request->policy);
     }
-    request->arena.sizes = request->config.controller.memory.hbm_front;
+    request->arena.sizes = stack_of(&request->config, options->memory).sizes;
     request->arena.segment_settings = options->settings;
     request->arena.segment_version = options->version;
     return options->snapshot_path ? load_snapshot(options, state, error) : TLA_OK;
@@ -333,6 +361,7 @@ static tla_status resolve(const replay_options *options, replay_state *state, tl
     *request = (replay_request){.trace_path = options->trace_path,
                                 .speed = options->speed > 0 ? options->speed : 1,
                                 .simulated = options->config_path && !options->compared.count,
+                                .memory = options->memory,
                                 .compared = options->compared};
     tla_stack_policy_print(options->policy, request->policy, sizeof request->policy); /* first fit, if none is given */
     bool configured =
@@ -346,7 +375,7 @@ static tla_status replay_once(const replay_request *request, FILE *vcd, const al
                               tla_error *error) {
     if (request->simulated)
         return controller_replay(trace, &request->config, request->arena.snapshot, request->arena.snapshot_length,
-                                 request->speed, vcd, result, error);
+                                 request->memory, request->speed, vcd, result, error);
     trace_allocator made;
     tla_status status = allocator_create(request->policy, &request->arena, &made, error);
     if (!status) status = trace_replay(trace, &made, NULL, result, error);

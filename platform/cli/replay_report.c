@@ -1,5 +1,6 @@
 /* The reports of one replay: a table to read, JSON, the placements. */
 #include "cli/config_json.h"
+#include "cli/controller_replay.h"
 #include "cli/message.h"
 #include "cli/replay.h"
 
@@ -11,7 +12,8 @@ void replay_print_request(FILE *out, const replay_request *request, const alloc_
     print_escaped(out, "%s", trace->remark);
     fputc('\n', out);
     if (request->simulated)
-        fprintf(out, "controller       PE 0, HBM slice of %" PRIu64 " bytes", request->arena.capacity);
+        fprintf(out, "controller       %s of %" PRIu64 " bytes", controller_replay_memory(request->memory),
+                request->arena.capacity);
     else
         fprintf(out, "arena            %" PRIu64 " bytes", request->arena.capacity);
     if (request->snapshot_path) print_escaped(out, " as in %s", request->snapshot_path);

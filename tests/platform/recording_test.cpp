@@ -106,6 +106,54 @@ BOOST_AUTO_TEST_CASE(every_memory_has_a_file_and_the_same_run_writes_the_same_fi
     BOOST_CHECK_EQUAL(column(hbm, 4, ""), "1\n1\n1\n0\n0\n0\n");
 }
 
+// By controllers of memories that no HBM is.
+BOOST_AUTO_TEST_CASE(what_a_run_records_of_other_memories_is_placed_again_by_their_controllers) {
+    scratch_directory scratch;
+    const std::string kernel = scratch.write(
+        "k.c",
+        "#include <tlmalloc/kernel.h>\n"
+        "static tla_status run(tl_context *tl) { (void)tl; return TLA_OK; }\n"
+        "TL_KERNEL(.name = \"away\", .run = run, .tensors = {{.name = \"x\", .dtype = TL_F32, .shape = {999}, "
+        ".memory = TL_HOST}, {.name = \"y\", .dtype = TL_F32, .shape = {64}, .memory = TL_SRAM}, {.name = \"z\", "
+        ".dtype = TL_F32, .shape = {77}, .memory = TL_HOST}}, .arguments = {TL_ADDRESS_OF(0)});\n");
+    for (const std::string policy : {"first_fit", "tlsf", "caching_pool/best_fit", "slot_pool"}) {
+        const std::vector<std::string> sets{"--set", "host_memory.capacity=32 MiB",
+                                            "--set", "controller.host_policy=" + policy,
+                                            "--set", "controller.sram_policy=" + policy};
+        std::vector<std::string> run{"run", small, "--kernel", kernel, "--record", scratch.path("r")};
+        run.insert(run.end(), sets.begin(), sets.end());
+        BOOST_REQUIRE_EQUAL(run_tlmalloc(run).status, 0);
+        for (const std::string memory : {"host", "sram"}) {
+            const std::string trace = scratch.path("r/" + std::string(memory == "sram" ? "sip0.cube0." : "") + memory +
+                                                   ".csv"),
+                              vcd = scratch.path("w.vcd");
+            std::vector<std::string> play{"replay",   trace,  "--config",     small,
+                                          "--memory", memory, "--placements", scratch.path("p.csv"),
+                                          "--vcd",    vcd};
+            play.insert(play.end(), sets.begin(), sets.end());
+            const command_result replay = run_tlmalloc(play);
+            BOOST_REQUIRE_MESSAGE(replay.status == 0, policy << ", " << memory << ": " << replay.err);
+            const std::string placed = column(read_text(scratch.path("p.csv")), 1, "");
+            BOOST_CHECK_EQUAL(placed, column(read_text(trace), 7, "alloc"));
+            BOOST_CHECK_EQUAL(std::count(placed.begin(), placed.end(), '\n'), memory == "host" ? 8 : 4);
+            BOOST_CHECK(contains(read_text(vcd), " " + memory + "_used_bytes "));
+        }
+    }
+    const command_result none = run_tlmalloc({"replay", recorded, "--config", small, "--memory", "host"});
+    BOOST_CHECK_EQUAL(none.status, 2);
+    BOOST_CHECK_MESSAGE(contains(none.err, "found --memory host, expected a memory of the configuration: it has none "
+                                           "(host_memory.capacity is 0 B)"),
+                        none.err);
+    const command_result unknown = run_tlmalloc({"replay", recorded, "--config", small, "--memory", "dram"});
+    BOOST_CHECK(contains(unknown.err, "--memory: found 'dram', expected hbm, tcm, sram, m_cpu or host"));
+    const command_result core = run_tlmalloc({"replay", recorded, "--capacity", "1 GiB", "--memory", "host"});
+    BOOST_CHECK(contains(core.err, "--memory needs --config"));
+    const command_result full = run_tlmalloc(
+        {"replay", recorded, "--config", small, "--memory", "host", "--set", "host_memory.capacity=4 KiB"});
+    BOOST_CHECK_EQUAL(full.status, 0);
+    BOOST_CHECK_MESSAGE(contains(full.err, "host memory overflow: requested"), full.err);
+}
+
 // What did not fit is recorded, too, and does not fit again.
 BOOST_AUTO_TEST_CASE(an_allocation_that_failed_is_recorded_without_an_offset) {
     scratch_directory scratch;
