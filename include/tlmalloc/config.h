@@ -9,6 +9,7 @@
 
 #include "tlmalloc/parameters/execution.h"
 #include "tlmalloc/parameters/memory.h"
+#include "tlmalloc/parameters/messages.h"
 #include "tlmalloc/parameters/platform.h"
 #include "tlmalloc/parameters/translation.h"
 
@@ -38,6 +39,7 @@ typedef struct tla_config {
     tla_topology_shape topology; /* system.*, cube.*, io_chiplet.*, links.* */
     tla_dma_parameters dma;
     tla_pe_parameters pe;
+    tla_message_parameters messages;
     tla_host_parameters host;
     tla_simulation_parameters simulation;
     tla_fault_parameters faults;

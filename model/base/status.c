@@ -38,6 +38,8 @@ static const struct {
     [TLA_NOT_FOUND] = {"TLA_NOT_FOUND", "what was named does not exist"},
     [TLA_CRASHED] = {"TLA_CRASHED", "the kernel did what no program may do, and was ended"},
     [TLA_TIMEOUT] = {"TLA_TIMEOUT", "the kernel did not return within a limit"},
+    [TLA_DEADLOCK] = {"TLA_DEADLOCK", "kernels wait for messages, and none of them can go on"},
+    [TLA_NOT_RECEIVED] = {"TLA_NOT_RECEIVED", "a message was sent that nobody received"},
 };
 
 const char *tla_status_name(tla_status status) {

@@ -35,8 +35,8 @@ static void derive(tla_config *c) {
     c->controller.memory.tcm_bytes = c->tcm.capacity;
     list_larger_pages(c, c->mmu.page_size, c->mmu.larger_page_sizes);
     list_larger_pages(c, c->va.space.page_size, c->va.space.larger_page_sizes);
-    c->mmu.retry = c->pe.retry = c->host.retry;
-    c->dma.asid = c->pe.asid = c->host.asid = c->workload.asid;
+    c->mmu.retry = c->pe.retry = c->messages.retry = c->host.retry;
+    c->dma.asid = c->pe.asid = c->messages.asid = c->host.asid = c->workload.asid;
     c->dma.quantum_ps = c->pe.quantum_ps = c->simulation.quantum_ps;
     c->dma.tell_extent = c->controller.guard != TLA_GUARD_OFF;
     c->host.page_size = c->va.space.page_size;
@@ -192,5 +192,6 @@ DEFAULTS(m_cpu, tla_command_processor_parameters)
 DEFAULTS(topology, tla_topology_shape)
 DEFAULTS(dma, tla_dma_parameters)
 DEFAULTS(pe, tla_pe_parameters)
+DEFAULTS(messages, tla_message_parameters)
 DEFAULTS(host, tla_host_parameters)
 DEFAULTS(simulation, tla_simulation_parameters)

@@ -6,6 +6,7 @@
 
 #include "device/topology_plan.h"
 #include "tlmalloc/base/phys_addr.h"
+#include "tlmalloc/device/message_queue.h"
 
 #include <assert.h>
 #include <string.h>
@@ -60,6 +61,11 @@ const char *tla_time_style_name(tla_time_style style) {
     return (unsigned)style < TLA_TIME_STYLE_COUNT ? names[style] : NULL;
 }
 
+const char *tla_back_pressure_name(tla_back_pressure back_pressure) {
+    static const char *const names[] = {"sleep", "poll"};
+    return (unsigned)back_pressure < TLA_BACK_PRESSURE_COUNT ? names[back_pressure] : NULL;
+}
+
 const char *tla_lockstep_scope_name(tla_lockstep_scope scope) {
     static const char *const names[] = {"off", "cube", "sip"};
     return (unsigned)scope < TLA_LOCKSTEP_SCOPE_COUNT ? names[scope] : NULL;
@@ -77,6 +83,9 @@ NAMES_OF(tla_sip_topology)
 NAMES_OF(tla_routing)
 NAMES_OF(tla_host_driver_kind)
 NAMES_OF(tla_host_pool)
+NAMES_OF(tla_slot_memory)
+NAMES_OF(tla_back_pressure)
+NAMES_OF(tla_slot_costs)
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -468,6 +477,24 @@ const tla_schema_key tla_platform_keys[] = {
      "of simulated time, after which a kernel is ended by its next call; 0: none"},
     {TIME(pe.host_limit, pe.host_limit_ps, 86400 * S), CHOICE, "10 s",
      "of real time, after which a kernel is ended that makes no call, and the same on other PEs at once; 0: none"},
+
+    {COUNT(messages.slots, messages.slots, 1, TLA_MESSAGE_SLOTS_MAX), "KernBench ADR-0023: n_slots", "4",
+     "slots of each direction between two PEs, in the receiver's memory; allocated when the first message is sent"},
+    {SIZE(messages.slot_size, messages.slot_size, 64, 8 * MIB), "KernBench ADR-0023: slot_size", "4 KiB",
+     "a slot; a longer message takes several, one after the other. All slots of a direction have at most 8 MiB"},
+    {SIZE(messages.credit, messages.credit_bytes, 1, 256), "KernBench ADR-0023", "16 B",
+     "of a credit, and of what else PEs tell each other about their slots, on its way"},
+    {NAMED(messages.memory, messages.memory, tla_slot_memory), "KernBench ADR-0023: buffer_kind", "tcm",
+     "where slots are allocated: the receiver's TCM, its HBM slice, the SRAM of its cube"},
+    {NAMED(messages.back_pressure, messages.back_pressure, tla_back_pressure), "KernBench ADR-0023", "sleep",
+     "how a sender waits for a credit: sleep, until one comes; poll, it looks every poll_interval"},
+    {TIME(messages.poll_interval, messages.poll_ps, MS), CHOICE, "100 ns", "poll: from one look to the next; above 0"},
+    {NAMED(messages.costs, messages.costs, tla_slot_costs), "tlmalloc's choice: nothing is fitted", "memory",
+     "what slots cost: what their memory and the way to it take; or, to compare with figures that it publishes, a "
+     "table of KernBench's for each write and read of a whole piece, and a tl_recv waits until its credit is back: "
+     "kernbench (CSV A), kernbench_hop (CSV B, with the hop to the bank). Give slots the size of the messages then"},
+    {BOOLEAN(messages.signals, messages.signals), "tlmalloc's choice: 6 signals a PE", "false",
+     "waveforms show every PE's slots, and when its kernel waits for credits and messages"},
 
     {SIZE(host.dma_chunk, host.dma_chunk, 1, GIB), CHOICE, "4 KiB", "host transfers move in pieces of this size"},
     {COUNT(host.retries, host.retry.retries, 0, 1000000), CHOICE, "3",

@@ -54,6 +54,8 @@ const std::vector<member> without_key{
     MEMBER_OF(pe, quantum_ps),
     MEMBER_OF(pe, asid),
     MEMBER_OF(pe, retry),
+    MEMBER_OF(messages, asid),
+    MEMBER_OF(messages, retry),
     MEMBER_OF(host, asid),
     MEMBER_OF(host, page_size),
     MEMBER_OF(host, hbm_reserved),
@@ -93,9 +95,9 @@ void clear_padding(tla_config &c) {
     const std::size_t gap = offsetof(tla_config, pages) + sizeof c.pages; // and between two parts
     std::memset(reinterpret_cast<char *>(&c) + gap, 0, offsetof(tla_config, va) - gap);
     clear_padding_of(c.system, c.hbm, c.hbm_timing, c.tcm, c.sram, c.m_cpu_memory, c.host_memory, c.controller, c.mmu,
-                     c.pages, c.va, c.io_cpu, c.m_cpu, c.topology, c.dma, c.pe, c.host, c.simulation, c.faults,
-                     c.workload, c.mmu.tlb_l1, c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry, c.host.retry,
-                     c.faults.plan);
+                     c.pages, c.va, c.io_cpu, c.m_cpu, c.topology, c.dma, c.pe, c.messages, c.host, c.simulation,
+                     c.faults, c.workload, c.mmu.tlb_l1, c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry,
+                     c.messages.retry, c.host.retry, c.faults.plan);
 }
 #endif
 

@@ -75,6 +75,7 @@ typedef enum tla_control_block {
     TLA_CONTROL_MEMORY_CONTROLLER,
     TLA_CONTROL_PE_MMU,
     TLA_CONTROL_PROCESSING_ELEMENT,
+    TLA_CONTROL_MESSAGES, /* where messages from other PEs arrive (pe_ipcq.hpp) */
     TLA_CONTROL_BLOCK_COUNT = 32
 } tla_control_block;
 

@@ -40,6 +40,8 @@ typedef enum tla_status {
     TLA_NOT_FOUND,        /* a part of the platform or a kernel that is named does not exist */
     TLA_CRASHED,          /* a kernel was ended: a wild address, an overflow of its stack, a division by zero, abort */
     TLA_TIMEOUT,          /* a kernel was ended: it did not return within a limit */
+    TLA_DEADLOCK,         /* a kernel was ended: it waited for a message, and nobody could go on any more */
+    TLA_NOT_RECEIVED,     /* a message was sent that nobody received */
     TLA_STATUS_COUNT
 } tla_status;
 

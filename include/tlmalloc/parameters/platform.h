@@ -28,8 +28,12 @@ typedef enum tla_platform_port {
     TLA_PORT_OF_ABOVE,
     TLA_PORT_OF_MMU,         /* for its tables, with mmu.walk memory */
     TLA_PORT_OF_FAULTS,      /* of the host too, for page faults, with mmu.unmapped demand */
+    TLA_PORT_OF_MESSAGES,    /* for the slots of messages; in the controller of an SRAM see TLA_PORT_OF_SRAM_SLOTS */
     TLA_PORT_OF_LAUNCHES = 8 /* of the host too, the first of those for launches, which keep their port to the PE */
 } tla_platform_port;
+
+/* In the controller of a cube's SRAM, the first of those for the slots of messages, one for each PE of the cube. */
+enum { TLA_PORT_OF_SRAM_SLOTS = 16 };
 
 typedef struct tla_system_parameters {
     uint32_t sips, cube_mesh_width, cube_mesh_height, pes_per_cube; /* system.* */
