@@ -14,6 +14,7 @@
 #include "tlmalloc/kernel/calls.h"
 #include "tlmalloc/kernel/declaration.h"
 #include "tlmalloc/kernel/language.h"
+#include "tlmalloc/kernel/messages.h"
 #include "tlmalloc/kernel/pipeline.h"
 #include "tlmalloc/kernel/tensor.h"
 #include "tlmalloc/kernel/types.h"

@@ -488,7 +488,7 @@ const tla_schema_key tla_platform_keys[] = {
      "where slots are allocated: the receiver's TCM, its HBM slice, the SRAM of its cube"},
     {NAMED(messages.back_pressure, messages.back_pressure, tla_back_pressure), "KernBench ADR-0023", "sleep",
      "how a sender waits for a credit: sleep, until one comes; poll, it looks every poll_interval"},
-    {TIME(messages.poll_interval, messages.poll_ps, MS), CHOICE, "100 ns", "poll: from one look to the next; above 0"},
+    {SHORT_TIME(messages.poll_interval, messages.poll_ps, 1, MS), CHOICE, "100 ns", "poll: from one look to the next"},
     {NAMED(messages.costs, messages.costs, tla_slot_costs), "tlmalloc's choice: nothing is fitted", "memory",
      "what slots cost: what their memory and the way to it take; or, to compare with figures that it publishes, a "
      "table of KernBench's for each write and read of a whole piece, and a tl_recv waits until its credit is back: "

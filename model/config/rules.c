@@ -304,11 +304,6 @@ static bool slots_leave_their_window(const tla_config *c, tla_phrase *text) {
     return c->messages.slots * c->messages.slot_size > most;
 }
 
-static bool polls_without_a_pause(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found messages.poll_interval 0 ns with messages.back_pressure poll, expected more");
-    return c->messages.back_pressure == TLA_BACK_PRESSURE_POLL && c->messages.poll_ps == 0;
-}
-
 const tla_platform_rule tla_platform_rules[] = {
     {{"faults.plan", "hbm.timing"}, fault_is_nowhere},
     {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy", "controller.sram_policy",
@@ -344,7 +339,6 @@ const tla_platform_rule tla_platform_rules[] = {
     {{"mmu.va_bits", "va.base", "va.size"}, va_range_is_too_wide},
     {{"workload.asid", "mmu.asids"}, asid_is_none},
     {{"messages.slots", "messages.slot_size"}, slots_leave_their_window},
-    {{"messages.back_pressure", "messages.poll_interval"}, polls_without_a_pause},
     {{"host.driver_synchronous", "host.driver"}, driver_waits_and_does_not},
     {{"mmu.tlb_l1.entries", "mmu.tlb_l1.ways", "mmu.tlb_l1.replacement"}, l1_is_no_tlb},
     {{"mmu.tlb_l2.entries", "mmu.tlb_l2.ways", "mmu.tlb_l2.replacement"}, l2_is_no_tlb},

@@ -8,7 +8,7 @@ namespace tlmalloc {
 
 bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
             std::uint32_t nbytes, sc_core::sc_time &delay, requester *who, transfer_extent *extent,
-            transaction_part *part) {
+            transaction_part *part, message_token *token) {
     lent_payload payload;
     payload.set_command(command);
     payload.set_address(address);
@@ -18,6 +18,7 @@ bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::u
     payload.set_extension(who);
     payload.set_extension(extent);
     payload.set_extension(part);
+    payload.set_extension(token);
     socket.b_transport(payload, delay);
     return payload.is_response_ok();
 }

@@ -220,6 +220,32 @@ tla_status composite(tl_context *tl, const tl_composition *what, tl_handle *hand
     return program.back(status);
 }
 
+tla_status send(tl_context *tl, std::uint32_t peer, const tl_tile *tile) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_send");
+    const tl_tile what = *tile;
+    return program.back(program.outside([&](processing_element &pe) { return pe.send(peer, what); }));
+}
+
+tla_status receive(tl_context *tl, std::uint32_t peer, const tl_tile *tile) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_recv");
+    const tl_tile what = *tile;
+    return program.back(program.outside([&](processing_element &pe) { return pe.receive(peer, what); }));
+}
+
+tla_status program_at(tl_context *tl, std::uint32_t sip, std::uint32_t cube, std::uint32_t pe_number,
+                      std::uint32_t *found) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_program_at");
+    std::uint32_t number = 0;
+    const tla_status status =
+        program.outside([&](processing_element &pe) { return pe.program_at(sip, cube, pe_number, number); });
+    if (!status) *found = number;
+    return program.back(status);
+}
+
+std::uint32_t mesh_columns(const tl_context *tl) {
+    return static_cast<const kernel_program *>(tl)->element().mesh_columns();
+}
+
 const tl_calls table = {TL_CALLS_VERSION,
                         sizeof(tl_calls),
                         program_id,
@@ -249,7 +275,11 @@ const tl_calls table = {TL_CALLS_VERSION,
                         wait,
                         wait_all,
                         scratch,
-                        composite};
+                        composite,
+                        send,
+                        receive,
+                        program_at,
+                        mesh_columns};
 
 // The kernel that exceeded pe.host_limit last, in this process: on the other PEs it need not be waited for as long.
 tl_kernel without_calls = nullptr;

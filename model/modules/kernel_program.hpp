@@ -35,7 +35,8 @@ class kernel_program : public tl_context {
     tla_status outside(Work work) {
         stack_.leave();
         const tla_status status = work(element_);
-        if (element_.is_over_time()) stack_.stop();
+        if (status == TLA_DEADLOCK) wanted_ = status;
+        if (status == TLA_DEADLOCK || element_.is_over_time()) stack_.stop();
         stack_.enter();
         return status;
     }

@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODEL_MODULES_LENT_PAYLOAD_HPP
 #define TLMALLOC_MODEL_MODULES_LENT_PAYLOAD_HPP
 
+#include "tlmalloc/detail/message_token.hpp"
 #include "tlmalloc/detail/transaction_part.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/requester.hpp"
@@ -22,6 +23,7 @@ struct lent_payload : tlm::tlm_generic_payload {
         clear_extension<requester>();
         clear_extension<transfer_extent>();
         clear_extension<transaction_part>();
+        clear_extension<message_token>();
     }
 };
 

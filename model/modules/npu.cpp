@@ -4,6 +4,8 @@
 #include "inland_transfers.hpp"
 #include "topology.hpp"
 
+#include <algorithm>
+
 namespace tlmalloc {
 
 namespace {
@@ -55,6 +57,16 @@ processing_element::config element_config(const tla_config &c, const pe_location
     result.places[TL_PE] = {where.pe, c.system.pes_per_cube};
     result.places[TL_CUBE] = {where.cube, cubes_of(c)};
     result.places[TL_SIP] = {where.sip, c.system.sips};
+    result.mesh_columns = c.system.cube_mesh_width;
+    result.initiator = initiator_number(c, where);
+    return result;
+}
+
+pe_ipcq::config ipcq_config(const tla_config &c, const pe_location &where) {
+    auto result = config_of<pe_ipcq>(c, c.messages);
+    result.where = where;
+    result.allocator_port = TLA_PORT_OF_MESSAGES;
+    if (c.messages.memory == TLA_SLOTS_SRAM) result.allocator_port = TLA_PORT_OF_SRAM_SLOTS + where.pe;
     result.initiator = initiator_number(c, where);
     return result;
 }
@@ -136,14 +148,15 @@ command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsign
 class cube_unit : public sc_core::sc_module {
   public:
     cube_unit(sc_core::sc_module_name name, const tla_config &config, unsigned sip, unsigned cube,
-              const kernel_table &kernels, std::vector<pe_unit *> &pes, std::vector<cube_memory *> &memories)
+              const kernel_table &kernels, message_ledger &messages, std::vector<pe_unit *> &pes,
+              std::vector<cube_memory *> &memories)
         : sc_module(name), sram_("sram", config, sip, cube, TLA_SRAM),
           m_cpu_("m_cpu", config, sip, cube, TLA_M_CPU_MEMORY) {
         memories.insert(memories.end(), {&sram_, &m_cpu_});
         for (unsigned pe = 0; pe < config.system.pes_per_cube; pe++) {
             const inland_site site(config);
-            pes_.push_back(
-                std::make_unique<pe_unit>(numbered("pe", pe).c_str(), config, pe_location{sip, cube, pe}, kernels));
+            pes_.push_back(std::make_unique<pe_unit>(numbered("pe", pe).c_str(), config, pe_location{sip, cube, pe},
+                                                     kernels, messages));
             pes.push_back(pes_.back().get());
         }
     }
@@ -156,11 +169,11 @@ class cube_unit : public sc_core::sc_module {
 class sip_unit : public sc_core::sc_module {
   public:
     sip_unit(sc_core::sc_module_name name, const tla_config &config, unsigned sip, const kernel_table &kernels,
-             std::vector<pe_unit *> &pes, std::vector<cube_memory *> &memories)
+             message_ledger &messages, std::vector<pe_unit *> &pes, std::vector<cube_memory *> &memories)
         : sc_module(name) {
         for (unsigned cube = 0; cube < cubes_of(config); cube++)
-            cubes_.push_back(
-                std::make_unique<cube_unit>(numbered("cube", cube).c_str(), config, sip, cube, kernels, pes, memories));
+            cubes_.push_back(std::make_unique<cube_unit>(numbered("cube", cube).c_str(), config, sip, cube, kernels,
+                                                         messages, pes, memories));
     }
 
   private:
@@ -213,6 +226,8 @@ memory_controller::config cube_controller_config(const tla_config &c, unsigned s
         memory.sram_bytes = c.sram.capacity;
     else
         memory.m_cpu_bytes = c.m_cpu_memory.capacity;
+    if (channel == TLA_SRAM && c.messages.memory == TLA_SLOTS_SRAM)
+        result.ports = std::max<std::uint32_t>(result.ports, TLA_PORT_OF_SRAM_SLOTS + c.system.pes_per_cube);
     return result;
 }
 
@@ -241,11 +256,12 @@ static host::config host_config(const tla_config &c) {
 }
 
 pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const pe_location &location,
-                 const kernel_table &kernels)
+                 const kernel_table &kernels, message_ledger &messages)
     : sc_module(name), where(location), island(time_queue::island_being_built()),
       slice("slice", slice_config(config, location)), tcm("tcm", tcm_config(config)),
       controller("controller", controller_config(config, location)), mmu("mmu", mmu_config(config, location)),
-      dma("dma", dma_config(config, location)), element("element", element_config(config, location, kernels), dma) {
+      dma("dma", dma_config(config, location)), element("element", element_config(config, location, kernels), dma),
+      ipcq("ipcq", ipcq_config(config, location), dma, messages) {
     controller.slice.bind(slice.in);
     controller.tcm.bind(tcm.in);
     dma.out.bind(mmu.in);
@@ -253,6 +269,9 @@ pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const p
     element.local.bind(controller.in);
     element.allocator.bind(controller.control);
     if (config.mmu.walk == TLA_WALK_MEMORY) mmu.allocator.bind(controller.control);
+    ipcq.local.bind(controller.in);
+    ipcq.allocator.bind(controller.control);
+    element.send_by(ipcq);
 }
 
 cube_memory::cube_memory(sc_core::sc_module_name name, const tla_config &config, unsigned of_sip, unsigned of_cube,
@@ -283,8 +302,8 @@ static bool has_many_free_blocks(const tla_config &c) {
 npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels) : sc_module(name) {
     time_queue::of_simulation().allow_look_ahead(config.simulation.quantum_ps);
     for (unsigned sip = 0; sip < config.system.sips; sip++)
-        sips_.push_back(
-            std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, pes_, cube_memories_));
+        sips_.push_back(std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, messages_, pes_,
+                                                   cube_memories_));
     if (config.host_memory.capacity > 0) host_memory_ = std::make_unique<tlmalloc::host_memory>("host_memory", config);
     va_manager_ = std::make_unique<va_manager>("va_manager", va_config(config));
     for (unsigned sip = 0; sip < config.system.sips; sip++) {
@@ -321,7 +340,8 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     for (const auto &processor : processors_)
         modules_.push_back(processor.get());
     for (pe_unit *pe : pes_)
-        modules_.insert(modules_.end(), {&pe->controller, &pe->slice, &pe->tcm, &pe->mmu, &pe->dma, &pe->element});
+        modules_.insert(modules_.end(),
+                        {&pe->controller, &pe->slice, &pe->tcm, &pe->mmu, &pe->dma, &pe->element, &pe->ipcq});
     for (cube_memory *m : cube_memories_)
         modules_.insert(modules_.end(), {&m->controller, &m->memory});
     if (host_memory_) modules_.insert(modules_.end(), {&host_memory_->controller, &host_memory_->memory});

@@ -75,6 +75,7 @@ class pe_dma::channel {
         transaction_ptr transaction;
         std::uint64_t row = 0, moved = 0;        // what is issued next
         std::uint64_t issued = 0, under_way = 0; // chunks
+        std::uint64_t taken = 0, taken_ps = 0;   // of a write: read out of the TCM
         bool all_issued = false, failed = false, done = false;
         bool abandoned = false; // its thread has been killed or reset
     };
@@ -192,6 +193,7 @@ class pe_dma::channel {
         p.set_extension(&dma_.who(c.of->what));
         if (dma_.config_.tell_extent) p.set_extension(to_memory ? &c.there : &c.here);
         if (to_memory && c.part.of) p.set_extension(&c.part);
+        p.set_extension(to_memory ? c.of->what.token : nullptr);
         c.request.push([](void *self, in_order_request &r) { static_cast<moving *>(self)->owner->came_back(r); }, &c);
         (to_memory ? dma_.to_memory_ : dma_.to_tcm_).send(c.request);
     }
@@ -201,9 +203,11 @@ class pe_dma::channel {
         c.payload.clear_extension(&dma_.requester_); // the extensions are the engine's
         c.payload.clear_extension(&c.there);         // or `here`: the one of this type
         c.payload.clear_extension(&c.part);
+        c.payload.clear_extension<message_token>();
         const bool ok = c.payload.is_response_ok();
         if (ok && !c.second && c.of->what.has_tile) {
             c.second = true;
+            note_taken(*c.of, r.at_ps);
             send(c);
             return;
         }
@@ -225,6 +229,14 @@ class pe_dma::channel {
             if (j.abandoned) forget(j);
         }
         issue_next(time_queue::of_simulation().now_ps());
+    }
+
+    // A chunk of a write has been read out of the TCM.
+    void note_taken(job &j, std::uint64_t at_ps) {
+        if (way_ == direction::read || !j.what.taken) return;
+        j.taken++;
+        j.taken_ps = std::max(j.taken_ps, at_ps);
+        if (j.all_issued && j.taken == j.issued && !j.failed) j.what.taken(j.taken_ps);
     }
 
     void forget(const job &over) {
@@ -320,7 +332,7 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
         return status;
     }
     tla_timeline &issue = issue_[what.way == direction::write];
-    std::uint64_t earliest = local_ps(delay), end = earliest, count = 0;
+    std::uint64_t earliest = local_ps(delay), end = earliest, count = 0, taken_ps = earliest;
     const transaction_ptr transaction = new_transaction(config_.outstanding, false);
     std::vector<std::uint64_t> done(config_.outstanding, 0); // when the last `outstanding` chunks ended
     std::vector<std::uint8_t> buffer(config_.chunk);         // its own: whoever is accessed may wait
@@ -338,7 +350,7 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
             transaction_part part(transaction.get());
             if (transaction)
                 tla_transaction_issue(transaction.get(), row + 1 == what.rows && moved + nbytes == what.row_bytes);
-            if (!move_chunk(what, {va + moved, tile + moved, nbytes}, buffer.data(), part, at)) {
+            if (!move_chunk(what, {va + moved, tile + moved, nbytes}, buffer.data(), part, at, taken_ps)) {
                 set_local_ps(delay, std::max(end, at));
                 return TLA_BUS_ERROR;
             }
@@ -348,6 +360,7 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
         }
     }
     set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
+    if (what.taken) what.taken(taken_ps);
     return TLA_OK;
 }
 
@@ -362,7 +375,7 @@ void pe_dma::tell_extents(const request &transfer, const chunk &what, transfer_e
 }
 
 bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, transaction_part &part,
-                        std::uint64_t &at_ps) {
+                        std::uint64_t &at_ps, std::uint64_t &taken_ps) {
     const std::uint64_t start = at_ps;
     in_flight_.add(start, 1);
     const direction way = transfer.way;
@@ -373,15 +386,21 @@ bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t
     set_local_ps(delay, start);
     const auto move = [&](auto &socket, tlm::tlm_command command, std::uint64_t address, transfer_extent &extent) {
         return access(*socket.operator->(), command, address, buffer, nbytes, delay, &who(transfer),
-                      config_.tell_extent ? &extent : nullptr, &socket == &out && part.of ? &part : nullptr);
+                      config_.tell_extent ? &extent : nullptr, &socket == &out && part.of ? &part : nullptr,
+                      &socket == &out ? transfer.token : nullptr);
     };
     if (!transfer.has_tile) std::fill_n(buffer, nbytes, transfer.pattern);
     const auto with_tcm = [&](tlm::tlm_command command) {
         return !transfer.has_tile || move(local, command, what.tile, here);
     };
+    const auto take = [&] {
+        const bool ok = with_tcm(tlm::TLM_READ_COMMAND);
+        taken_ps = std::max(taken_ps, local_ps(delay));
+        return ok;
+    };
     const bool ok = way == direction::read
                         ? move(out, tlm::TLM_READ_COMMAND, what.va, there) && with_tcm(tlm::TLM_WRITE_COMMAND)
-                        : with_tcm(tlm::TLM_READ_COMMAND) && move(out, tlm::TLM_WRITE_COMMAND, what.va, there);
+                        : take() && move(out, tlm::TLM_WRITE_COMMAND, what.va, there);
     at_ps = local_ps(delay);
     count(way, ok, start, at_ps, nbytes);
     return ok;

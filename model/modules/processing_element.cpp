@@ -7,6 +7,7 @@
 #include "tile_shape.hpp"
 #include "tlmalloc/device/tile_math.h"
 #include "tlmalloc/modules/command_sender.hpp"
+#include "tlmalloc/modules/pe_ipcq.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -51,6 +52,8 @@ std::uint64_t processing_element::execute(unsigned port, const tla_command &comm
     running_ = true;
     port_ = port;
     launch_ = command;
+    if (messages_ && command.opcode == TLA_OP_LAUNCH)
+        messages_->begin_kernel(command.correlation_id, command.program, command.programs);
     const std::uint64_t ready_ps = arrival_ps + config_.launch_ps, target_ps = command.target_start_ps;
     launch_ps_ = std::max(ready_ps, target_ps);
     late_ps_ = target_ps ? launch_ps_ - target_ps : 0;
@@ -70,7 +73,7 @@ void processing_element::main() {
         run_.late_ps = late_ps_;
         kernel_running_.set(run_.start_ps, 1);
         const bool kernel = launch_.opcode == TLA_OP_LAUNCH;
-        run_.status = kernel ? run_kernel() : move_by_address();
+        run_.status = kernel ? end_messages(run_kernel()) : move_by_address();
         if (run_.problem.status != run_.status) run_.problem = tla_error{};
         run_.end_ps = local_ps(delay_);
         kernel_running_.set(run_.end_ps, 0);

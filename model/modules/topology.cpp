@@ -170,6 +170,9 @@ void topology::add_pe(const pe_location &l, std::size_t number) {
     control(pe, TLA_CONTROL_PE_MMU, [number](platform_parts &p) { p.fabric.out.bind(p.pes[number]->mmu.control); });
     control(pe, TLA_CONTROL_PROCESSING_ELEMENT,
             [number](platform_parts &p) { p.fabric.out.bind(p.pes[number]->element.control); });
+    control(pe, TLA_CONTROL_MESSAGES, [number](platform_parts &p) { p.fabric.out.bind(p.pes[number]->ipcq.in); });
+    if (config_.messages.memory != TLA_SLOTS_TCM)
+        initiator(pe, [number](platform_parts &p) { p.pes[number]->ipcq.memory.bind(p.fabric.in); });
 }
 
 void topology::add_cube_memories() {

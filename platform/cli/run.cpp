@@ -241,6 +241,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     warn_of_order(stderr, platform);
     warn_of_lost_mappings(stderr, platform);
     bool ok = true;
+    print_waits(stderr, platform);
     if (work.failure().status) {
         std::fprintf(stderr, "tlmalloc run: %s: %s\n", tla_status_name(work.failure().status), work.failure().text);
         ok = false;

@@ -51,6 +51,7 @@ json_t *kernels_json(const npu &platform, const workload &work) {
                   {"map_ps", times.map_ps},
                   {"dma_ps", times.dma_ps},
                   {"compute_ps", times.compute_ps},
+                  {"message_ps", run.message_ps},
                   {"device_alloc_ps", run.alloc_ps},
                   {"retries", run.retries},
                   {"correlation_id", pe->element.launched().correlation_id},
@@ -115,6 +116,39 @@ json_t *order_json(const npu &platform) {
     return object;
 }
 
+bool has_messages(const npu &platform) {
+    const std::vector<pe_unit *> &pes = platform.pes();
+    return std::any_of(pes.begin(), pes.end(), [](const pe_unit *pe) { return pe->ipcq.was_used(); });
+}
+
+// All that the message units have counted, summed.
+json_t *message_sums_json(const npu &platform) {
+    json_t *object = json_object();
+    for (const pe_unit *pe : platform.pes())
+        for (const statistics_part &part : pe->ipcq.list_statistics())
+            for (const statistic &s : part.statistics) {
+                const json_int_t before = json_integer_value(json_object_get(object, s.name));
+                json_object_set_new(object, s.name, number(static_cast<std::uint64_t>(before) + s.value));
+            }
+    return object;
+}
+
+json_t *message_paths_json(const npu &platform) {
+    json_t *list = json_array();
+    for (const message_ledger::path &p : platform.messages().paths()) {
+        json_t *row = json_object();
+        set(row, "from", to_string(p.from).c_str());
+        set(row, "to", to_string(p.to).c_str());
+        set(row, {{"messages", p.messages},
+                  {"bytes", p.nbytes},
+                  {"latency_least_ps", p.least_ps},
+                  {"latency_mean_ps", p.sum_ps / p.messages},
+                  {"latency_most_ps", p.most_ps}});
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
 json_t *tensors_json(const workload &work) {
     json_t *list = json_array();
     for (const workload::tensor_report &t : work.tensors()) {
@@ -155,12 +189,47 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     json_object_set_new(report, "srams", rows_of(platform, "sram"));
     json_object_set_new(report, "m_cpu_memories", rows_of(platform, "m_cpu_memory"));
     if (platform.memory_of_host()) json_object_set_new(report, "host_memory", rows_of(platform, "host_memory"));
+    if (has_messages(platform)) {
+        json_object_set_new(report, "messages", rows_of(platform, "pe_ipcq"));
+        json_object_set_new(report, "message_sums", message_sums_json(platform));
+        json_object_set_new(report, "message_paths", message_paths_json(platform));
+    }
     json_object_set_new(report, "links", links_json(platform));
     json_object_set_new(report, "link_kinds", link_kinds_json(platform));
     json_object_set_new(report, "order", order_json(platform));
     json_object_set_new(report, "host_retries", number(platform.host().retries()));
     json_object_set_new(report, "leaks", number(platform.leaks()));
     return report;
+}
+
+// What messages took, of the first pairs of PEs.
+static void print_messages(std::FILE *out, const npu &platform) {
+    if (!has_messages(platform)) return;
+    pe_ipcq::statistics sum;
+    for (const pe_unit *pe : platform.pes()) {
+        const pe_ipcq::statistics &s = pe->ipcq.get_statistics();
+        sum.received += s.received;
+        sum.received_bytes += s.received_bytes;
+        sum.credit_wait_ps += s.credit_wait_ps;
+        sum.data_wait_ps += s.data_wait_ps;
+    }
+    std::fprintf(out, "%llu messages, %llu bytes; PEs waited %.3f us for credits, %.3f us for messages\n",
+                 static_cast<unsigned long long>(sum.received), static_cast<unsigned long long>(sum.received_bytes),
+                 us(sum.credit_wait_ps), us(sum.data_wait_ps));
+    const std::size_t shown = 8;
+    const std::vector<message_ledger::path> paths = platform.messages().paths();
+    for (std::size_t i = 0; i < std::min(shown, paths.size()); i++)
+        std::fprintf(out, "  %s -> %s: %llu of %llu bytes, %.3f to %.3f ns each\n", to_string(paths[i].from).c_str(),
+                     to_string(paths[i].to).c_str(), static_cast<unsigned long long>(paths[i].messages),
+                     static_cast<unsigned long long>(paths[i].nbytes), static_cast<double>(paths[i].least_ps) / 1e3,
+                     static_cast<double>(paths[i].most_ps) / 1e3);
+    if (paths.size() > shown)
+        std::fprintf(out, "  ... and %zu more pairs of PEs (--json has all)\n", paths.size() - shown);
+}
+
+void print_waits(std::FILE *out, const npu &platform) {
+    for (const message_ledger::wait &wait : platform.messages().deadlocked())
+        std::fprintf(out, "tlmalloc run: deadlock: %s\n", message_ledger::text(wait).c_str());
 }
 
 void print_run(std::FILE *out, const npu &platform, const workload &work, double host_s) {
@@ -200,6 +269,7 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
                           : work.verified()                     ? "verified"
                                                                 : "NOT VERIFIED";
     std::fprintf(out, "; result %s; leaks %llu\n", verdict, static_cast<unsigned long long>(platform.leaks()));
+    print_messages(out, platform);
     print_links(out, platform);
 }
 

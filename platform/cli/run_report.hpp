@@ -11,6 +11,9 @@ namespace tlmalloc {
 
 void print_run(std::FILE *out, const npu &platform, const workload &work, double host_s);
 
+// Of every kernel that was ended in a deadlock: in which call it waited for whom.
+void print_waits(std::FILE *out, const npu &platform);
+
 // Says when starts are displaced from the order of arrival by more than 1 % of all transfers' latency.
 void warn_of_order(std::FILE *out, const npu &platform);
 

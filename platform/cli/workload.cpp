@@ -44,12 +44,18 @@ tla_status workload::in_file(const char *part, const std::function<tla_status()>
                          outcome.text().c_str());
 }
 
-// Of a kernel that a PE can say more about than a status, that is the failure.
+// Of a kernel that a PE can say more about than a status, that is the failure; where some were ended because they
+// waited for others, what has stopped those is.
 tla_status workload::launch(const std::vector<tla_vaddr> &addresses) {
     std::vector<std::uint64_t> arguments(TL_KERNEL_ARGUMENTS_MAX);
     arguments.resize(tl_kernel_arguments(&kernel_, &size_, addresses.data(), arguments.data()));
-    const tla_status status = platform_.host().launch(0, arguments, &failure_);
-    if (!status) return status;
+    tla_status status = platform_.host().launch(0, arguments, &failure_);
+    if (!status) return find_lost_messages();
+    for (const pe_unit *pe : platform_.pes()) {
+        const processing_element::run &run = pe->element.last_run();
+        if (status == TLA_DEADLOCK && run.status) status = run.status;
+    }
+    if (status == TLA_DEADLOCK) return tell_deadlock();
     for (const pe_unit *pe : platform_.pes()) {
         const tla_error &problem = pe->element.last_run().problem;
         if (problem.status != status) continue;
@@ -57,6 +63,29 @@ tla_status workload::launch(const std::vector<tla_vaddr> &addresses) {
                              to_string(pe->where).c_str(), problem.text);
     }
     return status;
+}
+
+// As many of the waits as the text has room for; the command tells all (print_waits).
+tla_status workload::tell_deadlock() {
+    const std::vector<message_ledger::wait> &waits = platform_.messages().deadlocked();
+    std::string text = std::to_string(waits.size()) + " PEs wait for messages, and nobody can go on";
+    std::size_t told = 0;
+    for (; told < waits.size() && text.size() < sizeof failure_.text / 2; told++)
+        text += (told > 0 ? "; " : ": ") + message_ledger::text(waits[told]);
+    if (told < waits.size()) text += "; and " + std::to_string(waits.size() - told) + " more";
+    return tla_error_set(&failure_, TLA_DEADLOCK, "kernel %s: %s", what_.title.c_str(), text.c_str());
+}
+
+// All kernels have ended well; but a message that was sent must have been received.
+tla_status workload::find_lost_messages() {
+    const std::vector<message_ledger::lost> &lost = platform_.messages().never_received();
+    if (lost.empty()) return TLA_OK;
+    const message_ledger::lost &first = lost.front();
+    const std::string more = lost.size() > 1 ? "; and " + std::to_string(lost.size() - 1) + " more pairs of PEs" : "";
+    return tla_error_set(
+        &failure_, TLA_NOT_RECEIVED, "kernel %s: %s sent %llu bytes in %llu messages to %s that were never received%s",
+        what_.title.c_str(), to_string(first.from).c_str(), static_cast<unsigned long long>(first.nbytes),
+        static_cast<unsigned long long>(first.messages), to_string(first.to).c_str(), more.c_str());
 }
 
 tla_status workload::run() {

@@ -55,6 +55,8 @@ class workload {
     // Runs what the kernel's file brings for the host; in which it may go wrong like the kernel itself.
     tla_status in_file(const char *part, const std::function<tla_status()> &body, tla_error &error);
     tla_status launch(const std::vector<tla_vaddr> &addresses);
+    tla_status tell_deadlock();
+    tla_status find_lost_messages();
 
     npu &platform_;
     const kernel_choice &what_;

@@ -110,6 +110,7 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
           "controller.guard=report", "--set", "controller.free_list=hbm"},
          found);
     play("run", {"run", platform, "--kernel", "dma_read", "--set", "controller.hbm_policy=caching_pool"}, found);
+    play("run", {"run", platform, "--kernel", "ring"}, found);
     play("run", {"run", platform, "--kernel", "dma_read", "--set", "controller.hbm_policy=lazy"}, found);
     play("run",
          {"run", platform, "--kernel", "dma_read", "--set", "host.driver=serial", "--set", "host.pool=caching_pool"},

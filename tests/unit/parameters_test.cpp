@@ -208,6 +208,7 @@ BOOST_AUTO_TEST_CASE(the_structs_of_modules_begin_as_an_empty_configuration_has_
     tla_topology_defaults(&filled.topology);
     tla_dma_defaults(&filled.dma);
     tla_pe_defaults(&filled.pe);
+    tla_messages_defaults(&filled.messages);
     tla_host_defaults(&filled.host);
     tla_simulation_defaults(&filled.simulation);
     BOOST_CHECK(tla_config_equal(&filled, &empty));

@@ -216,6 +216,15 @@ inline const tl_calls &plain_program::table() {
                            tl_handle *handle) { return begin(tl, *tile, destination, pitch, handle, false); };
         t.wait = [](tl_context *tl, tl_handle) { return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK; };
         t.wait_all = [](tl_context *tl) { return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK; };
+        // Messages alone: whoever waits for one has it, and its bytes are those that the tile had.
+        t.send = t.receive = [](tl_context *tl, uint32_t, const tl_tile *) {
+            return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK;
+        };
+        t.program_at = [](tl_context *, uint32_t, uint32_t, uint32_t pe, uint32_t *program) {
+            *program = pe;
+            return TLA_OK;
+        };
+        t.mesh_columns = [](const tl_context *) { return 1u; };
         t.load_tensor = [](tl_context *tl, const tl_tile *tile, const tl_tensor *tensor, const tl_tile *mask,
                            float other) {
             if (of(tl).fails()) return TLA_BUS_ERROR;

@@ -18,7 +18,7 @@ enum { TL_CALLS_VERSION = 2 };
 
 typedef struct tl_context tl_context; /* one program on one PE */
 
-/* What each one does stands in language.h or pipeline.h, beside the tl_* call of the same name. */
+/* What each one does stands in language.h, pipeline.h or messages.h, beside the tl_* call of the same name. */
 typedef struct tl_calls {
     uint32_t version; /* TL_CALLS_VERSION of the platform */
     uint32_t bytes;   /* sizeof(tl_calls) of the platform */
@@ -54,6 +54,10 @@ typedef struct tl_calls {
     tla_status (*wait_all)(tl_context *tl);
     tla_status (*scratch)(tl_context *tl, uint32_t rows, uint32_t columns, tl_dtype dtype, tl_tile *tile);
     tla_status (*composite)(tl_context *tl, const tl_composition *what, tl_handle *handle);
+    tla_status (*send)(tl_context *tl, uint32_t peer, const tl_tile *tile);
+    tla_status (*receive)(tl_context *tl, uint32_t peer, const tl_tile *tile);
+    tla_status (*program_at)(tl_context *tl, uint32_t sip, uint32_t cube, uint32_t pe, uint32_t *program);
+    uint32_t (*mesh_columns)(const tl_context *tl);
 } tl_calls;
 
 /* What a kernel is handed; the platform's own things lie behind it. */

@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_COMMAND_SENDER_HPP
 #define TLMALLOC_MODULES_COMMAND_SENDER_HPP
 
+#include "tlmalloc/detail/message_token.hpp"
 #include "tlmalloc/detail/transaction_part.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/device/control_port.h"
@@ -35,11 +36,11 @@ tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_a
                         tla_completion &completion, sc_core::sc_time &delay, const retry_policy &policy,
                         std::uint64_t &retried, requester *who = nullptr);
 
-// An access, part of a transfer if `extent` says so, and of a transaction if `part` does; true when it is answered with
-// OK.
+// An access, part of a transfer if `extent` says so, and of a transaction if `part` does, of a message if `token` does;
+// true when it is answered with OK.
 bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
             std::uint32_t nbytes, sc_core::sc_time &delay, requester *who = nullptr, transfer_extent *extent = nullptr,
-            transaction_part *part = nullptr);
+            transaction_part *part = nullptr, message_token *token = nullptr);
 
 } // namespace tlmalloc
 #endif

@@ -10,7 +10,9 @@
 #include "tlmalloc/modules/host.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/message_ledger.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
+#include "tlmalloc/modules/pe_ipcq.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/tcm.hpp"
@@ -48,7 +50,7 @@ interconnect::config fabric_config(const tla_config &config);
 class pe_unit : public sc_core::sc_module {
   public:
     pe_unit(sc_core::sc_module_name name, const tla_config &config, const pe_location &where,
-            const kernel_table &kernels);
+            const kernel_table &kernels, message_ledger &messages);
 
     const pe_location where;
     const std::uint32_t island; // where its resources lie (time_queue.hpp); 0: on none
@@ -58,6 +60,7 @@ class pe_unit : public sc_core::sc_module {
     pe_mmu mmu;
     pe_dma dma;
     processing_element element;
+    pe_ipcq ipcq;
 };
 
 // A memory of a cube that belongs to none of its PEs (ADR-0048 D7): its SRAM, or the memory of its M_CPU.
@@ -106,6 +109,8 @@ class npu : public sc_core::sc_module {
     // Nodes and links by their names, with the numbers that they have in the fabric.
     const tla_topology &graph() const { return *graph_; }
     const interconnect &fabric() const { return *fabric_; }
+    // What kernels have sent each other.
+    const message_ledger &messages() const { return messages_; }
 
     // Of the VA manager, with the routes of the command processors that could not be restored.
     va_manager::statistics mapping_statistics() const;
@@ -134,6 +139,7 @@ class npu : public sc_core::sc_module {
   private:
     void tell_ways(const tla_config &config);
 
+    message_ledger messages_;
     std::vector<std::unique_ptr<sc_core::sc_module>> sips_;
     std::vector<pe_unit *> pes_; // in program order
     std::vector<cube_memory *> cube_memories_;

@@ -4,6 +4,7 @@
 
 #include "tlmalloc/base/phys_addr.h"
 #include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/detail/message_token.hpp"
 #include "tlmalloc/detail/transaction_part.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
@@ -45,7 +46,11 @@ class pe_dma : public instrumented {
         std::uint64_t rows, row_bytes, pitch;
         bool has_tile = true;
         std::uint8_t pattern = 0;
-        bool physical = false; // `va` is a physical address, which the MMU lets pass
+        bool physical = false;          // `va` is a physical address, which the MMU lets pass
+        message_token *token = nullptr; // what travels with every chunk to memory; the caller's
+        // Of a write, told when the last byte of the tile has been read, which may lie ahead; not of one that fails
+        // before. Must not wait.
+        std::function<void(std::uint64_t at_ps)> taken{};
     };
 
     struct statistics {
@@ -94,7 +99,7 @@ class pe_dma : public instrumented {
     void tell_extents(const request &transfer, const chunk &what, transfer_extent &there, transfer_extent &here) const;
     void count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t end_ps, std::uint32_t nbytes);
     bool move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, transaction_part &part,
-                    std::uint64_t &at_ps);
+                    std::uint64_t &at_ps, std::uint64_t &taken_ps);
 
     const config config_;
     requester &who(const request &what) { return what.physical ? physical_ : requester_; }

@@ -20,6 +20,7 @@ namespace tlmalloc {
 
 class kernel_program;
 class kernel_stack;
+class pe_ipcq;
 class transfer_queue;
 
 // `control` takes LAUNCH (command.h): the kernel's number, the program's number, arguments. The kernel begins launch_ps
@@ -52,6 +53,7 @@ class processing_element : public instrumented, private command_handler {
         unsigned allocator_port = 0; // the control port of the memory controller that is this PE's
         std::uint32_t initiator = 0; // the PE's number in requester extensions
         place places[TL_ALL]{};      // TL_PE: in its cube, TL_CUBE: of that in its SIP, TL_SIP: of that in the platform
+        std::uint32_t mesh_columns = 1; // cubes in a row of the SIP's mesh
         unsigned ports = 16;
         time_style style = time_style::fast;
     };
@@ -61,7 +63,8 @@ class processing_element : public instrumented, private command_handler {
         std::uint64_t start_ps = 0, end_ps = 0;
         std::uint64_t late_ps = 0; // by which start_ps is after the launch's target start
         std::uint64_t alloc_ps = 0, dma_ps = 0, compute_ps = 0;
-        std::uint64_t retries = 0; // commands that were sent again
+        std::uint64_t message_ps = 0; // in messages (kernel/messages.h), waits included
+        std::uint64_t retries = 0;    // commands that were sent again
         tla_status status = TLA_OK;
         tla_completion refused{}; // of the last tl_alloc that failed; status TLA_OK when none has
         tla_error problem{};      // why it ended with `status`, where more can be said than that
@@ -74,6 +77,10 @@ class processing_element : public instrumented, private command_handler {
 
     processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma);
     ~processing_element() override;
+
+    // Kernels send and receive by this unit, which must outlive the element; without one such calls are
+    // TLA_UNSUPPORTED.
+    void send_by(pe_ipcq &unit) { messages_ = &unit; }
 
     const run &last_run() const { return run_; }
 
@@ -106,6 +113,10 @@ class processing_element : public instrumented, private command_handler {
     tla_status softmax(const tl_tile &out, const tl_tile &a);
     tla_status fill(const tl_tile &tile, float value);
     tla_status convert(const tl_tile &out, const tl_tile &a);
+    tla_status send(std::uint32_t peer, const tl_tile &tile);
+    tla_status receive(std::uint32_t peer, const tl_tile &tile);
+    tla_status program_at(std::uint32_t sip, std::uint32_t cube, std::uint32_t pe, std::uint32_t &program);
+    std::uint32_t mesh_columns() const { return config_.mesh_columns; }
     tla_status fail(tla_status status, const char *why);
     const tla_command &launched() const { return launch_; }
     const place &where(std::uint32_t axis) const { return config_.places[axis]; } // axis < TL_ALL
@@ -120,6 +131,7 @@ class processing_element : public instrumented, private command_handler {
     friend class kernel_program;
 
     void main();
+    tla_status end_messages(tla_status status);
     tla_status run_kernel();
     void free_held();
     tla_status free_scratch();
@@ -169,6 +181,7 @@ class processing_element : public instrumented, private command_handler {
 
     const config config_;
     requester requester_;
+    pe_ipcq *messages_ = nullptr;
     tla_timeline accelerator_{};                                     // what multiplies, and the vector engine
     std::unique_ptr<transfer_queue> queues_[2];                      // of the read and of the write engine
     std::unique_ptr<pipeline> pipeline_;                             // from the first composite on

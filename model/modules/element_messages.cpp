@@ -1,0 +1,53 @@
+// A PE's messages to other PEs, and their end with the kernel.
+#include "tlmalloc/modules/pe_ipcq.hpp"
+#include "tlmalloc/modules/processing_element.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <cinttypes>
+
+namespace tlmalloc {
+
+tla_status processing_element::send(std::uint32_t peer, const tl_tile &tile) {
+    if (const tla_status status = check_tile(tile)) return status;
+    if (!messages_) return problem(TLA_UNSUPPORTED, "tl_send: this PE has no message unit");
+    begin();
+    const std::uint64_t since = local_ps(delay_);
+    tla_error why{};
+    const tla_status status = messages_->send(peer, tile, delay_, &why);
+    end(run_.message_ps, since);
+    return status ? problem(status, "%s", why.text) : TLA_OK;
+}
+
+tla_status processing_element::receive(std::uint32_t peer, const tl_tile &tile) {
+    if (const tla_status status = check_tile(tile)) return status;
+    if (!messages_) return problem(TLA_UNSUPPORTED, "tl_recv: this PE has no message unit");
+    begin();
+    const std::uint64_t since = local_ps(delay_);
+    tla_error why{};
+    const tla_status status = messages_->receive(peer, tile, delay_, &why);
+    end(run_.message_ps, since);
+    return status ? problem(status, "%s", why.text) : TLA_OK;
+}
+
+tla_status processing_element::program_at(std::uint32_t sip, std::uint32_t cube, std::uint32_t pe,
+                                          std::uint32_t &program) {
+    if (!messages_) return problem(TLA_UNSUPPORTED, "tl_program_at: this PE has no message unit");
+    const std::uint32_t found = messages_->program_at({sip, cube, pe});
+    if (found == message_ledger::none)
+        return problem(TLA_NOT_FOUND,
+                       "tl_program_at: no program of this launch runs on SIP %" PRIu32 ", cube %" PRIu32
+                       ", PE %" PRIu32,
+                       sip, cube, pe);
+    program = found;
+    return TLA_OK;
+}
+
+// The kernel has ended with a status: nothing of its messages stays behind.
+tla_status processing_element::end_messages(tla_status status) {
+    if (!messages_) return status;
+    tla_error why{};
+    const tla_status ended = messages_->end_kernel(delay_, &why);
+    return status || !ended ? status : problem(ended, "%s", why.text);
+}
+
+} // namespace tlmalloc

@@ -1,0 +1,170 @@
+// `tlmalloc run` of kernels that send each other messages: results, reports, costs by KernBench's tables, deadlocks.
+#include "platform/run_report.hpp"
+
+#include <map>
+
+namespace {
+
+const std::string source = TLMALLOC_SOURCE_DIR "/", small = source + "configs/npu_small.yaml",
+                  large = source + "configs/kernbench.yaml";
+
+std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string> &sets) {
+    const std::vector<std::string> more = with_prices(sets);
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+}
+
+// The least latency of each pair of PEs, in ps.
+std::map<std::string, std::int64_t> least(const report &of) {
+    std::map<std::string, std::int64_t> all;
+    std::size_t i = 0;
+    json_t *row = nullptr;
+    json_array_foreach(of.list("message_paths"), i, row) {
+        all[std::string(json_string_value(json_object_get(row, "from"))) + " -> " +
+            json_string_value(json_object_get(row, "to"))] = number(row, "latency_least_ps");
+    }
+    return all;
+}
+
+std::string kernel(const std::string &name, const std::string &run) {
+    return "#include \"tlmalloc/kernel.h\"\n"
+           "static tla_status run(tl_context *tl) {\n"
+           "    tl_tile tile = {.rows = 1, .columns = 64, .dtype = TL_F32};\n"
+           "    uint32_t p = tl_program_id(tl, TL_ALL), programs = tl_num_programs(tl, TL_ALL);\n"
+           "    tla_status status = tl_alloc_tiles(tl, &tile, 1);\n"
+           "    (void)p, (void)programs;\n"
+           "    if (status == TLA_OK) {" +
+           run +
+           "}\n"
+           "    return tl_free_tiles(tl, &tile, 1, status);\n"
+           "}\n"
+           "TL_KERNEL(.name = \"" +
+           name + "\", .run = run);\n";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_ring_of_1_8_64_and_256_pes_passes_every_byte_on) {
+    const std::vector<std::vector<std::string>> sizes = {
+        {"system.pes_per_cube=1", "system.cube_mesh_width=1", "system.cube_mesh_height=1", "system.sips=1"},
+        {"system.cube_mesh_width=1", "system.cube_mesh_height=1", "system.sips=1"},
+        {"system.cube_mesh_width=4", "system.cube_mesh_height=2", "system.sips=1"},
+        {}};
+    const std::int64_t programs[] = {1, 8, 64, 256};
+    for (std::size_t i = 0; i < sizes.size(); i++) {
+        const report r = run(large, with({"--kernel", "ring", "--set", "workload.elements_per_pe=100"}, sizes[i]));
+        BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "result verified; leaks 0"),
+                            r.run.out << r.run.err);
+        if (programs[i] == 1) {
+            BOOST_CHECK(!r.list("messages"));
+            continue;
+        }
+        BOOST_CHECK_EQUAL(number(r.list("message_sums"), "received"), programs[i] * (programs[i] - 1));
+        BOOST_CHECK_EQUAL(number(r.list("message_sums"), "sent_bytes"), programs[i] * (programs[i] - 1) * 400);
+        BOOST_CHECK_EQUAL(r.sum("messages", "received_bytes"), programs[i] * (programs[i] - 1) * 400);
+        BOOST_CHECK_EQUAL(number(r.list("message_sums"), "slot_allocs"), programs[i]);
+        BOOST_CHECK_EQUAL(r.sum("message_paths", "messages"), programs[i] * (programs[i] - 1));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_ring_takes_messages_longer_than_all_slots_in_every_memory_and_style) {
+    for (const char *style : {"exact", "fast"})
+        for (const char *memory : {"tcm", "hbm", "sram"})
+            for (const char *pressure : {"sleep", "poll"}) {
+                const report r = run(
+                    small, with({"--kernel", "ring"},
+                                {std::string("simulation.style=") + style, std::string("messages.memory=") + memory,
+                                 std::string("messages.back_pressure=") + pressure, "workload.elements_per_pe=20001"}));
+                BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "result verified; leaks 0"),
+                                    style << " " << memory << " " << pressure << r.run.out << r.run.err);
+                BOOST_CHECK_EQUAL(number(r.list("message_sums"), "polls") > 0, std::string(pressure) == "poll");
+            }
+}
+
+BOOST_AUTO_TEST_CASE(messages_go_four_ways_and_farther_takes_longer) {
+    const report r = run(large, {"--kernel", "pe2pe", "--set", "workload.elements_per_pe=64"});
+    BOOST_REQUIRE_MESSAGE(r.run.status == 0, r.run.out << r.run.err);
+    BOOST_CHECK(contains(r.run.out, "32 messages, 4096 bytes; PEs waited "));
+    BOOST_CHECK(contains(r.run.out, "  sip0.cube0.pe0 -> sip0.cube4.pe0: 4 of 512 bytes, "));
+    std::map<std::string, std::int64_t> ways = least(r);
+    BOOST_CHECK_EQUAL(ways.size(), 8u); // there and back
+    const std::int64_t h1 = ways["sip0.cube0.pe0 -> sip0.cube0.pe1"], h2 = ways["sip0.cube0.pe0 -> sip0.cube0.pe4"],
+                       h3 = ways["sip0.cube0.pe0 -> sip0.cube1.pe0"], h4 = ways["sip0.cube0.pe0 -> sip0.cube4.pe0"];
+    BOOST_CHECK_GT(h1, 0);
+    BOOST_CHECK_GT(h2, h1);
+    BOOST_CHECK_GT(h3, h2);
+    BOOST_CHECK_EQUAL(h3, h4); // the ways are of one form
+}
+
+// With slots as large as the message, one memory differs from another by a write and a read of its table.
+BOOST_AUTO_TEST_CASE(by_kernbenchs_tables_memories_differ_by_a_write_and_a_read_of_a_slot) {
+    const std::int64_t bytes = 8192;
+    struct row {
+        const char *costs, *memory;
+        std::int64_t write_and_read_ps; // more than of the TCM
+    };
+    const std::int64_t tcm = bytes * 1000 / 512;
+    const row rows[] = {{"kernbench", "sram", 2 * (2000 + bytes * 1000 / 128 - tcm)},
+                        {"kernbench", "hbm", 2 * (6000 + bytes * 1000 / 32 - tcm)},
+                        {"kernbench_hop", "sram", 2 * (2000 + bytes * 1000 / 512 + bytes * 1000 / 128 - tcm)},
+                        {"kernbench_hop", "hbm", 2 * (6000 + bytes * 1000 / 256 + bytes * 1000 / 256 - tcm)}};
+    const auto measure = [](const std::string &costs, const std::string &memory) {
+        const report r = run(large, with({"--kernel", "pe2pe"}, {"workload.elements_per_pe=4096", "messages.slots=4",
+                                                                 "messages.slot_size=8 KiB", "messages.costs=" + costs,
+                                                                 "messages.memory=" + memory}));
+        BOOST_REQUIRE_MESSAGE(r.run.status == 0, r.run.out << r.run.err);
+        return least(r);
+    };
+    std::map<std::string, std::int64_t> base = measure("kernbench", "tcm");
+    BOOST_CHECK(base == measure("kernbench_hop", "tcm"));
+    for (const row &r : rows)
+        for (const auto &[way, took] : measure(r.costs, r.memory))
+            BOOST_CHECK_MESSAGE(took - base[way] == r.write_and_read_ps,
+                                r.costs << " " << r.memory << " " << way << ": " << took - base[way] << ", expected "
+                                        << r.write_and_read_ps);
+}
+
+BOOST_AUTO_TEST_CASE(a_deadlock_names_every_pe_that_waits_and_writes_report_and_waveform) {
+    scratch_directory scratch;
+    const std::string file = scratch.write("wait.c", kernel("wait", "status = tl_recv(tl, p ^ 1, &tile);"));
+    for (const char *style : {"exact", "fast"}) {
+        const report r = run(small, {"--kernel", file, "--vcd", scratch.path("wait.vcd"), "--set",
+                                     std::string("simulation.style=") + style, "--set", "messages.signals=true"});
+        BOOST_CHECK_EQUAL(r.run.status, 1);
+        for (int p = 0; p < 4; p++)
+            BOOST_CHECK_MESSAGE(contains(r.run.err, "tlmalloc run: deadlock: sip0.cube0.pe" + std::to_string(p) +
+                                                        " in tl_recv: waits for a message of 256 bytes from program " +
+                                                        std::to_string(p ^ 1) + ", sip0.cube0.pe" +
+                                                        std::to_string(p ^ 1) + "\n"),
+                                r.run.err);
+        BOOST_CHECK(contains(r.run.err, "TLA_DEADLOCK: kernel wait ("));
+        BOOST_CHECK(contains(r.run.err, "4 PEs wait for messages, and nobody can go on: sip0.cube0.pe0 in tl_recv"));
+        BOOST_CHECK(contains(r.run.out, "leaks 0"));
+        BOOST_CHECK_EQUAL(std::string(json_string_value(r.list("status"))), "TLA_DEADLOCK");
+        BOOST_CHECK(contains(read_text(scratch.path("wait.vcd")), "waits_for_message"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_stopped_one_kernel_is_told_and_not_that_others_waited_for_it) {
+    scratch_directory scratch;
+    const std::string file = scratch.write(
+        "stop.c",
+        kernel("stop", "status = p == 2 ? tl_fail(tl, TLA_OUT_OF_RANGE, \"no more\") : tl_recv(tl, 2, &tile);"));
+    const report r = run(small, {"--kernel", file});
+    BOOST_CHECK_EQUAL(r.run.status, 1);
+    BOOST_CHECK(contains(r.run.err, "TLA_OUT_OF_RANGE: kernel stop ("));
+    BOOST_CHECK(contains(r.run.err, "on sip0.cube0.pe2: no more"));
+    BOOST_CHECK(
+        contains(r.run.err, "deadlock: sip0.cube0.pe3 in tl_recv: waits for a message of 256 bytes from program 2"));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_without_a_receiver_is_an_error_of_the_run) {
+    scratch_directory scratch;
+    const std::string file = scratch.write("lost.c", kernel("lost", "if (p == 3) status = tl_send(tl, 1, &tile);"));
+    const report r = run(small, {"--kernel", file});
+    BOOST_CHECK_EQUAL(r.run.status, 1);
+    BOOST_CHECK(contains(r.run.err, "TLA_NOT_RECEIVED: kernel lost ("));
+    BOOST_CHECK(
+        contains(r.run.err, "sip0.cube0.pe3 sent 256 bytes in 1 messages to sip0.cube0.pe1 that were never received"));
+    BOOST_CHECK(contains(r.run.out, "leaks 0"));
+}
