@@ -227,6 +227,13 @@ tla_status processing_element::compose(const tl_composition &what, tl_handle &ha
 tla_status processing_element::composite::finish(processing_element &element, std::uint64_t &end_ps) {
     std::uint64_t begin_ps = 0;
     element.pipeline_->wait_for(*this, begin_ps, end_ps);
+    run &r = element.run_;
+    r.composite_begin_ps = r.composites ? std::min(r.composite_begin_ps, begin_ps) : begin_ps;
+    r.composite_end_ps = std::max(r.composite_end_ps, end_ps);
+    r.composites++;
+    r.tiles += plan.steps;
+    element.statistics_.composites++;
+    element.statistics_.tiles += plan.steps;
     if (status && failed_on_the_way) return element.refuse_transfer(call, failed_way, failed_va);
     return status ? element.problem(status, "tl_composite: found a tile that is not in the TCM of its PE") : TLA_OK;
 }

@@ -70,9 +70,13 @@ tla_status processing_element::pipeline::perform(composite &what, const tla_tile
     const tla_tile_step step =
         of_output ? tla_tile_plan_output(&what.plan, task.index) : tla_tile_plan_step(&what.plan, task.index);
     switch (task.stage) {
-    case TLA_STAGE_FEED:
-        delay += from_ps(element_.config_.scheduler_ps);
+    case TLA_STAGE_FEED: {
+        const std::uint64_t since_ps = local_ps(delay), end_ps = since_ps + element_.config_.scheduler_ps;
+        element_.scheduler_.begin(since_ps);
+        element_.scheduler_.end(since_ps, end_ps);
+        set_local_ps(delay, end_ps);
         return TLA_OK;
+    }
     case TLA_STAGE_READ_A:
         return move(what, pe_dma::direction::read, what.what.a, what.buffers_a, what.place_of_a(step), task.index,
                     delay);
@@ -148,7 +152,7 @@ void processing_element::pipeline::multiply(composite &what, const tla_tile_step
     tla_tile_dot(sum.data(), operands->second.a.data(), type_of(what.what.a), operands->second.b.data(),
                  type_of(what.what.b), step.rows, step.depth, step.columns);
     if (!step.last) what.fetched.erase(operands);
-    element_.engine(2 * elements(step) * step.depth, element_.config_.gemm_rate, delay);
+    element_.engine(array::gemm, 2 * elements(step) * step.depth, delay);
 }
 
 // The steps on a tile of the result.
@@ -179,7 +183,7 @@ void processing_element::pipeline::compute(composite &what, const tla_tile_step 
         tla_matrix_map(&operation, &out, operands_of);
     }
     what.fetched.erase(operands);
-    element_.engine(elements(step) * std::max(c.step_count, 1u), element_.config_.vector_rate, delay);
+    element_.engine(array::vector, elements(step) * std::max(c.step_count, 1u), delay);
 }
 
 tla_status processing_element::pipeline::store(composite &what, const tla_tile_step &step, sc_core::sc_time &delay) {

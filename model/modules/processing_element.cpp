@@ -22,8 +22,8 @@ processing_element::processing_element(sc_core::sc_module_name name, const confi
     : instrumented(name, "processing_element"),
       control("control", "processing_element", TLA_TARGET_PROCESSING_ELEMENT, settings.ports, *this, settings.style),
       config_(settings), requester_(settings.asid, settings.initiator) {
-    for (auto &transfers : queues_)
-        transfers = std::make_unique<transfer_queue>(dma, settings.quantum_ps);
+    queues_[0] = std::make_unique<transfer_queue>(dma, settings.quantum_ps, dma_read_);
+    queues_[1] = std::make_unique<transfer_queue>(dma, settings.quantum_ps, dma_write_);
     if (settings.gemm_rate == 0 || settings.vector_rate == 0)
         refuse_config("gemm_rate and vector_rate must be above 0");
     if (settings.scratch > TLA_SUB_UNIT_BYTES) refuse_config("scratch is more than a TCM can have");
@@ -269,12 +269,20 @@ tla_status processing_element::access_rows(tlm::tlm_command command, const tl_ti
 
 tla_status processing_element::fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay) {
     bytes.resize(bytes_of(tile));
-    return access_rows(tlm::TLM_READ_COMMAND, tile, bytes, delay);
+    const std::uint64_t since_ps = local_ps(delay);
+    fetch_.begin(since_ps);
+    const tla_status status = access_rows(tlm::TLM_READ_COMMAND, tile, bytes, delay);
+    fetch_.end(since_ps, local_ps(delay));
+    return status;
 }
 
 tla_status processing_element::write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes,
                                           sc_core::sc_time &delay) {
-    return access_rows(tlm::TLM_WRITE_COMMAND, tile, bytes, delay);
+    const std::uint64_t since_ps = local_ps(delay);
+    store_.begin(since_ps);
+    const tla_status status = access_rows(tlm::TLM_WRITE_COMMAND, tile, bytes, delay);
+    store_.end(since_ps, local_ps(delay));
+    return status;
 }
 
 // One call of an engine: `body` fetches, computes and writes back, and adds its time to delay_.
@@ -290,10 +298,15 @@ tla_status processing_element::compute(Body body) {
 }
 
 // The accelerator works, as soon as it does nothing else.
-void processing_element::engine(std::uint64_t operations, std::uint64_t rate, sc_core::sc_time &delay) {
-    const std::uint64_t takes_ps = tla_transfer_ps(operations, rate);
+void processing_element::engine(array which, std::uint64_t operations, sc_core::sc_time &delay) {
+    const bool gemm = which == array::gemm;
+    const std::uint64_t takes_ps = tla_transfer_ps(operations, gemm ? config_.gemm_rate : config_.vector_rate);
     tla_timeline_forget(&accelerator_, to_ps(sc_core::sc_time_stamp()));
-    set_local_ps(delay, tla_timeline_reserve(&accelerator_, local_ps(delay), takes_ps) + takes_ps);
+    const std::uint64_t begin_ps = tla_timeline_reserve(&accelerator_, local_ps(delay), takes_ps);
+    engine_load &load = gemm ? gemm_ : math_;
+    load.begin(begin_ps);
+    load.end(begin_ps, begin_ps + takes_ps);
+    set_local_ps(delay, begin_ps + takes_ps);
 }
 
 tla_status processing_element::dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b) {
@@ -312,7 +325,7 @@ tla_status processing_element::dot(const tl_tile &sum, const tl_tile &a, const t
         if (!status) status = fetch(sum, sums);
         if (status) return status;
         tla_tile_dot(sums.data(), as.data(), a.dtype, bs.data(), b.dtype, a.rows, a.columns, b.columns);
-        engine(2 * elements(a) * b.columns, config_.gemm_rate);
+        engine(array::gemm, 2 * elements(a) * b.columns);
         return write_back(sum, sums);
     });
 }
@@ -336,7 +349,7 @@ tla_status processing_element::compute_matrix(const tl_tile &out, const tl_tile 
         }
         result.bytes = outs.data();
         body(result, from.data());
-        engine(operations, config_.vector_rate);
+        engine(array::vector, operations);
         return write_back(out, outs);
     });
 }
@@ -374,7 +387,7 @@ tla_status processing_element::fill(const tl_tile &tile, float value) {
     return compute([&] {
         std::vector<std::uint8_t> bytes(bytes_of(tile));
         tla_tile_fill(bytes.data(), tile.dtype, value, elements(tile));
-        engine(elements(tile), config_.vector_rate);
+        engine(array::vector, elements(tile));
         return write_back(tile, bytes);
     });
 }
@@ -389,7 +402,7 @@ tla_status processing_element::convert(const tl_tile &out, const tl_tile &a) {
         std::vector<std::uint8_t> outs(bytes_of(out)), as;
         if (const tla_status status = fetch(a, as)) return status;
         tla_tile_convert(outs.data(), out.dtype, as.data(), a.dtype, elements(out));
-        engine(elements(out), config_.vector_rate);
+        engine(array::vector, elements(out));
         return write_back(out, outs);
     });
 }
@@ -405,7 +418,7 @@ tla_status processing_element::transpose(const tl_tile &out, const tl_tile &a) {
         std::vector<std::uint8_t> outs(bytes_of(out)), as;
         if (const tla_status status = fetch(a, as)) return status;
         tla_tile_transpose(outs.data(), as.data(), tl_dtype_bytes(a.dtype), a.rows, a.columns);
-        engine(elements(out), config_.vector_rate);
+        engine(array::vector, elements(out));
         return write_back(out, outs);
     });
 }
@@ -415,7 +428,16 @@ tla_status processing_element::transpose(const tl_tile &out, const tl_tile &a) {
 std::vector<statistics_part> processing_element::list_statistics() const {
     return {{{{"launches", statistics_.launches, "kernels", "begun"},
               {"late_starts", statistics_.late_starts, "kernels", "of them after their target start"},
-              {"late_ps", statistics_.late_ps, "ps", "by which they were late, in all"}}}};
+              {"late_ps", statistics_.late_ps, "ps", "by which they were late, in all"},
+              {"composites", statistics_.composites, "composites", "that were waited for"},
+              {"tiles", statistics_.tiles, "steps", "of their plans"},
+              {"scheduler_ps", scheduler_.busy_ps(), "ps", "in which the scheduler fed tiles"},
+              {"dma_read_ps", dma_read_.busy_ps(), "ps", "in which the DMA engine that reads had a transfer"},
+              {"dma_write_ps", dma_write_.busy_ps(), "ps", "in which the DMA engine that writes had a transfer"},
+              {"fetch_ps", fetch_.busy_ps(), "ps", "of reads of tiles from the TCM, their waits for the port included"},
+              {"gemm_ps", gemm_.busy_ps(), "ps", "in which the accelerator multiplied"},
+              {"math_ps", math_.busy_ps(), "ps", "in which the accelerator computed element by element"},
+              {"store_ps", store_.busy_ps(), "ps", "of writes of tiles to the TCM, likewise"}}}};
 }
 
 } // namespace tlmalloc

@@ -19,12 +19,15 @@ std::uint64_t kernel_ps() {
 
 tla_status transfer_queue::move_all(const parts &what, sc_core::sc_time &delay) {
     set_local_ps(delay, std::max({local_ps(delay), free_ps_, kernel_ps()}));
+    const std::uint64_t since_ps = local_ps(delay);
     moving_ = true;
+    load_.begin(since_ps);
     tla_status status = TLA_OK;
     for (auto part = what.begin(); !status && part != what.end(); ++part)
         status = dma_.transfer(*part, delay);
     moving_ = false;
     free_ps_ = local_ps(delay);
+    load_.end(since_ps, free_ps_);
     return status;
 }
 

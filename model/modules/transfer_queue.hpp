@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODEL_MODULES_TRANSFER_QUEUE_HPP
 #define TLMALLOC_MODEL_MODULES_TRANSFER_QUEUE_HPP
 
+#include "tlmalloc/detail/engine_load.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 
 #include <deque>
@@ -26,8 +27,9 @@ class transfer_queue {
         std::function<void()> ended{}; // told when it is done; must not wait
     };
 
-    // `quantum_ps`: how far the queue's thread may be ahead of the SystemC kernel.
-    transfer_queue(pe_dma &dma, std::uint64_t quantum_ps) : dma_(dma), quantum_ps_(quantum_ps) {}
+    // `quantum_ps`: how far the queue's thread may be ahead of the SystemC kernel. `load` is told of the engine.
+    transfer_queue(pe_dma &dma, std::uint64_t quantum_ps, engine_load &load)
+        : dma_(dma), quantum_ps_(quantum_ps), load_(load) {}
 
     // Moves everything behind what was asked for before, and waits for it; delay is where the transfer was asked for
     // and, on return, where it ended. TLA_BUS_ERROR as pe_dma::transfer: no further part is moved.
@@ -53,6 +55,7 @@ class transfer_queue {
 
     pe_dma &dma_;
     const std::uint64_t quantum_ps_;
+    engine_load &load_;
     std::deque<job *> jobs_;
     bool moving_ = false, has_thread_ = false;
     std::uint64_t free_ps_ = 0;

@@ -29,7 +29,8 @@ struct experiment_parameters {
 // One row while it runs: a platform of its own with a workload on it. Several live in one simulation.
 class experiment_run {
   public:
-    experiment_run(const char *name, const tla_config &config) : platform_(name, config, {}) {}
+    experiment_run(const char *name, const tla_config &config, const kernel_table &kernels = {})
+        : platform_(name, config, kernels) {}
     virtual ~experiment_run() = default;
 
     bool finished() const { return finished_; }

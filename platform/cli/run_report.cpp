@@ -53,6 +53,8 @@ json_t *kernels_json(const npu &platform, const workload &work) {
                   {"compute_ps", times.compute_ps},
                   {"message_ps", run.message_ps},
                   {"device_alloc_ps", run.alloc_ps},
+                  {"composites", run.composites},
+                  {"composite_ps", run.composite_end_ps - run.composite_begin_ps},
                   {"retries", run.retries},
                   {"correlation_id", pe->element.launched().correlation_id},
                   {"request_id", pe->element.launched().request_id}});
@@ -182,6 +184,7 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     if (config.host.driver.kind != TLA_HOST_DRIVER_NONE)
         json_object_set_new(report, "host_driver", rows_of(platform, "host_driver"));
     if (config.host.pool != TLA_HOST_POOL_NONE) json_object_set_new(report, "host_pool", pool_json(platform));
+    json_object_set_new(report, "elements", rows_of(platform, "processing_element"));
     json_object_set_new(report, "controllers", rows_of(platform, "memory_controller"));
     json_object_set_new(report, "mmus", rows_of(platform, "pe_mmu"));
     json_object_set_new(report, "slices", rows_of(platform, "hbm_slice"));

@@ -55,8 +55,8 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
             bounded += is_real("bound_pct");
         }
     }
-    for (const char *name : {"allocator_traffic", "kernbench_parity", "map_visibility", "neummu_ladder",
-                             "vattention_spike", "walker_ceilings", "xtrain_scaling"})
+    for (const char *name : {"allocator_traffic", "kernbench_kernels", "kernbench_parity", "map_visibility",
+                             "neummu_ladder", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
         BOOST_CHECK_MESSAGE(contains(names, name), names);
     BOOST_CHECK_GE(bounded, 9u);
     for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
                   ":4:8: error: rows: found \"x\", expected a mapping with keys such as label");
     check_refused("name: s\nworkload: streams\n",
                   ":2:11: error: workload: found \"streams\", expected one of stream, "
-                  "gemm_tiles, map_ahead, map_visibility, allocator_traffic, transfers, training, did "
+                  "gemm_tiles, map_ahead, map_visibility, allocator_traffic, transfers, composite, training, did "
                   "you mean \"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),
                   ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");

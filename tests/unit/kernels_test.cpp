@@ -225,6 +225,22 @@ BOOST_AUTO_TEST_CASE(dma_read_loads_16_kib_of_its_own_shard) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(matmul_composite_multiplies_in_all_variants_and_sizes) {
+    for (const char *variant : {"variant=0", "variant=1", "variant=2"})
+        for (uint32_t programs : {1u, 3u, 8u})
+            for (const std::vector<const char *> &size :
+                 {std::vector<const char *>{"m=32", "k=3072", "n=32"}, {"m=1", "k=1", "n=1"}, {"m=33", "k=65", "n=7"}})
+                BOOST_TEST_CONTEXT(variant << ", " << programs << " programs, " << size[0] << ' ' << size[1]) {
+                    run r("matmul_composite", programs, 0, 5, {variant, size[0], size[1], size[2]});
+                    r.launch();
+                    tla_error error{};
+                    BOOST_CHECK_MESSAGE(r.verify(&error) == TLA_OK, error.text);
+                    r.check_every_output_byte_and_no_other_is_written();
+                    r.memory[r.offsets[2] + 1] ^= 0x7C; // the exponent of the first result
+                    BOOST_CHECK_EQUAL(r.verify(&error), TLA_WRONG_RESULT);
+                }
+}
+
 BOOST_AUTO_TEST_CASE(whatever_call_fails_everything_is_given_back_and_the_status_comes_out) {
     for (uint32_t number = 0; const tl_kernel_info *kernel = tl_kernel_at(number); number++) {
         BOOST_TEST_CONTEXT(kernel->name) {

@@ -173,6 +173,38 @@ inline tla_status begin(tl_context *tl, const tl_tile &tile, tla_vaddr va, uint6
     return status;
 }
 
+// A product without steps, whole: its matrices come into tiles, of which each is given back.
+inline tla_status multiply(tl_context *tl, const tl_composition *what, tl_handle *handle) {
+    const tl_calls *const calls = tl->calls;
+    std::vector<tl_tile> taken;
+    tla_status status = TLA_OK;
+    const auto take = [&](uint32_t rows, uint32_t columns, tl_dtype dtype) {
+        tl_tile tile{};
+        if (!status) status = calls->alloc(tl, rows, columns, dtype, &tile);
+        if (!status) taken.push_back(tile);
+        return tile;
+    };
+    const auto tile_of = [&](const tl_operand &operand, bool load) {
+        if (operand.kind == TL_PINNED) return operand.tile;
+        const tl_tile tile = take(operand.tensor.shape[0], operand.tensor.shape[1], operand.tensor.dtype);
+        if (!status && load) status = calls->load_tensor(tl, &tile, &operand.tensor, nullptr, 0);
+        return tile;
+    };
+    BOOST_REQUIRE(what->kind == TL_GEMM && what->step_count == 0 && what->out.kind == TL_STREAMED);
+    const tl_tile a = tile_of(what->a, true), b = tile_of(what->b, true), out = tile_of(what->out, false),
+                  sum = take(out.rows, out.columns, TL_F32);
+    if (!status) status = calls->fill(tl, &sum, 0);
+    if (!status) status = calls->dot(tl, &sum, &a, &b);
+    if (!status) status = calls->convert(tl, &out, &sum);
+    if (!status) status = calls->store_tensor(tl, &what->out.tensor, &out, nullptr);
+    for (const tl_tile &tile : taken) {
+        const tla_status freed = calls->free(tl, &tile);
+        if (!status) status = freed;
+    }
+    if (handle) handle->value = status ? 0 : ++plain_program::of(tl).begun;
+    return status;
+}
+
 } // namespace plain_calls
 
 inline const tl_calls &plain_program::table() {
@@ -225,6 +257,7 @@ inline const tl_calls &plain_program::table() {
             return TLA_OK;
         };
         t.mesh_columns = [](const tl_context *) { return 1u; };
+        t.composite = multiply;
         t.load_tensor = [](tl_context *tl, const tl_tile *tile, const tl_tensor *tensor, const tl_tile *mask,
                            float other) {
             if (of(tl).fails()) return TLA_BUS_ERROR;

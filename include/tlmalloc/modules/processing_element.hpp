@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 #define TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 
+#include "tlmalloc/detail/engine_load.hpp"
 #include "tlmalloc/device/tile_vector.h"
 #include "tlmalloc/kernel/language.h"
 #include "tlmalloc/modules/command_sender.hpp"
@@ -63,8 +64,10 @@ class processing_element : public instrumented, private command_handler {
         std::uint64_t start_ps = 0, end_ps = 0;
         std::uint64_t late_ps = 0; // by which start_ps is after the launch's target start
         std::uint64_t alloc_ps = 0, dma_ps = 0, compute_ps = 0;
-        std::uint64_t message_ps = 0; // in messages (kernel/messages.h), waits included
-        std::uint64_t retries = 0;    // commands that were sent again
+        std::uint64_t message_ps = 0;                               // in messages (kernel/messages.h), waits included
+        std::uint64_t retries = 0;                                  // commands that were sent again
+        std::uint64_t composites = 0, tiles = 0;                    // that were waited for; steps of their plans
+        std::uint64_t composite_begin_ps = 0, composite_end_ps = 0; // of the first stage of them, and of the last
         tla_status status = TLA_OK;
         tla_completion refused{}; // of the last tl_alloc that failed; status TLA_OK when none has
         tla_error problem{};      // why it ended with `status`, where more can be said than that
@@ -87,6 +90,7 @@ class processing_element : public instrumented, private command_handler {
     struct statistics {
         std::uint64_t launches = 0;                 // kernels that began
         std::uint64_t late_starts = 0, late_ps = 0; // of them, after their target start, and by how much in all
+        std::uint64_t composites = 0, tiles = 0;    // as of a run, of all
     };
     const statistics &get_statistics() const { return statistics_; }
     std::vector<statistics_part> list_statistics() const override;
@@ -158,6 +162,7 @@ class processing_element : public instrumented, private command_handler {
     tla_status end_operations();
     tla_status finish_operations(tla_status status);
     void drop_operations();
+    enum class array { gemm, vector }; // parts of the accelerator
     template <typename Body>
     tla_status compute(Body body);
     template <typename Check, typename Body>
@@ -166,14 +171,14 @@ class processing_element : public instrumented, private command_handler {
     tla_status access_rows(tlm::tlm_command command, const tl_tile &tile, std::vector<std::uint8_t> &bytes,
                            sc_core::sc_time &delay);
     tla_status check_tile(const tl_tile &tile);
-    void engine(std::uint64_t operations, std::uint64_t rate, sc_core::sc_time &delay);
+    void engine(array which, std::uint64_t operations, sc_core::sc_time &delay);
     tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
     tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
     tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes) { return fetch(tile, bytes, delay_); }
     tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
         return write_back(tile, bytes, delay_);
     }
-    void engine(std::uint64_t operations, std::uint64_t rate) { engine(operations, rate, delay_); }
+    void engine(array which, std::uint64_t operations) { engine(which, operations, delay_); }
     tla_status check_composition(const tl_composition &what);
     tla_status allocate_buffers(composite &what);
     tla_status free_buffers(composite &what);
@@ -203,6 +208,9 @@ class processing_element : public instrumented, private command_handler {
     run run_;
     figure kernel_running_{*this, "kernel_running", 1}, computing_{*this, "computing", 1},
         waits_for_allocator_{*this, "waits_for_allocator", 1}, waits_for_dma_{*this, "waits_for_dma", 1};
+    engine_load scheduler_{*this, "engines.scheduler"}, dma_read_{*this, "engines.dma_read"},
+        dma_write_{*this, "engines.dma_write"}, fetch_{*this, "engines.fetch"}, gemm_{*this, "engines.gemm"},
+        math_{*this, "engines.math"}, store_{*this, "engines.store"};
 };
 
 } // namespace tlmalloc
