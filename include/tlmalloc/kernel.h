@@ -12,6 +12,7 @@
 #define TLMALLOC_KERNEL_H
 
 #include "tlmalloc/kernel/calls.h"
+#include "tlmalloc/kernel/collectives.h"
 #include "tlmalloc/kernel/declaration.h"
 #include "tlmalloc/kernel/language.h"
 #include "tlmalloc/kernel/messages.h"

@@ -250,3 +250,47 @@ BOOST_AUTO_TEST_CASE(programs_of_a_part_of_the_platform_talk_by_their_own_number
     });
     BOOST_CHECK_EQUAL(wrong, 0u);
 }
+
+// --- collectives -----------------------------------------------------------------------------------------------------
+
+// On five programs, with a vector that they do not divide.
+BOOST_AUTO_TEST_CASE(broadcasts_barriers_and_reductions_do_what_they_say_on_any_number_of_programs) {
+    bench b({"simulation.style=exact", "system.pes_per_cube=5", "hbm.capacity_per_cube=20 MiB"});
+    std::size_t wrong = 0;
+    std::uint64_t left_ps[5] = {};
+    b.run([&] {
+        body = [&](tl_context *tl) -> tla_status {
+            const std::uint32_t p = tl_program_id(tl, TL_ALL);
+            const tl_tile tile = b.tile(tl, 7), room = b.tile(tl, 2), small = b.tile(tl, 1);
+            const auto number = [&](std::uint32_t index) {
+                float value = 0;
+                std::memcpy(&value, b.peek(p, tile).data() + index * 4, 4);
+                return value;
+            };
+            tl_fill(tl, &tile, static_cast<float>(p));
+            if (const tla_status status = tl_broadcast(tl, 3, &tile)) return status;
+            for (std::uint32_t i = 0; i < 7; i++)
+                wrong += number(i) != 3;
+            wrong += tl_broadcast(tl, 5, &tile) != TLA_INVALID_ARGUMENT;
+            wrong += tl_reduce_scatter(tl, &tile, &small) != TLA_INVALID_ARGUMENT;
+            if (p == 2) sc_core::wait(20, sc_core::SC_US);
+            if (const tla_status status = tl_barrier(tl, &small)) return status;
+            left_ps[p] = b.now_ps(p);
+            tl_fill(tl, &tile, static_cast<float>(1 + p));
+            if (const tla_status status = tl_reduce_scatter(tl, &tile, &room)) return status;
+            for (std::uint32_t i = p * 7 / 5; i < (p + 1) * 7 / 5; i++)
+                wrong += number(i) != 15;
+            if (const tla_status status = tl_all_gather(tl, &tile)) return status;
+            for (std::uint32_t i = 0; i < 7; i++)
+                wrong += number(i) != 15;
+            const tl_tile all[] = {tile, room, small};
+            return tl_free_tiles(tl, all, 3, TLA_OK);
+        };
+        BOOST_CHECK_EQUAL(b.host().launch(0, {}, &b.error), TLA_OK);
+        BOOST_CHECK_EQUAL(std::string(b.error.text), "");
+    });
+    BOOST_CHECK_EQUAL(wrong, 0u);
+    for (const std::uint64_t at : left_ps)
+        BOOST_CHECK_GT(at, 20'000'000u); // nobody goes on before the last has come
+    BOOST_CHECK_EQUAL(b.platform->leaks(), 0u);
+}

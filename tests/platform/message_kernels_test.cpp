@@ -67,6 +67,24 @@ BOOST_AUTO_TEST_CASE(a_ring_of_1_8_64_and_256_pes_passes_every_byte_on) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(an_all_reduce_of_1_to_256_pes_has_the_bits_of_its_order_of_additions) {
+    const std::vector<std::string> one_cube = {"system.cube_mesh_width=1", "system.cube_mesh_height=1",
+                                               "system.sips=1"};
+    for (const char *pes : {"1", "2", "3", "6", "8"})
+        for (const char *elements : {"1", "5", "1000", "40001"}) {
+            std::vector<std::string> sets = one_cube;
+            sets.push_back(std::string("system.pes_per_cube=") + pes);
+            sets.push_back(std::string("workload.elements_per_pe=") + elements);
+            const report r = run(large, with({"--kernel", "all_reduce"}, sets));
+            BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "result verified; leaks 0"),
+                                pes << " PEs, " << elements << r.run.out << r.run.err);
+        }
+    const report r = run(large, {"--kernel", "all_reduce", "--set", "workload.elements_per_pe=600"});
+    BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "256 PEs"), r.run.out << r.run.err);
+    BOOST_CHECK(contains(r.run.out, "result verified; leaks 0"));
+    BOOST_CHECK_EQUAL(number(r.list("message_sums"), "received"), 2 * 255 * 256);
+}
+
 BOOST_AUTO_TEST_CASE(a_ring_takes_messages_longer_than_all_slots_in_every_memory_and_style) {
     for (const char *style : {"exact", "fast"})
         for (const char *memory : {"tcm", "hbm", "sram"})
