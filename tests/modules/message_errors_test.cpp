@@ -227,3 +227,17 @@ BOOST_AUTO_TEST_CASE(slots_compete_for_memory_and_a_sender_is_told_when_there_is
     BOOST_CHECK_EQUAL(s.slot_allocs, 2u);
     BOOST_CHECK_EQUAL(s.slot_failures, 1u);
 }
+
+// The window takes what message units send, and nothing else.
+BOOST_AUTO_TEST_CASE(a_write_to_the_window_that_is_no_message_and_a_read_are_answered_with_an_error) {
+    bench b(pair("exact"));
+    b.run([&] {
+        tla_paddr window{};
+        BOOST_REQUIRE_EQUAL(tla_paddr_pe_control(0, 0, 1, TLA_CONTROL_MESSAGES, 4096, &window), TLA_OK);
+        std::uint8_t data[64] = {};
+        BOOST_CHECK_EQUAL(b.host().write_memory(window, data, sizeof data, &b.error), TLA_BUS_ERROR);
+        BOOST_CHECK_EQUAL(b.host().read_memory(window, data, sizeof data, &b.error), TLA_BUS_ERROR);
+    });
+    BOOST_CHECK_EQUAL(b.platform->pes()[1]->ipcq.get_statistics().errors, 2u);
+    BOOST_CHECK_EQUAL(b.platform->pes()[0]->ipcq.get_statistics().errors, 0u);
+}
