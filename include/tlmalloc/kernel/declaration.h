@@ -38,8 +38,8 @@ typedef struct tl_workload {
 /* What a kernel does with a tensor. An input is filled before the launch, and not read back. */
 typedef enum tl_use { TL_IN, TL_OUT, TL_INOUT, TL_USE_COUNT } tl_use;
 
-/* How a tensor lies over the PEs: split into equal contiguous parts in the order of the programs, or whole in the
- * memory of every PE, where each reads its own copy (inputs alone). */
+/* How a tensor lies over the PEs: split into equal contiguous parts in the order of the programs, or a whole copy in
+ * every cube, split over its PEs, which the programs of that cube read (inputs alone). */
 typedef enum tl_spread { TL_SPLIT, TL_REPLICATED, TL_SPREAD_COUNT } tl_spread;
 
 /* In which memory: the PEs' HBM, the SRAM of their cubes, or the host's (host_memory of the configuration). */
