@@ -19,7 +19,7 @@ tla_schema tla_platform_schema(void);
 
 /* A rule that concerns several keys of the platform. */
 typedef struct tla_platform_rule {
-    const char *keys[9]; /* the keys it reads, NULL-terminated: a finding stands at the first that was written */
+    const char *keys[10]; /* the keys it reads, NULL-terminated: a finding stands at the first that was written */
     bool (*broken)(const tla_config *config, tla_phrase *text); /* true: broken, the text says how */
 } tla_platform_rule;
 

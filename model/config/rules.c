@@ -146,6 +146,9 @@ static bool lockstep_is_refused(const tla_config *c, tla_phrase *text) {
     } else if (c->host.driver.kind != TLA_HOST_DRIVER_NONE || c->host.pool != TLA_HOST_POOL_NONE) {
         found = c->host.pool != TLA_HOST_POOL_NONE ? "host.pool" : "host.driver";
         expected = "none";
+    } else if (c->messages.memory == TLA_SLOTS_HBM) {
+        found = "messages.memory hbm";
+        expected = "tcm or sram: slots are a block of one slice";
     }
     if (c->controller.lockstep == TLA_LOCKSTEP_OFF || !found) return false;
     *text = tla_phrase_of("found %s with controller.lockstep %s, expected %s", found,
@@ -310,7 +313,7 @@ const tla_platform_rule tla_platform_rules[] = {
       "controller.m_cpu_policy", "controller.host_policy"},
      list_does_not_walk},
     {{"controller.lockstep", "controller.hbm_policy", "controller.free_list", "controller.guard", "mmu.unmapped",
-      "mmu.walk", "host.driver", "host.pool"},
+      "mmu.walk", "host.driver", "host.pool", "messages.memory"},
      lockstep_is_refused},
     FRONT_ROWS(hbm, "controller.alignment", "hbm.capacity_per_cube", "system.pes_per_cube"),
     FRONT_ROWS(tcm, "controller.alignment", "tcm.capacity", "tcm.scheduler_reserve"),

@@ -168,6 +168,12 @@ tla_status pe_ipcq::explain_refusal(std::uint32_t peer, tla_error *error) {
     const message_token refusal = outgoing_[peer].refusal;
     outgoing_.erase(peer); // the next one asks again
     const pe_ipcq *const unit = ledger_.unit_of(launch_, peer);
+    if (refusal.status == TLA_BUS_ERROR)
+        return tla_error_set(error, TLA_BUS_ERROR,
+                             "tl_send: no slots at program %" PRIu32 ", %s: port %u of the controller of its %s "
+                             "answered with an error, expected one that has it (controller.ports)",
+                             peer, unit ? to_string(unit->where()).c_str() : "?", config_.allocator_port,
+                             tla_slot_memory_name(config_.memory));
     return tla_error_set(
         error, refusal.status,
         "tl_send: no slots at program %" PRIu32 ", %s: %s: found %" PRIu64 " bytes free in its %s, the "

@@ -176,6 +176,17 @@ BOOST_AUTO_TEST_CASE(what_stopped_one_kernel_is_told_and_not_that_others_waited_
         contains(r.run.err, "deadlock: sip0.cube0.pe3 in tl_recv: waits for a message of 256 bytes from program 2"));
 }
 
+BOOST_AUTO_TEST_CASE(controllers_without_a_port_for_slots_are_told_with_the_key) {
+    const report r = run(small, {"--kernel", "ring", "--set", "controller.ports=5"});
+    BOOST_CHECK_EQUAL(r.run.status, 1);
+    BOOST_CHECK_MESSAGE(contains(r.run.err,
+                                 "tl_send: no slots at program 1, sip0.cube0.pe1: port 5 of the controller of "
+                                 "its tcm answered with an error, expected one that has it "
+                                 "(controller.ports)"),
+                        r.run.err);
+    BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_message_without_a_receiver_is_an_error_of_the_run) {
     scratch_directory scratch;
     const std::string file = scratch.write("lost.c", kernel("lost", "if (p == 3) status = tl_send(tl, 1, &tile);"));

@@ -183,6 +183,9 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
          "one slice"});
     check_findings("controller: {lockstep: sip}\nhost: {pool: caching_pool}\n",
                    {"f:1:24: found host.pool with controller.lockstep sip, expected none"});
+    check_findings("controller: {lockstep: cube}\nmessages: {memory: hbm}\n",
+                   {"f:1:24: found messages.memory hbm with controller.lockstep cube, expected tcm or sram: slots are "
+                    "a block of one slice"});
     check_findings("controller: {hbm_policy: slot_pool/first_fit, tcm_policy: bump/first_fit}\n",
                    {"f:1:26: controller.hbm_policy: found \"slot_pool/first_fit\", expected slot_pool alone: no "
                     "placement is under it",
