@@ -1,84 +1,18 @@
 // The cube's other memories, its SRAM and its M_CPU's (ADR-0048 D7): allocated by command, by the host, used by
 // kernels.
-#include "test_initiator.hpp"
+#include "platform_bench.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
-#include "tlmalloc/modules/npu.hpp"
-
-using namespace tlmalloc;
 
 namespace {
 
 const std::uint64_t kib = 1024;
 
-// Each PE copies its part of one tensor into its part of another: as many bytes as the third argument says.
-const tl_kernel kernels[] = {[](tl_context *tl) {
-    const std::uint64_t nbytes = tl_argument(tl, 2), from = tl_program_id(tl, TL_ALL) * nbytes;
-    tl_tile tile{};
-    tla_status status = tl_alloc(tl, 1, static_cast<std::uint32_t>(nbytes / 4), TL_F32, &tile);
-    if (!status) status = tl_load(tl, &tile, {tl_argument(tl, 0) + from}, nbytes);
-    if (!status) status = tl_store(tl, {tl_argument(tl, 1) + from}, nbytes, &tile);
-    tl_free(tl, &tile);
-    return status;
-}};
-
 // Two cubes of two PEs with an SRAM of 64 KiB and an M_CPU memory of 16 KiB.
-struct bench {
-    explicit bench(time_style style, std::vector<std::string> more = {}) : config(load(style, std::move(more))) {}
-
-    static tla_config load(time_style style, std::vector<std::string> more) {
-        more.insert(more.begin(),
-                    {"system.cube_mesh_width=2", "system.pes_per_cube=2", "hbm.capacity_per_cube=2 MiB",
-                     "mmu.page_size=4 KiB", "va.size=64 MiB", "sram.capacity=64 KiB", "m_cpu_memory.capacity=16 KiB",
-                     style == time_style::exact ? "simulation.style=exact" : "simulation.style=fast"});
-        std::vector<const char *> overrides;
-        for (const std::string &text : more)
-            overrides.push_back(text.c_str());
-        tla_config config{};
-        BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, overrides.data(), overrides.size(), &config, nullptr, nullptr),
-                            TLA_OK);
-        return config;
-    }
-
-    void run(const std::function<void()> &body) {
-        bool finished = false;
-        platform.host().main = [&] {
-            body();
-            finished = true;
-        };
-        sc_core::sc_report_handler::set_handler(keep_report);
-        sc_core::sc_start();
-        BOOST_CHECK(finished);
-    }
-
-    tensor *make(std::uint64_t nbytes, tla_channel memory, std::vector<pe_location> pes = {},
-                 spread kind = spread::split) {
-        tensor *made = nullptr;
-        status = platform.host().create_tensor(
-            "t", nbytes, 1, {pes.empty() ? platform.host().everywhere().pes : pes, kind, memory}, &made, &error);
-        BOOST_CHECK((made == nullptr) == (status != TLA_OK));
-        return made;
-    }
-
-    void write(const tensor *t, const bytes &data) {
-        BOOST_CHECK_EQUAL(platform.host().write_tensor(*t, data.data(), &error), TLA_OK);
-    }
-    bytes read(const tensor *t) {
-        bytes data(t->nbytes, 0xee);
-        BOOST_CHECK_EQUAL(platform.host().read_tensor(*t, data.data(), &error), TLA_OK);
-        return data;
-    }
-
-    // What stands at a physical address, in no time.
-    bytes look(std::uint64_t pa, std::size_t length) {
-        bytes data(length);
-        tlm::tlm_generic_payload payload;
-        payload.set_read();
-        payload.set_address(pa);
-        payload.set_data_ptr(data.data());
-        payload.set_data_length(static_cast<unsigned>(length));
-        BOOST_CHECK_EQUAL(platform.host().out->transport_dbg(payload), length);
-        return data;
-    }
+struct bench : platform_bench {
+    explicit bench(time_style style, const std::vector<std::string> &more = {})
+        : platform_bench(
+              {"system.cube_mesh_width=2", "sram.capacity=64 KiB", "m_cpu_memory.capacity=16 KiB", style_key(style)},
+              more) {}
 
     const cube_memory &memory(unsigned cube, tla_channel channel) const {
         return *platform.cube_memories()[2 * cube + (channel == TLA_M_CPU_MEMORY)];
@@ -86,11 +20,6 @@ struct bench {
     std::uint64_t used(unsigned cube, tla_channel channel) const {
         return memory(cube, channel).controller.get_statistics(channel).arena.used;
     }
-
-    tla_config config;
-    npu platform{"npu", config, {kernels, std::size(kernels)}};
-    tla_status status = TLA_OK;
-    tla_error error{};
 };
 
 const pe_location pe0{0, 0, 0}, pe1{0, 0, 1}, pe2{0, 1, 0};

@@ -1,98 +1,23 @@
 // The host's memory in a platform: tensors lie there, kernels and the host move bytes to it and back over the links in
 // between, and its controller is one as every other.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
-#include "test_initiator.hpp"
+#include "platform_bench.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
-#include "tlmalloc/modules/npu.hpp"
 #include "tlmalloc/timing/timeline.h"
 
 #include <set>
-
-using namespace tlmalloc;
 
 namespace {
 
 const std::uint64_t kib = 1024;
 
-// Each PE copies its part of one tensor into its part of another: as many bytes as the third argument says.
-const tl_kernel kernels[] = {[](tl_context *tl) {
-    const std::uint64_t nbytes = tl_argument(tl, 2), from = tl_program_id(tl, TL_ALL) * nbytes;
-    tl_tile tile{};
-    tla_status status = tl_alloc(tl, 1, static_cast<std::uint32_t>(nbytes / 4), TL_F32, &tile);
-    if (!status) status = tl_load(tl, &tile, {tl_argument(tl, 0) + from}, nbytes);
-    if (!status) status = tl_store(tl, {tl_argument(tl, 1) + from}, nbytes, &tile);
-    tl_free(tl, &tile);
-    return status;
-}};
-
 // Two SIPs with a cube of two PEs each, and a host with 64 KiB.
-struct bench {
-    explicit bench(time_style style, std::vector<std::string> more = {}) : config(load(style, std::move(more))) {}
+struct bench : platform_bench {
+    explicit bench(time_style style, const std::vector<std::string> &more = {})
+        : platform_bench({"system.sips=2", "host_memory.capacity=64 KiB", style_key(style)}, more) {}
 
-    static tla_config load(time_style style, std::vector<std::string> more) {
-        more.insert(more.begin(), {"system.sips=2", "system.pes_per_cube=2", "hbm.capacity_per_cube=2 MiB",
-                                   "mmu.page_size=4 KiB", "va.size=64 MiB", "host_memory.capacity=64 KiB",
-                                   style == time_style::exact ? "simulation.style=exact" : "simulation.style=fast"});
-        std::vector<const char *> overrides;
-        for (const std::string &text : more)
-            overrides.push_back(text.c_str());
-        tla_config config{};
-        BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, overrides.data(), overrides.size(), &config, nullptr, nullptr),
-                            TLA_OK);
-        return config;
-    }
-
-    void run(const std::function<void()> &body) {
-        bool finished = false;
-        platform.host().main = [&] {
-            body();
-            finished = true;
-        };
-        sc_core::sc_report_handler::set_handler(keep_report);
-        sc_core::sc_start();
-        BOOST_CHECK(finished);
-    }
-
-    // And gives everything back.
-    void run_and_clean_up(const std::function<void()> &body) {
-        run([&] {
-            body();
-            BOOST_CHECK_EQUAL(platform.host().cleanup(&error), TLA_OK);
-            BOOST_CHECK_EQUAL(platform.leaks(), 0u);
-        });
-    }
-
-    tensor *make(std::uint64_t nbytes, tla_channel memory, std::vector<pe_location> pes = {},
-                 spread kind = spread::split) {
-        tensor *made = nullptr;
-        status = platform.host().create_tensor(
-            "t", nbytes, 1, {pes.empty() ? platform.host().everywhere().pes : pes, kind, memory}, &made, &error);
-        BOOST_CHECK((made == nullptr) == (status != TLA_OK));
-        return made;
-    }
-
-    void write(const tensor *t, const bytes &data) {
-        BOOST_CHECK_EQUAL(platform.host().write_tensor(*t, data.data(), &error), TLA_OK);
-    }
-    bytes read(const tensor *t) {
-        bytes data(t->nbytes, 0xee);
-        BOOST_CHECK_EQUAL(platform.host().read_tensor(*t, data.data(), &error), TLA_OK);
-        return data;
-    }
     void copy(const tensor *from, const tensor *to, std::uint64_t part) {
         BOOST_CHECK_EQUAL(platform.host().launch(0, {from->va.value, to->va.value, part}, &error), TLA_OK);
-    }
-
-    // By an access of the host, in no time.
-    bytes look(std::uint64_t pa, std::size_t length) {
-        bytes data(length);
-        tlm::tlm_generic_payload payload;
-        payload.set_read();
-        payload.set_address(pa);
-        payload.set_data_ptr(data.data());
-        payload.set_data_length(static_cast<unsigned>(length));
-        BOOST_CHECK_EQUAL(platform.host().out->transport_dbg(payload), length);
-        return data;
     }
 
     tlm::tlm_response_status access(std::uint64_t pa, std::size_t length) {
@@ -124,11 +49,6 @@ struct bench {
 
     const memory_controller &controller() const { return platform.memory_of_host()->controller; }
     std::uint64_t used() const { return controller().get_statistics(TLA_HOST_MEMORY).arena.used; }
-
-    tla_config config;
-    npu platform{"npu", config, {kernels, std::size(kernels)}};
-    tla_status status = TLA_OK;
-    tla_error error{};
 };
 
 const pe_location pe0{0, 0, 0}, pe1{0, 0, 1}, pe2{1, 0, 0};

@@ -1,49 +1,26 @@
 // One decision for all slices of a cube or a SIP, on whole platforms: what the host makes, what the slices say, what is
 // refused.
-#include "test_initiator.hpp"
+#include "platform_bench.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
-#include "tlmalloc/modules/npu.hpp"
 
 #include <set>
-
-using namespace tlmalloc;
 
 namespace {
 
 // Two cubes of two PEs with slices of 1 MiB.
-struct bench {
-    explicit bench(const std::string &scope, std::vector<std::string> more = {})
-        : config(load(scope, std::move(more))) {}
-
-    static tla_config load(const std::string &scope, std::vector<std::string> more) {
-        more.insert(more.begin(), {"system.cube_mesh_width=2", "system.pes_per_cube=2", "hbm.capacity_per_cube=2 MiB",
-                                   "mmu.page_size=4 KiB", "va.size=64 MiB", "controller.lockstep=" + scope});
-        std::vector<const char *> overrides;
-        for (const std::string &text : more)
-            overrides.push_back(text.c_str());
-        tla_config config{};
-        BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, overrides.data(), overrides.size(), &config, nullptr, nullptr),
-                            TLA_OK);
-        return config;
-    }
+struct bench : platform_bench {
+    explicit bench(const std::string &scope, const std::vector<std::string> &more = {})
+        : platform_bench({"system.cube_mesh_width=2", "controller.lockstep=" + scope}, more) {}
 
     void run(const std::function<void()> &body) {
-        bool finished = false;
-        platform.host().main = [&] {
+        platform_bench::run([&] {
             body();
             BOOST_CHECK_EQUAL(platform.host().cleanup(&error), TLA_OK);
-            finished = true;
-        };
-        sc_core::sc_report_handler::set_handler(keep_report);
-        sc_core::sc_start();
-        BOOST_CHECK(finished);
+        });
     }
 
     tensor *make(std::uint64_t nbytes, const std::vector<pe_location> &pes, spread kind = spread::split) {
-        tensor *made = nullptr;
-        status = platform.host().create_tensor("t", nbytes, 1, {pes, kind, TLA_HBM}, &made, &error);
-        BOOST_CHECK((made == nullptr) == (status != TLA_OK));
-        return made;
+        return platform_bench::make(nbytes, TLA_HBM, pes, kind);
     }
 
     std::uint64_t used(unsigned pe) const { return platform.pes()[pe]->controller.get_statistics(TLA_HBM).arena.used; }
@@ -65,11 +42,6 @@ struct bench {
         sc_core::wait(delay);
         return completion;
     }
-
-    tla_config config;
-    npu platform{"npu", config, {nullptr, 0}};
-    tla_status status = TLA_OK;
-    tla_error error{};
 };
 
 const pe_location pe0{0, 0, 0}, pe1{0, 0, 1}, pe2{0, 1, 0}, pe3{0, 1, 1};
