@@ -195,8 +195,8 @@ BOOST_AUTO_TEST_CASE(a_damaged_descriptor_is_refused_and_the_next_one_is_not) {
                       "/tlmalloc/device/control: descriptor that begins with 55 4c 41 43 or claims 0 bytes, expected "
                       "\"TLAC\" and its length");
     BOOST_CHECK_EQUAL(reports()[1],
-                      "/tlmalloc/device/control: ALLOC from channel 9, expected 0 (HBM), 1 (TCM), 2 (SRAM) "
-                      "or 3 (M_CPU memory) (correlation 0, request 1)");
+                      "/tlmalloc/device/control: ALLOC from channel 9, expected 0 (HBM), 1 (TCM), 2 (SRAM), 3 (M_CPU "
+                      "memory) or 4 (host memory) (correlation 0, request 1)");
     BOOST_CHECK(reports()[2].rfind("/tlmalloc/device/control: descriptor with opcode 99, expected 1 to ", 0) == 0);
     BOOST_CHECK_EQUAL(reports()[3],
                       "/tlmalloc/device/control: write at 0x14 of a control port, expected at 0x10 or at 0x0");

@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(every_statistic_has_a_name_of_its_own_and_the_unit_that_the
                 BOOST_CHECK_MESSAGE(!unit.empty() && *s.meaning, name);
             }
         }
-    BOOST_CHECK_EQUAL(modules.size(), 11u);
+    BOOST_CHECK_EQUAL(modules.size(), 12u);
 }
 
 BOOST_AUTO_TEST_CASE(statistics_are_printed_with_units_and_meaning) {
