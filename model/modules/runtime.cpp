@@ -580,6 +580,10 @@ tla_status runtime::cleanup(tla_error *error) {
     if (!status) status = emptied;
     const tla_status trimmed = trim_fronts(status ? nullptr : error);
     if (!status) status = trimmed;
+    // What others have given back since this host's last command, as MMUs their tables, shows with one more.
+    for (const free_list &list : std::vector<free_list>(free_lists_))
+        if (!status && !many_free_blocks_ && list.total_free != list.largest_free)
+            trim(list.memory, {list.where}, nullptr);
     for (const free_list &list : free_lists_)
         if (!status && !many_free_blocks_ && list.total_free != list.largest_free)
             status = tla_error_set(error, TLA_LEAK, "%s is not one free block after clean-up: %llu of %llu bytes",

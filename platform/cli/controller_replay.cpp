@@ -57,6 +57,8 @@ class trace_player : public sc_core::sc_module {
         }
         progress_end(&progress);
         result_.sim_time_ps = local_ps(delay_);
+        wait(delay_);
+        sc_core::sc_pause(); // a memory that grows would go on
     }
 
     tla_status play_event(std::size_t event) {

@@ -327,6 +327,14 @@ BOOST_AUTO_TEST_CASE(a_transfer_to_the_host_takes_what_its_links_take) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(tables_that_go_after_the_last_tensor_in_hbm_are_no_leak) {
+    bench b(exact, {"mmu.walk=memory"});
+    b.run_and_clean_up([&] {
+        BOOST_CHECK(b.make(1024, TLA_HOST_MEMORY)); // freed last, and with it the tables in the slices
+        BOOST_CHECK(b.make(1024, TLA_HBM));
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_block_of_the_host_that_nobody_gives_back_is_a_leak) {
     bench b(exact);
     b.run([&] {

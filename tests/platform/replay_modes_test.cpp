@@ -83,10 +83,14 @@ BOOST_AUTO_TEST_CASE(a_memory_that_grows_while_a_trace_is_played_is_counted_by_w
     const std::string plain = simulate(recorded, {}), grown = simulate(recorded, lazy);
     for (const char *key : {"failed", "peak_used_bytes", "peak_requested_bytes"})
         BOOST_CHECK_EQUAL(number_of(grown, key), number_of(plain, key));
-    const command_result fast = run_tlmalloc({"replay", recorded, "--config", npu_small, "--policy", "lazy", "--speed",
-                                              "1000000", "--set", "controller.hbm_front.initial=64 MiB"});
+    scratch_directory scratch;
+    const command_result fast =
+        run_tlmalloc({"replay", recorded, "--config", npu_small, "--policy", "lazy", "--speed", "1000000", "--set",
+                      "controller.hbm_front.initial=64 MiB", "--vcd", scratch.path("fast.vcd")});
     BOOST_CHECK_EQUAL(fast.status, 0); // the trace is over before the first commit
     BOOST_CHECK(contains(fast.err, "HBM of PE 0 overflow: requested"));
+    const std::string wave = read_text(scratch.path("fast.vcd")); // and the simulation with it
+    BOOST_CHECK_LT(std::stoull(wave.substr(wave.rfind("\n#") + 2)), 200'000'000u);
 }
 
 BOOST_AUTO_TEST_CASE(with_lockstep_no_slice_is_played_on) {
