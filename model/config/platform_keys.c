@@ -251,7 +251,8 @@ const tla_schema_key tla_platform_keys[] = {
     {TIME(controller.node_latency, controller.node_latency_ps, MS), CHOICE_ENGINE, "1 ns",
      "sram: an access to a node; hbm: a read that the node cache serves"},
     {SIZE(controller.list_reserve, controller.list_reserve, 32, GIB), "tlmalloc's choice: 65536 nodes of 16 B", "1 MiB",
-     "hbm: top of the slice that holds the nodes and is never given out; less than the slice"},
+     "nodes of a list in memory, of each memory; hbm: the top of the slice that holds them and is never given out; "
+     "less than the slice"},
     {COUNT(controller.node_cache, controller.node_cache, 0, 1 << 20), CHOICE, "0",
      "hbm: nodes that a cache in front holds"},
     {NAMED(controller.guard, controller.guard, tla_guard_mode), "tlmalloc's choice: KernBench does not check", "off",

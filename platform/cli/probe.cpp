@@ -26,7 +26,7 @@ struct options {
 
 const argp_option option_table[] = {
     {"case", 'c', "NAME", 0,
-     "one case: h2d, d2h, local, same_half, cross_half, cross_cube_best, cross_cube_worst, cross_sip", 0},
+     "one case: h2d, d2h, local, same_half, cross_half, cross_cube_best, cross_cube_worst, cross_sip, to_host", 0},
     {"json", 'j', "FILE", 0, "write every figure as JSON", 0},
     {"set", 's', "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
     {nullptr, 0, nullptr, 0, nullptr, 0}};

@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
         if (c.controller.free_list != TLA_LIST_REGISTERS || c.controller.guard != TLA_GUARD_OFF ||
             c.mmu.unmapped == TLA_UNMAPPED_DEMAND || c.mmu.walk == TLA_WALK_MEMORY ||
             c.controller.memory.hbm_policy != TLA_FIRST_FIT || c.host.driver.kind != TLA_HOST_DRIVER_NONE ||
-            c.host.pool != TLA_HOST_POOL_NONE)
+            c.host.pool != TLA_HOST_POOL_NONE || c.messages.memory == TLA_SLOTS_HBM)
             c.controller.lockstep = TLA_LOCKSTEP_OFF;
         while (c.messages.slots * c.messages.slot_size > TLA_MESSAGE_WINDOW_BYTES)
             c.messages.slots = 1;
