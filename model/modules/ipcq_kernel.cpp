@@ -3,6 +3,7 @@
 
 #include "tile_shape.hpp"
 #include "tlmalloc/allocators/pe_memory.h"
+#include "tlmalloc/device/element.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/parameters/platform.h"
@@ -14,13 +15,6 @@
 namespace tlmalloc {
 
 namespace {
-
-const char *name_of(tl_dtype dtype) {
-    static const char *const names[] = {"f16", "f32", "bf16", "f64", "i8",  "i16",
-                                        "i32", "i64", "u8",   "u16", "u32", "u64"};
-    static_assert(sizeof names / sizeof *names == TL_DTYPE_COUNT, "in the order of tl_dtype");
-    return static_cast<unsigned>(dtype) < TL_DTYPE_COUNT ? names[dtype] : "?";
-}
 
 // Calls visit(address of bytes in the TCM, offset in the piece, bytes) for each run of bytes of a tile that
 // [offset, offset + nbytes) of its elements, row by row, lie in.
@@ -337,8 +331,8 @@ tla_status pe_ipcq::receive(std::uint32_t peer, const tl_tile &tile, sc_core::sc
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
                                  "tl_recv: found a message of %" PRIu64 " bytes of %s from program %" PRIu32
                                  ", expected %" PRIu64 " of %s, a tile of %s",
-                                 piece.total, name_of(from.dtype[piece.slot]), peer, nbytes, name_of(tile.dtype),
-                                 shape(tile).c_str());
+                                 piece.total, tla_type_name(from.dtype[piece.slot]), peer, nbytes,
+                                 tla_type_name(tile.dtype), shape(tile).c_str());
         if (const tla_status status = read_piece(from, piece, tile, delay))
             return tla_error_set(error, status, "tl_recv: reading the slot, or writing the tile, failed: %s",
                                  tla_status_text(status));
