@@ -1,12 +1,12 @@
-/* C[128 x 128] = X[128 x 256] * W[256 x 128]: f16 in memory, accumulated in f32, rounded to f16 once at the end
- * (KernBench's qkv_gemm, 128 x 256 x 128). */
+/* C[m x n] = X[m x k] * W[k x n]: f16 in memory, accumulated in f32, rounded to f16 once at the end (by default
+ * KernBench's qkv_gemm, 128 x 256 x 128). */
 #include "tlmalloc/kernel.h"
 
 #include <math.h>
 
 enum { X, W, C, TENSORS };
-enum { M = 128, K = 256, N = 128 };
-enum { DEPTH = 64 }; /* of k in one step: a program's tiles fit the smallest TCM we configure */
+enum { M, K, N };
+enum { BLOCK = 128, DEPTH = 64 }; /* of C, rows and columns in one step, and of k: tiles of 160 KiB at most */
 enum { ELEMENT_BYTES = 2 };
 enum { TILE_X, TILE_W, TILE_SUM, TILE_C, TILES };
 
@@ -27,78 +27,91 @@ static uint32_t grid_rows(uint32_t programs) {
     return rows;
 }
 
+static uint32_t at_most(uint32_t value, uint32_t limit) {
+    return value < limit ? value : limit;
+}
+
 static tla_vaddr element_of(tl_context *tl, uint32_t tensor, uint64_t row, uint64_t column, uint64_t columns) {
     return (tla_vaddr){tl_argument(tl, tensor) + (row * columns + column) * ELEMENT_BYTES};
 }
 
 static tla_status multiply(tl_context *tl, const tl_tile tiles[TILES], range rows, range columns) {
     const uint32_t k = (uint32_t)tl_argument(tl, 4), n = (uint32_t)tl_argument(tl, 5);
-    tla_status status = tl_fill(tl, &tiles[TILE_SUM], 0);
+    const tl_tile sum = tl_view(tl, &tiles[TILE_SUM], 0, 0, rows.count, columns.count),
+                  c = tl_view(tl, &tiles[TILE_C], 0, 0, rows.count, columns.count);
+    tla_status status = tl_fill(tl, &sum, 0);
     for (uint32_t depth = 0; status == TLA_OK && depth < k; depth += DEPTH) {
-        tl_tile x = tiles[TILE_X], w = tiles[TILE_W];
-        x.columns = w.rows = k - depth < DEPTH ? k - depth : DEPTH;
+        const uint32_t deep = at_most(k - depth, DEPTH);
+        /* The rows of a tile touch, whatever is left: what touches in memory too is one transfer. */
+        tl_tile x = {tiles[TILE_X].pa, rows.count, deep, TL_F16, 0},
+                w = {tiles[TILE_W].pa, deep, columns.count, TL_F16, 0};
         status = tl_load(tl, &x, element_of(tl, X, rows.first, depth, k), (uint64_t)k * ELEMENT_BYTES);
         if (status == TLA_OK)
             status = tl_load(tl, &w, element_of(tl, W, depth, columns.first, n), (uint64_t)n * ELEMENT_BYTES);
-        if (status == TLA_OK) status = tl_dot(tl, &tiles[TILE_SUM], &x, &w);
+        if (status == TLA_OK) status = tl_dot(tl, &sum, &x, &w);
     }
-    if (status == TLA_OK) status = tl_convert(tl, &tiles[TILE_C], &tiles[TILE_SUM]);
+    if (status == TLA_OK) status = tl_convert(tl, &c, &sum);
     if (status == TLA_OK)
-        status =
-            tl_store(tl, element_of(tl, C, rows.first, columns.first, n), (uint64_t)n * ELEMENT_BYTES, &tiles[TILE_C]);
+        status = tl_store(tl, element_of(tl, C, rows.first, columns.first, n), (uint64_t)n * ELEMENT_BYTES, &c);
     return status;
 }
 
-/* Arguments: addresses of X, W and C, then M, K, N. */
+/* Arguments: addresses of X, W and C, then m, k, n. */
 static tla_status run(tl_context *tl) {
     uint32_t programs = tl_num_programs(tl, TL_ALL), program = tl_program_id(tl, TL_ALL);
     uint32_t grid_height = grid_rows(programs), grid_width = programs / grid_height;
-    range rows = part((uint32_t)tl_argument(tl, 3), program / grid_width, grid_height);
-    range columns = part((uint32_t)tl_argument(tl, 5), program % grid_width, grid_width);
+    const range rows = part((uint32_t)tl_argument(tl, 3), program / grid_width, grid_height);
+    const range columns = part((uint32_t)tl_argument(tl, 5), program % grid_width, grid_width);
     if (rows.count == 0 || columns.count == 0) return TLA_OK; /* more programs than rows or columns */
+    const uint32_t high = at_most(rows.count, BLOCK), wide = at_most(columns.count, BLOCK);
     tl_tile tiles[TILES] = {
-        [TILE_X] = {.rows = rows.count, .columns = DEPTH, .dtype = TL_F16},
-        [TILE_W] = {.rows = DEPTH, .columns = columns.count, .dtype = TL_F16},
-        [TILE_SUM] = {.rows = rows.count, .columns = columns.count, .dtype = TL_F32},
-        [TILE_C] = {.rows = rows.count, .columns = columns.count, .dtype = TL_F16},
+        [TILE_X] = {.rows = high, .columns = DEPTH, .dtype = TL_F16},
+        [TILE_W] = {.rows = DEPTH, .columns = wide, .dtype = TL_F16},
+        [TILE_SUM] = {.rows = high, .columns = wide, .dtype = TL_F32},
+        [TILE_C] = {.rows = high, .columns = wide, .dtype = TL_F16},
     };
     tla_status status = tl_alloc_tiles(tl, tiles, TILES);
     if (status != TLA_OK) return status;
-    return tl_free_tiles(tl, tiles, TILES, multiply(tl, tiles, rows, columns));
+    for (uint32_t row = 0; status == TLA_OK && row < rows.count; row += high)
+        for (uint32_t column = 0; status == TLA_OK && column < columns.count; column += wide)
+            status = multiply(tl, tiles, (range){rows.first + row, at_most(rows.count - row, high)},
+                              (range){columns.first + column, at_most(columns.count - column, wide)});
+    return tl_free_tiles(tl, tiles, TILES, status);
 }
 
-/* How far a right answer may lie from the exact sum. In f32 each of K products and K - 1 additions rounds by at most
- * 2^-24 of a partial sum of |x * w|: together at most (K + 1) * 2^-24 * sum |x * w| (Higham, Accuracy and Stability of
- * Numerical Algorithms, 3.1: K u / (1 - K u), which is less). The last rounding, to f16, moves a value by at most 2^-11
+/* How far a right answer may lie from the exact sum. In f32 each of k products and k - 1 additions rounds by at most
+ * 2^-24 of a partial sum of |x * w|: together at most (k + 1) * 2^-24 * sum |x * w| (Higham, Accuracy and Stability of
+ * Numerical Algorithms, 3.1: k u / (1 - k u), which is less). The last rounding, to f16, moves a value by at most 2^-11
  * of itself, or by 2^-25 where it is subnormal. */
-static double tolerance(double exact, double magnitude) {
-    double accumulated = (K + 1) * 0x1p-24 * magnitude;
+static double tolerance(double exact, double magnitude, double k) {
+    double accumulated = (k + 1) * 0x1p-24 * magnitude;
     return accumulated + fmax((fabs(exact) + accumulated) * 0x1p-11, 0x1p-25);
 }
 
 static tla_status check(const tl_workload *workload, const void *const *tensors, tla_error *error) {
-    (void)workload;
-    for (uint64_t row = 0; row < M; row++) {
-        for (uint64_t column = 0; column < N; column++) {
-            double exact = 0, magnitude = 0;
-            for (uint64_t k = 0; k < K; k++) {
-                double product =
-                    tl_element(tensors[X], TL_F16, row * K + k) * tl_element(tensors[W], TL_F16, k * N + column);
-                exact += product;
-                magnitude += fabs(product);
-            }
-            double got = tl_element(tensors[C], TL_F16, row * N + column), allowed = tolerance(exact, magnitude);
-            if (!(fabs(got - exact) <= allowed)) /* also refuses NaN */
-                return tl_wrong(error, "qkv_gemm: C[%llu][%llu] is %.9g, expected %.9g within %.3g",
-                                (unsigned long long)row, (unsigned long long)column, got, exact, allowed);
+    const uint64_t m = workload->parameters[M], k = workload->parameters[K], n = workload->parameters[N];
+    for (uint64_t i = 0; i < m * n; i++) {
+        double exact = 0, magnitude = 0;
+        for (uint64_t depth = 0; depth < k; depth++) {
+            double product =
+                tl_element(tensors[X], TL_F16, i / n * k + depth) * tl_element(tensors[W], TL_F16, depth * n + i % n);
+            exact += product;
+            magnitude += fabs(product);
         }
+        double got = tl_element(tensors[C], TL_F16, i), allowed = tolerance(exact, magnitude, (double)k);
+        if (!(fabs(got - exact) <= allowed)) /* also refuses NaN */
+            return tl_wrong(error, "qkv_gemm: C[%llu][%llu] is %.9g, expected %.9g within %.3g",
+                            (unsigned long long)(i / n), (unsigned long long)(i % n), got, exact, allowed);
     }
     return TLA_OK;
 }
 
-TL_KERNEL(.name = "qkv_gemm", .description = "C = X * W, 128 x 256 x 128, f16 storage, f32 accumulation", .run = run,
-          .tensors = {[X] = {.name = "x", .dtype = TL_F16, .shape = {M, K}},
-                      [W] = {.name = "w", .dtype = TL_F16, .shape = {K, N}},
-                      [C] = {.name = "c", .dtype = TL_F16, .shape = {M, N}, .use = TL_OUT}},
-          .arguments = {TL_ADDRESS_OF(X), TL_ADDRESS_OF(W), TL_ADDRESS_OF(C), TL_NUMBER(M), TL_NUMBER(K), TL_NUMBER(N)},
+TL_KERNEL(.name = "qkv_gemm", .description = "C = X * W, m x k x n (128 x 256 x 128), f16 storage, f32 accumulation",
+          .run = run,
+          .parameters = {[M] = {"m", 128, .least = 1}, [K] = {"k", 256, .least = 1}, [N] = {"n", 128, .least = 1}},
+          .tensors = {[X] = {.name = "x", .dtype = TL_F16, .shape = {TL_PARAMETER(M), TL_PARAMETER(K)}},
+                      [W] = {.name = "w", .dtype = TL_F16, .shape = {TL_PARAMETER(K), TL_PARAMETER(N)}},
+                      [C] = {.name = "c", .dtype = TL_F16, .shape = {TL_PARAMETER(M), TL_PARAMETER(N)}, .use = TL_OUT}},
+          .arguments = {TL_ADDRESS_OF(X), TL_ADDRESS_OF(W), TL_ADDRESS_OF(C), TL_VALUE_OF(M), TL_VALUE_OF(K),
+                        TL_VALUE_OF(N)},
           .check = check);

@@ -15,7 +15,7 @@ void check_runs(std::vector<std::string> arguments, const std::string &pes) {
     BOOST_CHECK_MESSAGE(contains(result.out, "; result verified; leaks 0\n"), result.out);
 }
 
-// Large platforms run every second of them, in which each kernel is once but for qkv_gemm and vector_add.
+// Large platforms run every second of them, in which each kernel is once but for vector_add.
 const std::vector<std::vector<std::string>> kernels{
     {"--kernel", "gemm"},
     {"--kernel", "gemm", "--parameter", "m=256", "--parameter", "k=256", "--parameter", "n=256"},
@@ -32,8 +32,11 @@ const std::vector<std::vector<std::string>> kernels{
     {"--kernel", "attention", "--parameter", "queries=1", "--parameter", "keys=300"},
     {"--kernel", "gemm", "--parameter", "m=67", "--parameter", "k=259", "--parameter", "n=131"},
     {"--kernel", "softmax"},
-    {"--kernel", "qkv_gemm"},
+    {"--kernel", "softmax", "--parameter", "rows=77", "--parameter", "columns=301"},
     {"--kernel", "layer_norm"},
+    {"--kernel", "layer_norm", "--parameter", "rows=99", "--parameter", "columns=1"},
+    {"--kernel", "qkv_gemm", "--parameter", "m=131", "--parameter", "k=70", "--parameter", "n=300"},
+    {"--kernel", "qkv_gemm"},
 };
 
 // `every`: of the runs, the first and every so many.
