@@ -148,6 +148,13 @@ const std::vector<std::pair<const char *, std::vector<const char *>>> sized{
     {"attention", {"queries=1", "keys=300"}},                          // decode
     {"attention", {"queries=37", "keys=131", "width=24"}},             // prefill behind a cache
     {"attention", {"queries=131", "keys=37", "width=24", "causal=0"}}, // more queries than keys
+    {"softmax", {"rows=1", "columns=1"}},
+    {"softmax", {"rows=70", "columns=333"}},
+    {"layer_norm", {"rows=33", "columns=1"}},
+    {"layer_norm", {"rows=1", "columns=2"}},
+    {"layer_norm", {"rows=70", "columns=777"}},
+    {"qkv_gemm", {"m=1", "k=1", "n=1"}},
+    {"qkv_gemm", {"m=131", "k=70", "n=300"}},
     {"va_offset", {}},
     {"va_offset", {"elements=1", "offset=5"}},
     {"va_offset", {"elements=5000", "offset=4999"}},
@@ -196,8 +203,8 @@ BOOST_AUTO_TEST_CASE(a_parameter_is_set_by_its_name_within_its_range) {
     BOOST_CHECK_EQUAL(says("attention", "depth=3"),
                       "found 'depth=3', expected NAME=VALUE with a parameter of attention: "
                       "queries, keys, width or causal");
-    BOOST_CHECK_EQUAL(says("softmax", "rows=3"),
-                      "found 'rows=3', expected NAME=VALUE with a parameter of softmax: it has "
+    BOOST_CHECK_EQUAL(says("vector_add", "rows=3"),
+                      "found 'rows=3', expected NAME=VALUE with a parameter of vector_add: it has "
                       "none");
     for (const char *wrong :
          {"width=0", "width=4294967296", "width=", "width=-1", "width=1e3", "width= 3", "width=18446744073709551617"})
