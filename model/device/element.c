@@ -2,6 +2,8 @@
  * something was lost (Boldo, Melquiond: Emulation of FMA and Correctly Rounded Sums, IEEE TC 2008). */
 #include "tlmalloc/device/element.h"
 
+#include "base/little_endian.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -17,20 +19,6 @@ bool tla_is_integer(tl_dtype type) {
 
 bool tla_is_signed(tl_dtype type) {
     return type < TL_U8;
-}
-
-static uint64_t read_bits(const void *at, uint32_t bytes) {
-    const uint8_t *from = at;
-    uint64_t bits = 0;
-    while (bytes-- > 0)
-        bits = bits << 8 | from[bytes];
-    return bits;
-}
-
-static void write_bits(void *at, uint32_t bytes, uint64_t bits) {
-    uint8_t *to = at;
-    for (uint32_t i = 0; i < bytes; i++)
-        to[i] = (uint8_t)(bits >> 8 * i);
 }
 
 static float float_of(uint32_t bits) {
@@ -95,7 +83,7 @@ static double integer_to_odd(uint64_t magnitude) {
 }
 
 double tla_element_get(const void *at, tl_dtype type) {
-    uint64_t bits = read_bits(at, tl_dtype_bytes(type));
+    uint64_t bits = get_little_endian(at, tl_dtype_bytes(type));
     double value;
     switch (type) {
     case TL_F16:
@@ -115,7 +103,7 @@ double tla_element_get(const void *at, tl_dtype type) {
 
 uint64_t tla_element_get_integer(const void *at, tl_dtype type) {
     const uint32_t bytes = tl_dtype_bytes(type);
-    uint64_t bits = read_bits(at, bytes), sign = UINT64_C(1) << (8 * bytes - 1);
+    uint64_t bits = get_little_endian(at, bytes), sign = UINT64_C(1) << (8 * bytes - 1);
     return tla_is_signed(type) ? (bits ^ sign) - sign : bits;
 }
 
@@ -131,24 +119,24 @@ static void put_integer_of(void *at, tl_dtype type, double value) {
         result = (uint64_t)value;
     else if (tla_is_signed(type)) /* a NaN is neither */
         result = value < 0 ? (uint64_t)(int64_t)value : 0;
-    write_bits(at, bits / 8, result);
+    put_little_endian(at, result, bits / 8);
 }
 
 void tla_element_put(void *at, tl_dtype type, double value) {
     uint64_t bits;
     switch (type) {
     case TL_F16:
-        write_bits(at, 2, tla_f32_to_f16(to_odd(value)));
+        put_little_endian(at, tla_f32_to_f16(to_odd(value)), 2);
         break;
     case TL_BF16:
-        write_bits(at, 2, tla_f32_to_bf16(to_odd(value)));
+        put_little_endian(at, tla_f32_to_bf16(to_odd(value)), 2);
         break;
     case TL_F32:
-        write_bits(at, 4, bits_of((float)value));
+        put_little_endian(at, bits_of((float)value), 4);
         break;
     case TL_F64:
         memcpy(&bits, &value, sizeof bits);
-        write_bits(at, 8, bits);
+        put_little_endian(at, bits, 8);
         break;
     default:
         put_integer_of(at, type, value);
@@ -156,7 +144,7 @@ void tla_element_put(void *at, tl_dtype type, double value) {
 }
 
 void tla_element_put_integer(void *at, tl_dtype type, uint64_t bits) {
-    write_bits(at, tl_dtype_bytes(type), bits);
+    put_little_endian(at, bits, tl_dtype_bytes(type));
 }
 
 void tla_element_convert(void *to, tl_dtype to_type, const void *from, tl_dtype from_type) {

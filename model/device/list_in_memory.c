@@ -1,6 +1,8 @@
 /* A free list in memory: its nodes in offset order, their slots, and the cache in front. */
 #include "tlmalloc/device/list_in_memory.h"
 
+#include "base/little_endian.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,18 +99,13 @@ static bool use(tla_list_in_memory *t, uint32_t slot) {
 
 /* --- accesses --- */
 
-static void put(uint8_t *bytes, uint64_t value, int count) {
-    for (int i = 0; i < count; i++)
-        bytes[i] = (uint8_t)(value >> (8 * i));
-}
-
 static void access_node(tla_list_in_memory *t, uint32_t index, bool write) {
     const node *n = &t->nodes[index];
     tla_list_access *access = &t->accesses[t->access_count++];
     *access = (tla_list_access){.slot = n->slot, .write = write};
-    put(access->record, n->block.offset, 6);
-    put(access->record + 6, n->block.nbytes, 6);
-    put(access->record + 12, index + 1 < t->count ? t->nodes[index + 1].slot : TLA_LIST_END, 4);
+    put_little_endian(access->record, n->block.offset, 6);
+    put_little_endian(access->record + 6, n->block.nbytes, 6);
+    put_little_endian(access->record + 12, index + 1 < t->count ? t->nodes[index + 1].slot : TLA_LIST_END, 4);
     bool hit = use(t, n->slot);
     access->hit = hit && !write;
 }

@@ -1,6 +1,7 @@
 /* A control port driven by loads and stores. */
 #include "tlmalloc/device/port_driver.h"
 
+#include "base/little_endian.h"
 #include "descriptor.h"
 #include "tlmalloc/device/control_port.h"
 
@@ -11,7 +12,7 @@ static uint32_t read_word(const tla_port_driver *driver, uint32_t offset) {
 /* Writes bytes (a multiple of 4) at an offset of the port, in ascending words; returns where they end. */
 static uint32_t write_bytes(const tla_port_driver *driver, uint32_t offset, const uint8_t *bytes, size_t count) {
     for (const uint8_t *end = bytes + count; bytes < end; bytes += 4, offset += 4) {
-        uint32_t word = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+        const uint32_t word = (uint32_t)get_little_endian(bytes, 4);
         if (driver->port)
             driver->port[offset / 4] = word;
         else
@@ -23,9 +24,7 @@ static uint32_t write_bytes(const tla_port_driver *driver, uint32_t offset, cons
 /* Reads count bytes (a multiple of 4) from an offset of the port on. */
 static void read_bytes(const tla_port_driver *driver, uint32_t offset, uint8_t *bytes, uint32_t count) {
     for (uint32_t i = 0; i < count; i += 4) {
-        uint32_t word = read_word(driver, offset + i);
-        for (unsigned k = 0; k < 4; k++)
-            bytes[i + k] = (uint8_t)(word >> 8 * k);
+        put_little_endian(bytes + i, read_word(driver, offset + i), 4);
     }
 }
 

@@ -1,4 +1,5 @@
 /* Changes of mappings: rehearsed, made in one step, and told to the table memory afterwards. */
+#include "base/little_endian.h"
 #include "mmu_state.h"
 
 #include <stdlib.h>
@@ -172,10 +173,7 @@ static bool old_walks(const tla_mmu *m) {
 
 /* A word as it stands in memory: little-endian, whatever the host is. */
 static void store(uint64_t *word) {
-    uint8_t *bytes = (uint8_t *)word;
-    uint64_t value = *word;
-    for (unsigned i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)(value >> 8 * i);
+    put_little_endian(word, *word, sizeof *word);
 }
 
 static bool next_duty(tla_mmu *m, tla_mmu_bus_work *todo) {

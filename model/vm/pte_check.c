@@ -1,12 +1,7 @@
 /* Decodes what a walk reads and compares it with the table. */
 #include "pte_check.h"
 
-static uint64_t word_at(const uint8_t *bytes) {
-    uint64_t word = 0;
-    for (unsigned i = 0; i < 8; i++)
-        word |= (uint64_t)bytes[i] << 8 * i;
-    return word;
-}
+#include "base/little_endian.h"
 
 /* A region list is read at the level of the page that it divides. */
 static bool is_list(const tla_walk *walk, uint32_t i) {
@@ -29,10 +24,10 @@ static bool is_found_page(const tla_walk *walk, const tla_pte *pte) {
 static bool list_holds(const tla_walk *walk, uint32_t nbytes, const uint8_t *bytes) {
     if (walk->nbytes == 0) return true; /* nothing was found, and nothing is to be found */
     for (uint32_t at = 0; at + 16 <= nbytes; at += 16) {
-        uint64_t span = word_at(bytes + at);
+        uint64_t span = get_little_endian(bytes + at, 8);
         tla_pte pte;
         if (span >> 32 == walk->nbytes && (uint32_t)span == (walk->va.value & (walk->page_size - 1)) &&
-            !tla_pte_decode(word_at(bytes + at + 8), &pte) && is_found_page(walk, &pte))
+            !tla_pte_decode(get_little_endian(bytes + at + 8, 8), &pte) && is_found_page(walk, &pte))
             return true;
     }
     return false;
@@ -41,7 +36,7 @@ static bool list_holds(const tla_walk *walk, uint32_t nbytes, const uint8_t *byt
 bool tla_walk_read_matches(const tla_walk *walk, uint32_t i, const uint8_t *bytes) {
     if (is_list(walk, i)) return list_holds(walk, walk->read[i].nbytes, bytes);
     tla_pte pte;
-    if (tla_pte_decode(word_at(bytes), &pte)) return false;
+    if (tla_pte_decode(get_little_endian(bytes, 8), &pte)) return false;
     if (i + 1 < walk->reads) return leads_on(walk, i, &pte);
     return walk->nbytes > 0 ? is_found_page(walk, &pte) : pte.kind == TLA_PTE_ABSENT;
 }
