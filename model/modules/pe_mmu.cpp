@@ -1,12 +1,10 @@
-// The MMU as a module: changes by command, translation by calls; and what both styles share.
+// The MMU as a module: translation by calls, and what both styles share.
 #include "tlmalloc/modules/pe_mmu.hpp"
 
 #include "dmi.hpp"
 #include "payload.hpp"
 #include "pe_mmu_steps.hpp"
 #include "split_access.hpp"
-#include "tlmalloc/modules/command_sender.hpp"
-#include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 
@@ -60,90 +58,19 @@ tla_mmu_config pe_mmu::front_end() const {
 
 namespace {
 
-std::uint32_t asid_of(const tlm::tlm_generic_payload &payload) {
-    const requester *const who = payload.get_extension<requester>();
-    return who && who->asid != TLA_ASID_HARDWARE ? who->asid : 0;
-}
-
 bool is_translated(const tlm::tlm_generic_payload &payload) {
     const requester *const who = payload.get_extension<requester>();
     return who && who->translated;
 }
 
-sc_core::sc_time delay_to(std::uint64_t at_ps) {
-    sc_core::sc_time delay;
-    set_local_ps(delay, std::max(at_ps, to_ps(sc_core::sc_time_stamp())));
-    return delay;
-}
-
-bool transfer(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, tla_paddr pa, void *bytes,
-              std::uint32_t nbytes, std::uint64_t &at_ps, requester *who = nullptr) {
-    sc_core::sc_time delay = delay_to(at_ps);
-    const bool ok = access(socket, command, pa.value, bytes, nbytes, delay, who);
-    at_ps = local_ps(delay);
-    return ok;
-}
-
 } // namespace
 
-tla_mmu_bus pe_mmu::bus() const {
-    tla_mmu_bus bus{};
-    bus.context = const_cast<pe_mmu *>(this);
-    bus.read = [](void *self, tla_paddr pa, void *bytes, std::uint32_t nbytes, std::uint64_t *at_ps) {
-        pe_mmu &mmu = *static_cast<pe_mmu *>(self);
-        return transfer(*mmu.walk.operator->(), tlm::TLM_READ_COMMAND, pa, bytes, nbytes, *at_ps, &mmu.requester_);
-    };
-    bus.write = [](void *self, tla_paddr pa, const void *bytes, std::uint32_t nbytes, std::uint64_t *at_ps) {
-        pe_mmu &mmu = *static_cast<pe_mmu *>(self);
-        return transfer(*mmu.walk.operator->(), tlm::TLM_WRITE_COMMAND, pa, const_cast<void *>(bytes), nbytes, *at_ps,
-                        &mmu.requester_); // a target only reads them
-    };
-    bus.alloc = [](void *self, std::uint64_t nbytes, tla_paddr *pa, std::uint64_t *at_ps) {
-        tla_command command{};
-        command.opcode = TLA_OP_ALLOC;
-        command.channel = TLA_HBM;
-        command.nbytes = nbytes;
-        tla_completion completion{};
-        const tla_status status = static_cast<pe_mmu *>(self)->command_allocator(command, completion, *at_ps);
-        pa->value = completion.value;
-        return status;
-    };
-    bus.free = [](void *self, tla_paddr pa, std::uint64_t nbytes, std::uint64_t *at_ps) {
-        tla_command command{};
-        command.opcode = TLA_OP_FREE;
-        command.pa = pa;
-        command.nbytes = nbytes;
-        return static_cast<pe_mmu *>(self)->free_table(command, *at_ps);
-    };
-    return bus;
-}
-
-tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps) {
-    command.target = TLA_TARGET_MEMORY_CONTROLLER;
-    sc_core::sc_time delay = delay_to(at_ps);
-    const tla_status status =
-        send_command(*allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, command,
-                     completion, delay, config_.retry, statistics_.retries, &requester_);
-    at_ps = local_ps(delay);
-    return status;
-}
-
-tla_status pe_mmu::free_table(tla_command &command, std::uint64_t &at_ps) {
-    tla_completion completion{};
-    const tla_status status = command_allocator(command, completion, at_ps);
-    // Refused by plan, or for want of a node of the free list that another FREE will give back.
-    if (status == TLA_BUSY || status == TLA_LIMIT) owed_.push_back(command);
-    return status;
-}
-
-void pe_mmu::free_owed(std::uint64_t &at_ps) {
-    std::vector<tla_command> commands;
-    commands.swap(owed_);
-    for (tla_command &command : commands)
-        free_table(command, at_ps);
-}
-
 // --- data ------------------------------------------------------------------------------------------------------------
+
+std::uint32_t pe_mmu::asid_of(const tlm::tlm_generic_payload &payload) {
+    const requester *const who = payload.get_extension<requester>();
+    return who && who->asid != TLA_ASID_HARDWARE ? who->asid : 0;
+}
 
 tla_status pe_mmu::translate(const tla_mmu_access &access, const requester *who, std::uint64_t &at_ps, route &where) {
     if (config_.walk != TLA_WALK_MEMORY) return find_route(access, at_ps, where);
@@ -212,13 +139,6 @@ tla_status pe_mmu::translate_or_fault(const tla_mmu_access &access, const reques
         answers++;
         at_ps = tla_mmu_settled_ps(mmu_.get(), access.asid, {asked}, 1, at_ps);
     }
-}
-
-bool pe_mmu::ask_host(const tla_mmu_access &access, std::uint64_t va, bool again, std::uint64_t &at_ps) {
-    if (fault.size() == 0) return false;
-    statistics_.demand_faults++;
-    page_fault::bytes record = page_fault{va, access.access | (again ? page_fault::again : 0), access.asid}.encode();
-    return transfer(*fault.operator->(), tlm::TLM_WRITE_COMMAND, {0}, record.data(), record.size(), at_ps);
 }
 
 void pe_mmu::refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay) {
@@ -393,163 +313,6 @@ unsigned pe_mmu::debug(tlm::tlm_generic_payload &payload) {
     payload.set_data_ptr(data);
     payload.set_data_length(length);
     return moved;
-}
-
-// --- direct memory access --------------------------------------------------------------------------------------------
-
-bool pe_mmu::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
-    if (!grants_dmi()) return refuse_dmi(dmi);
-    dmi_asked_ = true;
-    const std::uint64_t va = payload.get_address();
-    tla_walk page{};
-    std::uint64_t until_ps = 0;
-    const tla_status status =
-        tla_mmu_find_page(mmu_.get(), asid_of(payload), {va}, to_ps(sc_core::sc_time_stamp()), &page, &until_ps);
-    if (status == TLA_BUSY) refuse_until(va, until_ps);
-    if (status) return refuse_dmi(dmi, {va, va});
-    const address_view view{page.pa.value, page.nbytes, page.va.value};
-    const bool readable = page.flags & TLA_READ, writable = page.flags & TLA_WRITE;
-    if ((payload.is_read() && !readable) || (payload.is_write() && !writable)) {
-        refuse_dmi(dmi, {page.va.value, page.va.value + (page.nbytes - 1)});
-        payload.is_read() ? dmi.allow_read() : dmi.allow_write();
-        return false;
-    }
-    payload.set_address(va - page.va.value + page.pa.value);
-    bool granted = out->get_direct_mem_ptr(payload, dmi);
-    payload.set_address(va);
-    const tla_tlb_level_config &nearest = config_.tlb_l1.entries > 0 ? config_.tlb_l1 : config_.tlb_l2;
-    const bool has_tlb = config_.walk != TLA_WALK_IDEAL && nearest.entries > 0;
-    const std::uint64_t tlb_ps = has_tlb ? nearest.latency_ps : 0;
-    granted = translate_dmi(dmi, granted, view, config_.overhead_ps + tlb_ps);
-    const byte_range told{dmi.get_start_address(), dmi.get_end_address()};
-    dmi_told_->add(told, told.first - view.to + view.from);
-    if (!granted) return false;
-    if (!writable && dmi.is_read_allowed()) dmi.allow_read();
-    if (!readable && dmi.is_write_allowed()) dmi.allow_write();
-    return true;
-}
-
-void pe_mmu::invalidate_direct_mem_ptr(sc_dt::uint64 first, sc_dt::uint64 last) {
-    for (const byte_range &range : dmi_told_->take({first, last}))
-        in.withdraw_dmi(range.first, range.last);
-}
-
-// The mappings in a command have changed: pointers are void, and refusals too.
-void pe_mmu::withdraw_dmi(const tla_command &command) {
-    if (!dmi_asked_) return;
-    for (std::uint32_t i = 0; i < command.count; i++) {
-        const std::uint64_t first = command.entries[i].va.value, last = first + (command.entries[i].nbytes - 1);
-        dmi_told_->forget({first, last});
-        in.withdraw_dmi(first, last);
-    }
-}
-
-void pe_mmu::refuse_until(std::uint64_t va, std::uint64_t until_ps) {
-    dmi_refused_.insert(va);
-    if (until_ps == UINT64_MAX) return; // the end of the command that is under way sees to it
-    window_closed_.notify(from_ps(until_ps) - sc_core::sc_time_stamp()); // unless that is to happen sooner anyway
-}
-
-void pe_mmu::withdraw_refusals() {
-    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
-    std::set<std::uint64_t> refused;
-    refused.swap(dmi_refused_);
-    for (const std::uint64_t va : refused) {
-        tla_walk page{};
-        std::uint64_t until_ps = 0;
-        if (tla_mmu_find_page(mmu_.get(), 0, {va}, now_ps, &page, &until_ps) == TLA_BUSY)
-            refuse_until(va, until_ps);
-        else
-            in.withdraw_dmi(va, va);
-    }
-}
-
-// --- commands --------------------------------------------------------------------------------------------------------
-
-std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
-    if (steps_ || config_.walk != TLA_WALK_MEMORY) return change_mappings(port, command, arrival_ps);
-    const turnstile::turn turn(mmu_turn_);
-    requester_.walks_for = nullptr;
-    return change_mappings(port, command, arrival_ps);
-}
-
-std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
-    tla_work work{};
-    tla_error error{};
-    tla_status status = TLA_OK;
-    // Nothing else runs in the engine until this command is done, so its start is known before its length.
-    const tla_service expected = control.look(arrival_ps);
-    std::uint64_t at_ps = expected.start_ps;
-    maps_in_flight_.add(expected.accepted_ps, 1);
-    free_owed(at_ps);
-    if (command.opcode == TLA_OP_MAP || command.opcode == TLA_OP_UNMAP || command.opcode == TLA_OP_TAKE_BACK)
-        status = change(port, command, at_ps, work, error);
-    else if (command.opcode == TLA_OP_INVALIDATE)
-        status = tla_mmu_invalidate(mmu_.get(), command.entries, command.count, &work, &error);
-    else
-        status = tla_error_set(&error, TLA_BAD_COMMAND, "opcode %d is not for a pe_mmu", command.opcode);
-    return complete(port, command, arrival_ps, at_ps - expected.start_ps, status, work, error);
-}
-
-tla_status pe_mmu::change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
-                          tla_error &error) {
-    tla_mmu *const front = mmu_.get();
-    if (command.opcode != TLA_OP_TAKE_BACK)
-        if (const tla_status status = tla_mmu_command(front, port, command.request_id))
-            return tla_error_set(&error, status, "no host memory");
-    if (steps_ && config_.walk == TLA_WALK_MEMORY) return steps_->change(port, command, at_ps, work, error);
-    if (command.opcode == TLA_OP_TAKE_BACK)
-        return tla_mmu_take_back(front, port, command.request_id, &at_ps, &work, &error);
-    const auto made = command.opcode == TLA_OP_MAP ? tla_mmu_map : tla_mmu_unmap;
-    return made(front, command.entries, command.count, &at_ps, &work, &error);
-}
-
-// Of a command that has been decided, and has been on the bus for bus_ps: what it takes besides, and the answer.
-std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::uint64_t arrival_ps,
-                               std::uint64_t bus_ps, tla_status status, const tla_work &work, const tla_error &error) {
-    tla_completion completion = control_window::answer_to(command, status);
-    if (completion.status) {
-        SC_REPORT_WARNING("/tlmalloc/pe_mmu/command",
-                          (std::string(name()) + ": " + error.text + control_window::ids_of(command)).c_str());
-    } else {
-        completion.nbytes = command.count;
-        if (command.opcode == TLA_OP_MAP) statistics_.maps += command.count;
-        if (command.opcode == TLA_OP_UNMAP) statistics_.unmaps += command.count;
-        if (command.opcode == TLA_OP_INVALIDATE) statistics_.invalidates++;
-        if (command.opcode == TLA_OP_TAKE_BACK) statistics_.taken_back++;
-    }
-    completion.service_ps = bus_ps + tla_cost_price(&config_.cost, &work);
-    const tla_service service = control.finish(port, completion, arrival_ps, statistics_);
-    tla_mmu_make_visible(mmu_.get(), service.done_ps);
-    if (steps_) steps_->changed(service.done_ps);
-    run_ = {};
-    run_from_ps_ = service.done_ps;
-    if (!completion.status && command.opcode != TLA_OP_INVALIDATE) withdraw_dmi(command); // who asks again may not yet
-    if (!dmi_refused_.empty()) window_closed_.notify(from_ps(service.done_ps) - sc_core::sc_time_stamp());
-    maps_in_flight_.add(service.done_ps, -1);
-    mapped_bytes_.set(service.done_ps, tla_mmu_get_stats(mmu_.get()).table.mapped_bytes);
-    return service.accepted_ps;
-}
-
-// What tables in memory need: sockets that are optional do not say so themselves, and an allocator that answers debug
-// accesses can be asked for its port.
-void pe_mmu::start_of_simulation() {
-    if (steps_) steps_->lead_on();
-    if (config_.walk != TLA_WALK_MEMORY) return;
-    if (walk.size() == 0 || allocator.size() == 0)
-        refuse_config("walk and allocator are not bound, though tables lie in memory");
-    const auto has_port = [this](unsigned port) {
-        std::uint8_t state[4];
-        tlm::tlm_generic_payload payload;
-        payload.set_read();
-        payload.set_address(port * std::uint64_t{TLA_PORT_BYTES} + TLA_PORT_STATE);
-        payload.set_data_ptr(state);
-        payload.set_data_length(sizeof state);
-        return allocator->transport_dbg(payload) == sizeof state;
-    };
-    if (has_port(0) && !has_port(config_.allocator_port))
-        refuse_config(std::string(name()) + ": allocator_port is " + std::to_string(config_.allocator_port) +
-                      ", a control port that the memory controller has not");
 }
 
 // Whether [va, va + nbytes) leads into [first, first + room), and no change of that is under way.

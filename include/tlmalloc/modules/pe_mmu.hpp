@@ -149,6 +149,7 @@ class pe_mmu : public instrumented, private command_handler, private access_targ
     tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
     tla_status free_table(tla_command &command, std::uint64_t &at_ps);
     void free_owed(std::uint64_t &at_ps);
+    static std::uint32_t asid_of(const tlm::tlm_generic_payload &payload);
     tla_status translate(const tla_mmu_access &access, const requester *who, std::uint64_t &at_ps, route &where);
     tla_status find_route(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
     tla_status translate_or_fault(const tla_mmu_access &access, const requester *who, std::uint64_t &at_ps,

@@ -1,0 +1,73 @@
+// What an MMU is commanded: mappings change, and that takes time.
+#include "pe_mmu_steps.hpp"
+#include "tlmalloc/modules/pe_mmu.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+namespace tlmalloc {
+
+std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
+    if (steps_ || config_.walk != TLA_WALK_MEMORY) return change_mappings(port, command, arrival_ps);
+    const turnstile::turn turn(mmu_turn_);
+    requester_.walks_for = nullptr;
+    return change_mappings(port, command, arrival_ps);
+}
+
+std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
+    tla_work work{};
+    tla_error error{};
+    tla_status status = TLA_OK;
+    // Nothing else runs in the engine until this command is done, so its start is known before its length.
+    const tla_service expected = control.look(arrival_ps);
+    std::uint64_t at_ps = expected.start_ps;
+    maps_in_flight_.add(expected.accepted_ps, 1);
+    free_owed(at_ps);
+    if (command.opcode == TLA_OP_MAP || command.opcode == TLA_OP_UNMAP || command.opcode == TLA_OP_TAKE_BACK)
+        status = change(port, command, at_ps, work, error);
+    else if (command.opcode == TLA_OP_INVALIDATE)
+        status = tla_mmu_invalidate(mmu_.get(), command.entries, command.count, &work, &error);
+    else
+        status = tla_error_set(&error, TLA_BAD_COMMAND, "opcode %d is not for a pe_mmu", command.opcode);
+    return complete(port, command, arrival_ps, at_ps - expected.start_ps, status, work, error);
+}
+
+tla_status pe_mmu::change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
+                          tla_error &error) {
+    tla_mmu *const front = mmu_.get();
+    if (command.opcode != TLA_OP_TAKE_BACK)
+        if (const tla_status status = tla_mmu_command(front, port, command.request_id))
+            return tla_error_set(&error, status, "no host memory");
+    if (steps_ && config_.walk == TLA_WALK_MEMORY) return steps_->change(port, command, at_ps, work, error);
+    if (command.opcode == TLA_OP_TAKE_BACK)
+        return tla_mmu_take_back(front, port, command.request_id, &at_ps, &work, &error);
+    const auto made = command.opcode == TLA_OP_MAP ? tla_mmu_map : tla_mmu_unmap;
+    return made(front, command.entries, command.count, &at_ps, &work, &error);
+}
+
+// Of a command that has been decided, and has been on the bus for bus_ps: what it takes besides, and the answer.
+std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::uint64_t arrival_ps,
+                               std::uint64_t bus_ps, tla_status status, const tla_work &work, const tla_error &error) {
+    tla_completion completion = control_window::answer_to(command, status);
+    if (completion.status) {
+        SC_REPORT_WARNING("/tlmalloc/pe_mmu/command",
+                          (std::string(name()) + ": " + error.text + control_window::ids_of(command)).c_str());
+    } else {
+        completion.nbytes = command.count;
+        if (command.opcode == TLA_OP_MAP) statistics_.maps += command.count;
+        if (command.opcode == TLA_OP_UNMAP) statistics_.unmaps += command.count;
+        if (command.opcode == TLA_OP_INVALIDATE) statistics_.invalidates++;
+        if (command.opcode == TLA_OP_TAKE_BACK) statistics_.taken_back++;
+    }
+    completion.service_ps = bus_ps + tla_cost_price(&config_.cost, &work);
+    const tla_service service = control.finish(port, completion, arrival_ps, statistics_);
+    tla_mmu_make_visible(mmu_.get(), service.done_ps);
+    if (steps_) steps_->changed(service.done_ps);
+    run_ = {};
+    run_from_ps_ = service.done_ps;
+    if (!completion.status && command.opcode != TLA_OP_INVALIDATE) withdraw_dmi(command); // who asks again may not yet
+    if (!dmi_refused_.empty()) window_closed_.notify(from_ps(service.done_ps) - sc_core::sc_time_stamp());
+    maps_in_flight_.add(service.done_ps, -1);
+    mapped_bytes_.set(service.done_ps, tla_mmu_get_stats(mmu_.get()).table.mapped_bytes);
+    return service.accepted_ps;
+}
+
+} // namespace tlmalloc
