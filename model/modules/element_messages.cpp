@@ -1,9 +1,11 @@
 // A PE's messages to other PEs, and their end with the kernel.
+#include "kernel_operation.hpp"
+#include "tile_shape.hpp"
 #include "tlmalloc/modules/pe_ipcq.hpp"
-#include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <cinttypes>
+#include <utility>
 
 namespace tlmalloc {
 
@@ -27,6 +29,37 @@ tla_status processing_element::receive(std::uint32_t peer, const tl_tile &tile) 
     const tla_status status = messages_->receive(peer, tile, delay_, &why);
     end(run_.message_ps, since);
     return status ? problem(status, "%s", why.text) : TLA_OK;
+}
+
+struct processing_element::asynchronous_receive final : operation {
+    asynchronous_receive(std::uint32_t peer, const tl_tile &tile, std::uint64_t asked_ps)
+        : operation("tl_recv_async", {{tile.pa.value, reach_of(tile)}}), job{call, peer, tile, asked_ps} {}
+
+    tla_status finish(processing_element &element, std::uint64_t &end_ps) override {
+        tla_error why{};
+        const tla_status status =
+            element.messages_->wait_for(job, "tl_wait for its tl_recv_async", element.delay_, &why);
+        end_ps = local_ps(element.delay_);
+        return status ? element.problem(status, "%s", why.text) : TLA_OK;
+    }
+
+    bool is_message() const override { return true; }
+
+    pe_ipcq::receiving job;
+};
+
+tla_status processing_element::receive_async(std::uint32_t peer, const tl_tile &tile, tl_handle &handle) {
+    handle = tl_handle{};
+    if (const tla_status status = check_tile(tile)) return status;
+    if (!messages_) return problem(TLA_UNSUPPORTED, "tl_recv_async: this PE has no message unit");
+    if (const tla_status status = check_room()) return status;
+    begin();
+    const std::uint64_t since = local_ps(delay_);
+    auto made = std::make_unique<asynchronous_receive>(peer, tile, since);
+    tla_error why{};
+    const tla_status status = messages_->begin_receive(made->job, &why);
+    end(run_.message_ps, since);
+    return status ? problem(status, "%s", why.text) : add_operation(std::move(made), handle);
 }
 
 tla_status processing_element::program_at(std::uint32_t sip, std::uint32_t cube, std::uint32_t pe,

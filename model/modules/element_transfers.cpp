@@ -2,6 +2,7 @@
 #include "kernel_operation.hpp"
 #include "pipeline.hpp"
 #include "tile_shape.hpp"
+#include "tlmalloc/modules/pe_ipcq.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -131,13 +132,14 @@ tla_status processing_element::end_operation(std::uint64_t handle) {
     const auto found = operations_.find(handle);
     const std::uint64_t since = local_ps(delay_);
     std::uint64_t end_ps = 0;
-    waits_for_dma_.set(since, 1);
+    const bool message = found->second->is_message();
+    waits_for_dma_.set(since, !message);
     const tla_status status = found->second->finish(*this, end_ps);
     set_local_ps(delay_, std::max({since, end_ps, to_ps(sc_core::sc_time_stamp())}));
     waits_for_dma_.set(local_ps(delay_), 0);
     const std::unique_ptr<operation> over = std::move(found->second);
     operations_.erase(found);
-    end(run_.dma_ps, since);
+    end(message ? run_.message_ps : run_.dma_ps, since);
     const tla_status given_back = over->give_back(*this);
     return status ? status : given_back;
 }
@@ -201,6 +203,7 @@ void processing_element::drop_operations() {
     if (pipeline_) pipeline_->drop_all();
     for (auto &transfers : queues_)
         transfers->drop_waiting(TLA_OK);
+    if (messages_) messages_->drop_receives();
     const tla_error why = run_.problem;
     end_operations();
     run_.problem = why;

@@ -25,6 +25,9 @@ struct processing_element::operation {
     // Afterwards, in the kernel's thread and on its time: gives back what the operation has allocated.
     virtual tla_status give_back(processing_element &) { return TLA_OK; }
 
+    // Whether it is a message that is waited for, and not a transfer.
+    virtual bool is_message() const { return false; }
+
     const char *const call;            // that has begun it
     const std::vector<tcm_range> uses; // tiles that must stay until it was waited for
 };

@@ -232,6 +232,16 @@ tla_status receive(tl_context *tl, std::uint32_t peer, const tl_tile *tile) {
     return program.back(program.outside([&](processing_element &pe) { return pe.receive(peer, what); }));
 }
 
+tla_status receive_async(tl_context *tl, std::uint32_t peer, const tl_tile *tile, tl_handle *handle) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_recv_async");
+    const tl_tile what = *tile;
+    tl_handle made{};
+    const tla_status status =
+        program.outside([&](processing_element &pe) { return pe.receive_async(peer, what, made); });
+    if (handle) *handle = made;
+    return program.back(status);
+}
+
 tla_status program_at(tl_context *tl, std::uint32_t sip, std::uint32_t cube, std::uint32_t pe_number,
                       std::uint32_t *found) {
     kernel_program &program = kernel_program::in_call(tl, "tl_program_at");
@@ -279,7 +289,8 @@ const tl_calls table = {TL_CALLS_VERSION,
                         send,
                         receive,
                         program_at,
-                        mesh_columns};
+                        mesh_columns,
+                        receive_async};
 
 // The kernel that exceeded pe.host_limit last, in this process: on the other PEs it need not be waited for as long.
 tl_kernel without_calls = nullptr;

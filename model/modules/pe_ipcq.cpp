@@ -249,18 +249,16 @@ void pe_ipcq::tell(const message_token &what, std::uint64_t at_ps,
     request.row_bytes = request.pitch = config_.credit_bytes;
     request.has_tile = false;
     request.physical = true;
-    auto made = std::make_unique<errand>();
+    const auto made = std::make_shared<errand>();
     made->parts.push_back(request);
     made->token = what;
     made->start_ps = at_ps;
     made->ended = std::move(ended);
-    post(std::move(made));
+    post(made);
 }
 
-// Begins a write; a thread moves it, for the DMA is waited for.
-void pe_ipcq::post(std::unique_ptr<errand> what) {
-    errands_++;
-    ledger_.depart(what->token.launch);
+// In a thread of its own, for the one that asks goes on.
+void pe_ipcq::start(std::function<void()> what) {
     if (idle_.empty()) {
         worker &made = workers_.emplace_back();
         made.has = std::move(what);
@@ -275,30 +273,39 @@ void pe_ipcq::post(std::unique_ptr<errand> what) {
 
 void pe_ipcq::work(worker &self) {
     for (;;) {
-        errand &now = *self.has;
-        sc_core::sc_time delay;
-        set_local_ps(delay, std::max(now.start_ps, to_ps(sc_core::sc_time_stamp())));
-        if (delay > sc_core::SC_ZERO_TIME) {
-            sc_core::wait(delay);
-            delay = sc_core::SC_ZERO_TIME;
-        }
-        tla_status status = TLA_OK;
-        for (pe_dma::request &part : now.parts) {
-            part.token = &now.token;
-            if (!status) status = dma_.transfer(part, delay);
-        }
-        const std::uint64_t end_ps = local_ps(delay);
-        last_end_ps_ = std::max(last_end_ps_, end_ps);
-        if (status && !send_failure_) send_failure_ = status;
-        if (now.ended) now.ended(status, end_ps);
-        const std::uint32_t launch = now.token.launch;
-        self.has.reset();
+        self.has();
+        self.has = nullptr;
         idle_.push_back(&self);
-        errands_--;
-        wake();
-        ledger_.arrive(launch);
         sc_core::wait(self.due);
     }
+}
+
+// Begins a write.
+void pe_ipcq::post(const std::shared_ptr<errand> &what) {
+    errands_++;
+    ledger_.depart(what->token.launch);
+    start([this, what] { perform(*what); });
+}
+
+void pe_ipcq::perform(errand &what) {
+    sc_core::sc_time delay;
+    set_local_ps(delay, std::max(what.start_ps, to_ps(sc_core::sc_time_stamp())));
+    if (delay > sc_core::SC_ZERO_TIME) {
+        sc_core::wait(delay);
+        delay = sc_core::SC_ZERO_TIME;
+    }
+    tla_status status = TLA_OK;
+    for (pe_dma::request &part : what.parts) {
+        part.token = &what.token;
+        if (!status) status = dma_.transfer(part, delay);
+    }
+    const std::uint64_t end_ps = local_ps(delay);
+    last_end_ps_ = std::max(last_end_ps_, end_ps);
+    if (status && !send_failure_) send_failure_ = status;
+    if (what.ended) what.ended(status, end_ps);
+    errands_--;
+    wake();
+    ledger_.arrive(what.token.launch);
 }
 
 // --- statistics ------------------------------------------------------------------------------------------------------

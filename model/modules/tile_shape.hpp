@@ -4,6 +4,7 @@
 
 #include "tlmalloc/kernel/types.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -31,6 +32,22 @@ inline std::uint64_t reach_of(const tl_tile &tile) {
 
 inline bool same_shape(const tl_tile &a, const tl_tile &b) {
     return a.rows == b.rows && a.columns == b.columns;
+}
+
+// Calls visit(address of bytes in the TCM, offset in the piece, bytes) for each run of bytes of a tile that
+// [offset, offset + nbytes) of its elements, row by row, lie in.
+template <typename Visit>
+void for_each_run(const tl_tile &tile, std::uint64_t offset, std::uint64_t nbytes, Visit visit) {
+    const std::uint64_t element = tl_dtype_bytes(tile.dtype), row = tile.columns * element;
+    if (rows_touch(tile)) {
+        visit(tile.pa.value + offset, 0, nbytes);
+        return;
+    }
+    for (std::uint64_t done = 0; done < nbytes;) {
+        const std::uint64_t at = offset + done, in_row = at % row, length = std::min(row - in_row, nbytes - done);
+        visit(tile.pa.value + at / row * tile.pitch * element + in_row, done, length);
+        done += length;
+    }
 }
 
 // The bits of an enumeration that somebody's C has filled: in C++ a value that is none may not be read as one.

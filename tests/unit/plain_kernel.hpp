@@ -257,6 +257,10 @@ inline const tl_calls &plain_program::table() {
             return TLA_OK;
         };
         t.mesh_columns = [](const tl_context *) { return 1u; };
+        t.receive_async = [](tl_context *tl, uint32_t, const tl_tile *, tl_handle *handle) {
+            if (handle) *handle = tl_handle{1};
+            return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK;
+        };
         t.composite = multiply;
         t.load_tensor = [](tl_context *tl, const tl_tile *tile, const tl_tensor *tensor, const tl_tile *mask,
                            float other) {

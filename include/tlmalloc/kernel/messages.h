@@ -36,6 +36,17 @@ static inline tla_status tl_recv(tl_context *tl, uint32_t peer, const tl_tile *t
     return tl->calls->receive(tl, peer, tile);
 }
 
+/* Begins what tl_recv does and returns after its dispatch (pe.dispatch); *handle (may be NULL) is what tl_wait
+ * (pipeline.h) waits for. Messages of a program are taken in the order of the calls, those of tl_recv among them; those
+ * of several programs at the same time. A sender gets its credits while the kernel does something else.
+ *
+ * On failure nothing has begun and *handle is all zero: TLA_INVALID_ARGUMENT for what is no peer or an empty tile,
+ * TLA_LIMIT when pe.outstanding handles have not been waited for. A message of another type or length is told by the
+ * wait, and stays the next one. The tile must not be freed before (TLA_BUSY). */
+static inline tla_status tl_recv_async(tl_context *tl, uint32_t peer, const tl_tile *tile, tl_handle *handle) {
+    return tl->calls->receive_async(tl, peer, tile, handle);
+}
+
 /* The program that runs on a PE: by SIP of the platform, cube of the SIP, PE of the cube. TLA_NOT_FOUND where none of
  * this launch does, and said so; *program stays as it was then. Costs nothing. */
 static inline tla_status tl_program_at(tl_context *tl, uint32_t sip, uint32_t cube, uint32_t pe, uint32_t *program) {

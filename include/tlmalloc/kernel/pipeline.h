@@ -3,10 +3,10 @@
  * A PE has one DMA engine that reads and one that writes. Each moves one transfer at a time, in the order in which they
  * were asked for; tl_load and tl_store (language.h) queue up with the others and are waited for at once.
  *
- * What was begun has a handle, a plain value that may be copied. It is good until it was waited for, by tl_wait,
- * tl_wait_all or the end of the kernel, whichever comes first; pe.outstanding of them may be at a time. Of operations
- * that nobody has waited for nothing is known: neither what their tiles hold, nor what lies in memory, nor in which
- * order a load and a store of the same bytes come. */
+ * What was begun (tl_recv_async of messages.h among it) has a handle, a plain value that may be copied. It is good
+ * until it was waited for, by tl_wait, tl_wait_all or the end of the kernel, whichever comes first; pe.outstanding of
+ * them may be at a time. Of operations that nobody has waited for nothing is known: neither what their tiles hold, nor
+ * what lies in memory, nor in which order a load and a store of the same bytes come. */
 #ifndef TLMALLOC_KERNEL_PIPELINE_H
 #define TLMALLOC_KERNEL_PIPELINE_H
 

@@ -78,6 +78,25 @@ class pe_ipcq : public instrumented, private access_target, private in_order_tar
     tla_status send(std::uint32_t peer, const tl_tile &tile, sc_core::sc_time &delay, tla_error *error);
     tla_status receive(std::uint32_t peer, const tl_tile &tile, sc_core::sc_time &delay, tla_error *error);
 
+    // A message that is taken while the kernel goes on. Those of a program come in the order in which they were begun,
+    // tl_recv among them.
+    struct receiving {
+        const char *call; // of the kernel, for what is said of it
+        std::uint32_t peer;
+        tl_tile tile;
+        std::uint64_t asked_ps; // it begins no earlier
+        tla_status status = TLA_OK;
+        tla_error why{}; // of a failure
+        std::uint64_t end_ps = 0;
+        bool done = false, dropped = false;
+    };
+    // tl_recv_async; on failure nothing has begun. `what` lives until it is done.
+    tla_status begin_receive(receiving &what, tla_error *error);
+    // Waits until it is done, in a call of the kernel; returns its status, or TLA_DEADLOCK: it never will be.
+    tla_status wait_for(receiving &what, const char *call, sc_core::sc_time &delay, tla_error *error);
+    // What has been begun is taken no further: all of it is done when this returns.
+    void drop_receives();
+
     // The program of this launch that runs on a PE; message_ledger::none where none does. Waits until all have come.
     std::uint32_t program_at(const pe_location &place);
 
@@ -103,6 +122,8 @@ class pe_ipcq : public instrumented, private access_target, private in_order_tar
         tla_paddr slots{};
         std::uint64_t arrived_ps[TLA_MESSAGE_SLOTS_MAX]{}; // of the pieces that are there
         tl_dtype dtype[TLA_MESSAGE_SLOTS_MAX]{};
+        std::deque<receiving *> receivings; // begun and not done
+        bool serving = false;               // a worker takes them
     };
     struct errand { // a write to another unit
         std::vector<pe_dma::request> parts;
@@ -114,9 +135,9 @@ class pe_ipcq : public instrumented, private access_target, private in_order_tar
         unsigned left = 0; // pieces that have not been read out
         std::uint64_t end_ps = 0;
     };
-    struct worker { // moves errands, one at a time
+    struct worker { // a thread that does one thing after the other
         sc_core::sc_event due;
-        std::unique_ptr<errand> has;
+        std::function<void()> has;
     };
     struct asked { // for slots
         std::uint32_t from;
@@ -134,8 +155,10 @@ class pe_ipcq : public instrumented, private access_target, private in_order_tar
     void take(const message_token &token, std::uint64_t at_ps);
     void wake_at(std::uint64_t at_ps);
 
-    void post(std::unique_ptr<errand> what);
+    void start(std::function<void()> what);
     void work(worker &self);
+    void post(const std::shared_ptr<errand> &what);
+    void perform(errand &what);
     message_token token_to(std::uint32_t peer, message_token::kind what) const;
     void tell(const message_token &what, std::uint64_t at_ps,
               std::function<void(tla_status, std::uint64_t)> ended = {});
@@ -155,6 +178,11 @@ class pe_ipcq : public instrumented, private access_target, private in_order_tar
     tla_status wait_for_piece(std::uint32_t peer, incoming &from, std::uint64_t nbytes, sc_core::sc_time &delay,
                               tla_message_piece &piece, tla_error *error);
     tla_status wait_until(const message_ledger::wait &what, const std::function<bool()> &can_go_on, tla_error *error);
+    tla_status take_message(const char *call, std::uint32_t peer, const tl_tile &tile, sc_core::sc_time &delay,
+                            const std::function<tla_status(tla_message_piece &)> &next, tla_error *error);
+    void serve_receivings(incoming &from);
+    static bool front_of(const incoming &from, tla_message_piece &piece);
+    bool takes_something() const;
     tla_status read_piece(const incoming &from, const tla_message_piece &piece, const tl_tile &tile,
                           sc_core::sc_time &delay);
     message_ledger::wait waiting(const char *call, std::uint32_t peer, std::uint64_t nbytes, bool for_credit) const;

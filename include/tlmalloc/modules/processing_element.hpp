@@ -119,6 +119,7 @@ class processing_element : public instrumented, private command_handler {
     tla_status convert(const tl_tile &out, const tl_tile &a);
     tla_status send(std::uint32_t peer, const tl_tile &tile);
     tla_status receive(std::uint32_t peer, const tl_tile &tile);
+    tla_status receive_async(std::uint32_t peer, const tl_tile &tile, tl_handle &handle);
     tla_status program_at(std::uint32_t sip, std::uint32_t cube, std::uint32_t pe, std::uint32_t &program);
     std::uint32_t mesh_columns() const { return config_.mesh_columns; }
     tla_status fail(tla_status status, const char *why);
@@ -128,6 +129,7 @@ class processing_element : public instrumented, private command_handler {
   private:
     struct operation;
     struct asynchronous_transfer;
+    struct asynchronous_receive;
     struct composite;
     class pipeline;
 
