@@ -15,6 +15,7 @@
 #include "tlmalloc/kernel/collectives.h"
 #include "tlmalloc/kernel/declaration.h"
 #include "tlmalloc/kernel/language.h"
+#include "tlmalloc/kernel/layers.h"
 #include "tlmalloc/kernel/messages.h"
 #include "tlmalloc/kernel/pipeline.h"
 #include "tlmalloc/kernel/tensor.h"

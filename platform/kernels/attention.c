@@ -1,8 +1,8 @@
 /* o = softmax(q * k^T / sqrt(width)) * v of one head: q and o queries x width, k and v keys x width, f16 in memory,
- * computed in f32. One pass over keys and values with an online softmax (Milakov, Gimelshein: Online normalizer
- * calculation for softmax, 2018): what was summed is scaled down whenever a larger score turns up. With causal = 1 the
- * last query sees all keys, the one before all but the last, and so on. Prefill: queries = keys; decode: queries = 1.
- */
+ * computed in f32. One pass over keys and values with an online softmax (kernel/layers.h): what was summed is scaled
+ * down whenever a larger score turns up. With causal = 1 the last query sees all keys, the one before all but the last,
+ * and so on. Prefill: queries = keys; decode: queries = 1. Where there are two programs for a query or more, they share
+ * its keys, and send each other what they have seen. */
 #include "tlmalloc/kernel.h"
 
 #include <math.h>
@@ -11,12 +11,18 @@
 enum { Q, K, V, O };
 enum { QUERIES, KEYS, WIDTH, CAUSAL };
 enum { BLOCK = 16, PART = 64 }; /* queries in one step, and of them keys */
-enum { TILE_HALF, TILE_Q, TILE_K, TILE_TURNED, TILE_V, TILE_P, TILE_SUMS, TILE_ROOT, TILE_COLUMNS, TILES };
-enum { LARGEST, LARGER, SCALE, TOTAL, OF_PART, STATISTICS }; /* of each query; columns one below the other */
+enum { TILE_HALF, TILE_Q, TILE_K, TILE_TURNED, TILE_V, TILE_P, TILE_ROOT, TILE_STATE, TILE_COLUMNS, TILE_OTHER, TILES };
 
 typedef struct shape {
     uint32_t queries, keys, width, causal;
 } shape;
+
+/* What a program does: some queries with some of their keys, as one of `members` that share them. */
+typedef struct share {
+    uint32_t first, end;          /* queries; none: nothing is left for this program */
+    uint32_t first_key, keys_end; /* keys, as far as a query sees them */
+    uint32_t member, members;
+} share;
 
 static uint32_t at_most(uint32_t value, uint32_t limit) {
     return value < limit ? value : limit;
@@ -46,68 +52,84 @@ static tla_status score(tl_context *tl, const tl_tile tiles[TILES], const shape 
     return status;
 }
 
-/* Scales what has been summed, and adds the part of the keys from `first` on; `largest` and `larger` change places. */
-static tla_status add_part(tl_context *tl, const tl_tile tiles[TILES], tl_tile statistics[STATISTICS], const shape *s,
-                           uint32_t query, uint32_t rows, uint32_t first) {
-    const uint32_t keys = at_most(s->keys - first, PART);
-    const tl_tile p = tl_view(tl, &tiles[TILE_P], 0, 0, rows, keys),
-                  sums = tl_view(tl, &tiles[TILE_SUMS], 0, 0, rows, s->width),
+/* The part of `keys` keys from `first` on. */
+static tla_status add_part(tl_context *tl, const tl_tile tiles[TILES], const tl_attention *attention, const shape *s,
+                           uint32_t query, uint32_t first, uint32_t keys) {
+    const tl_tile p = tl_view(tl, &tiles[TILE_P], 0, 0, attention->state.rows, keys),
                   v = tl_view(tl, &tiles[TILE_V], 0, 0, keys, s->width);
-    tl_tile of[STATISTICS];
-    for (uint32_t i = 0; i < STATISTICS; i++)
-        of[i] = tl_view(tl, &statistics[i], 0, 0, rows, 1);
     const uint64_t row_bytes = s->width * UINT64_C(2);
     tla_status status = score(tl, tiles, s, query, first, &p);
     if (status == TLA_OK) status = tl_load(tl, &v, (tla_vaddr){tl_argument(tl, V) + first * row_bytes}, row_bytes);
-    if (status == TLA_OK) status = tl_max(tl, 1, &of[OF_PART], &p);
-    if (status == TLA_OK) status = tl_maximum(tl, &of[LARGER], &of[LARGEST], &of[OF_PART]);
-    if (status == TLA_OK) status = tl_sub(tl, &of[SCALE], &of[LARGEST], &of[LARGER]);
-    if (status == TLA_OK) status = tl_exp(tl, &of[SCALE], &of[SCALE]);
-    if (status == TLA_OK) status = tl_sub(tl, &p, &p, &of[LARGER]);
-    if (status == TLA_OK) status = tl_exp(tl, &p, &p);
-    if (status == TLA_OK) status = tl_sum(tl, 1, &of[OF_PART], &p);
-    if (status == TLA_OK) status = tl_fma(tl, &of[TOTAL], &of[TOTAL], &of[SCALE], &of[OF_PART]);
-    if (status == TLA_OK) status = tl_mul(tl, &sums, &sums, &of[SCALE]);
-    if (status == TLA_OK) status = tl_dot(tl, &sums, &p, &v);
-    const tl_tile before = statistics[LARGEST];
-    statistics[LARGEST] = statistics[LARGER];
-    statistics[LARGER] = before;
-    return status;
+    return status == TLA_OK ? tl_attention_add(tl, attention, &p, &v) : status;
 }
 
-/* The queries [query, query + rows). */
-static tla_status attend(tl_context *tl, const tl_tile tiles[TILES], tl_tile statistics[STATISTICS], const shape *s,
-                         uint32_t query, uint32_t rows) {
+/* What the members have seen comes together in the first of them: in each round every second of those that are left
+ * sends it to the one before. */
+static tla_status gather(tl_context *tl, const share *part, const tl_attention *attention, const tl_tile *other) {
+    const uint32_t program = tl_program_id(tl, TL_ALL);
+    for (uint32_t step = 1; step < part->members; step *= 2) {
+        if (part->member % (2 * step) != 0) return tl_send(tl, program - step, &attention->state);
+        if (part->member + step >= part->members) continue;
+        tla_status status = tl_recv(tl, program + step, other);
+        if (status == TLA_OK) status = tl_attention_merge(tl, attention, other);
+        if (status != TLA_OK) return status;
+    }
+    return TLA_OK;
+}
+
+/* The queries [query, query + rows), with this program's share of their keys. */
+static tla_status attend(tl_context *tl, const tl_tile tiles[TILES], const shape *s, const share *part, uint32_t query,
+                         uint32_t rows) {
     const tl_tile half = tl_view(tl, &tiles[TILE_HALF], 0, 0, rows, s->width),
-                  q = tl_view(tl, &tiles[TILE_Q], 0, 0, rows, s->width),
-                  sums = tl_view(tl, &tiles[TILE_SUMS], 0, 0, rows, s->width),
-                  total = tl_view(tl, &statistics[TOTAL], 0, 0, rows, 1);
+                  q = tl_view(tl, &tiles[TILE_Q], 0, 0, rows, s->width);
+    const tl_attention attention = {.state = tl_view(tl, &tiles[TILE_STATE], 0, 0, rows, s->width + 2),
+                                    .larger = tl_view(tl, &tiles[TILE_COLUMNS], 0, 0, rows, 1),
+                                    .scale = tl_view(tl, &tiles[TILE_COLUMNS], rows, 0, rows, 1),
+                                    .part = tl_view(tl, &tiles[TILE_COLUMNS], 2 * rows, 0, rows, 1)};
     const uint64_t row_bytes = s->width * UINT64_C(2), offset = query * row_bytes;
     tla_status status = tl_load(tl, &half, (tla_vaddr){tl_argument(tl, Q) + offset}, row_bytes);
     if (status == TLA_OK) status = tl_mul(tl, &q, &half, &tiles[TILE_ROOT]);
-    if (status == TLA_OK) status = tl_fill(tl, &sums, 0);
-    if (status == TLA_OK) status = tl_fill(tl, &total, 0);
-    if (status == TLA_OK) status = tl_fill(tl, &statistics[LARGEST], -INFINITY);
-    for (uint32_t first = 0; status == TLA_OK && first < seen_by(s, query + rows - 1); first += PART)
-        status = add_part(tl, tiles, statistics, s, query, rows, first);
-    if (status == TLA_OK) status = tl_div(tl, &half, &sums, &total);
+    if (status == TLA_OK) status = tl_attention_begin(tl, &attention);
+    const uint32_t end = at_most(part->keys_end, seen_by(s, query + rows - 1));
+    for (uint32_t first = part->first_key; status == TLA_OK && first < end; first += PART)
+        status = add_part(tl, tiles, &attention, s, query, first, at_most(part->keys_end - first, PART));
+    if (status == TLA_OK) status = gather(tl, part, &attention, &tiles[TILE_OTHER]);
+    if (part->member > 0) return status;
+    if (status == TLA_OK) status = tl_attention_end(tl, &attention, &half);
     if (status == TLA_OK) status = tl_store(tl, (tla_vaddr){tl_argument(tl, O) + offset}, row_bytes, &half);
     return status;
 }
 
-/* Arguments: addresses of q, k, v and o; queries, keys, width, causal. Program p of P takes the queries
- * [p * queries / P, (p + 1) * queries / P). */
+/* Program p of P takes the queries [p * queries / P, (p + 1) * queries / P) with all of their keys; of at least twice
+ * as many programs as queries, as many as there are for a query share its keys, but each has one. */
+static share share_of(const shape *s, uint32_t p, uint32_t programs) {
+    if (programs / 2 < s->queries)
+        return (share){.first = (uint32_t)((uint64_t)p * s->queries / programs),
+                       .end = (uint32_t)(((uint64_t)p + 1) * s->queries / programs),
+                       .keys_end = s->keys,
+                       .members = 1};
+    const uint32_t query = p / (programs / s->queries), member = p % (programs / s->queries);
+    if (query >= s->queries) return (share){.members = 1};
+    const uint32_t seen = seen_by(s, query), members = at_most(programs / s->queries, seen);
+    if (member >= members) return (share){.members = 1};
+    return (share){.first = query,
+                   .end = query + 1,
+                   .first_key = (uint32_t)((uint64_t)member * seen / members),
+                   .keys_end = (uint32_t)(((uint64_t)member + 1) * seen / members),
+                   .member = member,
+                   .members = members};
+}
+
+/* Arguments: addresses of q, k, v and o; queries, keys, width, causal. */
 static tla_status run(tl_context *tl) {
-    const uint64_t p = tl_program_id(tl, TL_ALL), programs = tl_num_programs(tl, TL_ALL);
     const shape s = {(uint32_t)tl_argument(tl, 4), (uint32_t)tl_argument(tl, 5), (uint32_t)tl_argument(tl, 6),
                      (uint32_t)tl_argument(tl, 7)};
     if (s.causal && s.queries > s.keys)
         return tl_refuse(tl, "attention: found %u queries for %u keys, expected no more than keys where causal is 1",
                          s.queries, s.keys);
-    const uint32_t end = (uint32_t)((p + 1) * s.queries / programs);
-    uint32_t first = (uint32_t)(p * s.queries / programs);
-    if (first == end) return TLA_OK; /* more programs than queries */
-    const uint32_t rows = at_most(end - first, BLOCK), keys = at_most(s.keys, PART);
+    const share part = share_of(&s, tl_program_id(tl, TL_ALL), tl_num_programs(tl, TL_ALL));
+    if (part.first == part.end) return TLA_OK; /* more programs than queries and their keys */
+    const uint32_t rows = at_most(part.end - part.first, BLOCK), keys = at_most(part.keys_end - part.first_key, PART);
     tl_tile tiles[TILES] = {
         [TILE_HALF] = {.rows = rows, .columns = s.width, .dtype = TL_F16},
         [TILE_Q] = {.rows = rows, .columns = s.width, .dtype = TL_F32},
@@ -115,24 +137,24 @@ static tla_status run(tl_context *tl) {
         [TILE_TURNED] = {.rows = s.width, .columns = keys, .dtype = TL_F16},
         [TILE_V] = {.rows = keys, .columns = s.width, .dtype = TL_F16},
         [TILE_P] = {.rows = rows, .columns = keys, .dtype = TL_F32},
-        [TILE_SUMS] = {.rows = rows, .columns = s.width, .dtype = TL_F32},
         [TILE_ROOT] = {.rows = 1, .columns = 1, .dtype = TL_F32},
-        [TILE_COLUMNS] = {.rows = STATISTICS * rows, .columns = 1, .dtype = TL_F32},
+        [TILE_STATE] = {.rows = rows, .columns = s.width + 2, .dtype = TL_F32},
+        [TILE_COLUMNS] = {.rows = 3 * rows, .columns = 1, .dtype = TL_F32},
+        [TILE_OTHER] = {.rows = rows, .columns = s.width + 2, .dtype = TL_F32},
     };
-    tla_status status = tl_alloc_tiles(tl, tiles, TILES);
+    const size_t count = part.members > 1 ? TILES : TILE_OTHER;
+    tla_status status = tl_alloc_tiles(tl, tiles, count);
     if (status != TLA_OK) return status;
-    tl_tile statistics[STATISTICS];
-    for (uint32_t i = 0; i < STATISTICS; i++)
-        statistics[i] = tl_view(tl, &tiles[TILE_COLUMNS], i * rows, 0, rows, 1);
     status = tl_fill(tl, &tiles[TILE_ROOT], 1 / sqrtf((float)s.width));
-    for (; status == TLA_OK && first < end; first += rows)
-        status = attend(tl, tiles, statistics, &s, first, at_most(end - first, rows));
-    return tl_free_tiles(tl, tiles, TILES, status);
+    for (uint32_t query = part.first; status == TLA_OK && query < part.end; query += rows)
+        status = attend(tl, tiles, &s, &part, query, at_most(part.end - query, rows));
+    return tl_free_tiles(tl, tiles, count, status);
 }
 
 /* The weights of the keys that a query sees, not divided by their sum. Returns by how much of itself each may be off in
  * f32: the score by width + 3 roundings of a sum of magnitudes (see gemm.c; the scaling of q is one, 1 / sqrt(width) is
- * two), its difference from the largest, of at most twice the largest magnitude, by one, and exp by two. */
+ * two), its difference from the largest, of at most twice the largest magnitude, by one, and exp by two. What a weight
+ * is scaled by later on are differences of such scores, which add up to no more than that once more. */
 static double weights_of(const tl_workload *workload, const void *const *tensors, uint64_t query, uint64_t seen,
                          double *weights) {
     const uint64_t width = workload->parameters[WIDTH];
@@ -151,11 +173,11 @@ static double weights_of(const tl_workload *workload, const void *const *tensors
     }
     for (uint64_t key = 0; key < seen; key++)
         weights[key] = exp(weights[key] - largest);
-    return (((double)width + 4) * most + 2 * most + 2) * 0x1p-24;
+    return (((double)width + 4) * most + 4 * most + 2) * 0x1p-24;
 }
 
-/* One element: a quotient of two sums of `seen` terms with PART of them in a step, which rounds `seen` times and twice
- * more for each step, and to f16 at the end. */
+/* One element: a quotient of two sums of `seen` terms with PART of them in a step, which rounds `seen` times, three
+ * times more for each step and six times where what two programs have seen is merged, and to f16 at the end. */
 static tla_status check_element(const tl_workload *workload, const void *const *tensors, uint64_t index,
                                 const double *weights, uint64_t seen, double off, tla_error *error) {
     const uint64_t width = workload->parameters[WIDTH];
@@ -167,8 +189,8 @@ static tla_status check_element(const tl_workload *workload, const void *const *
         total += weights[key];
     }
     exact /= total;
-    const double steps = (double)tl_cdiv(seen, PART);
-    const double before = 2 * (off + ((double)seen + 3 * steps + 3) * 0x1p-24) * magnitude / total;
+    const double steps = (double)tl_cdiv(seen, PART), merges = ceil(log2((double)workload->programs));
+    const double before = 2 * (off + ((double)seen + 3 * steps + 6 * merges + 3) * 0x1p-24) * magnitude / total;
     const double allowed = before + fmax((fabs(exact) + before) * 0x1p-11, 0x1p-25);
     const double got = tl_element(tensors[O], TL_F16, index);
     if (fabs(got - exact) <= allowed) return TLA_OK; /* refuses NaN */

@@ -7,7 +7,7 @@
 enum { X, GAMMA, BETA, Y };
 enum { ROWS, COLUMNS };
 enum { BLOCK = 16 }; /* rows in one step */
-enum { TILE_HALF, TILE_X, TILE_SQUARES, TILE_STATISTIC, TILE_GAMMA, TILE_BETA, TILE_SHARE, TILE_EPSILON, TILES };
+enum { TILE_HALF, TILE_X, TILE_SQUARES, TILE_OF_ROW, TILE_GAMMA, TILE_BETA, TILE_SHARE, TILE_EPSILON, TILES };
 
 #define EPSILON 1e-5f
 
@@ -21,32 +21,21 @@ static tla_status prepare(tl_context *tl, const tl_tile tiles[TILES]) {
     return status;
 }
 
-/* x -= the mean of its row; statistic = 1 / sqrt(variance + epsilon). */
-static tla_status centre(tl_context *tl, const tl_tile *x, const tl_tile *squares, const tl_tile *statistic,
-                         const tl_tile tiles[TILES]) {
-    tla_status status = tl_sum(tl, 1, statistic, x);
-    if (status == TLA_OK) status = tl_mul(tl, statistic, statistic, &tiles[TILE_SHARE]);
-    if (status == TLA_OK) status = tl_sub(tl, x, x, statistic);
-    if (status == TLA_OK) status = tl_mul(tl, squares, x, x);
-    if (status == TLA_OK) status = tl_sum(tl, 1, statistic, squares);
-    if (status == TLA_OK) status = tl_fma(tl, statistic, statistic, &tiles[TILE_SHARE], &tiles[TILE_EPSILON]);
-    if (status == TLA_OK) status = tl_rsqrt(tl, statistic, statistic);
-    return status;
-}
-
 /* Rows [first, first + rows), in one step. */
 static tla_status normalise(tl_context *tl, const tl_tile tiles[TILES], uint32_t first, uint32_t rows) {
     const uint32_t columns = tiles[TILE_X].columns;
-    tl_tile half = tl_view(tl, &tiles[TILE_HALF], 0, 0, rows, columns),
-            x = tl_view(tl, &tiles[TILE_X], 0, 0, rows, columns),
-            squares = tl_view(tl, &tiles[TILE_SQUARES], 0, 0, rows, columns),
-            statistic = tl_view(tl, &tiles[TILE_STATISTIC], 0, 0, rows, 1);
+    const tl_tile half = tl_view(tl, &tiles[TILE_HALF], 0, 0, rows, columns),
+                  x = tl_view(tl, &tiles[TILE_X], 0, 0, rows, columns);
+    const tl_norm norm = {.gamma = tiles[TILE_GAMMA],
+                          .beta = tiles[TILE_BETA],
+                          .share = tiles[TILE_SHARE],
+                          .epsilon = tiles[TILE_EPSILON],
+                          .squares = tl_view(tl, &tiles[TILE_SQUARES], 0, 0, rows, columns),
+                          .of_row = tl_view(tl, &tiles[TILE_OF_ROW], 0, 0, rows, 1)};
     const uint64_t row_bytes = columns * UINT64_C(2), offset = first * row_bytes;
     tla_status status = tl_load(tl, &half, (tla_vaddr){tl_argument(tl, X) + offset}, row_bytes);
     if (status == TLA_OK) status = tl_convert(tl, &x, &half);
-    if (status == TLA_OK) status = centre(tl, &x, &squares, &statistic, tiles);
-    if (status == TLA_OK) status = tl_mul(tl, &x, &x, &statistic);
-    if (status == TLA_OK) status = tl_fma(tl, &half, &x, &tiles[TILE_GAMMA], &tiles[TILE_BETA]);
+    if (status == TLA_OK) status = tl_layer_norm(tl, &half, &x, &norm);
     if (status == TLA_OK) status = tl_store(tl, (tla_vaddr){tl_argument(tl, Y) + offset}, row_bytes, &half);
     return status;
 }
@@ -63,7 +52,7 @@ static tla_status run(tl_context *tl) {
         [TILE_HALF] = {.rows = most, .columns = columns, .dtype = TL_F16},
         [TILE_X] = {.rows = most, .columns = columns, .dtype = TL_F32},
         [TILE_SQUARES] = {.rows = most, .columns = columns, .dtype = TL_F32},
-        [TILE_STATISTIC] = {.rows = most, .columns = 1, .dtype = TL_F32},
+        [TILE_OF_ROW] = {.rows = most, .columns = 1, .dtype = TL_F32},
         [TILE_GAMMA] = {.rows = 1, .columns = columns, .dtype = TL_F32},
         [TILE_BETA] = {.rows = 1, .columns = columns, .dtype = TL_F32},
         [TILE_SHARE] = {.rows = 1, .columns = 1, .dtype = TL_F32},

@@ -71,6 +71,19 @@ BOOST_AUTO_TEST_CASE(kernels_are_right_on_256_pes) {
     check_all(TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml", {}, "256", 2);
 }
 
+// Keys split over all PEs; each but the first sends what it has seen once, and no key is seen twice.
+BOOST_AUTO_TEST_CASE(a_decode_of_one_query_is_shared_by_all_pes) {
+    const auto decode = [](const std::string &pes, const std::string &keys) {
+        const report r = run(npu_small, {"--kernel", "attention", "--parameter", "queries=1", "--parameter",
+                                         "keys=" + keys, "--set", "system.pes_per_cube=" + pes});
+        BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "; result verified; leaks 0\n"), r.run.err);
+        return number(r.list("message_sums"), "received");
+    };
+    BOOST_CHECK_EQUAL(decode("8", "300"), 7);
+    BOOST_CHECK_EQUAL(decode("6", "1000"), 5);
+    BOOST_CHECK_EQUAL(decode("8", "5"), 4); // a key each, and nothing for three
+}
+
 BOOST_AUTO_TEST_CASE(a_parameter_that_is_none_is_refused_before_anything_runs) {
     const auto refused = [](const std::string &kernel, const std::string &parameter, const std::string &says) {
         const command_result result = run_tlmalloc({"run", npu_small, "--kernel", kernel, "--parameter", parameter});

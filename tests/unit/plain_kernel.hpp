@@ -11,14 +11,25 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 constexpr uint64_t memory_base = 0x100000000;
+
+// Messages of programs that run as threads, of which one goes on at a time: whoever has the turn.
+struct plain_mail {
+    std::mutex turn;
+    std::condition_variable sent;
+    std::map<std::pair<uint32_t, uint32_t>, std::deque<std::vector<uint8_t>>> letters; // by sender and receiver
+};
 
 // One program on a PE of plain memory. Every tl_* call that can fail counts; call number fail_at fails.
 struct plain_program : tl_context {
@@ -28,6 +39,7 @@ struct plain_program : tl_context {
     std::vector<uint64_t> arguments;
     std::vector<uint8_t> *memory = nullptr; // virtual addresses from memory_base on
     std::vector<bool> *stored = nullptr;    // which bytes of memory a store has written
+    plain_mail *mail = nullptr; // none: whoever waits for a message has it, and its bytes are those that the tile had
     uint64_t tcm_bytes = 1 << 20, tcm_used = 0, tcm_peak = 0;
     std::map<uint64_t, std::vector<uint8_t>> tiles, scratch; // live allocations by physical address
     uint64_t next_pa = 0x1000;
@@ -248,9 +260,27 @@ inline const tl_calls &plain_program::table() {
                            tl_handle *handle) { return begin(tl, *tile, destination, pitch, handle, false); };
         t.wait = [](tl_context *tl, tl_handle) { return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK; };
         t.wait_all = [](tl_context *tl) { return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK; };
-        // Messages alone: whoever waits for one has it, and its bytes are those that the tile had.
-        t.send = t.receive = [](tl_context *tl, uint32_t, const tl_tile *) {
-            return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK;
+        t.send = [](tl_context *tl, uint32_t peer, const tl_tile *tile) {
+            plain_program &p = of(tl);
+            if (p.fails()) return TLA_BUS_ERROR;
+            if (!p.mail) return TLA_OK;
+            p.mail->letters[{p.program, peer}].push_back(p.get(*tile));
+            p.mail->sent.notify_all();
+            return TLA_OK;
+        };
+        t.receive = [](tl_context *tl, uint32_t peer, const tl_tile *tile) {
+            plain_program &p = of(tl);
+            if (p.fails()) return TLA_BUS_ERROR;
+            if (!p.mail) return TLA_OK;
+            std::unique_lock<std::mutex> turn(p.mail->turn, std::adopt_lock);
+            auto &letters = p.mail->letters[{peer, p.program}];
+            p.mail->sent.wait(turn, [&] { return !letters.empty(); });
+            turn.release();
+            const bytes letter = letters.front();
+            letters.pop_front();
+            if (letter.size() != size_of(*tile)) return TLA_INVALID_ARGUMENT;
+            p.put(*tile, letter);
+            return TLA_OK;
         };
         t.program_at = [](tl_context *, uint32_t, uint32_t, uint32_t pe, uint32_t *program) {
             *program = pe;
@@ -388,15 +418,31 @@ struct plain_run {
             tensors[i] = memory.data() + offsets[i];
         return tl_kernel_verify(&kernel, &workload, tensors, files, error);
     }
-    // Runs every program; all must succeed, keep inside their memory and give everything back.
+    // Runs every program; all must succeed, keep inside their memory, give everything back and take what they are sent.
     void launch() {
+        plain_mail mail;
+        std::vector<plain_program> all;
+        std::vector<tla_status> status(workload.programs, TLA_UNSUPPORTED);
+        std::vector<std::thread> threads;
         for (uint32_t program = 0; program < workload.programs; program++) {
-            plain_program tl = context(program);
-            const tla_status status = kernel.run(&tl);
-            BOOST_REQUIRE_MESSAGE(status == TLA_OK, tla_status_name(status) << ": " << tl.said);
-            BOOST_REQUIRE(tl.tiles.empty());
-            BOOST_REQUIRE(!tl.bad_access);
+            all.push_back(context(program));
+            all.back().mail = &mail;
         }
+        for (uint32_t program = 0; program < workload.programs; program++)
+            threads.emplace_back([&, program] {
+                const std::lock_guard<std::mutex> turn(mail.turn);
+                status[program] = kernel.run(&all[program]);
+            });
+        for (std::thread &thread : threads)
+            thread.join();
+        for (uint32_t program = 0; program < workload.programs; program++) {
+            BOOST_REQUIRE_MESSAGE(status[program] == TLA_OK, tla_status_name(status[program])
+                                                                 << ": " << all[program].said);
+            BOOST_REQUIRE(all[program].tiles.empty());
+            BOOST_REQUIRE(!all[program].bad_access);
+        }
+        for (const auto &[way, letters] : mail.letters)
+            BOOST_REQUIRE_MESSAGE(letters.empty(), way.first << " to " << way.second);
     }
     void check_every_output_byte_and_no_other_is_written() {
         std::vector<bool> expected(memory.size());
