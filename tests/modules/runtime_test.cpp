@@ -192,6 +192,26 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_reserved_allocated_mapped_and_goes_the_other_wa
     BOOST_CHECK_EQUAL(d.free_tensor(t, nullptr), TLA_NOT_ALLOCATED);
 }
 
+BOOST_AUTO_TEST_CASE(a_plan_is_an_allocation_for_each_pe_and_one_mapping_whatever_it_holds) {
+    called_device d;
+    const std::vector<planned_tensor> plan(100, {"t", 64, 0});
+    deployment net;
+    BOOST_REQUIRE_EQUAL(d.deploy("net", page, plan, d.everywhere(), &net, nullptr), TLA_OK);
+    std::vector<tla_opcode> expected(8, TLA_OP_ALLOC);
+    expected.insert(expected.begin(), TLA_OP_VA_ALLOC);
+    expected.push_back(TLA_OP_MAP);
+    BOOST_TEST(d.commands == expected, boost::test_tools::per_element());
+    BOOST_CHECK_EQUAL(d.free_tensor(&net.tensors[0], nullptr), TLA_NOT_ALLOCATED); // it is a view
+    BOOST_CHECK_EQUAL(d.cleanup(nullptr), TLA_OK);
+    BOOST_CHECK(d.empty());
+    for (const tla_opcode opcode : {TLA_OP_VA_ALLOC, TLA_OP_ALLOC, TLA_OP_MAP}) {
+        d.refuse = [=](const tla_command &c) { return c.opcode == opcode ? TLA_EXHAUSTED : TLA_OK; };
+        BOOST_CHECK_EQUAL(d.deploy("net", page, plan, d.everywhere(), &net, nullptr), TLA_EXHAUSTED);
+        BOOST_CHECK(!net.arena && net.tensors.empty());
+        BOOST_CHECK(d.empty());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(clean_up_trims_every_front_and_says_where_one_was_refused) {
     const tla_stack_policy policy = tla_stack_policy_of(TLA_FRONT_CACHING_POOL, TLA_FIRST_FIT);
     called_device d(policy);

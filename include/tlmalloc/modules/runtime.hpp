@@ -41,6 +41,20 @@ struct tensor {
     bool read_only = false;       // to PEs
 };
 
+// A tensor of a plan (lifetime_plan.h): in every PE's slice `nbytes`, `offset` above where the plan begins there.
+struct planned_tensor {
+    std::string name;
+    std::uint64_t nbytes, offset;
+};
+
+// A plan in memory. A tensor of it has a part in every PE's slice: it is written and read as any tensor, but its parts
+// do not touch. Its `va` is that of its first part; the next PE's is `height` above.
+struct deployment {
+    tensor *arena = nullptr; // of `height` bytes in every slice; free_tensor(arena) ends the deployment
+    std::uint64_t height = 0;
+    std::vector<tensor> tensors; // in the order of the plan
+};
+
 // Every call blocks its caller until the work is done, by way of the functions below, which whoever derives from it
 // brings: `host` by transactions, a test by calls. Errors come back as a status with a text; a call that fails leaves
 // nothing allocated or mapped.
@@ -82,6 +96,13 @@ class runtime {
     // written and read are in that order too (tla_placement_pack). TLA_NOT_FOUND for a PE that is not in the
     // configuration.
     tla_status create_tensor(const std::string &name, const tla_placement &where, tensor **made, tla_error *error);
+
+    // Memory for a plan of `height` bytes, in a single block of each PE's slice that is mapped once; its tensors have
+    // fixed addresses until the arena is freed, and cost no command. Whether tensors overlap is up to the plan
+    // (tla_plan_check). TLA_INVALID_ARGUMENT for a plan of no height or no tensor, a tensor of no bytes, and anything
+    // but spread::split; TLA_OUT_OF_RANGE for a tensor that ends above the height; and as create_tensor.
+    tla_status deploy(const std::string &name, std::uint64_t height, const std::vector<planned_tensor> &tensors,
+                      const placement &where, deployment *made, tla_error *error);
 
     // Unmaps, waits until every MMU has said so, and frees. A block whose FREE is refused in spite of all retries is
     // freed by cleanup().

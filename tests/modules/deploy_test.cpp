@@ -1,0 +1,120 @@
+// Plans in the memory of a whole platform: one block of each slice, mapped once, and tensors at fixed places in it.
+#include "platform_bench.hpp"
+
+namespace {
+
+const std::uint64_t kib = 1024;
+const pe_location pe0{0, 0, 0}, pe1{0, 0, 1};
+
+// Two PEs with slices of 1 MiB.
+struct bench : platform_bench {
+    explicit bench(time_style style) : platform_bench({style_key(style)}, {}) {}
+
+    deployment deploy(std::uint64_t height, const std::vector<planned_tensor> &tensors,
+                      std::vector<pe_location> pes = {pe0, pe1}, spread kind = spread::split) {
+        deployment made;
+        status = platform.host().deploy("net", height, tensors, {std::move(pes), kind}, &made, &error);
+        BOOST_CHECK((made.arena == nullptr) == (status != TLA_OK));
+        BOOST_CHECK_EQUAL(made.tensors.size(), status ? 0 : tensors.size());
+        return made;
+    }
+
+    memory_controller::statistics of(std::size_t pe) { return platform.pes()[pe]->controller.get_statistics(TLA_HBM); }
+    std::uint64_t mapping_commands() { return platform.addresses().get_statistics().maps; }
+};
+
+void a_plan_is_one_block_of_each_slice(time_style style) {
+    bench b(style);
+    b.run_and_clean_up([&] {
+        const deployment d = b.deploy(16 * kib, {{"x", 1000, 0}, {"y", 3000, 1000}, {"z", 1000, 15 * kib + 24}});
+        BOOST_REQUIRE_EQUAL(b.status, TLA_OK);
+        for (std::size_t pe = 0; pe < 2; pe++) {
+            BOOST_CHECK_EQUAL(b.of(pe).allocs, 1u);
+            BOOST_CHECK_EQUAL(b.of(pe).arena.used, 16 * kib);
+            BOOST_CHECK_EQUAL(b.platform.pes()[pe]->mmu.get_statistics().table.mapped_bytes, 32 * kib);
+        }
+        BOOST_CHECK_EQUAL(b.mapping_commands(), 1u);
+        std::vector<bytes> data;
+        for (const tensor &t : d.tensors) {
+            data.push_back(pattern(t.nbytes, static_cast<unsigned>(data.size() + 1)));
+            b.write(&t, data.back());
+        }
+        for (std::size_t i = 0; i < d.tensors.size(); i++) {
+            const tensor &t = d.tensors[i];
+            BOOST_REQUIRE_EQUAL(t.shards.size(), 2u);
+            BOOST_CHECK(b.read(&t) == data[i]);
+            const bytes second(data[i].begin() + static_cast<std::ptrdiff_t>(t.nbytes / 2), data[i].end());
+            BOOST_CHECK(b.look(t.shards[1].pa.value, t.nbytes / 2) == second);
+        }
+        // Where kernels find them: each PE copies the whole plan in its slice.
+        BOOST_CHECK_EQUAL(d.tensors[1].va.value, d.arena->va.value + 1000);
+        tensor *copy = b.make(32 * kib, TLA_HBM);
+        BOOST_REQUIRE(copy);
+        BOOST_CHECK_EQUAL(b.platform.host().launch(0, {d.arena->va.value, copy->va.value, d.height}, &b.error), TLA_OK);
+        const bytes seen = b.read(copy);
+        for (std::size_t i = 0; i < d.tensors.size(); i++)
+            for (std::size_t pe = 0; pe < 2; pe++) {
+                const std::uint64_t part = d.tensors[i].nbytes / 2,
+                                    at = d.tensors[i].va.value - d.arena->va.value + pe * d.height;
+                BOOST_CHECK(std::equal(&seen[at], &seen[at] + part, &data[i][pe * part]));
+            }
+        BOOST_CHECK_EQUAL(b.platform.host().free_tensor(copy, &b.error), TLA_OK);
+        BOOST_CHECK_EQUAL(b.platform.leaks(), 1u + 2 + 2 + 1); // the arena, HBM, MMUs, virtual addresses
+        BOOST_CHECK_EQUAL(b.platform.host().free_tensor(d.arena, &b.error), TLA_OK);
+        BOOST_CHECK_EQUAL(b.of(0).frees, 2u); // and the copy
+        BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
+    });
+    BOOST_CHECK(reports().empty());
+}
+
+void what_cannot_be_deployed_leaves_nothing(time_style style) {
+    bench b(style);
+    b.run_and_clean_up([&] {
+        const auto refused = [&](tla_status status, const std::string &text) {
+            BOOST_CHECK_EQUAL(b.status, status);
+            BOOST_CHECK_MESSAGE(std::string(b.error.text).find(text) == 0, b.error.text);
+            BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
+        };
+        b.deploy(0, {{"x", 1, 0}});
+        refused(TLA_INVALID_ARGUMENT, "plan net: 0 bytes with 1 tensors, expected both to be 1 or more");
+        b.deploy(kib, {});
+        refused(TLA_INVALID_ARGUMENT, "plan net: 1024 bytes with 0 tensors");
+        b.deploy(kib, {{"x", 0, 0}});
+        refused(TLA_INVALID_ARGUMENT, "plan net: tensor x of 0 bytes, expected 1 or more");
+        b.deploy(kib, {{"x", 1, 0}}, {pe0, pe1}, spread::replicate);
+        refused(TLA_INVALID_ARGUMENT, "plan net: 1024 bytes with 1 tensors, not split");
+        b.deploy(kib, {{"x", 1, 0}}, {});
+        refused(TLA_INVALID_ARGUMENT, "tensor net: no elements, no PEs");
+        b.deploy(kib, {{"x", 1, 0}}, {pe0, {0, 0, 2}});
+        refused(TLA_INVALID_ARGUMENT, "tensor net: no sip0.cube0.pe2 in this platform");
+        for (const planned_tensor &t : {planned_tensor{"x", 24, 1001}, {"x", 1025, 0}, {"x", 1, UINT64_MAX}}) {
+            b.deploy(kib, {{"fits", kib, 0}, t});
+            refused(TLA_OUT_OF_RANGE, "plan net: tensor x of " + std::to_string(t.nbytes) + " bytes at " +
+                                          std::to_string(t.offset) + ", expected it to end at 1024 at the latest");
+        }
+        b.deploy(UINT64_MAX, {{"x", 1, 0}});
+        refused(TLA_INVALID_ARGUMENT, "plan net: 2 times 18446744073709551615 bytes are more than 2^64");
+        b.deploy(1025 * kib, {{"x", 1, 0}});
+        refused(TLA_EXHAUSTED, "tensor net: HBM of sip0.cube0.pe0 overflow: requested 1049600 bytes, 1048576 free, ");
+        b.deploy(kib, {{"x", 24, 1000}}); // the last byte that there is
+        BOOST_CHECK_EQUAL(b.status, TLA_OK);
+    });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_plan_is_one_block_of_each_slice_mapped_once) {
+    a_plan_is_one_block_of_each_slice(time_style::fast);
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_is_one_block_of_each_slice_mapped_once_in_the_exact_style) {
+    a_plan_is_one_block_of_each_slice(time_style::exact);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_deployed_says_why_and_leaves_nothing) {
+    what_cannot_be_deployed_leaves_nothing(time_style::fast);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_deployed_says_why_and_leaves_nothing_in_the_exact_style) {
+    what_cannot_be_deployed_leaves_nothing(time_style::exact);
+}
