@@ -3,23 +3,27 @@
  * What `tlmalloc run --record` writes has four columns more: references, format, stream, offset. Format and stream are
  * those of the request; how many references a block has, and where the run put it, are for whoever looks: lines of ref
  * and unref, which leave a block with that many, are checked and say nothing to a replay. */
+#include "tlmalloc/allocators/mixed_pool.h"
 #include "trace/builder.h"
 #include "trace/table.h"
+
+#include <stdio.h>
 
 #define PLAIN "time_ns,op,id,bytes"
 #define RECORDED PLAIN ",references,format,stream,offset"
 
 enum { TIME, OP, ID, BYTES, REFERENCES, FORMAT, STREAM, OFFSET, RECORDED_COLUMNS };
-enum { FORMAT_MAX = 255 };
 
 /* The columns behind the first four, of an alloc that has been appended. */
 static tla_status read_more(const trace_table *table, bool is_alloc, trace_builder *builder, tla_error *error) {
     const table_field *fields = table->fields;
     uint64_t references, format, stream, offset;
+    char formats[32];
+    snprintf(formats, sizeof formats, "a format, 0 .. %d", TLA_FORMAT_COUNT - 1);
     if (!table_number(fields[REFERENCES], &references))
         return table_found(table, fields[REFERENCES], "a number of references", error);
-    if (!table_number(fields[FORMAT], &format) || format > FORMAT_MAX)
-        return table_found(table, fields[FORMAT], "a format, 0 .. 255", error);
+    if (!table_number(fields[FORMAT], &format) || format >= TLA_FORMAT_COUNT)
+        return table_found(table, fields[FORMAT], formats, error);
     if (!table_number(fields[STREAM], &stream) || stream > UINT32_MAX)
         return table_found(table, fields[STREAM], "a stream, 0 .. 2^32 - 1", error);
     if (!table_number(fields[OFFSET], &offset) && !table_equals(fields[OFFSET], "-"))

@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_recorded_trace_has_formats_and_streams_and_counts_that_sa
     };
     refused("0,keep,0,64,1,0,0,0\n", "3: found 'keep', expected alloc, free, ref or unref");
     refused("0,alloc,0,64,x,0,0,0\n", "14: found 'x', expected a number of references");
-    refused("0,alloc,0,64,1,256,0,0\n", "16: found '256', expected a format, 0 .. 255");
+    refused("0,alloc,0,64,1,9,0,0\n", "16: found '9', expected a format, 0 .. 8");
     refused("0,alloc,0,64,1,0,-,0\n", "18: found '-', expected a stream, 0 .. 2^32 - 1");
     refused("0,alloc,0,64,1,0,0,?\n", "20: found '?', expected an offset, or - where there was no memory");
     refused("0,alloc,0,64\n", "13: found 4 columns, expected 8: time_ns,op,id,bytes,references,format,stream,offset");
