@@ -16,6 +16,7 @@
 #include "tlmalloc/device/placement.h"
 #include "tlmalloc/device/port_driver.h"
 #include "tlmalloc/device/posting.h"
+#include "tlmalloc/device/riscv_hart.h"
 #include "tlmalloc/device/slot_costs.h"
 #include "tlmalloc/device/tensor.h"
 #include "tlmalloc/device/tile_math.h"
