@@ -10,6 +10,7 @@ namespace {
 tlmalloc::npu *platform = nullptr;
 tlmalloc::waveform *recorded = nullptr;
 std::vector<tla_wave_signal> signals;
+tlmalloc::deployment plan;
 
 tla_status told(tla_status status, const tla_error &error) {
     if (status) std::cerr << error.text << "\n";
@@ -58,6 +59,19 @@ tla_status write_tensor(const host_tensor *tensor, const std::uint8_t *bytes) {
 tla_status read_tensor(const host_tensor *tensor, std::uint8_t *bytes) {
     tla_error error{};
     return told(platform->host().read_tensor(*inside(tensor), bytes, &error), error);
+}
+
+tla_status deploy(std::uint64_t height, planned_tensor *tensors, std::size_t count, host_tensor **arena) {
+    tlmalloc::host &host = platform->host();
+    std::vector<tlmalloc::planned_tensor> planned;
+    for (std::size_t i = 0; i < count; i++)
+        planned.push_back({"tensor " + std::to_string(i), tensors[i].nbytes, tensors[i].offset});
+    tla_error error{};
+    const tla_status status = host.deploy("plan", height, planned, host.everywhere(), &plan, &error);
+    *arena = reinterpret_cast<host_tensor *>(plan.arena);
+    for (std::size_t i = 0; i < plan.tensors.size(); i++)
+        tensors[i].tensor = reinterpret_cast<const host_tensor *>(&plan.tensors[i]);
+    return told(status, error);
 }
 
 tla_status run_kernel(const std::uint64_t *arguments, std::size_t count) {

@@ -34,7 +34,17 @@ tla_status write_tensor(const host_tensor *tensor, const uint8_t *bytes);
 tla_status read_tensor(const host_tensor *tensor, uint8_t *bytes);
 tla_status run_kernel(const uint64_t *arguments, size_t count);
 
-uint64_t address_of(const host_tensor *tensor); /* virtual */
+/* A tensor of a plan: in every PE's slice `nbytes` at `offset`; `tensor` is where it lies once the plan is deployed,
+ * until the arena is freed. Programs find theirs `height` bytes from one to the next. */
+typedef struct planned_tensor {
+    uint64_t nbytes, offset;
+    const host_tensor *tensor;
+} planned_tensor;
+
+/* Puts a plan into one block of each slice (`arena`). One plan at a time: those before are gone. */
+tla_status deploy(uint64_t height, planned_tensor *tensors, size_t count, host_tensor **arena);
+
+uint64_t address_of(const host_tensor *tensor); /* virtual; of the first program's part */
 uint64_t now_ns(void);
 void show(unsigned signal, uint64_t value); /* of a signal from now on */
 
