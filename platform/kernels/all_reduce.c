@@ -17,7 +17,7 @@ static tla_status run(tl_context *tl) {
     tla_status status = tl_alloc_tiles(tl, tiles, TILES);
     if (status != TLA_OK) return status;
     status = tl_load(tl, &tiles[VECTOR], (tla_vaddr){tl_argument(tl, X) + p * bytes}, bytes);
-    if (status == TLA_OK) status = tl_all_reduce(tl, &tiles[VECTOR], &tiles[ROOM]);
+    if (status == TLA_OK) status = tl_all_reduce(tl, tl_everyone(tl), &tiles[VECTOR], &tiles[ROOM]);
     if (status == TLA_OK) status = tl_store(tl, (tla_vaddr){tl_argument(tl, Y) + p * bytes}, bytes, &tiles[VECTOR]);
     return tl_free_tiles(tl, tiles, TILES, status);
 }

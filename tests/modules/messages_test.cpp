@@ -268,19 +268,19 @@ BOOST_AUTO_TEST_CASE(broadcasts_barriers_and_reductions_do_what_they_say_on_any_
                 return value;
             };
             tl_fill(tl, &tile, static_cast<float>(p));
-            if (const tla_status status = tl_broadcast(tl, 3, &tile)) return status;
+            if (const tla_status status = tl_broadcast(tl, tl_everyone(tl), 3, &tile)) return status;
             for (std::uint32_t i = 0; i < 7; i++)
                 wrong += number(i) != 3;
-            wrong += tl_broadcast(tl, 5, &tile) != TLA_INVALID_ARGUMENT;
-            wrong += tl_reduce_scatter(tl, &tile, &small) != TLA_INVALID_ARGUMENT;
+            wrong += tl_broadcast(tl, tl_everyone(tl), 5, &tile) != TLA_INVALID_ARGUMENT;
+            wrong += tl_reduce_scatter(tl, tl_everyone(tl), &tile, &small) != TLA_INVALID_ARGUMENT;
             if (p == 2) sc_core::wait(20, sc_core::SC_US);
-            if (const tla_status status = tl_barrier(tl, &small)) return status;
+            if (const tla_status status = tl_barrier(tl, tl_everyone(tl), &small)) return status;
             left_ps[p] = b.now_ps(p);
             tl_fill(tl, &tile, static_cast<float>(1 + p));
-            if (const tla_status status = tl_reduce_scatter(tl, &tile, &room)) return status;
+            if (const tla_status status = tl_reduce_scatter(tl, tl_everyone(tl), &tile, &room)) return status;
             for (std::uint32_t i = p * 7 / 5; i < (p + 1) * 7 / 5; i++)
                 wrong += number(i) != 15;
-            if (const tla_status status = tl_all_gather(tl, &tile)) return status;
+            if (const tla_status status = tl_all_gather(tl, tl_everyone(tl), &tile)) return status;
             for (std::uint32_t i = 0; i < 7; i++)
                 wrong += number(i) != 15;
             const tl_tile all[] = {tile, room, small};
