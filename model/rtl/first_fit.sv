@@ -1,4 +1,5 @@
-// First fit over a list of free blocks in offset order, as hardware: what a memory controller decides with.
+// First fit over a list of free blocks in offset order, as hardware: what a memory controller decides with. With WORST,
+// worst fit with the largest block at hand.
 //
 // A node of the list is a word of a synchronous single-port SRAM outside: offset, size, and the next node; each field has
 // a write enable. Offsets and sizes count units of the controller's alignment. The engine takes one command at a time
@@ -11,11 +12,15 @@
 // cycles of tla_work (work.h), where W is 1, or 2 without PIPELINED. Nodes that were released are kept as a list of their
 // own; which node a block has is nobody's business, and costs nothing.
 //
-// Placements are those of tla_arena with TLA_FIRST_FIT (KernBench ADR-0048 D1), that trusts its callers.
+// With WORST a take needs 1 + W + nodes_released, for it knows the largest block, the lowest of equals. Whenever the list
+// has changed it is walked for the largest one behind the answer: 1 + W free blocks cycles, in which no command is taken.
+//
+// Placements are those of tla_arena with TLA_FIRST_FIT (KernBench ADR-0048 D1), or TLA_WORST_FIT, that trusts its callers.
 module first_fit #(
     parameter WIDTH = 33,    // bits of an offset and of a size
     parameter NODES = 10,    // 2^NODES nodes
-    parameter PIPELINED = 1  // 1: the next node's address is the word that has just been read; 0: it is registered first
+    parameter PIPELINED = 1, // 1: the next node's address is the word that has just been read; 0: it is registered first
+    parameter WORST = 0      // 1: the largest block is taken from, 0: the first that is large enough
 ) (
     input logic clk,
     input logic rst,                 // synchronous; the range below is one free block afterwards
@@ -44,16 +49,19 @@ module first_fit #(
     input  logic [NODES:0] read_next
 );
     localparam DONE = 2'd0, NO_BLOCK = 2'd1, NOT_TAKEN = 2'd2, NO_NODE = 2'd3;  // of answer_status
-    localparam BEGIN = 3'd0, IDLE = 3'd1, SEARCH = 3'd2, UNLINK = 3'd3, FIND = 3'd4, JOIN = 3'd5, LINK = 3'd6,
-               DROP = 3'd7;
+    localparam BEGIN = 4'd0, IDLE = 4'd1, SEARCH = 4'd2, UNLINK = 4'd3, FIND = 4'd4, JOIN = 4'd5, LINK = 4'd6,
+               DROP = 4'd7, AGAIN = 4'd8, COMPARE = 4'd9;
+    localparam CHANGED = WORST != 0 ? AGAIN : IDLE;  // what follows when the list has changed
     localparam [NODES:0] NOBODY = {1'b1, {NODES{1'b0}}};  // no node: its top bit
     localparam OFFSET = 3'b100, SIZE = 3'b010, NEXT = 3'b001;
 
-    logic [2:0] state;
+    logic [3:0] state;
     logic waits;                     // without PIPELINED: the word is being registered
     logic [NODES:0] head, spare;     // the first node; the first one that was released
     logic [NODES:0] fresh;           // nodes from here on were never used
     logic [NODES:0] cursor, previous;
+    logic [NODES:0] largest, before_largest;  // with WORST
+    logic [WIDTH-1:0] largest_size;
     logic [WIDTH-1:0] offset, size;  // of the command
     logic [WIDTH-1:0] previous_end, previous_size;
     logic [NODES:0] behind;          // what follows the cursor's node
@@ -73,15 +81,17 @@ module first_fit #(
     end
 
     // --- what is true of it ---
-    wire fits = node_size >= size;
+    wire fits = !cursor[NODES] && node_size >= size;
     wire exact = node_size == size;
     wire last = node_next[NODES];
+    wire search_ends = fits || last || WORST != 0;
     wire [WIDTH:0] range_end = {1'b0, offset} + {1'b0, size};
     wire found = cursor[NODES] || node_offset >= offset;  // the place of a range that is given back
     wire behind_previous = !previous[NODES] && previous_end == offset;
     wire before_cursor = !cursor[NODES] && range_end == {1'b0, node_offset};
     wire overlaps = (!previous[NODES] && previous_end > offset) || (!cursor[NODES] && range_end > {1'b0, node_offset});
     wire takes = state == IDLE && command_valid && command_ready;
+    wire [NODES:0] begins = WORST != 0 && !command_free ? largest : head;
     wire no_node = spare[NODES] && fresh[NODES];
     wire [NODES:0] slot = spare[NODES] ? fresh : spare;   // of the next node that comes into being
 
@@ -104,11 +114,11 @@ module first_fit #(
                 write_size = capacity;
             end
             IDLE: begin
-                memory_enable = takes && !head[NODES];
-                memory_address = head[NODES-1:0];
+                memory_enable = takes && !begins[NODES];
+                memory_address = begins[NODES-1:0];
             end
             SEARCH: if (!waits) begin
-                memory_enable = fits || !last;
+                memory_enable = fits || !search_ends;
                 memory_address = fits ? cursor[NODES-1:0] : node_next[NODES-1:0];
                 memory_write = !fits ? 3'b000 : exact ? NEXT : OFFSET | SIZE;
                 write_offset = node_offset + size;
@@ -152,6 +162,14 @@ module first_fit #(
                 memory_write = NEXT;
                 write_next = spare;
             end
+            AGAIN: begin
+                memory_enable = !head[NODES];
+                memory_address = head[NODES-1:0];
+            end
+            COMPARE: if (!waits) begin
+                memory_enable = !last;
+                memory_address = node_next[NODES-1:0];
+            end
             default: ;
         endcase
     end
@@ -165,17 +183,17 @@ module first_fit #(
                 head <= capacity == {WIDTH{1'b0}} ? NOBODY : {(NODES+1){1'b0}};
                 spare <= NOBODY;
                 fresh <= {{NODES{1'b0}}, 1'b1};
-                state <= IDLE;
+                state <= CHANGED;
             end
             IDLE: if (takes) begin
                 offset <= command_offset;
                 size <= command_size;
-                cursor <= head;
-                previous <= NOBODY;
+                cursor <= begins;
+                previous <= WORST != 0 && !command_free ? before_largest : NOBODY;
                 waits <= PIPELINED == 0;
                 if (command_free) begin
                     state <= FIND;
-                end else if (head[NODES]) begin
+                end else if (begins[NODES] && WORST == 0) begin
                     answer_valid <= 1'b1;
                     answer_status <= NO_BLOCK;
                 end else begin
@@ -189,10 +207,10 @@ module first_fit #(
                 if (fits && exact) begin
                     spare <= cursor;
                     state <= UNLINK;
-                end else if (fits || last) begin
+                end else if (search_ends) begin
                     answer_valid <= 1'b1;
                     answer_status <= fits ? DONE : NO_BLOCK;
-                    state <= IDLE;
+                    state <= fits ? CHANGED : IDLE;
                 end else begin
                     previous <= cursor;
                     cursor <= node_next;
@@ -202,7 +220,7 @@ module first_fit #(
                 if (previous[NODES]) head <= behind;
                 answer_valid <= 1'b1;
                 answer_status <= DONE;
-                state <= IDLE;
+                state <= CHANGED;
             end
             FIND: if (!waits) begin
                 waits <= PIPELINED == 0 && !found;
@@ -229,7 +247,7 @@ module first_fit #(
             end else if (joins_previous || joins_cursor) begin
                 answer_valid <= 1'b1;
                 answer_status <= DONE;
-                state <= IDLE;
+                state <= CHANGED;
             end else if (no_node) begin
                 answer_valid <= 1'b1;
                 answer_status <= NO_NODE;
@@ -244,14 +262,34 @@ module first_fit #(
                 if (previous[NODES]) head <= behind;
                 answer_valid <= 1'b1;
                 answer_status <= DONE;
-                state <= IDLE;
+                state <= CHANGED;
             end
             DROP: begin
                 spare <= cursor;
                 answer_valid <= 1'b1;
                 answer_status <= DONE;
-                state <= IDLE;
+                state <= CHANGED;
             end
+            AGAIN: begin
+                waits <= PIPELINED == 0;
+                cursor <= head;
+                previous <= NOBODY;
+                largest <= NOBODY;
+                largest_size <= {WIDTH{1'b0}};
+                state <= head[NODES] ? IDLE : COMPARE;
+            end
+            COMPARE: if (!waits) begin
+                waits <= PIPELINED == 0;
+                if (node_size > largest_size) begin
+                    largest <= cursor;
+                    before_largest <= previous;
+                    largest_size <= node_size;
+                end
+                previous <= cursor;
+                cursor <= node_next;
+                if (last) state <= IDLE;
+            end
+            default: ;
         endcase
         if (rst) begin
             state <= BEGIN;

@@ -94,6 +94,8 @@ BOOST_AUTO_TEST_CASE(a_cost_profile_gives_the_prices_that_are_not_written_beside
     BOOST_CHECK(tla_config_equal(&back, &whole));
     BOOST_CHECK_EQUAL(node_of(""), 1000u);
     BOOST_CHECK_EQUAL(node_of("controller: {cost: {profile: ideal}}"), 0u);
+    BOOST_CHECK_EQUAL(good("controller: {cost: {profile: rtl_buddy}}").controller.cost.merge_ps, 1000u);
+    BOOST_CHECK_EQUAL(good("controller: {cost: {profile: rtl_worst_fit}}").controller.cost.fixed_ps, 2000u);
     // What is written as late as the profile, or later, is kept.
     BOOST_CHECK_EQUAL(node_of("controller: {cost: {profile: rtl_list_2c, node: 7 ns}}"), 7000u);
     BOOST_CHECK_EQUAL(node_of("controller: {cost: {node: 7 ns, profile: rtl_list_2c}}"), 7000u);
@@ -114,10 +116,11 @@ BOOST_AUTO_TEST_CASE(a_cost_profile_gives_the_prices_that_are_not_written_beside
 }
 
 BOOST_AUTO_TEST_CASE(a_cost_profile_that_cannot_be_used_is_found_where_it_is_named) {
-    check_findings("controller: {cost: {profile: rtl_list}}",
-                   {"f:1:30: controller.cost.profile: found \"rtl_list\", expected assumed, ideal, rtl_list_1c, "
-                    "rtl_list_2c, or the file of a cost profile (with a / or ending in .yaml), did you mean "
-                    "\"rtl_list_1c\"?"});
+    check_findings(
+        "controller: {cost: {profile: rtl_list}}",
+        {"f:1:30: controller.cost.profile: found \"rtl_list\", expected assumed, ideal, rtl_buddy, rtl_list_1c, "
+         "rtl_list_2c, rtl_worst_fit, or the file of a cost profile (with a / or ending in .yaml), did you mean "
+         "\"rtl_list_1c\"?"});
     scratch_here scratch;
     scratch.write("bad.yaml", "clock: 0 ns\nnodes: 1 tCK\nfixed: 1 ns\n");
     check_findings("controller: {cost: {profile: bad.yaml}}",

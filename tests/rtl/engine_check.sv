@@ -1,8 +1,9 @@
-// For a bounded model check: the engine with any legal commands, and what must always hold of its answers. At most three
-// blocks are live, and so at most four are free.
-module first_fit_check #(
+// For a bounded model check: an ENGINE with any legal commands, and what must always hold of its answers. At most three
+// blocks are live, and so at most four are free. CAPACITY is a whole block of every policy.
+module engine_check #(
     parameter WIDTH = 3,
-    parameter NODES = 2
+    parameter NODES = 2,
+    parameter [WIDTH-1:0] CAPACITY = {WIDTH{1'b1}}
 ) (
     input logic clk,
     input logic asks,               // any of these, in every cycle
@@ -10,7 +11,6 @@ module first_fit_check #(
     input logic [1:0] which,
     input logic [WIDTH-1:0] wanted
 );
-    localparam [WIDTH-1:0] CAPACITY = {WIDTH{1'b1}};
     logic begun = 1'b0;
     logic [2:0] live = 3'b000;
     logic [WIDTH-1:0] offsets[0:2], sizes[0:2];
@@ -19,24 +19,15 @@ module first_fit_check #(
     logic busy = 1'b0, freeing = 1'b0;
     logic [1:0] slot = 2'b00;
     logic [WIDTH-1:0] size = 0;
-    wire legal = which != 2'd3 && live[which] == frees && wanted != 0;
+    wire legal = which != 2'd3 && live[which] == frees && wanted != 0 && wanted <= CAPACITY;
     logic command_ready, answer_valid;
     logic [1:0] answer_status;
     logic [WIDTH-1:0] answer_offset;
     wire command_valid = begun && asks && legal && !busy;
 
-    logic memory_enable;
-    logic [2:0] memory_write;
-    logic [NODES-1:0] memory_address;
-    logic [WIDTH-1:0] write_offset, write_size, read_offset, read_size;
-    logic [NODES:0] write_next, read_next;
-    first_fit #(.WIDTH(WIDTH), .NODES(NODES), .PIPELINED(1)) engine (
+    `ENGINE #(.WIDTH(WIDTH), .NODES(NODES)) engine (
         .rst(!begun), .base({WIDTH{1'b0}}), .capacity(CAPACITY), .command_free(frees), .command_offset(offsets[which]),
         .command_size(frees ? sizes[which] : wanted), .answer_ready(1'b1), .*);
-    node_memory #(.WIDTH(WIDTH), .NODES(NODES)) memory (
-        .clk, .enable(memory_enable), .write(memory_write), .address(memory_address), .write_offset, .write_size,
-        .write_next, .read_offset, .read_size, .read_next);
-
     logic overlaps;
     integer i;
     always_comb begin

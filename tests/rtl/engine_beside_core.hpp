@@ -1,0 +1,261 @@
+// An engine in RTL beside the core: the same blocks and statuses, and exactly the cycles that the core's receipt says.
+#ifndef TLMALLOC_TESTS_ENGINE_BESIDE_CORE_HPP
+#define TLMALLOC_TESTS_ENGINE_BESIDE_CORE_HPP
+
+#include "shared_data.hpp"
+#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/config.h"
+#include "trace/trace.h"
+#include "unit/seeded_random.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <vector>
+
+enum engine_status { done, no_block, not_taken, no_node, silent };
+
+struct outcome {
+    engine_status status;
+    std::uint64_t offset, cycles;
+};
+
+// What a receipt costs the engine by its cost profile, whose clock has a period of 1 ns.
+const std::uint64_t cycle_ps = 1000;
+inline tla_cost_profile prices_of(const std::string &profile) {
+    const std::string text = "controller.cost.profile=" + profile;
+    const char *const set = text.c_str();
+    tla_config config{};
+    BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, &set, 1, &config, nullptr, nullptr), TLA_OK);
+    return config.controller.cost;
+}
+
+// An engine and who gives it commands. With `lazy`, answers are not taken at once.
+template <class Engine>
+class commander {
+  public:
+    commander(std::uint64_t base, std::uint64_t capacity, seeded_random *lazy) : lazy_(lazy) {
+        engine_.base = base;
+        engine_.capacity = capacity;
+        engine_.answer_ready = 1;
+        engine_.command_valid = 0;
+        engine_.rst = 1;
+        tick();
+        engine_.rst = 0;
+        tick();
+    }
+
+    outcome command(bool free, std::uint64_t offset, std::uint64_t size) {
+        engine_.command_valid = 1;
+        engine_.command_free = free;
+        engine_.command_offset = offset;
+        engine_.command_size = size;
+        engine_.eval();
+        for (std::uint64_t cycles = 0; !engine_.command_ready; cycles++, waited_++) {
+            if (cycles > too_long) return {silent, 0, cycles};
+            tick();
+        }
+        tick();
+        engine_.command_valid = 0;
+        engine_.answer_ready = lazy_ == nullptr;
+        std::uint64_t cycles = 1;
+        for (; !engine_.answer_valid; cycles++) {
+            if (cycles > too_long) return {silent, 0, cycles};
+            tick();
+        }
+        for (std::uint64_t wait = lazy_ ? lazy_->between(0, 3) : 0; wait > 0; wait--)
+            tick();
+        if (!engine_.answer_valid) return {silent, 0, cycles};
+        const outcome result{static_cast<engine_status>(engine_.answer_status), engine_.answer_offset, cycles};
+        engine_.answer_ready = 1;
+        if (lazy_ && lazy_->one_in(2)) tick(); // else it is taken with the next command
+        return result;
+    }
+
+    // Cycles in which a command came too early: commands come one right after the other.
+    std::uint64_t waited() const { return waited_; }
+
+  private:
+    static const std::uint64_t too_long = 100000;
+    void tick() {
+        engine_.clk = 0;
+        engine_.eval();
+        engine_.clk = 1;
+        engine_.eval();
+    }
+    Engine engine_;
+    seeded_random *lazy_;
+    std::uint64_t waited_ = 0;
+};
+
+// What an engine does: the core's policy of the same blocks, what its receipts cost, and how many free blocks it can
+// keep apart.
+struct engine_facts {
+    tla_policy policy;
+    const char *profile;
+    std::uint64_t nodes;
+};
+
+// The engine and the core side by side; what differs first is told in words.
+template <class Engine>
+class side_by_side {
+  public:
+    side_by_side(std::uint64_t capacity, engine_facts facts, seeded_random *lazy = nullptr, std::uint64_t base = 0)
+        : facts_(facts), price_(prices_of(facts.profile)),
+          engine_(std::make_unique<commander<Engine>>(base, capacity, lazy)) {
+        tla_arena_config config{};
+        config.base = base;
+        config.capacity = capacity;
+        config.policy = facts.policy;
+        tla_arena *arena = nullptr;
+        BOOST_REQUIRE_EQUAL(tla_arena_create(&config, &arena), TLA_OK);
+        arena_.reset(arena);
+    }
+
+    // Whether a block was taken, to *block.
+    bool take(std::uint64_t size, tla_block *block) {
+        tla_work work{};
+        const tla_status status = tla_arena_alloc(arena_.get(), size, block, &work);
+        const outcome got = engine_->command(false, 0, size);
+        compare("take " + std::to_string(size), got,
+                {status ? no_block : done, status ? got.offset : block->offset, cycles_of(work)});
+        take_cycles.push_back(got.cycles);
+        failed += status != TLA_OK;
+        return status == TLA_OK;
+    }
+
+    // Whether the range is free now: not without a node for it.
+    bool give_back(tla_block block) {
+        const std::uint64_t before = free_blocks();
+        tla_work work{}, walk{}; // the walk to the place alone
+        if (keeps_a_list()) {
+            walk.insert_nodes = free_below(block.offset);
+            walk.frees = 1;
+        }
+        const tla_status status = tla_arena_free(arena_.get(), block, &work);
+        outcome expected{done, block.offset, cycles_of(work)};
+        if (status) {
+            expected = {not_taken, block.offset, cycles_of(walk) - (keeps_a_list() ? 1 : 0)};
+        } else if (work.nodes_created > 0 && before == facts_.nodes) {
+            BOOST_REQUIRE_EQUAL(tla_arena_reserve(arena_.get(), block, nullptr), TLA_OK);
+            expected = {no_node, block.offset, cycles_of(walk)};
+            without_node++;
+        }
+        refused += status != TLA_OK;
+        const outcome got = engine_->command(true, block.offset, block.nbytes);
+        compare("give back " + std::to_string(block.nbytes) + " at " + std::to_string(block.offset), got, expected);
+        free_cycles.push_back(got.cycles);
+        return expected.status == done;
+    }
+
+    bool keeps_a_list() const { return facts_.policy != TLA_BUDDY; }
+    std::uint64_t free_blocks() const { return tla_arena_get_stats(arena_.get()).free_blocks; }
+
+    std::string difference;
+    std::uint64_t without_node = 0, refused = 0, failed = 0; // failed: takes
+    std::vector<std::uint64_t> take_cycles, free_cycles;
+
+    std::uint64_t cycles() const {
+        return std::accumulate(take_cycles.begin(), take_cycles.end(), std::uint64_t{0}) +
+               std::accumulate(free_cycles.begin(), free_cycles.end(), std::uint64_t{0});
+    }
+    std::uint64_t waited() const { return engine_->waited(); }
+
+  private:
+    std::uint64_t cycles_of(const tla_work &work) const { return tla_cost_price(&price_, &work) / cycle_ps; }
+    std::uint64_t free_below(std::uint64_t offset) const {
+        std::vector<tla_block> blocks(tla_arena_get_stats(arena_.get()).free_blocks);
+        const std::size_t n = tla_arena_free_blocks(arena_.get(), 0, blocks.data(), blocks.size());
+        return static_cast<std::uint64_t>(
+            std::count_if(blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(n),
+                          [offset](const tla_block &block) { return block.offset < offset; }));
+    }
+    void compare(const std::string &what, const outcome &got, const outcome &expected) {
+        if (!difference.empty()) return;
+        if (got.status == expected.status && got.offset == expected.offset && got.cycles == expected.cycles) return;
+        std::ostringstream text;
+        text << what << ": status " << got.status << " at " << got.offset << " in " << got.cycles
+             << " cycles, expected " << expected.status << " at " << expected.offset << " in " << expected.cycles;
+        difference = text.str();
+    }
+
+    const engine_facts facts_;
+    const tla_cost_profile price_;
+    std::unique_ptr<commander<Engine>> engine_;
+    std::unique_ptr<tla_arena, void (*)(tla_arena *)> arena_{nullptr, tla_arena_destroy};
+};
+
+// Random sizes and frees, one in 100 of them of what is not taken; sometimes until nothing fits, sometimes until all is
+// free. Buddies are not told of what is free already, which they do not see, but of what is no block.
+template <class Engine>
+void play_random(side_by_side<Engine> &both, std::uint64_t largest, unsigned operations, std::uint64_t seed) {
+    seeded_random random(seed);
+    std::vector<tla_block> live;
+    const std::uint64_t at_first = both.free_blocks();
+    unsigned taking = 6; // of ten
+    std::uint64_t longest = 0;
+    for (unsigned i = 0; i < operations && both.difference.empty(); i++) {
+        if (random.one_in(2000)) taking = static_cast<unsigned>(random.between(3, 7));
+        tla_block block{};
+        if (live.empty() || random.between(1, 10) <= taking) {
+            if (both.take(random.between(1, largest), &block)) live.push_back(block);
+        } else {
+            const std::size_t which = random.between(0, live.size() - 1);
+            if (both.give_back(live[which])) {
+                block = live[which];
+                live[which] = live.back();
+                live.pop_back();
+                if (!random.one_in(100)) continue;
+                if (!both.keeps_a_list() && block.nbytes == 1) continue;
+                both.give_back({block.offset + (both.keeps_a_list() ? 0 : 1), block.nbytes});
+            }
+        }
+        longest = std::max(longest, both.free_blocks());
+    }
+    // What is left goes, and all is as it was.
+    while (!live.empty() && both.difference.empty()) {
+        std::size_t before = live.size();
+        for (std::size_t i = live.size(); i-- > 0;)
+            if (both.give_back(live[i])) live.erase(live.begin() + static_cast<std::ptrdiff_t>(i));
+        BOOST_REQUIRE_LT(live.size(), before);
+    }
+    if (both.difference.empty()) BOOST_CHECK_EQUAL(both.free_blocks(), at_first);
+    BOOST_TEST_MESSAGE(both.failed << " takes failed, " << both.refused << " refused, " << both.without_node
+                                   << " without a node, the longest list " << longest << ", " << both.cycles()
+                                   << " cycles, and " << both.waited() << " waited");
+}
+
+// Recorded allocations, in units of 512 bytes.
+const std::uint64_t unit = 512;
+template <class Engine>
+void play_trace(side_by_side<Engine> &both, const std::string &path) {
+    alloc_trace trace{};
+    tla_error error{};
+    BOOST_REQUIRE_MESSAGE(trace_load(path.c_str(), &trace, &error) == TLA_OK, error.text);
+    std::vector<tla_block> live(trace.allocation_count);
+    for (std::size_t i = 0; i < trace.event_count && both.difference.empty(); i++) {
+        const trace_event &e = trace.events[i];
+        tla_block &block = live[e.allocation];
+        if (!e.is_free) {
+            if (!both.take((trace.allocations[e.allocation].nbytes + unit - 1) / unit, &block)) block = {};
+        } else if (block.nbytes > 0) {
+            both.give_back(block);
+        }
+    }
+    trace_unload(&trace);
+}
+
+// The traces that there are: the one of the repository, and those beside it.
+inline std::vector<std::string> recorded_traces() {
+    std::vector<std::string> paths{TLMALLOC_SOURCE_DIR "/tests/data/lm_train.csv.gz"};
+    for (const char *name : {"traces/resnet_train.csv.gz", "traces/lm_serve.csv.gz"})
+        if (std::filesystem::exists(shared_data + name)) paths.push_back(shared_data + name);
+    return paths;
+}
+
+#endif
