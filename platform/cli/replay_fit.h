@@ -5,6 +5,10 @@
 #include "cli/allocators.h"
 #include "trace/trace.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct replay_fit {
     uint64_t capacity; /* no request failed when the trace was played on this much; 0: none was found */
     uint64_t failed;   /* some request failed on this, less than `capacity` by at most the resolution; 0: `capacity` is
@@ -21,4 +25,7 @@ typedef struct replay_fit {
 tla_status replay_find_fit(const alloc_trace *trace, const char *name, const allocator_config *config, replay_fit *fit,
                            tla_error *error);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -47,7 +47,8 @@ class commander {
         engine_.rst = 1;
         tick();
         engine_.rst = 0;
-        tick();
+        for (std::uint64_t cycles = 0; !engine_.command_ready && cycles < too_long; cycles++)
+            tick();
     }
 
     outcome command(bool free, std::uint64_t offset, std::uint64_t size) {
