@@ -30,6 +30,10 @@ const std::vector<std::vector<std::string>> kernels{
     {"--kernel", "attention"},
     {"--kernel", "attention", "--parameter", "queries=37", "--parameter", "keys=131", "--parameter", "width=24"},
     {"--kernel", "attention", "--parameter", "queries=1", "--parameter", "keys=300"},
+    {"--kernel", "transformer_block", "--parameter", "sequences=3", "--parameter", "keys=16", "--parameter", "width=64",
+     "--parameter", "hidden=256"},
+    {"--kernel", "transformer_block", "--parameter", "sequences=2", "--parameter", "tokens=5", "--parameter", "keys=77",
+     "--parameter", "width=72", "--parameter", "heads=3", "--parameter", "depth=20", "--parameter", "hidden=131"},
     {"--kernel", "gemm", "--parameter", "m=67", "--parameter", "k=259", "--parameter", "n=131"},
     {"--kernel", "softmax"},
     {"--kernel", "softmax", "--parameter", "rows=77", "--parameter", "columns=301"},
@@ -82,6 +86,33 @@ BOOST_AUTO_TEST_CASE(a_decode_of_one_query_is_shared_by_all_pes) {
     BOOST_CHECK_EQUAL(decode("8", "300"), 7);
     BOOST_CHECK_EQUAL(decode("6", "1000"), 5);
     BOOST_CHECK_EQUAL(decode("8", "5"), 4); // a key each, and nothing for three
+}
+
+// The check is no bound of the worst case: these are mistakes that it must not miss.
+BOOST_AUTO_TEST_CASE(a_transformer_block_with_a_mistake_is_told_that_its_result_is_wrong) {
+    const std::string kernel = read_text(TLMALLOC_SOURCE_DIR "/platform/kernels/transformer_block.c");
+    const std::vector<std::pair<std::string, std::string>> mistakes = {
+        {"", ""}, // none
+        {"1 / sqrtf((float)b->depth)", "1"},
+        {"last && status", "false && status"},                                    // no mask
+        {"normalise(tl, b, 1)", "normalise(tl, b, 0)"},                           // the other norm's gamma and beta
+        {"first += PART, half = 1 - half", "first += PART + 1, half = 1 - half"}, // a hidden unit is left out
+        {"status = tl_mul(tl, &silu, &h, &gate)", "status = tl_convert(tl, &silu, &h)"},
+        {"tl_add(tl, &b->x, &b->x, &b->sum)", "tl_convert(tl, &b->x, &b->sum)"}, // no residual
+        {"first < b->keys - b->tokens; first += PART", "first + PART < b->keys - b->tokens; first += PART"},
+    };
+    scratch_directory scratch;
+    for (const auto &[right, wrong] : mistakes) {
+        std::string text = kernel;
+        BOOST_REQUIRE_NE(text.find(right), std::string::npos);
+        text.replace(text.find(right), right.size(), wrong);
+        const command_result result = run_tlmalloc(
+            {"run", npu_small, "--kernel", scratch.write("block.c", text), "--parameter", "tokens=3", "--parameter",
+             "width=64", "--parameter", "hidden=257", "--parameter", "keys=150", "--set", "system.pes_per_cube=2"});
+        BOOST_CHECK_EQUAL(result.status, right.empty() ? 0 : 1);
+        BOOST_CHECK_MESSAGE(contains(result.err, "wrong result: transformer_block: ") == !right.empty(),
+                            wrong << ": " << result.err);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_parameter_that_is_none_is_refused_before_anything_runs) {

@@ -155,6 +155,8 @@ const std::vector<std::pair<const char *, std::vector<const char *>>> sized{
     {"layer_norm", {"rows=70", "columns=777"}},
     {"qkv_gemm", {"m=1", "k=1", "n=1"}},
     {"qkv_gemm", {"m=131", "k=70", "n=300"}},
+    {"transformer_block", {"sequences=1", "tokens=1", "keys=1", "width=1", "heads=1", "depth=1", "hidden=1"}},
+    {"transformer_block", {"sequences=3", "tokens=5", "keys=5", "width=24", "heads=3", "depth=4", "hidden=131"}},
     {"va_offset", {}},
     {"va_offset", {"elements=1", "offset=5"}},
     {"va_offset", {"elements=5000", "offset=4999"}},
