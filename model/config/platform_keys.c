@@ -275,8 +275,8 @@ const tla_schema_key tla_platform_keys[] = {
     FRONT(host_front, TLA_HOST_MEMORY_BYTES, "tlmalloc's choice: as the HBM", "20 MiB", "2 MiB", "64 MiB", "LMCache",
           "1 GiB", "64 MiB", "1 GiB", "500 us"),
     {TEXT(controller.cost.profile, cost_profile, PRICES), "tlmalloc's choice", "assumed",
-     "assumed: the prices below; else they are those of a profile (ideal, rtl_buddy, rtl_list_1c, rtl_list_2c, "
-     "rtl_worst_fit, or a file, relative to this one), but for what is written beside it"},
+     "assumed: the prices below; else they are those of a profile (fw_list, ideal, rtl_buddy, rtl_list_1c, "
+     "rtl_list_2c, rtl_worst_fit, or a file, relative to this one), but for what is written beside it"},
     COST(controller, fixed, "10 ns", CHOICE_ENGINE, "per command"),
     COST(controller, node, "1 ns", CHOICE_ENGINE, "per free-list node visited by an allocation"),
     COST(controller, insert_node, "0 ns", CHOICE_ENGINE, "per node that a linear ordered insert passes in a free"),

@@ -1,8 +1,10 @@
-// The hart beside Unicorn: random programs end with the same registers, memory, place and number of instructions.
+// The hart beside Unicorn: random programs end with the same registers, memory, place and number of instructions, and
+// the firmware takes as many for every request.
 #include "oracle.hpp"
 #include "random_program.hpp"
 
-#include "tlmalloc/device/riscv_hart.h"
+#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/device/firmware_engine.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -103,4 +105,57 @@ BOOST_AUTO_TEST_CASE(random_programs_end_as_on_unicorn) {
     BOOST_CHECK_EQUAL_COLLECTIONS(expected[i].begin(), expected[i].end(), answers[i].begin(), answers[i].end());
     BOOST_TEST_MESSAGE(instructions << " instructions of " << programs << " programs");
     BOOST_CHECK_GT(instructions, 10000u);
+}
+
+BOOST_AUTO_TEST_CASE(the_firmware_takes_the_instructions_that_it_takes_on_unicorn) {
+    enum { requests = 20000 };
+    seeded_random random(1);
+    tla_riscv_timing timing;
+    tla_riscv_timing_defaults(&timing);
+    tla_firmware_engine *engine = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, 0, 1 << 18, &engine), TLA_OK);
+    const tla_riscv_hart *const hart = tla_firmware_engine_hart(engine);
+
+    std::ostringstream commands;
+    commands << "memory " << TLA_FIRMWARE_BASE << " " << TLA_FIRMWARE_MEMORY_BYTES << "\nmemory " << TLA_MAILBOX_BASE
+             << " 4096\nwrite " << TLA_FIRMWARE_BASE << " "
+             << hex_of(tla_firmware_first_fit.bytes, tla_firmware_first_fit.nbytes) << "\nset 32 " << TLA_FIRMWARE_BASE
+             << "\nrun\n";
+    const auto command = [&commands](std::uint64_t pc, const std::vector<std::uint64_t> &request) {
+        commands << "write " << TLA_MAILBOX_BASE << " " << hex_of(request.data(), 24) << "\nset 32 " << pc + 4
+                 << "\nrun\nshow " << TLA_MAILBOX_BASE + TLA_MAILBOX_ANSWER_OFFSET << " 2\n";
+    };
+    command(TLA_FIRMWARE_BASE + 0x46, {TLA_MAILBOX_BEGIN, 0, 1 << 18}); // where it first waits: checked below
+    std::vector<std::vector<std::uint64_t>> expected;
+    std::vector<tla_block> live;
+    for (int i = 0; i < requests; i++) {
+        std::vector<std::uint64_t> request{TLA_MAILBOX_TAKE, 0, random.between(1, 3000)};
+        const std::size_t which = live.empty() ? 0 : random.between(0, live.size() - 1);
+        if (!live.empty() && random.one_in(2))
+            request = {TLA_MAILBOX_GIVE_BACK, live[which].offset, live[which].nbytes};
+        const std::uint64_t before = tla_riscv_instructions(hart);
+        command(tla_riscv_pc(hart), request);
+        tla_firmware_answer answer{};
+        BOOST_REQUIRE_EQUAL(tla_firmware_engine_serve(engine, static_cast<tla_mailbox_operation>(request[0]),
+                                                      request[1], request[2], &answer),
+                            TLA_OK);
+        // Beside those of Unicorn the WFI that the interrupt ended.
+        expected.push_back({tla_riscv_instructions(hart) - before - 1, tla_riscv_pc(hart)});
+        expected.push_back({answer.offset, answer.status});
+        if (answer.status) continue;
+        if (request[0] == TLA_MAILBOX_TAKE) {
+            live.push_back({answer.offset, request[2]});
+        } else {
+            live[which] = live.back();
+            live.pop_back();
+        }
+    }
+    tla_firmware_engine_destroy(engine);
+    const auto answers = ask_oracle(commands.str());
+    BOOST_REQUIRE_EQUAL(answers.size(), expected.size() + 3);
+    BOOST_CHECK_EQUAL(answers[0][1], TLA_FIRMWARE_BASE + 0x46);
+    std::size_t differences = 0;
+    for (std::size_t i = 0; i < expected.size(); i++)
+        differences += answers[i + 3] != expected[i];
+    BOOST_CHECK_EQUAL(differences, 0u);
 }
