@@ -35,22 +35,23 @@ static tla_status run(tla_firmware_engine *engine) {
     }
 }
 
-static tla_status begin(tla_firmware_engine *engine, const tla_firmware *firmware, uint64_t offset, uint64_t size) {
+static tla_status begin(tla_firmware_engine *engine, const tla_firmware *firmware, uint64_t size, uint64_t nodes) {
     if (tla_riscv_write(engine->hart, TLA_FIRMWARE_BASE, firmware->bytes, firmware->nbytes))
         return TLA_INVALID_ARGUMENT;
     tla_firmware_answer answer;
     tla_status status = run(engine);
-    return status ? status : tla_firmware_engine_serve(engine, TLA_MAILBOX_BEGIN, offset, size, &answer);
+    if (status == TLA_OK) status = tla_firmware_engine_serve(engine, TLA_MAILBOX_BEGIN, nodes, size, &answer);
+    return status == TLA_OK && answer.status ? TLA_LIMIT : status;
 }
 
-tla_status tla_firmware_engine_create(const tla_firmware *firmware, const tla_riscv_timing *timing, uint64_t offset,
-                                      uint64_t size, tla_firmware_engine **engine) {
+tla_status tla_firmware_engine_create(const tla_firmware *firmware, const tla_riscv_timing *timing, uint64_t size,
+                                      uint64_t nodes, tla_firmware_engine **engine) {
     *engine = NULL;
     tla_firmware_engine *made = calloc(1, sizeof *made);
     if (!made) return TLA_NO_HOST_MEMORY;
     const tla_riscv_config config = {TLA_FIRMWARE_BASE, TLA_FIRMWARE_MEMORY_BYTES, *timing, access_mailbox, made};
     tla_status status = tla_riscv_create(&config, &made->hart);
-    if (status == TLA_OK) status = begin(made, firmware, offset, size);
+    if (status == TLA_OK) status = begin(made, firmware, size, nodes);
     if (status)
         tla_firmware_engine_destroy(made);
     else

@@ -18,12 +18,16 @@ static struct node nodes[NODES];
 static struct node head;   /* no block: next is the first free one */
 static struct node *spare; /* nodes that were released, linked by next */
 static struct node *fresh; /* from here on nodes were never used */
+static struct node *end_of_nodes;
 
-static void begin(uint64_t offset, uint64_t size) {
-    nodes[0] = (struct node){NULL, offset, size};
+__attribute__((noinline, cold)) static tla_mailbox_status begin(uint64_t count, uint64_t size) {
+    if (count == 0 || count > NODES) return TLA_MAILBOX_NO_NODE;
+    nodes[0] = (struct node){NULL, 0, size};
     head.next = size ? &nodes[0] : NULL;
     spare = NULL;
     fresh = &nodes[1];
+    end_of_nodes = &nodes[count];
+    return TLA_MAILBOX_DONE;
 }
 
 /* Takes the node behind `before` off the list. */
@@ -79,7 +83,7 @@ static tla_mailbox_status give_back(uint64_t offset, uint64_t size) {
     struct node *made = spare;
     if (made)
         spare = made->next;
-    else if (fresh < nodes + NODES)
+    else if (fresh < end_of_nodes)
         made = fresh++;
     else
         return TLA_MAILBOX_NO_NODE;
@@ -97,13 +101,13 @@ _Noreturn void serve(void) {
         __asm__ volatile("wfi" ::: "memory");
         const uint64_t operation = *mailbox(TLA_MAILBOX_OPERATION), size = *mailbox(TLA_MAILBOX_SIZE);
         uint64_t offset = *mailbox(TLA_MAILBOX_OFFSET);
-        tla_mailbox_status status = TLA_MAILBOX_DONE;
+        tla_mailbox_status status;
         if (operation == TLA_MAILBOX_TAKE)
             status = take(size, &offset);
         else if (operation == TLA_MAILBOX_GIVE_BACK)
             status = give_back(offset, size);
         else
-            begin(offset, size);
+            status = begin(offset, size);
         *mailbox(TLA_MAILBOX_ANSWER_OFFSET) = offset;
         *mailbox(TLA_MAILBOX_ANSWER_STATUS) = status;
     }

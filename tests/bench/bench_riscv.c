@@ -52,7 +52,9 @@ static result run_firmware(uint64_t blocks, uint64_t requests) {
     tla_riscv_timing_defaults(&timing);
     tla_firmware_engine *engine;
     tla_firmware_answer answer;
-    check(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, 0, 16 * blocks, &engine), "create");
+    check(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, 16 * blocks, TLA_FIRMWARE_FIRST_FIT_NODES,
+                                     &engine),
+          "create");
     for (uint64_t i = 0; i < 2 * blocks; i++)
         check(tla_firmware_engine_serve(engine, TLA_MAILBOX_TAKE, 0, 8, &answer), "take");
     for (uint64_t i = 0; i < blocks; i++)

@@ -18,8 +18,6 @@
 
 namespace {
 
-enum { nodes = 1024 };
-
 // An operation that the core did, too.
 struct measurement {
     bool free;
@@ -29,7 +27,7 @@ struct measurement {
 
 class side_by_side {
   public:
-    explicit side_by_side(std::uint64_t capacity) {
+    explicit side_by_side(std::uint64_t capacity, std::uint64_t nodes = TLA_FIRMWARE_FIRST_FIT_NODES) : nodes_(nodes) {
         tla_arena_config config{};
         config.capacity = capacity;
         tla_arena *arena = nullptr;
@@ -38,7 +36,8 @@ class side_by_side {
         tla_riscv_timing timing;
         tla_riscv_timing_defaults(&timing);
         tla_firmware_engine *engine = nullptr;
-        BOOST_REQUIRE_EQUAL(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, 0, capacity, &engine), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, capacity, nodes, &engine),
+                            TLA_OK);
         engine_.reset(engine);
     }
 
@@ -59,7 +58,7 @@ class side_by_side {
         const tla_status status = tla_arena_free(arena_.get(), block, &work);
         const tla_firmware_answer got = ask(TLA_MAILBOX_GIVE_BACK, block.offset, block.nbytes);
         tla_mailbox_status expected = status ? TLA_MAILBOX_NOT_TAKEN : TLA_MAILBOX_DONE;
-        if (!status && work.nodes_created > 0 && before == nodes) {
+        if (!status && work.nodes_created > 0 && before == nodes_) {
             BOOST_REQUIRE_EQUAL(tla_arena_reserve(arena_.get(), block, nullptr), TLA_OK);
             expected = TLA_MAILBOX_NO_NODE;
         }
@@ -81,6 +80,7 @@ class side_by_side {
     std::vector<measurement> measured;
 
   private:
+    const std::uint64_t nodes_;
     std::uint64_t cycles_ = 0;
 
     tla_firmware_answer ask(tla_mailbox_operation operation, std::uint64_t offset, std::uint64_t size) {
@@ -187,18 +187,49 @@ BOOST_AUTO_TEST_CASE(recorded_traces_are_placed_as_by_the_core) {
 }
 
 BOOST_AUTO_TEST_CASE(without_a_node_for_it_a_range_is_refused_and_nothing_has_changed) {
-    side_by_side both(std::uint64_t{1} << 33);
-    play_random(both, 100, 60000, 4);
-    std::vector<tla_block> blocks(2 * nodes + 100);
+    side_by_side few(4096, 8);
+    play_random(few, 100, 50000, 4);
+    BOOST_CHECK_EQUAL(few.difference, "");
+    BOOST_CHECK_GT(few.without_node, 100u);
+
+    side_by_side all(std::uint64_t{1} << 33);
+    std::vector<tla_block> blocks(2 * TLA_FIRMWARE_FIRST_FIT_NODES + 100);
     for (tla_block &block : blocks)
-        BOOST_REQUIRE(both.take(8, &block));
-    for (std::size_t i = 0; i < blocks.size(); i += 2) // no two touch
-        both.give_back(blocks[i]);
-    BOOST_CHECK_GE(both.without_node, 49u);
-    BOOST_CHECK_EQUAL(both.free_blocks(), unsigned{nodes});
+        BOOST_REQUIRE(all.take(8, &block));
+    for (std::size_t i = 0; i < blocks.size(); i += 2) // no two touch; the rest of the range has a node, too
+        all.give_back(blocks[i]);
+    BOOST_CHECK_EQUAL(all.without_node, 51u);
+    BOOST_CHECK_EQUAL(all.free_blocks(), unsigned{TLA_FIRMWARE_FIRST_FIT_NODES});
     for (std::size_t i = 1; i < blocks.size(); i += 2)
-        both.give_back(blocks[i]);
-    BOOST_CHECK_EQUAL(both.difference, "");
+        all.give_back(blocks[i]);
+    BOOST_CHECK_EQUAL(all.difference, "");
+}
+
+// Firmware of one's own that does not work.
+BOOST_AUTO_TEST_CASE(firmware_that_does_not_work_is_told_and_ends_nothing) {
+    tla_riscv_timing timing;
+    tla_riscv_timing_defaults(&timing);
+    tla_firmware_engine *engine = nullptr;
+    for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{TLA_FIRMWARE_FIRST_FIT_NODES + 1}, UINT64_MAX}) {
+        BOOST_CHECK_EQUAL(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, 100, count, &engine), TLA_LIMIT);
+        BOOST_CHECK(!engine);
+    }
+    const std::vector<std::uint32_t> endless{0x0000006f /* j . */}, unknown{0x00000073 /* ecall */},
+        wild{0x10000637 /* lui a2, 0x10000 */, 0x00063023 /* sd zero, 0(a2): the operation */},
+        narrow{0x10000637, 0x00062503 /* lw a0, 0(a2) */}, beside{0x10000637, 0x02863503 /* ld a0, 40(a2) */},
+        no_status{0x10500073, 0x10000637, 0x00900513 /* li a0, 9 */, 0x02a63023 /* sd a0, 32(a2) */,
+                  0xff1ff06f /* j -16 */},
+        asleep{0x10500073, 0xffdff06f /* j -4 */}, large(TLA_FIRMWARE_MEMORY_BYTES / 4 + 1);
+    const std::vector<std::pair<const std::vector<std::uint32_t> *, tla_status>> all{
+        {&endless, TLA_TIMEOUT},     {&unknown, TLA_UNSUPPORTED},   {&wild, TLA_PERMISSION},
+        {&narrow, TLA_OUT_OF_RANGE}, {&beside, TLA_OUT_OF_RANGE},   {&no_status, TLA_WRONG_RESULT},
+        {&asleep, TLA_TIMEOUT},      {&large, TLA_INVALID_ARGUMENT}};
+    for (const auto &firmware : all) {
+        const tla_firmware image{reinterpret_cast<const unsigned char *>(firmware.first->data()),
+                                 firmware.first->size() * 4};
+        BOOST_CHECK_EQUAL(tla_firmware_engine_create(&image, &timing, 100, 10, &engine), firmware.second);
+        BOOST_CHECK(!engine);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(receipts_say_the_instructions_and_cycles_of_another_seed) {

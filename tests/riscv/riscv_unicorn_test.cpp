@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(the_firmware_takes_the_instructions_that_it_takes_on_unicor
     tla_riscv_timing timing;
     tla_riscv_timing_defaults(&timing);
     tla_firmware_engine *engine = nullptr;
-    BOOST_REQUIRE_EQUAL(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, 0, 1 << 18, &engine), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, 1 << 18, 1024, &engine), TLA_OK);
     const tla_riscv_hart *const hart = tla_firmware_engine_hart(engine);
 
     std::ostringstream commands;
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(the_firmware_takes_the_instructions_that_it_takes_on_unicor
         commands << "write " << TLA_MAILBOX_BASE << " " << hex_of(request.data(), 24) << "\nset 32 " << pc + 4
                  << "\nrun\nshow " << TLA_MAILBOX_BASE + TLA_MAILBOX_ANSWER_OFFSET << " 2\n";
     };
-    command(TLA_FIRMWARE_BASE + 0x46, {TLA_MAILBOX_BEGIN, 0, 1 << 18}); // where it first waits: checked below
+    command(TLA_FIRMWARE_BASE + 0x44, {TLA_MAILBOX_BEGIN, 1024, 1 << 18}); // where it first waits: checked below
     std::vector<std::vector<std::uint64_t>> expected;
     std::vector<tla_block> live;
     for (int i = 0; i < requests; i++) {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(the_firmware_takes_the_instructions_that_it_takes_on_unicor
     tla_firmware_engine_destroy(engine);
     const auto answers = ask_oracle(commands.str());
     BOOST_REQUIRE_EQUAL(answers.size(), expected.size() + 3);
-    BOOST_CHECK_EQUAL(answers[0][1], TLA_FIRMWARE_BASE + 0x46);
+    BOOST_CHECK_EQUAL(answers[0][1], TLA_FIRMWARE_BASE + 0x44);
     std::size_t differences = 0;
     for (std::size_t i = 0; i < expected.size(); i++)
         differences += answers[i + 3] != expected[i];

@@ -18,8 +18,9 @@ typedef struct tla_firmware {
     size_t nbytes;
 } tla_firmware;
 
-/* First fit over a linked list of at most 1024 free blocks (platform/firmware/first_fit.c). */
+/* First fit over a linked list (platform/firmware/first_fit.c), and how many nodes it has at most. */
 extern const tla_firmware tla_firmware_first_fit;
+enum { TLA_FIRMWARE_FIRST_FIT_NODES = 1024 };
 
 typedef struct tla_firmware_engine tla_firmware_engine;
 
@@ -30,11 +31,11 @@ typedef struct tla_firmware_answer {
     uint64_t cycles;       /* of those */
 } tla_firmware_answer;
 
-/* Makes an engine that owns size bytes from offset on, and lets the firmware begin. TLA_INVALID_ARGUMENT for an image
- * that does not fit into TLA_FIRMWARE_MEMORY_BYTES, TLA_NO_HOST_MEMORY, and what tla_firmware_engine_serve answers;
- * *engine is NULL then. */
-tla_status tla_firmware_engine_create(const tla_firmware *firmware, const tla_riscv_timing *timing, uint64_t offset,
-                                      uint64_t size, tla_firmware_engine **engine);
+/* Makes an engine and has the firmware begin: all of 0 .. size - 1 is one free block, and there can be `nodes` of them.
+ * TLA_INVALID_ARGUMENT for an image that does not fit into TLA_FIRMWARE_MEMORY_BYTES, TLA_LIMIT for more nodes than the
+ * firmware has or none, TLA_NO_HOST_MEMORY, and what tla_firmware_engine_serve answers; *engine is NULL then. */
+tla_status tla_firmware_engine_create(const tla_firmware *firmware, const tla_riscv_timing *timing, uint64_t size,
+                                      uint64_t nodes, tla_firmware_engine **engine);
 
 /* NULL is allowed. */
 void tla_firmware_engine_destroy(tla_firmware_engine *engine);

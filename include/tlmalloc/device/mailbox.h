@@ -1,13 +1,14 @@
 /* The mailbox between a memory controller and the firmware that serves its requests: registers of eight bytes.
  *
  *   0x00  operation, read only: tla_mailbox_operation
- *   0x08  offset, read only: of a range that is given back, or of the whole range
- *   0x10  size, read only: bytes that are taken, given back, or there at all
+ *   0x08  offset, read only: of a range that is given back; of a beginning, the nodes that the list may have
+ *   0x10  size, read only: what is taken, given back, or there at all
  *   0x18  offset of the answer
  *   0x20  status of the answer: tla_mailbox_status; this write ends the request, and the interrupt with it
  *
  * The controller fills the first three and raises the interrupt; requests come one after the other. Sizes and offsets
- * are those that an arena would place: rounded up already. A header that firmware can include. */
+ * count bytes, or larger units of the controller's, from 0 on; sizes are rounded up already. A header that firmware can
+ * include. */
 #ifndef TLMALLOC_MAILBOX_H
 #define TLMALLOC_MAILBOX_H
 
@@ -35,9 +36,10 @@ enum {
 enum { TLA_FIRMWARE_MEMORY_BYTES = 0x10000 };
 
 typedef enum tla_mailbox_operation {
-    TLA_MAILBOX_TAKE,      /* size bytes of the block that the policy chooses */
-    TLA_MAILBOX_GIVE_BACK, /* size bytes at offset */
-    TLA_MAILBOX_BEGIN      /* size bytes from offset on are one free block; whatever was before is forgotten */
+    TLA_MAILBOX_TAKE,      /* `size` of the block that the policy chooses */
+    TLA_MAILBOX_GIVE_BACK, /* `size` at `offset` */
+    TLA_MAILBOX_BEGIN      /* all of 0 .. size - 1 is one free block, and whatever was before is forgotten; the list has
+                              `offset` nodes, or NO_NODE when the firmware has not so many, or none were asked for */
 } tla_mailbox_operation;
 
 /* As the engine in RTL answers (model/rtl). */
