@@ -54,7 +54,7 @@ static tla_status load_profile(const char *path, void *filled, tla_config_report
 }
 
 static const char *name_at(uint64_t index) {
-    return index == 0 ? "assumed" : tla_cost_profiles[index - 1].name;
+    return tla_cost_profiles[index].name;
 }
 
 /* Whether a price that is written says more than the profile: not one in a file beside an override. */
@@ -64,19 +64,22 @@ static bool is_written(const tla_origin *price, const tla_origin *profile) {
 
 void tla_loader_resolve_prices(tla_loader *l) {
     static const tla_profile_key key = {
-        "controller.cost.profile", "assumed", "cost profile", tla_cost_profiles, name_at, parse_profile, load_profile};
+        "controller.cost.profile", NULL, "cost profile", tla_cost_profiles, name_at, parse_profile, load_profile};
     static const char section[] = "controller.cost.";
     tla_config *config = l->config;
     struct profile profile;
     if (!tla_profile_read(l, &key, config->cost_profile, &profile)) return;
     const tla_origin *named = &l->origins[tla_schema_find(l->schema, key.key)];
+    uint64_t *clock_ps = &config->controller.cost.clock_ps;
+    if (!is_written(&l->origins[tla_schema_find(l->schema, "controller.cost.clock")], named))
+        *clock_ps = profile.clock_ps;
     for (size_t i = tla_schema_find_section(l->schema, "controller.cost"); i < l->schema->count; i++) {
         const tla_schema_key *price = &l->schema->keys[i];
         if (strncmp(price->key, section, sizeof section - 1) != 0) break;
         const size_t unit = tla_schema_find(&schema, price->key + sizeof section - 1);
-        if (unit == schema.count || is_written(&l->origins[i], named)) continue;
-        const tla_value cycles = tla_schema_get(&keys[unit], &profile);
-        const uint64_t ps = cycles.number * profile.clock_ps;
+        if (unit == schema.count || keys[unit].form.type != TLA_VALUE_CYCLES || is_written(&l->origins[i], named))
+            continue;
+        const uint64_t ps = tla_schema_get(&keys[unit], &profile).number * *clock_ps;
         memcpy((char *)config + price->offset, &ps, sizeof ps);
     }
 }

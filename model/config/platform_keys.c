@@ -15,10 +15,11 @@
 
 #define CHOICE "tlmalloc's choice"
 #define CHOICE_ENGINE "tlmalloc's choice: a hardware free-list engine at 1 GHz"
+#define LIST_IN_RTL "cycles of model/rtl/first_fit.sv at 1 GHz"
 
 #define CHOICE_SIZES "tlmalloc's choice: in proportion to the memory"
 #define CHOICE_CLEARED "tlmalloc's choice: a chunk is cleared at 128 GB/s"
-#define CHOICE_FRONT "tlmalloc's choice: a part of fixed and node; the placement below is priced by itself"
+#define CHOICE_FRONT "assumption: an access of a front's own table or list, a cycle; no front is built in RTL"
 
 /* The sizes of a front (stack.h). */
 #define FRONT(front, most, source, segment_default, slot_default, buffers_default, lazy_source, initial_default,       \
@@ -131,8 +132,8 @@ static tla_status check_fault_plan(const char *text, tla_error *wrong) {
                 "ending in .yaml), at most 191 long"
 #define PRICES                                                                                                         \
     .check = check_file,                                                                                               \
-    .expected = "assumed, the name of a cost profile, or its file (letters, digits and _ - . /, with a / or ending "   \
-                "in .yaml), at most 191 long"
+    .expected = "the name of a cost profile, or its file (letters, digits and _ - . /, with a / or ending in .yaml), " \
+                "at most 191 long"
 #define FAULT_PLAN .expected = "none, or faults between ;, at most 191 characters", .check = check_fault_plan
 #define NAME_OF_FILE .expected = "none, or a file (letters, digits and _ - . /), at most 191 long", .check = check_file
 #define HOLE .expected = "centre, none, or the corners of a rectangle (r2c2..r3c3)", .check = check_hole
@@ -274,25 +275,28 @@ const tla_schema_key tla_platform_keys[] = {
           "16 KiB", "64 KiB", "125 ns"),
     FRONT(host_front, TLA_HOST_MEMORY_BYTES, "tlmalloc's choice: as the HBM", "20 MiB", "2 MiB", "64 MiB", "LMCache",
           "1 GiB", "64 MiB", "1 GiB", "500 us"),
-    {TEXT(controller.cost.profile, cost_profile, PRICES), "tlmalloc's choice", "assumed",
-     "assumed: the prices below; else they are those of a profile (fw_list, ideal, rtl_buddy, rtl_list_1c, "
-     "rtl_list_2c, rtl_worst_fit, or a file, relative to this one), but for what is written beside it"},
-    COST(controller, fixed, "10 ns", CHOICE_ENGINE, "per command"),
-    COST(controller, node, "1 ns", CHOICE_ENGINE, "per free-list node visited by an allocation"),
-    COST(controller, insert_node, "0 ns", CHOICE_ENGINE, "per node that a linear ordered insert passes in a free"),
-    COST(controller, probe, "0 ns", CHOICE_ENGINE, "per probe of the binary search in a free"),
-    COST(controller, split, "1 ns", CHOICE_ENGINE, "per block cut in two"),
-    COST(controller, merge, "1 ns", CHOICE_ENGINE, "per neighbours joined"),
-    COST(controller, metadata_line, "0 ns", CHOICE_ENGINE, "per line of metadata touched in memory"),
-    COST(controller, free, "0 ns", CHOICE_ENGINE,
+    {TEXT(controller.cost.profile, cost_profile, PRICES), LIST_IN_RTL "; the clock is an assumption", "rtl_list_1c",
+     "whose prices those below are, but for what is written beside it: fw_list, ideal, rtl_buddy, rtl_list_1c, "
+     "rtl_list_2c, rtl_worst_fit, or a file, relative to this one"},
+    {ROW_LONG(controller.cost.clock, controller.cost.clock_ps, TLA_VALUE_TIME), 1, US, false, "an assumption", "1 ns",
+     "period of the engine's clock: the prices of a profile are so many cycles, and a command begins at a cycle"},
+    COST(controller, fixed, "1 ns", LIST_IN_RTL, "per command"),
+    COST(controller, node, "1 ns", LIST_IN_RTL, "per free-list node visited by an allocation"),
+    COST(controller, insert_node, "1 ns", LIST_IN_RTL, "per node that a linear ordered insert passes in a free"),
+    COST(controller, probe, "0 ns", LIST_IN_RTL ": none there",
+         "per probe of a binary search in a free, or of the lists and bitmaps of buddies and TLSF"),
+    COST(controller, split, "0 ns", LIST_IN_RTL ": within node", "per block cut in two"),
+    COST(controller, merge, "0 ns", LIST_IN_RTL ": within insert_node", "per neighbours joined"),
+    COST(controller, metadata_line, "0 ns", LIST_IN_RTL ": none there", "per line of metadata touched in memory"),
+    COST(controller, free, "2 ns", LIST_IN_RTL,
          "per range put on the free list: what a free takes more than an allocation"),
-    COST(controller, node_created, "0 ns", CHOICE_ENGINE, "per node of the list that comes into being"),
-    COST(controller, node_released, "0 ns", CHOICE_ENGINE, "per node of the list that goes"),
-    COST(controller, class_lookup, "0 ns", CHOICE_FRONT, "fronts: per size class looked up"),
-    COST(controller, list_pop, "0 ns", CHOICE_FRONT, "fronts: per block taken from a list of theirs"),
-    COST(controller, list_push, "0 ns", CHOICE_FRONT, "fronts: per block put on a list of theirs"),
-    COST(controller, slot, "0 ns", CHOICE_FRONT, "fronts: per slot taken from the queue or given back"),
-    COST(controller, driver_call, "0 ns", CHOICE_FRONT,
+    COST(controller, node_created, "1 ns", LIST_IN_RTL, "per node of the list that comes into being"),
+    COST(controller, node_released, "1 ns", LIST_IN_RTL, "per node of the list that goes"),
+    COST(controller, class_lookup, "1 ns", CHOICE_FRONT, "fronts: per size class looked up"),
+    COST(controller, list_pop, "1 ns", CHOICE_FRONT, "fronts: per block taken from a list of theirs"),
+    COST(controller, list_push, "1 ns", CHOICE_FRONT, "fronts: per block put on a list of theirs"),
+    COST(controller, slot, "1 ns", CHOICE_FRONT, "fronts: per slot taken from the queue or given back"),
+    COST(controller, driver_call, "1 ns", CHOICE_FRONT,
          "fronts: per request to the placement below, beside what that does"),
 
     {SIZE_POWER(mmu.page_size, mmu.page_size, 4 * KIB, GIB), "KernBench ADR-0039: class default", "2 MiB",

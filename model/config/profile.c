@@ -16,9 +16,9 @@ static bool is_file(const char *text) {
 }
 
 static tla_phrase names_of(const tla_profile_key *key) {
-    tla_phrase names = tla_phrase_of("%s", key->none);
+    tla_phrase names = tla_phrase_of("%s", key->none ? key->none : "");
     for (const tla_built_in_profile *p = key->profiles; p->name; p++)
-        names = tla_phrase_of("%s, %s", names.text, p->name);
+        names = tla_phrase_of("%s%s%s", names.text, *names.text ? ", " : "", p->name);
     return names;
 }
 
@@ -31,7 +31,7 @@ static void refuse(tla_loader *l, const tla_profile_key *key, tla_origin *origin
 
 bool tla_profile_read(tla_loader *l, const tla_profile_key *key, const char *value, void *filled) {
     tla_origin *origin = &l->origins[tla_schema_find(l->schema, key->key)];
-    if (origin->bad || strcmp(value, key->none) == 0) return false;
+    if (origin->bad || (key->none && strcmp(value, key->none) == 0)) return false;
     const tla_built_in_profile *profile = tla_profile_find(key->profiles, value);
     tla_status status;
     /* the built-in ones are as good as the build: only memory can be missing */

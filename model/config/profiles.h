@@ -18,10 +18,10 @@ extern const tla_built_in_profile tla_timing_profiles[], tla_cost_profiles[];
 /* The one of this name; NULL when there is none. */
 const tla_built_in_profile *tla_profile_find(const tla_built_in_profile *profiles, const char *name);
 
-/* A key whose value is `none`, the name of a profile, or a file with one. */
+/* A key whose value is the name of a profile, a file with one, or, if there is one, `none`. */
 typedef struct tla_profile_key {
     const char *key;  /* "hbm.timing" */
-    const char *none; /* "channels" */
+    const char *none; /* "channels"; NULL: it always names a profile */
     const char *what; /* "timing profile" */
     const tla_built_in_profile *profiles;
     const char *(*name_at)(uint64_t index); /* `none`, then those of the profiles, then NULL */

@@ -45,6 +45,7 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     if (is_owned() &&
         (has_front(TLA_HBM) || settings.guard != TLA_GUARD_OFF || settings.free_list != TLA_LIST_REGISTERS))
         refuse_config("owner_port: a slice with an owner has no front, no guard and no free list in memory");
+    control.set_clock(settings.cost.clock_ps);
     faults_.plan = settings.faults;
     slice_base_ = base(TLA_HBM);
     if (made)

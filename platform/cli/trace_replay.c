@@ -24,7 +24,7 @@ tla_status trace_replay(const alloc_trace *trace, trace_allocator *allocator, co
     tla_status status = replay_result_create(trace, timing != NULL, result, error);
     if (status) return status;
     player p = {.trace = trace, .allocator = allocator, .timing = timing, .result = result, .error = error};
-    if (timing) p.engine.depth = timing->queue_depth;
+    if (timing) p.engine = (tla_command_engine){.depth = timing->queue_depth, .clock_ps = timing->cost.clock_ps};
     double begin = host_seconds();
     status = play(&p);
     result->wall_s = host_seconds() - begin;

@@ -45,8 +45,8 @@ std::vector<std::string> on(std::vector<std::string> arguments, const std::strin
 }
 
 std::vector<std::string> all_costs(const std::string &fixed, const std::string &node) {
-    return {"--set", "controller.cost.fixed=" + fixed, "--set", "controller.cost.node=" + node,
-            "--set", "controller.cost.split=0 ns",     "--set", "controller.cost.merge=0 ns"};
+    return {"--set", "controller.cost.profile=ideal", "--set", "controller.cost.fixed=" + fixed,
+            "--set", "controller.cost.node=" + node};
 }
 
 std::string simulate(const std::string &trace, const std::vector<std::string> &more) {

@@ -87,8 +87,11 @@ BOOST_AUTO_TEST_CASE(a_cost_profile_gives_the_prices_that_are_not_written_beside
     BOOST_CHECK_EQUAL(c.free_ps, 3000u);
     BOOST_CHECK_EQUAL(c.node_created_ps, 1000u);
     BOOST_CHECK_EQUAL(c.node_released_ps, 1000u);
-    for (const uint64_t none : {c.probe_ps, c.split_ps, c.merge_ps, c.metadata_line_ps, c.class_lookup_ps, c.slot_ps})
+    for (const uint64_t none : {c.probe_ps, c.split_ps, c.merge_ps, c.metadata_line_ps})
         BOOST_CHECK_EQUAL(none, 0u);
+    for (const uint64_t of_fronts : {c.class_lookup_ps, c.list_pop_ps, c.list_push_ps, c.slot_ps, c.driver_call_ps})
+        BOOST_CHECK_EQUAL(of_fronts, 1000u);
+    BOOST_CHECK_EQUAL(c.clock_ps, 1000u);
     BOOST_CHECK_EQUAL(good(two).va.cost.node_ps, good("").va.cost.node_ps); // of controllers alone
     const tla_config whole = good(two), back = good(printed(whole));
     BOOST_CHECK(tla_config_equal(&back, &whole));
@@ -104,7 +107,21 @@ BOOST_AUTO_TEST_CASE(a_cost_profile_gives_the_prices_that_are_not_written_beside
     BOOST_CHECK_EQUAL(node_of("controller: {cost: {node: 7 ns}}",
                               {"controller.cost.node=9 ns", "controller.cost.profile=rtl_list_2c"}),
                       9000u);
-    BOOST_CHECK_EQUAL(node_of(two + "\n", {"controller.cost.profile=assumed"}), 1000u);
+    // The default is a profile, and the reference of all keys has its prices.
+    const tla_config by_default = good(""), named = good("controller: {cost: {profile: rtl_list_1c}}");
+    BOOST_CHECK(tla_config_equal(&by_default, &named));
+    tla_controller_parameters parameters{};
+    tla_controller_defaults(&parameters);
+    BOOST_CHECK_EQUAL(std::memcmp(&parameters.cost, &named.controller.cost, sizeof parameters.cost), 0);
+    // A clock of one's own: so many cycles, each as long as it says.
+    const tla_cost_profile slow = good("controller: {cost: {clock: 2.5 ns, node: 3 ns}}").controller.cost;
+    BOOST_CHECK_EQUAL(slow.clock_ps, 2500u);
+    BOOST_CHECK_EQUAL(slow.free_ps, 5000u);
+    BOOST_CHECK_EQUAL(slow.node_ps, 3000u);
+    BOOST_CHECK_EQUAL(
+        good("controller: {cost: {clock: 2 ns}}", {"controller.cost.profile=ideal"}).controller.cost.clock_ps, 1u);
+    check_findings("controller: {cost: {clock: 0 ns}}",
+                   {"f:1:28: controller.cost.clock: found \"0 ns\", expected 1 ps .. 1 us"});
     // Of a file: beside the one that names it.
     scratch_here scratch;
     const string platform = scratch.write("a_platform.yaml", "controller:\n  cost: {profile: ./slow.yaml}\n");
@@ -118,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_cost_profile_gives_the_prices_that_are_not_written_beside
 BOOST_AUTO_TEST_CASE(a_cost_profile_that_cannot_be_used_is_found_where_it_is_named) {
     check_findings(
         "controller: {cost: {profile: rtl_list1c}}",
-        {"f:1:30: controller.cost.profile: found \"rtl_list1c\", expected assumed, fw_list, ideal, rtl_buddy, "
+        {"f:1:30: controller.cost.profile: found \"rtl_list1c\", expected fw_list, ideal, rtl_buddy, "
          "rtl_list_1c, "
          "rtl_list_2c, rtl_worst_fit, or the file of a cost profile (with a / or ending in .yaml), did you mean "
          "\"rtl_list_1c\"?"});

@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_CASE(an_empty_file_gives_the_defaults) {
         BOOST_CHECK_EQUAL(c.system.pes_per_cube, 4u);
         BOOST_CHECK_EQUAL(c.system.hbm_per_cube, UINT64_C(24) << 30);
         BOOST_CHECK_EQUAL(c.mmu.overhead_ps, 500u);
-        BOOST_CHECK_EQUAL(c.controller.cost.fixed_ps, 10000u);
+        BOOST_CHECK_EQUAL(c.controller.cost.fixed_ps, 1000u);
         BOOST_CHECK_EQUAL(c.pe.gemm_rate, 8000000000000u);
         BOOST_CHECK_EQUAL(c.workload.kernel, "qkv_gemm");
         BOOST_CHECK_EQUAL(c.mmu.unmapped, TLA_UNMAPPED_ERROR);

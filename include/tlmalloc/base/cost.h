@@ -32,6 +32,8 @@ typedef struct tla_cost_profile {
     uint64_t list_push_ps;
     uint64_t slot_ps;
     uint64_t driver_call_ps;
+    uint64_t
+        clock_ps; /* no price: period of the engine's clock, at an edge of which a command begins; 0: at any time */
 } tla_cost_profile;
 
 /* Price of one command with this receipt, in picoseconds; saturates at UINT64_MAX. */

@@ -72,6 +72,9 @@ class control_window : private access_target, public target_socket<0> {
 
     // --- for the module whose window it is
 
+    // From now on the engine begins commands at multiples of this; 0, as before the first call: at any time.
+    void set_clock(std::uint64_t period_ps) { engine_.clock_ps = period_ps; }
+
     // An answer to the command that says nothing yet but whose it is.
     static tla_completion answer_to(const tla_command &command, tla_status status = TLA_OK);
 
