@@ -1,0 +1,79 @@
+// A processor that runs firmware: an initiator whose accesses outside its own memory leave by a socket.
+#ifndef TLMALLOC_MODULES_RISCV_CORE_HPP
+#define TLMALLOC_MODULES_RISCV_CORE_HPP
+
+#include "tlmalloc/device/mailbox.h"
+#include "tlmalloc/device/riscv_hart.h"
+#include "tlmalloc/modules/instrumented.hpp"
+#include "tlmalloc/modules/systemc.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <tlm_utils/simple_initiator_socket.h>
+
+namespace tlmalloc {
+
+// The hart of riscv_hart.h at a clock. An instruction ends when its cycles are over; an access outside the memory
+// begins then, by b_transport in the core's own thread, and the core goes on at the edge of its clock after the answer.
+// In WFI it waits for `interrupt` to be high, without any event until then, and goes on at the next edge.
+//
+// An instruction that cannot be executed (riscv_hart.h; an access that is answered with an error is TLA_BUS_ERROR) is a
+// warning /tlmalloc/riscv_core/fault with its address, and the core stands still from then on.
+class riscv_core : public instrumented {
+  public:
+    struct config {
+        std::uint64_t memory_base = TLA_FIRMWARE_BASE, memory_bytes = TLA_FIRMWARE_MEMORY_BYTES; // riscv_hart.h
+        tla_riscv_timing timing;       // instructions without cycles are refused
+        std::uint64_t clock_ps = 1000; // period
+        std::uint64_t ahead = 10000;   // instructions that are executed before SystemC's time follows
+
+        config() { tla_riscv_timing_defaults(&timing); }
+    };
+
+    struct statistics {
+        std::uint64_t instructions = 0, cycles = 0; // of those, without what answers took
+        std::uint64_t reads = 0, writes = 0;        // outside the memory
+        std::uint64_t interrupts = 0;               // that ended a WFI
+    };
+
+    tlm_utils::simple_initiator_socket<riscv_core> out{"out"};
+    sc_core::sc_in<bool> interrupt{"interrupt"};
+
+    riscv_core(sc_core::sc_module_name name, const config &settings);
+    ~riscv_core() override;
+
+    // Bytes into its memory, which begins to run at its first address. TLA_OUT_OF_RANGE, and nothing is written then.
+    tla_status load(std::uint64_t address, const void *bytes, std::size_t nbytes);
+
+    // To look at: registers, memory, the last fault.
+    const tla_riscv_hart &hart() const { return *hart_; }
+
+    statistics get_statistics() const;
+    std::vector<statistics_part> list_statistics() const override;
+
+  private:
+    struct outside { // an access that the hart has come to
+        std::uint64_t address = 0, data = 0;
+        unsigned nbytes = 0;
+        bool write = false, answered = false;
+        tla_status status = TLA_OK;
+    };
+
+    static tla_status access(void *core, std::uint64_t address, void *data, unsigned nbytes, bool write);
+    void run();
+    void serve_access();
+    void wait_for_interrupt();
+    void stand_still();
+    void follow(std::uint64_t cycles);
+    void to_edge();
+
+    const config config_;
+    std::unique_ptr<tla_riscv_hart, void (*)(tla_riscv_hart *)> hart_{nullptr, tla_riscv_destroy};
+    outside outside_;
+    std::uint64_t followed_ = 0; // cycles that SystemC's time has seen
+    statistics statistics_;
+    figure awake_{*this, "awake", 1};
+};
+
+} // namespace tlmalloc
+#endif

@@ -1,0 +1,220 @@
+// riscv_core: the firmware behind a mailbox takes the time that it takes on the hart alone, and sleeps for nothing.
+#include "test_initiator.hpp"
+#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/device/firmware_engine.h"
+#include "tlmalloc/modules/riscv_core.hpp"
+#include "unit/seeded_random.hpp"
+
+#include <memory>
+#include <tlm_utils/simple_target_socket.h>
+
+using namespace tlmalloc;
+
+namespace {
+
+// The mailbox as a device of the core's bus, and whoever asks. Answers take `latency_ps`.
+struct mailbox_device : sc_core::sc_module {
+    tlm_utils::simple_target_socket<mailbox_device> in{"in"};
+    sc_core::sc_out<bool> interrupt{"interrupt"};
+    std::function<void()> body;
+    std::uint64_t latency_ps = 0, answered_ps = 0;
+    tla_mailbox mailbox{};
+    sc_core::sc_event answered;
+    bool finished = false;
+
+    SC_CTOR(mailbox_device) {
+        in.register_b_transport(this, &mailbox_device::b_transport);
+        SC_THREAD(run);
+    }
+
+    // Asks at once and waits for the answer; picoseconds from the interrupt to the write of the status.
+    std::uint64_t ask(tla_mailbox_operation operation, std::uint64_t offset, std::uint64_t size) {
+        mailbox = {operation, offset, size, 0, 0, false};
+        const std::uint64_t begin_ps = to_ps(sc_core::sc_time_stamp());
+        interrupt.write(true);
+        wait(answered);
+        return answered_ps - begin_ps;
+    }
+
+  private:
+    void run() {
+        if (body) body();
+        finished = true;
+    }
+    void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+        const tla_status status =
+            tla_mailbox_access(&mailbox, payload.get_address() - TLA_MAILBOX_BASE, payload.get_data_ptr(),
+                               payload.get_data_length(), payload.is_write());
+        payload.set_response_status(status ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
+        delay += from_ps(latency_ps);
+        if (status || !mailbox.answered) return;
+        answered_ps = to_ps(sc_core::sc_time_stamp());
+        interrupt.write(false);
+        answered.notify(sc_core::SC_ZERO_TIME);
+    }
+};
+
+struct bench {
+    explicit bench(const riscv_core::config &config = {}) : core("core", config) {
+        core.out.bind(device.in);
+        core.interrupt.bind(line);
+        device.interrupt.bind(line);
+    }
+    void load(const std::vector<std::uint32_t> &words) {
+        BOOST_REQUIRE_EQUAL(core.load(TLA_FIRMWARE_BASE, words.data(), words.size() * 4), TLA_OK);
+    }
+    void load_firmware() {
+        BOOST_REQUIRE_EQUAL(core.load(TLA_FIRMWARE_BASE, tla_firmware_first_fit.bytes, tla_firmware_first_fit.nbytes),
+                            TLA_OK);
+    }
+    void run() {
+        sc_core::sc_report_handler::set_handler(keep_report);
+        reports().clear();
+        sc_core::sc_start();
+        BOOST_CHECK(device.finished || !device.body);
+    }
+
+    sc_core::sc_signal<bool, sc_core::SC_MANY_WRITERS> line{"line"}; // the device in its thread and in the core's
+    mailbox_device device{"device"};
+    riscv_core core;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(requests_take_the_cycles_that_they_take_on_the_hart_alone) {
+    riscv_core::config config;
+    config.clock_ps = 700;
+    config.ahead = 50; // within a request
+    bench b(config);
+    b.load_firmware();
+    b.device.body = [&] {
+        const std::uint64_t capacity = 1 << 16;
+        tla_firmware_engine *engine = nullptr;
+        BOOST_REQUIRE_EQUAL(
+            tla_firmware_engine_create(&tla_firmware_first_fit, &config.timing, capacity, 1024, &engine), TLA_OK);
+        seeded_random random(1);
+        sc_core::wait(from_ps(700 * 1000));
+        b.device.ask(TLA_MAILBOX_BEGIN, 1024, capacity);
+        std::vector<tla_block> live;
+        for (int i = 0; i < 2000; i++) {
+            const std::size_t which = live.empty() ? 0 : random.between(0, live.size() - 1);
+            const bool take = live.empty() || random.one_in(2);
+            const tla_block block = take ? tla_block{0, random.between(1, 900)} : live[which];
+            const tla_mailbox_operation operation = take ? TLA_MAILBOX_TAKE : TLA_MAILBOX_GIVE_BACK;
+            // Asleep or not yet, on an edge of the clock or not: the request waits for the edge.
+            if (random.one_in(2)) sc_core::wait(from_ps(random.between(1, 100000)));
+            const std::uint64_t late = (700 - to_ps(sc_core::sc_time_stamp()) % 700) % 700;
+            tla_firmware_answer alone{};
+            BOOST_REQUIRE_EQUAL(tla_firmware_engine_serve(engine, operation, block.offset, block.nbytes, &alone),
+                                TLA_OK);
+            const std::uint64_t took_ps = b.device.ask(operation, block.offset, block.nbytes);
+            BOOST_CHECK_EQUAL(took_ps, late + alone.cycles * 700);
+            BOOST_CHECK_EQUAL(b.device.mailbox.answer_status, std::uint64_t{alone.status});
+            BOOST_CHECK_EQUAL(b.device.mailbox.answer_offset, alone.offset);
+            if (alone.status) continue;
+            if (take) {
+                live.push_back({alone.offset, block.nbytes});
+            } else {
+                live[which] = live.back();
+                live.pop_back();
+            }
+        }
+        BOOST_CHECK_EQUAL(b.core.get_statistics().interrupts, 2001u);
+        tla_firmware_engine_destroy(engine);
+    };
+    b.run();
+    BOOST_CHECK(reports().empty());
+    BOOST_CHECK_EQUAL(b.core.get_statistics().writes, 2 * 2001u);
+    BOOST_CHECK_EQUAL(b.core.get_statistics().reads, 3 * 2001u);
+}
+
+BOOST_AUTO_TEST_CASE(answers_of_the_bus_are_waited_for_up_to_the_next_edge) {
+    std::uint64_t at_once = 0, slow = 0;
+    bench b;
+    b.load_firmware();
+    b.device.body = [&] {
+        sc_core::wait(from_ps(1000000));
+        b.device.ask(TLA_MAILBOX_BEGIN, 1024, 100);
+        sc_core::wait(from_ps(1000000));
+        at_once = b.device.ask(TLA_MAILBOX_TAKE, 0, 10);
+        sc_core::wait(from_ps(1000000));
+        b.device.latency_ps = 1300;
+        slow = b.device.ask(TLA_MAILBOX_TAKE, 0, 10);
+    };
+    b.run();
+    BOOST_CHECK_EQUAL(slow, at_once + 4 * 2000); // three reads and the write of the offset
+}
+
+BOOST_AUTO_TEST_CASE(asleep_a_core_costs_no_event) {
+    bench b;
+    b.load_firmware();
+    b.device.body = [&] {
+        sc_core::wait(from_ps(1000000));
+        const sc_dt::uint64 deltas = sc_core::sc_delta_count();
+        const std::uint64_t instructions = b.core.get_statistics().instructions;
+        sc_core::wait(sc_core::sc_time(1, sc_core::SC_SEC));
+        BOOST_CHECK_EQUAL(sc_core::sc_delta_count() - deltas, 1u); // this thread's own
+        BOOST_CHECK_EQUAL(b.core.get_statistics().instructions, instructions);
+    };
+    b.run(); // and ends: nothing is left to do
+    BOOST_CHECK(sc_core::sc_time_stamp() < sc_core::sc_time(1.1, sc_core::SC_SEC));
+}
+
+BOOST_AUTO_TEST_CASE(a_level_that_stays_is_served_again) {
+    bench b;
+    // wfi; addi a0, a0, 1; ld a1, 0(a2); j -12: never answers
+    b.load({0x10000637 /* lui a2, 0x10000 */, 0x10500073, 0x00150513, 0x00063583, 0xff5ff06f});
+    b.device.body = [&] {
+        b.device.interrupt.write(true);
+        sc_core::wait(from_ps(100000));
+        b.device.interrupt.write(false);
+        sc_core::wait(from_ps(100000));
+        const std::uint64_t served = tla_riscv_register(&b.core.hart(), 10);
+        BOOST_CHECK_GT(served, 10u);
+        sc_core::wait(from_ps(100000));
+        BOOST_CHECK_EQUAL(tla_riscv_register(&b.core.hart(), 10), served);
+    };
+    b.run();
+}
+
+BOOST_AUTO_TEST_CASE(an_endless_loop_lets_others_go_on) {
+    bench b;
+    b.load({0x0000006f});
+    b.device.body = [] {
+        sc_core::wait(from_ps(1000000));
+        sc_core::sc_stop();
+    };
+    b.run();
+    BOOST_CHECK(sc_core::sc_time_stamp() < from_ps(30000000));
+}
+
+BOOST_AUTO_TEST_CASE(an_access_that_is_refused_is_a_fault_that_stops_the_core) {
+    bench b;
+    b.load({0x10000637, 0x02863503 /* ld a0, 40(a2) */});
+    b.run();
+    BOOST_REQUIRE_EQUAL(reports().size(), 1u);
+    BOOST_CHECK_EQUAL(reports()[0], "/tlmalloc/riscv_core/fault: core: TLA_BUS_ERROR at pc 0x80000004, instruction "
+                                    "0x2863503, address 0x10000028");
+    BOOST_CHECK_EQUAL(b.core.get_statistics().instructions, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_instruction_that_is_none_is_a_fault_that_stops_the_core) {
+    bench b;
+    b.load({0x00000013, 0x30451073 /* csrw mie, a0 */});
+    b.run();
+    BOOST_REQUIRE_EQUAL(reports().size(), 1u);
+    BOOST_CHECK_EQUAL(reports()[0],
+                      "/tlmalloc/riscv_core/fault: core: TLA_UNSUPPORTED at pc 0x80000004, instruction 0x30451073");
+    BOOST_CHECK(sc_core::sc_time_stamp() == from_ps(1000));
+}
+
+BOOST_AUTO_TEST_CASE(a_core_that_cannot_be_is_refused) {
+    riscv_core::config config;
+    config.clock_ps = 0;
+    check_refused([&] { riscv_core core("core", config); },
+                  "/tlmalloc/riscv_core/config: timing.instruction, clock_ps and ahead must be above 0");
+    config.clock_ps = 1;
+    config.memory_bytes = 3;
+    check_refused([&] { riscv_core core("core", config); },
+                  "/tlmalloc/riscv_core/config: a memory of 3 bytes: an argument is out of its range");
+}
