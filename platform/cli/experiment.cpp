@@ -210,24 +210,25 @@ class reader {
     void read_parameters(const std::vector<setting> &written, experiment_parameters &into) {
         const auto &known = made_.workload->parameters;
         for (const setting &s : written) {
-            const auto found = std::find_if(known.begin(), known.end(),
-                                            [&](const auto &parameter) { return s.key == parameter.first; });
+            const auto found = std::find_if(known.begin(), known.end(), [&](const experiment_parameter &parameter) {
+                return s.key == parameter.name;
+            });
             std::vector<std::string> names;
-            for (const auto &parameter : known)
-                names.emplace_back(parameter.first);
+            for (const experiment_parameter &parameter : known)
+                names.emplace_back(parameter.name);
             if (found == known.end()) {
                 find(s.value.at,
                      "unknown parameter " + s.key + " of workload " + made_.workload->name + hint(s.key, names));
                 continue;
             }
-            if (found->second == TLA_VALUE_TEXT) {
+            if (found->type == TLA_VALUE_TEXT) {
                 into.files[s.key] = beside(s.value.value);
                 output_protect(into.files[s.key].c_str());
                 continue;
             }
             tla_value value{};
             tla_error error{};
-            const tla_value_form form{found->second, nullptr, nullptr, nullptr};
+            const tla_value_form form{found->type, found->value_name, nullptr, nullptr};
             if (tla_value_parse(&form, s.value.value.c_str(), &value, &error))
                 find(s.value.at, s.key + ": " + error.text);
             else
@@ -268,9 +269,9 @@ class reader {
             std::string("a ") + (row.reference_is == standing::published ? "published" : "reference");
         if (row.reference && row.source.empty()) find(w.at, "row with " + kind + " value and no source");
         if (row.bound_pct && !row.reference) find(w.at, "row with a bound and no value to compare with");
-        for (const auto &parameter : made_.workload->parameters)
-            if (!row.parameters.has(parameter.first))
-                find(w.at, std::string("row without the parameter ") + parameter.first);
+        for (const experiment_parameter &parameter : made_.workload->parameters)
+            if (!row.parameters.has(parameter.name))
+                find(w.at, std::string("row without the parameter ") + parameter.name);
         std::vector<setting> settings = file_.set;
         settings.insert(settings.end(), w.set.begin(), w.set.end());
         load_config(settings, row.config);

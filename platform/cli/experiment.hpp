@@ -46,9 +46,15 @@ class experiment_run {
     tla_error failure_{};
 };
 
+struct experiment_parameter {
+    const char *name;
+    tla_value_type type;                                // TEXT: a file
+    const char *(*value_name)(std::uint64_t) = nullptr; // NAMED
+};
+
 struct experiment_workload {
     const char *name;
-    std::vector<std::pair<const char *, tla_value_type>> parameters; // all of them are required; TEXT: a file
+    std::vector<experiment_parameter> parameters; // all of them are required
     std::vector<const char *> figures; // what a row can ask for, the first if it does not say; empty: there is one
     bool relative; // a row's figure is 100 * the result of another (the first, or relative_to) / its own
     std::function<std::unique_ptr<experiment_run>(const char *, const tla_config &, const experiment_parameters &)>

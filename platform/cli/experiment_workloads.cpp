@@ -222,6 +222,7 @@ const std::vector<experiment_workload> &experiment_workloads() {
         transfers(),
         composites(),
         training(),
+        networks(),
     };
     return all;
 }
