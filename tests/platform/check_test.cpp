@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(check_refuses_a_bad_command_line) {
 
 // Whatever the host has no room for, somebody says so.
 BOOST_AUTO_TEST_CASE(no_command_fails_in_silence_for_lack_of_host_memory) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TLMALLOC_SANITIZED
     const unsigned most = 0; // a sanitizer alone reserves terabytes: nothing starts
 #else
     const unsigned most = 40'000;

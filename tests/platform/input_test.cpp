@@ -8,7 +8,7 @@ namespace {
 const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
 const std::string hbm2 = TLMALLOC_SOURCE_DIR "/configs/timing/hbm2.yaml";
 const std::string mark = "\xef\xbb\xbf";
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef TLMALLOC_SANITIZED
 constexpr int sanitized = 2; // freed memory stays in quarantine
 #else
 constexpr int sanitized = 1;

@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(an_instance_that_is_open_ends_in_the_time_with_what_was_fou
 BOOST_AUTO_TEST_CASE(the_instances_have_one_plan_each_whatever_the_time_limit) {
     if (!shared_data_is_here("data/minimalloc")) return;
     scratch_directory scratch;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TLMALLOC_SANITIZED
     const std::vector<const char *> names{"C", "G", "H", "J", "K"}; // a sanitizer takes thirty times as long
 #else
     const std::vector<const char *> names{"A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K"};
@@ -377,7 +377,7 @@ BOOST_AUTO_TEST_CASE(many_buffers_are_planned_in_bounded_memory) {
     const report r = read_report(json);
     BOOST_CHECK_EQUAL(text_of(r, "method"), "lowest_first");
     BOOST_CHECK_LT(number_of(r, "height"), number_of(r, "lower_bound") / 100 * 110);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef TLMALLOC_SANITIZED
     BOOST_CHECK_LT(run.max_rss_kib, 200000);
 #endif
 }

@@ -238,7 +238,7 @@ void run(const char *name, workload load, std::size_t count, uint64_t seed) {
 }
 
 // Sanitizers make a step ten times as slow.
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#ifdef TLMALLOC_SANITIZED
 constexpr std::size_t shorter = 10;
 #else
 constexpr std::size_t shorter = 1;

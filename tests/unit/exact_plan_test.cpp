@@ -13,7 +13,7 @@ namespace {
 using offsets = std::vector<std::uint64_t>;
 
 // Under a sanitizer everything takes some thirty times as long: a part of it is looked at.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TLMALLOC_SANITIZED
 constexpr int part = 10;
 const std::vector<const char *> solved{"C", "G", "H", "J", "K"}, minimized{"C", "G", "H", "I", "K"};
 #else

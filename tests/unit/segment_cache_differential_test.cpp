@@ -10,7 +10,7 @@ using namespace naive_torch;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef TLMALLOC_SANITIZED
 constexpr int rounds = 10;
 #else
 constexpr int rounds = 50;
