@@ -91,9 +91,9 @@ BOOST_AUTO_TEST_CASE(a_view_of_any_PE_shows_the_whole_run_in_named_groups) {
             contains(line, ".pe2.") || contains(line, "va_manager") || contains(line, "npu.fabric.sip0.cube0."), line);
     }
     BOOST_CHECK_EQUAL(groups, 5u);
-    for (const char *alias : {"+{va_manager.maps_in_flight", "+{mmu.maps_in_flight", "+{mmu.walks_in_flight",
-                              "+{dma.bytes_read", "+{slice.bytes_read", "+{element.computing",
-                              "+{links.hbm_ctrl_to_router_busy_ps", "+{links.router_to_router_waited_ps"})
+    for (const char *alias : {"+{va_manager/maps_in_flight", "+{mmu/maps_in_flight", "+{mmu/walks_in_flight",
+                              "+{dma/bytes_read", "+{slice/bytes_read", "+{element/computing",
+                              "+{links/hbm_ctrl_to_router_busy_ps", "+{links/router_to_router_waited_ps"})
         BOOST_CHECK_MESSAGE(shown.count(alias), alias);
 
     BOOST_CHECK_EQUAL(shell(make_view + vcd + " sip0.cube0.pe9 2> " + view), 2);
