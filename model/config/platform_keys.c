@@ -276,8 +276,8 @@ const tla_schema_key tla_platform_keys[] = {
     FRONT(host_front, TLA_HOST_MEMORY_BYTES, "tlmalloc's choice: as the HBM", "20 MiB", "2 MiB", "64 MiB", "LMCache",
           "1 GiB", "64 MiB", "1 GiB", "500 us"),
     {TEXT(controller.cost.profile, cost_profile, PRICES), LIST_IN_RTL "; the clock is an assumption", "rtl_list_1c",
-     "whose prices those below are, but for what is written beside it: fw_list, ideal, rtl_buddy, rtl_list_1c, "
-     "rtl_list_2c, rtl_worst_fit, or a file, relative to this one"},
+     "whose prices those below are, but for what is written beside it: fw_buddy, fw_list, ideal, rtl_buddy, "
+     "rtl_list_1c, rtl_list_2c, rtl_worst_fit, or a file, relative to this one"},
     {ROW_LONG(controller.cost.clock, controller.cost.clock_ps, TLA_VALUE_TIME), 1, US, false, "an assumption", "1 ns",
      "period of the engine's clock: the prices of a profile are so many cycles, and a command begins at a cycle"},
     COST(controller, fixed, "1 ns", LIST_IN_RTL, "per command"),

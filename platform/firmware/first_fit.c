@@ -1,11 +1,8 @@
-/* First fit over a linked list of free blocks in offset order, as firmware of a memory controller.
- *
- * It sleeps until a request stands in the mailbox, serves it, and sleeps again. Placements are those of tla_arena with
- * TLA_FIRST_FIT, which trusts its callers. Nothing is initialised but by a request to begin. */
-#include "tlmalloc/device/mailbox.h"
+/* First fit over a linked list of free blocks in offset order, as firmware of a memory controller. Placements are those
+ * of tla_arena with TLA_FIRST_FIT, which trusts its callers. */
+#include "serve.h"
 
 #include <stddef.h>
-#include <stdint.h>
 
 enum { NODES = 1024 };
 
@@ -90,25 +87,4 @@ static tla_mailbox_status give_back(uint64_t offset, uint64_t size) {
     *made = (struct node){node, offset, size};
     before->next = made;
     return TLA_MAILBOX_DONE;
-}
-
-static volatile uint64_t *mailbox(uint64_t at) {
-    return (volatile uint64_t *)(TLA_MAILBOX_BASE + at);
-}
-
-_Noreturn void serve(void) {
-    for (;;) {
-        __asm__ volatile("wfi" ::: "memory");
-        const uint64_t operation = *mailbox(TLA_MAILBOX_OPERATION), size = *mailbox(TLA_MAILBOX_SIZE);
-        uint64_t offset = *mailbox(TLA_MAILBOX_OFFSET);
-        tla_mailbox_status status;
-        if (operation == TLA_MAILBOX_TAKE)
-            status = take(size, &offset);
-        else if (operation == TLA_MAILBOX_GIVE_BACK)
-            status = give_back(offset, size);
-        else
-            status = begin(offset, size);
-        *mailbox(TLA_MAILBOX_ANSWER_OFFSET) = offset;
-        *mailbox(TLA_MAILBOX_ANSWER_STATUS) = status;
-    }
 }

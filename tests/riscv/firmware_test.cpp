@@ -1,105 +1,20 @@
 // The firmware beside the core: the same blocks, in the instructions and cycles that the core's receipt says.
 #include "engine_plays.hpp"
+#include "firmware_beside_core.hpp"
 #include "least_squares.hpp"
-
-#include "tlmalloc/allocators/arena.h"
-#include "tlmalloc/base/cost.h"
-#include "tlmalloc/config.h"
-#include "tlmalloc/device/firmware_engine.h"
 
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
-#include <memory>
 #include <ostream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 namespace {
 
-// An operation that the core did, too.
-struct measurement {
-    bool free;
-    tla_work work;
-    std::uint64_t instructions, cycles;
-};
-
-class side_by_side {
-  public:
-    explicit side_by_side(std::uint64_t capacity, std::uint64_t nodes = TLA_FIRMWARE_FIRST_FIT_NODES) : nodes_(nodes) {
-        tla_arena_config config{};
-        config.capacity = capacity;
-        tla_arena *arena = nullptr;
-        BOOST_REQUIRE_EQUAL(tla_arena_create(&config, &arena), TLA_OK);
-        arena_.reset(arena);
-        tla_riscv_timing timing;
-        tla_riscv_timing_defaults(&timing);
-        tla_firmware_engine *engine = nullptr;
-        BOOST_REQUIRE_EQUAL(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, capacity, nodes, &engine),
-                            TLA_OK);
-        engine_.reset(engine);
-    }
-
-    bool take(std::uint64_t size, tla_block *block) {
-        tla_work work{};
-        const tla_status status = tla_arena_alloc(arena_.get(), size, block, &work);
-        const tla_firmware_answer got = ask(TLA_MAILBOX_TAKE, 0, size);
-        failed += status != TLA_OK;
-        compare("take " + std::to_string(size), got, status ? TLA_MAILBOX_NO_BLOCK : TLA_MAILBOX_DONE,
-                status ? got.offset : block->offset);
-        measured.push_back({false, work, got.instructions, got.cycles});
-        return status == TLA_OK;
-    }
-
-    bool give_back(tla_block block) {
-        const std::uint64_t before = free_blocks();
-        tla_work work{};
-        const tla_status status = tla_arena_free(arena_.get(), block, &work);
-        const tla_firmware_answer got = ask(TLA_MAILBOX_GIVE_BACK, block.offset, block.nbytes);
-        tla_mailbox_status expected = status ? TLA_MAILBOX_NOT_TAKEN : TLA_MAILBOX_DONE;
-        if (!status && work.nodes_created > 0 && before == nodes_) {
-            BOOST_REQUIRE_EQUAL(tla_arena_reserve(arena_.get(), block, nullptr), TLA_OK);
-            expected = TLA_MAILBOX_NO_NODE;
-        }
-        refused += expected == TLA_MAILBOX_NOT_TAKEN;
-        without_node += expected == TLA_MAILBOX_NO_NODE;
-        compare("give back " + std::to_string(block.nbytes) + " at " + std::to_string(block.offset), got, expected,
-                block.offset);
-        if (expected == TLA_MAILBOX_DONE) measured.push_back({true, work, got.instructions, got.cycles});
-        return expected == TLA_MAILBOX_DONE;
-    }
-
-    static bool keeps_a_list() { return true; }
-    std::uint64_t free_blocks() const { return tla_arena_get_stats(arena_.get()).free_blocks; }
-    std::uint64_t cycles() const { return cycles_; }
-    static std::uint64_t waited() { return 0; } // a request comes when the one before is answered and the hart waits
-
-    std::string difference;
-    std::uint64_t without_node = 0, refused = 0, failed = 0;
-    std::vector<measurement> measured;
-
-  private:
-    const std::uint64_t nodes_;
-    std::uint64_t cycles_ = 0;
-
-    tla_firmware_answer ask(tla_mailbox_operation operation, std::uint64_t offset, std::uint64_t size) {
-        tla_firmware_answer answer{};
-        BOOST_REQUIRE_EQUAL(tla_firmware_engine_serve(engine_.get(), operation, offset, size, &answer), TLA_OK);
-        cycles_ += answer.cycles;
-        return answer;
-    }
-    void compare(const std::string &what, const tla_firmware_answer &got, tla_mailbox_status status,
-                 std::uint64_t offset) {
-        if (!difference.empty() || (got.status == status && got.offset == offset)) return;
-        std::ostringstream text;
-        text << what << ": status " << got.status << " at " << got.offset << ", expected " << status << " at "
-             << offset;
-        difference = text.str();
-    }
-
-    std::unique_ptr<tla_arena, void (*)(tla_arena *)> arena_{nullptr, tla_arena_destroy};
-    std::unique_ptr<tla_firmware_engine, void (*)(tla_firmware_engine *)> engine_{nullptr, tla_firmware_engine_destroy};
+struct side_by_side : firmware_beside_core {
+    explicit side_by_side(std::uint64_t capacity, std::uint64_t nodes = TLA_FIRMWARE_FIRST_FIT_NODES)
+        : firmware_beside_core(tla_firmware_first_fit, TLA_FIRST_FIT, capacity, nodes) {}
 };
 
 // What units of a receipt take, in cycles or instructions; what is not here is 0.
@@ -134,28 +49,6 @@ prices regression(const std::vector<measurement> &all, std::uint64_t measurement
                              double(m.*what) - take[3] * double(m.work.nodes_released)});
     const std::vector<double> free = least_squares(frees);
     return {take[0], take[1], take[2], take[3], free[0] - take[0], free[1], free[2]};
-}
-
-// Of allocations or of frees: how far what was measured is from what the receipts say, and the means of both.
-struct residual {
-    double most = 0, measured = 0, said = 0;
-};
-template <class Price>
-residual residual_of(const std::vector<measurement> &all, std::uint64_t measurement::*what, const Price &price,
-                     bool free) {
-    residual r;
-    double count = 0;
-    for (const measurement &m : all)
-        if (m.free == free) {
-            const double said = price(m), measured = double(m.*what);
-            r.most = std::max(r.most, std::fabs(measured - said));
-            r.measured += measured;
-            r.said += said;
-            count++;
-        }
-    r.measured /= count;
-    r.said /= count;
-    return r;
 }
 
 std::vector<measurement> play(std::uint64_t seed) {
@@ -247,28 +140,10 @@ BOOST_AUTO_TEST_CASE(receipts_say_the_instructions_and_cycles_of_another_seed) {
 }
 
 BOOST_AUTO_TEST_CASE(the_profile_fw_list_is_what_is_measured) {
-    const char *const profile = "controller.cost.profile=fw_list";
-    tla_config config{};
-    BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, &profile, 1, &config, nullptr, nullptr), TLA_OK);
-    const tla_cost_profile &cost = config.controller.cost; // at 1 GHz: a cycle is 1000 ps
+    const tla_cost_profile cost = prices_of_profile("fw_list");
     const prices p = regression(play(1), &measurement::cycles);
-    const std::vector<double> measured{p.fixed, p.node, p.split, p.released, p.free, p.insert_node, p.created};
-    const std::vector<std::uint64_t> written{cost.fixed_ps,         cost.node_ps, cost.split_ps,
-                                             cost.node_released_ps, cost.free_ps, cost.insert_node_ps,
-                                             cost.node_created_ps};
-    for (std::size_t i = 0; i < written.size(); i++)
-        BOOST_TEST_CONTEXT("price " << i)
-    BOOST_CHECK_EQUAL(written[i], 1000 * static_cast<std::uint64_t>(std::llround(measured[i])));
-    BOOST_CHECK_EQUAL(cost.merge_ps + cost.probe_ps + cost.metadata_line_ps, 0u);
-
-    const std::vector<measurement> other = play(2);
-    const auto price = [&cost](const measurement &m) { return double(tla_cost_price(&cost, &m.work)) / 1000; };
-    const residual takes = residual_of(other, &measurement::cycles, price, false),
-                   frees = residual_of(other, &measurement::cycles, price, true);
-    BOOST_TEST_MESSAGE("allocations " << takes.measured << ", profile " << takes.said << ", residual " << takes.most
-                                      << "; frees " << frees.measured << ", profile " << frees.said << ", residual "
-                                      << frees.most);
-    BOOST_CHECK_EQUAL(takes.most, 0);
-    BOOST_CHECK_LE(frees.most, 10);
-    BOOST_CHECK_CLOSE(frees.said, frees.measured, 0.5);
+    check_prices({cost.fixed_ps, cost.node_ps, cost.split_ps, cost.node_released_ps, cost.free_ps, cost.insert_node_ps,
+                  cost.node_created_ps, cost.merge_ps, cost.probe_ps},
+                 {p.fixed, p.node, p.split, p.released, p.free, p.insert_node, p.created, 0, 0});
+    check_operations(play(2), cost, 0, 10);
 }

@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_cost_profile_gives_the_prices_that_are_not_written_beside
 BOOST_AUTO_TEST_CASE(a_cost_profile_that_cannot_be_used_is_found_where_it_is_named) {
     check_findings(
         "controller: {cost: {profile: rtl_list1c}}",
-        {"f:1:30: controller.cost.profile: found \"rtl_list1c\", expected fw_list, ideal, rtl_buddy, "
+        {"f:1:30: controller.cost.profile: found \"rtl_list1c\", expected fw_buddy, fw_list, ideal, rtl_buddy, "
          "rtl_list_1c, "
          "rtl_list_2c, rtl_worst_fit, or the file of a cost profile (with a / or ending in .yaml), did you mean "
          "\"rtl_list_1c\"?"});

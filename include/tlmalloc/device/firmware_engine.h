@@ -22,6 +22,11 @@ typedef struct tla_firmware {
 extern const tla_firmware tla_firmware_first_fit;
 enum { TLA_FIRMWARE_FIRST_FIT_NODES = 1024 };
 
+/* Buddies of powers of two (platform/firmware/buddy.c), and the largest size that it can begin with; `nodes` is nothing
+ * to it. */
+extern const tla_firmware tla_firmware_buddy;
+enum { TLA_FIRMWARE_BUDDY_UNITS = 8192 };
+
 typedef struct tla_firmware_engine tla_firmware_engine;
 
 typedef struct tla_firmware_answer {
@@ -32,8 +37,8 @@ typedef struct tla_firmware_answer {
 } tla_firmware_answer;
 
 /* Makes an engine and has the firmware begin: all of 0 .. size - 1 is one free block, and there can be `nodes` of them.
- * TLA_INVALID_ARGUMENT for an image that does not fit into TLA_FIRMWARE_MEMORY_BYTES, TLA_LIMIT for more nodes than the
- * firmware has or none, TLA_NO_HOST_MEMORY, and what tla_firmware_engine_serve answers; *engine is NULL then. */
+ * TLA_INVALID_ARGUMENT for an image that does not fit into TLA_FIRMWARE_MEMORY_BYTES, TLA_LIMIT for what the firmware
+ * has no nodes for, TLA_NO_HOST_MEMORY, and what tla_firmware_engine_serve answers; *engine is NULL then. */
 tla_status tla_firmware_engine_create(const tla_firmware *firmware, const tla_riscv_timing *timing, uint64_t size,
                                       uint64_t nodes, tla_firmware_engine **engine);
 

@@ -1,0 +1,38 @@
+/* What every firmware does: sleeps until a request stands in the mailbox, serves it, and sleeps again.
+ *
+ * An allocator includes this and defines begin, take and give_back. Nothing is initialised but by a request to begin.
+ */
+#ifndef TLMALLOC_FIRMWARE_SERVE_H
+#define TLMALLOC_FIRMWARE_SERVE_H
+
+#include "tlmalloc/device/mailbox.h"
+
+#include <stdint.h>
+
+/* As the operations of mailbox.h; take says where in *offset. */
+static tla_mailbox_status begin(uint64_t nodes, uint64_t size);
+static tla_mailbox_status take(uint64_t size, uint64_t *offset);
+static tla_mailbox_status give_back(uint64_t offset, uint64_t size);
+
+static volatile uint64_t *mailbox(uint64_t at) {
+    return (volatile uint64_t *)(TLA_MAILBOX_BASE + at);
+}
+
+_Noreturn void serve(void) {
+    for (;;) {
+        __asm__ volatile("wfi" ::: "memory");
+        const uint64_t operation = *mailbox(TLA_MAILBOX_OPERATION), size = *mailbox(TLA_MAILBOX_SIZE);
+        uint64_t offset = *mailbox(TLA_MAILBOX_OFFSET);
+        tla_mailbox_status status;
+        if (operation == TLA_MAILBOX_TAKE)
+            status = take(size, &offset);
+        else if (operation == TLA_MAILBOX_GIVE_BACK)
+            status = give_back(offset, size);
+        else
+            status = begin(offset, size);
+        *mailbox(TLA_MAILBOX_ANSWER_OFFSET) = offset;
+        *mailbox(TLA_MAILBOX_ANSWER_STATUS) = status;
+    }
+}
+
+#endif
