@@ -5,6 +5,7 @@
 #include "tlmalloc/allocators/arena.h"
 #include "tlmalloc/allocators/arena_snapshot.h"
 #include "tlmalloc/allocators/caching_pool.h"
+#include "tlmalloc/allocators/engine.h"
 #include "tlmalloc/allocators/exact_plan.h"
 #include "tlmalloc/allocators/fragmentation.h"
 #include "tlmalloc/allocators/growing_pool.h"

@@ -135,7 +135,7 @@ OUT_OF_THE_WAY static tla_status alloc(tla_arena *arena, uint64_t nbytes, uint64
 /* Whether all there is to a call on this arena is a call of its placement: then the common way is as short as it can
  * be. */
 static bool plain(const tla_arena *arena, const tla_work *work) {
-    return !arena->live && !arena->placement->granted && work;
+    return !arena->live && !arena->placement->granted && !arena->driven && work;
 }
 
 tla_status tla_arena_alloc(tla_arena *arena, uint64_t nbytes, tla_block *block, tla_work *work) {
@@ -194,10 +194,11 @@ OUT_OF_THE_WAY static tla_status release(tla_arena *arena, tla_block block, tla_
     tla_status status = tla_arena_may_free(arena, block, &range);
     if (status) return status;
     status = arena->placement->free(arena->state, range, work ? work : &ignored);
-    if (status) return status == TLA_NOT_ALLOCATED ? tla_arena_refuse_double(arena, range) : status;
+    if (status == TLA_NOT_ALLOCATED) return tla_arena_refuse_double(arena, range);
+    if (status && status != TLA_ENGINE_DIFFERS) return status;
     arena->used -= range.nbytes;
     if (arena->live) tla_live_blocks_remove(arena->live, range.offset);
-    return TLA_OK;
+    return status;
 }
 
 tla_status tla_arena_free(tla_arena *arena, tla_block block, tla_work *work) {

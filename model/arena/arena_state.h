@@ -5,10 +5,13 @@
 #include "live_blocks.h"
 #include "placement.h"
 
+typedef struct tla_driven tla_driven;
+
 struct tla_arena {
     tla_arena_config config; /* alignment never 0 */
     const tla_placement *placement;
-    void *state; /* the placement's */
+    void *state;        /* the placement's */
+    tla_driven *driven; /* what stands behind it (driven.h), or NULL: then it is the placement, and the state */
     uint64_t used, peak_used;
     tla_live_blocks *live; /* NULL without validation */
     tla_owner owner;       /* of the next calls */

@@ -29,9 +29,15 @@ static tla_status take_carved(tla_arena *arena, uint64_t each, size_t n, tla_blo
         return TLA_OK;
     }
     if (placement->make_alloc_room && placement->make_alloc_room(arena->state, n)) return TLA_NO_HOST_MEMORY;
-    for (size_t i = 0; i < n; i++) /* none of these can fail: n fit, and there is room */
-        placement->alloc(arena->state, each, arena->config.alignment, &blocks[i], work);
-    return TLA_OK;
+    tla_status status = TLA_OK;
+    size_t taken = 0;
+    while (taken < n && status == TLA_OK) { /* n fit, and there is room: only an engine behind them can differ */
+        status = placement->alloc(arena->state, each, arena->config.alignment, &blocks[taken], work);
+        taken += status == TLA_OK;
+    }
+    for (; status && taken > 0; taken--)
+        placement->free(arena->state, blocks[taken - 1], work);
+    return status;
 }
 
 tla_status tla_arena_alloc_batch(tla_arena *arena, uint64_t nbytes, size_t n, tla_batch kind, tla_block *blocks,
@@ -83,8 +89,9 @@ tla_status tla_arena_free_batch(tla_arena *arena, tla_block *blocks, size_t n, t
     qsort(blocks, n, sizeof *blocks, by_offset);
     tla_block range, last = {0, 0};
     size_t runs = 0;
+    tla_status status = TLA_OK;
     for (size_t i = 0; i < n; i++, last = range) {
-        tla_status status = tla_arena_may_free(arena, blocks[i], &range);
+        status = tla_arena_may_free(arena, blocks[i], &range);
         if (status) return status;
         if (range.offset < last.offset + last.nbytes) return tla_arena_refuse_double(arena, range);
     }
@@ -92,14 +99,17 @@ tla_status tla_arena_free_batch(tla_arena *arena, tla_block *blocks, size_t n, t
         range = next_run(arena, blocks, n, &i);
         if (arena->placement->may_free(arena->state, range)) return tla_arena_refuse_double(arena, range);
     }
-    if (arena->placement->make_room(arena->state, runs)) return TLA_NO_HOST_MEMORY;
+    status = arena->placement->make_room(arena->state, runs);
+    if (status) return status;
     for (size_t i = 0; i < n;) {
         range = next_run(arena, blocks, n, &i);
-        arena->placement->free(arena->state, range, work); /* cannot fail: all may go, and there is room */
+        /* all may go, and there is room: only an engine can differ, and then it is done all the same */
+        const tla_status freed = arena->placement->free(arena->state, range, work);
+        if (!status) status = freed;
         arena->used -= range.nbytes;
     }
     if (arena->live)
         for (size_t i = 0; i < n; i++)
             tla_live_blocks_remove(arena->live, blocks[i].offset);
-    return TLA_OK;
+    return status;
 }

@@ -1,5 +1,5 @@
 /* Reading a snapshot: everything is read and checked before anything of the arena changes. */
-#include "arena_state.h"
+#include "driven.h"
 #include "tlmalloc/allocators/arena_snapshot.h"
 
 #include <inttypes.h>
@@ -248,8 +248,10 @@ tla_status tla_arena_restore(tla_arena *arena, const char *text, size_t length, 
     snapshot s;
     void *state = NULL;
     tla_live_blocks *live = NULL;
+    tla_driven *driven = tla_driven_take_off(arena);
     tla_status status = read_all(text, length, &s, error);
     if (!status) status = check_suits(arena, &s, error);
+    if (!status && driven) status = tla_driven_has_room(driven, s.count, error);
     if (!status) status = rebuild(arena, &s, &state, &live);
     if (!status) {
         void *old_state = arena->state;
@@ -265,5 +267,7 @@ tla_status tla_arena_restore(tla_arena *arena, const char *text, size_t length, 
     if (state) arena->placement->destroy(state);
     tla_live_blocks_destroy(live);
     forget(&s);
-    return status;
+    if (!driven) return status;
+    tla_driven_put_back(arena, driven);
+    return status ? status : tla_driven_follow(driven, error);
 }

@@ -8,8 +8,8 @@ static uint64_t add(uint64_t sum, uint64_t count, uint64_t unit) {
 }
 
 uint64_t tla_cost_price(const tla_cost_profile *p, const tla_work *w) {
-    uint64_t price = p->fixed_ps;
-    price = add(price, w->nodes_visited, p->node_ps);
+    uint64_t price = w->engine_cycles ? add(0, w->engine_cycles, p->clock_ps) : p->fixed_ps;
+    price = add(price, w->nodes_visited - w->engine_nodes, p->node_ps);
     price = add(price, w->insert_nodes, p->insert_node_ps);
     price = add(price, w->probes, p->probe_ps);
     price = add(price, w->splits, p->split_ps);

@@ -40,6 +40,7 @@ static const struct {
     [TLA_TIMEOUT] = {"TLA_TIMEOUT", "the kernel did not return within a limit"},
     [TLA_DEADLOCK] = {"TLA_DEADLOCK", "kernels wait for messages, and none of them can go on"},
     [TLA_NOT_RECEIVED] = {"TLA_NOT_RECEIVED", "a message was sent that nobody received"},
+    [TLA_ENGINE_DIFFERS] = {"TLA_ENGINE_DIFFERS", "an engine's answer is not the core's"},
 };
 
 const char *tla_status_name(tla_status status) {

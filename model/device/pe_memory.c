@@ -213,12 +213,32 @@ tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel) {
 tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_channel channel, uint64_t nodes, uint64_t cache_entries) {
     tla_list_in_memory *made = NULL;
     if (tla_stack_front(extent_of(&memory->config, channel).policy) != TLA_FRONT_NONE) return TLA_UNSUPPORTED;
+    if (tla_arena_is_driven(tla_stack_arena(memory->stacks[channel]))) return TLA_UNSUPPORTED;
     tla_status status =
         tla_list_in_memory_create(tla_stack_arena(memory->stacks[channel]), nodes, cache_entries, &made);
     if (status) return status;
     tla_list_in_memory_destroy(memory->traffic[channel]);
     memory->traffic[channel] = made;
     return TLA_OK;
+}
+
+tla_status tla_pe_memory_drive(tla_pe_memory *memory, tla_channel channel, const tla_engine *engine, uint64_t nodes,
+                               tla_error *error) {
+    tla_arena *arena = tla_stack_arena(memory->stacks[channel]);
+    tla_error inner = {.text = ""};
+    tla_status status;
+    if (!engine && nodes == 0) return TLA_OK;
+    if (!arena) {
+        char name[64];
+        tla_stack_policy_print(extent_of(&memory->config, channel).policy, name, sizeof name);
+        status =
+            tla_error_set(&inner, TLA_UNSUPPORTED, "front %s keeps its own lists, behind which no engine stands", name);
+    } else if (memory->traffic[channel]) {
+        status = tla_error_set(&inner, TLA_UNSUPPORTED, "the free list lies in memory, an engine has its own");
+    } else {
+        status = tla_arena_drive(arena, engine, nodes, &inner);
+    }
+    return status ? tla_error_set(error, status, "%s: %s", tla_channel_title(channel), inner.text) : TLA_OK;
 }
 
 tla_list_in_memory *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel channel) {

@@ -101,3 +101,20 @@ BOOST_AUTO_TEST_CASE(a_text_that_is_too_long_is_cut) {
     tla_error_set(&error, TLA_IO, "%s", std::string(1000, 'x').c_str());
     BOOST_CHECK_EQUAL(std::strlen(error.text), sizeof error.text - 1);
 }
+
+BOOST_AUTO_TEST_CASE(the_cycles_of_an_engine_take_the_place_of_what_it_walked_and_of_the_fixed_price) {
+    tla_cost_profile units{};
+    units.fixed_ps = 1;
+    units.node_ps = 10;
+    units.class_lookup_ps = 100;
+    units.clock_ps = 1000;
+    tla_work work{};
+    work.nodes_visited = 7;
+    work.class_lookups = 1;
+    BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), 171u);
+    work.engine_cycles = 9;
+    work.engine_nodes = 5; // the other two are a front's
+    BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), 9120u);
+    work.engine_cycles = UINT64_MAX / 2;
+    BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), UINT64_MAX);
+}

@@ -4,6 +4,7 @@
 #ifndef TLMALLOC_PE_MEMORY_H
 #define TLMALLOC_PE_MEMORY_H
 
+#include "tlmalloc/allocators/engine.h"
 #include "tlmalloc/allocators/stack.h"
 #include "tlmalloc/base/phys_addr.h"
 #include "tlmalloc/device/guard.h"
@@ -134,6 +135,12 @@ tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_channel channel, uint
 
 /* The list that is followed; NULL when none is. */
 tla_list_in_memory *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel channel);
+
+/* As tla_arena_drive, for a channel's list; offsets that the engine is told begin at the memory's first byte.
+ * TLA_UNSUPPORTED, too, with a front that keeps lists of its own (slot_pool, mixed, lazy) and where the list is
+ * followed, which is TLA_UNSUPPORTED from then on. *error names the channel. */
+tla_status tla_pe_memory_drive(tla_pe_memory *memory, tla_channel channel, const tla_engine *engine, uint64_t nodes,
+                               tla_error *error);
 
 /* As tla_stack_granted, for a block at an offset of a channel: to be asked before it is freed. */
 uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel, tla_block block);

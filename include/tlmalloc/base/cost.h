@@ -1,7 +1,9 @@
 /* Prices: picoseconds for the events on a receipt.
  *
- * price = fixed + sum(count * unit). A batch that is one command pays `fixed` once. The linear form is what published
- * measurements fit (a fixed part, a part per chunk, a part per PTE, a part per invalidation). */
+ * price = fixed + sum(count * unit). Where an engine behind the arena was asked (engine.h), its cycles take the place
+ * of fixed and of what it walked: engine_cycles * clock + sum(count * unit) of what is beside the engine. A batch that
+ * is one command pays `fixed` once. The linear form is what published measurements fit (a fixed part, a part per chunk,
+ * a part per PTE, a part per invalidation). */
 #ifndef TLMALLOC_COST_H
 #define TLMALLOC_COST_H
 
@@ -32,8 +34,7 @@ typedef struct tla_cost_profile {
     uint64_t list_push_ps;
     uint64_t slot_ps;
     uint64_t driver_call_ps;
-    uint64_t
-        clock_ps; /* no price: period of the engine's clock, at an edge of which a command begins; 0: at any time */
+    uint64_t clock_ps; /* period of the engine's clock, at an edge of which a command begins; 0: at any time */
 } tla_cost_profile;
 
 /* Price of one command with this receipt, in picoseconds; saturates at UINT64_MAX. */

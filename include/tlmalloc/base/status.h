@@ -42,6 +42,7 @@ typedef enum tla_status {
     TLA_TIMEOUT,          /* a kernel was ended: it did not return within a limit */
     TLA_DEADLOCK,         /* a kernel was ended: it waited for a message, and nobody could go on any more */
     TLA_NOT_RECEIVED,     /* a message was sent that nobody received */
+    TLA_ENGINE_DIFFERS,   /* an engine behind an arena answered otherwise than the core, or not at all */
     TLA_STATUS_COUNT
 } tla_status;
 

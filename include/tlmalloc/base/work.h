@@ -28,6 +28,9 @@ typedef struct tla_work {
     uint64_t nodes_created; /* nodes of the list that came into being: a free joined with nothing, a block of which both
                                sides stayed; 0 with buddies, whose engine keeps bitmaps */
     uint64_t nodes_released; /* nodes that went: a block taken whole, a free joined on both sides; 0 with buddies */
+    /* of requests that an engine behind the arena served (engine.h): nothing above but nodes_visited and list_length */
+    uint64_t engine_cycles; /* of its clock */
+    uint64_t engine_nodes;  /* those of nodes_visited that it walked, within its cycles */
     /* mapping */
     uint64_t chunks;       /* physically contiguous ranges mapped or unmapped */
     uint64_t pte_writes;   /* page-table entries or sub-page regions written or cleared */
