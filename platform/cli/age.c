@@ -1,13 +1,12 @@
 /* `tlmalloc age TRACE`: plays a trace on an arena and writes the state that it leaves, for replays that begin with it.
  */
+#include "cli/aging.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/size_argument.h"
-#include "cli/trace_replay.h"
 #include "model/base/suggest.h"
-#include "tlmalloc/allocators/arena_snapshot.h"
 #include "tlmalloc/allocators/fragmentation.h"
 
 #include <inttypes.h>
@@ -96,41 +95,12 @@ int tlmalloc_age(int argc, char **argv) {
 
 /* The work */
 
-/* Events up to and including the one after which most is in use, by the trace's own sizes. */
-static size_t events_to_peak(const alloc_trace *trace) {
-    uint64_t used = 0, peak = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < trace->event_count; i++) {
-        uint64_t nbytes = trace->allocations[trace->events[i].allocation].nbytes;
-        used += trace->events[i].is_free ? -nbytes : nbytes;
-        if (used <= peak) continue;
-        peak = used;
-        count = i + 1;
-    }
-    return count;
-}
-
 static size_t count_events(const age_options *options, const alloc_trace *trace) {
     if (!options->events) return trace->event_count;
-    if (strcmp(options->events, "peak") == 0) return events_to_peak(trace);
+    if (strcmp(options->events, "peak") == 0) return aging_events_to_peak(trace);
     unsigned long long count =
         strtoull(options->events, NULL, 10); /* digits only; ULLONG_MAX when there are too many */
     return count < trace->event_count ? (size_t)count : trace->event_count;
-}
-
-static tla_status write_snapshot(FILE *out, const tla_arena *arena, tla_error *error) {
-    size_t length = 0;
-    tla_status status = tla_arena_snapshot(arena, NULL, 0, &length);
-    if (status && status != TLA_LIMIT) return tla_error_set(error, status, "snapshot: %s", tla_status_text(status));
-    char *text = malloc(length + 1);
-    if (!text) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the snapshot");
-    status = tla_arena_snapshot(arena, text, length + 1, &length);
-    if (status)
-        tla_error_set(error, status, "snapshot: %s", tla_status_text(status));
-    else
-        fwrite(text, 1, length, out);
-    free(text);
-    return status;
 }
 
 static void print_summary(FILE *out, const age_options *options, const tla_arena *arena, const replay_result *result,
@@ -166,16 +136,17 @@ static tla_status age(const age_options *options, tla_error *error) {
     tla_status status = output_open("--output", options->output_path, &snapshot, error);
     progress_begin("reading the trace", NULL);
     if (!status) status = trace_load(options->trace_path, &trace, error);
-    allocator_config config = {.capacity = options->capacity, .alignment = options->align};
-    if (!status) status = allocator_create(tla_policy_name(options->policy), &config, &made, error);
     if (!status) {
         events = count_events(options, &trace);
-        alloc_trace part = trace; /* the beginning of it */
-        part.event_count = events;
-        status = trace_replay(&part, &made, NULL, &result, error);
+        const allocator_config config = {.capacity = options->capacity, .alignment = options->align};
+        status = aging_play(&trace, events, options->policy, &config, &made, &result, error);
     }
+    char *text = NULL;
+    size_t length = 0;
+    if (!status) status = aging_text(&made, &text, &length, error);
+    if (!status) fwrite(text, 1, length, snapshot);
+    free(text);
     FILE *table = output_table();
-    if (!status) status = write_snapshot(snapshot, tla_stack_arena(made.stack), error);
     if (!status) print_summary(table, options, tla_stack_arena(made.stack), &result, events);
     if (!status) status = output_commit(error);
     replay_result_clear(&result);

@@ -40,6 +40,7 @@ enum file_key {
     file_set,
     file_workload,
     file_with,
+    file_figures,
     file_rows,
     file_keys
 };
@@ -94,7 +95,7 @@ class reader {
         const std::array<tla_schema_key, file_keys> file{
             {key("name", take_file), key("about", take_file), key("unit", take_file), key("platform", take_file),
              key("set", take_set, TLA_VALUE_PAIRS), key("workload", take_file), key("with", take_with, TLA_VALUE_PAIRS),
-             key("rows", begin_row, TLA_VALUE_ROWS, &row_schema)}};
+             key("figures", take_file), key("rows", begin_row, TLA_VALUE_ROWS, &row_schema)}};
         const tla_schema schema{file.data(), file.size(), sizeof(unused_), nullptr, check};
         char *text = nullptr;
         std::size_t length = 0;
@@ -196,6 +197,29 @@ class reader {
         read_parameters(file_.with, parameters_);
         for (const written_row &row : rows_)
             if (!loader_->findings) make_row(row);
+        if (file_.texts[file_figures].is_written() && !loader_->findings) show_all_figures(file_.texts[file_figures]);
+    }
+
+    // Each row once for each figure, with its unit.
+    void show_all_figures(const text &wanted) {
+        const experiment_workload &w = *made_.workload;
+        if (wanted.value != "all") return refuse("figures", wanted, "all", {});
+        if (w.units.size() != w.figures.size() || w.units.empty())
+            return find(wanted.at, std::string("figures: those of ") + w.name + " are shown one by one (figure)");
+        for (std::size_t i = 0; i < rows_.size(); i++)
+            for (const row_key key : {row_figure, row_unit, row_published, row_closed_form, row_input})
+                if (rows_[i].texts[key].is_written())
+                    return find(rows_[i].texts[key].at, "a row that shows all figures has none of its own, no unit and "
+                                                        "no value to compare with");
+        std::vector<experiment_row> all;
+        for (std::size_t figure = 0; figure < w.figures.size(); figure++)
+            for (experiment_row row : made_.rows) {
+                row.figure = figure;
+                row.unit = w.units[figure];
+                all.push_back(std::move(row));
+            }
+        made_.rows = std::move(all);
+        made_.all_figures = true;
     }
 
     void find_workload(const text &wanted) {

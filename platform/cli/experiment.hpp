@@ -61,6 +61,7 @@ struct experiment_workload {
         make;
     // What of a row cannot be, before anything runs; null: nothing.
     tla_status (*check)(const tla_config &, const experiment_parameters &, tla_error *) = nullptr;
+    std::vector<const char *> units{}; // of the figures, where each has its own: then a file may ask for all of them
 };
 
 const std::vector<experiment_workload> &experiment_workloads();
@@ -88,7 +89,13 @@ struct experiment_row {
 struct experiment {
     std::string name, about, unit;
     const experiment_workload *workload = nullptr;
+    bool all_figures = false; // the rows of the file are there for each of the workload's figures, one behind the other
     std::vector<experiment_row> rows;
+
+    // What a row shows; empty where the workload has one figure.
+    std::string figure_name(const experiment_row &row) const {
+        return workload->figures.empty() ? "" : workload->figures[row.figure];
+    }
 };
 
 // Reads and checks a file, whose findings go to stderr as "file:line:column: error: ...". The form is in

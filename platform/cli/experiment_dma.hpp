@@ -46,6 +46,7 @@ class dma_run : public experiment_run {
 experiment_workload allocator_traffic(); // experiment_allocator.cpp
 experiment_workload composites();        // experiment_composite.cpp
 experiment_workload networks();          // experiment_network.cpp
+experiment_workload transformer();       // experiment_transformer.cpp
 experiment_workload training();          // experiment_training.cpp
 experiment_workload transfers();         // experiment_transfers.cpp
 

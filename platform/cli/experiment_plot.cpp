@@ -10,7 +10,7 @@ namespace tlmalloc {
 
 namespace {
 
-// What is drawn together: the rows of one unit.
+// What is drawn together: the rows of one unit, or of one figure.
 struct panel {
     std::string unit;
     std::vector<std::size_t> rows;
@@ -19,9 +19,10 @@ struct panel {
 std::vector<panel> panels_of(const experiment &e) {
     std::vector<panel> panels;
     for (std::size_t i = 0; i < e.rows.size(); i++) {
-        const auto same = [&](const panel &p) { return p.unit == e.rows[i].unit; };
+        const std::string unit = (e.all_figures ? e.figure_name(e.rows[i]) + ", " : "") + e.rows[i].unit;
+        const auto same = [&](const panel &p) { return p.unit == unit; };
         auto found = std::find_if(panels.begin(), panels.end(), same);
-        if (found == panels.end()) found = panels.insert(found, panel{e.rows[i].unit, {}});
+        if (found == panels.end()) found = panels.insert(found, panel{unit, {}});
         found->rows.push_back(i);
     }
     return panels;
@@ -48,7 +49,7 @@ std::string plot_data(const experiment &e, const std::vector<experiment_result> 
 std::string plot_axis(const experiment &e, const panel &p, const std::vector<experiment_result> &results) {
     double least = 0, most = 0;
     const auto look = [&](double value) {
-        if (value <= 0) return;
+        if (!(value > 0)) return; // nothing to draw, or none
         least = least > 0 ? std::min(least, value) : value;
         most = std::max(most, value);
     };
@@ -74,14 +75,15 @@ std::string plot_script(const experiment &e, const std::vector<experiment_result
     std::size_t most = 0;
     for (const panel &p : panels)
         most = std::max(most, p.rows.size());
-    const std::size_t width = std::max<std::size_t>(900, 160 + 110 * most);
+    const std::size_t bar = e.all_figures ? 60 : 110, height = e.all_figures ? 420 : 560;
+    const std::size_t width = std::max<std::size_t>(900, 160 + bar * most);
     const auto numbers = [](const std::string &index, const char *column, const char *aside) {
         return ", ''" + index + " using ($0" + aside + "):($" + column + " > floor ? $" + column +
                " : floor):(sprintf('%.4g', $" + column + ")) with labels offset 0,0.6 font ',8' notitle";
     };
     std::string script =
-        "set terminal svg size " + std::to_string(width) + "," + std::to_string(560 * panels.size()) + " noenhanced\n" +
-        to +
+        "set terminal svg size " + std::to_string(width) + "," + std::to_string(height * panels.size()) +
+        " noenhanced\n" + to +
         "set style data histogram\nset style histogram clustered gap 1\nset style fill solid 0.6\nset key outside "
         "top center horizontal\n"
         "set xtics rotate by 30 right font ',10'\nset bmargin 10\nset lmargin 16\nset rmargin 4\nset grid ytics\n";

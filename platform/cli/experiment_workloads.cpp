@@ -221,6 +221,7 @@ const std::vector<experiment_workload> &experiment_workloads() {
         allocator_traffic(),
         transfers(),
         composites(),
+        transformer(),
         training(),
         networks(),
     };

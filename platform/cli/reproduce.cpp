@@ -144,8 +144,32 @@ std::string number_text(double value) {
     return text;
 }
 
+// The rows of the file with all of their figures side by side.
+void print_figures(std::FILE *out, const experiment &e, const std::vector<experiment_result> &results) {
+    const std::size_t figures = e.workload->figures.size(), count = e.rows.size() / figures;
+    std::fprintf(out, "%-44s", "");
+    for (std::size_t i = 0; i < figures; i++)
+        std::fprintf(out, " %16s", e.workload->figures[i]);
+    std::fprintf(out, "\n%-44s", "");
+    for (std::size_t i = 0; i < figures; i++)
+        std::fprintf(out, " %16s", e.workload->units[i]);
+    std::fprintf(out, "\n");
+    for (std::size_t row = 0; row < count; row++) {
+        std::fprintf(out, "%-44s", e.rows[row].label.c_str());
+        for (std::size_t i = 0; i < figures; i++) {
+            const double model = results[i * count + row].model;
+            std::fprintf(out, " %16s", std::isnan(model) ? "-" : number_text(model).c_str());
+        }
+        std::fprintf(out, "\n");
+        for (const std::string &remark : remarks(e.rows[row]))
+            std::fprintf(out, "    %s\n", remark.c_str());
+    }
+    std::fprintf(out, "\n");
+}
+
 void print(std::FILE *out, const experiment &e, const std::vector<experiment_result> &results) {
     std::fprintf(out, "%s: %s\n", e.name.c_str(), e.about.c_str());
+    if (e.all_figures) return print_figures(out, e, results);
     for (std::size_t i = 0; i < e.rows.size(); i++) {
         const experiment_row &row = e.rows[i];
         if (i == 0 || row.unit != e.rows[i - 1].unit)
@@ -177,7 +201,8 @@ json_t *to_json(const experiment &e, const std::vector<experiment_result> &resul
         const experiment_row &row = e.rows[i];
         json_t *object = json_object();
         json_object_set_new(object, "label", json_string(row.label.c_str()));
-        json_object_set_new(object, "model", json_real(results[i].model));
+        json_object_set_new(object, "figure", json_string(e.figure_name(row).c_str()));
+        json_object_set_new(object, "model", std::isnan(results[i].model) ? json_null() : json_real(results[i].model));
         json_object_set_new(object, "standing", json_string(standing_name(row.reference_is)));
         json_object_set_new(object, "reference", real_or_null(row.reference));
         const bool published = row.reference_is == standing::published;
@@ -244,7 +269,7 @@ bool simulate(const std::vector<experiment> &experiments, std::vector<std::vecto
             const std::size_t figure = experiments[i].rows[j].figure;
             const double own = run.finished() ? run.result(figure) : 0;
             figures[i].push_back(relative && base.finished() ? 100 * base.result(figure) / own : own);
-            if (run.finished() && run.leaks() == 0 && !std::isnan(own)) continue;
+            if (run.finished() && run.leaks() == 0 && (!std::isnan(own) || experiments[i].all_figures)) continue;
             print_message("tlmalloc reproduce: %s: %s: %s", experiments[i].name.c_str(),
                           experiments[i].rows[j].label.c_str(),
                           run.finished() && std::isnan(own) ? "its figure was not measured"

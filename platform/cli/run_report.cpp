@@ -159,11 +159,23 @@ json_t *tensors_json(const workload &work) {
         set(row, {{"va", t.va.value},
                   {"bytes", t.nbytes},
                   {"shards", t.shards},
+                  {"pieces", t.pieces},
                   {"alloc_ps", t.alloc_ps},
                   {"map_ps", t.map_ps}});
         json_array_append_new(list, row);
     }
     return list;
+}
+
+json_t *critical_path_json(const workload &work) {
+    const workload::critical_path path = work.path();
+    json_t *object = json_object();
+    set(object, {{"tensor_alloc_ps", path.tensor_alloc_ps},
+                 {"tensor_map_ps", path.tensor_map_ps},
+                 {"kernel_ps", path.kernel_ps},
+                 {"device_alloc_ps", path.device_alloc_ps}});
+    json_object_set_new(object, "alloc_and_map_pct", json_real(100 * path.alloc_and_map()));
+    return object;
 }
 
 double us(std::uint64_t ps) {
@@ -180,6 +192,7 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     json_object_set_new(report, "config", config_to_json(&config));
     json_object_set_new(report, "kernels", kernels_json(platform, work));
     json_object_set_new(report, "tensors", tensors_json(work));
+    json_object_set_new(report, "critical_path", critical_path_json(work));
     json_object_set_new(report, "va_manager", va_manager_json(platform));
     if (config.host.driver.kind != TLA_HOST_DRIVER_NONE)
         json_object_set_new(report, "host_driver", rows_of(platform, "host_driver"));

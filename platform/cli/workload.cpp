@@ -3,6 +3,8 @@
 
 #include "model/modules/kernel_stack.hpp"
 
+#include <algorithm>
+
 namespace tlmalloc {
 
 void workload::main() {
@@ -28,7 +30,7 @@ tla_status workload::create_tensors(std::vector<tensor *> &made) {
                                                          tl_dtype_bytes(wanted.dtype), where, &t, &failure_))
             return status;
         made.push_back(t);
-        tensors_.push_back({t->name, t->va, t->nbytes, t->shards.size(), t->alloc_ps, t->map_ps});
+        tensors_.push_back({t->name, t->va, t->nbytes, t->shards.size(), 0, t->alloc_ps, t->map_ps});
     }
     return TLA_OK;
 }
@@ -113,7 +115,9 @@ tla_status workload::run() {
             return status;
         if (const tla_status status = host.write_tensor(*made[i], bytes[i].data(), &failure_)) return status;
     }
-    if (const tla_status status = launch(addresses)) return status;
+    const tla_status launched = launch(addresses);
+    count_pieces(made);
+    if (launched) return launched;
     for (std::uint32_t i = 0; i < made.size(); i++) {
         views.push_back(bytes[i].data());
         if (!tl_kernel_comes_out(&kernel_, i)) continue;
@@ -125,6 +129,36 @@ tla_status workload::run() {
     const tla_status status = in_file("check", verify, failure_);
     computed_ = status == TLA_OK || status == wrong_result_.status;
     return computed_ ? TLA_OK : status;
+}
+
+// Pages that came on demand are shards, too, in the order in which they came.
+void workload::count_pieces(const std::vector<tensor *> &made) {
+    for (std::size_t i = 0; i < made.size(); i++) {
+        std::vector<shard> shards = made[i]->shards;
+        std::sort(shards.begin(), shards.end(), [](const shard &a, const shard &b) { return a.offset < b.offset; });
+        for (std::size_t j = 0; j < shards.size(); j++)
+            tensors_[i].pieces += j == 0 || shards[j].pa.value != shards[j - 1].pa.value + shards[j - 1].nbytes;
+    }
+}
+
+workload::critical_path workload::path() const {
+    critical_path path{tensor_alloc_ps(), tensor_map_ps()};
+    std::uint64_t first_ps = UINT64_MAX, last_ps = 0;
+    for (const pe_unit *pe : platform_.pes()) {
+        const processing_element::run &run = pe->element.last_run();
+        if (run.end_ps == 0) continue; // did not run
+        first_ps = std::min(first_ps, run.start_ps);
+        if (run.end_ps <= last_ps) continue;
+        last_ps = run.end_ps;
+        path.device_alloc_ps = run.alloc_ps;
+    }
+    if (last_ps > 0) path.kernel_ps = last_ps - first_ps;
+    return path;
+}
+
+double workload::critical_path::alloc_and_map() const {
+    const std::uint64_t all = tensor_alloc_ps + tensor_map_ps + kernel_ps;
+    return all ? static_cast<double>(tensor_alloc_ps + tensor_map_ps + device_alloc_ps) / static_cast<double>(all) : 0;
 }
 
 std::uint64_t workload::tensor_alloc_ps() const {

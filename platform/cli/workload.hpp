@@ -25,8 +25,18 @@ class workload {
         std::string name;
         tla_vaddr va;
         std::uint64_t nbytes;
-        std::size_t shards;
+        std::size_t shards, pieces; // pieces: stretches of addresses that are contiguous physically too, at the end
         std::uint64_t alloc_ps, map_ps;
+    };
+
+    // What the host waits for until the result is there, but for the copies of inputs and outputs: the tensors'
+    // allocations and mappings, then the kernels, from the first that begins to the last that ends.
+    struct critical_path {
+        std::uint64_t tensor_alloc_ps = 0, tensor_map_ps = 0, kernel_ps = 0;
+        std::uint64_t device_alloc_ps = 0; // of the kernel that ends last, in kernel_ps
+
+        // The share of allocations and mappings in all of it, of 1; 0 where nothing ran.
+        double alloc_and_map() const;
     };
 
     // outputs_on_demand: pages of output tensors come with the first access to them (mmu.unmapped: demand).
@@ -45,6 +55,8 @@ class workload {
     const tla_error &wrong_result() const { return wrong_result_; }
     bool verified() const { return computed_ && !wrong_result_.status; }
 
+    critical_path path() const;
+
     // Time the host waited for the allocations, and the mappings, of all tensors.
     std::uint64_t tensor_alloc_ps() const;
     std::uint64_t tensor_map_ps() const;
@@ -55,6 +67,7 @@ class workload {
     // Runs what the kernel's file brings for the host; in which it may go wrong like the kernel itself.
     tla_status in_file(const char *part, const std::function<tla_status()> &body, tla_error &error);
     tla_status launch(const std::vector<tla_vaddr> &addresses);
+    void count_pieces(const std::vector<tensor *> &made);
     tla_status tell_deadlock();
     tla_status find_lost_messages();
 

@@ -56,8 +56,8 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
         }
     }
     for (const char *name :
-         {"allocator_traffic", "kernbench_kernels", "kernbench_parity", "map_visibility", "neummu_ladder",
-          "plan_or_allocate", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
+         {"allocator_felt", "allocator_traffic", "kernbench_kernels", "kernbench_parity", "map_visibility",
+          "neummu_ladder", "plan_or_allocate", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
         BOOST_CHECK_MESSAGE(contains(names, name), names);
     BOOST_CHECK_GE(bounded, 9u);
     for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})
@@ -243,9 +243,8 @@ BOOST_AUTO_TEST_CASE(a_plot_makes_its_directory_and_not_the_one_above) {
 }
 
 BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
-    check_refused(
-        "name: s\nunit: GB/s\nwork: stream\n",
-        ":3:1: error: unknown key \"work\", expected name, about, unit, platform, set, workload, with or rows");
+    check_refused("name: s\nunit: GB/s\nwork: stream\n", ":3:1: error: unknown key \"work\", expected name, about, "
+                                                         "unit, platform, set, workload, with, figures or rows");
     check_refused(
         stream("lable: x"),
         ":7:16: error: unknown key \"lable\", expected label, figure, unit, set, with, published, closed_form, input, "
@@ -258,10 +257,10 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused(stream("note: &a x"), ":7:22: error: found the anchor \"a\", expected none");
     check_refused("name: s\nunit: u\nworkload: stream\nrows: [x]\n",
                   ":4:8: error: rows: found \"x\", expected a mapping with keys such as label");
-    check_refused("name: s\nworkload: streams\n",
-                  ":2:11: error: workload: found \"streams\", expected one of stream, "
-                  "gemm_tiles, map_ahead, map_visibility, allocator_traffic, transfers, composite, training, did "
-                  "you mean \"stream\"?");
+    check_refused("name: s\nworkload: streams\n", ":2:11: error: workload: found \"streams\", expected one of stream, "
+                                                  "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
+                                                  "transfers, composite, transformer_block, training, network, did "
+                                                  "you mean \"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),
                   ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
     check_refused(stream("with: {bytes: 1}"),
@@ -275,6 +274,9 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused(stream("relative_to: a"), ":7:29: error: relative_to: figures of stream are not relative");
     check_refused(stream("published: -5, source: x"),
                   ":7:27: error: published: found \"-5\", expected a number that is not negative");
+    check_refused("figures: all\n" + stream("set: {}"),
+                  ":1:10: error: figures: those of stream are shown one by one (figure)");
+    check_refused("figures: some\n" + stream("set: {}"), ":1:10: error: figures: found \"some\", expected all");
     check_refused("name: s\nunit: u\nworkload: stream\nrows: []\n",
                   ":4:7: error: rows: found none, expected a sequence of at least one row");
     check_refused("name: 'a\n",
