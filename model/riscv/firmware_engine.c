@@ -1,9 +1,12 @@
 /* A hart, an image and a mailbox. */
 #include "tlmalloc/device/firmware_engine.h"
 
+#include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 struct tla_firmware_engine {
+    const tla_firmware *firmware;
     tla_riscv_hart *hart;
     tla_mailbox mailbox;
     uint64_t instructions, cycles; /* of the hart, when it answered */
@@ -24,34 +27,26 @@ static tla_status access_mailbox(void *context, uint64_t address, void *data, un
 }
 
 /* Lets the hart go on until it waits, which it does not while the interrupt is there. */
-static tla_status run(tla_firmware_engine *engine) {
-    switch (tla_riscv_run(engine->hart, LIMIT)) {
-    case TLA_RISCV_WAITS:
-        return TLA_OK;
-    case TLA_RISCV_SPENT:
-        return TLA_TIMEOUT;
-    default:
-        return tla_riscv_last_fault(engine->hart).status;
-    }
+static tla_status run(tla_firmware_engine *engine, tla_error *error) {
+    const tla_riscv_stop stop = tla_riscv_run(engine->hart, LIMIT);
+    if (stop == TLA_RISCV_WAITS) return TLA_OK;
+    if (stop == TLA_RISCV_SPENT)
+        return tla_error_set(error, TLA_TIMEOUT, "no answer after %" PRIu64 " instructions, pc 0x%" PRIx64, LIMIT,
+                             tla_riscv_pc(engine->hart));
+    const tla_riscv_fault fault = tla_riscv_last_fault(engine->hart);
+    return tla_error_set(error, fault.status, "%s at pc 0x%" PRIx64 ", instruction 0x%" PRIx32 ", address 0x%" PRIx64,
+                         tla_status_name(fault.status), fault.pc, fault.instruction, fault.address);
 }
 
-static tla_status begin(tla_firmware_engine *engine, const tla_firmware *firmware, uint64_t size, uint64_t nodes) {
-    if (tla_riscv_write(engine->hart, TLA_FIRMWARE_BASE, firmware->bytes, firmware->nbytes))
-        return TLA_INVALID_ARGUMENT;
-    tla_firmware_answer answer;
-    tla_status status = run(engine);
-    if (status == TLA_OK) status = tla_firmware_engine_serve(engine, TLA_MAILBOX_BEGIN, nodes, size, &answer);
-    return status == TLA_OK && answer.status ? TLA_LIMIT : status;
-}
-
-tla_status tla_firmware_engine_create(const tla_firmware *firmware, const tla_riscv_timing *timing, uint64_t size,
-                                      uint64_t nodes, tla_firmware_engine **engine) {
+tla_status tla_firmware_engine_create(const tla_firmware *firmware, const tla_riscv_timing *timing,
+                                      tla_firmware_engine **engine) {
     *engine = NULL;
+    if (firmware->nbytes > TLA_FIRMWARE_MEMORY_BYTES) return TLA_INVALID_ARGUMENT;
     tla_firmware_engine *made = calloc(1, sizeof *made);
     if (!made) return TLA_NO_HOST_MEMORY;
     const tla_riscv_config config = {TLA_FIRMWARE_BASE, TLA_FIRMWARE_MEMORY_BYTES, *timing, access_mailbox, made};
+    made->firmware = firmware;
     tla_status status = tla_riscv_create(&config, &made->hart);
-    if (status == TLA_OK) status = begin(made, firmware, size, nodes);
     if (status)
         tla_firmware_engine_destroy(made);
     else
@@ -65,15 +60,30 @@ void tla_firmware_engine_destroy(tla_firmware_engine *engine) {
     free(engine);
 }
 
+tla_status tla_firmware_engine_restart(tla_firmware_engine *engine, uint64_t capacity, uint64_t nodes,
+                                       tla_error *error) {
+    const tla_firmware *firmware = engine->firmware;
+    tla_riscv_reset(engine->hart, TLA_FIRMWARE_BASE);
+    tla_riscv_write(engine->hart, TLA_FIRMWARE_BASE, firmware->bytes, firmware->nbytes);
+    tla_firmware_answer answer;
+    tla_status status = run(engine, error);
+    if (status == TLA_OK)
+        status = tla_firmware_engine_serve(engine, TLA_MAILBOX_BEGIN, nodes, capacity, &answer, error);
+    if (status || answer.status == TLA_MAILBOX_DONE) return status;
+    return tla_error_set(error, TLA_LIMIT, "firmware %s has no room for %" PRIu64 " units with %" PRIu64 " free blocks",
+                         firmware->name, capacity, nodes);
+}
+
 tla_status tla_firmware_engine_serve(tla_firmware_engine *engine, tla_mailbox_operation operation, uint64_t offset,
-                                     uint64_t size, tla_firmware_answer *answer) {
+                                     uint64_t size, tla_firmware_answer *answer, tla_error *error) {
     const uint64_t instructions = tla_riscv_instructions(engine->hart), cycles = tla_riscv_cycles(engine->hart);
     *answer = (tla_firmware_answer){0};
     engine->mailbox = (tla_mailbox){.operation = operation, .offset = offset, .size = size};
     tla_riscv_set_interrupt(engine->hart, true);
-    tla_status status = run(engine);
+    tla_status status = run(engine, error);
     if (status) return status;
-    if (engine->mailbox.answer_status > TLA_MAILBOX_NO_NODE) return TLA_WRONG_RESULT;
+    if (engine->mailbox.answer_status > TLA_MAILBOX_NO_NODE)
+        return tla_error_set(error, TLA_WRONG_RESULT, "a status of %" PRIu64, engine->mailbox.answer_status);
     *answer = (tla_firmware_answer){(tla_mailbox_status)engine->mailbox.answer_status, engine->mailbox.answer_offset,
                                     engine->instructions - instructions, engine->cycles - cycles};
     return TLA_OK;
@@ -81,4 +91,36 @@ tla_status tla_firmware_engine_serve(tla_firmware_engine *engine, tla_mailbox_op
 
 const tla_riscv_hart *tla_firmware_engine_hart(const tla_firmware_engine *engine) {
     return engine->hart;
+}
+
+/* ---- behind an arena ---- */
+
+static_assert((int)TLA_MAILBOX_DONE == TLA_ENGINE_DONE && (int)TLA_MAILBOX_NO_BLOCK == TLA_ENGINE_NO_BLOCK &&
+                  (int)TLA_MAILBOX_NOT_TAKEN == TLA_ENGINE_NOT_TAKEN && (int)TLA_MAILBOX_NO_NODE == TLA_ENGINE_NO_NODE,
+              "firmware answers as any engine does");
+
+static tla_status restart(void *state, uint64_t capacity, uint64_t nodes, tla_error *error) {
+    return tla_firmware_engine_restart(state, capacity, nodes, error);
+}
+
+static tla_status serve(void *state, const tla_engine_request *request, tla_engine_answer *answer, tla_error *error) {
+    tla_firmware_answer got;
+    tla_status status = tla_firmware_engine_serve(state, request->give_back ? TLA_MAILBOX_GIVE_BACK : TLA_MAILBOX_TAKE,
+                                                  request->offset, request->size, &got, error);
+    *answer = (tla_engine_answer){(tla_engine_status)got.status, got.offset, got.cycles};
+    return status;
+}
+
+static void destroy(void *state) {
+    tla_firmware_engine_destroy(state);
+}
+
+tla_status tla_firmware_engine_for_arena(const tla_firmware *firmware, const tla_riscv_timing *timing,
+                                         tla_engine *engine) {
+    tla_firmware_engine *made;
+    tla_status status = tla_firmware_engine_create(firmware, timing, &made);
+    if (status) return status;
+    *engine = (tla_engine){firmware->name, firmware->policy, firmware->capacity_max, firmware->nodes_max, made, restart,
+                           serve,          destroy};
+    return TLA_OK;
 }

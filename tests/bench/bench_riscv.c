@@ -52,17 +52,16 @@ static result run_firmware(uint64_t blocks, uint64_t requests) {
     tla_riscv_timing_defaults(&timing);
     tla_firmware_engine *engine;
     tla_firmware_answer answer;
-    check(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, 16 * blocks, TLA_FIRMWARE_FIRST_FIT_NODES,
-                                     &engine),
-          "create");
+    check(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, &engine), "create");
+    check(tla_firmware_engine_restart(engine, 16 * blocks, tla_firmware_first_fit.nodes_max, NULL), "restart");
     for (uint64_t i = 0; i < 2 * blocks; i++)
-        check(tla_firmware_engine_serve(engine, TLA_MAILBOX_TAKE, 0, 8, &answer), "take");
+        check(tla_firmware_engine_serve(engine, TLA_MAILBOX_TAKE, 0, 8, &answer, NULL), "take");
     for (uint64_t i = 0; i < blocks; i++)
-        check(tla_firmware_engine_serve(engine, TLA_MAILBOX_GIVE_BACK, 16 * i, 8, &answer), "give back");
+        check(tla_firmware_engine_serve(engine, TLA_MAILBOX_GIVE_BACK, 16 * i, 8, &answer, NULL), "give back");
     const uint64_t before = tla_riscv_instructions(tla_firmware_engine_hart(engine));
     const double begin = seconds();
     for (uint64_t i = 0; i < requests; i++)
-        check(tla_firmware_engine_serve(engine, TLA_MAILBOX_TAKE, 0, 16, &answer), "take");
+        check(tla_firmware_engine_serve(engine, TLA_MAILBOX_TAKE, 0, 16, &answer, NULL), "take");
     const result r = {(double)(tla_riscv_instructions(tla_firmware_engine_hart(engine)) - before), seconds() - begin};
     tla_firmware_engine_destroy(engine);
     return r;

@@ -1,7 +1,7 @@
 // riscv_core: the firmware behind a mailbox takes the time that it takes on the hart alone, and sleeps for nothing.
+#include "riscv/start_firmware.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/allocators/arena.h"
-#include "tlmalloc/device/firmware_engine.h"
 #include "tlmalloc/modules/riscv_core.hpp"
 #include "unit/seeded_random.hpp"
 
@@ -89,9 +89,7 @@ BOOST_AUTO_TEST_CASE(requests_take_the_cycles_that_they_take_on_the_hart_alone) 
     b.load_firmware();
     b.device.body = [&] {
         const std::uint64_t capacity = 1 << 16;
-        tla_firmware_engine *engine = nullptr;
-        BOOST_REQUIRE_EQUAL(
-            tla_firmware_engine_create(&tla_firmware_first_fit, &config.timing, capacity, 1024, &engine), TLA_OK);
+        const started_firmware alone_on_a_hart = start_firmware(tla_firmware_first_fit, capacity, 1024);
         seeded_random random(1);
         sc_core::wait(from_ps(700 * 1000));
         b.device.ask(TLA_MAILBOX_BEGIN, 1024, capacity);
@@ -104,9 +102,8 @@ BOOST_AUTO_TEST_CASE(requests_take_the_cycles_that_they_take_on_the_hart_alone) 
             // Asleep or not yet, on an edge of the clock or not: the request waits for the edge.
             if (random.one_in(2)) sc_core::wait(from_ps(random.between(1, 100000)));
             const std::uint64_t late = (700 - to_ps(sc_core::sc_time_stamp()) % 700) % 700;
-            tla_firmware_answer alone{};
-            BOOST_REQUIRE_EQUAL(tla_firmware_engine_serve(engine, operation, block.offset, block.nbytes, &alone),
-                                TLA_OK);
+            const tla_firmware_answer alone =
+                ask_firmware(alone_on_a_hart.get(), operation, block.offset, block.nbytes);
             const std::uint64_t took_ps = b.device.ask(operation, block.offset, block.nbytes);
             BOOST_CHECK_EQUAL(took_ps, late + alone.cycles * 700);
             BOOST_CHECK_EQUAL(b.device.mailbox.answer_status, std::uint64_t{alone.status});
@@ -120,7 +117,6 @@ BOOST_AUTO_TEST_CASE(requests_take_the_cycles_that_they_take_on_the_hart_alone) 
             }
         }
         BOOST_CHECK_EQUAL(b.core.get_statistics().interrupts, 2001u);
-        tla_firmware_engine_destroy(engine);
     };
     b.run();
     BOOST_CHECK(reports().empty());

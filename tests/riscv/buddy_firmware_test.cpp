@@ -10,9 +10,10 @@
 
 namespace {
 
+const std::uint64_t units = tla_firmware_buddy.capacity_max;
+
 struct side_by_side : firmware_beside_core {
-    explicit side_by_side(std::uint64_t capacity)
-        : firmware_beside_core(tla_firmware_buddy, TLA_BUDDY, capacity, UINT64_MAX) {}
+    explicit side_by_side(std::uint64_t capacity) : firmware_beside_core(tla_firmware_buddy, capacity, UINT64_MAX) {}
 };
 
 struct prices {
@@ -39,7 +40,7 @@ prices regression(const std::vector<measurement> &all, std::uint64_t measurement
 }
 
 std::vector<measurement> play(std::uint64_t seed) {
-    side_by_side both(TLA_FIRMWARE_BUDDY_UNITS);
+    side_by_side both(units);
     play_random(both, 60, 100000, seed);
     BOOST_REQUIRE_EQUAL(both.difference, "");
     return both.measured;
@@ -48,7 +49,7 @@ std::vector<measurement> play(std::uint64_t seed) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(buddies_of_random_operations_1e5_place_as_the_core) {
-    side_by_side both(TLA_FIRMWARE_BUDDY_UNITS);
+    side_by_side both(units);
     play_random(both, 200, 100000, 1);
     BOOST_CHECK_EQUAL(both.difference, "");
     BOOST_CHECK_GT(both.failed, 100u);
@@ -58,7 +59,7 @@ BOOST_AUTO_TEST_CASE(buddies_of_random_operations_1e5_place_as_the_core) {
 BOOST_AUTO_TEST_CASE(buddies_of_ranges_that_are_no_power_of_two_place_as_the_core) {
     seeded_random ranges(2);
     for (std::uint64_t i = 0; i < 100; i++) {
-        const std::uint64_t capacity = i < 5 ? i + 1 : ranges.between(1, TLA_FIRMWARE_BUDDY_UNITS);
+        const std::uint64_t capacity = i < 5 ? i + 1 : ranges.between(1, units);
         side_by_side both(capacity);
         play_random(both, std::max<std::uint64_t>(1, capacity / ranges.between(1, 20)), 500, 3 + i);
         BOOST_REQUIRE_EQUAL(both.difference, "");
@@ -77,11 +78,8 @@ BOOST_AUTO_TEST_CASE(buddies_for_more_than_there_is_and_at_no_unit_of_theirs_are
     BOOST_CHECK(!both.give_back({0, std::uint64_t{1} << 33}));
     BOOST_CHECK(both.give_back(block));
     BOOST_CHECK_EQUAL(both.difference, "");
-    tla_riscv_timing timing;
-    tla_riscv_timing_defaults(&timing);
-    tla_firmware_engine *engine = nullptr;
-    BOOST_CHECK_EQUAL(
-        tla_firmware_engine_create(&tla_firmware_buddy, &timing, TLA_FIRMWARE_BUDDY_UNITS + 1, 1, &engine), TLA_LIMIT);
+    const started_firmware engine = start_firmware(tla_firmware_buddy, 1, 1);
+    BOOST_CHECK_EQUAL(tla_firmware_engine_restart(engine.get(), units + 1, 1, nullptr), TLA_LIMIT);
 }
 
 BOOST_AUTO_TEST_CASE(receipts_of_buddies_say_the_instructions_and_cycles_of_another_seed) {

@@ -2,10 +2,11 @@
 #ifndef TLMALLOC_TESTS_RISCV_FIRMWARE_BESIDE_CORE_HPP
 #define TLMALLOC_TESTS_RISCV_FIRMWARE_BESIDE_CORE_HPP
 
+#include "start_firmware.hpp"
+
 #include "tlmalloc/allocators/arena.h"
 #include "tlmalloc/base/cost.h"
 #include "tlmalloc/config.h"
-#include "tlmalloc/device/firmware_engine.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -27,19 +28,14 @@ struct measurement {
 // Firmware of a policy and the core; what differs first is told in words.
 class firmware_beside_core {
   public:
-    firmware_beside_core(const tla_firmware &firmware, tla_policy policy, std::uint64_t capacity, std::uint64_t nodes)
-        : policy_(policy), nodes_(nodes) {
+    firmware_beside_core(const tla_firmware &firmware, std::uint64_t capacity, std::uint64_t nodes)
+        : policy_(firmware.policy), nodes_(nodes), engine_(start_firmware(firmware, capacity, nodes)) {
         tla_arena_config config{};
         config.capacity = capacity;
-        config.policy = policy;
+        config.policy = policy_;
         tla_arena *arena = nullptr;
         BOOST_REQUIRE_EQUAL(tla_arena_create(&config, &arena), TLA_OK);
         arena_.reset(arena);
-        tla_riscv_timing timing;
-        tla_riscv_timing_defaults(&timing);
-        tla_firmware_engine *engine = nullptr;
-        BOOST_REQUIRE_EQUAL(tla_firmware_engine_create(&firmware, &timing, capacity, nodes, &engine), TLA_OK);
-        engine_.reset(engine);
     }
 
     bool take(std::uint64_t size, tla_block *block) {
@@ -87,8 +83,7 @@ class firmware_beside_core {
     std::uint64_t cycles_ = 0;
 
     tla_firmware_answer ask(tla_mailbox_operation operation, std::uint64_t offset, std::uint64_t size) {
-        tla_firmware_answer answer{};
-        BOOST_REQUIRE_EQUAL(tla_firmware_engine_serve(engine_.get(), operation, offset, size, &answer), TLA_OK);
+        const tla_firmware_answer answer = ask_firmware(engine_.get(), operation, offset, size);
         cycles_ += answer.cycles;
         return answer;
     }
@@ -102,7 +97,7 @@ class firmware_beside_core {
     }
 
     std::unique_ptr<tla_arena, void (*)(tla_arena *)> arena_{nullptr, tla_arena_destroy};
-    std::unique_ptr<tla_firmware_engine, void (*)(tla_firmware_engine *)> engine_{nullptr, tla_firmware_engine_destroy};
+    started_firmware engine_;
 };
 
 // Of allocations or of frees: how far what was measured is from what the receipts say, and the means of both.

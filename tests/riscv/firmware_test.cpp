@@ -12,9 +12,11 @@
 
 namespace {
 
+const std::uint64_t most = tla_firmware_first_fit.nodes_max;
+
 struct side_by_side : firmware_beside_core {
-    explicit side_by_side(std::uint64_t capacity, std::uint64_t nodes = TLA_FIRMWARE_FIRST_FIT_NODES)
-        : firmware_beside_core(tla_firmware_first_fit, TLA_FIRST_FIT, capacity, nodes) {}
+    explicit side_by_side(std::uint64_t capacity, std::uint64_t nodes = most)
+        : firmware_beside_core(tla_firmware_first_fit, capacity, nodes) {}
 };
 
 // What units of a receipt take, in cycles or instructions; what is not here is 0.
@@ -86,13 +88,13 @@ BOOST_AUTO_TEST_CASE(without_a_node_for_it_a_range_is_refused_and_nothing_has_ch
     BOOST_CHECK_GT(few.without_node, 100u);
 
     side_by_side all(std::uint64_t{1} << 33);
-    std::vector<tla_block> blocks(2 * TLA_FIRMWARE_FIRST_FIT_NODES + 100);
+    std::vector<tla_block> blocks(2 * most + 100);
     for (tla_block &block : blocks)
         BOOST_REQUIRE(all.take(8, &block));
     for (std::size_t i = 0; i < blocks.size(); i += 2) // no two touch; the rest of the range has a node, too
         all.give_back(blocks[i]);
     BOOST_CHECK_EQUAL(all.without_node, 51u);
-    BOOST_CHECK_EQUAL(all.free_blocks(), unsigned{TLA_FIRMWARE_FIRST_FIT_NODES});
+    BOOST_CHECK_EQUAL(all.free_blocks(), most);
     for (std::size_t i = 1; i < blocks.size(); i += 2)
         all.give_back(blocks[i]);
     BOOST_CHECK_EQUAL(all.difference, "");
@@ -100,29 +102,64 @@ BOOST_AUTO_TEST_CASE(without_a_node_for_it_a_range_is_refused_and_nothing_has_ch
 
 // Firmware of one's own that does not work.
 BOOST_AUTO_TEST_CASE(firmware_that_does_not_work_is_told_and_ends_nothing) {
+    const started_firmware works = start_firmware(tla_firmware_first_fit, 100, 1);
+    tla_error error{};
+    for (const std::uint64_t count : {std::uint64_t{0}, most + 1, UINT64_MAX}) {
+        BOOST_CHECK_EQUAL(tla_firmware_engine_restart(works.get(), 100, count, &error), TLA_LIMIT);
+        BOOST_CHECK_EQUAL(error.text,
+                          "firmware fw_list has no room for 100 units with " + std::to_string(count) + " free blocks");
+    }
+    BOOST_CHECK_EQUAL(tla_firmware_engine_restart(works.get(), 100, most, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(ask_firmware(works.get(), TLA_MAILBOX_TAKE, 0, 100).status, TLA_MAILBOX_DONE);
+
+    struct row {
+        std::vector<std::uint32_t> code;
+        tla_status status;
+        std::string text;
+    };
+    const std::vector<row> rows{
+        {{0x0000006f /* j . */}, TLA_TIMEOUT, "no answer after 67108864 instructions, pc 0x80000000"},
+        {{0x10500073 /* wfi */, 0xffdff06f /* j -4 */},
+         TLA_TIMEOUT,
+         "no answer after 67108864 instructions, pc 0x80000000"},
+        {{0x00000013, 0x00000073 /* ecall */},
+         TLA_UNSUPPORTED,
+         "TLA_UNSUPPORTED at pc 0x80000004, instruction 0x73, address 0x80000004"},
+        {{0x10000637 /* lui a2, 0x10000 */, 0x00063023 /* sd zero, 0(a2): the operation */},
+         TLA_PERMISSION,
+         "TLA_PERMISSION at pc 0x80000004, instruction 0x63023, address 0x10000000"},
+        {{0x10000637, 0x00062503 /* lw a0, 0(a2) */},
+         TLA_OUT_OF_RANGE,
+         "TLA_OUT_OF_RANGE at pc 0x80000004, instruction 0x62503, address 0x10000000"},
+        {{0x10000637, 0x02863503 /* ld a0, 40(a2) */},
+         TLA_OUT_OF_RANGE,
+         "TLA_OUT_OF_RANGE at pc 0x80000004, instruction 0x2863503, address 0x10000028"},
+        {{0x10500073, 0x10000637, 0x00900513 /* li a0, 9 */, 0x02a63023 /* sd a0, 32(a2) */, 0xff1ff06f /* j -16 */},
+         TLA_WRONG_RESULT,
+         "a status of 9"}};
     tla_riscv_timing timing;
     tla_riscv_timing_defaults(&timing);
+    for (const row &r : rows)
+        BOOST_TEST_CONTEXT(r.text) {
+            const tla_firmware firmware{"own",
+                                        TLA_FIRST_FIT,
+                                        100,
+                                        10,
+                                        reinterpret_cast<const unsigned char *>(r.code.data()),
+                                        r.code.size() * 4};
+            tla_firmware_engine *engine = nullptr;
+            BOOST_REQUIRE_EQUAL(tla_firmware_engine_create(&firmware, &timing, &engine), TLA_OK);
+            for (int again = 0; again < 2; again++) {
+                BOOST_CHECK_EQUAL(tla_firmware_engine_restart(engine, 100, 10, &error), r.status);
+                BOOST_CHECK_EQUAL(error.text, r.text);
+            }
+            tla_firmware_engine_destroy(engine);
+        }
+    const std::vector<unsigned char> large(TLA_FIRMWARE_MEMORY_BYTES + 1);
+    const tla_firmware too_large{"large", TLA_FIRST_FIT, 100, 10, large.data(), large.size()};
     tla_firmware_engine *engine = nullptr;
-    for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{TLA_FIRMWARE_FIRST_FIT_NODES + 1}, UINT64_MAX}) {
-        BOOST_CHECK_EQUAL(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, 100, count, &engine), TLA_LIMIT);
-        BOOST_CHECK(!engine);
-    }
-    const std::vector<std::uint32_t> endless{0x0000006f /* j . */}, unknown{0x00000073 /* ecall */},
-        wild{0x10000637 /* lui a2, 0x10000 */, 0x00063023 /* sd zero, 0(a2): the operation */},
-        narrow{0x10000637, 0x00062503 /* lw a0, 0(a2) */}, beside{0x10000637, 0x02863503 /* ld a0, 40(a2) */},
-        no_status{0x10500073, 0x10000637, 0x00900513 /* li a0, 9 */, 0x02a63023 /* sd a0, 32(a2) */,
-                  0xff1ff06f /* j -16 */},
-        asleep{0x10500073, 0xffdff06f /* j -4 */}, large(TLA_FIRMWARE_MEMORY_BYTES / 4 + 1);
-    const std::vector<std::pair<const std::vector<std::uint32_t> *, tla_status>> all{
-        {&endless, TLA_TIMEOUT},     {&unknown, TLA_UNSUPPORTED},   {&wild, TLA_PERMISSION},
-        {&narrow, TLA_OUT_OF_RANGE}, {&beside, TLA_OUT_OF_RANGE},   {&no_status, TLA_WRONG_RESULT},
-        {&asleep, TLA_TIMEOUT},      {&large, TLA_INVALID_ARGUMENT}};
-    for (const auto &firmware : all) {
-        const tla_firmware image{reinterpret_cast<const unsigned char *>(firmware.first->data()),
-                                 firmware.first->size() * 4};
-        BOOST_CHECK_EQUAL(tla_firmware_engine_create(&image, &timing, 100, 10, &engine), firmware.second);
-        BOOST_CHECK(!engine);
-    }
+    BOOST_CHECK_EQUAL(tla_firmware_engine_create(&too_large, &timing, &engine), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK(!engine);
 }
 
 BOOST_AUTO_TEST_CASE(receipts_say_the_instructions_and_cycles_of_another_seed) {

@@ -2,9 +2,9 @@
 // the firmware takes as many for every request.
 #include "oracle.hpp"
 #include "random_program.hpp"
+#include "start_firmware.hpp"
 
 #include "tlmalloc/allocators/arena.h"
-#include "tlmalloc/device/firmware_engine.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -110,11 +110,8 @@ BOOST_AUTO_TEST_CASE(random_programs_end_as_on_unicorn) {
 BOOST_AUTO_TEST_CASE(the_firmware_takes_the_instructions_that_it_takes_on_unicorn) {
     enum { requests = 20000 };
     seeded_random random(1);
-    tla_riscv_timing timing;
-    tla_riscv_timing_defaults(&timing);
-    tla_firmware_engine *engine = nullptr;
-    BOOST_REQUIRE_EQUAL(tla_firmware_engine_create(&tla_firmware_first_fit, &timing, 1 << 18, 1024, &engine), TLA_OK);
-    const tla_riscv_hart *const hart = tla_firmware_engine_hart(engine);
+    const started_firmware engine = start_firmware(tla_firmware_first_fit, 1 << 18, 1024);
+    const tla_riscv_hart *const hart = tla_firmware_engine_hart(engine.get());
 
     std::ostringstream commands;
     commands << "memory " << TLA_FIRMWARE_BASE << " " << TLA_FIRMWARE_MEMORY_BYTES << "\nmemory " << TLA_MAILBOX_BASE
@@ -135,10 +132,8 @@ BOOST_AUTO_TEST_CASE(the_firmware_takes_the_instructions_that_it_takes_on_unicor
             request = {TLA_MAILBOX_GIVE_BACK, live[which].offset, live[which].nbytes};
         const std::uint64_t before = tla_riscv_instructions(hart);
         command(tla_riscv_pc(hart), request);
-        tla_firmware_answer answer{};
-        BOOST_REQUIRE_EQUAL(tla_firmware_engine_serve(engine, static_cast<tla_mailbox_operation>(request[0]),
-                                                      request[1], request[2], &answer),
-                            TLA_OK);
+        const tla_firmware_answer answer =
+            ask_firmware(engine.get(), static_cast<tla_mailbox_operation>(request[0]), request[1], request[2]);
         // Beside those of Unicorn the WFI that the interrupt ended.
         expected.push_back({tla_riscv_instructions(hart) - before - 1, tla_riscv_pc(hart)});
         expected.push_back({answer.offset, answer.status});
@@ -150,7 +145,6 @@ BOOST_AUTO_TEST_CASE(the_firmware_takes_the_instructions_that_it_takes_on_unicor
             live.pop_back();
         }
     }
-    tla_firmware_engine_destroy(engine);
     const auto answers = ask_oracle(commands.str());
     BOOST_REQUIRE_EQUAL(answers.size(), expected.size() + 3);
     BOOST_CHECK_EQUAL(answers[0][1], TLA_FIRMWARE_BASE + 0x44);

@@ -5,6 +5,7 @@
 #ifndef TLMALLOC_FIRMWARE_ENGINE_H
 #define TLMALLOC_FIRMWARE_ENGINE_H
 
+#include "tlmalloc/allocators/engine.h"
 #include "tlmalloc/device/mailbox.h"
 #include "tlmalloc/device/riscv_hart.h"
 
@@ -12,20 +13,21 @@
 extern "C" {
 #endif
 
-/* Code for TLA_FIRMWARE_BASE, which is also where it begins. */
+/* An image and what it does. */
 typedef struct tla_firmware {
-    const unsigned char *bytes;
+    const char *name;           /* for messages, and of its cost profile: "fw_list" */
+    tla_policy policy;          /* whose placements it makes */
+    uint64_t capacity_max;      /* units that it can own */
+    uint64_t nodes_max;         /* free blocks that it can keep apart */
+    const unsigned char *bytes; /* code for TLA_FIRMWARE_BASE, which is also where it begins */
     size_t nbytes;
 } tla_firmware;
 
-/* First fit over a linked list (platform/firmware/first_fit.c), and how many nodes it has at most. */
+/* First fit over a linked list (platform/firmware/first_fit.c): any number of units, at most 1024 free blocks. */
 extern const tla_firmware tla_firmware_first_fit;
-enum { TLA_FIRMWARE_FIRST_FIT_NODES = 1024 };
 
-/* Buddies of powers of two (platform/firmware/buddy.c), and the largest size that it can begin with; `nodes` is nothing
- * to it. */
+/* Buddies of powers of two (platform/firmware/buddy.c): at most 8192 units, and as many free blocks as there may be. */
 extern const tla_firmware tla_firmware_buddy;
-enum { TLA_FIRMWARE_BUDDY_UNITS = 8192 };
 
 typedef struct tla_firmware_engine tla_firmware_engine;
 
@@ -36,21 +38,30 @@ typedef struct tla_firmware_answer {
     uint64_t cycles;       /* of those */
 } tla_firmware_answer;
 
-/* Makes an engine and has the firmware begin: all of 0 .. size - 1 is one free block, and there can be `nodes` of them.
- * TLA_INVALID_ARGUMENT for an image that does not fit into TLA_FIRMWARE_MEMORY_BYTES, TLA_LIMIT for what the firmware
- * has no nodes for, TLA_NO_HOST_MEMORY, and what tla_firmware_engine_serve answers; *engine is NULL then. */
-tla_status tla_firmware_engine_create(const tla_firmware *firmware, const tla_riscv_timing *timing, uint64_t size,
-                                      uint64_t nodes, tla_firmware_engine **engine);
+/* Makes an engine that is to be restarted before it serves. TLA_INVALID_ARGUMENT for an image that does not fit into
+ * TLA_FIRMWARE_MEMORY_BYTES, TLA_NO_HOST_MEMORY; *engine is NULL then. The firmware must live as long as the engine. */
+tla_status tla_firmware_engine_create(const tla_firmware *firmware, const tla_riscv_timing *timing,
+                                      tla_firmware_engine **engine);
 
 /* NULL is allowed. */
 void tla_firmware_engine_destroy(tla_firmware_engine *engine);
 
+/* Resets the hart and has the firmware begin: all of 0 .. capacity - 1 is one free block, or as few as can be, and
+ * there can be `nodes` of them. TLA_LIMIT for what the firmware has no room for, and what tla_firmware_engine_serve
+ * answers; the engine does not serve then. error (may be NULL) has a text. */
+tla_status tla_firmware_engine_restart(tla_firmware_engine *engine, uint64_t capacity, uint64_t nodes,
+                                       tla_error *error);
+
 /* Has the firmware serve one request. A firmware that does not work gets TLA_TIMEOUT when it has not answered and waits
  * again after 2^26 instructions, TLA_UNSUPPORTED, TLA_OUT_OF_RANGE or TLA_PERMISSION for an instruction or an access
- * that is none (tla_riscv_last_fault of its hart), TLA_WRONG_RESULT for a status that is none; *answer is all zero
- * then, and the engine good for nothing but to be destroyed. */
+ * that is none, TLA_WRONG_RESULT for a status that is none; *answer is all zero then, error (may be NULL) has a text,
+ * and the engine does not serve before a restart. */
 tla_status tla_firmware_engine_serve(tla_firmware_engine *engine, tla_mailbox_operation operation, uint64_t offset,
-                                     uint64_t size, tla_firmware_answer *answer);
+                                     uint64_t size, tla_firmware_answer *answer, tla_error *error);
+
+/* An engine of its own for tla_arena_drive, to which its cycles are the price. Errors as tla_firmware_engine_create. */
+tla_status tla_firmware_engine_for_arena(const tla_firmware *firmware, const tla_riscv_timing *timing,
+                                         tla_engine *engine);
 
 /* The hart, to look at. */
 const tla_riscv_hart *tla_firmware_engine_hart(const tla_firmware_engine *engine);
