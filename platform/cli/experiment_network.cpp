@@ -2,8 +2,6 @@
 // of TLBs and of open rows; with results that are compared byte for byte.
 #include "cli/experiment_dma.hpp"
 #include "network/network.h"
-#include "tlmalloc/allocators/arena_snapshot.h"
-#include "trace/trace.h"
 
 #include <algorithm>
 #include <limits>
@@ -53,34 +51,6 @@ tla_status load(const experiment_parameters &p, network &made, tla_error *error)
     return status ? tla_error_set(error, status, "%s", found.status ? found.text : tla_status_text(status)) : TLA_OK;
 }
 
-// The free list that the beginning of a recorded program leaves in an arena, as a snapshot.
-tla_status heap_after(const std::string &path, std::uint64_t events, const tla_arena_config &range, std::string &text,
-                      tla_error *error) {
-    alloc_trace trace{};
-    if (const tla_status status = trace_load(path.c_str(), &trace, error)) return status;
-    tla_arena *made = nullptr;
-    tla_status status = tla_arena_create(&range, &made);
-    const std::unique_ptr<tla_arena, void (*)(tla_arena *)> arena(made, tla_arena_destroy);
-    std::vector<tla_block> blocks(trace.allocation_count);
-    for (std::size_t i = 0; !status && i < trace.event_count && i < events; i++) {
-        const trace_event &e = trace.events[i];
-        tla_block &block = blocks[e.allocation];
-        status = e.is_free ? tla_arena_free(made, block, nullptr)
-                           : tla_arena_alloc(made, trace.allocations[e.allocation].nbytes, &block, nullptr);
-    }
-    trace_unload(&trace);
-    std::size_t length = 0;
-    if (!status) {
-        tla_arena_snapshot(made, nullptr, 0, &length);
-        text.resize(length + 1);
-        status = tla_arena_snapshot(made, text.data(), text.size(), &length);
-        text.resize(length);
-    }
-    return status ? tla_error_set(error, status, "no heap of %llu events: %s", static_cast<unsigned long long>(events),
-                                  tla_status_text(status))
-                  : TLA_OK;
-}
-
 class network_run : public experiment_run {
   public:
     network_run(const char *name, const tla_config &config, const experiment_parameters &p)
@@ -102,13 +72,8 @@ class network_run : public experiment_run {
     };
 
     void age(const tla_config &config) {
-        if (p_.at("events") == 0) return;
-        tla_arena_config range{};
-        range.capacity = platform_.pes()[0]->controller.get_statistics(TLA_HBM).arena.capacity;
-        range.policy = tla_stack_placement(config.controller.memory.hbm_policy);
-        range.alignment = config.controller.memory.alignment;
         std::string heap;
-        if (!heap_after(p_.files.at("heap"), p_.at("events"), range, heap, &failure_)) platform_.age(heap, &failure_);
+        if (p_.at("aged") && !age_slice(config, p_.files.at("trace"), heap, &failure_)) platform_.age(heap, &failure_);
     }
 
     std::uint64_t programs() const { return platform_.pes().size(); }
@@ -319,12 +284,7 @@ class network_run : public experiment_run {
 
 tla_status check(const tla_config &, const experiment_parameters &p, tla_error *error) {
     owned_network n;
-    if (const tla_status status = load(p, n, error)) return status;
-    if (p.at("events") == 0) return TLA_OK;
-    alloc_trace trace{};
-    const tla_status status = trace_load(p.files.at("heap").c_str(), &trace, error);
-    trace_unload(&trace);
-    return status;
+    return load(p, n, error);
 }
 
 } // namespace
@@ -333,14 +293,15 @@ experiment_workload networks() {
     return {"network",
             {{"network", TLA_VALUE_TEXT},
              {"memory", TLA_VALUE_NAMED, memory_name},
-             {"heap", TLA_VALUE_TEXT},
-             {"events", TLA_VALUE_COUNT}},
+             {"trace", TLA_VALUE_TEXT},
+             {"aged", TLA_VALUE_BOOLEAN}},
             {"whole", "kernel", "allocation", "mapping", "freeing", "peak", "reserved", "tlb_misses", "row_hits"},
             false,
             [](const char *name, const tla_config &config, const experiment_parameters &p) {
                 return std::unique_ptr<experiment_run>(std::make_unique<network_run>(name, config, p));
             },
-            check};
+            check,
+            {"us", "us", "%", "%", "%", "KiB", "KiB", "misses", "% of bursts"}};
 }
 
 } // namespace tlmalloc
