@@ -72,6 +72,12 @@ const char *tla_lockstep_scope_name(tla_lockstep_scope scope) {
     return (unsigned)scope < TLA_LOCKSTEP_SCOPE_COUNT ? names[scope] : NULL;
 }
 
+const char *tla_engine_kind_name(tla_engine_kind kind) {
+    static const char *const names[] = {"model", "rtl"};
+    return (unsigned)kind < TLA_ENGINE_KIND_COUNT ? names[kind] : NULL;
+}
+
+NAMES_OF(tla_engine_kind)
 NAMES_OF(tla_lockstep_scope)
 NAMES_OF(tla_free_list_place)
 NAMES_OF(tla_guard_mode)
@@ -275,6 +281,15 @@ const tla_schema_key tla_platform_keys[] = {
           "16 KiB", "64 KiB", "125 ns"),
     FRONT(host_front, TLA_HOST_MEMORY_BYTES, "tlmalloc's choice: as the HBM", "20 MiB", "2 MiB", "64 MiB", "LMCache",
           "1 GiB", "64 MiB", "1 GiB", "500 us"),
+    {NAMED(controller.engine, controller.engine, tla_engine_kind), CHOICE, "model",
+     "what is asked beside the core, and says how long a command takes: model, nothing, by the prices below; rtl, the "
+     "engine of model/rtl, clocked for every command: its cycles at controller.cost.clock; needs first_fit, alone or "
+     "below a front that keeps no list of its own, and Verilator when tlmalloc was built"},
+    {COUNT(controller.engine_nodes, controller.engine_nodes, 0, 1 << 20), CHOICE, "0",
+     "free blocks that a list has nodes for: a free that needs one more is refused (TLA_LIMIT); 0: as many as there "
+     "are (model), or as the engine has (rtl, 1024)"},
+    {COUNT(controller.engine_node_cycles, controller.engine_node_cycles, 1, 2), "model/rtl: both are built", "1",
+     "rtl: cycles of a node"},
     {TEXT(controller.cost.profile, cost_profile, PRICES), LIST_IN_RTL "; the clock is an assumption", "rtl_list_1c",
      "whose prices those below are, but for what is written beside it: fw_buddy, fw_list, ideal, rtl_buddy, "
      "rtl_list_1c, rtl_list_2c, rtl_worst_fit, or a file, relative to this one"},

@@ -124,6 +124,47 @@ static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
     return false;
 }
 
+static bool has_lists_of_its_own(tla_front front) {
+    return front == TLA_FRONT_SLOT_POOL || front == TLA_FRONT_MIXED || front == TLA_FRONT_LAZY;
+}
+
+/* What nothing can stand behind: an engine, or a list of so many nodes. */
+static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
+    const tla_controller_parameters *p = &c->controller;
+    const bool rtl = p->engine == TLA_ENGINE_RTL;
+    if (!rtl && p->engine_nodes == 0) return false;
+    const char *what = rtl ? "controller.engine rtl" : "controller.engine_nodes";
+    const tla_pe_memory_config *m = &p->memory;
+    const tla_stack_policy policies[] = {m->hbm_policy, m->tcm_policy, m->sram_policy, m->m_cpu_policy, m->host_policy};
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        const tla_policy placement = tla_stack_placement(policies[i]);
+        const bool served = rtl ? placement == TLA_FIRST_FIT : placement != TLA_BUDDY && placement != TLA_TLSF;
+        if (served && !has_lists_of_its_own(tla_stack_front(policies[i]))) continue;
+        char name[64];
+        tla_stack_policy_print(policies[i], name, sizeof name);
+        *text =
+            tla_phrase_of("found %s with %s, expected %s, alone or below caching_pool, segment_cache or growing_pool",
+                          what, name, rtl ? "first_fit" : "a placement that walks a list");
+        return true;
+    }
+    if (p->free_list != TLA_LIST_REGISTERS) {
+        *text = tla_phrase_of("found %s with controller.free_list %s, expected registers", what,
+                              tla_free_list_place_name(p->free_list));
+    } else if (rtl && p->lockstep != TLA_LOCKSTEP_OFF) {
+        *text = tla_phrase_of("found %s with controller.lockstep %s, expected off: a processor places the blocks", what,
+                              tla_lockstep_scope_name(p->lockstep));
+    } else if (rtl && p->engine_nodes != 0 && p->engine_nodes != TLA_RTL_NODES) {
+        *text = tla_phrase_of("found controller.engine_nodes %" PRIu32 " with controller.engine rtl, expected 0 or %d, "
+                              "the nodes that it has",
+                              p->engine_nodes, TLA_RTL_NODES);
+    } else if (rtl && !TLMALLOC_HAS_RTL) {
+        *text = tla_phrase_of("found %s, expected model: Verilator was not there when tlmalloc was built", what);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* What asks the controller of a single slice for HBM, or looks at its blocks by who asked for them. */
 static bool lockstep_is_refused(const tla_config *c, tla_phrase *text) {
     const tla_stack_policy policy = c->controller.memory.hbm_policy;
@@ -312,6 +353,10 @@ const tla_platform_rule tla_platform_rules[] = {
     {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy", "controller.sram_policy",
       "controller.m_cpu_policy", "controller.host_policy"},
      list_does_not_walk},
+    {{"controller.engine", "controller.engine_nodes", "controller.hbm_policy", "controller.tcm_policy",
+      "controller.sram_policy", "controller.m_cpu_policy", "controller.host_policy", "controller.free_list",
+      "controller.lockstep"},
+     engine_does_not_serve},
     {{"controller.lockstep", "controller.hbm_policy", "controller.free_list", "controller.guard", "mmu.unmapped",
       "mmu.walk", "host.driver", "host.pool", "messages.memory"},
      lockstep_is_refused},

@@ -6,6 +6,7 @@
 #include "tlmalloc/allocators/arena_snapshot.h"
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/rtl_engine.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -41,10 +42,12 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     else if (follow_lists(made))
         refuse_config("a free list in memory needs first, best, next or worst fit without a front, and list_reserve "
                       "room for two nodes");
+    else if (drive_lists(made, &error))
+        refuse_config(std::string("engine: ") + error.text);
     if (is_owned() && !has(TLA_HBM)) refuse_config("owner_port: there is no HBM slice that somebody could own");
-    if (is_owned() &&
-        (has_front(TLA_HBM) || settings.guard != TLA_GUARD_OFF || settings.free_list != TLA_LIST_REGISTERS))
-        refuse_config("owner_port: a slice with an owner has no front, no guard and no free list in memory");
+    if (is_owned() && (has_front(TLA_HBM) || settings.engine != TLA_ENGINE_MODEL || settings.guard != TLA_GUARD_OFF ||
+                       settings.free_list != TLA_LIST_REGISTERS))
+        refuse_config("owner_port: a slice with an owner has no front, no guard, no engine and no free list in memory");
     control.set_clock(settings.cost.clock_ps);
     faults_.plan = settings.faults;
     slice_base_ = base(TLA_HBM);
@@ -93,6 +96,7 @@ tla_status memory_controller::ensure_allocators() {
     tla_status status = tla_pe_memory_create(&config_.memory, &made);
     memory_.reset(made);
     if (!status) status = follow_lists(made);
+    if (!status) status = drive_lists(made, nullptr);
     const tla_object_watcher watcher{[](void *self, tla_channel channel, tla_paddr pa, std::uint64_t granted) {
                                          static_cast<memory_controller *>(self)->given_back(channel, pa, granted);
                                      },
@@ -263,6 +267,33 @@ tla_status memory_controller::follow_lists(tla_pe_memory *memory) const {
     }
     return TLA_OK;
 }
+
+// --- engines ---------------------------------------------------------------------------------------------------------
+
+tla_status memory_controller::drive_lists(tla_pe_memory *memory, tla_error *error) const {
+    for (const tla_channel channel : channels()) {
+        tla_engine engine{};
+        const bool rtl = config_.engine == TLA_ENGINE_RTL;
+        tla_status status = rtl ? make_rtl_engine(config_.engine_node_cycles, &engine, error) : TLA_OK;
+        if (status) return status;
+        status = tla_pe_memory_drive(memory, channel, rtl ? &engine : nullptr, config_.engine_nodes, error);
+        if (status && rtl) engine.destroy(engine.state);
+        if (status) return status;
+    }
+    return TLA_OK;
+}
+
+// An engine has answered otherwise than the core.
+void memory_controller::tell_difference(tla_channel channel) {
+    if (statistics_[channel].engine_differences++ > 0) return;
+    const tla_error *difference = tla_arena_difference(tla_pe_memory_arena(memory_.get(), channel));
+    SC_REPORT_WARNING("/tlmalloc/memory_controller/engine",
+                      (std::string(name()) + ": " + tla_channel_title(channel) + ": " +
+                       (difference ? difference->text : tla_status_text(TLA_ENGINE_DIFFERS)))
+                          .c_str());
+}
+
+// --- free lists in memory, walked ------------------------------------------------------------------------------------
 
 // Makes the accesses of the last operation from start_ps on, one after the other; returns how long they take.
 std::uint64_t memory_controller::walk_list(tla_channel channel, std::uint64_t start_ps) {
@@ -437,6 +468,7 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     completion.largest_free = arena.largest_free;
     completion.nodes_visited = work.nodes_visited;
     completion.service_ps = tla_cost_price(&config_.cost, &work);
+    if (completion.status == TLA_ENGINE_DIFFERS) tell_difference(channel);
     show_begin(control.look(arrival_ps));
     if (config_.free_list != TLA_LIST_REGISTERS)
         completion.service_ps += walk_list(channel, control.look(arrival_ps).start_ps);
@@ -515,6 +547,8 @@ std::vector<statistics_part> memory_controller::list_statistics() const {
                           {"list_writes", s.list_writes, "nodes", "written, where the list is in memory"},
                           {"list_hits", s.list_hits, "nodes", "read from the node cache"},
                           {"list_errors", s.list_errors, "nodes", "not as written, or not accessible"},
+                          {"engine_differences", s.engine_differences, "commands",
+                           "that the engine answered otherwise than the core"},
                           {"list_ps", s.list_ps, "ps", "of busy_ps, for accesses to nodes"},
                           {"use_after_free", s.use_after_free, "accesses", "guard: of a freed block"},
                           {"out_of_bounds", s.out_of_bounds, "accesses", "guard: of no block, or past its end"},

@@ -71,7 +71,7 @@ class trace_player : public sc_core::sc_module {
             wait(delay_);
             delay_ = sc_core::SC_ZERO_TIME;
         }
-        return e.is_free ? free(e.allocation) : alloc(e.allocation, arrival_ps);
+        return e.is_free ? free(e.allocation, arrival_ps) : alloc(e.allocation, arrival_ps);
     }
 
     tla_status alloc(std::size_t index, std::uint64_t arrival_ps) {
@@ -97,7 +97,7 @@ class trace_player : public sc_core::sc_module {
         return TLA_OK;
     }
 
-    tla_status free(std::size_t index) {
+    tla_status free(std::size_t index, std::uint64_t arrival_ps) {
         tla_command command{};
         command.opcode = TLA_OP_FREE;
         command.pa.value = first_ + result_.placements[index].offset;
@@ -105,6 +105,7 @@ class trace_player : public sc_core::sc_module {
         tla_completion done{};
         if (const tla_status answer = send(command, done)) return refused(index, "free of allocation", answer);
         used_ = used();
+        result_.free_latencies[result_.frees] = local_ps(delay_) - arrival_ps;
         replay_result_free(&result_, &trace_, index);
         return TLA_OK;
     }

@@ -92,6 +92,12 @@ json_t *replay_request_to_json(const replay_request *request) {
     return report;
 }
 
+static json_t *latency_to_json(const replay_latency *latency) {
+    return json_pack("{s:o, s:o, s:o, s:o}", "p50", json_from_u64(latency->p50_ps), "p99",
+                     json_from_u64(latency->p99_ps), "max", json_from_u64(latency->max_ps), "total",
+                     json_from_u64(latency->total_ps));
+}
+
 json_t *replay_to_json(const replay_request *request, const replay_result *result) {
     json_t *report = replay_request_to_json(request);
     json_object_set_new(report, "allocs", json_from_u64(result->allocs));
@@ -104,11 +110,8 @@ json_t *replay_to_json(const replay_request *request, const replay_result *resul
     json_object_set_new(report, "wall_s", json_real(result->wall_s));
     if (result->timed) {
         json_object_set_new(report, "sim_time_ps", json_from_u64(result->sim_time_ps));
-        json_object_set_new(report, "latency_ps",
-                            json_pack("{s:o, s:o, s:o, s:o}", "p50", json_from_u64(result->latency.p50_ps), "p99",
-                                      json_from_u64(result->latency.p99_ps), "max",
-                                      json_from_u64(result->latency.max_ps), "total",
-                                      json_from_u64(result->latency.total_ps)));
+        json_object_set_new(report, "latency_ps", latency_to_json(&result->latency));
+        json_object_set_new(report, "free_latency_ps", latency_to_json(&result->free_latency));
     }
     return report;
 }

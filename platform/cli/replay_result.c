@@ -8,7 +8,8 @@ tla_status replay_result_create(const alloc_trace *trace, bool timed, replay_res
     size_t room = trace->allocation_count + 1;
     *result = (replay_result){.timed = timed, .placements = malloc(room * sizeof *result->placements)};
     if (timed) result->latencies = calloc(room, sizeof *result->latencies);
-    if (result->placements && (result->latencies || !timed)) return TLA_OK;
+    if (timed) result->free_latencies = calloc(room, sizeof *result->free_latencies);
+    if (result->placements && ((result->latencies && result->free_latencies) || !timed)) return TLA_OK;
     replay_result_clear(result);
     return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the placements");
 }
@@ -16,6 +17,7 @@ tla_status replay_result_create(const alloc_trace *trace, bool timed, replay_res
 void replay_result_clear(replay_result *result) {
     free(result->placements);
     free(result->latencies);
+    free(result->free_latencies);
     *result = (replay_result){0};
 }
 
@@ -54,16 +56,20 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-void replay_result_finish(replay_result *result) {
-    if (!result->timed || result->allocs == 0) return;
-    size_t n = (size_t)result->allocs;
-    qsort(result->latencies, n, sizeof *result->latencies, by_value);
-    result->latency = (replay_latency){.p50_ps = result->latencies[(n + 1) / 2 - 1],
-                                       .p99_ps = result->latencies[n - n / 100 - 1],
-                                       .max_ps = result->latencies[n - 1]};
+static replay_latency summarize(uint64_t *latencies, size_t n) {
+    if (n == 0) return (replay_latency){0};
+    qsort(latencies, n, sizeof *latencies, by_value);
+    replay_latency latency = {
+        .p50_ps = latencies[(n + 1) / 2 - 1], .p99_ps = latencies[n - n / 100 - 1], .max_ps = latencies[n - 1]};
     for (size_t i = 0; i < n; i++)
-        if (__builtin_add_overflow(result->latency.total_ps, result->latencies[i], &result->latency.total_ps))
-            result->latency.total_ps = UINT64_MAX;
+        if (__builtin_add_overflow(latency.total_ps, latencies[i], &latency.total_ps)) latency.total_ps = UINT64_MAX;
+    return latency;
+}
+
+void replay_result_finish(replay_result *result) {
+    if (!result->timed) return;
+    result->latency = summarize(result->latencies, (size_t)result->allocs);
+    result->free_latency = summarize(result->free_latencies, (size_t)result->frees);
 }
 
 static double missing_part(uint64_t part, uint64_t whole) {

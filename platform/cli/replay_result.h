@@ -26,8 +26,8 @@ typedef struct replay_failure {
 
 enum { REPLAY_FAILURES_TOLD = 3 };
 
-/* Simulated time from the arrival of an allocation command to its completion, over all allocations: nearest ranks, and
- * the sum (at most 2^64 - 1). */
+/* Simulated time from the arrival of a command to its completion, over all allocations, or over all frees that were
+ * done: nearest ranks, and the sum (at most 2^64 - 1). */
 typedef struct replay_latency {
     uint64_t p50_ps, p99_ps, max_ps, total_ps;
 } replay_latency;
@@ -46,12 +46,13 @@ typedef struct replay_result {
 
     double wall_s;
     bool timed; /* latency means something */
-    replay_latency latency;
+    replay_latency latency, free_latency;
     uint64_t busy_ps;     /* the engine worked; of a replay on the core */
     uint64_t sim_time_ps; /* when the last command was done; arrivals count from that of the first event */
 
     placement *placements;                         /* one for each allocation of the trace, in its order */
     uint64_t *latencies;                           /* likewise, when timed; sorted once latency is known */
+    uint64_t *free_latencies;                      /* of every free, in their order; likewise */
     replay_failure failures[REPLAY_FAILURES_TOLD]; /* the first few */
 } replay_result;
 

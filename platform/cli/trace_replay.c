@@ -68,14 +68,17 @@ static tla_status play_free(player *p, size_t index, tla_work *work) {
     return TLA_OK;
 }
 
-/* Charges a command to the engine; an allocation's latency is kept. */
+/* Charges a command that is done to the engine, and keeps its latency. */
 static tla_status charge(player *p, size_t event, const tla_work *work) {
     uint64_t arrival;
     tla_status status = replay_arrival_ps(p->trace, event, p->timing->speed, &arrival, p->error);
     if (status) return status;
     tla_service service = tla_command_engine_serve(&p->engine, arrival, tla_cost_price(&p->timing->cost, work));
     const trace_event *e = &p->trace->events[event];
-    if (!e->is_free) p->result->latencies[e->allocation] = service.done_ps - arrival;
+    if (e->is_free)
+        p->result->free_latencies[p->result->frees - 1] = service.done_ps - arrival;
+    else
+        p->result->latencies[e->allocation] = service.done_ps - arrival;
     p->result->sim_time_ps = service.done_ps;
     p->result->busy_ps = p->engine.busy_ps;
     return TLA_OK;

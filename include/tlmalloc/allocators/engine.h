@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+enum { TLA_RTL_NODES = 1024 }; /* of the free list of the engine in RTL, as it is built */
+
 /* Sizes and offsets count units of the arena's alignment, offsets from the arena's base on. */
 typedef struct tla_engine_request {
     bool give_back;  /* false: take `size` units; true: give back `size` units at `offset` */

@@ -62,6 +62,10 @@ namespace tlmalloc {
 // it was written, or cannot be read, is counted and a warning /tlmalloc/memory_controller/free_list; the engine goes on
 // with what it wrote.
 //
+// With an engine (engine.h) every list has one of its own, which is asked what the core decides and says what the
+// command takes. An answer that is not the core's is a completion TLA_ENGINE_DIFFERS, which is counted, and with the
+// first of a channel a warning /tlmalloc/memory_controller/engine. An owned slice has none.
+//
 // A memory with the front `lazy` grows by itself, from the beginning of time on: a commit that is due waits for the
 // engine behind the commands that arrived before it, and costs the price of its receipt; a command that arrives later
 // finds its bytes. Nobody is told: an ALLOC that failed is to be sent again.
@@ -94,6 +98,7 @@ class memory_controller : public instrumented, private command_handler, private 
         std::uint64_t list_reads = 0, list_writes = 0; // nodes, where the list is in memory
         std::uint64_t list_hits = 0;                   // reads that the node cache served
         std::uint64_t list_errors = 0;                 // nodes that were not as written, or could not be accessed
+        std::uint64_t engine_differences = 0;          // commands that the engine answered otherwise than the core
         std::uint64_t list_ps = 0;                     // part of busy_ps that the accesses took
         // with a front (stack.h)
         std::uint64_t held = 0;          // bytes of arena.free that it keeps
@@ -204,6 +209,8 @@ class memory_controller : public instrumented, private command_handler, private 
                                     std::uint64_t at_ps) const;
     void note(const place &where, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
     tla_status follow_lists(tla_pe_memory *memory) const;
+    tla_status drive_lists(tla_pe_memory *memory, tla_error *error) const;
+    void tell_difference(tla_channel channel);
     bool is_owned() const { return config_.owner_port != config::no_owner; }
     bool is_about_owned(const tla_command &command) const;
     tla_status place_block(const tla_command &command);

@@ -46,6 +46,16 @@ typedef enum tla_lockstep_scope {
 /* "off", "cube", "sip"; NULL for a value that is none. */
 const char *tla_lockstep_scope_name(tla_lockstep_scope scope);
 
+/* What is asked beside the core, and so what says how long a command takes (engine.h). */
+typedef enum tla_engine_kind {
+    TLA_ENGINE_MODEL, /* nothing: the prices of the receipt */
+    TLA_ENGINE_RTL,   /* the engine of model/rtl, clocked until it answers */
+    TLA_ENGINE_KIND_COUNT
+} tla_engine_kind;
+
+/* "model", "rtl"; NULL for a value that is none. */
+const char *tla_engine_kind_name(tla_engine_kind kind);
+
 /* Of the memory controllers: of PEs, of the cube's other memories and of the host's, whose engines are alike. */
 typedef struct tla_controller_parameters {
     /* controller.hbm_policy, .tcm_policy, .sram_policy, .m_cpu_policy, .host_policy, .hbm_front, .tcm_front,
@@ -62,7 +72,10 @@ typedef struct tla_controller_parameters {
     tla_guard_mode guard;          /* controller.guard */
     bool poison;                   /* controller.poison: fill freed bytes with 0xDD; commits them on the host */
     bool object_signals;           /* controller.object_signals: waveforms show references, pins, objects */
-    tla_cost_profile cost;         /* controller.cost: of a command */
+    tla_engine_kind engine;        /* controller.engine */
+    uint32_t engine_nodes;         /* controller.engine_nodes: of a free list; 0: as many as it needs, or has */
+    uint32_t engine_node_cycles;   /* controller.engine_node_cycles: rtl, 1 or 2 */
+    tla_cost_profile cost;         /* controller.cost: of a command; of an engine its clock, and what is beside it */
 } tla_controller_parameters;
 
 void tla_hbm_defaults(tla_hbm_parameters *parameters);
