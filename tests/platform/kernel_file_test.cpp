@@ -266,6 +266,8 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_is_wrong_is_ended_and_told_so) {
          "TL_OUT or TL_INOUT)"},
         {"", "status = tl_load(tl, &tile, (tla_vaddr){64}, 64);",
          "tl_load from 0x40: a transaction was answered with an error, expected mapped memory"},
+        {"", "status = tl_load_masked(tl, &tile, (tla_vaddr){tl_argument(tl, 0)}, 64, 1, 17, 0);",
+         "tl_load_masked: found a mask of 1 x 17 for a tile of 1 x 16, expected one inside"},
         {"", "tile.dtype = (tl_dtype)99; status = tl_fill(tl, &tile, 0); tile.dtype = TL_F32;",
          "found a tile of type 99, expected a tl_dtype"},
         {"",
@@ -288,6 +290,15 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_is_wrong_is_ended_and_told_so) {
         check_says(result, 1, says);
         BOOST_CHECK_MESSAGE(!contains(result.err, "leaks"), result.err); // what it held has been freed
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_crash_in_a_users_object_names_the_file_and_the_call) {
+    scratch_directory scratch;
+    const std::string object = scratch.path("wild.so");
+    compile(scratch.write("wild.c", doubling("", "status = tl_fill(tl, (const tl_tile *)(uintptr_t)8, 0);")), object);
+    check_says(run_kernel(object), 1,
+               "TLA_CRASHED: kernel doubling (" + object +
+                   ") on sip0.cube0.pe0: segmentation fault at address 0x8 in tl_fill, its call 3");
 }
 
 BOOST_AUTO_TEST_CASE(a_check_and_inputs_that_crash_are_told_so) {
