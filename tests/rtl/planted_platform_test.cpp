@@ -1,0 +1,61 @@
+// Mistakes planted in the engine in RTL are found by the memory controller that it stands in.
+#include "modules/bare.hpp"
+#include "modules/test_initiator.hpp"
+#include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/memory_controller.hpp"
+#include "unit/seeded_random.hpp"
+
+#include <vector>
+
+using namespace tlmalloc;
+
+namespace {
+
+// Random commands to a controller whose engine is rtl_list_1c or rtl_list_2c, which stand for the planted ones here.
+void check_found(std::uint32_t node_cycles) {
+    memory_controller::config config = bare<memory_controller>();
+    config.memory.hbm_slice_bytes = 1 << 20;
+    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+    config.engine = TLA_ENGINE_RTL;
+    config.engine_node_cycles = node_cycles;
+    hbm_slice::config of_slice = bare<hbm_slice>();
+    of_slice.capacity = 1 << 20;
+    hbm_slice slice("slice", of_slice);
+    memory_controller controller("controller", config);
+    initiator cpu("cpu"), data("data");
+    controller.slice.bind(slice.in);
+    cpu.out.bind(controller.control);
+    data.out.bind(controller.in);
+    bool found = false;
+    cpu.body = [&] {
+        seeded_random random(7);
+        std::vector<tla_completion> live;
+        for (int i = 0; i < 1000 && !found; i++) {
+            if (live.empty() || random.one_in(2)) {
+                const tla_completion done = cpu.command(0, alloc_command(TLA_HBM, random.between(1, 9000)));
+                found = done.status == TLA_ENGINE_DIFFERS;
+                if (done.status == TLA_OK) live.push_back(done);
+            } else {
+                const std::size_t which = random.between(0, live.size() - 1);
+                const tla_completion done = cpu.command(0, free_command(live[which].value, live[which].nbytes));
+                found = done.status == TLA_ENGINE_DIFFERS;
+                live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
+            }
+        }
+        // From then on nothing is placed.
+        if (found) BOOST_CHECK_EQUAL(cpu.command(0, alloc_command(TLA_HBM, 1)).status, TLA_ENGINE_DIFFERS);
+    };
+    simulate({&cpu, &data});
+    BOOST_CHECK(found);
+    BOOST_CHECK_EQUAL(controller.get_statistics(TLA_HBM).engine_differences, 2u);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_lost_merge_is_found_by_the_controller) {
+    check_found(1);
+}
+
+BOOST_AUTO_TEST_CASE(a_split_that_is_one_short_is_found_by_the_controller) {
+    check_found(2);
+}
