@@ -152,7 +152,7 @@ class run : public sc_core::sc_module {
     }
 
     void launch(const tl_kernel_info &what) {
-        const tl_workload size{static_cast<std::uint32_t>(programs_.size()), 4096, 1};
+        const tl_workload size = tl_kernel_workload(&what, static_cast<std::uint32_t>(programs_.size()), 4096, 1);
         std::vector<tla_vaddr> addresses;
         for (std::uint32_t i = 0; i < tl_kernel_tensor_count(&what); i++) {
             const std::uint32_t element = tl_dtype_bytes(what.tensors[i].dtype);
