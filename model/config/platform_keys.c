@@ -73,7 +73,7 @@ const char *tla_lockstep_scope_name(tla_lockstep_scope scope) {
 }
 
 const char *tla_engine_kind_name(tla_engine_kind kind) {
-    static const char *const names[] = {"model", "rtl"};
+    static const char *const names[] = {"model", "rtl", "firmware"};
     return (unsigned)kind < TLA_ENGINE_KIND_COUNT ? names[kind] : NULL;
 }
 
@@ -283,11 +283,12 @@ const tla_schema_key tla_platform_keys[] = {
           "1 GiB", "64 MiB", "1 GiB", "500 us"),
     {NAMED(controller.engine, controller.engine, tla_engine_kind), CHOICE, "model",
      "what is asked beside the core, and says how long a command takes: model, nothing, by the prices below; rtl, the "
-     "engine of model/rtl, clocked for every command: its cycles at controller.cost.clock; needs first_fit, alone or "
-     "below a front that keeps no list of its own, and Verilator when tlmalloc was built"},
+     "engine of model/rtl, clocked for every command: its cycles at controller.cost.clock; needs Verilator when "
+     "tlmalloc was built; firmware, the list of platform/firmware, run for every command by a RISC-V core: likewise; "
+     "both need first_fit, alone or below a front that keeps no list of its own"},
     {COUNT(controller.engine_nodes, controller.engine_nodes, 0, 1 << 20), CHOICE, "0",
      "free blocks that a list has nodes for: a free that needs one more is refused (TLA_LIMIT); 0: as many as there "
-     "are (model), or as the engine has (rtl, 1024)"},
+     "are (model), or as the engine has (rtl, firmware: 1024)"},
     {COUNT(controller.engine_node_cycles, controller.engine_node_cycles, 1, 2), "model/rtl: both are built", "1",
      "rtl: cycles of a node"},
     {TEXT(controller.cost.profile, cost_profile, PRICES), LIST_IN_RTL "; the clock is an assumption", "rtl_list_1c",

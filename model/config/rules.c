@@ -4,6 +4,7 @@
 #include "device/topology_plan.h"
 #include "tlmalloc/base/phys_addr.h"
 #include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/device/firmware_engine.h"
 #include "tlmalloc/timing/banked_channels.h"
 
 #include <inttypes.h>
@@ -131,32 +132,38 @@ static bool has_lists_of_its_own(tla_front front) {
 /* What nothing can stand behind: an engine, or a list of so many nodes. */
 static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
     const tla_controller_parameters *p = &c->controller;
-    const bool rtl = p->engine == TLA_ENGINE_RTL;
-    if (!rtl && p->engine_nodes == 0) return false;
-    const char *what = rtl ? "controller.engine rtl" : "controller.engine_nodes";
+    const bool rtl = p->engine == TLA_ENGINE_RTL, engine = p->engine != TLA_ENGINE_MODEL;
+    if (!engine && p->engine_nodes == 0) return false;
+    const char *what = rtl      ? "controller.engine rtl"
+                       : engine ? "controller.engine firmware"
+                                : "controller.engine_nodes";
     const tla_pe_memory_config *m = &p->memory;
     const tla_stack_policy policies[] = {m->hbm_policy, m->tcm_policy, m->sram_policy, m->m_cpu_policy, m->host_policy};
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         const tla_policy placement = tla_stack_placement(policies[i]);
-        const bool served = rtl ? placement == TLA_FIRST_FIT : placement != TLA_BUDDY && placement != TLA_TLSF;
+        const bool served = engine ? placement == TLA_FIRST_FIT : placement != TLA_BUDDY && placement != TLA_TLSF;
         if (served && !has_lists_of_its_own(tla_stack_front(policies[i]))) continue;
         char name[64];
         tla_stack_policy_print(policies[i], name, sizeof name);
         *text =
             tla_phrase_of("found %s with %s, expected %s, alone or below caching_pool, segment_cache or growing_pool",
-                          what, name, rtl ? "first_fit" : "a placement that walks a list");
+                          what, name, engine ? "first_fit" : "a placement that walks a list");
         return true;
     }
     if (p->free_list != TLA_LIST_REGISTERS) {
         *text = tla_phrase_of("found %s with controller.free_list %s, expected registers", what,
                               tla_free_list_place_name(p->free_list));
-    } else if (rtl && p->lockstep != TLA_LOCKSTEP_OFF) {
+    } else if (engine && p->lockstep != TLA_LOCKSTEP_OFF) {
         *text = tla_phrase_of("found %s with controller.lockstep %s, expected off: a processor places the blocks", what,
                               tla_lockstep_scope_name(p->lockstep));
     } else if (rtl && p->engine_nodes != 0 && p->engine_nodes != TLA_RTL_NODES) {
         *text = tla_phrase_of("found controller.engine_nodes %" PRIu32 " with controller.engine rtl, expected 0 or %d, "
                               "the nodes that it has",
                               p->engine_nodes, TLA_RTL_NODES);
+    } else if (engine && p->engine_nodes > tla_firmware_first_fit.nodes_max) {
+        *text = tla_phrase_of("found controller.engine_nodes %" PRIu32 " with %s, expected at most %" PRIu64
+                              ", the nodes that it has",
+                              p->engine_nodes, what, tla_firmware_first_fit.nodes_max);
     } else if (rtl && !TLMALLOC_HAS_RTL) {
         *text = tla_phrase_of("found %s, expected model: Verilator was not there when tlmalloc was built", what);
     } else {

@@ -5,6 +5,7 @@
 #include "payload.hpp"
 #include "tlmalloc/allocators/arena_snapshot.h"
 #include "tlmalloc/detail/transfer_extent.hpp"
+#include "tlmalloc/device/firmware_engine.h"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/rtl_engine.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -270,14 +271,23 @@ tla_status memory_controller::follow_lists(tla_pe_memory *memory) const {
 
 // --- engines ---------------------------------------------------------------------------------------------------------
 
+// Of a memory; untouched when the model says what commands take.
+tla_status memory_controller::make_engine(tla_engine *engine, tla_error *error) const {
+    if (config_.engine == TLA_ENGINE_RTL) return make_rtl_engine(config_.engine_node_cycles, engine, error);
+    if (config_.engine != TLA_ENGINE_FIRMWARE) return TLA_OK;
+    tla_riscv_timing timing;
+    tla_riscv_timing_defaults(&timing);
+    const tla_status status = tla_firmware_engine_for_arena(&tla_firmware_first_fit, &timing, engine);
+    return status ? tla_error_set(error, status, "%s", tla_status_text(status)) : TLA_OK;
+}
+
 tla_status memory_controller::drive_lists(tla_pe_memory *memory, tla_error *error) const {
     for (const tla_channel channel : channels()) {
         tla_engine engine{};
-        const bool rtl = config_.engine == TLA_ENGINE_RTL;
-        tla_status status = rtl ? make_rtl_engine(config_.engine_node_cycles, &engine, error) : TLA_OK;
+        tla_status status = make_engine(&engine, error);
         if (status) return status;
-        status = tla_pe_memory_drive(memory, channel, rtl ? &engine : nullptr, config_.engine_nodes, error);
-        if (status && rtl) engine.destroy(engine.state);
+        status = tla_pe_memory_drive(memory, channel, engine.serve ? &engine : nullptr, config_.engine_nodes, error);
+        if (status && engine.serve) engine.destroy(engine.state);
         if (status) return status;
     }
     return TLA_OK;

@@ -1,4 +1,4 @@
-// controller.engine: the same kernel and the same trace with the model and with the engine in RTL.
+// controller.engine: the same kernel and the same trace with the model, with the engine in RTL and with firmware.
 #include "platform/run_report.hpp"
 
 #include <algorithm>
@@ -84,6 +84,44 @@ BOOST_AUTO_TEST_CASE(a_kernel_waits_as_long_with_the_engine_in_rtl_as_by_its_pro
                 }
             }
         }
+}
+
+// The firmware needs no tool.
+BOOST_AUTO_TEST_CASE(a_trace_takes_as_long_with_firmware_as_by_its_profile) {
+    const auto model = replayed({"controller.cost.profile=fw_list"}),
+               firmware = replayed({"controller.cost.profile=fw_list", "controller.engine=firmware"});
+    for (const char *of : {"latency_ps", "free_latency_ps"})
+        for (const char *figure : {"p50", "p99", "max"})
+            check_close(number(json_object_get(model.get(), of), figure),
+                        number(json_object_get(firmware.get(), of), figure), std::string(of) + " " + figure);
+    BOOST_CHECK_GT(number(json_object_get(firmware.get(), "free_latency_ps"), "p50"), 30000);
+    BOOST_CHECK_EQUAL(number(model.get(), "nodes_visited"), number(firmware.get(), "nodes_visited"));
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_waits_as_long_with_firmware_as_by_its_profile) {
+    const std::vector<std::string> settings{"controller.cost.profile=fw_list"};
+    const report model = run(small, with_prices(settings)),
+                 firmware = run(small, with_prices({settings[0], "controller.engine=firmware"}));
+    BOOST_REQUIRE_EQUAL(firmware.run.status, 0);
+    BOOST_CHECK_EQUAL(firmware.number("leaks"), 0);
+    BOOST_CHECK_EQUAL(firmware.sum("controllers", "engine_differences"), 0);
+    for (std::size_t i = 0; i < json_array_size(firmware.list("kernels")); i++)
+        for (const char *key : {"alloc_ps", "end_ps"})
+            check_close(number(json_array_get(model.list("kernels"), i), key),
+                        number(json_array_get(firmware.list("kernels"), i), key), key);
+}
+
+BOOST_AUTO_TEST_CASE(what_firmware_does_not_serve_is_refused_by_name) {
+    BOOST_CHECK(contains(refused({"controller.engine=firmware", "controller.hbm_policy=buddy"}),
+                         "found controller.engine firmware with buddy, expected first_fit, alone or below"));
+    BOOST_CHECK(contains(refused({"controller.engine=firmware", "controller.free_list=sram"}),
+                         "found controller.engine firmware with controller.free_list sram, expected registers"));
+    BOOST_CHECK(contains(refused({"controller.engine=firmware", "controller.engine_nodes=1025"}),
+                         "found controller.engine_nodes 1025 with controller.engine firmware, expected at most 1024"));
+    const command_result run = run_tlmalloc({"replay", trace, "--config", small, "--set", "controller.engine=firmware",
+                                             "--set", "controller.engine_nodes=4"});
+    BOOST_CHECK_NE(run.status, 0);
+    BOOST_CHECK_MESSAGE(contains(run.err, "free of allocation") && contains(run.err, "a configured limit"), run.err);
 }
 
 BOOST_AUTO_TEST_CASE(an_engine_begins_with_an_aged_heap) {

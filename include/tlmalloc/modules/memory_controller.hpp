@@ -209,6 +209,7 @@ class memory_controller : public instrumented, private command_handler, private 
                                     std::uint64_t at_ps) const;
     void note(const place &where, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
     tla_status follow_lists(tla_pe_memory *memory) const;
+    tla_status make_engine(tla_engine *engine, tla_error *error) const;
     tla_status drive_lists(tla_pe_memory *memory, tla_error *error) const;
     void tell_difference(tla_channel channel);
     bool is_owned() const { return config_.owner_port != config::no_owner; }
