@@ -2,6 +2,7 @@
  * with their defaults. */
 #include "platform.h"
 
+#include "device/topology_plan.h"
 #include "profiles.h"
 
 #include <assert.h>
@@ -37,6 +38,9 @@ static void derive(tla_config *c) {
     list_larger_pages(c, c->va.space.page_size, c->va.space.larger_page_sizes);
     c->mmu.retry = c->pe.retry = c->messages.retry = c->host.retry;
     c->dma.asid = c->pe.asid = c->messages.asid = c->host.asid = c->workload.asid;
+    tla_topology_plan plan;
+    tla_plan_sips(&c->topology, &plan, NULL); /* whether it can be is a rule's matter */
+    c->pe.collectives.sip_columns = c->topology.sip_topology == TLA_SIPS_RING ? c->system.sips : plan.sip_grid_width;
     c->dma.quantum_ps = c->pe.quantum_ps = c->simulation.quantum_ps;
     c->dma.tell_extent = c->controller.guard != TLA_GUARD_OFF;
     c->host.page_size = c->va.space.page_size;

@@ -90,6 +90,7 @@ NAMES_OF(tla_sip_topology)
 NAMES_OF(tla_routing)
 NAMES_OF(tla_host_driver_kind)
 NAMES_OF(tla_host_pool)
+NAMES_OF(tl_algorithm)
 NAMES_OF(tla_slot_memory)
 NAMES_OF(tla_back_pressure)
 NAMES_OF(tla_slot_costs)
@@ -516,6 +517,18 @@ const tla_schema_key tla_platform_keys[] = {
      "kernbench (CSV A), kernbench_hop (CSV B, with the hop to the bank). Give slots the size of the messages then"},
     {BOOLEAN(messages.signals, messages.signals), "tlmalloc's choice: 6 signals a PE", "false",
      "waveforms show every PE's slots, and when its kernel waits for credits and messages"},
+
+    {NAMED(collectives.algorithm, pe.collectives.algorithm, tl_algorithm),
+     CHOICE ", for KernBench's ccl.yaml (ADR-0047)", "ring",
+     "how all-reduces go: around the ring of all ranks; torus_2d, around the rings of the columns of their grid, then "
+     "of "
+     "its rows; mesh_2d, along rows, then along a column, to the rank in the middle and back; hierarchical, that "
+     "within a "
+     "cube, between the cubes of a SIP, and between SIPs"},
+    {COUNT(collectives.world_size, pe.collectives.world_size, 0, 65536), "KernBench ADR-0047: defaults, then topology",
+     "0", "programs that take part, the first of a launch; 0: all of it"},
+    {COUNT(collectives.columns, pe.collectives.columns, 0, 65536), CHOICE, "0",
+     "torus_2d, mesh_2d: ranks in a row of their grid; 0: as square as it can be"},
 
     {SIZE(host.dma_chunk, host.dma_chunk, 1, GIB), CHOICE, "4 KiB", "host transfers move in pieces of this size"},
     {COUNT(host.retries, host.retry.retries, 0, 1000000), CHOICE, "3",

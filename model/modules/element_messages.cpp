@@ -75,6 +75,16 @@ tla_status processing_element::program_at(std::uint32_t sip, std::uint32_t cube,
     return TLA_OK;
 }
 
+tla_status processing_element::place_of(std::uint32_t program, tl_place &found) {
+    if (!messages_) return problem(TLA_UNSUPPORTED, "tl_place_of: this PE has no message unit");
+    if (program >= launch_.programs)
+        return problem(TLA_INVALID_ARGUMENT, "tl_place_of: found program %" PRIu32 ", expected one below %" PRIu32,
+                       program, launch_.programs);
+    const pe_location where = messages_->place_of(program);
+    found = {where.sip, where.cube, where.pe};
+    return TLA_OK;
+}
+
 // The kernel has ended with a status: nothing of its messages stays behind.
 tla_status processing_element::end_messages(tla_status status) {
     if (!messages_) return status;

@@ -60,6 +60,12 @@ std::uint32_t pe_ipcq::program_at(const pe_location &place) {
     return ledger_.program_at(launch_, place);
 }
 
+pe_location pe_ipcq::place_of(std::uint32_t program) {
+    while (!ledger_.unit_of(launch_, program))
+        ledger_.wait_for_programs();
+    return ledger_.unit_of(launch_, program)->where();
+}
+
 tla_status pe_ipcq::check_peer(const char *call, std::uint32_t peer, const tl_tile &tile, tla_error *error) const {
     if (peer >= programs_)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found program %" PRIu32 ", expected one below %" PRIu32,

@@ -252,6 +252,18 @@ tla_status program_at(tl_context *tl, std::uint32_t sip, std::uint32_t cube, std
     return program.back(status);
 }
 
+tla_status place_of(tl_context *tl, std::uint32_t number, tl_place *place) {
+    kernel_program &program = kernel_program::in_call(tl, "tl_place_of");
+    tl_place found{};
+    const tla_status status = program.outside([&](processing_element &pe) { return pe.place_of(number, found); });
+    if (!status) *place = found;
+    return program.back(status);
+}
+
+void collective_settings(const tl_context *tl, tl_collective_settings *settings) {
+    *settings = static_cast<const kernel_program *>(tl)->element().collective_settings();
+}
+
 std::uint32_t mesh_columns(const tl_context *tl) {
     return static_cast<const kernel_program *>(tl)->element().mesh_columns();
 }
@@ -290,7 +302,9 @@ const tl_calls table = {TL_CALLS_VERSION,
                         receive,
                         program_at,
                         mesh_columns,
-                        receive_async};
+                        receive_async,
+                        place_of,
+                        collective_settings};
 
 // The kernel that exceeded pe.host_limit last, in this process: on the other PEs it need not be waited for as long.
 tl_kernel without_calls = nullptr;

@@ -46,6 +46,7 @@ class dma_run : public experiment_run {
 // The state in which a trace leaves a PE's slice when most is in use, for npu::age (experiment_heap.cpp).
 tla_status age_slice(const tla_config &config, const std::string &path, std::string &snapshot, tla_error *error);
 
+experiment_workload all_reduces();       // experiment_all_reduce.cpp
 experiment_workload allocator_traffic(); // experiment_allocator.cpp
 experiment_workload composites();        // experiment_composite.cpp
 experiment_workload networks();          // experiment_network.cpp

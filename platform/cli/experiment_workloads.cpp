@@ -220,6 +220,7 @@ const std::vector<experiment_workload> &experiment_workloads() {
          make_run<visibility_run>},
         allocator_traffic(),
         transfers(),
+        all_reduces(),
         composites(),
         transformer(),
         training(),

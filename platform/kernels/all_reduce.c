@@ -1,53 +1,129 @@
-/* y of every program = the sum of the x of all programs, f32, around the ring (kernel/collectives.h): checked bit by
- * bit against the same order of additions. */
+/* y of every rank = the sum of the x of all ranks, f32, by the algorithm of the configuration (collectives.algorithm,
+ * kernel/collectives.h): checked bit by bit against the same order of additions. Programs that are no rank have their
+ * own x. */
 #include "tlmalloc/kernel.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { X, Y };
+enum { X, Y, WORLD };
 
-/* Arguments: addresses of x and y, elements of x. */
+/* Of the tensor `world`: what the ranks are. */
+enum { GOES_ROUND, RANKS, MIDDLE, DIMENSIONS, EXTENTS, WORLD_WORDS = EXTENTS + TL_WORLD_DIMENSIONS_MAX };
+
+static tla_status tell_world(tl_context *tl, const tl_world *world, const tl_tile *words, tla_vaddr to) {
+    uint32_t values[WORLD_WORDS] = {[GOES_ROUND] = tl_goes_round(world),
+                                    [RANKS] = world->size,
+                                    [MIDDLE] = tl_middle(world),
+                                    [DIMENSIONS] = world->dimensions};
+    memcpy(&values[EXTENTS], world->extent, sizeof world->extent);
+    tla_status status = TLA_OK;
+    for (uint32_t i = 0; status == TLA_OK && i < WORLD_WORDS; i++) {
+        const tl_tile word = tl_view(tl, words, 0, i, 1, 1);
+        status = tl_fill(tl, &word, (float)values[i]);
+    }
+    return status == TLA_OK ? tl_store(tl, to, WORLD_WORDS * 4, words) : status;
+}
+
+/* Arguments: addresses of x, y and world, elements of x. */
 static tla_status run(tl_context *tl) {
     const uint32_t p = tl_program_id(tl, TL_ALL), programs = tl_num_programs(tl, TL_ALL);
-    const uint32_t elements = (uint32_t)(tl_argument(tl, 2) / programs);
+    const uint32_t elements = (uint32_t)(tl_argument(tl, 3) / programs);
     const uint64_t bytes = (uint64_t)elements * 4;
-    enum { VECTOR, ROOM, TILES };
+    tl_world world;
+    tla_status status = tl_world_init(tl, &world);
+    if (status != TLA_OK) return status;
+    enum { VECTOR, ROOM, WORDS, TILES };
     tl_tile tiles[TILES] = {[VECTOR] = {.rows = 1, .columns = elements, .dtype = TL_F32},
-                            [ROOM] = {.rows = 1, .columns = (uint32_t)tl_cdiv(elements, programs), .dtype = TL_F32}};
-    tla_status status = tl_alloc_tiles(tl, tiles, TILES);
+                            [ROOM] = {.rows = 1, .columns = tl_room(&world, elements), .dtype = TL_F32},
+                            [WORDS] = {.rows = 1, .columns = WORLD_WORDS, .dtype = TL_I32}};
+    status = tl_alloc_tiles(tl, tiles, TILES);
     if (status != TLA_OK) return status;
     status = tl_load(tl, &tiles[VECTOR], (tla_vaddr){tl_argument(tl, X) + p * bytes}, bytes);
-    if (status == TLA_OK) status = tl_all_reduce(tl, tl_everyone(tl), &tiles[VECTOR], &tiles[ROOM]);
+    if (status == TLA_OK) status = tl_all_reduce(tl, &world, &tiles[VECTOR], &tiles[ROOM]);
     if (status == TLA_OK) status = tl_store(tl, (tla_vaddr){tl_argument(tl, Y) + p * bytes}, bytes, &tiles[VECTOR]);
+    if (status == TLA_OK && p == 0) status = tell_world(tl, &world, &tiles[WORDS], (tla_vaddr){tl_argument(tl, WORLD)});
     return tl_free_tiles(tl, tiles, TILES, status);
 }
 
-/* Part i begins with the x of program i + 1 and ends with that of program i. */
-static float sum(const float *x, uint64_t programs, uint64_t elements, uint64_t part, uint64_t index) {
-    float total = x[(part + 1) % programs * elements + index];
-    for (uint64_t step = 2; step <= programs; step++)
-        total = total + x[(part + step) % programs * elements + index];
-    return total;
+/* --- the reference: one element of all ranks, values[rank], in the order of kernel/collectives.h --- */
+
+typedef struct grid {
+    bool goes_round;
+    uint32_t ranks, middle, dimensions, extent[TL_WORLD_DIMENSIONS_MAX], stride[TL_WORLD_DIMENSIONS_MAX];
+} grid;
+
+static grid grid_of(const void *words) {
+    grid g = {.goes_round = tl_element(words, TL_I32, GOES_ROUND) != 0,
+              .ranks = (uint32_t)tl_element(words, TL_I32, RANKS),
+              .middle = (uint32_t)tl_element(words, TL_I32, MIDDLE),
+              .dimensions = (uint32_t)tl_element(words, TL_I32, DIMENSIONS)};
+    for (uint32_t d = g.dimensions, stride = 1; d-- > 0; stride *= g.extent[d]) {
+        g.extent[d] = (uint32_t)tl_element(words, TL_I32, EXTENTS + d);
+        g.stride[d] = stride;
+    }
+    return g;
+}
+
+/* Along a line that begins at values[0]: around it, ending at place `end`, or from both ends to it. */
+static void sum_line(const grid *g, float *values, uint32_t d, uint32_t end) {
+    const uint32_t n = g->extent[d], stride = g->stride[d];
+    float *sum = &values[end * stride];
+    if (g->goes_round) {
+        float total = values[(end + 1) % n * stride];
+        for (uint32_t step = 2; step <= n; step++)
+            total = total + values[(end + step) % n * stride];
+        *sum = total;
+        return;
+    }
+    for (uint32_t i = 1; i < end; i++)
+        values[i * stride] = values[i * stride] + values[(i - 1) * stride];
+    for (uint32_t i = n - 1; i-- > end + 1;)
+        values[i * stride] = values[i * stride] + values[(i + 1) * stride];
+    if (end > 0) *sum = *sum + values[(end - 1) * stride];
+    if (end + 1 < n) *sum = *sum + values[(end + 1) * stride];
+}
+
+/* The sum is at the rank that has the element's part, or in the middle. */
+static float sum(const grid *g, float *values, uint32_t part) {
+    const uint32_t end = g->goes_round ? part : g->middle;
+    for (uint32_t i = 0; i < g->dimensions; i++) {
+        const uint32_t d = g->goes_round ? i : g->dimensions - 1 - i, n = g->extent[d], stride = g->stride[d];
+        for (uint32_t rank = 0; rank < g->ranks; rank++)
+            if (rank / stride % n == 0) sum_line(g, &values[rank], d, end / stride % n);
+    }
+    return values[end];
 }
 
 static tla_status check(const tl_workload *workload, const void *const *tensors, tla_error *error) {
     const float *x = tensors[X], *y = tensors[Y];
-    const uint64_t n = workload->programs, elements = workload->elements_per_pe;
-    for (uint64_t part = 0; part < n; part++)
-        for (uint64_t i = part * elements / n; i < (part + 1) * elements / n; i++) {
-            const float expected = sum(x, n, elements, part, i);
-            for (uint64_t p = 0; p < n; p++)
+    const grid g = grid_of(tensors[WORLD]);
+    const uint64_t elements = workload->elements_per_pe;
+    if (g.ranks == 0 || g.ranks > workload->programs)
+        return tl_wrong(error, "all_reduce: found %u ranks of %u programs", g.ranks, workload->programs);
+    float *values = calloc(g.ranks, sizeof *values);
+    tla_status status = values ? TLA_OK : tl_wrong(error, "all_reduce: no host memory for the reference");
+    for (uint32_t part = 0; status == TLA_OK && part < g.ranks; part++)
+        for (uint64_t i = part * elements / g.ranks; status == TLA_OK && i < (part + 1) * elements / g.ranks; i++) {
+            for (uint64_t p = 0; p < g.ranks; p++)
+                values[p] = x[p * elements + i];
+            const float total = sum(&g, values, part);
+            for (uint64_t p = 0; status == TLA_OK && p < workload->programs; p++) {
+                const float expected = p < g.ranks ? total : x[p * elements + i];
                 if (memcmp(&y[p * elements + i], &expected, sizeof expected) != 0)
-                    return tl_wrong(error, "all_reduce: y[%llu][%llu] is %.9g, expected %.9g, bit by bit",
-                                    (unsigned long long)p, (unsigned long long)i, (double)y[p * elements + i],
-                                    (double)expected);
+                    status = tl_wrong(error, "all_reduce: y[%llu][%llu] is %.9g, expected %.9g, bit by bit",
+                                      (unsigned long long)p, (unsigned long long)i, (double)y[p * elements + i],
+                                      (double)expected);
+            }
         }
-    return TLA_OK;
+    free(values);
+    return status;
 }
 
-TL_KERNEL(
-        .name = "all_reduce", .description = "the sum of a vector of every program, in all of them, over a ring",
-        .run = run,
-        .tensors = {[X] = {.name = "x", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(TL_PER_ELEMENT(1))}},
-                    [Y] = {.name = "y", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(TL_PER_ELEMENT(1))}, .use = TL_OUT}},
-        .arguments = {TL_ADDRESS_OF(X), TL_ADDRESS_OF(Y), TL_ELEMENTS_OF(X)}, .check = check);
+TL_KERNEL(.name = "all_reduce", .description = "the sum of a vector of every rank, in all of them (collectives.*)",
+          .run = run,
+          .tensors =
+              {[X] = {.name = "x", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(TL_PER_ELEMENT(1))}},
+               [Y] = {.name = "y", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(TL_PER_ELEMENT(1))}, .use = TL_OUT},
+               [WORLD] = {.name = "world", .dtype = TL_I32, .shape = {TL_PER_PROGRAM(WORLD_WORDS)}, .use = TL_OUT}},
+          .arguments = {TL_ADDRESS_OF(X), TL_ADDRESS_OF(Y), TL_ADDRESS_OF(WORLD), TL_ELEMENTS_OF(X)}, .check = check);

@@ -25,8 +25,7 @@ enum { PART = 64 }; /* keys, and hidden units, in one step */
 
 typedef struct block {
     uint32_t sequences, tokens, keys, width, heads, depth, hidden;
-    tl_group sip;
-    uint32_t rank;        /* of this program in it */
+    tl_world sip;
     uint32_t first, rows; /* sequences [first, ...) of this SIP; their tokens, rows of x */
     tl_tile x;            /* f32, rows x width: the residual stream */
     tl_tile turned;       /* f16, width x rows: what the norm gives, turned over */
@@ -78,10 +77,10 @@ static tla_status add_sums(tl_context *tl, const block *b) {
     tl_tile vector = b->sum, room = {.rows = 1, .dtype = TL_F32};
     vector.columns = b->rows * b->width;
     vector.rows = 1;
-    room.columns = (uint32_t)tl_cdiv(vector.columns, b->sip.count);
+    room.columns = tl_room(&b->sip, vector.columns);
     tla_status status = tl_alloc_tiles(tl, &room, 1);
     if (status != TLA_OK) return status;
-    status = tl_all_reduce(tl, b->sip, &vector, &room);
+    status = tl_all_reduce(tl, &b->sip, &vector, &room);
     if (status == TLA_OK) status = tl_add(tl, &b->x, &b->x, &b->sum);
     return tl_free_tiles(tl, &room, 1, status);
 }
@@ -221,9 +220,9 @@ static tla_status head_of(tl_context *tl, const block *b, uint32_t sequence, uin
 /* This program's share of the heads of the SIP's sequences. */
 static tla_status attention(tl_context *tl, const block *b) {
     const uint64_t units = (uint64_t)(b->rows / b->tokens) * b->heads;
-    const uint32_t end = part_of(units, b->rank + 1, b->sip.count);
+    const uint32_t end = part_of(units, b->sip.rank + 1, b->sip.size);
     tla_status status = TLA_OK;
-    for (uint32_t unit = part_of(units, b->rank, b->sip.count); status == TLA_OK && unit < end; unit++)
+    for (uint32_t unit = part_of(units, b->sip.rank, b->sip.size); status == TLA_OK && unit < end; unit++)
         status = head_of(tl, b, b->first + unit / b->heads, unit % b->heads);
     return status;
 }
@@ -258,8 +257,8 @@ static tla_status fetch_hidden(tl_context *tl, const block *b, const tl_tile *ti
 
 /* This program's share of the hidden units: while one part is computed the weights of the next one come. */
 static tla_status mlp(tl_context *tl, const block *b) {
-    const uint32_t begin = part_of(b->hidden, b->rank, b->sip.count),
-                   end = part_of(b->hidden, b->rank + 1, b->sip.count);
+    const uint32_t begin = part_of(b->hidden, b->sip.rank, b->sip.size),
+                   end = part_of(b->hidden, b->sip.rank + 1, b->sip.size);
     if (begin == end) return TLA_OK;
     const uint32_t units = at_most(end - begin, PART);
     tl_tile tiles[MLP_TILES] = {
@@ -298,7 +297,8 @@ static tla_status load_x(tl_context *tl, const block *b) {
 
 /* Every program has all of y; each writes its share of the rows. */
 static tla_status store_y(tl_context *tl, const block *b) {
-    const uint32_t row = part_of(b->rows, b->rank, b->sip.count), end = part_of(b->rows, b->rank + 1, b->sip.count);
+    const uint32_t row = part_of(b->rows, b->sip.rank, b->sip.size),
+                   end = part_of(b->rows, b->sip.rank + 1, b->sip.size);
     if (row == end) return TLA_OK;
     tl_tile half = {.rows = end - row, .columns = b->width, .dtype = TL_F16};
     tla_status status = tl_alloc_tiles(tl, &half, 1);
@@ -341,20 +341,9 @@ static tla_status run(tl_context *tl) {
     };
     tla_status status = tl_alloc_tiles(tl, tiles, TILES);
     if (status != TLA_OK) return status;
-    const block b = {p[P_SEQUENCES],
-                     p[P_TOKENS],
-                     p[P_KEYS],
-                     p[P_WIDTH],
-                     p[P_HEADS],
-                     p[P_DEPTH],
-                     p[P_HIDDEN],
-                     tl_of_sip(tl),
-                     tl_rank(tl, tl_of_sip(tl)),
-                     first,
-                     rows,
-                     tiles[TILE_X],
-                     tiles[TILE_TURNED],
-                     tiles[TILE_SUM]};
+    const block b = {p[P_SEQUENCES], p[P_TOKENS],        p[P_KEYS],      p[P_WIDTH], p[P_HEADS],
+                     p[P_DEPTH],     p[P_HIDDEN],        tl_of_sip(tl),  first,      rows,
+                     tiles[TILE_X],  tiles[TILE_TURNED], tiles[TILE_SUM]};
     return tl_free_tiles(tl, tiles, TILES, forward(tl, &b));
 }
 

@@ -85,6 +85,46 @@ BOOST_AUTO_TEST_CASE(an_all_reduce_of_1_to_256_pes_has_the_bits_of_its_order_of_
     BOOST_CHECK_EQUAL(number(r.list("message_sums"), "received"), 2 * 255 * 256);
 }
 
+BOOST_AUTO_TEST_CASE(every_algorithm_reduces_on_1_to_256_pes_with_as_many_messages_as_the_page_says) {
+    struct size {
+        std::vector<std::string> sets;
+        std::int64_t ranks, rows, columns;
+    };
+    const std::string one = "system.sips=1", width = "system.cube_mesh_width=", height = "system.cube_mesh_height=";
+    const size sizes[] = {{{one, width + "1", height + "1", "system.pes_per_cube=1"}, 1, 1, 1},
+                          {{one, width + "1", height + "1"}, 8, 2, 4},
+                          {{one, width + "5", height + "3", "system.pes_per_cube=1"}, 15, 3, 5},
+                          {{one, width + "4", height + "2"}, 64, 8, 8},
+                          {{}, 256, 16, 16}};
+    for (const size &s : sizes)
+        for (const char *algorithm : {"torus_2d", "mesh_2d", "hierarchical"}) {
+            std::vector<std::string> sets = s.sets;
+            sets.push_back(std::string("collectives.algorithm=") + algorithm);
+            sets.push_back("workload.elements_per_pe=301");
+            const report r = run(large, with({"--kernel", "all_reduce"}, sets));
+            BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "result verified; leaks 0"),
+                                s.ranks << " PEs, " << algorithm << r.run.out << r.run.err);
+            if (s.ranks == 1) continue;
+            const std::int64_t around = 2 * s.ranks * (s.rows - 1 + s.columns - 1), inward = 2 * (s.ranks - 1);
+            BOOST_CHECK_EQUAL(number(r.list("message_sums"), "received"),
+                              algorithm == std::string("torus_2d") ? around : inward);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_section_of_collectives_is_read_like_any_other) {
+    const report typo = run(small, {"--kernel", "all_reduce", "--set", "collectives.algorithm=torus"});
+    BOOST_CHECK_EQUAL(typo.run.status, 2);
+    BOOST_CHECK_MESSAGE(contains(typo.run.err, "expected ring or torus_2d or mesh_2d or hierarchical"), typo.run.err);
+    const report grid = run(
+        small, {"--kernel", "all_reduce", "--set", "collectives.algorithm=mesh_2d", "--set", "collectives.columns=3"});
+    BOOST_CHECK_EQUAL(grid.run.status, 1);
+    BOOST_CHECK(contains(grid.run.err, "tl_world_init: found collectives.columns 3, expected a divisor of 4 ranks"));
+    BOOST_CHECK_EQUAL(grid.number("leaks"), 0);
+    const report some = run(small, {"--kernel", "all_reduce", "--set", "collectives.world_size=3"});
+    BOOST_CHECK_MESSAGE(some.run.status == 0, some.run.out << some.run.err);
+    BOOST_CHECK_EQUAL(number(some.list("message_sums"), "received"), 2 * 3 * 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_ring_takes_messages_longer_than_all_slots_in_every_memory_and_style) {
     for (const char *style : {"exact", "fast"})
         for (const char *memory : {"tcm", "hbm", "sram"})

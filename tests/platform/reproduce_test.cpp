@@ -55,9 +55,9 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
             bounded += is_real("bound_pct");
         }
     }
-    for (const char *name :
-         {"allocator_felt", "allocator_traffic", "kernbench_kernels", "kernbench_parity", "map_visibility",
-          "neummu_ladder", "plan_or_allocate", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
+    for (const char *name : {"allocator_felt", "allocator_traffic", "kernbench_all_reduce", "kernbench_kernels",
+                             "kernbench_parity", "map_visibility", "neummu_ladder", "plan_or_allocate",
+                             "vattention_spike", "walker_ceilings", "xtrain_scaling"})
         BOOST_CHECK_MESSAGE(contains(names, name), names);
     BOOST_CHECK_GE(bounded, 9u);
     for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})

@@ -54,6 +54,7 @@ const std::vector<member> without_key{
     MEMBER_OF(pe, quantum_ps),
     MEMBER_OF(pe, asid),
     MEMBER_OF(pe, retry),
+    MEMBER_OF(pe, collectives.sip_columns),
     MEMBER_OF(messages, asid),
     MEMBER_OF(messages, retry),
     MEMBER_OF(host, asid),

@@ -44,7 +44,8 @@ struct plain_program : tl_context {
     std::map<uint64_t, std::vector<uint8_t>> tiles, scratch; // live allocations by physical address
     uint64_t next_pa = 0x1000;
     unsigned made = 0, fail_at = 0, allocations = 0;
-    uint64_t begun = 0; // what does not wait
+    uint64_t begun = 0;                                       // what does not wait
+    std::map<uint64_t, std::pair<uint32_t, tl_tile>> awaited; // messages, by their handles
     uint64_t bytes_loaded = 0;
     bool bad_access = false;
     std::string said;
@@ -258,7 +259,15 @@ inline const tl_calls &plain_program::table() {
         };
         t.store_async = [](tl_context *tl, tla_vaddr destination, uint64_t pitch, const tl_tile *tile,
                            tl_handle *handle) { return begin(tl, *tile, destination, pitch, handle, false); };
-        t.wait = [](tl_context *tl, tl_handle) { return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK; };
+        t.wait = [](tl_context *tl, tl_handle handle) {
+            if (handle.value == 0) return TLA_OK;
+            auto &awaited = of(tl).awaited;
+            const auto found = awaited.find(handle.value);
+            if (found == awaited.end()) return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK;
+            const auto [peer, tile] = found->second;
+            awaited.erase(found);
+            return tl->calls->receive(tl, peer, &tile);
+        };
         t.wait_all = [](tl_context *tl) { return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK; };
         t.send = [](tl_context *tl, uint32_t peer, const tl_tile *tile) {
             plain_program &p = of(tl);
@@ -287,9 +296,19 @@ inline const tl_calls &plain_program::table() {
             return TLA_OK;
         };
         t.mesh_columns = [](const tl_context *) { return 1u; };
-        t.receive_async = [](tl_context *tl, uint32_t, const tl_tile *, tl_handle *handle) {
-            if (handle) *handle = tl_handle{1};
-            return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK;
+        t.place_of = [](tl_context *, uint32_t program, tl_place *place) {
+            *place = {0, 0, program};
+            return TLA_OK;
+        };
+        t.collective_settings = [](const tl_context *, tl_collective_settings *settings) { *settings = {}; };
+        // Taken by the wait: whoever sends does not wait for it.
+        t.receive_async = [](tl_context *tl, uint32_t peer, const tl_tile *tile, tl_handle *handle) {
+            if (handle) *handle = tl_handle{};
+            if (of(tl).fails()) return TLA_BUS_ERROR;
+            const uint64_t number = ++of(tl).begun;
+            of(tl).awaited[number] = {peer, *tile};
+            if (handle) *handle = tl_handle{number};
+            return TLA_OK;
         };
         t.composite = multiply;
         t.load_tensor = [](tl_context *tl, const tl_tile *tile, const tl_tensor *tensor, const tl_tile *mask,

@@ -59,6 +59,8 @@ typedef struct tl_calls {
     tla_status (*program_at)(tl_context *tl, uint32_t sip, uint32_t cube, uint32_t pe, uint32_t *program);
     uint32_t (*mesh_columns)(const tl_context *tl);
     tla_status (*receive_async)(tl_context *tl, uint32_t peer, const tl_tile *tile, tl_handle *handle);
+    tla_status (*place_of)(tl_context *tl, uint32_t program, tl_place *place);
+    void (*collective_settings)(const tl_context *tl, tl_collective_settings *settings);
 } tl_calls;
 
 /* What a kernel is handed; the platform's own things lie behind it. */

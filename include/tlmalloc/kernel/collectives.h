@@ -1,62 +1,183 @@
-/* Collectives over a group of programs of a launch, made of messages around the ring of their numbers (KernBench
- * ADR-0047, 0050).
+/* Collectives: what all ranks of a world do together, made of messages (KernBench ADR-0047, 0050, 0032).
  *
- * All programs of the group call the same one with tiles of the same shape and type; their order of additions is fixed,
- * so that the bits of a result do not depend on time. A vector is a contiguous tile of one row; part i of n of its
- * elements is [i * columns / n, (i + 1) * columns / n), and may be empty. What fails returns the status of the call
- * that failed; what the tiles hold is undefined then. */
+ * A world is programs of a launch whose numbers follow each other. They stand in a grid, row-major by their ranks, and
+ * everything goes along the lines of its dimensions. tl_world_init says which grid, by the section `collectives` of the
+ * configuration; ranks are the numbers of programs then:
+ *
+ *     ring            one line of all ranks; its ends are joined
+ *     torus_2d        collectives.columns in a row; the ends of rows and columns are joined
+ *     mesh_2d         the same grid, its ends not joined
+ *     hierarchical    the grid of SIPs (system.sip_topology), the cubes of a SIP, the PEs of a cube: five dimensions
+ *
+ * All ranks call the same collective with tiles of the same shape and type; its order of additions is fixed by the
+ * grid, each addition rounded to the type, so that the bits of a result do not depend on time. A vector is a contiguous
+ * tile of one row; part i of n of its elements is [i * columns / n, (i + 1) * columns / n), and may be empty. What
+ * fails returns the status of the call that failed; what the tiles hold is undefined then. For a program that is no
+ * rank all of them return TLA_OK and do nothing. */
 #ifndef TLMALLOC_KERNEL_COLLECTIVES_H
 #define TLMALLOC_KERNEL_COLLECTIVES_H
 
 #include "tlmalloc/kernel/language.h"
 #include "tlmalloc/kernel/messages.h"
+#include "tlmalloc/kernel/pipeline.h"
+
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The programs [first, first + count) along TL_ALL; who calls a collective of a group must be one of them. */
-typedef struct tl_group {
-    uint32_t first, count;
-} tl_group;
+enum { TL_WORLD_DIMENSIONS_MAX = 5 };
 
-/* All programs of the launch. Costs nothing. */
-static inline tl_group tl_everyone(tl_context *tl) {
-    const tl_group all = {0, tl_num_programs(tl, TL_ALL)};
-    return all;
+typedef struct tl_world {
+    tl_algorithm algorithm;
+    uint32_t first;                           /* the program that has rank 0 */
+    uint32_t rank, size;                      /* rank >= size: this program takes no part */
+    uint32_t dimensions;                      /* of the grid */
+    uint32_t extent[TL_WORLD_DIMENSIONS_MAX]; /* outermost first; their product is `size` */
+} tl_world;
+
+/* --- the world ------------------------------------------------------------------------------------------------------
+ */
+
+/* As many columns as rows, or little more. */
+static inline uint32_t tl_square_columns(uint32_t size) {
+    uint32_t columns = 1;
+    while ((uint64_t)columns * columns < size || size % columns != 0)
+        columns++;
+    return columns;
 }
 
-/* Those on this SIP, of a launch on all PEs of the platform: another has other numbers. Costs nothing. */
-static inline tl_group tl_of_sip(tl_context *tl) {
-    const uint32_t count = tl_num_programs(tl, TL_ALL) / tl_num_programs(tl, TL_SIP);
-    const tl_group group = {tl_program_id(tl, TL_SIP) * count, count};
-    return group;
+/* The grid of places: programs must run on every PE of the platform, in their order. */
+static inline tla_status tl_world_of_places(tl_context *tl, uint32_t sip_columns, uint32_t wanted, tl_world *world) {
+    const uint32_t programs = tl_num_programs(tl, TL_ALL), sips = tl_num_programs(tl, TL_SIP),
+                   cubes = tl_num_programs(tl, TL_CUBE), pes = tl_num_programs(tl, TL_PE),
+                   columns = tl_mesh_columns(tl);
+    const uint64_t all = (uint64_t)sips * cubes * pes;
+    if (programs != all || (wanted != 0 && wanted != all))
+        return tl_refuse(tl,
+                         "tl_world_init: collectives.algorithm hierarchical: found %u programs and "
+                         "collectives.world_size %u, expected one program on each of %llu PEs, and all of them or 0",
+                         programs, wanted, (unsigned long long)all);
+    const uint32_t extent[] = {sips / sip_columns, sip_columns, cubes / columns, columns, pes};
+    world->size = programs;
+    world->dimensions = 5;
+    memcpy(world->extent, extent, sizeof extent);
+    return TLA_OK;
 }
 
-/* Which of its group a program is, from 0 on. Costs nothing. */
-static inline uint32_t tl_rank(tl_context *tl, tl_group group) {
-    return tl_program_id(tl, TL_ALL) - group.first;
+/* Says what this program's world is, in KernBench's four steps: what the configuration says, the algorithm, the size of
+ * the world (the algorithm's, else collectives.world_size, else all programs of the launch) and its grid. The slots of
+ * messages come with the first message of each direction.
+ *
+ * TLA_INVALID_ARGUMENT, and said so, for a world that is larger than the launch, for columns that do not divide it, and
+ * for `hierarchical` where programs do not run on all PEs of the platform. Costs nothing. */
+static inline tla_status tl_world_init(tl_context *tl, tl_world *world) {
+    tl_collective_settings settings;
+    tl->calls->collective_settings(tl, &settings);
+    const uint32_t programs = tl_num_programs(tl, TL_ALL);
+    memset(world, 0, sizeof *world);
+    world->algorithm = settings.algorithm;
+    world->rank = tl_program_id(tl, TL_ALL);
+    if (settings.algorithm == TL_HIERARCHICAL)
+        return tl_world_of_places(tl, settings.sip_columns, settings.world_size, world);
+    world->size = settings.world_size ? settings.world_size : programs;
+    if (world->size > programs)
+        return tl_refuse(tl, "tl_world_init: found collectives.world_size %u, expected at most %u programs",
+                         world->size, programs);
+    world->dimensions = settings.algorithm == TL_RING ? 1 : 2;
+    const uint32_t columns = settings.algorithm == TL_RING ? world->size
+                             : settings.columns            ? settings.columns
+                                                           : tl_square_columns(world->size);
+    if (world->size % columns != 0)
+        return tl_refuse(tl, "tl_world_init: found collectives.columns %u, expected a divisor of %u ranks", columns,
+                         world->size);
+    world->extent[0] = world->dimensions == 1 ? columns : world->size / columns;
+    world->extent[1] = world->dimensions == 1 ? 0 : columns;
+    return TLA_OK;
 }
 
-/* The elements that part `index` of `parts` of a vector has, as a view of it. Costs nothing. */
-static inline tl_tile tl_part(tl_context *tl, const tl_tile *vector, uint32_t index, uint32_t parts) {
-    const uint32_t first = (uint32_t)((uint64_t)index * vector->columns / parts);
-    const uint32_t end = (uint32_t)((uint64_t)(index + 1) * vector->columns / parts);
-    return tl_view(tl, vector, 0, first, 1, end - first);
+/* The programs on this SIP around a ring, whatever the configuration says, of a launch on all PEs of the platform.
+ * Costs nothing. */
+static inline tl_world tl_of_sip(tl_context *tl) {
+    tl_world world;
+    memset(&world, 0, sizeof world);
+    world.algorithm = TL_RING;
+    world.size = world.extent[0] = tl_num_programs(tl, TL_ALL) / tl_num_programs(tl, TL_SIP);
+    world.first = tl_program_id(tl, TL_SIP) * world.size;
+    world.rank = tl_program_id(tl, TL_ALL) - world.first;
+    world.dimensions = 1;
+    return world;
 }
 
-/* TLA_INVALID_ARGUMENT, and said so, for what is no vector. */
+/* Whether this program takes part. */
+static inline bool tl_is_rank(const tl_world *world) {
+    return world->rank < world->size;
+}
+
+/* Whether all-reduces go around rings, else to the middle and back. */
+static inline bool tl_goes_round(const tl_world *world) {
+    return world->algorithm == TL_RING || world->algorithm == TL_TORUS_2D;
+}
+
+/* Elements that a vector of `columns` needs as room: around rings the longest part, rounded up, else two vectors. */
+static inline uint32_t tl_room(const tl_world *world, uint32_t columns) {
+    return tl_goes_round(world) ? (uint32_t)tl_cdiv(columns, world->extent[0]) : 2 * columns;
+}
+
+/* The ranks that differ from one in one coordinate alone: first, first + stride, ... */
+typedef struct tl_line {
+    uint32_t first, stride, size;
+    uint32_t place;   /* of this rank, below size */
+    uint32_t program; /* that has rank 0 */
+} tl_line;
+
+static inline tl_line tl_line_of(const tl_world *world, uint32_t dimension) {
+    tl_line line = {0, 1, world->extent[dimension], 0, world->first};
+    for (uint32_t inner = dimension + 1; inner < world->dimensions; inner++)
+        line.stride *= world->extent[inner];
+    line.place = world->rank / line.stride % line.size;
+    line.first = world->rank - line.place * line.stride;
+    return line;
+}
+
+/* The program at a place of a line. */
+static inline uint32_t tl_at(const tl_line *line, uint32_t place) {
+    return line->program + line->first + place * line->stride;
+}
+
+/* TLA_INVALID_ARGUMENT, and said so, for what is no vector, or room for one. */
 static inline tla_status tl_check_vector(tl_context *tl, const char *call, const tl_tile *vector) {
     if (vector->rows == 1 && vector->columns > 0) return TLA_OK;
     return tl_refuse(tl, "%s: found a tile of %u x %u, expected one row of some elements", call, vector->rows,
                      vector->columns);
 }
+static inline tla_status tl_check_room(tl_context *tl, const char *call, const tl_world *world, const tl_tile *vector,
+                                       const tl_tile *room) {
+    const uint32_t wanted = tl_room(world, vector->columns);
+    if (room->rows == 1 && room->columns >= wanted && room->dtype == vector->dtype) return TLA_OK;
+    return tl_refuse(tl, "%s: found room of %u x %u, expected one row of %u elements of the vector's type", call,
+                     room->rows, room->columns, wanted);
+}
 
-/* Sends one tile to the next program of the ring and takes another from the one before; empty ones are not sent. Even
- * ranks send first and odd ones receive first, so that no message is too long for the slots. */
-static inline tla_status tl_ring_shift(tl_context *tl, tl_group group, const tl_tile *out, const tl_tile *in) {
-    const uint32_t p = tl_rank(tl, group), n = group.count;
-    const uint32_t next = group.first + (p + 1) % n, before = group.first + (p + n - 1) % n;
+/* --- around rings ---------------------------------------------------------------------------------------------------
+ */
+
+/* What part `place` of a line has of a vector, as a view of it: the parts of all ranks that come with this place, of
+ * which the dimensions further in have one each. Costs nothing. */
+static inline tl_tile tl_part_of(tl_context *tl, const tl_world *world, const tl_line *line, const tl_tile *vector,
+                                 uint32_t place) {
+    const uint32_t base = line->first - line->first % line->stride;
+    const uint64_t first = (uint64_t)(base + place * line->stride) * vector->columns / world->size,
+                   end = (uint64_t)(base + (place + 1) * line->stride) * vector->columns / world->size;
+    return tl_view(tl, vector, 0, (uint32_t)first, 1, (uint32_t)(end - first));
+}
+
+/* Sends one tile to the next place of a line and takes another from the one before; empty ones are not sent. Even
+ * places send first and odd ones receive first, so that no message is too long for the slots. */
+static inline tla_status tl_ring_shift(tl_context *tl, const tl_line *line, const tl_tile *out, const tl_tile *in) {
+    const uint32_t p = line->place, n = line->size;
+    const uint32_t next = tl_at(line, (p + 1) % n), before = tl_at(line, (p + n - 1) % n);
     tla_status status = TLA_OK;
     if (p % 2 == 0 && out->columns > 0) status = tl_send(tl, next, out);
     if (status == TLA_OK && in->columns > 0) status = tl_recv(tl, before, in);
@@ -64,65 +185,180 @@ static inline tla_status tl_ring_shift(tl_context *tl, tl_group group, const tl_
     return status;
 }
 
-/* Of the vectors of all of the group, rank p gets the sum of part p in its own vector; the other parts hold partial
- * sums. Part i is x[i + 1] + x[i + 2] + ... + x[i], by ranks modulo their number, each addition rounded to the type.
- * `room` is a vector of as many elements as the longest part, columns / count rounded up, and of the same type. */
-static inline tla_status tl_reduce_scatter(tl_context *tl, tl_group group, const tl_tile *vector, const tl_tile *room) {
-    const uint32_t p = tl_rank(tl, group), n = group.count;
-    tla_status status = tl_check_vector(tl, "tl_reduce_scatter", vector);
-    if (status == TLA_OK && (uint64_t)room->rows * room->columns < tl_cdiv(vector->columns, n))
-        status = tl_refuse(tl, "tl_reduce_scatter: found room for %u elements, expected %llu",
-                           room->rows * room->columns, (unsigned long long)tl_cdiv(vector->columns, n));
+/* Of the parts of a line, place p gets the sum of part p. */
+static inline tla_status tl_ring_reduce_scatter(tl_context *tl, const tl_world *world, const tl_line *line,
+                                                const tl_tile *vector, const tl_tile *room) {
+    const uint32_t p = line->place, n = line->size;
+    tla_status status = TLA_OK;
     for (uint32_t step = 1; status == TLA_OK && step < n; step++) {
-        const tl_tile out = tl_part(tl, vector, (p + n - step) % n, n);
-        const tl_tile mine = tl_part(tl, vector, (p + 2 * n - step - 1) % n, n);
+        const tl_tile out = tl_part_of(tl, world, line, vector, (p + n - step) % n);
+        const tl_tile mine = tl_part_of(tl, world, line, vector, (p + 2 * n - step - 1) % n);
         const tl_tile in = tl_view(tl, room, 0, 0, 1, mine.columns);
-        status = tl_ring_shift(tl, group, &out, &in);
+        status = tl_ring_shift(tl, line, &out, &in);
         if (status == TLA_OK && mine.columns > 0) status = tl_add(tl, &mine, &in, &mine);
     }
     return status;
 }
 
-/* Part p of the vector of every rank p, in the vectors of all. */
-static inline tla_status tl_all_gather(tl_context *tl, tl_group group, const tl_tile *vector) {
-    const uint32_t p = tl_rank(tl, group), n = group.count;
-    tla_status status = tl_check_vector(tl, "tl_all_gather", vector);
+/* Of the parts of a line, all places get all, of which place p has part p. */
+static inline tla_status tl_ring_all_gather(tl_context *tl, const tl_world *world, const tl_line *line,
+                                            const tl_tile *vector) {
+    const uint32_t p = line->place, n = line->size;
+    tla_status status = TLA_OK;
     for (uint32_t step = 0; status == TLA_OK && step + 1 < n; step++) {
-        const tl_tile out = tl_part(tl, vector, (p + n - step) % n, n);
-        const tl_tile in = tl_part(tl, vector, (p + 2 * n - step - 1) % n, n);
-        status = tl_ring_shift(tl, group, &out, &in);
+        const tl_tile out = tl_part_of(tl, world, line, vector, (p + n - step) % n);
+        const tl_tile in = tl_part_of(tl, world, line, vector, (p + 2 * n - step - 1) % n);
+        status = tl_ring_shift(tl, line, &out, &in);
     }
     return status;
 }
 
-/* The sum of the vectors of all of the group, in all of them, with the same bits: tl_reduce_scatter, then
- * tl_all_gather. */
-static inline tla_status tl_all_reduce(tl_context *tl, tl_group group, const tl_tile *vector, const tl_tile *room) {
-    const tla_status status = tl_reduce_scatter(tl, group, vector, room);
-    return status == TLA_OK ? tl_all_gather(tl, group, vector) : status;
-}
+/* --- to the middle and back -----------------------------------------------------------------------------------------
+ */
 
-/* The tile of rank `root`, in those of all of the group, along the ring. TLA_INVALID_ARGUMENT, and said so, for a root
- * that is none of it. */
-static inline tla_status tl_broadcast(tl_context *tl, tl_group group, uint32_t root, const tl_tile *tile) {
-    const uint32_t p = tl_rank(tl, group), n = group.count;
-    if (root >= n) return tl_refuse(tl, "tl_broadcast: found rank %u, expected one below %u", root, n);
+/* Of the vectors of a line, the one at place `root` becomes the sum: place by place from both ends to it, so that it is
+ * (own + those before) + those behind. Without `room` nothing is added: who is reached knows that all have begun. */
+static inline tla_status tl_line_reduce(tl_context *tl, const tl_line *line, uint32_t root, const tl_tile *vector,
+                                        const tl_tile *room) {
+    const uint32_t p = line->place;
+    const bool from[2] = {p > 0 && p <= root, p + 1 < line->size && p >= root};
+    tl_handle handles[2] = {{0}, {0}};
     tla_status status = TLA_OK;
-    if (p != root) status = tl_recv(tl, group.first + (p + n - 1) % n, tile);
-    if (status == TLA_OK && (p + 1) % n != root) status = tl_send(tl, group.first + (p + 1) % n, tile);
+    for (uint32_t side = 0; status == TLA_OK && side < 2; side++) {
+        if (!from[side]) continue;
+        const tl_tile in = room ? tl_view(tl, room, 0, side * vector->columns, 1, vector->columns) : *vector;
+        status = tl_recv_async(tl, tl_at(line, side == 0 ? p - 1 : p + 1), &in, &handles[side]);
+    }
+    for (uint32_t side = 0; side < 2; side++) {
+        const tla_status received = tl_wait(tl, handles[side]);
+        if (status == TLA_OK) status = received;
+        if (status != TLA_OK || !from[side] || !room) continue;
+        const tl_tile in = tl_view(tl, room, 0, side * vector->columns, 1, vector->columns);
+        status = tl_add(tl, vector, vector, &in);
+    }
+    if (status == TLA_OK && p != root) status = tl_send(tl, tl_at(line, p < root ? p + 1 : p - 1), vector);
     return status;
 }
 
-/* Returns when all of the group have called it: a token goes around the ring twice. `token` is any tile of one element,
- * whose bytes go along. */
-static inline tla_status tl_barrier(tl_context *tl, tl_group group, const tl_tile *token) {
-    const uint32_t p = tl_rank(tl, group), n = group.count;
+/* The tile of place `root`, in those of all of a line, from it to both ends. */
+static inline tla_status tl_line_broadcast(tl_context *tl, const tl_line *line, uint32_t root, const tl_tile *tile) {
+    const uint32_t p = line->place;
     tla_status status = TLA_OK;
-    for (uint32_t round = 0; n > 1 && status == TLA_OK && round < 2; round++) {
-        if (p > 0 || round > 0) status = tl_recv(tl, group.first + (p + n - 1) % n, token);
-        if (status == TLA_OK && (p + 1 < n || round == 0)) status = tl_send(tl, group.first + (p + 1) % n, token);
+    if (p != root) status = tl_recv(tl, tl_at(line, p < root ? p + 1 : p - 1), tile);
+    if (status == TLA_OK && p > 0 && p <= root) status = tl_send(tl, tl_at(line, p - 1), tile);
+    if (status == TLA_OK && p + 1 < line->size && p >= root) status = tl_send(tl, tl_at(line, p + 1), tile);
+    return status;
+}
+
+/* The rank in the middle, to which vectors are reduced: of a hierarchical world KernBench's root cube, on SIPs and
+ * cubes (height / 2, width / 2), and the first PE there. */
+static inline uint32_t tl_middle(const tl_world *world) {
+    uint32_t rank = 0;
+    for (uint32_t d = 0; d < world->dimensions; d++)
+        rank = rank * world->extent[d] + (world->algorithm == TL_HIERARCHICAL && d == 4 ? 0 : world->extent[d] / 2);
+    return rank;
+}
+
+/* The place of a rank on a line of this dimension. */
+static inline uint32_t tl_coordinate(const tl_line *line, uint32_t rank) {
+    return rank / line->stride % line->size;
+}
+
+/* Line by line, from the innermost dimension to the outermost, to `root`; only what a line has reached goes on. */
+static inline tla_status tl_grid_reduce(tl_context *tl, const tl_world *world, uint32_t root, const tl_tile *vector,
+                                        const tl_tile *room) {
+    for (uint32_t d = world->dimensions; d-- > 0;) {
+        const tl_line line = tl_line_of(world, d);
+        const tla_status status = tl_line_reduce(tl, &line, tl_coordinate(&line, root), vector, room);
+        if (status != TLA_OK || line.place != tl_coordinate(&line, root)) return status;
+    }
+    return TLA_OK;
+}
+
+/* The other way round. */
+static inline tla_status tl_grid_broadcast(tl_context *tl, const tl_world *world, uint32_t root, const tl_tile *tile) {
+    tla_status status = TLA_OK;
+    for (uint32_t d = 0; status == TLA_OK && d < world->dimensions; d++) {
+        const tl_line line = tl_line_of(world, d);
+        if (world->rank % line.stride != root % line.stride) continue; /* not on a line that has it */
+        status = tl_line_broadcast(tl, &line, tl_coordinate(&line, root), tile);
     }
     return status;
+}
+
+/* --- collectives ----------------------------------------------------------------------------------------------------
+ */
+
+/* What mesh_2d and hierarchical do not have, and say so. */
+static inline tla_status tl_check_rings(tl_context *tl, const char *call, const tl_world *world) {
+    if (tl_goes_round(world)) return TLA_OK;
+    char text[160];
+    snprintf(text, sizeof text,
+             "%s: found collectives.algorithm %s, which leaves sums whole, expected ring or torus_2d", call,
+             tl_algorithm_name(world->algorithm));
+    return tl_fail(tl, TLA_UNSUPPORTED, text);
+}
+
+/* Of the vectors of all ranks, rank p gets the sum of part p in its own vector; the other parts hold partial sums.
+ * `room` is a vector of at least tl_room elements of the same type. ring: part i is x[i + 1] + x[i + 2] + ... + x[i],
+ * by ranks modulo their number. torus_2d: so along the column, then along the row. TLA_UNSUPPORTED for others. */
+static inline tla_status tl_reduce_scatter(tl_context *tl, const tl_world *world, const tl_tile *vector,
+                                           const tl_tile *room) {
+    if (!tl_is_rank(world)) return TLA_OK;
+    tla_status status = tl_check_rings(tl, "tl_reduce_scatter", world);
+    if (status == TLA_OK) status = tl_check_vector(tl, "tl_reduce_scatter", vector);
+    if (status == TLA_OK) status = tl_check_room(tl, "tl_reduce_scatter", world, vector, room);
+    for (uint32_t d = 0; status == TLA_OK && d < world->dimensions; d++) {
+        const tl_line line = tl_line_of(world, d);
+        status = tl_ring_reduce_scatter(tl, world, &line, vector, room);
+    }
+    return status;
+}
+
+/* Part p of the vector of every rank p, in the vectors of all. TLA_UNSUPPORTED but for ring and torus_2d. */
+static inline tla_status tl_all_gather(tl_context *tl, const tl_world *world, const tl_tile *vector) {
+    if (!tl_is_rank(world)) return TLA_OK;
+    tla_status status = tl_check_rings(tl, "tl_all_gather", world);
+    if (status == TLA_OK) status = tl_check_vector(tl, "tl_all_gather", vector);
+    for (uint32_t d = world->dimensions; status == TLA_OK && d-- > 0;) {
+        const tl_line line = tl_line_of(world, d);
+        status = tl_ring_all_gather(tl, world, &line, vector);
+    }
+    return status;
+}
+
+/* The sum of the vectors of all ranks, in all of them, with the same bits; `room` as tl_reduce_scatter. ring, torus_2d:
+ * tl_reduce_scatter, then tl_all_gather. mesh_2d, hierarchical: line by line from the innermost dimension to the
+ * outermost to the middle, where a rank adds those before it on the line to its own, then those behind it; and back. */
+static inline tla_status tl_all_reduce(tl_context *tl, const tl_world *world, const tl_tile *vector,
+                                       const tl_tile *room) {
+    if (!tl_is_rank(world)) return TLA_OK;
+    tla_status status = TLA_OK;
+    if (tl_goes_round(world)) {
+        status = tl_reduce_scatter(tl, world, vector, room);
+        return status == TLA_OK ? tl_all_gather(tl, world, vector) : status;
+    }
+    status = tl_check_vector(tl, "tl_all_reduce", vector);
+    if (status == TLA_OK) status = tl_check_room(tl, "tl_all_reduce", world, vector, room);
+    if (status == TLA_OK) status = tl_grid_reduce(tl, world, tl_middle(world), vector, room);
+    return status == TLA_OK ? tl_grid_broadcast(tl, world, tl_middle(world), vector) : status;
+}
+
+/* The tile of rank `root`, in those of all, along the lines of the grid. TLA_INVALID_ARGUMENT, and said so, for a root
+ * that is none. */
+static inline tla_status tl_broadcast(tl_context *tl, const tl_world *world, uint32_t root, const tl_tile *tile) {
+    if (!tl_is_rank(world)) return TLA_OK;
+    if (root >= world->size)
+        return tl_refuse(tl, "tl_broadcast: found rank %u, expected one below %u", root, world->size);
+    return tl_grid_broadcast(tl, world, root, tile);
+}
+
+/* Returns when all ranks have called it: tokens go to the middle and back. `token` is any tile of one element, whose
+ * bytes go along. */
+static inline tla_status tl_barrier(tl_context *tl, const tl_world *world, const tl_tile *token) {
+    if (!tl_is_rank(world)) return TLA_OK;
+    const tla_status status = tl_grid_reduce(tl, world, tl_middle(world), token, 0);
+    return status == TLA_OK ? tl_grid_broadcast(tl, world, tl_middle(world), token) : status;
 }
 
 #ifdef __cplusplus

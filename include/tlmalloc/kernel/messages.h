@@ -53,6 +53,12 @@ static inline tla_status tl_program_at(tl_context *tl, uint32_t sip, uint32_t cu
     return tl->calls->program_at(tl, sip, cube, pe, program);
 }
 
+/* The other way round: where a program of this launch runs. TLA_INVALID_ARGUMENT for one that is none, and said so;
+ * *place stays as it was then. Costs nothing. */
+static inline tla_status tl_place_of(tl_context *tl, uint32_t program, tl_place *place) {
+    return tl->calls->place_of(tl, program, place);
+}
+
 /* How many cubes stand in a row of the SIP's mesh; cube c is in row c / columns, column c % columns. Costs nothing. */
 static inline uint32_t tl_mesh_columns(const tl_context *tl) {
     return tl->calls->mesh_columns(tl);

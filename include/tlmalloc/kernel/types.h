@@ -140,6 +140,38 @@ typedef struct tl_composition {
     tl_step steps[TL_STEPS_MAX];
 } tl_composition;
 
+/* How a collective goes about it (collectives.h). */
+typedef enum tl_algorithm { TL_RING, TL_TORUS_2D, TL_MESH_2D, TL_HIERARCHICAL, TL_ALGORITHM_COUNT } tl_algorithm;
+
+/* "ring", "torus_2d", "mesh_2d", "hierarchical"; NULL for a value that is none. */
+static inline const char *tl_algorithm_name(tl_algorithm algorithm) {
+    switch (algorithm) {
+    case TL_RING:
+        return "ring";
+    case TL_TORUS_2D:
+        return "torus_2d";
+    case TL_MESH_2D:
+        return "mesh_2d";
+    case TL_HIERARCHICAL:
+        return "hierarchical";
+    default:
+        return 0;
+    }
+}
+
+/* What a platform says of its collectives. */
+typedef struct tl_collective_settings {
+    tl_algorithm algorithm; /* collectives.algorithm */
+    uint32_t world_size;    /* collectives.world_size: programs; 0: all of a launch */
+    uint32_t columns;       /* collectives.columns: of the grid of torus_2d and mesh_2d; 0: about as many as rows */
+    uint32_t sip_columns;   /* SIPs in a row of their grid: system.sip_topology, system.sip_grid_width */
+} tl_collective_settings;
+
+/* Where a program runs: SIP of the platform, cube of the SIP, PE of the cube. */
+typedef struct tl_place {
+    uint32_t sip, cube, pe;
+} tl_place;
+
 #ifdef __cplusplus
 }
 #endif

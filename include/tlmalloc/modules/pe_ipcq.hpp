@@ -100,6 +100,9 @@ class pe_ipcq : public instrumented, private access_target, private in_order_tar
     // The program of this launch that runs on a PE; message_ledger::none where none does. Waits until all have come.
     std::uint32_t program_at(const pe_location &place);
 
+    // Where a program of this launch runs; waits until it has come.
+    pe_location place_of(std::uint32_t program);
+
     // The kernel looks whether it can go on: now, or at a time that is not before the kernel's of SystemC.
     void wake() { changed_.notify(sc_core::SC_ZERO_TIME); }
 

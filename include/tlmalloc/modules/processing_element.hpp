@@ -121,6 +121,8 @@ class processing_element : public instrumented, private command_handler {
     tla_status receive(std::uint32_t peer, const tl_tile &tile);
     tla_status receive_async(std::uint32_t peer, const tl_tile &tile, tl_handle &handle);
     tla_status program_at(std::uint32_t sip, std::uint32_t cube, std::uint32_t pe, std::uint32_t &program);
+    tla_status place_of(std::uint32_t program, tl_place &found);
+    const tl_collective_settings &collective_settings() const { return config_.collectives; }
     std::uint32_t mesh_columns() const { return config_.mesh_columns; }
     tla_status fail(tla_status status, const char *why);
     const tla_command &launched() const { return launch_; }

@@ -5,6 +5,7 @@
 
 #include "tlmalloc/device/host_driver.h"
 #include "tlmalloc/device/posting.h"
+#include "tlmalloc/kernel/types.h"
 #include "tlmalloc/parameters/memory.h"
 
 #include <stdbool.h>
@@ -39,6 +40,8 @@ typedef struct tla_pe_parameters {
     uint64_t quantum_ps;             /* simulation.quantum: how far a kernel runs ahead of the SystemC kernel */
     uint32_t asid;                   /* workload.asid: whose blocks the kernel's tiles are */
     tla_retry_policy retry;          /* of a kernel's allocations: host.retries, host.retry_delay */
+
+    tl_collective_settings collectives; /* collectives.*: what its kernels are told */
 } tla_pe_parameters;
 
 /* Of the host. */
