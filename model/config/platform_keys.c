@@ -520,11 +520,9 @@ const tla_schema_key tla_platform_keys[] = {
 
     {NAMED(collectives.algorithm, pe.collectives.algorithm, tl_algorithm),
      CHOICE ", for KernBench's ccl.yaml (ADR-0047)", "ring",
-     "how all-reduces go: around the ring of all ranks; torus_2d, around the rings of the columns of their grid, then "
-     "of "
-     "its rows; mesh_2d, along rows, then along a column, to the rank in the middle and back; hierarchical, that "
-     "within a "
-     "cube, between the cubes of a SIP, and between SIPs"},
+     "how all-reduces go: around the ring of all ranks; torus_2d, around the rings of the columns of their grid, "
+     "then of its rows; mesh_2d, along rows, then along a column, to the rank in the middle and back; "
+     "hierarchical, that within a cube, between the cubes of a SIP, and between SIPs"},
     {COUNT(collectives.world_size, pe.collectives.world_size, 0, 65536), "KernBench ADR-0047: defaults, then topology",
      "0", "programs that take part, the first of a launch; 0: all of it"},
     {COUNT(collectives.columns, pe.collectives.columns, 0, 65536), CHOICE, "0",
