@@ -240,16 +240,18 @@ static void add_op(reading *r, const said_op *row) {
     n->ops = grown;
     const size_t op = n->op_count++, findings = r->loader->findings;
     const char *name = row->texts[OP_NAME].text;
-    if (!*name || strlen(name) >= NETWORK_NAME_MAX || !*row->texts[OP_INPUTS].text)
+    const char *inputs = row->texts[OP_INPUTS].text;
+    if (!*name || strlen(name) >= NETWORK_NAME_MAX || !inputs[strspn(inputs, " ")])
         tla_loader_find(r->loader, row->at, "found an op without a name of at most %d characters or without inputs",
                         NETWORK_NAME_MAX - 1);
     else
         strcpy(grown[op].name, name);
     each_name(r, "inputs", &row->texts[OP_INPUTS], op, use_input);
-    if (grown[op].input_count + row->output_count > NETWORK_OP_TENSORS_MAX)
-        tla_loader_find(r->loader, row->at, "op %s: found %zu inputs and outputs, expected at most %d",
-                        tla_quote(name).text, grown[op].input_count + row->output_count, NETWORK_OP_TENSORS_MAX);
     const bool reshapes = row->texts[OP_RESHAPE].at.line;
+    const size_t tensors = grown[op].input_count + row->output_count + reshapes;
+    if (tensors > NETWORK_OP_TENSORS_MAX)
+        tla_loader_find(r->loader, row->at, "op %s: found %zu inputs and outputs, expected at most %d",
+                        tla_quote(name).text, tensors, NETWORK_OP_TENSORS_MAX);
     if (!reshapes && row->output_count == 0)
         tla_loader_find(r->loader, row->at, "op %s makes nothing", tla_quote(name).text);
     if (r->loader->findings > findings) grown[op].input_count = 0; /* its tensors have room for the outputs */

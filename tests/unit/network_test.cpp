@@ -209,10 +209,14 @@ BOOST_AUTO_TEST_CASE(what_is_no_network_is_told_with_its_place) {
             "6:5: op \"sum\": found 6 inputs and outputs, expected at most 5");
     refuses(with_line(6, "  - {name: sum, outputs: {z: 4 B}}"), "6:5: found an op without a name");
     refuses(with_line(6, "  - {inputs: rows, outputs: {z: 4 B}}"), "6:5: found an op without a name");
+    refuses(with_line(4, "  - {name: linear, inputs: \"  \", outputs: {y: 4 KiB, side: 16 B}}"),
+            "4:5: found an op without a name of at most 47 characters or without inputs");
     refuses(with_line(6, "  - {name: sum, input: rows, outputs: {z: 4 B}}"), "did you mean \"inputs\"?");
     refuses(with_line(5, "  - {name: view, inputs: x, reshape: rows}"),
             "5:38: reshape: expected one input, which an op");
     refuses(with_line(5, "  - {name: view, inputs: y y, reshape: rows}"), "reshape: expected one input");
+    refuses(with_line(5, "  - {name: view, inputs: y y y y y, reshape: rows}"),
+            "5:5: op \"view\": found 6 inputs and outputs, expected at most 5");
     refuses(with_line(5, "  - {name: view, inputs: y, reshape: rows, outputs: {q: 4 B}}"), "and no outputs");
     refuses(with_line(7, "outputs: side"), "6:46: the tensor \"z\" is read by nobody, expected it among the outputs");
     refuses(with_line(7, "outputs: z sid"), "7:10: outputs: found \"sid\"");
