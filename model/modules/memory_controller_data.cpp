@@ -1,0 +1,207 @@
+// The bytes behind a memory controller: accesses by address, under guard, and direct memory pointers.
+#include "tlmalloc/modules/memory_controller.hpp"
+
+#include "dmi.hpp"
+#include "payload.hpp"
+#include "tlmalloc/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+
+namespace tlmalloc {
+
+// False when the payload has been answered: it leads nowhere.
+bool memory_controller::locate(tlm::tlm_generic_payload &payload, place &where) {
+    // An access without bytes is located like one byte; the memory behind then refuses it as it should.
+    const std::uint64_t address = payload.get_address(), span = std::max<std::uint64_t>(payload_span(payload), 1);
+    const std::uint64_t in_slice = address - slice_base_, slice_bytes = config_.memory.hbm_slice_bytes;
+    if (slice_base_ != 0 && in_slice < slice_bytes && span <= slice_bytes - in_slice) {
+        where = {TLA_HBM, in_slice}; // what decoding says too, at less cost
+    } else if (tla_pe_memory_locate(&config_.memory, {address}, span, &where.channel, &where.offset)) {
+        data_errors_++;
+        payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        return false;
+    }
+    return true;
+}
+
+// The memory has answered.
+void memory_controller::came_back(tlm::tlm_generic_payload &payload, std::uint64_t address) {
+    payload.set_address(address);
+    if (!config_.dmi) payload.set_dmi_allowed(false);
+    if (payload.is_response_error()) data_errors_++;
+}
+
+void memory_controller::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    const std::uint64_t address = payload.get_address();
+    place where{};
+    if (!locate(payload, where)) return;
+    const std::uint64_t at_ps = local_ps(delay);
+    bool to_note = false;
+    if (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, at_ps, to_note)) return;
+    if (config_.latency_ps > 0) delay += from_ps(config_.latency_ps);
+    payload.set_address(where.offset);
+    socket_of(where.channel)->b_transport(payload, delay);
+    if (to_note && payload.is_response_ok()) note(where, payload, at_ps);
+    came_back(payload, address);
+}
+
+// Nothing is shared here but what the guard knows, so only its checks have to be made in order.
+void memory_controller::begin(in_order_request &request, unsigned port) {
+    if (config_.guard == TLA_GUARD_OFF) {
+        arrive(request, port);
+        return;
+    }
+    request.push(nullptr, this);
+    time_queue::of_simulation().post(
+        request.at_ps, resource_, port,
+        [](void *context, std::uint64_t) {
+            auto &r = *static_cast<in_order_request *>(context);
+            static_cast<memory_controller *>(r.pop().module)->arrive(r, 0); // they come in order
+        },
+        &request);
+}
+
+void memory_controller::arrive(in_order_request &request, unsigned input) {
+    tlm::tlm_generic_payload &payload = *request.payload;
+    const std::uint64_t address = payload.get_address();
+    place where{};
+    bool to_note = false;
+    if (!locate(payload, where) ||
+        (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, request.at_ps, to_note))) {
+        request.finish();
+        return;
+    }
+    // Now, so that a read which arrives before the answer knows of it.
+    if (to_note) note(where, payload, request.at_ps);
+    request.at_ps += config_.latency_ps;
+    in_order_request::frame &frame = request.push(
+        [](void *self, in_order_request &r) {
+            const std::uint64_t initiators = r.pop().state<std::uint64_t>();
+            static_cast<memory_controller *>(self)->came_back(*r.payload, initiators);
+            r.finish();
+        },
+        this);
+    frame.state<std::uint64_t>() = address;
+    payload.set_address(where.offset);
+    to_memory_[where.channel].send(request, input);
+}
+
+unsigned memory_controller::debug(tlm::tlm_generic_payload &payload) {
+    tla_channel channel = TLA_HBM;
+    std::uint64_t offset = 0;
+    const std::uint64_t address = payload.get_address();
+    if (tla_pe_memory_locate(&config_.memory, {address}, payload.get_data_length(), &channel, &offset)) return 0;
+    payload.set_address(offset);
+    const unsigned moved = socket_of(channel)->transport_dbg(payload);
+    payload.set_address(address);
+    if (memory_ && moved > 0 && payload.is_write()) tla_pe_memory_trust(memory_.get(), channel, {offset, moved});
+    return moved;
+}
+
+// First byte of a memory in physical addresses; 0 when the configuration names none.
+std::uint64_t memory_controller::base(tla_channel channel) const {
+    tla_paddr pa{};
+    tla_pe_memory_address(&config_.memory, channel, 0, &pa);
+    return pa.value;
+}
+
+bool memory_controller::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+    const std::uint64_t address = payload.get_address();
+    tla_channel channel = TLA_HBM;
+    std::uint64_t offset = 0;
+    if (!config_.dmi) return refuse_dmi(dmi);
+    if (tla_pe_memory_locate(&config_.memory, {address}, 1, &channel, &offset))
+        return refuse_dmi(dmi, {address, address});
+    tla_block visible{0, bytes_of(channel)};
+    if (config_.guard != TLA_GUARD_OFF) {
+        const tla_guard_access any{true, offset, 1, 1, nullptr, 0, who_asks(payload), 0};
+        if (ensure_allocators() || tla_pe_memory_find(memory_.get(), channel, offset, &visible, nullptr) ||
+            tla_pe_memory_look(memory_.get(), channel, &any, nullptr))
+            return refuse_dmi(dmi, {address, address});
+    }
+    payload.set_address(offset);
+    bool granted = socket_of(channel)->get_direct_mem_ptr(payload, dmi);
+    payload.set_address(address);
+    const address_view view{visible.offset, visible.nbytes, base(channel) + visible.offset};
+    granted = translate_dmi(dmi, granted, view, config_.latency_ps);
+    if (granted && config_.guard != TLA_GUARD_OFF) tla_pe_memory_trust(memory_.get(), channel, visible);
+    dmi_granted_ = dmi_granted_ || granted;
+    return granted;
+}
+
+void memory_controller::invalidate(int number, sc_dt::uint64 first, sc_dt::uint64 last) {
+    const auto channel = static_cast<tla_channel>(number);
+    if (!has(channel)) return;
+    if (const auto seen = address_view{0, bytes_of(channel), base(channel)}.translate({first, last}))
+        in.withdraw_dmi(seen->first, seen->last);
+}
+
+// --- guarded memory --------------------------------------------------------------------------------------------------
+
+tla_guard_access memory_controller::guarded_access(const tlm::tlm_generic_payload &payload, const place &where,
+                                                   std::uint64_t at_ps) const {
+    const std::uint64_t end = where.offset + payload_span(payload), size = bytes_of(where.channel);
+    std::uint64_t before = 0, after = 0;
+    if (const transfer_extent *whole = payload.get_extension<transfer_extent>()) { // what lies in this memory
+        before = std::min(whole->before, where.offset);
+        after = end < size ? std::min(whole->after, size - end) : 0;
+    }
+    return {payload.is_write(),
+            where.offset,
+            payload.get_data_length(),
+            payload_span(payload),
+            payload.get_byte_enable_ptr(),
+            payload.get_byte_enable_length(),
+            who_asks(payload),
+            at_ps,
+            before,
+            after};
+}
+
+// An access has been made.
+void memory_controller::note(const place &where, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps) {
+    const tla_guard_access access = guarded_access(payload, where, at_ps);
+    tla_pe_memory_note(memory_.get(), where.channel, &access);
+}
+
+// Looks at an access; one that is wrong is counted and reported. True when it has been answered with an error; else
+// `to_note` says whether what it does is to be noted.
+bool memory_controller::guard_refuses(const place &where, tlm::tlm_generic_payload &payload, std::uint64_t at_ps,
+                                      bool &to_note) {
+    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE)
+        return false; // touches nothing
+    const tla_guard_access access = guarded_access(payload, where, at_ps);
+    tla_error error{};
+    tla_status status = ensure_allocators();
+    if (!status) status = tla_pe_memory_look(memory_.get(), where.channel, &access, &error);
+    const bool no_such_place = status == TLA_USE_AFTER_FREE || status == TLA_OUT_OF_BOUNDS;
+    to_note = !no_such_place;
+    if (!status) return false;
+    statistics &counts = statistics_[where.channel];
+    counts.use_after_free += status == TLA_USE_AFTER_FREE;
+    counts.out_of_bounds += status == TLA_OUT_OF_BOUNDS;
+    counts.not_owner += status == TLA_NOT_OWNER;
+    counts.never_written += status == TLA_NEVER_WRITTEN;
+    SC_REPORT_WARNING("/tlmalloc/memory_controller/guard",
+                      (std::string(name()) + ": " + tla_status_name(status) + ": " + error.text).c_str());
+    if (config_.guard != TLA_GUARD_ERROR) return false;
+    data_errors_++;
+    payload.set_response_status(no_such_place ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return true;
+}
+
+void memory_controller::poison(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
+    std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(nbytes, 65536), 0xdd);
+    for (std::uint64_t done = 0; done < nbytes; done += bytes.size()) {
+        tlm::tlm_generic_payload payload;
+        payload.set_command(tlm::TLM_WRITE_COMMAND);
+        payload.set_address(offset + done);
+        payload.set_data_ptr(bytes.data());
+        payload.set_data_length(static_cast<unsigned>(std::min<std::uint64_t>(bytes.size(), nbytes - done)));
+        socket_of(channel)->transport_dbg(payload);
+    }
+}
+
+} // namespace tlmalloc
