@@ -172,6 +172,36 @@ static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
     return true;
 }
 
+/* Every memory that a controller of the platform has, as if one had them all. */
+static tla_pe_memory_config all_memories(const tla_config *c) {
+    tla_pe_memory_config memory = c->controller.memory;
+    memory.sram_bytes = c->sram.capacity;
+    memory.m_cpu_bytes = c->m_cpu_memory.capacity;
+    memory.host_bytes = c->host_memory.capacity;
+    return memory;
+}
+
+/* A memory of more units than the engine can count, or of no whole number of them. */
+static bool engine_does_not_hold(const tla_config *c, tla_phrase *text) {
+    const tla_engine_kind engine = c->controller.engine;
+    const tla_pe_memory_config memory = all_memories(c);
+    if (engine == TLA_ENGINE_MODEL || memory.tcm_reserved_bytes >= memory.tcm_bytes) return false;
+    const uint64_t unit = memory.alignment;
+    const uint64_t most = engine == TLA_ENGINE_RTL ? TLA_RTL_UNITS : tla_firmware_first_fit.capacity_max;
+    for (int i = 0; i < TLA_CHANNEL_COUNT; i++) {
+        const uint64_t nbytes = tla_pe_memory_stack_config(&memory, (tla_channel)i).capacity;
+        const bool whole = nbytes % unit == 0;
+        if (whole && nbytes / unit <= most) continue;
+        const tla_phrase expected =
+            whole ? tla_phrase_of("at most %" PRIu64 " units", most) : tla_phrase_of("a multiple");
+        *text = tla_phrase_of("found controller.engine %s with %s of %s, expected %s of controller.alignment, %s",
+                              tla_engine_kind_name(engine), tla_channel_title((tla_channel)i), size_text(nbytes).text,
+                              expected.text, size_text(unit).text);
+        return true;
+    }
+    return false;
+}
+
 /* What asks the controller of a single slice for HBM, or looks at its blocks by who asked for them. */
 static bool lockstep_is_refused(const tla_config *c, tla_phrase *text) {
     const tla_stack_policy policy = c->controller.memory.hbm_policy;
@@ -206,10 +236,7 @@ static bool lockstep_is_refused(const tla_config *c, tla_phrase *text) {
 
 /* Whether this front serves the channel and cannot stand its sizes. */
 static bool front_is_refused(const tla_config *c, tla_channel channel, tla_front front, tla_phrase *text) {
-    tla_pe_memory_config memory = c->controller.memory;
-    memory.sram_bytes = c->sram.capacity;
-    memory.m_cpu_bytes = c->m_cpu_memory.capacity;
-    memory.host_bytes = c->host_memory.capacity;
+    const tla_pe_memory_config memory = all_memories(c);
     if (memory.tcm_reserved_bytes >= memory.tcm_bytes) return false; /* a rule of its own */
     const tla_stack_config stack = tla_pe_memory_stack_config(&memory, channel);
     tla_error why;
@@ -364,6 +391,9 @@ const tla_platform_rule tla_platform_rules[] = {
       "controller.sram_policy", "controller.m_cpu_policy", "controller.host_policy", "controller.free_list",
       "controller.lockstep"},
      engine_does_not_serve},
+    {{"controller.engine", "controller.alignment", "hbm.capacity_per_cube", "system.pes_per_cube", "tcm.capacity",
+      "tcm.scheduler_reserve", "sram.capacity", "m_cpu_memory.capacity", "host_memory.capacity"},
+     engine_does_not_hold},
     {{"controller.lockstep", "controller.hbm_policy", "controller.free_list", "controller.guard", "mmu.unmapped",
       "mmu.walk", "host.driver", "host.pool", "messages.memory"},
      lockstep_is_refused},

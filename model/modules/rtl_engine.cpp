@@ -21,7 +21,7 @@ class clocked {
         tla_engine engine{};
         engine.name = name;
         engine.policy = TLA_FIRST_FIT;
-        engine.capacity_max = (std::uint64_t{1} << 33) - 1;
+        engine.capacity_max = TLA_RTL_UNITS;
         engine.nodes_max = TLA_RTL_NODES;
         engine.state = state;
         engine.restart = [](void *self, std::uint64_t capacity, std::uint64_t nodes, tla_error *error) {

@@ -124,6 +124,22 @@ BOOST_AUTO_TEST_CASE(what_firmware_does_not_serve_is_refused_by_name) {
     BOOST_CHECK_MESSAGE(contains(run.err, "free of allocation") && contains(run.err, "a configured limit"), run.err);
 }
 
+BOOST_AUTO_TEST_CASE(a_memory_that_no_engine_holds_is_refused_by_name) {
+    BOOST_CHECK(
+        contains(refused({"controller.engine=firmware", "m_cpu_memory.capacity=1 KiB", "controller.alignment=4 KiB"}),
+                 "found controller.engine firmware with M_CPU memory of 1 KiB, expected a multiple of "
+                 "controller.alignment, 4 KiB"));
+    if (!rtl_is_here()) return;
+    BOOST_CHECK(contains(refused({"controller.engine=rtl", "host_memory.capacity=8 GiB"}),
+                         "found controller.engine rtl with host memory of 8 GiB, expected at most 8589934591 units of "
+                         "controller.alignment, 1 B"));
+    for (const std::string fits : {"controller.alignment=2 B", "host_memory.capacity=8589934591 B"}) {
+        const command_result run = run_tlmalloc(
+            {"run", small, "--set", "controller.engine=rtl", "--set", "host_memory.capacity=8 GiB", "--set", fits});
+        BOOST_CHECK_MESSAGE(run.status == 0, run.err);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(an_engine_begins_with_an_aged_heap) {
     if (!rtl_is_here()) return;
     scratch_directory scratch;

@@ -13,7 +13,8 @@
 extern "C" {
 #endif
 
-enum { TLA_RTL_NODES = 1024 }; /* of the free list of the engine in RTL, as it is built */
+enum { TLA_RTL_NODES = 1024 };                  /* of the free list of the engine in RTL, as it is built */
+#define TLA_RTL_UNITS ((UINT64_C(1) << 33) - 1) /* that it can count */
 
 /* Sizes and offsets count units of the arena's alignment, offsets from the arena's base on. */
 typedef struct tla_engine_request {
