@@ -183,4 +183,11 @@ BOOST_AUTO_TEST_CASE(the_profile_fw_list_is_what_is_measured) {
                   cost.node_created_ps, cost.merge_ps, cost.probe_ps},
                  {p.fixed, p.node, p.split, p.released, p.free, p.insert_node, p.created, 0, 0});
     check_operations(play(2), cost, 0, 10);
+
+    side_by_side full(100); // a free that finds nothing free has no block to look at
+    tla_block all{};
+    BOOST_REQUIRE(full.take(100, &all));
+    full.give_back(all);
+    const measurement &only = full.measured.back();
+    BOOST_CHECK_EQUAL(only.cycles + 18, tla_cost_price(&cost, &only.work) / cost.clock_ps);
 }
