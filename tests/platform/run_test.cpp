@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_run_says_how_far_it_is_from_the_order_of_arrival) {
 
 // The guard finds nothing wrong with our own kernels, wherever tables, pages and free lists lie, and costs no time.
 BOOST_AUTO_TEST_CASE(every_kernel_is_right_and_takes_as_long_under_guard) {
-    for (const char *kernel : {"vector_add", "qkv_gemm", "dma_read", "softmax", "layer_norm"})
+    for (const char *kernel : {"vector_add", "qkv_gemm", "dma_read", "softmax", "layer_norm", "all_reduce"})
         for (const char *setting : {"mmu.walk=ideal", "mmu.walk=flat", "mmu.walk=memory", "controller.free_list=hbm",
                                     "mmu.unmapped=demand", "controller.hbm_policy=buddy", "dma.chunk=4 KiB"}) {
             const report plain = run(small, {"--kernel", kernel, "--set", setting}),
