@@ -26,7 +26,7 @@ endif()
 
 # The pages lie to one another as in the source tree; what they show of the rest is led to where it is installed.
 file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md)
-foreach(folder model platform configs waveforms tests/bench)
+foreach(folder model platform configs waveforms tests/bench tests/proofs)
   file(GLOB_RECURSE found RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.md)
   list(APPEND pages ${found})
 endforeach()

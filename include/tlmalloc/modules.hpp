@@ -22,7 +22,6 @@
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/riscv_core.hpp"
-#include "tlmalloc/modules/rtl_engine.hpp"
 #include "tlmalloc/modules/runtime.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/target_socket.hpp"

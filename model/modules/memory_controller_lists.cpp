@@ -2,8 +2,8 @@
 #include "tlmalloc/modules/memory_controller.hpp"
 
 #include "payload.hpp"
+#include "rtl_engine.hpp"
 #include "tlmalloc/device/firmware_engine.h"
-#include "tlmalloc/modules/rtl_engine.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The Verilated engine is clocked for each request until it answers.
-#include "tlmalloc/modules/rtl_engine.hpp"
+#include "rtl_engine.hpp"
 
 #if TLMALLOC_HAS_RTL
 #include "tla_list_1c.h"

@@ -3,10 +3,10 @@
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/experiment_plot.hpp"
+#include "cli/experiment_simulation.hpp"
 #include "cli/installed.hpp"
 #include "cli/message.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 #include "model/base/suggest.h"
 
 #include <algorithm>
@@ -221,67 +221,6 @@ json_t *to_json(const experiment &e, const std::vector<experiment_result> &resul
     return object;
 }
 
-using row_runs = std::vector<std::vector<std::shared_ptr<experiment_run>>>;
-
-// Rows that want different figures of one run share it.
-std::shared_ptr<experiment_run> run_of_row(const experiment &e, std::size_t row,
-                                           const std::vector<std::shared_ptr<experiment_run>> &made, unsigned number) {
-    const experiment_row &wanted = e.rows[row];
-    for (std::size_t i = 0; i < made.size(); i++)
-        if (e.rows[i].parameters == wanted.parameters && tla_config_equal(&e.rows[i].config, &wanted.config))
-            return made[i];
-    return e.workload->make(("row" + std::to_string(number)).c_str(), wanted.config, wanted.parameters);
-}
-
-void run_to_the_end(const row_runs &runs) {
-    const sc_core::sc_time slice(100, sc_core::SC_US); // between looks at what is done
-    progress_line progress = progress_begin("reproduce", "rows");
-    do {
-        std::uint64_t done = 0, rows = 0;
-        for (const auto &of_experiment : runs)
-            for (const auto &run : of_experiment) {
-                done += run->finished();
-                rows++;
-            }
-        progress_update(&progress, done, rows);
-        sc_core::sc_start(slice);
-    } while (sc_core::sc_pending_activity());
-    progress_end(&progress);
-}
-
-// All rows of all experiments in one simulation, each run on a platform of its own.
-bool simulate(const std::vector<experiment> &experiments, std::vector<std::vector<double>> &figures) {
-    row_runs runs;
-    unsigned number = 0;
-    for (const experiment &e : experiments) {
-        runs.emplace_back();
-        for (std::size_t i = 0; i < e.rows.size(); i++)
-            runs.back().push_back(run_of_row(e, i, runs.back(), number++));
-    }
-    run_to_the_end(runs);
-    bool good = true;
-    for (std::size_t i = 0; i < experiments.size(); i++) {
-        figures.emplace_back();
-        for (std::size_t j = 0; j < runs[i].size(); j++) {
-            const experiment_run &run = *runs[i][j];
-            const bool relative = experiments[i].workload->relative;
-            const experiment_run &base = *runs[i][experiments[i].rows[j].relative_to];
-            const std::size_t figure = experiments[i].rows[j].figure;
-            const double own = run.finished() ? run.result(figure) : 0;
-            figures[i].push_back(relative && base.finished() ? 100 * base.result(figure) / own : own);
-            if (run.finished() && run.leaks() == 0 && (!std::isnan(own) || experiments[i].all_figures)) continue;
-            print_message("tlmalloc reproduce: %s: %s: %s", experiments[i].name.c_str(),
-                          experiments[i].rows[j].label.c_str(),
-                          run.finished() && std::isnan(own) ? "its figure was not measured"
-                          : run.finished()                  ? "something was not given back"
-                          : run.failure().status            ? run.failure().text
-                                                            : "did not come to its end");
-            good = false;
-        }
-    }
-    return good;
-}
-
 struct outputs {
     std::FILE *json = nullptr;
     std::vector<plot_files> plots; // one an experiment, with --plot
@@ -323,7 +262,7 @@ int reproduce(const options &o) {
     if ((status = open_outputs(o, experiments, made, error))) return fail(error, status);
     std::FILE *const table = output_table();
     std::vector<std::vector<double>> figures;
-    if (!simulate(experiments, figures)) return CLI_FAILED;
+    if (!simulate_all(experiments, figures)) return CLI_FAILED;
     bool good = true;
     json_t *list = json_array();
     for (std::size_t i = 0; i < experiments.size(); i++) {

@@ -257,10 +257,11 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused(stream("note: &a x"), ":7:22: error: found the anchor \"a\", expected none");
     check_refused("name: s\nunit: u\nworkload: stream\nrows: [x]\n",
                   ":4:8: error: rows: found \"x\", expected a mapping with keys such as label");
-    check_refused("name: s\nworkload: streams\n", ":2:11: error: workload: found \"streams\", expected one of stream, "
-                                                  "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
-                                                  "transfers, composite, transformer_block, training, network, did "
-                                                  "you mean \"stream\"?");
+    check_refused("name: s\nworkload: streams\n",
+                  ":2:11: error: workload: found \"streams\", expected one of stream, "
+                  "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
+                  "transfers, all_reduce, composite, transformer_block, training, network, did "
+                  "you mean \"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),
                   ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
     check_refused(stream("with: {bytes: 1}"),

@@ -1,6 +1,6 @@
 // The engine of model/rtl behind an arena (engine.h): Verilated C++, one instance for each.
-#ifndef TLMALLOC_MODULES_RTL_ENGINE_HPP
-#define TLMALLOC_MODULES_RTL_ENGINE_HPP
+#ifndef TLMALLOC_MODEL_MODULES_RTL_ENGINE_HPP
+#define TLMALLOC_MODEL_MODULES_RTL_ENGINE_HPP
 
 #include "tlmalloc/allocators/engine.h"
 
