@@ -35,7 +35,7 @@ typedef struct reading {
     network *made;
     said texts[FILE_KEYS];
     said_pair *inputs;
-    said_op *ops;
+    said_op *ops, *op; /* and the one that is being read; NULL: there was no memory for it */
     tla_place *places; /* of the tensors made */
     size_t input_count, op_count;
     tla_config_report report;
@@ -90,24 +90,21 @@ static void begin_op(tla_loader *loader, size_t key, const tla_written *name, co
     (void)key, (void)name;
     reading *r = reading_of(loader);
     said_op *grown = grow(loader, r->ops, r->op_count, sizeof *grown);
+    r->op = NULL;
     if (!grown) return;
     r->ops = grown;
-    grown[r->op_count++].at = row->at;
-}
-
-static said_op *last_op(tla_loader *loader) {
-    reading *r = reading_of(loader);
-    return r->op_count ? &r->ops[r->op_count - 1] : NULL; /* none: there was no memory for the first */
+    r->op = &grown[r->op_count++];
+    r->op->at = row->at;
 }
 
 static void take_op_text(tla_loader *loader, size_t key, const tla_written *name, const tla_written *value) {
-    said_op *op = last_op(loader);
+    said_op *op = reading_of(loader)->op;
     if (op) keep(loader, name->text, value, &op->texts[key]);
 }
 
 static void take_output(tla_loader *loader, size_t key, const tla_written *name, const tla_written *value) {
     (void)key;
-    said_op *op = last_op(loader);
+    said_op *op = reading_of(loader)->op;
     if (!op) return;
     if (op->output_count == NETWORK_OP_TENSORS_MAX - 1) {
         tla_loader_find(loader, name->at, "outputs: found more than %d", NETWORK_OP_TENSORS_MAX - 1);
