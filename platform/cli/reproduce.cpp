@@ -67,7 +67,8 @@ const argp parser = {
     parse_option,
     "[NAME]",
     "Runs the experiment NAME, or all of them, and compares each row with the published value. NAME is "
-    "that of a file in --from without .yaml, or a path. Exit status 1: a bound was missed.",
+    "that of a file in --from without .yaml, what some have before an underscore, or a path. Exit status 1: a bound "
+    "was missed.",
     nullptr,
     nullptr,
     nullptr};
@@ -107,13 +108,16 @@ int find_files(const options &o, std::vector<std::string> &files) {
         return CLI_FAILED;
     }
     if (o.name.empty()) return CLI_OK;
-    const auto named = [&](const std::string &file) { return std::filesystem::path(file).stem().string() == o.name; };
-    const auto found = std::find_if(files.begin(), files.end(), named);
-    if (found == files.end()) {
+    std::vector<std::string> named;
+    for (const std::string &file : files) {
+        const std::string name = std::filesystem::path(file).stem().string();
+        if (name == o.name || name.compare(0, o.name.size() + 1, o.name + "_") == 0) named.push_back(file);
+    }
+    if (named.empty()) {
         refuse_name(o, files);
         return CLI_BAD_INPUT;
     }
-    files = {*found};
+    files = named;
     return CLI_OK;
 }
 

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
             bounded += is_real("bound_pct");
         }
     }
-    for (const char *name : {"allocator_felt", "allocator_traffic", "kernbench_all_reduce", "kernbench_kernels",
+    for (const char *name : {"allocator_felt", "allocator_traffic", "kernbench_kernels", "kernbench_kernels_all_reduce",
                              "kernbench_parity", "map_visibility", "neummu_ladder", "plan_or_allocate",
                              "vattention_spike", "walker_ceilings", "xtrain_scaling"})
         BOOST_CHECK_MESSAGE(contains(names, name), names);
@@ -283,6 +283,19 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused("name: 'a\n",
                   ":2:1: error: not YAML: found unexpected end of stream, while scanning a quoted scalar");
     check_refused("", ":1:1: error: found nothing, expected an experiment");
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_also_what_others_have_before_an_underscore) {
+    scratch_directory scratch;
+    for (const char *name : {"s", "s_more", "sound"}) {
+        std::string text = stream("note: x");
+        scratch.write(std::string(name) + ".yaml", text.replace(0, 7, std::string("name: ") + name));
+    }
+    const command_result run = run_tlmalloc({"reproduce", "s", "--from", scratch.path("")});
+    BOOST_CHECK_EQUAL(run.status, 0);
+    BOOST_CHECK_MESSAGE(contains(run.out, "s: ") && contains(run.out, "s_more: ") && !contains(run.out, "sound"),
+                        run.out);
+    BOOST_CHECK_EQUAL(run_tlmalloc({"reproduce", "s_", "--from", scratch.path("")}).status, 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_name_that_no_experiment_has_is_bad_usage_and_a_file_that_is_not_there_is_not) {

@@ -12,8 +12,9 @@
  * All ranks call the same collective with tiles of the same shape and type; its order of additions is fixed by the
  * grid, each addition rounded to the type, so that the bits of a result do not depend on time. A vector is a contiguous
  * tile of one row; part i of n of its elements is [i * columns / n, (i + 1) * columns / n), and may be empty. What
- * fails returns the status of the call that failed; what the tiles hold is undefined then. For a program that is no
- * rank all of them return TLA_OK and do nothing. */
+ * fails returns the status of the call that failed; what the tiles hold is undefined then. Two receives may be under
+ * way at once: with pe.outstanding 1 that is TLA_LIMIT. For a program that is no rank all of them return TLA_OK and do
+ * nothing. */
 #ifndef TLMALLOC_KERNEL_COLLECTIVES_H
 #define TLMALLOC_KERNEL_COLLECTIVES_H
 
