@@ -3,6 +3,7 @@
 
 #include "tlmalloc/modules.hpp"
 
+#include <exception>
 #include <iostream>
 
 namespace {
@@ -91,14 +92,11 @@ void show(unsigned signal, std::uint64_t value) {
     recorded->set(signals.at(signal), tlmalloc::to_ps(sc_core::sc_time_stamp()), value);
 }
 
-int sc_main(int argc, char **argv) {
-    if (argc != 2) {
-        std::cerr << "usage: " << argv[0] << " WAVEFORM.vcd\n";
-        return 2;
-    }
+// The program's status.
+static int run_bench(const char *waveform) {
     tlmalloc::npu npu("npu", configuration(), {&the_npu_bench.kernel, 1});
     platform = &npu;
-    tlmalloc::waveform wave(argv[1]);
+    tlmalloc::waveform wave(waveform);
     recorded = &wave;
     for (tlmalloc::instrumented *module : npu.modules())
         if (module->kind() == std::string("memory_controller")) module->record(wave);
@@ -112,8 +110,21 @@ int sc_main(int argc, char **argv) {
     };
     sc_core::sc_start();
     if (wave.close()) {
-        std::cerr << argv[1] << ": cannot be written\n";
+        std::cerr << waveform << ": cannot be written\n";
         return 2;
     }
     return status;
+}
+
+int sc_main(int argc, char **argv) {
+    if (argc != 2) {
+        std::cerr << "usage: " << argv[0] << " WAVEFORM.vcd\n";
+        return 2;
+    }
+    try {
+        return run_bench(argv[1]);
+    } catch (const std::exception &e) {
+        std::cerr << e.what() << '\n';
+        return 2;
+    }
 }

@@ -4,6 +4,7 @@
 #include "tlmalloc/modules.hpp"
 
 #include <deque>
+#include <exception>
 #include <iostream>
 
 using tlmalloc::from_ps;
@@ -74,11 +75,8 @@ void show(unsigned signal, std::uint64_t value) {
     recorded->set(signals.at(signal), tlmalloc::to_ps(sc_core::sc_time_stamp()), value);
 }
 
-int sc_main(int argc, char **argv) {
-    if (argc != 2) {
-        std::cerr << "usage: " << argv[0] << " WAVEFORM.vcd\n";
-        return 2;
-    }
+// The program's status.
+static int run_bench(const char *waveform) {
     tlmalloc::memory_controller::config config;
     config.memory.hbm_slice_bytes = the_bench.memory_bytes;
     config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
@@ -95,7 +93,7 @@ int sc_main(int argc, char **argv) {
     for (unsigned i = 0; i < the_bench.senders; i++)
         senders.emplace_back(("sender" + std::to_string(i)).c_str(), i).control.bind(controller.control);
 
-    tlmalloc::waveform wave(argv[1]);
+    tlmalloc::waveform wave(waveform);
     recorded = &wave;
     controller.record(wave);
     for (unsigned i = 0; i < SIGNALS_MAX && the_bench.signals[i]; i++)
@@ -103,8 +101,21 @@ int sc_main(int argc, char **argv) {
     sc_core::sc_start();
     const int status = the_bench.end();
     if (wave.close()) {
-        std::cerr << argv[1] << ": cannot be written\n";
+        std::cerr << waveform << ": cannot be written\n";
         return 2;
     }
     return status;
+}
+
+int sc_main(int argc, char **argv) {
+    if (argc != 2) {
+        std::cerr << "usage: " << argv[0] << " WAVEFORM.vcd\n";
+        return 2;
+    }
+    try {
+        return run_bench(argv[1]);
+    } catch (const std::exception &e) {
+        std::cerr << e.what() << '\n';
+        return 2;
+    }
 }
