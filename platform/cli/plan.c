@@ -189,6 +189,7 @@ static tla_status plan(const char *command, const plan_options *options, plan_ve
     FILE *table = output_table();
     progress_begin("reading the file", NULL);
     if (!status) status = lifetimes_load(options->request.trace_path, options->device, &list, error);
+    progress_begin("the search for a plan", NULL);
     if (!status) status = plan_find(&options->request, &list, &result, error);
     if (!status) status = write_files(options, &list, &result, &files, error);
     if (!status) plan_print(table, &options->request, &list, &result);
