@@ -1,9 +1,9 @@
 // The top-level around a test bench in C on a whole platform (npu_bench.h).
 #include "npu_bench.h"
 
+#include "bench_main.hpp"
 #include "tlmalloc/modules.hpp"
 
-#include <exception>
 #include <iostream>
 
 namespace {
@@ -92,8 +92,7 @@ void show(unsigned signal, std::uint64_t value) {
     recorded->set(signals.at(signal), tlmalloc::to_ps(sc_core::sc_time_stamp()), value);
 }
 
-// The program's status.
-static int run_bench(const char *waveform) {
+int run_bench(const char *waveform) {
     tlmalloc::npu npu("npu", configuration(), {&the_npu_bench.kernel, 1});
     platform = &npu;
     tlmalloc::waveform wave(waveform);
@@ -114,17 +113,4 @@ static int run_bench(const char *waveform) {
         return 2;
     }
     return status;
-}
-
-int sc_main(int argc, char **argv) {
-    if (argc != 2) {
-        std::cerr << "usage: " << argv[0] << " WAVEFORM.vcd\n";
-        return 2;
-    }
-    try {
-        return run_bench(argv[1]);
-    } catch (const std::exception &e) {
-        std::cerr << e.what() << '\n';
-        return 2;
-    }
 }

@@ -1,10 +1,10 @@
 // The top-level around a test bench in C (senders.h).
 #include "senders.h"
 
+#include "bench_main.hpp"
 #include "tlmalloc/modules.hpp"
 
 #include <deque>
-#include <exception>
 #include <iostream>
 
 using tlmalloc::from_ps;
@@ -75,8 +75,7 @@ void show(unsigned signal, std::uint64_t value) {
     recorded->set(signals.at(signal), tlmalloc::to_ps(sc_core::sc_time_stamp()), value);
 }
 
-// The program's status.
-static int run_bench(const char *waveform) {
+int run_bench(const char *waveform) {
     tlmalloc::memory_controller::config config;
     config.memory.hbm_slice_bytes = the_bench.memory_bytes;
     config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
@@ -105,17 +104,4 @@ static int run_bench(const char *waveform) {
         return 2;
     }
     return status;
-}
-
-int sc_main(int argc, char **argv) {
-    if (argc != 2) {
-        std::cerr << "usage: " << argv[0] << " WAVEFORM.vcd\n";
-        return 2;
-    }
-    try {
-        return run_bench(argv[1]);
-    } catch (const std::exception &e) {
-        std::cerr << e.what() << '\n';
-        return 2;
-    }
 }
