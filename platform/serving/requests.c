@@ -1,0 +1,100 @@
+/* Requests to a serving system: recognises the form of a file, and keeps what its reader finds. */
+#include "serving/requests_parts.h"
+#include "trace/value_store.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+bool serving_append_block(serving_builder *b, uint64_t block) {
+    void *blocks = b->out->block_store;
+    const bool good = value_room(&blocks, b->block_count, &b->block_room, sizeof block);
+    b->out->block_store = blocks;
+    if (good) b->out->block_store[b->block_count++] = block;
+    return good;
+}
+
+bool serving_append(serving_builder *b, const serving_line *line) {
+    tla_serving_requests *out = b->out;
+    void *items = out->items;
+    const bool good = value_room(&items, out->count, &b->room, sizeof *out->items);
+    out->items = items;
+    if (!good) return false;
+    if (out->count == 0) b->first_ns = line->arrival_ns;
+    b->last_ns = line->arrival_ns;
+    out->items[out->count++] = (tla_serving_request){.id = line->id,
+                                                     .arrival_ns = line->arrival_ns - b->first_ns,
+                                                     .prompt_tokens = (uint32_t)line->prompt_tokens,
+                                                     .output_tokens = (uint32_t)line->output_tokens,
+                                                     .block_count = (uint32_t)line->block_count};
+    return true;
+}
+
+/* The array of blocks does not move any more. */
+static void place_blocks(tla_serving_requests *out) {
+    const uint64_t *next = out->block_store;
+    for (size_t i = 0; i < out->count; i++) {
+        tla_serving_request *request = &out->items[i];
+        if (request->block_count == 0) continue;
+        request->blocks = next;
+        next += request->block_count;
+    }
+}
+
+static tla_status read_lines(serving_builder *b, trace_file *file, tla_error *error) {
+    char *text = NULL;
+    size_t length;
+    tla_status status = trace_file_rest(file, &text, &length, error);
+    if (!status) status = serving_read_json(b, text, length, trace_file_name(file), error);
+    free(text);
+    return status;
+}
+
+static tla_status read_any(serving_builder *b, trace_file *file, tla_error *error) {
+    size_t length, blank = 0;
+    const char *first = trace_file_peek(file, &length);
+    if (serving_is_table(first, length)) return serving_read_table(b, file, error);
+    while (blank < length && (first[blank] == ' ' || first[blank] == '\t'))
+        blank++;
+    if (blank < length && first[blank] == '{') return read_lines(b, file, error);
+    return tla_error_set(error, TLA_SYNTAX,
+                         "%s:1:1: found no requests, expected a JSON object (the measured run's or Mooncake's lines), "
+                         "or a header line: TIMESTAMP,ContextTokens,GeneratedTokens or input,output",
+                         trace_file_name(file));
+}
+
+static tla_status read_file(trace_file *file, tla_serving_requests *out, tla_error *error) {
+    serving_builder b = {.out = out};
+    tla_status status = read_any(&b, file, error);
+    if (status == TLA_NO_HOST_MEMORY)
+        tla_error_set(error, status, "%s: no host memory to read it", trace_file_name(file));
+    if (status) return trace_file_blame(file, status, error);
+    place_blocks(out);
+    return TLA_OK;
+}
+
+tla_status tla_serving_requests_read(const char *path, tla_serving_requests *out, tla_error *error) {
+    *out = (tla_serving_requests){0};
+    trace_file *file;
+    tla_status status = trace_file_open(path, &file, error);
+    if (!status) status = read_file(file, out, error);
+    trace_file_close(file);
+    if (status) tla_serving_requests_free(out);
+    return status;
+}
+
+tla_status tla_serving_requests_parse(const char *text, size_t length, const char *name, tla_serving_requests *out,
+                                      tla_error *error) {
+    *out = (tla_serving_requests){0};
+    trace_file *file;
+    tla_status status = trace_file_of_text(text, length, name, &file, error);
+    if (!status) status = read_file(file, out, error);
+    trace_file_close(file);
+    if (status) tla_serving_requests_free(out);
+    return status;
+}
+
+void tla_serving_requests_free(tla_serving_requests *requests) {
+    free(requests->items);
+    free(requests->block_store);
+    *requests = (tla_serving_requests){0};
+}

@@ -1,0 +1,62 @@
+/* Requests to a serving system: when each comes, how many tokens it has and makes, and which blocks of tokens it shares
+ * with others. Files plain or gzip, whose form is recognised by what they begin with:
+ *
+ * - the measured run's JSON lines: {"id": 0, "arrival_s": 0.5, "input": 40, "output": 9, "blocks": [0, 1, 2]}, a number
+ *   for each full block of prompt followed by output; the tokens of a block are the power of two that fits all lines,
+ *   of several 16, else the smallest;
+ * - Mooncake's JSON lines: {"timestamp": 27000, "input_length": 700, "output_length": 52, "hash_ids": [46, 47]}, times
+ *   in ms, a number for each 512 tokens of the prompt, the last block partial;
+ * - Azure's tables: TIMESTAMP,ContextTokens,GeneratedTokens, times such as 2023-11-16 18:15:46.6805900, of UTC;
+ * - lengths alone: input,output. All requests come at once.
+ *
+ * Of JSON lines other keys are read over. Lengths are of at least one token: a request without output is an error. */
+#ifndef TLMALLOC_PLATFORM_SERVING_REQUESTS_H
+#define TLMALLOC_PLATFORM_SERVING_REQUESTS_H
+
+#include "tlmalloc/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TLA_SERVING_REQUESTS_MAX = 1 << 24 };
+#define TLA_SERVING_TOKENS_MAX (UINT32_MAX / 2) /* of a prompt, of an output: the sum of both fits in 32 bits */
+#define TLA_SERVING_BLOCKS_MAX (UINT64_C(1) << 28)
+
+typedef struct tla_serving_request {
+    uint64_t id;            /* the file's own, no two are equal; where it has none, its index */
+    uint64_t arrival_ns;    /* after the first arrival of the file, never decreasing */
+    uint32_t prompt_tokens; /* 1 or more */
+    uint32_t output_tokens; /* 1 or more */
+    const uint64_t *blocks; /* one for each block: equal number, equal tokens from the start to the end of the block */
+    uint32_t block_count;   /* 0 where none are known */
+} tla_serving_request;
+
+typedef struct tla_serving_requests {
+    tla_serving_request *items; /* in the order of the file */
+    size_t count;               /* 1 or more */
+    uint32_t block_tokens;      /* tokens of a block in .blocks; 0: the file knows no blocks */
+    bool blocks_of_prompt;      /* blocks are those of the prompt alone, and the last may be partial (Mooncake); else of
+                                   prompt and output, full ones only */
+    uint64_t *block_store;      /* what .blocks point into */
+} tla_serving_requests;
+
+/* Reads a file. TLA_IO, TLA_NO_HOST_MEMORY; TLA_SYNTAX, TLA_LIMIT with file, line and column, what was found and what
+ * was expected; *out is empty then. */
+tla_status tla_serving_requests_read(const char *path, tla_serving_requests *out, tla_error *error);
+
+/* The same from memory; `name` stands for the file in messages. Not decompressed. */
+tla_status tla_serving_requests_parse(const char *text, size_t length, const char *name, tla_serving_requests *out,
+                                      tla_error *error);
+
+/* Of an empty one too. */
+void tla_serving_requests_free(tla_serving_requests *requests);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

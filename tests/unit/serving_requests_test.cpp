@@ -1,0 +1,221 @@
+// Requests of a serving system: every form is read as it stands, and what is none is refused with its place.
+#include "scratch_directory.hpp"
+#include "serving/requests.h"
+#include "shared_data.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+struct parsed {
+    tla_serving_requests requests{};
+    tla_error error{};
+    tla_status status;
+    explicit parsed(const std::string &text)
+        : status(tla_serving_requests_parse(text.data(), text.size(), "file", &requests, &error)) {
+        if (status) BOOST_CHECK(!requests.items && !requests.block_store && !requests.count);
+    }
+    parsed(const parsed &) = delete;
+    parsed &operator=(const parsed &) = delete;
+    ~parsed() { tla_serving_requests_free(&requests); }
+};
+
+const std::string measured = R"({"id":0,"arrival_s":0.0,"input":40,"output":9,"blocks":[7,8,9]})"
+                             "\n"
+                             R"({"id":1,"arrival_s":0.265091,"input":1,"output":2,"blocks":[]})"
+                             "\n";
+const std::string conversation = R"({"timestamp": 1000, "input_length": 700, "output_length": 5, "hash_ids": [46, 47]})"
+                                 "\n"
+                                 R"({"timestamp": 1030, "input_length": 512, "output_length": 1, "hash_ids": [46]})"
+                                 "\n";
+const std::string azure = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+                          "2023-12-31 23:59:59.6805900,374,44\n"
+                          "2024-01-01 00:00:00.9951690,396,109\n";
+
+std::string refusal(const std::string &text) {
+    const parsed p(text);
+    BOOST_CHECK_NE(p.status, TLA_OK);
+    return p.error.text;
+}
+
+// A text with a part of it replaced.
+std::string with(std::string text, const std::string &from, const std::string &to) {
+    const std::size_t at = text.find(from);
+    BOOST_REQUIRE_NE(at, std::string::npos);
+    return text.replace(at, from.size(), to);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_measured_run_has_ids_times_and_full_blocks) {
+    const parsed p(measured);
+    BOOST_REQUIRE_MESSAGE(!p.status, p.error.text);
+    BOOST_REQUIRE_EQUAL(p.requests.count, 2u);
+    BOOST_CHECK_EQUAL(p.requests.block_tokens, 16u);
+    BOOST_CHECK(!p.requests.blocks_of_prompt);
+    const tla_serving_request &first = p.requests.items[0], &second = p.requests.items[1];
+    BOOST_CHECK_EQUAL(first.prompt_tokens, 40u);
+    BOOST_CHECK_EQUAL(first.output_tokens, 9u);
+    BOOST_CHECK_EQUAL(first.block_count, 3u);
+    BOOST_CHECK_EQUAL(first.blocks[2], 9u);
+    BOOST_CHECK_EQUAL(second.arrival_ns, 265091000u);
+    BOOST_CHECK_EQUAL(second.block_count, 0u);
+    BOOST_CHECK(!second.blocks);
+}
+
+BOOST_AUTO_TEST_CASE(the_tokens_of_a_block_are_what_all_lines_agree_about) {
+    const std::string line = R"({"id":0,"arrival_s":0,"input":100,"output":60,"blocks":[1,2,3,4,5]})";
+    const parsed p(line);
+    BOOST_REQUIRE_MESSAGE(!p.status, p.error.text);
+    BOOST_CHECK_EQUAL(p.requests.block_tokens, 32u);
+    BOOST_CHECK_EQUAL(refusal(line + "\n" + R"({"id":1,"arrival_s":0,"input":31,"output":2,"blocks":[1,2]})"),
+                      "file:2:54: found 2 numbers for 33 tokens, expected one for each full block, as in other lines");
+}
+
+BOOST_AUTO_TEST_CASE(ids_of_a_measured_run_are_kept_and_differ) {
+    const parsed p(with(with(measured, "\"id\":0", "\"id\":40"), "\"id\":1", "\"id\":7"));
+    BOOST_REQUIRE_MESSAGE(!p.status, p.error.text);
+    BOOST_CHECK_EQUAL(p.requests.items[0].id, 40u);
+    BOOST_CHECK_EQUAL(p.requests.items[1].id, 7u);
+    BOOST_CHECK_EQUAL(refusal(with(measured, "\"id\":1", "\"id\":0")),
+                      "file:2:1: found id 0 again, expected another than in line 1");
+}
+
+BOOST_AUTO_TEST_CASE(mooncakes_times_begin_at_the_first_and_its_last_block_is_partial) {
+    const parsed p(conversation);
+    BOOST_REQUIRE_MESSAGE(!p.status, p.error.text);
+    BOOST_CHECK_EQUAL(p.requests.block_tokens, 512u);
+    BOOST_CHECK(p.requests.blocks_of_prompt);
+    BOOST_CHECK_EQUAL(p.requests.items[0].arrival_ns, 0u);
+    BOOST_CHECK_EQUAL(p.requests.items[1].arrival_ns, 30000000u);
+    BOOST_CHECK_EQUAL(p.requests.items[1].id, 1u);
+    BOOST_CHECK_EQUAL(p.requests.items[0].blocks[1], 47u);
+    BOOST_CHECK_EQUAL(p.requests.items[1].blocks[0], 46u);
+}
+
+BOOST_AUTO_TEST_CASE(azures_times_are_dates_and_it_knows_no_blocks) {
+    for (const std::string &text :
+         {azure, with(with(azure, "5900,", "5900+00:00,"), "1690,", "1690+00:00,"), azure + "\n\n"}) {
+        const parsed p(text);
+        BOOST_REQUIRE_MESSAGE(!p.status, p.error.text);
+        BOOST_CHECK_EQUAL(p.requests.block_tokens, 0u);
+        BOOST_CHECK_EQUAL(p.requests.items[1].arrival_ns, 1314579000u);
+        BOOST_CHECK_EQUAL(p.requests.items[1].output_tokens, 109u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(lengths_alone_come_at_once) {
+    const parsed p("input,output\r\n205,303\r\n434,765\r\n");
+    BOOST_REQUIRE_MESSAGE(!p.status, p.error.text);
+    BOOST_CHECK_EQUAL(p.requests.count, 2u);
+    BOOST_CHECK_EQUAL(p.requests.items[1].arrival_ns, 0u);
+    BOOST_CHECK_EQUAL(p.requests.items[1].prompt_tokens, 434u);
+}
+
+BOOST_AUTO_TEST_CASE(what_json_lines_should_not_hold_is_refused_with_its_place) {
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {measured.substr(0, measured.size() - 8), "file:2:56: found the end of the line, expected the end of a text"},
+        {measured.substr(0, 90), "file:2:27: found the end of the line, expected ',' or '}'"},
+        {with(measured, "\"output\":9", "\"output\":0"),
+         "file:1:45: found '0', expected the output's tokens, 1 .. 2^31 - 1"},
+        {with(measured, "\"input\":40", "\"input\":2147483648"),
+         "file:1:33: found '2147483648', expected the prompt's tokens, 1 .. 2^31 - 1"},
+        {with(measured, "\"input\":40", "\"input\":40.0"),
+         "file:1:33: found '40.0', expected the prompt's tokens, 1 .. 2^31 - 1"},
+        {with(measured, "\"input\":40", "\"input\":\"40\""),
+         "file:1:33: found '\"40\"', expected the prompt's tokens, 1 .. 2^31 - 1"},
+        {with(measured, "\"arrival_s\":0.0", "\"arrival_s\":1"),
+         "file:2:21: found '0.265091', expected a time that is not before that of the line before"},
+        {with(measured, "\"arrival_s\":0.0", "\"arrival_s\":-1"),
+         "file:1:21: found '-1', expected a time from 0 on, less than 292 years"},
+        {with(measured, "\"arrival_s\":0.0", "\"arrival_s\":1e10"),
+         "file:1:21: found '1e10', expected a time from 0 on, less than 292 years"},
+        {with(measured, "\"input\":40,", ""), "file:1:1: found no \"input\""},
+        {with(measured, "\"input\":40", "\"input\":40,\"input\":41"),
+         "file:1:36: found '\"input\":41', expected each key once"},
+        {with(measured, "[7,8,9]", "[7,8,-9]"), "file:1:61: found '-9', expected a block's number, 0 .. 2^64 - 1"},
+        {with(measured, "[7,8,9]", "7"), "file:1:56: found '7', expected a list of numbers"},
+        {with(measured, "[7,8,9]", "[7,8,9,10,11,12,13]"),
+         "file:1:56: found 7 numbers for 49 tokens, expected one for each full block, as in other lines"},
+        {with(measured, "\"id\":0", "\"id\":null"), "file:1:7: found 'null', expected an id, 0 .. 2^64 - 1"},
+        {with(measured, "\n", "\n\n"), "file:2:1: found the end of the line, expected a value"},
+        {with(measured, "}\n", "} 1\n"), "file:1:65: found '1', expected the end of the line"},
+        {with(measured, "}\n", "}\n[]\n"), "file:2:1: found '[', expected an object, a request"},
+        {measured + conversation, "file:3:1: found no \"id\""},
+        {with(conversation, "[46, 47]", "[46]"),
+         "file:1:74: found 1 numbers, expected 2: one for each 512 tokens, the last partial"},
+        {"{}", "file:1:1: found no \"timestamp\""},
+    };
+    for (const auto &[text, expected] : cases)
+        BOOST_CHECK_EQUAL(refusal(text), expected);
+}
+
+BOOST_AUTO_TEST_CASE(what_tables_should_not_hold_is_refused_with_its_place) {
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {azure.substr(0, azure.size() - 5),
+         "file:3:32: found 2 columns, expected 3: TIMESTAMP,ContextTokens,GeneratedTokens"},
+        {with(azure, ",44", ",0"), "file:2:33: found '0', expected the output's tokens, 1 .. 2^31 - 1"},
+        {with(azure, "374", ""), "file:2:29: found '', expected the prompt's tokens, 1 .. 2^31 - 1"},
+        {with(azure, "2023-12-31", "2023-02-30"),
+         "file:2:1: found '2023-02-30 23:59:59.6805900', expected a time, such as 2023-11-16 18:15:46.6805900"},
+        {with(azure, "23:59:59", "23:59:60"),
+         "file:2:1: found '2023-12-31 23:59:60.6805900', expected a time, such as 2023-11-16 18:15:46.6805900"},
+        {with(azure, ".9951690", "."),
+         "file:3:1: found '2024-01-01 00:00:00.', expected a time, such as 2023-11-16 18:15:46.6805900"},
+        {with(azure, "2024", "2022"), "file:3:1: found '2022-01-01 00:00:00.9951690', expected a time that is not "
+                                      "before that of the line before"},
+        {with(azure, "Generated", "Output"),
+         "file:1:1: found no requests, expected a JSON object (the measured run's or Mooncake's lines), or a header "
+         "line: TIMESTAMP,ContextTokens,GeneratedTokens or input,output"},
+        {"input,output\n", "file:1:1: found no request, expected at least one"},
+        {"input,output\n1,2,3\n", "file:2:5: found '3', expected the end of the line"},
+        {"",
+         "file:1:1: found no requests, expected a JSON object (the measured run's or Mooncake's lines), or a header "
+         "line: TIMESTAMP,ContextTokens,GeneratedTokens or input,output"},
+    };
+    for (const auto &[text, expected] : cases)
+        BOOST_CHECK_EQUAL(refusal(text), expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_cut_anywhere_is_whole_lines_or_refused) {
+    for (const std::string &text : {measured, conversation})
+        for (std::size_t length = 0; length < text.size(); length++) {
+            const parsed p(text.substr(0, length));
+            const bool whole = length > 0 && (text[length] == '\n' || text[length - 1] == '\n');
+            BOOST_CHECK_MESSAGE((p.status == TLA_OK) == whole, length << ": " << p.error.text);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(files_are_read_plain_or_refused_with_their_name) {
+    const scratch_directory scratch;
+    tla_serving_requests requests;
+    tla_error error{};
+    BOOST_CHECK_EQUAL(tla_serving_requests_read(scratch.write("a", azure).c_str(), &requests, &error), TLA_OK);
+    BOOST_CHECK_EQUAL(requests.count, 2u);
+    tla_serving_requests_free(&requests);
+    BOOST_CHECK_EQUAL(tla_serving_requests_read(scratch.write("b", "").c_str(), &requests, &error), TLA_SYNTAX);
+    BOOST_CHECK_EQUAL(error.text, scratch.path("b") + ":1:1: the file is empty");
+    BOOST_CHECK_EQUAL(tla_serving_requests_read(scratch.path("c").c_str(), &requests, &error), TLA_IO);
+}
+
+BOOST_AUTO_TEST_CASE(the_files_beside_the_project_are_read) {
+    if (!shared_data_is_here("data/serving")) return;
+    const std::vector<std::tuple<std::string, std::size_t, std::uint64_t>> files = {
+        {"vllm_rtx4090_llama31_8b/requests.jsonl", 300, 16},
+        {"mooncake/conversation_trace.jsonl.gz", 12031, 512},
+        {"azure/AzureLLMInferenceTrace_conv.csv.gz", 19366, 0},
+        {"lengths/sharegpt2023_like.csv", 4000, 0}};
+    for (const auto &[name, count, block_tokens] : files) {
+        tla_serving_requests requests;
+        tla_error error{};
+        const tla_status status =
+            tla_serving_requests_read((shared_data + "data/serving/" + name).c_str(), &requests, &error);
+        BOOST_CHECK_MESSAGE(!status, error.text);
+        BOOST_CHECK_EQUAL(requests.count, count);
+        BOOST_CHECK_EQUAL(requests.block_tokens, block_tokens);
+        tla_serving_requests_free(&requests);
+    }
+}
