@@ -1,6 +1,8 @@
 /* The memories of a controller: a stack each, physical addresses out (ADR-0048 D3, D7). */
 #include "tlmalloc/allocators/pe_memory.h"
 
+#include "tlmalloc/device/address_windows.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +111,10 @@ uint64_t tla_pe_memory_capacity(const tla_pe_memory_config *config, tla_channel 
 tla_status tla_pe_memory_address(const tla_pe_memory_config *c, tla_channel channel, uint64_t offset, tla_paddr *pa) {
     extent e = extent_of(c, channel);
     if (offset >= e.bytes) return TLA_INVALID_ARGUMENT;
+    if (c->layout == TLA_LAYOUT_PLAIN) {
+        pa->value = c->base[channel] + offset;
+        return TLA_OK;
+    }
     const bool of_host = channels[channel].scope == TLA_SCOPE_HOST;
     return tla_paddr_encode(&(tla_paddr_fields){.sip = of_host ? 0 : c->sip,
                                                 .die = of_host ? TLA_HOST_DIE : c->die,
@@ -127,6 +133,34 @@ tla_stack_config tla_pe_memory_stack_config(const tla_pe_memory_config *c, tla_c
                               .sizes = e.sizes};
 }
 
+/* The memories that there are, as windows: where none overlaps another and none goes past 2^64. */
+static tla_status check_bases(const tla_pe_memory_config *c, tla_error *error) {
+    tla_address_window windows[TLA_CHANNEL_COUNT];
+    size_t count = 0;
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
+        const uint64_t bytes = extent_of(c, (tla_channel)channel).bytes, base = c->base[channel];
+        const char *title = channels[channel].title;
+        if (bytes == 0) continue;
+        if (c->alignment > 1 && base % c->alignment)
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "%s: base 0x%" PRIx64 " is not a multiple of alignment %" PRIu64, title, base,
+                                 c->alignment);
+        if (base > UINT64_MAX - (bytes - 1))
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "%s: base 0x%" PRIx64 " + %" PRIu64 " bytes goes past 2^64", title, base, bytes);
+        windows[count++] = (tla_address_window){.base = base, .size = bytes, .target = (uint32_t)channel};
+    }
+    if (!tla_address_windows_sort(windows, count, TLA_CHANNEL_COUNT)) return TLA_OK;
+    size_t second = 1;
+    while (windows[second].base - windows[second - 1].base >= windows[second - 1].size)
+        second++;
+    const tla_address_window *a = &windows[second - 1], *b = &windows[second];
+    return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                         "%s at 0x%" PRIx64 " .. 0x%" PRIx64 " and %s at 0x%" PRIx64 " .. 0x%" PRIx64 " overlap",
+                         channels[a->target].title, a->base, a->base + (a->size - 1), channels[b->target].title,
+                         b->base, b->base + (b->size - 1));
+}
+
 static tla_status create_channel(tla_pe_memory *memory, tla_channel channel) {
     const tla_pe_memory_config *c = &memory->config;
     const tla_stack_config stack = tla_pe_memory_stack_config(c, channel);
@@ -136,7 +170,9 @@ static tla_status create_channel(tla_pe_memory *memory, tla_channel channel) {
 }
 
 tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *error) {
-    uint64_t slice_max = TLA_HBM_WINDOW_BYTES / (c->pe + UINT64_C(1)); /* slices lie one behind the other */
+    const bool plain = c->layout == TLA_LAYOUT_PLAIN;
+    const uint64_t most = TLA_HOST_MEMORY_BYTES;                              /* of a plain memory */
+    const uint64_t slice_most = TLA_HBM_WINDOW_BYTES / (c->pe + UINT64_C(1)); /* slices lie one behind the other */
     const struct {
         const char *member;
         uint64_t value, most;
@@ -144,12 +180,12 @@ tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *
         {"sip", c->sip, TLA_SIP_COUNT - 1},
         {"die", c->die, TLA_CUBE_DIE_COUNT - 1},
         {"pe", c->pe, TLA_PE_COUNT - 1},
-        {"hbm_slice_bytes", c->hbm_slice_bytes, slice_max},
+        {"hbm_slice_bytes", c->hbm_slice_bytes, plain ? most : slice_most},
         {"hbm_reserved_bytes", c->hbm_reserved_bytes, c->hbm_slice_bytes},
-        {"tcm_bytes", c->tcm_bytes, TLA_SUB_UNIT_BYTES},
+        {"tcm_bytes", c->tcm_bytes, plain ? most : TLA_SUB_UNIT_BYTES},
         {"tcm_reserved_bytes", c->tcm_reserved_bytes, c->tcm_bytes},
-        {"sram_bytes", c->sram_bytes, TLA_SUB_UNIT_BYTES},
-        {"m_cpu_bytes", c->m_cpu_bytes, TLA_M_CPU_MEMORY_BYTES},
+        {"sram_bytes", c->sram_bytes, plain ? most : TLA_SUB_UNIT_BYTES},
+        {"m_cpu_bytes", c->m_cpu_bytes, plain ? most : TLA_M_CPU_MEMORY_BYTES},
         {"host_bytes", c->host_bytes, TLA_HOST_MEMORY_BYTES},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
@@ -162,7 +198,7 @@ tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *
         if (tla_stack_check_config(&stack, &why))
             return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", channels[channel].title, why.text);
     }
-    return TLA_OK;
+    return plain ? check_bases(c, error) : TLA_OK;
 }
 
 tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **out) {
@@ -407,8 +443,21 @@ const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_chann
     return memory->refused.status ? &memory->refused : tla_stack_last_error(memory->stacks[channel]);
 }
 
+static tla_status locate_plain(const tla_pe_memory_config *c, uint64_t address, uint64_t nbytes, tla_channel *channel,
+                               uint64_t *offset) {
+    for (int i = 0; i < TLA_CHANNEL_COUNT; i++) {
+        const uint64_t bytes = extent_of(c, (tla_channel)i).bytes, into = address - c->base[i];
+        if (into >= bytes || nbytes > bytes - into) continue;
+        *channel = (tla_channel)i;
+        *offset = into;
+        return TLA_OK;
+    }
+    return TLA_OUT_OF_RANGE;
+}
+
 tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
                                 uint64_t *offset) {
+    if (c->layout == TLA_LAYOUT_PLAIN) return locate_plain(c, pa.value, nbytes, channel, offset);
     tla_paddr_fields f;
     tla_status status = tla_paddr_decode(pa, &f);
     tla_channel found = TLA_HBM;
@@ -462,7 +511,9 @@ tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channe
     const int length = snprintf(what, sizeof what, "%s", channels[channel].title);
     char *const place = what + length;
     const size_t room = sizeof what - (size_t)length;
-    if (channels[channel].scope == TLA_SCOPE_PE)
+    if (c->layout == TLA_LAYOUT_PLAIN)
+        *place = '\0'; /* in a platform of its own */
+    else if (channels[channel].scope == TLA_SCOPE_PE)
         snprintf(place, room, " of sip%" PRIu32 ".cube%" PRIu32 ".pe%" PRIu32, c->sip, c->die, c->pe);
     else if (channels[channel].scope == TLA_SCOPE_CUBE)
         snprintf(place, room, " of sip%" PRIu32 ".cube%" PRIu32, c->sip, c->die);

@@ -16,7 +16,7 @@ bool memory_controller::locate(tlm::tlm_generic_payload &payload, place &where) 
     // An access without bytes is located like one byte; the memory behind then refuses it as it should.
     const std::uint64_t address = payload.get_address(), span = std::max<std::uint64_t>(payload_span(payload), 1);
     const std::uint64_t in_slice = address - slice_base_, slice_bytes = config_.memory.hbm_slice_bytes;
-    if (slice_base_ != 0 && in_slice < slice_bytes && span <= slice_bytes - in_slice) {
+    if (in_slice < slice_bytes && span <= slice_bytes - in_slice) {
         where = {TLA_HBM, in_slice}; // what decoding says too, at less cost
     } else if (tla_pe_memory_locate(&config_.memory, {address}, span, &where.channel, &where.offset)) {
         data_errors_++;

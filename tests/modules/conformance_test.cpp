@@ -146,6 +146,34 @@ struct controller_target : conformance_target {
     tla_channel channel_;
 };
 
+// A controller with plain addresses, below 4 GiB.
+struct plain_target : conformance_target {
+    static constexpr std::uint64_t base = 0x8000'0000;
+    hbm_slice slice;
+    memory_controller controller;
+    commander commands{"commands"};
+
+    static memory_controller::config config(time_style style) {
+        memory_controller::config c = controller_config(style);
+        c.memory.sip = c.memory.die = c.memory.pe = 0;
+        c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.memory.layout = TLA_LAYOUT_PLAIN;
+        c.memory.base[TLA_HBM] = base;
+        return c;
+    }
+
+    explicit plain_target(time_style style)
+        : slice("slice", slice_config(style)), controller("controller", config(style)) {
+        controller.slice.bind(slice.in);
+        commands.out.bind(controller.control);
+        memory = {base, base + slice_bytes - 1};
+    }
+
+    void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(controller.in); }
+
+    std::optional<range> withdraw_dmi() override { return take_and_free(commands, TLA_HBM); }
+};
+
 // The controller of a memory of the cube.
 struct cube_target : conformance_target {
     tcm memory_behind;
@@ -463,6 +491,13 @@ BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_hbm) {
 }
 BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_hbm_in_the_exact_style) {
     conforms(make<controller_target>(exact));
+}
+
+BOOST_AUTO_TEST_CASE(the_controller_conforms_at_plain_addresses) {
+    conforms(make<plain_target>(fast));
+}
+BOOST_AUTO_TEST_CASE(the_controller_conforms_at_plain_addresses_in_the_exact_style) {
+    conforms(make<plain_target>(exact));
 }
 
 BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_tcm) {

@@ -50,11 +50,13 @@ class initiator : public sc_core::sc_module {
     tlm_utils::simple_initiator_socket<initiator> out{"out"};
     std::function<void()> body; // runs as a thread from time 0
     bool finished = false;
-    tlmalloc::requester *as = nullptr; // who is said to ask; nobody says without it
+    tlmalloc::requester *as = nullptr;                         // who is said to ask; nobody says without it
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> lost; // DMI that was withdrawn: first and last address
 
     explicit initiator(sc_core::sc_module_name name) : sc_module(name) {
         SC_HAS_PROCESS(initiator);
         SC_THREAD(run);
+        out.register_invalidate_direct_mem_ptr(this, &initiator::withdraw_dmi);
     }
 
     // One transaction. Whatever the answer: there is one, time has not gone back, and nothing but the response status,
@@ -179,7 +181,19 @@ class initiator : public sc_core::sc_module {
         return value;
     }
 
+    // Asks for a pointer to an address; the null pointer when it is refused.
+    const std::uint8_t *pointer_to(std::uint64_t address) {
+        tlm::tlm_generic_payload payload;
+        tlm::tlm_dmi dmi;
+        payload.set_read();
+        payload.set_address(address);
+        if (!out->get_direct_mem_ptr(payload, dmi)) return nullptr;
+        return dmi.get_dmi_ptr() + (address - dmi.get_start_address());
+    }
+
   private:
+    void withdraw_dmi(sc_dt::uint64 first, sc_dt::uint64 last) { lost.emplace_back(first, last); }
+
     void run() {
         if (body) body();
         finished = true;

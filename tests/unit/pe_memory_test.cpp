@@ -229,6 +229,100 @@ BOOST_AUTO_TEST_CASE(the_hosts_memory_is_allocated_as_a_pes) {
     BOOST_CHECK_EQUAL(std::string(error.text).rfind("host_bytes is 2199023255553, expected 0 .. ", 0), 0u);
 }
 
+// --- plain addresses -------------------------------------------------------------------------------------------------
+
+static tla_pe_memory_config plain(uint64_t hbm_base, uint64_t tcm_base) {
+    tla_pe_memory_config config{};
+    config.hbm_slice_bytes = 1 << 20;
+    config.tcm_bytes = 1 << 16;
+    config.tcm_reserved_bytes = 4096;
+    config.layout = TLA_LAYOUT_PLAIN;
+    config.base[TLA_HBM] = hbm_base;
+    config.base[TLA_TCM] = tcm_base;
+    return config;
+}
+
+BOOST_AUTO_TEST_CASE(a_plain_address_is_base_and_offset) {
+    const uint64_t top = UINT64_MAX - ((1 << 20) - 1);
+    for (const auto &[hbm_base, tcm_base] : {std::pair<uint64_t, uint64_t>{0, 0x8000'0000},
+                                             {0x8000'0000, 0x8010'0000}, // one behind the other
+                                             {0x1000'0000, 0},
+                                             {top, 0x1234'5000}}) { // ends at 2^64
+        const tla_pe_memory_config config = plain(hbm_base, tcm_base);
+        pe_fixture f(config);
+        BOOST_CHECK_EQUAL(f.alloc(TLA_HBM, 1000).value, hbm_base);
+        const tla_paddr second = f.alloc(TLA_HBM, 24);
+        BOOST_CHECK_EQUAL(second.value, hbm_base + 1000);
+        BOOST_CHECK_EQUAL(f.alloc(TLA_TCM, 64).value, tcm_base);
+        tla_channel found{};
+        uint64_t offset = 0;
+        tla_paddr pa{};
+        BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, TLA_HBM, (1 << 20) - 1, &pa), TLA_OK);
+        BOOST_CHECK_EQUAL(pa.value, hbm_base + ((1 << 20) - 1));
+        BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, TLA_HBM, 1 << 20, &pa), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, TLA_SRAM, 0, &pa), TLA_INVALID_ARGUMENT);
+        BOOST_REQUIRE_EQUAL(tla_pe_memory_locate(&config, {hbm_base + 0xffff0}, 16, &found, &offset), TLA_OK);
+        BOOST_CHECK(found == TLA_HBM && offset == 0xffff0);
+        BOOST_CHECK_EQUAL(tla_pe_memory_locate(&config, {hbm_base + 0xffff0}, 17, &found, &offset), TLA_OUT_OF_RANGE);
+        BOOST_CHECK_EQUAL(tla_pe_memory_locate(&config, {hbm_base - 1}, 1, &found, &offset), TLA_OUT_OF_RANGE);
+        BOOST_REQUIRE_EQUAL(tla_pe_memory_locate(&config, {tcm_base + 65535}, 1, &found, &offset), TLA_OK);
+        BOOST_CHECK(found == TLA_TCM && offset == 65535);
+        BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, {hbm_base}, 1000, nullptr), TLA_OK);
+        BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, {hbm_base}, 1000, nullptr), TLA_NOT_ALLOCATED);
+        BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, {TLA_KERNBENCH_HBM_BASE}, 1, nullptr), TLA_OUT_OF_RANGE);
+        BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, second, 24, nullptr), TLA_OK);
+        BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(f.memory, TLA_HBM).free_blocks, 1u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(bases_that_overlap_or_pass_2_to_the_64_are_refused_in_words) {
+    const auto refusal = [](const tla_pe_memory_config &config) {
+        tla_error error{};
+        BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&config, &error), TLA_INVALID_ARGUMENT);
+        tla_pe_memory *none = nullptr;
+        BOOST_CHECK_EQUAL(tla_pe_memory_create(&config, &none), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK(none == nullptr);
+        return std::string(error.text);
+    };
+    BOOST_CHECK_EQUAL(refusal(plain(UINT64_MAX - 0xffffe, 0)),
+                      "HBM: base 0xfffffffffff00001 + 1048576 bytes goes past 2^64");
+    BOOST_CHECK_EQUAL(refusal(plain(0x1000, 0x1000)), "HBM at 0x1000 .. 0x100fff and TCM at 0x1000 .. 0x10fff overlap");
+    BOOST_CHECK_EQUAL(refusal(plain(0x10000, 1)), "TCM at 0x1 .. 0x10000 and HBM at 0x10000 .. 0x10ffff overlap");
+    tla_pe_memory_config inside = plain(0, 0x8000'0000);
+    inside.sram_bytes = 1; // the last byte of the HBM
+    inside.base[TLA_SRAM] = 0xfffff;
+    BOOST_CHECK_EQUAL(refusal(inside), "HBM at 0x0 .. 0xfffff and SRAM at 0xfffff .. 0xfffff overlap");
+    inside.base[TLA_SRAM] = 0x100000;
+    BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&inside, nullptr), TLA_OK);
+    tla_pe_memory_config aligned = plain(0x1020, 0x8000'0000);
+    aligned.alignment = 64;
+    BOOST_CHECK_EQUAL(refusal(aligned), "HBM: base 0x1020 is not a multiple of alignment 64");
+    tla_pe_memory_config large = plain(0, TLA_HOST_MEMORY_BYTES); // a memory of the host's size, but no larger
+    large.hbm_slice_bytes = TLA_HOST_MEMORY_BYTES;
+    BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&large, nullptr), TLA_OK);
+    large.hbm_slice_bytes++;
+    BOOST_CHECK_EQUAL(refusal(large), "hbm_slice_bytes is 2199023255553, expected 0 .. 2199023255552");
+    tla_pe_memory_config none = plain(0, 0);
+    none.tcm_bytes = none.tcm_reserved_bytes = 0; // what there is not overlaps nothing
+    BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&none, nullptr), TLA_OK);
+}
+
+BOOST_AUTO_TEST_CASE(the_constants_are_where_the_layout_begins) {
+    tla_paddr pa{};
+    tla_paddr_pe_hbm(0, 0, 0, 0, 1, &pa);
+    BOOST_CHECK_EQUAL(pa.value, TLA_KERNBENCH_HBM_BASE);
+    tla_paddr_pe_tcm(0, 0, 0, 0, &pa);
+    BOOST_CHECK_EQUAL(pa.value, TLA_KERNBENCH_TCM_BASE);
+    tla_paddr_pe_tcm(3, 2, 1, 0, &pa);
+    BOOST_CHECK_EQUAL(pa.value, 3 * TLA_KERNBENCH_SIP_STRIDE + 2 * TLA_KERNBENCH_DIE_STRIDE + TLA_KERNBENCH_PE_STRIDE);
+    tla_paddr_sram(0, 0, 0, &pa);
+    BOOST_CHECK_EQUAL(pa.value, TLA_KERNBENCH_SRAM_BASE);
+    tla_paddr_m_cpu_memory(0, 0, 0, &pa);
+    BOOST_CHECK_EQUAL(pa.value, TLA_KERNBENCH_M_CPU_MEMORY_BASE);
+    tla_paddr_host_memory(0, &pa);
+    BOOST_CHECK_EQUAL(pa.value, TLA_KERNBENCH_HOST_MEMORY_BASE);
+}
+
 BOOST_AUTO_TEST_CASE(a_channels_controller_is_found_by_its_place) {
     tla_paddr pa{}, expected{};
     BOOST_REQUIRE_EQUAL(tla_channel_control(TLA_TCM, 1, 2, 3, 0x40, &pa), TLA_OK);

@@ -43,6 +43,13 @@ tla_status tla_channel_control(tla_channel channel, uint32_t sip, uint32_t die, 
 /* Which memory an address leads to. TLA_OUT_OF_RANGE when to none. */
 tla_status tla_channel_of(tla_paddr pa, tla_channel *channel);
 
+/* What the addresses of a controller's memories are: in ALLOC, FREE and every other command, in data and debug accesses
+ * and in DMI. */
+typedef enum tla_address_layout {
+    TLA_LAYOUT_KERNBENCH, /* sip, die, pe and what kind of memory it is, in 51 bits (phys_addr.h) */
+    TLA_LAYOUT_PLAIN      /* the memory's own base + offset */
+} tla_address_layout;
+
 typedef struct tla_pe_memory_config {
     uint32_t sip, die, pe; /* whose memory it is: ranges of phys_addr.h; pe 0 where it is a cube's, all 0 the host's */
     uint64_t hbm_slice_bytes;                /* this PE's share of the cube's HBM; of every memory: 0 = there is none */
@@ -61,13 +68,18 @@ typedef struct tla_pe_memory_config {
     uint64_t host_bytes;                                           /* at most TLA_HOST_MEMORY_BYTES */
     tla_stack_policy host_policy;
     tla_front_sizes host_front;
+    tla_address_layout layout;
+    /* Plain: where a memory's first byte has its address, a multiple of the alignment; of memories that there are, no
+     * two overlap and none goes past 2^64, which one may end at. Every memory may have up to TLA_HOST_MEMORY_BYTES
+     * then, and sip, die and pe say only whose it is. A pe_mmu maps what lies below 2^51. */
+    uint64_t base[TLA_CHANNEL_COUNT];
 } tla_pe_memory_config;
 
 typedef struct tla_pe_memory tla_pe_memory;
 
-/* Whether the numbers of sip, die and pe are some and the sizes fit the address map and each other, and every memory
- * can have its stack: TLA_OK, or TLA_INVALID_ARGUMENT with an error that names the member or the memory, what it is and
- * what was expected. */
+/* Whether the numbers of sip, die and pe are some and the sizes fit the address map and each other, plain bases too,
+ * and every memory can have its stack: TLA_OK, or TLA_INVALID_ARGUMENT with an error that names the member or the
+ * memory, what it is and what was expected. */
 tla_status tla_pe_memory_check_config(const tla_pe_memory_config *config, tla_error *error);
 
 /* Bytes of a channel, reserves included; 0: there is none. */

@@ -1,5 +1,7 @@
 /* The 51-bit device physical address, and the types that keep a VA from being passed for a PA.
  *
+ * A controller in somebody else's platform may have plain addresses instead (TLA_LAYOUT_PLAIN in pe_memory.h).
+ *
  *   [50:47] sip   [46:42] die   [41:0] local offset          (KernBench ADR-0001 Rev 2)
  *
  * die 0..15 is an HBM cube, 16..20 an IO chiplet, 21..31 reserved. Of the 4 TiB that a cube could address it uses the
@@ -34,7 +36,7 @@ extern "C" {
 
 typedef struct tla_paddr {
     uint64_t value;
-} tla_paddr; /* physical: 51 bits */
+} tla_paddr; /* physical: 51 bits; of a plain layout up to 64 */
 
 typedef struct tla_vaddr {
     uint64_t value;
@@ -55,6 +57,17 @@ enum {
 #define TLA_CONTROL_BLOCK_BYTES (UINT64_C(1) << 24) /* one control block in a control space */
 #define TLA_HOST_MEMORY_BYTES (UINT64_C(1) << 41)   /* what the host's memory can have */
 #define TLA_M_CPU_MEMORY_BYTES (TLA_SUB_UNIT_BYTES - TLA_CONTROL_BLOCK_BYTES) /* what an M_CPU's memory can have */
+
+/* Where the memories begin: of SIP 0, die 0, PE 0, whose others follow in steps of a SIP, a die and a PE. A slice of
+ * HBM begins at TLA_KERNBENCH_HBM_BASE + pe * the size of a slice. */
+#define TLA_KERNBENCH_TCM_BASE UINT64_C(0)
+#define TLA_KERNBENCH_M_CPU_MEMORY_BASE ((UINT64_C(1) << 34) + TLA_CONTROL_BLOCK_BYTES)
+#define TLA_KERNBENCH_SRAM_BASE (UINT64_C(2) << 34)
+#define TLA_KERNBENCH_HBM_BASE (UINT64_C(1) << 37)
+#define TLA_KERNBENCH_HOST_MEMORY_BASE (UINT64_C(31) << 42)
+#define TLA_KERNBENCH_PE_STRIDE (UINT64_C(1) << 30) /* from a PE's TCM to the next one's */
+#define TLA_KERNBENCH_DIE_STRIDE (UINT64_C(1) << 42)
+#define TLA_KERNBENCH_SIP_STRIDE (UINT64_C(1) << 47)
 
 /* Where an address leads. */
 typedef enum tla_unit {

@@ -29,6 +29,9 @@ namespace tlmalloc {
 // Commands are carried out one after the other (control_window.hpp), each with all the transactions that it makes to
 // the slice, also where the slice waits; data accesses go past them.
 //
+// Addresses, in commands as in accesses, are those of memory.layout: KernBench's 51 bits (phys_addr.h), or with
+// TLA_LAYOUT_PLAIN a base of each memory plus the offset, which is what a platform of one's own has, below 4 GiB too.
+//
 // An owned slice (owner_port) has its blocks placed by somebody else, for many slices alike (command_processor.hpp):
 // PLACE and FREE of HBM are taken at that port alone and cost what a command without work does; every other command
 // about HBM is TLA_UNSUPPORTED. What a slice has is counted, shown, freed and withdrawn as ever.
@@ -245,7 +248,7 @@ class memory_controller : public instrumented, private command_handler, private 
     statistics statistics_[TLA_CHANNEL_COUNT];
     tla_arena_stats beginning_[TLA_CHANNEL_COUNT]{};
     tla_stack_stats untouched_[TLA_CHANNEL_COUNT]{};
-    std::uint64_t slice_base_ = 0; // physical address of the slice's first byte; 0: the configuration names none
+    std::uint64_t slice_base_ = 0; // physical address of the slice's first byte, if there is one
     std::uint64_t data_errors_ = 0;
     channel_figures channel_figures_[TLA_CHANNEL_COUNT]{
         {{*this, "hbm_used_bytes", 48, has(TLA_HBM)},
