@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_HPP
 #define TLMALLOC_MODULES_HPP
 
+#include "tlmalloc/modules/at_lt_bridge.hpp"
 #include "tlmalloc/modules/command_processor.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
@@ -11,6 +12,7 @@
 #include "tlmalloc/modules/host_driver.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
+#include "tlmalloc/modules/lt_at_bridge.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/memory_module.hpp"
 #include "tlmalloc/modules/message_ledger.hpp"

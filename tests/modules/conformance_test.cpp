@@ -1,6 +1,7 @@
 // Every target of the library against the conformance battery: loosely and approximately timed initiators, before
 // modules that serve at once (fast) and modules that serve in the order of arrival (exact).
 #include "bare.hpp"
+#include "conforms.hpp"
 #include "platform/examples/socket_width.hpp"
 #include "tlmalloc/config.h"
 #include "tlmalloc/modules/command_processor.hpp"
@@ -13,7 +14,6 @@
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/tcm.hpp"
 #include "tlmalloc/modules/va_manager.hpp"
-#include "tlmalloc/testing/conformance.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <sstream>
@@ -24,20 +24,6 @@ using namespace tlmalloc::testing;
 namespace {
 
 constexpr std::uint64_t slice_bytes = 1 << 20, tcm_bytes = 1 << 16;
-
-// Rules that may answer "not applicable", by name, separated by blanks; all others must pass.
-void conforms(const make_target &make, const std::string &not_applicable = "") {
-    for (const conformance_rule &rule : conformance_rules())
-        for (const coding style : {coding::loosely_timed, coding::approximately_timed}) {
-            if (!(style == coding::loosely_timed ? rule.loosely_timed : rule.approximately_timed)) continue;
-            const verdict v = check_conformance(rule, style, make);
-            const bool may_not_apply =
-                (" " + not_applicable + " ").find(" " + std::string(rule.name) + " ") != std::string::npos;
-            const outcome expected = may_not_apply ? outcome::not_applicable : outcome::passed;
-            BOOST_TEST((v.result == expected),
-                       rule.name << (style == coding::loosely_timed ? " LT: " : " AT: ") << v.text);
-        }
-}
 
 hbm_slice::config slice_config(time_style style) {
     hbm_slice::config c = bare<hbm_slice>();
@@ -440,11 +426,6 @@ struct width_target : controller_target {
     }
     void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(widen.in); }
 };
-
-template <typename Target, typename... Arguments>
-make_target make(Arguments... arguments) {
-    return [=] { return std::make_unique<Target>(arguments...); };
-}
 
 constexpr time_style fast = time_style::fast, exact = time_style::exact;
 

@@ -1,0 +1,34 @@
+// From four phases to b_transport: initiators of the base protocol in front of a target that takes blocking calls only.
+#ifndef TLMALLOC_MODULES_AT_LT_BRIDGE_HPP
+#define TLMALLOC_MODULES_AT_LT_BRIDGE_HPP
+
+#include "tlmalloc/modules/instrumented.hpp"
+#include "tlmalloc/modules/target_socket.hpp"
+
+#include <tlm_utils/simple_initiator_socket.h>
+
+namespace tlmalloc {
+
+// Serves the four phases at `in` as every target of ours does (at_target.hpp), and calls b_transport at `out` with the
+// payloads as they came, from threads, so that the target may wait. Our own targets take four phases themselves and
+// need none. Blocking calls, DMI and debug accesses pass through unchanged.
+class at_lt_bridge : public instrumented, private access_target {
+  public:
+    struct config {
+        unsigned outstanding = 64; // accepted requests of an initiator without END_RESP; more wait for END_REQ
+    };
+
+    target_socket<0> in;
+    tlm_utils::simple_initiator_socket<at_lt_bridge> out{"out"};
+
+    at_lt_bridge(sc_core::sc_module_name name, const config &settings);
+
+  private:
+    void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
+    unsigned debug(tlm::tlm_generic_payload &payload) override;
+    bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
+    void invalidate(sc_dt::uint64 first, sc_dt::uint64 last);
+};
+
+} // namespace tlmalloc
+#endif

@@ -1,0 +1,125 @@
+// From b_transport to four phases: a memory that is approximately timed only, behind modules that make blocking calls.
+#ifndef TLMALLOC_MODULES_LT_AT_BRIDGE_HPP
+#define TLMALLOC_MODULES_LT_AT_BRIDGE_HPP
+
+#include "tlmalloc/modules/instrumented.hpp"
+#include "tlmalloc/modules/target_socket.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <vector>
+
+namespace tlmalloc {
+
+// Every access to `in` becomes requests at `out` by the base protocol (IEEE 1666-2011 15.2), which have a memory
+// manager, attributes and bytes of their own. An access is cut where a request would be longer than `largest` or not
+// aligned, and at every pass of a streaming access, for targets that know no streaming. Requests go out at the
+// access's annotated time, in the order of these times and else of the calls, at most `outstanding` of them without an
+// answer, the next one after END_REQ. The caller waits until the last answer is there; its delay is zero then. Several
+// callers, which are threads, have requests under way at the same time; the order of those that touch the same bytes is
+// the target's to keep (15.2.9). Initiators in four phases may be bound to `in` too.
+//
+// The target may answer in every way of the protocol: END_REQ and BEGIN_RESP as calls or as return values,
+// TLM_COMPLETED at once, BEGIN_RESP without END_REQ, with delays. What it sends that breaks the protocol is counted,
+// and a warning /tlmalloc/lt_at_bridge/protocol.
+//
+// Answers: TLM_ADDRESS_ERROR_RESPONSE for what does not lie in [base, base + capacity), which never reaches the target;
+// burst and byte-enable errors for attributes that no memory can serve; TLM_OK_RESPONSE to TLM_IGNORE, which is not
+// passed on; else the first error among the answers of the requests, or OK. Where a request failed, a read brings
+// nothing, and a write has been made by the requests that did not fail. Extensions of the access are lent to its
+// requests until their answers; a caller's thread that ends meanwhile takes them away, and the bytes stay.
+//
+// DMI is what the target grants, clipped to [base, base + capacity). Debug accesses pass through, cut at multiples of
+// `largest`.
+class lt_at_bridge : public instrumented, private access_target, private tlm::tlm_mm_interface {
+  public:
+    // How the bridge ends a response. Every target should take all three; some wait forever after `completed`.
+    enum class response_end {
+        updated,   // END_RESP as the return value of BEGIN_RESP, with TLM_UPDATED
+        completed, // TLM_COMPLETED
+        call       // END_RESP as a call, when the response's annotated time has come
+    };
+    static constexpr std::uint64_t no_end = UINT64_MAX; // the target itself refuses what it has not
+
+    struct config {
+        std::uint64_t base = 0, capacity = 0; // first legal address, and how many bytes: not 0
+        unsigned outstanding = 32;            // requests without an answer, at least 1
+        std::uint64_t largest = 64; // bytes of a request, a power of two, which it does not cross a multiple of
+        std::uint64_t smallest = 1; // bytes, a power of two up to `largest`: what is less becomes one of these, with
+                                    // byte enables; `base` and `capacity` are multiples of it
+        bool powers_of_two = true;  // requests are powers of two long and naturally aligned
+        response_end ending = response_end::updated;
+        unsigned accepted = 64; // initiators in four phases: accepted accesses of each without END_RESP
+        bool dmi = true;        // pass on DMI
+    };
+
+    struct statistics {
+        std::uint64_t accesses = 0, errors = 0; // all, and those that were answered with an error
+        std::uint64_t requests = 0, bytes = 0;  // sent, and what they moved
+        std::uint64_t peak_outstanding = 0;     // requests without an answer, at most
+        std::uint64_t protocol_errors = 0;      // of the target
+    };
+
+    target_socket<0> in;
+    tlm_utils::simple_initiator_socket<lt_at_bridge> out{"out"};
+
+    // Refuses (/tlmalloc/lt_at_bridge/config) a bridge without a limit or an end, and sizes that are no powers of two.
+    lt_at_bridge(sc_core::sc_module_name name, const config &settings);
+    ~lt_at_bridge() override;
+
+    statistics get_statistics() const { return counts_; }
+    std::vector<statistics_part> list_statistics() const override;
+
+  private:
+    struct access;
+    struct request;
+    class call;
+    enum class step { begin, end_request, respond };
+    struct scheduled {
+        step what;
+        request *part;
+    };
+
+    void check_config() const;
+    std::uint64_t last() const; // the last legal address
+    bool reaches(std::uint64_t address, std::uint64_t nbytes) const;
+    tlm::tlm_response_status transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    void cut(const tlm::tlm_generic_payload &whole, access &into);
+    void fill(request &part, std::uint64_t length, const tlm::tlm_generic_payload &whole) const;
+    tlm::tlm_response_status collect(const access &of, tlm::tlm_generic_payload &whole) const;
+    request &new_request();
+
+    void schedule(step what, request &part, const sc_core::sc_time &delay);
+    void advance();
+    void send(request &next);
+    void respond(request &part, bool to_end, const sc_core::sc_time &delay);
+    void finish(request &part);
+    void violation(const char *what);
+    tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                       sc_core::sc_time &delay);
+    void invalidate(sc_dt::uint64 first, sc_dt::uint64 end);
+
+    void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
+    unsigned debug(tlm::tlm_generic_payload &payload) override;
+    bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
+    void free(tlm::tlm_generic_payload *payload) override;
+
+    const config config_;
+    std::vector<std::unique_ptr<access>> accesses_;
+    std::vector<access *> idle_;
+    std::vector<std::unique_ptr<request>> requests_;
+    std::vector<request *> free_;
+    std::multimap<sc_core::sc_time, scheduled> agenda_; // by absolute time; equal times in order of insertion
+    sc_core::sc_event agenda_changed_;
+    std::deque<request *> waiting_; // to be sent
+    request *open_ = nullptr;       // sent, no END_REQ yet
+    unsigned under_way_ = 0;
+    statistics counts_;
+    figure outstanding_{*this, "outstanding", 16};
+};
+
+} // namespace tlmalloc
+#endif

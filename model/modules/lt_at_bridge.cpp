@@ -1,0 +1,409 @@
+// The bridge's two sides: accesses and what they become, and the initiator of the base protocol.
+#include "tlmalloc/modules/lt_at_bridge.hpp"
+
+#include "base/request_split.h"
+#include "dmi.hpp"
+#include "payload.hpp"
+#include "tlmalloc/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tlmalloc {
+
+using tlm::tlm_generic_payload;
+using tlm::tlm_phase;
+using tlm::tlm_sync_enum;
+
+namespace {
+
+bool is_power_of_two(std::uint64_t n) {
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+} // namespace
+
+// A part of an access on its way. It keeps its bytes for as long as the target keeps the payload.
+struct lt_at_bridge::request : tlm_generic_payload {
+    enum class state { idle, waiting, sent, answered, ended };
+
+    request(tlm::tlm_mm_interface *manager, const lt_at_bridge &bridge) : tlm_generic_payload(manager), owner(bridge) {}
+    ~request() override { give_back(); }
+    request(const request &) = delete;
+    request &operator=(const request &) = delete;
+
+    // The extensions of the whole; and which transfer this is a part of.
+    void lend(const tlm_generic_payload &whole) {
+        for (unsigned i = 0; i < tlm::max_num_extensions(); i++)
+            if (tlm::tlm_extension_base *const found = whole.get_extension(i)) {
+                set_extension(i, found);
+                lent.emplace_back(i, found);
+            }
+    }
+    void say_part_of(const transfer_extent &whole) {
+        extent = whole;
+        set_extension(&extent); // in place of that of the whole
+        lent.emplace_back(transfer_extent::ID, &extent);
+    }
+    void give_back() {
+        for (const auto &[number, extension] : lent)
+            if (get_extension(number) == extension) set_extension(number, nullptr);
+        lent.clear();
+    }
+
+    const lt_at_bridge &owner;
+    access *of = nullptr; // until its caller has gone
+    state is = state::idle;
+    bool to_end = false;                // END_RESP is to be sent as a call
+    std::uint64_t index = 0;            // of its first byte in the whole's data
+    std::uint64_t lead = 0, wanted = 0; // which of its bytes are the whole's
+    std::vector<std::uint8_t> bytes, enables;
+    transfer_extent extent;
+    std::vector<std::pair<unsigned, tlm::tlm_extension_base *>> lent;
+};
+
+// An access whose caller waits.
+struct lt_at_bridge::access {
+    std::vector<request *> parts;
+    std::size_t left = 0; // parts that are not answered
+    sc_core::sc_event over;
+};
+
+// A caller's stay. When its thread is killed meanwhile the requests go on, with bytes of their own.
+class lt_at_bridge::call {
+  public:
+    call(lt_at_bridge &bridge, access &of) : bridge_(bridge), access_(of) {}
+    ~call() {
+        for (request *const part : access_.parts) {
+            part->give_back();
+            part->of = nullptr;
+            part->release();
+        }
+        access_.parts.clear();
+        access_.over.cancel();
+        bridge_.idle_.push_back(&access_);
+    }
+    call(const call &) = delete;
+    call &operator=(const call &) = delete;
+
+  private:
+    lt_at_bridge &bridge_;
+    access &access_;
+};
+
+lt_at_bridge::lt_at_bridge(sc_core::sc_module_name name, const config &settings)
+    : instrumented(name, "lt_at_bridge"), in("in", *this, settings.accepted), config_(settings) {
+    check_config();
+    out.register_nb_transport_bw(this, &lt_at_bridge::nb_transport_bw);
+    out.register_invalidate_direct_mem_ptr(this, &lt_at_bridge::invalidate);
+    SC_HAS_PROCESS(lt_at_bridge);
+    SC_METHOD(advance);
+    sensitive << agenda_changed_;
+    dont_initialize();
+}
+
+lt_at_bridge::~lt_at_bridge() = default;
+
+void lt_at_bridge::check_config() const {
+    const std::uint64_t smallest = config_.smallest, largest = config_.largest;
+    if (config_.outstanding == 0)
+        refuse_config("outstanding: a bridge needs a limit of requests without an answer, at least 1, not 0");
+    if (config_.capacity == 0)
+        refuse_config("capacity: a bridge needs the end of the memory behind it, in bytes, not 0; no_end where the "
+                      "target itself refuses what lies behind its end");
+    if (config_.capacity != no_end && config_.capacity - 1 > UINT64_MAX - config_.base)
+        refuse_config("base + capacity: the last byte would lie past 2^64");
+    if (!is_power_of_two(largest) || largest > UINT32_MAX)
+        refuse_config("largest: a power of two up to 2^31 is expected, not " + std::to_string(largest));
+    if (!is_power_of_two(smallest) || smallest > largest)
+        refuse_config("smallest: a power of two up to largest = " + std::to_string(largest) + " is expected, not " +
+                      std::to_string(smallest));
+    const bool ends = config_.capacity != no_end;
+    if (config_.base % smallest > 0 || (ends && config_.capacity % smallest > 0))
+        refuse_config("base and capacity must be multiples of smallest = " + std::to_string(smallest));
+}
+
+std::uint64_t lt_at_bridge::last() const {
+    return config_.capacity == no_end ? UINT64_MAX : config_.base + (config_.capacity - 1);
+}
+
+bool lt_at_bridge::reaches(std::uint64_t address, std::uint64_t nbytes) const {
+    return address >= config_.base && address <= last() && nbytes > 0 && nbytes - 1 <= last() - address;
+}
+
+// --- accesses --------------------------------------------------------------------------------------------------------
+
+void lt_at_bridge::serve(unsigned, tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    counts_.accesses++;
+    tlm::tlm_response_status status = check_attributes(payload);
+    if (status == tlm::TLM_OK_RESPONSE && !reaches(payload.get_address(), payload_span(payload)))
+        status = tlm::TLM_ADDRESS_ERROR_RESPONSE;
+    if (status == tlm::TLM_OK_RESPONSE && payload.get_command() != tlm::TLM_IGNORE_COMMAND)
+        status = transport(payload, delay);
+    payload.set_response_status(status);
+    if (status != tlm::TLM_OK_RESPONSE) counts_.errors++;
+}
+
+// Waits until the last request is answered; the delay is zero then.
+tlm::tlm_response_status lt_at_bridge::transport(tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    if (idle_.empty()) {
+        accesses_.push_back(std::make_unique<access>());
+        idle_.push_back(accesses_.back().get());
+    }
+    access &mine = *idle_.back();
+    idle_.pop_back();
+    const call stay(*this, mine);
+    cut(payload, mine);
+    mine.left = mine.parts.size();
+    for (request *const part : mine.parts) {
+        part->acquire(); // until its response has ended
+        schedule(step::begin, *part, delay);
+    }
+    while (mine.left > 0)
+        sc_core::wait(mine.over);
+    delay = sc_core::SC_ZERO_TIME;
+    return collect(mine, payload);
+}
+
+// Makes the requests: for each pass of a streaming access those for its bytes.
+void lt_at_bridge::cut(const tlm_generic_payload &whole, access &into) {
+    const tla_request_shape shape{config_.largest, config_.smallest, config_.powers_of_two};
+    const std::uint64_t length = whole.get_data_length(), span = payload_span(whole);
+    const transfer_extent *const found = whole.get_extension<transfer_extent>();
+    const transfer_extent around = found ? *found : transfer_extent();
+    for (std::uint64_t pass = 0; pass < length; pass += span) {
+        const std::uint64_t end = std::min(span, length - pass);
+        for (std::uint64_t offset = 0; offset < end;) {
+            const tla_request next = tla_request_next(&shape, whole.get_address() + offset, end - offset);
+            request &part = new_request();
+            into.parts.push_back(&part);
+            part.acquire(); // for the caller
+            part.of = &into;
+            part.index = pass + offset;
+            part.lead = next.lead;
+            part.wanted = next.wanted;
+            part.set_address(next.address);
+            fill(part, next.length, whole);
+            part.lend(whole);
+            if (found || next.wanted < span)
+                part.say_part_of({around.before + offset, around.after + (span - offset - next.wanted)});
+            offset += next.wanted;
+        }
+    }
+}
+
+// All attributes but the address; the bytes of a write, and the enables.
+void lt_at_bridge::fill(request &part, std::uint64_t length, const tlm_generic_payload &whole) const {
+    const std::uint8_t *const enables = whole.get_byte_enable_ptr();
+    const bool all = !enables && part.wanted == length;
+    part.bytes.assign(length, 0);
+    part.enables.assign(all ? 0 : length, TLM_BYTE_DISABLED);
+    if (whole.is_write()) std::copy_n(whole.get_data_ptr() + part.index, part.wanted, &part.bytes[part.lead]);
+    if (!all)
+        for (std::uint64_t i = 0; i < part.wanted; i++)
+            part.enables[part.lead + i] =
+                enables ? enables[(part.index + i) % whole.get_byte_enable_length()] : TLM_BYTE_ENABLED;
+    part.set_command(whole.get_command());
+    part.set_data_ptr(part.bytes.data());
+    part.set_data_length(static_cast<unsigned>(length));
+    part.set_streaming_width(static_cast<unsigned>(length));
+    part.set_byte_enable_ptr(all ? nullptr : part.enables.data());
+    part.set_byte_enable_length(static_cast<unsigned>(part.enables.size()));
+    part.set_dmi_allowed(false);
+    part.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+}
+
+// The answer to the whole, and where that is OK the bytes of a read.
+tlm::tlm_response_status lt_at_bridge::collect(const access &of, tlm_generic_payload &whole) const {
+    bool dmi = config_.dmi;
+    for (const request *const part : of.parts) {
+        if (part->get_response_status() != tlm::TLM_OK_RESPONSE)
+            return part->get_response_status() == tlm::TLM_INCOMPLETE_RESPONSE ? tlm::TLM_GENERIC_ERROR_RESPONSE
+                                                                               : part->get_response_status();
+        dmi = dmi && part->is_dmi_allowed();
+    }
+    whole.set_dmi_allowed(dmi);
+    if (!whole.is_read()) return tlm::TLM_OK_RESPONSE;
+    for (const request *const part : of.parts)
+        for (std::uint64_t i = 0; i < part->wanted; i++)
+            if (part->enables.empty() || part->enables[part->lead + i] == TLM_BYTE_ENABLED)
+                whole.get_data_ptr()[part->index + i] = part->bytes[part->lead + i];
+    return tlm::TLM_OK_RESPONSE;
+}
+
+lt_at_bridge::request &lt_at_bridge::new_request() {
+    if (free_.empty()) {
+        requests_.push_back(std::make_unique<request>(static_cast<tlm::tlm_mm_interface *>(this), *this));
+        free_.push_back(requests_.back().get());
+    }
+    request &next = *free_.back();
+    free_.pop_back();
+    next.is = request::state::waiting;
+    next.to_end = false;
+    return next;
+}
+
+void lt_at_bridge::free(tlm_generic_payload *payload) {
+    payload->reset(); // extensions that the target left to go with it
+    auto *const part = static_cast<request *>(payload);
+    part->is = request::state::idle;
+    free_.push_back(part);
+}
+
+// --- four phases -----------------------------------------------------------------------------------------------------
+
+void lt_at_bridge::schedule(step what, request &part, const sc_core::sc_time &delay) {
+    agenda_.emplace(sc_core::sc_time_stamp() + delay, scheduled{what, &part});
+    agenda_changed_.notify(delay); // an earlier notification stands
+}
+
+// A method: does all that is due now, then waits for what is next.
+void lt_at_bridge::advance() {
+    const sc_core::sc_time now = sc_core::sc_time_stamp();
+    while (!agenda_.empty() && agenda_.begin()->first <= now) {
+        const scheduled next = agenda_.begin()->second;
+        agenda_.erase(agenda_.begin());
+        switch (next.what) {
+        case step::begin:
+            waiting_.push_back(next.part);
+            break;
+        case step::end_request:
+            if (open_ == next.part) open_ = nullptr;
+            break;
+        case step::respond:
+            if (open_ == next.part) open_ = nullptr;
+            finish(*next.part);
+            break;
+        }
+        while (!open_ && !waiting_.empty() && under_way_ < config_.outstanding) {
+            request &part = *waiting_.front();
+            waiting_.pop_front();
+            send(part);
+        }
+    }
+    if (!agenda_.empty()) agenda_changed_.notify(agenda_.begin()->first - now);
+}
+
+void lt_at_bridge::send(request &next) {
+    next.is = request::state::sent;
+    open_ = &next;
+    under_way_++;
+    counts_.requests++;
+    counts_.peak_outstanding = std::max<std::uint64_t>(counts_.peak_outstanding, under_way_);
+    outstanding_.set(to_ps(sc_core::sc_time_stamp()), under_way_);
+    tlm_phase phase = tlm::BEGIN_REQ;
+    sc_core::sc_time delay;
+    const tlm_sync_enum answer = out->nb_transport_fw(next, phase, delay);
+    if (answer == tlm::TLM_ACCEPTED) return;
+    if (answer == tlm::TLM_UPDATED && phase == tlm::END_REQ)
+        schedule(step::end_request, next, delay);
+    else if (answer == tlm::TLM_COMPLETED)
+        respond(next, false, delay);
+    else if (answer == tlm::TLM_UPDATED && phase == tlm::BEGIN_RESP)
+        respond(next, true, delay);
+    else
+        violation("TLM_UPDATED to BEGIN_REQ with a phase that cannot follow it");
+}
+
+// The target has answered; it waits for END_RESP as a call if `to_end`.
+void lt_at_bridge::respond(request &part, bool to_end, const sc_core::sc_time &delay) {
+    if (part.is != request::state::sent) {
+        violation("a second answer to a request");
+        return;
+    }
+    part.is = request::state::answered;
+    part.to_end = to_end;
+    schedule(step::respond, part, delay);
+}
+
+tlm_sync_enum lt_at_bridge::nb_transport_bw(tlm_generic_payload &payload, tlm_phase &phase, sc_core::sc_time &delay) {
+    auto *const part = dynamic_cast<request *>(&payload);
+    if (phase != tlm::END_REQ && phase != tlm::BEGIN_RESP) {
+        if (phase == tlm::BEGIN_REQ || phase == tlm::END_RESP) violation("an initiator's phase on the backward path");
+        return tlm::TLM_ACCEPTED; // phases of other protocols
+    }
+    if (!part || &part->owner != this || part->is == request::state::idle || part->is == request::state::waiting) {
+        violation("an answer to what is no request under way");
+        return tlm::TLM_ACCEPTED;
+    }
+    if (phase == tlm::END_REQ) {
+        if (open_ != part) violation("END_REQ for a request that has ended");
+        schedule(step::end_request, *part, delay);
+        return tlm::TLM_ACCEPTED;
+    }
+    const bool expected = part->is == request::state::sent;
+    respond(*part, config_.ending == response_end::call, delay);
+    if (!expected || config_.ending == response_end::call) return tlm::TLM_ACCEPTED;
+    if (config_.ending == response_end::completed) return tlm::TLM_COMPLETED;
+    phase = tlm::END_RESP; // at the time of BEGIN_RESP
+    return tlm::TLM_UPDATED;
+}
+
+// The response of a request has come to its time.
+void lt_at_bridge::finish(request &part) {
+    part.is = request::state::ended;
+    under_way_--;
+    outstanding_.set(to_ps(sc_core::sc_time_stamp()), under_way_);
+    counts_.bytes += part.wanted;
+    if (part.to_end) {
+        tlm_phase phase = tlm::END_RESP;
+        sc_core::sc_time delay;
+        out->nb_transport_fw(part, phase, delay); // the answer to END_RESP says nothing
+    }
+    if (part.of && --part.of->left == 0) part.of->over.notify(sc_core::SC_ZERO_TIME);
+    part.release();
+}
+
+void lt_at_bridge::violation(const char *what) {
+    counts_.protocol_errors++;
+    SC_REPORT_WARNING("/tlmalloc/lt_at_bridge/protocol", (std::string(name()) + ": " + what).c_str());
+}
+
+// --- what passes through ---------------------------------------------------------------------------------------------
+
+unsigned lt_at_bridge::debug(tlm_generic_payload &payload) {
+    const std::uint64_t address = payload.get_address(), length = payload.get_data_length();
+    if (!payload.get_data_ptr() || !reaches(address, length)) return 0;
+    const tla_request_shape shape{config_.largest, 1, false};
+    std::uint64_t moved = 0;
+    while (moved < length) {
+        const tla_request next = tla_request_next(&shape, address + moved, length - moved);
+        tlm_generic_payload part;
+        part.set_command(payload.get_command());
+        part.set_address(next.address);
+        part.set_data_ptr(payload.get_data_ptr() + moved);
+        part.set_data_length(static_cast<unsigned>(next.length));
+        part.set_streaming_width(static_cast<unsigned>(next.length));
+        const unsigned answered = out->transport_dbg(part);
+        moved += answered;
+        if (answered < next.length) break;
+    }
+    return static_cast<unsigned>(moved);
+}
+
+bool lt_at_bridge::grant_dmi(unsigned, tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+    const std::uint64_t address = payload.get_address();
+    if (!config_.dmi) return refuse_dmi(dmi);
+    if (!reaches(address, 1)) return refuse_dmi(dmi, {address, address});
+    const bool granted = out->get_direct_mem_ptr(payload, dmi);
+    const std::uint64_t nbytes = config_.capacity == no_end ? UINT64_MAX - config_.base : config_.capacity;
+    return translate_dmi(dmi, granted, {config_.base, nbytes, config_.base}, 0);
+}
+
+void lt_at_bridge::invalidate(sc_dt::uint64 first, sc_dt::uint64 end) {
+    if (first <= last() && end >= config_.base)
+        in.withdraw_dmi(std::max<std::uint64_t>(first, config_.base), std::min<std::uint64_t>(end, last()));
+}
+
+std::vector<statistics_part> lt_at_bridge::list_statistics() const {
+    return {{{{"accesses", counts_.accesses, "accesses", "calls, and requests in four phases"},
+              {"errors", counts_.errors, "accesses", "answered with an error"},
+              {"requests", counts_.requests, "requests", "sent in four phases"},
+              {"bytes", counts_.bytes, "bytes", "of accesses, by answered requests"},
+              {"peak_outstanding", counts_.peak_outstanding, "requests", "without an answer, at most"},
+              {"protocol_errors", counts_.protocol_errors, "calls", "of the target, against the base protocol"}}}};
+}
+
+} // namespace tlmalloc
