@@ -11,10 +11,11 @@ static uint32_t read_word(const tla_port_driver *driver, uint32_t offset) {
 
 /* Writes bytes (a multiple of 4) at an offset of the port, in ascending words; returns where they end. */
 static uint32_t write_bytes(const tla_port_driver *driver, uint32_t offset, const uint8_t *bytes, size_t count) {
+    volatile uint32_t *const port = driver->port;
     for (const uint8_t *end = bytes + count; bytes < end; bytes += 4, offset += 4) {
         const uint32_t word = (uint32_t)get_little_endian(bytes, 4);
-        if (driver->port)
-            driver->port[offset / 4] = word;
+        if (port)
+            port[offset / 4] = word;
         else
             driver->write(driver->context, offset, word);
     }
@@ -23,9 +24,9 @@ static uint32_t write_bytes(const tla_port_driver *driver, uint32_t offset, cons
 
 /* Reads count bytes (a multiple of 4) from an offset of the port on. */
 static void read_bytes(const tla_port_driver *driver, uint32_t offset, uint8_t *bytes, uint32_t count) {
-    for (uint32_t i = 0; i < count; i += 4) {
-        put_little_endian(bytes + i, read_word(driver, offset + i), 4);
-    }
+    volatile uint32_t *const port = driver->port;
+    for (const uint8_t *end = bytes + count; bytes < end; bytes += 4, offset += 4)
+        put_little_endian(bytes, port ? port[offset / 4] : driver->read(driver->context, offset), 4);
 }
 
 /* False when there is no completion of this command: what is left there of the command before has another

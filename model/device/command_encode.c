@@ -1,0 +1,46 @@
+/* Writes a decoded command as a control descriptor. Apart from descriptor.c, which needs no library. */
+#include "descriptor_layout.h"
+
+#include <string.h>
+
+tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capacity, size_t *length) {
+    tla_descriptor d = {.opcode = c->opcode,
+                        .target = c->target,
+                        .correlation_id = c->correlation_id,
+                        .request_id = c->request_id,
+                        .channel = c->channel,
+                        .format = c->format,
+                        .stream = c->stream,
+                        .object = c->object,
+                        .nbytes = c->nbytes,
+                        .pa = c->pa,
+                        .timeout_ps = c->timeout_ps,
+                        .va = c->va,
+                        .scope = c->scope,
+                        .kernel = c->kernel,
+                        .program = c->program,
+                        .programs = c->programs,
+                        .target_start_ps = c->target_start_ps,
+                        .pes = c->pes,
+                        .write = c->write,
+                        .pattern = c->pattern,
+                        .batch = c->batch,
+                        .busy = c->busy,
+                        .key = c->key,
+                        .meta = c->meta,
+                        .count = c->count};
+    uint8_t head[TLA_DESCRIPTOR_HEAD_MAX_BYTES];
+    size_t head_bytes, whole;
+    tla_status status = tla_descriptor_put_head(&d, head, &head_bytes, &whole);
+    if (status) return status;
+    if (whole > capacity) return TLA_INVALID_ARGUMENT;
+    memcpy(bytes, head, head_bytes);
+    uint8_t *at = bytes + head_bytes;
+    const void *items = c->opcode == TLA_OP_LAUNCH          ? (const void *)c->arguments
+                        : tla_opcode_has_entries(c->opcode) ? (const void *)c->entries
+                                                            : (const void *)c->blocks;
+    for (uint32_t i = 0; at < bytes + whole; i++)
+        at += tla_descriptor_put_item(c->opcode, items, i, at);
+    *length = whole;
+    return TLA_OK;
+}
