@@ -1,7 +1,7 @@
 /* What every firmware does: sleeps until a request stands in the mailbox, serves it, and sleeps again.
  *
  * An allocator includes this and defines begin, take and give_back. Nothing is initialised but by a request to begin.
- */
+ * They answer the statuses of mailbox.h; who has others defines ANSWER, their type, before. */
 #ifndef TLMALLOC_FIRMWARE_SERVE_H
 #define TLMALLOC_FIRMWARE_SERVE_H
 
@@ -9,10 +9,14 @@
 
 #include <stdint.h>
 
-/* As the operations of mailbox.h; take says where in *offset. */
-static tla_mailbox_status begin(uint64_t nodes, uint64_t size);
-static tla_mailbox_status take(uint64_t size, uint64_t *offset);
-static tla_mailbox_status give_back(uint64_t offset, uint64_t size);
+#ifndef ANSWER
+#define ANSWER tla_mailbox_status
+#endif
+
+/* As the operations of mailbox.h, by its registers; take says where in *offset. */
+static ANSWER begin(uint64_t offset, uint64_t size);
+static ANSWER take(uint64_t size, uint64_t *offset);
+static ANSWER give_back(uint64_t offset, uint64_t size);
 
 static volatile uint64_t *mailbox(uint64_t at) {
     return (volatile uint64_t *)(TLA_MAILBOX_BASE + at);
@@ -23,7 +27,7 @@ _Noreturn void serve(void) {
         __asm__ volatile("wfi" ::: "memory");
         const uint64_t operation = *mailbox(TLA_MAILBOX_OPERATION), size = *mailbox(TLA_MAILBOX_SIZE);
         uint64_t offset = *mailbox(TLA_MAILBOX_OFFSET);
-        tla_mailbox_status status;
+        ANSWER status;
         if (operation == TLA_MAILBOX_TAKE)
             status = take(size, &offset);
         else if (operation == TLA_MAILBOX_GIVE_BACK)

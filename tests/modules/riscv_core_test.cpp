@@ -1,4 +1,5 @@
 // riscv_core: the firmware behind a mailbox takes the time that it takes on the hart alone, and sleeps for nothing.
+#include "platform/examples/mailbox_device.hpp"
 #include "riscv/start_firmware.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/allocators/arena.h"
@@ -6,34 +7,25 @@
 #include "unit/seeded_random.hpp"
 
 #include <memory>
-#include <tlm_utils/simple_target_socket.h>
 
 using namespace tlmalloc;
 
 namespace {
 
-// The mailbox as a device of the core's bus, and whoever asks. Answers take `latency_ps`.
-struct mailbox_device : sc_core::sc_module {
-    tlm_utils::simple_target_socket<mailbox_device> in{"in"};
-    sc_core::sc_out<bool> interrupt{"interrupt"};
+// Whoever asks.
+struct asker : sc_core::sc_module {
+    mailbox_device mailbox{"mailbox"};
     std::function<void()> body;
-    std::uint64_t latency_ps = 0, answered_ps = 0;
-    tla_mailbox mailbox{};
-    sc_core::sc_event answered;
+    tla_mailbox answer{};
     bool finished = false;
 
-    SC_CTOR(mailbox_device) {
-        in.register_b_transport(this, &mailbox_device::b_transport);
-        SC_THREAD(run);
-    }
+    SC_CTOR(asker) { SC_THREAD(run); }
 
-    // Asks at once and waits for the answer; picoseconds from the interrupt to the write of the status.
+    // Picoseconds from the interrupt to the write of the status.
     std::uint64_t ask(tla_mailbox_operation operation, std::uint64_t offset, std::uint64_t size) {
-        mailbox = {operation, offset, size, 0, 0, false};
         const std::uint64_t begin_ps = to_ps(sc_core::sc_time_stamp());
-        interrupt.write(true);
-        wait(answered);
-        return answered_ps - begin_ps;
+        answer = mailbox.ask(operation, offset, size);
+        return mailbox.answered_ps() - begin_ps;
     }
 
   private:
@@ -41,24 +33,13 @@ struct mailbox_device : sc_core::sc_module {
         if (body) body();
         finished = true;
     }
-    void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-        const tla_status status =
-            tla_mailbox_access(&mailbox, payload.get_address() - TLA_MAILBOX_BASE, payload.get_data_ptr(),
-                               payload.get_data_length(), payload.is_write());
-        payload.set_response_status(status ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
-        delay += from_ps(latency_ps);
-        if (status || !mailbox.answered) return;
-        answered_ps = to_ps(sc_core::sc_time_stamp());
-        interrupt.write(false);
-        answered.notify(sc_core::SC_ZERO_TIME);
-    }
 };
 
 struct bench {
     explicit bench(const riscv_core::config &config = {}) : core("core", config) {
-        core.out.bind(device.in);
+        core.out.bind(device.mailbox.in);
         core.interrupt.bind(line);
-        device.interrupt.bind(line);
+        device.mailbox.interrupt.bind(line);
     }
     void load(const std::vector<std::uint32_t> &words) {
         BOOST_REQUIRE_EQUAL(core.load(TLA_FIRMWARE_BASE, words.data(), words.size() * 4), TLA_OK);
@@ -75,7 +56,7 @@ struct bench {
     }
 
     sc_core::sc_signal<bool, sc_core::SC_MANY_WRITERS> line{"line"}; // the device in its thread and in the core's
-    mailbox_device device{"device"};
+    asker device{"device"};
     riscv_core core;
 };
 
@@ -106,8 +87,8 @@ BOOST_AUTO_TEST_CASE(requests_take_the_cycles_that_they_take_on_the_hart_alone) 
                 ask_firmware(alone_on_a_hart.get(), operation, block.offset, block.nbytes);
             const std::uint64_t took_ps = b.device.ask(operation, block.offset, block.nbytes);
             BOOST_CHECK_EQUAL(took_ps, late + alone.cycles * 700);
-            BOOST_CHECK_EQUAL(b.device.mailbox.answer_status, std::uint64_t{alone.status});
-            BOOST_CHECK_EQUAL(b.device.mailbox.answer_offset, alone.offset);
+            BOOST_CHECK_EQUAL(b.device.answer.answer_status, std::uint64_t{alone.status});
+            BOOST_CHECK_EQUAL(b.device.answer.answer_offset, alone.offset);
             if (alone.status) continue;
             if (take) {
                 live.push_back({alone.offset, block.nbytes});
@@ -134,7 +115,7 @@ BOOST_AUTO_TEST_CASE(answers_of_the_bus_are_waited_for_up_to_the_next_edge) {
         sc_core::wait(from_ps(1000000));
         at_once = b.device.ask(TLA_MAILBOX_TAKE, 0, 10);
         sc_core::wait(from_ps(1000000));
-        b.device.latency_ps = 1300;
+        b.device.mailbox.latency_ps = 1300;
         slow = b.device.ask(TLA_MAILBOX_TAKE, 0, 10);
     };
     b.run();
@@ -161,9 +142,9 @@ BOOST_AUTO_TEST_CASE(a_level_that_stays_is_served_again) {
     // wfi; addi a0, a0, 1; ld a1, 0(a2); j -12: never answers
     b.load({0x10000637 /* lui a2, 0x10000 */, 0x10500073, 0x00150513, 0x00063583, 0xff5ff06f});
     b.device.body = [&] {
-        b.device.interrupt.write(true);
+        b.device.mailbox.interrupt.write(true);
         sc_core::wait(from_ps(100000));
-        b.device.interrupt.write(false);
+        b.device.mailbox.interrupt.write(false);
         sc_core::wait(from_ps(100000));
         const std::uint64_t served = tla_riscv_register(&b.core.hart(), 10);
         BOOST_CHECK_GT(served, 10u);
