@@ -23,6 +23,7 @@
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/riscv_core.hpp"
 #include "tlmalloc/modules/runtime.hpp"
 #include "tlmalloc/modules/systemc.hpp"

@@ -3,6 +3,7 @@
 #include "tlmalloc/base/sparse_bytes.h"
 
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 
 tla_status tla_sparse_bytes_create(uint64_t nbytes, uint8_t **bytes) {
@@ -15,6 +16,13 @@ tla_status tla_sparse_bytes_create(uint64_t nbytes, uint8_t **bytes) {
 #endif
     *bytes = range;
     return TLA_OK;
+}
+
+void tla_sparse_bytes_clear(uint8_t *bytes, uint64_t nbytes) {
+#ifdef __linux__ /* elsewhere the advice need not throw pages away */
+    if (madvise(bytes, nbytes, MADV_DONTNEED) == 0) return;
+#endif
+    memset(bytes, 0, nbytes);
 }
 
 void tla_sparse_bytes_destroy(uint8_t *bytes, uint64_t nbytes) {

@@ -41,6 +41,7 @@ static const struct {
     [TLA_DEADLOCK] = {"TLA_DEADLOCK", "kernels wait for messages, and none of them can go on"},
     [TLA_NOT_RECEIVED] = {"TLA_NOT_RECEIVED", "a message was sent that nobody received"},
     [TLA_ENGINE_DIFFERS] = {"TLA_ENGINE_DIFFERS", "an engine's answer is not the core's"},
+    [TLA_RESET] = {"TLA_RESET", "it was ended by a reset"},
 };
 
 const char *tla_status_name(tla_status status) {

@@ -72,6 +72,28 @@ void tla_control_port_complete_with(tla_control_port *port, const tla_completion
     tla_control_port_complete(port, completion);
 }
 
+bool tla_control_port_reset(tla_control_port *port) {
+    tla_completion answer = {0};
+    tla_command command;
+    if (port->state == TLA_PORT_RUNNING) {
+        if (!tla_command_decode(port->command, port->staged, &command, NULL))
+            answer = (tla_completion){
+                .correlation_id = command.correlation_id, .request_id = command.request_id, .opcode = command.opcode};
+    } else {
+        tla_completion last;
+        if (tla_completion_decode(port->completion, &last)) {
+            *port = (tla_control_port){.state = TLA_PORT_IDLE};
+            return false;
+        }
+        answer = (tla_completion){
+            .correlation_id = last.correlation_id, .request_id = last.request_id, .opcode = last.opcode};
+    }
+    answer.status = TLA_RESET;
+    *port = (tla_control_port){.state = TLA_PORT_RUNNING};
+    tla_control_port_complete(port, &answer);
+    return true;
+}
+
 tla_status tla_control_port_read(const tla_control_port *port, uint32_t offset, uint8_t *bytes, uint32_t length) {
     if (offset < port->result && length <= port->result - offset && port->state == TLA_PORT_DONE) {
         memcpy(bytes, port->command + offset, length);

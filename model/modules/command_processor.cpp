@@ -24,6 +24,11 @@ command_processor::command_processor(sc_core::sc_module_name name, const config 
     if (status == TLA_NO_HOST_MEMORY) throw std::bad_alloc();
     if (status) refuse_config("dispatch_routes: a PE lies behind two of them, or between those of another");
     dispatcher_.reset(made);
+    control.serve_for(*this);
+    make_owner();
+}
+
+void command_processor::make_owner() {
     if (config_.slices.empty()) return;
     tla_lockstep_config list = config_.list;
     list.banks = static_cast<std::uint32_t>(config_.slices.size());
@@ -38,6 +43,12 @@ command_processor::command_processor(sc_core::sc_module_name name, const config 
 command_processor::~command_processor() {
     for (tla_dispatch *dispatch : dispatched_)
         tla_dispatch_destroy(dispatch);
+}
+
+void command_processor::make_new() {
+    routes_ = std::make_unique<fan_out>(config_.routes);
+    make_owner();
+    control.make_new();
 }
 
 void command_processor::start_of_simulation() {
@@ -166,6 +177,7 @@ void command_processor::gather(unsigned port, tla_dispatch *launched) {
         round.post(postings[i]);
     round.gather();
     dispatched_.remove(launched);
+    may_be_idle();
     tla_completion answer{};
     const std::uint64_t done_ps = tla_dispatch_end(launched, &answer);
     finish(port, answer, done_ps);

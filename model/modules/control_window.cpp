@@ -70,6 +70,7 @@ void control_window::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core:
 tla_status control_window::write(unsigned port, const tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,
                                  arrival &order, tla_error &error) {
     port_state &state = ports_[port];
+    if (in_reset()) return TLA_BUSY;
     // The command was decided when it arrived, but to the bus it runs until its time is over.
     if (state.registers.state == TLA_PORT_DONE && local_ps(delay) < state.done_ps)
         return tla_error_set(&error, TLA_BUSY, "port %u: a command is written while the one before still runs", port);
@@ -87,7 +88,10 @@ class control_window::acceptance {
         window_.waiting_.push_back(this);
         order.reset();
         try {
-            while (window_.waiting_.front() != this || window_.queue_.size() > window_.queue_depth_) // one is under way
+            const std::uint64_t resets = window_.resets();
+            while (
+                window_.resets() == resets && // else nothing is to be accepted any more
+                (window_.waiting_.front() != this || window_.queue_.size() > window_.queue_depth_)) // one is under way
                 sc_core::wait(window_.queue_changed_);
         } catch (...) { // a thread that is killed or reset
             leave();
@@ -122,13 +126,15 @@ tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::
         complete(port, answer_to(command, status), local_ps(delay));
         return tla_error_set(&error, status, "%s", why.c_str());
     }
-    const std::uint64_t arrival_ps = local_ps(delay);
+    const std::uint64_t arrival_ps = local_ps(delay), resets_before = resets();
+    const resettable::visit here(of_);
     if (style_ == time_style::exact && handler_.makes_transactions(command)) {
         const acceptance accepted(*this, order);
-        queue_.push_back({port, sender, arrival_ps, command});
+        if (resets() == resets_before) queue_.push_back({port, sender, arrival_ps, command});
         return TLA_OK;
     }
     const turnstile::turn turn(execution_, [&order] { order.reset(); });
+    if (resets() != resets_before) return TLA_OK; // ended by a reset meanwhile
     sender_ = sender;
     const std::uint64_t accepted = handler_.execute(port, command, arrival_ps);
     set_local_ps(delay, std::max(accepted, to_ps(sc_core::sc_time_stamp()))); // somebody may have waited
@@ -142,12 +148,13 @@ void control_window::execute_queued() {
             sc_core::wait(queue_changed_);
         const queued &next = queue_.front();
         {
+            const resettable::visit here(of_);
             const turnstile::turn turn(execution_);
             sender_ = next.sender;
-            handler_.execute(next.port, next.command, next.arrival_ps);
+            if (!in_reset()) handler_.execute(next.port, next.command, next.arrival_ps);
         }
         const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), done = ports_[next.port].done_ps;
-        if (done > now) sc_core::wait(from_ps(done - now));
+        if (done > now) sc_core::wait(from_ps(done - now), was_reset_);
         queue_.pop_front();
         queue_changed_.notify(sc_core::SC_ZERO_TIME);
     }
@@ -183,10 +190,27 @@ tla_service control_window::finish(unsigned port, const tla_completion &completi
 
 void control_window::complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps,
                               const std::vector<std::uint8_t> &result) {
+    if (ports_[port].registers.state != TLA_PORT_RUNNING) return; // ended by a reset
     tla_control_port_complete_with(&ports_[port].registers, &completion, result.data(),
                                    static_cast<std::uint32_t>(result.size()));
     ports_[port].done_ps = done_ps;
     completed_.notify(sc_core::SC_ZERO_TIME);
+}
+
+void control_window::end_commands() {
+    for (port_state &port : ports_)
+        if (tla_control_port_reset(&port.registers)) port.done_ps = to_ps(sc_core::sc_time_stamp());
+    if (queue_.size() > 1) queue_.erase(queue_.begin() + 1, queue_.end()); // the first is being executed, or over
+    was_reset_.notify();
+    queue_changed_.notify(sc_core::SC_ZERO_TIME);
+    completed_.notify(sc_core::SC_ZERO_TIME);
+}
+
+void control_window::make_new() {
+    const tla_command_engine before = engine_;
+    engine_ = {};
+    engine_.depth = before.depth;
+    engine_.clock_ps = before.clock_ps;
 }
 
 tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,

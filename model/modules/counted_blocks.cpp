@@ -205,7 +205,7 @@ void memory_controller::watch_pins() {
         [this] {
             for (;;) {
                 std::uint64_t next = 0;
-                if (!tla_object_store_next_timeout(objects_.get(), &next)) {
+                if (!objects_ || !tla_object_store_next_timeout(objects_.get(), &next)) {
                     sc_core::wait(pins_changed_);
                     continue;
                 }
@@ -216,7 +216,7 @@ void memory_controller::watch_pins() {
                 }
                 control.between_commands([this, now] { end_pins(now); });
                 std::uint64_t still = 0; // what the memory did not take back is tried again with every command
-                if (tla_object_store_next_timeout(objects_.get(), &still) && still == next)
+                if (objects_ && tla_object_store_next_timeout(objects_.get(), &still) && still == next)
                     sc_core::wait(pins_changed_);
             }
         },

@@ -53,6 +53,16 @@ void hbm_slice::make_channels() {
 
 hbm_slice::~hbm_slice() = default;
 
+void hbm_slice::make_idle() {
+    make_channels();
+    const tla_fault_plan plan = faults_.plan;
+    faults_ = {};
+    faults_.plan = plan;
+    shown_ = {};
+    for (bank_group &g : groups_)
+        g.due_ps = UINT64_MAX;
+}
+
 // True when the access has been answered with an error, since a pseudo-channel is out.
 bool hbm_slice::meets_outage(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps, tla_fault_hits &hits) {
     if (faults_.plan.count == 0) return false;
@@ -122,7 +132,7 @@ void hbm_slice::arrive_at_banks(in_order_request &request) {
     const std::uint64_t arrival = request.at_ps;
     tla_fault_hits hits{};
     if (meets_outage(payload, arrival, hits)) {
-        request.finish();
+        answer(request);
         return;
     }
     move_unless_lost(payload, hits);
@@ -170,8 +180,9 @@ void hbm_slice::run_banks(std::uint32_t number, std::uint64_t at_ps) {
             if (--of_request.passes > 0) return;
             const auto in_banks = request.pop().state<banked>();
             request.at_ps = in_banks.end_ps + in_banks.extra_ps;
-            static_cast<hbm_slice *>(self)->finish(*request.payload, request.at_ps);
-            request.finish();
+            auto &slice = *static_cast<hbm_slice *>(self);
+            slice.finish(*request.payload, request.at_ps);
+            slice.answer(request);
         },
         this);
     if (row_hits_.is_watched()) show_rows(at_ps);

@@ -23,11 +23,8 @@ struct interconnect::meter {
 
 interconnect::interconnect(sc_core::sc_module_name name, config settings)
     : instrumented(name, "interconnect"), in("in", *this, settings.outstanding), config_(std::move(settings)) {
-    tla_fabric *made = nullptr;
-    if (tla_fabric_create(config_.nodes.data(), static_cast<std::uint32_t>(config_.nodes.size()), config_.links.data(),
-                          config_.links.size(), config_.flit, &made))
-        refuse_config("a link names no node, or has no bandwidth, or flits have no bytes");
-    fabric_.reset(made);
+    if (make_fabric()) refuse_config("a link names no node, or has no bandwidth, or flits have no bytes");
+    in.serve_for(*this);
     const tla_status sorted = tla_address_windows_sort(config_.windows.data(), config_.windows.size(),
                                                        static_cast<std::uint32_t>(config_.targets.size()));
     if (sorted)
@@ -49,6 +46,14 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
         const std::uint32_t number = time_queue::of_simulation().new_resource();
         if (node == 0) first_node_ = number;
     }
+}
+
+tla_status interconnect::make_fabric() {
+    tla_fabric *made = nullptr;
+    const tla_status status = tla_fabric_create(config_.nodes.data(), static_cast<std::uint32_t>(config_.nodes.size()),
+                                                config_.links.data(), config_.links.size(), config_.flit, &made);
+    fabric_.reset(made);
+    if (status || config_.style == time_style::fast) return status;
     const tla_fabric_host host = {
         this,
         [](void *self, std::uint64_t at_ps, std::uint32_t node, std::uint64_t input, tla_flit *flit) {
@@ -58,6 +63,12 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
             static_cast<interconnect *>(self)->arrive(*static_cast<in_order_request *>(request), at_ps);
         }};
     tla_fabric_set_host(made, &host);
+    return TLA_OK;
+}
+
+void interconnect::make_new() {
+    if (make_fabric()) SC_REPORT_ERROR("/tlmalloc/interconnect/host_memory", "no host memory for a fabric made anew");
+    watch_links();
 }
 
 interconnect::~interconnect() = default;
@@ -67,13 +78,15 @@ static address_view view_of(const interconnect::window &w) {
     return {w.relative ? 0 : w.base, w.size, w.base};
 }
 
+void interconnect::watch_links() {
+    if (meters_.empty() || !meters_.front()->busy.is_watched()) return;
+    const tla_fabric_watch watch = {
+        this, [](void *self, const tla_fabric_passage *passage) { static_cast<interconnect *>(self)->show(*passage); }};
+    tla_fabric_set_watch(fabric_.get(), &watch);
+}
+
 void interconnect::start_of_simulation() {
-    if (!meters_.empty() && meters_.front()->busy.is_watched()) {
-        const tla_fabric_watch watch = {this, [](void *self, const tla_fabric_passage *passage) {
-                                            static_cast<interconnect *>(self)->show(*passage);
-                                        }};
-        tla_fabric_set_watch(fabric_.get(), &watch);
-    }
+    watch_links();
     if (config_.style == time_style::exact) {
         orders_.resize(config_.sources.size());
         outlets_.resize(static_cast<std::size_t>(out.size()));
@@ -161,12 +174,17 @@ std::uint64_t data_of_answer(const tlm::tlm_generic_payload &payload) {
 
 void interconnect::begin(in_order_request &request, unsigned source) {
     tlm::tlm_generic_payload &payload = *request.payload;
+    if (refuses(payload)) {
+        request.finish();
+        return;
+    }
     const window *w = find(payload.get_address(), std::max<std::uint64_t>(payload_span(payload), 1));
     if (!w) {
         refuse(payload);
         request.finish();
         return;
     }
+    begun();
     in_order_request::frame &frame =
         request.push([](void *self, in_order_request &r) { static_cast<interconnect *>(self)->turn_back(r); }, this);
     frame.state<crossing>() = {payload.get_address(), static_cast<std::uint32_t>(w - config_.windows.data()), source,
@@ -189,6 +207,7 @@ void interconnect::enter(in_order_request &request) {
     if (!order.reads.empty() && order.reads.back().request == &request) order.reads.pop_back();
     refuse(*request.payload); // there is no way
     request.pop();
+    ended();
     request.finish();
 }
 
@@ -235,6 +254,7 @@ void interconnect::arrive(in_order_request &request, std::uint64_t at_ps) {
     request.at_ps = at_ps;
     if (!request.top().resume) {
         request.pop();
+        ended();
         request.finish();
         return;
     }
@@ -312,6 +332,7 @@ bool interconnect::grant_dmi(unsigned source, tlm::tlm_generic_payload &payload,
     const std::uint32_t to = w ? config_.targets[w->target] : from;
     std::uint64_t there = 0, back = 0;
     std::uint32_t links = 0;
+    if (in_reset()) return refuse_dmi(dmi);
     if (!w || tla_fabric_path(fabric_.get(), from, to, &there, &links) ||
         tla_fabric_path(fabric_.get(), to, from, &back, &links))
         return refuse_dmi(dmi, {address, address});

@@ -48,6 +48,8 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
         refuse_config("owner_port: a slice with an owner has no front, no guard, no engine and no free list in memory");
     control.set_clock(settings.cost.clock_ps);
     faults_.plan = settings.faults;
+    in.serve_for(*this);
+    control.serve_for(*this);
     slice_base_ = base(TLA_HBM);
     if (made)
         for (const tla_channel channel : channels())
@@ -273,12 +275,42 @@ void memory_controller::start_of_simulation() {
         memory_socket &memory = socket_of(channel);
         check_size(members[channel], memory, bytes_of(channel));
         if (config_.style == time_style::exact) to_memory_[channel].lead_to(*memory.operator->());
-        // what is true before the first command
-        const tla_arena_stats stats = get_statistics(channel).arena;
-        channel_figures_[channel].largest_free.set(0, stats.largest_free);
-        channel_figures_[channel].free_blocks.set(0, stats.free_blocks);
-        if (grows(channel)) channel_figures_[channel].committed.set(0, stats.capacity);
     }
+    show_untouched(0);
+}
+
+// What is true before the first command.
+void memory_controller::show_untouched(std::uint64_t at_ps) {
+    for (const tla_channel channel : channels()) {
+        const tla_arena_stats stats = get_statistics(channel).arena;
+        channel_figures_[channel].largest_free.set(at_ps, stats.largest_free);
+        channel_figures_[channel].free_blocks.set(at_ps, stats.free_blocks);
+        if (grows(channel)) channel_figures_[channel].committed.set(at_ps, stats.capacity);
+    }
+}
+
+void memory_controller::begin_reset() {
+    control.end_commands();
+    for (const tla_channel channel : channels())
+        in.withdraw_dmi(base(channel), base(channel) + (bytes_of(channel) - 1));
+    dmi_granted_ = false;
+}
+
+void memory_controller::make_new() {
+    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    objects_.reset();
+    memory_.reset();
+    const tla_fault_plan plan = faults_.plan;
+    faults_ = {};
+    faults_.plan = plan;
+    control.make_new();
+    origin_ps_ = now_ps;
+    grows_anew_.notify(sc_core::SC_ZERO_TIME);
+    for (const tla_channel channel : channels())
+        for (figure *f : {&channel_figures_[channel].used, &channel_figures_[channel].fragmentation,
+                          &channel_figures_[channel].held})
+            f->set(now_ps, 0);
+    show_untouched(now_ps);
 }
 
 } // namespace tlmalloc

@@ -49,6 +49,11 @@ void memory_controller::serve(unsigned, tlm::tlm_generic_payload &payload, sc_co
 
 // Nothing is shared here but what the guard knows, so only its checks have to be made in order.
 void memory_controller::begin(in_order_request &request, unsigned port) {
+    if (refuses(*request.payload)) {
+        request.finish();
+        return;
+    }
+    begun();
     if (config_.guard == TLA_GUARD_OFF) {
         arrive(request, port);
         return;
@@ -70,6 +75,7 @@ void memory_controller::arrive(in_order_request &request, unsigned input) {
     bool to_note = false;
     if (!locate(payload, where) ||
         (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, request.at_ps, to_note))) {
+        ended();
         request.finish();
         return;
     }
@@ -79,7 +85,9 @@ void memory_controller::arrive(in_order_request &request, unsigned input) {
     in_order_request::frame &frame = request.push(
         [](void *self, in_order_request &r) {
             const std::uint64_t initiators = r.pop().state<std::uint64_t>();
-            static_cast<memory_controller *>(self)->came_back(*r.payload, initiators);
+            auto &controller = *static_cast<memory_controller *>(self);
+            controller.came_back(*r.payload, initiators);
+            controller.ended();
             r.finish();
         },
         this);
@@ -111,7 +119,7 @@ bool memory_controller::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, t
     const std::uint64_t address = payload.get_address();
     tla_channel channel = TLA_HBM;
     std::uint64_t offset = 0;
-    if (!config_.dmi) return refuse_dmi(dmi);
+    if (!config_.dmi || in_reset()) return refuse_dmi(dmi);
     if (tla_pe_memory_locate(&config_.memory, {address}, 1, &channel, &offset))
         return refuse_dmi(dmi, {address, address});
     tla_block visible{0, bytes_of(channel)};

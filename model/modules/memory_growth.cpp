@@ -11,7 +11,8 @@ namespace tlmalloc {
 // The next commit of a channel is decided, and takes its turn at the engine.
 tla_status memory_controller::commit(tla_channel channel, std::uint64_t when_ps) {
     tla_work work{};
-    const tla_status status = tla_stack_advance(tla_pe_memory_stack(memory_.get(), channel), when_ps, &work);
+    const tla_status status =
+        tla_stack_advance(tla_pe_memory_stack(memory_.get(), channel), when_ps - origin_ps_, &work);
     if (status) return status;
     const tla_service service = control.occupy(when_ps, tla_cost_price(&config_.cost, &work));
     const tla_arena_stats arena = tla_pe_memory_get_stats(memory_.get(), channel);
@@ -34,6 +35,7 @@ tla_status memory_controller::grow(std::uint64_t until_ps) {
             std::uint64_t when_ps = 0;
             if (!grows(channel) || !tla_stack_next_growth(tla_pe_memory_stack(memory_.get(), channel), &when_ps))
                 continue;
+            when_ps = saturated(when_ps);
             if (when_ps > until_ps || when_ps >= first_ps) continue;
             first_ps = when_ps;
             first = channel;
@@ -46,14 +48,20 @@ tla_status memory_controller::grow(std::uint64_t until_ps) {
 // A method: comes back when the next commit is due. Without host memory it gives up, and commands let memory in.
 void memory_controller::grow_by_itself() {
     const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
-    if (ensure_allocators() || grow(now_ps)) return;
+    if (in_reset() || ensure_allocators() || grow(now_ps)) {
+        next_trigger(grows_anew_); // comes when the reset is over
+        return;
+    }
     std::uint64_t next_ps = UINT64_MAX;
     for (const tla_channel channel : channels()) {
         std::uint64_t when_ps = 0;
         if (grows(channel) && tla_stack_next_growth(tla_pe_memory_stack(memory_.get(), channel), &when_ps))
-            next_ps = std::min(next_ps, when_ps);
+            next_ps = std::min(next_ps, saturated(when_ps));
     }
-    if (next_ps < UINT64_MAX) next_trigger(from_ps(next_ps - now_ps));
+    if (next_ps < UINT64_MAX)
+        next_trigger(from_ps(next_ps - now_ps), grows_anew_);
+    else
+        next_trigger(grows_anew_);
 }
 
 } // namespace tlmalloc

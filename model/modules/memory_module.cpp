@@ -13,6 +13,7 @@ memory_module::memory_module(const sc_core::sc_module_name &name, const char *ki
     if (settings.capacity == 0) refuse_config("the capacity must be at least 1 byte");
     if (tla_sparse_bytes_create(settings.capacity, &bytes_))
         refuse_config("the host cannot reserve address space for the capacity");
+    in.serve_for(*this);
     if (settings.style == time_style::fast) return;
     in.serve_in_order(*this);
     resource_ = time_queue::of_simulation().new_resource();
@@ -30,10 +31,11 @@ void memory_module::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::
 }
 
 void memory_module::begin(in_order_request &request, unsigned input) {
-    if (!accept_payload(*request.payload, memory_.capacity, memory_.dmi, counts_.errors)) {
+    if (refuses(*request.payload) || !accept_payload(*request.payload, memory_.capacity, memory_.dmi, counts_.errors)) {
         request.finish();
         return;
     }
+    begun();
     request.at_ps += memory_.latency_ps;
     request.push(nullptr, this);
     time_queue::of_simulation().post(
@@ -47,7 +49,16 @@ void memory_module::begin(in_order_request &request, unsigned input) {
 
 void memory_module::arrive(in_order_request &request) {
     request.at_ps = access(*request.payload, request.at_ps);
-    request.finish();
+    answer(request);
+}
+
+void memory_module::begin_reset() {
+    in.withdraw_dmi(0, memory_.capacity - 1);
+}
+
+void memory_module::make_new() {
+    tla_sparse_bytes_clear(bytes_, memory_.capacity);
+    make_idle();
 }
 
 void memory_module::move_bytes(tlm::tlm_generic_payload &payload) {
@@ -70,7 +81,7 @@ std::uint64_t memory_module::move(tlm::tlm_generic_payload &payload, std::uint64
 
 bool memory_module::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
     time_queue::keep_in_step();
-    if (!memory_.dmi) return refuse_dmi(dmi);
+    if (!memory_.dmi || in_reset()) return refuse_dmi(dmi);
     if (payload.get_address() >= memory_.capacity) return refuse_dmi(dmi, {memory_.capacity, UINT64_MAX});
     tlmalloc::grant_dmi(dmi, bytes_, memory_.capacity, memory_.latency_ps + word_ps(false),
                         memory_.latency_ps + word_ps(true));

@@ -48,6 +48,11 @@ class pe_dma::channel {
             at_ps, resource_, 0,
             [](void *context, std::uint64_t start_ps) {
                 auto &started = *static_cast<job *>(context);
+                started.begun = true;
+                if (started.status == TLA_RESET) {
+                    started.owner->end(started);
+                    return;
+                }
                 started.owner->jobs_.push_back(&started);
                 started.owner->leave_island(started.what, start_ps);
                 started.owner->issue_next(start_ps);
@@ -61,7 +66,29 @@ class pe_dma::channel {
             now = to_ps(sc_core::sc_time_stamp());
         }
         at_ps = mine.end_ps;
-        return mine.failed ? TLA_BUS_ERROR : TLA_OK;
+        return mine.status;
+    }
+
+    // A reset: what is moving is moved to its end, the rest is not begun.
+    void give_up() {
+        const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+        for (auto next = all_jobs_.begin(); next != all_jobs_.end();) {
+            job &j = *next++; // its end may forget it
+            if (j.done) continue;
+            fail(j, TLA_RESET, now_ps);
+            if (!j.begun) continue; // ended when its time has come
+            j.end_ps = std::max(j.end_ps, now_ps);
+            if (j.under_way == 0) end(j);
+        }
+    }
+
+    bool is_busy() const {
+        return issuing_ || std::any_of(all_jobs_.begin(), all_jobs_.end(), [](const job &j) { return !j.done; });
+    }
+
+    void make_new() {
+        std::fill(done_ps_.begin(), done_ps_.end(), 0);
+        issued_ = free_ps_ = 0;
     }
 
   private:
@@ -76,7 +103,8 @@ class pe_dma::channel {
         std::uint64_t row = 0, moved = 0;        // what is issued next
         std::uint64_t issued = 0, under_way = 0; // chunks
         std::uint64_t taken = 0, taken_ps = 0;   // of a write: read out of the TCM
-        bool all_issued = false, failed = false, done = false;
+        tla_status status = TLA_OK;              // so far
+        bool begun = false, all_issued = false, done = false;
         bool abandoned = false; // its thread has been killed or reset
     };
 
@@ -141,7 +169,10 @@ class pe_dma::channel {
 
     void issue(std::uint64_t at_ps) {
         issuing_ = false;
-        if (jobs_.empty()) return; // the transfer has failed meanwhile
+        if (jobs_.empty()) { // the transfer has failed meanwhile
+            dma_.may_be_idle();
+            return;
+        }
         job &j = *jobs_.front();
         const request &what = j.what;
         moving &c = new_chunk();
@@ -218,17 +249,25 @@ class pe_dma::channel {
         done_ps_[c.slot] = r.at_ps;
         dma_.count(way_, ok, c.start_ps, r.at_ps, static_cast<std::uint32_t>(c.bytes.size()));
         idle_.push_back(&c);
-        if (!ok && !j.failed) {
-            j.failed = true;
-            if (j.transaction) tla_transaction_end(j.transaction.get(), r.at_ps);
-            if (!j.all_issued) finish_issuing(j); // it is the first: no further chunk is issued
-        }
-        if (j.all_issued && j.under_way == 0) {
-            j.done = true;
-            time_queue::of_simulation().notify(finished_, j.end_ps);
-            if (j.abandoned) forget(j);
-        }
+        if (!ok && !j.status) fail(j, TLA_BUS_ERROR, r.at_ps);
+        if (j.all_issued && j.under_way == 0) end(j);
         issue_next(time_queue::of_simulation().now_ps());
+    }
+
+    // No further chunk is issued.
+    void fail(job &j, tla_status status, std::uint64_t at_ps) {
+        if (!j.status) j.status = status;
+        if (j.transaction) tla_transaction_end(j.transaction.get(), at_ps);
+        j.all_issued = true;
+        jobs_.erase(std::remove(jobs_.begin(), jobs_.end(), &j), jobs_.end());
+    }
+
+    void end(job &j) {
+        j.done = true;
+        time_queue &queue = time_queue::of_simulation();
+        queue.notify(finished_, std::max(j.end_ps, queue.now_ps()));
+        if (j.abandoned) forget(j);
+        dma_.may_be_idle();
     }
 
     // A chunk of a write has been read out of the TCM.
@@ -236,7 +275,7 @@ class pe_dma::channel {
         if (way_ == direction::read || !j.what.taken) return;
         j.taken++;
         j.taken_ps = std::max(j.taken_ps, at_ps);
-        if (j.all_issued && j.taken == j.issued && !j.failed) j.what.taken(j.taken_ps);
+        if (j.all_issued && j.taken == j.issued && !j.status) j.what.taken(j.taken_ps);
     }
 
     void forget(const job &over) {
@@ -290,6 +329,25 @@ std::uint32_t pe_dma::chunk_at(std::uint64_t va, std::uint64_t left) const {
     return static_cast<std::uint32_t>(std::min(config_.chunk - va % config_.chunk, left));
 }
 
+void pe_dma::begin_reset() {
+    for (const auto &way : channels_)
+        if (way) way->give_up();
+}
+
+bool pe_dma::is_busy() const {
+    return std::any_of(std::begin(channels_), std::end(channels_),
+                       [](const auto &way) { return way && way->is_busy(); });
+}
+
+void pe_dma::make_new() {
+    for (tla_timeline &issue : issue_) {
+        tla_timeline_destroy(&issue);
+        issue = {};
+    }
+    for (const auto &way : channels_)
+        if (way) way->make_new();
+}
+
 pe_dma::~pe_dma() {
     for (tla_timeline &issue : issue_)
         tla_timeline_destroy(&issue);
@@ -323,7 +381,9 @@ tla_status pe_dma::transfer(const request &what, sc_core::sc_time &delay) {
 }
 
 tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
+    if (in_reset()) return TLA_RESET;
     statistics_.transfers++;
+    const visit here(this);
     if (config_.style == time_style::exact) {
         if (what.rows == 0 || what.row_bytes == 0) return TLA_OK;
         std::uint64_t at_ps = local_ps(delay);
@@ -331,6 +391,7 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
         set_local_ps(delay, at_ps);
         return status;
     }
+    const std::uint64_t resets_before = resets();
     tla_timeline &issue = issue_[what.way == direction::write];
     std::uint64_t earliest = local_ps(delay), end = earliest, count = 0, taken_ps = earliest;
     const transaction_ptr transaction = new_transaction(config_.outstanding, false);
@@ -347,6 +408,10 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
             const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
             if (at > now + config_.quantum_ps) sc_core::wait(from_ps(at - now));
             at = std::max(at, to_ps(sc_core::sc_time_stamp()));
+            if (resets() != resets_before) {
+                set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
+                return TLA_RESET;
+            }
             transaction_part part(transaction.get());
             if (transaction)
                 tla_transaction_issue(transaction.get(), row + 1 == what.rows && moved + nbytes == what.row_bytes);

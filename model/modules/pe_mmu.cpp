@@ -22,11 +22,10 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
     const std::uint64_t page = settings.page_size;
     if (page < 4096 || page > std::uint64_t{1} << 30 || (page & (page - 1)))
         refuse_config("page_size must be a power of two, 4 KiB .. 1 GiB");
-    tla_mmu *made = nullptr;
     tla_error error{};
-    const tla_mmu_config parts = front_end();
-    if (tla_mmu_create(&parts, &made, &error)) refuse_config(error.text);
-    mmu_.reset(made);
+    if (make_front_end(&error)) refuse_config(error.text);
+    in.serve_for(*this);
+    control.serve_for(*this);
     out.register_invalidate_direct_mem_ptr(this, &pe_mmu::invalidate_direct_mem_ptr);
     SC_HAS_PROCESS(pe_mmu);
     SC_METHOD(withdraw_refusals);
@@ -38,6 +37,34 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
 }
 
 pe_mmu::~pe_mmu() = default;
+
+tla_status pe_mmu::make_front_end(tla_error *error) {
+    tla_mmu *made = nullptr;
+    const tla_mmu_config parts = front_end();
+    const tla_status status = tla_mmu_create(&parts, &made, error);
+    mmu_.reset(made);
+    return status;
+}
+
+void pe_mmu::begin_reset() {
+    control.end_commands();
+    if (steps_) steps_->end_waiting();
+    if (dmi_asked_) in.withdraw_dmi(0, UINT64_MAX);
+    dmi_told_ = std::make_unique<dmi_record>();
+    dmi_refused_.clear();
+}
+
+void pe_mmu::make_new() {
+    tla_error error{};
+    if (make_front_end(&error)) refuse_config(error.text); // the host has no memory any more
+    control.make_new();
+    owed_.clear();
+    run_ = {};
+    run_from_ps_ = 0;
+    dmi_asked_ = false;
+    if (steps_) steps_->make_new();
+    mapped_bytes_.set(to_ps(sc_core::sc_time_stamp()), 0);
+}
 
 tla_mmu_config pe_mmu::front_end() const {
     tla_mmu_config parts{};
@@ -127,7 +154,7 @@ tla_status pe_mmu::translate_or_fault(const tla_mmu_access &access, const reques
     unsigned answers = 0; // for byte `asked`
     for (;;) {
         const tla_status status = translate(access, who, at_ps, where);
-        if (status != TLA_UNMAPPED || config_.unmapped != TLA_UNMAPPED_DEMAND) return status;
+        if (status != TLA_UNMAPPED || config_.unmapped != TLA_UNMAPPED_DEMAND || in_reset()) return status;
         if (where.va != asked) answers = 0;
         asked = where.va;
         const std::uint64_t visible_ps = tla_mmu_settled_ps(mmu_.get(), access.asid, {asked}, 1, at_ps);

@@ -8,6 +8,7 @@ namespace tlmalloc {
 bool pe_mmu::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
     if (!grants_dmi()) return refuse_dmi(dmi);
     dmi_asked_ = true;
+    if (in_reset()) return refuse_dmi(dmi);
     const std::uint64_t va = payload.get_address();
     tla_walk page{};
     std::uint64_t until_ps = 0;

@@ -51,16 +51,22 @@ void pe_mmu::steps::recycle(job &j) {
     recycle_parts(j);
     std::exchange(j.request, nullptr)->held_by = nullptr;
     idle_jobs_.push_back(&j);
+    mmu_.ended();
 }
 
 // --- translation -----------------------------------------------------------------------------------------------------
 
 void pe_mmu::steps::begin(in_order_request &request, unsigned port) {
     const requester *const asks = request.payload->get_extension<requester>();
+    if (mmu_.refuses(*request.payload)) {
+        request.finish();
+        return;
+    }
     if (asks && asks->translated) {
         out_.send(request, port);
         return;
     }
+    mmu_.begun(); // until recycle()
     time_queue &queue = time_queue::of_simulation();
     request.at_ps += mmu_.config_.overhead_ps;
     if (request.at_ps == queue.now_ps()) {
@@ -83,6 +89,7 @@ void pe_mmu::steps::arrive(in_order_request &request, std::uint64_t at_ps) {
     const requester *const who = request.payload->get_extension<requester>();
     if ((who && who->is_walk_of(&mmu_)) || (request.called_for && request.called_for->is_walk_of(&mmu_))) {
         mmu_.refuse(*request.payload, TLA_BUSY, from_ps(at_ps) - sc_core::sc_time_stamp());
+        mmu_.ended();
         request.at_ps = at_ps;
         request.finish();
         return;
@@ -351,7 +358,7 @@ void pe_mmu::steps::release_held(std::uint64_t now_ps) {
 // With TLA_UNMAPPED_DEMAND. True when the host is asked, or has answered and its mapping may still be on the way; one
 // that has not come in that time was lost, and the host is asked once more.
 bool pe_mmu::steps::ask_host(job &j, std::uint64_t va) {
-    if (mmu_.config_.unmapped != TLA_UNMAPPED_DEMAND || mmu_.fault.size() == 0) return false;
+    if (mmu_.config_.unmapped != TLA_UNMAPPED_DEMAND || mmu_.fault.size() == 0 || mmu_.in_reset()) return false;
     const bool again = j.asked && j.asked_va == va;
     if (again && wait_for_change(j)) return true;
     if (again && (!j.served || j.asked_again)) return false;
@@ -385,7 +392,7 @@ bool pe_mmu::steps::ask_host(job &j, std::uint64_t va) {
 }
 
 void pe_mmu::steps::host_answered(job &j, std::uint64_t at_ps) {
-    const bool served = j.served = j.fault_payload.is_response_ok();
+    const bool served = j.served = j.fault_payload.is_response_ok() && !mmu_.in_reset();
     j.patience_ps = served ? at_ps + mmu_.config_.fault_patience_ps : at_ps;
     j.end_ps = at_ps;
     const std::uint64_t visible_ps = tla_mmu_settled_ps(mmu_.mmu_.get(), j.wanted.asid, {j.asked_va}, 1, at_ps);
@@ -433,6 +440,23 @@ void pe_mmu::steps::lose_patience(std::uint64_t at_ps) {
         j->end_ps = at_ps;
         settle(*j);
     }
+}
+
+// Who waits for a mapping waits in vain: it is refused by an action of the queue.
+void pe_mmu::steps::end_waiting() {
+    for (job *j : waiting_)
+        j->patience_ps = 0;
+    time_queue &queue = time_queue::of_simulation();
+    if (!waiting_.empty())
+        queue.post(
+            queue.now_ps(), resource_, 0,
+            [](void *self, std::uint64_t at_ps) { static_cast<steps *>(self)->lose_patience(at_ps); }, this);
+}
+
+void pe_mmu::steps::make_new() {
+    sent_.clear();
+    draining_ = false;
+    walks_shown_ = 0;
 }
 
 void pe_mmu::steps::retry(job &j, std::uint64_t at_ps) {

@@ -20,6 +20,8 @@ class pe_mmu::steps final : public in_order_target, private in_order_request::ho
 
     void lead_on(); // where the sockets lead: once they are bound
     void begin(in_order_request &request, unsigned port) override;
+    void end_waiting();                     // a reset begins
+    void make_new();                        // and ends
     void changed(std::uint64_t visible_ps); // mappings, as can be seen from then on
     // With the tables in memory: from a thread, which waits. at_ps: when it begins, and when it has ended.
     tla_status change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,

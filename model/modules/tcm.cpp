@@ -47,6 +47,13 @@ void tcm::arrive(in_order_request &request) {
     memory_module::arrive(request);
 }
 
+void tcm::make_idle() {
+    for (tla_timeline *channel : {&read_, &write_}) {
+        tla_timeline_destroy(channel);
+        *channel = {};
+    }
+}
+
 std::uint64_t tcm::word_ps(bool write) const {
     return tla_transfer_ps(in.get_bus_width() / 8, bandwidth(write));
 }

@@ -13,11 +13,19 @@ va_manager::va_manager(sc_core::sc_module_name name, const config &settings)
     tla_va_space *trial = nullptr; // the real one comes into being with the first command
     if (tla_va_space_create(&settings.space, &trial)) refuse_config("base and size must be multiples of page_size");
     tla_va_space_destroy(trial);
+    control.serve_for(*this);
     SC_HAS_PROCESS(va_manager);
     SC_THREAD(settle_posted);
 }
 
 va_manager::~va_manager() = default;
+
+void va_manager::make_new() {
+    space_.reset();
+    routes_ = std::make_unique<fan_out>(config_.routes);
+    control.make_new();
+    used_.set(to_ps(sc_core::sc_time_stamp()), 0);
+}
 
 void va_manager::start_of_simulation() {
     if (config_.style == time_style::exact) out_.lead_to(*out.operator->());
@@ -68,6 +76,7 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
 void va_manager::settle_posted() {
     for (;;) {
         sc_core::wait(posted_);
+        const resettable::visit here(this);
         const turnstile::turn turn(sending_);
         routes_->settle(*out.operator->(), way_out(), posted_ps_);
     }

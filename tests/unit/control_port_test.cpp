@@ -242,3 +242,52 @@ BOOST_AUTO_TEST_CASE(what_a_command_leaves_stands_in_the_command_area_until_the_
     BOOST_CHECK_EQUAL(tla_control_port_write(&port, 0, magic, 4, &complete, nullptr), TLA_OK);
     BOOST_CHECK_EQUAL(tla_control_port_read(&port, 0, word, 4), TLA_OUT_OF_RANGE);
 }
+
+BOOST_AUTO_TEST_CASE(a_reset_ends_what_a_port_has_and_keeps_its_ids) {
+    tla_control_port port{};
+    BOOST_CHECK(!tla_control_port_reset(&port)); // never used
+    BOOST_CHECK_EQUAL(port.state, TLA_PORT_IDLE);
+    tla_command command{};
+    command.opcode = TLA_OP_ALLOC;
+    command.target = TLA_TARGET_MEMORY_CONTROLLER;
+    command.nbytes = 100;
+    command.correlation_id = 3;
+    command.request_id = 17;
+    uint8_t descriptor[TLA_COMMAND_MAX_BYTES];
+    std::size_t length = 0;
+    BOOST_REQUIRE_EQUAL(tla_command_encode(&command, descriptor, sizeof descriptor, &length), TLA_OK);
+    bool complete = false;
+    const auto write = [&](std::size_t nbytes) {
+        return tla_control_port_write(&port, 0, descriptor, uint32_t(nbytes), &complete, nullptr);
+    };
+    const auto is_ended = [&] {
+        tla_completion ended{};
+        BOOST_CHECK_EQUAL(tla_completion_decode(port.completion, &ended), TLA_OK);
+        return port.state == TLA_PORT_DONE && ended.status == TLA_RESET && ended.correlation_id == 3 &&
+               ended.request_id == 17 && ended.opcode == TLA_OP_ALLOC && ended.value == 0 && port.result == 0;
+    };
+    BOOST_REQUIRE_EQUAL(write(8), TLA_OK);
+    BOOST_CHECK(!tla_control_port_reset(&port)); // begun, and nothing before it
+    BOOST_CHECK_EQUAL(port.state, TLA_PORT_IDLE);
+    BOOST_REQUIRE_EQUAL(write(length), TLA_OK);
+    BOOST_REQUIRE(complete);
+    BOOST_CHECK(tla_control_port_reset(&port)); // running
+    BOOST_CHECK(is_ended());
+    tla_completion late{};
+    late.value = 5;
+    tla_control_port_complete(&port, &late); // whoever executed it comes late
+    BOOST_CHECK(is_ended());
+    BOOST_REQUIRE_EQUAL(write(length), TLA_OK);
+    tla_completion done{};
+    done.correlation_id = 3;
+    done.request_id = 17;
+    done.opcode = TLA_OP_ALLOC;
+    done.value = 0x1000;
+    const uint8_t left[4] = {1, 2, 3, 4};
+    tla_control_port_complete_with(&port, &done, left, sizeof left);
+    BOOST_CHECK(tla_control_port_reset(&port)); // done
+    BOOST_CHECK(is_ended());
+    BOOST_REQUIRE_EQUAL(write(8), TLA_OK);
+    BOOST_CHECK(tla_control_port_reset(&port)); // begun, after one that was done
+    BOOST_CHECK(is_ended());
+}

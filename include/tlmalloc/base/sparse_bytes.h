@@ -13,6 +13,9 @@ extern "C" {
 
 /* Reserves nbytes (> 0) of address space. TLA_NO_HOST_MEMORY when the host refuses; *bytes is NULL then. */
 tla_status tla_sparse_bytes_create(uint64_t nbytes, uint8_t **bytes);
+/* All bytes read as zero again; the host gets what they took. Pointers stay good. */
+void tla_sparse_bytes_clear(uint8_t *bytes, uint64_t nbytes);
+
 void tla_sparse_bytes_destroy(uint8_t *bytes, uint64_t nbytes);
 
 #ifdef __cplusplus

@@ -43,6 +43,7 @@ typedef enum tla_status {
     TLA_DEADLOCK,         /* a kernel was ended: it waited for a message, and nobody could go on any more */
     TLA_NOT_RECEIVED,     /* a message was sent that nobody received */
     TLA_ENGINE_DIFFERS,   /* an engine behind an arena answered otherwise than the core, or not at all */
+    TLA_RESET,            /* ended by a reset: what the command was given, or had, is gone */
     TLA_STATUS_COUNT
 } tla_status;
 

@@ -46,6 +46,11 @@ void tla_control_port_complete(tla_control_port *port, const tla_completion *com
 void tla_control_port_complete_with(tla_control_port *port, const tla_completion *completion, const uint8_t *result,
                                     uint32_t count);
 
+/* The target is reset: what was staged, and what the last command has left, is forgotten. Of a command that runs, or
+ * whose completion is here, the completion is TLA_RESET from now on, with its ids and its opcode and nothing else, and
+ * the state is TLA_PORT_DONE; a port that never had one is idle. Whether it is TLA_RESET. */
+bool tla_control_port_reset(tla_control_port *port);
+
 /* Reads length bytes at offset. TLA_OUT_OF_RANGE when any of them lies past the port, or in the command area where
  * nothing has been left. */
 tla_status tla_control_port_read(const tla_control_port *port, uint32_t offset, uint8_t *bytes, uint32_t length);

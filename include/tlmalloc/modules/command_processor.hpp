@@ -42,7 +42,10 @@ using dispatch_route = tla_dispatch_route;
 // spends overhead_ps and the price of the receipt by `cost`, and tells all slices over `out`. The completion's value is
 // the offset, the same in every slice; bytes are those of one. A command that a slice refuses is undone in all others;
 // the completion says where that was.
-class command_processor : public instrumented, private command_handler {
+//
+// A reset (resettable.hpp) ends every command here at once, and waits for the answers to what has been passed on, also
+// to a LAUNCH: the PEs are to be reset with it. Then the list of the slices is one block.
+class command_processor : public instrumented, public resettable, private command_handler {
   public:
     struct config : tla_command_processor_parameters {
         config() { tla_m_cpu_defaults(this); } // an M_CPU
@@ -92,6 +95,10 @@ class command_processor : public instrumented, private command_handler {
 
   private:
     void start_of_simulation() override;
+    void begin_reset() override { control.end_commands(); }
+    void make_new() override;
+    bool is_busy() const override { return !dispatched_.empty(); }
+    void make_owner();
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     bool makes_transactions(const tla_command &command) const override;
     bool is_for_slices(const tla_command &command) const;

@@ -56,6 +56,8 @@ using command_route = tla_command_route;
 // execution of another, by the process that executes it, could only wait for itself: it is answered as one to a busy
 // port.
 //
+// In a reset of its module (resettable.hpp) a port can be read, and a write is answered with an error.
+//
 // Exact: an access waits until its time, and everything that is read or written happens then; of several at one time
 // that of the lower port first. A command whose execution makes transactions waits in a queue of queue_depth for those
 // of this kind that came before, and where that is full its write waits, in the order of arrival.
@@ -74,6 +76,15 @@ class control_window : private access_target, public target_socket<0> {
 
     // From now on the engine begins commands at multiples of this; 0, as before the first call: at any time.
     void set_clock(std::uint64_t period_ps) { engine_.clock_ps = period_ps; }
+
+    // Commands are under way in this module, and refused during its reset.
+    void serve_for(resettable &module) { of_ = &module; }
+
+    // A reset begins: every command is ended, those that wait are dropped.
+    void end_commands();
+
+    // And ends: the engine is idle.
+    void make_new();
 
     // An answer to the command that says nothing yet but whose it is.
     static tla_completion answer_to(const tla_command &command, tla_status status = TLA_OK);
@@ -96,8 +107,9 @@ class control_window : private access_target, public target_socket<0> {
     // Does something that is no command while none is executed. It may wait, as an execution may.
     template <typename Work>
     void between_commands(Work work) {
+        const resettable::visit here(of_);
         const turnstile::turn turn(execution_);
-        work();
+        if (!in_reset()) work();
     }
 
     // Who sent the command that is being executed (requester.hpp); during command_handler::execute.
@@ -125,6 +137,9 @@ class control_window : private access_target, public target_socket<0> {
     class acceptance;
     void execute_queued();
 
+    bool in_reset() const { return of_ && of_->in_reset(); }
+    std::uint64_t resets() const { return of_ ? of_->resets() : 0; }
+
     struct queued { // a command that makes transactions
         unsigned port;
         std::uint64_t sender, arrival_ps;
@@ -143,7 +158,8 @@ class control_window : private access_target, public target_socket<0> {
     std::vector<port_state> ports_;
     tla_command_engine engine_{};
     turnstile execution_;
-    sc_core::sc_event completed_;
+    sc_core::sc_event completed_, was_reset_;
+    resettable *of_ = nullptr; // the module whose window it is, if it can be reset
     std::uint64_t rejected_ = 0, sender_ = 0;
 };
 

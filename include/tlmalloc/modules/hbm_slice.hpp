@@ -64,6 +64,7 @@ class hbm_slice : public memory_module {
 
   private:
     void make_channels();
+    void make_idle() override;
     std::uint64_t access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) override;
     std::uint64_t word_ps(bool write) const override;
     void arrive(in_order_request &request) override;

@@ -31,7 +31,9 @@ namespace tlmalloc {
 // input first (the initiators in their order, then the windows of the targets, then the links). A read may overtake a
 // write of its initiator that was sent before, but not if they touch the same bytes: it reaches the target when the
 // write has. Fast: a node that stores and forwards collects one access at a time.
-class interconnect : public instrumented, private access_target, private in_order_target {
+//
+// After a reset (resettable.hpp) all links and nodes are free.
+class interconnect : public instrumented, public resettable, private access_target, private in_order_target {
   public:
     using window = tla_address_window; // of physical addresses; they must not overlap
 
@@ -95,6 +97,10 @@ class interconnect : public instrumented, private access_target, private in_orde
     };
 
     void start_of_simulation() override;
+    void begin_reset() override { in.withdraw_dmi(0, UINT64_MAX); }
+    void make_new() override;
+    tla_status make_fabric();
+    void watch_links();
     void begin(in_order_request &request, unsigned source) override;
     void enter(in_order_request &request);
     void arrive(in_order_request &request, std::uint64_t at_ps);

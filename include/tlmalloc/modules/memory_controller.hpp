@@ -78,7 +78,15 @@ namespace tlmalloc {
 //
 // Exact: an access is checked when it arrives, and goes on to the memory then; commands are decided in the order in
 // which they arrive.
-class memory_controller : public instrumented, private command_handler, private access_target, private in_order_target {
+//
+// A reset (resettable.hpp): every free list is one block again, nothing is counted, pinned or under a key, what a front
+// kept is gone, a memory with the front `lazy` grows from the beginning; a fault plan begins anew. A snapshot that was
+// restored is gone, too.
+class memory_controller : public instrumented,
+                          public resettable,
+                          private command_handler,
+                          private access_target,
+                          private in_order_target {
   public:
     // By default SIP 0, cube 0, PE 0: with a slice and a TCM, and nothing of the cube or of the host.
     struct config : tla_controller_parameters {
@@ -189,10 +197,16 @@ class memory_controller : public instrumented, private command_handler, private 
     }
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     bool makes_transactions(const tla_command &) const override { return list_is_in_slice(TLA_HBM); }
+    void begin_reset() override;
+    void make_new() override;
+    void show_untouched(std::uint64_t at_ps);
     tla_status ensure_allocators();
     bool grows(tla_channel channel) const {
         return has(channel) &&
                tla_stack_front(tla_pe_memory_stack_config(&config_.memory, channel).policy) == TLA_FRONT_LAZY;
+    }
+    std::uint64_t saturated(std::uint64_t since_origin_ps) const { // UINT64_MAX: never
+        return since_origin_ps > UINT64_MAX - origin_ps_ ? UINT64_MAX : since_origin_ps + origin_ps_;
     }
     tla_status grow(std::uint64_t until_ps);
     tla_status commit(tla_channel channel, std::uint64_t when_ps);
@@ -242,6 +256,8 @@ class memory_controller : public instrumented, private command_handler, private 
     sc_core::sc_event pins_changed_;
     outlet to_memory_[TLA_CHANNEL_COUNT]; // exact
     std::uint32_t resource_ = 0;
+    std::uint64_t origin_ps_ = 0; // of the time in which memories grow: the end of the last reset
+    sc_core::sc_event grows_anew_;
     bool dmi_granted_ = false; // somebody may hold a pointer
     tla_faults faults_{};
     std::uint64_t refused_ = 0;

@@ -17,8 +17,8 @@ namespace tlmalloc {
 //
 // Loosely and approximately timed (target_socket.hpp), with the same times. DMI is granted for all bytes; accesses by
 // DMI are not counted and occupy nothing, and the latencies that are granted are those of an access of one word of the
-// socket (4 bytes) to an idle memory.
-class memory_module : public instrumented, private access_target, private in_order_target {
+// socket (4 bytes) to an idle memory. A reset (resettable.hpp) makes all bytes zero again, and the memory idle.
+class memory_module : public instrumented, public resettable, private access_target, private in_order_target {
   public:
     target_socket<> in;
 
@@ -50,6 +50,15 @@ class memory_module : public instrumented, private access_target, private in_ord
     // Exact: a request has arrived and is to be answered, now or later; access() does it unless a memory says other.
     virtual void arrive(in_order_request &request);
 
+    // Exact: the answer is there.
+    void answer(in_order_request &request) {
+        ended();
+        request.finish();
+    }
+
+    // A reset: what the memory has beside its bytes is made anew.
+    virtual void make_idle() {}
+
     // Exact: the resource (time_queue.hpp) of a request that is on its way: lower ones of one time go first.
     virtual std::uint32_t resource_of(const in_order_request &) { return resource_; }
 
@@ -66,6 +75,8 @@ class memory_module : public instrumented, private access_target, private in_ord
   private:
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     void begin(in_order_request &request, unsigned input) override;
+    void begin_reset() override;
+    void make_new() override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
 

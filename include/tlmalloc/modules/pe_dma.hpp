@@ -9,6 +9,7 @@
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/parameters/execution.h"
 #include "tlmalloc/timing/timeline.h"
@@ -25,7 +26,12 @@ namespace tlmalloc {
 //
 // Exact: chunks are issued when their time has come, whatever the thread does meanwhile; a channel takes transfers in
 // the order in which they start, and one after the other.
-class pe_dma : public instrumented {
+//
+// A reset (resettable.hpp) in the middle of a transfer: chunks that have been issued are moved to their end, so that
+// every byte is as before or as after the transfer and no chunk is half done; none is issued any more, and the transfer
+// is TLA_RESET when the last of them is over. So is one that is asked for during the reset, in no time. What of a
+// transfer has been moved nobody knows: it is to be made again as a whole.
+class pe_dma : public instrumented, public resettable {
   public:
     struct config : tla_dma_parameters {
         config() { tla_dma_defaults(this); }
@@ -70,7 +76,7 @@ class pe_dma : public instrumented {
 
     // Moves everything; delay is where the transfer starts and, on return, where it ends. Calls wait(): from a thread,
     // and from several at once if need be. TLA_BUS_ERROR when a transaction was answered with an error; no further
-    // chunk is issued then.
+    // chunk is issued then. TLA_RESET when a reset has ended it.
     tla_status transfer(const request &what, sc_core::sc_time &delay);
 
     statistics get_statistics() const;
@@ -94,6 +100,9 @@ class pe_dma : public instrumented {
     };
 
     void start_of_simulation() override;
+    void begin_reset() override;
+    void make_new() override;
+    bool is_busy() const override;
     tla_status move(const request &what, sc_core::sc_time &delay);
     std::uint32_t chunk_at(std::uint64_t va, std::uint64_t left) const;
     void tell_extents(const request &transfer, const chunk &what, transfer_extent &there, transfer_extent &here) const;

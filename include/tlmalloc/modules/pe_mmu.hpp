@@ -64,7 +64,11 @@ class dmi_record;
 // With TLA_WALK_MEMORY the thread of `control` makes changes: tables are given back when no walk that began before the
 // change is under way, and the change is visible when its entries are written and it has taken its price. The host is
 // asked about a page fault from a thread too.
-class pe_mmu : public instrumented, private command_handler, private access_target {
+//
+// A reset (resettable.hpp) forgets all mappings, TLBs and walks; an access that is being translated goes on to its end,
+// one that waits for the host's mapping is answered as unmapped. Blocks of tables in memory are left to the memory
+// controller, which is to be reset with it: one that is not keeps them as allocated.
+class pe_mmu : public instrumented, public resettable, private command_handler, private access_target {
   public:
     struct config : tla_mmu_parameters {
         config() { tla_mmu_defaults(this); }
@@ -132,6 +136,9 @@ class pe_mmu : public instrumented, private command_handler, private access_targ
     class steps; // the exact style
 
     void start_of_simulation() override;
+    void begin_reset() override;
+    void make_new() override;
+    tla_status make_front_end(tla_error *error);
 
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;

@@ -4,6 +4,7 @@
 
 #include "tlmalloc/detail/at_target.hpp"
 #include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
 #include <cstdint>
@@ -62,6 +63,9 @@ class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_t
     // Until the end of elaboration.
     void serve_in_order(in_order_target &target) { in_order_ = &target; }
 
+    // What is served within the call of it (not in order) is under way in this module, which refuses it during a reset.
+    void serve_for(resettable &module) { module_ = &module; }
+
     // Every initiator loses its pointers to [first, last].
     void withdraw_dmi(std::uint64_t first, std::uint64_t last) {
         for (int i = 0; i < this->size(); i++)
@@ -90,10 +94,14 @@ class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_t
         entry(target_socket &of, std::size_t number) : socket(of), input(static_cast<unsigned>(number)) {}
 
         void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override {
-            if (socket.in_order_)
+            if (socket.in_order_) {
                 serve_waiting(*socket.in_order_, input, payload, delay);
-            else
+            } else if (!socket.module_) {
                 socket.target_.serve(input, payload, delay);
+            } else if (!socket.module_->refuses(payload)) {
+                const resettable::visit here(socket.module_);
+                socket.target_.serve(input, payload, delay);
+            }
         }
         tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
                                            sc_core::sc_time &delay) override {
@@ -113,6 +121,7 @@ class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_t
     access_target &target_;
     at_target at_;
     in_order_target *in_order_ = nullptr; // exact
+    resettable *module_ = nullptr;
     std::deque<entry> entries_;
     std::size_t bound_ = 0;
 };

@@ -40,6 +40,7 @@ class tcm : public memory_module {
     std::uint64_t word_ps(bool write) const override;
     std::uint32_t resource_of(const in_order_request &request) override;
     void arrive(in_order_request &request) override;
+    void make_idle() override;
     std::uint64_t bandwidth(bool write) const { return write ? config_.write_bandwidth : config_.read_bandwidth; }
 
     const config config_;

@@ -25,7 +25,9 @@ class fan_out;
 // a descriptor of the same length down to every MMU that did it, the table entries written, the answers up. In between
 // an access sees either, as any access before a change is visible, and is counted as stale while the command that takes
 // back is under way. The address space comes into being with the first command (ADR-0048 D5).
-class va_manager : public instrumented, private command_handler {
+//
+// After a reset (resettable.hpp) the address space is as before the first command, and nothing is owed to a posted one.
+class va_manager : public instrumented, public resettable, private command_handler {
   public:
     struct config : tla_va_parameters {
         config() { tla_va_defaults(this); }
@@ -58,6 +60,8 @@ class va_manager : public instrumented, private command_handler {
 
   private:
     void start_of_simulation() override;
+    void begin_reset() override { control.end_commands(); }
+    void make_new() override;
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     void settle_posted();
     bool makes_transactions(const tla_command &command) const override;
