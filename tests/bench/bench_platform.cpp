@@ -1,20 +1,17 @@
 // What the modules cost on the host: accesses a second beside a plain memory, waveforms, and memory of a large
 // platform.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "measuring.hpp"
 #include "modules/bare.hpp"
 #include "tlmalloc/base/sparse_bytes.h"
 #include "tlmalloc/modules/npu.hpp"
 
-#include <algorithm>
-#include <argp.h>
 #include <cstring>
-#include <fcntl.h>
 #include <functional>
 #include <jansson.h>
 #include <random>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <tlm_utils/simple_target_socket.h>
 #include <tlm_utils/tlm_quantumkeeper.h>
 #include <unistd.h>
@@ -32,22 +29,6 @@ struct options {
     std::size_t rounds = 9;
     const char *json = nullptr;
 };
-
-[[noreturn]] void fail(const char *what) {
-    std::fprintf(stderr, "bench_platform: %s\n", what);
-    std::exit(1);
-}
-
-double processor_ns() {
-    timespec t{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-}
 
 // --- accesses --------------------------------------------------------------------------------------------------------
 
@@ -404,22 +385,7 @@ double run_ns(const options &o, const std::string &vcd) {
                                     "--kernel",      "vector_add", "--set",
                                     elements.c_str()};
     if (!vcd.empty()) words.insert(words.end(), {"--vcd", vcd.c_str()});
-    words.push_back(nullptr);
-    const pid_t child = fork();
-    if (child < 0) fail("cannot fork");
-    if (child == 0) {
-        const int nowhere = open("/dev/null", O_WRONLY);
-        dup2(nowhere, 1);
-        execv(TLMALLOC_PROGRAM, const_cast<char *const *>(words.data()));
-        _exit(127);
-    }
-    int status = 0;
-    rusage usage{};
-    if (wait4(child, &status, 0, &usage) != child || status != 0) fail("tlmalloc run failed");
-    const auto ns = [](const timeval &t) {
-        return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_usec) * 1e3;
-    };
-    return ns(usage.ru_utime) + ns(usage.ru_stime);
+    return program_ns(TLMALLOC_PROGRAM, words);
 }
 
 json_t *measure_waveform(const options &o) {
@@ -479,13 +445,6 @@ void print(const json_t *accesses, const json_t *transfers, const json_t *wave, 
     std::printf("%.2f TiB modelled, %.2f GiB touched: %.3f GiB of the host at the peak\n",
                 real(footprint, "modelled_bytes") / gib / 1024, real(footprint, "touched_bytes") / gib,
                 real(footprint, "peak_host_bytes") / gib);
-}
-
-std::uint64_t number(const char *text, argp_state *state) {
-    char *end = nullptr;
-    const std::uint64_t value = std::strtoull(text, &end, 10);
-    if (end == text || *end || value == 0) argp_error(state, "%s is not a positive whole number", text);
-    return value;
 }
 
 error_t parse(int key, char *argument, argp_state *state) {
