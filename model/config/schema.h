@@ -35,8 +35,9 @@ typedef struct tla_schema_key {
     const char *source; /* where the default comes from */
     const char *default_text;
     const char *meaning;
-    /* ANY: gets the value (name: the key's own). PAIRS: gets every pair. ROWS: gets every row's place before it is read
-     * (text NULL); rows has the keys of a row, and its check is called when the row has been read. */
+    /* ANY: gets the value (name: the key's own). LIST: gets every value likewise. PAIRS: gets every pair. ROWS: gets
+     * every row's place before it is read (text NULL); rows has the keys of a row, and its check is called when the row
+     * has been read. */
     void (*take)(struct tla_loader *loader, size_t key, const tla_written *name, const tla_written *value);
     const struct tla_schema *rows;
 } tla_schema_key;

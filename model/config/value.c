@@ -105,6 +105,7 @@ tla_phrase tla_value_expected(const tla_value_form *form) {
     if (form->type == TLA_VALUE_ANY) return tla_phrase_of("a text");
     if (form->type == TLA_VALUE_PAIRS) return tla_phrase_of("a mapping");
     if (form->type == TLA_VALUE_ROWS) return tla_phrase_of("a sequence of at least one row");
+    if (form->type == TLA_VALUE_LIST) return tla_phrase_of("a sequence of at least one value");
     if (!name) return number_expected(form->type);
     tla_phrase phrase = {""};
     for (uint64_t value = 0; name(value); value++)

@@ -26,7 +26,8 @@ typedef enum tla_value_type {
     /* What is not stored, but handed on as it is written (tla_schema_key.take). */
     TLA_VALUE_ANY,   /* a text that is not empty */
     TLA_VALUE_PAIRS, /* a mapping of any keys to texts */
-    TLA_VALUE_ROWS   /* a sequence of mappings, at least one */
+    TLA_VALUE_ROWS,  /* a sequence of mappings, at least one */
+    TLA_VALUE_LIST   /* a sequence of texts, at least one */
 } tla_value_type;
 
 enum { TLA_VALUE_TEXT_MAX = 192 }; /* bytes of a text, its end included */

@@ -212,6 +212,27 @@ static bool walk_rows(reader *r, size_t key, tla_place at) {
     }
 }
 
+/* The texts of a sequence that has begun: each is handed on. */
+static bool walk_list(reader *r, size_t key, tla_place key_at, tla_place at) {
+    const tla_schema_key *k = &r->loader->schema->keys[key];
+    for (size_t count = 0;; count++) {
+        yaml_event_t event;
+        if (!next(r, &event)) return false;
+        const bool end = event.type == YAML_SEQUENCE_END_EVENT;
+        bool go_on = true;
+        if (!end && is_text(&event)) {
+            const tla_written value = written(r, &event);
+            k->take(r->loader, key, &(tla_written){k->key, key_at}, &value);
+        } else if (!end) {
+            go_on = refuse_value(r, k->key, &event, "one value");
+        } else if (count == 0) {
+            tla_loader_find(r->loader, at, "%s: found none, expected %s", k->key, tla_value_expected(&k->form).text);
+        }
+        yaml_event_delete(&event);
+        if (end || !go_on) return go_on;
+    }
+}
+
 static bool walk_value(reader *r, size_t key, tla_place key_at, const yaml_event_t *event) {
     const tla_schema_key *k = &r->loader->schema->keys[key];
     tla_origin *o = &r->loader->origins[key];
@@ -219,6 +240,8 @@ static bool walk_value(reader *r, size_t key, tla_place key_at, const yaml_event
     *o = (tla_origin){.at = at};
     if (k->form.type == TLA_VALUE_PAIRS && event->type == YAML_MAPPING_START_EVENT) return walk_pairs(r, key);
     if (k->form.type == TLA_VALUE_ROWS && event->type == YAML_SEQUENCE_START_EVENT) return walk_rows(r, key, at);
+    if (k->form.type == TLA_VALUE_LIST && event->type == YAML_SEQUENCE_START_EVENT)
+        return walk_list(r, key, key_at, at);
     const bool any = k->form.type == TLA_VALUE_ANY;
     if (!is_text(event) || k->form.type > TLA_VALUE_ANY || (any && event->data.scalar.length == 0)) {
         o->bad = true;
