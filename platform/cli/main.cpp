@@ -30,6 +30,7 @@ const command commands[] = {
     {"traffic", tlmalloc_traffic, "drive one pseudo-channel's timing with an address trace"},
     {"probe", tlmalloc_probe, "measure single transfers over an idle platform, and check them"},
     {"reproduce", tlmalloc_reproduce, "run experiments and compare them with what was published"},
+    {"sweep", tlmalloc_sweep, "run a command at many points, a platform each, and keep their figures"},
     {"topology", tlmalloc_topology, "print and draw a fabric, and say what a path through it takes"},
     {"check", tlmalloc_check, "check a configuration and print it resolved"},
 };

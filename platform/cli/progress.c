@@ -38,7 +38,8 @@ void progress_update(progress_line *progress, uint64_t done, uint64_t total) {
     current.what = progress->what;
     if (!progress->watched || host_seconds() < progress->next) return;
     current.shown = progress->shown = true;
-    fprintf(stderr, "\r%s: %3.0f %%", progress->what, total ? 100.0 * (double)done / (double)total : 100.0);
+    fprintf(stderr, "\r%s: %3.0f %%%s\033[K", progress->what, total ? 100.0 * (double)done / (double)total : 100.0,
+            progress->note ? progress->note : "");
     fflush(stderr);
     progress->next = host_seconds() + 0.2;
 }

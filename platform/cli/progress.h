@@ -13,7 +13,8 @@ extern "C" {
 typedef struct progress_line {
     const char *what, *unit;
     bool watched, shown;
-    double next; /* host time of the next line, seconds */
+    double next;      /* host time of the next line, seconds */
+    const char *note; /* what else is told behind the share, ", 3 min left"; NULL: nothing */
 } progress_line;
 
 /* What is being done ("replay") and what is counted ("events"; NULL: nothing); texts that live for ever. Says nothing

@@ -1,0 +1,310 @@
+/* The results of a sweep in a file of SQLite. */
+#include "results.h"
+
+#include "tlmalloc/version.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static tla_status told(sqlite3 *database, const char *path, tla_error *error) {
+    const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
+    if (code == SQLITE_NOMEM) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
+    if (code == SQLITE_NOTADB)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found no results of tlmalloc sweep", path);
+    if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+        return tla_error_set(error, TLA_IO, "%s: another process writes to it", path);
+    return tla_error_set(error, TLA_IO, "%s: %s", path, sqlite3_errmsg(database));
+}
+
+static tla_status execute(sqlite3 *database, const char *path, const char *sql, tla_error *error) {
+    return sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK ? TLA_OK : told(database, path, error);
+}
+
+/* The number that a statement of one row and column gives; false when it gives none. */
+static bool number_of(sqlite3 *database, const char *sql, sqlite3_int64 *number) {
+    sqlite3_stmt *statement = NULL;
+    const bool found =
+        sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW;
+    if (found) *number = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return found;
+}
+
+char *results_about(sqlite3 *database, const char *what) {
+    sqlite3_stmt *statement = NULL;
+    char *text = NULL;
+    if (sqlite3_prepare_v2(database, "SELECT value FROM sweep WHERE name = ?1", -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_bind_text(statement, 1, what, -1, SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
+        text = strdup((const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+    return text;
+}
+
+/* ---- making ---- */
+
+static void put_about(sqlite3 *database, const char *what, const char *text) {
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(database, "INSERT INTO sweep VALUES (?1, ?2)", -1, &statement, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(statement, 1, what, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 2, text, -1, SQLITE_STATIC);
+        sqlite3_step(statement);
+    }
+    sqlite3_finalize(statement); /* what failed is in the transaction, whose commit fails */
+}
+
+static void put_name(sqlite3 *database, const char *sql, size_t position, const char *name, const char *other) {
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK) {
+        sqlite3_bind_int64(statement, 1, (sqlite3_int64)position);
+        sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 3, other, -1, SQLITE_STATIC);
+        sqlite3_step(statement);
+    }
+    sqlite3_finalize(statement);
+}
+
+/* Columns have the names of keys and of figures, quoted. */
+static char *table_sql(const sweep *s) {
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(sql, "CREATE TABLE point (point INTEGER PRIMARY KEY, configuration TEXT, version TEXT, "
+                               "status INTEGER, message TEXT, seconds REAL");
+    for (size_t i = 0; i < s->factor_count; i++)
+        sqlite3_str_appendf(sql, ", \"%w\" NUMERIC", s->factors[i].name);
+    for (size_t i = 0; i < s->figure_count; i++)
+        sqlite3_str_appendf(sql, ", \"%w\" NUMERIC", s->figures[i].name);
+    sqlite3_str_appendall(sql, ")");
+    return sqlite3_str_finish(sql);
+}
+
+static tla_status make(sweep_results *r, const sweep *s, const char *fingerprint, tla_error *error) {
+    char *table = table_sql(s);
+    if (!table) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", r->path);
+    const tla_phrase pragmas =
+        tla_phrase_of("PRAGMA application_id = %d; PRAGMA user_version = %d", RESULTS_APPLICATION, RESULTS_VERSION);
+    tla_status status = execute(r->database, r->path, "BEGIN EXCLUSIVE", error);
+    if (!status) status = execute(r->database, r->path, pragmas.text, error);
+    if (!status)
+        status = execute(r->database, r->path,
+                         "CREATE TABLE sweep (name TEXT PRIMARY KEY, value TEXT);"
+                         "CREATE TABLE key (position INTEGER PRIMARY KEY, name TEXT, axis INTEGER);"
+                         "CREATE TABLE figure (position INTEGER PRIMARY KEY, name TEXT, path TEXT)",
+                         error);
+    if (!status) status = execute(r->database, r->path, table, error);
+    sqlite3_free(table);
+    if (status) return status;
+    put_about(r->database, "name", s->name);
+    put_about(r->database, "about", s->about ? s->about : "");
+    put_about(r->database, "command", s->command->name);
+    put_about(r->database, "sample", sweep_sample_name(s->sample));
+    put_about(r->database, "points", tla_phrase_of("%llu", (unsigned long long)s->count).text);
+    put_about(r->database, "version", tla_version());
+    put_about(r->database, "fingerprint", fingerprint);
+    put_about(r->database, "text", s->text);
+    for (size_t i = 0; i < s->factor_count; i++)
+        put_name(r->database, "INSERT INTO key VALUES (?1, ?2, ?3)", i, s->factors[i].name,
+                 tla_phrase_of("%zu", s->factors[i].axis).text);
+    for (size_t i = 0; i < s->figure_count; i++)
+        put_name(r->database, "INSERT INTO figure VALUES (?1, ?2, ?3)", i, s->figures[i].name, s->figures[i].path);
+    return execute(r->database, r->path, "COMMIT", error);
+}
+
+/* ---- opening ---- */
+
+static tla_status check_kind(sqlite3 *database, const char *path, tla_error *error) {
+    sqlite3_int64 application = 0, version = 0;
+    if (!number_of(database, "PRAGMA application_id", &application) ||
+        !number_of(database, "PRAGMA user_version", &version))
+        return told(database, path, error);
+    if (application != RESULTS_APPLICATION)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found no results of tlmalloc sweep", path);
+    if (version != RESULTS_VERSION)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a file of version %d, expected version %d", path,
+                             (int)version, RESULTS_VERSION);
+    return TLA_OK;
+}
+
+static tla_status check_same(sqlite3 *database, const char *path, const char *fingerprint, tla_error *error) {
+    char *version = results_about(database, "version"), *sweep_is = results_about(database, "fingerprint");
+    tla_status status = TLA_OK;
+    if (!version || !sweep_is)
+        status = told(database, path, error);
+    else if (strcmp(version, tla_version()) != 0)
+        status = tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found results of tlmalloc %s, expected those of %s",
+                               path, version, tla_version());
+    else if (strcmp(sweep_is, fingerprint) != 0)
+        status =
+            tla_error_set(error, TLA_INVALID_ARGUMENT,
+                          "%s: found results of another sweep, or of this one before it or its platform changed", path);
+    free(version);
+    free(sweep_is);
+    return status;
+}
+
+static tla_status prepare(sweep_results *r, const sweep *s, tla_error *error) {
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+    const size_t columns = RESULTS_COLUMNS + s->factor_count + s->figure_count;
+    sqlite3_str_appendall(sql, "INSERT INTO point VALUES (?");
+    for (size_t i = 1; i < columns; i++)
+        sqlite3_str_appendall(sql, ", ?");
+    sqlite3_str_appendall(sql, ")");
+    char *insert = sqlite3_str_finish(sql);
+    const bool good =
+        insert && sqlite3_prepare_v2(r->database, insert, -1, &r->insert, NULL) == SQLITE_OK &&
+        sqlite3_prepare_v2(r->database, "SELECT 1 FROM point WHERE point = ?1", -1, &r->find, NULL) == SQLITE_OK;
+    sqlite3_free(insert);
+    return good ? TLA_OK : told(r->database, r->path, error);
+}
+
+tla_status results_open(const char *path, const sweep *s, bool resume, sweep_results *r, tla_error *error) {
+    *r = (sweep_results){.path = strdup(path)};
+    char fingerprint[17];
+    if (!r->path || sweep_fingerprint(s, fingerprint) == TLA_NO_HOST_MEMORY) {
+        results_close(r, false);
+        return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
+    }
+    r->created = access(path, F_OK) != 0;
+    tla_status status = TLA_OK;
+    if (sqlite3_open_v2(path, &r->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
+        status = told(r->database, path, error);
+    else
+        sqlite3_exec(r->database, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL); /* from its first lock on */
+    sqlite3_int64 size = 0;
+    if (!status && !r->created && number_of(r->database, "PRAGMA page_count", &size) && size == 0)
+        r->created = true; /* an empty file: a process was killed before it had made it */
+    if (!status && r->created) {
+        status = make(r, s, fingerprint, error);
+    } else if (!status) {
+        status = check_kind(r->database, path, error);
+        if (!status && !resume)
+            status = tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                   "%s: found results that are there already, expected --resume or another file", path);
+        if (!status) status = check_same(r->database, path, fingerprint, error);
+        if (!status) status = execute(r->database, path, "BEGIN EXCLUSIVE; COMMIT", error);
+    }
+    /* Commits wait for no disk then: what a process has committed stays when it is killed, and a file whose machine
+     * loses its power is whole up to some commit. With the lock above no memory is shared, so any file system will do.
+     */
+    if (!status)
+        status = execute(r->database, r->path, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", error);
+    if (!status) status = prepare(r, s, error);
+    if (status) results_close(r, r->created);
+    return status;
+}
+
+tla_status results_open_to_read(const char *path, sqlite3 **database, tla_error *error) {
+    *database = NULL;
+    tla_status status = TLA_OK;
+    if (access(path, R_OK) != 0)
+        status = tla_error_set(error, TLA_IO, "%s: cannot be read", path);
+    else if (sqlite3_open_v2(path, database, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) /* a journal may be left */
+        status = told(*database, path, error);
+    else
+        status = check_kind(*database, path, error);
+    if (status) {
+        sqlite3_close(*database);
+        *database = NULL;
+    }
+    return status;
+}
+
+/* ---- rows ---- */
+
+bool results_have(sweep_results *r, int64_t point) {
+    sqlite3_reset(r->find);
+    sqlite3_bind_int64(r->find, 1, point);
+    const bool found = sqlite3_step(r->find) == SQLITE_ROW;
+    sqlite3_reset(r->find);
+    return found;
+}
+
+tla_status results_count(sweep_results *r, uint64_t *points, uint64_t *failed, tla_error *error) {
+    sqlite3_int64 all = 0, bad = 0;
+    if (!number_of(r->database, "SELECT count(*) FROM point WHERE point >= 0", &all) ||
+        !number_of(r->database, "SELECT count(*) FROM point WHERE point >= 0 AND status != 0", &bad))
+        return told(r->database, r->path, error);
+    *points = (uint64_t)all;
+    *failed = (uint64_t)bad;
+    return TLA_OK;
+}
+
+static tla_status roll_back(sweep_results *r, tla_error *error) {
+    const tla_status status = told(r->database, r->path, error);
+    sqlite3_reset(r->insert);
+    sqlite3_exec(r->database, "ROLLBACK", NULL, NULL, NULL);
+    r->transaction = false;
+    return status;
+}
+
+tla_status results_add(sweep_results *r, const sweep *s, const sweep_row_result *row, tla_error *error) {
+    const tla_status begun = r->transaction ? TLA_OK : execute(r->database, r->path, "BEGIN", error);
+    if (begun) return begun;
+    r->transaction = true;
+    sqlite3_stmt *insert = r->insert;
+    tla_phrase values[SWEEP_FACTORS_MAX];
+    sqlite3_reset(insert);
+    sqlite3_clear_bindings(insert);
+    sqlite3_bind_int64(insert, RESULTS_POINT + 1, row->point);
+    if (*row->configuration)
+        sqlite3_bind_text(insert, RESULTS_CONFIGURATION + 1, row->configuration, -1, SQLITE_STATIC);
+    sqlite3_bind_text(insert, RESULTS_TLMALLOC + 1, tla_version(), -1, SQLITE_STATIC);
+    sqlite3_bind_int(insert, RESULTS_STATUS + 1, row->status);
+    if (*row->message) sqlite3_bind_text(insert, RESULTS_MESSAGE + 1, row->message, -1, SQLITE_STATIC);
+    sqlite3_bind_double(insert, RESULTS_SECONDS + 1, row->seconds);
+    int column = RESULTS_COLUMNS + 1;
+    for (size_t i = 0; i < s->factor_count; i++, column++)
+        if (sweep_shown_value(s, row->point, i, &values[i]))
+            sqlite3_bind_text(insert, column, values[i].text, -1, SQLITE_STATIC);
+    for (size_t i = 0; i < s->figure_count; i++, column++)
+        if (!isnan(row->figures[i])) sqlite3_bind_double(insert, column, row->figures[i]);
+    if (sqlite3_step(insert) != SQLITE_DONE) return roll_back(r, error);
+    sqlite3_reset(insert);
+    return TLA_OK;
+}
+
+tla_status results_commit(sweep_results *r, tla_error *error) {
+    if (!r->transaction) return TLA_OK;
+    if (sqlite3_exec(r->database, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) return roll_back(r, error);
+    r->transaction = false;
+    return TLA_OK;
+}
+
+tla_status results_forget_failed(sweep_results *r, tla_error *error) {
+    return execute(r->database, r->path, "DELETE FROM point WHERE status != 0", error);
+}
+
+tla_status results_merge(sweep_results *r, const sweep *s, const char *path, uint64_t *added, tla_error *error) {
+    char fingerprint[17];
+    sqlite3 *other;
+    tla_status status = results_open_to_read(path, &other, error);
+    if (status) return status;
+    if (sweep_fingerprint(s, fingerprint) == TLA_NO_HOST_MEMORY)
+        status = tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
+    else
+        status = check_same(other, path, fingerprint, error);
+    sqlite3_close(other); /* which also takes back what a killed process left half */
+    if (status) return status;
+    char *attach = sqlite3_mprintf("ATTACH %Q AS other", path);
+    if (!attach) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
+    status = execute(r->database, r->path, attach, error);
+    sqlite3_free(attach);
+    if (status) return status;
+    status =
+        execute(r->database, path, "INSERT OR IGNORE INTO main.point SELECT * FROM other.point ORDER BY point", error);
+    if (!status) *added = (uint64_t)sqlite3_changes64(r->database);
+    sqlite3_exec(r->database, "DETACH other", NULL, NULL, NULL);
+    return status;
+}
+
+void results_close(sweep_results *r, bool discard) {
+    if (r->transaction) sqlite3_exec(r->database, "ROLLBACK", NULL, NULL, NULL);
+    sqlite3_finalize(r->insert);
+    sqlite3_finalize(r->find);
+    if (r->database) sqlite3_exec(r->database, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL); /* one file again */
+    sqlite3_close(r->database);
+    if (discard && r->created && r->path) unlink(r->path);
+    free(r->path);
+    *r = (sweep_results){0};
+}

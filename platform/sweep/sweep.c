@@ -1,0 +1,37 @@
+/* A sweep given back. */
+#include "sweep.h"
+
+#include <stdlib.h>
+
+void sweep_clear(sweep *s) {
+    for (size_t i = 0; i < s->setting_count; i++) {
+        free(s->settings[i].name);
+        free(s->settings[i].value);
+    }
+    for (size_t i = 0; i < s->factor_count; i++) {
+        for (size_t value = 0; s->factors[i].values && value < s->factors[i].value_count; value++)
+            free(s->factors[i].values[value]);
+        free(s->factors[i].values);
+        free(s->factors[i].name);
+        free(s->factors[i].zip);
+    }
+    for (size_t i = 0; i < s->figure_count; i++) {
+        free(s->figures[i].name);
+        free(s->figures[i].path);
+    }
+    for (size_t i = 0; i < s->constraint_count; i++)
+        free(s->constraints[i]);
+    free(s->settings);
+    free(s->factors);
+    free(s->figures);
+    free(s->constraints);
+    free(s->constraint_places);
+    free(s->path);
+    free(s->text);
+    free(s->name);
+    free(s->about);
+    free(s->platform);
+    free(s->input);
+    free(s->workload);
+    *s = (sweep){0};
+}

@@ -1,0 +1,553 @@
+/* What a sweep's file says, judged: names that exist, values that their keys can have, and a size. */
+#include "sweep_file.h"
+
+#include "constraint.h"
+#include "figure_path.h"
+#include "model/base/suggest.h"
+#include "model/config/platform.h"
+#include "model/config/timing.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct judge {
+    tla_loader *loader;
+    sweep_reading *r;
+    sweep *s;
+    void *scratch; /* a configuration that values are tried on */
+} judge;
+
+#define FIND(j, at, ...) tla_loader_find((j)->loader, at, __VA_ARGS__)
+
+static char *copy(judge *j, const char *text) {
+    char *made = strdup(text);
+    j->loader->no_memory |= !made;
+    return made;
+}
+
+static char *copy_of(judge *j, int text) {
+    return j->r->texts[text].text ? copy(j, j->r->texts[text].text) : NULL;
+}
+
+/* A file that the sweep names stands beside it. */
+static char *beside(judge *j, const char *file) {
+    const char *slash = strrchr(j->s->path, '/');
+    if (*file == '/' || !slash) return copy(j, file);
+    const size_t folder = (size_t)(slash + 1 - j->s->path), room = folder + strlen(file) + 1;
+    char *path = malloc(room);
+    j->loader->no_memory |= !path;
+    if (path) snprintf(path, room, "%.*s%s", (int)folder, j->s->path, file);
+    return path;
+}
+
+static char *beside_text(judge *j, int text) {
+    return j->r->texts[text].text ? beside(j, j->r->texts[text].text) : NULL;
+}
+
+static bool read_number(judge *j, const sweep_written *text, const char *key, uint64_t low, uint64_t high,
+                        uint64_t *number) {
+    tla_error error;
+    if (!text->text) return false;
+    if (tla_number_parse(TLA_VALUE_COUNT, text->text, number, &error))
+        FIND(j, text->at, "%s: %s", key, error.text);
+    else if (*number < low || *number > high)
+        FIND(j, text->at, "%s: found %s, expected %" PRIu64 " .. %" PRIu64, key, tla_quote(text->text).text, low, high);
+    else
+        return true;
+    return false;
+}
+
+/* ---- the command and its files ---- */
+
+static void find_command(judge *j) {
+    const sweep_written *word = &j->r->texts[SWEEP_FILE_COMMAND];
+    if (!word->text) {
+        FIND(j, (tla_place){j->s->file, 1, 1}, "found no command, expected one");
+        return;
+    }
+    tla_nearest nearest = tla_nearest_to(word->text);
+    tla_phrase names = {""};
+    for (const sweep_command *c = j->r->commands; c->name; c++) {
+        if (strcmp(c->name, word->text) == 0) j->s->command = c;
+        tla_nearest_try(&nearest, c->name, strlen(c->name));
+        names = tla_phrase_of("%s%s%s", names.text, *names.text ? ", " : "", c->name);
+    }
+    if (!j->s->command)
+        FIND(j, word->at, "command: found %s, expected one of %s%s%s%s", tla_quote(word->text).text, names.text,
+             nearest.found ? ", did you mean \"" : "", nearest.found ? nearest.name.text : "",
+             nearest.found ? "\"?" : "");
+}
+
+/* A text that the command needs, or cannot have. */
+static void need(judge *j, int text, const char *key, bool needed, bool allowed) {
+    const sweep_written *found = &j->r->texts[text];
+    if (found->text && !allowed)
+        FIND(j, found->at, "%s: the command %s takes none", key, j->s->command->name);
+    else if (!found->text && needed)
+        FIND(j, j->r->texts[SWEEP_FILE_COMMAND].at, "the command %s needs %s", j->s->command->name, key);
+}
+
+static bool sweeps_input(const judge *j) {
+    for (size_t i = 0; i < j->r->key_count; i++) {
+        const char *key = j->r->keys[i].texts[SWEEP_ROW_KEY].text;
+        if (key && strcmp(key, "input") == 0) return true;
+    }
+    return j->r->point_count > 0; /* the points may all say it */
+}
+
+static void judge_command(judge *j) {
+    sweep *s = j->s;
+    find_command(j);
+    if (!s->command) return;
+    const sweep_command *c = s->command;
+    need(j, SWEEP_FILE_PLATFORM, "platform", c->platform == SWEEP_PLATFORM_ARGUMENT && !c->experiment,
+         c->platform != SWEEP_NO_PLATFORM);
+    need(j, SWEEP_FILE_INPUT, "input", c->input_needed && !sweeps_input(j), c->input);
+    need(j, SWEEP_FILE_WORKLOAD, "workload", c->experiment, c->experiment);
+    s->platform = beside_text(j, SWEEP_FILE_PLATFORM);
+    s->input = beside_text(j, SWEEP_FILE_INPUT);
+    s->workload = copy_of(j, SWEEP_FILE_WORKLOAD);
+    tla_hbm_config timing;
+    s->platform_is_profile =
+        c->timing_profile && s->platform && tla_timing_load(s->platform, NULL, 0, &timing, NULL, NULL) == TLA_OK;
+}
+
+/* ---- names and values ---- */
+
+static tla_schema schema_of(const sweep *s) {
+    return s->platform_is_profile ? tla_timing_schema : tla_platform_schema();
+}
+
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool judge_option(judge *j, const char *name, tla_place at) {
+    tla_nearest nearest = tla_nearest_to(name);
+    for (const sweep_option *o = j->s->command->options; o->name; o++) {
+        if (strcmp(o->name, name) == 0) return true;
+        tla_nearest_try(&nearest, o->name, strlen(o->name));
+    }
+    FIND(j, at, "%s: the command %s has no such option that can be swept%s%s%s", name, j->s->command->name,
+         nearest.found ? ", did you mean \"" : "", nearest.found ? nearest.name.text : "", nearest.found ? "\"?" : "");
+    return false;
+}
+
+static bool judge_key(judge *j, const char *name, tla_place at) {
+    const tla_schema schema = schema_of(j->s);
+    if (j->s->command->platform == SWEEP_NO_PLATFORM) {
+        FIND(j, at, "%s: the command %s has no configuration; its options begin with --", name, j->s->command->name);
+        return false;
+    }
+    if (tla_schema_find(&schema, name) < schema.count) return true;
+    const size_t section = tla_schema_find_section(&schema, name);
+    if (section < schema.count) {
+        FIND(j, at, "%s: found a section, expected one of its keys, such as %s", name, schema.keys[section].key);
+        return false;
+    }
+    tla_phrase nearest;
+    const bool near = tla_schema_suggest(&schema, name, &nearest);
+    FIND(j, at, "unknown key %s%s%s%s", tla_quote(name).text, near ? ", did you mean \"" : "", near ? nearest.text : "",
+         near ? "\"?" : "");
+    return false;
+}
+
+/* What a name stands for; false with a finding where it stands for nothing. */
+static bool judge_name(judge *j, const char *name, tla_place at, sweep_kind *kind) {
+    const sweep_command *c = j->s->command;
+    if (begins(name, "--")) {
+        *kind = SWEEP_OPTION;
+        return judge_option(j, name, at);
+    }
+    if (strcmp(name, "input") == 0 && c->input) {
+        *kind = SWEEP_INPUT;
+        return true;
+    }
+    const char *const prefix = c->experiment ? "with." : "parameter.";
+    if (begins(name, prefix) && name[strlen(prefix)] &&
+        (c->experiment || judge_option(j, "--parameter", at))) { /* which there are, the kernel or the workload knows */
+        *kind = SWEEP_PARAMETER;
+        return true;
+    }
+    *kind = SWEEP_KEY;
+    return judge_key(j, name, at);
+}
+
+static bool is_file(const judge *j, sweep_kind kind, const char *name, const char *value) {
+    if (kind == SWEEP_INPUT) return true;
+    if (kind == SWEEP_PARAMETER) return j->s->command->experiment && strchr(value, '/') != NULL;
+    for (const sweep_option *o = j->s->command->options; kind == SWEEP_OPTION && o->name; o++)
+        if (strcmp(o->name, name) == 0) return o->is_file && strcmp(value, "none") != 0 && strpbrk(value, "/.") != NULL;
+    return false;
+}
+
+/* A value as it will be used, checked where its key is known; NULL with a finding. */
+static char *judge_value(judge *j, sweep_kind kind, const char *name, const sweep_written *value) {
+    if (kind == SWEEP_KEY) {
+        const tla_schema schema = schema_of(j->s);
+        const tla_schema_key *key = &schema.keys[tla_schema_find(&schema, name)];
+        tla_error error;
+        if (tla_schema_store(key, j->scratch, value->text, &error)) {
+            FIND(j, value->at, "%s: %s", name, error.text);
+            return NULL;
+        }
+    }
+    if (strlen(value->text) >= sizeof(tla_phrase)) {
+        FIND(j, value->at, "%s: found a value of %zu bytes, expected at most %zu", name, strlen(value->text),
+             sizeof(tla_phrase) - 1);
+        return NULL;
+    }
+    return is_file(j, kind, name, value->text) ? beside(j, value->text) : copy(j, value->text);
+}
+
+static void judge_settings(judge *j) {
+    sweep *s = j->s;
+    for (size_t i = 0; i < j->r->setting_count; i++) {
+        const sweep_written *w = &j->r->settings[i];
+        sweep_kind kind;
+        if (!judge_name(j, w->name, w->name_at, &kind)) continue;
+        char *value = judge_value(j, kind, w->name, w);
+        sweep_setting *grown = value ? sweep_grow(j->loader, s->settings, s->setting_count, sizeof *grown) : NULL;
+        if (!grown) {
+            free(value);
+            continue;
+        }
+        s->settings = grown;
+        s->settings[s->setting_count++] = (sweep_setting){copy(j, w->name), value, kind, w->at};
+    }
+}
+
+/* ---- factors ---- */
+
+static sweep_factor *find_factor(const sweep *s, const char *name) {
+    for (size_t i = 0; i < s->factor_count; i++)
+        if (strcmp(s->factors[i].name, name) == 0) return &s->factors[i];
+    return NULL;
+}
+
+/* A factor without values; NULL with a finding, or without host memory. */
+static sweep_factor *add_factor(judge *j, const char *name, tla_place at) {
+    sweep *s = j->s;
+    sweep_kind kind;
+    if (!judge_name(j, name, at, &kind)) return NULL;
+    if (s->factor_count == SWEEP_FACTORS_MAX) {
+        FIND(j, at, "%s: found more than %d keys that are swept", name, SWEEP_FACTORS_MAX);
+        return NULL;
+    }
+    sweep_factor *grown = sweep_grow(j->loader, s->factors, s->factor_count, sizeof *grown);
+    if (!grown) return NULL;
+    s->factors = grown;
+    sweep_factor *f = &grown[s->factor_count++];
+    *f = (sweep_factor){.name = copy(j, name), .kind = kind, .type = TLA_VALUE_COUNT, .at = at};
+    if (kind == SWEEP_KEY) {
+        const tla_schema schema = schema_of(s);
+        const tla_schema_key *key = &schema.keys[tla_schema_find(&schema, name)];
+        f->type = key->form.type;
+        f->power_of_two = key->power_of_two;
+    }
+    return f;
+}
+
+static void judge_values(judge *j, const sweep_row *row, sweep_factor *f) {
+    f->values = calloc(row->value_count, sizeof *f->values);
+    j->loader->no_memory |= !f->values;
+    for (size_t i = 0; i < row->value_count && f->values; i++) {
+        for (size_t before = 0; before < i && !f->zip; before++)
+            if (strcmp(row->values[before].text, row->values[i].text) == 0)
+                FIND(j, row->values[i].at, "%s: found the value %s again, expected it once", f->name,
+                     tla_quote(row->values[i].text).text);
+        f->values[f->value_count] = judge_value(j, f->kind, f->name, &row->values[i]);
+        f->value_count += f->values[f->value_count] != NULL;
+    }
+}
+
+static void judge_range(judge *j, const sweep_row *row, sweep_factor *f) {
+    const sweep_written *ends[] = {&row->texts[SWEEP_ROW_FROM], &row->texts[SWEEP_ROW_TO]};
+    uint64_t *into[] = {&f->low, &f->high};
+    const sweep_written *scale = &row->texts[SWEEP_ROW_SCALE];
+    f->ranged = true;
+    if (f->kind == SWEEP_KEY && f->type > TLA_VALUE_RATE) {
+        FIND(j, row->at, "%s: found a range, but its values are no numbers, expected values", f->name);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        tla_error error;
+        char *checked = judge_value(j, f->kind, f->name, ends[i]);
+        if (checked && tla_number_parse(f->type, checked, into[i], &error))
+            FIND(j, ends[i]->at, "%s: %s", f->name, error.text);
+        free(checked);
+    }
+    if (f->low > f->high) FIND(j, ends[1]->at, "%s: found a range that ends before it begins", f->name);
+    f->logarithmic = scale->text && strcmp(scale->text, "log") == 0;
+    if (scale->text && !f->logarithmic && strcmp(scale->text, "linear") != 0)
+        FIND(j, scale->at, "scale: found %s, expected linear or log", tla_quote(scale->text).text);
+    if (f->logarithmic && f->low == 0)
+        FIND(j, ends[0]->at, "%s: found a range from 0 on, expected one that begins above it for scale: log", f->name);
+}
+
+static void judge_axis(judge *j, sweep_factor *f) {
+    sweep *s = j->s;
+    for (const sweep_factor *other = s->factors; f->zip && other < f; other++) {
+        if (!other->zip || strcmp(other->zip, f->zip) != 0) continue;
+        f->axis = other->axis;
+        if (other->ranged || f->ranged)
+            FIND(j, f->at, "%s: found a range that is zipped, expected values", f->name);
+        else if (other->value_count != f->value_count)
+            FIND(j, f->at, "%s: found %zu values to be zipped with the %zu of %s, expected as many", f->name,
+                 f->value_count, other->value_count, other->name);
+        return;
+    }
+    f->axis = s->axis_count++;
+    s->axis_sizes[f->axis] = f->value_count;
+}
+
+static void judge_row(judge *j, const sweep_row *row) {
+    const sweep_written *key = &row->texts[SWEEP_ROW_KEY];
+    const bool from = row->texts[SWEEP_ROW_FROM].text, to = row->texts[SWEEP_ROW_TO].text;
+    if (!key->text) {
+        FIND(j, row->at, "found no key, expected one");
+        return;
+    }
+    if (find_factor(j->s, key->text)) {
+        FIND(j, key->at, "%s: found the key again, expected it once", key->text);
+        return;
+    }
+    if (from != to || from == (row->value_count > 0) || (!from && row->texts[SWEEP_ROW_SCALE].text)) {
+        FIND(j, row->at, "%s: expected values, or from and to with a scale", key->text);
+        return;
+    }
+    sweep_factor *f = add_factor(j, key->text, key->at);
+    if (!f) return;
+    if (row->texts[SWEEP_ROW_ZIP].text) f->zip = copy(j, row->texts[SWEEP_ROW_ZIP].text);
+    if (from)
+        judge_range(j, row, f);
+    else
+        judge_values(j, row, f);
+    judge_axis(j, f);
+    if (f->ranged && (j->s->sample == SWEEP_PRODUCT || j->s->sample == SWEEP_LIST))
+        FIND(j, row->at, "%s: found a range, which needs sample: random or latin", f->name);
+}
+
+static void judge_points(judge *j) {
+    sweep *s = j->s;
+    const size_t count = j->r->point_count;
+    for (size_t point = 0; point < count; point++)
+        for (size_t i = 0; i < j->r->points[point].value_count; i++) {
+            const sweep_written *w = &j->r->points[point].values[i];
+            sweep_factor *f = find_factor(s, w->name);
+            if (!f && !(f = add_factor(j, w->name, w->name_at))) continue;
+            if (!f->values) {
+                f->values = calloc(count, sizeof *f->values);
+                f->value_count = count;
+                f->axis = s->axis_count++;
+                s->axis_sizes[f->axis] = count;
+            }
+            if (!f->values)
+                j->loader->no_memory = true;
+            else
+                f->values[point] = judge_value(j, f->kind, f->name, w);
+        }
+    s->count = count;
+}
+
+/* ---- the size ---- */
+
+static void judge_sample(judge *j) {
+    sweep *s = j->s;
+    const sweep_written *sample = &j->r->texts[SWEEP_FILE_SAMPLE];
+    if (j->r->point_count) s->sample = SWEEP_LIST;
+    if (!sample->text) return;
+    uint64_t found = 0;
+    while (sweep_sample_name(found) && strcmp(sweep_sample_name(found), sample->text) != 0)
+        found++;
+    if (!sweep_sample_name(found))
+        FIND(j, sample->at, "sample: found %s, expected product, list, random or latin%s", tla_quote(sample->text).text,
+             tla_did_you_mean(sample->text, sweep_sample_name).text);
+    else if ((found == SWEEP_LIST) != (j->r->point_count > 0))
+        FIND(j, sample->at, "sample: found %s, expected %s", sample->text,
+             j->r->point_count ? "list, since there are points" : "points beside it, a row each");
+    else
+        s->sample = (sweep_sample)found;
+}
+
+static void judge_size(judge *j) {
+    sweep *s = j->s;
+    const sweep_written *count = &j->r->texts[SWEEP_FILE_COUNT];
+    uint64_t limit = SWEEP_POINTS_DEFAULT;
+    const bool drawn = s->sample == SWEEP_RANDOM || s->sample == SWEEP_LATIN;
+    read_number(j, &j->r->texts[SWEEP_FILE_LIMIT], "limit", 1, SWEEP_POINTS_MAX, &limit);
+    read_number(j, &j->r->texts[SWEEP_FILE_SEED], "seed", 0, UINT64_MAX, &s->seed);
+    if (drawn && !count->text)
+        FIND(j, j->r->texts[SWEEP_FILE_SAMPLE].at, "sample: %s needs count, the number of points",
+             sweep_sample_name(s->sample));
+    else if (!drawn && count->text)
+        FIND(j, count->at, "count: found one, but the points of a %s are not drawn", sweep_sample_name(s->sample));
+    else if (drawn)
+        read_number(j, count, "count", 1, SWEEP_POINTS_MAX, &s->count);
+    if (j->loader->findings) return;
+    tla_phrase size = {""};
+    bool overflow = false;
+    if (s->sample == SWEEP_PRODUCT) {
+        s->count = 1;
+        for (size_t axis = 0; axis < s->axis_count; axis++) {
+            overflow |= __builtin_mul_overflow(s->count, (uint64_t)s->axis_sizes[axis], &s->count);
+            size = tla_phrase_of("%s%s%zu", size.text, axis ? " x " : "", s->axis_sizes[axis]);
+        }
+    }
+    if (overflow)
+        FIND(j, (tla_place){s->file, 1, 1}, "found %s points, more than 2^64, expected at most %" PRIu64 " (limit)",
+             size.text, limit);
+    else if (s->count > limit)
+        FIND(j, (tla_place){s->file, 1, 1}, "found %" PRIu64 " points%s%s, expected at most %" PRIu64 " (limit)",
+             s->count, *size.text ? ", " : "", size.text, limit);
+}
+
+/* ---- figures and the rest ---- */
+
+/* Whether a figure's column would have the name of another: SQLite does not tell upper case from lower. */
+static bool is_column(const sweep *s, const char *name) {
+    static const char *const own[] = {"point", "configuration", "version", "status", "message", "seconds"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (strcasecmp(own[i], name) == 0) return true;
+    for (size_t i = 0; i < s->factor_count; i++)
+        if (strcasecmp(s->factors[i].name, name) == 0) return true;
+    for (size_t i = 0; i < s->figure_count; i++)
+        if (strcasecmp(s->figures[i].name, name) == 0) return true;
+    return false;
+}
+
+static void judge_figures(judge *j) {
+    sweep *s = j->s;
+    if (!j->r->figure_count) FIND(j, (tla_place){s->file, 1, 1}, "found no figures, expected at least one");
+    for (size_t i = 0; i < j->r->figure_count; i++) {
+        const sweep_written *w = &j->r->figures[i];
+        tla_error error;
+        if (i == SWEEP_FIGURES_MAX) {
+            FIND(j, w->name_at, "%s: found more than %d figures", w->name, SWEEP_FIGURES_MAX);
+            return;
+        }
+        if (!s->command->experiment && figure_path_check(w->text, &error))
+            FIND(j, w->at, "%s: %s", w->name, error.text);
+        if (is_column(s, w->name)) FIND(j, w->name_at, "%s: found a name that another column has", w->name);
+        sweep_figure *grown = sweep_grow(j->loader, s->figures, s->figure_count, sizeof *grown);
+        if (!grown) return;
+        s->figures = grown;
+        s->figures[s->figure_count++] = (sweep_figure){copy(j, w->name), copy(j, w->text), w->at};
+    }
+}
+
+static void judge_constraints(judge *j) {
+    sweep *s = j->s;
+    const size_t count = j->r->constraint_count;
+    s->constraints = calloc(count + 1, sizeof *s->constraints);
+    s->constraint_places = calloc(count + 1, sizeof *s->constraint_places);
+    j->loader->no_memory |= !s->constraints || !s->constraint_places;
+    for (size_t i = 0; i < count && !j->loader->no_memory; i++) {
+        s->constraints[s->constraint_count] = copy(j, j->r->constraints[i].text);
+        s->constraint_places[s->constraint_count++] = j->r->constraints[i].at;
+    }
+    if (j->loader->findings || j->loader->no_memory || !count) return;
+    sweep_constraints *compiled;
+    tla_error error;
+    size_t bad = 0;
+    const tla_status status = constraints_compile(s, &compiled, &bad, &error);
+    if (status == TLA_NO_HOST_MEMORY)
+        j->loader->no_memory = true;
+    else if (status)
+        FIND(j, s->constraint_places[bad], "constraints: %s", error.text);
+    else
+        constraints_free(compiled);
+}
+
+/* A finding of the base stands where its setting stands, else where the reader found it. */
+static void report_base(void *context, const tla_config_finding *finding) {
+    const judge *j = context;
+    const sweep *s = j->s;
+    for (size_t i = 0; i < s->setting_count; i++) {
+        const tla_phrase set = tla_phrase_of("%s=%s", s->settings[i].name, s->settings[i].value);
+        const tla_phrase quoted = tla_quote(set.text);
+        if (strcmp(finding->file, "--set") == 0 && begins(finding->text, quoted.text)) {
+            FIND(j, s->settings[i].at, "%s", finding->text);
+            return;
+        }
+    }
+    FIND(j, ((tla_place){finding->file, finding->line, finding->column}), "%s", finding->text);
+}
+
+/* The base must be a configuration by itself, unless keys are swept that it may need. */
+static void judge_base(judge *j) {
+    sweep *s = j->s;
+    const char **words = calloc(s->setting_count + 1, sizeof *words);
+    tla_phrase *texts = calloc(s->setting_count + 1, sizeof *texts);
+    size_t count = 0;
+    j->loader->no_memory |= !words || !texts;
+    for (size_t i = 0; i < s->setting_count && !j->loader->no_memory; i++)
+        if (s->settings[i].kind == SWEEP_KEY) {
+            texts[count] = tla_phrase_of("%s=%s", s->settings[i].name, s->settings[i].value);
+            words[count] = texts[count].text;
+            count++;
+        }
+    tla_config config;
+    tla_hbm_config timing;
+    if (j->loader->no_memory)
+        ;
+    else if (s->platform_is_profile)
+        tla_timing_load(s->platform, words, count, &timing, report_base, j);
+    else if (s->command->platform != SWEEP_NO_PLATFORM)
+        j->loader->no_memory |=
+            tla_config_load(s->platform, words, count, &config, report_base, j) == TLA_NO_HOST_MEMORY;
+    free(words);
+    free(texts);
+}
+
+static void judge_time_limit(judge *j) {
+    const sweep_written *limit = &j->r->texts[SWEEP_FILE_TIME_LIMIT];
+    tla_error error;
+    if (limit->text && tla_number_parse(TLA_VALUE_TIME, limit->text, &j->s->time_limit_ps, &error))
+        FIND(j, limit->at, "time_limit: %s", error.text);
+}
+
+static void judge_name_of_sweep(judge *j) {
+    const sweep_written *name = &j->r->texts[SWEEP_FILE_NAME];
+    if (!name->text)
+        FIND(j, (tla_place){j->s->file, 1, 1}, "found no name, expected one");
+    else if (strpbrk(name->text, "/'\""))
+        FIND(j, name->at, "name: found %s, expected a name of a file, without / and quotes",
+             tla_quote(name->text).text);
+}
+
+static void judge_all(judge *j) {
+    judge_name_of_sweep(j);
+    judge_command(j);
+    if (!j->s->command || j->loader->findings) return;
+    judge_sample(j);
+    judge_settings(j);
+    if (j->r->point_count && j->r->key_count)
+        FIND(j, j->r->keys[0].at, "keys: found both keys and points, expected one of them");
+    for (size_t i = 0; i < j->r->key_count; i++)
+        judge_row(j, &j->r->keys[i]);
+    if (j->r->point_count) judge_points(j);
+    if (!j->loader->findings && !j->s->factor_count)
+        FIND(j, (tla_place){j->s->file, 1, 1}, "found nothing that is swept, expected keys or points");
+    judge_figures(j);
+    judge_time_limit(j);
+    judge_size(j);
+    if (!j->loader->findings && !j->loader->no_memory) judge_base(j);
+    judge_constraints(j);
+}
+
+void sweep_judge(tla_loader *loader, sweep_reading *r) {
+    sweep *s = r->made;
+    judge j = {.loader = loader, .r = r, .s = s};
+    s->name = copy_of(&j, SWEEP_FILE_NAME);
+    s->about = copy_of(&j, SWEEP_FILE_ABOUT);
+    /* The larger of the two structs that a value can be tried on. */
+    const size_t platform = tla_platform_schema().config_bytes, timing = tla_timing_schema.config_bytes;
+    j.scratch = calloc(1, platform > timing ? platform : timing);
+    loader->no_memory |= !j.scratch;
+    if (!loader->no_memory) judge_all(&j);
+    free(j.scratch);
+}

@@ -1,0 +1,304 @@
+// `tlmalloc sweep`: what it keeps of its points, whoever interrupts it, and what it refuses.
+#include "platform/sweep_results.hpp"
+
+#include <chrono>
+#include <thread>
+
+using namespace sweeps;
+
+namespace {
+
+const std::string source = TLMALLOC_SOURCE_DIR "/", npu = source + "configs/npu_small.yaml";
+
+command_result sweep(const std::string &file, const std::string &results, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments{"sweep", file, "-o", results};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tlmalloc(arguments);
+}
+
+// As many reads at random that a point takes some hundredths of a second.
+std::string slow_points(int count) {
+    std::string seeds;
+    for (int i = 1; i <= count; i++)
+        seeds += (i > 1 ? ", " : "") + std::to_string(i);
+    return "name: slow\ncommand: traffic\nplatform: " + source +
+           "configs/timing/hbm2.yaml\nset: {--pattern: rand_rd1, --count: 60000}\nkeys: [{key: --seed, values: [" +
+           seeds + "]}]\nfigures: {bandwidth: bandwidth_gb_s, hits: row_hits}\n";
+}
+
+std::uint64_t point_count(const std::string &results) {
+    return std::stoull(cell(results, "SELECT count(*) FROM point WHERE point >= 0"));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(points_are_rows_in_the_order_of_the_keys_and_those_that_fail_are_too) {
+    scratch_directory scratch;
+    scratch.write("buffers.csv", buffers);
+    const std::string file = scratch.write("s.yaml", plans(12)), results = scratch.path("r.sqlite");
+    const command_result run = sweep(file, results, {"--jobs", "2"});
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    BOOST_CHECK_MESSAGE(contains(run.out, "plans: 48 points, 48 of them now in "), run.out);
+    const table rows = ask(results, "SELECT point, \"--method\", \"--capacity\", status, height, bound FROM point");
+    BOOST_REQUIRE_EQUAL(rows.size(), 48u);
+    for (std::size_t i = 0; i < 48; i++) {
+        BOOST_CHECK_EQUAL(rows[i][0], std::to_string(i));
+        BOOST_CHECK_EQUAL(rows[i][1], (std::vector<std::string>{"exact", "best", "stack", "greedy_area"}[i / 12]));
+        BOOST_CHECK_EQUAL(rows[i][2], std::to_string(9 + i % 12) + " B");
+    }
+    BOOST_CHECK_EQUAL(rows[0][3], "1"); // 9 bytes are too few, which is proved
+    BOOST_CHECK_EQUAL(rows[3][3], "0");
+    BOOST_CHECK_EQUAL(rows[3][4], "12");
+    BOOST_CHECK_EQUAL(rows[27][3], "3"); // there is a plan in 12 bytes, and `stack' does not find it
+    BOOST_CHECK(contains(cell(results, "SELECT message FROM point WHERE point = 27"), "no plan found in 12 bytes"));
+    BOOST_CHECK_EQUAL(cell(results, "SELECT count(*) FROM point WHERE status = 0 AND message IS NOT NULL"), "0");
+    BOOST_CHECK_EQUAL(cell(results, "SELECT count(DISTINCT configuration) FROM point"), "48");
+    BOOST_CHECK_EQUAL(cell(results, "SELECT value FROM sweep WHERE name = 'points'"), "48");
+    BOOST_CHECK_EQUAL(scratch.file_count(), 3u); // no journal is left
+}
+
+BOOST_AUTO_TEST_CASE(a_point_has_the_figures_of_the_run_alone_and_the_base_stands_beside_it) {
+    scratch_directory scratch;
+    const std::string file = scratch.write("s.yaml", "name: pages\ncommand: run\nplatform: " + npu +
+                                                         "\nset: {mmu.walk: memory, --kernel: gemm}\nkeys:\n"
+                                                         "  - {key: mmu.page_size, values: [4 KiB, 64 KiB]}\n"
+                                                         "  - {key: parameter.k, values: [512]}\n"
+                                                         "figures: {end: sim_time_ps, leaks: leaks, dma: 'max "
+                                                         "kernels[].dma_ps', lost: elsewhere?}\n"),
+                      results = scratch.path("r.sqlite"), json = scratch.path("r.json");
+    const command_result run = sweep(file, results);
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", npu, "--set", "mmu.walk=memory", "--kernel", "gemm", "--set",
+                                      "mmu.page_size=64 KiB", "--parameter", "k=512", "--json", json})
+                            .status,
+                        0);
+    const std::string report = read_text(json), end = cell(results, "SELECT end FROM point WHERE point = 1");
+    BOOST_CHECK_MESSAGE(contains(report, "\"sim_time_ps\": " + end + ","), end);
+    BOOST_CHECK_EQUAL(cell(results, "SELECT leaks FROM point WHERE point = 1"), "0");
+    BOOST_CHECK_EQUAL(cell(results, "SELECT lost FROM point WHERE point = 1"), "-");
+    const std::string dma = cell(results, "SELECT dma FROM point WHERE point = 1");
+    BOOST_CHECK_MESSAGE(contains(report, "\"dma_ps\": " + dma + ","), dma);
+    // The parameter has no value without the sweep, so there is no base.
+    BOOST_CHECK_EQUAL(point_count(results), 2u);
+    BOOST_CHECK_EQUAL(cell(results, "SELECT count(*) FROM point"), "2");
+    const std::string with_base =
+        scratch.write("b.yaml", "name: pages\ncommand: run\nplatform: " + npu +
+                                    "\nset: {--kernel: vector_add}\nkeys: [{key: mmu.page_size, values: [4 KiB]}]\n"
+                                    "figures: {end: sim_time_ps}\n");
+    BOOST_REQUIRE_EQUAL(sweep(with_base, scratch.path("b.sqlite")).status, 0);
+    BOOST_CHECK_EQUAL(cell(scratch.path("b.sqlite"), "SELECT \"mmu.page_size\" FROM point WHERE point = -1"), "2 MiB");
+}
+
+BOOST_AUTO_TEST_CASE(an_experiment_of_a_workload_is_a_command_too) {
+    scratch_directory scratch;
+    const std::string file = scratch.write(
+        "s.yaml", "name: spike\ncommand: reproduce\nworkload: transformer_block\nplatform: " + npu +
+                      "\nset:\n  mmu.walk: memory\n  with.trace: " + source +
+                      "configs/traces/lm_train.csv.gz\n  with.aged: false\n  with.sequences: 1\n  with.tokens: 1\n  "
+                      "with.keys: 64\n  with.width: 64\n  with.heads: 2\n  with.depth: 32\n  with.hidden: 128\n"
+                      "keys:\n  - {key: with.aged, values: [false, true]}\n  - {key: mmu.page_size, values: [4 KiB]}\n"
+                      "figures: {kernel: kernel, misses: tlb_misses}\n");
+    const std::string results = scratch.path("r.sqlite");
+    const command_result run = sweep(file, results);
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    BOOST_CHECK_EQUAL(cell(results, "SELECT count(*) FROM point WHERE status = 0 AND kernel > 0 AND misses > 0"), "3");
+}
+
+BOOST_AUTO_TEST_CASE(interrupted_killed_and_resumed_it_has_the_rows_of_a_run_in_one_go) {
+    scratch_directory scratch;
+    const std::string file = scratch.write("s.yaml", slow_points(48)), whole = scratch.path("whole.sqlite"),
+                      parts = scratch.path("parts.sqlite");
+    BOOST_REQUIRE_EQUAL(sweep(file, whole, {"--jobs", "1"}).status, 0);
+    std::uint64_t had = 0;
+    for (const int signal : {SIGINT, SIGKILL, SIGTERM}) {
+        std::vector<std::string> words{TLMALLOC_COMMAND, "sweep", file, "-o", parts, "--jobs", "2"};
+        if (signal != SIGINT) words.push_back("--resume");
+        running_command run(words);
+        for (int i = 0; i < 2000 && !std::filesystem::exists(parts); i++)
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        std::this_thread::sleep_for(std::chrono::milliseconds(150)); // somewhere in the middle, wherever that is
+        run.send(signal);
+        const command_result ended = run.wait();
+        BOOST_CHECK_EQUAL(ended.status, 1000 + signal);
+        if (signal != SIGKILL) BOOST_CHECK_MESSAGE(contains(ended.err, "during the sweep, after "), ended.err);
+        BOOST_CHECK_GE(point_count(parts), had); // readable, and nothing is lost
+        had = point_count(parts);
+    }
+    BOOST_CHECK_LT(had, 48u);
+    const command_result last = sweep(file, parts, {"--resume"});
+    BOOST_REQUIRE_MESSAGE(last.status == 0, last.err);
+    BOOST_CHECK(contains(last.out, "slow: 48 points, " + std::to_string(48 - had) + " of them now"));
+    BOOST_CHECK_EQUAL(rows_of(parts), rows_of(whole));
+    BOOST_CHECK(contains(sweep(file, parts, {"--resume"}).out, "48 points, 0 of them now; 0 failed"));
+}
+
+BOOST_AUTO_TEST_CASE(a_part_of_the_points_can_be_run_and_the_failed_ones_again) {
+    scratch_directory scratch;
+    scratch.write("buffers.csv", buffers);
+    const std::string file = scratch.write("s.yaml", plans(12)), results = scratch.path("r.sqlite");
+    BOOST_REQUIRE_EQUAL(sweep(file, results, {"--points", "3-5"}).status, 0);
+    BOOST_CHECK_EQUAL(point_count(results), 3u);
+    BOOST_REQUIRE_EQUAL(sweep(file, results, {"--resume"}).status, 0);
+    const std::string failed = cell(results, "SELECT count(*) FROM point WHERE status != 0");
+    BOOST_CHECK(contains(sweep(file, results, {"--resume", "--retry"}).out, "48 points, " + failed + " of them now"));
+    BOOST_CHECK_EQUAL(sweep(file, results, {"--resume", "--points", "47-48"}).status, 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_crashes_and_a_point_that_takes_too_long_are_rows) {
+    scratch_directory scratch;
+    const std::string crash = scratch.write("crash.c", "#include \"tlmalloc/kernel.h\"\n#include <stdlib.h>\n"
+                                                       "static tla_status run(tl_context *k, const tl_workload *w)"
+                                                       "{ (void)k; (void)w; abort(); }\n"
+                                                       "TL_KERNEL(.name = \"crash\", .run = run);\n");
+    const std::string file = scratch.write("s.yaml", "name: ends\ncommand: run\nplatform: " + npu +
+                                                         "\nkeys: [{key: --kernel, values: [vector_add, ./crash.c]}]\n"
+                                                         "figures: {end: sim_time_ps}\n");
+    const std::string results = scratch.path("r.sqlite");
+    const command_result run = sweep(file, results);
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    BOOST_CHECK_EQUAL(cell(results, "SELECT status FROM point WHERE point = 0"), "0");
+    BOOST_CHECK_EQUAL(cell(results, "SELECT status FROM point WHERE point = 1"), "1");
+    BOOST_CHECK_MESSAGE(cell(results, "SELECT message FROM point WHERE point = 1").size() > 5,
+                        cell(results, "SELECT message FROM point WHERE point = 1"));
+    const std::string slow = scratch.write(
+        "slow.yaml", "name: slow\ncommand: traffic\ntime_limit: 50 ms\nplatform: " + source +
+                         "configs/timing/hbm2.yaml\nset: {--pattern: rand_rd1}\nkeys: [{key: --count, values: [1000, "
+                         "100000000]}]\nfigures: {hits: row_hits}\n");
+    BOOST_REQUIRE_EQUAL(sweep(slow, scratch.path("s.sqlite"), {"--points", "1"}).status, 0);
+    BOOST_CHECK_EQUAL(cell(scratch.path("s.sqlite"), "SELECT status || ': ' || message FROM point WHERE point = 1"),
+                      "137: it took longer than time_limit");
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_leaves_the_rows_that_were_there) {
+    scratch_directory scratch;
+    scratch.write("buffers.csv", buffers);
+    const std::string file = scratch.write("s.yaml", plans(100)), results = scratch.path("r.sqlite");
+    const command_result run = run_shell("ulimit -f 48; exec \"$tlmalloc\" sweep " + file + " -o " + results);
+    BOOST_CHECK_EQUAL(run.status, 1);
+    BOOST_CHECK_MESSAGE(contains(run.err, "tlmalloc sweep: " + results + ": "), run.err);
+    const std::uint64_t had = point_count(results);
+    BOOST_CHECK(had > 0 && had < 400);
+    BOOST_CHECK_EQUAL(cell(results, "PRAGMA integrity_check"), "ok");
+    BOOST_CHECK_EQUAL(sweep(file, results, {"--resume"}).status, 0);
+    BOOST_CHECK_EQUAL(point_count(results), 400u);
+}
+
+BOOST_AUTO_TEST_CASE(files_that_are_no_results_of_this_sweep_are_refused_and_stay) {
+    scratch_directory scratch;
+    scratch.write("buffers.csv", buffers);
+    const std::string file = scratch.write("s.yaml", plans(2)), other = scratch.write("o.yaml", plans(3));
+    const std::string results = scratch.path("r.sqlite");
+    BOOST_REQUIRE_EQUAL(sweep(file, results).status, 0);
+    const std::string before = read_text(results);
+    const auto refused = [&](const command_result &run, const std::string &why, int status = 2) {
+        BOOST_CHECK_EQUAL(run.status, status);
+        BOOST_CHECK_MESSAGE(contains(run.err, why), run.err);
+    };
+    refused(sweep(file, results), "there already, expected --resume or another file");
+    refused(sweep(other, results, {"--resume"}), "found results of another sweep, or of this one before it");
+    BOOST_CHECK(read_text(results) == before);
+    refused(sweep(file, file), "s.yaml: found no results of tlmalloc sweep");
+    BOOST_CHECK_EQUAL(read_text(file), plans(2));
+    refused(sweep(file, scratch.path("none/r.sqlite")), "unable to open database file", 1);
+    ask(results, "UPDATE sweep SET value = '0.0.9' WHERE name = 'version'");
+    refused(sweep(file, results, {"--resume"}), "found results of tlmalloc 0.0.9, expected those of ");
+    ask(results, "PRAGMA user_version = 7");
+    refused(sweep(file, results, {"--resume"}), "found a file of version 7, expected version 1");
+    refused(run_tlmalloc({"sweep", file}), "expected -o FILE, where the results go");
+    refused(run_tlmalloc({"sweep", file, "-o", "x", "--jobs", "0"}), "--jobs: found '0', expected 1 .. 256");
+}
+
+BOOST_AUTO_TEST_CASE(two_sweeps_do_not_write_to_one_file) {
+    scratch_directory scratch;
+    const std::string file = scratch.write("s.yaml", slow_points(40)), results = scratch.path("r.sqlite");
+    running_command first({TLMALLOC_COMMAND, "sweep", file, "-o", results});
+    for (int i = 0; i < 1000 && !(std::filesystem::exists(results) && std::filesystem::file_size(results) > 8192); i++)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const command_result second = sweep(file, results, {"--resume"});
+    BOOST_CHECK_EQUAL(second.status, 1);
+    BOOST_CHECK_MESSAGE(contains(second.err, "r.sqlite: another process writes to it"), second.err);
+    first.send(SIGTERM);
+    first.wait();
+}
+
+BOOST_AUTO_TEST_CASE(a_figure_that_no_report_has_is_told_and_no_file_is_left) {
+    scratch_directory scratch;
+    const std::string file = scratch.write("s.yaml", "name: f\ncommand: run\nplatform: " + npu +
+                                                         "\nkeys: [{key: mmu.page_size, values: [4 KiB]}]\n"
+                                                         "figures:\n  end: sim_time_ps\n  speed: sim_time\n");
+    const command_result run = sweep(file, scratch.path("r.sqlite"));
+    BOOST_CHECK_EQUAL(run.status, 2);
+    BOOST_CHECK_EQUAL(run.err, file + ":7:10: error: speed: found \"sim_time\", which the report does not have\n");
+    BOOST_CHECK_EQUAL(scratch.file_count(), 1u);
+}
+
+BOOST_AUTO_TEST_CASE(bad_sweeps_are_told_by_line_and_column) {
+    const std::string head = "name: n\ncommand: run\nplatform: " + npu + "\n", figures = "figures: {e: sim_time_ps}\n";
+    const std::string key = "keys: [{key: mmu.page_size, values: [4 KiB]}]\n";
+    const auto row = [&](const std::string &text) { return head + "keys:\n  - " + text + "\n" + figures; };
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"", ":1:1: error: found no name, expected one"},
+        {"name: a/b\n" + key, ":1:7: error: name: found \"a/b\", expected a name of a file"},
+        {"name: n\ncommand: rum\n", ":2:10: error: command: found \"rum\", expected one of run, replay, traffic, plan"},
+        {"name: n\ncommand: rum\n", ", did you mean \"run\"?"},
+        {"name: n\ncommand: run\n" + key + figures, ":2:10: error: the command run needs platform"},
+        {"name: n\ncommand: plan\nplatform: x\n" + key, ":3:11: error: platform: the command plan takes none"},
+        {head + "colour: red\n", ":4:1: error: unknown key \"colour\""},
+        {head + figures, ":1:1: error: found nothing that is swept, expected keys or points"},
+        {head + key, ":1:1: error: found no figures, expected at least one"},
+        {row("{key: mmu.page_sise, values: [4 KiB]}"),
+         ":5:11: error: unknown key \"mmu.page_sise\", did you mean \"mmu.page_size\"?"},
+        {row("{key: mmu.walkers, values: [1]}"),
+         ":5:11: error: mmu.walkers: found a section, expected one of its keys"},
+        {row("{key: mmu.page_size, values: [4 KiB, 5]}"),
+         ":5:42: error: mmu.page_size: found \"5\", which has no unit, expected a size"},
+        {row("{key: mmu.page_size, values: [4 KiB, 4 KiB]}"),
+         ":5:42: error: mmu.page_size: found the value \"4 KiB\" again, expected it once"},
+        {row("{key: mmu.page_size, values: []}"), ":5:34: error: values: found none, expected a sequence"},
+        {row("{key: mmu.page_size, values: 4 KiB}"), ":5:34: error: values: found \"4 KiB\", expected a sequence"},
+        {row("{key: mmu.page_size}"), ":5:5: error: mmu.page_size: expected values, or from and to with a scale"},
+        {row("{key: mmu.page_size, from: 4 KiB, to: 2 MiB}"),
+         ":5:5: error: mmu.page_size: found a range, which needs sample: random or latin"},
+        {row("{values: [4 KiB]}"), ":5:5: error: found no key, expected one"},
+        {row("{key: --kernal, values: [gemm]}"),
+         ":5:11: error: --kernal: the command run has no such option that can be swept, did you mean \"--kernel\"?"},
+        {row("{key: --json, values: [x]}"), ":5:11: error: --json: the command run has no such option"},
+        {row("{key: mmu.page_size, values: [4 KiB, 64 KiB], zip: a}\n  - {key: mmu.walkers.count, values: [1], zip: "
+             "a}"),
+         ":6:11: error: mmu.walkers.count: found 1 values to be zipped with the 2 of mmu.page_size, expected as many"},
+        {head + "set: {mmu.page_sise: 4 KiB}\n" + key + figures, ":4:7: error: unknown key \"mmu.page_sise\""},
+        {head + "set: {mmu.page_size: 4}\n" + key + figures, ":4:22: error: mmu.page_size: found \"4\""},
+        {head + key + "points: [{set: {mmu.page_size: 4 KiB}}]\n" + figures,
+         "error: keys: found both keys and points, expected one of them"},
+        {head + "sample: latim\n" + key + figures,
+         ":4:9: error: sample: found \"latim\", expected product, list, random or latin, did you mean \"latin\"?"},
+        {head + "sample: random\n" + key + figures, ":4:9: error: sample: random needs count, the number of points"},
+        {head + "count: 5\n" + key + figures,
+         ":4:8: error: count: found one, but the points of a product are not drawn"},
+        {head +
+             "limit: 2\nkeys:\n  - {key: mmu.page_size, values: [4 KiB, 64 KiB]}\n  - {key: mmu.walkers.count, "
+             "values: [1, 2, 3]}\n" +
+             figures,
+         ":1:1: error: found 6 points, 2 x 3, expected at most 2 (limit)"},
+        {head + key + "figures: {e: 'kernels[].end_ps'}\n",
+         ":5:14: error: e: found \"kernels[].end_ps\", expected min, max, mean, sum or count before a path with []"},
+        {head + key + "figures: {e: max sim_time_ps}\n", "expected [] behind the list that is taken together"},
+        {head + key + "figures: {e: a..b}\n", "expected a path into the report"},
+        {head + key + "figures: {status: sim_time_ps}\n", "status: found a name that another column has"},
+        {head + key + "constraints: [mmu.page_sise < 4]\n" + figures,
+         ":5:15: error: constraints: unknown key \"mmu.page_sise\""},
+        {head + key + "constraints: [mmu.page_size <]\n" + figures, ":5:15: error: constraints: found"},
+        {head + key + "constraints: [load_extension('x')]\n" + figures, "not authorized"},
+        {head + key + "constraints: ['1); DROP TABLE x; --']\n" + figures, ":5:15: error: constraints: found"},
+    };
+    for (const auto &[text, why] : cases) {
+        scratch_directory scratch;
+        const std::string file = scratch.write("s.yaml", text);
+        const command_result run = sweep(file, scratch.path("r.sqlite"));
+        BOOST_CHECK_EQUAL(run.status, 2);
+        BOOST_CHECK_MESSAGE(contains(run.err, why[0] == ':' ? file + why : why), text << "\n"
+                                                                                      << run.err << "\n"
+                                                                                      << why);
+        BOOST_CHECK_EQUAL(scratch.file_count(), 1u);
+    }
+}
