@@ -6,6 +6,7 @@
 #include "tlmalloc/device/command.h"
 #include "tlmalloc/device/control_port.h"
 #include "tlmalloc/device/element.h"
+#include "tlmalloc/device/exclusive_monitor.h"
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/device/firmware_engine.h"
 #include "tlmalloc/device/guard.h"

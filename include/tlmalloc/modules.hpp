@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_HPP
 #define TLMALLOC_MODULES_HPP
 
+#include "tlmalloc/modules/access_rights.hpp"
 #include "tlmalloc/modules/at_lt_bridge.hpp"
 #include "tlmalloc/modules/command_processor.hpp"
 #include "tlmalloc/modules/command_sender.hpp"

@@ -45,6 +45,7 @@ tlm::tlm_response_status control_window::check(const tlm::tlm_generic_payload &p
 }
 
 void control_window::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    if (refuses_exclusive(payload)) return;
     if (style_ == time_style::exact && delay > sc_core::SC_ZERO_TIME) {
         sc_core::wait(delay);
         delay = sc_core::SC_ZERO_TIME;

@@ -19,8 +19,9 @@ tla_channel memory_controller::channel_at(tla_paddr pa) const {
 void memory_controller::given_back(tla_channel channel, tla_paddr pa, std::uint64_t granted) {
     std::uint64_t offset = 0;
     if (dmi_granted_) in.withdraw_dmi(pa.value, pa.value + (granted - 1));
-    if (config_.poison && !tla_pe_memory_locate(&config_.memory, pa, 1, &channel, &offset))
-        poison(channel, offset, granted);
+    if (tla_pe_memory_locate(&config_.memory, pa, 1, &channel, &offset)) return;
+    break_reservations(channel, offset, granted);
+    if (config_.poison) poison(channel, offset, granted);
 }
 
 void memory_controller::execute_count(const tla_command &command, std::uint64_t arrival_ps, tla_completion &completion,

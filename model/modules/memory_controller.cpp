@@ -66,7 +66,10 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     resource_ = time_queue::of_simulation().new_resource();
 }
 
-memory_controller::~memory_controller() = default;
+memory_controller::~memory_controller() {
+    for (tla_exclusive_monitor &monitor : monitors_)
+        tla_exclusive_monitor_clear(&monitor);
+}
 
 memory_controller::memory_socket &memory_controller::socket_of(tla_channel channel) {
     switch (channel) {
@@ -300,6 +303,8 @@ void memory_controller::make_new() {
     const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
     objects_.reset();
     memory_.reset();
+    for (tla_exclusive_monitor &monitor : monitors_)
+        tla_exclusive_monitor_clear(&monitor);
     const tla_fault_plan plan = faults_.plan;
     faults_ = {};
     faults_.plan = plan;

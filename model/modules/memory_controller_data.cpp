@@ -26,25 +26,91 @@ bool memory_controller::locate(tlm::tlm_generic_payload &payload, place &where) 
     return true;
 }
 
+// --- exclusive accesses ----------------------------------------------------------------------------------------------
+
+// Bytes of a memory are written, or free.
+void memory_controller::break_reservations(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
+    tla_exclusive_monitor &monitor = monitors_[channel];
+    if (monitor.count == 0 || nbytes == 0) return;
+    tla_exclusive_monitor_break(&monitor, offset, offset + (nbytes - 1));
+    if (!reserved_refused_ || monitor.count > 0) return;
+    reserved_refused_ = false;
+    in.withdraw_dmi(base(channel), base(channel) + (bytes_of(channel) - 1)); // who was refused may ask again
+}
+
+// Reserves what is read exclusively, and looks whether it still is when it is written. True when the access has been
+// answered: it is not to be made.
+bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, const place &where) {
+    requester *const who = payload.get_extension<requester>();
+    const std::uint64_t span = payload_span(payload);
+    if (!who || !who->exclusive) {
+        if (payload.is_write()) break_reservations(where.channel, where.offset, span);
+        return false;
+    }
+    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE)
+        return false; // nothing is touched
+    if (payload.get_byte_enable_ptr() || span < payload.get_data_length()) {
+        payload.set_response_status(payload.get_byte_enable_ptr() ? tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE
+                                                                  : tlm::TLM_BURST_ERROR_RESPONSE);
+        return true;
+    }
+    tla_exclusive_monitor &monitor = monitors_[where.channel];
+    const std::uint64_t first = where.offset, last = first + (span - 1);
+    if (payload.is_read()) {
+        if (tla_exclusive_monitor_reserve(&monitor, who->initiator, first, last)) {
+            payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE); // the host has no memory
+            return true;
+        }
+        if (dmi_granted_) in.withdraw_dmi(base(where.channel) + first, base(where.channel) + last);
+        return false;
+    }
+    if (tla_exclusive_monitor_holds(&monitor, who->initiator, first, last)) {
+        break_reservations(where.channel, first, span);
+        return false;
+    }
+    who->exclusive = false;
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    return true;
+}
+
+// The payload as the memory is to see it: an offset, and nothing exclusive, which is done with here.
+memory_controller::passed_on memory_controller::pass_on(tlm::tlm_generic_payload &payload, const place &where) {
+    requester *const who = payload.get_extension<requester>();
+    const passed_on what{payload.get_address(), where, who && who->exclusive};
+    if (what.exclusive) who->exclusive = false;
+    payload.set_address(where.offset);
+    return what;
+}
+
 // The memory has answered.
-void memory_controller::came_back(tlm::tlm_generic_payload &payload, std::uint64_t address) {
-    payload.set_address(address);
-    if (!config_.dmi) payload.set_dmi_allowed(false);
+void memory_controller::came_back(tlm::tlm_generic_payload &payload, const passed_on &what) {
+    payload.set_address(what.address);
+    tla_exclusive_monitor &monitor = monitors_[what.where.channel];
+    if (what.exclusive) {
+        requester *const who = payload.get_extension<requester>();
+        who->exclusive = true;
+        if (payload.is_read() && payload.is_response_error()) tla_exclusive_monitor_release(&monitor, who->initiator);
+    }
+    std::uint64_t first = 0, last = UINT64_MAX;
+    if (!config_.dmi || (monitor.count > 0 && !tla_exclusive_monitor_cut(&monitor, what.where.offset, &first, &last)))
+        payload.set_dmi_allowed(false);
     if (payload.is_response_error()) data_errors_++;
 }
 
+// --- accesses --------------------------------------------------------------------------------------------------------
+
 void memory_controller::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    const std::uint64_t address = payload.get_address();
     place where{};
     if (!locate(payload, where)) return;
     const std::uint64_t at_ps = local_ps(delay);
     bool to_note = false;
     if (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, at_ps, to_note)) return;
     if (config_.latency_ps > 0) delay += from_ps(config_.latency_ps);
-    payload.set_address(where.offset);
+    if (answers_exclusive(payload, where)) return;
+    const passed_on what = pass_on(payload, where);
     socket_of(where.channel)->b_transport(payload, delay);
     if (to_note && payload.is_response_ok()) note(where, payload, at_ps);
-    came_back(payload, address);
+    came_back(payload, what);
 }
 
 // Nothing is shared here but what the guard knows, so only its checks have to be made in order.
@@ -70,7 +136,6 @@ void memory_controller::begin(in_order_request &request, unsigned port) {
 
 void memory_controller::arrive(in_order_request &request, unsigned input) {
     tlm::tlm_generic_payload &payload = *request.payload;
-    const std::uint64_t address = payload.get_address();
     place where{};
     bool to_note = false;
     if (!locate(payload, where) ||
@@ -79,20 +144,24 @@ void memory_controller::arrive(in_order_request &request, unsigned input) {
         request.finish();
         return;
     }
-    // Now, so that a read which arrives before the answer knows of it.
-    if (to_note) note(where, payload, request.at_ps);
     request.at_ps += config_.latency_ps;
+    if (answers_exclusive(payload, where)) {
+        ended();
+        request.finish();
+        return;
+    }
+    // Now, so that a read which arrives before the answer knows of it.
+    if (to_note) note(where, payload, request.at_ps - config_.latency_ps);
     in_order_request::frame &frame = request.push(
         [](void *self, in_order_request &r) {
-            const std::uint64_t initiators = r.pop().state<std::uint64_t>();
+            const passed_on what = r.pop().state<passed_on>();
             auto &controller = *static_cast<memory_controller *>(self);
-            controller.came_back(*r.payload, initiators);
+            controller.came_back(*r.payload, what);
             controller.ended();
             r.finish();
         },
         this);
-    frame.state<std::uint64_t>() = address;
-    payload.set_address(where.offset);
+    frame.state<passed_on>() = pass_on(payload, where);
     to_memory_[where.channel].send(request, input);
 }
 
@@ -104,6 +173,7 @@ unsigned memory_controller::debug(tlm::tlm_generic_payload &payload) {
     payload.set_address(offset);
     const unsigned moved = socket_of(channel)->transport_dbg(payload);
     payload.set_address(address);
+    if (payload.is_write()) break_reservations(channel, offset, moved);
     if (memory_ && moved > 0 && payload.is_write()) tla_pe_memory_trust(memory_.get(), channel, {offset, moved});
     return moved;
 }
@@ -128,6 +198,14 @@ bool memory_controller::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, t
         if (ensure_allocators() || tla_pe_memory_find(memory_.get(), channel, offset, &visible, nullptr) ||
             tla_pe_memory_look(memory_.get(), channel, &any, nullptr))
             return refuse_dmi(dmi, {address, address});
+    }
+    if (monitors_[channel].count > 0) {
+        std::uint64_t first = visible.offset, last = visible.offset + (visible.nbytes - 1);
+        if (!tla_exclusive_monitor_cut(&monitors_[channel], offset, &first, &last)) {
+            reserved_refused_ = true;
+            return refuse_dmi(dmi, {base(channel) + first, base(channel) + last});
+        }
+        visible = {first, last - first + 1};
     }
     payload.set_address(offset);
     bool granted = socket_of(channel)->get_direct_mem_ptr(payload, dmi);

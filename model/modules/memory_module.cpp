@@ -24,6 +24,7 @@ memory_module::~memory_module() {
 }
 
 void memory_module::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    if (refuses_exclusive(payload)) return;
     if (!accept_payload(payload, memory_.capacity, memory_.dmi, counts_.errors)) return;
     __builtin_prefetch(bytes_ + payload.get_address()); // on its way while the time is found
     const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
@@ -31,7 +32,8 @@ void memory_module::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::
 }
 
 void memory_module::begin(in_order_request &request, unsigned input) {
-    if (refuses(*request.payload) || !accept_payload(*request.payload, memory_.capacity, memory_.dmi, counts_.errors)) {
+    if (refuses(*request.payload) || refuses_exclusive(*request.payload) ||
+        !accept_payload(*request.payload, memory_.capacity, memory_.dmi, counts_.errors)) {
         request.finish();
         return;
     }

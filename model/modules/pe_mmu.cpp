@@ -239,6 +239,7 @@ void pe_mmu::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time
         return;
     }
     count(where, local_ps(delay));
+    if (!where.rest.empty() && refuses_exclusive(payload)) return; // who keeps reservations would see two accesses
     transport(payload, where, at_ps, delay);
 }
 

@@ -504,6 +504,7 @@ void pe_mmu::steps::pass_on(job &j) {
 void pe_mmu::steps::pass_on_pieces(job &j) {
     tlm::tlm_generic_payload &payload = *j.request->payload;
     j.response = check_attributes(payload);
+    if (refuses_exclusive(payload)) j.response = tlm::TLM_COMMAND_ERROR_RESPONSE;
     payload.set_response_status(j.response);
     if (j.response != tlm::TLM_OK_RESPONSE) {
         answer(j);

@@ -160,6 +160,21 @@ struct plain_target : conformance_target {
     std::optional<range> withdraw_dmi() override { return take_and_free(commands, TLA_HBM); }
 };
 
+// The same, where somebody else's extension says who asks: here of everybody the same.
+struct rights_target : plain_target {
+    struct reader : rights_reader {
+        access_rights read(const tlm::tlm_generic_payload &) const override {
+            access_rights rights;
+            rights.has_asid = true;
+            rights.asid = 5;
+            rights.core = 7;
+            return rights;
+        }
+    };
+    reader said;
+    explicit rights_target(time_style style) : plain_target(style) { controller.in.read_rights(said); }
+};
+
 // The controller of a memory of the cube.
 struct cube_target : conformance_target {
     tcm memory_behind;
@@ -479,6 +494,13 @@ BOOST_AUTO_TEST_CASE(the_controller_conforms_at_plain_addresses) {
 }
 BOOST_AUTO_TEST_CASE(the_controller_conforms_at_plain_addresses_in_the_exact_style) {
     conforms(make<plain_target>(exact));
+}
+
+BOOST_AUTO_TEST_CASE(the_controller_conforms_where_rights_are_read) {
+    conforms(make<rights_target>(fast));
+}
+BOOST_AUTO_TEST_CASE(the_controller_conforms_where_rights_are_read_in_the_exact_style) {
+    conforms(make<rights_target>(exact));
 }
 
 BOOST_AUTO_TEST_CASE(the_controller_conforms_in_its_tcm) {

@@ -6,6 +6,7 @@
 #include "tlmalloc/allocators/arena_snapshot.h"
 #include "tlmalloc/allocators/stack_watch.h"
 #include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/device/exclusive_monitor.h"
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/device/object_store.h"
 #include "tlmalloc/modules/control_window.hpp"
@@ -75,6 +76,12 @@ namespace tlmalloc {
 //
 // A command that the fault plan refuses (fault_plan.h) is answered with TLA_BUSY at once and changes nothing; it is
 // counted and a warning /tlmalloc/memory_controller/fault. Sent again, it is a command like any other.
+//
+// Exclusive accesses (requester.hpp, access_rights.hpp) through `in`: a read reserves its bytes for its initiator,
+// until somebody writes one of them through `in`, frees their block, or resets the controller; DMI to them is
+// withdrawn, and refused meanwhile. A write is made while the reservation stands; else nothing is written and the flag
+// is cleared. Exclusive accesses with byte enables or streaming are answered with TLM_BYTE_ENABLE_ERROR_RESPONSE and
+// TLM_BURST_ERROR_RESPONSE. Whoever reaches the memory past the controller breaks no reservation.
 //
 // Exact: an access is checked when it arrives, and goes on to the memory then; commands are decided in the order in
 // which they arrive.
@@ -177,7 +184,15 @@ class memory_controller : public instrumented,
     void begin(in_order_request &request, unsigned port) override;
     void arrive(in_order_request &request, unsigned input);
     bool locate(tlm::tlm_generic_payload &payload, place &where);
-    void came_back(tlm::tlm_generic_payload &payload, std::uint64_t address);
+    struct passed_on { // what an access was when it came
+        std::uint64_t address;
+        place where;
+        bool exclusive;
+    };
+    passed_on pass_on(tlm::tlm_generic_payload &payload, const place &where);
+    void came_back(tlm::tlm_generic_payload &payload, const passed_on &what);
+    bool answers_exclusive(tlm::tlm_generic_payload &payload, const place &where);
+    void break_reservations(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
 
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
@@ -258,7 +273,9 @@ class memory_controller : public instrumented,
     std::uint32_t resource_ = 0;
     std::uint64_t origin_ps_ = 0; // of the time in which memories grow: the end of the last reset
     sc_core::sc_event grows_anew_;
-    bool dmi_granted_ = false; // somebody may hold a pointer
+    tla_exclusive_monitor monitors_[TLA_CHANNEL_COUNT]{};
+    bool reserved_refused_ = false; // somebody may remember that DMI was refused because of a reservation
+    bool dmi_granted_ = false;      // somebody may hold a pointer
     tla_faults faults_{};
     std::uint64_t refused_ = 0;
     statistics statistics_[TLA_CHANNEL_COUNT];

@@ -17,6 +17,12 @@ struct requester : tlm::tlm_extension<requester> {
     std::uint32_t asid = 0;      // address space, as in page tables
     std::uint32_t initiator = 0; // the platform's number of the initiator, for messages
     bool trusted = false;
+    bool anonymous = false; // no address space was said: held to none, and owns nothing
+    std::uint32_t privilege = 0;
+    // A read that reserves its bytes for `initiator`, or a write that is made only while they are reserved for it
+    // (exclusive_monitor.h). A memory_controller keeps the reservations of what it owns; it clears the flag of a write
+    // that was not made, whose response is TLM_OK_RESPONSE. Whoever keeps none refuses with TLM_COMMAND_ERROR_RESPONSE.
+    bool exclusive = false;
     bool translated = false; // the addresses are physical already: MMUs let them pass
     // Of an access to page tables: the MMU that makes it, and for whom it does, if that was said (it lives as long as
     // the access). An MMU that such an access comes back to could only wait for itself.
@@ -40,6 +46,9 @@ struct requester : tlm::tlm_extension<requester> {
         asid = from.asid;
         initiator = from.initiator;
         trusted = from.trusted;
+        anonymous = from.anonymous;
+        privilege = from.privilege;
+        exclusive = from.exclusive;
         translated = from.translated;
         walker = from.walker;
         walks_for = from.walks_for;
@@ -49,7 +58,16 @@ struct requester : tlm::tlm_extension<requester> {
 // tla_who of a payload: TLA_WHO_UNKNOWN without the extension.
 inline std::uint64_t who_asks(const tlm::tlm_generic_payload &payload) {
     const requester *who = payload.get_extension<requester>();
-    return who ? tla_who(who->asid, who->initiator) | (who->trusted ? TLA_WHO_TRUSTED : 0) : TLA_WHO_UNKNOWN;
+    return who && !who->anonymous ? tla_who(who->asid, who->initiator) | (who->trusted ? TLA_WHO_TRUSTED : 0)
+                                  : TLA_WHO_UNKNOWN;
+}
+
+// An exclusive access has come where nobody keeps reservations: it is answered, and true.
+inline bool refuses_exclusive(tlm::tlm_generic_payload &payload) {
+    const requester *who = payload.get_extension<requester>();
+    if (!who || !who->exclusive) return false;
+    payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
+    return true;
 }
 
 } // namespace tlmalloc

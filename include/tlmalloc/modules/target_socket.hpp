@@ -4,6 +4,7 @@
 
 #include "tlmalloc/detail/at_target.hpp"
 #include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/modules/access_rights.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
@@ -63,6 +64,14 @@ class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_t
     // Until the end of elaboration.
     void serve_in_order(in_order_target &target) { in_order_ = &target; }
 
+    // Who asks is what the reader says (access_rights.hpp), of accesses that do not come from our own modules. One with
+    // less privilege, or an asid of TLA_ASID_HARDWARE and above, is answered with TLM_COMMAND_ERROR_RESPONSE. The
+    // reader stands at the first of our sockets that an access meets, and must outlive it.
+    void read_rights(const rights_reader &reader, std::uint32_t least_privilege = 0) {
+        rights_ = &reader;
+        least_privilege_ = least_privilege;
+    }
+
     // What is served within the call of it (not in order) is under way in this module, which refuses it during a reset.
     void serve_for(resettable &module) { module_ = &module; }
 
@@ -94,6 +103,16 @@ class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_t
         entry(target_socket &of, std::size_t number) : socket(of), input(static_cast<unsigned>(number)) {}
 
         void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override {
+            if (!socket.rights_) {
+                serve(payload, delay);
+                return;
+            }
+            said_requester who(*socket.rights_, socket.least_privilege_, payload);
+            if (!who.may_pass()) return;
+            serve(payload, delay);
+            who.answered();
+        }
+        void serve(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
             if (socket.in_order_) {
                 serve_waiting(*socket.in_order_, input, payload, delay);
             } else if (!socket.module_) {
@@ -109,7 +128,12 @@ class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_t
         }
         unsigned transport_dbg(tlm::tlm_generic_payload &payload) override { return socket.target_.debug(payload); }
         bool get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override {
-            return socket.target_.grant_dmi(input, payload, dmi);
+            if (!socket.rights_) return socket.target_.grant_dmi(input, payload, dmi);
+            const tlm::tlm_response_status untouched = payload.get_response_status();
+            const said_requester who(*socket.rights_, socket.least_privilege_, payload);
+            payload.set_response_status(untouched);
+            return who.may_pass() ? socket.target_.grant_dmi(input, payload, dmi)
+                                  : socket.target_.access_target::grant_dmi(input, payload, dmi);
         }
 
         target_socket &socket;
@@ -122,6 +146,8 @@ class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_t
     at_target at_;
     in_order_target *in_order_ = nullptr; // exact
     resettable *module_ = nullptr;
+    const rights_reader *rights_ = nullptr;
+    std::uint32_t least_privilege_ = 0;
     std::deque<entry> entries_;
     std::size_t bound_ = 0;
 };
