@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace tlmalloc {
 
@@ -82,7 +83,8 @@ std::string hint(const std::string &text, const std::vector<std::string> &names)
 
 class reader {
   public:
-    reader(const std::string &path, experiment &made) : path_(path), made_(made) {}
+    reader(const std::string &path, const std::string &data, experiment &made)
+        : path_(path), data_(data), made_(made) {}
 
     tla_status read() {
         output_protect(path_.c_str());
@@ -246,7 +248,7 @@ class reader {
                 continue;
             }
             if (found->type == TLA_VALUE_TEXT) {
-                into.files[s.key] = beside(s.value.value);
+                into.files[s.key] = found->is_data ? in_data(s.value.value) : beside(s.value.value);
                 output_protect(into.files[s.key].c_str());
                 continue;
             }
@@ -299,8 +301,10 @@ class reader {
         std::vector<setting> settings = file_.set;
         settings.insert(settings.end(), w.set.begin(), w.set.end());
         load_config(settings, row.config);
+        row.missing = missing(row.parameters);
         tla_error wrong{};
-        if (!loader_->findings && made_.workload->check && made_.workload->check(row.config, row.parameters, &wrong))
+        if (!loader_->findings && row.missing.empty() && made_.workload->check &&
+            made_.workload->check(row.config, row.parameters, &wrong))
             find(w.at, wrong.text);
         made_.rows.push_back(std::move(row));
     }
@@ -368,6 +372,20 @@ class reader {
         return file.empty() || file[0] == '/' || slash == std::string::npos ? file : path_.substr(0, slash + 1) + file;
     }
 
+    std::string in_data(const std::string &file) const {
+        return file.empty() || file[0] == '/' ? file : data_ + "/" + file;
+    }
+
+    // The first file of data that is not there.
+    std::string missing(const experiment_parameters &p) const {
+        std::error_code problem;
+        for (const experiment_parameter &parameter : made_.workload->parameters)
+            if (parameter.is_data && p.has(parameter.name) && !p.files.at(parameter.name).empty() &&
+                !std::filesystem::exists(p.files.at(parameter.name), problem))
+                return p.files.at(parameter.name);
+        return "";
+    }
+
     void load_config(const std::vector<setting> &settings, tla_config &config) {
         std::vector<std::string> overrides;
         for (const setting &s : settings)
@@ -383,7 +401,7 @@ class reader {
         if (status == TLA_NO_HOST_MEMORY) loader_->no_memory = true;
     }
 
-    const std::string path_;
+    const std::string path_, data_;
     experiment &made_;
     int unused_ = 0; // nothing is stored by a schema here: everything is taken
     tla_loader *loader_ = nullptr;
@@ -408,8 +426,8 @@ const char *standing_name(standing s) {
     return "none";
 }
 
-tla_status load_experiment(const std::string &path, experiment &made) {
-    return reader(path, made).read();
+tla_status load_experiment(const std::string &path, const std::string &data, experiment &made) {
+    return reader(path, data, made).read();
 }
 
 } // namespace tlmalloc

@@ -26,30 +26,39 @@ struct experiment_parameters {
     }
 };
 
-// One row while it runs: a platform of its own with a workload on it. Several live in one simulation.
+// One row while it runs. Several live in one simulation; one without a platform is finished when it is made.
 class experiment_run {
   public:
-    experiment_run(const char *name, const tla_config &config, const kernel_table &kernels = {})
-        : platform_(name, config, kernels) {}
     virtual ~experiment_run() = default;
 
     bool finished() const { return finished_; }
     // In the order of experiment_workload::figures; NaN: was not measured.
     double result(std::size_t figure) const { return results_[figure]; }
     const tla_error &failure() const { return failure_; }
-    std::uint64_t leaks() const { return platform_.leaks(); }
+    virtual std::uint64_t leaks() const { return 0; }
 
   protected:
-    npu platform_;
     bool finished_ = false;
     std::vector<double> results_;
     tla_error failure_{};
+};
+
+// A row with a platform of its own and a workload on it.
+class platform_run : public experiment_run {
+  public:
+    platform_run(const char *name, const tla_config &config, const kernel_table &kernels = {})
+        : platform_(name, config, kernels) {}
+    std::uint64_t leaks() const override { return platform_.leaks(); }
+
+  protected:
+    npu platform_;
 };
 
 struct experiment_parameter {
     const char *name;
     tla_value_type type;                                // TEXT: a file
     const char *(*value_name)(std::uint64_t) = nullptr; // NAMED
+    bool is_data = false; // a file of the data folder, without which a row is skipped; else beside the experiment
 };
 
 struct experiment_workload {
@@ -84,6 +93,7 @@ struct experiment_row {
     bool fitted = false;                        // something about the row was chosen so that it fits
     tla_config config{};
     experiment_parameters parameters;
+    std::string missing; // the file without which it does not run; empty: it runs
 };
 
 struct experiment {
@@ -99,8 +109,9 @@ struct experiment {
 };
 
 // Reads and checks a file, whose findings go to stderr as "file:line:column: error: ...". The form is in
-// configs/experiments/README.md. TLA_SYNTAX for any finding, TLA_IO when the file cannot be read.
-tla_status load_experiment(const std::string &path, experiment &made);
+// configs/experiments/README.md. Files of data lie in the folder `data`. TLA_SYNTAX for any finding, TLA_IO when the
+// file cannot be read.
+tla_status load_experiment(const std::string &path, const std::string &data, experiment &made);
 
 } // namespace tlmalloc
 #endif

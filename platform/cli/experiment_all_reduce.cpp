@@ -49,10 +49,10 @@ const tl_kernel kernels[] = {measured_all_reduce};
 const std::vector<std::uint64_t> sizes = {256, 2048, 16384, 65536};
 
 // Every program adds ones, as many as there are ranks: at most 2048 are exact in f16.
-class all_reduce_run : public experiment_run {
+class all_reduce_run : public platform_run {
   public:
     all_reduce_run(const char *name, const tla_config &config)
-        : experiment_run(name, config, {kernels, 1}),
+        : platform_run(name, config, {kernels, 1}),
           in_sram_((std::string(name) + "_in_sram").c_str(), with_slots_in(TLA_SLOTS_SRAM, config), {kernels, 1}),
           in_hbm_((std::string(name) + "_in_hbm").c_str(), with_slots_in(TLA_SLOTS_HBM, config), {kernels, 1}) {
         npu *const platforms[] = {&platform_, &in_sram_, &in_hbm_};

@@ -15,10 +15,10 @@ const tl_kernel_info &kernel() {
 
 // Every PE multiplies m x k by k x n in f16, both in its own slice; operands that are pinned it loads into the TCM
 // before.
-class composite_run : public experiment_run {
+class composite_run : public platform_run {
   public:
     composite_run(const char *name, const tla_config &config, const experiment_parameters &p)
-        : experiment_run(name, config, {&kernel().run, 1}), p_(p) {
+        : platform_run(name, config, {&kernel().run, 1}), p_(p) {
         platform_.host().main = [this] {
             tla_status status = run();
             if (const tla_status cleaned = platform_.host().cleanup(status ? nullptr : &failure_)) status = cleaned;

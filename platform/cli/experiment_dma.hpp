@@ -12,9 +12,9 @@ inline std::uint64_t now_ps() {
 }
 
 // A tensor in the slice of PE 0, and its DMA engine.
-class dma_run : public experiment_run {
+class dma_run : public platform_run {
   public:
-    dma_run(const char *name, const tla_config &config) : experiment_run(name, config) {
+    dma_run(const char *name, const tla_config &config) : platform_run(name, config) {
         platform_.host().main = [this] {
             tla_status status = run();
             if (const tla_status cleaned = platform_.host().cleanup(status ? nullptr : &failure_)) status = cleaned;
@@ -53,6 +53,9 @@ experiment_workload networks();          // experiment_network.cpp
 experiment_workload transformer();       // experiment_transformer.cpp
 experiment_workload training();          // experiment_training.cpp
 experiment_workload transfers();         // experiment_transfers.cpp
+experiment_workload prefix_caches();     // experiment_serving.cpp, as the next two
+experiment_workload reservations();
+experiment_workload layer_types();
 
 } // namespace tlmalloc
 #endif

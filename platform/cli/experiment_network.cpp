@@ -51,10 +51,10 @@ tla_status load(const experiment_parameters &p, network &made, tla_error *error)
     return status ? tla_error_set(error, status, "%s", found.status ? found.text : tla_status_text(status)) : TLA_OK;
 }
 
-class network_run : public experiment_run {
+class network_run : public platform_run {
   public:
     network_run(const char *name, const tla_config &config, const experiment_parameters &p)
-        : experiment_run(name, config, {kernels, 1}), p_(p) {
+        : platform_run(name, config, {kernels, 1}), p_(p) {
         age(config);
         platform_.host().main = [this] {
             tla_status status = failure_.status ? failure_.status : run();

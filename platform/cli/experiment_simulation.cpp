@@ -5,6 +5,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -21,8 +22,9 @@ using row_runs = std::vector<std::shared_ptr<experiment_run>>;
 // Rows that want different figures of one run share it.
 std::shared_ptr<experiment_run> run_of_row(const experiment &e, std::size_t row, const row_runs &made) {
     const experiment_row &wanted = e.rows[row];
+    if (!wanted.missing.empty()) return nullptr;
     for (std::size_t i = 0; i < made.size(); i++)
-        if (e.rows[i].parameters == wanted.parameters && tla_config_equal(&e.rows[i].config, &wanted.config))
+        if (made[i] && e.rows[i].parameters == wanted.parameters && tla_config_equal(&e.rows[i].config, &wanted.config))
             return made[i];
     return e.workload->make(("row" + std::to_string(row)).c_str(), wanted.config, wanted.parameters);
 }
@@ -30,13 +32,16 @@ std::shared_ptr<experiment_run> run_of_row(const experiment &e, std::size_t row,
 void run_to_the_end(const row_runs &runs) {
     const sc_core::sc_time slice(100, sc_core::SC_US); // between looks at what is done
     progress_line progress = progress_begin("reproduce", "rows");
-    do {
+    const bool simulated =
+        std::any_of(runs.begin(), runs.end(), [](const auto &run) { return run && !run->finished(); });
+    while (simulated) {
         std::uint64_t done = 0;
         for (const auto &run : runs)
-            done += run->finished();
+            done += !run || run->finished();
         progress_update(&progress, done, runs.size());
         sc_core::sc_start(slice);
-    } while (sc_core::sc_pending_activity());
+        if (!sc_core::sc_pending_activity()) break;
+    }
     progress_end(&progress);
 }
 
@@ -47,7 +52,12 @@ bool simulate(const experiment &e, std::vector<double> &figures) {
     run_to_the_end(runs);
     bool good = true;
     for (std::size_t i = 0; i < runs.size(); i++) {
-        const experiment_run &run = *runs[i], &base = *runs[e.rows[i].relative_to];
+        if (!runs[i]) {
+            figures.push_back(std::nan(""));
+            continue;
+        }
+        const experiment_run &run = *runs[i];
+        const experiment_run &base = runs[e.rows[i].relative_to] ? *runs[e.rows[i].relative_to] : run;
         const std::size_t figure = e.rows[i].figure;
         const double own = run.finished() ? run.result(figure) : 0;
         figures.push_back(e.workload->relative && base.finished() ? 100 * base.result(figure) / own : own);

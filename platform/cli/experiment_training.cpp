@@ -69,10 +69,10 @@ struct rank {
     bool idle() const { return queue.empty() && !busy; }
 };
 
-class training_run : public experiment_run {
+class training_run : public platform_run {
   public:
     training_run(const char *name, const tla_config &config, const experiment_parameters &p)
-        : experiment_run(name, config), p_(p), config_(config), ranks_(config.system.sips),
+        : platform_run(name, config), p_(p), config_(config), ranks_(config.system.sips),
           memories_((std::string(name) + "_memories").c_str(), ranks_.size()) {
         const std::size_t each = platform_.pes().size() / ranks_.size();
         for (std::size_t i = 0; i < ranks_.size(); i++) {

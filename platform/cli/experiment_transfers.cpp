@@ -12,10 +12,10 @@ namespace {
 // without the TCM, as KernBench's PeDmaMsg: by physical address, or with `mapped` by the virtual one of a tensor that
 // lies there. With `host` there is one issuer, the PCIe end point of SIP 0, as for its MemoryWriteMsg and
 // MemoryReadMsg.
-class transfers_run : public experiment_run {
+class transfers_run : public platform_run {
   public:
     transfers_run(const char *name, const tla_config &config, const experiment_parameters &p)
-        : experiment_run(name, config), p_(p), slice_bytes_(config.hbm.capacity) {
+        : platform_run(name, config), p_(p), slice_bytes_(config.hbm.capacity) {
         platform_.host().main = [this] {
             tla_status status = run();
             if (const tla_status cleaned = platform_.host().cleanup(status ? nullptr : &failure_)) status = cleaned;

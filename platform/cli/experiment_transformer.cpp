@@ -13,10 +13,10 @@ const tl_kernel_info &kernel() {
     return *tl_find_kernel("transformer_block");
 }
 
-class transformer_run : public experiment_run {
+class transformer_run : public platform_run {
   public:
     transformer_run(const char *name, const tla_config &config, const experiment_parameters &p)
-        : experiment_run(name, config, {&kernel().run, 1}) {
+        : platform_run(name, config, {&kernel().run, 1}) {
         choice_.kernel = &kernel();
         choice_.title = kernel().name;
         tl_workload size =

@@ -225,6 +225,9 @@ const std::vector<experiment_workload> &experiment_workloads() {
         transformer(),
         training(),
         networks(),
+        prefix_caches(),
+        reservations(),
+        layer_types(),
     };
     return all;
 }

@@ -29,8 +29,15 @@ std::string experiments_folder() {
     return installed(std::filesystem::path(TLMALLOC_DATA) / here);
 }
 
+// What comes with nobody's installation: beside the repository, like its own folders.
+std::string data_folder(const std::string &experiments) {
+    std::error_code problem;
+    const std::filesystem::path folder = std::filesystem::canonical(experiments, problem);
+    return (folder / "../../../shared/data").lexically_normal().string();
+}
+
 struct options {
-    std::string name, from = experiments_folder();
+    std::string name, from = experiments_folder(), data = data_folder(from);
     const char *json = nullptr, *plot = nullptr;
 };
 
@@ -39,6 +46,10 @@ const argp_option option_table[] = {
     {"plot", 'p', "DIR", 0, "write data, a gnuplot script and, where gnuplot is there, an SVG for each experiment", 0},
     {"from", 'f', "DIR", 0,
      "where the experiments are (default: configs/experiments, here or as installed with tlmalloc)", 0},
+    {"data", 'd', "DIR", 0,
+     "where data are that do not come with tlmalloc (default: shared/data beside the repository); rows without theirs "
+     "are skipped",
+     0},
     {nullptr, 0, nullptr, 0, nullptr, 0}};
 
 error_t parse_option(int key, char *text, argp_state *state) {
@@ -52,6 +63,9 @@ error_t parse_option(int key, char *text, argp_state *state) {
         return 0;
     case 'f':
         o.from = text;
+        return 0;
+    case 'd':
+        o.data = text;
         return 0;
     case ARGP_KEY_ARG:
         if (!o.name.empty()) argument_error(state, "found a second argument '%s', expected one NAME", text);
@@ -124,7 +138,7 @@ int find_files(const options &o, std::vector<std::string> &files) {
 experiment_result compare(const experiment_row &row, double model) {
     experiment_result r;
     r.model = model;
-    if (!row.reference) return r;
+    if (!row.reference || !row.missing.empty()) return r;
     const double reference = *row.reference;
     r.deviation_pct = reference != 0 ? 100 * (model - reference) / reference : model == 0 ? 0 : 100;
     r.missed = row.bound_pct && std::abs(*r.deviation_pct) > *row.bound_pct;
@@ -134,6 +148,7 @@ experiment_result compare(const experiment_row &row, double model) {
 // What a reader must know of a row's figure, a line each.
 std::vector<std::string> remarks(const experiment_row &row) {
     std::vector<std::string> lines;
+    if (!row.missing.empty()) lines.push_back("skipped: " + row.missing + " is not here (--data)");
     if (row.reference_is == standing::input)
         lines.push_back("an input that comes out again: this shows that the configuration takes effect, no more");
     if (row.reference && !row.bound_pct) lines.push_back("no bound: reported only");
@@ -141,11 +156,24 @@ std::vector<std::string> remarks(const experiment_row &row) {
     return lines;
 }
 
-// Four digits; large numbers whole.
-std::string number_text(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, std::abs(value) >= 1e4 && std::abs(value) < 1e12 ? "%.0f" : "%.4g", value);
+// So many digits; large numbers whole.
+std::string number_text(double value, int digits = 4) {
+    char text[32] = "-";
+    if (std::isnan(value)) return text;
+    if (std::abs(value) >= 1e4 && std::abs(value) < 1e12)
+        std::snprintf(text, sizeof text, "%.0f", value);
+    else
+        std::snprintf(text, sizeof text, "%.*g", digits, value);
     return text;
+}
+
+// As many digits as the reference has, four at least.
+int digits_of(const experiment_row &row) {
+    int digits = 4;
+    if (row.reference)
+        while (digits < 9 && number_text(*row.reference, digits) != number_text(*row.reference, 9))
+            digits++;
+    return digits;
 }
 
 // The rows of the file with all of their figures side by side.
@@ -162,7 +190,7 @@ void print_figures(std::FILE *out, const experiment &e, const std::vector<experi
         std::fprintf(out, "%-44s", e.rows[row].label.c_str());
         for (std::size_t i = 0; i < figures; i++) {
             const double model = results[i * count + row].model;
-            std::fprintf(out, " %16s", std::isnan(model) ? "-" : number_text(model).c_str());
+            std::fprintf(out, " %16s", number_text(model).c_str());
         }
         std::fprintf(out, "\n");
         for (const std::string &remark : remarks(e.rows[row]))
@@ -184,8 +212,10 @@ void print(std::FILE *out, const experiment &e, const std::vector<experiment_res
             if (value) std::snprintf(text, sizeof text, format, *value);
             return std::string(text);
         };
+        const int digits = digits_of(row);
         std::fprintf(out, "%-44s %12s %12s %10s %8s  %-11s  %s%s%s\n", row.label.c_str(),
-                     number_text(results[i].model).c_str(), row.reference ? number_text(*row.reference).c_str() : "-",
+                     number_text(results[i].model, digits).c_str(),
+                     row.reference ? number_text(*row.reference, digits).c_str() : "-",
                      shown(results[i].deviation_pct, "%+.2f %%").c_str(), shown(row.bound_pct, "%.3g %%").c_str(),
                      standing_name(row.reference_is), row.source.c_str(), row.fitted ? " (fitted)" : "",
                      results[i].missed ? "  MISSED" : "");
@@ -217,6 +247,7 @@ json_t *to_json(const experiment &e, const std::vector<experiment_result> &resul
         json_object_set_new(object, "fitted", json_boolean(row.fitted));
         json_object_set_new(object, "source", json_string(row.source.c_str()));
         json_object_set_new(object, "note", json_string(row.note.c_str()));
+        json_object_set_new(object, "skipped", json_boolean(!row.missing.empty()));
         json_array_append_new(rows, object);
     }
     json_t *object = json_object();
@@ -257,7 +288,7 @@ int reproduce(const options &o) {
     tla_status status = TLA_OK;
     for (const std::string &file : files) {
         experiments.emplace_back();
-        const tla_status loaded = load_experiment(file, experiments.back());
+        const tla_status loaded = load_experiment(file, o.data, experiments.back());
         if (!status) status = loaded;
     }
     if (status) return cli_exit_status(status);

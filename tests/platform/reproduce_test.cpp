@@ -55,9 +55,10 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
             bounded += is_real("bound_pct");
         }
     }
-    for (const char *name : {"allocator_felt", "allocator_traffic", "kernbench_kernels", "kernbench_kernels_all_reduce",
-                             "kernbench_parity", "map_visibility", "neummu_ladder", "plan_or_allocate",
-                             "vattention_spike", "walker_ceilings", "xtrain_scaling"})
+    for (const char *name :
+         {"allocator_felt", "allocator_traffic", "kernbench_kernels", "kernbench_kernels_all_reduce",
+          "kernbench_parity", "map_visibility", "neummu_ladder", "plan_or_allocate", "serving_layer_types",
+          "serving_prefix_cache", "serving_reservation", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
         BOOST_CHECK_MESSAGE(contains(names, name), names);
     BOOST_CHECK_GE(bounded, 9u);
     for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})
@@ -79,6 +80,44 @@ BOOST_AUTO_TEST_CASE(without_path_registers_the_ladder_misses_its_end) {
     const std::size_t row = run.out.find("DMA bound: + path registers");
     BOOST_REQUIRE(row != std::string::npos);
     BOOST_CHECK_MESSAGE(contains(run.out.substr(row, run.out.find('\n', row) - row), "MISSED"), run.out);
+}
+
+// Rows without their data, and all of them where there are none.
+BOOST_AUTO_TEST_CASE(a_row_whose_data_are_not_there_is_skipped_and_says_so) {
+    scratch_directory scratch;
+    const std::string report = scratch.path("r.json");
+    const command_result run = run_tlmalloc(
+        {"reproduce", "serving_reservation", "--from", experiments, "--data", "/nowhere", "--json", report});
+    BOOST_CHECK_EQUAL(run.status, 0);
+    BOOST_CHECK(
+        contains(run.out, "    skipped: /nowhere/serving/lengths/sharegpt2023_like.csv is not here (--data)\n"));
+    json_t *read = json_load_file(report.c_str(), 0, nullptr), *row;
+    std::size_t i;
+    json_array_foreach(json_object_get(json_array_get(json_object_get(read, "experiments"), 0), "rows"), i, row) {
+        BOOST_CHECK(json_is_true(json_object_get(row, "skipped")));
+        BOOST_CHECK(json_is_null(json_object_get(row, "model")));
+        BOOST_CHECK(json_is_null(json_object_get(row, "deviation_pct")));
+    }
+    json_decref(read);
+}
+
+// Data of one's own, and data that make no sense.
+BOOST_AUTO_TEST_CASE(requests_of_a_row_lie_in_the_data_folder_and_bad_ones_are_refused) {
+    scratch_directory scratch;
+    scratch.write("good.jsonl",
+                  "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 1, \"hash_ids\": [1, 2]}\n"
+                  "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 1, \"hash_ids\": [1, 3]}\n");
+    scratch.write("cut.jsonl", "{\"timestamp\": 0, \"input_length\": 600");
+    const auto run = [&](const std::string &file) {
+        const std::string text =
+            "name: e\nunit: u\nworkload: prefix_cache\nrows:\n  - {label: a, with: {requests: " + file +
+            ", capacity: 0}}\n";
+        return run_tlmalloc({"reproduce", scratch.write("e.yaml", text), "--data", scratch.path("")});
+    };
+    BOOST_CHECK(contains(run("good.jsonl").out, " 42.67 ")); // 512 of 1200
+    const command_result bad = run("cut.jsonl");
+    BOOST_CHECK_EQUAL(bad.status, 2);
+    BOOST_CHECK_MESSAGE(contains(bad.err, "cut.jsonl:1:38: found the end of the line, expected ',' or '}'"), bad.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_row_says_what_its_reference_is) {

@@ -1,7 +1,11 @@
 // Requests on a host without memory: read, or refused for want of memory and for nothing else.
 #include "host_memory/failing.hpp"
 #include "scratch_directory.hpp"
-#include "serving/requests.h"
+#include "serving/layer_study.h"
+#include "serving/memory_study.h"
+#include "serving/prefix_study.h"
+
+#include <functional>
 
 namespace {
 
@@ -10,26 +14,61 @@ const std::string measured = R"({"id":0,"arrival_s":0.0,"input":40,"output":9,"b
                              R"({"id":1,"arrival_s":0.265091,"input":1,"output":2,"blocks":[]})";
 const std::string azure = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-12-31 23:59:59.6805900,374,44\n";
 
+// Does it with no memory from the n-th allocation on, for every n.
+std::size_t exhaust(const std::function<tla_status()> &act) {
+    const std::size_t before = host_memory::live();
+    std::size_t refused = 0;
+    for (bool all_later : {true, false})
+        for (std::size_t n = 0, failed = 1; failed > 0; n++) {
+            host_memory::fail_from(n, all_later);
+            const tla_status status = act();
+            failed = host_memory::stop();
+            BOOST_REQUIRE_EQUAL(host_memory::live(), before);
+            BOOST_CHECK_EQUAL(tla_status_name(status), tla_status_name(status ? TLA_NO_HOST_MEMORY : TLA_OK));
+            refused += status != TLA_OK;
+        }
+    return refused;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(requests_without_host_memory_are_read_or_refused_at_every_allocation) {
     const scratch_directory scratch;
     for (const std::string &text : {measured, azure}) {
         const std::string path = scratch.write("requests", text);
-        const std::size_t before = host_memory::live();
-        std::size_t refused = 0;
-        for (bool all_later : {true, false})
-            for (std::size_t n = 0, failed = 1; failed > 0; n++) {
-                tla_serving_requests requests;
-                host_memory::fail_from(n, all_later);
-                const tla_status status = tla_serving_requests_read(path.c_str(), &requests, nullptr);
-                failed = host_memory::stop();
-                BOOST_CHECK_EQUAL(tla_status_name(status), tla_status_name(status ? TLA_NO_HOST_MEMORY : TLA_OK));
-                BOOST_CHECK_EQUAL(requests.count > 0, status == TLA_OK);
-                tla_serving_requests_free(&requests);
-                BOOST_REQUIRE_EQUAL(host_memory::live(), before);
-                refused += status != TLA_OK;
-            }
+        const std::size_t refused = exhaust([&] {
+            tla_serving_requests requests;
+            const tla_status status = tla_serving_requests_read(path.c_str(), &requests, nullptr);
+            BOOST_CHECK_EQUAL(requests.count > 0, status == TLA_OK);
+            tla_serving_requests_free(&requests);
+            return status;
+        });
         BOOST_CHECK_GT(refused, 4u);
     }
+}
+
+BOOST_AUTO_TEST_CASE(studies_without_host_memory_come_to_their_end_or_are_refused_at_every_allocation) {
+    tla_serving_requests requests;
+    BOOST_REQUIRE_EQUAL(tla_serving_requests_parse(measured.data(), measured.size(), "m", &requests, nullptr), TLA_OK);
+    BOOST_CHECK_GT(exhaust([&] {
+                       tla_prefix_study study;
+                       return tla_prefix_study_run(&requests, UINT64_MAX, &study, nullptr);
+                   }),
+                   8u);
+    for (int kind = 0; kind < TLA_KV_MEMORY_COUNT; kind++)
+        BOOST_CHECK_GT(exhaust([&] {
+                           const tla_kv_memory_config config{
+                               static_cast<tla_kv_memory_kind>(kind), 120, 60, 1, 16, 2, 1};
+                           tla_memory_study study;
+                           return tla_memory_study_run(&requests, &config, &study, nullptr);
+                       }),
+                       8u);
+    BOOST_CHECK_GT(exhaust([&] {
+                       const tla_kv_layers_config config{{{1, 2, 0, 0}, {3, 2, 8, 1}}, 2, 4, 0, 0};
+                       const tla_kv_lengths lengths{{20, 30, 0, 0}};
+                       tla_layer_study study;
+                       return tla_layer_study_run(&config, &lengths, 1, &study, nullptr);
+                   }),
+                   8u);
+    tla_serving_requests_free(&requests);
 }

@@ -1,0 +1,30 @@
+/* What a cache of prompts' blocks would hit, without time: Mooncake's question (FAST '25, section 4.2 and Table 2).
+ *
+ * Requests come in the order of the file. A request hits the leading run of its blocks that are in the cache; then each
+ * of its blocks, in order, becomes the one used last, and where there is no room for a new one the least recently used
+ * block goes. Nothing is pinned, outputs are not cached. The cache is LMCache's (hot_cache.h) over slots of one block.
+ */
+#ifndef TLMALLOC_PLATFORM_SERVING_PREFIX_STUDY_H
+#define TLMALLOC_PLATFORM_SERVING_PREFIX_STUDY_H
+
+#include "serving/requests.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tla_prefix_study {
+    uint64_t tokens, hit_tokens; /* of all prompts; a partial block's are what it has */
+    uint64_t full_blocks, hit_full_blocks;
+    uint64_t evicted; /* blocks */
+} tla_prefix_study;
+
+/* A cache of floor(capacity_tokens / block_tokens) blocks; UINT64_MAX: as many as there are. TLA_INVALID_ARGUMENT for
+ * requests without blocks, with a text; TLA_NO_HOST_MEMORY. *study is all zero then. */
+tla_status tla_prefix_study_run(const tla_serving_requests *requests, uint64_t capacity_tokens, tla_prefix_study *study,
+                                tla_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
