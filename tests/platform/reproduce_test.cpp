@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(requests_of_a_row_lie_in_the_data_folder_and_bad_ones_are_r
     BOOST_CHECK(contains(run("good.jsonl").out, " 42.67 ")); // 512 of 1200
     const command_result bad = run("cut.jsonl");
     BOOST_CHECK_EQUAL(bad.status, 2);
-    BOOST_CHECK_MESSAGE(contains(bad.err, "cut.jsonl:1:38: found the end of the line, expected ',' or '}'"), bad.err);
+    BOOST_CHECK_MESSAGE(contains(bad.err, "cut.jsonl:1:37: found the end of the line, expected ',' or '}'"), bad.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_row_says_what_its_reference_is) {
