@@ -36,6 +36,7 @@ int tlmalloc_topology(int argc, char **argv);
 int tlmalloc_plan(int argc, char **argv);
 int tlmalloc_probe(int argc, char **argv);
 int tlmalloc_sweep(int argc, char **argv);
+int tlmalloc_study(int argc, char **argv);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 // Bars of an experiment, by gnuplot.
 #include "cli/experiment_plot.hpp"
 
+#include "cli/gnuplot.h"
 #include "cli/output.h"
 
 #include <algorithm>
@@ -122,19 +123,8 @@ bool plot(const plot_files &files, const experiment &e, const std::vector<experi
         std::fprintf(stderr, "tlmalloc reproduce: no gnuplot: %s.dat and .gp are there, no .svg\n", e.name.c_str());
         return true;
     }
-    std::FILE *script = std::tmpfile();
-    std::FILE *drawn = nullptr;
-    if (script) {
-        std::fputs(("$data << END_OF_DATA\n" + data + "END_OF_DATA\n" + plot_script(e, results, "", "$data")).c_str(),
-                   script);
-        std::fflush(script);
-        drawn = popen(("gnuplot /dev/fd/" + std::to_string(fileno(script))).c_str(), "r");
-    }
-    char bytes[4096];
-    while (const std::size_t count = drawn ? std::fread(bytes, 1, sizeof bytes, drawn) : 0)
-        std::fwrite(bytes, 1, count, files.picture);
-    const bool good = drawn && pclose(drawn) == 0;
-    if (script) std::fclose(script);
+    const std::string script = "$data << END_OF_DATA\n" + data + "END_OF_DATA\n" + plot_script(e, results, "", "$data");
+    const bool good = gnuplot_draw(script.c_str(), files.picture);
     if (!good) {
         output_drop(files.picture);
         std::fprintf(stderr, "tlmalloc reproduce: gnuplot failed on %s.gp\n", e.name.c_str());

@@ -31,6 +31,7 @@ const command commands[] = {
     {"probe", tlmalloc_probe, "measure single transfers over an idle platform, and check them"},
     {"reproduce", tlmalloc_reproduce, "run experiments and compare them with what was published"},
     {"sweep", tlmalloc_sweep, "run a command at many points, a platform each, and keep their figures"},
+    {"study", tlmalloc_study, "say which keys of a sweep matter, and which point is the best"},
     {"topology", tlmalloc_topology, "print and draw a fabric, and say what a path through it takes"},
     {"check", tlmalloc_check, "check a configuration and print it resolved"},
 };

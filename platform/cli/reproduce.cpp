@@ -4,6 +4,7 @@
 #include "cli/config_json.h"
 #include "cli/experiment_plot.hpp"
 #include "cli/experiment_simulation.hpp"
+#include "cli/gnuplot.h"
 #include "cli/installed.hpp"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -268,7 +269,7 @@ tla_status open_outputs(const options &o, const std::vector<experiment> &experim
     std::error_code problem;
     std::filesystem::create_directory(o.plot, problem); // one level, as files are made in directories that exist
     if (problem) return tla_error_set(&error, TLA_IO, "%s: cannot write: %s", o.plot, problem.message().c_str());
-    const bool picture = std::system("command -v gnuplot >/dev/null 2>&1") == 0;
+    const bool picture = gnuplot_is_there();
     for (const experiment &e : experiments) {
         files.plots.emplace_back();
         if ((status = open_plot(o.plot, e, picture, files.plots.back(), error))) break;

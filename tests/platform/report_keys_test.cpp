@@ -133,6 +133,13 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
     play("probe", {"probe", platform, "--set", "system.pes_per_cube=1"}, found);
     play("reproduce", {"reproduce", "vattention_spike", "--from", source + "configs/experiments"}, found);
 
+    scratch.write("buffers.csv", "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\n");
+    const std::string sweep = scratch.write("s.yaml", "name: s\ncommand: plan\ninput: buffers.csv\nset: {--method: "
+                                                      "best}\nkeys:\n  - {key: --method, values: [best, stack]}\n  - "
+                                                      "{key: --capacity, values: [8 B, 9 B]}\nfigures: {h: height}\n");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"sweep", sweep, "-o", scratch.path("s.sqlite")}).status, 0);
+    play("study", {"study", scratch.path("s.sqlite"), "--pareto", "h"}, found);
+
     // No command that writes a report is missing above.
     std::istringstream help(run_tlmalloc({"--help"}).out);
     std::string line;
