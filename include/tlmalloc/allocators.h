@@ -10,6 +10,7 @@
 #include "tlmalloc/allocators/fragmentation.h"
 #include "tlmalloc/allocators/growing_pool.h"
 #include "tlmalloc/allocators/hot_cache.h"
+#include "tlmalloc/allocators/kv_blocks.h"
 #include "tlmalloc/allocators/kv_chunk.h"
 #include "tlmalloc/allocators/kv_layers.h"
 #include "tlmalloc/allocators/kv_mapped.h"
