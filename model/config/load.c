@@ -19,6 +19,15 @@ static bool copy_trimmed(const char *text, size_t length, char *buffer, size_t s
     return true;
 }
 
+/* The texts of an override of a list, with spaces between them; `texts` is used up. */
+static void set_list(tla_loader *l, size_t key, tla_place at, char *texts) {
+    const tla_schema_key *k = &l->schema->keys[key];
+    const tla_written name = {k->key, at};
+    k->take(l, key, &name, &(tla_written){NULL, at});
+    for (char *rest = texts, *text; (text = strtok_r(rest, " ", &rest));)
+        k->take(l, key, &name, &(tla_written){text, at});
+}
+
 static void apply_override(tla_loader *l, const char *override) {
     const tla_place at = {"--set", 0, 0};
     const char *equals = strchr(override, '=');
@@ -38,6 +47,11 @@ static void apply_override(tla_loader *l, const char *override) {
                             schema->keys[section].key);
         else
             tla_loader_find(l, at, "%s: %s", quoted.text, tla_loader_unknown_key(l, path).text);
+        return;
+    }
+    if (schema->keys[key].form.type == TLA_VALUE_LIST) {
+        set_list(l, key, at, value);
+        l->origins[key] = (tla_origin){.at = at, .override = override};
         return;
     }
     tla_error error;

@@ -35,9 +35,10 @@ typedef struct tla_schema_key {
     const char *source; /* where the default comes from */
     const char *default_text;
     const char *meaning;
-    /* ANY: gets the value (name: the key's own). LIST: gets every value likewise. PAIRS: gets every pair. ROWS: gets
-     * every row's place before it is read (text NULL); rows has the keys of a row, and its check is called when the row
-     * has been read. */
+    /* ANY: gets the value (name: the key's own). LIST: gets every value likewise, those of an override after its place
+     * (text NULL), from which on what the file says does not count. PAIRS: gets every pair. ROWS: gets every row's
+     * place before it is read (text NULL); rows has the keys of a row, and its check is called when the row has been
+     * read. */
     void (*take)(struct tla_loader *loader, size_t key, const tla_written *name, const tla_written *value);
     const struct tla_schema *rows;
 } tla_schema_key;
@@ -49,6 +50,7 @@ typedef struct tla_schema {
     size_t config_bytes;                      /* of the struct that is read into */
     const char *example;                      /* of an override; NULL: there are none, and the keys are few */
     void (*check)(struct tla_loader *loader); /* what concerns several keys; called last, adds findings */
+    bool descriptive; /* the file may have other keys, which are passed over, and null stands for a key not written */
 } tla_schema;
 
 /* Index of a key, or of the first key of a section ("hbm", "mmu.cost"); the schema's count when there is none. */

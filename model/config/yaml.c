@@ -233,10 +233,18 @@ static bool walk_list(reader *r, size_t key, tla_place key_at, tla_place at) {
     }
 }
 
+/* JSON's word for nothing. */
+static bool is_null(const reader *r, const yaml_event_t *event) {
+    return r->loader->schema->descriptive && event->type == YAML_SCALAR_EVENT &&
+           event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+           strcmp((const char *)event->data.scalar.value, "null") == 0;
+}
+
 static bool walk_value(reader *r, size_t key, tla_place key_at, const yaml_event_t *event) {
     const tla_schema_key *k = &r->loader->schema->keys[key];
     tla_origin *o = &r->loader->origins[key];
     tla_place at = place_of(r, event->start_mark);
+    if (is_null(r, event)) return true;
     *o = (tla_origin){.at = at};
     if (k->form.type == TLA_VALUE_PAIRS && event->type == YAML_MAPPING_START_EVENT) return walk_pairs(r, key);
     if (k->form.type == TLA_VALUE_ROWS && event->type == YAML_SEQUENCE_START_EVENT) return walk_rows(r, key, at);
@@ -271,6 +279,7 @@ static bool walk_pair(reader *r, const char *path, tla_place key_at) {
     const tla_schema *schema = r->loader->schema;
     size_t key = tla_schema_find(schema, path), section = tla_schema_find_section(schema, path);
     if (key == schema->count && section == schema->count) {
+        if (schema->descriptive) return skip_next(r);
         tla_loader_find(r->loader, key_at, "%s", tla_loader_unknown_key(r->loader, path).text);
         return skip_next(r);
     }
@@ -289,7 +298,7 @@ static bool walk_pair(reader *r, const char *path, tla_place key_at) {
         if (event.type == YAML_MAPPING_START_EVENT) {
             go_on = walk_mapping(r, path);
         } else {
-            if (!is_nothing(&event)) /* a section without keys sets nothing */
+            if (!is_nothing(&event) && !is_null(r, &event)) /* a section without keys sets nothing */
                 tla_loader_find(r->loader, place_of(r, event.start_mark),
                                 "%s: found %s, expected a mapping with keys such as %s", path, found(&event).text,
                                 schema->keys[section].key);
@@ -312,7 +321,9 @@ static bool walk_mapping(reader *r, const char *section) {
             go_on = refuse_key(r, &event);
         } else if (!end) {
             const char *name = (const char *)event.data.scalar.value;
-            if (strchr(name, '.')) {
+            if (strchr(name, '.') && r->loader->schema->descriptive) {
+                go_on = skip_next(r);
+            } else if (strchr(name, '.')) {
                 tla_loader_find(r->loader, at, "found the key %s, expected sections as nested mappings",
                                 tla_quote(name).text);
                 go_on = skip_next(r);
