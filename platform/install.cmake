@@ -2,7 +2,7 @@
 # configurations and kernels, and the pages with what they show. See model/cmake/install.cmake for the library.
 set(data_dir ${CMAKE_INSTALL_DATADIR}/tlmalloc)
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${data_dir} FILES_MATCHING PATTERN "*.yaml" PATTERN "*.csv.gz")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${data_dir} FILES_MATCHING PATTERN "*.yaml" PATTERN "*.csv*" PATTERN "*.jsonl")
 install(DIRECTORY kernels DESTINATION ${data_dir} FILES_MATCHING PATTERN "*.[ch]")
 
 if(TLMALLOC_MODULES)

@@ -27,6 +27,7 @@ const command commands[] = {
     {"explain", tlmalloc_explain, "say why a PyTorch recording ran out of memory, and which setting would have helped"},
     {"age", tlmalloc_age, "play a trace and keep the arena's state, for replays that start with it"},
     {"plan", tlmalloc_plan, "plan offsets for buffers whose lifetimes are known, by search or by heuristics"},
+    {"serve", tlmalloc_serve, "serve requests from a paged key-value cache, as vLLM does"},
     {"traffic", tlmalloc_traffic, "drive one pseudo-channel's timing with an address trace"},
     {"probe", tlmalloc_probe, "measure single transfers over an idle platform, and check them"},
     {"reproduce", tlmalloc_reproduce, "run experiments and compare them with what was published"},

@@ -1,0 +1,166 @@
+/* `tlmalloc serve REQUESTS`: requests on a serving engine with a paged key-value cache. */
+#include "cli/serve.h"
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/config_json.h"
+#include "cli/output.h"
+#include "cli/overrides.h"
+#include "cli/progress.h"
+
+#include <string.h>
+
+typedef struct serve_options {
+    const char *requests_path, *settings_path, *law_text;
+    const char *json_path, *steps_path, *served_path;
+    overrides set;
+} serve_options;
+
+/* The command line */
+
+enum { KEY_SETTINGS = 256, KEY_SET, KEY_LAW, KEY_JSON, KEY_STEPS, KEY_REQUESTS };
+
+static const struct argp_option option_table[] = {
+    {"settings", KEY_SETTINGS, "FILE", 0, "of the engine and the model, JSON or YAML", 0},
+    {"set", KEY_SET, "KEY=VALUE", 0, "override a key of the settings (repeatable)", 0},
+    {"step-time", KEY_LAW, "LAW", 0,
+     "how long a step takes: \"fixed 10 ms + 100 us/token\", or \"profile DIR\" with tables of measured times", 0},
+    {"json", KEY_JSON, "FILE", 0, "write the report", 0},
+    {"steps", KEY_STEPS, "CSV", 0, "write every step: its end, tokens, requests, blocks", 0},
+    {"requests", KEY_REQUESTS, "CSV", 0, "write when every request was queued, scheduled and got its tokens", 0},
+    {0}};
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    serve_options *o = state->input;
+    switch (key) {
+    case KEY_SETTINGS:
+        o->settings_path = text;
+        return 0;
+    case KEY_SET:
+        if (!overrides_add(&o->set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
+        return 0;
+    case KEY_LAW:
+        o->law_text = text;
+        return 0;
+    case KEY_JSON:
+        o->json_path = text;
+        return 0;
+    case KEY_STEPS:
+        o->steps_path = text;
+        return 0;
+    case KEY_REQUESTS:
+        o->served_path = text;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->requests_path) argument_error(state, "found a second argument '%s', expected one REQUESTS", text);
+        o->requests_path = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->requests_path) argument_error(state, "expected a file of REQUESTS");
+        if (!o->settings_path) argument_error(state, "expected --settings FILE");
+        if (!o->law_text) argument_error(state, "expected --step-time LAW");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char description[] =
+    "Serves requests on an engine that batches continuously over a paged key-value cache, by the rules of vLLM V1: "
+    "when each gets its tokens, and what the cache's blocks did.\v"
+    "REQUESTS is a measured run's or Mooncake's JSON lines, Azure's table, or input,output lengths; plain or gzip. The "
+    "settings may have keys that the engine does not know, which are passed over; --set must name one that it knows. "
+    "The same inputs give the same files, whatever the host, but for its own time in the report.";
+
+/* The run */
+
+typedef struct serve_files {
+    FILE *json, *steps, *served;
+} serve_files;
+
+static tla_status open_files(const serve_options *o, serve_files *files, tla_error *error) {
+    output_protect(o->requests_path);
+    output_protect(o->settings_path);
+    tla_status status = output_open("--json", o->json_path, &files->json, error);
+    if (!status) status = output_open("--steps", o->steps_path, &files->steps, error);
+    return status ? status : output_open("--requests", o->served_path, &files->served, error);
+}
+
+static void hear_step(void *context, const tla_served_step *step) {
+    serve_steps_row(((const serve_files *)context)->steps, step);
+}
+
+static tla_status run(const serve_options *o, const tla_serving_settings *settings,
+                      const tla_serving_requests *requests, serve_files *files, tla_serve_result *result,
+                      tla_error *error) {
+    tla_step_law law;
+    tla_status status = tla_step_law_parse(o->law_text, settings, &law, error);
+    if (status) {
+        tla_error why = *error;
+        return tla_error_set(error, status, "--step-time: %s", why.text);
+    }
+    const tla_serve_watch watch = {.step = hear_step, .context = files};
+    size_t done = 0;
+    serve_steps_header(files->steps);
+    progress_begin("serving", "requests");
+    progress_watch(&done, requests->count);
+    tla_error why;
+    status = tla_serve(requests, &settings->rules, &law, &watch, &done, result, &why);
+    if (status) tla_error_set(error, status, "%s: %s", o->requests_path, why.text);
+    progress_begin("writing", NULL);
+    tla_step_law_clear(&law);
+    return status;
+}
+
+static tla_status report(const serve_options *o, const tla_serving_settings *settings,
+                         const tla_serving_requests *requests, const tla_serve_result *result, double begin_s,
+                         const serve_files *files, FILE *table, tla_error *error) {
+    const serve_report r = {.requests_path = o->requests_path,
+                            .settings_path = o->settings_path,
+                            .law_text = o->law_text,
+                            .requests = requests,
+                            .settings = settings,
+                            .result = result,
+                            .wall_s = host_seconds() - begin_s};
+    serve_times times;
+    tla_status status = serve_times_of(requests, result->requests, &times);
+    if (status) return tla_error_set(error, status, "no host memory for the report");
+    serve_requests_write(files->served, requests, result->requests);
+    json_t *json = serve_to_json(&r, &times);
+    status = json_write(json, 0, files->json, error);
+    json_decref(json);
+    if (!status) serve_print(table, &r, &times);
+    return status ? status : output_commit(error);
+}
+
+static tla_status serve(const serve_options *o, tla_error *error) {
+    const double begin_s = host_seconds();
+    serve_files files = {0};
+    tla_serving_settings settings;
+    tla_serving_requests requests = {0};
+    tla_serve_result result = {0};
+    tla_status status =
+        tla_serving_settings_load(o->settings_path, o->set.items, o->set.count, &settings, print_finding, NULL);
+    if (status == TLA_NO_HOST_MEMORY) tla_error_set(error, status, "%s: no host memory to read it", o->settings_path);
+    if (status) return status;
+    status = open_files(o, &files, error);
+    FILE *table = output_table();
+    progress_begin("reading the requests", NULL);
+    if (!status) status = tla_serving_requests_read(o->requests_path, &requests, error);
+    if (!status) status = run(o, &settings, &requests, &files, &result, error);
+    if (!status) status = report(o, &settings, &requests, &result, begin_s, &files, table, error);
+    tla_serve_result_clear(&result);
+    tla_serving_requests_free(&requests);
+    return status;
+}
+
+int tlmalloc_serve(int argc, char **argv) {
+    serve_options options = {0};
+    const struct argp parser = {option_table, parse_option, "REQUESTS", description, 0, 0, 0};
+    parse_arguments(&parser, argc, argv, &options);
+    tla_error error = {0};
+    const tla_status status = serve(&options, &error);
+    overrides_clear(&options.set);
+    if (status && error.text[0]) fprintf(stderr, "%s: %s\n", argv[0], error.text);
+    return cli_exit_status(status);
+}

@@ -1,0 +1,127 @@
+/* The report of a serving run, for a person, as JSON and as tables. */
+#include "cli/config_json.h"
+#include "cli/message.h"
+#include "cli/serve.h"
+
+#include <inttypes.h>
+
+static json_t *parts_to_json(const serve_parts *p) {
+    json_t *json = json_object();
+    json_object_set_new(json, "total", json_real(p->total));
+    json_object_set_new(json, "queue", json_real(p->queue));
+    json_object_set_new(json, "allocation", json_real(p->allocation));
+    json_object_set_new(json, "mapping", json_real(p->mapping));
+    json_object_set_new(json, "transfer", json_real(p->transfer));
+    json_object_set_new(json, "compute", json_real(p->compute));
+    return json;
+}
+
+static json_t *summary_to_json(const serve_summary *s) {
+    json_t *json = json_object();
+    json_object_set_new(json, "mean_s", parts_to_json(&s->mean));
+    json_object_set_new(json, "p50_s", parts_to_json(&s->p50));
+    json_object_set_new(json, "p99_s", parts_to_json(&s->p99));
+    return json;
+}
+
+static double peak_use(const tla_kv_blocks_stats *blocks) {
+    return (double)blocks->peak / blocks->usable;
+}
+
+static json_t *kv_to_json(const serve_report *r) {
+    const tla_scheduler_stats *s = &r->result->scheduler;
+    const tla_kv_blocks_stats *b = &r->result->blocks;
+    json_t *json = json_object(), *failures = json_object();
+    json_object_set_new(json, "block_tokens", json_from_u64(r->settings->rules.block_tokens));
+    json_object_set_new(json, "usable_blocks", json_from_u64(b->usable));
+    json_object_set_new(json, "peak_blocks", json_from_u64(b->peak));
+    json_object_set_new(json, "mean_use", json_real(r->result->mean_use));
+    json_object_set_new(json, "peak_use", json_real(peak_use(b)));
+    json_object_set_new(json, "internal_fragmentation", json_real(r->result->mean_internal_fragmentation));
+    json_object_set_new(json, "external_fragmentation", json_real(0)); /* any free block serves */
+    json_object_set_new(json, "taken", json_from_u64(b->taken));
+    json_object_set_new(json, "revived", json_from_u64(b->revived));
+    json_object_set_new(json, "shared", json_from_u64(b->shared));
+    json_object_set_new(json, "evicted", json_from_u64(b->evicted));
+    json_object_set_new(failures, "running", json_from_u64(s->refused_running));
+    json_object_set_new(failures, "gate", json_from_u64(s->refused_gate));
+    json_object_set_new(failures, "admission", json_from_u64(s->refused_admission));
+    json_object_set_new(json, "failures", failures);
+    return json;
+}
+
+json_t *serve_to_json(const serve_report *r, const serve_times *times) {
+    const tla_serve_result *result = r->result;
+    json_t *json = json_object();
+    json_object_set_new(json, "trace", json_from_text(r->requests_path));
+    json_object_set_new(json, "settings", json_from_text(r->settings_path));
+    json_object_set_new(json, "step_time", json_from_text(r->law_text));
+    json_object_set_new(json, "requests", json_from_u64(r->requests->count));
+    json_object_set_new(json, "completed", json_from_u64(result->scheduler.finished));
+    json_object_set_new(json, "steps", json_from_u64(result->scheduler.steps));
+    json_object_set_new(json, "preemptions", json_from_u64(result->scheduler.preemptions));
+    json_object_set_new(json, "hit_tokens", json_from_u64(result->scheduler.hit_tokens));
+    json_object_set_new(json, "recomputed_tokens", json_from_u64(result->scheduler.recomputed_tokens));
+    json_object_set_new(json, "generated_tokens", json_from_u64(result->generated_tokens));
+    json_object_set_new(json, "end_s", json_real(1e-9 * (double)result->end_ns));
+    json_object_set_new(json, "end_ns", json_from_u64(result->end_ns));
+    json_object_set_new(json, "ttft", summary_to_json(&times->ttft));
+    json_object_set_new(json, "tpot", summary_to_json(&times->tpot));
+    json_object_set_new(json, "latency", summary_to_json(&times->latency));
+    json_object_set_new(json, "kv", kv_to_json(r));
+    json_object_set_new(json, "wall_s", json_real(r->wall_s));
+    return json;
+}
+
+static void print_summary(FILE *out, const char *name, const char *unit, double factor, const serve_summary *s) {
+    fprintf(out, "%-16s mean %.3f %s, p50 %.3f, p99 %.3f; of the mean in the queue %.1f %%\n", name,
+            factor * s->mean.total, unit, factor * s->p50.total, factor * s->p99.total,
+            s->mean.total > 0 ? 100 * s->mean.queue / s->mean.total : 0.0);
+}
+
+void serve_print(FILE *out, const serve_report *r, const serve_times *times) {
+    const tla_serve_result *result = r->result;
+    const tla_scheduler_stats *s = &result->scheduler;
+    print_escaped(out, "requests         %s", r->requests_path);
+    fprintf(out, ", %" PRIu64 " of %zu completed\n", s->finished, r->requests->count);
+    fprintf(out, "steps            %" PRIu64 ", %" PRIu64 " tokens generated, %" PRIu64 " preemptions\n", s->steps,
+            result->generated_tokens, s->preemptions);
+    fprintf(out, "prefix tokens    %" PRIu64 " found, %" PRIu64 " computed again\n", s->hit_tokens,
+            s->recomputed_tokens);
+    print_summary(out, "first token", "s", 1, &times->ttft);
+    print_summary(out, "every next", "ms", 1000, &times->tpot);
+    print_summary(out, "latency", "s", 1, &times->latency);
+    fprintf(out, "blocks           %" PRIu32 " usable, in use %.1f %% in the mean, %.1f %% at most\n",
+            result->blocks.usable, 100 * result->mean_use, 100 * peak_use(&result->blocks));
+    fprintf(out, "end              %.3f s, host time %.3f s\n", 1e-9 * (double)result->end_ns, r->wall_s);
+}
+
+/* ---- tables ---- */
+
+/* Seconds, exact. */
+static void print_seconds(FILE *out, uint64_t ns, const char *behind) {
+    fprintf(out, "%" PRIu64 ".%09" PRIu64 "%s", ns / 1000000000, ns % 1000000000, behind);
+}
+
+void serve_steps_header(FILE *out) {
+    if (out) fputs("end_s,prompt_tokens,generated_tokens,running,waiting,used_blocks,usable_blocks\n", out);
+}
+
+void serve_steps_row(FILE *out, const tla_served_step *step) {
+    if (!out) return;
+    print_seconds(out, step->end_ns, ",");
+    fprintf(out, "%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 "\n", step->prompt_tokens,
+            step->generated_tokens, step->running, step->waiting, step->used_blocks, step->usable_blocks);
+}
+
+void serve_requests_write(FILE *out, const tla_serving_requests *requests, const tla_served *served) {
+    if (!out) return;
+    fputs("id,queued_s,scheduled_s,first_token_s,last_token_s\n", out);
+    for (size_t i = 0; i < requests->count; i++) {
+        fprintf(out, "%" PRIu64 ",", requests->items[i].id);
+        print_seconds(out, served[i].queued_ns, ",");
+        print_seconds(out, served[i].scheduled_ns, ",");
+        print_seconds(out, served[i].first_ns, ",");
+        print_seconds(out, served[i].last_ns, "\n");
+    }
+}

@@ -1,0 +1,412 @@
+/* The scheduler: what is running, what waits, and the steps in flight. */
+#include "serving/scheduler.h"
+
+#include "serving/content.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOBODY = UINT32_MAX };
+
+typedef struct sequence {
+    tla_kv_table table;
+    uint32_t generated, computed;
+    uint32_t pending;      /* its outputs in flight */
+    uint32_t next, before; /* in `waiting`; NOBODY at its ends */
+    bool waits, admitted;  /* stands in `waiting`; was in `running` before */
+} sequence;
+
+typedef struct flight {
+    tla_step_part *parts;
+    size_t count, room;
+} flight;
+
+struct tla_scheduler {
+    tla_scheduler_rules rules;
+    const tla_serving_requests *requests;
+    tla_scheduler_watch watch;
+    tla_kv_blocks *blocks;
+    sequence *sequences;
+    uint32_t *running; /* in order of admission */
+    uint32_t running_count;
+    uint32_t first, last, waiting_count; /* of `waiting` */
+    flight flights[TLA_SERVING_DEPTH_MAX];
+    uint32_t oldest, in_flight;
+    uint64_t *hashes; /* of a request's blocks, and what was found for them */
+    uint32_t *found;
+    uint32_t *yielded;
+    uint64_t computed; /* of all that run */
+    tla_scheduler_stats stats;
+};
+
+/* ---- making one ---- */
+
+static tla_status check_rules(const tla_scheduler_rules *r, tla_error *error) {
+    if (r->blocks >= 2 && r->blocks <= TLA_KV_BLOCKS_MAX && r->block_tokens && r->step_tokens && r->sequences &&
+        r->depth >= 1 && r->depth <= TLA_SERVING_DEPTH_MAX)
+        return TLA_OK;
+    return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a rule of the scheduler outside its range");
+}
+
+static uint32_t blocks_for(const tla_scheduler_rules *rules, uint64_t tokens) {
+    return (uint32_t)((tokens + rules->block_tokens - 1) / rules->block_tokens);
+}
+
+/* The last token of an output is never computed. */
+static uint64_t most_tokens(const tla_serving_request *request) {
+    return (uint64_t)request->prompt_tokens + request->output_tokens - 1;
+}
+
+static tla_status check_lengths(const tla_scheduler_rules *rules, const tla_serving_requests *requests,
+                                uint32_t *longest, tla_error *error) {
+    *longest = 0;
+    for (size_t i = 0; i < requests->count; i++) {
+        const tla_serving_request *r = &requests->items[i];
+        const uint64_t needed = (most_tokens(r) + rules->block_tokens - 1) / rules->block_tokens;
+        const uint64_t tokens = (uint64_t)r->prompt_tokens + r->output_tokens;
+        if (rules->request_tokens && tokens > rules->request_tokens)
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "request %" PRIu64 ": found %" PRIu32 " + %" PRIu32
+                                 " tokens, expected at most %" PRIu64 " (max_model_len)",
+                                 r->id, r->prompt_tokens, r->output_tokens, rules->request_tokens);
+        if (needed > rules->blocks - 1)
+            return tla_error_set(
+                error, TLA_INVALID_ARGUMENT,
+                "request %" PRIu64 ": found %" PRIu32 " + %" PRIu32 " tokens, which need %" PRIu64 " blocks of %" PRIu32
+                " tokens, expected at most the %" PRIu32 " usable ones of the cache (gpu_blocks)",
+                r->id, r->prompt_tokens, r->output_tokens, needed, rules->block_tokens, rules->blocks - 1);
+        if (needed > *longest) *longest = (uint32_t)needed;
+    }
+    return TLA_OK;
+}
+
+tla_status tla_scheduler_create(const tla_scheduler_rules *rules, const tla_serving_requests *requests,
+                                const tla_scheduler_watch *watch, tla_scheduler **out, tla_error *error) {
+    *out = NULL;
+    uint32_t longest;
+    tla_status status = check_rules(rules, error);
+    if (!status) status = content_check(requests, rules->block_tokens, rules->index, error);
+    if (!status) status = check_lengths(rules, requests, &longest, error);
+    if (status) return status;
+    tla_scheduler *s = calloc(1, sizeof *s);
+    if (!s) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the scheduler");
+    s->rules = *rules;
+    s->requests = requests;
+    if (watch) s->watch = *watch;
+    s->first = s->last = NOBODY;
+    if (s->rules.sequences > requests->count) s->rules.sequences = (uint32_t)requests->count;
+    s->sequences = calloc(requests->count, sizeof *s->sequences);
+    s->running = malloc(s->rules.sequences * sizeof *s->running);
+    s->yielded = malloc(s->rules.sequences * sizeof *s->yielded);
+    s->hashes = malloc((longest + 1) * sizeof *s->hashes);
+    s->found = malloc((longest + 1) * sizeof *s->found);
+    if (!s->sequences || !s->running || !s->yielded || !s->hashes || !s->found) status = TLA_NO_HOST_MEMORY;
+    if (!status)
+        status =
+            tla_kv_blocks_create(&(tla_kv_blocks_config){.blocks = rules->blocks, .index = rules->index}, &s->blocks);
+    if (status) {
+        tla_scheduler_destroy(s);
+        return tla_error_set(error, status, "no host memory for the scheduler");
+    }
+    *out = s;
+    return TLA_OK;
+}
+
+void tla_scheduler_destroy(tla_scheduler *s) {
+    if (!s) return;
+    for (size_t i = 0; s->sequences && i < s->requests->count; i++)
+        tla_kv_table_clear(&s->sequences[i].table);
+    for (int i = 0; i < TLA_SERVING_DEPTH_MAX; i++)
+        free(s->flights[i].parts);
+    tla_kv_blocks_destroy(s->blocks);
+    free(s->sequences);
+    free(s->running);
+    free(s->yielded);
+    free(s->hashes);
+    free(s->found);
+    free(s);
+}
+
+/* ---- waiting and running ---- */
+
+static void wait_behind(tla_scheduler *s, uint32_t request, uint32_t before) {
+    sequence *q = &s->sequences[request];
+    q->before = before;
+    q->next = before == NOBODY ? s->first : s->sequences[before].next;
+    *(before == NOBODY ? &s->first : &s->sequences[before].next) = request;
+    *(q->next == NOBODY ? &s->last : &s->sequences[q->next].before) = request;
+    q->waits = true;
+    s->waiting_count++;
+    if (s->watch.moves) s->watch.moves(s->watch.context, request, false);
+}
+
+static void leave_waiting(tla_scheduler *s, uint32_t request) {
+    sequence *q = &s->sequences[request];
+    *(q->before == NOBODY ? &s->first : &s->sequences[q->before].next) = q->next;
+    *(q->next == NOBODY ? &s->last : &s->sequences[q->next].before) = q->before;
+    q->waits = false;
+    s->waiting_count--;
+}
+
+static void leave_running(tla_scheduler *s, uint32_t request) {
+    uint32_t at = s->running_count;
+    while (s->running[--at] != request) {
+    }
+    s->running_count--;
+    memmove(s->running + at, s->running + at + 1, (s->running_count - at) * sizeof *s->running);
+}
+
+void tla_scheduler_arrive(tla_scheduler *s, uint32_t request) {
+    wait_behind(s, request, s->last);
+}
+
+static uint32_t known_tokens(const tla_scheduler *s, uint32_t request) {
+    return s->requests->items[request].prompt_tokens + s->sequences[request].generated;
+}
+
+/* ---- blocks ---- */
+
+static void tell(const tla_scheduler *s, tla_block_decision_kind kind, uint32_t request, const uint32_t *blocks,
+                 uint32_t count, uint32_t found, const tla_work *work) {
+    if (!s->watch.blocks) return;
+    const tla_block_decision decision = {kind, request, blocks, count, found, *work};
+    s->watch.blocks(s->watch.context, &decision);
+}
+
+/* Enters what is full of the first `tokens` tokens. */
+static void enter(tla_scheduler *s, uint32_t request, uint32_t tokens) {
+    tla_kv_table *table = &s->sequences[request].table;
+    const uint32_t before = table->entered, full = tokens / s->rules.block_tokens;
+    if (!s->rules.index || full <= before) return;
+    content_of(s->requests, s->rules.block_tokens, request, before, full, s->hashes);
+    tla_work work = {0};
+    (void)tla_kv_blocks_enter(s->blocks, table, s->hashes, full, &work); /* it has so many blocks */
+    tell(s, TLA_BLOCKS_ENTERED, request, table->blocks + before, full - before, 0, &work);
+}
+
+/* The blocks for so many tokens; the first `found` have been looked up. */
+static tla_status allocate(tla_scheduler *s, uint32_t request, uint64_t tokens, uint32_t found) {
+    tla_kv_table *table = &s->sequences[request].table;
+    const uint32_t before = table->count;
+    tla_work work = {0};
+    const tla_status status =
+        tla_kv_blocks_allocate(s->blocks, table, s->found, found, blocks_for(&s->rules, tokens), &work);
+    if (!status && table->count > before)
+        tell(s, TLA_BLOCKS_ALLOCATED, request, table->blocks + before, table->count - before, found, &work);
+    else if (status == TLA_EXHAUSTED)
+        tell(s, TLA_BLOCKS_REFUSED, request, NULL, 0, 0, &work);
+    return status;
+}
+
+static void release(tla_scheduler *s, uint32_t request) {
+    tla_kv_table *table = &s->sequences[request].table;
+    const uint32_t count = table->count;
+    tla_work work = {0};
+    tla_kv_blocks_release(s->blocks, table, &work);
+    tell(s, TLA_BLOCKS_RELEASED, request, table->blocks, count, 0, &work); /* they stand there still */
+    s->computed -= s->sequences[request].computed;
+}
+
+/* ---- forming a step ---- */
+
+static tla_status schedule(tla_scheduler *s, flight *f, uint32_t request, uint32_t tokens) {
+    if (f->count == f->room) {
+        const size_t room = f->room ? 2 * f->room : 64;
+        tla_step_part *grown = realloc(f->parts, room * sizeof *grown);
+        if (!grown) return TLA_NO_HOST_MEMORY;
+        f->parts = grown;
+        f->room = room;
+    }
+    sequence *q = &s->sequences[request];
+    const uint32_t known = known_tokens(s, request), after = q->computed + tokens;
+    f->parts[f->count++] = (tla_step_part){.request = request,
+                                           .tokens = tokens,
+                                           .computed = q->computed,
+                                           .yields = after >= known + q->pending,
+                                           .blocks = q->table.blocks,
+                                           .block_count = q->table.count};
+    enter(s, request, after < known ? after : known);
+    q->computed = after;
+    q->pending += after >= known + q->pending;
+    s->computed += tokens;
+    return TLA_OK;
+}
+
+static void preempt_last(tla_scheduler *s) {
+    const uint32_t request = s->running[--s->running_count];
+    release(s, request);
+    s->sequences[request].computed = 0;
+    s->stats.preemptions++;
+    wait_behind(s, request, NOBODY);
+}
+
+static uint32_t least(uint64_t a, uint64_t b) {
+    return (uint32_t)(a < b ? a : b);
+}
+
+/* How many tokens a running request computes in this step. */
+static uint32_t wanted(const tla_scheduler *s, uint32_t request, uint64_t budget) {
+    const sequence *q = &s->sequences[request];
+    const tla_serving_request *r = &s->requests->items[request];
+    if (q->pending && (uint64_t)q->computed + 2 - q->pending >= (uint64_t)r->prompt_tokens + r->output_tokens)
+        return 0; /* its last token is in flight */
+    const uint64_t target = (uint64_t)known_tokens(s, request) + q->pending;
+    return target > q->computed ? least(target - q->computed, budget) : 0;
+}
+
+/* The first part of a step: who runs goes on. Whether anybody was preempted. */
+static tla_status schedule_running(tla_scheduler *s, flight *f, uint64_t *budget, bool *preempted) {
+    for (uint32_t i = 0; i < s->running_count && *budget; i++) {
+        const uint32_t request = s->running[i], tokens = wanted(s, request, *budget);
+        if (tokens == 0) continue;
+        const uint64_t after = (uint64_t)s->sequences[request].computed + tokens;
+        tla_status status = allocate(s, request, after, 0);
+        for (; status == TLA_EXHAUSTED && s->running_count > i; status = allocate(s, request, after, 0)) {
+            s->stats.refused_running++;
+            *preempted = true;
+            preempt_last(s);
+            if (s->running_count == i) return TLA_OK; /* this one was the last */
+        }
+        if (!status) status = schedule(s, f, request, tokens);
+        if (status) return status;
+        *budget -= tokens;
+    }
+    return TLA_OK;
+}
+
+static uint32_t look_up(tla_scheduler *s, uint32_t request) {
+    if (!s->rules.index) return 0;
+    const uint32_t full = (known_tokens(s, request) - 1) / s->rules.block_tokens;
+    tla_work work = {0};
+    content_of(s->requests, s->rules.block_tokens, request, 0, full, s->hashes);
+    const uint32_t found = tla_kv_blocks_find(s->blocks, s->hashes, full, s->found, &work);
+    tell(s, TLA_BLOCKS_LOOKED_UP, request, NULL, 0, found, &work);
+    return found;
+}
+
+static bool fits(const tla_scheduler *s, uint64_t tokens, uint32_t found) {
+    const tla_kv_blocks_stats stats = tla_kv_blocks_get_stats(s->blocks);
+    const tla_kv_table none = {0};
+    return tla_kv_blocks_needed(s->blocks, &none, s->found, found, blocks_for(&s->rules, tokens)) <=
+           stats.free + stats.cached;
+}
+
+static void admit(tla_scheduler *s, uint32_t request, uint32_t hit) {
+    sequence *q = &s->sequences[request];
+    leave_waiting(s, request);
+    s->running[s->running_count++] = request;
+    q->computed = hit;
+    s->computed += hit;
+    if (q->admitted)
+        s->stats.recomputed_tokens += known_tokens(s, request) - hit;
+    else
+        s->stats.hit_tokens += hit;
+    q->admitted = true;
+    if (s->watch.moves) s->watch.moves(s->watch.context, request, true);
+}
+
+/* The second part: who waits is admitted, in order, as long as there is room. */
+static tla_status schedule_waiting(tla_scheduler *s, flight *f, uint64_t *budget) {
+    while (s->first != NOBODY && *budget && s->running_count < s->rules.sequences) {
+        const uint32_t request = s->first, known = known_tokens(s, request);
+        const uint32_t found = look_up(s, request), hit = found * s->rules.block_tokens;
+        const uint32_t tokens = least(known - hit, *budget);
+        if (s->rules.gate && !fits(s, known, found)) {
+            s->stats.refused_gate++;
+            return TLA_OK;
+        }
+        tla_status status = fits(s, (uint64_t)hit + tokens, found) ? TLA_OK : TLA_EXHAUSTED;
+        if (status == TLA_EXHAUSTED) {
+            s->stats.refused_admission++;
+            return TLA_OK;
+        }
+        status = allocate(s, request, (uint64_t)hit + tokens, found);
+        if (status) return status;
+        admit(s, request, hit);
+        status = schedule(s, f, request, tokens);
+        if (status) return status;
+        *budget -= tokens;
+    }
+    return TLA_OK;
+}
+
+tla_status tla_scheduler_form(tla_scheduler *s, tla_step *step) {
+    flight *f = &s->flights[(s->oldest + s->in_flight) % TLA_SERVING_DEPTH_MAX];
+    uint64_t budget = s->rules.step_tokens;
+    bool preempted = false;
+    f->count = 0;
+    tla_status status = schedule_running(s, f, &budget, &preempted);
+    if (!status && !preempted) status = schedule_waiting(s, f, &budget);
+    if (status) return status;
+    *step = (tla_step){f->parts, f->count, s->rules.step_tokens - budget};
+    if (f->count == 0) return TLA_OK;
+    s->stats.steps++;
+    s->in_flight++;
+    return TLA_OK;
+}
+
+/* ---- processing one ---- */
+
+static void finish(tla_scheduler *s, uint32_t request) {
+    sequence *q = &s->sequences[request];
+    if (q->waits) {
+        leave_waiting(s, request);
+    } else {
+        leave_running(s, request);
+        release(s, request);
+    }
+    s->stats.finished++;
+}
+
+void tla_scheduler_process(tla_scheduler *s, tla_step_result *result) {
+    const flight *f = &s->flights[s->oldest];
+    *result = (tla_step_result){.who = s->yielded};
+    for (size_t i = 0; i < f->count; i++) {
+        const tla_step_part *part = &f->parts[i];
+        if (!part->yields) continue;
+        sequence *q = &s->sequences[part->request];
+        const tla_serving_request *r = &s->requests->items[part->request];
+        q->pending--;
+        if (q->generated++ == 0) result->first_tokens += r->prompt_tokens;
+        s->yielded[result->yielded++] = part->request;
+        if (q->generated == r->output_tokens)
+            finish(s, part->request);
+        else if (!q->waits)
+            enter(s, part->request, q->computed - q->pending);
+    }
+    s->oldest = (s->oldest + 1) % TLA_SERVING_DEPTH_MAX;
+    s->in_flight--;
+}
+
+/* ---- looking at it ---- */
+
+uint32_t tla_scheduler_in_flight(const tla_scheduler *s) {
+    return s->in_flight;
+}
+
+bool tla_scheduler_idle(const tla_scheduler *s) {
+    return s->running_count == 0 && s->waiting_count == 0;
+}
+
+uint32_t tla_scheduler_generated(const tla_scheduler *s, uint32_t request) {
+    return s->sequences[request].generated;
+}
+
+const tla_kv_table *tla_scheduler_table(const tla_scheduler *s, uint32_t request) {
+    return &s->sequences[request].table;
+}
+
+const tla_kv_blocks *tla_scheduler_blocks(const tla_scheduler *s) {
+    return s->blocks;
+}
+
+/* A block with several references is full, and its tokens are counted once for each. */
+tla_scheduler_stats tla_scheduler_get_stats(const tla_scheduler *s) {
+    const tla_kv_blocks_stats blocks = tla_kv_blocks_get_stats(s->blocks);
+    tla_scheduler_stats stats = s->stats;
+    stats.running = s->running_count;
+    stats.waiting = s->waiting_count;
+    stats.slots_filled = s->computed - (blocks.references - blocks.referenced) * s->rules.block_tokens;
+    return stats;
+}

@@ -1,0 +1,200 @@
+/* The keys of a serving engine's settings: how each is read, and what is not implemented of them. */
+#define ROW_STRUCT struct written_settings
+#include "model/config/loader.h"
+#include "model/config/row.h"
+
+#include "serving/settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER_MAX = 32 };
+
+/* What the file says, before it is made into settings. */
+struct written_settings {
+    uint32_t block_tokens, sequences, blocks, layers, hidden, reductions;
+    uint64_t step_tokens, model_tokens;
+    bool prefix_caching, async_scheduling, reserve_full_prompt, skew_correction;
+    char policy[NUMBER_MAX], watermark[NUMBER_MAX], dtype[NUMBER_MAX], chunked_prefill[NUMBER_MAX];
+    char prefill_threshold[NUMBER_MAX];
+    char skew_alpha[NUMBER_MAX], bandwidth[NUMBER_MAX], latency[NUMBER_MAX];
+    tla_serving_layers sequence, once;
+};
+
+/* ---- the keys ---- */
+
+static bool to_number(const char *text, double *number) {
+    char *end;
+    errno = 0;
+    *number = strtod(text, &end);
+    return *text && strspn(text, "+-.0123456789eE") == strlen(text) && *end == '\0' && errno == 0;
+}
+
+static tla_status check_number(const char *text, tla_error *wrong) {
+    (void)wrong;
+    double number;
+    return strlen(text) < NUMBER_MAX && to_number(text, &number) ? TLA_OK : TLA_SYNTAX;
+}
+
+static tla_status check_positive(const char *text, tla_error *wrong) {
+    (void)wrong;
+    double number;
+    return strlen(text) < NUMBER_MAX && to_number(text, &number) && number > 0 ? TLA_OK : TLA_SYNTAX;
+}
+
+static tla_status check_not_negative(const char *text, tla_error *wrong) {
+    (void)wrong;
+    double number;
+    return strlen(text) < NUMBER_MAX && to_number(text, &number) && number >= 0 ? TLA_OK : TLA_SYNTAX;
+}
+
+static tla_status check_zero(const char *text, tla_error *wrong) {
+    (void)wrong;
+    double number;
+    return strlen(text) < NUMBER_MAX && to_number(text, &number) && number == 0 ? TLA_OK : TLA_SYNTAX;
+}
+
+static tla_status check_true(const char *text, tla_error *wrong) {
+    (void)wrong;
+    return strcmp(text, "true") == 0 ? TLA_OK : TLA_SYNTAX;
+}
+
+static tla_status check_fcfs(const char *text, tla_error *wrong) {
+    (void)wrong;
+    return strcmp(text, "fcfs") == 0 ? TLA_OK : TLA_SYNTAX;
+}
+
+static tla_status check_name(const char *text, tla_error *wrong) {
+    (void)wrong;
+    return *text && strlen(text) < NUMBER_MAX ? TLA_OK : TLA_SYNTAX;
+}
+
+static void take_layer(tla_loader *loader, size_t key, const tla_written *name, const tla_written *value);
+
+#define NUMBER .expected = "a number", .check = check_number
+#define POSITIVE .expected = "a number above 0", .check = check_positive
+#define NOT_NEGATIVE .expected = "a number that is not negative", .check = check_not_negative
+#define ONLY_ZERO .expected = "0: nothing else is implemented", .check = check_zero
+#define ONLY_TRUE .expected = "true: nothing else is implemented", .check = check_true
+#define ONLY_FCFS .expected = "fcfs: nothing else is implemented", .check = check_fcfs
+#define NAME .expected = "a name of at most 31 characters", .check = check_name
+#define TEXT_KEY(name, member, form, value)                                                                            \
+    { TEXT(name, member, form), "", value, "" }
+#define LIST_KEY(name)                                                                                                 \
+    { .key = name, .form = {.type = TLA_VALUE_LIST}, .take = take_layer }
+
+#define VLLM "vLLM 0.19.0"
+
+/* clang-format off */
+static const tla_schema_key keys[] = {
+    {COUNT(gpu_blocks, blocks, 2, TLA_KV_BLOCKS_MAX), "none: it must be written", NULL, "blocks, with the placeholder"},
+    {COUNT(block_tokens, block_tokens, 1, 1 << 20), VLLM, "16", "tokens of a block"},
+    {COUNT(max_num_batched_tokens, step_tokens, 1, UINT64_C(1) << 40), VLLM, "2048", "the most of a step"},
+    {COUNT(max_num_seqs, sequences, 1, 1 << 24), VLLM, "256", "the most that run at once"},
+    {COUNT(max_model_len, model_tokens, 0, UINT64_MAX), "none", "0", "the most of a request; 0: any"},
+    {BOOLEAN(prefix_caching, prefix_caching), VLLM, "true", "prefixes are found again"},
+    {BOOLEAN(async_scheduling, async_scheduling), VLLM, "true", "two steps in flight, not one"},
+    {BOOLEAN(reserve_full_prompt, reserve_full_prompt), VLLM, "true", "all known tokens must fit at admission"},
+    {TEXT(chunked_prefill, chunked_prefill, ONLY_TRUE), VLLM, "true", "prompts longer than a step are cut"},
+    {TEXT(long_prefill_token_threshold, prefill_threshold, ONLY_ZERO), VLLM, "0", "the most of a prompt in a step; 0: any"},
+    {TEXT(policy, policy, ONLY_FCFS), VLLM, "fcfs", "who is first"},
+    {TEXT(watermark, watermark, ONLY_ZERO), VLLM, "0", "of blocks kept free"},
+    {COUNT(layers, layers, 0, 1 << 20), "none", "0", "of the model; 0: not known"},
+    {COUNT(hidden, hidden, 0, 1 << 24), "none", "0", "elements that a layer hands on for a token; 0: not known"},
+    {TEXT(dtype, dtype, NAME), VLLM, "bfloat16", "of what layers hand on"},
+    LIST_KEY("layer_sequence"),
+    LIST_KEY("once"),
+    {BOOLEAN(skew_correction, skew_correction), "tlmalloc's choice", "false", "attention by uneven decode lengths"},
+    {TEXT(skew_alpha_default, skew_alpha, NUMBER), "tlmalloc's choice", "0", "where the profile has no row"},
+    {COUNT(allreduce.per_layer, reductions, 0, 1024), "none", "0", "all-reduces of a layer"},
+    {TEXT(allreduce.bandwidth_gb_s, bandwidth, POSITIVE), "none: they take none", NULL, "of an all-reduce"},
+    {TEXT(allreduce.latency_us, latency, NOT_NEGATIVE), "none: they have none", NULL, "of an all-reduce"},
+};
+/* clang-format on */
+
+static void take_layer(tla_loader *loader, size_t key, const tla_written *name, const tla_written *value) {
+    (void)name;
+    struct written_settings *w = loader->config;
+    tla_serving_layers *layers = strcmp(keys[key].key, "once") == 0 ? &w->once : &w->sequence;
+    if (!value->text) {
+        layers->count = 0;
+    } else if (strlen(value->text) >= TLA_SERVING_NAME_MAX || layers->count == TLA_SERVING_LAYERS_MAX) {
+        tla_loader_find(loader, value->at, "%s: found %s, expected at most %d names of at most %d characters",
+                        keys[key].key, tla_quote(value->text).text, TLA_SERVING_LAYERS_MAX, TLA_SERVING_NAME_MAX - 1);
+    } else {
+        strcpy(layers->names[layers->count++], value->text);
+    }
+}
+
+/* ---- what concerns several keys ---- */
+
+static void check(tla_loader *loader) {
+    if (!loader->incomplete && !loader->origins[tla_schema_find(loader->schema, "gpu_blocks")].at.file)
+        tla_loader_find(loader, (tla_place){loader->file, 0, 0}, "gpu_blocks: found none, expected a number of blocks");
+}
+
+static const tla_schema schema = {.keys = keys,
+                                  .count = sizeof keys / sizeof keys[0],
+                                  .config_bytes = sizeof(struct written_settings),
+                                  .example = "gpu_blocks=1300",
+                                  .check = check,
+                                  .descriptive = true};
+
+/* ---- the settings ---- */
+
+static double number_of(const char *text) {
+    double number = 0;
+    return to_number(text, &number) ? number : 0;
+}
+
+static uint32_t bytes_of(const char *dtype) {
+    static const struct {
+        const char *name;
+        uint32_t bytes;
+    } types[] = {{"bfloat16", 2}, {"float16", 2}, {"half", 2}, {"float32", 4}, {"float", 4}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i].name, dtype) == 0) return types[i].bytes;
+    return 0;
+}
+
+static void make(const struct written_settings *w, tla_serving_settings *settings) {
+    static const tla_serving_layers once = {{"embedding", "final_layernorm", "lm_head", "sampler"}, 4};
+    *settings = (tla_serving_settings){.rules = {.blocks = w->blocks,
+                                                 .block_tokens = w->block_tokens,
+                                                 .step_tokens = w->step_tokens,
+                                                 .sequences = w->sequences,
+                                                 .request_tokens = w->model_tokens,
+                                                 .depth = w->async_scheduling ? 2 : 1,
+                                                 .index = w->prefix_caching,
+                                                 .gate = w->reserve_full_prompt},
+                                       .layers = w->layers,
+                                       .hidden = w->hidden,
+                                       .dtype_bytes = bytes_of(w->dtype),
+                                       .layer_sequence = w->sequence,
+                                       .once = w->once.count ? w->once : once,
+                                       .skew_correction = w->skew_correction,
+                                       .skew_alpha_default = number_of(w->skew_alpha),
+                                       .reductions_a_layer = w->reductions,
+                                       .reduction_gb_s = number_of(w->bandwidth),
+                                       .reduction_us = number_of(w->latency)};
+}
+
+tla_status tla_serving_settings_parse(const char *text, size_t length, const char *name, const char *const *overrides,
+                                      size_t override_count, tla_serving_settings *settings, tla_config_report report,
+                                      void *context) {
+    struct written_settings written;
+    const tla_status status =
+        tla_loader_parse(&schema, text, length, name, overrides, override_count, NULL, &written, report, context);
+    if (!status) make(&written, settings);
+    return status;
+}
+
+tla_status tla_serving_settings_load(const char *path, const char *const *overrides, size_t override_count,
+                                     tla_serving_settings *settings, tla_config_report report, void *context) {
+    struct written_settings written;
+    const tla_status status =
+        tla_loader_load(&schema, path, overrides, override_count, NULL, &written, report, context);
+    if (!status) make(&written, settings);
+    return status;
+}

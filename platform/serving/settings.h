@@ -1,0 +1,44 @@
+/* The settings of a serving engine: the settings.json beside a measured run, or YAML with its keys. */
+#ifndef TLMALLOC_PLATFORM_SERVING_SETTINGS_H
+#define TLMALLOC_PLATFORM_SERVING_SETTINGS_H
+
+#include "serving/scheduler.h"
+#include "tlmalloc/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TLA_SERVING_LAYERS_MAX = 64, TLA_SERVING_NAME_MAX = 48 };
+
+/* Names of layers, in order. */
+typedef struct tla_serving_layers {
+    char names[TLA_SERVING_LAYERS_MAX][TLA_SERVING_NAME_MAX];
+    uint32_t count;
+} tla_serving_layers;
+
+typedef struct tla_serving_settings {
+    tla_scheduler_rules rules;
+    uint32_t layers, hidden; /* of the model */
+    uint32_t dtype_bytes;    /* of an element of what layers hand on; 0: not known */
+    tla_serving_layers layer_sequence, once;
+    bool skew_correction;
+    double skew_alpha_default;
+    uint32_t reductions_a_layer;         /* all-reduces, 0: none */
+    double reduction_gb_s, reduction_us; /* their bandwidth, 0: any; what each takes besides */
+} tla_serving_settings;
+
+/* Reads a file and overrides as tla_config_load does. Keys of the file that are none of these, and those that are null,
+ * are passed over; overrides with them are findings, and so are values that are not implemented. */
+tla_status tla_serving_settings_load(const char *path, const char *const *overrides, size_t override_count,
+                                     tla_serving_settings *settings, tla_config_report report, void *context);
+
+/* The same from memory; `name` stands for the file in findings. */
+tla_status tla_serving_settings_parse(const char *text, size_t length, const char *name, const char *const *overrides,
+                                      size_t override_count, tla_serving_settings *settings, tla_config_report report,
+                                      void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,275 @@
+// tlmalloc serve: the goldens of ../shared/reference/serving.md, the measured run, files, and bad input.
+#include "platform/command_line.hpp"
+#include "shared_data.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <jansson.h>
+#include <map>
+#include <numeric>
+#include <sstream>
+
+namespace {
+
+const std::string configs = TLMALLOC_SOURCE_DIR "/configs/serving/";
+const std::string measured = shared_data + "data/serving/vllm_rtx4090_llama31_8b/";
+
+struct golden {
+    std::vector<std::string> set;
+    std::uint64_t steps, preemptions, hit_tokens, recomputed_tokens, end_ns;
+};
+
+std::vector<std::string> serving(const std::string &requests, const std::string &settings, const std::string &law,
+                                 const std::vector<std::string> &more = {}) {
+    std::vector<std::string> words = {"serve", requests, "--settings", settings, "--step-time", law};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+json_t *report_of(const std::vector<std::string> &words) {
+    const command_result run = run_tlmalloc(words);
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    json_t *json = json_loads(run.out.c_str(), 0, nullptr);
+    BOOST_REQUIRE(json);
+    return json;
+}
+
+std::uint64_t number(const json_t *json, const char *key) {
+    return static_cast<std::uint64_t>(json_integer_value(json_object_get(json, key)));
+}
+
+double mean_s(const json_t *json, const char *key) {
+    return json_real_value(json_object_get(json_object_get(json_object_get(json, key), "mean_s"), "total"));
+}
+
+void check_goldens(const std::string &requests, const std::string &settings, const std::string &law,
+                   const std::vector<golden> &goldens, std::uint64_t tokens) {
+    for (const golden &g : goldens) {
+        std::vector<std::string> more = {"--json", "-"};
+        for (const std::string &set : g.set)
+            more.insert(more.end(), {"--set", set});
+        json_t *json = report_of(serving(requests, settings, law, more));
+        BOOST_TEST_CONTEXT((g.set.empty() ? "as configured" : g.set[0])) {
+            BOOST_CHECK_EQUAL(number(json, "steps"), g.steps);
+            BOOST_CHECK_EQUAL(number(json, "preemptions"), g.preemptions);
+            BOOST_CHECK_EQUAL(number(json, "hit_tokens"), g.hit_tokens);
+            BOOST_CHECK_EQUAL(number(json, "recomputed_tokens"), g.recomputed_tokens);
+            BOOST_CHECK_EQUAL(number(json, "end_ns"), g.end_ns);
+            BOOST_CHECK_EQUAL(number(json, "completed"), number(json, "requests"));
+            BOOST_CHECK_EQUAL(number(json, "generated_tokens"), tokens);
+            BOOST_CHECK_EQUAL(json_real_value(json_object_get(json_object_get(json, "kv"), "peak_use")), 1.0);
+        }
+        json_decref(json);
+    }
+}
+
+// Rows of numbers by the names of their columns.
+using rows = std::vector<std::map<std::string, double>>;
+
+rows read_rows(const std::string &path) {
+    std::istringstream in(read_text(path));
+    std::string line, cell;
+    std::vector<std::string> names;
+    std::getline(in, line);
+    for (std::istringstream header(line); std::getline(header, cell, ',');)
+        names.push_back(cell);
+    rows read;
+    while (std::getline(in, line)) {
+        std::istringstream cells(line);
+        std::map<std::string, double> row;
+        for (const std::string &name : names) {
+            BOOST_REQUIRE(std::getline(cells, cell, ','));
+            row[name] = std::stod(cell);
+        }
+        read.push_back(row);
+    }
+    return read;
+}
+
+double mean(const std::vector<double> &values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const std::size_t n = values.size();
+    return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+double use_pct(const std::map<std::string, double> &step) {
+    return 100 * step.at("used_blocks") / step.at("usable_blocks");
+}
+
+// Exit status 2, and the message on one line; nothing on standard output, no file.
+void check_refused(const std::vector<std::string> &words, const std::string &message, int status = 2) {
+    const command_result run = run_tlmalloc(words);
+    BOOST_CHECK_EQUAL(run.status, status);
+    BOOST_CHECK_EQUAL(run.out, "");
+    BOOST_CHECK_MESSAGE(contains(run.err, message), "found " << run.err << "expected " << message);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_public_run_gives_its_goldens_to_the_digit) { // section 2
+    if (!shared_data_is_here("data/serving")) return;
+    check_goldens(measured + "requests.jsonl", measured + "settings.json", "fixed 10 ms + 100 us/token",
+                  {{{}, 6137, 199, 4864, 106945, 116620700000},
+                   {{"async_scheduling=false"}, 6135, 199, 4848, 110844, 117119800000},
+                   {{"prefix_caching=false"}, 6174, 193, 0, 180960, 125046500000},
+                   {{"reserve_full_prompt=false"}, 6135, 230, 4864, 150087, 117521400000},
+                   {{"gpu_blocks=1300"}, 12211, 219, 2176, 114375, 178541400000}},
+                  195753);
+}
+
+// Ours; scheduler_test has those of the fixed law from the naive scheduler.
+BOOST_AUTO_TEST_CASE(the_small_trace_gives_its_goldens_to_the_digit) {
+    check_goldens(configs + "small_requests.jsonl", configs + "small.yaml", "fixed 2 ms + 20 us/token",
+                  {{{}, 684, 24, 4208, 1506, 1688920000},
+                   {{"async_scheduling=false"}, 677, 21, 4208, 1381, 1673240000},
+                   {{"prefix_caching=false"}, 790, 11, 0, 2842, 2008180000},
+                   {{"reserve_full_prompt=false"}, 683, 37, 4336, 4450, 1692340000},
+                   {{"gpu_blocks=80"}, 1069, 24, 3648, 1092, 2460320000}},
+                  4199);
+    check_goldens(configs + "small_requests.jsonl", configs + "small.yaml", "profile " + configs + "profile_small",
+                  {{{}, 676, 27, 4224, 1429, 2376082414}}, 4199);
+}
+
+BOOST_AUTO_TEST_CASE(the_measured_run_is_met_within_its_bounds) { // section 4; nothing is fitted
+    if (!shared_data_is_here("data/serving")) return;
+    const scratch_directory scratch;
+    json_t *json = report_of(
+        serving(measured + "requests.jsonl", measured + "settings.json", "profile " + measured + "profile",
+                {"--json", "-", "--steps", scratch.path("steps.csv"), "--requests", scratch.path("requests.csv")}));
+    const rows steps = read_rows(scratch.path("steps.csv")), seconds = read_rows(measured + "measured_seconds.csv");
+    const double shift_s = 0.125; // seconds_shift_s of the settings
+    std::vector<double> equal_work, kv, running, waiting;
+    double generated = 0, wanted = 0;
+    std::size_t at = 0, done = 0; // the steps up to these, of equal work and of the clock
+    for (const auto &second : seconds) {
+        wanted += second.at("generated_tokens");
+        while (at < steps.size() && generated + steps[at].at("generated_tokens") <= wanted)
+            generated += steps[at++].at("generated_tokens");
+        BOOST_REQUIRE(at > 0);
+        if (second.at("until_s") >= 5)
+            equal_work.push_back(std::abs(use_pct(steps[at - 1]) - second.at("kv_cache_pct")));
+        while (done < steps.size() && steps[done].at("end_s") < second.at("until_s") - shift_s)
+            done++;
+        const auto &last = steps[done ? done - 1 : 0];
+        kv.push_back(std::abs(use_pct(last) - second.at("kv_cache_pct")));
+        running.push_back(std::abs(last.at("running") - second.at("running")));
+        waiting.push_back(std::abs(last.at("waiting") - second.at("waiting")));
+    }
+    const rows served = read_rows(scratch.path("requests.csv")), real = read_rows(measured + "measured_requests.csv");
+    BOOST_REQUIRE_EQUAL(served.size(), real.size());
+    std::vector<double> ttft, real_ttft, error;
+    for (std::size_t i = 0; i < served.size(); i++) {
+        ttft.push_back(served[i].at("first_token_s") - served[i].at("queued_s"));
+        real_ttft.push_back(real[i].at("first_token_s") - real[i].at("queued_s"));
+        error.push_back(std::abs(ttft[i] - real_ttft[i]));
+    }
+    BOOST_TEST_MESSAGE("equal work: median " << median(equal_work) << ", mean " << mean(equal_work) << "; clock: KV "
+                                             << mean(kv) << ", running " << mean(running) << ", waiting "
+                                             << mean(waiting) << "; TTFT " << mean(ttft) << " s, median error "
+                                             << median(error) << " s");
+    BOOST_CHECK_EQUAL(generated, 195753);
+    BOOST_CHECK_LE(median(equal_work), 0.5);
+    BOOST_CHECK_LE(mean(equal_work), 1.5);
+    BOOST_CHECK_LE(mean(kv), 2.5);
+    BOOST_CHECK_LE(mean(running), 1.5);
+    BOOST_CHECK_LE(mean(waiting), 2.5);
+    BOOST_CHECK_CLOSE(mean(ttft), mean(real_ttft), 2.0);
+    BOOST_CHECK_LE(median(error), 1.0);
+    // What the README of the data says of the run.
+    BOOST_CHECK_CLOSE(mean_s(json, "ttft"), 65.4566, 2.0);
+    BOOST_CHECK_CLOSE(mean_s(json, "tpot"), 32.4e-3, 1.5);
+    BOOST_CHECK_CLOSE(mean_s(json, "latency"), 86.608, 2.0);
+    BOOST_CHECK_CLOSE(mean_s(json, "ttft"), mean(ttft), 1e-6);
+    // What went into a time adds up to it.
+    for (const char *key : {"ttft", "tpot", "latency"})
+        for (const char *which : {"mean_s", "p50_s", "p99_s"}) {
+            const json_t *parts = json_object_get(json_object_get(json, key), which);
+            double sum = 0;
+            for (const char *part : {"queue", "allocation", "mapping", "transfer", "compute"})
+                sum += json_real_value(json_object_get(parts, part));
+            BOOST_CHECK_CLOSE(sum, json_real_value(json_object_get(parts, "total")), 1e-6);
+        }
+    json_decref(json);
+}
+
+BOOST_AUTO_TEST_CASE(the_same_inputs_give_the_same_tables_and_seconds_are_exact) {
+    const scratch_directory scratch;
+    std::vector<std::string> texts;
+    for (const char *name : {"a", "b"}) {
+        const std::string steps = scratch.path(std::string(name) + ".steps"),
+                          requests = scratch.path(std::string(name) + ".requests");
+        BOOST_REQUIRE_EQUAL(
+            run_tlmalloc(serving(configs + "small_requests.jsonl", configs + "small.yaml", "fixed 2 ms + 20 us/token",
+                                 {"--steps", steps, "--requests", requests}))
+                .status,
+            0);
+        texts.push_back(read_text(steps) + read_text(requests));
+    }
+    BOOST_CHECK(texts[0] == texts[1]);
+    BOOST_CHECK(contains(texts[0], "end_s,prompt_tokens,generated_tokens,running,waiting,used_blocks,usable_blocks\n"
+                                   "0.007120000,0,0,1,0,22,119\n0.010860000,343,1,2,0,38,119\n"));
+    BOOST_CHECK(contains(texts[0], "\n1.688920000,0,1,0,0,0,119\n"));
+    BOOST_CHECK(contains(texts[0], "id,queued_s,scheduled_s,first_token_s,last_token_s\n0,0.000000000,0.000000000,"
+                                   "0.010860000,0.119120000\n"));
+}
+
+BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
+    const scratch_directory scratch;
+    const std::string requests = configs + "small_requests.jsonl", settings = configs + "small.yaml",
+                      law = "fixed 1 ms";
+    check_refused({"serve"}, "expected a file of REQUESTS");
+    check_refused({"serve", requests}, "expected --settings FILE");
+    check_refused({"serve", requests, "--settings", settings}, "expected --step-time LAW");
+    check_refused({"serve", requests, requests}, "found a second argument");
+    check_refused(serving(requests, settings, "fixed 1"), "--step-time: \"fixed 1\": found \"1\", which has no unit");
+    check_refused(serving(requests, settings, "quick"), "--step-time: found \"quick\", expected \"fixed TIME");
+    check_refused(serving(requests, settings, "platform x"), "steps on the platform are not implemented");
+    check_refused(serving(requests, settings, "profile " + scratch.path("none")), "dense.csv", 1);
+    check_refused(serving(requests, settings, law, {"--set", "device=x"}), "unknown key \"device\"");
+    check_refused(serving(requests, settings, law, {"--set", "policy=priority"}), "expected fcfs: nothing else is");
+    check_refused(serving(requests, settings, law, {"--set", "block_tokens=24"}),
+                  "block_tokens: found 24, expected a multiple or a part of the 16 tokens of the requests' blocks");
+    check_refused(serving(requests, settings, law, {"--set", "gpu_blocks=30"}),
+                  "request 3: found 460 + 46 tokens, which need 32 blocks of 16 tokens, expected at most the 29 usable "
+                  "ones of the cache (gpu_blocks)");
+    check_refused(serving(requests, settings, law, {"--set", "max_model_len=100"}),
+                  "expected at most 100 (max_model_len)");
+    check_refused(serving(requests, settings, "profile " + configs + "profile_small", {"--set", "once=sampler"}),
+                  "found no row of the layer sampler in dense.csv and per_sequence.csv");
+    check_refused(serving(requests, scratch.write("s.yaml", "max_num_seqs: 8\n"), law), "gpu_blocks: found none");
+    const std::string first = read_text(requests).substr(0, read_text(requests).find('\n') + 1);
+    check_refused(serving(scratch.write("cut.jsonl", first + "{\"id\":1,\"arri"), settings, law), "cut.jsonl:2:");
+    check_refused(
+        serving(scratch.write("zero.jsonl", first + R"({"id":1,"arrival_s":1,"input":3,"output":0,"blocks":[]})"),
+                settings, law),
+        "zero.jsonl:2:");
+    check_refused(serving(scratch.write("back.jsonl", R"({"id":0,"arrival_s":1,"input":3,"output":1,"blocks":[]})"
+                                                      "\n"
+                                                      R"({"id":1,"arrival_s":0.5,"input":3,"output":1,"blocks":[]})"),
+                          settings, law),
+                  "back.jsonl:2:");
+    // An output that would be an input, and none of the others is left behind.
+    check_refused(serving(requests, settings, law, {"--steps", requests}), "--steps");
+    check_refused(serving(requests, settings, law, {"--set", "gpu_blocks=30", "--json", scratch.path("out.json")}),
+                  "gpu_blocks");
+    BOOST_CHECK(!std::filesystem::exists(scratch.path("out.json")));
+}
+
+BOOST_AUTO_TEST_CASE(lengths_alone_and_tables_are_served_too) {
+    const scratch_directory scratch;
+    const std::string settings = configs + "small.yaml";
+    json_t *json = report_of(
+        serving(scratch.write("l.csv", "input,output\n100,5\n200,1\n"), settings, "fixed 1 ms", {"--json", "-"}));
+    BOOST_CHECK_EQUAL(number(json, "generated_tokens"), 6u);
+    BOOST_CHECK_EQUAL(number(json, "steps"), 5u);
+    json_decref(json);
+    const std::string azure = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n"
+                              "2023-11-16 18:15:50.9951690,396,109\n";
+    json = report_of(serving(scratch.write("a.csv", azure), settings, "fixed 1 ms", {"--json", "-"}));
+    BOOST_CHECK_EQUAL(number(json, "generated_tokens"), 153u);
+    json_decref(json);
+}
