@@ -1,0 +1,379 @@
+// The C interface of tlm_c.h around modules of SystemC: calls of a host become accesses of a thread of the simulation.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "tlmalloc/tlm_c.h"
+
+#include "plugin/settings.hpp"
+#include "tlmalloc/device/command.h"
+#include "tlmalloc/modules/command_sender.hpp"
+#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/time.hpp"
+#include "tlmalloc/version.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <sstream>
+#include <string>
+#include <utility>
+
+using namespace tlmalloc;
+
+// libsystemc refers to it, though a plugin has another main program.
+extern "C" int sc_main(int, char **) {
+    return 0;
+}
+
+namespace {
+
+struct plugin_state {
+    std::string error;
+    bool running = false; // time has begun: nothing can be made any more
+    void (*warned)(void *, const char *, const char *) = nullptr;
+    void *warned_context = nullptr;
+};
+
+plugin_state &state() {
+    static auto *const the = new plugin_state; // as long as the process, whatever its end calls
+    return *the;
+}
+
+int fail(int status, const std::string &why) {
+    state().error = why;
+    return status;
+}
+
+// No exception leaves the plugin.
+template <typename Result, typename Body>
+Result guarded(Result failed, Body body) {
+    try {
+        return body();
+    } catch (const sc_core::sc_report &report) {
+        fail(0, std::string(report.get_msg_type()) + ": " + report.get_msg());
+    } catch (const std::exception &problem) {
+        fail(0, problem.what());
+    } catch (...) {
+        fail(0, "an exception of no known kind");
+    }
+    return failed;
+}
+
+void report(const sc_core::sc_report &what, const sc_core::sc_actions &actions) {
+    if (what.get_severity() >= sc_core::SC_ERROR) {
+        if (actions & sc_core::SC_THROW) throw what;
+        return;
+    }
+    if (what.get_severity() != sc_core::SC_WARNING) return;
+    if (state().warned)
+        state().warned(state().warned_context, what.get_msg_type(), what.get_msg());
+    else
+        std::fprintf(stderr, "tlmalloc: %s: %s\n", what.get_msg_type(), what.get_msg());
+}
+
+// Lets what is due at this time happen.
+void settle() {
+    const bool is_first = !std::exchange(state().running, true);
+    if (is_first || sc_core::sc_pending_activity_at_current_time()) sc_core::sc_start(sc_core::SC_ZERO_TIME);
+}
+
+requester who_of(const tlmc_access &access) {
+    requester who(access.has_asid ? access.asid : 0, access.core, access.trusted != 0);
+    who.anonymous = !access.has_asid;
+    who.privilege = access.privilege;
+    who.exclusive = access.exclusive != 0;
+    return who;
+}
+
+void fill(tlm::tlm_generic_payload &payload, const tlmc_access &access) {
+    payload.set_command(access.command == TLMC_READ    ? tlm::TLM_READ_COMMAND
+                        : access.command == TLMC_WRITE ? tlm::TLM_WRITE_COMMAND
+                                                       : tlm::TLM_IGNORE_COMMAND);
+    payload.set_address(access.address);
+    payload.set_data_ptr(access.data);
+    payload.set_data_length(access.length);
+    payload.set_streaming_width(access.streaming_width);
+    payload.set_byte_enable_ptr(const_cast<unsigned char *>(access.enables)); // targets only read them
+    payload.set_byte_enable_length(access.enables_length);
+}
+
+} // namespace
+
+// What a host holds. A thread of the simulation makes its calls, one after the other.
+struct tlmc_controller : sc_core::sc_module {
+    tlmc_controller(const sc_core::sc_module_name &name, const plugin_settings &settings)
+        : sc_module(name), slice("slice", settings.slice), controller("controller", settings.controller) {
+        controller.slice.bind(slice.in);
+        if (settings.has_tcm) {
+            local = std::make_unique<tcm>("tcm", settings.local);
+            controller.tcm.bind(local->in);
+        }
+        data.bind(controller.in);
+        control.bind(controller.control);
+        data.register_invalidate_direct_mem_ptr(this, &tlmc_controller::invalidate);
+        SC_HAS_PROCESS(tlmc_controller);
+        SC_THREAD(serve);
+    }
+
+    // Has the thread do it, and returns when it is done; time goes on only if it waits.
+    void perform(std::function<void()> work) {
+        std::exception_ptr problem;
+        bool done = false;
+        work_ = [&] {
+            try {
+                work();
+            } catch (...) {
+                problem = std::current_exception();
+            }
+            done = true;
+        };
+        if (!state().running) settle(); // until the thread waits
+        called_.notify(sc_core::SC_ZERO_TIME);
+        settle();
+        while (!done && sc_core::sc_pending_activity())
+            sc_core::sc_start(sc_core::sc_time_to_pending_activity());
+        if (problem) std::rethrow_exception(problem);
+        if (!done) throw std::runtime_error("the access never came to its end");
+    }
+
+    tlm::tlm_fw_transport_if<> &socket(std::uint32_t which) {
+        return which == TLMC_CONTROL ? *control.operator->() : *data.operator->();
+    }
+
+    void (*lost)(void *, std::uint64_t, std::uint64_t) = nullptr;
+    void *lost_context = nullptr;
+    hbm_slice slice;
+    std::unique_ptr<tcm> local;
+    memory_controller controller;
+    tlm_utils::simple_initiator_socket<tlmc_controller> data{"data"}, control{"control"};
+
+  private:
+    void serve() {
+        for (;;) {
+            sc_core::wait(called_);
+            if (work_) work_();
+            work_ = nullptr;
+        }
+    }
+    void invalidate(sc_dt::uint64 first, sc_dt::uint64 last) {
+        if (lost) lost(lost_context, first, last);
+    }
+    sc_core::sc_event called_;
+    std::function<void()> work_;
+};
+
+namespace {
+
+int check(const tlmc_controller *controller, std::uint32_t socket, const tlmc_access *access) {
+    if (!controller || !access)
+        return fail(TLA_INVALID_ARGUMENT, "found a null pointer, expected a controller and an access");
+    if (socket > TLMC_CONTROL)
+        return fail(TLA_INVALID_ARGUMENT,
+                    "found socket " + std::to_string(socket) + ", expected TLMC_DATA or TLMC_CONTROL");
+    if (access->command > TLMC_IGNORE)
+        return fail(TLA_INVALID_ARGUMENT, "found command " + std::to_string(access->command) + ", expected 0 .. 2");
+    return 0;
+}
+
+// One command, as its sender would write and read it.
+int command(tlmc_controller *controller, std::uint32_t port, tla_command &what, tlmc_access *who,
+            tla_completion &done) {
+    if (!controller || !who)
+        return fail(TLA_INVALID_ARGUMENT, "found a null pointer, expected a controller and a requester");
+    tla_status status = TLA_OK;
+    controller->perform([&] {
+        requester asking = who_of(*who);
+        asking.exclusive = false;
+        sc_core::sc_time delay = from_ps(who->delay_ps);
+        what.target = TLA_TARGET_MEMORY_CONTROLLER;
+        status = send_command(controller->socket(TLMC_CONTROL), port * std::uint64_t{TLA_PORT_BYTES}, what, done, delay,
+                              &asking);
+        who->delay_ps = to_ps(delay);
+    });
+    return status ? fail(status, tla_status_text(status)) : 0;
+}
+
+} // namespace
+
+extern "C" {
+
+uint32_t tlmc_version(void) {
+    return TLMC_VERSION;
+}
+
+const char *tlmc_library_version(void) {
+    return tla_version();
+}
+
+const char *tlmc_error(void) {
+    return state().error.c_str();
+}
+
+tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *settings) {
+    return guarded<tlmc_controller *>(nullptr, [&]() -> tlmc_controller * {
+        std::string why;
+        plugin_settings read;
+        if (version != TLMC_VERSION)
+            why = "the host was made for version " + std::to_string(version) +
+                  " of the interface, this plugin (tlmalloc " + tla_version() + ") has version " +
+                  std::to_string(TLMC_VERSION);
+        else if (!name || !*name || !settings)
+            why = "found no name or no settings, expected both";
+        else if (state().running)
+            why = "time has begun: controllers are created before the first access or tick";
+        else
+            why = read_settings(settings, read);
+        if (!why.empty()) {
+            fail(0, why);
+            return nullptr;
+        }
+        sc_core::sc_report_handler::set_handler(report);
+        return std::make_unique<tlmc_controller>(name, read).release(); // as long as the process
+    });
+}
+
+int tlmc_transport(tlmc_controller *controller, uint32_t socket, tlmc_access *access) {
+    if (const int wrong = check(controller, socket, access)) return wrong;
+    return guarded<int>(TLA_UNSUPPORTED, [&] {
+        controller->perform([&] {
+            tlm::tlm_generic_payload payload;
+            requester who = who_of(*access);
+            sc_core::sc_time delay = from_ps(access->delay_ps);
+            const sc_core::sc_time begin = sc_core::sc_time_stamp();
+            fill(payload, *access);
+            payload.set_extension(&who);
+            controller->socket(socket).b_transport(payload, delay);
+            payload.clear_extension(&who);
+            access->delay_ps = to_ps(sc_core::sc_time_stamp() - begin + delay);
+            access->response = payload.get_response_status();
+            access->dmi_hint = payload.is_dmi_allowed();
+            access->exclusive = who.exclusive;
+        });
+        return 0;
+    });
+}
+
+uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_access *access) {
+    if (check(controller, socket, access)) return 0;
+    return guarded<uint32_t>(0, [&] {
+        tlm::tlm_generic_payload payload;
+        fill(payload, *access);
+        return controller->socket(socket).transport_dbg(payload);
+    });
+}
+
+int tlmc_get_dmi(tlmc_controller *controller, uint32_t socket, const tlmc_access *access, tlmc_dmi *dmi) {
+    if (check(controller, socket, access)) return 0;
+    if (!dmi) return 0;
+    return guarded<int>(0, [&] {
+        tlm::tlm_generic_payload payload;
+        tlm::tlm_dmi granted;
+        requester who = who_of(*access);
+        fill(payload, *access);
+        payload.set_extension(&who);
+        settle(); // of what is elaborated
+        const bool is_granted = controller->socket(socket).get_direct_mem_ptr(payload, granted);
+        payload.clear_extension(&who);
+        *dmi = {is_granted ? granted.get_dmi_ptr() : nullptr,
+                granted.get_start_address(),
+                granted.get_end_address(),
+                to_ps(granted.get_read_latency()),
+                to_ps(granted.get_write_latency()),
+                granted.is_read_allowed(),
+                granted.is_write_allowed()};
+        return is_granted ? 1 : 0;
+    });
+}
+
+void tlmc_on_dmi_lost(tlmc_controller *controller, void (*lost)(void *, uint64_t, uint64_t), void *context) {
+    if (!controller) return;
+    controller->lost = lost;
+    controller->lost_context = context;
+}
+
+uint64_t tlmc_now_ps(void) {
+    return to_ps(sc_core::sc_time_stamp());
+}
+
+int tlmc_tick(uint64_t until_ps) {
+    const std::uint64_t now_ps = tlmc_now_ps();
+    if (until_ps < now_ps)
+        return fail(TLA_INVALID_ARGUMENT, "found a tick until " + std::to_string(until_ps) + " ps, expected at least " +
+                                              std::to_string(now_ps) + " ps, which it is");
+    return guarded<int>(TLA_UNSUPPORTED, [&] {
+        settle();
+        if (until_ps > now_ps) sc_core::sc_start(from_ps(until_ps - now_ps));
+        return 0;
+    });
+}
+
+int tlmc_reset(tlmc_controller *controller) {
+    if (!controller) return fail(TLA_INVALID_ARGUMENT, "found no controller");
+    return guarded<int>(TLA_UNSUPPORTED, [&] {
+        controller->perform([&] {
+            controller->controller.reset();
+            controller->slice.reset();
+            if (controller->local) controller->local->reset();
+        });
+        return 0;
+    });
+}
+
+int tlmc_allocate(tlmc_controller *controller, uint32_t port, const char *memory, uint64_t nbytes, tlmc_access *who,
+                  uint64_t *address) {
+    return guarded<int>(TLA_UNSUPPORTED, [&] {
+        tla_command what{};
+        what.opcode = TLA_OP_ALLOC;
+        what.nbytes = nbytes;
+        what.channel = TLA_CHANNEL_COUNT;
+        for (const tla_channel channel : {TLA_HBM, TLA_TCM})
+            if (memory && std::strcmp(memory, tla_channel_name(channel)) == 0) what.channel = channel;
+        if (what.channel == TLA_CHANNEL_COUNT || !address)
+            return fail(TLA_INVALID_ARGUMENT, "found memory \"" + std::string(memory ? memory : "") +
+                                                  "\", expected hbm or tcm, and a place for the address");
+        tla_completion done{};
+        const int status = command(controller, port, what, who, done);
+        if (!status) *address = done.value;
+        return status;
+    });
+}
+
+int tlmc_free(tlmc_controller *controller, uint32_t port, uint64_t address, uint64_t nbytes, tlmc_access *who) {
+    return guarded<int>(TLA_UNSUPPORTED, [&] {
+        tla_command what{};
+        what.opcode = TLA_OP_FREE;
+        what.pa.value = address;
+        what.nbytes = nbytes;
+        tla_completion done{};
+        return command(controller, port, what, who, done);
+    });
+}
+
+size_t tlmc_statistics(tlmc_controller *controller, char *text, size_t room) {
+    if (!controller) return 0;
+    return guarded<size_t>(0, [&] {
+        std::ostringstream out;
+        controller->controller.print_statistics(out);
+        controller->slice.print_statistics(out);
+        if (controller->local) controller->local->print_statistics(out);
+        const std::string whole = out.str();
+        if (room > 0) text[whole.copy(text, room - 1)] = '\0';
+        return whole.size();
+    });
+}
+
+void tlmc_on_warning(void (*warned)(void *, const char *, const char *), void *context) {
+    state().warned = warned;
+    state().warned_context = context;
+}
+}
+
+namespace {
+
+// SystemC's banner is not for a host to print.
+const bool quiet [[maybe_unused]] = setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0) == 0;
+
+} // namespace

@@ -1,0 +1,136 @@
+"""Drives the plugin from Python: drive.py PLUGIN. Ends with an AssertionError where something is not as tlm_c.h says."""
+import ctypes as c
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../platform/plugin"))
+import tlmc  # noqa: E402
+
+plugin = tlmc.load(sys.argv[1])
+BASE = 0x80000000
+SETTINGS = b"""
+hbm.capacity_per_cube = 64 MiB   # of one PE
+system.pes_per_cube = 1
+hbm.base = 0x80000000
+tcm.base = 0x1000
+controller.guard = error
+"""
+
+
+def said():
+    return plugin.tlmc_error().decode()
+
+
+def refused(version, settings):
+    assert not plugin.tlmc_create(version, b"refused", settings)
+    return said()
+
+
+def transport(controller, made, socket=tlmc.DATA):
+    assert plugin.tlmc_transport(controller, socket, c.byref(made)) == 0, said()
+    return made.response
+
+
+# Another version, and settings that are none, are refused in words, and nothing is half made.
+assert plugin.tlmc_version() == tlmc.VERSION
+why = refused(tlmc.VERSION + 1, SETTINGS)
+assert "made for version 2" in why and "has version 1" in why, why
+for settings, expected in [(b"hbm.base", "line 1: found \"hbm.base\", expected KEY = VALUE"),
+                           (b"\nhbm.base = 12x", "line 2: found hbm.base = 12x, expected an address"),
+                           (b"hbm.base = -1", "expected an address"),
+                           (b"hbm.base = 0", "found hbm.base without tcm.base"),
+                           (b"tcm.base = 0", "found tcm.base without hbm.base"),
+                           (b"tcm.present = maybe", "expected true or false"),
+                           (b"hbm.capacity = 5", "hbm.capacity"),
+                           (b"controller.hbm_policy = best", "best"),
+                           (b"simulation.style = exact", "expected fast"),
+                           (b"hbm.base = 0\ntcm.base = 0x1000", "overlap"),
+                           (b"hbm.base = 0xffffffffffffffff\ntcm.base = 0x1000", "goes past 2^64")]:
+    why = refused(tlmc.VERSION, settings)
+    assert expected in why, (settings, why)
+
+controller = plugin.tlmc_create(tlmc.VERSION, b"controller", SETTINGS)
+assert controller, said()
+second = plugin.tlmc_create(tlmc.VERSION, b"second", b"tcm.present = false")
+assert second, said()
+
+warnings = []
+warned = tlmc.WARNED(lambda context, report, text: warnings.append((report.decode(), text.decode())))
+plugin.tlmc_on_warning(warned, None)
+lost = []
+withdrawn = tlmc.LOST(lambda context, first, last: lost.append((first, last)))
+plugin.tlmc_on_dmi_lost(controller, withdrawn, None)
+
+# A block, its bytes, and a pointer to them that is void when it is freed.
+me = tlmc.Access(has_asid=1, asid=5, core=3)
+address = c.c_uint64()
+assert plugin.tlmc_allocate(controller, 0, b"hbm", 4096, c.byref(me), c.byref(address)) == 0, said()
+assert address.value == BASE
+assert me.delay_ps > 0  # a command has a price
+write = tlmc.access(tlmc.WRITE, BASE + 8, b"from Python", has_asid=1, asid=5, core=3, delay_ps=1000)
+assert transport(controller, write) == tlmc.OK
+assert write.delay_ps > 1000
+peek = tlmc.access(tlmc.READ, BASE + 8, bytes(11))
+assert plugin.tlmc_debug(controller, tlmc.DATA, c.byref(peek)) == 11
+assert peek.buffer.raw == b"from Python"
+dmi = tlmc.Dmi()
+assert plugin.tlmc_get_dmi(controller, tlmc.DATA, c.byref(write), c.byref(dmi)) == 1
+assert dmi.first == BASE and dmi.last == BASE + 4095 and dmi.reads and dmi.writes
+assert bytes(dmi.pointer[8:19]) == b"from Python"
+assert dmi.read_latency_ps > 0
+
+# Somebody else's block.
+stranger = tlmc.access(tlmc.READ, BASE + 8, bytes(11), has_asid=1, asid=6, core=4)
+assert transport(controller, stranger) == tlmc.GENERIC_ERROR
+assert stranger.buffer.raw == bytes(11)
+assert len(warnings) == 1 and warnings[0][0] == "/tlmalloc/memory_controller/guard" and "asid 6" in warnings[0][1], warnings
+
+# LR and SC.
+reserve = tlmc.access(tlmc.READ, BASE + 64, bytes(4), has_asid=1, asid=5, core=3, exclusive=1)
+store = tlmc.access(tlmc.WRITE, BASE + 64, b"\1\0\0\0", has_asid=1, asid=5, core=3, exclusive=1)
+other = tlmc.access(tlmc.WRITE, BASE + 64, b"\7\0\0\0", has_asid=1, asid=5, core=2)
+assert transport(controller, store) == tlmc.OK and not store.exclusive  # nothing was reserved
+assert transport(controller, tlmc.access(tlmc.WRITE, BASE + 64, bytes(4), has_asid=1, asid=5)) == tlmc.OK
+assert transport(controller, reserve) == tlmc.OK and reserve.exclusive
+assert transport(controller, other) == tlmc.OK
+store.exclusive = 1
+assert transport(controller, store) == tlmc.OK and not store.exclusive
+assert transport(controller, reserve) == tlmc.OK and reserve.buffer.raw == b"\7\0\0\0"
+store.exclusive = 1
+assert transport(controller, store) == tlmc.OK and store.exclusive
+
+lost.clear()
+assert plugin.tlmc_free(controller, 0, BASE, 4096, c.byref(me)) == 0, said()
+assert lost == [(BASE, BASE + 4095)], lost
+assert plugin.tlmc_free(controller, 0, BASE, 4096, c.byref(me)) != 0
+assert said(), "a double free has words"
+assert plugin.tlmc_allocate(controller, 0, b"dram", 1, c.byref(me), c.byref(address)) != 0
+assert "expected hbm or tcm" in said()
+
+# Bad accesses are answered; bad calls are refused.
+assert transport(controller, tlmc.access(tlmc.READ, 0x7fffffff, bytes(4))) == tlmc.ADDRESS_ERROR
+assert plugin.tlmc_transport(controller, 2, c.byref(write)) != 0 and "found socket 2" in said()
+assert plugin.tlmc_transport(None, 0, c.byref(write)) != 0 and "null pointer" in said()
+assert plugin.tlmc_transport(controller, 0, c.byref(tlmc.Access(command=3))) != 0 and "found command 3" in said()
+state = tlmc.access(tlmc.READ, 0xf40, bytes(4), delay_ps=me.delay_ps)
+assert transport(controller, state, tlmc.CONTROL) == tlmc.OK and state.buffer.raw[0] == 3  # done
+assert plugin.tlmc_get_dmi(controller, tlmc.CONTROL, c.byref(state), c.byref(dmi)) == 0 and not dmi.pointer
+
+# Time goes on with ticks alone.
+assert plugin.tlmc_now_ps() == 0
+assert plugin.tlmc_tick(5_000_000) == 0 and plugin.tlmc_now_ps() == 5_000_000
+assert plugin.tlmc_tick(4_999_999) != 0 and "expected at least 5000000 ps" in said()
+assert not plugin.tlmc_create(tlmc.VERSION, b"late", SETTINGS) and "time has begun" in said()
+
+# A reset, and the other controller, which has KernBench's addresses and knows nothing of all this.
+assert plugin.tlmc_allocate(controller, 0, b"tcm", 64, c.byref(me), c.byref(address)) == 0 and address.value == 0x1000
+assert plugin.tlmc_reset(controller) == 0, said()
+me.delay_ps = 0
+assert plugin.tlmc_allocate(controller, 0, b"tcm", 64, c.byref(me), c.byref(address)) == 0 and address.value == 0x1000
+me.delay_ps = 0
+assert plugin.tlmc_allocate(second, 0, b"hbm", 100, c.byref(me), c.byref(address)) == 0 and address.value == 1 << 37
+length = plugin.tlmc_statistics(controller, None, 0)
+text = c.create_string_buffer(length + 1)
+assert plugin.tlmc_statistics(controller, text, length + 1) == length
+assert b"controller.controller" in text.value and b"used_bytes" in text.value
+print("the plugin does from Python what tlm_c.h says")
