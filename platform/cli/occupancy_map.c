@@ -1,88 +1,15 @@
-/* A picture of a replay: which addresses were occupied when. Whole numbers only, so that every machine draws the same.
- */
+/* A picture of a replay: which addresses were occupied when. */
 #include "cli/occupancy_map.h"
 
-#include "model/base/escape.h"
+#include "cli/occupancy_grid.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum {
-    COLUMNS = 600,
-    ROWS = 300,
-    CELL_PIXELS = 2,
-    SUBCELLS = 256, /* edges are placed on this fraction of a cell */
-    LEVELS = 8,     /* shades of occupation */
-    LEFT = 90,      /* of the plot in the picture, pixels */
-    TOP = 60,
-    WIDTH = LEFT + COLUMNS * CELL_PIXELS + 30,
-    HEIGHT = TOP + ROWS * CELL_PIXELS + 60
-};
-
-static const char *const shades[LEVELS] = {"#e3eef9", "#cfe1f2", "#b5d4e9", "#93c3df",
-                                           "#6daed5", "#4b97c9", "#2f7ebc", "#08519c"};
-
-/* A stretch of one axis: what lies at its beginning, and how long it is. */
-typedef struct map_axis {
-    uint64_t begin, span; /* span > 0 */
-    unsigned shift;       /* span >> shift is small enough to be multiplied by subcells */
-} map_axis;
-
-typedef struct occupancy_map {
-    map_axis time, address;
-    uint32_t *covered; /* COLUMNS * ROWS, each 0 .. SUBCELLS * SUBCELLS */
-    bool *failed;      /* per column: an allocation failed */
-    const alloc_trace *trace;
-    const replay_result *result;
-} occupancy_map;
-
-static void find_axes(occupancy_map *m);
-static tla_status cover(occupancy_map *m, tla_error *error);
-static void write_cells(FILE *out, const occupancy_map *m);
-static void write_failures(FILE *out, const occupancy_map *m);
-static void write_frame(FILE *out, const occupancy_map *m, const char *title);
-
-tla_status occupancy_map_write(FILE *out, const char *title, const alloc_trace *trace, const replay_result *result,
-                               tla_error *error) {
-    occupancy_map m = {.trace = trace, .result = result};
-    m.covered = calloc((size_t)COLUMNS * ROWS, sizeof *m.covered);
-    m.failed = calloc(COLUMNS, sizeof *m.failed);
-    tla_status status = TLA_OK;
-    if (m.covered && m.failed) {
-        find_axes(&m);
-        status = cover(&m, error);
-    } else {
-        status = tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the map");
-    }
-    if (!status) {
-        fprintf(out,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-                "font-family=\"sans-serif\" font-size=\"12\" stroke=\"none\">\n<rect width=\"%d\" height=\"%d\" "
-                "fill=\"white\"/>\n",
-                WIDTH, HEIGHT, WIDTH, HEIGHT, WIDTH, HEIGHT);
-        write_cells(out, &m);
-        write_failures(out, &m);
-        write_frame(out, &m, title);
-        fputs("</svg>\n", out);
-    }
-    free(m.covered);
-    free(m.failed);
-    return status;
-}
-
-static map_axis make_axis(uint64_t begin, uint64_t end) {
-    map_axis made = {.begin = begin, .span = end > begin ? end - begin : 1};
-    while (made.span >> made.shift >= UINT64_C(1) << 45)
-        made.shift++;
-    return made;
-}
-
-static void find_axes(occupancy_map *m) {
-    const alloc_trace *trace = m->trace;
+static tla_status make_grid(const alloc_trace *trace, const replay_result *result, occupancy_grid *grid,
+                            tla_error *error) {
     uint64_t lowest = UINT64_MAX, highest = 0, first = 0, last = 0;
     for (size_t i = 0; i < trace->allocation_count; i++) {
-        const placement *placed = &m->result->placements[i];
+        const placement *placed = &result->placements[i];
         if (placed->offset == PLACEMENT_FAILED) continue;
         if (placed->offset < lowest) lowest = placed->offset;
         if (placed->offset + placed->granted_bytes > highest) highest = placed->offset + placed->granted_bytes;
@@ -91,194 +18,43 @@ static void find_axes(occupancy_map *m) {
         first = trace->events[0].time_ns;
         last = trace->events[trace->event_count - 1].time_ns;
     }
-    m->time = make_axis(first, last);
-    m->address = make_axis(highest ? lowest : 0, highest);
+    return occupancy_grid_create(first, last, highest ? lowest : 0, highest, grid, error);
 }
 
-/* Where a value lies on an axis of `cells` cells, in subcells. */
-static uint32_t subcell(const map_axis *axis, uint64_t value, uint32_t cells) {
-    return (uint32_t)(((value - axis->begin) >> axis->shift) * cells * SUBCELLS / (axis->span >> axis->shift));
+static void cover_block(occupancy_grid *grid, const placement *placed, uint64_t from_ns, uint64_t to_ns) {
+    occupancy_grid_cover(grid, placed->offset, placed->offset + placed->granted_bytes, from_ns, to_ns);
 }
 
-/* How much of cell i lies in [begin, end), in subcells. */
-static uint32_t overlap(uint32_t i, uint32_t begin, uint32_t end) {
-    uint32_t low = i * SUBCELLS > begin ? i * SUBCELLS : begin;
-    uint32_t high = (i + 1) * SUBCELLS < end ? (i + 1) * SUBCELLS : end;
-    return high > low ? high - low : 0;
-}
-
-static void cover_block(occupancy_map *m, const placement *placed, uint64_t from_ns, uint64_t to_ns) {
-    uint32_t left = subcell(&m->time, from_ns, COLUMNS), right = subcell(&m->time, to_ns, COLUMNS);
-    uint32_t bottom = subcell(&m->address, placed->offset, ROWS);
-    uint32_t top = subcell(&m->address, placed->offset + placed->granted_bytes, ROWS);
-    for (uint32_t row = bottom / SUBCELLS; row < ROWS && row * SUBCELLS < top; row++) {
-        uint32_t height = overlap(row, bottom, top);
-        for (uint32_t column = left / SUBCELLS; column < COLUMNS && column * SUBCELLS < right; column++)
-            m->covered[row * COLUMNS + column] += height * overlap(column, left, right);
-    }
-}
-
-static void mark_failure(occupancy_map *m, uint64_t time_ns) {
-    uint32_t column = subcell(&m->time, time_ns, COLUMNS) / SUBCELLS;
-    m->failed[column < COLUMNS ? column : COLUMNS - 1] = true;
-}
-
-static tla_status cover(occupancy_map *m, tla_error *error) {
-    const alloc_trace *trace = m->trace;
+static tla_status cover(occupancy_grid *grid, const alloc_trace *trace, const replay_result *result, tla_error *error) {
     uint64_t *since = malloc((trace->allocation_count + 1) * sizeof *since); /* UINT64_MAX: covered already */
     if (!since) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the map");
     for (size_t i = 0; i < trace->event_count; i++) {
         const trace_event *e = &trace->events[i];
-        const placement *placed = &m->result->placements[e->allocation];
+        const placement *placed = &result->placements[e->allocation];
         if (placed->offset == PLACEMENT_FAILED) {
-            if (!e->is_free) mark_failure(m, e->time_ns);
+            if (!e->is_free) occupancy_grid_mark(grid, e->time_ns);
         } else if (e->is_free) {
-            cover_block(m, placed, since[e->allocation], e->time_ns);
+            cover_block(grid, placed, since[e->allocation], e->time_ns);
             since[e->allocation] = UINT64_MAX;
         } else {
             since[e->allocation] = e->time_ns;
         }
     }
     for (size_t i = 0; i < trace->allocation_count; i++) /* alive at the end */
-        if (m->result->placements[i].offset != PLACEMENT_FAILED && since[i] != UINT64_MAX)
-            cover_block(m, &m->result->placements[i], since[i], m->time.begin + m->time.span);
+        if (result->placements[i].offset != PLACEMENT_FAILED && since[i] != UINT64_MAX)
+            cover_block(grid, &result->placements[i], since[i], grid->time.begin + grid->time.span);
     free(since);
     return TLA_OK;
 }
 
-/* 0 for nothing, else 1 .. LEVELS. */
-static uint32_t level_of(uint32_t covered) {
-    if (covered == 0) return 0;
-    uint32_t level = 1 + covered / (SUBCELLS * SUBCELLS / LEVELS);
-    return level < LEVELS ? level : LEVELS;
-}
-
-/* One path a shade, made of rectangles one cell high. */
-static void write_cells(FILE *out, const occupancy_map *m) {
-    fprintf(out, "<g transform=\"translate(%d %d) scale(%d -%d)\" shape-rendering=\"crispEdges\">\n", LEFT,
-            TOP + ROWS * CELL_PIXELS, CELL_PIXELS, CELL_PIXELS);
-    for (uint32_t level = 1; level <= LEVELS; level++) {
-        fprintf(out, "<path fill=\"%s\" d=\"", shades[level - 1]);
-        for (uint32_t row = 0; row < ROWS; row++) {
-            const uint32_t *cells = m->covered + row * COLUMNS;
-            for (uint32_t begin = 0, end; begin < COLUMNS; begin = end) {
-                end = begin + 1;
-                while (end < COLUMNS && level_of(cells[end]) == level_of(cells[begin]))
-                    end++;
-                if (level_of(cells[begin]) == level)
-                    fprintf(out, "M%" PRIu32 " %" PRIu32 "h%" PRIu32 "v1h-%" PRIu32 "z", begin, row, end - begin,
-                            end - begin);
-            }
-        }
-        fputs("\"/>\n", out);
-    }
-    fputs("</g>\n", out);
-}
-
-static void write_failures(FILE *out, const occupancy_map *m) {
-    fprintf(out, "<path stroke=\"#c0392b\" stroke-width=\"%d\" d=\"", CELL_PIXELS);
-    for (uint32_t column = 0; column < COLUMNS; column++)
-        if (m->failed[column])
-            fprintf(out, "M%" PRIu32 " %dv-8", LEFT + column * CELL_PIXELS + CELL_PIXELS / 2, TOP - 2);
-    fputs("\"/>\n", out);
-}
-
-static void write_text(FILE *out, const char *from_outside) {
-    char shown[1024];
-    tla_escape(from_outside, strlen(from_outside), shown, sizeof shown);
-    for (const char *text = shown; *text; text++) {
-        if (*text == '&')
-            fputs("&amp;", out);
-        else if (*text == '<')
-            fputs("&lt;", out);
-        else if (*text == '>')
-            fputs("&gt;", out);
-        else
-            fputc(*text, out);
-    }
-}
-
-/* A step of 1, 2 or 5 times a power of ten, so that there are at most ten on the span. */
-static uint64_t decimal_step(uint64_t span) {
-    uint64_t step = 1;
-    for (;;) {
-        for (uint64_t factor = 1; factor <= 5; factor += factor == 1 ? 1 : 3) /* 1, 2, 5 */
-            if (span / (step * factor) < 10) return step * factor;
-        step *= 10;
-    }
-}
-
-static uint64_t binary_step(uint64_t span) {
-    uint64_t step = 1;
-    while (span / step >= 10)
-        step *= 2;
-    return step;
-}
-
-typedef struct tick_unit {
-    uint64_t size;
-    const char *name;
-} tick_unit;
-
-static const tick_unit time_units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
-static const tick_unit byte_units[] = {
-    {UINT64_C(1) << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}};
-
-/* The largest unit that a step is a multiple of. */
-static const tick_unit *unit_of(const tick_unit *units, uint64_t step) {
-    while (step % units->size)
-        units++;
-    return units;
-}
-
-/* Time counts from the first event, addresses from 0. */
-static void write_ticks(FILE *out, const occupancy_map *m) {
-    uint64_t step = decimal_step(m->time.span);
-    const tick_unit *u = unit_of(time_units, step);
-    int bottom = TOP + ROWS * CELL_PIXELS;
-    for (uint64_t n = 0; n <= m->time.span / step; n++) { /* n * step does not wrap, whatever the span */
-        uint64_t t = n * step;
-        uint32_t x = LEFT + subcell(&m->time, m->time.begin + t, COLUMNS) * CELL_PIXELS / SUBCELLS;
-        fprintf(out,
-                "<path d=\"M%" PRIu32 " %dv6\" stroke=\"black\"/><text x=\"%" PRIu32
-                "\" y=\"%d\" text-anchor=\"middle\">%" PRIu64 " %s</text>\n",
-                x, bottom, x, bottom + 20, t / u->size, u->name);
-    }
-    step = binary_step(m->address.span);
-    u = unit_of(byte_units, step);
-    uint64_t first = (m->address.begin + step - 1) / step * step;
-    for (uint64_t a = first; a - m->address.begin <= m->address.span; a += step) {
-        uint32_t y = (uint32_t)bottom - subcell(&m->address, a, ROWS) * CELL_PIXELS / SUBCELLS;
-        fprintf(out,
-                "<path d=\"M%d %" PRIu32 "h-6\" stroke=\"black\"/><text x=\"%d\" y=\"%" PRIu32
-                "\" text-anchor=\"end\">%" PRIu64 " %s</text>\n",
-                LEFT, y, LEFT - 10, y + 4, a / u->size, u->name);
-    }
-}
-
-static void write_legend(FILE *out, bool failures) {
-    int x = LEFT + COLUMNS * CELL_PIXELS - 320, y = 26;
-    fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">occupied: 0 %%</text>\n", x - 6, y + 10);
-    for (int level = 0; level < LEVELS; level++)
-        fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"16\" height=\"12\" fill=\"%s\"/>\n", x + 16 * level, y,
-                shades[level]);
-    fprintf(out, "<text x=\"%d\" y=\"%d\">100 %%</text>\n", x + 16 * LEVELS + 6, y + 10);
-    if (failures)
-        fprintf(out,
-                "<path stroke=\"#c0392b\" stroke-width=\"2\" d=\"M%d %dv10\"/><text x=\"%d\" y=\"%d\">failed</text>\n",
-                x + 200, y + 1, x + 208, y + 10);
-}
-
-static void write_frame(FILE *out, const occupancy_map *m, const char *title) {
-    fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"black\"/>\n", LEFT, TOP,
-            COLUMNS * CELL_PIXELS, ROWS * CELL_PIXELS);
-    fprintf(out, "<text x=\"%d\" y=\"20\" font-size=\"15\">", LEFT);
-    write_text(out, title);
-    fputs("</text>\n", out);
-    write_ticks(out, m);
-    fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">recorded time since the first event</text>\n",
-            LEFT + COLUMNS * CELL_PIXELS / 2, HEIGHT - 16);
-    fprintf(out, "<text transform=\"translate(18 %d) rotate(-90)\" text-anchor=\"middle\">address</text>\n",
-            TOP + ROWS * CELL_PIXELS / 2);
-    write_legend(out, m->result->failed > 0);
+tla_status occupancy_map_write(FILE *out, const char *title, const alloc_trace *trace, const replay_result *result,
+                               tla_error *error) {
+    const occupancy_labels labels = {title, "recorded time since the first event", "address", "failed", true};
+    occupancy_grid grid;
+    tla_status status = make_grid(trace, result, &grid, error);
+    if (status) return status;
+    status = cover(&grid, trace, result, error);
+    if (!status) occupancy_grid_write(out, &grid, &labels);
+    occupancy_grid_clear(&grid);
+    return status;
 }

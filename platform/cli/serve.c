@@ -2,6 +2,7 @@
 #include "cli/serve.h"
 
 #include "cli/arguments.h"
+#include "cli/block_map.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/output.h"
@@ -12,13 +13,13 @@
 
 typedef struct serve_options {
     const char *requests_path, *settings_path, *law_text;
-    const char *json_path, *steps_path, *served_path;
+    const char *json_path, *steps_path, *served_path, *map_path;
     overrides set;
 } serve_options;
 
 /* The command line */
 
-enum { KEY_SETTINGS = 256, KEY_SET, KEY_LAW, KEY_JSON, KEY_STEPS, KEY_REQUESTS };
+enum { KEY_SETTINGS = 256, KEY_SET, KEY_LAW, KEY_JSON, KEY_STEPS, KEY_REQUESTS, KEY_MAP };
 
 static const struct argp_option option_table[] = {
     {"settings", KEY_SETTINGS, "FILE", 0, "of the engine and the model, JSON or YAML", 0},
@@ -28,6 +29,7 @@ static const struct argp_option option_table[] = {
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
     {"steps", KEY_STEPS, "CSV", 0, "write every step: its end, tokens, requests, blocks", 0},
     {"requests", KEY_REQUESTS, "CSV", 0, "write when every request was queued, scheduled and got its tokens", 0},
+    {"map", KEY_MAP, "FILE.svg", 0, "draw the used blocks over time", 0},
     {0}};
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {
@@ -50,6 +52,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case KEY_REQUESTS:
         o->served_path = text;
+        return 0;
+    case KEY_MAP:
+        o->map_path = text;
         return 0;
     case ARGP_KEY_ARG:
         if (o->requests_path) argument_error(state, "found a second argument '%s', expected one REQUESTS", text);
@@ -75,7 +80,8 @@ static const char description[] =
 /* The run */
 
 typedef struct serve_files {
-    FILE *json, *steps, *served;
+    FILE *json, *steps, *served, *picture;
+    block_map map; /* empty without a picture */
 } serve_files;
 
 static tla_status open_files(const serve_options *o, serve_files *files, tla_error *error) {
@@ -83,11 +89,29 @@ static tla_status open_files(const serve_options *o, serve_files *files, tla_err
     output_protect(o->settings_path);
     tla_status status = output_open("--json", o->json_path, &files->json, error);
     if (!status) status = output_open("--steps", o->steps_path, &files->steps, error);
-    return status ? status : output_open("--requests", o->served_path, &files->served, error);
+    if (!status) status = output_open("--requests", o->served_path, &files->served, error);
+    return status ? status : output_open("--map", o->map_path, &files->picture, error);
 }
 
 static void hear_step(void *context, const tla_served_step *step) {
     serve_steps_row(((const serve_files *)context)->steps, step);
+}
+
+static void hear_blocks(void *context, uint64_t now_ns, const tla_block_decision *decision) {
+    block_map_hear(&((serve_files *)context)->map, now_ns, decision);
+}
+
+/* Whether the requests can be served by the settings; a request that cannot is told with its line. */
+static tla_status check(const serve_options *o, const tla_serving_settings *settings,
+                        const tla_serving_requests *requests, tla_error *error) {
+    size_t request;
+    tla_error why;
+    const tla_status status = tla_scheduler_check(&settings->rules, requests, &request, &why);
+    if (status && request < requests->count)
+        tla_error_set(error, status, "%s:%zu:1: %s", o->requests_path, requests->first_line + request, why.text);
+    else if (status)
+        tla_error_set(error, status, "%s: %s", o->requests_path, why.text);
+    return status;
 }
 
 static tla_status run(const serve_options *o, const tla_serving_settings *settings,
@@ -99,14 +123,17 @@ static tla_status run(const serve_options *o, const tla_serving_settings *settin
         tla_error why = *error;
         return tla_error_set(error, status, "--step-time: %s", why.text);
     }
-    const tla_serve_watch watch = {.step = hear_step, .context = files};
+    if (files->picture) status = block_map_create(settings->rules.blocks, &files->map, error);
+    const tla_serve_watch watch = {hear_step, files->picture ? hear_blocks : NULL, files};
     size_t done = 0;
     serve_steps_header(files->steps);
     progress_begin("serving", "requests");
     progress_watch(&done, requests->count);
     tla_error why;
-    status = tla_serve(requests, &settings->rules, &law, &watch, &done, result, &why);
-    if (status) tla_error_set(error, status, "%s: %s", o->requests_path, why.text);
+    if (!status) {
+        status = tla_serve(requests, &settings->rules, &law, &watch, &done, result, &why);
+        if (status) tla_error_set(error, status, "%s: %s", o->requests_path, why.text);
+    }
     progress_begin("writing", NULL);
     tla_step_law_clear(&law);
     return status;
@@ -126,6 +153,12 @@ static tla_status report(const serve_options *o, const tla_serving_settings *set
     tla_status status = serve_times_of(requests, result->requests, &times);
     if (status) return tla_error_set(error, status, "no host memory for the report");
     serve_requests_write(files->served, requests, result->requests);
+    if (files->picture) {
+        const char *slash = strrchr(o->requests_path, '/');
+        status =
+            block_map_write(files->picture, slash ? slash + 1 : o->requests_path, &files->map, result->end_ns, error);
+        if (status) return status;
+    }
     json_t *json = serve_to_json(&r, &times);
     status = json_write(json, 0, files->json, error);
     json_decref(json);
@@ -147,8 +180,10 @@ static tla_status serve(const serve_options *o, tla_error *error) {
     FILE *table = output_table();
     progress_begin("reading the requests", NULL);
     if (!status) status = tla_serving_requests_read(o->requests_path, &requests, error);
+    if (!status) status = check(o, &settings, &requests, error);
     if (!status) status = run(o, &settings, &requests, &files, &result, error);
     if (!status) status = report(o, &settings, &requests, &result, begin_s, &files, table, error);
+    block_map_clear(&files.map);
     tla_serve_result_clear(&result);
     tla_serving_requests_free(&requests);
     return status;

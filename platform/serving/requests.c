@@ -52,7 +52,11 @@ static tla_status read_lines(serving_builder *b, trace_file *file, tla_error *er
 static tla_status read_any(serving_builder *b, trace_file *file, tla_error *error) {
     size_t length, blank = 0;
     const char *first = trace_file_peek(file, &length);
-    if (serving_is_table(first, length)) return serving_read_table(b, file, error);
+    b->out->first_line = 1;
+    if (serving_is_table(first, length)) {
+        b->out->first_line = 2;
+        return serving_read_table(b, file, error);
+    }
     while (blank < length && (first[blank] == ' ' || first[blank] == '\t'))
         blank++;
     if (blank < length && first[blank] == '{') return read_lines(b, file, error);

@@ -43,6 +43,7 @@ typedef struct tla_serving_requests {
     bool blocks_of_prompt;      /* blocks are those of the prompt alone, and the last may be partial (Mooncake); else of
                                    prompt and output, full ones only */
     uint64_t *block_store;      /* what .blocks point into */
+    uint32_t first_line;        /* of the file, that of the first request; each of the others has the next one */
 } tla_serving_requests;
 
 /* Reads a file. TLA_IO, TLA_NO_HOST_MEMORY; TLA_SYNTAX, TLA_LIMIT with file, line and column, what was found and what

@@ -58,37 +58,43 @@ static uint64_t most_tokens(const tla_serving_request *request) {
     return (uint64_t)request->prompt_tokens + request->output_tokens - 1;
 }
 
-static tla_status check_lengths(const tla_scheduler_rules *rules, const tla_serving_requests *requests,
-                                uint32_t *longest, tla_error *error) {
-    *longest = 0;
-    for (size_t i = 0; i < requests->count; i++) {
-        const tla_serving_request *r = &requests->items[i];
-        const uint64_t needed = (most_tokens(r) + rules->block_tokens - 1) / rules->block_tokens;
-        const uint64_t tokens = (uint64_t)r->prompt_tokens + r->output_tokens;
-        if (rules->request_tokens && tokens > rules->request_tokens)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "request %" PRIu64 ": found %" PRIu32 " + %" PRIu32
-                                 " tokens, expected at most %" PRIu64 " (max_model_len)",
-                                 r->id, r->prompt_tokens, r->output_tokens, rules->request_tokens);
-        if (needed > rules->blocks - 1)
-            return tla_error_set(
-                error, TLA_INVALID_ARGUMENT,
-                "request %" PRIu64 ": found %" PRIu32 " + %" PRIu32 " tokens, which need %" PRIu64 " blocks of %" PRIu32
-                " tokens, expected at most the %" PRIu32 " usable ones of the cache (gpu_blocks)",
-                r->id, r->prompt_tokens, r->output_tokens, needed, rules->block_tokens, rules->blocks - 1);
-        if (needed > *longest) *longest = (uint32_t)needed;
+static uint64_t blocks_of(const tla_scheduler_rules *rules, const tla_serving_request *request) {
+    return (most_tokens(request) + rules->block_tokens - 1) / rules->block_tokens;
+}
+
+static tla_status check_length(const tla_scheduler_rules *rules, const tla_serving_request *r, tla_error *error) {
+    const uint64_t tokens = (uint64_t)r->prompt_tokens + r->output_tokens, needed = blocks_of(rules, r);
+    if (rules->request_tokens && tokens > rules->request_tokens)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "found %" PRIu32 " + %" PRIu32 " tokens, expected at most %" PRIu64 " (max_model_len)",
+                             r->prompt_tokens, r->output_tokens, rules->request_tokens);
+    if (needed <= rules->blocks - 1) return TLA_OK;
+    return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                         "found %" PRIu32 " + %" PRIu32 " tokens, which need %" PRIu64 " blocks of %" PRIu32
+                         " tokens, expected at most the %" PRIu32 " usable ones of the cache (gpu_blocks)",
+                         r->prompt_tokens, r->output_tokens, needed, rules->block_tokens, rules->blocks - 1);
+}
+
+tla_status tla_scheduler_check(const tla_scheduler_rules *rules, const tla_serving_requests *requests, size_t *request,
+                               tla_error *error) {
+    if (request) *request = requests->count;
+    tla_status status = check_rules(rules, error);
+    if (!status) status = content_check(requests, rules->block_tokens, rules->index, error);
+    for (size_t i = 0; i < requests->count && !status; i++) {
+        status = check_length(rules, &requests->items[i], error);
+        if (status && request) *request = i;
     }
-    return TLA_OK;
+    return status;
 }
 
 tla_status tla_scheduler_create(const tla_scheduler_rules *rules, const tla_serving_requests *requests,
                                 const tla_scheduler_watch *watch, tla_scheduler **out, tla_error *error) {
     *out = NULL;
-    uint32_t longest;
-    tla_status status = check_rules(rules, error);
-    if (!status) status = content_check(requests, rules->block_tokens, rules->index, error);
-    if (!status) status = check_lengths(rules, requests, &longest, error);
+    tla_status status = tla_scheduler_check(rules, requests, NULL, error);
     if (status) return status;
+    uint64_t longest = 0; /* blocks of a request */
+    for (size_t i = 0; i < requests->count; i++)
+        if (blocks_of(rules, &requests->items[i]) > longest) longest = blocks_of(rules, &requests->items[i]);
     tla_scheduler *s = calloc(1, sizeof *s);
     if (!s) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the scheduler");
     s->rules = *rules;

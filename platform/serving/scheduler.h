@@ -88,9 +88,14 @@ typedef struct tla_scheduler_stats {
 
 typedef struct tla_scheduler tla_scheduler;
 
-/* The requests must outlive the scheduler. TLA_INVALID_ARGUMENT for rules outside their ranges, for blocks of a size of
- * which those of the file are no multiple nor a part, and for a request that is longer than the cache, with a text;
- * TLA_NO_HOST_MEMORY. *scheduler is NULL then. */
+/* Whether the requests can be served by these rules: TLA_INVALID_ARGUMENT, with a text, for rules outside their ranges,
+ * for blocks of a size of which those of the file are no multiple nor a part, and for a request that is longer than the
+ * cache or than the rules allow; *request (may be NULL) is its index then, and else the number of requests. */
+tla_status tla_scheduler_check(const tla_scheduler_rules *rules, const tla_serving_requests *requests, size_t *request,
+                               tla_error *error);
+
+/* The requests must outlive the scheduler. TLA_INVALID_ARGUMENT as tla_scheduler_check, TLA_NO_HOST_MEMORY; *scheduler
+ * is NULL then. */
 tla_status tla_scheduler_create(const tla_scheduler_rules *rules, const tla_serving_requests *requests,
                                 const tla_scheduler_watch *watch, tla_scheduler **scheduler, tla_error *error);
 void tla_scheduler_destroy(tla_scheduler *scheduler); /* NULL is allowed */

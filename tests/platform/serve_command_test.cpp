@@ -217,6 +217,30 @@ BOOST_AUTO_TEST_CASE(the_same_inputs_give_the_same_tables_and_seconds_are_exact)
                                    "0.010860000,0.119120000\n"));
 }
 
+// One request of 5 usable blocks: a grid of 300 rows has 50 for each of its blocks 0 to 5.
+BOOST_AUTO_TEST_CASE(a_map_shows_which_blocks_were_used_when) {
+    const scratch_directory scratch;
+    const std::string settings = scratch.write("s.yaml", "gpu_blocks: 6\nblock_tokens: 4\n"),
+                      map = scratch.path("m.svg");
+    const std::string requests = scratch.write("r.csv", "input,output\n8,5\n8,5\n");
+    const auto draw = [&](const std::string &law) {
+        const command_result run =
+            run_tlmalloc(serving(requests, settings, law, {"--set", "async_scheduling=false", "--map", map}));
+        BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+        return read_text(map);
+    };
+    const std::string drawn = draw("fixed 1 ms");
+    BOOST_CHECK_MESSAGE(contains(drawn, ">r.csv</text>") && contains(drawn, ">block</text>") &&
+                            contains(drawn, ">time since the first arrival</text>") && contains(drawn, ">preempted<"),
+                        drawn);
+    BOOST_CHECK(contains(drawn, ">5</text>") && contains(drawn, ">9 ms</text>"));
+    // The placeholder is never used, blocks 1 and 2 until 5 of 9 ms by the first request, and by the second from then
+    // on.
+    BOOST_CHECK(!contains(drawn, "M0 49h"));
+    BOOST_CHECK(contains(drawn, "M0 50h"));
+    BOOST_CHECK_EQUAL(drawn, draw("fixed 1 ms"));
+}
+
 BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     const scratch_directory scratch;
     const std::string requests = configs + "small_requests.jsonl", settings = configs + "small.yaml",
@@ -234,7 +258,8 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     check_refused(serving(requests, settings, law, {"--set", "block_tokens=24"}),
                   "block_tokens: found 24, expected a multiple or a part of the 16 tokens of the requests' blocks");
     check_refused(serving(requests, settings, law, {"--set", "gpu_blocks=30"}),
-                  "request 3: found 460 + 46 tokens, which need 32 blocks of 16 tokens, expected at most the 29 usable "
+                  "small_requests.jsonl:4:1: found 460 + 46 tokens, which need 32 blocks of 16 tokens, expected at "
+                  "most the 29 usable "
                   "ones of the cache (gpu_blocks)");
     check_refused(serving(requests, settings, law, {"--set", "max_model_len=100"}),
                   "expected at most 100 (max_model_len)");

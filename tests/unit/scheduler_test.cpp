@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_cannot_be_served_and_a_block_size_that_does_
     const std::uint64_t blocks[] = {7};
     const tla_serving_request fits{3, 0, 30, 7, blocks, 1}, longer{4, 0, 30, 8, blocks, 1};
     BOOST_CHECK_EQUAL(refusal(plain_rules(), {fits, longer}, 4),
-                      "request 4: found 30 + 8 tokens, which need 10 blocks of 4 tokens, expected at most the 9 usable "
+                      "found 30 + 8 tokens, which need 10 blocks of 4 tokens, expected at most the 9 usable "
                       "ones of the cache (gpu_blocks)");
     BOOST_CHECK_EQUAL(
         refusal(plain_rules(), {fits}, 6),
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_cannot_be_served_and_a_block_size_that_does_
         "prefix_caching false)");
     tla_scheduler_rules rules = plain_rules();
     rules.request_tokens = 36;
-    BOOST_CHECK_EQUAL(refusal(rules, {fits}, 4), "request 3: found 30 + 7 tokens, expected at most 36 (max_model_len)");
+    BOOST_CHECK_EQUAL(refusal(rules, {fits}, 4), "found 30 + 7 tokens, expected at most 36 (max_model_len)");
     rules = plain_rules();
     rules.step_tokens = 0;
     refusal(rules, {fits}, 4);
