@@ -23,6 +23,20 @@ bool is_power_of_two(std::uint64_t n) {
     return n > 0 && (n & (n - 1)) == 0;
 }
 
+bool is_enabled(const tlm_generic_payload &whole, std::uint64_t index) {
+    const std::uint8_t *const enables = whole.get_byte_enable_ptr();
+    return !enables || enables[index % whole.get_byte_enable_length()] == TLM_BYTE_ENABLED;
+}
+
+// How many of the next bytes of the data are enabled, up to `most`.
+std::uint64_t enabled_run(const tlm_generic_payload &whole, std::uint64_t index, std::uint64_t most) {
+    if (!whole.get_byte_enable_ptr()) return most;
+    std::uint64_t run = 0;
+    while (run < most && is_enabled(whole, index + run))
+        run++;
+    return run;
+}
+
 } // namespace
 
 // A part of an access on its way. It keeps its bytes for as long as the target keeps the payload.
@@ -120,6 +134,9 @@ void lt_at_bridge::check_config() const {
     if (!is_power_of_two(smallest) || smallest > largest)
         refuse_config("smallest: a power of two up to largest = " + std::to_string(largest) + " is expected, not " +
                       std::to_string(smallest));
+    if (!config_.byte_enables && smallest > 1)
+        refuse_config("smallest: requests wider than the access need byte enables; 1 is expected, not " +
+                      std::to_string(smallest));
     const bool ends = config_.capacity != no_end;
     if (config_.base % smallest > 0 || (ends && config_.capacity % smallest > 0))
         refuse_config("base and capacity must be multiples of smallest = " + std::to_string(smallest));
@@ -157,6 +174,7 @@ tlm::tlm_response_status lt_at_bridge::transport(tlm_generic_payload &payload, s
     const call stay(*this, mine);
     cut(payload, mine);
     mine.left = mine.parts.size();
+    if (mine.left == 0) return tlm::TLM_OK_RESPONSE; // no byte is enabled
     for (request *const part : mine.parts) {
         part->acquire(); // until its response has ended
         schedule(step::begin, *part, delay);
@@ -176,7 +194,14 @@ void lt_at_bridge::cut(const tlm_generic_payload &whole, access &into) {
     for (std::uint64_t pass = 0; pass < length; pass += span) {
         const std::uint64_t end = std::min(span, length - pass);
         for (std::uint64_t offset = 0; offset < end;) {
-            const tla_request next = tla_request_next(&shape, whole.get_address() + offset, end - offset);
+            const std::uint64_t run = config_.byte_enables
+                                          ? end - offset
+                                          : enabled_run(whole, pass + offset, std::min(end - offset, config_.largest));
+            if (run == 0) { // disabled, and the target would not know
+                offset++;
+                continue;
+            }
+            const tla_request next = tla_request_next(&shape, whole.get_address() + offset, run);
             request &part = new_request();
             into.parts.push_back(&part);
             part.acquire(); // for the caller
@@ -197,14 +222,13 @@ void lt_at_bridge::cut(const tlm_generic_payload &whole, access &into) {
 // All attributes but the address; the bytes of a write, and the enables.
 void lt_at_bridge::fill(request &part, std::uint64_t length, const tlm_generic_payload &whole) const {
     const std::uint8_t *const enables = whole.get_byte_enable_ptr();
-    const bool all = !enables && part.wanted == length;
+    const bool all = !config_.byte_enables || (!enables && part.wanted == length);
     part.bytes.assign(length, 0);
     part.enables.assign(all ? 0 : length, TLM_BYTE_DISABLED);
     if (whole.is_write()) std::copy_n(whole.get_data_ptr() + part.index, part.wanted, &part.bytes[part.lead]);
     if (!all)
         for (std::uint64_t i = 0; i < part.wanted; i++)
-            part.enables[part.lead + i] =
-                enables ? enables[(part.index + i) % whole.get_byte_enable_length()] : TLM_BYTE_ENABLED;
+            part.enables[part.lead + i] = is_enabled(whole, part.index + i) ? TLM_BYTE_ENABLED : TLM_BYTE_DISABLED;
     part.set_command(whole.get_command());
     part.set_data_ptr(part.bytes.data());
     part.set_data_length(static_cast<unsigned>(length));

@@ -129,6 +129,13 @@ BOOST_AUTO_TEST_CASE(random_accesses_are_right_in_whole_bursts_of_any_length) {
     random_accesses_are_right(how, memory);
 }
 
+BOOST_AUTO_TEST_CASE(random_accesses_are_right_where_the_memory_knows_no_byte_enables) {
+    lt_at_bridge::config how = bridge_config();
+    phased_memory::settings memory;
+    how.byte_enables = memory.byte_enables = false;
+    random_accesses_are_right(how, memory);
+}
+
 BOOST_AUTO_TEST_CASE(a_memory_that_does_not_hear_completed_is_answered_otherwise) {
     phased_memory::settings memory;
     memory.deaf = true;
@@ -322,6 +329,12 @@ BOOST_AUTO_TEST_CASE(a_smallest_above_the_largest_is_refused) {
     lt_at_bridge::config c = bridge_config();
     c.smallest = 128;
     a_bad_config_is_refused(c, "smallest: a power of two up to largest = 64 is expected, not 128");
+}
+BOOST_AUTO_TEST_CASE(wider_requests_without_byte_enables_are_refused) {
+    lt_at_bridge::config c = bridge_config();
+    c.smallest = 32;
+    c.byte_enables = false;
+    a_bad_config_is_refused(c, "smallest: requests wider than the access need byte enables; 1 is expected, not 32");
 }
 BOOST_AUTO_TEST_CASE(an_end_inside_a_request_is_refused) {
     lt_at_bridge::config c = bridge_config();

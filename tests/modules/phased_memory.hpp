@@ -32,7 +32,8 @@ class phased_memory : public sc_core::sc_module {
         std::uint64_t size = 1 << 18;
         bool naturally_aligned = true; // else a fault
         unsigned largest = 64, smallest = 1;
-        bool deaf = false; // waits forever for END_RESP after TLM_COMPLETED to BEGIN_RESP
+        bool byte_enables = true; // else they are a fault
+        bool deaf = false;        // waits forever for END_RESP after TLM_COMPLETED to BEGIN_RESP
         sc_core::sc_time accept{1, sc_core::SC_NS}, latency{20, sc_core::SC_NS};
         unsigned spread = 3; // responses take up to as many accept times longer, at random, and are annotated
         std::uint64_t broken = UINT64_MAX; // an access of this byte is answered with TLM_GENERIC_ERROR_RESPONSE
@@ -68,6 +69,7 @@ class phased_memory : public sc_core::sc_module {
         if (p.get_response_status() != tlm::TLM_INCOMPLETE_RESPONSE || p.is_dmi_allowed()) fault("used attributes");
         if (p.get_streaming_width() < length) fault("streaming");
         if (length > how_.largest) fault("too long");
+        if (!how_.byte_enables && p.get_byte_enable_ptr()) fault("byte enables");
         if (length < how_.smallest) fault("too short");
         if (how_.naturally_aligned && ((length & (length - 1)) || address % length)) fault("not aligned");
         if (address / how_.largest != (address + length - 1) / how_.largest) fault("over a boundary");

@@ -50,6 +50,7 @@ class lt_at_bridge : public instrumented, private access_target, private tlm::tl
         std::uint64_t largest = 64; // bytes of a request, a power of two, which it does not cross a multiple of
         std::uint64_t smallest = 1; // bytes, a power of two up to `largest`: what is less becomes one of these, with
                                     // byte enables; `base` and `capacity` are multiples of it
+        bool byte_enables = true;   // false: the target takes none, and runs of enabled bytes become requests
         bool powers_of_two = true;  // requests are powers of two long and naturally aligned
         response_end ending = response_end::updated;
         unsigned accepted = 64; // initiators in four phases: accepted accesses of each without END_RESP
