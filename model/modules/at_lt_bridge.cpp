@@ -1,10 +1,13 @@
 // Everything is in the socket; here it is led on.
 #include "tlmalloc/modules/at_lt_bridge.hpp"
 
+#include "dmi.hpp"
+
 namespace tlmalloc {
 
 at_lt_bridge::at_lt_bridge(sc_core::sc_module_name name, const config &settings)
     : instrumented(name, "at_lt_bridge"), in("in", *this, settings.outstanding) {
+    in.serve_for(*this);
     out.register_invalidate_direct_mem_ptr(this, &at_lt_bridge::invalidate);
 }
 
@@ -17,7 +20,7 @@ unsigned at_lt_bridge::debug(tlm::tlm_generic_payload &payload) {
 }
 
 bool at_lt_bridge::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
-    return out->get_direct_mem_ptr(payload, dmi);
+    return in_reset() ? refuse_dmi(dmi) : out->get_direct_mem_ptr(payload, dmi);
 }
 
 void at_lt_bridge::invalidate(sc_dt::uint64 first, sc_dt::uint64 last) {

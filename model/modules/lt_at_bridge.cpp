@@ -110,6 +110,7 @@ class lt_at_bridge::call {
 lt_at_bridge::lt_at_bridge(sc_core::sc_module_name name, const config &settings)
     : instrumented(name, "lt_at_bridge"), in("in", *this, settings.accepted), config_(settings) {
     check_config();
+    in.serve_for(*this);
     out.register_nb_transport_bw(this, &lt_at_bridge::nb_transport_bw);
     out.register_invalidate_direct_mem_ptr(this, &lt_at_bridge::invalidate);
     SC_HAS_PROCESS(lt_at_bridge);
@@ -307,7 +308,10 @@ void lt_at_bridge::advance() {
             send(part);
         }
     }
-    if (!agenda_.empty()) agenda_changed_.notify(agenda_.begin()->first - now);
+    if (!agenda_.empty())
+        agenda_changed_.notify(agenda_.begin()->first - now);
+    else if (in_reset() && !is_busy())
+        may_be_idle();
 }
 
 void lt_at_bridge::send(request &next) {
@@ -409,7 +413,7 @@ unsigned lt_at_bridge::debug(tlm_generic_payload &payload) {
 
 bool lt_at_bridge::grant_dmi(unsigned, tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
     const std::uint64_t address = payload.get_address();
-    if (!config_.dmi) return refuse_dmi(dmi);
+    if (!config_.dmi || in_reset()) return refuse_dmi(dmi);
     if (!reaches(address, 1)) return refuse_dmi(dmi, {address, address});
     const bool granted = out->get_direct_mem_ptr(payload, dmi);
     const std::uint64_t nbytes = config_.capacity == no_end ? UINT64_MAX - config_.base : config_.capacity;

@@ -286,6 +286,36 @@ BOOST_AUTO_TEST_CASE(a_caller_that_is_killed_leaves_its_requests_behind) {
     b.check_all_is_over();
 }
 
+// What has been sent is answered, also where its caller is gone; what comes meanwhile is refused; pointers go.
+BOOST_AUTO_TEST_CASE(a_reset_waits_for_the_requests_that_are_under_way) {
+    bench b(bridge_config(), {});
+    tlmalloc::testing::initiator holder("holder");
+    initiator cpu("cpu"), other("other");
+    holder.out.bind(b.bridge.in);
+    cpu.out.bind(b.bridge.in);
+    other.out.bind(b.bridge.in);
+    std::vector<std::uint64_t> lost;
+    holder.on_invalidate = [&](std::uint64_t first, std::uint64_t last) { lost.insert(lost.end(), {first, last}); };
+    cpu.body = [&] { cpu.write(0, bytes(4096, 0x5a)); };
+    other.body = [&] {
+        sc_core::wait(sc_core::sc_time(10, sc_core::SC_NS));
+        b.bridge.reset();
+        BOOST_CHECK(b.bridge.in_reset());
+        BOOST_CHECK(lost == (std::vector<std::uint64_t>{0, memory_bytes - 1}));
+        sc_core::sc_time delay;
+        bytes data(4);
+        BOOST_CHECK_EQUAL(other.write(0, data, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
+        tlm::tlm_generic_payload payload;
+        tlm::tlm_dmi dmi;
+        BOOST_CHECK(!other.out->get_direct_mem_ptr(payload, dmi));
+        sc_core::wait(sc_core::sc_time(1, sc_core::SC_US));
+        BOOST_CHECK(!b.bridge.in_reset());
+        BOOST_CHECK(other.read(0, 4096) == bytes(4096, 0x5a));
+    };
+    simulate({&cpu, &other});
+    b.check_all_is_over();
+}
+
 // Mistakes of the target are counted and told.
 BOOST_AUTO_TEST_CASE(answers_to_nothing_are_told) {
     bench b(bridge_config(), {});

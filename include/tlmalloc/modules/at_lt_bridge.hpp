@@ -3,8 +3,10 @@
 #define TLMALLOC_MODULES_AT_LT_BRIDGE_HPP
 
 #include "tlmalloc/modules/instrumented.hpp"
+#include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
 
+#include <cstdint>
 #include <tlm_utils/simple_initiator_socket.h>
 
 namespace tlmalloc {
@@ -12,7 +14,7 @@ namespace tlmalloc {
 // Serves the four phases at `in` as every target of ours does (at_target.hpp), and calls b_transport at `out` with the
 // payloads as they came, from threads, so that the target may wait. Our own targets take four phases themselves and
 // need none. Blocking calls, DMI and debug accesses pass through unchanged.
-class at_lt_bridge : public instrumented, private access_target {
+class at_lt_bridge : public instrumented, public resettable, private access_target {
   public:
     struct config {
         unsigned outstanding = 64; // accepted requests of an initiator without END_RESP; more wait for END_REQ
@@ -24,6 +26,8 @@ class at_lt_bridge : public instrumented, private access_target {
     at_lt_bridge(sc_core::sc_module_name name, const config &settings);
 
   private:
+    void begin_reset() override { in.withdraw_dmi(0, UINT64_MAX); }
+    void make_new() override {} // it keeps nothing
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;

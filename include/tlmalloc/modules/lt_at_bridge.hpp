@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_LT_AT_BRIDGE_HPP
 
 #include "tlmalloc/modules/instrumented.hpp"
+#include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
 
 #include <cstdint>
@@ -32,9 +33,11 @@ namespace tlmalloc {
 // nothing, and a write has been made by the requests that did not fail. Extensions of the access are lent to its
 // requests until their answers; a caller's thread that ends meanwhile takes them away, and the bytes stay.
 //
+// A reset (resettable.hpp) waits for the requests that are on their way, those of callers that are gone too.
+//
 // DMI is what the target grants, clipped to [base, base + capacity). Debug accesses pass through, cut at multiples of
 // `largest`.
-class lt_at_bridge : public instrumented, private access_target, private tlm::tlm_mm_interface {
+class lt_at_bridge : public instrumented, public resettable, private access_target, private tlm::tlm_mm_interface {
   public:
     // How the bridge ends a response. Every target should take all three; some wait forever after `completed`.
     enum class response_end {
@@ -103,6 +106,9 @@ class lt_at_bridge : public instrumented, private access_target, private tlm::tl
                                        sc_core::sc_time &delay);
     void invalidate(sc_dt::uint64 first, sc_dt::uint64 end);
 
+    void begin_reset() override { in.withdraw_dmi(config_.base, last()); }
+    void make_new() override {} // it keeps nothing
+    bool is_busy() const override { return under_way_ > 0 || !waiting_.empty() || !agenda_.empty(); }
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
