@@ -11,6 +11,7 @@
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/host.hpp"
 #include "tlmalloc/modules/host_driver.hpp"
+#include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/lt_at_bridge.hpp"
@@ -33,5 +34,6 @@
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/modules/va_manager.hpp"
 #include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/modules/width_adapter.hpp"
 
 #endif

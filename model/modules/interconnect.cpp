@@ -31,7 +31,6 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
         refuse_config(sorted == TLA_OUT_OF_RANGE ? "a window names no target"
                       : sorted == TLA_OVERLAP    ? "two windows overlap"
                                                  : "a window goes past 2^64");
-    out.register_invalidate_direct_mem_ptr(this, &interconnect::invalidate_direct_mem_ptr);
     meters_of_links_.resize(config_.groups.empty() ? 0 : config_.links.size());
     for (const link_group &group : config_.groups) {
         meters_.push_back(std::make_unique<meter>(*this, group.name));

@@ -1,8 +1,8 @@
 // An initiator with 64-bit sockets in front of a memory_controller, whose sockets have 32: an adapter for each.
-#include "socket_width.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/width_adapter.hpp"
 
 #include <iostream>
 
@@ -35,7 +35,7 @@ int sc_main(int, char **) {
     tlmalloc::memory_controller::config config;
     config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0; // HBM only: `tcm` stays unbound
     wide_initiator initiator{"initiator"};
-    socket_width<64, 32> data{"data"}, control{"control"};
+    tlmalloc::width_adapter<64> data{"data"}, control{"control"};
     tlmalloc::memory_controller controller{"controller", config};
     tlmalloc::hbm_slice slice{"slice", {}};
     initiator.data.bind(data.in);

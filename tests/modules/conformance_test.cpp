@@ -2,7 +2,6 @@
 // modules that serve at once (fast) and modules that serve in the order of arrival (exact).
 #include "bare.hpp"
 #include "conforms.hpp"
-#include "platform/examples/socket_width.hpp"
 #include "tlmalloc/config.h"
 #include "tlmalloc/modules/command_processor.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
@@ -14,6 +13,7 @@
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/tcm.hpp"
 #include "tlmalloc/modules/va_manager.hpp"
+#include "tlmalloc/modules/width_adapter.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <sstream>
@@ -431,12 +431,14 @@ struct element_window_target : window_target {
     void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(element.control); }
 };
 
-// A controller behind two adapters: from 32 bits to 64 and back.
+// A controller behind three adapters: from 32 bits to 64, to 128 and back.
 struct width_target : controller_target {
-    socket_width<32, 64> widen{"widen"};
-    socket_width<64, 32> narrow{"narrow"};
+    width_adapter<32, 64> widen{"widen"};
+    width_adapter<64, 128> between{"between"};
+    width_adapter<128> narrow{"narrow"};
     explicit width_target(time_style how) : controller_target(how) {
-        widen.out.bind(narrow.in);
+        widen.out.bind(between.in);
+        between.out.bind(narrow.in);
         narrow.out.bind(controller.in);
     }
     void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(widen.in); }

@@ -47,6 +47,8 @@ class random_accesses : public sc_core::sc_module {
         if (how_.bounded) BOOST_TEST(refused_ > how_.count / 100);
     }
 
+    sc_core::sc_time ended() const { return ended_; } // when the last access was over
+
   private:
     struct access {
         tlm::tlm_command command;
@@ -152,6 +154,7 @@ class random_accesses : public sc_core::sc_module {
                 ahead = sc_core::SC_ZERO_TIME;
             }
         }
+        ended_ = sc_core::sc_time_stamp() + ahead;
     }
 
     // Requests of one initiator to the same bytes keep their order, so the plain array follows in that order.
@@ -179,6 +182,7 @@ class random_accesses : public sc_core::sc_module {
     std::mt19937_64 random_;
     std::vector<std::uint8_t> expected_;
     std::string mismatch_;
+    sc_core::sc_time ended_;
     std::uint64_t done_ = 0, refused_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/detail/writes_under_way.hpp"
 #include "tlmalloc/device/address_windows.h"
+#include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
 #include "tlmalloc/timing/fabric.h"
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <tlm_utils/multi_passthrough_initiator_socket.h>
 #include <vector>
 
 namespace tlmalloc {
@@ -58,7 +58,9 @@ class interconnect : public instrumented, public resettable, private access_targ
     };
 
     target_socket<0> in;
-    tlm_utils::multi_passthrough_initiator_socket<interconnect> out{"out"};
+    multi_initiator_socket out{"out", [this](int target, std::uint64_t first, std::uint64_t last) {
+                                   invalidate_direct_mem_ptr(target, first, last);
+                               }};
 
     interconnect(sc_core::sc_module_name name, config settings);
 

@@ -10,6 +10,7 @@
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/device/object_store.h"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
 #include "tlmalloc/parameters/memory.h"
@@ -134,7 +135,7 @@ class memory_controller : public instrumented,
     };
 
     target_socket<0, sc_core::SC_ZERO_OR_MORE_BOUND> in;
-    using memory_socket = tlm_utils::simple_initiator_socket_tagged_optional<memory_controller>;
+    using memory_socket = optional_initiator_socket<tlm_utils::simple_initiator_socket_tagged<memory_controller>>;
     memory_socket slice{"slice"}, tcm{"tcm"}, sram{"sram"}, m_cpu_memory{"m_cpu_memory"}, host_memory{"host_memory"};
 
     control_window control;

@@ -6,6 +6,7 @@
 #include "tlmalloc/detail/message_token.hpp"
 #include "tlmalloc/device/command.h"
 #include "tlmalloc/device/message_queue.h"
+#include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/message_ledger.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
@@ -61,7 +62,7 @@ class pe_ipcq : public instrumented, private access_target, private in_order_tar
 
     target_socket<> in;
     tlm_utils::simple_initiator_socket<pe_ipcq> local{"local"}, allocator{"allocator"};
-    tlm_utils::simple_initiator_socket_optional<pe_ipcq> memory{"memory"};
+    optional_initiator_socket<tlm_utils::simple_initiator_socket<pe_ipcq>> memory{"memory"};
 
     pe_ipcq(sc_core::sc_module_name name, const config &settings, pe_dma &dma, message_ledger &ledger);
     ~pe_ipcq() override;

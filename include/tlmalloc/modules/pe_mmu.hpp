@@ -7,6 +7,7 @@
 #include "tlmalloc/detail/turnstile.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
@@ -105,9 +106,9 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
 
     target_socket<> in;
     tlm_utils::simple_initiator_socket<pe_mmu> out{"out"};
-    tlm_utils::simple_initiator_socket_optional<pe_mmu> walk{"walk"};           // TLA_WALK_MEMORY
-    tlm_utils::simple_initiator_socket_optional<pe_mmu> allocator{"allocator"}; // TLA_WALK_MEMORY
-    tlm_utils::simple_initiator_socket_optional<pe_mmu> fault{"fault"};         // TLA_UNMAPPED_DEMAND
+    optional_initiator_socket<tlm_utils::simple_initiator_socket<pe_mmu>> walk{"walk"};           // TLA_WALK_MEMORY
+    optional_initiator_socket<tlm_utils::simple_initiator_socket<pe_mmu>> allocator{"allocator"}; // TLA_WALK_MEMORY
+    optional_initiator_socket<tlm_utils::simple_initiator_socket<pe_mmu>> fault{"fault"};         // TLA_UNMAPPED_DEMAND
 
     control_window control;
 

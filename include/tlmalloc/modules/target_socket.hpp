@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <tlm_utils/multi_socket_bases.h>
 
 namespace tlmalloc {
@@ -32,7 +33,8 @@ class access_target {
 
 // Takes b_transport, the four phases (at_target.hpp), DMI and debug accesses for a module. At most `Initiators` may be
 // bound (0: any number); they are numbered in the order of their binding. A tlm_target_socket of an outer module may be
-// bound to it, for one initiator.
+// bound to it, for one initiator. Whatever their number, the socket is a tlm_base_target_socket with TLM's default
+// arguments, by which other frameworks find sockets, and can be bound as one.
 //
 // Exact: after serve_in_order(), accesses go to that target as requests, in the order of their arrival; whoever calls
 // b_transport waits for the answer. A caller's thread that is killed or reset meanwhile leaves its request on its way,
@@ -40,9 +42,10 @@ class access_target {
 // the answer. A target that is none of ours and is being called for it at that moment is given up in the middle of its
 // b_transport, as if the thread had called it itself, and the request is answered with TLM_GENERIC_ERROR_RESPONSE.
 template <int Initiators = 1, sc_core::sc_port_policy Policy = sc_core::SC_ONE_OR_MORE_BOUND>
-class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_types, Initiators, Policy>,
+class target_socket : public tlm::tlm_target_socket<32>,
                       public tlm_utils::multi_to_multi_bind_base<tlm::tlm_base_protocol_types> {
-    using base = tlm::tlm_target_socket<32, tlm::tlm_base_protocol_types, Initiators, Policy>;
+    using base = tlm::tlm_target_socket<32>;
+    using backward = tlm::tlm_bw_transport_if<>;
 
   public:
     // `outstanding`: approximately timed, accepted requests of an initiator without END_RESP; more wait for END_REQ.
@@ -53,9 +56,11 @@ class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_t
               [this](int input, auto &payload, auto &delay) { entries_[to_index(input)].b_transport(payload, delay); },
               [this](int input, auto &payload, auto &phase, auto &delay) {
                   return (*this)[input]->nb_transport_bw(payload, phase, delay);
-              }) {
+              }),
+          initiators_(sc_core::sc_gen_unique_name((std::string(name) + "_port").c_str())) {
         entries_.emplace_back(*this, 0); // an outer socket leads here
         base::bind(static_cast<tlm::tlm_fw_transport_if<> &>(entries_.front()));
+        this->m_port.bind(nobody_);
     }
     ~target_socket() {
         if (in_order_) leave_in_order(*in_order_);
@@ -79,6 +84,23 @@ class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_t
     void withdraw_dmi(std::uint64_t first, std::uint64_t last) {
         for (int i = 0; i < this->size(); i++)
             (*this)[i]->invalidate_direct_mem_ptr(first, last);
+    }
+
+    // From the end of elaboration on: the initiators.
+    int size() const { return initiators_.size(); }
+    backward *operator[](int input) { return initiators_[input]; }
+    backward *operator->() { return initiators_.operator->(); }
+
+    // Whoever is bound, by whatever type of this socket, is bound here.
+    sc_core::sc_port_b<backward> &get_base_port() override { return initiators_; }
+    const sc_core::sc_port_b<backward> &get_base_port() const override { return initiators_; }
+
+    // A socket of another width cannot be bound: says so when somebody tries.
+    template <unsigned bits>
+    operator tlm::tlm_base_target_socket_b<bits> &() {
+        static_assert(bits == 32, "the sockets of tlmalloc are 32 bits wide: put a tlmalloc::width_adapter<64> (or "
+                                  "whatever width yours has) between");
+        return *this;
     }
 
     // Asked for once by every initiator that is bound.
@@ -140,6 +162,14 @@ class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_t
         const unsigned input;
     };
 
+    // TLM's own port of the socket, which is for one initiator, leads here.
+    struct no_initiator final : backward {
+        tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload &, tlm::tlm_phase &, sc_core::sc_time &) override {
+            return tlm::TLM_ACCEPTED;
+        }
+        void invalidate_direct_mem_ptr(sc_dt::uint64, sc_dt::uint64) override {}
+    };
+
     static std::size_t to_index(int input) { return static_cast<std::size_t>(input); }
 
     access_target &target_;
@@ -148,6 +178,8 @@ class target_socket : public tlm::tlm_target_socket<32, tlm::tlm_base_protocol_t
     resettable *module_ = nullptr;
     const rights_reader *rights_ = nullptr;
     std::uint32_t least_privilege_ = 0;
+    no_initiator nobody_;
+    sc_core::sc_port<backward, Initiators, Policy> initiators_;
     std::deque<entry> entries_;
     std::size_t bound_ = 0;
 };

@@ -1,0 +1,159 @@
+// Sockets as other frameworks see them: found by their names in SystemC's hierarchy, by the type that TLM's sockets
+// have by default, and bound as that; several initiators at one socket, and sockets that nobody binds.
+#include "bare.hpp"
+#include "random_accesses.hpp"
+#include "test_initiator.hpp"
+#include "tlmalloc/modules/at_lt_bridge.hpp"
+#include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/interconnect.hpp"
+#include "tlmalloc/modules/lt_at_bridge.hpp"
+#include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/pe_mmu.hpp"
+#include "tlmalloc/modules/width_adapter.hpp"
+
+using namespace tlmalloc;
+using tlmalloc::testing::coding;
+using tlmalloc::testing::random_accesses;
+
+namespace {
+
+using any_initiator = tlm::tlm_base_initiator_socket<>;
+using any_target = tlm::tlm_base_target_socket<>;
+
+// As a platform does that binds what its configuration names.
+void bind(const std::string &initiator_name, const std::string &target_name) {
+    auto *const from = dynamic_cast<any_initiator *>(sc_core::sc_find_object(initiator_name.c_str()));
+    auto *const to = dynamic_cast<any_target *>(sc_core::sc_find_object(target_name.c_str()));
+    BOOST_REQUIRE_MESSAGE(from, initiator_name << " is not found");
+    BOOST_REQUIRE_MESSAGE(to, target_name << " is not found");
+    from->bind(*to);
+}
+
+memory_controller::config controller_config(time_style style) {
+    memory_controller::config c = bare<memory_controller>();
+    c.style = style;
+    c.memory.hbm_slice_bytes = 1 << 18;
+    c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+    c.memory.layout = TLA_LAYOUT_PLAIN;
+    return c;
+}
+
+hbm_slice::config slice_config(time_style style) {
+    hbm_slice::config c = bare<hbm_slice>();
+    c.style = style;
+    c.capacity = 1 << 18;
+    return c;
+}
+
+// Two initiators at the controller's socket and one at the fabric in front of it, all bound by name; each has its part
+// of the slice.
+void several_initiators_are_bound_by_name(time_style style, coding how) {
+    memory_controller controller("controller", controller_config(style));
+    hbm_slice slice("slice", slice_config(style));
+    interconnect::config roads = bare<interconnect>();
+    roads.style = style;
+    roads.nodes.resize(2);
+    roads.links = {{0, 1, 1'000, 256'000'000'000, 0}, {1, 0, 1'000, 256'000'000'000, 0}};
+    roads.sources = {0};
+    roads.targets = {1};
+    roads.windows = {{0x20000, 0x10000, 0, false}};
+    interconnect fabric("fabric", roads);
+    std::deque<random_accesses> all;
+    for (unsigned i = 0; i < 3; i++) {
+        random_accesses::settings s;
+        s.base = i * 0x10000;
+        s.count = 2'000;
+        s.style = how;
+        s.seed = 60 + i;
+        all.emplace_back(("initiator" + std::to_string(i)).c_str(), s);
+    }
+    bind("initiator0.checker.out", "controller.in");
+    bind("initiator1.checker.out", "controller.in");
+    bind("initiator2.checker.out", "fabric.in");
+    bind("fabric.out", "controller.in");
+    bind("controller.slice", "slice.in");
+    initiator commands("commands");
+    bind("commands.out", "controller.control");
+    commands.body = [&] { BOOST_CHECK_EQUAL(commands.command(0, alloc_command(TLA_HBM, 64)).status, TLA_OK); };
+    simulate({&commands});
+    for (const random_accesses &one : all)
+        one.check_all_went_well();
+}
+
+template <typename Socket>
+void is_found(const char *name) {
+    BOOST_CHECK_MESSAGE(dynamic_cast<Socket *>(sc_core::sc_find_object(name)), name << " is not found");
+}
+
+// The same accesses by an initiator of `bits` through an adapter, and by one of 32 without: the same bytes and times.
+template <unsigned bits>
+void an_adapter_takes_no_time(time_style style, coding how) {
+    struct wide : sc_core::sc_module { // an initiator of 32 bits, made wider
+        width_adapter<32, bits> out{"out"};
+        explicit wide(sc_core::sc_module_name name) : sc_module(name) {}
+    };
+    hbm_slice with("with", slice_config(style)), without("without", slice_config(style));
+    width_adapter<bits> adapter("adapter");
+    wide outer("outer");
+    random_accesses::settings s;
+    s.count = 20'000;
+    s.style = how;
+    s.size = 1 << 18;
+    s.bounded = true;
+    random_accesses far("far", s), near("near", s);
+    far.checker.out.bind(outer.out.in);
+    outer.out.out.bind(adapter.in);
+    adapter.out.bind(with.in);
+    near.checker.out.bind(without.in);
+    sc_core::sc_start();
+    far.check_all_went_well();
+    near.check_all_went_well();
+    BOOST_CHECK_EQUAL(to_ps(far.ended()), to_ps(near.ended()));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(several_initiators_are_bound_to_one_socket_by_name) {
+    several_initiators_are_bound_by_name(time_style::fast, coding::loosely_timed);
+}
+BOOST_AUTO_TEST_CASE(several_initiators_are_bound_to_one_socket_by_name_in_the_exact_style) {
+    several_initiators_are_bound_by_name(time_style::exact, coding::loosely_timed);
+}
+BOOST_AUTO_TEST_CASE(several_initiators_in_four_phases_are_bound_to_one_socket_by_name) {
+    several_initiators_are_bound_by_name(time_style::fast, coding::approximately_timed);
+}
+
+BOOST_AUTO_TEST_CASE(every_socket_of_the_modules_that_others_use_is_found) {
+    memory_controller controller("controller", controller_config(time_style::fast));
+    pe_mmu mmu("mmu", bare<pe_mmu>());
+    interconnect::config roads = bare<interconnect>();
+    roads.nodes.resize(1);
+    roads.sources = roads.targets = {0};
+    interconnect fabric("fabric", roads);
+    hbm_slice slice("slice", slice_config(time_style::fast));
+    at_lt_bridge at("at", {});
+    lt_at_bridge::config c;
+    c.capacity = 1 << 18;
+    lt_at_bridge lt("lt", c);
+    width_adapter<32, 32> width("width");
+    for (const char *name : {"controller.in", "controller.control", "mmu.in", "mmu.control", "fabric.in", "slice.in",
+                             "at.in", "lt.in", "width.in"})
+        is_found<any_target>(name);
+    for (const char *name :
+         {"controller.slice", "controller.tcm", "controller.sram", "controller.m_cpu_memory", "controller.host_memory",
+          "mmu.out", "mmu.walk", "mmu.allocator", "mmu.fault", "fabric.out", "at.out", "lt.out", "width.out"})
+        is_found<any_initiator>(name);
+}
+
+BOOST_AUTO_TEST_CASE(an_adapter_of_64_bits_takes_no_time) {
+    an_adapter_takes_no_time<64>(time_style::fast, coding::loosely_timed);
+}
+BOOST_AUTO_TEST_CASE(an_adapter_of_128_bits_takes_no_time_in_the_exact_style) {
+    an_adapter_takes_no_time<128>(time_style::exact, coding::loosely_timed);
+}
+BOOST_AUTO_TEST_CASE(an_adapter_of_512_bits_takes_no_time_in_four_phases) {
+    an_adapter_takes_no_time<512>(time_style::fast, coding::approximately_timed);
+}
+BOOST_AUTO_TEST_CASE(an_adapter_of_8_bits_takes_no_time_in_four_phases_in_the_exact_style) {
+    an_adapter_takes_no_time<8>(time_style::exact, coding::approximately_timed);
+}
