@@ -47,6 +47,13 @@
 #define COST(section, event, default_price, source, meaning)                                                           \
     { TIME(section.cost.event, section.cost.event##_ps, S), source, default_price, meaning }
 
+/* Cycles of a class of instructions (riscv_hart.h). */
+#define FIRMWARE(kind, low, default_cycles, meaning)                                                                   \
+    {                                                                                                                  \
+        CYCLES(controller.firmware.kind, controller.firmware.kind, low, 1000),                                         \
+            "the class of Ibex, by the stall cycles of its documentation", default_cycles, "firmware: cycles " meaning \
+    }
+
 const char *tla_unmapped_name(tla_unmapped unmapped) {
     static const char *const names[] = {"error", "pa_fallback", "demand"};
     return (unsigned)unmapped < TLA_UNMAPPED_COUNT ? names[unmapped] : NULL;
@@ -315,6 +322,13 @@ const tla_schema_key tla_platform_keys[] = {
     COST(controller, slot, "1 ns", CHOICE_FRONT, "fronts: per slot taken from the queue or given back"),
     COST(controller, driver_call, "1 ns", CHOICE_FRONT,
          "fronts: per request to the placement below, beside what that does"),
+    FIRMWARE(instruction, 1, "1 tCK", "of an instruction of the core, to which its class adds"),
+    FIRMWARE(load, 0, "1 tCK", "that a load adds: what the core waits for its memory and its mailbox"),
+    FIRMWARE(store, 0, "1 tCK", "that a store adds"),
+    FIRMWARE(taken_branch, 0, "2 tCK", "that a conditional branch adds when it is taken"),
+    FIRMWARE(jump, 0, "1 tCK", "that a jump, a call or a return adds"),
+    FIRMWARE(multiply, 0, "2 tCK", "that a multiplication adds"),
+    FIRMWARE(divide, 0, "36 tCK", "that a division adds"),
 
     {SIZE_POWER(mmu.page_size, mmu.page_size, 4 * KIB, GIB), "KernBench ADR-0039: class default", "2 MiB",
      "page size of the PE MMUs"},

@@ -8,6 +8,7 @@
 #include "tlmalloc/timing/banked_channels.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static tla_phrase size_text(uint64_t nbytes) {
     return tla_number_print(TLA_VALUE_SIZE, nbytes);
@@ -374,6 +375,16 @@ static bool sips_are_no_grid(const tla_config *c, tla_phrase *text) {
     return plan_is_broken(c, text, tla_plan_sips);
 }
 
+/* A timing of instructions that nobody executes. */
+static bool firmware_does_not_run(const tla_config *c, tla_phrase *text) {
+    tla_riscv_timing defaults;
+    tla_riscv_timing_defaults(&defaults);
+    *text = tla_phrase_of("found controller.firmware with controller.engine %s, expected firmware: nothing runs it",
+                          tla_engine_kind_name(c->controller.engine));
+    return c->controller.engine != TLA_ENGINE_FIRMWARE &&
+           memcmp(&c->controller.firmware, &defaults, sizeof defaults) != 0;
+}
+
 static bool slots_leave_their_window(const tla_config *c, tla_phrase *text) {
     const uint64_t most = TLA_MESSAGE_WINDOW_BYTES;
     *text =
@@ -423,6 +434,10 @@ const tla_platform_rule tla_platform_rules[] = {
     {{"mmu.pages_64k", "mmu.pages_2m", "mmu.pages_1g", "mmu.page_size"}, page_is_no_larger},
     {{"mmu.va_bits", "va.base", "va.size"}, va_range_is_too_wide},
     {{"workload.asid", "mmu.asids"}, asid_is_none},
+    {{"controller.firmware.instruction", "controller.firmware.load", "controller.firmware.store",
+      "controller.firmware.taken_branch", "controller.firmware.jump", "controller.firmware.multiply",
+      "controller.firmware.divide", "controller.engine"},
+     firmware_does_not_run},
     {{"messages.slots", "messages.slot_size"}, slots_leave_their_window},
     {{"host.driver_synchronous", "host.driver"}, driver_waits_and_does_not},
     {{"mmu.tlb_l1.entries", "mmu.tlb_l1.ways", "mmu.tlb_l1.replacement"}, l1_is_no_tlb},

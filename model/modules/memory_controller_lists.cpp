@@ -74,9 +74,7 @@ bool memory_controller::access_node(const tla_list_access &access, std::uint64_t
 tla_status memory_controller::make_engine(tla_engine *engine, tla_error *error) const {
     if (config_.engine == TLA_ENGINE_RTL) return make_rtl_engine(config_.engine_node_cycles, engine, error);
     if (config_.engine != TLA_ENGINE_FIRMWARE) return TLA_OK;
-    tla_riscv_timing timing;
-    tla_riscv_timing_defaults(&timing);
-    const tla_status status = tla_firmware_engine_for_arena(&tla_firmware_first_fit, &timing, engine);
+    const tla_status status = tla_firmware_engine_for_arena(&tla_firmware_first_fit, &config_.firmware, engine);
     return status ? tla_error_set(error, status, "%s", tla_status_text(status)) : TLA_OK;
 }
 

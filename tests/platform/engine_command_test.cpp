@@ -111,6 +111,41 @@ BOOST_AUTO_TEST_CASE(a_kernel_waits_as_long_with_firmware_as_by_its_profile) {
                         number(json_array_get(firmware.list("kernels"), i), key), key);
 }
 
+BOOST_AUTO_TEST_CASE(firmware_takes_the_cycles_of_its_instructions) {
+    const std::vector<std::string> of_firmware{"controller.cost.profile=fw_list", "controller.engine=firmware"};
+    const auto replayed_with = [&of_firmware](const std::vector<std::string> &timing) {
+        std::vector<std::string> settings = of_firmware;
+        for (const std::string &key : timing)
+            settings.push_back("controller.firmware." + key);
+        return replayed(settings);
+    };
+    const auto plain = replayed_with({}), slow = replayed_with({"load=3 tCK"}),
+               twice = replayed_with({"instruction=2 tCK", "load=2 tCK", "store=2 tCK", "taken_branch=4 tCK",
+                                      "jump=2 tCK", "multiply=4 tCK", "divide=72 tCK"});
+    for (const char *of : {"latency_ps", "free_latency_ps"})
+        for (const char *figure : {"p50", "p99", "max"}) {
+            const auto of_run = [of, figure](const std::shared_ptr<json_t> &run) {
+                return number(json_object_get(run.get(), of), figure);
+            };
+            BOOST_CHECK_EQUAL(of_run(twice), 2 * of_run(plain));
+            BOOST_CHECK_GT(of_run(slow), of_run(plain));
+            BOOST_CHECK_LT(of_run(slow), of_run(twice));
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_timing_of_instructions_that_nobody_executes_is_refused) {
+    for (const char *key : {"instruction=2 tCK", "load=0 tCK", "store=0 tCK", "taken_branch=0 tCK", "jump=0 tCK",
+                            "multiply=0 tCK", "divide=0 tCK"}) {
+        const std::string setting = std::string("controller.firmware.") + key;
+        BOOST_CHECK(
+            contains(refused({setting}), "found controller.firmware with controller.engine model, expected firmware"));
+        BOOST_CHECK_EQUAL(
+            run_tlmalloc({"check", small, "--set", setting, "--set", "controller.engine=firmware"}).status, 0);
+    }
+    BOOST_CHECK(contains(refused({"controller.engine=firmware", "controller.firmware.instruction=0 tCK"}),
+                         "controller.firmware.instruction"));
+}
+
 BOOST_AUTO_TEST_CASE(what_firmware_does_not_serve_is_refused_by_name) {
     BOOST_CHECK(contains(refused({"controller.engine=firmware", "controller.hbm_policy=buddy"}),
                          "found controller.engine firmware with buddy, expected first_fit, alone or below"));

@@ -219,6 +219,7 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
                 c.controller.memory.m_cpu_policy = c.controller.memory.host_policy =
                     static_cast<tla_policy>(TLA_FIRST_FIT + up_to(3));
         c.controller.engine = TLA_ENGINE_MODEL; // another is there with Verilator alone
+        tla_riscv_timing_defaults(&c.controller.firmware);
         if (c.controller.free_list != TLA_LIST_REGISTERS || up_to(1))
             c.controller.engine_nodes = 0;
         else

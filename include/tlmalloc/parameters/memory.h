@@ -9,6 +9,7 @@
 
 #include "tlmalloc/allocators/pe_memory.h"
 #include "tlmalloc/base/cost.h"
+#include "tlmalloc/device/riscv_hart.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -76,6 +77,7 @@ typedef struct tla_controller_parameters {
     tla_engine_kind engine;        /* controller.engine */
     uint32_t engine_nodes;         /* controller.engine_nodes: of a free list; 0: as many as it needs, or has */
     uint32_t engine_node_cycles;   /* controller.engine_node_cycles: rtl, 1 or 2 */
+    tla_riscv_timing firmware;     /* controller.firmware: of the processor of engine firmware */
     tla_cost_profile cost;         /* controller.cost: of a command; of an engine its clock, and what is beside it */
 } tla_controller_parameters;
 
