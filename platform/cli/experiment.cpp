@@ -372,8 +372,9 @@ class reader {
         return file.empty() || file[0] == '/' || slash == std::string::npos ? file : path_.substr(0, slash + 1) + file;
     }
 
+    // One that begins with a dot stands beside the experiment nevertheless.
     std::string in_data(const std::string &file) const {
-        return file.empty() || file[0] == '/' ? file : data_ + "/" + file;
+        return file.empty() || file[0] == '/' ? file : file[0] == '.' ? beside(file) : data_ + "/" + file;
     }
 
     // The first file of data that is not there.

@@ -3,6 +3,7 @@
 #define TLMALLOC_PLATFORM_CLI_EXPERIMENT_DMA_HPP
 
 #include "cli/experiment.hpp"
+#include "serving/requests.h"
 #include "tlmalloc/modules/time.hpp"
 
 namespace tlmalloc {
@@ -43,6 +44,9 @@ class dma_run : public platform_run {
     }
 };
 
+// Requests of the file that is the parameter `requests`, read once for all rows; null: it cannot be read.
+const tla_serving_requests *serving_requests_of(const experiment_parameters &p, tla_error *error);
+
 // The state in which a trace leaves a PE's slice when most is in use, for npu::age (experiment_heap.cpp).
 tla_status age_slice(const tla_config &config, const std::string &path, std::string &snapshot, tla_error *error);
 
@@ -56,6 +60,7 @@ experiment_workload transfers();         // experiment_transfers.cpp
 experiment_workload prefix_caches();     // experiment_serving.cpp, as the next two
 experiment_workload reservations();
 experiment_workload layer_types();
+experiment_workload serving_managers(); // experiment_serving_run.cpp
 
 } // namespace tlmalloc
 #endif

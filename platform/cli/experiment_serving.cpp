@@ -19,19 +19,8 @@ struct owned_requests : tla_serving_requests {
     ~owned_requests() { tla_serving_requests_free(this); }
 };
 
-const tla_serving_requests *requests_of(const experiment_parameters &p, tla_error *error) {
-    static std::map<std::string, owned_requests> read;
-    const std::string &path = p.files.at("requests");
-    const auto found = read.find(path);
-    if (found != read.end()) return &found->second;
-    owned_requests &made = read[path];
-    if (!tla_serving_requests_read(path.c_str(), &made, error)) return &made;
-    read.erase(path);
-    return nullptr;
-}
-
 tla_status check_requests(const tla_config &, const experiment_parameters &p, tla_error *error) {
-    return p.files.at("requests").empty() || requests_of(p, error) ? TLA_OK : error->status;
+    return p.files.at("requests").empty() || serving_requests_of(p, error) ? TLA_OK : error->status;
 }
 
 // A row that is computed when it is made.
@@ -54,7 +43,7 @@ double percent(std::uint64_t part, std::uint64_t whole) {
 
 tla_status prefixes(const tla_config &, const experiment_parameters &p, std::vector<double> &figures,
                     tla_error *error) {
-    const tla_serving_requests *requests = requests_of(p, error);
+    const tla_serving_requests *requests = serving_requests_of(p, error);
     if (!requests) return error->status;
     tla_prefix_study study;
     const std::uint64_t capacity = p.at("capacity");
@@ -68,7 +57,7 @@ const char *memory_name(std::uint64_t value) {
 }
 
 tla_status memory(const tla_config &, const experiment_parameters &p, std::vector<double> &figures, tla_error *error) {
-    const tla_serving_requests *requests = requests_of(p, error);
+    const tla_serving_requests *requests = serving_requests_of(p, error);
     if (!requests) return error->status;
     tla_kv_memory_config config{};
     config.kind = static_cast<tla_kv_memory_kind>(p.at("memory"));
@@ -99,7 +88,7 @@ tla_status layers(const tla_config &, const experiment_parameters &p, std::vecto
     config.block_tokens = static_cast<std::uint32_t>(std::min<std::uint64_t>(p.at("block"), UINT32_MAX));
     std::vector<tla_kv_lengths> sequences;
     if (!p.files.at("requests").empty()) {
-        const tla_serving_requests *requests = requests_of(p, error);
+        const tla_serving_requests *requests = serving_requests_of(p, error);
         if (!requests) return error->status;
         for (std::size_t i = 0; i < requests->count; i++)
             sequences.push_back({{requests->items[i].prompt_tokens, 0, 0, 0}});
@@ -117,6 +106,17 @@ tla_status layers(const tla_config &, const experiment_parameters &p, std::vecto
 const experiment_parameter requests_parameter{"requests", TLA_VALUE_TEXT, nullptr, true};
 
 } // namespace
+
+const tla_serving_requests *serving_requests_of(const experiment_parameters &p, tla_error *error) {
+    static std::map<std::string, owned_requests> read;
+    const std::string &path = p.files.at("requests");
+    const auto found = read.find(path);
+    if (found != read.end()) return &found->second;
+    owned_requests &made = read[path];
+    if (!tla_serving_requests_read(path.c_str(), &made, error)) return &made;
+    read.erase(path);
+    return nullptr;
+}
 
 experiment_workload prefix_caches() {
     return {"prefix_cache",

@@ -228,6 +228,7 @@ const std::vector<experiment_workload> &experiment_workloads() {
         prefix_caches(),
         reservations(),
         layer_types(),
+        serving_managers(),
     };
     return all;
 }

@@ -28,6 +28,12 @@ static double peak_use(const tla_kv_blocks_stats *blocks) {
     return (double)blocks->peak / blocks->usable;
 }
 
+/* Any free block or page serves; of regions it is what nobody has while somebody waits. */
+static double external_fragmentation(const serve_report *r) {
+    const tla_scheduler_rules *rules = &r->settings->rules;
+    return rules->has_memory && tla_kv_memory_reserves(rules->memory.kind) ? r->result->mean_unused_waiting : 0;
+}
+
 static json_t *kv_to_json(const serve_report *r) {
     const tla_scheduler_stats *s = &r->result->scheduler;
     const tla_kv_blocks_stats *b = &r->result->blocks;
@@ -38,7 +44,7 @@ static json_t *kv_to_json(const serve_report *r) {
     json_object_set_new(json, "mean_use", json_real(r->result->mean_use));
     json_object_set_new(json, "peak_use", json_real(peak_use(b)));
     json_object_set_new(json, "internal_fragmentation", json_real(r->result->mean_internal_fragmentation));
-    json_object_set_new(json, "external_fragmentation", json_real(0)); /* any free block serves */
+    json_object_set_new(json, "external_fragmentation", json_real(external_fragmentation(r)));
     json_object_set_new(json, "taken", json_from_u64(b->taken));
     json_object_set_new(json, "revived", json_from_u64(b->revived));
     json_object_set_new(json, "shared", json_from_u64(b->shared));
@@ -46,6 +52,7 @@ static json_t *kv_to_json(const serve_report *r) {
     json_object_set_new(failures, "running", json_from_u64(s->refused_running));
     json_object_set_new(failures, "gate", json_from_u64(s->refused_gate));
     json_object_set_new(failures, "admission", json_from_u64(s->refused_admission));
+    json_object_set_new(failures, "fragmented", json_from_u64(s->refused_fragmented));
     json_object_set_new(json, "failures", failures);
     return json;
 }

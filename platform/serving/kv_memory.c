@@ -129,6 +129,14 @@ tla_status tla_kv_memory_hold(tla_kv_memory *m, uint32_t number, const tla_servi
     return status;
 }
 
+bool tla_kv_memory_fits(const tla_kv_memory *m, uint32_t number, uint64_t tokens) {
+    if (m->mapped) return tla_kv_mapped_fits(m->mapped, number, tokens);
+    if (!m->pool) return true;
+    const uint64_t wanted = (tokens + m->config.block_tokens - 1) / m->config.block_tokens;
+    const uint64_t has = m->tables[number].count;
+    return wanted <= has || wanted - has <= tla_slot_pool_get_stats(m->pool).free_slots;
+}
+
 /* The last block first, so that beginnings are used again last. */
 static tla_status release_blocks(tla_kv_memory *m, table *t, tla_work *work) {
     for (; t->count > 0; t->count--) {

@@ -56,6 +56,10 @@ bool tla_kv_memory_reserves(tla_kv_memory_kind kind);
 tla_status tla_kv_memory_hold(tla_kv_memory *memory, uint32_t number, const tla_serving_request *request,
                               uint64_t tokens, tla_work *work);
 
+/* Whether so many tokens of a request could be held now, for kinds that take memory on demand; those that reserve say
+ * when they are asked to hold. */
+bool tla_kv_memory_fits(const tla_kv_memory *memory, uint32_t number, uint64_t tokens);
+
 /* All that a request has goes back; nothing happens to one that has nothing. */
 tla_status tla_kv_memory_release(tla_kv_memory *memory, uint32_t number, tla_work *work);
 

@@ -27,6 +27,8 @@ struct tla_scheduler {
     const tla_serving_requests *requests;
     tla_scheduler_watch watch;
     tla_kv_blocks *blocks;
+    tla_kv_memory *memory; /* of another manager; NULL: the blocks serve */
+    uint32_t memory_peak;  /* the most blocks' worth of it in use */
     sequence *sequences;
     uint32_t *running; /* in order of admission */
     uint32_t running_count;
@@ -87,6 +89,42 @@ tla_status tla_scheduler_check(const tla_scheduler_rules *rules, const tla_servi
     return status;
 }
 
+/* The most tokens that a request may have, where the rules do not say. */
+static uint64_t longest_tokens(const tla_scheduler *s) {
+    uint64_t longest = s->rules.request_tokens;
+    for (size_t i = 0; i < s->requests->count && !s->rules.request_tokens; i++) {
+        const tla_serving_request *r = &s->requests->items[i];
+        const uint64_t tokens = (uint64_t)r->prompt_tokens + r->output_tokens;
+        if (tokens > longest) longest = tokens;
+    }
+    return longest;
+}
+
+/* Another manager; each request must fit in it when it is alone. */
+static tla_status create_memory(tla_scheduler *s, tla_error *error) {
+    tla_kv_memory_config config = s->rules.memory;
+    config.tokens = (uint64_t)(s->rules.blocks - 1) * s->rules.block_tokens;
+    config.requests = (uint32_t)s->requests->count;
+    config.longest = longest_tokens(s);
+    tla_status status = tla_kv_memory_create(&config, &s->memory);
+    if (status == TLA_INVALID_ARGUMENT)
+        return tla_error_set(error, status, "found a memory of %" PRIu64 " tokens, which no %s manager can have",
+                             config.tokens, tla_kv_memory_name(config.kind));
+    for (size_t i = 0; !status && i < s->requests->count; i++) {
+        const tla_serving_request *r = &s->requests->items[i];
+        tla_work work = {0};
+        status = tla_kv_memory_hold(s->memory, (uint32_t)i, r, most_tokens(r), &work);
+        if (status == TLA_LIMIT)
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "request %" PRIu64 ": found %" PRIu32 " + %" PRIu32
+                                 " tokens, for which a memory of %" PRIu64 " has no place under %s",
+                                 r->id, r->prompt_tokens, r->output_tokens, config.tokens,
+                                 tla_kv_memory_name(config.kind));
+        if (!status) status = tla_kv_memory_release(s->memory, (uint32_t)i, &work);
+    }
+    return status;
+}
+
 tla_status tla_scheduler_create(const tla_scheduler_rules *rules, const tla_serving_requests *requests,
                                 const tla_scheduler_watch *watch, tla_scheduler **out, tla_error *error) {
     *out = NULL;
@@ -98,6 +136,7 @@ tla_status tla_scheduler_create(const tla_scheduler_rules *rules, const tla_serv
     tla_scheduler *s = calloc(1, sizeof *s);
     if (!s) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the scheduler");
     s->rules = *rules;
+    s->rules.index = rules->index && !rules->has_memory;
     s->requests = requests;
     if (watch) s->watch = *watch;
     s->first = s->last = NOBODY;
@@ -111,6 +150,13 @@ tla_status tla_scheduler_create(const tla_scheduler_rules *rules, const tla_serv
     if (!status)
         status =
             tla_kv_blocks_create(&(tla_kv_blocks_config){.blocks = rules->blocks, .index = rules->index}, &s->blocks);
+    if (!status && rules->has_memory) {
+        status = create_memory(s, error);
+        if (status && status != TLA_NO_HOST_MEMORY) {
+            tla_scheduler_destroy(s);
+            return status;
+        }
+    }
     if (status) {
         tla_scheduler_destroy(s);
         return tla_error_set(error, status, "no host memory for the scheduler");
@@ -126,6 +172,7 @@ void tla_scheduler_destroy(tla_scheduler *s) {
     for (int i = 0; i < TLA_SERVING_DEPTH_MAX; i++)
         free(s->flights[i].parts);
     tla_kv_blocks_destroy(s->blocks);
+    tla_kv_memory_destroy(s->memory);
     free(s->sequences);
     free(s->running);
     free(s->yielded);
@@ -191,8 +238,23 @@ static void enter(tla_scheduler *s, uint32_t request, uint32_t tokens) {
     tell(s, TLA_BLOCKS_ENTERED, request, table->blocks + before, full - before, 0, &work);
 }
 
+/* The same of another manager: a request that has enough costs nothing, and is nothing that anybody is told. */
+static tla_status hold(tla_scheduler *s, uint32_t request, uint64_t tokens) {
+    static const tla_work nothing;
+    tla_work work = {0};
+    const tla_status status = tla_kv_memory_hold(s->memory, request, &s->requests->items[request], tokens, &work);
+    const bool full = status == TLA_EXHAUSTED || status == TLA_FRAGMENTED;
+    if (full || (!status && memcmp(&work, &nothing, sizeof work) != 0))
+        tell(s, full ? TLA_BLOCKS_REFUSED : TLA_BLOCKS_ALLOCATED, request, NULL, 0, 0, &work);
+    s->stats.refused_fragmented += status == TLA_FRAGMENTED;
+    const uint32_t used = tla_scheduler_blocks_stats(s).referenced;
+    if (used > s->memory_peak) s->memory_peak = used;
+    return full ? TLA_EXHAUSTED : status;
+}
+
 /* The blocks for so many tokens; the first `found` have been looked up. */
 static tla_status allocate(tla_scheduler *s, uint32_t request, uint64_t tokens, uint32_t found) {
+    if (s->memory) return hold(s, request, tokens);
     tla_kv_table *table = &s->sequences[request].table;
     const uint32_t before = table->count;
     tla_work work = {0};
@@ -209,7 +271,10 @@ static void release(tla_scheduler *s, uint32_t request) {
     tla_kv_table *table = &s->sequences[request].table;
     const uint32_t count = table->count;
     tla_work work = {0};
-    tla_kv_blocks_release(s->blocks, table, &work);
+    if (s->memory)
+        (void)tla_kv_memory_release(s->memory, request, &work); /* of what it has */
+    else
+        tla_kv_blocks_release(s->blocks, table, &work);
     tell(s, TLA_BLOCKS_RELEASED, request, table->blocks, count, 0, &work); /* they stand there still */
     s->computed -= s->sequences[request].computed;
 }
@@ -291,7 +356,8 @@ static uint32_t look_up(tla_scheduler *s, uint32_t request) {
     return found;
 }
 
-static bool fits(const tla_scheduler *s, uint64_t tokens, uint32_t found) {
+static bool fits(const tla_scheduler *s, uint32_t request, uint64_t tokens, uint32_t found) {
+    if (s->memory) return tla_kv_memory_fits(s->memory, request, tokens);
     const tla_kv_blocks_stats stats = tla_kv_blocks_get_stats(s->blocks);
     const tla_kv_table none = {0};
     return tla_kv_blocks_needed(s->blocks, &none, s->found, found, blocks_for(&s->rules, tokens)) <=
@@ -318,16 +384,20 @@ static tla_status schedule_waiting(tla_scheduler *s, flight *f, uint64_t *budget
         const uint32_t request = s->first, known = known_tokens(s, request);
         const uint32_t found = look_up(s, request), hit = found * s->rules.block_tokens;
         const uint32_t tokens = least(known - hit, *budget);
-        if (s->rules.gate && !fits(s, known, found)) {
+        if (s->rules.gate && !fits(s, request, known, found)) {
             s->stats.refused_gate++;
             return TLA_OK;
         }
-        tla_status status = fits(s, (uint64_t)hit + tokens, found) ? TLA_OK : TLA_EXHAUSTED;
+        tla_status status = fits(s, request, (uint64_t)hit + tokens, found) ? TLA_OK : TLA_EXHAUSTED;
         if (status == TLA_EXHAUSTED) {
             s->stats.refused_admission++;
             return TLA_OK;
         }
         status = allocate(s, request, (uint64_t)hit + tokens, found);
+        if (status == TLA_EXHAUSTED) { /* of another manager, which says so when it is asked */
+            s->stats.refused_admission++;
+            return TLA_OK;
+        }
         if (status) return status;
         admit(s, request, hit);
         status = schedule(s, f, request, tokens);
@@ -405,6 +475,14 @@ const tla_kv_table *tla_scheduler_table(const tla_scheduler *s, uint32_t request
 
 const tla_kv_blocks *tla_scheduler_blocks(const tla_scheduler *s) {
     return s->blocks;
+}
+
+tla_kv_blocks_stats tla_scheduler_blocks_stats(const tla_scheduler *s) {
+    if (!s->memory) return tla_kv_blocks_get_stats(s->blocks);
+    const uint32_t usable = s->rules.blocks - 1;
+    const uint32_t used = blocks_for(&s->rules, tla_kv_memory_get_stats(s->memory).taken);
+    return (tla_kv_blocks_stats){
+        .usable = usable, .free = usable - used, .referenced = used, .references = used, .peak = s->memory_peak};
 }
 
 /* A block with several references is full, and its tokens are counted once for each. */

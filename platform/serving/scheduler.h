@@ -5,7 +5,7 @@
 #ifndef TLMALLOC_PLATFORM_SERVING_SCHEDULER_H
 #define TLMALLOC_PLATFORM_SERVING_SCHEDULER_H
 
-#include "serving/requests.h"
+#include "serving/kv_memory.h"
 #include "tlmalloc/allocators/kv_blocks.h"
 
 #ifdef __cplusplus
@@ -23,6 +23,8 @@ typedef struct tla_scheduler_rules {
     uint32_t depth;          /* steps in flight: 2 with asynchronous scheduling, 1 without */
     bool index;              /* prefixes are found again: prefix_caching */
     bool gate;               /* a request is admitted when all of its known tokens fit: reserve_full_prompt */
+    bool has_memory; /* another manager than that of blocks with an index, of as many tokens; then there is no index */
+    tla_kv_memory_config memory; /* which; its tokens, its longest request and their number are the scheduler's */
 } tla_scheduler_rules;
 
 /* What a request does in a step. */
@@ -76,11 +78,12 @@ typedef struct tla_step_result {
 
 typedef struct tla_scheduler_stats {
     uint64_t steps, preemptions;
-    uint64_t hit_tokens;        /* found in the index at first admissions */
-    uint64_t recomputed_tokens; /* known, and not found, at later ones */
-    uint64_t refused_running;   /* allocations that failed for a running request: each preempts one */
-    uint64_t refused_gate;      /* admissions that failed because not all known tokens fit */
-    uint64_t refused_admission; /* ... because those of the step did not */
+    uint64_t hit_tokens;         /* found in the index at first admissions */
+    uint64_t recomputed_tokens;  /* known, and not found, at later ones */
+    uint64_t refused_running;    /* allocations that failed for a running request: each preempts one */
+    uint64_t refused_gate;       /* admissions that failed because not all known tokens fit */
+    uint64_t refused_admission;  /* ... because those of the step did not */
+    uint64_t refused_fragmented; /* of all of these, those for which enough was free, but in pieces */
     uint32_t running, waiting;
     uint64_t finished;
     uint64_t slots_filled; /* tokens that stand in referenced blocks, or will when the steps in flight have ended */
@@ -122,7 +125,11 @@ uint32_t tla_scheduler_generated(const tla_scheduler *scheduler, uint32_t reques
 const tla_kv_table *tla_scheduler_table(const tla_scheduler *scheduler, uint32_t request);
 
 tla_scheduler_stats tla_scheduler_get_stats(const tla_scheduler *scheduler);
-const tla_kv_blocks *tla_scheduler_blocks(const tla_scheduler *scheduler);
+const tla_kv_blocks *tla_scheduler_blocks(const tla_scheduler *scheduler); /* nobody's with another manager */
+
+/* What is in use, in blocks: of the manager that serves. Of another than that of blocks, what requests have, rounded up
+ * to blocks, is referenced; usable, free and peak are there too, and nothing else. */
+tla_kv_blocks_stats tla_scheduler_blocks_stats(const tla_scheduler *scheduler);
 
 #ifdef __cplusplus
 }

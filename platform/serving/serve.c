@@ -30,8 +30,9 @@ typedef struct run {
     tla_step_time spent;                           /* of the steps that have been processed */
     step_in_flight flights[TLA_SERVING_DEPTH_MAX]; /* the oldest first */
     uint32_t in_flight;
-    double used, filled; /* blocks, and tokens in a block of them, times ns */
-    double used_ns;      /* time in which there was a used block */
+    double used, filled;       /* blocks, and tokens in a block of them, times ns */
+    double used_ns;            /* time in which there was a used block */
+    double unused, waiting_ns; /* blocks that nobody had while a request waited, times ns; time in which one did */
 } run;
 
 static void add(tla_step_time *total, const tla_step_time *t) {
@@ -88,11 +89,16 @@ static void hear_move(void *context, uint32_t request, bool admitted) {
 static void go_to(run *r, uint64_t when_ns) {
     if (when_ns <= r->now_ns) return;
     const double elapsed = (double)(when_ns - r->now_ns);
-    const tla_kv_blocks_stats blocks = tla_kv_blocks_get_stats(tla_scheduler_blocks(r->scheduler));
+    const tla_kv_blocks_stats blocks = tla_scheduler_blocks_stats(r->scheduler);
+    const tla_scheduler_stats stats = tla_scheduler_get_stats(r->scheduler);
     r->now_ns = when_ns;
+    if (stats.waiting) {
+        r->unused += elapsed * (blocks.usable - blocks.referenced);
+        r->waiting_ns += elapsed;
+    }
     if (blocks.referenced == 0) return;
     r->used += elapsed * blocks.referenced;
-    r->filled += elapsed * (double)tla_scheduler_get_stats(r->scheduler).slots_filled / blocks.referenced;
+    r->filled += elapsed * (double)stats.slots_filled / blocks.referenced;
     r->used_ns += elapsed;
 }
 
@@ -152,7 +158,7 @@ static void process(run *r, size_t *done) {
     r->result->generated_tokens += made.yielded;
     if (!r->watch || !r->watch->step) return;
     const tla_scheduler_stats stats = tla_scheduler_get_stats(r->scheduler);
-    const tla_kv_blocks_stats blocks = tla_kv_blocks_get_stats(tla_scheduler_blocks(r->scheduler));
+    const tla_kv_blocks_stats blocks = tla_scheduler_blocks_stats(r->scheduler);
     r->watch->step(r->watch->context, &(tla_served_step){.end_ns = r->now_ns,
                                                          .prompt_tokens = made.first_tokens,
                                                          .generated_tokens = made.yielded,
@@ -182,9 +188,10 @@ static tla_status run_all(run *r, uint32_t depth, size_t *done, tla_error *error
 static void sum_up(const run *r, uint32_t usable, uint32_t block_tokens) {
     tla_serve_result *result = r->result;
     result->scheduler = tla_scheduler_get_stats(r->scheduler);
-    result->blocks = tla_kv_blocks_get_stats(tla_scheduler_blocks(r->scheduler));
+    result->blocks = tla_scheduler_blocks_stats(r->scheduler);
     result->end_ns = r->now_ns;
     if (r->now_ns) result->mean_use = r->used / (double)r->now_ns / usable;
+    if (r->waiting_ns > 0) result->mean_unused_waiting = r->unused / r->waiting_ns / usable;
     if (r->used_ns > 0) result->mean_internal_fragmentation = 1 - r->filled / r->used_ns / block_tokens;
 }
 

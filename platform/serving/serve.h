@@ -41,6 +41,7 @@ typedef struct tla_serve_result {
     uint64_t end_ns, generated_tokens;
     double mean_use;                    /* of the usable blocks, over time; 0 .. 1 */
     double mean_internal_fragmentation; /* part of the referenced blocks' room that holds no token, over time */
+    double mean_unused_waiting; /* part of the usable blocks that nobody had, over the time in which requests waited */
 } tla_serve_result;
 
 /* Serves all requests. What tla_scheduler_create and the law say; TLA_NO_HOST_MEMORY; TLA_LIMIT for a time beyond 2^63

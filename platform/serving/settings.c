@@ -6,6 +6,7 @@
 #include "serving/settings.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,9 @@ struct written_settings {
     bool prefix_caching, async_scheduling, reserve_full_prompt, skew_correction;
     char policy[NUMBER_MAX], watermark[NUMBER_MAX], dtype[NUMBER_MAX], chunked_prefill[NUMBER_MAX];
     char prefill_threshold[NUMBER_MAX];
+    uint32_t kv_heads, head_dim;
+    uint64_t page_bytes;
+    char kv_memory[NUMBER_MAX], kv_dtype[NUMBER_MAX];
     char skew_alpha[NUMBER_MAX], bandwidth[NUMBER_MAX], latency[NUMBER_MAX];
     tla_serving_layers sequence, once;
 };
@@ -70,6 +74,23 @@ static tla_status check_name(const char *text, tla_error *wrong) {
     return *text && strlen(text) < NUMBER_MAX ? TLA_OK : TLA_SYNTAX;
 }
 
+/* The manager of a name; TLA_KV_MEMORY_COUNT for that of blocks with an index. */
+static bool memory_from_name(const char *text, tla_kv_memory_kind *kind) {
+    for (int i = 0; i < TLA_KV_MEMORY_COUNT; i++)
+        if (strcmp(tla_kv_memory_name((tla_kv_memory_kind)i), text) == 0) {
+            *kind = (tla_kv_memory_kind)i;
+            return true;
+        }
+    *kind = TLA_KV_MEMORY_COUNT;
+    return strcmp(text, "blocks") == 0;
+}
+
+static tla_status check_memory(const char *text, tla_error *wrong) {
+    (void)wrong;
+    tla_kv_memory_kind kind;
+    return memory_from_name(text, &kind) ? TLA_OK : TLA_SYNTAX;
+}
+
 static void take_layer(tla_loader *loader, size_t key, const tla_written *name, const tla_written *value);
 
 #define NUMBER .expected = "a number", .check = check_number
@@ -78,6 +99,7 @@ static void take_layer(tla_loader *loader, size_t key, const tla_written *name, 
 #define ONLY_ZERO .expected = "0: nothing else is implemented", .check = check_zero
 #define ONLY_TRUE .expected = "true: nothing else is implemented", .check = check_true
 #define ONLY_FCFS .expected = "fcfs: nothing else is implemented", .check = check_fcfs
+#define MEMORY .expected = "blocks, maximum, power_of_two, oracle, first_fit, paged or mapped", .check = check_memory
 #define NAME .expected = "a name of at most 31 characters", .check = check_name
 #define TEXT_KEY(name, member, form, value)                                                                            \
     { TEXT(name, member, form), "", value, "" }
@@ -100,6 +122,11 @@ static const tla_schema_key keys[] = {
     {TEXT(long_prefill_token_threshold, prefill_threshold, ONLY_ZERO), VLLM, "0", "the most of a prompt in a step; 0: any"},
     {TEXT(policy, policy, ONLY_FCFS), VLLM, "fcfs", "who is first"},
     {TEXT(watermark, watermark, ONLY_ZERO), VLLM, "0", "of blocks kept free"},
+    {TEXT(kv_memory, kv_memory, MEMORY), "vLLM 0.19.0", "blocks", "who manages the memory of keys and values"},
+    {SIZE(kv_page, page_bytes, 1, GIB), "tlmalloc's choice", "64 KiB", "what is mapped at once, of kv_memory mapped"},
+    {COUNT(kv_heads, kv_heads, 0, 1 << 20), "none", "0", "of keys and values, of the model; 0: not known"},
+    {COUNT(head_dim, head_dim, 0, 1 << 20), "none", "0", "elements of a head; 0: not known"},
+    {TEXT(kv_dtype, kv_dtype, NAME), VLLM, "bfloat16", "of keys and values"},
     {COUNT(layers, layers, 0, 1 << 20), "none", "0", "of the model; 0: not known"},
     {COUNT(hidden, hidden, 0, 1 << 24), "none", "0", "elements that a layer hands on for a token; 0: not known"},
     {TEXT(dtype, dtype, NAME), VLLM, "bfloat16", "of what layers hand on"},
@@ -129,9 +156,43 @@ static void take_layer(tla_loader *loader, size_t key, const tla_written *name, 
 
 /* ---- what concerns several keys ---- */
 
+static uint32_t bytes_of(const char *dtype) {
+    static const struct {
+        const char *name;
+        uint32_t bytes;
+    } types[] = {{"bfloat16", 2}, {"float16", 2}, {"half", 2}, {"float32", 4}, {"float", 4}, {"fp8", 1}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i].name, dtype) == 0) return types[i].bytes;
+    return 0;
+}
+
+/* Of keys, or of values, of a token in a layer; 0: not known. */
+static uint64_t token_bytes(const struct written_settings *w) {
+    return (uint64_t)w->kv_heads * w->head_dim * bytes_of(w->kv_dtype);
+}
+
+/* Whole tokens of a layer's keys lie in a page. */
+static void check_pages(tla_loader *loader) {
+    const struct written_settings *w = loader->config;
+    const uint64_t nbytes = token_bytes(w);
+    const tla_place at = loader->origins[tla_schema_find(loader->schema, "kv_page")].at;
+    if (strcmp(w->kv_memory, "mapped") != 0) return;
+    if (nbytes == 0 || w->layers == 0)
+        tla_loader_find(loader, (tla_place){loader->file, 0, 0},
+                        "kv_memory: found mapped, which needs layers, kv_heads, head_dim and a kv_dtype of bfloat16, "
+                        "float16, float32 or fp8");
+    else if (w->page_bytes % nbytes)
+        tla_loader_find(loader, at.file ? at : (tla_place){loader->file, 0, 0},
+                        "kv_page: found %" PRIu64 " bytes, expected a multiple of the %" PRIu64
+                        " of a token's keys in a layer",
+                        w->page_bytes, nbytes);
+}
+
 static void check(tla_loader *loader) {
-    if (!loader->incomplete && !loader->origins[tla_schema_find(loader->schema, "gpu_blocks")].at.file)
+    if (loader->incomplete) return;
+    if (!loader->origins[tla_schema_find(loader->schema, "gpu_blocks")].at.file)
         tla_loader_find(loader, (tla_place){loader->file, 0, 0}, "gpu_blocks: found none, expected a number of blocks");
+    check_pages(loader);
 }
 
 static const tla_schema schema = {.keys = keys,
@@ -148,14 +209,15 @@ static double number_of(const char *text) {
     return to_number(text, &number) ? number : 0;
 }
 
-static uint32_t bytes_of(const char *dtype) {
-    static const struct {
-        const char *name;
-        uint32_t bytes;
-    } types[] = {{"bfloat16", 2}, {"float16", 2}, {"half", 2}, {"float32", 4}, {"float", 4}};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(types[i].name, dtype) == 0) return types[i].bytes;
-    return 0;
+/* What tla_scheduler_rules has for another manager than that of blocks; its sizes are the scheduler's. */
+static void make_memory(const struct written_settings *w, tla_scheduler_rules *rules) {
+    tla_kv_memory_config *memory = &rules->memory;
+    (void)memory_from_name(w->kv_memory, &memory->kind); /* checked */
+    rules->has_memory = memory->kind != TLA_KV_MEMORY_COUNT;
+    const bool mapped = memory->kind == TLA_KV_MEMORY_MAPPED;
+    memory->block_tokens = mapped ? (uint32_t)(w->page_bytes / token_bytes(w)) : w->block_tokens;
+    memory->tensors = mapped ? 2 * w->layers : 1;
+    memory->page_ptes = 1;
 }
 
 static void make(const struct written_settings *w, tla_serving_settings *settings) {
@@ -178,6 +240,7 @@ static void make(const struct written_settings *w, tla_serving_settings *setting
                                        .reductions_a_layer = w->reductions,
                                        .reduction_gb_s = number_of(w->bandwidth),
                                        .reduction_us = number_of(w->latency)};
+    make_memory(w, &settings->rules);
 }
 
 tla_status tla_serving_settings_parse(const char *text, size_t length, const char *name, const char *const *overrides,
