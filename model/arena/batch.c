@@ -1,5 +1,6 @@
 /* Many blocks in one call, all or none: LMCache's batched_allocate (both kinds) and batched_free. */
 #include "arena_state.h"
+#include "driven.h"
 
 #include <stdlib.h>
 
@@ -48,6 +49,7 @@ tla_status tla_arena_alloc_batch(tla_arena *arena, uint64_t nbytes, size_t n, tl
     uint64_t each = tla_arena_granted(arena, nbytes);
     if (each == 0) return tla_arena_refuse_size(arena, nbytes);
     bool contiguous = kind == TLA_BATCH_CONTIGUOUS;
+    if (contiguous && arena->driven && tla_driven_may_cut(arena->driven, n)) return TLA_UNSUPPORTED;
     uint64_t asked = n > UINT64_MAX / nbytes ? UINT64_MAX : nbytes * n; /* what no arena has either way */
     if (n > arena->config.capacity / each) {
         uint64_t most = (uint64_t)1 << 63, total = n > most / each ? most : each * n;

@@ -3,7 +3,34 @@
 #define TLMALLOC_ARENA_DRIVEN_H
 
 #include "arena_state.h"
+#include "base/phrase.h"
 #include "tlmalloc/allocators/engine.h"
+
+struct tla_driven {
+    tla_placement face; /* what arena.c sees */
+    const tla_placement *list;
+    void *list_state;
+    tla_engine engine;             /* without `serve`: the core alone */
+    uint64_t nodes;                /* of the list; buddies have none: UINT64_MAX */
+    uint64_t base, unit, capacity; /* of the arena; capacity in units */
+    uint64_t served;
+    tla_error difference; /* the first; no status: none yet */
+    tla_error *error;     /* the arena's */
+};
+
+static inline bool tla_driven_has_engine(const tla_driven *driven) {
+    return driven->engine.serve != NULL;
+}
+
+/* driven.c: what arena.c sees of one, around the arena's own placement. */
+tla_placement tla_driven_around(const tla_placement *list, bool engine);
+
+/* TLA_UNSUPPORTED, with a text, for a batch in one block whose items an engine could not give back: buddies of an
+ * engine know the blocks that they have cut. */
+tla_status tla_driven_may_cut(const tla_driven *driven, size_t items);
+
+/* An answer as text: "done at 20", "no block". */
+tla_phrase tla_driven_words(tla_engine_status status, bool give_back, uint64_t offset);
 
 /* Takes it off, so that the arena's placement and state are its own again; NULL where there is none. */
 tla_driven *tla_driven_take_off(tla_arena *arena);

@@ -1,299 +1,68 @@
-/* An arena that something stands behind: a list with so many nodes and no more, and an engine that is asked what the
- * core has decided. It is a placement around the arena's own. */
+/* An arena that something stands behind: putting an engine, or a limit of the list's nodes, on an arena, and bringing
+ * the engine to the list as it is. */
 #include "driven.h"
 
-#include "base/phrase.h"
+#include "size_class.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-struct tla_driven {
-    tla_placement face; /* what arena.c sees */
-    const tla_placement *list;
-    void *list_state;
-    tla_engine engine; /* without `serve`: the core alone */
-    uint64_t nodes;
-    uint64_t base, unit, capacity; /* of the arena; capacity in units */
-    uint64_t served;
-    tla_error difference; /* the first; no status: none yet */
-    tla_error *error;     /* the arena's */
-};
-
-static const char *const answers[] = {
-    [TLA_ENGINE_DONE] = "done",
-    [TLA_ENGINE_NO_BLOCK] = "no block",
-    [TLA_ENGINE_NOT_TAKEN] = "not taken",
-    [TLA_ENGINE_NO_NODE] = "no node",
-};
-
-/* ---- the engine ---- */
-
-static tla_status differ(tla_driven *d, const tla_engine_request *request, const char *found, const char *expected) {
-    char at[40] = "";
-    if (request->give_back) snprintf(at, sizeof at, " at %" PRIu64, request->offset);
-    tla_error_set(&d->difference, TLA_ENGINE_DIFFERS,
-                  "engine %s, operation %" PRIu64 ": %s %" PRIu64 "%s, in units of %" PRIu64
-                  " bytes: found %s, expected %s",
-                  d->engine.name, d->served, request->give_back ? "give back" : "take", request->size, at, d->unit,
-                  found, expected);
-    *d->error = d->difference;
-    return TLA_ENGINE_DIFFERS;
+static tla_status serve(tla_driven *d, tla_engine_request request, tla_error *error) {
+    tla_engine_answer answer;
+    const tla_status status = d->engine.serve(d->engine.state, &request, &answer, error);
+    if (status || !answer.status) return status;
+    return tla_error_set(error, TLA_ENGINE_DIFFERS, "engine %s does not take the list over: %s", d->engine.name,
+                         tla_driven_words(answer.status, true, 0).text);
 }
 
-static tla_engine_status as_engine(tla_status decided) {
-    switch (decided) {
-    case TLA_OK:
-        return TLA_ENGINE_DONE;
-    case TLA_FRAGMENTED:
-        return TLA_ENGINE_NO_BLOCK;
-    case TLA_LIMIT:
-        return TLA_ENGINE_NO_NODE;
-    default:
-        return TLA_ENGINE_NOT_TAKEN;
-    }
+static tla_status give_back(tla_driven *d, tla_block block, tla_error *error) {
+    return serve(d, (tla_engine_request){true, (block.offset - d->base) / d->unit, block.nbytes / d->unit}, error);
 }
 
-static tla_phrase words(tla_engine_status status, bool give_back, uint64_t offset) {
-    if ((unsigned)status > TLA_ENGINE_NO_NODE) return tla_phrase_of("status %d", (int)status);
-    if (status || give_back) return tla_phrase_of("%s", answers[status]);
-    return tla_phrase_of("done at %" PRIu64, offset);
-}
-
-/* Asks what the core has decided already, `offset` being where it took a block; *walked is its receipt. */
-static tla_status ask(tla_driven *d, tla_engine_request request, tla_status decided, uint64_t offset,
-                      const tla_work *walked, tla_work *work) {
-    if (d->difference.status) {
-        *d->error = d->difference;
-        return TLA_ENGINE_DIFFERS;
-    }
-    d->served++;
-    tla_engine_answer answer = {.status = TLA_ENGINE_DONE};
-    tla_error why = {.text = ""};
-    const tla_status status = d->engine.serve(d->engine.state, &request, &answer, &why);
-    const tla_engine_status expected = as_engine(decided);
-    const tla_phrase expectation = words(expected, request.give_back, offset);
-    if (status)
-        return differ(d, &request,
-                      tla_phrase_of("no answer (%s)", why.text[0] ? why.text : tla_status_text(status)).text,
-                      expectation.text);
-    const bool takes = expected == TLA_ENGINE_DONE && !request.give_back;
-    if (answer.status != expected || (takes && answer.offset != offset))
-        return differ(d, &request, words(answer.status, request.give_back, answer.offset).text, expectation.text);
-    work->engine_cycles += answer.cycles;
-    work->engine_nodes += walked->nodes_visited;
-    work->nodes_visited += walked->nodes_visited;
-    work->list_length += walked->list_length;
-    return decided;
-}
-
-/* ---- the list ---- */
-
-static bool has_engine(const tla_driven *d) {
-    return d->engine.serve != NULL;
-}
-
-/* Whether the list has come to hold a node that there is not. */
-static bool is_over(const tla_driven *d) {
-    return d->list->count(d->list_state) > d->nodes;
-}
-
-static tla_status no_node(tla_driven *d, const char *what, tla_block range) {
-    return tla_error_set(d->error, TLA_LIMIT,
-                         "%s of %" PRIu64 " bytes at %" PRIu64
-                         ": it needs a node of the free list, which has all its %" PRIu64 " in use",
-                         what, range.nbytes, range.offset, d->nodes);
-}
-
-/* Undo what has just been done: the range is taken, or free, and nothing else is otherwise. */
-static void take_back(tla_driven *d, tla_block range) {
-    const uint64_t cursor = d->list->cursor ? d->list->cursor(d->list_state) : 0;
-    d->list->reserve(d->list_state, range, &(tla_work){0});
-    if (d->list->set_cursor) d->list->set_cursor(d->list_state, cursor);
-}
-
-static void put_back(tla_driven *d, tla_block range, uint64_t cursor) {
-    d->list->free(d->list_state, range, &(tla_work){0});
-    if (d->list->set_cursor) d->list->set_cursor(d->list_state, cursor);
-}
-
-static tla_status unsupported(tla_driven *d, const char *what) {
-    return tla_error_set(d->error, TLA_UNSUPPORTED, "engine %s: %s", d->engine.name, what);
-}
-
-static void destroy(void *state) {
-    tla_driven *d = state;
-    d->list->destroy(d->list_state);
-    if (has_engine(d)) d->engine.destroy(d->engine.state);
-    free(d);
-}
-
-static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
-    tla_driven *d = state;
-    if (has_engine(d) && alignment > d->unit) return unsupported(d, "no alignment of a block is above the arena's own");
-    const uint64_t cursor = d->list->cursor ? d->list->cursor(d->list_state) : 0;
-    tla_block taken = {0, 0};
-    tla_work walked = {0};
-    tla_status status = d->list->alloc(d->list_state, nbytes, alignment, &taken, has_engine(d) ? &walked : work);
-    if (status == TLA_OK && is_over(d)) {
-        put_back(d, taken, cursor);
-        return no_node(d, "an aligned block", taken);
-    }
-    if (has_engine(d) && (status == TLA_OK || status == TLA_FRAGMENTED)) {
-        const tla_engine_request request = {.size = nbytes / d->unit};
-        const tla_status answer = ask(d, request, status, (taken.offset - d->base) / d->unit, &walked, work);
-        if (answer == TLA_ENGINE_DIFFERS && status == TLA_OK) put_back(d, taken, cursor);
-        status = answer;
-    }
-    if (status == TLA_OK) *block = taken;
+/* All units in one block. */
+static tla_status follow_list(tla_driven *d, tla_error *error) {
+    tla_status status = serve(d, (tla_engine_request){.size = d->capacity}, error);
+    tla_block block;
+    for (uint64_t from = d->base; !status && d->list->copy(d->list_state, from, &block, 1) == 1;
+         from = block.offset + block.nbytes)
+        status = give_back(d, block, error);
     return status;
 }
 
-static tla_status give_back(void *state, tla_block range, tla_work *work) {
-    tla_driven *d = state;
-    tla_work walked = {0};
-    tla_status status = d->list->free(d->list_state, range, has_engine(d) ? &walked : work);
-    if (status == TLA_OK && is_over(d)) {
-        take_back(d, range);
-        if (!has_engine(d)) work->nodes_created--; /* it has walked, and created none */
-        status = no_node(d, "a free", range);
-    }
-    if (!has_engine(d) || status == TLA_NO_HOST_MEMORY) return status;
-    const tla_engine_request request = {true, (range.offset - d->base) / d->unit, range.nbytes / d->unit};
-    const tla_status answer = ask(d, request, status, 0, &walked, work);
-    return status ? status : answer; /* what is refused stays taken, whatever the engine says */
-}
-
-static tla_status reserve(void *state, tla_block range, tla_work *work) {
-    tla_driven *d = state;
-    if (has_engine(d)) return unsupported(d, "it places blocks, and takes none that another has placed");
-    const uint64_t cursor = d->list->cursor ? d->list->cursor(d->list_state) : 0;
-    const tla_status status = d->list->reserve(d->list_state, range, work);
-    if (status || !is_over(d)) return status;
-    put_back(d, range, cursor);
-    return no_node(d, "a block in the middle", range);
-}
-
-static tla_status add(void *state, tla_block range, tla_work *work) {
-    tla_driven *d = state;
-    if (has_engine(d)) return unsupported(d, "its range does not grow");
-    const tla_status status = d->list->add(d->list_state, range, work);
-    if (status || !is_over(d)) return status;
-    take_back(d, range);
-    return no_node(d, "a growth", range);
-}
-
-static tla_status make_room(void *state, size_t n) {
-    tla_driven *d = state;
-    if (n > d->nodes - d->list->count(d->list_state))
-        return tla_error_set(d->error, TLA_LIMIT,
-                             "%zu frees at once could need more nodes than the %" PRIu64 " of the free list", n,
-                             d->nodes);
-    return d->list->make_room(d->list_state, n);
-}
-
-/* What only looks is the list's own. */
-static void search_in_vain(const void *state, uint64_t nbytes, tla_work *work) {
-    const tla_driven *d = state;
-    d->list->search_in_vain(d->list_state, nbytes, work);
-}
-
-static tla_status may_free(const void *state, tla_block range) {
-    const tla_driven *d = state;
-    return d->list->may_free(d->list_state, range);
-}
-
-static uint64_t fits(const void *state, uint64_t nbytes, uint64_t limit) {
-    const tla_driven *d = state;
-    return d->list->fits(d->list_state, nbytes, limit);
-}
-
-static void carve(void *state, uint64_t nbytes, size_t n, tla_block *blocks, tla_work *work) {
-    tla_driven *d = state;
-    d->list->carve(d->list_state, nbytes, n, blocks, work);
-}
-
-static tla_status make_alloc_room(void *state, size_t n) {
-    tla_driven *d = state;
-    return d->list->make_alloc_room(d->list_state, n);
-}
-
-static uint64_t largest(const void *state) {
-    const tla_driven *d = state;
-    return d->list->largest(d->list_state);
-}
-
-static uint64_t count(const void *state) {
-    const tla_driven *d = state;
-    return d->list->count(d->list_state);
-}
-
-static size_t copy(const void *state, uint64_t from, tla_block *blocks, size_t max) {
-    const tla_driven *d = state;
-    return d->list->copy(d->list_state, from, blocks, max);
-}
-
-static void saved(const void *state, tla_block *blocks) {
-    const tla_driven *d = state;
+/* Unit by unit, so that any two buddies have come into being; and back in an order that stacks them as they are. */
+static tla_status follow_buddies(tla_driven *d, tla_error *error) {
+    const uint64_t count = d->list->count(d->list_state);
+    tla_block *blocks = malloc((count + 1) * sizeof *blocks);
+    if (!blocks) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     d->list->saved(d->list_state, blocks);
+    tla_status status = TLA_OK;
+    for (uint64_t i = 0; i < d->capacity && !status; i++)
+        status = serve(d, (tla_engine_request){.size = 1}, error);
+    for (uint64_t i = 0; i < count && !status; i++)
+        status = give_back(d, blocks[i], error);
+    free(blocks);
+    return status;
 }
 
-static uint64_t cursor(const void *state) {
-    const tla_driven *d = state;
-    return d->list->cursor(d->list_state);
+static bool is_untouched(const tla_driven *d) {
+    uint64_t free_units = 0;
+    tla_block block;
+    for (uint64_t from = d->base; d->list->copy(d->list_state, from, &block, 1) == 1;
+         from = block.offset + block.nbytes)
+        free_units += block.nbytes / d->unit;
+    return free_units == d->capacity;
 }
-
-static void set_cursor(void *state, uint64_t offset) {
-    tla_driven *d = state;
-    d->list->set_cursor(d->list_state, offset);
-}
-
-static tla_placement around(const tla_placement *list, bool engine) {
-    return (tla_placement){
-        .destroy = destroy,
-        .alloc = alloc,
-        .search_in_vain = search_in_vain,
-        .sufficient = list->sufficient,
-        .reserve = reserve,
-        .free = give_back,
-        .add = add,
-        .may_free = may_free,
-        .fits = fits,
-        .carve = list->carve && !engine ? carve : NULL, /* each block is asked for */
-        .make_room = make_room,
-        .make_alloc_room = list->make_alloc_room ? make_alloc_room : NULL,
-        .largest = largest,
-        .count = count,
-        .copy = copy,
-        .saved = list->saved ? saved : NULL,
-        .cursor = list->cursor ? cursor : NULL,
-        .set_cursor = list->set_cursor ? set_cursor : NULL,
-    };
-}
-
-/* ---- on the arena, and off ---- */
 
 /* Everything is taken, and what is free given back. */
 tla_status tla_driven_follow(tla_driven *d, tla_error *error) {
     d->served = 0;
     d->difference = (tla_error){.status = TLA_OK};
-    if (!has_engine(d)) return TLA_OK;
-    tla_engine_answer answer;
-    tla_engine_request request = {.size = d->capacity};
-    tla_status status = d->engine.restart(d->engine.state, d->capacity, d->nodes, error);
-    tla_block block;
-    uint64_t from = d->base;
-    if (status || (d->list->copy(d->list_state, from, &block, 1) == 1 && block.nbytes / d->unit == d->capacity))
-        return status; /* nothing is taken */
-    status = d->engine.serve(d->engine.state, &request, &answer, error);
-    for (; !status && d->list->copy(d->list_state, from, &block, 1) == 1; from = block.offset + block.nbytes) {
-        request = (tla_engine_request){true, (block.offset - d->base) / d->unit, block.nbytes / d->unit};
-        status = d->engine.serve(d->engine.state, &request, &answer, error);
-        if (!status && answer.status)
-            status = tla_error_set(error, TLA_ENGINE_DIFFERS, "engine %s does not take the list over: %s",
-                                   d->engine.name, words(answer.status, true, 0).text);
-    }
-    return status;
+    if (!tla_driven_has_engine(d)) return TLA_OK;
+    const bool buddies = d->list->whole_blocks;
+    const uint64_t nodes = buddies ? d->engine.nodes_max : d->nodes;
+    const tla_status status = d->engine.restart(d->engine.state, d->capacity, nodes, error);
+    if (status || is_untouched(d)) return status;
+    return buddies ? follow_buddies(d, error) : follow_list(d, error);
 }
 
 tla_driven *tla_driven_take_off(tla_arena *arena) {
@@ -322,9 +91,9 @@ static tla_status check(const tla_arena *arena, const tla_engine *engine, uint64
     const tla_policy policy = arena->config.policy;
     const uint64_t units = arena->config.capacity / arena->config.alignment;
     if (arena->driven) return tla_error_set(error, TLA_UNSUPPORTED, "the arena has an engine or a limit already");
-    if (policy == TLA_BUDDY || policy == TLA_TLSF)
-        return tla_error_set(error, TLA_UNSUPPORTED, "%s keeps no one list whose nodes could be limited or walked",
-                             tla_policy_name(policy));
+    if (policy == TLA_TLSF || (policy == TLA_BUDDY && (!engine || nodes > 0)))
+        return tla_error_set(error, TLA_UNSUPPORTED, "%s keeps no one list whose nodes could be limited%s",
+                             tla_policy_name(policy), policy == TLA_BUDDY ? "" : " or walked");
     if (!engine) return TLA_OK;
     if (policy != engine->policy)
         return tla_error_set(error, TLA_UNSUPPORTED, "engine %s places by %s, found %s", engine->name,
@@ -337,6 +106,12 @@ static tla_status check(const tla_arena *arena, const tla_engine *engine, uint64
         return tla_error_set(error, TLA_UNSUPPORTED,
                              "engine %s: found %" PRIu64 " bytes, expected a multiple of %" PRIu64, engine->name,
                              arena->config.capacity, arena->config.alignment);
+    const uint64_t largest = (uint64_t)1 << tla_log2(units);
+    if (policy == TLA_BUDDY && arena->config.base / arena->config.alignment % largest != 0)
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "engine %s: found a base of %" PRIu64
+                             ", expected a multiple of its largest block, %" PRIu64,
+                             engine->name, arena->config.base, largest * arena->config.alignment);
     if (nodes > engine->nodes_max)
         return tla_error_set(error, TLA_UNSUPPORTED, "engine %s has at most %" PRIu64 " nodes, found %" PRIu64,
                              engine->name, engine->nodes_max, nodes);
@@ -351,10 +126,13 @@ tla_status tla_arena_drive(tla_arena *arena, const tla_engine *engine, uint64_t 
     if (status) return status;
     tla_driven *d = malloc(sizeof *d);
     if (!d) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
-    *d = (tla_driven){.face = around(arena->placement, engine != NULL),
+    const bool buddies = arena->config.policy == TLA_BUDDY;
+    *d = (tla_driven){.face = tla_driven_around(arena->placement, engine != NULL),
                       .list = arena->placement,
                       .engine = engine ? *engine : (tla_engine){0},
-                      .nodes = nodes ? nodes : engine->nodes_max,
+                      .nodes = buddies ? UINT64_MAX
+                               : nodes ? nodes
+                                       : engine->nodes_max,
                       .base = arena->config.base,
                       .unit = arena->config.alignment,
                       .capacity = arena->config.capacity / arena->config.alignment,

@@ -18,6 +18,8 @@ uint64_t tla_cost_price(const tla_cost_profile *p, const tla_work *w) {
     price = add(price, w->frees, p->free_ps);
     price = add(price, w->nodes_created, p->node_created_ps);
     price = add(price, w->nodes_released, p->node_released_ps);
+    price = add(price, w->walks - w->walks_behind, p->walk_ps);
+    price = add(price, w->walk_nodes - w->walk_nodes_behind, p->walk_node_ps);
     price = add(price, w->chunks, p->chunk_ps);
     price = add(price, w->pte_writes, p->pte_write_ps);
     price = add(price, w->table_levels, p->table_level_ps);
@@ -27,4 +29,10 @@ uint64_t tla_cost_price(const tla_cost_profile *p, const tla_work *w) {
     price = add(price, w->list_pushes, p->list_push_ps);
     price = add(price, w->slots, p->slot_ps);
     return add(price, w->driver_calls, p->driver_call_ps);
+}
+
+uint64_t tla_cost_behind(const tla_cost_profile *p, const tla_work *w) {
+    uint64_t behind = add(0, w->engine_behind, p->clock_ps);
+    behind = add(behind, w->walks_behind, p->walk_ps);
+    return add(behind, w->walk_nodes_behind, p->walk_node_ps);
 }

@@ -30,6 +30,8 @@ static const tla_schema_key keys[] = {
     UNIT(free, "per range put on the free list"),
     UNIT(node_created, "per node of the list that comes into being"),
     UNIT(node_released, "per node of the list that goes"),
+    UNIT(walk, "worst fit: per walk for the next largest block, behind an answer"),
+    UNIT(walk_node, "worst fit: per free block that such a walk passes"),
     UNIT(class_lookup, "fronts: per size class looked up"),
     UNIT(list_pop, "fronts: per block taken from a list of theirs"),
     UNIT(list_push, "fronts: per block put on a list of theirs"),

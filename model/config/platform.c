@@ -117,6 +117,8 @@ static void check_platform(tla_loader *l) {
     }
     derive(l->config);
     if (!l->incomplete) check_topology_file(l);
+    for (size_t i = 0; i < tla_controller_rule_count && !l->incomplete; i++)
+        check_rule(l, &tla_controller_rules[i]);
     for (size_t i = 0; i < tla_platform_rule_count && !l->incomplete; i++)
         check_rule(l, &tla_platform_rules[i]);
     if (!l->judge || l->incomplete) return;

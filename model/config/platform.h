@@ -19,12 +19,17 @@ tla_schema tla_platform_schema(void);
 
 /* A rule that concerns several keys of the platform. */
 typedef struct tla_platform_rule {
-    const char *keys[10]; /* the keys it reads, NULL-terminated: a finding stands at the first that was written */
+    const char *keys[15]; /* the keys it reads, NULL-terminated: a finding stands at the first that was written */
     bool (*broken)(const tla_config *config, tla_phrase *text); /* true: broken, the text says how */
 } tla_platform_rule;
 
-extern const tla_platform_rule tla_platform_rules[];
-extern const size_t tla_platform_rule_count;
+extern const tla_platform_rule tla_platform_rules[], tla_controller_rules[];
+extern const size_t tla_platform_rule_count, tla_controller_rule_count;
+
+/* A size in the text of a rule. */
+static inline tla_phrase tla_size_text(uint64_t nbytes) {
+    return tla_number_print(TLA_VALUE_SIZE, nbytes);
+}
 
 #ifdef __cplusplus
 }

@@ -291,14 +291,15 @@ const tla_schema_key tla_platform_keys[] = {
           "1 GiB", "64 MiB", "1 GiB", "500 us"),
     {NAMED(controller.engine, controller.engine, tla_engine_kind), CHOICE, "model",
      "what is asked beside the core, and says how long a command takes: model, nothing, by the prices below; rtl, the "
-     "engine of model/rtl, clocked for every command: its cycles at controller.cost.clock; needs Verilator when "
-     "tlmalloc was built; firmware, the list of platform/firmware, run for every command by a RISC-V core: likewise; "
-     "both need first_fit, alone or below a front that keeps no list of its own"},
+     "engine of model/rtl for the memory's policy, clocked for every command: its cycles at controller.cost.clock; "
+     "needs Verilator when tlmalloc was built, and first_fit, worst_fit or buddy; firmware, that of platform/firmware, "
+     "run for every command by a RISC-V core: likewise, and first_fit or buddy; alone or below a front that keeps no "
+     "list of its own"},
     {COUNT(controller.engine_nodes, controller.engine_nodes, 0, 1 << 20), CHOICE, "0",
      "free blocks that a list has nodes for: a free that needs one more is refused (TLA_LIMIT); 0: as many as there "
-     "are (model), or as the engine has (rtl, firmware: 1024)"},
+     "are (model), or as the engine has (rtl, firmware: 1024, and any number up to that)"},
     {COUNT(controller.engine_node_cycles, controller.engine_node_cycles, 1, 2), "model/rtl: both are built", "1",
-     "rtl: cycles of a node"},
+     "rtl: cycles of a node of first fit; worst fit is built with 1"},
     {TEXT(controller.cost.profile, cost_profile, PRICES), LIST_IN_RTL "; the clock is an assumption", "rtl_list_1c",
      "whose prices those below are, but for what is written beside it: fw_buddy, fw_list, ideal, rtl_buddy, "
      "rtl_list_1c, rtl_list_2c, rtl_worst_fit, or a file, relative to this one"},
@@ -316,6 +317,10 @@ const tla_schema_key tla_platform_keys[] = {
          "per range put on the free list: what a free takes more than an allocation"),
     COST(controller, node_created, "1 ns", LIST_IN_RTL, "per node of the list that comes into being"),
     COST(controller, node_released, "1 ns", LIST_IN_RTL, "per node of the list that goes"),
+    COST(controller, walk, "0 ns", LIST_IN_RTL ": first fit has none",
+         "worst fit: per walk for the next largest block, behind an answer; the next request waits for it"),
+    COST(controller, walk_node, "0 ns", LIST_IN_RTL ": first fit has none",
+         "worst fit: per free block that such a walk passes"),
     COST(controller, class_lookup, "1 ns", CHOICE_FRONT, "fronts: per size class looked up"),
     COST(controller, list_pop, "1 ns", CHOICE_FRONT, "fronts: per block taken from a list of theirs"),
     COST(controller, list_push, "1 ns", CHOICE_FRONT, "fronts: per block put on a list of theirs"),

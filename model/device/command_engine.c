@@ -18,6 +18,10 @@ tla_service tla_command_engine_look(const tla_command_engine *engine, uint64_t a
     return service;
 }
 
+void tla_command_engine_wait(tla_command_engine *engine, uint64_t until_ps) {
+    engine->free_at = later(engine->free_at, until_ps);
+}
+
 tla_service tla_command_engine_serve(tla_command_engine *engine, uint64_t arrival_ps, uint64_t service_ps) {
     tla_service service = tla_command_engine_look(engine, arrival_ps);
     service.done_ps += service_ps;

@@ -182,10 +182,12 @@ void memory_controller::end_pins(std::uint64_t at_ps) {
         if (tla_object_store_end_pins(objects_.get(), at_ps, &left, &work)) return; // stays pinned until it can go
         const tla_arena_stats arena = tla_pe_memory_get_stats(memory_.get(), left.channel);
         std::uint64_t service_ps = tla_cost_price(&config_.cost, &work);
+        wait_for_list(left.channel, work);
         show_begin(control.look(until + 1));
         if (config_.free_list != TLA_LIST_REGISTERS)
             service_ps += walk_list(left.channel, control.look(until + 1).start_ps);
         const tla_service service = control.occupy(until + 1, service_ps);
+        go_on_behind(left.channel, work, service.done_ps);
         statistics_[left.channel].busy_ps += service_ps;
         statistics_[left.channel].driver_calls += work.driver_calls;
         show_end(left.channel, service, arena, work.nodes_visited);

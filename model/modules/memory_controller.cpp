@@ -191,11 +191,13 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
     completion.nodes_visited = work.nodes_visited;
     completion.service_ps = tla_cost_price(&config_.cost, &work);
     if (completion.status == TLA_ENGINE_DIFFERS) tell_difference(channel);
+    wait_for_list(channel, work);
     show_begin(control.look(arrival_ps));
     if (config_.free_list != TLA_LIST_REGISTERS)
         completion.service_ps += walk_list(channel, control.look(arrival_ps).start_ps);
 
     const tla_service service = control.finish(port, completion, arrival_ps, statistics_[channel], result);
+    go_on_behind(channel, work, service.done_ps);
     statistics_[channel].nodes_visited += work.nodes_visited;
     statistics_[channel].driver_calls += work.driver_calls;
     show_end(channel, service, arena, work.nodes_visited);
@@ -310,6 +312,7 @@ void memory_controller::make_new() {
     faults_.plan = plan;
     control.make_new();
     origin_ps_ = now_ps;
+    std::fill(std::begin(list_ready_ps_), std::end(list_ready_ps_), now_ps);
     grows_anew_.notify(sc_core::SC_ZERO_TIME);
     for (const tla_channel channel : channels())
         for (figure *f : {&channel_figures_[channel].used, &channel_figures_[channel].fragmentation,

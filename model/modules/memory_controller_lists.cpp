@@ -70,24 +70,40 @@ bool memory_controller::access_node(const tla_list_access &access, std::uint64_t
 
 // --- engines ---------------------------------------------------------------------------------------------------------
 
-// Of a memory; untouched when the model says what commands take.
-tla_status memory_controller::make_engine(tla_engine *engine, tla_error *error) const {
-    if (config_.engine == TLA_ENGINE_RTL) return make_rtl_engine(config_.engine_node_cycles, engine, error);
+// That of the memory's policy; untouched when the model says what commands take.
+tla_status memory_controller::make_engine(tla_channel channel, tla_engine *engine, tla_error *error) const {
+    const tla_stack_config stack = tla_pe_memory_stack_config(&config_.memory, channel);
+    const tla_policy policy = tla_stack_placement(stack.policy);
+    if (config_.engine == TLA_ENGINE_RTL) {
+        const std::uint64_t units = stack.capacity / std::max<std::uint64_t>(config_.memory.alignment, 1);
+        return make_rtl_engine(policy, config_.engine_node_cycles, units, engine, error);
+    }
     if (config_.engine != TLA_ENGINE_FIRMWARE) return TLA_OK;
-    const tla_status status = tla_firmware_engine_for_arena(&tla_firmware_first_fit, &config_.firmware, engine);
+    const tla_firmware *firmware = tla_firmware_of(policy);
+    if (!firmware) return tla_error_set(error, TLA_UNSUPPORTED, "there is no firmware for %s", tla_policy_name(policy));
+    const tla_status status = tla_firmware_engine_for_arena(firmware, &config_.firmware, engine);
     return status ? tla_error_set(error, status, "%s", tla_status_text(status)) : TLA_OK;
 }
 
 tla_status memory_controller::drive_lists(tla_pe_memory *memory, tla_error *error) const {
     for (const tla_channel channel : channels()) {
         tla_engine engine{};
-        tla_status status = make_engine(&engine, error);
+        tla_status status = make_engine(channel, &engine, error);
         if (status) return status;
         status = tla_pe_memory_drive(memory, channel, engine.serve ? &engine : nullptr, config_.engine_nodes, error);
         if (status && engine.serve) engine.destroy(engine.state);
         if (status) return status;
     }
     return TLA_OK;
+}
+
+// A command that needs a list begins when that has done what goes on behind its last answer.
+void memory_controller::wait_for_list(tla_channel channel, const tla_work &work) {
+    if (work.list_requests > 0) control.wait_until(list_ready_ps_[channel]);
+}
+
+void memory_controller::go_on_behind(tla_channel channel, const tla_work &work, std::uint64_t done_ps) {
+    if (work.list_requests > 0) list_ready_ps_[channel] = done_ps + tla_cost_behind(&config_.cost, &work);
 }
 
 // An engine has answered otherwise than the core.

@@ -14,7 +14,9 @@ tla_status memory_controller::commit(tla_channel channel, std::uint64_t when_ps)
     const tla_status status =
         tla_stack_advance(tla_pe_memory_stack(memory_.get(), channel), when_ps - origin_ps_, &work);
     if (status) return status;
+    wait_for_list(channel, work);
     const tla_service service = control.occupy(when_ps, tla_cost_price(&config_.cost, &work));
+    go_on_behind(channel, work, service.done_ps);
     const tla_arena_stats arena = tla_pe_memory_get_stats(memory_.get(), channel);
     statistics_[channel].commits++;
     statistics_[channel].busy_ps += service.done_ps - service.start_ps;

@@ -2,11 +2,15 @@
 #include "rtl_engine.hpp"
 
 #if TLMALLOC_HAS_RTL
+#include "tla_buddies.h"
+#include "tla_few_buddies.h"
 #include "tla_list_1c.h"
 #include "tla_list_2c.h"
+#include "tla_worst_fit.h"
 
 #include <memory>
 #include <new>
+#include <type_traits>
 #endif
 
 namespace tlmalloc {
@@ -14,15 +18,24 @@ namespace tlmalloc {
 #if TLMALLOC_HAS_RTL
 namespace {
 
+// A list has an input that says how many nodes its memory has; buddies have what they need for their units.
+template <typename Rtl, typename = void>
+constexpr bool has_nodes = false;
+template <typename Rtl>
+constexpr bool has_nodes<Rtl, std::void_t<decltype(Rtl::nodes)>> = true;
+
+// Buddies of few units take a few KiB of the host, those of the most 36 MiB; what they do is the same.
+constexpr std::uint64_t few_buddies = 1 << 13;
+
 template <typename Rtl>
 class clocked {
   public:
-    static tla_engine as_engine(const char *name, clocked *state) {
+    static tla_engine as_engine(const char *name, tla_policy policy, std::uint64_t units_max, clocked *state) {
         tla_engine engine{};
         engine.name = name;
-        engine.policy = TLA_FIRST_FIT;
-        engine.capacity_max = TLA_RTL_UNITS;
-        engine.nodes_max = TLA_RTL_NODES;
+        engine.policy = policy;
+        engine.capacity_max = units_max;
+        engine.nodes_max = has_nodes<Rtl> ? std::uint64_t{TLA_RTL_NODES} : units_max;
         engine.state = state;
         engine.restart = [](void *self, std::uint64_t capacity, std::uint64_t nodes, tla_error *error) {
             return static_cast<clocked *>(self)->restart(capacity, nodes, error);
@@ -37,10 +50,8 @@ class clocked {
   private:
     static constexpr std::uint64_t patience = 4 * 2 * TLA_RTL_NODES; // four walks, of two cycles a node
 
-    tla_status restart(std::uint64_t capacity, std::uint64_t nodes, tla_error *error) {
-        if (nodes != TLA_RTL_NODES)
-            return tla_error_set(error, TLA_UNSUPPORTED, "the engine in RTL has %d nodes, found %llu", TLA_RTL_NODES,
-                                 static_cast<unsigned long long>(nodes));
+    tla_status restart(std::uint64_t capacity, [[maybe_unused]] std::uint64_t nodes, tla_error *error) {
+        if constexpr (has_nodes<Rtl>) rtl_.nodes = static_cast<std::remove_reference_t<decltype(rtl_.nodes)>>(nodes);
         rtl_.base = 0;
         rtl_.capacity = capacity;
         rtl_.answer_ready = 1;
@@ -49,28 +60,38 @@ class clocked {
         tick();
         rtl_.rst = 0;
         tick();
-        return TLA_OK;
+        return until_ready(nullptr, error);
+    }
+
+    // It takes no command until what it does behind an answer is done.
+    tla_status until_ready(std::uint64_t *waited, tla_error *error) {
+        std::uint64_t cycles = 0;
+        for (rtl_.eval(); !rtl_.command_ready && cycles < patience; cycles++)
+            tick();
+        if (waited) *waited = cycles;
+        return rtl_.command_ready ? TLA_OK : silent(cycles, error);
     }
 
     tla_status serve(const tla_engine_request &request, tla_engine_answer &answer, tla_error *error) {
-        std::uint64_t cycles = 0;
         rtl_.command_valid = 1;
         rtl_.command_free = request.give_back;
         rtl_.command_offset = request.offset;
         rtl_.command_size = request.size;
         rtl_.eval();
-        while (!rtl_.command_ready && cycles++ < patience)
-            tick();
         tick(); // it is taken
         rtl_.command_valid = 0;
-        for (cycles = 1; !rtl_.answer_valid && cycles < patience; cycles++)
+        std::uint64_t cycles = 1;
+        for (; !rtl_.answer_valid && cycles < patience; cycles++)
             tick();
-        if (!rtl_.answer_valid)
-            return tla_error_set(error, TLA_TIMEOUT, "none after %llu cycles", static_cast<unsigned long long>(cycles));
+        if (!rtl_.answer_valid) return silent(cycles, error);
         answer.status = static_cast<tla_engine_status>(rtl_.answer_status);
         answer.offset = rtl_.answer_offset;
         answer.cycles = cycles;
-        return TLA_OK;
+        return until_ready(&answer.behind, error);
+    }
+
+    static tla_status silent(std::uint64_t cycles, tla_error *error) {
+        return tla_error_set(error, TLA_TIMEOUT, "none after %llu cycles", static_cast<unsigned long long>(cycles));
     }
 
     void tick() {
@@ -85,22 +106,32 @@ class clocked {
 };
 
 template <typename Rtl>
-tla_status make(const char *name, tla_engine *engine, tla_error *error) {
+tla_status make(const char *name, tla_policy policy, std::uint64_t units_max, tla_engine *engine, tla_error *error) {
     auto *state = new (std::nothrow) clocked<Rtl>;
     if (!state) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for an engine");
-    *engine = clocked<Rtl>::as_engine(name, state);
+    *engine = clocked<Rtl>::as_engine(name, policy, units_max, state);
     return TLA_OK;
 }
 
 } // namespace
 
-tla_status make_rtl_engine(unsigned node_cycles, tla_engine *engine, tla_error *error) {
-    if (node_cycles == 1) return make<tla_list_1c>("rtl_list_1c", engine, error);
-    if (node_cycles == 2) return make<tla_list_2c>("rtl_list_2c", engine, error);
-    return tla_error_set(error, TLA_INVALID_ARGUMENT, "found %u cycles of a node, expected 1 or 2", node_cycles);
+tla_status make_rtl_engine(tla_policy policy, unsigned node_cycles, std::uint64_t units, tla_engine *engine,
+                           tla_error *error) {
+    if (policy == TLA_BUDDY)
+        return units <= few_buddies ? make<tla_few_buddies>("rtl_buddy", policy, few_buddies, engine, error)
+                                    : make<tla_buddies>("rtl_buddy", policy, TLA_RTL_BUDDIES, engine, error);
+    if (policy == TLA_FIRST_FIT && node_cycles == 1)
+        return make<tla_list_1c>("rtl_list_1c", policy, TLA_RTL_UNITS, engine, error);
+    if (policy == TLA_FIRST_FIT && node_cycles == 2)
+        return make<tla_list_2c>("rtl_list_2c", policy, TLA_RTL_UNITS, engine, error);
+    if (policy == TLA_WORST_FIT && node_cycles == 1)
+        return make<tla_worst_fit>("rtl_worst_fit", policy, TLA_RTL_UNITS, engine, error);
+    const char *name = tla_policy_name(policy);
+    return tla_error_set(error, TLA_UNSUPPORTED, "%s with %u cycles a node has no engine in RTL", name ? name : "none",
+                         node_cycles);
 }
 #else
-tla_status make_rtl_engine(unsigned, tla_engine *, tla_error *error) {
+tla_status make_rtl_engine(tla_policy, unsigned, std::uint64_t, tla_engine *, tla_error *error) {
     return tla_error_set(error, TLA_UNSUPPORTED, "the engine in RTL: Verilator was not there when tlmalloc was built");
 }
 #endif

@@ -93,6 +93,12 @@ const tla_riscv_hart *tla_firmware_engine_hart(const tla_firmware_engine *engine
     return engine->hart;
 }
 
+const tla_firmware *tla_firmware_of(tla_policy policy) {
+    return policy == tla_firmware_first_fit.policy ? &tla_firmware_first_fit
+           : policy == tla_firmware_buddy.policy   ? &tla_firmware_buddy
+                                                   : NULL;
+}
+
 /* ---- behind an arena ---- */
 
 static_assert((int)TLA_MAILBOX_DONE == TLA_ENGINE_DONE && (int)TLA_MAILBOX_NO_BLOCK == TLA_ENGINE_NO_BLOCK &&
@@ -107,7 +113,7 @@ static tla_status serve(void *state, const tla_engine_request *request, tla_engi
     tla_firmware_answer got;
     tla_status status = tla_firmware_engine_serve(state, request->give_back ? TLA_MAILBOX_GIVE_BACK : TLA_MAILBOX_TAKE,
                                                   request->offset, request->size, &got, error);
-    *answer = (tla_engine_answer){(tla_engine_status)got.status, got.offset, got.cycles};
+    *answer = (tla_engine_answer){(tla_engine_status)got.status, got.offset, got.cycles, 0};
     return status;
 }
 

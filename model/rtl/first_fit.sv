@@ -18,7 +18,7 @@
 // Placements are those of tla_arena with TLA_FIRST_FIT (KernBench ADR-0048 D1), or TLA_WORST_FIT, that trusts its callers.
 module first_fit #(
     parameter WIDTH = 33,    // bits of an offset and of a size
-    parameter NODES = 10,    // 2^NODES nodes
+    parameter NODES = 10,    // 2^NODES nodes at most
     parameter PIPELINED = 1, // 1: the next node's address is the word that has just been read; 0: it is registered first
     parameter WORST = 0      // 1: the largest block is taken from, 0: the first that is large enough
 ) (
@@ -26,6 +26,7 @@ module first_fit #(
     input logic rst,                 // synchronous; the range below is one free block afterwards
     input logic [WIDTH-1:0] base,
     input logic [WIDTH-1:0] capacity,
+    input logic [NODES:0] nodes,     // that the memory has, 1 .. 2^NODES
 
     input  logic command_valid,
     output logic command_ready,
@@ -92,7 +93,7 @@ module first_fit #(
     wire overlaps = (!previous[NODES] && previous_end > offset) || (!cursor[NODES] && range_end > {1'b0, node_offset});
     wire takes = state == IDLE && command_valid && command_ready;
     wire [NODES:0] begins = WORST != 0 && !command_free ? largest : head;
-    wire no_node = spare[NODES] && fresh[NODES];
+    wire no_node = spare[NODES] && fresh == nodes;
     wire [NODES:0] slot = spare[NODES] ? fresh : spare;   // of the next node that comes into being
 
     assign command_ready = state == IDLE && (!answer_valid || answer_ready);

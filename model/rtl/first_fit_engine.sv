@@ -8,6 +8,7 @@ module first_fit_engine #(
     input logic rst,
     input logic [WIDTH-1:0] base,
     input logic [WIDTH-1:0] capacity,
+    input logic [NODES:0] nodes,
     input logic command_valid,
     output logic command_ready,
     input logic command_free,

@@ -45,6 +45,8 @@ static void each_price(const tla_cost_profile *cost, price_visit visit, void *co
     visit(context, "free", cost->free_ps);
     visit(context, "node_created", cost->node_created_ps);
     visit(context, "node_released", cost->node_released_ps);
+    visit(context, "walk", cost->walk_ps);
+    visit(context, "walk_node", cost->walk_node_ps);
     visit(context, "class_lookup", cost->class_lookup_ps);
     visit(context, "list_pop", cost->list_pop_ps);
     visit(context, "list_push", cost->list_push_ps);

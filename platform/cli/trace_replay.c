@@ -13,6 +13,7 @@ typedef struct player {
     trace_allocator *allocator;
     const replay_timing *timing; /* may be NULL */
     tla_command_engine engine;
+    uint64_t list_ready_ps; /* when the list has done what goes on behind its last answer */
     replay_result *result;
     tla_error *error;
 } player;
@@ -73,7 +74,9 @@ static tla_status charge(player *p, size_t event, const tla_work *work) {
     uint64_t arrival;
     tla_status status = replay_arrival_ps(p->trace, event, p->timing->speed, &arrival, p->error);
     if (status) return status;
+    if (work->list_requests > 0) tla_command_engine_wait(&p->engine, p->list_ready_ps);
     tla_service service = tla_command_engine_serve(&p->engine, arrival, tla_cost_price(&p->timing->cost, work));
+    if (work->list_requests > 0) p->list_ready_ps = service.done_ps + tla_cost_behind(&p->timing->cost, work);
     const trace_event *e = &p->trace->events[event];
     if (e->is_free)
         p->result->free_latencies[p->result->frees - 1] = service.done_ps - arrival;

@@ -24,6 +24,7 @@ class clocked_first_fit : public sc_core::sc_module {
         engine_.rst(reset_);
         engine_.base(base_);
         engine_.capacity(capacity_);
+        engine_.nodes(nodes_);
         engine_.command_valid(command_valid_);
         engine_.command_ready(command_ready_);
         engine_.command_free(operation_);
@@ -34,6 +35,7 @@ class clocked_first_fit : public sc_core::sc_module {
         engine_.answer_status(answer_status_);
         engine_.answer_offset(answer_offset_);
         capacity_.write(capacity);
+        nodes_.write(TLA_RTL_NODES);
         answer_ready_.write(true);
         SC_HAS_PROCESS(clocked_first_fit);
         SC_METHOD(show);
@@ -111,7 +113,7 @@ class clocked_first_fit : public sc_core::sc_module {
         operation_{"operation"}, answer_valid_{"answer_valid"}, answer_ready_{"answer_ready"};
     sc_core::sc_signal<std::uint64_t> base_{"base"}, capacity_{"capacity"}, command_offset_{"command_offset"},
         command_size_{"command_size"}, answer_offset_{"answer_offset"};
-    sc_core::sc_signal<std::uint32_t> answer_status_{"answer_status"}, cycles_{"cycles"};
+    sc_core::sc_signal<std::uint32_t> answer_status_{"answer_status"}, cycles_{"cycles"}, nodes_{"nodes"};
 };
 
 #endif

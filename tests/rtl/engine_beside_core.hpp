@@ -5,6 +5,7 @@
 #include "engine_plays.hpp"
 #include "tlmalloc/allocators/arena.h"
 #include "tlmalloc/config.h"
+#include "tlmalloc/timing/command_engine.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -13,6 +14,7 @@
 #include <numeric>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 enum engine_status { done, no_block, not_taken, no_node, silent };
@@ -20,6 +22,7 @@ enum engine_status { done, no_block, not_taken, no_node, silent };
 struct outcome {
     engine_status status;
     std::uint64_t offset, cycles;
+    std::uint64_t waited = 0; // until it was taken
 };
 
 // What a receipt costs the engine by its cost profile, whose clock has a period of 1 ns.
@@ -32,11 +35,20 @@ inline tla_cost_profile prices_of(const std::string &profile) {
     return config.controller.cost;
 }
 
+// How many nodes the memory of a list has; buddies have none.
+template <class Engine>
+auto limit(Engine &engine, std::uint64_t nodes, int) -> decltype(engine.nodes, void()) {
+    engine.nodes = static_cast<std::remove_reference_t<decltype(engine.nodes)>>(nodes);
+}
+template <class Engine>
+void limit(Engine &, std::uint64_t, long) {}
+
 // An engine and who gives it commands. With `lazy`, answers are not taken at once.
 template <class Engine>
 class commander {
   public:
-    commander(std::uint64_t base, std::uint64_t capacity, seeded_random *lazy) : lazy_(lazy) {
+    commander(std::uint64_t base, std::uint64_t capacity, std::uint64_t nodes, seeded_random *lazy) : lazy_(lazy) {
+        limit(engine_, nodes, 0);
         engine_.base = base;
         engine_.capacity = capacity;
         engine_.answer_ready = 1;
@@ -54,8 +66,9 @@ class commander {
         engine_.command_offset = offset;
         engine_.command_size = size;
         engine_.eval();
-        for (std::uint64_t cycles = 0; !engine_.command_ready; cycles++, waited_++) {
-            if (cycles > too_long) return {silent, 0, cycles};
+        std::uint64_t waited = 0;
+        for (; !engine_.command_ready; waited++, waited_++) {
+            if (waited > too_long) return {silent, 0, waited};
             tick();
         }
         tick();
@@ -69,11 +82,15 @@ class commander {
         for (std::uint64_t wait = lazy_ ? lazy_->between(0, 3) : 0; wait > 0; wait--)
             tick();
         if (!engine_.answer_valid) return {silent, 0, cycles};
-        const outcome result{static_cast<engine_status>(engine_.answer_status), engine_.answer_offset, cycles};
+        const outcome result{static_cast<engine_status>(engine_.answer_status), engine_.answer_offset, cycles, waited};
         engine_.answer_ready = 1;
         if (lazy_ && lazy_->one_in(2)) tick(); // else it is taken with the next command
+        for (std::uint64_t pause = lazy_ && lazy_->one_in(4) ? lazy_->between(1, 200) : 0; pause > 0; pause--)
+            tick();
         return result;
     }
+
+    std::uint64_t now() const { return now_; } // in cycles
 
     // Cycles in which a command came too early: commands come one right after the other.
     std::uint64_t waited() const { return waited_; }
@@ -81,6 +98,7 @@ class commander {
   private:
     static const std::uint64_t too_long = 100000;
     void tick() {
+        now_++;
         engine_.clk = 0;
         engine_.eval();
         engine_.clk = 1;
@@ -88,7 +106,7 @@ class commander {
     }
     Engine engine_;
     seeded_random *lazy_;
-    std::uint64_t waited_ = 0;
+    std::uint64_t waited_ = 0, now_ = 0;
 };
 
 // What an engine does: the core's policy of the same blocks, what its receipts cost, and how many free blocks it can
@@ -99,13 +117,14 @@ struct engine_facts {
     std::uint64_t nodes;
 };
 
-// The engine and the core side by side; what differs first is told in words.
+// The engine and the core side by side; what differs first is told in words. Of the core's receipts the command engine
+// (command_engine.h) says when a command is taken and answered.
 template <class Engine>
 class side_by_side {
   public:
     side_by_side(std::uint64_t capacity, engine_facts facts, seeded_random *lazy = nullptr, std::uint64_t base = 0)
         : facts_(facts), price_(prices_of(facts.profile)),
-          engine_(std::make_unique<commander<Engine>>(base, capacity, lazy)) {
+          engine_(std::make_unique<commander<Engine>>(base, capacity, facts.nodes, lazy)) {
         tla_arena_config config{};
         config.base = base;
         config.capacity = capacity;
@@ -119,9 +138,10 @@ class side_by_side {
     bool take(std::uint64_t size, tla_block *block) {
         tla_work work{};
         const tla_status status = tla_arena_alloc(arena_.get(), size, block, &work);
+        arrival_ = engine_->now();
         const outcome got = engine_->command(false, 0, size);
         compare("take " + std::to_string(size), got,
-                {status ? no_block : done, status ? got.offset : block->offset, cycles_of(work)});
+                {status ? no_block : done, status ? got.offset : block->offset, cycles_of(work)}, behind(work));
         take_cycles.push_back(got.cycles);
         failed += status != TLA_OK;
         return status == TLA_OK;
@@ -143,10 +163,13 @@ class side_by_side {
             BOOST_REQUIRE_EQUAL(tla_arena_reserve(arena_.get(), block, nullptr), TLA_OK);
             expected = {no_node, block.offset, cycles_of(walk)};
             without_node++;
+            work = {};
         }
         refused += status != TLA_OK;
+        arrival_ = engine_->now();
         const outcome got = engine_->command(true, block.offset, block.nbytes);
-        compare("give back " + std::to_string(block.nbytes) + " at " + std::to_string(block.offset), got, expected);
+        compare("give back " + std::to_string(block.nbytes) + " at " + std::to_string(block.offset), got, expected,
+                behind(work));
         free_cycles.push_back(got.cycles);
         return expected.status == done;
     }
@@ -173,18 +196,32 @@ class side_by_side {
             std::count_if(blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(n),
                           [offset](const tla_block &block) { return block.offset < offset; }));
     }
-    void compare(const std::string &what, const outcome &got, const outcome &expected) {
+    std::uint64_t behind(const tla_work &work) const { return tla_cost_behind(&price_, &work); }
+    void compare(const std::string &what, const outcome &got, const outcome &expected, std::uint64_t behind_ps) {
         if (!difference.empty()) return;
-        if (got.status == expected.status && got.offset == expected.offset && got.cycles == expected.cycles) return;
+        const tla_service service = tla_command_engine_serve(&timing_, arrival_ * cycle_ps, expected.cycles * cycle_ps);
+        const std::uint64_t waits = service.start_ps / cycle_ps - arrival_;
+        tla_command_engine_wait(&timing_, service.done_ps + behind_ps);
+        if (got.status == expected.status && got.offset == expected.offset && got.cycles == expected.cycles &&
+            got.waited == waits)
+            return;
         std::ostringstream text;
-        text << what << ": status " << got.status << " at " << got.offset << " in " << got.cycles
-             << " cycles, expected " << expected.status << " at " << expected.offset << " in " << expected.cycles;
+        text << what << ": status " << got.status << " at " << got.offset << " in " << got.cycles << " cycles after "
+             << got.waited << ", expected " << expected.status << " at " << expected.offset << " in " << expected.cycles
+             << " after " << waits;
         difference = text.str();
     }
 
     const engine_facts facts_;
     const tla_cost_profile price_;
     std::unique_ptr<commander<Engine>> engine_;
+    tla_command_engine timing_ = [] {
+        tla_command_engine engine{};
+        engine.depth = 1;
+        engine.clock_ps = cycle_ps;
+        return engine;
+    }();
+    std::uint64_t arrival_ = 0; // of the command that is asked, in cycles
     std::unique_ptr<tla_arena, void (*)(tla_arena *)> arena_{nullptr, tla_arena_destroy};
 };
 

@@ -26,6 +26,9 @@ module engine_check #(
     wire command_valid = begun && asks && legal && !busy;
 
     `ENGINE #(.WIDTH(WIDTH), .NODES(NODES)) engine (
+`ifdef LIST
+        .nodes({1'b1, {NODES{1'b0}}}),
+`endif
         .rst(!begun), .base({WIDTH{1'b0}}), .capacity(CAPACITY), .command_free(frees), .command_offset(offsets[which]),
         .command_size(frees ? sizes[which] : wanted), .answer_ready(1'b1), .*);
     logic overlaps;

@@ -1,6 +1,5 @@
 // First fit in RTL beside the core: the same blocks, and exactly the cycles that the core's receipt says.
 #include "answer_not_held.h"
-#include "few_nodes.h"
 #include "lost_merge.h"
 #include "one_cycle.h"
 #include "short_split.h"
@@ -36,10 +35,26 @@ BOOST_AUTO_TEST_CASE(offsets_of_33_bits_are_placed_as_any) {
 }
 
 BOOST_AUTO_TEST_CASE(without_a_node_for_it_a_range_is_refused_and_nothing_has_changed) {
-    side_by_side<few_nodes> both(4096, eight_nodes);
+    side_by_side<one_cycle> both(4096, eight_nodes);
     play_random(both, 100, 50000, 4);
     BOOST_CHECK_EQUAL(both.difference, "");
     BOOST_CHECK_GT(both.without_node, 100u);
+}
+
+BOOST_AUTO_TEST_CASE(a_list_has_as_many_nodes_as_it_is_told_up_to_all_that_are_built) {
+    for (const std::uint64_t nodes : {1u, 2u, 3u, 64u, 100u, 1023u, 1024u}) {
+        side_by_side<one_cycle> both(2 * 1024 + 2, {TLA_FIRST_FIT, "rtl_list_1c", nodes});
+        std::vector<tla_block> live(2 * 1024 + 2);
+        for (tla_block &block : live)
+            BOOST_REQUIRE(both.take(1, &block));
+        for (std::size_t i = 0; i < 2 * nodes; i += 2) // no two of them touch
+            BOOST_CHECK(both.give_back(live[i]));
+        BOOST_CHECK(!both.give_back(live[2 * nodes]));
+        BOOST_CHECK(both.give_back(live[1])); // joins two
+        BOOST_CHECK(nodes == 1 || both.give_back(live[2 * nodes]));
+        BOOST_CHECK_EQUAL(both.difference, "");
+        BOOST_CHECK_EQUAL(both.without_node, 1u);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(answers_wait_until_they_are_taken) {

@@ -11,13 +11,16 @@ using namespace tlmalloc;
 
 namespace {
 
-// Random commands to a controller whose engine is rtl_list_1c or rtl_list_2c, which stand for the planted ones here.
-void check_found(std::uint32_t node_cycles) {
+// Random commands to a controller whose engines stand for planted ones here, each of another mistake. Buddies are of
+// 1024 units, as the planted ones.
+void check_found(tla_policy policy, std::uint32_t node_cycles) {
     memory_controller::config config = bare<memory_controller>();
     config.memory.hbm_slice_bytes = 1 << 20;
     config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
     config.engine = TLA_ENGINE_RTL;
     config.engine_node_cycles = node_cycles;
+    config.memory.hbm_policy = tla_stack_policy_of(TLA_FRONT_NONE, policy);
+    config.memory.alignment = policy == TLA_BUDDY ? 1024 : 1;
     hbm_slice::config of_slice = bare<hbm_slice>();
     of_slice.capacity = 1 << 20;
     hbm_slice slice("slice", of_slice);
@@ -53,9 +56,17 @@ void check_found(std::uint32_t node_cycles) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_lost_merge_is_found_by_the_controller) {
-    check_found(1);
+    check_found(TLA_FIRST_FIT, 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_merge_of_worst_fit_is_found_by_the_controller) {
+    check_found(TLA_WORST_FIT, 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_merge_of_buddies_is_found_by_the_controller) {
+    check_found(TLA_BUDDY, 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_split_that_is_one_short_is_found_by_the_controller) {
-    check_found(2);
+    check_found(TLA_FIRST_FIT, 2);
 }

@@ -22,6 +22,8 @@ BOOST_AUTO_TEST_CASE(a_price_is_the_fixed_part_and_a_unit_for_each_event) {
         {&tla_work::frees, &tla_cost_profile::free_ps},
         {&tla_work::nodes_created, &tla_cost_profile::node_created_ps},
         {&tla_work::nodes_released, &tla_cost_profile::node_released_ps},
+        {&tla_work::walks, &tla_cost_profile::walk_ps},
+        {&tla_work::walk_nodes, &tla_cost_profile::walk_node_ps},
         {&tla_work::chunks, &tla_cost_profile::chunk_ps},
         {&tla_work::pte_writes, &tla_cost_profile::pte_write_ps},
         {&tla_work::table_levels, &tla_cost_profile::table_level_ps},
@@ -117,4 +119,25 @@ BOOST_AUTO_TEST_CASE(the_cycles_of_an_engine_take_the_place_of_what_it_walked_an
     BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), 9120u);
     work.engine_cycles = UINT64_MAX / 2;
     BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), UINT64_MAX);
+}
+
+BOOST_AUTO_TEST_CASE(what_goes_on_behind_the_answer_is_not_in_its_price) {
+    tla_cost_profile units{};
+    units.walk_ps = 10;
+    units.walk_node_ps = 100;
+    units.clock_ps = 1000;
+    tla_work work{};
+    work.walks = 3;
+    work.walk_nodes = 9;
+    work.walks_behind = 1;
+    work.walk_nodes_behind = 4;
+    BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), 520u);
+    BOOST_CHECK_EQUAL(tla_cost_behind(&units, &work), 410u);
+    work = {};
+    work.engine_cycles = 2;
+    work.engine_behind = 7;
+    BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), 2000u);
+    BOOST_CHECK_EQUAL(tla_cost_behind(&units, &work), 7000u);
+    work.engine_behind = UINT64_MAX / 2;
+    BOOST_CHECK_EQUAL(tla_cost_behind(&units, &work), UINT64_MAX);
 }

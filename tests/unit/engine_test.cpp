@@ -175,8 +175,11 @@ BOOST_AUTO_TEST_CASE(what_an_engine_cannot_do_is_refused_by_name) {
         return std::string(error.text);
     };
     BOOST_CHECK_EQUAL(refused(make(TLA_BEST_FIT, 100), 0), "engine naive places by first_fit, found best_fit");
-    BOOST_CHECK_EQUAL(refused(make(TLA_BUDDY, 64), 0),
-                      "buddy keeps no one list whose nodes could be limited or walked");
+    BOOST_CHECK_EQUAL(refused(make(TLA_BUDDY, 64), 0), "engine naive places by first_fit, found buddy");
+    tla_error error{};
+    BOOST_CHECK_EQUAL(tla_arena_drive(make(TLA_BUDDY, 64).get(), nullptr, 8, &error), TLA_UNSUPPORTED);
+    BOOST_CHECK_EQUAL(error.text, "buddy keeps no one list whose nodes could be limited");
+    BOOST_CHECK_EQUAL(refused(make(TLA_TLSF, 64), 0), "tlsf keeps no one list whose nodes could be limited or walked");
     BOOST_CHECK_EQUAL(refused(make(TLA_FIRST_FIT, 100), 65), "engine naive has at most 64 nodes, found 65");
     BOOST_CHECK_EQUAL(refused(make(TLA_FIRST_FIT, (std::uint64_t{1} << 33) + 1), 0),
                       "engine naive has 1 .. 8589934592 units, found 8589934593 of 1 bytes");
@@ -193,13 +196,30 @@ BOOST_AUTO_TEST_CASE(what_an_engine_cannot_do_is_refused_by_name) {
     BOOST_CHECK_EQUAL(tla_arena_get_stats(arena.get()).free, 1000u);
 }
 
+BOOST_AUTO_TEST_CASE(more_than_there_is_at_all_is_priced_by_the_receipt_and_not_asked_for) {
+    naive_engine engine;
+    const arena_ptr arena = driven(engine, 64 * 100, 64);
+    tla_block block{};
+    tla_work work{};
+    BOOST_CHECK_EQUAL(tla_arena_alloc(arena.get(), 64 * 100 + 1, &block, &work), TLA_EXHAUSTED);
+    BOOST_CHECK_EQUAL(engine.asked, 0u);
+    BOOST_CHECK_EQUAL(work.nodes_visited, 1u);
+    BOOST_CHECK_EQUAL(work.engine_cycles, 0u);
+    BOOST_CHECK_EQUAL(tla_arena_alloc(arena.get(), 64 * 100, &block, &work), TLA_OK);
+    BOOST_CHECK_EQUAL(engine.asked, 1u);
+}
+
 BOOST_AUTO_TEST_CASE(of_a_batch_every_block_and_every_run_is_asked_for) {
     naive_engine engine;
     const arena_ptr arena = driven(engine, 1000, 1, 0, 4);
     tla_block blocks[4];
     tla_work work{};
+    engine.behind_each = 50; // each waits for what goes on behind the one before
     BOOST_CHECK_EQUAL(tla_arena_alloc_batch(arena.get(), 10, 4, TLA_BATCH_CARVED, blocks, &work), TLA_OK);
     BOOST_CHECK_EQUAL(engine.asked, 4u);
+    BOOST_CHECK_EQUAL(work.list_requests, 4u);
+    BOOST_CHECK_EQUAL(work.engine_cycles, 4 * 2 + 3 * 50u);
+    BOOST_CHECK_EQUAL(work.engine_behind, 50u);
     BOOST_CHECK_EQUAL(tla_arena_free_batch(arena.get(), blocks, 4, &work), TLA_OK);
     BOOST_CHECK_EQUAL(engine.asked, 5u);
     BOOST_CHECK_EQUAL(tla_arena_alloc_batch(arena.get(), 10, 4, TLA_BATCH_CONTIGUOUS, blocks, &work), TLA_OK);

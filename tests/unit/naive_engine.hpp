@@ -22,9 +22,9 @@ struct naive_engine {
 
     std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
     std::size_t nodes = 0;
-    std::uint64_t asked = 0, last_cycles = 0;
-    std::function<void(tla_engine_answer &)> next; // changes the next answer
-    tla_status silent = TLA_OK;                    // what it does in place of the next answer
+    std::uint64_t asked = 0, last_cycles = 0, behind_each = 0; // answer
+    std::function<void(tla_engine_answer &)> next;             // changes the next answer
+    tla_status silent = TLA_OK;                                // what it does in place of the next answer
 
     tla_engine as_engine() {
         tla_engine e{};
@@ -52,6 +52,7 @@ struct naive_engine {
         if (silent) return tla_error_set(error, silent, "it sleeps");
         answer = request.give_back ? give_back(request) : take(request.size);
         last_cycles = answer.cycles;
+        answer.behind = behind_each;
         if (next) std::exchange(next, nullptr)(answer);
         return TLA_OK;
     }
@@ -62,9 +63,9 @@ struct naive_engine {
             const bool whole = list[i].second == size;
             list[i] = {offset + size, list[i].second - size};
             if (whole) list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
-            return {TLA_ENGINE_DONE, offset, 1 + i + 1 + whole};
+            return {TLA_ENGINE_DONE, offset, 1 + i + 1 + whole, 0};
         }
-        return {TLA_ENGINE_NO_BLOCK, 0, 1 + list.size()};
+        return {TLA_ENGINE_NO_BLOCK, 0, 1 + list.size(), 0};
     }
     tla_engine_answer give_back(const tla_engine_request &r) {
         std::size_t i = 0;
@@ -75,8 +76,8 @@ struct naive_engine {
         const bool overlaps = (i > 0 && list[i - 1].first + list[i - 1].second > r.offset) ||
                               (i < list.size() && r.offset + r.size > list[i].first);
         const std::uint64_t walk = i + 1;
-        if (overlaps) return {TLA_ENGINE_NOT_TAKEN, 0, 1 + walk};
-        if (!before && !behind && list.size() == nodes) return {TLA_ENGINE_NO_NODE, 0, 2 + walk};
+        if (overlaps) return {TLA_ENGINE_NOT_TAKEN, 0, 1 + walk, 0};
+        if (!before && !behind && list.size() == nodes) return {TLA_ENGINE_NO_NODE, 0, 2 + walk, 0};
         const auto at = list.begin() + static_cast<std::ptrdiff_t>(i);
         if (before && behind) {
             list[i - 1].second += r.size + list[i].second;
@@ -88,7 +89,7 @@ struct naive_engine {
         } else {
             list.insert(at, {r.offset, r.size});
         }
-        return {TLA_ENGINE_DONE, r.offset, 2 + walk + (before == behind)};
+        return {TLA_ENGINE_DONE, r.offset, 2 + walk + (before == behind), 0};
     }
 };
 

@@ -2,8 +2,9 @@
  *
  * price = fixed + sum(count * unit). Where an engine behind the arena was asked (engine.h), its cycles take the place
  * of fixed and of what it walked: engine_cycles * clock + sum(count * unit) of what is beside the engine. A batch that
- * is one command pays `fixed` once. The linear form is what published measurements fit (a fixed part, a part per chunk,
- * a part per PTE, a part per invalidation). */
+ * is one command pays `fixed` once. What goes on behind the answer is not in the price, but keeps the list's next
+ * request waiting (tla_cost_behind). The linear form is what published measurements fit (a fixed part, a part per
+ * chunk, a part per PTE, a part per invalidation). */
 #ifndef TLMALLOC_COST_H
 #define TLMALLOC_COST_H
 
@@ -25,6 +26,8 @@ typedef struct tla_cost_profile {
     uint64_t free_ps; /* of a range put on the list, beside fixed_ps of its command */
     uint64_t node_created_ps;
     uint64_t node_released_ps;
+    uint64_t walk_ps;
+    uint64_t walk_node_ps;
     uint64_t chunk_ps;
     uint64_t pte_write_ps;
     uint64_t table_level_ps;
@@ -39,6 +42,9 @@ typedef struct tla_cost_profile {
 
 /* Price of one command with this receipt, in picoseconds; saturates at UINT64_MAX. */
 uint64_t tla_cost_price(const tla_cost_profile *profile, const tla_work *work);
+
+/* How long the list of this receipt takes no further request once the command is done, in picoseconds; saturates. */
+uint64_t tla_cost_behind(const tla_cost_profile *profile, const tla_work *work);
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,9 @@ extern const tla_firmware tla_firmware_first_fit;
 /* Buddies of powers of two (platform/firmware/buddy.c): at most 8192 units, and as many free blocks as there may be. */
 extern const tla_firmware tla_firmware_buddy;
 
+/* The image of a policy; NULL where there is none. */
+const tla_firmware *tla_firmware_of(tla_policy policy);
+
 typedef struct tla_firmware_engine tla_firmware_engine;
 
 typedef struct tla_firmware_answer {

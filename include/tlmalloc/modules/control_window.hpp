@@ -100,6 +100,9 @@ class control_window : private access_target, public target_socket<0> {
     tla_service finish(unsigned port, const tla_completion &completion, std::uint64_t arrival_ps,
                        command_counts &counts, const std::vector<std::uint8_t> &result = {});
 
+    // No command begins before until_ps: the next one needs what is at work until then.
+    void wait_until(std::uint64_t until_ps) { tla_command_engine_wait(&engine_, until_ps); }
+
     // The engine works for service_ps on a command that arrives at arrival_ps; or, with look, it would begin to.
     tla_service occupy(std::uint64_t arrival_ps, std::uint64_t service_ps);
     tla_service look(std::uint64_t arrival_ps) const { return tla_command_engine_look(&engine_, arrival_ps); }

@@ -242,9 +242,11 @@ class memory_controller : public instrumented,
                                     std::uint64_t at_ps) const;
     void note(const place &where, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
     tla_status follow_lists(tla_pe_memory *memory) const;
-    tla_status make_engine(tla_engine *engine, tla_error *error) const;
+    tla_status make_engine(tla_channel channel, tla_engine *engine, tla_error *error) const;
     tla_status drive_lists(tla_pe_memory *memory, tla_error *error) const;
     void tell_difference(tla_channel channel);
+    void wait_for_list(tla_channel channel, const tla_work &work);
+    void go_on_behind(tla_channel channel, const tla_work &work, std::uint64_t done_ps);
     bool is_owned() const { return config_.owner_port != config::no_owner; }
     bool is_about_owned(const tla_command &command) const;
     tla_status place_block(const tla_command &command);
@@ -282,7 +284,8 @@ class memory_controller : public instrumented,
     statistics statistics_[TLA_CHANNEL_COUNT];
     tla_arena_stats beginning_[TLA_CHANNEL_COUNT]{};
     tla_stack_stats untouched_[TLA_CHANNEL_COUNT]{};
-    std::uint64_t slice_base_ = 0; // physical address of the slice's first byte, if there is one
+    std::uint64_t list_ready_ps_[TLA_CHANNEL_COUNT]{}; // when what a list does behind its last answer is done
+    std::uint64_t slice_base_ = 0;                     // physical address of the slice's first byte, if there is one
     std::uint64_t data_errors_ = 0;
     channel_figures channel_figures_[TLA_CHANNEL_COUNT]{
         {{*this, "hbm_used_bytes", 48, has(TLA_HBM)},

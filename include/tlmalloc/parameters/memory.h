@@ -50,8 +50,8 @@ const char *tla_lockstep_scope_name(tla_lockstep_scope scope);
 /* What is asked beside the core, and so what says how long a command takes (engine.h). */
 typedef enum tla_engine_kind {
     TLA_ENGINE_MODEL,    /* nothing: the prices of the receipt */
-    TLA_ENGINE_RTL,      /* the engine of model/rtl, clocked until it answers */
-    TLA_ENGINE_FIRMWARE, /* the list of platform/firmware, run by a hart until it answers */
+    TLA_ENGINE_RTL,      /* that of model/rtl for the policy, clocked until it answers */
+    TLA_ENGINE_FIRMWARE, /* that of platform/firmware, run by a hart until it answers */
     TLA_ENGINE_KIND_COUNT
 } tla_engine_kind;
 

@@ -33,6 +33,9 @@ typedef struct tla_service {
 /* Serves a command that arrives at arrival_ps and occupies the engine for service_ps. */
 tla_service tla_command_engine_serve(tla_command_engine *engine, uint64_t arrival_ps, uint64_t service_ps);
 
+/* From now on no command starts before until_ps: the next one needs something that is at work until then. */
+void tla_command_engine_wait(tla_command_engine *engine, uint64_t until_ps);
+
 /* When a command that arrives at arrival_ps would be accepted and started, before it is known how long it takes;
  * done_ps is its start. */
 tla_service tla_command_engine_look(const tla_command_engine *engine, uint64_t arrival_ps);

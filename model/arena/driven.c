@@ -1,0 +1,298 @@
+/* The placement of an arena that something stands behind: the arena's own, and around it a limit of its nodes and an
+ * engine that is asked what the core has decided. */
+#include "driven.h"
+
+#include "base/phrase.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const answers[] = {
+    [TLA_ENGINE_DONE] = "done",
+    [TLA_ENGINE_NO_BLOCK] = "no block",
+    [TLA_ENGINE_NOT_TAKEN] = "not taken",
+    [TLA_ENGINE_NO_NODE] = "no node",
+};
+
+static tla_status differ(tla_driven *d, const tla_engine_request *request, const char *found, const char *expected) {
+    char at[40] = "";
+    if (request->give_back) snprintf(at, sizeof at, " at %" PRIu64, request->offset);
+    tla_error_set(&d->difference, TLA_ENGINE_DIFFERS,
+                  "engine %s, operation %" PRIu64 ": %s %" PRIu64 "%s, in units of %" PRIu64
+                  " bytes: found %s, expected %s",
+                  d->engine.name, d->served, request->give_back ? "give back" : "take", request->size, at, d->unit,
+                  found, expected);
+    *d->error = d->difference;
+    return TLA_ENGINE_DIFFERS;
+}
+
+static tla_engine_status as_engine(tla_status decided) {
+    switch (decided) {
+    case TLA_OK:
+        return TLA_ENGINE_DONE;
+    case TLA_FRAGMENTED:
+        return TLA_ENGINE_NO_BLOCK;
+    case TLA_LIMIT:
+        return TLA_ENGINE_NO_NODE;
+    default:
+        return TLA_ENGINE_NOT_TAKEN;
+    }
+}
+
+tla_phrase tla_driven_words(tla_engine_status status, bool give_back, uint64_t offset) {
+    if ((unsigned)status > TLA_ENGINE_NO_NODE) return tla_phrase_of("status %d", (int)status);
+    if (status || give_back) return tla_phrase_of("%s", answers[status]);
+    return tla_phrase_of("done at %" PRIu64, offset);
+}
+
+/* Asks what the core has decided already, `offset` being where it took a block; *walked is its receipt. */
+static tla_status ask(tla_driven *d, tla_engine_request request, tla_status decided, uint64_t offset,
+                      const tla_work *walked, tla_work *work) {
+    if (d->difference.status) {
+        *d->error = d->difference;
+        return TLA_ENGINE_DIFFERS;
+    }
+    d->served++;
+    tla_engine_answer answer = {.status = TLA_ENGINE_DONE};
+    tla_error why = {.text = ""};
+    const tla_status status = d->engine.serve(d->engine.state, &request, &answer, &why);
+    const tla_engine_status expected = as_engine(decided);
+    const tla_phrase expectation = tla_driven_words(expected, request.give_back, offset);
+    if (status)
+        return differ(d, &request,
+                      tla_phrase_of("no answer (%s)", why.text[0] ? why.text : tla_status_text(status)).text,
+                      expectation.text);
+    const bool takes = expected == TLA_ENGINE_DONE && !request.give_back;
+    if (answer.status != expected || (takes && answer.offset != offset))
+        return differ(d, &request, tla_driven_words(answer.status, request.give_back, answer.offset).text,
+                      expectation.text);
+    work->engine_cycles += work->engine_behind + answer.cycles; /* of a batch each request waits for the one before */
+    work->engine_behind = answer.behind;
+    work->list_requests++;
+    work->engine_nodes += walked->nodes_visited;
+    work->nodes_visited += walked->nodes_visited;
+    work->list_length += walked->list_length;
+    return decided;
+}
+
+/* ---- the list ---- */
+
+static bool has_engine(const tla_driven *d) {
+    return tla_driven_has_engine(d);
+}
+
+static bool is_buddy(const tla_driven *d) {
+    return d->list->whole_blocks;
+}
+
+/* Whether the list has come to hold a node that there is not. */
+static bool is_over(const tla_driven *d) {
+    return d->list->count(d->list_state) > d->nodes;
+}
+
+static tla_status no_node(tla_driven *d, const char *what, tla_block range) {
+    return tla_error_set(d->error, TLA_LIMIT,
+                         "%s of %" PRIu64 " bytes at %" PRIu64
+                         ": it needs a node of the free list, which has all its %" PRIu64 " in use",
+                         what, range.nbytes, range.offset, d->nodes);
+}
+
+/* Undo what has just been done: the range is taken, or free, and nothing else is otherwise. */
+static void take_back(tla_driven *d, tla_block range) {
+    const uint64_t cursor = d->list->cursor ? d->list->cursor(d->list_state) : 0;
+    d->list->reserve(d->list_state, range, &(tla_work){0});
+    if (d->list->set_cursor) d->list->set_cursor(d->list_state, cursor);
+}
+
+static void put_back(tla_driven *d, tla_block range, uint64_t cursor) {
+    d->list->free(d->list_state, range, &(tla_work){0});
+    if (d->list->set_cursor) d->list->set_cursor(d->list_state, cursor);
+}
+
+/* A list that is as it was is not walked behind the answer. */
+static void nothing_changed(tla_work *work) {
+    work->walks -= work->walks_behind;
+    work->walk_nodes -= work->walk_nodes_behind;
+    work->walks_behind = work->walk_nodes_behind = 0;
+}
+
+static tla_status unsupported(tla_driven *d, const char *what) {
+    return tla_error_set(d->error, TLA_UNSUPPORTED, "engine %s: %s", d->engine.name, what);
+}
+
+static void destroy(void *state) {
+    tla_driven *d = state;
+    d->list->destroy(d->list_state);
+    if (has_engine(d)) d->engine.destroy(d->engine.state);
+    free(d);
+}
+
+static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
+    tla_driven *d = state;
+    if (has_engine(d) && alignment > (is_buddy(d) && nbytes > d->unit ? nbytes : d->unit))
+        return unsupported(d, is_buddy(d) ? "no alignment of a block is above its size"
+                                          : "no alignment of a block is above the arena's own");
+    if (has_engine(d) && !d->difference.status && nbytes / d->unit > d->capacity) {
+        d->list->search_in_vain(d->list_state, nbytes, work);
+        return TLA_FRAGMENTED;
+    }
+    const uint64_t cursor = d->list->cursor ? d->list->cursor(d->list_state) : 0;
+    tla_block taken = {0, 0};
+    tla_work walked = {0};
+    tla_status status = d->list->alloc(d->list_state, nbytes, alignment, &taken, has_engine(d) ? &walked : work);
+    if (status == TLA_OK && is_over(d)) {
+        put_back(d, taken, cursor);
+        nothing_changed(work);
+        return no_node(d, "an aligned block", taken);
+    }
+    if (has_engine(d) && (status == TLA_OK || status == TLA_FRAGMENTED)) {
+        const tla_engine_request request = {.size = nbytes / d->unit};
+        const tla_status answer = ask(d, request, status, (taken.offset - d->base) / d->unit, &walked, work);
+        if (answer == TLA_ENGINE_DIFFERS && status == TLA_OK) put_back(d, taken, cursor);
+        status = answer;
+    }
+    if (status == TLA_OK) *block = taken;
+    return status;
+}
+
+static tla_status give_back(void *state, tla_block range, tla_work *work) {
+    tla_driven *d = state;
+    tla_work walked = {0};
+    tla_status status = d->list->free(d->list_state, range, has_engine(d) ? &walked : work);
+    if (status == TLA_OK && is_over(d)) {
+        take_back(d, range);
+        if (!has_engine(d)) {
+            work->nodes_created--; /* it has walked, and created none */
+            nothing_changed(work);
+        }
+        status = no_node(d, "a free", range);
+    }
+    if (!has_engine(d) || status == TLA_NO_HOST_MEMORY) return status;
+    if (status && is_buddy(d)) return status; /* their engine does not see what is free already, and is not told */
+    const tla_engine_request request = {true, (range.offset - d->base) / d->unit, range.nbytes / d->unit};
+    const tla_status answer = ask(d, request, status, 0, &walked, work);
+    return status ? status : answer; /* what is refused stays taken, whatever the engine says */
+}
+
+static tla_status reserve(void *state, tla_block range, tla_work *work) {
+    tla_driven *d = state;
+    if (has_engine(d)) return unsupported(d, "it places blocks, and takes none that another has placed");
+    const uint64_t cursor = d->list->cursor ? d->list->cursor(d->list_state) : 0;
+    const tla_status status = d->list->reserve(d->list_state, range, work);
+    if (status || !is_over(d)) return status;
+    put_back(d, range, cursor);
+    nothing_changed(work);
+    return no_node(d, "a block in the middle", range);
+}
+
+static tla_status add(void *state, tla_block range, tla_work *work) {
+    tla_driven *d = state;
+    if (has_engine(d)) return unsupported(d, "its range does not grow");
+    const tla_status status = d->list->add(d->list_state, range, work);
+    if (status || !is_over(d)) return status;
+    take_back(d, range);
+    nothing_changed(work);
+    return no_node(d, "a growth", range);
+}
+
+static tla_status make_room(void *state, size_t n) {
+    tla_driven *d = state;
+    if (n > d->nodes - d->list->count(d->list_state))
+        return tla_error_set(d->error, TLA_LIMIT,
+                             "%zu frees at once could need more nodes than the %" PRIu64 " of the free list", n,
+                             d->nodes);
+    return d->list->make_room(d->list_state, n);
+}
+
+/* What only looks is the list's own. */
+static void search_in_vain(const void *state, uint64_t nbytes, tla_work *work) {
+    const tla_driven *d = state;
+    d->list->search_in_vain(d->list_state, nbytes, work);
+}
+
+static uint64_t granted(const void *state, uint64_t nbytes) {
+    const tla_driven *d = state;
+    return d->list->granted(d->list_state, nbytes);
+}
+
+static tla_status may_free(const void *state, tla_block range) {
+    const tla_driven *d = state;
+    return d->list->may_free(d->list_state, range);
+}
+
+static uint64_t fits(const void *state, uint64_t nbytes, uint64_t limit) {
+    const tla_driven *d = state;
+    return d->list->fits(d->list_state, nbytes, limit);
+}
+
+static void carve(void *state, uint64_t nbytes, size_t n, tla_block *blocks, tla_work *work) {
+    tla_driven *d = state;
+    d->list->carve(d->list_state, nbytes, n, blocks, work);
+}
+
+static tla_status make_alloc_room(void *state, size_t n) {
+    tla_driven *d = state;
+    return d->list->make_alloc_room(d->list_state, n);
+}
+
+static uint64_t largest(const void *state) {
+    const tla_driven *d = state;
+    return d->list->largest(d->list_state);
+}
+
+static uint64_t count(const void *state) {
+    const tla_driven *d = state;
+    return d->list->count(d->list_state);
+}
+
+static size_t copy(const void *state, uint64_t from, tla_block *blocks, size_t max) {
+    const tla_driven *d = state;
+    return d->list->copy(d->list_state, from, blocks, max);
+}
+
+static void saved(const void *state, tla_block *blocks) {
+    const tla_driven *d = state;
+    d->list->saved(d->list_state, blocks);
+}
+
+static uint64_t cursor(const void *state) {
+    const tla_driven *d = state;
+    return d->list->cursor(d->list_state);
+}
+
+static void set_cursor(void *state, uint64_t offset) {
+    tla_driven *d = state;
+    d->list->set_cursor(d->list_state, offset);
+}
+
+tla_status tla_driven_may_cut(const tla_driven *d, size_t items) {
+    if (!has_engine(d) || !is_buddy(d) || items < 2) return TLA_OK;
+    return tla_error_set(d->error, TLA_UNSUPPORTED,
+                         "engine %s: it gives back no parts of a block that it has taken whole", d->engine.name);
+}
+
+tla_placement tla_driven_around(const tla_placement *list, bool engine) {
+    return (tla_placement){
+        .destroy = destroy,
+        .granted = list->granted ? granted : NULL,
+        .alloc = alloc,
+        .search_in_vain = search_in_vain,
+        .sufficient = list->sufficient,
+        .reserve = reserve,
+        .free = give_back,
+        .add = add,
+        .may_free = may_free,
+        .fits = fits,
+        .carve = list->carve && !engine ? carve : NULL, /* each block is asked for */
+        .make_room = make_room,
+        .make_alloc_room = list->make_alloc_room ? make_alloc_room : NULL,
+        .largest = largest,
+        .count = count,
+        .copy = copy,
+        .saved = list->saved ? saved : NULL,
+        .cursor = list->cursor ? cursor : NULL,
+        .set_cursor = list->set_cursor ? set_cursor : NULL,
+        .whole_blocks = list->whole_blocks,
+    };
+}

@@ -1,0 +1,246 @@
+/* The rules between keys of a memory controller: its lists, fronts, engine and lockstep. */
+#include "platform.h"
+
+#include "tlmalloc/allocators/engine.h"
+#include "tlmalloc/device/firmware_engine.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
+    const tla_pe_memory_config *m = &c->controller.memory;
+    const tla_stack_policy policies[] = {m->hbm_policy, m->tcm_policy, m->sram_policy, m->m_cpu_policy, m->host_policy};
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        const tla_stack_policy p = policies[i]; /* of a placement alone it is that */
+        char name[64];
+        tla_stack_policy_print(p, name, sizeof name);
+        if (c->controller.free_list == TLA_LIST_REGISTERS || p == TLA_FIRST_FIT || p == TLA_BEST_FIT ||
+            p == TLA_NEXT_FIT || p == TLA_WORST_FIT)
+            continue;
+        *text = tla_phrase_of(
+            "found a free list in memory with %s, expected first_fit, best_fit, next_fit or worst_fit", name);
+        return true;
+    }
+    return false;
+}
+
+static bool has_lists_of_its_own(tla_front front) {
+    return front == TLA_FRONT_SLOT_POOL || front == TLA_FRONT_MIXED || front == TLA_FRONT_LAZY;
+}
+
+/* Whether a placement has an engine of that kind. */
+static bool has_engine(tla_engine_kind engine, tla_policy placement) {
+    if (engine == TLA_ENGINE_FIRMWARE) return tla_firmware_of(placement) != NULL;
+    return placement == TLA_FIRST_FIT || placement == TLA_WORST_FIT || placement == TLA_BUDDY;
+}
+
+/* A policy with which nothing can stand behind the list: an engine, or a limit of its nodes. */
+static bool policy_is_not_served(const tla_controller_parameters *p, tla_stack_policy policy, tla_phrase *text) {
+    const tla_policy placement = tla_stack_placement(policy);
+    const bool front = has_lists_of_its_own(tla_stack_front(policy));
+    static const char *const behind = "alone or below caching_pool, segment_cache or growing_pool";
+    char name[64];
+    tla_stack_policy_print(policy, name, sizeof name);
+    if (p->engine != TLA_ENGINE_MODEL && (front || !has_engine(p->engine, placement))) {
+        *text =
+            tla_phrase_of("found controller.engine %s with %s, expected %s, %s", tla_engine_kind_name(p->engine), name,
+                          p->engine == TLA_ENGINE_RTL ? "first_fit, worst_fit or buddy" : "first_fit or buddy", behind);
+    } else if (p->engine_nodes != 0 && (front || placement == TLA_BUDDY || placement == TLA_TLSF)) {
+        *text = tla_phrase_of("found controller.engine_nodes with %s, expected a placement that walks a list, %s", name,
+                              behind);
+    } else if (p->engine == TLA_ENGINE_RTL && placement == TLA_WORST_FIT && p->engine_node_cycles != 1) {
+        *text =
+            tla_phrase_of("found controller.engine_node_cycles %" PRIu32 " with %s, expected 1: its engine is built "
+                          "with a cycle a node",
+                          p->engine_node_cycles, name);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* What nothing can stand behind: an engine, or a list of so many nodes. */
+static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
+    const tla_controller_parameters *p = &c->controller;
+    const bool rtl = p->engine == TLA_ENGINE_RTL, engine = p->engine != TLA_ENGINE_MODEL;
+    if (!engine && p->engine_nodes == 0) return false;
+    const char *what = rtl      ? "controller.engine rtl"
+                       : engine ? "controller.engine firmware"
+                                : "controller.engine_nodes";
+    const uint64_t nodes_max = rtl ? TLA_RTL_NODES : tla_firmware_first_fit.nodes_max;
+    const tla_pe_memory_config *m = &p->memory;
+    const tla_stack_policy policies[] = {m->hbm_policy, m->tcm_policy, m->sram_policy, m->m_cpu_policy, m->host_policy};
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
+        if (policy_is_not_served(p, policies[i], text)) return true;
+    if (p->free_list != TLA_LIST_REGISTERS) {
+        *text = tla_phrase_of("found %s with controller.free_list %s, expected registers", what,
+                              tla_free_list_place_name(p->free_list));
+    } else if (engine && p->lockstep != TLA_LOCKSTEP_OFF) {
+        *text = tla_phrase_of("found %s with controller.lockstep %s, expected off: a processor places the blocks", what,
+                              tla_lockstep_scope_name(p->lockstep));
+    } else if (engine && p->engine_nodes > nodes_max) {
+        *text = tla_phrase_of("found controller.engine_nodes %" PRIu32 " with %s, expected at most %" PRIu64
+                              ", the nodes that it has",
+                              p->engine_nodes, what, nodes_max);
+    } else if (rtl && !TLMALLOC_HAS_RTL) {
+        *text = tla_phrase_of("found %s, expected model: Verilator was not there when tlmalloc was built", what);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Every memory that a controller of the platform has, as if one had them all. */
+static tla_pe_memory_config all_memories(const tla_config *c) {
+    tla_pe_memory_config memory = c->controller.memory;
+    memory.sram_bytes = c->sram.capacity;
+    memory.m_cpu_bytes = c->m_cpu_memory.capacity;
+    memory.host_bytes = c->host_memory.capacity;
+    return memory;
+}
+
+/* How many units an engine can count, or buddies have memory for. */
+static uint64_t units_max(tla_engine_kind engine, tla_policy placement) {
+    if (engine == TLA_ENGINE_RTL) return placement == TLA_BUDDY ? TLA_RTL_BUDDIES : TLA_RTL_UNITS;
+    const tla_firmware *firmware = tla_firmware_of(placement);
+    return firmware ? firmware->capacity_max : UINT64_MAX; /* another rule says that there is none */
+}
+
+/* A memory of more units than the engine can count, or of no whole number of them. */
+static bool engine_does_not_hold(const tla_config *c, tla_phrase *text) {
+    const tla_engine_kind engine = c->controller.engine;
+    const tla_pe_memory_config memory = all_memories(c);
+    if (engine == TLA_ENGINE_MODEL || memory.tcm_reserved_bytes >= memory.tcm_bytes) return false;
+    const uint64_t unit = memory.alignment;
+    for (int i = 0; i < TLA_CHANNEL_COUNT; i++) {
+        const tla_stack_config stack = tla_pe_memory_stack_config(&memory, (tla_channel)i);
+        const uint64_t nbytes = stack.capacity, most = units_max(engine, tla_stack_placement(stack.policy));
+        const bool whole = nbytes % unit == 0;
+        if (whole && nbytes / unit <= most) continue;
+        const tla_phrase expected =
+            whole ? tla_phrase_of("at most %" PRIu64 " units", most) : tla_phrase_of("a multiple");
+        *text = tla_phrase_of("found controller.engine %s with %s of %s, expected %s of controller.alignment, %s",
+                              tla_engine_kind_name(engine), tla_channel_title((tla_channel)i),
+                              tla_size_text(nbytes).text, expected.text, tla_size_text(unit).text);
+        return true;
+    }
+    return false;
+}
+
+/* A timing of instructions that nobody executes. */
+static bool firmware_does_not_run(const tla_config *c, tla_phrase *text) {
+    tla_riscv_timing defaults;
+    tla_riscv_timing_defaults(&defaults);
+    *text = tla_phrase_of("found controller.firmware with controller.engine %s, expected firmware: nothing runs it",
+                          tla_engine_kind_name(c->controller.engine));
+    return c->controller.engine != TLA_ENGINE_FIRMWARE &&
+           memcmp(&c->controller.firmware, &defaults, sizeof defaults) != 0;
+}
+
+/* What asks the controller of a single slice for HBM, or looks at its blocks by who asked for them. */
+static bool lockstep_is_refused(const tla_config *c, tla_phrase *text) {
+    const tla_stack_policy policy = c->controller.memory.hbm_policy;
+    const char *found = NULL, *expected = NULL;
+    if (policy != TLA_FIRST_FIT && policy != TLA_FIRST_FIT_TOP) {
+        found = "controller.hbm_policy";
+        expected = "first_fit (from the bottom) or first_fit_top";
+    } else if (c->controller.free_list != TLA_LIST_REGISTERS) {
+        found = "controller.free_list";
+        expected = "registers";
+    } else if (c->controller.guard != TLA_GUARD_OFF) {
+        found = "controller.guard";
+        expected = "off";
+    } else if (c->mmu.unmapped == TLA_UNMAPPED_DEMAND) {
+        found = "mmu.unmapped demand";
+        expected = "error or pa_fallback: a page is a block of one slice";
+    } else if (c->mmu.walk == TLA_WALK_MEMORY) {
+        found = "mmu.walk memory";
+        expected = "another: a table is a block of one slice";
+    } else if (c->host.driver.kind != TLA_HOST_DRIVER_NONE || c->host.pool != TLA_HOST_POOL_NONE) {
+        found = c->host.pool != TLA_HOST_POOL_NONE ? "host.pool" : "host.driver";
+        expected = "none";
+    } else if (c->messages.memory == TLA_SLOTS_HBM) {
+        found = "messages.memory hbm";
+        expected = "tcm or sram: slots are a block of one slice";
+    }
+    if (c->controller.lockstep == TLA_LOCKSTEP_OFF || !found) return false;
+    *text = tla_phrase_of("found %s with controller.lockstep %s, expected %s", found,
+                          tla_lockstep_scope_name(c->controller.lockstep), expected);
+    return true;
+}
+
+/* Whether this front serves the channel and cannot stand its sizes. */
+static bool front_is_refused(const tla_config *c, tla_channel channel, tla_front front, tla_phrase *text) {
+    const tla_pe_memory_config memory = all_memories(c);
+    if (memory.tcm_reserved_bytes >= memory.tcm_bytes) return false; /* a rule of its own */
+    const tla_stack_config stack = tla_pe_memory_stack_config(&memory, channel);
+    tla_error why;
+    if (tla_stack_front(stack.policy) != front || tla_stack_check_config(&stack, &why) == TLA_OK) return false;
+    *text = tla_phrase_of("%s: %.200s", tla_channel_title(channel), why.text);
+    return true;
+}
+
+#define FRONT_RULES(name, channel)                                                                                     \
+    static bool segment_of_##name(const tla_config *c, tla_phrase *text) {                                             \
+        return front_is_refused(c, channel, TLA_FRONT_SEGMENT_CACHE, text);                                            \
+    }                                                                                                                  \
+    static bool slot_of_##name(const tla_config *c, tla_phrase *text) {                                                \
+        return front_is_refused(c, channel, TLA_FRONT_SLOT_POOL, text);                                                \
+    }                                                                                                                  \
+    static bool buffers_of_##name(const tla_config *c, tla_phrase *text) {                                             \
+        return front_is_refused(c, channel, TLA_FRONT_MIXED, text);                                                    \
+    }                                                                                                                  \
+    static bool chunks_of_##name(const tla_config *c, tla_phrase *text) {                                              \
+        return front_is_refused(c, channel, TLA_FRONT_LAZY, text);                                                     \
+    }
+FRONT_RULES(hbm, TLA_HBM)
+FRONT_RULES(tcm, TLA_TCM)
+FRONT_RULES(sram, TLA_SRAM)
+FRONT_RULES(m_cpu, TLA_M_CPU_MEMORY)
+FRONT_RULES(host, TLA_HOST_MEMORY)
+
+/* A rule for each size of a front; behind it the keys that say how large its memory is. */
+#define FRONT_ROWS(name, ...)                                                                                          \
+    {{"controller." #name "_front.segment", "controller." #name "_policy", __VA_ARGS__}, segment_of_##name},           \
+        {{"controller." #name "_front.slot", "controller." #name "_policy", __VA_ARGS__}, slot_of_##name},             \
+        {{"controller." #name "_front.buffers", "controller." #name "_policy", __VA_ARGS__}, buffers_of_##name}, {     \
+        {"controller." #name "_front.chunk", "controller." #name "_front.initial",                                     \
+         "controller." #name "_front.commit", "controller." #name "_policy", __VA_ARGS__},                             \
+            chunks_of_##name                                                                                           \
+    }
+
+static bool list_takes_all(const tla_config *c, tla_phrase *text) {
+    uint64_t slice = c->hbm.capacity;
+    *text = tla_phrase_of("found %s of a slice of %s, expected controller.list_reserve below it",
+                          tla_size_text(c->controller.list_reserve).text, tla_size_text(slice).text);
+    return c->controller.free_list == TLA_LIST_HBM && c->controller.list_reserve >= slice;
+}
+
+const tla_platform_rule tla_controller_rules[] = {
+    {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy", "controller.sram_policy",
+      "controller.m_cpu_policy", "controller.host_policy"},
+     list_does_not_walk},
+    {{"controller.engine", "controller.engine_nodes", "controller.hbm_policy", "controller.tcm_policy",
+      "controller.sram_policy", "controller.m_cpu_policy", "controller.host_policy", "controller.free_list",
+      "controller.lockstep", "controller.engine_node_cycles"},
+     engine_does_not_serve},
+    {{"controller.engine", "controller.alignment", "controller.hbm_policy", "controller.tcm_policy",
+      "controller.sram_policy", "controller.m_cpu_policy", "controller.host_policy", "hbm.capacity_per_cube",
+      "system.pes_per_cube", "tcm.capacity", "tcm.scheduler_reserve", "sram.capacity", "m_cpu_memory.capacity",
+      "host_memory.capacity"},
+     engine_does_not_hold},
+    {{"controller.firmware.instruction", "controller.firmware.load", "controller.firmware.store",
+      "controller.firmware.taken_branch", "controller.firmware.jump", "controller.firmware.multiply",
+      "controller.firmware.divide", "controller.engine"},
+     firmware_does_not_run},
+    {{"controller.lockstep", "controller.hbm_policy", "controller.free_list", "controller.guard", "mmu.unmapped",
+      "mmu.walk", "host.driver", "host.pool", "messages.memory"},
+     lockstep_is_refused},
+    FRONT_ROWS(hbm, "controller.alignment", "hbm.capacity_per_cube", "system.pes_per_cube"),
+    FRONT_ROWS(tcm, "controller.alignment", "tcm.capacity", "tcm.scheduler_reserve"),
+    FRONT_ROWS(sram, "controller.alignment", "sram.capacity"),
+    FRONT_ROWS(m_cpu, "controller.alignment", "m_cpu_memory.capacity"),
+    FRONT_ROWS(host, "controller.alignment", "host_memory.capacity"),
+    {{"controller.list_reserve", "controller.free_list", "hbm.capacity_per_cube"}, list_takes_all},
+};
+const size_t tla_controller_rule_count = sizeof tla_controller_rules / sizeof tla_controller_rules[0];
