@@ -10,7 +10,7 @@
 namespace tlmalloc {
 
 void pe_ipcq::begin_kernel(std::uint32_t launch, std::uint32_t program, std::uint32_t programs) {
-    active_ = true;
+    active_ = has_kernel_ = true;
     launch_ = launch;
     program_ = program;
     programs_ = programs;
@@ -48,6 +48,8 @@ tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
     outgoing_.clear();
     const tla_status status = send_failure_;
     ledger_.leave(launch_, program_);
+    has_kernel_ = false;
+    may_be_idle();
     if (!status) return TLA_OK;
     return tla_error_set(error, status,
                          "a write of a message was answered with an error, or its slots not taken back: %s",
@@ -55,15 +57,20 @@ tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
 }
 
 std::uint32_t pe_ipcq::program_at(const pe_location &place) {
-    while (!ledger_.is_complete(launch_))
+    while (!ledger_.is_complete(launch_) && !in_reset())
         ledger_.wait_for_programs();
-    return ledger_.program_at(launch_, place);
+    return ledger_.is_complete(launch_) ? ledger_.program_at(launch_, place) : message_ledger::none;
 }
 
 pe_location pe_ipcq::place_of(std::uint32_t program) {
-    while (!ledger_.unit_of(launch_, program))
+    return wait_for_program(program) ? ledger_.unit_of(launch_, program)->where() : config_.where;
+}
+
+// False when a reset has come first: the kernel is ended.
+bool pe_ipcq::wait_for_program(std::uint32_t program) {
+    while (!ledger_.unit_of(launch_, program) && !in_reset())
         ledger_.wait_for_programs();
-    return ledger_.unit_of(launch_, program)->where();
+    return ledger_.unit_of(launch_, program) != nullptr;
 }
 
 tla_status pe_ipcq::check_peer(const char *call, std::uint32_t peer, const tl_tile &tile, tla_error *error) const {
@@ -89,9 +96,10 @@ tla_status pe_ipcq::wait_until(const message_ledger::wait &what, const std::func
                                tla_error *error) {
     if (can_go_on()) return TLA_OK;
     ledger_.begin_wait(launch_, what, [this, &can_go_on] { return can_go_on() || takes_something(); });
-    while (!can_go_on() && !ledger_.is_deadlocked(launch_))
+    while (!can_go_on() && !ledger_.is_deadlocked(launch_) && !in_reset())
         sc_core::wait(changed_);
     ledger_.end_wait(launch_, program_);
+    if (in_reset()) return tla_error_set(error, TLA_RESET, "%s: %s", what.call, tla_status_text(TLA_RESET));
     if (can_go_on()) return TLA_OK;
     return tla_error_set(error, TLA_DEADLOCK, "deadlock: %s", message_ledger::text(what).c_str());
 }

@@ -14,8 +14,6 @@ namespace tlmalloc {
 pe_ipcq::outgoing &pe_ipcq::connect(std::uint32_t peer, sc_core::sc_time &delay) {
     const auto found = outgoing_.find(peer);
     if (found != outgoing_.end()) return found->second;
-    while (!ledger_.unit_of(launch_, peer))
-        ledger_.wait_for_programs();
     set_local_ps(delay, std::max(local_ps(delay), to_ps(sc_core::sc_time_stamp())));
     outgoing &to = outgoing_[peer];
     tla_message_sender_init(&to.queue, config_.slots, config_.slot_size);
@@ -102,6 +100,7 @@ tla_status pe_ipcq::send(std::uint32_t peer, const tl_tile &tile, sc_core::sc_ti
     if (const tla_status status = check_peer("tl_send", peer, tile, error)) return status;
     used_ = true;
     const std::uint64_t nbytes = bytes_of(tile), since = local_ps(delay);
+    if (!wait_for_program(peer)) return tla_error_set(error, TLA_RESET, "tl_send: %s", tla_status_text(TLA_RESET));
     outgoing &to = connect(peer, delay);
     tla_message_begin(&to.queue, nbytes);
     const auto reads = std::make_shared<reading>();

@@ -20,6 +20,7 @@ void pe_ipcq::serve_connections() {
         make_slots(next);
         making_slots_ = false;
         wake();
+        may_be_idle();
     }
 }
 

@@ -35,8 +35,10 @@ class kernel_program : public tl_context {
     tla_status outside(Work work) {
         stack_.leave();
         const tla_status status = work(element_);
+        const bool in_reset = element_.in_reset();
         if (status == TLA_DEADLOCK) wanted_ = status;
-        if (status == TLA_DEADLOCK || element_.is_over_time()) stack_.stop();
+        if (in_reset) wanted_ = element_.fail(TLA_RESET, tla_status_text(TLA_RESET));
+        if (status == TLA_DEADLOCK || in_reset || element_.is_over_time()) stack_.stop();
         stack_.enter();
         return status;
     }

@@ -34,6 +34,22 @@ void pe_ipcq::start_of_simulation() {
     if (memory.size() > 0) to_memory_.lead_to(*memory.operator->());
 }
 
+void pe_ipcq::begin_reset() {
+    ledger_.wake_for_programs();
+    wake();
+}
+
+bool pe_ipcq::is_busy() const {
+    return has_kernel_ || errands_ > 0 || forwarding_ > 0 || making_slots_ || !asked_.empty();
+}
+
+void pe_ipcq::make_new() {
+    incoming_.clear();
+    outgoing_.clear();
+    next_request_ = 1;
+    slots_free_ps_ = last_end_ps_ = 0;
+}
+
 void pe_ipcq::wake_at(std::uint64_t at_ps) {
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
     changed_.notify(from_ps(at_ps > now ? at_ps - now : 0));
@@ -115,6 +131,7 @@ void pe_ipcq::arrive(in_order_request &request) {
                 if (r.payload->is_response_ok())
                     self.take_bytes(*r.payload->get_extension<message_token>(), r.payload->get_data_length(), r.at_ps);
                 self.wake_at(r.at_ps);
+                self.may_be_idle();
                 r.finish();
             },
             this);
@@ -156,6 +173,7 @@ void pe_ipcq::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_tim
         else
             payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
         wake_at(local_ps(delay));
+        may_be_idle();
     }
 }
 
@@ -306,6 +324,7 @@ void pe_ipcq::perform(errand &what) {
     errands_--;
     wake();
     ledger_.arrive(what.token.launch);
+    may_be_idle();
 }
 
 // --- statistics ------------------------------------------------------------------------------------------------------

@@ -27,8 +27,24 @@ processing_element::processing_element(sc_core::sc_module_name name, const confi
     if (settings.gemm_rate == 0 || settings.vector_rate == 0)
         refuse_config("gemm_rate and vector_rate must be above 0");
     if (settings.scratch > TLA_SUB_UNIT_BYTES) refuse_config("scratch is more than a TCM can have");
+    control.serve_for(*this);
     SC_HAS_PROCESS(processing_element);
     SC_THREAD(main);
+}
+
+void processing_element::begin_reset() {
+    control.end_commands();
+    if (messages_) messages_->reset();
+    if (running_) launched_.notify(sc_core::SC_ZERO_TIME); // one that has not begun need not wait for its time
+}
+
+void processing_element::make_new() {
+    control.make_new();
+    tla_timeline_destroy(&accelerator_);
+    accelerator_ = {};
+    run_ = run{};
+    run_.status = TLA_RESET;
+    next_handle_ = next_request_ = 1;
 }
 
 processing_element::~processing_element() {
@@ -73,11 +89,15 @@ void processing_element::main() {
         run_.late_ps = late_ps_;
         kernel_running_.set(run_.start_ps, 1);
         const bool kernel = launch_.opcode == TLA_OP_LAUNCH;
-        run_.status = kernel ? end_messages(run_kernel()) : move_by_address();
+        if (in_reset())
+            run_.status = kernel ? end_messages(TLA_RESET) : TLA_RESET; // before it has begun
+        else
+            run_.status = kernel ? end_messages(run_kernel()) : move_by_address();
         if (run_.problem.status != run_.status) run_.problem = tla_error{};
         run_.end_ps = local_ps(delay_);
         kernel_running_.set(run_.end_ps, 0);
         running_ = false;
+        may_be_idle();
         tla_completion completion = control_window::answer_to(launch_, run_.status);
         if (run_.status == run_.refused.status) { // the kernel has ended for want of memory: how much, of how much
             completion.nbytes = run_.refused.nbytes;

@@ -38,7 +38,11 @@ namespace tlmalloc {
 //
 // With tables of costs (slot_costs.h) slots are still allocated, and hold the bytes; but writing and reading them takes
 // what the table says, and occupies nothing.
-class pe_ipcq : public instrumented, private access_target, private in_order_target {
+//
+// A reset (resettable.hpp; that of its processing_element is one, too) ends what the kernel waits for here: its call is
+// TLA_RESET, and so the kernel. What is on its way comes to its end, pieces for the kernel are dropped, and its slots
+// are freed, as at the end of every kernel; then nobody is connected. What `in` brings is answered meanwhile as ever.
+class pe_ipcq : public instrumented, public resettable, private access_target, private in_order_target {
   public:
     struct config : tla_message_parameters {
         config() { tla_messages_defaults(this); }
@@ -149,6 +153,10 @@ class pe_ipcq : public instrumented, private access_target, private in_order_tar
     };
 
     void start_of_simulation() override;
+    void begin_reset() override;
+    void make_new() override;
+    bool is_busy() const override;
+    bool wait_for_program(std::uint32_t program);
     void begin(in_order_request &request, unsigned port) override;
     void arrive(in_order_request &request);
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
@@ -200,7 +208,8 @@ class pe_ipcq : public instrumented, private access_target, private in_order_tar
     outlet to_local_, to_memory_; // exact
     std::uint32_t resource_ = 0;
 
-    bool active_ = false; // a kernel runs, or is about to
+    bool active_ = false;     // a kernel runs, or is about to
+    bool has_kernel_ = false; // and until all of it has ended
     std::uint32_t launch_ = 0, program_ = 0, programs_ = 0, next_request_ = 1;
     std::map<std::uint32_t, outgoing> outgoing_; // by program
     std::map<std::uint32_t, incoming> incoming_;

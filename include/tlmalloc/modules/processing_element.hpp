@@ -38,7 +38,12 @@ class transfer_queue;
 // one that exceeds a limit with TLA_TIMEOUT; run::problem has it in words, and what it held in the TCM is freed. The
 // completion of a LAUNCH comes when nothing is under way any more: what a kernel has begun and not waited for is waited
 // for when it returns; of one that was ended, what is moving is waited for and the rest is never begun.
-class processing_element : public instrumented, private command_handler {
+//
+// A reset (resettable.hpp) ends the kernel in its next call, or in the one in which it waits, with TLA_RESET, and its
+// unit for messages is reset with it. What is moving is waited for, the rest is never begun, and what the kernel held
+// is freed, as of every kernel that is ended; a memory controller that is reset at the same time has freed it already.
+// A kernel that makes no call is waited for.
+class processing_element : public instrumented, public resettable, private command_handler {
   public:
     // Along an axis of tl_program_id: the PE's place, of how many.
     struct place {
@@ -139,6 +144,9 @@ class processing_element : public instrumented, private command_handler {
     friend class kernel_program;
 
     void main();
+    void begin_reset() override;
+    void make_new() override;
+    bool is_busy() const override { return running_; }
     tla_status end_messages(tla_status status);
     tla_status run_kernel();
     void free_held();
