@@ -9,7 +9,8 @@
  * - Azure's tables: TIMESTAMP,ContextTokens,GeneratedTokens, times such as 2023-11-16 18:15:46.6805900, of UTC;
  * - lengths alone: input,output. All requests come at once.
  *
- * Of JSON lines other keys are read over. Lengths are of at least one token: a request without output is an error. */
+ * Of JSON lines other keys are read over. Lengths are of at least one token: a request without output is an error. A
+ * file that is cut in the middle of a line is one too, but for a plain table that ends inside its very last number. */
 #ifndef TLMALLOC_PLATFORM_SERVING_REQUESTS_H
 #define TLMALLOC_PLATFORM_SERVING_REQUESTS_H
 
