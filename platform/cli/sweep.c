@@ -9,8 +9,11 @@
 #include "cli/sweep_commands.h"
 #include "cli/sweep_pool.h"
 #include "sweep/constraint.h"
+#include "sweep/study.h"
+#include "sweep/tune.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,15 +21,16 @@
 enum { FILE_BYTES_MAX = 1 << 24 };
 
 typedef struct sweep_options {
-    const char *path, *results;
+    const char *path, *results, *tune;
     unsigned jobs;
-    bool resume, retry, ranged;
-    uint64_t first, last; /* points to run, both of them too, if ranged */
+    bool resume, retry, ranged, seeded;
+    uint64_t first, last;  /* points to run, both of them too, if ranged */
+    uint64_t budget, seed; /* of the search; budget 0: a twentieth of the points */
 } sweep_options;
 
 /* The command line */
 
-enum { KEY_RESUME = 256, KEY_RETRY, KEY_POINTS };
+enum { KEY_RESUME = 256, KEY_RETRY, KEY_POINTS, KEY_TUNE, KEY_BUDGET, KEY_SEED };
 
 static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "the results, a file of SQLite", 0},
@@ -34,6 +38,10 @@ static const struct argp_option option_table[] = {
     {"resume", KEY_RESUME, 0, 0, "go on with a file that is there: its points are not run again", 0},
     {"retry", KEY_RETRY, 0, 0, "with --resume: run the points that failed once more", 0},
     {"points", KEY_POINTS, "FIRST-LAST", 0, "only these points, without the base", 0},
+    {"tune", KEY_TUNE, "GOAL", 0,
+     "search for the point where a figure is the smallest (\"max FIGURE\": the largest), in place of all points", 0},
+    {"budget", KEY_BUDGET, "N", 0, "with --tune: points to run (default: a twentieth of all, 20 to 500)", 0},
+    {"seed", KEY_SEED, "N", 0, "with --tune: of the search (default 1)", 0},
     {0}};
 
 static uint64_t parse_number(const struct argp_state *state, const char *option, const char *text, const char **end) {
@@ -78,6 +86,19 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case KEY_POINTS:
         parse_points(state, text, o);
         return 0;
+    case KEY_TUNE:
+        o->tune = text;
+        return 0;
+    case KEY_BUDGET:
+        o->budget = parse_number(state, "--budget", text, &end);
+        if (*end || o->budget < 1 || o->budget > TUNE_BUDGET_MAX)
+            argument_error(state, "--budget: found '%s', expected 1 .. %d", text, TUNE_BUDGET_MAX);
+        return 0;
+    case KEY_SEED:
+        o->seed = parse_number(state, "--seed", text, &end);
+        if (*end) argument_error(state, "--seed: found '%s', expected a number", text);
+        o->seeded = true;
+        return 0;
     case ARGP_KEY_ARG:
         if (o->path) argument_error(state, "found a second argument '%s', expected one SWEEP.yaml", text);
         o->path = text;
@@ -86,6 +107,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         if (!o->path) argument_error(state, "expected a SWEEP.yaml");
         if (!o->results) argument_error(state, "expected -o FILE, where the results go");
         if (o->retry && !o->resume) argument_error(state, "--retry needs --resume");
+        if (!o->tune && (o->budget || o->seeded)) argument_error(state, "--budget and --seed need --tune");
+        if (o->tune && o->ranged) argument_error(state, "found both --tune and --points, expected one");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -107,6 +130,9 @@ typedef struct running {
     const sweep *s;
     sweep_constraints *constraints;
     sweep_results results;
+    tuner *search; /* NULL: all points */
+    study_goal goal;
+    size_t budget;
     bool base_asked;
     uint64_t next, end;       /* points */
     uint64_t before, skipped; /* in the file already; refused by a constraint */
@@ -116,6 +142,26 @@ typedef struct running {
     progress_line progress;
 } running;
 
+/* A point of the search that is not in the file yet; the others are answered from there. */
+static pool_answer next_trial(running *r, int64_t *point) {
+    uint64_t trial;
+    for (;;) {
+        switch (tune_ask(r->search, &trial)) {
+        case TUNE_END:
+            return POOL_END;
+        case TUNE_WAIT:
+            return POOL_WAIT;
+        case TUNE_POINT:
+            break;
+        }
+        *point = (int64_t)trial;
+        if (!results_have(&r->results, *point)) return POOL_POINT;
+        double goal;
+        const bool good = results_figure(&r->results, r->s, *point, r->goal.figure, &goal);
+        tune_tell(r->search, trial, good, goal);
+    }
+}
+
 static pool_answer next_point(void *context, int64_t *point) {
     running *r = context;
     if (!r->base_asked) {
@@ -123,6 +169,7 @@ static pool_answer next_point(void *context, int64_t *point) {
         *point = SWEEP_BASE_POINT;
         if (!r->options->ranged && sweep_has_base(r->s) && !results_have(&r->results, *point)) return POOL_POINT;
     }
+    if (r->search) return next_trial(r, point);
     for (; r->next < r->end; r->next++) {
         *point = (int64_t)r->next;
         if (results_have(&r->results, *point)) continue;
@@ -144,8 +191,8 @@ static tla_phrase duration(double seconds) {
 
 static void tell_progress(running *r) {
     const double elapsed = host_seconds() - r->begun;
-    const uint64_t total = r->end - (r->options->ranged ? r->options->first : 0);
-    const uint64_t done = r->before + r->done + r->skipped;
+    const uint64_t all = r->end - (r->options->ranged ? r->options->first : 0);
+    const uint64_t total = r->search ? r->budget : all, done = (r->search ? 0 : r->before) + r->done + r->skipped;
     const double rate = elapsed > 0 ? (double)r->done / elapsed : 0;
     const uint64_t left = total > done ? total - done : 0;
     snprintf(r->note, sizeof r->note, ", %" PRIu64 " of %" PRIu64 " points, %" PRIu64 " failed, %.3g a second, %s left",
@@ -159,6 +206,9 @@ static tla_status take_row(void *context, const sweep_row_result *row, tla_error
     if (row->point >= 0) {
         r->done++;
         r->failed += row->status != 0;
+        if (r->search)
+            tune_tell(r->search, (uint64_t)row->point, row->status == 0 && !isnan(row->figures[r->goal.figure]),
+                      row->figures[r->goal.figure]);
     }
     return results_add(&r->results, r->s, row, error);
 }
@@ -180,6 +230,24 @@ static tla_status run_points(running *r, size_t *figure, tla_error *error) {
     return status;
 }
 
+static void tell_best(const running *r) {
+    uint64_t point;
+    double goal;
+    printf("%zu of %" PRIu64 " points tried", tune_asked(r->search), r->s->count);
+    if (!tune_best(r->search, &point, &goal)) {
+        printf(", none of them good\n");
+        return;
+    }
+    print_escaped(stdout, "; best: point %" PRIu64 ", %s %.6g", point, r->s->figures[r->goal.figure].name, goal);
+    printf("\n");
+    for (size_t i = 0; i < r->s->factor_count; i++) {
+        tla_phrase value;
+        if (!sweep_value(r->s, (int64_t)point, i, &value)) continue;
+        print_escaped(stdout, "  %-36s %s", r->s->factors[i].name, value.text);
+        printf("\n");
+    }
+}
+
 static tla_status tell(running *r, tla_error *error) {
     uint64_t points, failed;
     const tla_status status = results_count(&r->results, &points, &failed, error);
@@ -190,12 +258,41 @@ static tla_status tell(running *r, tla_error *error) {
     printf("; %" PRIu64 " failed", failed);
     if (r->s->constraint_count) printf("; %" PRIu64 " skipped by constraints", r->skipped);
     printf("\n");
+    if (r->search) tell_best(r);
     return TLA_OK;
 }
 
 static int fail(const char *command, tla_status status, const tla_error *error) {
     print_message("%s: %s", command, error->text);
     return cli_exit_status(status);
+}
+
+static bool is_allowed(void *context, uint64_t point) {
+    return constraints_hold(context, (int64_t)point);
+}
+
+/* The search that --tune asks for. */
+static tla_status begin_search(running *r, tla_error *error) {
+    enum { BUDGET_LEAST = 20 };
+    const sweep_options *o = r->options;
+    const char *names[SWEEP_FIGURES_MAX];
+    tla_error why;
+    if (!o->tune) return TLA_OK;
+    for (size_t i = 0; i < r->s->figure_count; i++)
+        names[i] = r->s->figures[i].name;
+    const tla_status status = study_find_goal(r->s->file, names, r->s->figure_count, o->tune, &r->goal, &why);
+    if (status) return tla_error_set(error, status, "--tune: %s", why.text);
+    if (r->s->sample != SWEEP_PRODUCT)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "--tune: found points of a %s, expected a product",
+                             sweep_sample_name(r->s->sample));
+    const uint64_t share = r->s->count / 20;
+    r->budget = o->budget              ? (size_t)o->budget
+                : share < BUDGET_LEAST ? BUDGET_LEAST
+                                       : (size_t)(share < TUNE_BUDGET_MAX ? share : TUNE_BUDGET_MAX);
+    if (r->budget > r->s->count) r->budget = (size_t)r->s->count;
+    if (tune_create(r->s, r->goal.most, r->budget, o->seeded ? o->seed : 1, is_allowed, r->constraints, &r->search))
+        return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for a search");
+    return TLA_OK;
 }
 
 static int run(const char *command, const sweep_options *options, const sweep *s) {
@@ -211,7 +308,8 @@ static int run(const char *command, const sweep_options *options, const sweep *s
     if (options->ranged) r.end = options->last + 1;
     tla_status status = constraints_compile(s, &r.constraints, &bad, &error);
     if (status) return fail(command, status, &error);
-    status = results_open(options->results, s, options->resume, &r.results, &error);
+    status = begin_search(&r, &error);
+    if (!status) status = results_open(options->results, s, options->resume, &r.results, &error);
     if (!status) {
         if (options->retry) status = results_forget_failed(&r.results, &error);
         if (!status) status = results_count(&r.results, &r.before, &failed, &error);
@@ -219,6 +317,7 @@ static int run(const char *command, const sweep_options *options, const sweep *s
         if (!status) status = tell(&r, &error);
         results_close(&r.results, figure != SIZE_MAX && r.done == 0);
     }
+    tune_free(r.search);
     constraints_free(r.constraints);
     if (figure != SIZE_MAX) {
         print_finding(

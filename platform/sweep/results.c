@@ -220,6 +220,18 @@ bool results_have(sweep_results *r, int64_t point) {
     return found;
 }
 
+bool results_figure(sweep_results *r, const sweep *s, int64_t point, size_t figure, double *value) {
+    sqlite3_stmt *statement = NULL;
+    char *sql = sqlite3_mprintf("SELECT \"%w\" FROM point WHERE point = %lld AND status = 0 AND \"%w\" IS NOT NULL",
+                                s->figures[figure].name, (long long)point, s->figures[figure].name);
+    const bool found = sql && sqlite3_prepare_v2(r->database, sql, -1, &statement, NULL) == SQLITE_OK &&
+                       sqlite3_step(statement) == SQLITE_ROW;
+    *value = found ? sqlite3_column_double(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    sqlite3_free(sql);
+    return found;
+}
+
 tla_status results_count(sweep_results *r, uint64_t *points, uint64_t *failed, tla_error *error) {
     sqlite3_int64 all = 0, bad = 0;
     if (!number_of(r->database, "SELECT count(*) FROM point WHERE point >= 0", &all) ||

@@ -51,6 +51,9 @@ tla_status results_open(const char *path, const sweep *s, bool resume, sweep_res
 /* Whether the file has the point. */
 bool results_have(sweep_results *r, int64_t point);
 
+/* A figure of a point that is there; false when it failed or has none. */
+bool results_figure(sweep_results *r, const sweep *s, int64_t point, size_t figure, double *value);
+
 /* How many points it has, without the base, and how many of them have a status that is not 0. */
 tla_status results_count(sweep_results *r, uint64_t *points, uint64_t *failed, tla_error *error);
 

@@ -78,7 +78,12 @@ typedef struct study {
 tla_status study_open(const char *path, study *s, tla_error *error);
 void study_close(study *s);
 
-/* "FIGURE", "min FIGURE" or "max FIGURE". TLA_INVALID_ARGUMENT with a text that names what there is. */
+/* "FIGURE", "min FIGURE" or "max FIGURE" among the names of figures; `where` is for messages. TLA_INVALID_ARGUMENT with
+ * a text that names what there is. */
+tla_status study_find_goal(const char *where, const char *const *names, size_t count, const char *text,
+                           study_goal *goal, tla_error *error);
+
+/* The same among those of a study. */
 tla_status study_parse_goal(const study *s, const char *text, study_goal *goal, tla_error *error);
 
 /* Reads the points that have ended well and works out the rest, for s->goal. The model is a mean and an effect for each

@@ -122,20 +122,25 @@ void study_close(study *s) {
     *s = (study){0};
 }
 
-tla_status study_parse_goal(const study *s, const char *text, study_goal *goal, tla_error *error) {
+tla_status study_find_goal(const char *where, const char *const *figures, size_t count, const char *text,
+                           study_goal *goal, tla_error *error) {
     goal->most = strncmp(text, "max ", 4) == 0;
     if (goal->most || strncmp(text, "min ", 4) == 0) text += 4;
     tla_nearest nearest = tla_nearest_to(text);
     tla_phrase names = {""};
-    for (goal->figure = 0; goal->figure < s->figure_count; goal->figure++) {
-        const char *name = s->figure_names[goal->figure];
+    for (goal->figure = 0; goal->figure < count; goal->figure++) {
+        const char *name = figures[goal->figure];
         if (strcmp(name, text) == 0) return TLA_OK;
         tla_nearest_try(&nearest, name, strlen(name));
         names = tla_phrase_of("%s%s%s", names.text, *names.text ? ", " : "", name);
     }
     return tla_error_set(error, TLA_INVALID_ARGUMENT, "found %s, expected a figure of %s: %s%s%s%s",
-                         tla_quote(text).text, s->path, names.text, nearest.found ? ", did you mean \"" : "",
+                         tla_quote(text).text, where, names.text, nearest.found ? ", did you mean \"" : "",
                          nearest.found ? nearest.name.text : "", nearest.found ? "\"?" : "");
+}
+
+tla_status study_parse_goal(const study *s, const char *text, study_goal *goal, tla_error *error) {
+    return study_find_goal(s->path, (const char *const *)s->figure_names, s->figure_count, text, goal, error);
 }
 
 /* ---- levels ---- */
