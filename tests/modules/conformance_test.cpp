@@ -160,6 +160,16 @@ struct plain_target : conformance_target {
     std::optional<range> withdraw_dmi() override { return take_and_free(commands, TLA_HBM); }
 };
 
+// The same, used, reset, and asked then.
+struct reset_target : plain_target {
+    using plain_target::plain_target;
+    void prepare() override {
+        take_and_free(commands, TLA_HBM);
+        controller.reset();
+        slice.reset();
+    }
+};
+
 // The same, where somebody else's extension says who asks: here of everybody the same.
 struct rights_target : plain_target {
     struct reader : rights_reader {
@@ -496,6 +506,13 @@ BOOST_AUTO_TEST_CASE(the_controller_conforms_at_plain_addresses) {
 }
 BOOST_AUTO_TEST_CASE(the_controller_conforms_at_plain_addresses_in_the_exact_style) {
     conforms(make<plain_target>(exact));
+}
+
+BOOST_AUTO_TEST_CASE(the_controller_conforms_after_a_reset) {
+    conforms(make<reset_target>(fast));
+}
+BOOST_AUTO_TEST_CASE(the_controller_conforms_after_a_reset_in_the_exact_style) {
+    conforms(make<reset_target>(exact));
 }
 
 BOOST_AUTO_TEST_CASE(the_controller_conforms_where_rights_are_read) {
