@@ -103,13 +103,23 @@ void command_processor::finish(unsigned port, const tla_completion &completion, 
     control.complete(port, completion, done_ps);
 }
 
+// When the engine of the slices' list, which is idle, begins with what it is asked at ps: at a cycle of its clock.
+static std::uint64_t next_cycle(std::uint64_t ps, std::uint64_t clock_ps) {
+    tla_command_engine idle{};
+    idle.depth = 1;
+    idle.clock_ps = clock_ps;
+    return tla_command_engine_look(&idle, ps).start_ps;
+}
+
 // One decision for all slices; a FREE is on the list when all of them have given the block back.
 std::uint64_t command_processor::execute_for_slices(unsigned port, const tla_command &command,
                                                     std::uint64_t arrival_ps) {
     tla_work work{};
     tla_completion completion = control_window::answer_to(command);
     completion.status = tla_slice_owner_decide(owner_.get(), &command, &work);
-    const std::uint64_t decision_ps = config_.overhead_ps + tla_cost_price(&config_.cost, &work);
+    const std::uint64_t start_ps = control.look(arrival_ps).start_ps,
+                        begin_ps = next_cycle(start_ps + config_.overhead_ps, config_.cost.clock_ps),
+                        decision_ps = begin_ps - start_ps + tla_cost_price(&config_.cost, &work);
     const tla_service service = control.occupy(arrival_ps, decision_ps);
     in_flight_.add(service.accepted_ps, 1);
     statistics_.commands++;
@@ -147,7 +157,9 @@ tla_slice_owner_result command_processor::tell_slices(std::uint64_t at_ps) {
     const tla_work none{};
     // Of a FREE what the list itself took; its fixed part has been spent on the decision.
     const std::uint64_t more_ps = tla_cost_price(&config_.cost, &told.work) - tla_cost_price(&config_.cost, &none);
-    told.done_ps = control.occupy(told.done_ps, more_ps).done_ps;
+    const std::uint64_t start_ps = control.look(told.done_ps).start_ps;
+    const std::uint64_t begin_ps = more_ps ? next_cycle(start_ps, config_.cost.clock_ps) : start_ps;
+    told.done_ps = control.occupy(begin_ps, more_ps).done_ps;
     statistics_.busy_ps += more_ps;
     return told;
 }

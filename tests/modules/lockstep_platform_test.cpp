@@ -100,6 +100,15 @@ BOOST_AUTO_TEST_CASE(the_exact_style_places_alike_for_a_sip) {
     check_blocks("sip", "exact");
 }
 
+BOOST_AUTO_TEST_CASE(a_decision_begins_at_a_cycle_of_the_engine) {
+    bench b("cube", {"controller.cost.clock=1 us"});
+    b.run([&] {
+        BOOST_REQUIRE(b.make(1000, {pe0}));
+        // The list begins at 1 us and takes 2 cycles, the slices begin at 4 us and take one.
+        BOOST_CHECK_EQUAL(to_ps(sc_core::sc_time_stamp()) / 1000000, 5u);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(what_does_not_fit_takes_nothing_anywhere) {
     bench b("cube");
     b.run([&] {

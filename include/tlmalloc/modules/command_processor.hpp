@@ -39,9 +39,9 @@ using dispatch_route = tla_dispatch_route;
 // first failure in the order of programs, and where that was.
 //
 // With `slices` it owns their free list (lockstep.h): it takes ALLOC and FREE of HBM (command.h), decides once for all,
-// spends overhead_ps and the price of the receipt by `cost`, and tells all slices over `out`. The completion's value is
-// the offset, the same in every slice; bytes are those of one. A command that a slice refuses is undone in all others;
-// the completion says where that was.
+// spends overhead_ps and, from the next cycle of the engine on, the price of the receipt by `cost`, and tells all
+// slices over `out`. The completion's value is the offset, the same in every slice; bytes are those of one. A command
+// that a slice refuses is undone in all others; the completion says where that was.
 //
 // A reset (resettable.hpp) ends every command here at once, and waits for the answers to what has been passed on, also
 // to a LAUNCH: the PEs are to be reset with it. Then the list of the slices is one block.
