@@ -66,6 +66,7 @@ static tla_status take(buddies *b, uint64_t block, unsigned order, tla_block par
     tla_size_bins_remove(&b->bins, block);
     work->nodes_visited++;
     work->list_length += count;
+    work->allocs++;
     work->splits += order - wanted;
     while (order > wanted) {
         uint64_t half = size_of(--order);

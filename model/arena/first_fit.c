@@ -13,6 +13,7 @@ static bool alloc_from_short(tla_free_list *list, uint64_t nbytes, uint64_t alig
         uint64_t offset = leaf->offset[slot];
         if (offset & (alignment - 1)) return false;
         *block = (tla_block){offset, nbytes};
+        work->allocs++;
         if (leaf->nbytes[slot] == nbytes) {
             tla_short_remove(list, slot);
             work->nodes_released++;
@@ -50,6 +51,7 @@ static void carve(void *state, uint64_t nbytes, size_t n, tla_block *blocks, tla
     tla_free_list *list = state;
     uint64_t walked = 0, gone = 0, splits;
     work->list_length += tla_free_list_count(list);
+    work->allocs += n;
     while (n > 0) {
         tla_free_spot spot;
         tla_free_list_first(list, nbytes, &spot);

@@ -33,6 +33,7 @@ tla_status tla_list_take(tla_free_list *list, tla_free_spot *spot, tla_block par
     if (status) return status;
     work->nodes_visited += visited;
     work->list_length += count;
+    work->allocs++;
     work->splits += splits;
     work->nodes_released += splits == 0;
     work->nodes_created += splits == 2;

@@ -15,6 +15,7 @@ uint64_t tla_cost_price(const tla_cost_profile *p, const tla_work *w) {
     price = add(price, w->splits, p->split_ps);
     price = add(price, w->merges, p->merge_ps);
     price = add(price, w->metadata_lines, p->metadata_line_ps);
+    price = add(price, w->allocs, p->alloc_ps);
     price = add(price, w->frees, p->free_ps);
     price = add(price, w->nodes_created, p->node_created_ps);
     price = add(price, w->nodes_released, p->node_released_ps);

@@ -27,6 +27,7 @@ static const tla_schema_key keys[] = {
     UNIT(split, "per block cut in two"),
     UNIT(merge, "per neighbours joined"),
     UNIT(metadata_line, "per line of metadata touched in memory"),
+    UNIT(alloc, "per range taken from the free list"),
     UNIT(free, "per range put on the free list"),
     UNIT(node_created, "per node of the list that comes into being"),
     UNIT(node_released, "per node of the list that goes"),

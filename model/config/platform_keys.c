@@ -301,7 +301,8 @@ const tla_schema_key tla_platform_keys[] = {
     {COUNT(controller.engine_node_cycles, controller.engine_node_cycles, 1, 2), "model/rtl: both are built", "1",
      "rtl: cycles of a node of first fit; worst fit is built with 1"},
     {TEXT(controller.cost.profile, cost_profile, PRICES), LIST_IN_RTL "; the clock is an assumption", "rtl_list_1c",
-     "whose prices those below are, but for what is written beside it: fw_buddy, fw_list, ideal, rtl_buddy, "
+     "whose prices those below are, but for what is written beside it: driver_bar_v100, "
+     "driver_cuda_malloc, driver_cuda_vmm, driver_vfio_1g, fw_buddy, fw_list, ideal, rtl_buddy, "
      "rtl_list_1c, rtl_list_2c, rtl_worst_fit, or a file, relative to this one"},
     {ROW_LONG(controller.cost.clock, controller.cost.clock_ps, TLA_VALUE_TIME), 1, US, false, "an assumption", "1 ns",
      "period of the engine's clock: the prices of a profile are so many cycles, and a command begins at a cycle"},
@@ -313,6 +314,8 @@ const tla_schema_key tla_platform_keys[] = {
     COST(controller, split, "0 ns", LIST_IN_RTL ": within node", "per block cut in two"),
     COST(controller, merge, "0 ns", LIST_IN_RTL ": within insert_node", "per neighbours joined"),
     COST(controller, metadata_line, "0 ns", LIST_IN_RTL ": none there", "per line of metadata touched in memory"),
+    COST(controller, alloc, "0 ns", LIST_IN_RTL ": within fixed and node",
+         "per range taken from the free list: what an allocation takes more than a free"),
     COST(controller, free, "2 ns", LIST_IN_RTL,
          "per range put on the free list: what a free takes more than an allocation"),
     COST(controller, node_created, "1 ns", LIST_IN_RTL, "per node of the list that comes into being"),

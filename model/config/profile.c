@@ -2,6 +2,7 @@
 #include "base/suggest.h"
 #include "config/profiles.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const tla_built_in_profile *tla_profile_find(const tla_built_in_profile *profiles, const char *name) {
@@ -24,9 +25,10 @@ static tla_phrase names_of(const tla_profile_key *key) {
 
 static void refuse(tla_loader *l, const tla_profile_key *key, tla_origin *origin, const char *found,
                    const char *expected) {
+    char text[3 * sizeof(tla_phrase)]; /* the names of all profiles are nearly a phrase already */
+    snprintf(text, sizeof text, "%s: found %s, expected %s", key->key, tla_quote(found).text, expected);
     origin->bad = true;
-    tla_loader_find_at(l, origin,
-                       tla_phrase_of("%s: found %s, expected %s", key->key, tla_quote(found).text, expected).text);
+    tla_loader_find_at(l, origin, text);
 }
 
 bool tla_profile_read(tla_loader *l, const tla_profile_key *key, const char *value, void *filled) {

@@ -141,9 +141,10 @@ class duel {
             why << " receipt: visited " << got.nodes_visited << '/' << want.nodes_visited << ", passed "
                 << got.insert_nodes << '/' << want.insert_nodes << ", probes " << got.probes << '/' << want.probes
                 << ", splits " << got.splits << '/' << want.splits << ", merges " << got.merges << '/' << want.merges
-                << ", length " << got.list_length << '/' << want.list_length << ", frees " << got.frees << '/'
-                << want.frees << ", nodes created " << got.nodes_created << '/' << want.nodes_created << ", released "
-                << got.nodes_released << '/' << want.nodes_released;
+                << ", length " << got.list_length << '/' << want.list_length << ", allocs " << got.allocs << '/'
+                << want.allocs << ", frees " << got.frees << '/' << want.frees << ", nodes created "
+                << got.nodes_created << '/' << want.nodes_created << ", released " << got.nodes_released << '/'
+                << want.nodes_released;
         live.insert(live.end(), taken.begin(), taken.end());
         if (why.str().empty() && (steps % load.check_each == 0)) return compare();
         return why.str();

@@ -1,5 +1,6 @@
 // Timing and cost profiles that a configuration names.
 #include "config_parsing.hpp"
+#include "tlmalloc/allocators/arena.h"
 
 using namespace config_parsing;
 
@@ -134,10 +135,46 @@ BOOST_AUTO_TEST_CASE(a_cost_profile_gives_the_prices_that_are_not_written_beside
     BOOST_CHECK_EQUAL(c_of_file.controller.cost.fixed_ps, 0u);
 }
 
+// As they are published (configs/costs/README.md).
+BOOST_AUTO_TEST_CASE(the_profile_of_a_driver_charges_its_whole_call_for_a_command) {
+    struct row {
+        const char *name;
+        uint64_t alloc_ps, free_ps;
+    };
+    const std::vector<row> rows{{"driver_cuda_malloc", 180'000'000, 14'000'000},
+                                {"driver_cuda_vmm", 40'000'000, 34'000'000},
+                                {"driver_bar_v100", 255'600'000, 256'500'000},
+                                {"driver_vfio_1g", 12'400'000'000, 5'100'000'000}};
+    tla_arena_config config{};
+    config.capacity = 1000;
+    config.policy = TLA_FIRST_FIT;
+    tla_arena *arena = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_arena_create(&config, &arena), TLA_OK);
+    tla_block first{}, second{}, third{};
+    tla_work of_alloc{}, of_second{}, of_free{}, of_join{}, refused{};
+    BOOST_CHECK_EQUAL(tla_arena_alloc(arena, 100, &first, &of_alloc), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_arena_alloc(arena, 900, &second, &of_second), TLA_OK); // all that is left
+    BOOST_CHECK_EQUAL(tla_arena_alloc(arena, 100, &third, &refused), TLA_EXHAUSTED);
+    BOOST_CHECK_EQUAL(tla_arena_free(arena, first, &of_free), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_arena_free(arena, second, &of_join), TLA_OK);
+    tla_arena_destroy(arena);
+    for (const row &r : rows) {
+        const tla_cost_profile cost = good(string("controller: {cost: {profile: ") + r.name + "}}").controller.cost;
+        BOOST_TEST_CONTEXT(r.name) {
+            for (const tla_work &work : {of_alloc, of_second})
+                BOOST_CHECK_EQUAL(tla_cost_price(&cost, &work), r.alloc_ps);
+            for (const tla_work &work : {of_free, of_join})
+                BOOST_CHECK_EQUAL(tla_cost_price(&cost, &work), r.free_ps);
+            BOOST_CHECK_EQUAL(tla_cost_price(&cost, &refused), 0u);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_cost_profile_that_cannot_be_used_is_found_where_it_is_named) {
     check_findings(
         "controller: {cost: {profile: rtl_list1c}}",
-        {"f:1:30: controller.cost.profile: found \"rtl_list1c\", expected fw_buddy, fw_list, ideal, rtl_buddy, "
+        {"f:1:30: controller.cost.profile: found \"rtl_list1c\", expected driver_bar_v100, "
+         "driver_cuda_malloc, driver_cuda_vmm, driver_vfio_1g, fw_buddy, fw_list, ideal, rtl_buddy, "
          "rtl_list_1c, "
          "rtl_list_2c, rtl_worst_fit, or the file of a cost profile (with a / or ending in .yaml), did you mean "
          "\"rtl_list_1c\"?"});

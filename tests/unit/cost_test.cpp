@@ -19,6 +19,7 @@ BOOST_AUTO_TEST_CASE(a_price_is_the_fixed_part_and_a_unit_for_each_event) {
         {&tla_work::splits, &tla_cost_profile::split_ps},
         {&tla_work::merges, &tla_cost_profile::merge_ps},
         {&tla_work::metadata_lines, &tla_cost_profile::metadata_line_ps},
+        {&tla_work::allocs, &tla_cost_profile::alloc_ps},
         {&tla_work::frees, &tla_cost_profile::free_ps},
         {&tla_work::nodes_created, &tla_cost_profile::node_created_ps},
         {&tla_work::nodes_released, &tla_cost_profile::node_released_ps},

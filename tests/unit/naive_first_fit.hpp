@@ -63,6 +63,7 @@ class naive_first_fit {
             return no_fit(asked);
         }
         list = after;
+        work.allocs += n;
         work.splits += splits;
         work.nodes_released += gone;
         count(n * nbytes);
@@ -113,6 +114,7 @@ class naive_first_fit {
         auto at = list.begin() + static_cast<std::ptrdiff_t>(i);
         if (end < hole_end) at = list.insert(at, {end, hole_end - end});
         if (hole.offset < part.offset) list.insert(at, {hole.offset, part.offset - hole.offset});
+        work.allocs++;
         work.splits += uint64_t{end < hole_end} + uint64_t{hole.offset < part.offset};
         work.nodes_created += end < hole_end && hole.offset < part.offset;
         work.nodes_released += end == hole_end && hole.offset == part.offset;

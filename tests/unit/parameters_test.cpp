@@ -76,15 +76,15 @@ const std::vector<std::pair<std::size_t, std::vector<std::size_t>>> prices_witho
       offsetof(cost, invalidate_ps)}},
     {offsetof(tla_config, mmu) + offsetof(tla_mmu_parameters, cost),
      {offsetof(cost, node_ps), offsetof(cost, insert_node_ps), offsetof(cost, probe_ps), offsetof(cost, split_ps),
-      offsetof(cost, merge_ps), offsetof(cost, metadata_line_ps), offsetof(cost, free_ps),
+      offsetof(cost, merge_ps), offsetof(cost, metadata_line_ps), offsetof(cost, alloc_ps), offsetof(cost, free_ps),
       offsetof(cost, node_created_ps), offsetof(cost, node_released_ps), offsetof(cost, walk_ps),
       offsetof(cost, walk_node_ps), offsetof(cost, class_lookup_ps), offsetof(cost, list_pop_ps),
       offsetof(cost, list_push_ps), offsetof(cost, slot_ps), offsetof(cost, driver_call_ps), offsetof(cost, clock_ps)}},
     {offsetof(tla_config, va) + offsetof(tla_va_parameters, cost),
-     {offsetof(cost, walk_ps), offsetof(cost, walk_node_ps), offsetof(cost, metadata_line_ps), offsetof(cost, chunk_ps),
-      offsetof(cost, pte_write_ps), offsetof(cost, table_level_ps), offsetof(cost, invalidate_ps),
-      offsetof(cost, class_lookup_ps), offsetof(cost, list_pop_ps), offsetof(cost, list_push_ps),
-      offsetof(cost, slot_ps), offsetof(cost, driver_call_ps), offsetof(cost, clock_ps)}},
+     {offsetof(cost, alloc_ps), offsetof(cost, walk_ps), offsetof(cost, walk_node_ps), offsetof(cost, metadata_line_ps),
+      offsetof(cost, chunk_ps), offsetof(cost, pte_write_ps), offsetof(cost, table_level_ps),
+      offsetof(cost, invalidate_ps), offsetof(cost, class_lookup_ps), offsetof(cost, list_pop_ps),
+      offsetof(cost, list_push_ps), offsetof(cost, slot_ps), offsetof(cost, driver_call_ps), offsetof(cost, clock_ps)}},
 };
 
 #if defined(__GNUC__) && !defined(__clang__)

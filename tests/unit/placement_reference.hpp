@@ -167,6 +167,7 @@ class list_reference : public placement_reference {
                 at = list.insert(at, rest);
                 work.splits++;
             }
+        work.allocs++;
         work.nodes_released += front.nbytes == 0 && back.nbytes == 0;
         work.nodes_created += front.nbytes > 0 && back.nbytes > 0;
     }
@@ -297,6 +298,7 @@ class tlsf_reference : public stacked_reference {
                 stack.push_back(rest);
                 rests++;
             }
+        work.allocs++;
         work.splits += rests;
         work.nodes_released += rests == 0;
         work.nodes_created += rests == 2;
@@ -369,6 +371,7 @@ class buddy_reference : public stacked_reference {
 
   private:
     void halve(tla_block block, tla_block part, tla_work &work) {
+        work.allocs++;
         while (block.nbytes > part.nbytes) {
             tla_block lower{block.offset, block.nbytes / 2}, upper{block.offset + block.nbytes / 2, block.nbytes / 2};
             bool in_lower = inside(part, lower);

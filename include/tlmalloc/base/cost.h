@@ -23,7 +23,8 @@ typedef struct tla_cost_profile {
     uint64_t split_ps;
     uint64_t merge_ps;
     uint64_t metadata_line_ps;
-    uint64_t free_ps; /* of a range put on the list, beside fixed_ps of its command */
+    uint64_t alloc_ps; /* of a range taken from the list, beside fixed_ps of its command */
+    uint64_t free_ps;  /* of a range put on the list, beside fixed_ps of its command */
     uint64_t node_created_ps;
     uint64_t node_released_ps;
     uint64_t walk_ps;

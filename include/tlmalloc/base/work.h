@@ -23,8 +23,10 @@ typedef struct tla_work {
     uint64_t merges;         /* neighbours joined */
     uint64_t list_length;    /* free blocks on the list when the operation began (of a batch: the sum) */
     uint64_t metadata_lines; /* lines of metadata that were touched, where a layer keeps metadata in memory */
-    uint64_t frees;          /* ranges that were put on the free list: of a FREE one, of a batch each run of blocks that
-                                touch */
+    uint64_t allocs;        /* ranges that were taken from the free list: of an ALLOC one, of a batch each block, or all
+                               of it where it is contiguous */
+    uint64_t frees;         /* ranges that were put on the free list: of a FREE one, of a batch each run of blocks that
+                               touch */
     uint64_t nodes_created; /* nodes of the list that came into being: a free joined with nothing, a block of which both
                                sides stayed; 0 with buddies, whose engine keeps bitmaps */
     uint64_t nodes_released; /* nodes that went: a block taken whole, a free joined on both sides; 0 with buddies */
