@@ -46,7 +46,7 @@ struct tla_scheduler {
 
 static tla_status check_rules(const tla_scheduler_rules *r, tla_error *error) {
     if (r->blocks >= 2 && r->blocks <= TLA_KV_BLOCKS_MAX && r->block_tokens && r->step_tokens && r->sequences &&
-        r->depth >= 1 && r->depth <= TLA_SERVING_DEPTH_MAX)
+        r->depth >= 1 && r->depth <= TLA_SERVING_DEPTH_MAX && (unsigned)r->kv_rules < TLA_KV_RULES_COUNT)
         return TLA_OK;
     return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a rule of the scheduler outside its range");
 }
@@ -148,8 +148,9 @@ tla_status tla_scheduler_create(const tla_scheduler_rules *rules, const tla_serv
     s->found = malloc((longest + 1) * sizeof *s->found);
     if (!s->sequences || !s->running || !s->yielded || !s->hashes || !s->found) status = TLA_NO_HOST_MEMORY;
     if (!status)
-        status =
-            tla_kv_blocks_create(&(tla_kv_blocks_config){.blocks = rules->blocks, .index = rules->index}, &s->blocks);
+        status = tla_kv_blocks_create(
+            &(tla_kv_blocks_config){.blocks = rules->blocks, .index = rules->index, .rules = rules->kv_rules},
+            &s->blocks);
     if (!status && rules->has_memory) {
         status = create_memory(s, error);
         if (status && status != TLA_NO_HOST_MEMORY) {
@@ -228,14 +229,15 @@ static void tell(const tla_scheduler *s, tla_block_decision_kind kind, uint32_t 
 }
 
 /* Enters what is full of the first `tokens` tokens. */
-static void enter(tla_scheduler *s, uint32_t request, uint32_t tokens) {
+static tla_status enter(tla_scheduler *s, uint32_t request, uint32_t tokens) {
     tla_kv_table *table = &s->sequences[request].table;
     const uint32_t before = table->entered, full = tokens / s->rules.block_tokens;
-    if (!s->rules.index || full <= before) return;
+    if (!s->rules.index || full <= before) return TLA_OK;
     content_of(s->requests, s->rules.block_tokens, request, before, full, s->hashes);
     tla_work work = {0};
-    (void)tla_kv_blocks_enter(s->blocks, table, s->hashes, full, &work); /* it has so many blocks */
-    tell(s, TLA_BLOCKS_ENTERED, request, table->blocks + before, full - before, 0, &work);
+    const tla_status status = tla_kv_blocks_enter(s->blocks, table, s->hashes, full, &work);
+    if (!status) tell(s, TLA_BLOCKS_ENTERED, request, table->blocks + before, full - before, 0, &work);
+    return status;
 }
 
 /* The same of another manager: a request that has enough costs nothing, and is nothing that anybody is told. */
@@ -297,11 +299,10 @@ static tla_status schedule(tla_scheduler *s, flight *f, uint32_t request, uint32
                                            .yields = after >= known + q->pending,
                                            .blocks = q->table.blocks,
                                            .block_count = q->table.count};
-    enter(s, request, after < known ? after : known);
     q->computed = after;
     q->pending += after >= known + q->pending;
     s->computed += tokens;
-    return TLA_OK;
+    return enter(s, request, after < known ? after : known);
 }
 
 static void preempt_last(tla_scheduler *s) {
@@ -435,7 +436,7 @@ static void finish(tla_scheduler *s, uint32_t request) {
     s->stats.finished++;
 }
 
-void tla_scheduler_process(tla_scheduler *s, tla_step_result *result) {
+tla_status tla_scheduler_process(tla_scheduler *s, tla_step_result *result) {
     const flight *f = &s->flights[s->oldest];
     *result = (tla_step_result){.who = s->yielded};
     for (size_t i = 0; i < f->count; i++) {
@@ -448,11 +449,12 @@ void tla_scheduler_process(tla_scheduler *s, tla_step_result *result) {
         s->yielded[result->yielded++] = part->request;
         if (q->generated == r->output_tokens)
             finish(s, part->request);
-        else if (!q->waits)
-            enter(s, part->request, q->computed - q->pending);
+        else if (!q->waits && enter(s, part->request, q->computed - q->pending))
+            return TLA_NO_HOST_MEMORY;
     }
     s->oldest = (s->oldest + 1) % TLA_SERVING_DEPTH_MAX;
     s->in_flight--;
+    return TLA_OK;
 }
 
 /* ---- looking at it ---- */

@@ -15,14 +15,15 @@ extern "C" {
 enum { TLA_SERVING_DEPTH_MAX = 2 };
 
 typedef struct tla_scheduler_rules {
-    uint32_t blocks;         /* of the cache, with the placeholder: usable are one less */
-    uint32_t block_tokens;   /* 1 or more */
-    uint64_t step_tokens;    /* the most of one step, 1 or more: max_num_batched_tokens */
-    uint32_t sequences;      /* the most that run at once, 1 or more: max_num_seqs */
-    uint64_t request_tokens; /* the most of a request, prompt and output: max_model_len; 0: any */
-    uint32_t depth;          /* steps in flight: 2 with asynchronous scheduling, 1 without */
-    bool index;              /* prefixes are found again: prefix_caching */
-    bool gate;               /* a request is admitted when all of its known tokens fit: reserve_full_prompt */
+    uint32_t blocks;          /* of the cache, with the placeholder: usable are one less */
+    uint32_t block_tokens;    /* 1 or more */
+    uint64_t step_tokens;     /* the most of one step, 1 or more: max_num_batched_tokens */
+    uint32_t sequences;       /* the most that run at once, 1 or more: max_num_seqs */
+    uint64_t request_tokens;  /* the most of a request, prompt and output: max_model_len; 0: any */
+    uint32_t depth;           /* steps in flight: 2 with asynchronous scheduling, 1 without */
+    bool index;               /* prefixes are found again: prefix_caching */
+    bool gate;                /* a request is admitted when all of its known tokens fit: reserve_full_prompt */
+    tla_kv_rules_of kv_rules; /* of the blocks */
     bool has_memory; /* another manager than that of blocks with an index, of as many tokens; then there is no index */
     tla_kv_memory_config memory; /* which; its tokens, its longest request and their number are the scheduler's */
 } tla_scheduler_rules;
@@ -112,8 +113,9 @@ uint32_t tla_scheduler_in_flight(const tla_scheduler *scheduler);
 /* Forms a step, when fewer are in flight than the depth. TLA_NO_HOST_MEMORY: the scheduler can only be destroyed. */
 tla_status tla_scheduler_form(tla_scheduler *scheduler, tla_step *step);
 
-/* Processes the output of the oldest step in flight, of which there is one. */
-void tla_scheduler_process(tla_scheduler *scheduler, tla_step_result *result);
+/* Processes the output of the oldest step in flight, of which there is one. TLA_NO_HOST_MEMORY, by LMCache's rules: the
+ * scheduler can only be destroyed. */
+tla_status tla_scheduler_process(tla_scheduler *scheduler, tla_step_result *result);
 
 /* Whether every request has all its tokens of those that have arrived. */
 bool tla_scheduler_idle(const tla_scheduler *scheduler);

@@ -133,14 +133,15 @@ static tla_status form(run *r, bool *formed, tla_error *error) {
 }
 
 /* The oldest step ends. */
-static void process(run *r, size_t *done) {
+static tla_status process(run *r, size_t *done, tla_error *error) {
     const step_in_flight oldest = r->flights[0];
     r->flights[0] = r->flights[1];
     r->in_flight--;
     go_to(r, oldest.end_ns);
     add(&r->spent, &oldest.time);
     tla_step_result made;
-    tla_scheduler_process(r->scheduler, &made);
+    const tla_status status = tla_scheduler_process(r->scheduler, &made);
+    if (status) return tla_error_set(error, status, "no host memory for the index of blocks");
     for (uint32_t i = 0; i < made.yielded; i++) {
         const uint32_t request = made.who[i], generated = tla_scheduler_generated(r->scheduler, request);
         tla_served *served = &r->result->requests[request];
@@ -156,7 +157,7 @@ static void process(run *r, size_t *done) {
         if (done) ++*done;
     }
     r->result->generated_tokens += made.yielded;
-    if (!r->watch || !r->watch->step) return;
+    if (!r->watch || !r->watch->step) return TLA_OK;
     const tla_scheduler_stats stats = tla_scheduler_get_stats(r->scheduler);
     const tla_kv_blocks_stats blocks = tla_scheduler_blocks_stats(r->scheduler);
     r->watch->step(r->watch->context, &(tla_served_step){.end_ns = r->now_ns,
@@ -166,6 +167,7 @@ static void process(run *r, size_t *done) {
                                                          .waiting = stats.waiting,
                                                          .used_blocks = blocks.referenced,
                                                          .usable_blocks = blocks.usable});
+    return TLA_OK;
 }
 
 static tla_status run_all(run *r, uint32_t depth, size_t *done, tla_error *error) {
@@ -176,7 +178,8 @@ static tla_status run_all(run *r, uint32_t depth, size_t *done, tla_error *error
         if (status) return status;
         if (formed) continue;
         if (r->in_flight) {
-            process(r, done);
+            status = process(r, done, error);
+            if (status) return status;
         } else if (r->arrived < r->requests->count) {
             go_to(r, r->requests->items[r->arrived].arrival_ns);
         } else {

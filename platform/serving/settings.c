@@ -23,6 +23,7 @@ struct written_settings {
     uint64_t page_bytes;
     char kv_memory[NUMBER_MAX], kv_dtype[NUMBER_MAX];
     char skew_alpha[NUMBER_MAX], bandwidth[NUMBER_MAX], latency[NUMBER_MAX];
+    tla_kv_rules_of kv_rules;
     tla_serving_layers sequence, once;
 };
 
@@ -101,12 +102,12 @@ static void take_layer(tla_loader *loader, size_t key, const tla_written *name, 
 #define ONLY_FCFS .expected = "fcfs: nothing else is implemented", .check = check_fcfs
 #define MEMORY .expected = "blocks, maximum, power_of_two, oracle, first_fit, paged or mapped", .check = check_memory
 #define NAME .expected = "a name of at most 31 characters", .check = check_name
-#define TEXT_KEY(name, member, form, value)                                                                            \
-    { TEXT(name, member, form), "", value, "" }
 #define LIST_KEY(name)                                                                                                 \
     { .key = name, .form = {.type = TLA_VALUE_LIST}, .take = take_layer }
 
 #define VLLM "vLLM 0.19.0"
+
+NAMES_OF(tla_kv_rules_of)
 
 /* clang-format off */
 static const tla_schema_key keys[] = {
@@ -118,6 +119,7 @@ static const tla_schema_key keys[] = {
     {BOOLEAN(prefix_caching, prefix_caching), VLLM, "true", "prefixes are found again"},
     {BOOLEAN(async_scheduling, async_scheduling), VLLM, "true", "two steps in flight, not one"},
     {BOOLEAN(reserve_full_prompt, reserve_full_prompt), VLLM, "true", "all known tokens must fit at admission"},
+    {NAMED(kv_rules, kv_rules, tla_kv_rules_of), "vLLM's own", "vllm", "whose rules the blocks follow"},
     {TEXT(chunked_prefill, chunked_prefill, ONLY_TRUE), VLLM, "true", "prompts longer than a step are cut"},
     {TEXT(long_prefill_token_threshold, prefill_threshold, ONLY_ZERO), VLLM, "0", "the most of a prompt in a step; 0: any"},
     {TEXT(policy, policy, ONLY_FCFS), VLLM, "fcfs", "who is first"},
@@ -188,8 +190,17 @@ static void check_pages(tla_loader *loader) {
                         w->page_bytes, nbytes);
 }
 
+/* LMCache's rules are for blocks with an index. */
+static void check_rules(tla_loader *loader) {
+    const struct written_settings *w = loader->config;
+    if (w->kv_rules != TLA_KV_VLLM && strcmp(w->kv_memory, "blocks") != 0)
+        tla_loader_find_at(loader, &loader->origins[tla_schema_find(loader->schema, "kv_rules")],
+                           "kv_rules: found lmcache, which needs kv_memory blocks");
+}
+
 static void check(tla_loader *loader) {
     if (loader->incomplete) return;
+    check_rules(loader);
     if (!loader->origins[tla_schema_find(loader->schema, "gpu_blocks")].at.file)
         tla_loader_find(loader, (tla_place){loader->file, 0, 0}, "gpu_blocks: found none, expected a number of blocks");
     check_pages(loader);
@@ -229,7 +240,8 @@ static void make(const struct written_settings *w, tla_serving_settings *setting
                                                  .request_tokens = w->model_tokens,
                                                  .depth = w->async_scheduling ? 2 : 1,
                                                  .index = w->prefix_caching,
-                                                 .gate = w->reserve_full_prompt},
+                                                 .gate = w->reserve_full_prompt,
+                                                 .kv_rules = w->kv_rules},
                                        .layers = w->layers,
                                        .hidden = w->hidden,
                                        .dtype_bytes = bytes_of(w->dtype),

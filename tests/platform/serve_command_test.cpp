@@ -128,7 +128,8 @@ BOOST_AUTO_TEST_CASE(the_small_trace_gives_its_goldens_to_the_digit) {
                    {{"async_scheduling=false"}, 677, 21, 4208, 1381, 1673240000},
                    {{"prefix_caching=false"}, 790, 11, 0, 2842, 2008180000},
                    {{"reserve_full_prompt=false"}, 683, 37, 4336, 4450, 1692340000},
-                   {{"gpu_blocks=80"}, 1069, 24, 3648, 1092, 2460320000}},
+                   {{"gpu_blocks=80"}, 1069, 24, 3648, 1092, 2460320000},
+                   {{"kv_rules=lmcache"}, 686, 24, 4096, 3705, 1739900000}},
                   4199);
     check_goldens(configs + "small_requests.jsonl", configs + "small.yaml", "profile " + configs + "profile_small",
                   {{{}, 676, 27, 4224, 1429, 2376082414}}, 4199);

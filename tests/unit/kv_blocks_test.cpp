@@ -8,8 +8,8 @@
 namespace {
 
 struct manager {
-    explicit manager(std::uint32_t count, bool index = true) {
-        const tla_kv_blocks_config config{count, index};
+    explicit manager(std::uint32_t count, bool index = true, tla_kv_rules_of rules = TLA_KV_VLLM) {
+        const tla_kv_blocks_config config{count, index, rules};
         BOOST_REQUIRE_EQUAL(tla_kv_blocks_create(&config, &blocks), TLA_OK);
     }
     manager(const manager &) = delete;
@@ -151,6 +151,31 @@ BOOST_AUTO_TEST_CASE(without_an_index_nothing_is_found) {
     BOOST_CHECK_EQUAL(m.stats().free, 3u);
 }
 
+// LMCache: free slots rotate, content that was used last stays longest, and the same content is kept once.
+BOOST_AUTO_TEST_CASE(by_lmcaches_rules_the_cache_gives_up_what_was_used_longest_ago) {
+    const manager m(6, true, TLA_KV_LMCACHE);
+    table a(m), b(m), c(m), d(m);
+    BOOST_REQUIRE_EQUAL(a.allocate(3), TLA_OK);
+    a.enter({1, 2});
+    a.release(); // 4 5 3 are free; 1 and 2 are the cache's
+    BOOST_CHECK_EQUAL(m.stats().free, 3u);
+    BOOST_CHECK_EQUAL(m.stats().cached, 2u);
+    BOOST_REQUIRE_EQUAL(b.allocate(3), TLA_OK);
+    BOOST_CHECK(b.held() == ids({4, 5, 3}));
+    b.enter({1, 3}); // 1 is there already
+    BOOST_CHECK(c.find({1, 2}) == ids({1, 2}));
+    BOOST_REQUIRE_EQUAL(c.allocate(2, {1, 2}), TLA_OK); // the beginning was used last
+    c.release();
+    BOOST_REQUIRE_EQUAL(d.allocate(1), TLA_OK);
+    BOOST_CHECK(d.held() == ids({2}));
+    BOOST_CHECK(d.find({1, 2}) == ids({1}));
+    BOOST_CHECK_EQUAL(m.stats().evicted, 1u);
+    b.release(); // 4 and 3 are free, 5 is the cache's
+    BOOST_REQUIRE_EQUAL(d.allocate(5), TLA_OK);
+    BOOST_CHECK(d.held() == ids({2, 4, 3, 5, 1})); // entered before 1 was found
+    BOOST_CHECK_EQUAL(m.stats().evicted, 3u);
+}
+
 BOOST_AUTO_TEST_CASE(a_receipt_counts_what_an_engine_does) {
     const manager m(8);
     table a(m), b(m);
@@ -176,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_receipt_counts_what_an_engine_does) {
 BOOST_AUTO_TEST_CASE(bad_arguments_have_their_own_status_and_change_nothing) {
     tla_kv_blocks *none = nullptr;
     for (const std::uint32_t count : {0u, 1u, TLA_KV_BLOCKS_MAX + 1u}) {
-        const tla_kv_blocks_config config{count, true};
+        const tla_kv_blocks_config config{count, true, TLA_KV_VLLM};
         BOOST_CHECK_EQUAL(tla_kv_blocks_create(&config, &none), TLA_INVALID_ARGUMENT);
         BOOST_CHECK(none == nullptr);
     }
@@ -198,9 +223,9 @@ BOOST_AUTO_TEST_CASE(random_operations_are_those_of_a_naive_manager_and_conserve
     seeded_random random(16);
     for (int round = 0; round < 50; round++) {
         const auto count = static_cast<std::uint32_t>(random.between(2, 24));
-        const bool index = !random.one_in(5);
-        const manager m(count, index);
-        naive_kv_blocks naive(count, index);
+        const bool index = !random.one_in(5), lmcache = round % 2 == 1;
+        const manager m(count, index, lmcache ? TLA_KV_LMCACHE : TLA_KV_VLLM);
+        naive_kv_blocks naive(count, index, lmcache);
         const std::uint64_t contents = random.between(1, 40);
         std::vector<std::unique_ptr<table>> tables;
         std::vector<naive_kv_blocks::table> plain(8);
@@ -236,7 +261,7 @@ BOOST_AUTO_TEST_CASE(random_operations_are_those_of_a_naive_manager_and_conserve
             BOOST_REQUIRE(t.held() == p.blocks);
             const tla_kv_blocks_stats stats = m.stats();
             BOOST_REQUIRE_EQUAL(stats.free + stats.cached + stats.referenced, count - 1);
-            BOOST_REQUIRE_EQUAL(stats.free + stats.cached, naive.queue.size());
+            BOOST_REQUIRE_EQUAL(stats.free + stats.cached, naive.idle());
             BOOST_REQUIRE_EQUAL(stats.cached, naive.cached());
             std::uint64_t references = 0;
             for (std::uint32_t block = 1; block < count; block++) {

@@ -15,7 +15,9 @@ struct naive_kv_blocks {
         std::size_t entered = 0;
     };
 
-    naive_kv_blocks(std::uint32_t count, bool with_index) : index(with_index), references(count) {
+    // by_lmcache: by its rules in place of vLLM's.
+    naive_kv_blocks(std::uint32_t count, bool with_index, bool by_lmcache = false)
+        : index(with_index), lmcache(by_lmcache), references(count) {
         for (std::uint32_t block = 1; block < count; block++)
             queue.push_back(block);
     }
@@ -40,13 +42,22 @@ struct naive_kv_blocks {
     }
 
     bool allocate(table &t, const std::vector<std::uint32_t> &found, std::size_t count) {
-        if (needed(t, found, count) > queue.size()) return false;
+        if (needed(t, found, count) > idle()) return false;
         for (const std::uint32_t block : found) {
-            if (references[block]++ == 0) queue.erase(std::find(queue.begin(), queue.end(), block));
+            if (references[block]++ == 0 && !lmcache) queue.erase(std::find(queue.begin(), queue.end(), block));
             t.blocks.push_back(block);
+        }
+        for (std::size_t i = found.size(); lmcache && i-- > 0;) { // used last of all, the first one at the end
+            const auto at = entry_of(found[i]);
+            std::rotate(at, at + 1, entries.end());
         }
         t.entered += found.size();
         while (t.blocks.size() < count) {
+            if (queue.empty()) { // LMCache's cache gives one up
+                const auto oldest = std::find_if(entries.begin(), entries.end(),
+                                                 [this](const auto &e) { return references[e.second] == 0; });
+                queue.push_back(oldest->second);
+            }
             const std::uint32_t block = queue.front();
             queue.pop_front();
             entries.erase(
@@ -60,22 +71,32 @@ struct naive_kv_blocks {
 
     void enter(table &t, const std::vector<std::uint64_t> &hashes) {
         for (; index && t.entered < hashes.size(); t.entered++)
-            entries.emplace_back(hashes[t.entered], t.blocks[t.entered]);
+            if (!lmcache || find({hashes[t.entered]}).empty())
+                entries.emplace_back(hashes[t.entered], t.blocks[t.entered]);
     }
 
     void release(table &t) {
-        for (; !t.blocks.empty(); t.blocks.pop_back())
-            if (--references[t.blocks.back()] == 0) queue.push_back(t.blocks.back());
+        if (!lmcache) std::reverse(t.blocks.begin(), t.blocks.end());
+        for (const std::uint32_t block : t.blocks)
+            if (--references[block] == 0 && (!lmcache || entry_of(block) == entries.end())) queue.push_back(block);
+        t.blocks.clear();
         t.entered = 0;
     }
 
-    std::size_t cached() const {
-        return static_cast<std::size_t>(std::count_if(queue.begin(), queue.end(), [this](std::uint32_t block) {
-            return std::any_of(entries.begin(), entries.end(), [block](const auto &e) { return e.second == block; });
-        }));
+    std::vector<std::pair<std::uint64_t, std::uint32_t>>::iterator entry_of(std::uint32_t block) {
+        return std::find_if(entries.begin(), entries.end(), [block](const auto &e) { return e.second == block; });
     }
 
-    bool index;
+    // Blocks without a reference, and those of them that can be found.
+    std::size_t idle() const {
+        return static_cast<std::size_t>(std::count(references.begin() + 1, references.end(), 0u));
+    }
+    std::size_t cached() const {
+        return static_cast<std::size_t>(
+            std::count_if(entries.begin(), entries.end(), [this](const auto &e) { return references[e.second] == 0; }));
+    }
+
+    bool index, lmcache;
     std::deque<std::uint32_t> queue;
     std::vector<std::uint32_t> references;
     std::vector<std::pair<std::uint64_t, std::uint32_t>> entries; // in the order in which they were entered

@@ -18,7 +18,7 @@ struct naive_scheduler {
     };
 
     naive_scheduler(const tla_scheduler_rules &r, const tla_serving_requests &q)
-        : rules(r), requests(q), blocks(r.blocks, r.index), states(q.count) {}
+        : rules(r), requests(q), blocks(r.blocks, r.index, r.kv_rules == TLA_KV_LMCACHE), states(q.count) {}
 
     std::uint64_t known(std::uint32_t r) const { return requests.items[r].prompt_tokens + states[r].generated; }
     std::uint64_t blocks_for(std::uint64_t tokens) const {
@@ -81,7 +81,7 @@ struct naive_scheduler {
             state &s = states[r];
             const std::vector<std::uint32_t> found = blocks.find(hashes(r, (known(r) - 1) / rules.block_tokens));
             const std::uint64_t hit = found.size() * rules.block_tokens, n = std::min(known(r) - hit, budget);
-            const bool gate = !rules.gate || blocks.needed(s.table, found, blocks_for(known(r))) <= blocks.queue.size();
+            const bool gate = !rules.gate || blocks.needed(s.table, found, blocks_for(known(r))) <= blocks.idle();
             if (!gate || !blocks.allocate(s.table, found, blocks_for(hit + n))) break;
             waiting.pop_front();
             s.waiting = false;

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t us = 1000, ms = 1000 * us;
 
 tla_scheduler_rules rules(std::uint32_t blocks, tla_kv_memory_kind kind, std::uint32_t block_tokens = 4) {
-    tla_scheduler_rules r{blocks, 4, 100, 8, 0, 2, true, true, true, {}};
+    tla_scheduler_rules r{blocks, 4, 100, 8, 0, 2, true, true, TLA_KV_VLLM, true, {}};
     r.memory.kind = kind;
     r.memory.block_tokens = block_tokens;
     r.memory.tensors = 2;

@@ -246,5 +246,7 @@ BOOST_AUTO_TEST_CASE(settings_ignore_what_they_do_not_know_and_refuse_what_is_no
                       "--set:0:0: \"device=other\": unknown key \"device\"\n");
     BOOST_CHECK_EQUAL(findings(small_settings, {"gpu_block=9"}),
                       "--set:0:0: \"gpu_block=9\": unknown key \"gpu_block\", did you mean \"gpu_blocks\"?\n");
+    BOOST_CHECK_EQUAL(findings(small_settings, {"kv_memory=paged", "kv_rules=lmcache"}),
+                      "--set:0:0: \"kv_rules=lmcache\": kv_rules: found lmcache, which needs kv_memory blocks\n");
     BOOST_CHECK(!findings(rest).empty());
 }

@@ -1,16 +1,23 @@
-/* Blocks of a paged key-value cache, with counts of references and an index of their content: the block manager of
- * vLLM V1 (vllm/v1/core/block_pool.py and kv_cache_manager.py, 0.19.0 and 0.28.0).
+/* Blocks of a paged key-value cache, with counts of references and an index of their content.
  *
- * Block 0 is a placeholder that nobody gets. Free blocks stand in one queue, at first in order: blocks are taken from
- * its head, and a block that loses its last reference goes to its tail, the last block of a request first, so that ends
- * are used up before beginnings. A free block keeps its content until it is taken from the head. The index leads from
- * a content's hash to the blocks that hold it; a block that is found there gets a reference, and leaves the queue from
- * wherever it stands in it, which a slot_pool cannot do. Of two blocks with one hash the one entered first is found.
+ * vLLM's rules (V1: vllm/v1/core/block_pool.py and kv_cache_manager.py, 0.19.0 and 0.28.0): block 0 is a placeholder
+ * that nobody gets. Free blocks stand in one queue, at first in order: blocks are taken from its head, and a block that
+ * loses its last reference goes to its tail, the last block of a request first, so that ends are used up before
+ * beginnings. A free block keeps its content until it is taken from the head. The index leads from a content's hash to
+ * the blocks that hold it; a block that is found there gets a reference, and leaves the queue from wherever it stands
+ * in it, which a slot_pool cannot do. Of two blocks with one hash the one entered first is found.
+ *
+ * LMCache's rules (slot_pool.h, mem_object.h and hot_cache.h, of which they are made): the cache has a reference of its
+ * own to what is found in it. Only blocks to which nobody refers are in the queue of slots, in the order in which they
+ * were given back, the first block of a request first; when it is empty, the cache gives up the least recently entered
+ * or found block that nobody else refers to. Blocks found for a request count as found from the last one to the first.
+ * Content that the cache has already is not entered again.
  *
  * A hash stands for the tokens of a block and all before it: equal number, equal tokens from the beginning to the end
  * of the block. Blocks that are not full have none.
  *
- * Receipts (work.h), of an engine with the queue and the index's chains in memory:
+ * Receipts (work.h), of an engine with the queue and the index's chains in memory (LMCache's: what its parts count, and
+ * of the index class_lookups and nodes_created):
  *   list_length     free blocks when blocks are taken
  *   nodes_visited   blocks taken from the head
  *   slots           blocks taken from the queue, from its head or its middle, and blocks put at its tail
@@ -38,9 +45,15 @@ enum { TLA_KV_BLOCKS_MAX = 1 << 30, TLA_KV_PLACEHOLDER = 0 };
 
 typedef struct tla_kv_blocks tla_kv_blocks;
 
+typedef enum tla_kv_rules_of { TLA_KV_VLLM, TLA_KV_LMCACHE, TLA_KV_RULES_COUNT } tla_kv_rules_of;
+
+/* "vllm", "lmcache"; NULL for a value that is none. */
+const char *tla_kv_rules_of_name(tla_kv_rules_of rules);
+
 typedef struct tla_kv_blocks_config {
     uint32_t blocks; /* with the placeholder: 2 .. TLA_KV_BLOCKS_MAX */
     bool index;      /* content is found again; false: blocks are never entered, and nothing is found */
+    tla_kv_rules_of rules;
 } tla_kv_blocks_config;
 
 /* The blocks of one request, in the order of its tokens; `{0}` is an empty one. Members are for reading. */
@@ -53,8 +66,8 @@ typedef struct tla_kv_table {
 
 typedef struct tla_kv_blocks_stats {
     uint32_t usable;     /* all but the placeholder: free + cached + referenced */
-    uint32_t free;       /* in the queue, and without content that could be found */
-    uint32_t cached;     /* in the queue, with such content */
+    uint32_t free;       /* without a reference, and without content that could be found */
+    uint32_t cached;     /* without a reference, with such content */
     uint32_t referenced; /* by one request or more */
     uint64_t references; /* of all requests together */
     uint32_t peak;       /* the most that were referenced at once */
@@ -86,11 +99,12 @@ tla_status tla_kv_blocks_allocate(tla_kv_blocks *blocks, tla_kv_table *table, co
                                   uint32_t found_count, uint32_t count, tla_work *work);
 
 /* Enters the table's blocks up to `full` (not its length) in the index: block i holds the content hashes[i] now.
- * Those that have been entered stay as they are. TLA_INVALID_ARGUMENT when the table has fewer blocks. */
+ * Those that have been entered stay as they are. TLA_INVALID_ARGUMENT when the table has fewer blocks; by LMCache's
+ * rules TLA_NO_HOST_MEMORY, blocks before the one that failed being entered. */
 tla_status tla_kv_blocks_enter(tla_kv_blocks *blocks, tla_kv_table *table, const uint64_t *hashes, uint32_t full,
                                tla_work *work);
 
-/* Gives every reference of the table back, that of its last block first, and empties it. */
+/* Gives every reference of the table back, and empties it. */
 void tla_kv_blocks_release(tla_kv_blocks *blocks, tla_kv_table *table, tla_work *work);
 
 /* Gives back the table's own memory; it must be empty. */
