@@ -137,6 +137,14 @@ static bool firmware_does_not_run(const tla_config *c, tla_phrase *text) {
            memcmp(&c->controller.firmware, &defaults, sizeof defaults) != 0;
 }
 
+/* A price of whole calls, as drivers' profiles have it, which an engine's cycles would silently take the place of. */
+static bool engine_hides_a_call(const tla_config *c, tla_phrase *text) {
+    *text = tla_phrase_of("found controller.engine %s with controller.cost.alloc above 0 ns, expected no price of a "
+                          "driver's call: the engine says what a command takes",
+                          tla_engine_kind_name(c->controller.engine));
+    return c->controller.engine != TLA_ENGINE_MODEL && c->controller.cost.alloc_ps > 0;
+}
+
 /* What asks the controller of a single slice for HBM, or looks at its blocks by who asked for them. */
 static bool lockstep_is_refused(const tla_config *c, tla_phrase *text) {
     const tla_stack_policy policy = c->controller.memory.hbm_policy;
@@ -233,6 +241,7 @@ const tla_platform_rule tla_controller_rules[] = {
       "controller.firmware.taken_branch", "controller.firmware.jump", "controller.firmware.multiply",
       "controller.firmware.divide", "controller.engine"},
      firmware_does_not_run},
+    {{"controller.engine", "controller.cost.profile", "controller.cost.alloc"}, engine_hides_a_call},
     {{"controller.lockstep", "controller.hbm_policy", "controller.free_list", "controller.guard", "mmu.unmapped",
       "mmu.walk", "host.driver", "host.pool", "messages.memory"},
      lockstep_is_refused},

@@ -246,6 +246,15 @@ BOOST_AUTO_TEST_CASE(what_has_no_engine_is_refused_by_name) {
         "1 KiB"));
 }
 
+// A driver's call would be priced at the cycles of an engine, at a clock that the driver's profile brings along.
+BOOST_AUTO_TEST_CASE(a_driver_and_an_engine_are_refused_together) {
+    const std::string expected = "found controller.engine firmware with controller.cost.alloc above 0 ns, expected no "
+                                 "price of a driver's call";
+    for (const char *driver : {"controller.cost.profile=driver_cuda_malloc", "controller.cost.profile=driver_vfio_1g",
+                               "controller.cost.alloc=1 ps"})
+        BOOST_CHECK_MESSAGE(contains(refused({"controller.engine=firmware", driver}), expected), driver);
+}
+
 BOOST_AUTO_TEST_CASE(a_list_of_few_nodes_refuses_what_it_has_none_for) {
     BOOST_CHECK(contains(refused({"controller.engine_nodes=4", "controller.tcm_policy=buddy"}),
                          "found controller.engine_nodes with buddy, expected a placement that walks a list"));
