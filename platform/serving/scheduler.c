@@ -81,7 +81,7 @@ tla_status tla_scheduler_check(const tla_scheduler_rules *rules, const tla_servi
                                tla_error *error) {
     if (request) *request = requests->count;
     tla_status status = check_rules(rules, error);
-    if (!status) status = content_check(requests, rules->block_tokens, rules->index, error);
+    if (!status) status = content_check(requests, rules->block_tokens, rules->index, request, error);
     for (size_t i = 0; i < requests->count && !status; i++) {
         status = check_length(rules, &requests->items[i], error);
         if (status && request) *request = i;
@@ -203,12 +203,16 @@ static void leave_waiting(tla_scheduler *s, uint32_t request) {
     s->waiting_count--;
 }
 
-static void leave_running(tla_scheduler *s, uint32_t request) {
-    uint32_t at = s->running_count;
-    while (s->running[--at] != request) {
-    }
-    s->running_count--;
-    memmove(s->running + at, s->running + at + 1, (s->running_count - at) * sizeof *s->running);
+static bool has_finished(const tla_scheduler *s, uint32_t request) {
+    return s->sequences[request].generated == s->requests->items[request].output_tokens;
+}
+
+/* All that have finished at once: a thousand may finish in one step. */
+static void leave_running(tla_scheduler *s) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->running_count; i++)
+        if (!has_finished(s, s->running[i])) s->running[kept++] = s->running[i];
+    s->running_count = kept;
 }
 
 void tla_scheduler_arrive(tla_scheduler *s, uint32_t request) {
@@ -427,17 +431,16 @@ tla_status tla_scheduler_form(tla_scheduler *s, tla_step *step) {
 
 static void finish(tla_scheduler *s, uint32_t request) {
     sequence *q = &s->sequences[request];
-    if (q->waits) {
+    if (q->waits)
         leave_waiting(s, request);
-    } else {
-        leave_running(s, request);
+    else
         release(s, request);
-    }
     s->stats.finished++;
 }
 
 tla_status tla_scheduler_process(tla_scheduler *s, tla_step_result *result) {
     const flight *f = &s->flights[s->oldest];
+    const uint64_t finished = s->stats.finished;
     *result = (tla_step_result){.who = s->yielded};
     for (size_t i = 0; i < f->count; i++) {
         const tla_step_part *part = &f->parts[i];
@@ -452,6 +455,7 @@ tla_status tla_scheduler_process(tla_scheduler *s, tla_step_result *result) {
         else if (!q->waits && enter(s, part->request, q->computed - q->pending))
             return TLA_NO_HOST_MEMORY;
     }
+    if (s->stats.finished > finished) leave_running(s);
     s->oldest = (s->oldest + 1) % TLA_SERVING_DEPTH_MAX;
     s->in_flight--;
     return TLA_OK;
