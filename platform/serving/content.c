@@ -5,7 +5,8 @@
 
 #define OWN (UINT64_C(1) << 63) /* a block whose content only its request has */
 
-tla_status content_check(const tla_serving_requests *requests, uint32_t block_tokens, bool index, tla_error *error) {
+tla_status content_check(const tla_serving_requests *requests, uint32_t block_tokens, bool index, size_t *request,
+                         tla_error *error) {
     const uint32_t of_file = requests->block_tokens;
     if (!index || of_file == 0) return TLA_OK;
     if (of_file % block_tokens && block_tokens % of_file)
@@ -15,12 +16,13 @@ tla_status content_check(const tla_serving_requests *requests, uint32_t block_to
                              block_tokens, of_file);
     const uint64_t parts = of_file > block_tokens ? of_file / block_tokens : 1;
     for (size_t i = 0; i < requests->count; i++)
-        for (uint32_t k = 0; k < requests->items[i].block_count; k++)
-            if (requests->items[i].blocks[k] >= OWN / parts)
-                return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                     "request %" PRIu64 ": found the block %" PRIu64
-                                     ", expected a number below %" PRIu64,
-                                     requests->items[i].id, requests->items[i].blocks[k], OWN / parts);
+        for (uint32_t k = 0; k < requests->items[i].block_count; k++) {
+            if (requests->items[i].blocks[k] < OWN / parts) continue;
+            if (request) *request = i;
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "found the block %" PRIu64 ", expected a number below %" PRIu64,
+                                 requests->items[i].blocks[k], OWN / parts);
+        }
     return TLA_OK;
 }
 

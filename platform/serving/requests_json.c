@@ -158,8 +158,9 @@ static tla_status read_line(reader *r) {
     tla_status status = json_read(&r->json, &object);
     if (status) return explain(r, status);
     status = read_request(r, object);
-    if (!status && json_peek(&r->json)) return found(r, r->json.at, "the end of the line");
-    return status;
+    if (status) return status;
+    (void)json_peek(&r->json); /* to what stands there, which may be a zero byte */
+    return r->json.at < r->json.length ? found(r, r->json.at, "the end of the line") : TLA_OK;
 }
 
 /* Whether nothing but blank lines follows. */

@@ -143,6 +143,7 @@ BOOST_AUTO_TEST_CASE(what_json_lines_should_not_hold_is_refused_with_its_place) 
         {with(measured, "\"id\":0", "\"id\":null"), "file:1:7: found 'null', expected an id, 0 .. 2^64 - 1"},
         {with(measured, "\n", "\n\n"), "file:2:1: found the end of the line, expected a value"},
         {with(measured, "}\n", "} 1\n"), "file:1:65: found '1', expected the end of the line"},
+        {with(measured, "}\n", std::string("}\0\n", 3)), "file:1:64: found '?', expected the end of the line"},
         {with(measured, "}\n", "}\n[]\n"), "file:2:1: found '[', expected an object, a request"},
         {measured + conversation, "file:3:1: found no \"id\""},
         {with(conversation, "[46, 47]", "[46]"),
