@@ -9,6 +9,8 @@
 #include "cli/overrides.h"
 #include "cli/progress.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct serve_options {
@@ -84,9 +86,21 @@ typedef struct serve_files {
     block_map map; /* empty without a picture */
 } serve_files;
 
-static tla_status open_files(const serve_options *o, serve_files *files, tla_error *error) {
+static void protect_inputs(const serve_options *o) {
+    static const char word[] = "profile ";
+    static const char *const tables[] = {"dense.csv", "per_sequence.csv", "attention.csv", "skew_fit.csv"};
     output_protect(o->requests_path);
     output_protect(o->settings_path);
+    if (strncmp(o->law_text, word, sizeof word - 1) != 0) return;
+    const char *directory = o->law_text + sizeof word - 1 + strspn(o->law_text + sizeof word - 1, " ");
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        char path[PATH_MAX]; /* of a longer one the law is refused */
+        if (snprintf(path, sizeof path, "%s/%s", directory, tables[i]) < (int)sizeof path) output_protect(path);
+    }
+}
+
+static tla_status open_files(const serve_options *o, serve_files *files, tla_error *error) {
+    protect_inputs(o);
     tla_status status = output_open("--json", o->json_path, &files->json, error);
     if (!status) status = output_open("--steps", o->steps_path, &files->steps, error);
     if (!status) status = output_open("--requests", o->served_path, &files->served, error);

@@ -280,6 +280,12 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
                   "back.jsonl:2:");
     // An output that would be an input, and none of the others is left behind.
     check_refused(serving(requests, settings, law, {"--steps", requests}), "--steps");
+    const std::string table = scratch.write("attention.csv", "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n");
+    check_refused(serving(requests, settings, "profile  " + scratch.path(""), {"--json", table}), "--json: found '");
+    check_refused(serving(scratch.write("large.jsonl", first + R"({"id":1,"arrival_s":1,"input":15,"output":1,)"
+                                                               R"("blocks":[9223372036854775808]})"),
+                          settings, law),
+                  "large.jsonl:2:1: found the block 9223372036854775808, expected a number below");
     check_refused(serving(requests, settings, law, {"--set", "gpu_blocks=30", "--json", scratch.path("out.json")}),
                   "gpu_blocks");
     BOOST_CHECK(!std::filesystem::exists(scratch.path("out.json")));
