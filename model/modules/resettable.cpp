@@ -17,10 +17,22 @@ void reset_input::end_of_elaboration() {
     sc_core::sc_spawn([this] { changed_((*this)->read()); }, sc_core::sc_gen_unique_name("reset_input"), &options);
 }
 
+void resettable::reset() {
+    const bool was_held = held_;
+    assert_reset();
+    if (!was_held) release_reset();
+}
+
+void resettable::release_reset() {
+    held_ = false;
+    if (!clearing_) end_reset();
+}
+
 void resettable::assert_reset() {
     time_queue::keep_in_step();
+    const bool is_second = in_reset();
     held_ = true;
-    if (clearing_) return;
+    if (is_second) return;
     clearing_ = true;
     resets_++;
     begin_reset();
@@ -31,6 +43,7 @@ void resettable::clear_if_idle() {
     if (!clearing_ || under_way_ > 0 || is_busy()) return;
     make_new();
     clearing_ = false;
+    if (!held_) end_reset();
 }
 
 // Whatever has ended may be called by what is made anew: a process looks when it has returned.

@@ -50,8 +50,13 @@ tla_status riscv_core::access(void *core, std::uint64_t address, void *data, uns
 }
 
 void riscv_core::run() {
+    rests_ = false;
     awake_.set(to_ps(sc_core::sc_time_stamp()), 1);
     for (;;) {
+        if (in_reset()) {
+            rest();
+            continue;
+        }
         const tla_riscv_stop stop = tla_riscv_run(hart_.get(), config_.ahead);
         follow(tla_riscv_cycles(hart_.get()));
         if (stop == TLA_RISCV_SPENT) continue;
@@ -60,14 +65,36 @@ void riscv_core::run() {
         else if (tla_riscv_last_fault(hart_.get()).status == TLA_BUSY)
             serve_access();
         else
-            return stand_still();
+            stand_still();
     }
+}
+
+// Until a reset is over, which has begun or is yet to come.
+void riscv_core::rest() {
+    awake_.set(to_ps(sc_core::sc_time_stamp()), 0);
+    rests_ = true;
+    may_be_idle();
+    do
+        wait(reset_over_);
+    while (in_reset());
+    rests_ = false;
+    awake_.set(to_ps(sc_core::sc_time_stamp()), 1);
+    to_edge();
+}
+
+void riscv_core::make_new() {
+    statistics_.instructions += tla_riscv_instructions(hart_.get());
+    statistics_.cycles += tla_riscv_cycles(hart_.get());
+    tla_riscv_reset(hart_.get(), config_.memory_base);
+    outside_ = {};
+    followed_ = 0;
 }
 
 void riscv_core::serve_access() {
     outside &o = outside_;
     const tla_riscv_timing &timing = config_.timing;
     follow(tla_riscv_cycles(hart_.get()) + timing.instruction + (o.write ? timing.store : timing.load));
+    if (in_reset()) return;
     ++(o.write ? statistics_.writes : statistics_.reads);
     sc_core::sc_time delay;
     const bool done = tlmalloc::access(*out.operator->(), o.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND,
@@ -80,9 +107,11 @@ void riscv_core::serve_access() {
 
 void riscv_core::wait_for_interrupt() {
     wait(sc_core::SC_ZERO_TIME); // what the last access has made of the signal is to be seen
+    if (in_reset()) return;
     if (!interrupt.read()) {
         awake_.set(to_ps(sc_core::sc_time_stamp()), 0);
-        wait(interrupt.posedge_event());
+        wait(interrupt.posedge_event() | reset_began_);
+        if (in_reset()) return;
         to_edge();
         awake_.set(to_ps(sc_core::sc_time_stamp()), 1);
     }
@@ -98,13 +127,13 @@ void riscv_core::stand_still() {
     text << name() << ": " << tla_status_name(fault.status) << " at pc 0x" << std::hex << fault.pc << ", instruction 0x"
          << fault.instruction;
     if (fault.address != fault.pc) text << ", address 0x" << fault.address;
-    awake_.set(to_ps(sc_core::sc_time_stamp()), 0);
     SC_REPORT_WARNING("/tlmalloc/riscv_core/fault", text.str().c_str());
+    rest();
 }
 
-// Lets SystemC's time come to where the hart is after so many cycles.
+// Lets SystemC's time come to where the hart is after so many cycles, or until a reset begins.
 void riscv_core::follow(std::uint64_t cycles) {
-    if (cycles > followed_) wait(from_ps((cycles - followed_) * config_.clock_ps));
+    if (cycles > followed_) wait(from_ps((cycles - followed_) * config_.clock_ps), reset_began_);
     followed_ = cycles;
 }
 
@@ -115,8 +144,8 @@ void riscv_core::to_edge() {
 
 riscv_core::statistics riscv_core::get_statistics() const {
     statistics result = statistics_;
-    result.instructions = tla_riscv_instructions(hart_.get());
-    result.cycles = tla_riscv_cycles(hart_.get());
+    result.instructions += tla_riscv_instructions(hart_.get());
+    result.cycles += tla_riscv_cycles(hart_.get());
     return result;
 }
 

@@ -20,11 +20,17 @@ class mailbox_device : public sc_core::sc_module {
 
     // Asks at once and waits for the answer, which is in the registers. From a thread, one at a time.
     const tla_mailbox &ask(tla_mailbox_operation operation, std::uint64_t offset, std::uint64_t size) {
-        mailbox_ = {operation, offset, size, 0, 0, false};
-        interrupt.write(true);
+        begin(operation, offset, size);
         wait(answered_);
         return mailbox_;
     }
+
+    // Asks, and gives it up: for who resets the core.
+    void begin(tla_mailbox_operation operation, std::uint64_t offset, std::uint64_t size) {
+        mailbox_ = {operation, offset, size, 0, 0, false};
+        interrupt.write(true);
+    }
+    void withdraw() { interrupt.write(false); }
 
     // When the last status was written.
     std::uint64_t answered_ps() const { return answered_ps_; }

@@ -185,6 +185,109 @@ BOOST_AUTO_TEST_CASE(an_instruction_that_is_none_is_a_fault_that_stops_the_core)
     BOOST_CHECK(sc_core::sc_time_stamp() == from_ps(1000));
 }
 
+// --- reset -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// A core on which the firmware runs; and one that is asked something, is reset a time later, asleep, executing or in an
+// access, and is asked the same then.
+struct reset_bench : sc_core::sc_module {
+    bench of;
+    sc_core::sc_signal<bool> reset{"reset"};
+    std::vector<std::uint64_t> said;
+
+    reset_bench(const std::string &name, std::uint64_t later_ps)
+        : sc_module(sc_core::sc_module_name(name.c_str())), of(clocked()) {
+        of.core.reset_in.bind(reset);
+        of.load_firmware();
+        of.device.mailbox.latency_ps = 1300;
+        of.device.body = [this, later_ps] {
+            if (later_ps) disturb(later_ps);
+            sc_core::wait(from_ps(70'000'000) - sc_core::sc_time_stamp());
+            seeded_random random(3);
+            for (int i = 0; i < 20; i++) {
+                said.push_back(i ? of.device.ask(TLA_MAILBOX_TAKE, 0, random.between(1, 900))
+                                 : of.device.ask(TLA_MAILBOX_BEGIN, 1024, 1 << 16));
+                said.push_back(of.device.answer.answer_offset);
+                said.push_back(of.device.answer.answer_status);
+                sc_core::wait(from_ps(random.between(1, 100'000)));
+            }
+        };
+    }
+
+  private:
+    static riscv_core::config clocked() {
+        riscv_core::config config;
+        config.clock_ps = 700;
+        return config;
+    }
+
+    void disturb(std::uint64_t later_ps) {
+        sc_core::wait(from_ps(7'000'000));
+        of.device.ask(TLA_MAILBOX_BEGIN, 1024, 1 << 16);
+        of.device.mailbox.begin(TLA_MAILBOX_TAKE, 0, 100); // whose answer nobody waits for
+        sc_core::wait(from_ps(later_ps));
+        reset = true;
+        sc_core::wait(from_ps(10'000));
+        BOOST_CHECK(of.core.in_reset());
+        BOOST_CHECK_EQUAL(tla_riscv_instructions(&of.core.hart()), 0u);
+        BOOST_CHECK_EQUAL(tla_riscv_pc(&of.core.hart()), TLA_FIRMWARE_BASE);
+        of.device.mailbox.withdraw();
+        of.load_firmware(); // its data as they were
+        reset = false;
+        sc_core::wait(from_ps(1));
+        BOOST_CHECK(!of.core.in_reset());
+        BOOST_CHECK_EQUAL(of.core.resets(), 1u);
+    }
+};
+
+} // namespace
+
+// Every 130 ps of the first 50 ns of a request, and later ones: what follows is what a core answers that was not reset.
+BOOST_AUTO_TEST_CASE(a_core_that_was_reset_begins_again_as_a_new_one) {
+    std::vector<std::unique_ptr<reset_bench>> benches;
+    for (std::uint64_t later_ps = 0; later_ps < 50'000; later_ps += 130)
+        benches.push_back(std::make_unique<reset_bench>("b" + std::to_string(later_ps), later_ps));
+    for (const std::uint64_t later_ps : {70'000u, 100'000u, 1'000'000u})
+        benches.push_back(std::make_unique<reset_bench>("b" + std::to_string(later_ps), later_ps));
+    sc_core::sc_report_handler::set_handler(keep_report);
+    sc_core::sc_start();
+    BOOST_REQUIRE_EQUAL(benches[0]->said.size(), 60u);
+    for (const auto &b : benches)
+        BOOST_CHECK_MESSAGE(b->said == benches[0]->said, b->name());
+    BOOST_CHECK(reports().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_reset_ends_a_fault_and_an_endless_loop_and_statistics_go_on) {
+    bench b;
+    sc_core::sc_signal<bool> reset("reset");
+    b.core.reset_in.bind(reset);
+    b.load({0x00150513 /* addi a0, a0, 1 */, 0x30451073 /* csrw mie, a0 */});
+    b.device.body = [&] {
+        sc_core::wait(from_ps(10'500));
+        BOOST_CHECK_EQUAL(tla_riscv_register(&b.core.hart(), 10), 1u);
+        b.load({0x00150513, 0x0000006f /* j 0 */});
+        b.core.reset();
+        b.core.reset(); // twice
+        sc_core::wait(from_ps(100'000));
+        BOOST_CHECK_EQUAL(tla_riscv_register(&b.core.hart(), 10), 1u);
+        b.load({0x00150513, 0x30451073});
+        reset = true;
+        sc_core::wait(from_ps(100'000));
+        b.core.reset(); // no end of the one that is held
+        sc_core::wait(from_ps(100'000));
+        BOOST_CHECK(b.core.in_reset());
+        BOOST_CHECK_EQUAL(tla_riscv_register(&b.core.hart(), 10), 0u);
+        reset = false;
+    };
+    b.run();
+    BOOST_REQUIRE_EQUAL(reports().size(), 2u);
+    BOOST_CHECK_EQUAL(reports()[0], reports()[1]); // the fault, at the same place
+    BOOST_CHECK_GT(b.core.get_statistics().instructions, 20u);
+    BOOST_CHECK_EQUAL(tla_riscv_instructions(&b.core.hart()), 1u);
+    BOOST_CHECK_EQUAL(b.core.resets(), 3u);
+}
+
 BOOST_AUTO_TEST_CASE(a_core_that_cannot_be_is_refused) {
     riscv_core::config config;
     config.clock_ps = 0;

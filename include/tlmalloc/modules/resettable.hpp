@@ -40,11 +40,8 @@ class resettable {
   public:
     reset_input reset_in{"reset_in", [this](bool level) { level ? assert_reset() : release_reset(); }};
 
-    // A pulse.
-    void reset() {
-        assert_reset();
-        release_reset();
-    }
+    // A pulse; where the input is active it changes nothing, and the reset lasts until the input is low.
+    void reset();
 
     // From the beginning of a reset until the module is as new and the input is not active.
     bool in_reset() const { return held_ || clearing_; }
@@ -84,6 +81,9 @@ class resettable {
     // Nothing that was begun is under way: everything is made anew.
     virtual void make_new() = 0;
 
+    // The reset is over: the module is as new, and the input is not active.
+    virtual void end_reset() {}
+
     // Whether something is under way beside what has been said to have begun; who says yes calls may_be_idle() later.
     virtual bool is_busy() const { return false; }
 
@@ -96,7 +96,7 @@ class resettable {
 
   private:
     void assert_reset();
-    void release_reset() { held_ = false; }
+    void release_reset();
     void clear_if_idle();
 
     std::uint64_t under_way_ = 0, resets_ = 0;

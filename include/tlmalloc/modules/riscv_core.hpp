@@ -5,6 +5,7 @@
 #include "tlmalloc/device/mailbox.h"
 #include "tlmalloc/device/riscv_hart.h"
 #include "tlmalloc/modules/instrumented.hpp"
+#include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
 #include <cstdint>
@@ -18,8 +19,12 @@ namespace tlmalloc {
 // In WFI it waits for `interrupt` to be high, without any event until then, and goes on at the next edge.
 //
 // An instruction that cannot be executed (riscv_hart.h; an access that is answered with an error is TLA_BUS_ERROR) is a
-// warning /tlmalloc/riscv_core/fault with its address, and the core stands still from then on.
-class riscv_core : public instrumented {
+// warning /tlmalloc/riscv_core/fault with its address, and the core stands still from then on, until a reset.
+//
+// A reset (resettable.hpp) ends WFI and the time of what has been executed ahead; an access that has been made is
+// waited for. Then registers are 0, and the core begins at the first address of its memory, at an edge of its clock.
+// The memory stays as the firmware has left it: who wants its data as they were calls load() while the input is active.
+class riscv_core : public instrumented, public resettable {
   public:
     struct config {
         std::uint64_t memory_base = TLA_FIRMWARE_BASE, memory_bytes = TLA_FIRMWARE_MEMORY_BYTES; // riscv_hart.h
@@ -66,12 +71,19 @@ class riscv_core : public instrumented {
     void stand_still();
     void follow(std::uint64_t cycles);
     void to_edge();
+    void rest();
+    void begin_reset() override { reset_began_.notify(); }
+    void make_new() override;
+    void end_reset() override { reset_over_.notify(sc_core::SC_ZERO_TIME); }
+    bool is_busy() const override { return !rests_; }
 
     const config config_;
     std::unique_ptr<tla_riscv_hart, void (*)(tla_riscv_hart *)> hart_{nullptr, tla_riscv_destroy};
     outside outside_;
     std::uint64_t followed_ = 0; // cycles that SystemC's time has seen
-    statistics statistics_;
+    sc_core::sc_event reset_began_, reset_over_;
+    bool rests_ = true;     // the thread has not begun, or waits for the end of a reset
+    statistics statistics_; // of instructions and cycles: those before the last reset
     figure awake_{*this, "awake", 1};
 };
 
