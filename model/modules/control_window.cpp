@@ -131,7 +131,7 @@ tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::
     const resettable::visit here(of_);
     if (style_ == time_style::exact && handler_.makes_transactions(command)) {
         const acceptance accepted(*this, order);
-        if (resets() == resets_before) queue_.push_back({port, sender, arrival_ps, command});
+        if (resets() == resets_before) queue_.push_back({port, sender, arrival_ps, command, resets_before});
         return TLA_OK;
     }
     const turnstile::turn turn(execution_, [&order] { order.reset(); });
@@ -152,7 +152,7 @@ void control_window::execute_queued() {
             const resettable::visit here(of_);
             const turnstile::turn turn(execution_);
             sender_ = next.sender;
-            if (!in_reset()) handler_.execute(next.port, next.command, next.arrival_ps);
+            if (resets() == next.resets_before) handler_.execute(next.port, next.command, next.arrival_ps);
         }
         const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), done = ports_[next.port].done_ps;
         if (done > now) sc_core::wait(from_ps(done - now), was_reset_);

@@ -147,6 +147,7 @@ class control_window : private access_target, public target_socket<0> {
         unsigned port;
         std::uint64_t sender, arrival_ps;
         tla_command command;
+        std::uint64_t resets_before; // it is not done where another has begun since, though it had not begun itself
     };
 
     const std::string report_id_;
