@@ -40,9 +40,13 @@ static void print_best(FILE *out, const study *s) {
         char *value = study_cell(s, s->points[s->best], s->key_names[i]);
         char *base = s->has_base ? study_cell(s, SWEEP_BASE_POINT, s->key_names[i]) : NULL;
         const study_return *back = &s->returns[s->key_axes[i]];
-        print_escaped(out, "  %-36s %-12s", s->key_names[i], value ? value : "?");
-        if (base && value && strcmp(base, value) != 0) print_escaped(out, " base %s", base);
-        if (base && value && strcmp(base, value) != 0 && back->known)
+        const bool moved = base && value && strcmp(base, value) != 0;
+        print_escaped(out, "  %-36s ", s->key_names[i]);
+        if (moved)
+            print_escaped(out, "%-12s base %s", value, base);
+        else
+            print_escaped(out, "%s", value ? value : "?");
+        if (moved && back->known)
             fprintf(out, "; back there it is %.6g, %+.4g %%", back->goal,
                     best != 0 ? 100 * (back->goal - best) / fabs(best) : 0);
         fputc('\n', out);

@@ -287,29 +287,6 @@ tla_status results_forget_failed(sweep_results *r, tla_error *error) {
     return execute(r->database, r->path, "DELETE FROM point WHERE status != 0", error);
 }
 
-tla_status results_merge(sweep_results *r, const sweep *s, const char *path, uint64_t *added, tla_error *error) {
-    char fingerprint[17];
-    sqlite3 *other;
-    tla_status status = results_open_to_read(path, &other, error);
-    if (status) return status;
-    if (sweep_fingerprint(s, fingerprint) == TLA_NO_HOST_MEMORY)
-        status = tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
-    else
-        status = check_same(other, path, fingerprint, error);
-    sqlite3_close(other); /* which also takes back what a killed process left half */
-    if (status) return status;
-    char *attach = sqlite3_mprintf("ATTACH %Q AS other", path);
-    if (!attach) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
-    status = execute(r->database, r->path, attach, error);
-    sqlite3_free(attach);
-    if (status) return status;
-    status =
-        execute(r->database, path, "INSERT OR IGNORE INTO main.point SELECT * FROM other.point ORDER BY point", error);
-    if (!status) *added = (uint64_t)sqlite3_changes64(r->database);
-    sqlite3_exec(r->database, "DETACH other", NULL, NULL, NULL);
-    return status;
-}
-
 void results_close(sweep_results *r, bool discard) {
     if (r->transaction) sqlite3_exec(r->database, "ROLLBACK", NULL, NULL, NULL);
     sqlite3_finalize(r->insert);

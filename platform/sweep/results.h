@@ -65,10 +65,6 @@ tla_status results_commit(sweep_results *r, tla_error *error);
 /* Forgets the rows that fail (status other than 0), so that they run again. */
 tla_status results_forget_failed(sweep_results *r, tla_error *error);
 
-/* Adds the rows of another file of the same sweep that are not here yet; *added counts them. Errors as of results_open;
- * what has been added before one stays out. */
-tla_status results_merge(sweep_results *r, const sweep *s, const char *path, uint64_t *added, tla_error *error);
-
 /* Opens a file to read it: whatever sweep it is of. Errors as above. */
 tla_status results_open_to_read(const char *path, sqlite3 **database, tla_error *error);
 

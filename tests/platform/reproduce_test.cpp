@@ -299,8 +299,8 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused("name: s\nworkload: streams\n",
                   ":2:11: error: workload: found \"streams\", expected one of stream, "
                   "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
-                  "transfers, all_reduce, composite, transformer_block, training, network, did "
-                  "you mean \"stream\"?");
+                  "transfers, all_reduce, composite, transformer_block, training, network, "
+                  "prefix_cache, kv_memory, layer_types, serving, did you mean \"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),
                   ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
     check_refused(stream("with: {bytes: 1}"),
