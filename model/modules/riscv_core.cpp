@@ -64,8 +64,10 @@ void riscv_core::run() {
             wait_for_interrupt();
         else if (tla_riscv_last_fault(hart_.get()).status == TLA_BUSY)
             serve_access();
-        else
-            stand_still();
+        else {
+            tell_fault();
+            rest();
+        }
     }
 }
 
@@ -121,14 +123,13 @@ void riscv_core::wait_for_interrupt() {
     tla_riscv_set_interrupt(hart_.get(), false);
 }
 
-void riscv_core::stand_still() {
+void riscv_core::tell_fault() {
     const tla_riscv_fault fault = tla_riscv_last_fault(hart_.get());
     std::ostringstream text;
     text << name() << ": " << tla_status_name(fault.status) << " at pc 0x" << std::hex << fault.pc << ", instruction 0x"
          << fault.instruction;
     if (fault.address != fault.pc) text << ", address 0x" << fault.address;
     SC_REPORT_WARNING("/tlmalloc/riscv_core/fault", text.str().c_str());
-    rest();
 }
 
 // Lets SystemC's time come to where the hart is after so many cycles, or until a reset begins.

@@ -68,7 +68,7 @@ class riscv_core : public instrumented, public resettable {
     void run();
     void serve_access();
     void wait_for_interrupt();
-    void stand_still();
+    void tell_fault();
     void follow(std::uint64_t cycles);
     void to_edge();
     void rest();
