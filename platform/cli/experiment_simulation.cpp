@@ -45,8 +45,7 @@ void run_to_the_end(const row_runs &runs) {
     progress_end(&progress);
 }
 
-bool simulate(const experiment &e, std::vector<double> &figures) {
-    row_runs runs;
+bool simulate(const experiment &e, row_runs &runs, std::vector<double> &figures) {
     for (std::size_t i = 0; i < e.rows.size(); i++)
         runs.push_back(run_of_row(e, i, runs));
     run_to_the_end(runs);
@@ -88,10 +87,11 @@ bool read_all(int from, void *bytes, std::size_t nbytes) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         std::signal(signal, SIG_DFL);
+    row_runs runs; // never destroyed: SystemC looks through all of its objects for each that goes
     std::vector<double> figures;
     bool good = false;
     try {
-        good = simulate(e, figures);
+        good = simulate(e, runs, figures);
     } catch (const sc_core::sc_report &) { // told by the handler
     }
     const std::size_t nbytes = figures.size() * sizeof figures[0];
@@ -126,7 +126,6 @@ bool simulate_apart(const experiment &e, std::vector<double> &figures) {
 
 bool simulate_all(const std::vector<experiment> &experiments, std::vector<std::vector<double>> &figures) {
     figures.resize(experiments.size());
-    if (experiments.size() == 1) return simulate(experiments[0], figures[0]);
     bool good = true;
     for (std::size_t i = 0; i < experiments.size(); i++)
         good = simulate_apart(experiments[i], figures[i]) && good;
