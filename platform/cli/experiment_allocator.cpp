@@ -1,5 +1,4 @@
 // The allocator's own traffic: commands that walk a free list beside a DMA stream and single reads of the same slice.
-#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "cli/experiment_dma.hpp"
 #include "tlmalloc/allocators/arena_snapshot.h"
 #include "tlmalloc/modules/command_sender.hpp"

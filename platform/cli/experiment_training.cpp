@@ -1,5 +1,4 @@
 // Data-parallel training: a rank a SIP, a host thread a rank, and the memory of a recorded step, again and again.
-#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "cli/experiment_dma.hpp"
 #include "cli/training_step.hpp"
 

@@ -1,5 +1,4 @@
 // What the whole NPU is held against KernBench with: DMA from PEs to slices, and the host's writes and reads.
-#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "cli/experiment_dma.hpp"
 
 #include <algorithm>
