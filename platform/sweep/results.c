@@ -135,9 +135,9 @@ static tla_status check_same(sqlite3 *database, const char *path, const char *fi
         status = tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found results of tlmalloc %s, expected those of %s",
                                path, version, tla_version());
     else if (strcmp(sweep_is, fingerprint) != 0)
-        status =
-            tla_error_set(error, TLA_INVALID_ARGUMENT,
-                          "%s: found results of another sweep, or of this one before it or its platform changed", path);
+        status = tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "%s: found results of another sweep, or of this one before it or one of its files changed", path);
     free(version);
     free(sweep_is);
     return status;

@@ -21,6 +21,9 @@ void sweep_clear(sweep *s) {
     }
     for (size_t i = 0; i < s->constraint_count; i++)
         free(s->constraints[i]);
+    for (size_t i = 0; i < s->file_count; i++)
+        free(s->files[i].path);
+    free(s->files);
     free(s->settings);
     free(s->factors);
     free(s->figures);

@@ -19,9 +19,10 @@ enum { SWEEP_FACTORS_MAX = 64, SWEEP_FIGURES_MAX = 64, SWEEP_OPTIONS_MAX = 24 };
 
 /* What a command can be told besides keys of a configuration. */
 typedef struct sweep_option {
-    const char *name; /* "--policy"; NULL ends a list */
-    bool is_file;     /* its value may name a file, which stands beside the sweep */
-    bool is_flag;     /* it takes no value: true or false of the sweep give it or not */
+    const char *name;       /* "--policy"; NULL ends a list */
+    bool is_file;           /* its value may name a file, which stands beside the sweep */
+    bool is_flag;           /* it takes no value: true or false of the sweep give it or not */
+    const char *file_after; /* "profile ": a value that begins so goes on with a file or a folder; NULL: none does */
 } sweep_option;
 
 typedef enum sweep_platform {
@@ -76,6 +77,12 @@ typedef struct sweep_figure {
     tla_place at;
 } sweep_figure;
 
+/* A file that points read, and what lies in it. */
+typedef struct sweep_file {
+    char *path;
+    uint64_t digest;
+} sweep_file;
+
 typedef enum sweep_sample { SWEEP_PRODUCT, SWEEP_LIST, SWEEP_RANDOM, SWEEP_LATIN } sweep_sample;
 
 /* product, list, random, latin; NULL past the last. */
@@ -101,7 +108,9 @@ typedef struct sweep {
     tla_place *constraint_places;
     size_t constraint_count;
     uint64_t time_limit_ps; /* of a point on the host; 0: none */
-    char file[512];         /* of findings, which outlive the reading: the path, cut where it is too long */
+    sweep_file *files;      /* those that could be read when the sweep was */
+    size_t file_count;
+    char file[512]; /* of findings, which outlive the reading: the path, cut where it is too long */
 } sweep;
 
 /* Reads and checks a sweep by the reader of configurations: its text, and its path for messages and for the files that
@@ -142,9 +151,9 @@ void sweep_each_setting(const sweep *s, int64_t point, sweep_visit visit, void *
 tla_status sweep_config(const sweep *s, int64_t point, tla_config *config, tla_error *error);
 bool sweep_has_config(const sweep *s);
 
-/* Sixteen digits that say what runs at a point: the command, its words and every key of the resolved configuration,
- * by FNV-1a of 64 bits. Equal digits: the same run, as far as paths and keys say. TLA_SYNTAX where there is no such
- * configuration. */
+/* Sixteen digits that say what runs at a point: the command, its words, every key of the resolved configuration, and
+ * what lies in the files that they name, by FNV-1a of 64 bits. Where a file lies is no part of it, nor what a file
+ * names in turn (a kernel's headers). Equal digits: the same run. TLA_SYNTAX where there is no such configuration. */
 tla_status sweep_hash(const sweep *s, int64_t point, char hash[17]);
 
 /* The same of the whole sweep: keys, values, sample, seed, constraints, figures and the base. */

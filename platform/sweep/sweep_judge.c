@@ -3,6 +3,7 @@
 
 #include "constraint.h"
 #include "figure_path.h"
+#include "files.h"
 #include "model/base/suggest.h"
 #include "model/config/platform.h"
 #include "model/config/timing.h"
@@ -32,19 +33,20 @@ static char *copy_of(judge *j, int text) {
     return j->r->texts[text].text ? copy(j, j->r->texts[text].text) : NULL;
 }
 
-/* A file that the sweep names stands beside it. */
-static char *beside(judge *j, const char *file) {
+/* A file that the sweep names stands beside it. `file` is the end of `text`, or all of it. */
+static char *beside(judge *j, const char *text, const char *file) {
     const char *slash = strrchr(j->s->path, '/');
-    if (*file == '/' || !slash) return copy(j, file);
-    const size_t folder = (size_t)(slash + 1 - j->s->path), room = folder + strlen(file) + 1;
+    if (*file == '/' || !slash) return copy(j, text);
+    const size_t folder = (size_t)(slash + 1 - j->s->path), room = folder + strlen(text) + 1;
     char *path = malloc(room);
     j->loader->no_memory |= !path;
-    if (path) snprintf(path, room, "%.*s%s", (int)folder, j->s->path, file);
+    if (path) snprintf(path, room, "%.*s%.*s%s", (int)(file - text), text, (int)folder, j->s->path, file);
     return path;
 }
 
 static char *beside_text(judge *j, int text) {
-    return j->r->texts[text].text ? beside(j, j->r->texts[text].text) : NULL;
+    const char *file = j->r->texts[text].text;
+    return file ? beside(j, file, file) : NULL;
 }
 
 static bool read_number(judge *j, const sweep_written *text, const char *key, uint64_t low, uint64_t high,
@@ -176,14 +178,6 @@ static bool judge_name(judge *j, const char *name, tla_place at, sweep_kind *kin
     return judge_key(j, name, at);
 }
 
-static bool is_file(const judge *j, sweep_kind kind, const char *name, const char *value) {
-    if (kind == SWEEP_INPUT) return true;
-    if (kind == SWEEP_PARAMETER) return j->s->command->experiment && strchr(value, '/') != NULL;
-    for (const sweep_option *o = j->s->command->options; kind == SWEEP_OPTION && o->name; o++)
-        if (strcmp(o->name, name) == 0) return o->is_file && strcmp(value, "none") != 0 && strpbrk(value, "/.") != NULL;
-    return false;
-}
-
 /* A value as it will be used, checked where its key is known; NULL with a finding. */
 static char *judge_value(judge *j, sweep_kind kind, const char *name, const sweep_written *value) {
     if (kind == SWEEP_KEY) {
@@ -195,12 +189,16 @@ static char *judge_value(judge *j, sweep_kind kind, const char *name, const swee
             return NULL;
         }
     }
-    if (strlen(value->text) >= sizeof(tla_phrase)) {
-        FIND(j, value->at, "%s: found a value of %zu bytes, expected at most %zu", name, strlen(value->text),
+    char *made = kind != SWEEP_KEY && sweep_is_file(j->s, kind, name, value->text)
+                     ? beside(j, value->text, sweep_file_path(j->s, kind, name, value->text))
+                     : copy(j, value->text);
+    if (made && strlen(made) >= sizeof(tla_phrase)) {
+        FIND(j, value->at, "%s: found a value of %zu bytes, expected at most %zu", name, strlen(made),
              sizeof(tla_phrase) - 1);
+        free(made);
         return NULL;
     }
-    return is_file(j, kind, name, value->text) ? beside(j, value->text) : copy(j, value->text);
+    return made;
 }
 
 static void judge_settings(judge *j) {
@@ -537,6 +535,7 @@ static void judge_all(judge *j) {
     judge_size(j);
     if (!j->loader->findings && !j->loader->no_memory) judge_base(j);
     judge_constraints(j);
+    if (!j->loader->findings && !j->loader->no_memory) j->loader->no_memory |= sweep_read_files(j->s) != TLA_OK;
 }
 
 void sweep_judge(tla_loader *loader, sweep_reading *r) {

@@ -1,6 +1,7 @@
 // `tlmalloc sweep`: what it keeps of its points, whoever interrupts it, and what it refuses.
 #include "platform/sweep_results.hpp"
 
+#include <array>
 #include <chrono>
 #include <thread>
 
@@ -206,6 +207,52 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_results_of_this_sweep_are_refused_and_sta
     refused(sweep(file, results, {"--resume"}), "found a file of version 7, expected version 1");
     refused(run_tlmalloc({"sweep", file}), "expected -o FILE, where the results go");
     refused(run_tlmalloc({"sweep", file, "-o", "x", "--jobs", "0"}), "--jobs: found '0', expected 1 .. 256");
+}
+
+BOOST_AUTO_TEST_CASE(a_point_is_known_by_what_lies_in_its_files_not_by_where_they_lie) {
+    scratch_directory scratch;
+    std::string point = "4"; // of the plans, one that is found with either file
+    const auto configurations = [&](const std::string &folder, const std::string &file, const std::string &name) {
+        const std::string results = scratch.path(name + ".sqlite");
+        BOOST_REQUIRE_EQUAL(sweep(folder + "/" + file, results, {"--points", point}).status, 0);
+        BOOST_CHECK_EQUAL(cell(results, "SELECT status || coalesce(message, '') FROM point"), "0");
+        return cell(results, "SELECT configuration FROM point") + cell(results, "SELECT value FROM sweep WHERE name = "
+                                                                                "'fingerprint'");
+    };
+    const auto put = [&](const std::string &folder, const std::string &name, const std::string &text) {
+        std::filesystem::create_directories(scratch.path(folder));
+        scratch.write(folder + "/" + name, text);
+    };
+    const std::string timing = read_text(source + "configs/timing/hbm2.yaml"), platform = "hbm: {timing: ./own.yaml}\n",
+                      pages = "keys: [{key: mmu.page_size, values: [64 KiB]}]\nfigures: {e: sim_time_ps}\n";
+    const std::vector<std::array<std::string, 3>> files = {
+        // the file of the points, what it says, and what it might say instead
+        {"buffers.csv", buffers, buffers + "b6,0,21,1\n"},
+        {"own.yaml", timing, timing + "# another\n"},
+        {"own.c", read_text(source + "platform/kernels/vector_add.c"),
+         read_text(source + "platform/kernels/vector_add.c") + "/* another */\n"},
+    };
+    const std::vector<std::string> sweeps = {
+        plans(12), "name: n\ncommand: run\nplatform: p.yaml\nset: {--kernel: vector_add}\n" + pages,
+        "name: n\ncommand: run\nplatform: " + npu + "\nset: {--kernel: ./own.c}\n" + pages};
+    for (std::size_t i = 0; i < files.size(); i++) {
+        const auto &[name, text, changed] = files[i];
+        for (const char *folder : {"a", "b"}) {
+            put(folder, "s.yaml", sweeps[i]);
+            put(folder, "p.yaml", platform);
+            put(folder, name, text);
+        }
+        const std::string number = std::to_string(i), one = configurations(scratch.path("a"), "s.yaml", "a" + number);
+        BOOST_CHECK_EQUAL(one, configurations(scratch.path("b"), "s.yaml", "b" + number));
+        put("b", name, changed);
+        BOOST_CHECK_NE(one, configurations(scratch.path("b"), "s.yaml", "c" + number));
+        const command_result refused =
+            sweep(scratch.path("b/s.yaml"), scratch.path("b" + number + ".sqlite"), {"--resume"});
+        BOOST_CHECK_MESSAGE(
+            contains(refused.err, "results of another sweep, or of this one before it or one of its files"),
+            refused.err);
+        point = "0";
+    }
 }
 
 BOOST_AUTO_TEST_CASE(two_sweeps_do_not_write_to_one_file) {

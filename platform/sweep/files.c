@@ -1,0 +1,154 @@
+/* What lies in the files that the points of a sweep read. */
+#include "files.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const sweep_option *option_of(const sweep *s, const char *name) {
+    for (const sweep_option *o = s->command->options; o->name; o++)
+        if (strcmp(o->name, name) == 0) return o;
+    return NULL;
+}
+
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* As the reader of configurations tells a profile's file from its name. */
+static bool config_names_file(const char *text) {
+    const size_t length = strlen(text);
+    return strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".yaml") == 0);
+}
+
+bool sweep_is_file(const sweep *s, sweep_kind kind, const char *name, const char *value) {
+    if (kind == SWEEP_INPUT) return true;
+    if (kind == SWEEP_PARAMETER) return s->command->experiment && strchr(value, '/') != NULL;
+    if (kind == SWEEP_KEY) return config_names_file(value);
+    const sweep_option *o = option_of(s, name);
+    if (o && o->file_after) return begins(value, o->file_after);
+    return o && o->is_file && strcmp(value, "none") != 0 && strpbrk(value, "/.") != NULL;
+}
+
+const char *sweep_file_path(const sweep *s, sweep_kind kind, const char *name, const char *value) {
+    const sweep_option *o = kind == SWEEP_OPTION ? option_of(s, name) : NULL;
+    return o && o->file_after ? value + strlen(o->file_after) : value;
+}
+
+/* ---- digests ---- */
+
+#define HASH_BASIS UINT64_C(0xCBF29CE484222325)
+
+/* What is no regular file, such as a pipe, could be read only once. */
+static bool add_contents(const char *path, uint64_t *hash) {
+    unsigned char bytes[1 << 16];
+    struct stat is;
+    FILE *file = stat(path, &is) == 0 && S_ISREG(is.st_mode) ? fopen(path, "rb") : NULL;
+    if (!file) return false;
+    for (size_t count; (count = fread(bytes, 1, sizeof bytes, file));)
+        for (size_t i = 0; i < count; i++)
+            *hash = (*hash ^ bytes[i]) * UINT64_C(0x100000001B3);
+    const bool good = !ferror(file);
+    fclose(file);
+    return good;
+}
+
+static int is_visible(const struct dirent *entry) {
+    return *entry->d_name != '.';
+}
+
+static bool add_folder(const char *path, uint64_t *hash) {
+    struct dirent **entries;
+    const int count = scandir(path, &entries, is_visible, alphasort);
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        char inside[PATH_MAX];
+        if (snprintf(inside, sizeof inside, "%s/%s", path, entries[i]->d_name) < (int)sizeof inside)
+            any |= add_contents(inside, hash);
+        free(entries[i]);
+    }
+    if (count >= 0) free(entries);
+    return any;
+}
+
+static tla_status read_file(sweep *s, const char *path) {
+    uint64_t digest = HASH_BASIS, known;
+    if (sweep_file_digest(s, path, &known)) return TLA_OK;
+    if (!add_contents(path, &digest)) {
+        digest = HASH_BASIS;
+        if (!add_folder(path, &digest)) return TLA_OK;
+    }
+    sweep_file *grown = realloc(s->files, (s->file_count + 1) * sizeof *grown);
+    if (!grown) return TLA_NO_HOST_MEMORY;
+    s->files = grown;
+    char *name = strdup(path);
+    if (!name) return TLA_NO_HOST_MEMORY;
+    s->files[s->file_count++] = (sweep_file){name, digest};
+    return TLA_OK;
+}
+
+bool sweep_file_digest(const sweep *s, const char *path, uint64_t *digest) {
+    for (size_t i = 0; i < s->file_count; i++)
+        if (strcmp(s->files[i].path, path) == 0) {
+            *digest = s->files[i].digest;
+            return true;
+        }
+    return false;
+}
+
+static bool beside_platform(const sweep *s, const char *text, char path[PATH_MAX]) {
+    const char *slash = s->platform && *text != '/' ? strrchr(s->platform, '/') : NULL;
+    const int folder = slash ? (int)(slash + 1 - s->platform) : 0;
+    return snprintf(path, PATH_MAX, "%.*s%s", folder, folder ? s->platform : "", text) < PATH_MAX;
+}
+
+bool sweep_config_file_digest(const sweep *s, int64_t point, const char *key, const char *text, uint64_t *digest) {
+    char path[PATH_MAX];
+    tla_phrase swept;
+    if (!config_names_file(text)) return false;
+    bool set = sweep_setting_value(s, key) != NULL;
+    for (size_t i = 0; i < s->factor_count && !set; i++)
+        set = strcmp(s->factors[i].name, key) == 0 && sweep_value(s, point, i, &swept);
+    if (set) return sweep_file_digest(s, text, digest);
+    return beside_platform(s, text, path) && sweep_file_digest(s, path, digest);
+}
+
+/* ---- all of them ---- */
+
+typedef struct reader {
+    sweep *s;
+    tla_status status;
+} reader;
+
+static void read_value(reader *r, sweep_kind kind, const char *name, const char *value) {
+    if (value && !r->status && sweep_is_file(r->s, kind, name, value))
+        r->status = read_file(r->s, sweep_file_path(r->s, kind, name, value));
+}
+
+static void read_beside_platform(void *context, const char *key, const char *text, bool is_number, uint64_t number) {
+    (void)key;
+    (void)number;
+    reader *r = context;
+    char path[PATH_MAX];
+    if (!is_number && !r->status && config_names_file(text) && beside_platform(r->s, text, path))
+        r->status = read_file(r->s, path);
+}
+
+tla_status sweep_read_files(sweep *s) {
+    reader r = {.s = s};
+    tla_config config;
+    for (size_t i = 0; i < s->setting_count; i++)
+        read_value(&r, s->settings[i].kind, s->settings[i].name, s->settings[i].value);
+    for (size_t i = 0; i < s->factor_count; i++)
+        for (size_t value = 0; value < s->factors[i].value_count; value++)
+            read_value(&r, s->factors[i].kind, s->factors[i].name, s->factors[i].values[value]);
+    read_value(&r, SWEEP_INPUT, "input", s->input);
+    if (!r.status && s->platform_is_profile) r.status = read_file(s, s->platform);
+    /* The platform's own files, without what the sweep sets. */
+    if (!r.status && sweep_has_config(s) && tla_config_load(s->platform, NULL, 0, &config, NULL, NULL) == TLA_OK)
+        tla_config_each(&config, read_beside_platform, &r);
+    return r.status;
+}

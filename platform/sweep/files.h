@@ -1,0 +1,32 @@
+/* The files that the points of a sweep read. */
+#ifndef TLMALLOC_PLATFORM_SWEEP_FILES_H
+#define TLMALLOC_PLATFORM_SWEEP_FILES_H
+
+#include "sweep.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whether the value of a setting names a file or a folder. */
+bool sweep_is_file(const sweep *s, sweep_kind kind, const char *name, const char *value);
+
+/* The part of such a value that is the path: all of it, or what stands behind the word of sweep_option.file_after. */
+const char *sweep_file_path(const sweep *s, sweep_kind kind, const char *name, const char *value);
+
+/* Reads every file that the points of a judged sweep name, so that hashes can tell what lies in them: 64 bits of FNV-1a
+ * over the contents, of a folder over those of its files in the order of their names. What cannot be read has no
+ * digest: the points that need it fail. TLA_NO_HOST_MEMORY. */
+tla_status sweep_read_files(sweep *s);
+
+/* The digest of a file that sweep_read_files has read; false: there is none. */
+bool sweep_file_digest(const sweep *s, const char *path, uint64_t *digest);
+
+/* The same of a file that a key of the configuration names: from where the program runs when the sweep sets the key at
+ * the point, else beside the platform. */
+bool sweep_config_file_digest(const sweep *s, int64_t point, const char *key, const char *text, uint64_t *digest);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
