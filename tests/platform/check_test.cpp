@@ -1,5 +1,6 @@
 // `tlmalloc check`: findings as a compiler writes them, and a resolved configuration that can be read back.
 #include "platform/command_line.hpp"
+#include "sanitized.hpp"
 
 namespace {
 
@@ -64,11 +65,7 @@ BOOST_AUTO_TEST_CASE(check_refuses_a_bad_command_line) {
 
 // Whatever the host has no room for, somebody says so.
 BOOST_AUTO_TEST_CASE(no_command_fails_in_silence_for_lack_of_host_memory) {
-#ifdef TLMALLOC_SANITIZED
-    const unsigned most = 0; // a sanitizer alone reserves terabytes: nothing starts
-#else
-    const unsigned most = 40'000;
-#endif
+    const unsigned most = is_sanitized() ? 0 : 40'000; // a sanitizer alone reserves terabytes: nothing starts
     for (unsigned kib = 12'000; kib < most; kib += 2'000)
         for (const char *command : {"check", "topology"}) {
             const command_result run = run_shell("ulimit -v " + std::to_string(kib) + "; exec $tlmalloc " + command +

@@ -1,5 +1,6 @@
 // Text files as editors, mail and other systems leave them, and files that are too large.
 #include "platform/command_line.hpp"
+#include "sanitized.hpp"
 
 #include <functional>
 
@@ -8,11 +9,7 @@ namespace {
 const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
 const std::string hbm2 = TLMALLOC_SOURCE_DIR "/configs/timing/hbm2.yaml";
 const std::string mark = "\xef\xbb\xbf";
-#ifdef TLMALLOC_SANITIZED
-constexpr int sanitized = 2; // freed memory stays in quarantine
-#else
-constexpr int sanitized = 1;
-#endif
+const int sanitized = is_sanitized() ? 2 : 1; // freed memory stays in quarantine
 
 std::string with_carriage_returns(const std::string &text) {
     std::string out;

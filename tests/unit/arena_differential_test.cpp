@@ -1,6 +1,7 @@
 // First fit against the naive sorted list on random operations: the same placements, failures and receipts, and a sound
 // free list. A failing sequence is cut down to a short one before it is printed.
 #include "naive_first_fit.hpp"
+#include "sanitized.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -239,11 +240,7 @@ void run(const char *name, workload load, std::size_t count, uint64_t seed) {
 }
 
 // Sanitizers make a step ten times as slow.
-#ifdef TLMALLOC_SANITIZED
-constexpr std::size_t shorter = 10;
-#else
-constexpr std::size_t shorter = 1;
-#endif
+const std::size_t shorter = is_sanitized() ? 10 : 1;
 
 // Another one each time; TLMALLOC_SEED repeats one.
 uint64_t fresh_seed() {

@@ -1,5 +1,6 @@
 // The scheduler beside the naive one, step by step, and what it refuses.
 #include "naive_scheduler.hpp"
+#include "sanitized.hpp"
 #include "seeded_random.hpp"
 
 #include <map>
@@ -161,11 +162,7 @@ std::string refusal(const tla_scheduler_rules &rules, std::vector<tla_serving_re
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_million_random_steps_are_those_of_a_naive_scheduler_and_conserve_every_block) {
-#ifdef TLMALLOC_SANITIZED
-    play_steps(1, 100000);
-#else
-    play_steps(1, 1000000);
-#endif
+    play_steps(1, is_sanitized() ? 100000 : 1000000);
 }
 
 // The goldens of configs/serving that serve_command_test checks, from the naive scheduler and a loop of its own.

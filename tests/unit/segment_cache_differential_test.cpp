@@ -1,5 +1,6 @@
 // The segment cache beside the naive allocator: all settings, streams, private pools and limits, at random, every
 // address and every call of the driver.
+#include "sanitized.hpp"
 #include "seeded_random.hpp"
 #include "tests/torch/recording.hpp"
 #include "tlmalloc/allocators/segment_cache.h"
@@ -10,11 +11,7 @@ using namespace naive_torch;
 
 namespace {
 
-#ifdef TLMALLOC_SANITIZED
-constexpr int rounds = 10;
-#else
-constexpr int rounds = 50;
-#endif
+const int rounds = is_sanitized() ? 10 : 50;
 constexpr int operations = 5000; // four cases of 50 rounds: 1e6
 
 // The same device once more, for the cache, and what it was asked for.
