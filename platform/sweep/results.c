@@ -287,6 +287,65 @@ tla_status results_forget_failed(sweep_results *r, tla_error *error) {
     return execute(r->database, r->path, "DELETE FROM point WHERE status != 0", error);
 }
 
+/* ---- another file's rows ---- */
+
+/* Whether the rows of the file can be taken; its journal is in it then. */
+static tla_status check_other(const char *path, const char *fingerprint, bool *empty, bool *in_use, tla_error *error) {
+    sqlite3 *other = NULL;
+    sqlite3_int64 pages = 0;
+    tla_status status = TLA_OK;
+    /* The lock is there before the journal is looked at, so that no memory is shared: any file system will do. */
+    bool good = sqlite3_open_v2(path, &other, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+                sqlite3_exec(other, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK &&
+                number_of(other, "PRAGMA page_count", &pages);
+    *empty = good && pages == 0;
+    good = good && (*empty || sqlite3_exec(other, "PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE; COMMIT", NULL, NULL,
+                                           NULL) == SQLITE_OK);
+    if (!good) {
+        const int code = other ? sqlite3_errcode(other) : SQLITE_NOMEM;
+        *in_use = code == SQLITE_BUSY || code == SQLITE_LOCKED;
+        if (!*in_use) status = told(other, path, error);
+    } else if (!*empty) {
+        status = check_kind(other, path, error);
+        if (!status) status = check_same(other, path, fingerprint, error);
+    }
+    sqlite3_close(other);
+    return status;
+}
+
+tla_status results_take(sweep_results *r, const sweep *s, const char *path, uint64_t *rows, bool *in_use,
+                        tla_error *error) {
+    char fingerprint[17];
+    bool empty = false;
+    *rows = 0;
+    *in_use = false;
+    if (sweep_fingerprint(s, fingerprint) == TLA_NO_HOST_MEMORY)
+        return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
+    tla_status status = check_other(path, fingerprint, &empty, in_use, error);
+    if (status || empty || *in_use) return status;
+    char *attach = sqlite3_mprintf("ATTACH DATABASE %Q AS task", path);
+    status = attach ? results_commit(r, error) : tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
+    if (!status) status = execute(r->database, path, attach, error);
+    sqlite3_free(attach);
+    if (status) return status;
+    status = execute(r->database, r->path, "INSERT OR IGNORE INTO main.point SELECT * FROM task.point", error);
+    *rows = status ? 0 : (uint64_t)sqlite3_changes64(r->database);
+    sqlite3_exec(r->database, "DETACH DATABASE task", NULL, NULL, NULL);
+    /* The other file may be removed now: the rows must not be in a journal alone. */
+    return status ? status : execute(r->database, r->path, "PRAGMA wal_checkpoint(TRUNCATE)", error);
+}
+
+double results_mean_seconds(sweep_results *r) {
+    sqlite3_stmt *statement = NULL;
+    double mean = 0;
+    if (sqlite3_prepare_v2(r->database, "SELECT avg(seconds) FROM point WHERE point >= 0", -1, &statement, NULL) ==
+            SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        mean = sqlite3_column_double(statement, 0);
+    sqlite3_finalize(statement);
+    return mean;
+}
+
 void results_close(sweep_results *r, bool discard) {
     if (r->transaction) sqlite3_exec(r->database, "ROLLBACK", NULL, NULL, NULL);
     sqlite3_finalize(r->insert);

@@ -65,6 +65,15 @@ tla_status results_commit(sweep_results *r, tla_error *error);
 /* Forgets the rows that fail (status other than 0), so that they run again. */
 tla_status results_forget_failed(sweep_results *r, tla_error *error);
 
+/* Takes the rows of another file of the same sweep and version that are not there yet; they are in this file when it
+ * returns. *rows: how many. *in_use: another process writes to that file, and nothing was taken. An empty file has no
+ * rows. Errors as of results_open. */
+tla_status results_take(sweep_results *r, const sweep *s, const char *path, uint64_t *rows, bool *in_use,
+                        tla_error *error);
+
+/* How long a point takes on average, in seconds; 0 when no point has a row. */
+double results_mean_seconds(sweep_results *r);
+
 /* Opens a file to read it: whatever sweep it is of. Errors as above. */
 tla_status results_open_to_read(const char *path, sqlite3 **database, tla_error *error);
 
