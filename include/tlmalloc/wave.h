@@ -24,9 +24,23 @@ tla_status tla_wave_open(const char *path, tla_wave **wave, tla_error *error);
  * recorder. TLA_NO_HOST_MEMORY; *wave is NULL then. */
 tla_status tla_wave_create(FILE *file, tla_wave **wave);
 
+/* A signal that was declared and not selected: its changes are taken and not recorded. */
+#define TLA_WAVE_HIDDEN UINT32_MAX
+
+/* Before the first declaration: of all signals only those are recorded for which this pattern, or another one that was
+ * selected, matches the whole name, SCOPE.NAME, or one of the scopes that it is in. As in fnmatch(3), * stands for any
+ * characters, dots too, ? for any one and [...] for one of several. TLA_INVALID_ARGUMENT for an empty pattern, and
+ * after the first declaration (the error, which may be NULL, says what); TLA_NO_HOST_MEMORY. Nothing has changed then.
+ */
+tla_status tla_wave_select(tla_wave *wave, const char *pattern, tla_error *error);
+
+/* The first pattern that was selected and has matched no signal yet; NULL when there is none. The wave's. */
+const char *tla_wave_unmatched(const tla_wave *wave);
+
 /* Declares a signal, before the first change or advance: scope is dot-separated ("sip0.cube0.pe3.mmu"), bits 1 .. 64,
- * names are of letters, digits and _. It starts at 0. TLA_INVALID_ARGUMENT when one of this is not so or the name
- * stands in the scope already (the error, which may be NULL, says what); TLA_NO_HOST_MEMORY. */
+ * names are of letters, digits and _. It starts at 0. *signal is TLA_WAVE_HIDDEN when others were selected.
+ * TLA_INVALID_ARGUMENT when one of this is not so or the name stands in the scope already (the error, which may be
+ * NULL, says what); TLA_NO_HOST_MEMORY. */
 tla_status tla_wave_declare(tla_wave *wave, const char *scope, const char *name, uint32_t bits, tla_wave_signal *signal,
                             tla_error *error);
 

@@ -26,6 +26,16 @@ waveform::~waveform() {
     close();
 }
 
+void waveform::select(const std::string &pattern) {
+    tla_error error;
+    if (tla_wave_select(wave_, pattern.c_str(), &error)) throw std::invalid_argument(error.text);
+}
+
+std::string waveform::unmatched() const {
+    const char *pattern = wave_ ? tla_wave_unmatched(wave_) : nullptr;
+    return pattern ? pattern : "";
+}
+
 tla_wave_signal waveform::declare(const std::string &scope, const std::string &name, unsigned bits) {
     tla_wave_signal signal = 0;
     tla_error error;
@@ -46,12 +56,12 @@ std::uint64_t waveform::advance(std::uint64_t at_ps) {
 }
 
 void waveform::set(tla_wave_signal signal, std::uint64_t at_ps, std::uint64_t value) {
-    if (!wave_) return;
+    if (!wave_ || signal == TLA_WAVE_HIDDEN) return;
     tla_wave_set(wave_, signal, advance(at_ps), value);
 }
 
 void waveform::add(tla_wave_signal signal, std::uint64_t at_ps, std::int64_t delta) {
-    if (!wave_) return;
+    if (!wave_ || signal == TLA_WAVE_HIDDEN) return;
     tla_wave_add(wave_, signal, advance(at_ps), delta);
 }
 

@@ -4,6 +4,7 @@
 #include "change_heap.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,9 +39,18 @@ typedef struct scope {
     uint32_t first_signal, last_signal;
 } scope;
 
+/* What tla_wave_select was told. */
+typedef struct pattern {
+    char *text;
+    bool matched; /* by a signal */
+} pattern;
+
 struct tla_wave {
     FILE *file;
     bool owns_file; /* it is closed with the recorder */
+    pattern *patterns;
+    uint32_t pattern_count; /* 0: all signals are recorded */
+    bool declared;          /* a signal, hidden ones too */
     signal *signals;
     uint32_t signal_count;
     scope *scopes; /* [0] is the root, without a name */
@@ -84,6 +94,50 @@ static tla_status add_scope(tla_wave *w, uint32_t parent, const char *name, size
         *(p->first_child == NONE ? &p->first_child : &scopes[p->last_child].next) = *index;
         p->last_child = *index;
     }
+    return TLA_OK;
+}
+
+tla_status tla_wave_select(tla_wave *w, const char *text, tla_error *error) {
+    if (!*text) return tla_error_set(error, TLA_INVALID_ARGUMENT, "an empty pattern, expected scopes or signals");
+    if (w->declared)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "'%s' is selected after the first declaration", text);
+    pattern *patterns = grow(w->patterns, w->pattern_count, sizeof *patterns);
+    if (patterns) w->patterns = patterns;
+    char *copy = patterns ? strdup(text) : NULL;
+    if (!copy) return tla_error_set(error, TLA_NO_HOST_MEMORY, "'%s': no host memory", text);
+    patterns[w->pattern_count++] = (pattern){copy, false};
+    return TLA_OK;
+}
+
+const char *tla_wave_unmatched(const tla_wave *w) {
+    for (uint32_t i = 0; i < w->pattern_count; i++)
+        if (!w->patterns[i].matched) return w->patterns[i].text;
+    return NULL;
+}
+
+/* Whether a pattern matches SCOPE.NAME or one of its scopes. */
+static bool matches(const char *text, char *name) {
+    bool found = fnmatch(text, name, 0) == 0;
+    for (char *dot = strchr(name, '.'); dot && !found; dot = strchr(dot + 1, '.')) {
+        *dot = '\0';
+        found = fnmatch(text, name, 0) == 0;
+        *dot = '.';
+    }
+    return found;
+}
+
+/* Whether a signal is one of those that are recorded. Every pattern is tried, so that it is known which match nothing.
+ */
+static tla_status is_selected(tla_wave *w, const char *scope_path, const char *name, bool *selected) {
+    *selected = w->pattern_count == 0;
+    if (*selected) return TLA_OK;
+    const size_t length = strlen(scope_path) + 1 + strlen(name);
+    char *full = malloc(length + 1);
+    if (!full) return TLA_NO_HOST_MEMORY;
+    snprintf(full, length + 1, "%s.%s", scope_path, name);
+    for (uint32_t i = 0; i < w->pattern_count; i++)
+        if (matches(w->patterns[i].text, full)) *selected = w->patterns[i].matched = true;
+    free(full);
     return TLA_OK;
 }
 
@@ -174,12 +228,23 @@ tla_status tla_wave_declare(tla_wave *w, const char *scope_path, const char *nam
     if (bits < 1 || bits > 64)
         return tla_error_set(error, bad, "%s.%s of %" PRIu32 " bits, expected 1 to 64", scope_path, name, bits);
     if (w->begun) return tla_error_set(error, bad, "%s.%s is declared after the first change", scope_path, name);
+    bool selected;
+    tla_status status = is_selected(w, scope_path, name, &selected);
+    if (status) return tla_error_set(error, status, "%s.%s: no host memory", scope_path, name);
+    if (!selected) {
+        w->declared = true;
+        *signal_index = TLA_WAVE_HIDDEN;
+        return TLA_OK;
+    }
     uint32_t owner, scopes = w->scope_count;
-    tla_status status = find_scope(w, scope_path, &owner);
+    status = find_scope(w, scope_path, &owner);
     if (status == TLA_OK && stands_in(w, &w->scopes[owner], name))
         return tla_error_set(error, bad, "%s has a signal %s already: it is declared twice", scope_path, name);
     if (status == TLA_OK) status = add_signal(w, owner, name, bits, signal_index);
-    if (status == TLA_OK) return TLA_OK;
+    if (status == TLA_OK) {
+        w->declared = true;
+        return TLA_OK;
+    }
     forget_scopes(w, scopes); /* no scope without a signal is written */
     return tla_error_set(error, status, "%s.%s: no host memory", scope_path, name);
 }
@@ -281,11 +346,13 @@ static tla_status record(tla_wave *w, tla_wave_signal index, uint64_t at_ps, uin
 }
 
 tla_status tla_wave_set(tla_wave *w, tla_wave_signal index, uint64_t at_ps, uint64_t value) {
+    if (index == TLA_WAVE_HIDDEN) return TLA_OK;
     if (index < w->signal_count && value & ~mask_of(w->signals[index].bits)) return TLA_INVALID_ARGUMENT;
     return record(w, index, at_ps, value, USED_WITH_SET);
 }
 
 tla_status tla_wave_add(tla_wave *w, tla_wave_signal index, uint64_t at_ps, int64_t delta) {
+    if (index == TLA_WAVE_HIDDEN) return TLA_OK;
     if (index >= w->signal_count || at_ps < w->passed) return TLA_INVALID_ARGUMENT;
     signal *s = &w->signals[index];
     for (int i = 0; i < SUMS; i++)
@@ -355,6 +422,9 @@ tla_status tla_wave_close(tla_wave *w, uint64_t end_ps) {
         free(w->signals[i].name);
     for (uint32_t i = 0; i < w->scope_count; i++)
         free(w->scopes[i].name);
+    for (uint32_t i = 0; i < w->pattern_count; i++)
+        free(w->patterns[i].text);
+    free(w->patterns);
     free(w->signals);
     free(w->scopes);
     tla_change_heap_clear(&w->changes);

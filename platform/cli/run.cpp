@@ -26,7 +26,7 @@ struct run_options {
     const char *config = nullptr, *kernel = nullptr, *json = nullptr, *vcd = nullptr, *from = nullptr,
                *record = nullptr;
     overrides set{};
-    std::vector<const char *> parameters{};
+    std::vector<const char *> parameters{}, vcd_scopes{};
 };
 
 enum {
@@ -36,7 +36,8 @@ enum {
     option_set = 's',
     option_from = 'f',
     option_record = 'r',
-    option_parameter = 'p'
+    option_parameter = 'p',
+    option_vcd_scope = 'w'
 };
 
 const argp_option option_table[] = {
@@ -47,6 +48,8 @@ const argp_option option_table[] = {
     {"parameter", option_parameter, "NAME=VALUE", 0, "of the kernel: a size, a choice (repeatable)", 0},
     {"json", option_json, "FILE", 0, "write the report, every figure of it, as JSON", 0},
     {"vcd", option_vcd, "FILE", 0, "write the waveform", 0},
+    {"vcd-scope", option_vcd_scope, "PATTERN", 0,
+     "of the waveform only the scopes and signals that match, as sip0.cube0.pe3 or '*.hbm_used_bytes' (repeatable)", 0},
     {"from", option_from, "SNAPSHOT", 0, "let every HBM free list begin as `tlmalloc age' left it", 0},
     {"record", option_record, "DIR", 0, "write what every memory was asked for, a trace each for `tlmalloc replay'", 0},
     {"set", option_set, "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
@@ -73,6 +76,10 @@ error_t parse_option(int key, char *text, argp_state *state) {
     case option_record:
         options.record = text;
         return 0;
+    case option_vcd_scope:
+        if (!*text) argument_error(state, "--vcd-scope is empty, expected scopes or signals");
+        options.vcd_scopes.push_back(text);
+        return 0;
     case option_set:
         if (!overrides_add(&options.set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
         return 0;
@@ -82,6 +89,7 @@ error_t parse_option(int key, char *text, argp_state *state) {
         return 0;
     case ARGP_KEY_END:
         if (!options.config) argument_error(state, "expected a CONFIG");
+        if (!options.vcd && !options.vcd_scopes.empty()) argument_error(state, "--vcd-scope needs --vcd");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -206,8 +214,11 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     const double begin_s = host_seconds();
     std::unique_ptr<waveform> wave;
     if (files.vcd) wave = std::make_unique<waveform>(files.vcd);
+    const std::string name = "npu", below = name + ".";
+    for (const char *pattern : options.vcd_scopes)
+        wave->select(below + pattern);
 
-    npu platform("npu", config, {&choice.kernel->run, 1});
+    npu platform(name.c_str(), config, {&choice.kernel->run, 1});
     tl_workload size = tl_kernel_workload(choice.kernel, static_cast<std::uint32_t>(platform.pes().size()),
                                           config.workload.elements_per_pe, config.workload.seed);
     tla_error error{};
@@ -223,6 +234,13 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     workload work(platform, choice, size, config.mmu.unmapped == TLA_UNMAPPED_DEMAND);
     platform.host().main = [&] { work.main(); };
     if (wave) platform.record(*wave);
+    if (wave && !wave->unmatched().empty()) {
+        print_message(
+            "tlmalloc run: --vcd-scope: '%s' matches no scope and no signal of the platform: expected such as "
+            "sip0.cube0.pe0 or '*.hbm_used_bytes'",
+            wave->unmatched().c_str() + below.size());
+        return CLI_BAD_INPUT;
+    }
     files.record.follow(platform);
     if (options.from) {
         if (platform.age(files.snapshot, &error)) {

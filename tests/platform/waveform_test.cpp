@@ -102,6 +102,42 @@ BOOST_AUTO_TEST_CASE(a_view_of_any_PE_shows_the_whole_run_in_named_groups) {
     BOOST_CHECK_EQUAL(shell(make_view + "/dev/null 2>/dev/null"), 1);
 }
 
+BOOST_AUTO_TEST_CASE(selected_scopes_of_a_run_are_shown_and_a_mistyped_one_is_told) {
+    scratch_directory scratch;
+    const std::string vcd = scratch.path("part.vcd");
+    const auto run = [&](std::initializer_list<std::string> patterns) {
+        std::vector<std::string> words{
+            "run", TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--kernel", "vector_add", "--vcd", vcd};
+        for (const std::string &pattern : patterns)
+            words.insert(words.end(), {"--vcd-scope", pattern});
+        return run_tlmalloc(words);
+    };
+    const auto count = [](const std::string &text, const std::string &word) {
+        std::size_t n = 0;
+        for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+            n++;
+        return n;
+    };
+    BOOST_REQUIRE_EQUAL(run({}).status, 0);
+    const std::string whole = contents(vcd);
+    BOOST_REQUIRE_EQUAL(run({"sip0.cube0.pe2", "*.hbm_used_bytes"}).status, 0);
+    const std::string part = contents(vcd);
+    BOOST_CHECK_EQUAL(count(part, " hbm_used_bytes "), count(whole, " hbm_used_bytes "));
+    BOOST_CHECK_EQUAL(count(part, " kernel_running "), 1u);
+    BOOST_CHECK_EQUAL(count(part, "module pe2 "), 1u);
+    BOOST_CHECK_LT(part.size(), whole.size());
+
+    const command_result mistyped = run({"sip0.cube0.pe2", "sip0.cub0"});
+    BOOST_CHECK_EQUAL(mistyped.status, 2);
+    BOOST_CHECK_EQUAL(mistyped.err, "tlmalloc run: --vcd-scope: 'sip0.cub0' matches no scope and no signal of the "
+                                    "platform: expected such as sip0.cube0.pe0 or '*.hbm_used_bytes'\n");
+    BOOST_CHECK(contents(vcd) == part); // as it was
+    BOOST_CHECK(contains(run({""}).err, "--vcd-scope is empty"));
+    const command_result alone =
+        run_tlmalloc({"run", TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--vcd-scope", "*"});
+    BOOST_CHECK(contains(alone.err, "--vcd-scope needs --vcd"));
+}
+
 BOOST_AUTO_TEST_CASE(the_view_of_npu_small_is_what_make_view_writes) {
     scratch_directory scratch;
     const std::string vcd = scratch.path("run.vcd"), view = scratch.path("view.gtkw");

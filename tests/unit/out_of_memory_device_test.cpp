@@ -544,6 +544,12 @@ BOOST_AUTO_TEST_CASE(a_waveform_has_a_signal_with_its_scopes_or_neither_and_all_
     } const cases[] = {
         {first, [&](recorder &r) { return declare(r, "a.b.c.d", "y"); }, 4},
         {first, [&](recorder &r) { return declare(r, "e.f", "y"); }, 3},
+        {[](recorder &) {},
+         [&](recorder &r) {
+             const tla_status selected = tla_wave_select(r.wave, "a", nullptr);
+             return selected ? selected : declare(r, "a", "x");
+         },
+         4},
         {filled, [](recorder &r) { return tla_wave_set(r.wave, r.signal, 300, 7); }, 1},
         {filled_by_adding, [](recorder &r) { return tla_wave_add(r.wave, r.signal, 300, 7); }, 1},
     };

@@ -373,6 +373,65 @@ BOOST_AUTO_TEST_CASE(random_changes_are_written_as_a_sorted_list_of_them_says) {
 }
 
 // What has been passed is on its way to the file, whatever is still to come.
+// The same changes with some signals selected: what the whole recording says of these, and nothing of the others.
+BOOST_AUTO_TEST_CASE(selected_signals_are_recorded_as_in_a_whole_recording) {
+    struct {
+        std::vector<string> patterns;
+        std::set<string> expected;
+    } const cases[] = {
+        {{"a"}, {"a.x", "a.y", "a.b.x"}},
+        {{"a.b", "c.y"}, {"a.b.x", "c.y"}},
+        {{"*.x"}, {"a.x", "a.b.x", "c.x", "ab.x"}},
+        {{"a.?", "[bc]"}, {"a.x", "a.y", "a.b.x", "c.x", "c.y"}}, // a.b is a scope
+        {{"nothing"}, {}},
+    };
+    const std::pair<string, string> all[] = {{"a", "x"}, {"a", "y"}, {"a.b", "x"}, {"c", "x"}, {"c", "y"}, {"ab", "x"}};
+    const auto recorded = [&](const std::vector<string> &patterns) {
+        temporary_file file;
+        tla_wave *wave = open_wave(file.path);
+        for (const string &pattern : patterns)
+            BOOST_REQUIRE_EQUAL(tla_wave_select(wave, pattern.c_str(), nullptr), TLA_OK);
+        std::vector<tla_wave_signal> signals;
+        for (const auto &[scope, name] : all)
+            signals.push_back(declare(wave, scope, name, 8));
+        for (uint64_t at = 0; at < 100; at++)
+            for (std::size_t i = 0; i < signals.size(); i++)
+                BOOST_REQUIRE_EQUAL(i % 2 ? tla_wave_add(wave, signals[i], at, static_cast<int64_t>(i))
+                                          : tla_wave_set(wave, signals[i], at, (at * (i + 1)) % 200),
+                                    TLA_OK);
+        BOOST_CHECK_EQUAL(tla_wave_close(wave, 100), TLA_OK);
+        return vcd(file.text());
+    };
+    const vcd whole = recorded({});
+    for (const auto &c : cases) {
+        const vcd part = recorded(c.patterns);
+        BOOST_CHECK_EQUAL(part.signals.size(), c.expected.size());
+        BOOST_CHECK_EQUAL(part.end, whole.end);
+        for (const string &name : c.expected) {
+            BOOST_REQUIRE_MESSAGE(part.signals.count(name), c.patterns[0] << " lacks " << name);
+            BOOST_CHECK(part.signals.at(name).values == whole.signals.at(name).values);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_pattern_that_matches_nothing_is_known_and_a_late_one_is_refused) {
+    temporary_file file;
+    tla_wave *wave = open_wave(file.path);
+    tla_error error;
+    BOOST_CHECK_EQUAL(tla_wave_select(wave, "", &error), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(error.text, string("an empty pattern, expected scopes or signals"));
+    BOOST_CHECK(!tla_wave_unmatched(wave));
+    for (const char *pattern : {"a", "mistyped", "*.y"})
+        BOOST_CHECK_EQUAL(tla_wave_select(wave, pattern, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_wave_unmatched(wave), string("a"));
+    BOOST_CHECK(declare(wave, "b", "x", 1) == TLA_WAVE_HIDDEN);
+    BOOST_CHECK(declare(wave, "a", "y", 1) != TLA_WAVE_HIDDEN);
+    BOOST_CHECK_EQUAL(tla_wave_unmatched(wave), string("mistyped"));
+    BOOST_CHECK_EQUAL(tla_wave_select(wave, "b", &error), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(error.text, string("'b' is selected after the first declaration"));
+    BOOST_CHECK_EQUAL(tla_wave_close(wave, 0), TLA_OK);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_passed_is_written_before_the_end) {
     temporary_file file;
     tla_wave *wave = open_wave(file.path);

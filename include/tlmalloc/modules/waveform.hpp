@@ -24,6 +24,13 @@ class waveform {
     waveform(const waveform &) = delete;
     waveform &operator=(const waveform &) = delete;
 
+    // Before the first module declares its signals: only those that a pattern selects are shown (tla_wave_select).
+    // Throws std::invalid_argument with the reason.
+    void select(const std::string &pattern);
+
+    // The first pattern that was selected and that no signal has matched yet; "" when there is none.
+    std::string unmatched() const;
+
     tla_wave_signal declare(const std::string &scope, const std::string &name, unsigned bits);
     void set(tla_wave_signal signal, std::uint64_t at_ps, std::uint64_t value);
     void add(tla_wave_signal signal, std::uint64_t at_ps, std::int64_t delta);
