@@ -56,7 +56,11 @@ static void refer(tla_kv_blocks *b, uint32_t block) {
 }
 
 static uint32_t take(tla_kv_blocks *b, tla_work *work) {
-    const uint32_t block = b->rules->take(b->state, &b->evicted, work);
+    bool evicted = false;
+    uint64_t hash = 0;
+    const uint32_t block = b->rules->take(b->state, &evicted, &hash, work);
+    b->evicted += evicted;
+    if (evicted && b->config.leaves) b->config.leaves(b->config.context, block, hash);
     b->taken++;
     refer(b, block);
     return block;

@@ -106,13 +106,14 @@ static tla_status try_slot(void *context, tla_work *work) {
     return tla_slot_pool_alloc(request->slots, 1, &request->slot, work);
 }
 
-static uint32_t take(void *state, uint64_t *evicted, tla_work *work) {
+static uint32_t take(void *state, bool *evicted, uint64_t *hash, tla_work *work) {
     lmcache_state *s = state;
     slot_request request = {.slots = s->slots};
     const uint64_t before = tla_hot_cache_get_stats(s->cache).evicted;
     (void)tla_hot_cache_alloc(s->cache, try_slot, &request, false, work); /* there is one */
-    *evicted += tla_hot_cache_get_stats(s->cache).evicted - before;
     const uint32_t block = (uint32_t)request.slot.index + 1;
+    *evicted = tla_hot_cache_get_stats(s->cache).evicted > before; /* the one slot that it gave back is this one */
+    *hash = s->keys[block];
     tla_mem_object_renew(s->objects[block]);
     return block;
 }

@@ -17,8 +17,8 @@ typedef struct tla_kv_rules {
      * last one first where `reuse_backwards` says so. */
     void (*reuse)(void *state, uint32_t block, bool first, tla_work *work);
 
-    /* A block that nobody refers to, for new content; there is one. *evicted is counted up when content went for it. */
-    uint32_t (*take)(void *state, uint64_t *evicted, tla_work *work);
+    /* A block that nobody refers to, for new content; there is one. *evicted: content went for it, of this hash. */
+    uint32_t (*take)(void *state, bool *evicted, uint64_t *hash, tla_work *work);
 
     /* A block that somebody refers to has this content. TLA_NO_HOST_MEMORY; nothing is changed then. */
     tla_status (*enter)(void *state, uint32_t block, uint64_t hash, tla_work *work);

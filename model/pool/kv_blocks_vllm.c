@@ -73,13 +73,14 @@ static void reuse(void *state, uint32_t block, bool first, tla_work *work) {
         work->metadata_lines++;
 }
 
-static uint32_t take(void *state, uint64_t *evicted, tla_work *work) {
+static uint32_t take(void *state, bool *evicted, uint64_t *hash, tla_work *work) {
     vllm_state *s = state;
     const uint32_t block = s->links[0].behind;
     unlink_block(s, block, work);
     if (is_entered(s, block)) {
+        *evicted = true;
+        *hash = s->index.entries[block].hash;
         tla_kv_index_remove(&s->index, block, work);
-        ++*evicted;
     }
     if (work) work->nodes_visited++;
     return block;

@@ -1,6 +1,7 @@
 // A serving engine over every manager of its memory, with the prices of what that decides.
 #include "cli/experiment_dma.hpp"
 #include "cli/serve.h"
+#include "serving/host_law.h"
 #include "serving/priced_law.h"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ enum figure {
     figure_unused,
     figure_allocation,
     figure_mapping,
+    figure_transfer,
     figure_count
 };
 
@@ -54,8 +56,11 @@ tla_status settings_of(const experiment_parameters &p, tla_serving_settings &set
     const auto text = [](const char *key, const std::string &value) { return std::string(key) + "=" + value; };
     const std::string written[] = {text("kv_memory", memory_name(p.at("memory"))),
                                    text("kv_page", std::to_string(p.at("page")) + " B"),
-                                   text("max_model_len", std::to_string(p.at("longest")))};
-    const char *const overrides[] = {written[0].c_str(), written[1].c_str(), written[2].c_str()};
+                                   text("max_model_len", std::to_string(p.at("longest"))),
+                                   text("host_blocks", std::to_string(p.at("host_blocks"))),
+                                   text("host_bandwidth_gb_s", std::to_string(p.at("host_gb_s")))};
+    const char *overrides[std::size(written)];
+    std::transform(std::begin(written), std::end(written), overrides, [](const std::string &s) { return s.c_str(); });
     tla_error found{};
     const char *const path = p.files.at("settings").c_str();
     const tla_status status =
@@ -84,8 +89,11 @@ tla_status serve(const tla_config &config, const experiment_parameters &p, std::
     if (const tla_status status =
             tla_step_law_parse(("profile " + p.files.at("profile")).c_str(), &settings, &law, error))
         return status;
+    tla_host_law moving{};
+    moving.inner = law;
+    moving.link = settings.host_link;
     tla_priced_law priced{};
-    priced.inner = law;
+    priced.inner = tla_host_law_of(&moving);
     priced.prices = prices_of(config);
     const tla_step_law with_prices = tla_priced_law_of(&priced);
     owned_result result;
@@ -109,6 +117,7 @@ tla_status serve(const tla_config &config, const experiment_parameters &p, std::
     figures[figure_unused] = 100 * result.mean_unused_waiting;
     figures[figure_allocation] = 1e-6 * static_cast<double>(priced.all_allocation_ps) / count;
     figures[figure_mapping] = 1e-6 * static_cast<double>(priced.all_mapping_ps) / count;
+    figures[figure_transfer] = 1e-6 * static_cast<double>(moving.all_moved_ps) / count;
     return TLA_OK;
 }
 
@@ -133,16 +142,18 @@ experiment_workload serving_managers() {
              {"profile", TLA_VALUE_TEXT, nullptr, true},
              {"memory", TLA_VALUE_NAMED, memory_name},
              {"page", TLA_VALUE_SIZE},
-             {"longest", TLA_VALUE_COUNT}},
+             {"longest", TLA_VALUE_COUNT},
+             {"host_blocks", TLA_VALUE_COUNT},
+             {"host_gb_s", TLA_VALUE_COUNT}},
             {"ttft", "tpot", "throughput", "preemptions", "refusals", "fragmented", "use", "internal", "unused",
-             "allocation", "mapping"},
+             "allocation", "mapping", "transfer"},
             false,
             [](const char *, const tla_config &config, const experiment_parameters &p) {
                 return std::unique_ptr<experiment_run>(std::make_unique<serving_run>(config, p));
             },
             check,
             {"s", "ms", "tokens/s", "requests", "refusals", "fragmented", "% of memory", "% of it", "% while some wait",
-             "us a request", "us mapped"}};
+             "us a request", "us mapped", "us moved"}};
 }
 
 } // namespace tlmalloc

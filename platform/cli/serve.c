@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
+#include "serving/host_law.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -137,6 +138,8 @@ static tla_status run(const serve_options *o, const tla_serving_settings *settin
         tla_error why = *error;
         return tla_error_set(error, status, "--step-time: %s", why.text);
     }
+    tla_host_law moving = {.inner = law, .link = settings->host_link};
+    const tla_step_law with_moves = settings->rules.host_blocks ? tla_host_law_of(&moving) : law;
     if (files->picture) status = block_map_create(settings->rules.blocks, &files->map, error);
     const tla_serve_watch watch = {hear_step, files->picture ? hear_blocks : NULL, files};
     size_t done = 0;
@@ -145,7 +148,7 @@ static tla_status run(const serve_options *o, const tla_serving_settings *settin
     progress_watch(&done, requests->count);
     tla_error why;
     if (!status) {
-        status = tla_serve(requests, &settings->rules, &law, &watch, &done, result, &why);
+        status = tla_serve(requests, &settings->rules, &with_moves, &watch, &done, result, &why);
         if (status) tla_error_set(error, status, "%s: %s", o->requests_path, why.text);
     }
     progress_begin("writing", NULL);

@@ -34,6 +34,24 @@ static double external_fragmentation(const serve_report *r) {
     return rules->has_memory && tla_kv_memory_reserves(rules->memory.kind) ? r->result->mean_unused_waiting : 0;
 }
 
+/* Of the second tier. What left the first one was moved out, kept or lost. */
+static json_t *host_to_json(const serve_report *r) {
+    const tla_host_tier_stats *h = &r->result->host;
+    const uint64_t block_bytes = r->settings->host_link.block_bytes;
+    json_t *json = json_object();
+    json_object_set_new(json, "blocks", json_from_u64(h->blocks));
+    json_object_set_new(json, "stored", json_from_u64(h->cached + h->read));
+    json_object_set_new(json, "hit_tokens", json_from_u64(r->result->scheduler.host_hit_tokens));
+    json_object_set_new(json, "moved_out", json_from_u64(h->moved_out));
+    json_object_set_new(json, "moved_in", json_from_u64(h->moved_in));
+    json_object_set_new(json, "bytes_out", json_from_u64(h->moved_out * block_bytes));
+    json_object_set_new(json, "bytes_in", json_from_u64(h->moved_in * block_bytes));
+    json_object_set_new(json, "kept", json_from_u64(h->kept));
+    json_object_set_new(json, "lost", json_from_u64(h->lost));
+    json_object_set_new(json, "evicted", json_from_u64(h->evicted));
+    return json;
+}
+
 static json_t *kv_to_json(const serve_report *r) {
     const tla_scheduler_stats *s = &r->result->scheduler;
     const tla_kv_blocks_stats *b = &r->result->blocks;
@@ -52,8 +70,10 @@ static json_t *kv_to_json(const serve_report *r) {
     json_object_set_new(failures, "running", json_from_u64(s->refused_running));
     json_object_set_new(failures, "gate", json_from_u64(s->refused_gate));
     json_object_set_new(failures, "admission", json_from_u64(s->refused_admission));
+    json_object_set_new(failures, "budget", json_from_u64(s->refused_budget));
     json_object_set_new(failures, "fragmented", json_from_u64(s->refused_fragmented));
     json_object_set_new(json, "failures", failures);
+    if (r->result->host.blocks) json_object_set_new(json, "host", host_to_json(r));
     return json;
 }
 
@@ -100,6 +120,11 @@ void serve_print(FILE *out, const serve_report *r, const serve_times *times) {
     print_summary(out, "latency", "s", 1, &times->latency);
     fprintf(out, "blocks           %" PRIu32 " usable, in use %.1f %% in the mean, %.1f %% at most\n",
             result->blocks.usable, 100 * result->mean_use, 100 * peak_use(&result->blocks));
+    if (result->host.blocks)
+        fprintf(out,
+                "host's blocks    %" PRIu32 ", %" PRIu64 " moved out, %" PRIu64 " in; %" PRIu64
+                " prefix tokens found there\n",
+                result->host.blocks, result->host.moved_out, result->host.moved_in, s->host_hit_tokens);
     fprintf(out, "end              %.3f s, host time %.3f s\n", 1e-9 * (double)result->end_ns, r->wall_s);
 }
 

@@ -20,6 +20,8 @@ typedef struct sequence {
 typedef struct flight {
     tla_step_part *parts;
     size_t count, room;
+    tla_kv_table *reads; /* of the host's blocks, until it has been processed */
+    size_t read_count, read_room;
 } flight;
 
 struct tla_scheduler {
@@ -27,6 +29,10 @@ struct tla_scheduler {
     const tla_serving_requests *requests;
     tla_scheduler_watch watch;
     tla_kv_blocks *blocks;
+    tla_host_tier host;                  /* empty: none */
+    uint32_t *out, *out_host, out_count; /* moved out of the first tier by an allocation, and to where */
+    tla_work out_work;
+    bool out_failed;       /* for want of memory of this machine */
     tla_kv_memory *memory; /* of another manager; NULL: the blocks serve */
     uint32_t memory_peak;  /* the most blocks' worth of it in use */
     sequence *sequences;
@@ -36,7 +42,7 @@ struct tla_scheduler {
     flight flights[TLA_SERVING_DEPTH_MAX];
     uint32_t oldest, in_flight;
     uint64_t *hashes; /* of a request's blocks, and what was found for them */
-    uint32_t *found;
+    uint32_t *found, *found_host;
     uint32_t *yielded;
     uint64_t computed; /* of all that run */
     tla_scheduler_stats stats;
@@ -46,7 +52,8 @@ struct tla_scheduler {
 
 static tla_status check_rules(const tla_scheduler_rules *r, tla_error *error) {
     if (r->blocks >= 2 && r->blocks <= TLA_KV_BLOCKS_MAX && r->block_tokens && r->step_tokens && r->sequences &&
-        r->depth >= 1 && r->depth <= TLA_SERVING_DEPTH_MAX && (unsigned)r->kv_rules < TLA_KV_RULES_COUNT)
+        r->depth >= 1 && r->depth <= TLA_SERVING_DEPTH_MAX && (unsigned)r->kv_rules < TLA_KV_RULES_COUNT &&
+        (r->host_blocks == 0 || (r->host_blocks < TLA_KV_BLOCKS_MAX && r->index && !r->has_memory)))
         return TLA_OK;
     return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a rule of the scheduler outside its range");
 }
@@ -125,6 +132,28 @@ static tla_status create_memory(tla_scheduler *s, tla_error *error) {
     return status;
 }
 
+/* Content of the first tier gives way. */
+static void move_out(void *context, uint32_t block, uint64_t hash) {
+    tla_scheduler *s = context;
+    uint32_t to;
+    if (tla_host_tier_put(&s->host, hash, &to, &s->out_work)) s->out_failed = true;
+    if (to == TLA_KV_PLACEHOLDER) return;
+    s->out[s->out_count] = block;
+    s->out_host[s->out_count++] = to;
+}
+
+static tla_status create_blocks(tla_scheduler *s) {
+    const tla_scheduler_rules *rules = &s->rules;
+    const tla_kv_blocks_config config = {.blocks = rules->blocks,
+                                         .index = rules->index,
+                                         .rules = rules->kv_rules,
+                                         .leaves = rules->host_blocks ? move_out : NULL,
+                                         .context = s};
+    const tla_status status = tla_kv_blocks_create(&config, &s->blocks);
+    return status || !rules->host_blocks ? status
+                                         : tla_host_tier_init(&s->host, rules->host_blocks, rules->host_budget);
+}
+
 tla_status tla_scheduler_create(const tla_scheduler_rules *rules, const tla_serving_requests *requests,
                                 const tla_scheduler_watch *watch, tla_scheduler **out, tla_error *error) {
     *out = NULL;
@@ -146,11 +175,13 @@ tla_status tla_scheduler_create(const tla_scheduler_rules *rules, const tla_serv
     s->yielded = malloc(s->rules.sequences * sizeof *s->yielded);
     s->hashes = malloc((longest + 1) * sizeof *s->hashes);
     s->found = malloc((longest + 1) * sizeof *s->found);
-    if (!s->sequences || !s->running || !s->yielded || !s->hashes || !s->found) status = TLA_NO_HOST_MEMORY;
-    if (!status)
-        status = tla_kv_blocks_create(
-            &(tla_kv_blocks_config){.blocks = rules->blocks, .index = rules->index, .rules = rules->kv_rules},
-            &s->blocks);
+    s->found_host = malloc((longest + 1) * sizeof *s->found_host);
+    s->out = malloc((longest + 1) * sizeof *s->out);
+    s->out_host = malloc((longest + 1) * sizeof *s->out_host);
+    if (!s->sequences || !s->running || !s->yielded || !s->hashes || !s->found || !s->found_host || !s->out ||
+        !s->out_host)
+        status = TLA_NO_HOST_MEMORY;
+    if (!status) status = create_blocks(s);
     if (!status && rules->has_memory) {
         status = create_memory(s, error);
         if (status && status != TLA_NO_HOST_MEMORY) {
@@ -170,15 +201,23 @@ void tla_scheduler_destroy(tla_scheduler *s) {
     if (!s) return;
     for (size_t i = 0; s->sequences && i < s->requests->count; i++)
         tla_kv_table_clear(&s->sequences[i].table);
-    for (int i = 0; i < TLA_SERVING_DEPTH_MAX; i++)
+    for (int i = 0; i < TLA_SERVING_DEPTH_MAX; i++) {
+        for (size_t k = 0; k < s->flights[i].read_room; k++)
+            tla_kv_table_clear(&s->flights[i].reads[k]);
+        free(s->flights[i].reads);
         free(s->flights[i].parts);
+    }
     tla_kv_blocks_destroy(s->blocks);
+    tla_host_tier_clear(&s->host);
     tla_kv_memory_destroy(s->memory);
     free(s->sequences);
     free(s->running);
     free(s->yielded);
     free(s->hashes);
     free(s->found);
+    free(s->found_host);
+    free(s->out);
+    free(s->out_host);
     free(s);
 }
 
@@ -228,7 +267,14 @@ static uint32_t known_tokens(const tla_scheduler *s, uint32_t request) {
 static void tell(const tla_scheduler *s, tla_block_decision_kind kind, uint32_t request, const uint32_t *blocks,
                  uint32_t count, uint32_t found, const tla_work *work) {
     if (!s->watch.blocks) return;
-    const tla_block_decision decision = {kind, request, blocks, count, found, *work};
+    const tla_block_decision decision = {kind, request, blocks, count, found, *work, NULL};
+    s->watch.blocks(s->watch.context, &decision);
+}
+
+static void tell_move(const tla_scheduler *s, tla_block_decision_kind kind, uint32_t request, const uint32_t *blocks,
+                      const uint32_t *host_blocks, uint32_t count, const tla_work *work) {
+    if (!s->watch.blocks) return;
+    const tla_block_decision decision = {kind, request, blocks, count, 0, *work, host_blocks};
     s->watch.blocks(s->watch.context, &decision);
 }
 
@@ -264,8 +310,12 @@ static tla_status allocate(tla_scheduler *s, uint32_t request, uint64_t tokens, 
     tla_kv_table *table = &s->sequences[request].table;
     const uint32_t before = table->count;
     tla_work work = {0};
+    s->out_count = 0;
+    s->out_work = (tla_work){0};
     const tla_status status =
         tla_kv_blocks_allocate(s->blocks, table, s->found, found, blocks_for(&s->rules, tokens), &work);
+    if (s->out_failed) return TLA_NO_HOST_MEMORY;
+    if (s->out_count) tell_move(s, TLA_BLOCKS_MOVED_OUT, request, s->out, s->out_host, s->out_count, &s->out_work);
     if (!status && table->count > before)
         tell(s, TLA_BLOCKS_ALLOCATED, request, table->blocks + before, table->count - before, found, &work);
     else if (status == TLA_EXHAUSTED)
@@ -351,12 +401,16 @@ static tla_status schedule_running(tla_scheduler *s, flight *f, uint64_t *budget
     return TLA_OK;
 }
 
-static uint32_t look_up(tla_scheduler *s, uint32_t request) {
+/* Blocks from the start in the first tier, and behind them in the second. */
+static uint32_t look_up(tla_scheduler *s, uint32_t request, uint32_t *in_host) {
+    *in_host = 0;
     if (!s->rules.index) return 0;
     const uint32_t full = (known_tokens(s, request) - 1) / s->rules.block_tokens;
     tla_work work = {0};
     content_of(s->requests, s->rules.block_tokens, request, 0, full, s->hashes);
     const uint32_t found = tla_kv_blocks_find(s->blocks, s->hashes, full, s->found, &work);
+    if (s->host.blocks && found < full)
+        *in_host = tla_host_tier_find(&s->host, s->hashes + found, full - found, s->found_host, &work);
     tell(s, TLA_BLOCKS_LOOKED_UP, request, NULL, 0, found, &work);
     return found;
 }
@@ -369,16 +423,40 @@ static bool fits(const tla_scheduler *s, uint32_t request, uint64_t tokens, uint
            stats.free + stats.cached;
 }
 
-static void admit(tla_scheduler *s, uint32_t request, uint32_t hit) {
+/* Holds what has been found in the second tier, before the first one moves out anything that could take its place. */
+static tla_status begin_read(tla_scheduler *s, flight *f, uint32_t count, tla_work *work) {
+    if (count == 0) return TLA_OK;
+    if (f->read_count == f->read_room) {
+        const size_t room = f->read_room ? 2 * f->read_room : 8;
+        tla_kv_table *grown = realloc(f->reads, room * sizeof *grown);
+        if (!grown) return TLA_NO_HOST_MEMORY;
+        memset(grown + f->read_room, 0, (room - f->read_room) * sizeof *grown);
+        f->reads = grown;
+        f->read_room = room;
+    }
+    const tla_status status = tla_host_tier_begin_read(&s->host, s->found_host, count, &f->reads[f->read_count], work);
+    f->read_count += status == TLA_OK;
+    return status;
+}
+
+static void end_reads(tla_scheduler *s, flight *f) {
+    tla_work work = {0}; /* of the read that ends, which nobody waits for */
+    while (f->read_count)
+        tla_host_tier_end_read(&s->host, &f->reads[--f->read_count], &work);
+}
+
+static void admit(tla_scheduler *s, uint32_t request, uint32_t hit, uint32_t host_hit) {
     sequence *q = &s->sequences[request];
     leave_waiting(s, request);
     s->running[s->running_count++] = request;
-    q->computed = hit;
-    s->computed += hit;
-    if (q->admitted)
-        s->stats.recomputed_tokens += known_tokens(s, request) - hit;
-    else
+    q->computed = hit + host_hit;
+    s->computed += hit + host_hit;
+    if (q->admitted) {
+        s->stats.recomputed_tokens += known_tokens(s, request) - hit - host_hit;
+    } else {
         s->stats.hit_tokens += hit;
+        s->stats.host_hit_tokens += host_hit;
+    }
     q->admitted = true;
     if (s->watch.moves) s->watch.moves(s->watch.context, request, true);
 }
@@ -387,24 +465,36 @@ static void admit(tla_scheduler *s, uint32_t request, uint32_t hit) {
 static tla_status schedule_waiting(tla_scheduler *s, flight *f, uint64_t *budget) {
     while (s->first != NOBODY && *budget && s->running_count < s->rules.sequences) {
         const uint32_t request = s->first, known = known_tokens(s, request);
-        const uint32_t found = look_up(s, request), hit = found * s->rules.block_tokens;
-        const uint32_t tokens = least(known - hit, *budget);
+        uint32_t in_host;
+        const uint32_t found = look_up(s, request, &in_host), hit = found * s->rules.block_tokens;
+        const uint32_t host_hit = in_host * s->rules.block_tokens;
+        const uint32_t tokens = least(known - hit - host_hit, *budget);
+        const uint64_t after = (uint64_t)hit + host_hit + tokens;
+        tla_work reading = {0};
         if (s->rules.gate && !fits(s, request, known, found)) {
             s->stats.refused_gate++;
             return TLA_OK;
         }
-        tla_status status = fits(s, request, (uint64_t)hit + tokens, found) ? TLA_OK : TLA_EXHAUSTED;
+        tla_status status = fits(s, request, after, found) ? TLA_OK : TLA_EXHAUSTED;
         if (status == TLA_EXHAUSTED) {
             s->stats.refused_admission++;
             return TLA_OK;
         }
-        status = allocate(s, request, (uint64_t)hit + tokens, found);
+        status = begin_read(s, f, in_host, &reading);
+        if (status == TLA_BUSY) { /* until a step in flight has been processed */
+            s->stats.refused_budget++;
+            return TLA_OK;
+        }
+        if (!status) status = allocate(s, request, after, found);
         if (status == TLA_EXHAUSTED) { /* of another manager, which says so when it is asked */
             s->stats.refused_admission++;
             return TLA_OK;
         }
         if (status) return status;
-        admit(s, request, hit);
+        if (in_host)
+            tell_move(s, TLA_BLOCKS_MOVED_IN, request, s->sequences[request].table.blocks + found, s->found_host,
+                      in_host, &reading);
+        admit(s, request, hit, host_hit);
         status = schedule(s, f, request, tokens);
         if (status) return status;
         *budget -= tokens;
@@ -439,7 +529,7 @@ static void finish(tla_scheduler *s, uint32_t request) {
 }
 
 tla_status tla_scheduler_process(tla_scheduler *s, tla_step_result *result) {
-    const flight *f = &s->flights[s->oldest];
+    flight *f = &s->flights[s->oldest];
     const uint64_t finished = s->stats.finished;
     *result = (tla_step_result){.who = s->yielded};
     for (size_t i = 0; i < f->count; i++) {
@@ -456,6 +546,7 @@ tla_status tla_scheduler_process(tla_scheduler *s, tla_step_result *result) {
             return TLA_NO_HOST_MEMORY;
     }
     if (s->stats.finished > finished) leave_running(s);
+    end_reads(s, f);
     s->oldest = (s->oldest + 1) % TLA_SERVING_DEPTH_MAX;
     s->in_flight--;
     return TLA_OK;
@@ -481,6 +572,10 @@ const tla_kv_table *tla_scheduler_table(const tla_scheduler *s, uint32_t request
 
 const tla_kv_blocks *tla_scheduler_blocks(const tla_scheduler *s) {
     return s->blocks;
+}
+
+tla_host_tier_stats tla_scheduler_host_stats(const tla_scheduler *s) {
+    return tla_host_tier_get_stats(&s->host);
 }
 
 tla_kv_blocks_stats tla_scheduler_blocks_stats(const tla_scheduler *s) {

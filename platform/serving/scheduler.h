@@ -5,6 +5,7 @@
 #ifndef TLMALLOC_PLATFORM_SERVING_SCHEDULER_H
 #define TLMALLOC_PLATFORM_SERVING_SCHEDULER_H
 
+#include "serving/host_tier.h"
 #include "serving/kv_memory.h"
 #include "tlmalloc/allocators/kv_blocks.h"
 
@@ -26,6 +27,8 @@ typedef struct tla_scheduler_rules {
     tla_kv_rules_of kv_rules; /* of the blocks */
     bool has_memory; /* another manager than that of blocks with an index, of as many tokens; then there is no index */
     tla_kv_memory_config memory; /* which; its tokens, its longest request and their number are the scheduler's */
+    uint32_t host_blocks;        /* of a second tier in the host's memory (host_tier.h), behind an index; 0: none */
+    uint64_t host_budget;        /* blocks of it that are read at one time; 0: all */
 } tla_scheduler_rules;
 
 /* What a request does in a step. */
@@ -52,7 +55,9 @@ typedef enum tla_block_decision_kind {
     TLA_BLOCKS_ALLOCATED, /* the blocks are the request's from now; the first `found` hold what it needs already */
     TLA_BLOCKS_REFUSED,   /* a running request did not get its blocks, and another one is preempted; no blocks */
     TLA_BLOCKS_ENTERED,   /* in the index, because they are full */
-    TLA_BLOCKS_RELEASED   /* in the order of the request's tokens; given back from the last to the first */
+    TLA_BLOCKS_RELEASED,  /* in the order of the request's tokens; given back from the last to the first */
+    TLA_BLOCKS_MOVED_OUT, /* their content goes to `host_blocks`, before those are told who have the blocks from now */
+    TLA_BLOCKS_MOVED_IN   /* that of `host_blocks`, which are held until the step has been processed, comes to them */
 } tla_block_decision_kind;
 
 typedef struct tla_block_decision {
@@ -60,7 +65,8 @@ typedef struct tla_block_decision {
     uint32_t request;
     const uint32_t *blocks;
     uint32_t count, found;
-    tla_work work; /* the receipt */
+    tla_work work;               /* the receipt */
+    const uint32_t *host_blocks; /* as many as blocks, of what is moved */
 } tla_block_decision;
 
 typedef struct tla_scheduler_watch {
@@ -80,10 +86,12 @@ typedef struct tla_step_result {
 typedef struct tla_scheduler_stats {
     uint64_t steps, preemptions;
     uint64_t hit_tokens;         /* found in the index at first admissions */
+    uint64_t host_hit_tokens;    /* the same in the host's memory, behind those; hit_tokens has none of them */
     uint64_t recomputed_tokens;  /* known, and not found, at later ones */
     uint64_t refused_running;    /* allocations that failed for a running request: each preempts one */
     uint64_t refused_gate;       /* admissions that failed because not all known tokens fit */
     uint64_t refused_admission;  /* ... because those of the step did not */
+    uint64_t refused_budget;     /* ... because others read all that may be read of the host's memory */
     uint64_t refused_fragmented; /* of all of these, those for which enough was free, but in pieces */
     uint32_t running, waiting;
     uint64_t finished;
@@ -127,7 +135,8 @@ uint32_t tla_scheduler_generated(const tla_scheduler *scheduler, uint32_t reques
 const tla_kv_table *tla_scheduler_table(const tla_scheduler *scheduler, uint32_t request);
 
 tla_scheduler_stats tla_scheduler_get_stats(const tla_scheduler *scheduler);
-const tla_kv_blocks *tla_scheduler_blocks(const tla_scheduler *scheduler); /* nobody's with another manager */
+const tla_kv_blocks *tla_scheduler_blocks(const tla_scheduler *scheduler);    /* nobody's with another manager */
+tla_host_tier_stats tla_scheduler_host_stats(const tla_scheduler *scheduler); /* all 0 without a second tier */
 
 /* What is in use, in blocks: of the manager that serves. Of another than that of blocks, what requests have, rounded up
  * to blocks, is referenced; usable, free and peak are there too, and nothing else. */

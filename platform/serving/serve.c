@@ -192,6 +192,7 @@ static void sum_up(const run *r, uint32_t usable, uint32_t block_tokens) {
     tla_serve_result *result = r->result;
     result->scheduler = tla_scheduler_get_stats(r->scheduler);
     result->blocks = tla_scheduler_blocks_stats(r->scheduler);
+    result->host = tla_scheduler_host_stats(r->scheduler);
     result->end_ns = r->now_ns;
     if (r->now_ns) result->mean_use = r->used / (double)r->now_ns / usable;
     if (r->waiting_ns > 0) result->mean_unused_waiting = r->unused / r->waiting_ns / usable;

@@ -38,6 +38,7 @@ typedef struct tla_serve_result {
     tla_served *requests; /* as many as there are, in their order */
     tla_scheduler_stats scheduler;
     tla_kv_blocks_stats blocks;
+    tla_host_tier_stats host; /* of the second tier; all 0 without one */
     uint64_t end_ns, generated_tokens;
     double mean_use;                    /* of the usable blocks, over time; 0 .. 1 */
     double mean_internal_fragmentation; /* part of the referenced blocks' room that holds no token, over time */

@@ -23,6 +23,9 @@ struct written_settings {
     uint64_t page_bytes;
     char kv_memory[NUMBER_MAX], kv_dtype[NUMBER_MAX];
     char skew_alpha[NUMBER_MAX], bandwidth[NUMBER_MAX], latency[NUMBER_MAX];
+    uint32_t host_blocks;
+    uint64_t host_budget;
+    char host_bandwidth[NUMBER_MAX], host_latency[NUMBER_MAX];
     tla_kv_rules_of kv_rules;
     tla_serving_layers sequence, once;
 };
@@ -126,6 +129,10 @@ static const tla_schema_key keys[] = {
     {TEXT(watermark, watermark, ONLY_ZERO), VLLM, "0", "of blocks kept free"},
     {TEXT(kv_memory, kv_memory, MEMORY), "vLLM 0.19.0", "blocks", "who manages the memory of keys and values"},
     {SIZE(kv_page, page_bytes, 1, GIB), "tlmalloc's choice", "64 KiB", "what is mapped at once, of kv_memory mapped"},
+    {COUNT(host_blocks, host_blocks, 0, TLA_KV_BLOCKS_MAX - 1), "tlmalloc's choice: no second tier", "0", "blocks in the host's memory, by LMCache's rules"},
+    {COUNT(host_chunk_budget, host_budget, 0, TLA_KV_BLOCKS_MAX), "LMCache, calculate_chunk_budget: all", "0", "of them, read at one time; 0: all"},
+    {TEXT(host_bandwidth_gb_s, host_bandwidth, POSITIVE), "PCIe 5.0 x16, as links.host_bandwidth", "64", "of a move to them and back"},
+    {TEXT(host_latency_us, host_latency, NOT_NEGATIVE), "platform/examples/swap_to_host.c", "0.9", "of a move besides"},
     {COUNT(kv_heads, kv_heads, 0, 1 << 20), "none", "0", "of keys and values, of the model; 0: not known"},
     {COUNT(head_dim, head_dim, 0, 1 << 20), "none", "0", "elements of a head; 0: not known"},
     {TEXT(kv_dtype, kv_dtype, NAME), VLLM, "bfloat16", "of keys and values"},
@@ -198,8 +205,23 @@ static void check_rules(tla_loader *loader) {
                            "kv_rules: found lmcache, which needs kv_memory blocks");
 }
 
+/* A second tier holds what leaves an index, and its blocks have a size. */
+static void check_host(tla_loader *loader) {
+    const struct written_settings *w = loader->config;
+    if (w->host_blocks == 0) return;
+    const tla_origin *origin = &loader->origins[tla_schema_find(loader->schema, "host_blocks")];
+    if (!w->prefix_caching || strcmp(w->kv_memory, "blocks") != 0)
+        tla_loader_find_at(loader, origin,
+                           "host_blocks: found some, which need kv_memory blocks and prefix_caching true");
+    else if (token_bytes(w) == 0 || w->layers == 0)
+        tla_loader_find_at(loader, origin,
+                           "host_blocks: found some, which need layers, kv_heads, head_dim and a kv_dtype of bfloat16, "
+                           "float16, float32 or fp8");
+}
+
 static void check(tla_loader *loader) {
     if (loader->incomplete) return;
+    check_host(loader);
     check_rules(loader);
     if (!loader->origins[tla_schema_find(loader->schema, "gpu_blocks")].at.file)
         tla_loader_find(loader, (tla_place){loader->file, 0, 0}, "gpu_blocks: found none, expected a number of blocks");
@@ -241,7 +263,9 @@ static void make(const struct written_settings *w, tla_serving_settings *setting
                                                  .depth = w->async_scheduling ? 2 : 1,
                                                  .index = w->prefix_caching,
                                                  .gate = w->reserve_full_prompt,
-                                                 .kv_rules = w->kv_rules},
+                                                 .kv_rules = w->kv_rules,
+                                                 .host_blocks = w->host_blocks,
+                                                 .host_budget = w->host_budget},
                                        .layers = w->layers,
                                        .hidden = w->hidden,
                                        .dtype_bytes = bytes_of(w->dtype),
@@ -251,7 +275,9 @@ static void make(const struct written_settings *w, tla_serving_settings *setting
                                        .skew_alpha_default = number_of(w->skew_alpha),
                                        .reductions_a_layer = w->reductions,
                                        .reduction_gb_s = number_of(w->bandwidth),
-                                       .reduction_us = number_of(w->latency)};
+                                       .reduction_us = number_of(w->latency),
+                                       .host_link = {number_of(w->host_bandwidth), number_of(w->host_latency),
+                                                     2 * token_bytes(w) * w->layers * w->block_tokens}};
     make_memory(w, &settings->rules);
 }
 

@@ -17,6 +17,12 @@ typedef struct tla_serving_layers {
     uint32_t count;
 } tla_serving_layers;
 
+/* Between the two tiers of a key-value cache. */
+typedef struct tla_host_link {
+    double bandwidth_gb_s, latency_us; /* 10^9 bytes/s, above 0; of every move besides */
+    uint64_t block_bytes;              /* of a block: keys and values of all layers */
+} tla_host_link;
+
 typedef struct tla_serving_settings {
     tla_scheduler_rules rules;
     uint32_t layers, hidden; /* of the model */
@@ -25,6 +31,7 @@ typedef struct tla_serving_settings {
     bool skew_correction;
     double skew_alpha_default;
     uint32_t reductions_a_layer;         /* all-reduces, 0: none */
+    tla_host_link host_link;             /* where the rules have a second tier */
     double reduction_gb_s, reduction_us; /* their bandwidth, 0: any; what each takes besides */
 } tla_serving_settings;
 

@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
     play("traffic", {"traffic", platform, bursts}, found);
     play("serve",
          {"serve", source + "configs/serving/small_requests.jsonl", "--settings", source + "configs/serving/small.yaml",
-          "--step-time", "fixed 1 ms"},
+          "--set", "host_blocks=100", "--step-time", "fixed 1 ms"},
          found);
     play("probe", {"probe", platform, "--set", "system.pes_per_cube=1"}, found);
     play("reproduce", {"reproduce", "vattention_spike", "--from", source + "configs/experiments"}, found);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -60,6 +61,7 @@ struct naive_kv_blocks {
             }
             const std::uint32_t block = queue.front();
             queue.pop_front();
+            if (leaves && entry_of(block) != entries.end()) leaves(entry_of(block)->first);
             entries.erase(
                 std::remove_if(entries.begin(), entries.end(), [block](const auto &e) { return e.second == block; }),
                 entries.end());
@@ -97,6 +99,7 @@ struct naive_kv_blocks {
     }
 
     bool index, lmcache;
+    std::function<void(std::uint64_t)> leaves; // content that a block is taken from
     std::deque<std::uint32_t> queue;
     std::vector<std::uint32_t> references;
     std::vector<std::pair<std::uint64_t, std::uint32_t>> entries; // in the order in which they were entered

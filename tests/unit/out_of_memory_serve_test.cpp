@@ -17,11 +17,12 @@ struct outcome {
 outcome use(const std::string &settings_path, const char *law_text, const char *rules) {
     tla_serving_request items[] = {{0, 0, 20, 9, blocks, 6}, {1, 10, 30, 20, blocks, 6}, {2, 20, 9, 40, blocks, 2}};
     const tla_serving_requests requests{items, 3, 4, false, nullptr};
-    const char *const overrides[] = {"skew_correction=true", rules};
+    const char *const overrides[] = {"skew_correction=true", "kv_heads=1", "head_dim=16", rules};
     tla_serving_settings settings{};
     tla_step_law law{};
     tla_serve_result result{};
-    tla_status status = tla_serving_settings_load(settings_path.c_str(), overrides, 2, &settings, nullptr, nullptr);
+    tla_status status =
+        tla_serving_settings_load(settings_path.c_str(), overrides, std::size(overrides), &settings, nullptr, nullptr);
     if (!status) status = tla_step_law_parse(law_text, &settings, &law, nullptr);
     if (!status) status = tla_serve(&requests, &settings.rules, &law, nullptr, nullptr, &result, nullptr);
     const outcome o{status, result.end_ns};
@@ -39,6 +40,7 @@ BOOST_AUTO_TEST_CASE(a_serving_engine_without_host_memory_serves_or_refuses_at_e
                       profile = "profile " + scratch.path("");
     for (const auto &[law, rules] :
          {std::pair<const char *, const char *>{"fixed 1 ms + 1 us/token", "kv_rules=lmcache"},
+          {"fixed 1 ms + 1 us/token", "host_blocks=5"},
           {profile.c_str(), "kv_rules=vllm"}}) {
         const outcome whole = use(settings, law, rules);
         BOOST_REQUIRE_EQUAL(whole.status, TLA_OK);

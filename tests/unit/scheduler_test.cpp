@@ -51,6 +51,8 @@ tla_scheduler_rules random_rules(seeded_random &random) {
     r.index = !random.one_in(4);
     r.gate = !random.one_in(4);
     r.kv_rules = random.one_in(3) ? TLA_KV_LMCACHE : TLA_KV_VLLM;
+    if (r.index && random.one_in(2)) r.host_blocks = static_cast<std::uint32_t>(random.between(1, 40));
+    if (r.host_blocks && random.one_in(2)) r.host_budget = random.between(1, 12);
     return r;
 }
 
@@ -66,6 +68,16 @@ void check_same(const tla_scheduler *s, const naive_scheduler &naive) {
     REQUIRE_SAME(stats.waiting, naive.waiting.size());
     REQUIRE_SAME(stats.preemptions, naive.preemptions);
     REQUIRE_SAME(stats.hit_tokens, naive.hits);
+    REQUIRE_SAME(stats.host_hit_tokens, naive.host_hits);
+    const tla_host_tier_stats host = tla_scheduler_host_stats(s);
+    REQUIRE_SAME(host.free + host.cached + host.read, naive.rules.host_blocks);
+    REQUIRE_SAME(host.cached + host.read, naive.host.entries.size());
+    REQUIRE_SAME(host.read, naive.host.read());
+    REQUIRE_SAME(host.moved_out, naive.host.moved_out);
+    REQUIRE_SAME(host.moved_in, naive.host.moved_in);
+    REQUIRE_SAME(host.kept, naive.host.kept);
+    REQUIRE_SAME(host.lost, naive.host.lost);
+    REQUIRE_SAME(host.evicted, naive.host.evicted);
     REQUIRE_SAME(stats.recomputed_tokens, naive.recomputed);
     const tla_kv_blocks *blocks = tla_scheduler_blocks(s);
     const tla_kv_blocks_stats kv = tla_kv_blocks_get_stats(blocks);
@@ -91,14 +103,56 @@ void check_same(const tla_scheduler *s, const naive_scheduler &naive) {
     REQUIRE_SAME(stats.slots_filled, tokens - filled);
 }
 
+// What stands in the blocks of both tiers, by what the scheduler tells about them: every block that a request is given
+// with content has that of its place in the request.
+struct contents {
+    const naive_scheduler *naive = nullptr;
+    const tla_scheduler *scheduler = nullptr;
+    std::map<std::uint32_t, std::uint64_t> here, host;
+    std::uint64_t moved_out = 0, moved_in = 0;
+
+    void hear(const tla_block_decision &d) {
+        const std::vector<std::uint64_t> all = naive->hashes(
+            d.request, (naive->requests.items[d.request].prompt_tokens + naive->states[d.request].generated) /
+                           naive->rules.block_tokens);
+        const auto place = [&](std::uint32_t i) {
+            return static_cast<std::size_t>(d.blocks - tla_scheduler_table(scheduler, d.request)->blocks) + i;
+        };
+        for (std::uint32_t i = 0; i < d.count; i++) {
+            if (d.kind == TLA_BLOCKS_ALLOCATED && i < d.found) REQUIRE_SAME(here[d.blocks[i]], all.at(place(i)));
+            if (d.kind == TLA_BLOCKS_ALLOCATED && i >= d.found) here[d.blocks[i]] = 0;
+            if (d.kind == TLA_BLOCKS_ENTERED) here[d.blocks[i]] = all.at(place(i));
+            if (d.kind == TLA_BLOCKS_MOVED_OUT) host[d.host_blocks[i]] = here[d.blocks[i]];
+            if (d.kind == TLA_BLOCKS_MOVED_IN) {
+                here[d.blocks[i]] = host[d.host_blocks[i]];
+                REQUIRE_SAME(here[d.blocks[i]], all.at(place(i)));
+            }
+        }
+        moved_out += d.kind == TLA_BLOCKS_MOVED_OUT ? d.count : 0;
+        moved_in += d.kind == TLA_BLOCKS_MOVED_IN ? d.count : 0;
+    }
+};
+
+// Of all that was played: a second tier that is never used would conserve everything.
+struct played_moves {
+    std::uint64_t out = 0, in = 0, kept = 0, lost = 0, evicted = 0, busy = 0, hits = 0;
+};
+
 // Forms and processes steps in a random order, as time would have it, until all is done. How many steps there were.
-std::uint64_t play(seeded_random &random) {
+std::uint64_t play(seeded_random &random, played_moves &moves) {
     const tla_scheduler_rules rules = random_rules(random);
     const trace t(random, rules, random.between(1, 25));
     tla_scheduler *s = nullptr;
     tla_error error{};
-    BOOST_REQUIRE_MESSAGE(tla_scheduler_create(&rules, &t.all, nullptr, &s, &error) == TLA_OK, error.text);
+    contents memory;
+    const tla_scheduler_watch watch = {
+        [](void *context, const tla_block_decision *d) { static_cast<contents *>(context)->hear(*d); }, nullptr,
+        &memory};
+    BOOST_REQUIRE_MESSAGE(
+        tla_scheduler_create(&rules, &t.all, rules.host_blocks ? &watch : nullptr, &s, &error) == TLA_OK, error.text);
     naive_scheduler naive(rules, t.all);
+    memory.naive = &naive;
+    memory.scheduler = s;
     std::uint32_t arrived = 0;
     std::uint64_t steps = 0;
     for (;;) {
@@ -134,6 +188,17 @@ std::uint64_t play(seeded_random &random) {
     for (std::uint32_t r = 0; r < t.all.count; r++)
         REQUIRE_SAME(tla_scheduler_generated(s, r), t.requests[r].output_tokens);
     REQUIRE_SAME(tla_kv_blocks_get_stats(tla_scheduler_blocks(s)).references, 0u);
+    const tla_host_tier_stats host = tla_scheduler_host_stats(s);
+    REQUIRE_SAME(host.read, 0u);
+    REQUIRE_SAME(memory.moved_out, host.moved_out);
+    REQUIRE_SAME(memory.moved_in, host.moved_in);
+    moves.out += host.moved_out;
+    moves.in += host.moved_in;
+    moves.kept += host.kept;
+    moves.lost += host.lost;
+    moves.evicted += host.evicted;
+    moves.busy += host.busy;
+    moves.hits += tla_scheduler_get_stats(s).host_hit_tokens;
     REQUIRE_SAME(tla_scheduler_get_stats(s).finished, t.all.count);
     tla_scheduler_destroy(s);
     return steps;
@@ -141,8 +206,14 @@ std::uint64_t play(seeded_random &random) {
 
 void play_steps(std::uint64_t seed, std::uint64_t steps) {
     seeded_random random(seed);
+    played_moves moves;
     for (std::uint64_t played = 0; played < steps;)
-        played += play(random);
+        played += play(random, moves);
+    for (const std::uint64_t moved :
+         {moves.out, moves.in, moves.kept, moves.lost, moves.evicted, moves.busy, moves.hits})
+        BOOST_CHECK_GT(moved, 0u);
+    BOOST_TEST_MESSAGE(moves.out << " blocks out, " << moves.in << " in, " << moves.kept << " kept, " << moves.lost
+                                 << " lost, " << moves.evicted << " evicted, " << moves.busy << " reads waited");
 }
 
 tla_scheduler_rules plain_rules() {

@@ -54,6 +54,10 @@ typedef struct tla_kv_blocks_config {
     uint32_t blocks; /* with the placeholder: 2 .. TLA_KV_BLOCKS_MAX */
     bool index;      /* content is found again; false: blocks are never entered, and nothing is found */
     tla_kv_rules_of rules;
+    /* Told when a block that can be found is taken for new content, which it does not hold yet: whoever wants to keep
+     * what stands there moves it away now. NULL: nobody. Must not call back. */
+    void (*leaves)(void *context, uint32_t block, uint64_t hash);
+    void *context; /* of `leaves` */
 } tla_kv_blocks_config;
 
 /* The blocks of one request, in the order of its tokens; `{0}` is an empty one. Members are for reading. */
