@@ -21,8 +21,8 @@ void instrumented::record(waveform &wave) {
     for (figure *f : figures_) {
         const std::string whole = std::string(name()) + "." + f->name_;
         const std::size_t dot = whole.rfind('.');
-        f->waveform_ = &wave;
         f->signal_ = wave.declare(whole.substr(0, dot), whole.substr(dot + 1), f->bits_);
+        if (f->signal_ != TLA_WAVE_HIDDEN) f->waveform_ = &wave;
     }
 }
 

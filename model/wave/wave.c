@@ -1,7 +1,7 @@
-/* The VCD recorder: declarations become a tree of scopes, changes wait in a heap until the kernel has passed them. */
+/* The VCD recorder: declarations become a tree of scopes, changes wait in a queue until the kernel has passed them. */
 #include "tlmalloc/wave.h"
 
-#include "change_heap.h"
+#include "change_queue.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -16,7 +16,7 @@ enum { FILE_BUFFER_BYTES = 1 << 16, IDENTIFIER_MAX = 8, SUMS = 4 };
 
 typedef enum use { UNUSED, USED_WITH_SET, USED_WITH_ADD } use;
 
-/* What more is added to a signal at a time at which the heap has a change of it already: many deltas, one change. */
+/* What more is added to a signal at a time at which the queue has a change of it already: many deltas, one change. */
 typedef struct sum {
     bool open;
     uint64_t at_ps, delta;
@@ -47,7 +47,9 @@ typedef struct pattern {
 
 struct tla_wave {
     FILE *file;
-    bool owns_file; /* it is closed with the recorder */
+    bool owns_file;               /* it is closed with the recorder */
+    char text[FILE_BUFFER_BYTES]; /* what is not in the file yet */
+    size_t length;                /* of it */
     pattern *patterns;
     uint32_t pattern_count; /* 0: all signals are recorded */
     bool declared;          /* a signal, hidden ones too */
@@ -58,7 +60,7 @@ struct tla_wave {
     bool begun;       /* the header is written: no more declarations */
     uint64_t written; /* the last time stamp */
     uint64_t passed;  /* no change before it may come */
-    tla_change_heap changes;
+    tla_change_queue changes;
 };
 
 /* ---- declarations ---- */
@@ -251,8 +253,25 @@ tla_status tla_wave_declare(tla_wave *w, const char *scope_path, const char *nam
 
 /* ---- writing ---- */
 
+static void flush(tla_wave *w) {
+    fwrite(w->text, 1, w->length, w->file);
+    w->length = 0;
+}
+
+/* Where a line of a change can be written, of which line_end() is told the end. */
+static char *line_begin(tla_wave *w) {
+    enum { LONGEST = 1 + 64 + 1 + IDENTIFIER_MAX + 1 };
+    if (w->length + LONGEST > sizeof w->text) flush(w);
+    return w->text + w->length;
+}
+
+static void line_end(tla_wave *w, char *end) {
+    *end++ = '\n';
+    w->length = (size_t)(end - w->text);
+}
+
 static void write_value(tla_wave *w, const signal *s) {
-    char text[1 + 64 + 1 + IDENTIFIER_MAX + 1], *end = text;
+    char *end = line_begin(w);
     if (s->bits == 1) {
         *end++ = s->value ? '1' : '0';
     } else {
@@ -266,8 +285,7 @@ static void write_value(tla_wave *w, const signal *s) {
     }
     for (const char *c = s->identifier; *c; c++)
         *end++ = *c;
-    *end++ = '\n';
-    fwrite(text, 1, (size_t)(end - text), w->file);
+    line_end(w, end);
 }
 
 static void write_scope(tla_wave *w, const scope *s) {
@@ -296,12 +314,21 @@ static void begin(tla_wave *w) {
     fputs("$enddefinitions $end\n#0\n$dumpvars\n", w->file);
     for (uint32_t i = 0; i < w->signal_count; i++)
         write_value(w, &w->signals[i]);
+    flush(w);
     fputs("$end\n", w->file);
 }
 
 static void write_time(tla_wave *w, uint64_t at_ps) {
     if (at_ps == w->written) return;
-    fprintf(w->file, "#%" PRIu64 "\n", at_ps);
+    char digits[20]; /* of 2^64 - 1 */
+    size_t count = 0;
+    for (uint64_t rest = at_ps; count == 0 || rest > 0; rest /= 10)
+        digits[count++] = (char)('0' + rest % 10);
+    char *end = line_begin(w);
+    *end++ = '#';
+    while (count > 0)
+        *end++ = digits[--count];
+    line_end(w, end);
     w->written = at_ps;
 }
 
@@ -317,13 +344,13 @@ static uint64_t take_sum(signal *s, uint64_t at_ps) {
 
 /* Takes the first change and all others of its signal at its time, and writes what they come to. */
 static void write_first(tla_wave *w) {
-    const tla_wave_change first = *tla_change_heap_first(&w->changes);
+    const tla_wave_change first = *tla_change_queue_first(&w->changes);
     signal *s = &w->signals[first.signal];
     uint64_t value = s->value;
     for (const tla_wave_change *c = &first; c && c->at_ps == first.at_ps && c->signal == first.signal;
-         c = tla_change_heap_first(&w->changes)) {
+         c = tla_change_queue_first(&w->changes)) {
         value = s->use == USED_WITH_ADD ? value + c->value : c->value;
-        tla_change_heap_pop(&w->changes);
+        tla_change_queue_pop(&w->changes);
     }
     value = (value + take_sum(s, first.at_ps)) & mask_of(s->bits);
     if (value == s->value) return;
@@ -338,7 +365,7 @@ static tla_status record(tla_wave *w, tla_wave_signal index, uint64_t at_ps, uin
     if (index >= w->signal_count || at_ps < w->passed) return TLA_INVALID_ARGUMENT;
     signal *s = &w->signals[index];
     if (s->use != UNUSED && s->use != with) return TLA_INVALID_ARGUMENT;
-    if (!tla_change_heap_push(&w->changes, (tla_wave_change){.at_ps = at_ps, .value = value, .signal = index}))
+    if (!tla_change_queue_push(&w->changes, (tla_wave_change){.at_ps = at_ps, .value = value, .signal = index}))
         return TLA_NO_HOST_MEMORY;
     s->use = with;
     begin(w);
@@ -375,7 +402,7 @@ tla_status tla_wave_add(tla_wave *w, tla_wave_signal index, uint64_t at_ps, int6
 tla_status tla_wave_advance(tla_wave *w, uint64_t now_ps) {
     begin(w);
     if (now_ps > w->passed) w->passed = now_ps;
-    for (const tla_wave_change *c; (c = tla_change_heap_first(&w->changes)) && c->at_ps < w->passed;)
+    for (const tla_wave_change *c; (c = tla_change_queue_first(&w->changes)) && c->at_ps < w->passed;)
         write_first(w);
     return TLA_OK;
 }
@@ -400,7 +427,6 @@ tla_status tla_wave_open(const char *path, tla_wave **wave, tla_error *error) {
     if (!file)
         return tla_error_set(error, errno == ENOMEM ? TLA_NO_HOST_MEMORY : TLA_IO, "%s: cannot be written: %s", path,
                              strerror(errno));
-    setvbuf(file, NULL, _IOFBF, FILE_BUFFER_BYTES);
     tla_status status = tla_wave_create(file, wave);
     if (status) {
         fclose(file);
@@ -413,9 +439,10 @@ tla_status tla_wave_open(const char *path, tla_wave **wave, tla_error *error) {
 tla_status tla_wave_close(tla_wave *w, uint64_t end_ps) {
     if (!w) return TLA_OK;
     begin(w);
-    while (tla_change_heap_first(&w->changes))
+    while (tla_change_queue_first(&w->changes))
         write_first(w);
     if (end_ps > w->written) write_time(w, end_ps);
+    flush(w);
     bool failed = ferror(w->file) != 0;
     failed |= w->owns_file && fclose(w->file) != 0;
     for (uint32_t i = 0; i < w->signal_count; i++)
@@ -427,7 +454,7 @@ tla_status tla_wave_close(tla_wave *w, uint64_t end_ps) {
     free(w->patterns);
     free(w->signals);
     free(w->scopes);
-    tla_change_heap_clear(&w->changes);
+    tla_change_queue_clear(&w->changes);
     free(w);
     return failed ? TLA_IO : TLA_OK;
 }
