@@ -19,8 +19,13 @@ static double gain_pct(const study *s, double goal) {
     return s->base_goal != 0 ? 100 * gain / fabs(s->base_goal) : 0;
 }
 
+/* What is left of rounding is no effect. */
+static double without_rounding(double percent) {
+    return fabs(percent) < 1e-9 ? 0 : percent;
+}
+
 static double percent_of_mean(const study *s, double effect) {
-    return s->mean != 0 ? 100 * effect / fabs(s->mean) : 0;
+    return s->mean != 0 ? without_rounding(100 * effect / fabs(s->mean)) : 0;
 }
 
 static uint32_t best_level(const study *s, size_t factor) {
@@ -65,6 +70,24 @@ static void sort_factors(const study *s, size_t order[SWEEP_FACTORS_MAX]) {
     }
 }
 
+/* One value after the other, in lines of the same beginning. */
+static void print_effects(FILE *out, const study *s, const study_factor *f) {
+    enum { BEGINNING = 61, COLUMNS = 119 };
+    size_t column = BEGINNING;
+    for (size_t level = 0; level < f->level_count; level++) {
+        const tla_phrase text =
+            tla_phrase_of(" %s %+.3g%s", f->levels[level].text, percent_of_mean(s, f->levels[level].effect),
+                          level + 1 < f->level_count ? "," : "");
+        if (column + strlen(text.text) > COLUMNS && column > BEGINNING) {
+            fprintf(out, "\n%*s", BEGINNING, "");
+            column = BEGINNING;
+        }
+        print_escaped(out, "%s", text.text);
+        column += strlen(text.text);
+    }
+    fputc('\n', out);
+}
+
 static void print_factors(FILE *out, const study *s) {
     size_t order[SWEEP_FACTORS_MAX];
     sort_factors(s, order);
@@ -76,10 +99,7 @@ static void print_factors(FILE *out, const study *s) {
             fprintf(out, "%11.4f ", f->elasticity);
         else
             fprintf(out, "%11s ", "-");
-        for (size_t level = 0; level < f->level_count; level++)
-            print_escaped(out, "%s %s %+.3g", level ? "," : "", f->levels[level].text,
-                          percent_of_mean(s, f->levels[level].effect));
-        fputc('\n', out);
+        print_effects(out, s, f);
     }
     enum { PAIRS_SHOWN = 5 };
     for (size_t i = 0; i < s->pair_count && i < PAIRS_SHOWN; i++) {
@@ -87,7 +107,8 @@ static void print_factors(FILE *out, const study *s) {
                       100 * s->pairs[i].share);
         fputc('\n', out);
     }
-    if (s->factor_count > 2) fprintf(out, "more keys together, and what bins hide: %.2f %%\n", 100 * s->rest);
+    if (s->factor_count > 2)
+        fprintf(out, "more keys together, and what bins hide: %.2f %%\n", without_rounding(100 * s->rest));
 }
 
 static void print_front(FILE *out, const study *s, const study_front *front) {

@@ -49,7 +49,7 @@ static void add_setting(void *context, sweep_kind kind, const char *name, const 
         add(w, "--set=%s=%s", name, value);
         break;
     case SWEEP_PARAMETER:
-        add(w, "--parameter=%s=%s", strchr(name, '.') + 1, value);
+        add(w, w->s->command->settings ? "--set=%s=%s" : "--parameter=%s=%s", strchr(name, '.') + 1, value);
         break;
     case SWEEP_INPUT:
         w->input = strdup(value);

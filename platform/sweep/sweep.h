@@ -41,13 +41,15 @@ typedef struct sweep_command {
     bool input_needed;
     bool experiment; /* each point is an experiment of its own: `workload`, and parameters as "with.NAME" */
     sweep_option options[SWEEP_OPTIONS_MAX];
+    bool settings; /* takes settings of its own by --set: "setting.NAME" */
 } sweep_command;
 
 typedef enum sweep_kind {
     SWEEP_KEY,       /* of the configuration: --set */
     SWEEP_OPTION,    /* of the command; the value none: not given */
     SWEEP_INPUT,     /* the file that the command reads */
-    SWEEP_PARAMETER, /* of a kernel or of an experiment's workload: "parameter.m", "with.aged" */
+    SWEEP_PARAMETER, /* of a kernel, an experiment's workload, a serving engine: "parameter.m", "with.aged", "setting.x"
+                      */
 } sweep_kind;
 
 /* A key and its value, as the base has it. */

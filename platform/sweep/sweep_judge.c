@@ -141,7 +141,8 @@ static bool judge_option(judge *j, const char *name, tla_place at) {
 static bool judge_key(judge *j, const char *name, tla_place at) {
     const tla_schema schema = schema_of(j->s);
     if (j->s->command->platform == SWEEP_NO_PLATFORM) {
-        FIND(j, at, "%s: the command %s has no configuration; its options begin with --", name, j->s->command->name);
+        FIND(j, at, "%s: the command %s has no configuration; its options begin with --%s", name, j->s->command->name,
+             j->s->command->settings ? ", its settings with \"setting.\"" : "");
         return false;
     }
     if (tla_schema_find(&schema, name) < schema.count) return true;
@@ -168,9 +169,10 @@ static bool judge_name(judge *j, const char *name, tla_place at, sweep_kind *kin
         *kind = SWEEP_INPUT;
         return true;
     }
-    const char *const prefix = c->experiment ? "with." : "parameter.";
+    const char *const prefix = c->experiment ? "with." : c->settings ? "setting." : "parameter.";
+    const bool any = c->experiment || c->settings;
     if (begins(name, prefix) && name[strlen(prefix)] &&
-        (c->experiment || judge_option(j, "--parameter", at))) { /* which there are, the kernel or the workload knows */
+        (any || judge_option(j, "--parameter", at))) { /* which there are, who takes them knows */
         *kind = SWEEP_PARAMETER;
         return true;
     }

@@ -27,3 +27,7 @@ BOOST_AUTO_TEST_CASE(the_page_says_what_the_study_of_walkers_says) {
 BOOST_AUTO_TEST_CASE(the_page_says_what_the_study_of_policies_says) {
     is_in_the_page("policies", {});
 }
+
+BOOST_AUTO_TEST_CASE(the_page_says_what_the_study_of_prices_says) {
+    is_in_the_page("prices", {});
+}

@@ -105,6 +105,32 @@ BOOST_AUTO_TEST_CASE(an_experiment_of_a_workload_is_a_command_too) {
     BOOST_CHECK_EQUAL(cell(results, "SELECT count(*) FROM point WHERE status = 0 AND kernel > 0 AND misses > 0"), "3");
 }
 
+BOOST_AUTO_TEST_CASE(a_serving_engine_is_swept_by_its_settings_and_its_law) {
+    scratch_directory scratch;
+    const std::string serving = source + "configs/serving/";
+    const std::string text = "name: engine\ncommand: serve\ninput: " + serving +
+                             "small_requests.jsonl\nset:\n"
+                             "  --settings: " +
+                             serving + "small.yaml\n  --step-time: profile " + serving +
+                             "profile_small\n  setting.gpu_blocks: 120\nkeys:\n"
+                             "  - {key: setting.gpu_blocks, values: [120, 240]}\n"
+                             "  - {key: --step-time, values: [profile " +
+                             serving + "profile_small, fixed 5 ms]}\nfigures: {end: end_ns, preempted: preemptions}\n";
+    const std::string results = scratch.path("r.sqlite"), json = scratch.path("r.json");
+    const command_result run = sweep(scratch.write("s.yaml", text), results);
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    BOOST_CHECK_EQUAL(cell(results, "SELECT count(*) FROM point WHERE status = 0 AND end > 0"), "5"); // and the base
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"serve", serving + "small_requests.jsonl", "--settings", serving + "small.yaml",
+                                      "--set", "gpu_blocks=240", "--step-time", "fixed 5 ms", "--json", json})
+                            .status,
+                        0);
+    const std::string end = cell(results, "SELECT end FROM point WHERE point = 3");
+    BOOST_CHECK_MESSAGE(contains(read_text(json), "\"end_ns\": " + end + ","), end);
+    const std::string unknown = "name: n\ncommand: serve\ninput: x\nkeys: [{key: gpu_blocks, values: [1]}]\n";
+    BOOST_CHECK(contains(sweep(scratch.write("u.yaml", unknown), scratch.path("u.sqlite")).err,
+                         "its options begin with --, its settings with \"setting.\""));
+}
+
 BOOST_AUTO_TEST_CASE(interrupted_killed_and_resumed_it_has_the_rows_of_a_run_in_one_go) {
     scratch_directory scratch;
     const std::string file = scratch.write("s.yaml", slow_points(48)), whole = scratch.path("whole.sqlite"),
@@ -286,7 +312,8 @@ BOOST_AUTO_TEST_CASE(bad_sweeps_are_told_by_line_and_column) {
     const std::vector<std::pair<std::string, std::string>> cases = {
         {"", ":1:1: error: found no name, expected one"},
         {"name: a/b\n" + key, ":1:7: error: name: found \"a/b\", expected a name of a file"},
-        {"name: n\ncommand: rum\n", ":2:10: error: command: found \"rum\", expected one of run, replay, traffic, plan"},
+        {"name: n\ncommand: rum\n",
+         ":2:10: error: command: found \"rum\", expected one of run, replay, traffic, serve, plan"},
         {"name: n\ncommand: rum\n", ", did you mean \"run\"?"},
         {"name: n\ncommand: run\n" + key + figures, ":2:10: error: the command run needs platform"},
         {"name: n\ncommand: plan\nplatform: x\n" + key, ":3:11: error: platform: the command plan takes none"},
