@@ -28,6 +28,21 @@ static void set_list(tla_loader *l, size_t key, tla_place at, char *texts) {
         k->take(l, key, &name, &(tla_written){text, at});
 }
 
+/* JSON's word for nothing: as if the key were not written. */
+static void set_nothing(tla_loader *l, size_t key, const char *quoted) {
+    const tla_schema_key *k = &l->schema->keys[key];
+    const tla_place at = {"--set", 0, 0};
+    char none[1] = "";
+    const bool is_list = k->form.type == TLA_VALUE_LIST;
+    if (is_list)
+        set_list(l, key, at, none);
+    else if (k->default_text)
+        (void)tla_schema_store(k, l->config, k->default_text, NULL);
+    else
+        tla_loader_find(l, at, "%s: %s: found null, expected a value: it has no default", quoted, k->key);
+    l->origins[key] = (tla_origin){.bad = !is_list && !k->default_text};
+}
+
 static void apply_override(tla_loader *l, const char *override) {
     const tla_place at = {"--set", 0, 0};
     const char *equals = strchr(override, '=');
@@ -47,6 +62,10 @@ static void apply_override(tla_loader *l, const char *override) {
                             schema->keys[section].key);
         else
             tla_loader_find(l, at, "%s: %s", quoted.text, tla_loader_unknown_key(l, path).text);
+        return;
+    }
+    if (schema->descriptive && strcmp(value, "null") == 0) {
+        set_nothing(l, key, quoted.text);
         return;
     }
     if (schema->keys[key].form.type == TLA_VALUE_LIST) {

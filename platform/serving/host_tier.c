@@ -6,7 +6,7 @@
 tla_status tla_host_tier_init(tla_host_tier *tier, uint32_t blocks, uint64_t budget) {
     *tier = (tla_host_tier){0};
     if (blocks == 0 || blocks >= TLA_KV_BLOCKS_MAX) return TLA_INVALID_ARGUMENT;
-    tier->budget.chunks = budget && budget < blocks ? budget : blocks;
+    tier->budget.chunks = budget ? budget : blocks;
     return tla_kv_blocks_create(&(tla_kv_blocks_config){.blocks = blocks + 1, .index = true, .rules = TLA_KV_LMCACHE},
                                 &tier->blocks);
 }

@@ -34,8 +34,9 @@ typedef struct tla_host_tier {
     tla_host_tier_stats stats;
 } tla_host_tier;
 
-/* Makes one of 1 .. TLA_KV_BLOCKS_MAX - 1 blocks, of which `budget` may be read at one time (0: all, as LMCache's
- * calculate_chunk_budget says). TLA_INVALID_ARGUMENT, TLA_NO_HOST_MEMORY; it is empty then. */
+/* Makes one of 1 .. TLA_KV_BLOCKS_MAX - 1 blocks, and a budget of reads at one time (0: of all blocks, as LMCache's
+ * calculate_chunk_budget says); a block that two read counts twice. TLA_INVALID_ARGUMENT, TLA_NO_HOST_MEMORY; it is
+ * empty then. */
 tla_status tla_host_tier_init(tla_host_tier *tier, uint32_t blocks, uint64_t budget);
 void tla_host_tier_clear(tla_host_tier *tier); /* of an empty one too */
 

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool serving_append_block(serving_builder *b, uint64_t block) {
     void *blocks = b->out->block_store;
@@ -40,6 +41,32 @@ static void place_blocks(tla_serving_requests *out) {
     }
 }
 
+static int by_number(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Numbers as large as hashes become their ranks, equal where they were: what is made of them (content.c) has room. */
+static tla_status rank_blocks(uint64_t *blocks, size_t count) {
+    uint64_t largest = 0;
+    for (size_t i = 0; i < count; i++)
+        if (blocks[i] > largest) largest = blocks[i];
+    if (largest <= UINT32_MAX) return TLA_OK;
+    uint64_t *sorted = malloc(count * sizeof *sorted);
+    if (!sorted) return TLA_NO_HOST_MEMORY;
+    memcpy(sorted, blocks, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_number);
+    size_t different = 0;
+    for (size_t i = 0; i < count; i++)
+        if (different == 0 || sorted[i] != sorted[different - 1]) sorted[different++] = sorted[i];
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t *at = bsearch(&blocks[i], sorted, different, sizeof *sorted, by_number);
+        blocks[i] = (uint64_t)(at - sorted);
+    }
+    free(sorted);
+    return TLA_OK;
+}
+
 static tla_status read_lines(serving_builder *b, trace_file *file, tla_error *error) {
     char *text = NULL;
     size_t length;
@@ -69,6 +96,7 @@ static tla_status read_any(serving_builder *b, trace_file *file, tla_error *erro
 static tla_status read_file(trace_file *file, tla_serving_requests *out, tla_error *error) {
     serving_builder b = {.out = out};
     tla_status status = read_any(&b, file, error);
+    if (!status) status = rank_blocks(out->block_store, b.block_count);
     if (status == TLA_NO_HOST_MEMORY)
         tla_error_set(error, status, "%s: no host memory to read it", trace_file_name(file));
     if (status) return trace_file_blame(file, status, error);

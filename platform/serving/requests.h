@@ -33,7 +33,8 @@ typedef struct tla_serving_request {
     uint64_t arrival_ns;    /* after the first arrival of the file, never decreasing */
     uint32_t prompt_tokens; /* 1 or more */
     uint32_t output_tokens; /* 1 or more */
-    const uint64_t *blocks; /* one for each block: equal number, equal tokens from the start to the end of the block */
+    const uint64_t *blocks; /* one for each block: equal number, equal tokens from the start to the end of the block;
+                               the file's own, or where one of those is 2^32 or more, as hashes are, their ranks */
     uint32_t block_count;   /* 0 where none are known */
 } tla_serving_request;
 

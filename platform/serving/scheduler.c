@@ -29,6 +29,7 @@ struct tla_scheduler {
     const tla_serving_requests *requests;
     tla_scheduler_watch watch;
     tla_kv_blocks *blocks;
+    uint32_t unmade, host_unmade;        /* of both tiers, blocks that nobody could come to */
     tla_host_tier host;                  /* empty: none */
     uint32_t *out, *out_host, out_count; /* moved out of the first tier by an allocation, and to where */
     tla_work out_work;
@@ -56,6 +57,10 @@ static tla_status check_rules(const tla_scheduler_rules *r, tla_error *error) {
         (r->host_blocks == 0 || (r->host_blocks < TLA_KV_BLOCKS_MAX && r->index && !r->has_memory)))
         return TLA_OK;
     return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a rule of the scheduler outside its range");
+}
+
+static uint32_t least(uint64_t a, uint64_t b) {
+    return (uint32_t)(a < b ? a : b);
 }
 
 static uint32_t blocks_for(const tla_scheduler_rules *rules, uint64_t tokens) {
@@ -142,16 +147,31 @@ static void move_out(void *context, uint32_t block, uint64_t hash) {
     s->out_host[s->out_count++] = to;
 }
 
+/* Blocks that all requests have together at most. Where the memory has as many nobody is ever preempted and no block is
+ * taken twice, so that more of them change nothing but what is free: a cache of 10^9 blocks takes no more memory of
+ * this machine than its requests. */
+static uint64_t blocks_of_all(const tla_scheduler *s) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < s->requests->count; i++)
+        sum += blocks_of(&s->rules, &s->requests->items[i]);
+    return sum;
+}
+
 static tla_status create_blocks(tla_scheduler *s) {
     const tla_scheduler_rules *rules = &s->rules;
-    const tla_kv_blocks_config config = {.blocks = rules->blocks,
+    const uint64_t all = blocks_of_all(s);
+    const uint32_t made = least(rules->blocks, all + 1), host = least(rules->host_blocks, all);
+    const tla_kv_blocks_config config = {.blocks = made,
                                          .index = rules->index,
                                          .rules = rules->kv_rules,
-                                         .leaves = rules->host_blocks ? move_out : NULL,
+                                         .leaves = host ? move_out : NULL,
                                          .context = s};
     const tla_status status = tla_kv_blocks_create(&config, &s->blocks);
-    return status || !rules->host_blocks ? status
-                                         : tla_host_tier_init(&s->host, rules->host_blocks, rules->host_budget);
+    s->unmade = rules->blocks - made;
+    s->host_unmade = rules->host_blocks - host;
+    if (status || !host) return status;
+    const uint64_t budget = rules->host_budget ? rules->host_budget : rules->host_blocks;
+    return tla_host_tier_init(&s->host, host, least(budget, rules->host_blocks));
 }
 
 tla_status tla_scheduler_create(const tla_scheduler_rules *rules, const tla_serving_requests *requests,
@@ -314,6 +334,7 @@ static tla_status allocate(tla_scheduler *s, uint32_t request, uint64_t tokens, 
     s->out_work = (tla_work){0};
     const tla_status status =
         tla_kv_blocks_allocate(s->blocks, table, s->found, found, blocks_for(&s->rules, tokens), &work);
+    work.list_length += s->unmade;
     if (s->out_failed) return TLA_NO_HOST_MEMORY;
     if (s->out_count) tell_move(s, TLA_BLOCKS_MOVED_OUT, request, s->out, s->out_host, s->out_count, &s->out_work);
     if (!status && table->count > before)
@@ -365,10 +386,6 @@ static void preempt_last(tla_scheduler *s) {
     s->sequences[request].computed = 0;
     s->stats.preemptions++;
     wait_behind(s, request, NOBODY);
-}
-
-static uint32_t least(uint64_t a, uint64_t b) {
-    return (uint32_t)(a < b ? a : b);
 }
 
 /* How many tokens a running request computes in this step. */
@@ -575,11 +592,19 @@ const tla_kv_blocks *tla_scheduler_blocks(const tla_scheduler *s) {
 }
 
 tla_host_tier_stats tla_scheduler_host_stats(const tla_scheduler *s) {
-    return tla_host_tier_get_stats(&s->host);
+    tla_host_tier_stats stats = tla_host_tier_get_stats(&s->host);
+    stats.blocks += s->host_unmade;
+    stats.free += s->host_unmade;
+    return stats;
 }
 
 tla_kv_blocks_stats tla_scheduler_blocks_stats(const tla_scheduler *s) {
-    if (!s->memory) return tla_kv_blocks_get_stats(s->blocks);
+    if (!s->memory) {
+        tla_kv_blocks_stats stats = tla_kv_blocks_get_stats(s->blocks);
+        stats.usable += s->unmade;
+        stats.free += s->unmade;
+        return stats;
+    }
     const uint32_t usable = s->rules.blocks - 1;
     const uint32_t used = blocks_for(&s->rules, tla_kv_memory_get_stats(s->memory).taken);
     return (tla_kv_blocks_stats){

@@ -135,7 +135,8 @@ uint32_t tla_scheduler_generated(const tla_scheduler *scheduler, uint32_t reques
 const tla_kv_table *tla_scheduler_table(const tla_scheduler *scheduler, uint32_t request);
 
 tla_scheduler_stats tla_scheduler_get_stats(const tla_scheduler *scheduler);
-const tla_kv_blocks *tla_scheduler_blocks(const tla_scheduler *scheduler);    /* nobody's with another manager */
+/* Nobody's with another manager. Blocks that the requests could never come to are not made; blocks_stats has them. */
+const tla_kv_blocks *tla_scheduler_blocks(const tla_scheduler *scheduler);
 tla_host_tier_stats tla_scheduler_host_stats(const tla_scheduler *scheduler); /* all 0 without a second tier */
 
 /* What is in use, in blocks: of the manager that serves. Of another than that of blocks, what requests have, rounded up

@@ -282,13 +282,74 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     check_refused(serving(requests, settings, law, {"--steps", requests}), "--steps");
     const std::string table = scratch.write("attention.csv", "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n");
     check_refused(serving(requests, settings, "profile  " + scratch.path(""), {"--json", table}), "--json: found '");
-    check_refused(serving(scratch.write("large.jsonl", first + R"({"id":1,"arrival_s":1,"input":15,"output":1,)"
-                                                               R"("blocks":[9223372036854775808]})"),
-                          settings, law),
-                  "large.jsonl:2:1: found the block 9223372036854775808, expected a number below");
+    check_refused(
+        serving(scratch.write("none.jsonl", R"({"id":0,"arrival_s":1,"input":15,"output":1})"), settings, law),
+        "none.jsonl:1:1: found no \"blocks\"");
+    check_refused(serving(requests, settings, law, {"--set", "gpu_blocks=null"}),
+                  "\"gpu_blocks=null\": gpu_blocks: found null, expected a value: it has no default");
+    check_refused(serving(requests, settings, law, {"--set", "device=null"}), "unknown key \"device\"");
+    check_refused(serving(requests, settings, "profile " + configs + "profile_small", {"--set", "layer_sequence=null"}),
+                  "layer_sequence");
     check_refused(serving(requests, settings, law, {"--set", "gpu_blocks=30", "--json", scratch.path("out.json")}),
                   "gpu_blocks");
     BOOST_CHECK(!std::filesystem::exists(scratch.path("out.json")));
+}
+
+// Keys that are null are as if they were not written; the file's own 120 blocks and 32 requests are others.
+BOOST_AUTO_TEST_CASE(a_key_that_is_set_to_null_has_its_default) {
+    const std::string requests = configs + "small_requests.jsonl", settings = configs + "small.yaml";
+    const auto run = [&](const std::vector<std::string> &more) {
+        std::vector<std::string> words = {"--json", "-"};
+        words.insert(words.end(), more.begin(), more.end());
+        json_t *json = report_of(serving(requests, settings, "fixed 2 ms + 20 us/token", words));
+        const std::uint64_t end = number(json, "end_ns");
+        json_decref(json);
+        return end;
+    };
+    BOOST_CHECK_EQUAL(run({"--set", "max_num_batched_tokens=null"}), run({"--set", "max_num_batched_tokens=2048"}));
+    BOOST_CHECK_NE(run({"--set", "max_num_batched_tokens=null"}), run({}));
+    BOOST_CHECK_EQUAL(run({"--set", "kv_rules=null", "--set", "once=null"}), run({}));
+}
+
+// Blocks that no request could come to cost nothing, and are free: 10^9 of them serve as 10^6 do.
+BOOST_AUTO_TEST_CASE(a_cache_of_a_billion_blocks_serves_as_any_that_is_large_enough) {
+    const std::string requests = configs + "small_requests.jsonl", settings = configs + "small.yaml";
+    for (const char *rules : {"kv_rules=vllm", "kv_rules=lmcache"}) {
+        std::uint64_t ends[2];
+        for (int large = 0; large < 2; large++) {
+            const std::string blocks = large ? "1000000000" : "3000";
+            json_t *json = report_of(serving(
+                requests, settings, "fixed 2 ms + 20 us/token",
+                {"--json", "-", "--set", "gpu_blocks=" + blocks, "--set", rules, "--set", "host_blocks=" + blocks}));
+            const json_t *kv = json_object_get(json, "kv");
+            ends[large] = number(json, "end_ns");
+            BOOST_CHECK_EQUAL(number(json, "preemptions"), 0u);
+            BOOST_CHECK_EQUAL(std::to_string(number(kv, "usable_blocks") + 1), blocks);
+            BOOST_CHECK_EQUAL(number(kv, "evicted"), 0u);
+            BOOST_CHECK_EQUAL(std::to_string(number(json_object_get(kv, "host"), "blocks")), blocks);
+            json_decref(json);
+        }
+        BOOST_CHECK_EQUAL(ends[0], ends[1]);
+    }
+}
+
+// What blocks hold is told apart by any numbers: hashes of 64 bits, too.
+BOOST_AUTO_TEST_CASE(blocks_with_numbers_as_large_as_hashes_are_found_again) {
+    const scratch_directory scratch;
+    const std::string settings = configs + "small.yaml";
+    const auto hits = [&](const std::string &first, const std::string &second) {
+        const std::string text = R"({"id":0,"arrival_s":0,"input":47,"output":1,"blocks":[)" + first + "]}\n" +
+                                 R"({"id":1,"arrival_s":9,"input":47,"output":1,"blocks":[)" + second + "]}\n";
+        json_t *json = report_of(serving(scratch.write("r.jsonl", text), settings, "fixed 1 ms", {"--json", "-"}));
+        const std::uint64_t found = number(json, "hit_tokens");
+        json_decref(json);
+        return found;
+    };
+    BOOST_CHECK_EQUAL(hits("1,2,3", "1,2,4"), 32u);
+    BOOST_CHECK_EQUAL(hits("18446744073709551615,9223372036854775808,7", "18446744073709551615,9223372036854775808,8"),
+                      32u);
+    BOOST_CHECK_EQUAL(hits("18446744073709551615,9223372036854775808,7", "18446744073709551615,9223372036854775807,8"),
+                      16u);
 }
 
 BOOST_AUTO_TEST_CASE(lengths_alone_and_tables_are_served_too) {
