@@ -209,14 +209,15 @@ static void judge_settings(judge *j) {
         const sweep_written *w = &j->r->settings[i];
         sweep_kind kind;
         if (!judge_name(j, w->name, w->name_at, &kind)) continue;
-        char *value = judge_value(j, kind, w->name, w);
-        sweep_setting *grown = value ? sweep_grow(j->loader, s->settings, s->setting_count, sizeof *grown) : NULL;
+        char *value = judge_value(j, kind, w->name, w), *name = value ? copy(j, w->name) : NULL;
+        sweep_setting *grown = name ? sweep_grow(j->loader, s->settings, s->setting_count, sizeof *grown) : NULL;
         if (!grown) {
             free(value);
+            free(name);
             continue;
         }
         s->settings = grown;
-        s->settings[s->setting_count++] = (sweep_setting){copy(j, w->name), value, kind, w->at};
+        s->settings[s->setting_count++] = (sweep_setting){name, value, kind, w->at};
     }
 }
 
@@ -237,11 +238,15 @@ static sweep_factor *add_factor(judge *j, const char *name, tla_place at) {
         FIND(j, at, "%s: found more than %d keys that are swept", name, SWEEP_FACTORS_MAX);
         return NULL;
     }
-    sweep_factor *grown = sweep_grow(j->loader, s->factors, s->factor_count, sizeof *grown);
-    if (!grown) return NULL;
+    char *own = copy(j, name);
+    sweep_factor *grown = own ? sweep_grow(j->loader, s->factors, s->factor_count, sizeof *grown) : NULL;
+    if (!grown) {
+        free(own);
+        return NULL;
+    }
     s->factors = grown;
     sweep_factor *f = &grown[s->factor_count++];
-    *f = (sweep_factor){.name = copy(j, name), .kind = kind, .type = TLA_VALUE_COUNT, .at = at};
+    *f = (sweep_factor){.name = own, .kind = kind, .type = TLA_VALUE_COUNT, .at = at};
     if (kind == SWEEP_KEY) {
         const tla_schema schema = schema_of(s);
         const tla_schema_key *key = &schema.keys[tla_schema_find(&schema, name)];
@@ -432,10 +437,15 @@ static void judge_figures(judge *j) {
         if (!s->command->experiment && figure_path_check(w->text, &error))
             FIND(j, w->at, "%s: %s", w->name, error.text);
         if (is_column(s, w->name)) FIND(j, w->name_at, "%s: found a name that another column has", w->name);
-        sweep_figure *grown = sweep_grow(j->loader, s->figures, s->figure_count, sizeof *grown);
-        if (!grown) return;
+        char *name = copy(j, w->name), *path = copy(j, w->text);
+        sweep_figure *grown = name && path ? sweep_grow(j->loader, s->figures, s->figure_count, sizeof *grown) : NULL;
+        if (!grown) {
+            free(name);
+            free(path);
+            return;
+        }
         s->figures = grown;
-        s->figures[s->figure_count++] = (sweep_figure){copy(j, w->name), copy(j, w->text), w->at};
+        s->figures[s->figure_count++] = (sweep_figure){name, path, w->at};
     }
 }
 
@@ -522,7 +532,7 @@ static void judge_name_of_sweep(judge *j) {
 static void judge_all(judge *j) {
     judge_name_of_sweep(j);
     judge_command(j);
-    if (!j->s->command || j->loader->findings) return;
+    if (!j->s->command || j->loader->findings || j->loader->no_memory) return;
     judge_sample(j);
     judge_settings(j);
     if (j->r->point_count && j->r->key_count)
@@ -530,6 +540,7 @@ static void judge_all(judge *j) {
     for (size_t i = 0; i < j->r->key_count; i++)
         judge_row(j, &j->r->keys[i]);
     if (j->r->point_count) judge_points(j);
+    if (j->loader->no_memory) return; /* what is there may be half of it */
     if (!j->loader->findings && !j->s->factor_count)
         FIND(j, (tla_place){j->s->file, 1, 1}, "found nothing that is swept, expected keys or points");
     judge_figures(j);
