@@ -416,7 +416,7 @@ bool lt_at_bridge::grant_dmi(unsigned, tlm_generic_payload &payload, tlm::tlm_dm
     if (!config_.dmi || in_reset()) return refuse_dmi(dmi);
     if (!reaches(address, 1)) return refuse_dmi(dmi, {address, address});
     const bool granted = out->get_direct_mem_ptr(payload, dmi);
-    const std::uint64_t nbytes = config_.capacity == no_end ? UINT64_MAX - config_.base : config_.capacity;
+    const std::uint64_t behind_first = last() - config_.base, nbytes = behind_first + (behind_first < UINT64_MAX);
     return translate_dmi(dmi, granted, {config_.base, nbytes, config_.base}, 0);
 }
 

@@ -237,6 +237,36 @@ BOOST_AUTO_TEST_CASE(direct_memory_is_clipped_and_withdrawn_and_debug_is_cut) {
     BOOST_CHECK(b.memory.faults.empty());
 }
 
+// Where the end is the target's, pointers reach to the last byte that there can be.
+BOOST_AUTO_TEST_CASE(direct_memory_without_an_end_reaches_the_last_byte) {
+    struct endless : sc_core::sc_module {
+        tlm_utils::simple_target_socket<endless> in{"in"};
+        explicit endless(sc_core::sc_module_name name) : sc_module(name) {
+            in.register_get_direct_mem_ptr(this, &endless::get_direct_mem_ptr);
+        }
+        bool get_direct_mem_ptr(tlm::tlm_generic_payload &, tlm::tlm_dmi &dmi) {
+            dmi.allow_read_write();
+            dmi.set_start_address(0);
+            dmi.set_end_address(UINT64_MAX);
+            return true;
+        }
+    } memory("memory");
+    lt_at_bridge::config how = bridge_config();
+    how.base = 0x1000;
+    how.capacity = lt_at_bridge::no_end;
+    lt_at_bridge bridge("bridge", how);
+    bridge.out.bind(memory.in);
+    tlmalloc::testing::initiator cpu("cpu");
+    cpu.out.bind(bridge.in);
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);
+    tlm::tlm_generic_payload payload;
+    tlm::tlm_dmi dmi;
+    payload.set_address(UINT64_MAX);
+    BOOST_CHECK(cpu.out->get_direct_mem_ptr(payload, dmi));
+    BOOST_CHECK_EQUAL(dmi.get_start_address(), 0x1000u);
+    BOOST_CHECK_EQUAL(dmi.get_end_address(), UINT64_MAX);
+}
+
 BOOST_AUTO_TEST_CASE(extensions_are_lent_to_every_request) {
     bench b(bridge_config(), {});
     initiator cpu("cpu");
