@@ -11,8 +11,12 @@
 
 namespace tlmalloc {
 
+// Of an MMU in four phases: faults are served one at a time, and the others may wait at the MMU.
+static constexpr unsigned faults_under_way = 1;
+
 host::host(sc_core::sc_module_name name, config settings)
-    : sc_module(name), runtime(settings), config_(std::move(settings)), requester_(config_.asid, 0, true) {
+    : sc_module(name), runtime(settings), faults("faults", *this, faults_under_way), config_(std::move(settings)),
+      requester_(config_.asid, 0, true) {
     require_ps_resolution();
     if (config_.dma_chunk == 0) SC_REPORT_ERROR("/tlmalloc/host/config", "dma_chunk must be above 0");
     for (const pe_location &pe : config_.pes) {
@@ -31,7 +35,6 @@ host::host(sc_core::sc_module_name name, config settings)
         };
     }
     if (exact()) fault_gate_ = std::make_unique<arrival_gate>();
-    faults.register_b_transport(this, &host::serve_fault);
     SC_HAS_PROCESS(host);
     SC_THREAD(run);
 }
@@ -45,7 +48,7 @@ void host::start_of_simulation() {
         to_fabric_.lead_to(*out.operator->());
         to_va_.lead_to(*va.operator->());
     }
-    if (faults.size() > config_.pes.size())
+    if (static_cast<std::size_t>(faults.size()) > config_.pes.size())
         SC_REPORT_ERROR("/tlmalloc/host/config",
                         (std::to_string(faults.size()) + " MMUs are bound to faults, but the configuration has " +
                          std::to_string(config_.pes.size()) + " PEs")
@@ -103,17 +106,17 @@ void host::wait_for_driver(std::uint32_t sip) {
     if (ready_ps > now_ps()) sc_core::wait(from_ps(ready_ps - now_ps()));
 }
 
-void host::serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+void host::serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     if (!payload.is_write() || payload.get_data_length() != page_fault::bytes{}.size()) return;
     const page_fault asked = page_fault::decode(payload.get_data_ptr());
     std::uint64_t at_ps = local_ps(delay);
     std::optional<arrival_gate::passage> order;
-    if (exact()) order.emplace(*fault_gate_, static_cast<unsigned>(pe));
+    if (exact()) order.emplace(*fault_gate_, pe);
     const turnstile::turn turn(fault_turn_, [&order] { order.reset(); });
     at_ps = std::max(at_ps, now_ps());
     const bool again = asked.access & page_fault::again;
-    if (asked.asid == config_.asid && !bring_page(config_.pes[static_cast<std::size_t>(pe)], asked.va, again, at_ps))
+    if (asked.asid == config_.asid && !bring_page(config_.pes[pe], asked.va, again, at_ps))
         payload.set_response_status(tlm::TLM_OK_RESPONSE);
     set_local_ps(delay, at_ps);
 }

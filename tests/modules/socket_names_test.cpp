@@ -5,6 +5,7 @@
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/at_lt_bridge.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/host.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/lt_at_bridge.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
@@ -136,12 +137,13 @@ BOOST_AUTO_TEST_CASE(every_socket_of_the_modules_that_others_use_is_found) {
     c.capacity = 1 << 18;
     lt_at_bridge lt("lt", c);
     width_adapter<32, 32> width("width");
+    host runs("host", bare<host>());
     for (const char *name : {"controller.in", "controller.control", "mmu.in", "mmu.control", "fabric.in", "slice.in",
-                             "at.in", "lt.in", "width.in"})
+                             "at.in", "lt.in", "width.in", "host.faults"})
         is_found<any_target>(name);
-    for (const char *name :
-         {"controller.slice", "controller.tcm", "controller.sram", "controller.m_cpu_memory", "controller.host_memory",
-          "mmu.out", "mmu.walk", "mmu.allocator", "mmu.fault", "fabric.out", "at.out", "lt.out", "width.out"})
+    for (const char *name : {"controller.slice", "controller.tcm", "controller.sram", "controller.m_cpu_memory",
+                             "controller.host_memory", "mmu.out", "mmu.walk", "mmu.allocator", "mmu.fault",
+                             "fabric.out", "at.out", "lt.out", "width.out", "host.out", "host.va"})
         is_found<any_initiator>(name);
 }
 

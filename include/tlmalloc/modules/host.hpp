@@ -9,11 +9,11 @@
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/runtime.hpp"
 #include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/modules/target_socket.hpp"
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <tlm_utils/multi_passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <vector>
 
@@ -22,7 +22,7 @@ namespace tlmalloc {
 // Every call of the runtime blocks its thread (`main`) until the simulated work is done; call them from there only.
 // `out` leads into the fabric, `va` to va_manager.control. What it sends says that the host asks, initiator 0, trusted,
 // on behalf of the address space of its tensors (requester.hpp).
-class host : public sc_core::sc_module, public runtime {
+class host : public sc_core::sc_module, public runtime, private access_target {
   public:
     struct config : runtime::config {
         using runtime::config::config;
@@ -38,9 +38,7 @@ class host : public sc_core::sc_module, public runtime {
     // memory. One is served at a time, in the order in which they come: fault_latency_ps, then ALLOC and MAP as they
     // come. A fault of a page that is under way already is answered when that is there; one of a tensor that is mapped,
     // but not visibly where the fault is, after fault_latency_ps: the MMU waits for what it has been sent.
-    tlm_utils::multi_passthrough_target_socket<host, 32, tlm::tlm_base_protocol_types, 0,
-                                               sc_core::SC_ZERO_OR_MORE_BOUND>
-        faults{"faults"};
+    target_socket<0, sc_core::SC_ZERO_OR_MORE_BOUND> faults;
 
     // What the host does; runs as a SystemC thread from time 0.
     std::function<void()> main;
@@ -82,7 +80,7 @@ class host : public sc_core::sc_module, public runtime {
     void in_pool(std::uint32_t sip, const std::function<void()> &work) override;
     void wait_for_driver(std::uint32_t sip) override;
     void launch_ended() override { launch_ended_.notify(sc_core::SC_ZERO_TIME); }
-    void serve_fault(int pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    void serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override; // a page fault
     tla_status move_memory(tlm::tlm_command command, tla_paddr pa, std::uint8_t *bytes, std::uint64_t nbytes,
                            tla_error *error, tla_completion *done);
     tla_status move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error);
