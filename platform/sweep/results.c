@@ -129,8 +129,13 @@ static tla_status check_kind(sqlite3 *database, const char *path, tla_error *err
 static tla_status check_same(sqlite3 *database, const char *path, const char *fingerprint, tla_error *error) {
     char *version = results_about(database, "version"), *sweep_is = results_about(database, "fingerprint");
     tla_status status = TLA_OK;
+    sqlite3_int64 known = 0;
     if (!version || !sweep_is)
-        status = told(database, path, error);
+        status = !number_of(database, "SELECT count(*) FROM sweep WHERE name IN ('version', 'fingerprint')", &known)
+                     ? told(database, path, error)
+                 : known == 2
+                     ? tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path)
+                     : tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found no results of tlmalloc sweep", path);
     else if (strcmp(version, tla_version()) != 0)
         status = tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found results of tlmalloc %s, expected those of %s",
                                path, version, tla_version());

@@ -1,7 +1,9 @@
-// A sweep on a host without memory: read whole, or refused with TLA_NO_HOST_MEMORY, at whichever allocation memory is
-// out; nothing is lost.
+// A sweep and a study on a host without memory: done whole, or refused with TLA_NO_HOST_MEMORY and a text, at whichever
+// allocation memory is out; nothing is lost. (What SQLite allocates for itself does not fail here.)
 #include "host_memory/failing.hpp"
-#include "sweep/sweep.h"
+#include "scratch_directory.hpp"
+#include "sweep/results.h"
+#include "sweep/study.h"
 
 namespace {
 
@@ -38,4 +40,56 @@ BOOST_AUTO_TEST_CASE(a_sweep_is_read_whole_or_not_at_all) {
             }
         }
     BOOST_CHECK_GT(refused, 40u);
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_written_and_studied_or_refused_with_a_text) {
+    const scratch_directory scratch;
+    sweep s;
+    BOOST_REQUIRE_EQUAL(sweep_parse("s.yaml", text.data(), text.size(), commands, &s, nullptr, nullptr), TLA_OK);
+    const auto write = [&](const std::string &path, tla_error *error) {
+        sweep_results r;
+        tla_status status = results_open(path.c_str(), &s, true, &r, error);
+        for (std::int64_t point = -1; point < 2 && !status; point++) {
+            sweep_row_result row{};
+            row.point = point;
+            row.figures[0] = static_cast<double>(10 + point);
+            if (!results_have(&r, point)) status = results_add(&r, &s, &row, error);
+        }
+        if (!status) status = results_commit(&r, error);
+        if (r.database) results_close(&r, false);
+        return status;
+    };
+    const auto study_it = [](const std::string &path, tla_error *error) {
+        study studied;
+        tla_status status = study_open(path.c_str(), &studied, error);
+        if (status) return status;
+        status = study_parse_goal(&studied, "end", &studied.goal, error);
+        if (!status) status = study_work_out(&studied, error);
+        if (!status) status = study_pareto(&studied, &studied.goal, 1, error);
+        if (!status) BOOST_CHECK_EQUAL(studied.row_count, 2u);
+        study_close(&studied);
+        return status;
+    };
+    std::size_t refused = 0;
+    const auto exhaust = [&](const auto &act) {
+        const std::size_t before = host_memory::live();
+        for (bool all_later : {true, false})
+            for (std::size_t n = 0, failed = 1; failed > 0; n++) {
+                tla_error error{};
+                host_memory::fail_from(n, all_later);
+                const tla_status status = act(&error);
+                failed = host_memory::stop();
+                BOOST_TEST_CONTEXT("allocation " << n) {
+                    BOOST_CHECK_MESSAGE(status == TLA_OK || (failed > 0 && status == TLA_NO_HOST_MEMORY && *error.text),
+                                        status << " " << error.text);
+                    BOOST_CHECK_EQUAL(host_memory::live(), before);
+                }
+                refused += status != TLA_OK;
+            }
+    };
+    const std::string path = scratch.path("r.sqlite");
+    exhaust([&](tla_error *error) { return write(path, error); });
+    exhaust([&](tla_error *error) { return study_it(path, error); });
+    BOOST_CHECK_GT(refused, 20u);
+    sweep_clear(&s);
 }

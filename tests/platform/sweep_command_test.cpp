@@ -229,6 +229,8 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_results_of_this_sweep_are_refused_and_sta
     refused(sweep(file, scratch.path("none/r.sqlite")), "unable to open database file", 1);
     ask(results, "UPDATE sweep SET value = '0.0.9' WHERE name = 'version'");
     refused(sweep(file, results, {"--resume"}), "found results of tlmalloc 0.0.9, expected those of ");
+    ask(results, "DELETE FROM sweep WHERE name = 'fingerprint'");
+    refused(sweep(file, results, {"--resume"}), "r.sqlite: found no results of tlmalloc sweep");
     ask(results, "PRAGMA user_version = 7");
     refused(sweep(file, results, {"--resume"}), "found a file of version 7, expected version 1");
     refused(run_tlmalloc({"sweep", file}), "expected -o FILE, where the results go");
