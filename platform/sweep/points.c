@@ -179,11 +179,13 @@ static void take_shown(void *context, const char *key, const char *text, bool is
     w->found = true;
 }
 
-bool sweep_shown_value(const sweep *s, int64_t point, size_t factor, tla_phrase *value) {
-    if (sweep_value(s, point, factor, value)) return true;
+tla_status sweep_shown_value(const sweep *s, int64_t point, size_t factor, tla_phrase *value, bool *has) {
+    *has = sweep_value(s, point, factor, value);
+    if (*has || s->factors[factor].kind != SWEEP_KEY || !sweep_has_config(s)) return TLA_OK;
     shown w = {.key = s->factors[factor].name, .value = value};
     tla_config config;
-    if (s->factors[factor].kind == SWEEP_KEY && sweep_has_config(s) && sweep_config(s, point, &config, NULL) == TLA_OK)
-        tla_config_each(&config, take_shown, &w);
-    return w.found;
+    const tla_status status = sweep_config(s, point, &config, NULL);
+    if (status == TLA_OK) tla_config_each(&config, take_shown, &w);
+    *has = w.found;
+    return status == TLA_NO_HOST_MEMORY ? status : TLA_OK;
 }

@@ -256,11 +256,16 @@ static tla_status roll_back(sweep_results *r, tla_error *error) {
 }
 
 tla_status results_add(sweep_results *r, const sweep *s, const sweep_row_result *row, tla_error *error) {
+    tla_phrase values[SWEEP_FACTORS_MAX];
+    bool has[SWEEP_FACTORS_MAX];
+    for (size_t i = 0; i < s->factor_count; i++) {
+        const tla_status status = sweep_shown_value(s, row->point, i, &values[i], &has[i]);
+        if (status) return tla_error_set(error, status, "%s: no host memory", r->path);
+    }
     const tla_status begun = r->transaction ? TLA_OK : execute(r->database, r->path, "BEGIN", error);
     if (begun) return begun;
     r->transaction = true;
     sqlite3_stmt *insert = r->insert;
-    tla_phrase values[SWEEP_FACTORS_MAX];
     sqlite3_reset(insert);
     sqlite3_clear_bindings(insert);
     sqlite3_bind_int64(insert, RESULTS_POINT + 1, row->point);
@@ -272,8 +277,7 @@ tla_status results_add(sweep_results *r, const sweep *s, const sweep_row_result 
     sqlite3_bind_double(insert, RESULTS_SECONDS + 1, row->seconds);
     int column = RESULTS_COLUMNS + 1;
     for (size_t i = 0; i < s->factor_count; i++, column++)
-        if (sweep_shown_value(s, row->point, i, &values[i]))
-            sqlite3_bind_text(insert, column, values[i].text, -1, SQLITE_STATIC);
+        if (has[i]) sqlite3_bind_text(insert, column, values[i].text, -1, SQLITE_STATIC);
     for (size_t i = 0; i < s->figure_count; i++, column++)
         if (!isnan(row->figures[i])) sqlite3_bind_double(insert, column, row->figures[i]);
     if (sqlite3_step(insert) != SQLITE_DONE) return roll_back(r, error);

@@ -58,7 +58,7 @@ bool results_figure(sweep_results *r, const sweep *s, int64_t point, size_t figu
 tla_status results_count(sweep_results *r, uint64_t *points, uint64_t *failed, tla_error *error);
 
 /* Adds a row; it is in the file, and stays there whatever happens, when results_commit has returned. TLA_IO when the
- * file cannot be written: rows of earlier commits stay. */
+ * file cannot be written: rows of earlier commits stay. TLA_NO_HOST_MEMORY: rows that were added before stay, too. */
 tla_status results_add(sweep_results *r, const sweep *s, const sweep_row_result *row, tla_error *error);
 tla_status results_commit(sweep_results *r, tla_error *error);
 

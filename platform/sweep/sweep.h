@@ -130,8 +130,9 @@ void sweep_clear(sweep *s);
  * permutations are those of a Feistel network that is walked until it ends below `count`, so that nothing is stored. */
 bool sweep_value(const sweep *s, int64_t point, size_t factor, tla_phrase *value);
 
-/* The same for a reader: where neither the point nor the base says one, that of the resolved configuration. */
-bool sweep_shown_value(const sweep *s, int64_t point, size_t factor, tla_phrase *value);
+/* The same for a reader: where neither the point nor the base says one, that of the resolved configuration. *has: false
+ * where there is none, as of a configuration that cannot be. TLA_NO_HOST_MEMORY. */
+tla_status sweep_shown_value(const sweep *s, int64_t point, size_t factor, tla_phrase *value, bool *has);
 
 /* Which value of its list a factor has at a point; SIZE_MAX where it has none: in a range, or the base's. */
 size_t sweep_level(const sweep *s, int64_t point, size_t factor);

@@ -89,6 +89,20 @@ BOOST_AUTO_TEST_CASE(rows_are_written_and_studied_or_refused_with_a_text) {
     };
     const std::string path = scratch.path("r.sqlite");
     exhaust([&](tla_error *error) { return write(path, error); });
+    sqlite3 *database = nullptr;
+    BOOST_REQUIRE_EQUAL(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    const auto count = [&](const char *rows) {
+        int n = 0;
+        const auto take = [](void *to, int, char **cells, char **) {
+            return *static_cast<int *>(to) = atoi(cells[0]), 0;
+        };
+        const std::string query = std::string("SELECT count(*) FROM point WHERE ") + rows;
+        BOOST_REQUIRE_EQUAL(sqlite3_exec(database, query.c_str(), take, &n, nullptr), SQLITE_OK);
+        return n;
+    };
+    BOOST_CHECK_EQUAL(count("true"), 3);
+    BOOST_CHECK_EQUAL(count("\"mmu.page_size\" IS NULL OR \"mmu.walkers.count\" IS NULL"), 0);
+    sqlite3_close(database);
     exhaust([&](tla_error *error) { return study_it(path, error); });
     BOOST_CHECK_GT(refused, 20u);
     sweep_clear(&s);
