@@ -76,7 +76,7 @@ typedef struct tlmc_access {
 /* Makes an access; what became of it is access->response. Other than 0: it was not made at all. */
 int tlmc_transport(tlmc_controller *controller, uint32_t socket, tlmc_access *access);
 
-/* A debugger's access: how many bytes were moved. No time, no side effects. */
+/* A debugger's access: how many bytes were moved. No time, no side effects; as any access the end of tlmc_create. */
 uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_access *access);
 
 typedef struct tlmc_dmi {
@@ -108,7 +108,7 @@ int tlmc_allocate(tlmc_controller *controller, uint32_t port, const char *memory
 int tlmc_free(tlmc_controller *controller, uint32_t port, uint64_t address, uint64_t nbytes, tlmc_access *who);
 
 /* What controller and memories have counted, a line for each figure: module, name, value, unit, meaning. Writes at most
- * `room` bytes, terminated; returns the length of the whole, as snprintf does. */
+ * `room` bytes, terminated; returns the length of the whole, as snprintf does; with NULL nothing is written. */
 size_t tlmc_statistics(tlmc_controller *controller, char *text, size_t room);
 
 /* Warnings of the modules go there instead of to the standard error: report id and text. */

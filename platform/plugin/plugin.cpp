@@ -261,6 +261,7 @@ uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_acc
     return guarded<uint32_t>(0, [&] {
         tlm::tlm_generic_payload payload;
         fill(payload, *access);
+        settle(); // of what is elaborated
         return controller->socket(socket).transport_dbg(payload);
     });
 }
@@ -360,7 +361,7 @@ size_t tlmc_statistics(tlmc_controller *controller, char *text, size_t room) {
         controller->slice.print_statistics(out);
         if (controller->local) controller->local->print_statistics(out);
         const std::string whole = out.str();
-        if (room > 0) text[whole.copy(text, room - 1)] = '\0';
+        if (text && room > 0) text[whole.copy(text, room - 1)] = '\0';
         return whole.size();
     });
 }

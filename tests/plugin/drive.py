@@ -61,6 +61,11 @@ lost = []
 withdrawn = tlmc.LOST(lambda context, first, last: lost.append((first, last)))
 plugin.tlmc_on_dmi_lost(controller, withdrawn, None)
 
+# The first call may be a debugger's.
+first = tlmc.access(tlmc.READ, BASE, bytes(16))
+assert plugin.tlmc_debug(controller, tlmc.DATA, c.byref(first)) == 16, said()
+assert plugin.tlmc_statistics(controller, None, 64) > 64
+
 # A block, its bytes, and a pointer to them that is void when it is freed.
 me = tlmc.Access(has_asid=1, asid=5, core=3)
 address = c.c_uint64()
