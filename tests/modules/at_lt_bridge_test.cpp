@@ -17,6 +17,18 @@ struct blocking_memory : sc_core::sc_module {
 
     explicit blocking_memory(sc_core::sc_module_name name) : sc_module(name) {
         in.register_b_transport(this, &blocking_memory::b_transport);
+        in.register_transport_dbg(this, &blocking_memory::transport_dbg);
+        in.register_get_direct_mem_ptr(this, &blocking_memory::get_direct_mem_ptr);
+    }
+    unsigned transport_dbg(tlm::tlm_generic_payload &payload) {
+        return debug_copy(payload, bytes.data(), bytes.size());
+    }
+    bool get_direct_mem_ptr(tlm::tlm_generic_payload &, tlm::tlm_dmi &dmi) {
+        dmi.set_dmi_ptr(bytes.data());
+        dmi.set_start_address(0);
+        dmi.set_end_address(bytes.size() - 1);
+        dmi.allow_read_write();
+        return true;
     }
     void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
         payload.set_response_status(check_payload(payload, bytes.size()));
@@ -45,8 +57,11 @@ BOOST_AUTO_TEST_CASE(random_accesses_in_four_phases_are_right) {
         all.emplace_back(("initiator" + std::to_string(i)).c_str(), s).checker.out.bind(bridge.in);
     }
     sc_core::sc_start();
-    for (const random_accesses &one : all)
+    for (const random_accesses &one : all) {
         one.check_all_went_well();
+        BOOST_CHECK_GT(one.debug_accesses(), 100u);
+        BOOST_CHECK_GT(one.direct_accesses(), 100u);
+    }
     BOOST_CHECK(memory.calls == 65'000);
 }
 

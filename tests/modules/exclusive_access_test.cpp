@@ -1,7 +1,9 @@
 // Who makes an access, by an extension of somebody else's: exclusive accesses, address spaces at the guard, privileges.
 #include "controller_bench.hpp"
+#include "tests/unit/seeded_random.hpp"
 
 #include <deque>
+#include <set>
 
 namespace {
 
@@ -147,6 +149,106 @@ BOOST_AUTO_TEST_CASE(a_failed_store_that_cannot_be_told_is_refused) {
         BOOST_CHECK_EQUAL(s.a.make(tlm::TLM_WRITE_COMMAND, 100, data, true), tlm::TLM_OK_RESPONSE);
         BOOST_CHECK_EQUAL(s.a.read(100, 1)[0], 5);
     });
+}
+
+namespace {
+
+// What the monitors promise, byte by byte: which bytes a core has reserved, and what all of them are.
+struct naive_monitors {
+    std::set<std::uint64_t> reserved[2];
+    std::vector<std::uint8_t> all = bytes(64);
+
+    void reserve(unsigned who, std::uint64_t first, std::uint64_t length) {
+        reserved[who].clear();
+        for (std::uint64_t at = first; at < first + length; at++)
+            reserved[who].insert(at);
+    }
+    bool holds(unsigned who, std::uint64_t first, std::uint64_t length) const {
+        for (std::uint64_t at = first; at < first + length; at++)
+            if (!reserved[who].count(at)) return false;
+        return true;
+    }
+    void write(std::uint64_t first, const bytes &data) { // a byte that is written ends the whole reservation
+        std::copy(data.begin(), data.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
+        for (auto &own : reserved)
+            for (std::uint64_t at = first; at < first + data.size(); at++)
+                if (own.count(at)) own.clear();
+    }
+};
+
+} // namespace
+
+// Two cores at the same 64 bytes, 20,000 accesses of 1 to 8 bytes with random pauses, so that they meet in any order.
+BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_two_cores_do_what_naive_monitors_do) {
+    cores s(cores::plain());
+    seeded_random random(181);
+    naive_monitors naive;
+    std::uint64_t made = 0, failed = 0;
+    std::string wrong;
+    // An access is made when it is called, and its caller waits afterwards: so the naive ones go first.
+    const auto step = [&](core &c, unsigned who) {
+        const std::uint64_t length = random.between(1, 8), first = random.between(0, 64 - length);
+        bytes data(length);
+        for (std::uint8_t &byte : data)
+            byte = static_cast<std::uint8_t>(random.between(0, 255));
+        const bytes there(naive.all.begin() + static_cast<std::ptrdiff_t>(first),
+                          naive.all.begin() + static_cast<std::ptrdiff_t>(first + length));
+        const auto require = [&](bool holds, const char *what) {
+            if (!holds && wrong.empty()) wrong = std::string(what) + " of core " + std::to_string(who);
+        };
+        const auto go = [&](tlm::tlm_command command, bool exclusive) {
+            require(c.make(command, first, data, exclusive) == tlm::TLM_OK_RESPONSE, "a status");
+        };
+        switch (random.between(0, 7)) {
+        case 0: // a store
+            naive.write(first, data);
+            go(tlm::TLM_WRITE_COMMAND, false);
+            break;
+        case 1: // a load, which ends no reservation
+            go(tlm::TLM_READ_COMMAND, false);
+            require(data == there, "a load");
+            break;
+        case 2: // a debugger's store
+            naive.write(first, data);
+            require(c.debug(tlm::TLM_WRITE_COMMAND, first, data) == length, "a debug access");
+            break;
+        case 3:
+        case 4: // LR
+            naive.reserve(who, first, length);
+            go(tlm::TLM_READ_COMMAND, true);
+            require(data == there, "an exclusive load");
+            break;
+        default: { // SC of what is reserved, mostly
+            const std::set<std::uint64_t> &own = naive.reserved[who];
+            std::uint64_t at = first, n = length;
+            if (!own.empty() && !random.one_in(4)) {
+                at = *own.begin();
+                n = random.one_in(4) ? random.between(1, own.size()) : own.size();
+                data.resize(n, 0x5c);
+            }
+            const bool due = naive.holds(who, at, n);
+            if (due) naive.write(at, data);
+            (due ? made : failed)++;
+            require(c.make(tlm::TLM_WRITE_COMMAND, at, data, true) == tlm::TLM_OK_RESPONSE, "a status");
+            require(c.said.exclusive == due, "whether a conditional store is made");
+        }
+        }
+    };
+    const auto play = [&](core &c, unsigned who) {
+        for (int i = 0; i < 10'000; i++) {
+            step(c, who);
+            sc_core::wait(from_ps(1000 * random.between(0, 99)));
+        }
+        bytes end(64);
+        c.debug(tlm::TLM_READ_COMMAND, 0, end);
+        BOOST_CHECK(end == naive.all);
+    };
+    s.b.body = [&] { play(s.b, 1); };
+    s.run([&] { play(s.a, 0); });
+    BOOST_CHECK_EQUAL(wrong, "");
+    BOOST_CHECK_GT(made, 1000u);
+    BOOST_CHECK_GT(failed, 1000u);
+    BOOST_TEST_MESSAGE(made << " conditional stores were made, " << failed << " were not");
 }
 
 // Every increment of both cores is kept, whoever is interrupted where.

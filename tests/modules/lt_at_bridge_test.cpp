@@ -60,8 +60,11 @@ void random_accesses_are_right(const lt_at_bridge::config &how, const phased_mem
         all.emplace_back(("initiator" + std::to_string(i)).c_str(), s).checker.out.bind(b.bridge.in);
     }
     sc_core::sc_start();
-    for (const random_accesses &one : all)
+    for (const random_accesses &one : all) {
         one.check_all_went_well();
+        BOOST_CHECK_GT(one.debug_accesses(), 50u);
+        BOOST_CHECK_GT(one.direct_accesses(), 50u);
+    }
     b.check_all_is_over();
 }
 

@@ -1,11 +1,13 @@
 // An initiator that makes random accesses to a range of bytes and compares every one with a plain array: byte enables,
 // streaming, odd sizes, 512 bytes and 4 KiB, across every boundary, past the end; blocking, or several in four phases.
+// In between it looks at and changes the same bytes by debug accesses and, where they are granted, by pointers.
 #ifndef TLMALLOC_TESTS_MODULES_RANDOM_ACCESSES_HPP
 #define TLMALLOC_TESTS_MODULES_RANDOM_ACCESSES_HPP
 
 #include "tlmalloc/testing/base_protocol_checker.hpp"
 #include "tlmalloc/testing/initiator.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <random>
 #include <sstream>
@@ -31,6 +33,9 @@ class random_accesses : public sc_core::sc_module {
         : sc_module(name), how_(how), random_(how.seed), expected_(how.size) {
         from.style = how.style;
         from.out.bind(checker.in);
+        from.on_invalidate = [this](std::uint64_t first, std::uint64_t last) {
+            if (first <= direct_.get_end_address() && last >= direct_.get_start_address()) has_pointer_ = false;
+        };
         SC_HAS_PROCESS(random_accesses);
         SC_THREAD(main);
     }
@@ -47,7 +52,9 @@ class random_accesses : public sc_core::sc_module {
         if (how_.bounded) BOOST_TEST(refused_ > how_.count / 100);
     }
 
-    sc_core::sc_time ended() const { return ended_; } // when the last access was over
+    sc_core::sc_time ended() const { return ended_; }             // when the last access was over
+    std::uint64_t debug_accesses() const { return debugged_; }    // that were right
+    std::uint64_t direct_accesses() const { return by_pointer_; } // by a pointer that was granted
 
   private:
     struct access {
@@ -135,9 +142,59 @@ class random_accesses : public sc_core::sc_module {
         done_++;
     }
 
+    // An access that takes no time, while none of this initiator's is under way.
+    void look_around() {
+        const std::uint64_t what = below(8);
+        if (what > 1) return;
+        const std::uint64_t length = 1 + below(300), offset = below(how_.size - length + 1);
+        std::vector<std::uint8_t> bytes(length);
+        for (std::uint8_t &byte : bytes)
+            byte = static_cast<std::uint8_t>(random_());
+        const bool writes = below(2) > 0;
+        tlm::tlm_generic_payload &payload = from.make(writes ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND,
+                                                      how_.base + offset, bytes.data(), length);
+        const bool made = what == 0 ? debug(payload) : direct(payload);
+        from.give_back(payload);
+        if (!made) return;
+        const auto own = expected_.begin() + static_cast<std::ptrdiff_t>(offset);
+        if (writes)
+            std::copy(bytes.begin(), bytes.end(), own);
+        else if (!std::equal(bytes.begin(), bytes.end(), own))
+            note(what == 0 ? "a debug access reads other bytes" : "a pointer leads to other bytes");
+    }
+    bool debug(tlm::tlm_generic_payload &payload) {
+        if (from.out->transport_dbg(payload) != payload.get_data_length()) note("a debug access is cut");
+        debugged_++;
+        return true;
+    }
+    // By the pointer that the initiator still has, or by one that it asks for. False when there is none to all bytes.
+    bool direct(tlm::tlm_generic_payload &payload) {
+        const std::uint64_t first = payload.get_address(), last = first + (payload.get_data_length() - 1);
+        if (!has_pointer_ || first < direct_.get_start_address() || last > direct_.get_end_address()) {
+            direct_.init();
+            has_pointer_ = from.out->get_direct_mem_ptr(payload, direct_) && direct_.is_read_write_allowed();
+            if (has_pointer_ && (first < direct_.get_start_address() || first > direct_.get_end_address()))
+                note("a pointer to other bytes than were asked for");
+            if (has_pointer_ && how_.bounded && direct_.get_end_address() - how_.base >= how_.size)
+                note("a pointer past the end");
+        }
+        if (!has_pointer_ || first < direct_.get_start_address() || last > direct_.get_end_address()) return false;
+        std::uint8_t *const there = direct_.get_dmi_ptr() + (first - direct_.get_start_address());
+        if (payload.is_write())
+            std::copy_n(payload.get_data_ptr(), payload.get_data_length(), there);
+        else
+            std::copy_n(there, payload.get_data_length(), payload.get_data_ptr());
+        by_pointer_++;
+        return true;
+    }
+    void note(const char *what) {
+        if (mismatch_.empty()) mismatch_ = "after access " + std::to_string(done_) + ": " + what;
+    }
+
     void main() {
         sc_core::sc_time ahead;
         while (done_ < how_.count) {
+            look_around();
             if (how_.style == coding::approximately_timed) {
                 four_phases();
                 continue;
@@ -183,7 +240,9 @@ class random_accesses : public sc_core::sc_module {
     std::vector<std::uint8_t> expected_;
     std::string mismatch_;
     sc_core::sc_time ended_;
-    std::uint64_t done_ = 0, refused_ = 0;
+    std::uint64_t done_ = 0, refused_ = 0, debugged_ = 0, by_pointer_ = 0;
+    tlm::tlm_dmi direct_; // the latest answer
+    bool has_pointer_ = false;
 };
 
 } // namespace tlmalloc::testing
