@@ -224,7 +224,31 @@ static bool list_takes_all(const tla_config *c, tla_phrase *text) {
     return c->controller.free_list == TLA_LIST_HBM && c->controller.list_reserve >= slice;
 }
 
+/* Plain addresses that no bus could decode, or bases that nobody asks for. */
+static bool bases_are_wrong(const tla_config *c, tla_phrase *text) {
+    const tla_pe_memory_config *m = &c->controller.memory;
+    if (m->layout != TLA_LAYOUT_PLAIN) {
+        const bool of_hbm = m->base[TLA_HBM] > 0;
+        *text =
+            tla_phrase_of("found %s %s with controller.addresses kernbench, expected plain or no base",
+                          of_hbm ? "hbm.base" : "tcm.base", tla_size_text(m->base[of_hbm ? TLA_HBM : TLA_TCM]).text);
+        return of_hbm || m->base[TLA_TCM] > 0;
+    }
+    tla_error error = {.text = ""};
+    const tla_pe_memory_config both = {.hbm_slice_bytes = m->hbm_slice_bytes,
+                                       .tcm_bytes = m->tcm_bytes,
+                                       .alignment = m->alignment,
+                                       .layout = m->layout,
+                                       .base = {[TLA_HBM] = m->base[TLA_HBM], [TLA_TCM] = m->base[TLA_TCM]}};
+    const tla_status status = tla_pe_memory_check_config(&both, &error);
+    *text = tla_phrase_of("found %s, expected hbm.base and tcm.base apart, aligned and below 2^64", error.text);
+    return status != TLA_OK;
+}
+
 const tla_platform_rule tla_controller_rules[] = {
+    {{"hbm.base", "tcm.base", "controller.addresses", "controller.alignment", "hbm.capacity_per_cube",
+      "system.pes_per_cube", "tcm.capacity"},
+     bases_are_wrong},
     {{"controller.free_list", "controller.hbm_policy", "controller.tcm_policy", "controller.sram_policy",
       "controller.m_cpu_policy", "controller.host_policy"},
      list_does_not_walk},

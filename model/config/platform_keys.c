@@ -84,6 +84,11 @@ const char *tla_engine_kind_name(tla_engine_kind kind) {
     return (unsigned)kind < TLA_ENGINE_KIND_COUNT ? names[kind] : NULL;
 }
 
+static const char *tla_address_layout_name(tla_address_layout layout) {
+    return layout == TLA_LAYOUT_KERNBENCH ? "kernbench" : layout == TLA_LAYOUT_PLAIN ? "plain" : NULL;
+}
+
+NAMES_OF(tla_address_layout)
 NAMES_OF(tla_engine_kind)
 NAMES_OF(tla_lockstep_scope)
 NAMES_OF(tla_free_list_place)
@@ -191,6 +196,8 @@ const tla_schema_key tla_platform_keys[] = {
     {TEXT(hbm.timing, hbm_timing.name, TIMING), "KernBench ADR-0033: no banks, rows or refresh", "channels",
      "channels: a timeline for each pseudo-channel, by the keys above; else each is timed by a profile (hbm2, hbm3, or "
      "a file, relative to this one), which has its own burst, interleave, bandwidth and turnaround"},
+    {SIZE(hbm.base, controller.memory.base[TLA_HBM], 0, UINT64_MAX), "tlmalloc's choice: KernBench has none", "0 B",
+     "controller.addresses plain: where the slice's first byte has its address; a multiple of controller.alignment"},
 
     {SIZE(tcm.capacity, tcm.capacity, KIB, TLA_SUB_UNIT_BYTES), "KernBench topology, ADR-0040", "16 MiB",
      "TCM of a PE"},
@@ -203,6 +210,8 @@ const tla_schema_key tla_platform_keys[] = {
      "of the write channel"},
     {TIME(tcm.latency, tcm.latency_ps, MS), "KernBench ADR-0040: time is bytes / bandwidth", "0 ns",
      "added to every access"},
+    {SIZE(tcm.base, controller.memory.base[TLA_TCM], 0, UINT64_MAX), "tlmalloc's choice: KernBench has none", "0 B",
+     "controller.addresses plain: as hbm.base, of the TCM; the two do not overlap"},
 
     {SIZE(sram.capacity, sram.capacity, KIB, TLA_SUB_UNIT_BYTES), "tlmalloc's choice: KernBench's is not published",
      "32 MiB", "SRAM of a cube"},
@@ -252,6 +261,9 @@ const tla_schema_key tla_platform_keys[] = {
      "placement in the host's memory, or a front"},
     {SIZE_POWER(controller.alignment, controller.memory.alignment, 1, GIB), "KernBench ADR-0048 D1: byte granular",
      "1 B", "sizes and offsets of allocations are multiples of it"},
+    {NAMED(controller.addresses, controller.memory.layout, tla_address_layout), "KernBench ADR-0048 D3", "kernbench",
+     "kernbench: 51 bits that say SIP, cube and PE; plain: hbm.base and tcm.base plus the offset, for a controller "
+     "that stands alone in a platform of one's own: an npu is refused"},
     {BOOLEAN(controller.validate, controller.memory.validate),
      "KernBench ADR-0048 D2: callers are trusted; A2 suggests a debug switch", "false",
      "true: frees are checked against the live blocks, and an error names the block's owner"},

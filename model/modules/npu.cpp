@@ -221,6 +221,7 @@ memory_controller::config cube_controller_config(const tla_config &c, unsigned s
     memory.sip = sip;
     memory.die = cube;
     memory.pe = 0;
+    memory.layout = TLA_LAYOUT_KERNBENCH; // the bases are of the memories of a PE
     memory.hbm_slice_bytes = memory.tcm_bytes = memory.tcm_reserved_bytes = 0;
     if (channel == TLA_SRAM)
         memory.sram_bytes = c.sram.capacity;
@@ -241,6 +242,7 @@ memory_controller::config host_controller_config(const tla_config &c) {
     auto result = config_of<memory_controller>(c, c.controller);
     tla_pe_memory_config &memory = result.memory;
     memory.sip = memory.die = memory.pe = 0;
+    memory.layout = TLA_LAYOUT_KERNBENCH;
     memory.hbm_slice_bytes = memory.tcm_bytes = memory.tcm_reserved_bytes = 0;
     memory.host_bytes = c.host_memory.capacity;
     return result;

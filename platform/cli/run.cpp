@@ -300,6 +300,12 @@ int tlmalloc_run(int argc, char **argv) {
     const int exit_status = cli_exit_status(load(&options.set, options.config, &config));
     overrides_clear(&options.set);
     if (exit_status != CLI_OK) return exit_status;
+    if (config.controller.memory.layout != TLA_LAYOUT_KERNBENCH) {
+        std::fputs("tlmalloc run: found controller.addresses plain, expected kernbench: an npu has many memories of a "
+                   "kind; plain addresses are for a controller alone\n",
+                   stderr);
+        return CLI_BAD_INPUT;
+    }
     if (!options.kernel && choose_kernel(config.workload.kernel, own, choice, error)) return CLI_BAD_INPUT;
     std::atexit(at_exit);
     sc_core::sc_report_handler::set_handler(report);

@@ -17,9 +17,10 @@ std::string trimmed(const std::string &text) {
     return first == std::string::npos ? "" : text.substr(first, last - first + 1);
 }
 
-// What the keys say that configurations do not have.
+// What the keys say that configurations do not have, or that an absent TCM changes.
 struct own_keys {
     std::optional<std::uint64_t> base[TLA_CHANNEL_COUNT];
+    std::string layout; // or nothing: what follows from the bases
     bool has_tcm = true;
 };
 
@@ -44,6 +45,8 @@ bool read_own_key(std::size_t line, const std::string &key, const std::string &v
         why = read_address(line, key, value, own.base[TLA_HBM]);
     else if (key == "tcm.base")
         why = read_address(line, key, value, own.base[TLA_TCM]);
+    else if (key == "controller.addresses" && (value == "plain" || value == "kernbench"))
+        own.layout = value;
     else if (key != "tcm.present")
         return false;
     else if (value == "true" || value == "false")
@@ -79,6 +82,10 @@ std::string assemble(const tla_config &config, const own_keys &own, plugin_setti
     tla_pe_memory_config &memory = settings.controller.memory;
     if (!own.has_tcm) memory.tcm_bytes = 0;
     if (!own.has_tcm) memory.tcm_reserved_bytes = 0;
+    if (own.layout == "plain" && !own.base[TLA_HBM])
+        return "found controller.addresses = plain without hbm.base, expected a base";
+    if (own.layout == "kernbench" && (own.base[TLA_HBM] || own.base[TLA_TCM]))
+        return "found a base with controller.addresses = kernbench, expected plain or no base";
     if (own.base[TLA_HBM] || own.base[TLA_TCM]) {
         if (!own.base[TLA_HBM]) return "found tcm.base without hbm.base, expected both or none";
         if (own.has_tcm && !own.base[TLA_TCM])

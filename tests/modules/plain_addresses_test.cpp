@@ -60,6 +60,31 @@ BOOST_AUTO_TEST_CASE(a_memory_that_passes_2_to_the_64_is_an_error) {
                   "2^64");
 }
 
+BOOST_AUTO_TEST_CASE(a_configuration_gives_its_controller_plain_addresses) {
+    const char *const keys[] = {"controller.addresses=plain", "hbm.base=2 GiB", "tcm.base=4 KiB", "tcm.capacity=2 MiB",
+                                "hbm.capacity_per_cube=64 MiB"};
+    tla_config config{};
+    BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, keys, std::size(keys), &config, nullptr, nullptr), TLA_OK);
+    const memory_controller::config made = controller_config(config, {1, 2, 3}); // of whatever PE
+    memory_controller controller("controller", made);
+    hbm_slice slice("slice", slice_config(config, {1, 2, 3}));
+    tcm local("tcm", tcm_config(config));
+    controller.slice.bind(slice.in);
+    controller.tcm.bind(local.in);
+    initiator cpu("cpu"), data("data");
+    cpu.out.bind(controller.control);
+    data.out.bind(controller.in);
+    cpu.body = [&] {
+        BOOST_CHECK_EQUAL(cpu.command(0, alloc_command(TLA_HBM, 4096)).value, 0x8000'0000u);
+        BOOST_CHECK_EQUAL(cpu.command(0, alloc_command(TLA_TCM, 16)).value, 0x1000u);
+        data.write(0x8000'0000, {1, 2, 3});
+        BOOST_CHECK(data.read(0x8000'0000, 3) == bytes({1, 2, 3}));
+    };
+    simulate({&cpu});
+    BOOST_CHECK_EQUAL(cube_controller_config(config, 0, 0, TLA_SRAM).memory.layout, TLA_LAYOUT_KERNBENCH);
+    BOOST_CHECK_EQUAL(host_controller_config(config).memory.layout, TLA_LAYOUT_KERNBENCH);
+}
+
 BOOST_AUTO_TEST_CASE(an_npu_has_no_plain_addresses) {
     tla_config config{};
     BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, nullptr, 0, &config, nullptr, nullptr), TLA_OK);

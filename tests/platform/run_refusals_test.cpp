@@ -191,3 +191,9 @@ BOOST_AUTO_TEST_CASE(mappings_that_fail_after_they_were_acknowledged_are_counted
     BOOST_CHECK_GT(posted, 0);
     BOOST_CHECK_EQUAL(visible, 0);
 }
+
+BOOST_AUTO_TEST_CASE(plain_addresses_are_refused_in_words) {
+    check_refused({"run", small, "--set", "controller.addresses=plain", "--set", "tcm.base=64 GiB"}, 2,
+                  "tlmalloc run: found controller.addresses plain, expected kernbench: an npu has many memories of a "
+                  "kind; plain addresses are for a controller alone\n");
+}

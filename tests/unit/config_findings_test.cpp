@@ -369,3 +369,25 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_says_why) {
     BOOST_CHECK_EQUAL_COLLECTIONS(findings.begin(), findings.end(), expected.begin(), expected.end());
     BOOST_CHECK_EQUAL(tla_config_load("/", nullptr, 0, &c, nullptr, nullptr), TLA_IO);
 }
+
+BOOST_AUTO_TEST_CASE(plain_addresses_that_overlap_or_go_past_2_to_the_64_are_found) {
+    const std::string expected = ", expected hbm.base and tcm.base apart, aligned and below 2^64";
+    check_findings("hbm: {base: 4 KiB}\n",
+                   {"f:1:13: found hbm.base 4 KiB with controller.addresses kernbench, expected plain or no "
+                    "base"});
+    check_findings("controller: {addresses: plain}\nhbm: {capacity_per_cube: 64 MiB, base: 8 MiB}\ntcm: {base: 0 B}\n",
+                   {"f:2:40: found TCM at 0x0 .. 0xffffff and HBM at 0x800000 .. 0x17fffff overlap" + expected});
+    check_findings("controller: {addresses: plain}\n"
+                   "hbm: {base: 0 B}\n"
+                   "tcm: {base: 18446744073709551615 B}\n",
+                   {"f:2:13: found TCM: base 0xffffffffffffffff + 16777216 bytes goes past 2^64" + expected});
+    check_findings("controller: {addresses: plain, alignment: 4 KiB}\ntcm: {base: 100 GiB}\nhbm: {base: 1 KiB}\n",
+                   {"f:3:13: found HBM: base 0x400 is not a multiple of alignment 4096" + expected});
+    check_findings("controller: {addresses: flat}\n",
+                   {"f:1:25: controller.addresses: found \"flat\", expected kernbench or plain"});
+    const tla_config c =
+        good("controller: {addresses: plain}\ntcm: {base: 2 GiB}\nhbm: {capacity_per_cube: 64 MiB, base: 16 KiB}\n");
+    BOOST_CHECK_EQUAL(c.controller.memory.layout, TLA_LAYOUT_PLAIN);
+    BOOST_CHECK_EQUAL(c.controller.memory.base[TLA_HBM], 16384u);
+    BOOST_CHECK_EQUAL(c.controller.memory.base[TLA_TCM], UINT64_C(1) << 31);
+}

@@ -218,6 +218,9 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
             c.controller.memory.hbm_policy = c.controller.memory.tcm_policy = c.controller.memory.sram_policy =
                 c.controller.memory.m_cpu_policy = c.controller.memory.host_policy =
                     static_cast<tla_policy>(TLA_FIRST_FIT + up_to(3));
+        const bool plain = c.controller.memory.layout == TLA_LAYOUT_PLAIN;
+        c.controller.memory.base[TLA_HBM] = plain ? UINT64_C(1) << (40 + up_to(20)) : 0;
+        c.controller.memory.base[TLA_TCM] = 0;
         c.controller.engine = TLA_ENGINE_MODEL; // another is there with Verilator alone
         tla_riscv_timing_defaults(&c.controller.firmware);
         if (c.controller.free_list != TLA_LIST_REGISTERS || up_to(1))

@@ -33,8 +33,9 @@ const std::vector<member> without_key{
     {at_memory + offsetof(memory, sram_bytes), sizeof(memory::sram_bytes)},
     {at_memory + offsetof(memory, m_cpu_bytes), sizeof(memory::m_cpu_bytes)},
     {at_memory + offsetof(memory, host_bytes), sizeof(memory::host_bytes)},
-    {at_memory + offsetof(memory, layout), sizeof(memory::layout)}, // of a platform its address map
-    {at_memory + offsetof(memory, base), sizeof(memory::base)},
+    // those of the other memories, which have no plain addresses in a platform
+    {at_memory + offsetof(memory, base) + TLA_SRAM * sizeof(std::uint64_t),
+     (TLA_CHANNEL_COUNT - TLA_SRAM) * sizeof(std::uint64_t)},
     MEMBER_OF(topology, host_memory),
     MEMBER_OF(host_memory, ecc_latency_ps), // it has no faults
     // what the controller works out from its guard and its free list
