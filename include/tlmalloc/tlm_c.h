@@ -7,7 +7,9 @@
  *
  * Accesses are loosely timed: each is made at the plugin's time plus `delay_ps`, and adds to that what it takes. Time
  * goes on with tlmc_tick alone. A process has one simulation: controllers are created before the first access or tick
- * of any of them, and live as long as the process. All calls come from one thread, and none from within a callback.
+ * of any of them, and live as long as the process: SystemC cannot build a simulation twice, so there is no destroy, and
+ * a host that wants a fresh one makes a process, or resets (tlmc_reset). All calls come from one thread, and none from
+ * within a callback.
  *
  * Functions that return int return 0, or a tla_status of tlmalloc (base/status.h), which tlmc_error() has in words. */
 #ifndef TLMALLOC_TLM_C_H
@@ -41,7 +43,7 @@ typedef struct tlmc_controller tlmc_controller;
  *
  * The slice is hbm.capacity_per_cube / system.pes_per_cube, the place that of SIP 0, cube 0, PE 0; the style is the
  * fast one. NULL, and tlmc_error() with key, what was found and what was expected: another version, a key or value that
- * is none, a module that cannot be built, time that has begun. */
+ * is none, a name that another controller has, a module that cannot be built, time that has begun. */
 tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *settings);
 
 /* Which socket of it. */

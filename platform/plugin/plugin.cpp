@@ -224,6 +224,8 @@ tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *set
             why = "found no name or no settings, expected both";
         else if (state().running)
             why = "time has begun: controllers are created before the first access or tick";
+        else if (sc_core::sc_find_object(name)) // SystemC would rename it
+            why = std::string("found name \"") + name + "\", expected one that no other controller has";
         else
             why = read_settings(settings, read);
         if (!why.empty()) {

@@ -56,6 +56,8 @@ controller = plugin.tlmc_create(tlmc.VERSION, b"controller", SETTINGS)
 assert controller, said()
 second = plugin.tlmc_create(tlmc.VERSION, b"second", b"tcm.present = false")
 assert second, said()
+for taken in b"controller", b"second":  # there is no destroy that would free a name
+    assert not plugin.tlmc_create(tlmc.VERSION, taken, b"tcm.present = false") and "no other controller has" in said()
 
 warnings = []
 warned = tlmc.WARNED(lambda context, report, text: warnings.append((report.decode(), text.decode())))
