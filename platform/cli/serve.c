@@ -7,6 +7,7 @@
 #include "cli/config_json.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
+#include "cli/platform_law.h"
 #include "cli/progress.h"
 #include "serving/host_law.h"
 
@@ -28,7 +29,9 @@ static const struct argp_option option_table[] = {
     {"settings", KEY_SETTINGS, "FILE", 0, "of the engine and the model, JSON or YAML", 0},
     {"set", KEY_SET, "KEY=VALUE", 0, "override a key of the settings (repeatable)", 0},
     {"step-time", KEY_LAW, "LAW", 0,
-     "how long a step takes: \"fixed 10 ms + 100 us/token\", or \"profile DIR\" with tables of measured times", 0},
+     "how long a step takes: \"fixed 10 ms + 100 us/token\", \"profile DIR\" with tables of measured times, or "
+     "\"platform CONFIG + LAW\": one of these, after commands about its blocks on a platform",
+     0},
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
     {"steps", KEY_STEPS, "CSV", 0, "write every step: its end, tokens, requests, blocks", 0},
     {"requests", KEY_REQUESTS, "CSV", 0, "write when every request was queued, scheduled and got its tokens", 0},
@@ -92,8 +95,11 @@ static void protect_inputs(const serve_options *o) {
     static const char *const tables[] = {"dense.csv", "per_sequence.csv", "attention.csv", "skew_fit.csv"};
     output_protect(o->requests_path);
     output_protect(o->settings_path);
-    if (strncmp(o->law_text, word, sizeof word - 1) != 0) return;
-    const char *directory = o->law_text + sizeof word - 1 + strspn(o->law_text + sizeof word - 1, " ");
+    char config[PATH_MAX];
+    const char *inner = platform_law_split(o->law_text, config, sizeof config), *law = inner ? inner : o->law_text;
+    if (inner) output_protect(config);
+    if (strncmp(law, word, sizeof word - 1) != 0) return;
+    const char *directory = law + sizeof word - 1 + strspn(law + sizeof word - 1, " ");
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         char path[PATH_MAX]; /* of a longer one the law is refused */
         if (snprintf(path, sizeof path, "%s/%s", directory, tables[i]) < (int)sizeof path) output_protect(path);
@@ -133,7 +139,8 @@ static tla_status run(const serve_options *o, const tla_serving_settings *settin
                       const tla_serving_requests *requests, serve_files *files, tla_serve_result *result,
                       tla_error *error) {
     tla_step_law law;
-    tla_status status = tla_step_law_parse(o->law_text, settings, &law, error);
+    const bool platform = platform_law_is(o->law_text);
+    tla_status status = (platform ? platform_law_parse : tla_step_law_parse)(o->law_text, settings, &law, error);
     if (status) {
         tla_error why = *error;
         return tla_error_set(error, status, "--step-time: %s", why.text);
@@ -149,6 +156,7 @@ static tla_status run(const serve_options *o, const tla_serving_settings *settin
     tla_error why;
     if (!status) {
         status = tla_serve(requests, &settings->rules, &with_moves, &watch, &done, result, &why);
+        if (!status && platform) status = platform_law_finish(&law, &why);
         if (status) tla_error_set(error, status, "%s: %s", o->requests_path, why.text);
     }
     progress_begin("writing", NULL);

@@ -12,6 +12,7 @@
 namespace {
 
 const std::string configs = TLMALLOC_SOURCE_DIR "/configs/serving/";
+const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
 const std::string measured = shared_data + "data/serving/vllm_rtx4090_llama31_8b/";
 
 struct golden {
@@ -242,6 +243,39 @@ BOOST_AUTO_TEST_CASE(a_map_shows_which_blocks_were_used_when) {
     BOOST_CHECK_EQUAL(drawn, draw("fixed 1 ms"));
 }
 
+BOOST_AUTO_TEST_CASE(blocks_on_a_platform_are_those_without_one_and_a_dear_allocator_lengthens_the_steps) {
+    const scratch_directory scratch;
+    const std::string requests = configs + "small_requests.jsonl", settings = configs + "small.yaml";
+    // One request at a time, so that nothing that is decided depends on when a step ends.
+    const auto serve = [&](const std::string &law, const char *report) {
+        json_t *json = report_of(serving(requests, settings, law, {"--set", "max_num_seqs=1", "--json", "-"}));
+        std::map<std::string, std::uint64_t> made;
+        for (const char *key : {"completed", "steps", "preemptions", "hit_tokens", "recomputed_tokens", "end_ns"})
+            made[key] = number(json, key);
+        const json_t *mean = json_object_get(json_object_get(json, report), "mean_s");
+        made["allocation"] = static_cast<std::uint64_t>(1e9 * json_real_value(json_object_get(mean, "allocation")));
+        made["mapping"] = static_cast<std::uint64_t>(1e9 * json_real_value(json_object_get(mean, "mapping")));
+        json_decref(json);
+        return made;
+    };
+    std::string text = read_text(npu_small);
+    const std::string before = "  hbm_policy: first_fit\n";
+    text.insert(text.find(before) + before.size(), "  cost:\n    alloc: 100 us\n");
+    const std::string dear = scratch.write("dear.yaml", text);
+    auto alone = serve("fixed 1 ms", "latency"), with = serve("platform " + npu_small + " + fixed 1 ms", "latency");
+    BOOST_CHECK(with == serve("platform " + npu_small + " + fixed 1 ms", "latency"));
+    for (const char *key : {"completed", "steps", "preemptions", "hit_tokens", "recomputed_tokens"})
+        BOOST_CHECK_EQUAL(alone[key], with[key]);
+    BOOST_CHECK_EQUAL(alone["allocation"] + alone["mapping"], 0u);
+    BOOST_CHECK_GT(with["allocation"], 0u);
+    BOOST_CHECK_GT(with["mapping"], 0u);
+    BOOST_CHECK_GT(with["end_ns"], alone["end_ns"]);
+    auto slow = serve("platform " + dear + " + fixed 1 ms", "latency");
+    BOOST_CHECK_EQUAL(slow["hit_tokens"], with["hit_tokens"]);
+    BOOST_CHECK_GT(slow["allocation"], 10 * with["allocation"]);
+    BOOST_CHECK_GT(slow["end_ns"], with["end_ns"] + 10'000'000);
+}
+
 BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     const scratch_directory scratch;
     const std::string requests = configs + "small_requests.jsonl", settings = configs + "small.yaml",
@@ -252,7 +286,19 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     check_refused({"serve", requests, requests}, "found a second argument");
     check_refused(serving(requests, settings, "fixed 1"), "--step-time: \"fixed 1\": found \"1\", which has no unit");
     check_refused(serving(requests, settings, "quick"), "--step-time: found \"quick\", expected \"fixed TIME");
-    check_refused(serving(requests, settings, "platform x"), "steps on the platform are not implemented");
+    check_refused(serving(requests, settings, "platform x"), "expected \"platform CONFIG + fixed TIME");
+    check_refused(serving(requests, settings, "platform  + fixed 1 ms"), "expected \"platform CONFIG + fixed TIME");
+    check_refused(serving(requests, settings, "platform x + quick"), "found \"quick\", expected \"fixed TIME");
+    check_refused(serving(requests, settings, "platform " + scratch.path("none.yaml") + " + fixed 1 ms"), "none.yaml",
+                  1);
+    const std::string on_platform = "platform " + npu_small + " + fixed 1 ms";
+    const std::string small = scratch.write("small.yaml", read_text(npu_small));
+    check_refused(serving(requests, settings, "platform " + small + " + fixed 1 ms", {"--json", small}), small);
+    check_refused(serving(requests, settings, on_platform, {"--set", "kv_heads=0"}), "expected layers, kv_heads");
+    check_refused(serving(requests, settings, on_platform, {"--set", "gpu_blocks=12289"}),
+                  "gpu_blocks: found 12289 of 2097152 bytes, expected at most the 12288 that 4 slices");
+    check_refused(serving(requests, settings, on_platform, {"--set", "kv_memory=paged"}), "without host_blocks");
+    check_refused(serving(requests, settings, on_platform, {"--set", "kv_rules=lmcache"}), "without host_blocks");
     check_refused(serving(requests, settings, "profile " + scratch.path("none")), "dense.csv", 1);
     check_refused(serving(requests, settings, law, {"--set", "device=x"}), "unknown key \"device\"");
     check_refused(serving(requests, settings, law, {"--set", "policy=priority"}), "expected fcfs: nothing else is");

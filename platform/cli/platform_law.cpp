@@ -1,0 +1,130 @@
+// A law of steps on a platform.
+#include "cli/platform_law.h"
+
+#include "cli/overrides.h"
+#include "cli/platform_blocks.hpp"
+#include "model/base/suggest.h"
+
+#include <climits>
+#include <cstring>
+#include <memory>
+
+namespace tlmalloc {
+
+namespace {
+
+constexpr char word[] = "platform ";
+
+struct platform_law {
+    ~platform_law() { tla_step_law_clear(&inner); }
+
+    tla_step_law inner{};
+    std::unique_ptr<npu> platform;
+    std::unique_ptr<platform_blocks> blocks; // goes first
+    platform_blocks::times left;             // less than a nanosecond, for the next step
+};
+
+std::uint64_t take_ns(std::uint64_t &ps) {
+    const std::uint64_t ns = ps / 1000;
+    ps %= 1000;
+    return ns;
+}
+
+tla_status time_of(void *context, const tla_step *step, tla_step_time *time, tla_error *error) {
+    auto &law = *static_cast<platform_law *>(context);
+    if (const tla_status status = law.inner.time(law.inner.context, step, time, error)) return status;
+    if (const tla_status status = law.blocks->run(law.left, error)) return status;
+    time->allocation_ns += take_ns(law.left.allocation_ps);
+    time->mapping_ns += take_ns(law.left.mapping_ps);
+    return TLA_OK;
+}
+
+void hear(void *context, const tla_block_decision *decision) {
+    static_cast<platform_law *>(context)->blocks->hear(*decision);
+}
+
+void destroy(void *context) {
+    delete static_cast<platform_law *>(context);
+}
+
+tla_status check(const tla_serving_settings &settings, const tla_config &config, tla_error *error) {
+    const tla_scheduler_rules &rules = settings.rules;
+    const std::uint64_t nbytes = settings.host_link.block_bytes;
+    if (rules.has_memory || rules.kv_rules != TLA_KV_VLLM || rules.host_blocks)
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "a platform has the blocks of kv_memory blocks by kv_rules vllm, without host_blocks");
+    if (config.host.lockstep != TLA_LOCKSTEP_OFF)
+        return tla_error_set(error, TLA_UNSUPPORTED, "a platform in lockstep has no blocks of single slices");
+    if (!nbytes)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "the bytes of a block are not known, expected layers, kv_heads, head_dim and a kv_dtype "
+                             "of bfloat16, float16, float32 or fp8 in the settings");
+    const std::uint64_t pes = std::uint64_t{config.system.sips} * config.system.cube_mesh_width *
+                              config.system.cube_mesh_height * config.system.pes_per_cube;
+    const std::uint64_t slice = slice_config(config, {0, 0, 0}).capacity, most = slice / nbytes * pes;
+    if (rules.blocks > most)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "gpu_blocks: found %u of %llu bytes, expected at most the %llu that %llu slices of %llu "
+                             "bytes hold",
+                             rules.blocks, static_cast<unsigned long long>(nbytes),
+                             static_cast<unsigned long long>(most), static_cast<unsigned long long>(pes),
+                             static_cast<unsigned long long>(slice));
+    return TLA_OK;
+}
+
+} // namespace
+
+} // namespace tlmalloc
+
+using namespace tlmalloc;
+
+bool platform_law_is(const char *text) {
+    return std::strncmp(text, word, sizeof word - 1) == 0;
+}
+
+const char *platform_law_split(const char *text, char *path, std::size_t room) {
+    path[0] = '\0';
+    if (!platform_law_is(text)) return nullptr;
+    const char *begin = text + sizeof word - 1;
+    begin += std::strspn(begin, " ");
+    const char *const plus = std::strstr(begin, " + ");
+    if (!plus || plus == begin) return nullptr;
+    const auto length = static_cast<std::size_t>(plus - begin);
+    if (*begin == '+' || length >= room) return nullptr;
+    std::memcpy(path, begin, length);
+    path[length] = '\0';
+    return plus + 3 + std::strspn(plus + 3, " ");
+}
+
+tla_status platform_law_parse(const char *text, const tla_serving_settings *settings, tla_step_law *law,
+                              tla_error *error) {
+    *law = {};
+    char path[PATH_MAX];
+    const char *const inner = platform_law_split(text, path, sizeof path);
+    if (!inner)
+        return tla_error_set(error, TLA_SYNTAX,
+                             "found %s, expected \"platform CONFIG + fixed TIME + TIME/token\" or \"platform CONFIG + "
+                             "profile DIR\"",
+                             tla_quote(text).text);
+    auto made = std::make_unique<platform_law>();
+    if (const tla_status status = tla_step_law_parse(inner, settings, &made->inner, error)) return status;
+    tla_config config{};
+    if (const tla_status status = tla_config_load(path, nullptr, 0, &config, print_finding, nullptr))
+        return tla_error_set(error, status, "%s: the platform's configuration is refused", path);
+    if (const tla_status status = check(*settings, config, error)) return status;
+    made->platform = std::make_unique<npu>("npu", config, kernel_table{});
+    made->blocks = std::make_unique<platform_blocks>("blocks", *made->platform, settings->rules.blocks,
+                                                     settings->host_link.block_bytes, config.mmu.page_size);
+    *law = {time_of, hear, destroy, made.release()};
+    return TLA_OK;
+}
+
+tla_status platform_law_finish(tla_step_law *law, tla_error *error) {
+    auto &made = *static_cast<platform_law *>(law->context);
+    if (const tla_status status = made.blocks->finish(error)) return status;
+    const std::uint64_t leaks = made.platform->leaks();
+    if (leaks)
+        return tla_error_set(error, TLA_LEAK, "%llu leaks on the platform, expected none",
+                             static_cast<unsigned long long>(leaks));
+    return TLA_OK;
+}

@@ -1,0 +1,33 @@
+/* Steps of a serving engine whose blocks are bytes on a platform: what is decided about them are commands to its memory
+ * controllers and MMUs, and a step waits for them. */
+#ifndef TLMALLOC_PLATFORM_CLI_PLATFORM_LAW_H
+#define TLMALLOC_PLATFORM_CLI_PLATFORM_LAW_H
+
+#include "serving/step_law.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whether a text names such a law: "platform CONFIG + LAW". */
+bool platform_law_is(const char *text);
+
+/* The LAW of such a text, and into path[0 .. room) its CONFIG; NULL, and an empty path, when one of them is missing or
+ * there is no room. */
+const char *platform_law_split(const char *text, char *path, size_t room);
+
+/* Builds the platform of CONFIG; LAW, of step_law.h, is the rest of a step. Block b lies in the slice of PE b modulo
+ * their number, at a virtual address of that PE. One in a process. TLA_SYNTAX, TLA_IO; TLA_UNSUPPORTED for another
+ * manager than that of blocks by vLLM's rules, for a second tier and for slices in lockstep; TLA_INVALID_ARGUMENT for
+ * settings that do not say what a block has, or more blocks than the slices hold; as tla_step_law_parse. */
+tla_status platform_law_parse(const char *text, const tla_serving_settings *settings, tla_step_law *law,
+                              tla_error *error);
+
+/* Sends what has been decided after the last step, takes the cache's blocks back, and sees that the platform is as it
+ * was: TLA_LEAK if not; and what a step would say. */
+tla_status platform_law_finish(tla_step_law *law, tla_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,106 @@
+// Blocks of a key-value cache on a platform: what is in them is checked, and who refers to them.
+#include "cli/platform_blocks.hpp"
+#include "tlmalloc/config.h"
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace tlmalloc;
+
+constexpr std::uint64_t block_bytes = 10000; // no whole pages
+
+struct reader : sc_core::sc_module {
+    explicit reader(sc_core::sc_module_name name) : sc_module(name) {}
+    tlm_utils::simple_initiator_socket<reader> memory{"memory"};
+};
+
+// A platform with 8 blocks, of which block 0 is a placeholder.
+struct cache {
+    cache() {
+        tla_config config{};
+        BOOST_REQUIRE_EQUAL(
+            tla_config_load(TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", nullptr, 0, &config, nullptr, nullptr),
+            TLA_OK);
+        platform = std::make_unique<npu>("npu", config, kernel_table{});
+        reads.memory.bind(platform->pes()[2]->controller.in);
+        blocks = std::make_unique<platform_blocks>("blocks", *platform, 8, block_bytes, config.mmu.page_size);
+    }
+    void decide(tla_block_decision_kind kind, const std::vector<std::uint32_t> &which, std::uint32_t found = 0) {
+        tla_block_decision d{};
+        d.kind = kind;
+        d.blocks = which.data();
+        d.count = static_cast<std::uint32_t>(which.size());
+        d.found = found;
+        blocks->hear(d);
+    }
+    tla_status run() { return blocks->run(took, &error); }
+    // Turns a bit of a byte of a block over, in the slice of PE 2.
+    void plant(std::uint32_t block, std::uint64_t at) {
+        std::uint8_t byte = 0;
+        tlm::tlm_generic_payload payload;
+        payload.set_address(blocks->physical_address(block) + at);
+        payload.set_data_ptr(&byte);
+        payload.set_data_length(1);
+        payload.set_streaming_width(1);
+        payload.set_command(tlm::TLM_READ_COMMAND);
+        BOOST_REQUIRE_EQUAL(reads.memory->transport_dbg(payload), 1u);
+        byte ^= 1;
+        payload.set_command(tlm::TLM_WRITE_COMMAND);
+        BOOST_REQUIRE_EQUAL(reads.memory->transport_dbg(payload), 1u);
+    }
+
+    std::unique_ptr<npu> platform;
+    reader reads{"reads"};
+    std::unique_ptr<platform_blocks> blocks;
+    platform_blocks::times took;
+    tla_error error{};
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(decisions_are_commands_and_leave_the_platform_as_it_was) {
+    cache c;
+    c.decide(TLA_BLOCKS_ALLOCATED, {1, 2, 3});
+    BOOST_REQUIRE_MESSAGE(c.run() == TLA_OK, c.error.text);
+    BOOST_CHECK_EQUAL(c.blocks->commands(), 6u); // ALLOC and MAP of each
+    BOOST_CHECK_GT(c.took.allocation_ps, 0u);
+    BOOST_CHECK_GT(c.took.mapping_ps, 0u);
+    c.decide(TLA_BLOCKS_ENTERED, {1, 2});
+    c.decide(TLA_BLOCKS_ALLOCATED, {1, 2, 4}, 2);
+    BOOST_REQUIRE_MESSAGE(c.run() == TLA_OK, c.error.text);
+    BOOST_CHECK_EQUAL(c.blocks->commands(), 12u); // REF of the index and of the request, ALLOC and MAP of block 4
+    c.decide(TLA_BLOCKS_RELEASED, {1, 2, 3});
+    c.decide(TLA_BLOCKS_RELEASED, {1, 2, 4});
+    BOOST_REQUIRE_MESSAGE(c.run() == TLA_OK, c.error.text);
+    BOOST_CHECK_EQUAL(c.blocks->commands(), 20u); // six FREE, of which blocks 3 and 4 have an UNMAP before
+    c.decide(TLA_BLOCKS_ALLOCATED, {2});          // which the index gives up
+    BOOST_REQUIRE_MESSAGE(c.run() == TLA_OK, c.error.text);
+    BOOST_CHECK_EQUAL(c.blocks->commands(), 24u);
+    BOOST_CHECK_GT(c.platform->leaks(), 0u);
+    BOOST_REQUIRE_MESSAGE(c.blocks->finish(&c.error) == TLA_OK, c.error.text);
+    BOOST_CHECK_EQUAL(c.platform->leaks(), 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_byte_at_an_end_of_a_block_is_found_when_it_is_read) {
+    cache c;
+    c.decide(TLA_BLOCKS_ALLOCATED, {5, 6});
+    BOOST_REQUIRE_MESSAGE(c.run() == TLA_OK, c.error.text);
+    c.plant(6, block_bytes - 1);
+    c.decide(TLA_BLOCKS_ALLOCATED, {5}, 1);
+    BOOST_REQUIRE_MESSAGE(c.run() == TLA_OK, c.error.text);
+    c.decide(TLA_BLOCKS_ALLOCATED, {6}, 1);
+    BOOST_CHECK_EQUAL(c.run(), TLA_WRONG_RESULT);
+    BOOST_CHECK_EQUAL(std::string(c.error.text).rfind("block 6, byte 9999, in PE 2's slice: found 0x", 0), 0u);
+    BOOST_CHECK_EQUAL(c.run(), TLA_WRONG_RESULT); // it stays
+}
+
+BOOST_AUTO_TEST_CASE(a_block_that_others_have_is_nobodys_to_take) {
+    cache c;
+    c.decide(TLA_BLOCKS_ALLOCATED, {1});
+    c.decide(TLA_BLOCKS_ENTERED, {1});
+    c.decide(TLA_BLOCKS_ALLOCATED, {1});
+    BOOST_CHECK_EQUAL(c.run(), TLA_WRONG_RESULT);
+}
