@@ -68,9 +68,10 @@ tla_status slurm_submit(const char *script, char job[32], tla_error *error) {
     char *line = strrchr(answer, '\n');
     if (line && !line[1]) *line = '\0', line = strrchr(answer, '\n');
     line = line ? line + 1 : answer;
-    line[strspn(line, "0123456789")] = '\0';
-    if (!*line || strlen(line) > 31) return tla_error_set(error, TLA_IO, "--slurm: sbatch gives no number of a job");
-    snprintf(job, 32, "%s", line);
+    const size_t digits = strspn(line, "0123456789");
+    if (digits < 1 || digits > 31) return tla_error_set(error, TLA_IO, "--slurm: sbatch gives no number of a job");
+    memcpy(job, line, digits);
+    job[digits] = '\0';
     return TLA_OK;
 }
 
