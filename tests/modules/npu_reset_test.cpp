@@ -37,6 +37,7 @@ struct used : platform_bench {
         sc_core::wait(from_ps(30'000 * ns));
         for (const resettable *r : all)
             BOOST_CHECK(!r->in_reset());
+        BOOST_CHECK_EQUAL(platform.leaks(), 2u); // the tensors that the host knows: all memory and addresses are free
         BOOST_CHECK_NE(platform.host().cleanup(&error), TLA_OK); // the device knows nothing of these tensors
         BOOST_CHECK_EQUAL(platform.leaks(), 0u);
         error = {};
