@@ -217,12 +217,21 @@ void output_drop(FILE *stream) {
     restore_signals(&before);
 }
 
+/* Writes what is left: -1, or why some of it could not be written, 0 when that is not known any more. */
+static int flush(FILE *stream) {
+    errno = 0;
+    if (fflush(stream) == 0 && !ferror(stream)) return -1;
+    if (errno) return errno;
+    clearerr(stream); /* a write failed long ago: one more most likely says why */
+    return fputc('\n', stream) == EOF || fflush(stream) != 0 ? errno : 0;
+}
+
 tla_status output_flush_standard(tla_error *error) {
     if (standard_output_bad) return TLA_OK;
-    errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout)) return TLA_OK;
+    const int reason = flush(stdout);
+    if (reason < 0) return TLA_OK;
     standard_output_bad = true;
-    return cannot_write("standard output", errno, error); /* errno 0: a write failed long ago */
+    return cannot_write("standard output", reason, error);
 }
 
 /* Everything that was written is in the file, and the file is closed. */
@@ -230,14 +239,9 @@ static tla_status finish(output *o, tla_error *error) {
     FILE *stream = o->stream;
     o->stream = NULL;
     if (stream == stdout) return TLA_OK; /* it is not closed, and flushed for all */
-    errno = 0;
-    bool good = fflush(stream) == 0 && !ferror(stream);
-    int reason = errno; /* 0: a write failed long ago */
-    if (fclose(stream) != 0 && good) {
-        good = false;
-        reason = errno;
-    }
-    return good ? TLA_OK : cannot_write(o->path, reason, error);
+    int reason = flush(stream);
+    if (fclose(stream) != 0 && reason < 0) reason = errno;
+    return reason < 0 ? TLA_OK : cannot_write(o->path, reason, error);
 }
 
 tla_status output_commit(tla_error *error) {
