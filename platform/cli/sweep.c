@@ -495,21 +495,19 @@ static tla_status run_all(running *r, size_t *figure, tla_error *error) {
     return status;
 }
 
-/* The points of the command line, or all; CLI_OK, or an exit status with a message. */
+/* The points of the command line, which are `running`'s from now, or all; CLI_OK, or an exit status with a message. */
 static int find_points(running *r, const char *command) {
-    const point_ranges *asked = &r->options->points;
     if (!r->options->ranged && !point_ranges_add(&r->points, 0, r->s->count - 1)) {
         print_message("%s: no host memory for points", command);
         return CLI_FAILED;
     }
     if (!r->options->ranged) return CLI_OK;
-    if (asked->at[asked->count - 1].last >= r->s->count) {
-        print_message("%s: --points: found %" PRIu64 ", expected less than %" PRIu64 ", the number of points", command,
-                      asked->at[asked->count - 1].last, r->s->count);
-        return CLI_BAD_INPUT;
-    }
-    r->points = *asked;
-    return CLI_OK;
+    r->points = r->options->points;
+    const uint64_t last = r->points.at[r->points.count - 1].last;
+    if (last < r->s->count) return CLI_OK;
+    print_message("%s: --points: found %" PRIu64 ", expected less than %" PRIu64 ", the number of points", command,
+                  last, r->s->count);
+    return CLI_BAD_INPUT;
 }
 
 static int run(const char *command, const sweep_options *options, const sweep *s) {
@@ -517,7 +515,10 @@ static int run(const char *command, const sweep_options *options, const sweep *s
     tla_error error = {0};
     size_t bad = 0, figure = SIZE_MAX;
     const int found = find_points(&r, command);
-    if (found != CLI_OK) return found;
+    if (found != CLI_OK) {
+        point_ranges_clear(&r.points);
+        return found;
+    }
     tla_status status = constraints_compile(s, &r.constraints, &bad, &error);
     if (!status) status = begin_search(&r, &error);
     if (!status) status = run_all(&r, &figure, &error);
@@ -558,7 +559,10 @@ int tlmalloc_sweep(int argc, char **argv) {
     options.cluster.jobs = options.jobs ? options.jobs : 1;
     sweep s;
     const tla_status status = load(&options, &s, argv[0]);
-    if (status) return cli_exit_status(status);
+    if (status) {
+        point_ranges_clear(&options.points);
+        return cli_exit_status(status);
+    }
     const int exit_status = run(argv[0], &options, &s);
     sweep_clear(&s);
     return exit_status;

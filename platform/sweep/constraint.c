@@ -197,8 +197,10 @@ static void take_factors(values *v, int64_t point) {
         tla_phrase value;
         if (!f || (f->kind == SWEEP_KEY && sweep_has_config(s)) || !sweep_value(s, point, factor, &value)) continue;
         v->items[i].known = true;
-        v->items[i].is_number = tla_number_parse(f->type, value.text, &v->items[i].number, NULL) == TLA_OK ||
-                                quantity(value.text, &v->items[i].number) == strlen(value.text);
+        uint64_t *number = &v->items[i].number;
+        v->items[i].is_number =
+            (f->type <= TLA_VALUE_RATE && tla_number_parse(f->type, value.text, number, NULL) == TLA_OK) ||
+            quantity(value.text, number) == strlen(value.text);
         snprintf(v->items[i].text, sizeof v->items[i].text, "%s", value.text);
     }
 }

@@ -539,7 +539,7 @@ static void judge_all(judge *j) {
         FIND(j, j->r->keys[0].at, "keys: found both keys and points, expected one of them");
     for (size_t i = 0; i < j->r->key_count; i++)
         judge_row(j, &j->r->keys[i]);
-    if (j->r->point_count) judge_points(j);
+    if (j->r->point_count && !j->r->key_count) judge_points(j);
     if (j->loader->no_memory) return; /* what is there may be half of it */
     if (!j->loader->findings && !j->s->factor_count)
         FIND(j, (tla_place){j->s->file, 1, 1}, "found nothing that is swept, expected keys or points");

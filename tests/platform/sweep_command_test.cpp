@@ -346,6 +346,8 @@ BOOST_AUTO_TEST_CASE(bad_sweeps_are_told_by_line_and_column) {
         {head + "set: {mmu.page_size: 4}\n" + key + figures, ":4:22: error: mmu.page_size: found \"4\""},
         {head + key + "points: [{set: {mmu.page_size: 4 KiB}}]\n" + figures,
          "error: keys: found both keys and points, expected one of them"},
+        {head + key + "points: [{set: {mmu.page_size: 4 KiB}}, {set: {mmu.page_size: 64 KiB}}]\n" + figures,
+         "error: keys: found both keys and points, expected one of them"},
         {head + "sample: latim\n" + key + figures,
          ":4:9: error: sample: found \"latim\", expected product, list, random or latin, did you mean \"latin\"?"},
         {head + "sample: random\n" + key + figures, ":4:9: error: sample: random needs count, the number of points"},

@@ -127,7 +127,9 @@ BOOST_AUTO_TEST_CASE(a_hash_is_of_the_resolved_configuration_however_it_is_writt
     BOOST_CHECK_EQUAL(hashes[0], hashes[3]); // 8 is the default
     BOOST_CHECK_EQUAL(std::set<std::string>(hashes.begin(), hashes.end()).size(), 3u);
     tla_phrase shown;
-    BOOST_CHECK(sweep_shown_value(&m.s, 2, 0, &shown));
+    bool has = false;
+    BOOST_CHECK_EQUAL(sweep_shown_value(&m.s, 2, 0, &shown, &has), TLA_OK);
+    BOOST_CHECK(has);
     BOOST_CHECK_EQUAL(shown.text, std::string("2 MiB"));
 }
 
