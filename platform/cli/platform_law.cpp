@@ -1,6 +1,7 @@
 // A law of steps on a platform.
 #include "cli/platform_law.h"
 
+#include "cli/message.h"
 #include "cli/overrides.h"
 #include "cli/platform_blocks.hpp"
 #include "model/base/suggest.h"
@@ -8,6 +9,7 @@
 #include <climits>
 #include <cstring>
 #include <memory>
+#include <new>
 
 namespace tlmalloc {
 
@@ -22,7 +24,27 @@ struct platform_law {
     std::unique_ptr<npu> platform;
     std::unique_ptr<platform_blocks> blocks; // goes first
     platform_blocks::times left;             // less than a nanosecond, for the next step
+    bool deaf = false;                       // a decision was not heard, for lack of the host's memory
 };
+
+// What modules report goes to stderr, since stdout may be a report; errors are thrown.
+void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
+    if (r.get_severity() == sc_core::SC_WARNING)
+        print_message("tlmalloc serve: warning: %s: %s", r.get_msg_type(), r.get_msg());
+    if (actions & sc_core::SC_THROW) throw r;
+}
+
+// Whoever calls is C, through which nothing may be thrown.
+template <typename Work>
+tla_status told(tla_error *error, const Work &work) {
+    try {
+        return work();
+    } catch (const sc_core::sc_report &r) {
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", r.get_msg_type(), r.get_msg());
+    } catch (const std::bad_alloc &) {
+        return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the platform");
+    }
+}
 
 std::uint64_t take_ns(std::uint64_t &ps) {
     const std::uint64_t ns = ps / 1000;
@@ -33,14 +55,21 @@ std::uint64_t take_ns(std::uint64_t &ps) {
 tla_status time_of(void *context, const tla_step *step, tla_step_time *time, tla_error *error) {
     auto &law = *static_cast<platform_law *>(context);
     if (const tla_status status = law.inner.time(law.inner.context, step, time, error)) return status;
-    if (const tla_status status = law.blocks->run(law.left, error)) return status;
+    if (law.deaf) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the platform");
+    const auto run = [&] { return law.blocks->run(law.left, error); };
+    if (const tla_status status = told(error, run)) return status;
     time->allocation_ns += take_ns(law.left.allocation_ps);
     time->mapping_ns += take_ns(law.left.mapping_ps);
     return TLA_OK;
 }
 
 void hear(void *context, const tla_block_decision *decision) {
-    static_cast<platform_law *>(context)->blocks->hear(*decision);
+    auto &law = *static_cast<platform_law *>(context);
+    try {
+        law.blocks->hear(*decision);
+    } catch (const std::bad_alloc &) {
+        law.deaf = true;
+    }
 }
 
 void destroy(void *context) {
@@ -112,16 +141,20 @@ tla_status platform_law_parse(const char *text, const tla_serving_settings *sett
     if (const tla_status status = tla_config_load(path, nullptr, 0, &config, print_finding, nullptr))
         return tla_error_set(error, status, "%s: the platform's configuration is refused", path);
     if (const tla_status status = check(*settings, config, error)) return status;
-    made->platform = std::make_unique<npu>("npu", config, kernel_table{});
-    made->blocks = std::make_unique<platform_blocks>("blocks", *made->platform, settings->rules.blocks,
-                                                     settings->host_link.block_bytes, config.mmu.page_size);
-    *law = {time_of, hear, destroy, made.release()};
-    return TLA_OK;
+    sc_core::sc_report_handler::set_handler(report);
+    const tla_status status = told(error, [&] {
+        made->platform = std::make_unique<npu>("npu", config, kernel_table{});
+        made->blocks = std::make_unique<platform_blocks>("blocks", *made->platform, settings->rules.blocks,
+                                                         settings->host_link.block_bytes, config.mmu.page_size);
+        return TLA_OK;
+    });
+    if (!status) *law = {time_of, hear, destroy, made.release()};
+    return status;
 }
 
 tla_status platform_law_finish(tla_step_law *law, tla_error *error) {
     auto &made = *static_cast<platform_law *>(law->context);
-    if (const tla_status status = made.blocks->finish(error)) return status;
+    if (const tla_status status = told(error, [&] { return made.blocks->finish(error); })) return status;
     const std::uint64_t leaks = made.platform->leaks();
     if (leaks)
         return tla_error_set(error, TLA_LEAK, "%llu leaks on the platform, expected none",
