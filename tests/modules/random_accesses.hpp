@@ -24,6 +24,7 @@ class random_accesses : public sc_core::sc_module {
         coding style = coding::loosely_timed;
         unsigned together = 6; // in four phases
         unsigned seed = 1;
+        bool debug = true; // the memory takes debug accesses
     };
 
     initiator from{"from"};
@@ -145,7 +146,7 @@ class random_accesses : public sc_core::sc_module {
     // An access that takes no time, while none of this initiator's is under way.
     void look_around() {
         const std::uint64_t what = below(8);
-        if (what > 1) return;
+        if (what > 1 || (what == 0 && !how_.debug)) return;
         const std::uint64_t length = 1 + below(300), offset = below(how_.size - length + 1);
         std::vector<std::uint8_t> bytes(length);
         for (std::uint8_t &byte : bytes)
