@@ -13,8 +13,7 @@ namespace tlmalloc {
 namespace {
 
 constexpr std::uint64_t port = std::uint64_t{5} * TLA_PORT_BYTES; // of controllers and MMUs: nobody else's
-constexpr std::uint64_t end_bytes = 16;                           // of a pattern
-using pattern = std::array<std::uint8_t, end_bytes>;
+using pattern = std::array<std::uint8_t, platform_blocks::end_bytes>;
 
 // Which block, of which generation, and which end of it.
 pattern pattern_of(std::uint32_t block, std::uint64_t generation, unsigned end) {

@@ -23,6 +23,8 @@ class platform_blocks : public sc_core::sc_module {
         std::uint64_t allocation_ps = 0, mapping_ps = 0;
     };
 
+    static constexpr std::uint64_t end_bytes = 16; // of the pattern at each end; a block has at least two of them
+
     platform_blocks(sc_core::sc_module_name name, npu &platform, std::uint32_t blocks, std::uint64_t block_bytes,
                     std::uint64_t page_bytes);
     ~platform_blocks() override;

@@ -6,10 +6,10 @@
 #include "cli/platform_blocks.hpp"
 #include "model/base/suggest.h"
 
-#include <climits>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string>
 
 namespace tlmalloc {
 
@@ -88,6 +88,10 @@ tla_status check(const tla_serving_settings &settings, const tla_config &config,
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "the bytes of a block are not known, expected layers, kv_heads, head_dim and a kv_dtype "
                              "of bfloat16, float16, float32 or fp8 in the settings");
+    if (nbytes < 2 * platform_blocks::end_bytes)
+        return tla_error_set(
+            error, TLA_UNSUPPORTED, "found blocks of %llu bytes, expected at least %llu, for a pattern at each end",
+            static_cast<unsigned long long>(nbytes), static_cast<unsigned long long>(2 * platform_blocks::end_bytes));
     const std::uint64_t pes = std::uint64_t{config.system.sips} * config.system.cube_mesh_width *
                               config.system.cube_mesh_height * config.system.pes_per_cube;
     const std::uint64_t slice = slice_config(config, {0, 0, 0}).capacity, most = slice / nbytes * pes;
@@ -111,25 +115,22 @@ bool platform_law_is(const char *text) {
     return std::strncmp(text, word, sizeof word - 1) == 0;
 }
 
-const char *platform_law_split(const char *text, char *path, std::size_t room) {
-    path[0] = '\0';
+const char *platform_law_split(const char *text, const char **config, std::size_t *length) {
     if (!platform_law_is(text)) return nullptr;
-    const char *begin = text + sizeof word - 1;
-    begin += std::strspn(begin, " ");
-    const char *const plus = std::strstr(begin, " + ");
-    if (!plus || plus == begin) return nullptr;
-    const auto length = static_cast<std::size_t>(plus - begin);
-    if (*begin == '+' || length >= room) return nullptr;
-    std::memcpy(path, begin, length);
-    path[length] = '\0';
+    *config = text + sizeof word - 1;
+    *config += std::strspn(*config, " ");
+    const char *const plus = std::strstr(*config, " + ");
+    if (!plus || plus == *config || **config == '+') return nullptr;
+    *length = static_cast<std::size_t>(plus - *config);
     return plus + 3 + std::strspn(plus + 3, " ");
 }
 
 tla_status platform_law_parse(const char *text, const tla_serving_settings *settings, tla_step_law *law,
                               tla_error *error) {
     *law = {};
-    char path[PATH_MAX];
-    const char *const inner = platform_law_split(text, path, sizeof path);
+    const char *begin;
+    std::size_t length;
+    const char *const inner = platform_law_split(text, &begin, &length);
     if (!inner)
         return tla_error_set(error, TLA_SYNTAX,
                              "found %s, expected \"platform CONFIG + fixed TIME + TIME/token\" or \"platform CONFIG + "
@@ -138,8 +139,9 @@ tla_status platform_law_parse(const char *text, const tla_serving_settings *sett
     auto made = std::make_unique<platform_law>();
     if (const tla_status status = tla_step_law_parse(inner, settings, &made->inner, error)) return status;
     tla_config config{};
-    if (const tla_status status = tla_config_load(path, nullptr, 0, &config, print_finding, nullptr))
-        return tla_error_set(error, status, "%s: the platform's configuration is refused", path);
+    const std::string path(begin, length);
+    if (const tla_status status = tla_config_load(path.c_str(), nullptr, 0, &config, print_finding, nullptr))
+        return tla_error_set(error, status, "%s: the platform's configuration is refused", path.c_str());
     if (const tla_status status = check(*settings, config, error)) return status;
     sc_core::sc_report_handler::set_handler(report);
     const tla_status status = told(error, [&] {

@@ -12,9 +12,8 @@ extern "C" {
 /* Whether a text names such a law: "platform CONFIG + LAW". */
 bool platform_law_is(const char *text);
 
-/* The LAW of such a text, and into path[0 .. room) its CONFIG; NULL, and an empty path, when one of them is missing or
- * there is no room. */
-const char *platform_law_split(const char *text, char *path, size_t room);
+/* The LAW of such a text, and its CONFIG, config[0 .. *length); NULL when one of them is missing. */
+const char *platform_law_split(const char *text, const char **config, size_t *length);
 
 /* Builds the platform of CONFIG; LAW, of step_law.h, is the rest of a step. Block b lies in the slice of PE b modulo
  * their number, at a virtual address of that PE. One in a process. TLA_SYNTAX, TLA_IO; TLA_UNSUPPORTED for another

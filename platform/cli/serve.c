@@ -95,13 +95,15 @@ static void protect_inputs(const serve_options *o) {
     static const char *const tables[] = {"dense.csv", "per_sequence.csv", "attention.csv", "skew_fit.csv"};
     output_protect(o->requests_path);
     output_protect(o->settings_path);
-    char config[PATH_MAX];
-    const char *inner = platform_law_split(o->law_text, config, sizeof config), *law = inner ? inner : o->law_text;
-    if (inner) output_protect(config);
+    char path[PATH_MAX]; /* of a longer one the law is refused */
+    const char *config, *law = o->law_text;
+    size_t length;
+    const char *inner = platform_law_split(law, &config, &length);
+    if (inner && snprintf(path, sizeof path, "%.*s", (int)length, config) < (int)sizeof path) output_protect(path);
+    if (inner) law = inner;
     if (strncmp(law, word, sizeof word - 1) != 0) return;
     const char *directory = law + sizeof word - 1 + strspn(law + sizeof word - 1, " ");
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        char path[PATH_MAX]; /* of a longer one the law is refused */
         if (snprintf(path, sizeof path, "%s/%s", directory, tables[i]) < (int)sizeof path) output_protect(path);
     }
 }

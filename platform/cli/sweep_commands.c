@@ -2,6 +2,24 @@
 #include "cli/sweep_commands.h"
 
 #include "cli/commands.h"
+#include "cli/platform_law.h"
+
+#include <string.h>
+
+/* Of "profile DIR" and "platform CONFIG + LAW". */
+static size_t paths_of_law(const char *value, sweep_path paths[SWEEP_PATHS_MAX]) {
+    static const char profile[] = "profile ";
+    const char *config;
+    size_t count = 0, length;
+    const char *law = platform_law_split(value, &config, &length);
+    if (law) paths[count++] = (sweep_path){(size_t)(config - value), length};
+    if (!law) law = value;
+    if (strncmp(law, profile, sizeof profile - 1) == 0) {
+        const char *folder = law + sizeof profile - 1;
+        paths[count++] = (sweep_path){(size_t)(folder - value), strlen(folder)};
+    }
+    return count;
+}
 
 const sweep_command sweep_commands[] = {
     {.name = "run",
@@ -32,7 +50,7 @@ const sweep_command sweep_commands[] = {
      .run = tlmalloc_serve,
      .input = true,
      .input_needed = true,
-     .options = {{"--settings", .is_file = true}, {"--step-time", .file_after = "profile "}},
+     .options = {{"--settings", .is_file = true}, {"--step-time", .paths = paths_of_law}},
      .settings = true},
     {.name = "plan",
      .run = tlmalloc_plan,

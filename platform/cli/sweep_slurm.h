@@ -28,7 +28,7 @@ typedef struct slurm_work {
 } slurm_work;
 
 /* Writes the script of a job for points that are missing: at least SLURM_TASK_POINTS_MIN a task, so many that a task
- * takes some minutes, SLURM_TASKS_MAX tasks at most. What is left over is for another job. TLA_INVALID_ARGUMENT for
+ * takes 100 s, SLURM_TASKS_MAX tasks at most. What is left over is for another job. TLA_INVALID_ARGUMENT for
  * names that no script can have, TLA_IO when it cannot be written. */
 tla_status slurm_write_script(const slurm_work *work, const point_ranges *missing, FILE *out, tla_error *error);
 

@@ -76,7 +76,8 @@ tla_status tla_step_law_parse(const char *text, const tla_serving_settings *sett
     if ((rest = after(text, "fixed"))) return parse_fixed(text, rest, law, error);
     if ((rest = after(text, "profile")) && *rest) return profile_law_load(rest, settings, law, error);
     if ((rest = after(text, "platform")) && *rest)
-        return tla_error_set(error, TLA_UNSUPPORTED, "%s: there is no platform behind a law of its own",
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "%s: the LAW of a platform is fixed or a profile, not another platform",
                              tla_quote(text).text);
     return refuse(text, error);
 }

@@ -1,6 +1,8 @@
 /* What lies in the files that the points of a sweep read. */
 #include "files.h"
 
+#include "model/base/fnv.h"
+
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,33 +16,33 @@ static const sweep_option *option_of(const sweep *s, const char *name) {
     return NULL;
 }
 
-static bool begins(const char *text, const char *with) {
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* As the reader of configurations tells a profile's file from its name. */
 static bool config_names_file(const char *text) {
     const size_t length = strlen(text);
     return strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".yaml") == 0);
 }
 
-bool sweep_is_file(const sweep *s, sweep_kind kind, const char *name, const char *value) {
+static bool is_file(const sweep *s, sweep_kind kind, const char *name, const char *value) {
     if (kind == SWEEP_INPUT) return true;
     if (kind == SWEEP_PARAMETER) return s->command->experiment && strchr(value, '/') != NULL;
     if (kind == SWEEP_KEY) return config_names_file(value);
     const sweep_option *o = option_of(s, name);
-    if (o && o->file_after) return begins(value, o->file_after);
     return o && o->is_file && strcmp(value, "none") != 0 && strpbrk(value, "/.") != NULL;
 }
 
-const char *sweep_file_path(const sweep *s, sweep_kind kind, const char *name, const char *value) {
+size_t sweep_paths(const sweep *s, sweep_kind kind, const char *name, const char *value,
+                   sweep_path paths[SWEEP_PATHS_MAX]) {
     const sweep_option *o = kind == SWEEP_OPTION ? option_of(s, name) : NULL;
-    return o && o->file_after ? value + strlen(o->file_after) : value;
+    if (o && o->paths) return o->paths(value, paths);
+    paths[0] = (sweep_path){0, strlen(value)};
+    return is_file(s, kind, name, value);
+}
+
+tla_phrase sweep_path_text(const char *value, sweep_path path) {
+    return tla_phrase_of("%.*s", (int)path.length, value + path.at);
 }
 
 /* ---- digests ---- */
-
-#define HASH_BASIS UINT64_C(0xCBF29CE484222325)
 
 /* What is no regular file, such as a pipe, could be read only once. */
 static bool add_contents(const char *path, uint64_t *hash) {
@@ -49,8 +51,7 @@ static bool add_contents(const char *path, uint64_t *hash) {
     FILE *file = stat(path, &is) == 0 && S_ISREG(is.st_mode) ? fopen(path, "rb") : NULL;
     if (!file) return false;
     for (size_t count; (count = fread(bytes, 1, sizeof bytes, file));)
-        for (size_t i = 0; i < count; i++)
-            *hash = (*hash ^ bytes[i]) * UINT64_C(0x100000001B3);
+        *hash = tla_fnv(*hash, bytes, count);
     const bool good = !ferror(file);
     fclose(file);
     return good;
@@ -75,10 +76,10 @@ static bool add_folder(const char *path, uint64_t *hash) {
 }
 
 static tla_status read_file(sweep *s, const char *path) {
-    uint64_t digest = HASH_BASIS, known;
+    uint64_t digest = TLA_FNV_BASIS, known;
     if (sweep_file_digest(s, path, &known)) return TLA_OK;
     if (!add_contents(path, &digest)) {
-        digest = HASH_BASIS;
+        digest = TLA_FNV_BASIS;
         if (!add_folder(path, &digest)) return TLA_OK;
     }
     sweep_file *grown = realloc(s->files, (s->file_count + 1) * sizeof *grown);
@@ -124,8 +125,10 @@ typedef struct reader {
 } reader;
 
 static void read_value(reader *r, sweep_kind kind, const char *name, const char *value) {
-    if (value && !r->status && sweep_is_file(r->s, kind, name, value))
-        r->status = read_file(r->s, sweep_file_path(r->s, kind, name, value));
+    sweep_path paths[SWEEP_PATHS_MAX];
+    const size_t count = value ? sweep_paths(r->s, kind, name, value, paths) : 0;
+    for (size_t i = 0; i < count && !r->status; i++)
+        r->status = read_file(r->s, sweep_path_text(value, paths[i]).text);
 }
 
 static void read_beside_platform(void *context, const char *key, const char *text, bool is_number, uint64_t number) {

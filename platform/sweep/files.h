@@ -8,11 +8,12 @@
 extern "C" {
 #endif
 
-/* Whether the value of a setting names a file or a folder. */
-bool sweep_is_file(const sweep *s, sweep_kind kind, const char *name, const char *value);
+/* The files and folders that the value of a setting names, in the order in which they stand there; how many. */
+size_t sweep_paths(const sweep *s, sweep_kind kind, const char *name, const char *value,
+                   sweep_path paths[SWEEP_PATHS_MAX]);
 
-/* The part of such a value that is the path: all of it, or what stands behind the word of sweep_option.file_after. */
-const char *sweep_file_path(const sweep *s, sweep_kind kind, const char *name, const char *value);
+/* One of them. Values are phrases, and so are their parts. */
+tla_phrase sweep_path_text(const char *value, sweep_path path);
 
 /* Reads every file that the points of a judged sweep name, so that hashes can tell what lies in them: 64 bits of FNV-1a
  * over the contents, of a folder over those of its files in the order of their names. What cannot be read has no

@@ -2,20 +2,18 @@
 #include "files.h"
 #include "sweep.h"
 
+#include "model/base/fnv.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 static void add_to_hash(uint64_t *hash, const char *text) {
-    do
-        *hash = (*hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
-    while (*text++); /* its end too: "a" "bc" is not "ab" "c" */
+    *hash = tla_fnv(*hash, text, strlen(text) + 1); /* its end too: "a" "bc" is not "ab" "c" */
 }
 
 static void add_number(uint64_t *hash, uint64_t number) {
     add_to_hash(hash, tla_phrase_of("%" PRIu64, number).text);
 }
-
-#define HASH_BASIS UINT64_C(0xCBF29CE484222325)
 
 typedef struct digest {
     uint64_t hash;
@@ -23,14 +21,19 @@ typedef struct digest {
     int64_t point;
 } digest;
 
-/* A file is what lies in it, wherever that is; other values are their text. */
+/* A file is what lies in it, wherever that is; what else a value says is its text. */
 static void add_value(digest *d, sweep_kind kind, const char *name, const char *value) {
+    sweep_path paths[SWEEP_PATHS_MAX];
     uint64_t contents;
-    if (sweep_is_file(d->s, kind, name, value) &&
-        sweep_file_digest(d->s, sweep_file_path(d->s, kind, name, value), &contents))
+    const char *rest = value;
+    const size_t count = sweep_paths(d->s, kind, name, value, paths);
+    for (size_t i = 0; i < count; i++) {
+        if (!sweep_file_digest(d->s, sweep_path_text(value, paths[i]).text, &contents)) continue;
+        d->hash = tla_fnv(d->hash, rest, (size_t)(value + paths[i].at - rest));
         add_number(&d->hash, contents);
-    else
-        add_to_hash(&d->hash, value);
+        rest = value + paths[i].at + paths[i].length;
+    }
+    if (*rest || rest == value) add_to_hash(&d->hash, rest);
 }
 
 static void add_every_setting(void *context, sweep_kind kind, const char *name, const char *value) {
@@ -70,14 +73,14 @@ static tla_status add_point(digest *d) {
 }
 
 tla_status sweep_hash(const sweep *s, int64_t point, char text[17]) {
-    digest d = {HASH_BASIS, s, point};
+    digest d = {TLA_FNV_BASIS, s, point};
     const tla_status status = add_point(&d);
     snprintf(text, 17, "%016" PRIx64, d.hash);
     return status;
 }
 
 tla_status sweep_fingerprint(const sweep *s, char text[17]) {
-    digest d = {HASH_BASIS, s, SWEEP_BASE_POINT};
+    digest d = {TLA_FNV_BASIS, s, SWEEP_BASE_POINT};
     tla_status status = add_point(&d);
     if (status == TLA_SYNTAX) status = TLA_OK; /* the base needs what is swept */
     for (size_t i = 0; i < s->factor_count; i++) {

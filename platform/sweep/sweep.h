@@ -17,12 +17,19 @@ enum { SWEEP_FACTORS_MAX = 64, SWEEP_FIGURES_MAX = 64, SWEEP_OPTIONS_MAX = 24 };
 /* The row of the base platform. */
 #define SWEEP_BASE_POINT INT64_C(-1)
 
+/* A file or a folder that a value names: value[at .. at + length). */
+typedef struct sweep_path {
+    size_t at, length;
+} sweep_path;
+
+enum { SWEEP_PATHS_MAX = 2 };
+
 /* What a command can be told besides keys of a configuration. */
 typedef struct sweep_option {
-    const char *name;       /* "--policy"; NULL ends a list */
-    bool is_file;           /* its value may name a file, which stands beside the sweep */
-    bool is_flag;           /* it takes no value: true or false of the sweep give it or not */
-    const char *file_after; /* "profile ": a value that begins so goes on with a file or a folder; NULL: none does */
+    const char *name; /* "--policy"; NULL ends a list */
+    bool is_file;     /* its value may name a file, which stands beside the sweep */
+    bool is_flag;     /* it takes no value: true or false of the sweep give it or not */
+    size_t (*paths)(const char *value, sweep_path paths[SWEEP_PATHS_MAX]); /* files within its value; NULL: is_file */
 } sweep_option;
 
 typedef enum sweep_platform {

@@ -33,20 +33,27 @@ static char *copy_of(judge *j, int text) {
     return j->r->texts[text].text ? copy(j, j->r->texts[text].text) : NULL;
 }
 
-/* A file that the sweep names stands beside it. `file` is the end of `text`, or all of it. */
-static char *beside(judge *j, const char *text, const char *file) {
-    const char *slash = strrchr(j->s->path, '/');
-    if (*file == '/' || !slash) return copy(j, text);
-    const size_t folder = (size_t)(slash + 1 - j->s->path), room = folder + strlen(text) + 1;
-    char *path = malloc(room);
-    j->loader->no_memory |= !path;
-    if (path) snprintf(path, room, "%.*s%.*s%s", (int)(file - text), text, (int)folder, j->s->path, file);
-    return path;
+/* The same text with the sweep's folder before each of these files, since a file that a sweep names stands beside it.
+ */
+static char *beside(judge *j, const char *text, const sweep_path *paths, size_t count) {
+    const char *slash = strrchr(j->s->path, '/'), *rest = text;
+    const size_t folder = slash ? (size_t)(slash + 1 - j->s->path) : 0, room = strlen(text) + count * folder + 1;
+    char *made = malloc(room);
+    j->loader->no_memory |= !made;
+    size_t length = 0;
+    for (size_t i = 0; i < count && made; i++) {
+        const char *file = text + paths[i].at;
+        length += (size_t)snprintf(made + length, room - length, "%.*s%.*s", (int)(file - rest), rest,
+                                   *file == '/' ? 0 : (int)folder, j->s->path);
+        rest = file;
+    }
+    if (made) snprintf(made + length, room - length, "%s", rest);
+    return made;
 }
 
 static char *beside_text(judge *j, int text) {
     const char *file = j->r->texts[text].text;
-    return file ? beside(j, file, file) : NULL;
+    return file ? beside(j, file, &(sweep_path){0, strlen(file)}, 1) : NULL;
 }
 
 static bool read_number(judge *j, const sweep_written *text, const char *key, uint64_t low, uint64_t high,
@@ -191,9 +198,9 @@ static char *judge_value(judge *j, sweep_kind kind, const char *name, const swee
             return NULL;
         }
     }
-    char *made = kind != SWEEP_KEY && sweep_is_file(j->s, kind, name, value->text)
-                     ? beside(j, value->text, sweep_file_path(j->s, kind, name, value->text))
-                     : copy(j, value->text);
+    sweep_path paths[SWEEP_PATHS_MAX];
+    const size_t count = kind == SWEEP_KEY ? 0 : sweep_paths(j->s, kind, name, value->text, paths);
+    char *made = beside(j, value->text, paths, count);
     if (made && strlen(made) >= sizeof(tla_phrase)) {
         FIND(j, value->at, "%s: found a value of %zu bytes, expected at most %zu", name, strlen(made),
              sizeof(tla_phrase) - 1);

@@ -1,6 +1,8 @@
 /* A list of buffers with lifetimes: how it grows, its events, and the table that it is written as. */
 #include "trace/lifetime_parts.h"
 
+#include "model/base/fnv.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +45,7 @@ static bool keep_text(lifetime_list *list, table_field text, size_t *at) {
 /* Ids by hash: open addressing, index + 1, 0 for an empty slot. */
 
 static size_t *find_slot(const lifetime_list *list, const char *id, size_t length) {
-    uint64_t hash = UINT64_C(0xCBF29CE484222325); /* FNV-1a */
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)id[i]) * UINT64_C(0x100000001B3);
+    const uint64_t hash = tla_fnv(TLA_FNV_BASIS, id, length);
     for (size_t at = (size_t)(hash ^ hash >> 32);; at++) {
         size_t *slot = &list->slots[at & (list->slot_count - 1)];
         if (*slot == 0) return slot;

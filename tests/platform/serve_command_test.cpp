@@ -296,6 +296,10 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     const std::string small = scratch.write("small.yaml", read_text(npu_small));
     check_refused(serving(requests, settings, "platform " + small + " + fixed 1 ms", {"--json", small}), small);
     check_refused(serving(requests, settings, on_platform, {"--set", "kv_heads=0"}), "expected layers, kv_heads");
+    check_refused(serving(requests, settings, on_platform,
+                          {"--set", "layers=1", "--set", "kv_heads=1", "--set", "head_dim=1", "--set", "block_tokens=4",
+                           "--set", "gpu_blocks=4000"}),
+                  "found blocks of 16 bytes, expected at least 32");
     check_refused(serving(requests, settings, on_platform, {"--set", "gpu_blocks=12289"}),
                   "gpu_blocks: found 12289 of 2097152 bytes, expected at most the 12288 that 4 slices");
     check_refused(serving(requests, settings, on_platform, {"--set", "kv_memory=paged"}), "without host_blocks");

@@ -126,6 +126,31 @@ BOOST_AUTO_TEST_CASE(a_serving_engine_is_swept_by_its_settings_and_its_law) {
                         0);
     const std::string end = cell(results, "SELECT end FROM point WHERE point = 3");
     BOOST_CHECK_MESSAGE(contains(read_text(json), "\"end_ns\": " + end + ","), end);
+    // The files of a law stand beside the sweep, and what lies in them is in its digits, not what they are called.
+    for (const char *name : {"requests.jsonl", "engine.yaml"})
+        scratch.write(name, read_text(serving + (*name == 'r' ? "small_requests.jsonl" : "small.yaml")));
+    const auto digits = [&](const std::string &config) {
+        const std::string law = "--step-time: platform " + config + " + fixed 5 ms";
+        const command_result ended = sweep(
+            scratch.write("p.yaml",
+                          "name: p\ncommand: serve\ninput: requests.jsonl\nset:\n  --settings: engine.yaml\n  " + law +
+                              "\nkeys: [{key: setting.max_num_seqs, values: [1]}]\n"
+                              "figures: {end: end_ns}\n"),
+            scratch.path("p.sqlite"));
+        BOOST_REQUIRE_MESSAGE(ended.status == 0, ended.err);
+        const std::string made =
+            cell(scratch.path("p.sqlite"), "SELECT configuration FROM point WHERE point = 0 AND status = 0");
+        std::remove(scratch.path("p.sqlite").c_str());
+        return made;
+    };
+    const std::string platform = read_text(source + "configs/npu_small.yaml");
+    scratch.write("one.yaml", platform);
+    scratch.write("two.yaml", platform);
+    const std::string one = digits("one.yaml");
+    BOOST_CHECK_EQUAL(one.size(), 16u);
+    BOOST_CHECK_EQUAL(one, digits("two.yaml"));
+    scratch.write("two.yaml", "# another\n" + platform);
+    BOOST_CHECK_NE(one, digits("two.yaml"));
     const std::string unknown = "name: n\ncommand: serve\ninput: x\nkeys: [{key: gpu_blocks, values: [1]}]\n";
     BOOST_CHECK(contains(sweep(scratch.write("u.yaml", unknown), scratch.path("u.sqlite")).err,
                          "its options begin with --, its settings with \"setting.\""));
