@@ -24,6 +24,14 @@ struct processing_element::composite final : operation {
     tla_status finish(processing_element &element, std::uint64_t &end_ps) override;
     tla_status give_back(processing_element &element) override { return element.free_buffers(*this); }
 
+    // A stage that an engine has done, where an account is kept; of DMA with where its time went.
+    struct done_stage {
+        tla_time_kind kind;
+        std::uint64_t begin_ps, end_ps;
+        std::vector<tla_time_part> parts;
+    };
+    void tell_parts(std::uint64_t begin_ps, std::uint64_t end_ps, std::vector<tla_time_part> &parts);
+
     bool product() const { return what.kind == TL_GEMM; }
 
     // Parts of the matrices, for a step of the plan: a tensor of rank 2 in memory, a tile in the TCM.
@@ -51,8 +59,9 @@ struct processing_element::composite final : operation {
     std::uint64_t number = 0;                               // in the schedule
     std::map<std::uint64_t, registers> fetched;             // by the step
     std::map<std::uint64_t, bytes> values;                  // f32, by the output tile
-    tla_status status = TLA_OK;                             // of the first thing that went wrong
-    bool failed_on_the_way = false;                         // by DMA, this way and there
+    std::vector<done_stage> stages;
+    tla_status status = TLA_OK;     // of the first thing that went wrong
+    bool failed_on_the_way = false; // by DMA, this way and there
     pe_dma::direction failed_way = pe_dma::direction::read;
     tla_vaddr failed_va{};
 };

@@ -220,13 +220,36 @@ tla_status processing_element::compose(const tl_composition &what, tl_handle &ha
         return status;
     }
     std::uint64_t nothing = 0;
-    end(nothing, since);
+    end(nothing, since, TLA_TIME_OTHER);
     return add_operation(std::move(made), handle);
+}
+
+// Where its time went, from the end backwards: stages wait for stages.
+void processing_element::composite::tell_parts(std::uint64_t begin_ps, std::uint64_t end_ps,
+                                               std::vector<tla_time_part> &parts) {
+    struct {
+        const std::vector<done_stage> &stages;
+        std::vector<tla_time_part> &parts;
+    } context{stages, parts};
+    std::vector<tla_time_span> spans;
+    for (std::size_t i = 0; i < stages.size(); i++)
+        spans.push_back({stages[i].begin_ps, stages[i].end_ps, i});
+    tla_time_chain_of_spans(
+        spans.data(), spans.size(), begin_ps, end_ps,
+        [](void *to, std::size_t which, std::uint64_t from_ps, std::uint64_t until_ps) {
+            const auto &c = *static_cast<decltype(context) *>(to);
+            const done_stage &stage = c.stages[which];
+            if (stage.parts.empty())
+                c.parts.push_back({{stage.kind, TLA_TIME_NOWHERE, TLA_TIME_NOWHERE}, from_ps, until_ps});
+            c.parts.insert(c.parts.end(), stage.parts.begin(), stage.parts.end());
+        },
+        &context);
 }
 
 tla_status processing_element::composite::finish(processing_element &element, std::uint64_t &end_ps) {
     std::uint64_t begin_ps = 0;
     element.pipeline_->wait_for(*this, begin_ps, end_ps);
+    tell_parts(begin_ps, end_ps, element.parts_);
     run &r = element.run_;
     r.composite_begin_ps = r.composites ? std::min(r.composite_begin_ps, begin_ps) : begin_ps;
     r.composite_end_ps = std::max(r.composite_end_ps, end_ps);

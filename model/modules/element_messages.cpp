@@ -16,7 +16,7 @@ tla_status processing_element::send(std::uint32_t peer, const tl_tile &tile) {
     const std::uint64_t since = local_ps(delay_);
     tla_error why{};
     const tla_status status = messages_->send(peer, tile, delay_, &why);
-    end(run_.message_ps, since);
+    end(run_.message_ps, since, TLA_TIME_MESSAGE);
     return status ? problem(status, "%s", why.text) : TLA_OK;
 }
 
@@ -27,7 +27,7 @@ tla_status processing_element::receive(std::uint32_t peer, const tl_tile &tile) 
     const std::uint64_t since = local_ps(delay_);
     tla_error why{};
     const tla_status status = messages_->receive(peer, tile, delay_, &why);
-    end(run_.message_ps, since);
+    end(run_.message_ps, since, TLA_TIME_MESSAGE);
     return status ? problem(status, "%s", why.text) : TLA_OK;
 }
 
@@ -58,7 +58,7 @@ tla_status processing_element::receive_async(std::uint32_t peer, const tl_tile &
     auto made = std::make_unique<asynchronous_receive>(peer, tile, since);
     tla_error why{};
     const tla_status status = messages_->begin_receive(made->job, &why);
-    end(run_.message_ps, since);
+    end(run_.message_ps, since, TLA_TIME_MESSAGE);
     return status ? problem(status, "%s", why.text) : add_operation(std::move(made), handle);
 }
 

@@ -34,7 +34,7 @@ tla_status processing_element::take_scratch(std::uint32_t rows, std::uint32_t co
     } else {
         begin();
         std::uint64_t no_wait = 0;
-        end(no_wait, local_ps(delay_));
+        end(no_wait, local_ps(delay_), TLA_TIME_OTHER);
     }
     tile = wanted;
     tile.pa.value = scratch_.pa.value + scratch_used_;

@@ -25,9 +25,9 @@ tla_status processing_element::move_tensor(const char *call, pe_dma::direction w
     transfer_list planned;
     tla_status status = plan(planned);
     const bool moves = !status;
-    if (moves) status = queue(way).move(planned, delay_);
+    if (moves) status = queue(way).move(planned, delay_, went());
     waits_for_dma_.set(local_ps(delay_), 0);
-    end(run_.dma_ps, since);
+    end(run_.dma_ps, since, TLA_TIME_ENGINE_QUEUE);
     return moves && status == TLA_BUS_ERROR ? refuse_transfer(call, way, va) : status;
 }
 
@@ -42,7 +42,7 @@ tla_status processing_element::read_mask(const char *call, const tl_tile &tile, 
     waits_for_dma_.set(since, 1);
     const tla_status status = fetch(mask, bytes);
     waits_for_dma_.set(local_ps(delay_), 0);
-    end(run_.dma_ps, since);
+    end(run_.dma_ps, since, TLA_TIME_ENGINE_QUEUE);
     return status;
 }
 

@@ -40,9 +40,9 @@ tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &ti
     begin();
     const std::uint64_t since = local_ps(delay_);
     waits_for_dma_.set(since, 1);
-    const tla_status status = queue(way).move(parts_of(way, tile, va, pitch), delay_);
+    const tla_status status = queue(way).move(parts_of(way, tile, va, pitch), delay_, went());
     waits_for_dma_.set(local_ps(delay_), 0);
-    end(run_.dma_ps, since);
+    end(run_.dma_ps, since, TLA_TIME_ENGINE_QUEUE);
     return status;
 }
 
@@ -81,6 +81,7 @@ struct processing_element::asynchronous_transfer final : operation {
     tla_status finish(processing_element &element, std::uint64_t &end_ps) override {
         element.queue(way).wait_for(job);
         end_ps = job.end_ps;
+        element.parts_ = std::move(job.went);
         return job.status == TLA_BUS_ERROR ? element.refuse_transfer(call, way, va) : job.status;
     }
 
@@ -111,9 +112,10 @@ tla_status processing_element::begin_transfer(pe_dma::direction way, const tl_ti
     begin();
     auto transfer = std::make_unique<asynchronous_transfer>(way, tile, va, pitch);
     transfer->job.asked_ps = local_ps(delay_);
+    transfer->job.tells = account_ != nullptr;
     queue(way).post(transfer->job);
     std::uint64_t nothing = 0;
-    end(nothing, transfer->job.asked_ps);
+    end(nothing, transfer->job.asked_ps, TLA_TIME_OTHER);
     return add_operation(std::move(transfer), handle);
 }
 
@@ -139,7 +141,7 @@ tla_status processing_element::end_operation(std::uint64_t handle) {
     waits_for_dma_.set(local_ps(delay_), 0);
     const std::unique_ptr<operation> over = std::move(found->second);
     operations_.erase(found);
-    end(message ? run_.message_ps : run_.dma_ps, since);
+    end(message ? run_.message_ps : run_.dma_ps, since, message ? TLA_TIME_MESSAGE : TLA_TIME_ENGINE_QUEUE);
     const tla_status given_back = over->give_back(*this);
     return status ? status : given_back;
 }

@@ -169,6 +169,45 @@ std::uint64_t data_of_answer(const tlm::tlm_generic_payload &payload) {
 
 } // namespace
 
+// --- where time goes -------------------------------------------------------------------------------------------------
+
+// The links that data take: the way of requests; answers take the same one back where each of its links has a partner.
+const std::vector<std::uint32_t> &interconnect::links_between(std::uint32_t from, std::uint32_t to, bool write) {
+    const auto [found, is_new] = links_on_ways_.try_emplace({from, to, write});
+    std::vector<std::uint32_t> &links = found->second;
+    for (std::uint32_t at = from; is_new && at != to; at = config_.links[links.back()].to) {
+        const std::uint32_t link = tla_fabric_next_link(fabric_.get(), at, to);
+        if (link == TLA_FABRIC_NO_LINK) break;
+        links.push_back(link);
+    }
+    if (!is_new || write) return links;
+    for (std::uint32_t &link : links)
+        for (std::uint32_t i = 0; i < config_.links.size(); i++)
+            if (config_.links[i].from == config_.links[link].to && config_.links[i].to == config_.links[link].from) {
+                link = i;
+                break;
+            }
+    return links;
+}
+
+// For who keeps an account of its transfers' times: the memory, and of the links of the way the one for which most
+// flits have waited so far, or where nobody has the slowest.
+void interconnect::note_way(const tlm::tlm_generic_payload &payload, std::uint32_t source, std::uint32_t to_window) {
+    tla_access_times *const times = times_of(payload);
+    if (!times) return;
+    const std::uint32_t from = config_.sources[source], to = config_.targets[config_.windows[to_window].target];
+    times->memory = to;
+    std::uint64_t most_ps = 0, bandwidth = UINT64_MAX;
+    for (const std::uint32_t link : links_between(from, to, payload.is_write())) {
+        const std::uint64_t waited_ps = tla_fabric_link_load(fabric_.get(), link).waited_ps;
+        const std::uint64_t of_link = config_.links[link].bandwidth_bytes_per_s;
+        if (waited_ps < most_ps || (waited_ps == most_ps && of_link >= bandwidth)) continue;
+        times->link = link;
+        most_ps = waited_ps;
+        bandwidth = of_link;
+    }
+}
+
 // --- exact: node by node, as flits arrive ----------------------------------------------------------------------------
 
 void interconnect::begin(in_order_request &request, unsigned source) {
@@ -280,6 +319,7 @@ void interconnect::turn_back(in_order_request &request) {
     tlm::tlm_generic_payload &payload = *request.payload;
     auto &c = request.top().state<crossing>();
     payload.set_address(c.address);
+    note_way(payload, c.source, c.window);
     request.top().resume = nullptr; // on its way back
     const auto input = static_cast<std::uint32_t>(config_.sources.size() + c.window);
     if (tla_fabric_enter_answer(fabric_.get(), &c.access, data_of_answer(payload), request.at_ps, input, &request))
@@ -309,6 +349,7 @@ void interconnect::serve(unsigned source, tlm::tlm_generic_payload &payload, sc_
     if (w->relative) payload.set_address(address - w->base);
     out[static_cast<int>(w->target)]->b_transport(payload, delay);
     payload.set_address(address);
+    note_way(payload, source, static_cast<std::uint32_t>(w - config_.windows.data()));
     tla_fabric_forget(fabric_.get(), to_ps(sc_core::sc_time_stamp()));
     tla_fabric_send_answer(fabric_.get(), &access, data_of_answer(payload), local_ps(delay), &arrival_ps);
     set_local_ps(delay, arrival_ps);

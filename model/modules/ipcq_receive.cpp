@@ -29,8 +29,18 @@ tla_status pe_ipcq::wait_for_piece(std::uint32_t peer, incoming &from, std::uint
     statistics_.data_waits += !at_once;
     statistics_.data_wait_ps += end - since;
     waits_for_message_.set(end, 0);
+    tla_time_account_pass(account_, since, TLA_TIME_MESSAGE);
+    if (!at_once && !status) charge_wait(peer, from.sent_ps[piece.slot], there);
     set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
     return status;
+}
+
+// The kernel has waited for a message, which was there at arrived_ps: until it was sent, and while it was on its way.
+void pe_ipcq::charge_wait(std::uint32_t peer, std::uint64_t sent_ps, std::uint64_t arrived_ps) {
+    if (arrived_ps <= tla_time_account_now(account_)) return;
+    tla_time_account_pass(account_, sent_ps, TLA_TIME_MESSAGE_WAIT);
+    tla_time_account_pass(account_, arrived_ps, TLA_TIME_MESSAGE);
+    tla_time_account_receive(account_, peer, sent_ps);
 }
 
 // Copies a piece from its slot into the tile.
@@ -164,8 +174,9 @@ void pe_ipcq::serve_receivings(incoming &from) {
             if (now.dropped) return TLA_NOT_RECEIVED;
             moves = true;
             ledger_.depart(launch_);
-            set_local_ps(delay,
-                         std::max({local_ps(delay), from.arrived_ps[piece.slot], to_ps(sc_core::sc_time_stamp())}));
+            now.arrived_ps = from.arrived_ps[piece.slot];
+            now.sent_ps = from.sent_ps[piece.slot];
+            set_local_ps(delay, std::max({local_ps(delay), now.arrived_ps, to_ps(sc_core::sc_time_stamp())}));
             return TLA_OK;
         };
         now.status = take_message(now.call, now.peer, now.tile, delay, next, &now.why);
@@ -190,6 +201,8 @@ tla_status pe_ipcq::wait_for(receiving &what, const char *call, sc_core::sc_time
     statistics_.data_waits += !at_once;
     statistics_.data_wait_ps += end - since;
     waits_for_message_.set(end, 0);
+    tla_time_account_pass(account_, since, TLA_TIME_MESSAGE);
+    if (!at_once && !status && !what.status) charge_wait(what.peer, what.sent_ps, what.arrived_ps);
     set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
     if (status) return status;
     return what.status ? tla_error_set(error, what.status, "%s", what.why.text) : TLA_OK;

@@ -43,6 +43,8 @@ tla_status pe_ipcq::wait_for_credit(std::uint32_t peer, outgoing &to, std::uint6
     statistics_.credit_waits += !at_once;
     statistics_.credit_wait_ps += end - since;
     waits_for_credit_.set(end, 0);
+    tla_time_account_pass(account_, since, TLA_TIME_MESSAGE);
+    tla_time_account_pass(account_, end, TLA_TIME_MESSAGE_CREDIT);
     set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
     return status;
 }
@@ -71,6 +73,7 @@ void pe_ipcq::send_piece(std::uint32_t peer, const tla_message_piece &piece, con
     made->token = token_to(peer, message_token::kind::piece);
     made->token.piece = piece;
     made->token.dtype = tile.dtype;
+    made->token.sent_ps = at_ps;
     made->start_ps = at_ps;
     const std::uint64_t slot = outgoing_[peer].window + piece.slot * config_.slot_size;
     for_each_run(tile, piece.offset, piece.nbytes, [&](std::uint64_t at, std::uint64_t done, std::uint64_t nbytes) {
@@ -118,6 +121,8 @@ tla_status pe_ipcq::send(std::uint32_t peer, const tl_tile &tile, sc_core::sc_ti
         tla_message_next(&to.queue, &piece);
         to.credits_ps.pop_front();
         sent_bytes_.add(local_ps(delay), static_cast<std::int64_t>(piece.nbytes));
+        tla_time_account_pass(account_, local_ps(delay), TLA_TIME_MESSAGE);
+        tla_time_account_send(account_);
         send_piece(peer, piece, tile, local_ps(delay), reads);
     }
     const std::uint64_t last_ps = local_ps(delay);

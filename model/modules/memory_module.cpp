@@ -4,6 +4,7 @@
 #include "dmi.hpp"
 #include "payload.hpp"
 #include "tlmalloc/base/sparse_bytes.h"
+#include "tlmalloc/detail/transaction_part.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 namespace tlmalloc {
@@ -28,7 +29,10 @@ void memory_module::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::
     if (!accept_payload(payload, memory_.capacity, memory_.dmi, counts_.errors)) return;
     __builtin_prefetch(bytes_ + payload.get_address()); // on its way while the time is found
     const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    tla_access_times *const times = times_of(payload);
+    if (times) note_time(times->arrived_ps, now_ps + to_ps(delay));
     delay = from_ps(access(payload, now_ps + to_ps(delay) + memory_.latency_ps) - now_ps);
+    if (times) note_time(times->served_ps, now_ps + to_ps(delay));
 }
 
 void memory_module::begin(in_order_request &request, unsigned input) {
@@ -38,6 +42,7 @@ void memory_module::begin(in_order_request &request, unsigned input) {
         return;
     }
     begun();
+    if (tla_access_times *const times = times_of(*request.payload)) note_time(times->arrived_ps, request.at_ps);
     request.at_ps += memory_.latency_ps;
     request.push(nullptr, this);
     time_queue::of_simulation().post(
@@ -52,6 +57,12 @@ void memory_module::begin(in_order_request &request, unsigned input) {
 void memory_module::arrive(in_order_request &request) {
     request.at_ps = access(*request.payload, request.at_ps);
     answer(request);
+}
+
+void memory_module::answer(in_order_request &request) {
+    if (tla_access_times *const times = times_of(*request.payload)) note_time(times->served_ps, request.at_ps);
+    ended();
+    request.finish();
 }
 
 void memory_module::begin_reset() {

@@ -32,6 +32,28 @@ transfer_extent around(std::uint64_t first, std::uint64_t nbytes, std::uint64_t 
 
 } // namespace
 
+namespace {
+
+tla_access_times new_times(std::uint64_t start_ps) {
+    tla_access_times times{};
+    times.start_ps = times.sent_ps = start_ps;
+    times.link = times.memory = times.unit = TLA_TIME_NOWHERE;
+    return times;
+}
+
+// Adds where the time of a transfer went.
+void tell(const pe_dma::request &what, const std::vector<tla_access_times> &chunks, std::size_t window,
+          std::uint64_t start_ps, std::uint64_t end_ps) {
+    tla_time_chain_of_transfer(
+        chunks.data(), chunks.size(), window, start_ps, end_ps,
+        [](void *list, const tla_time_part *part) {
+            static_cast<std::vector<tla_time_part> *>(list)->push_back(*part);
+        },
+        what.went);
+}
+
+} // namespace
+
 // One direction in the exact style. Every chunk is a request of its own: it is made out of two transactions, the second
 // of which begins when the first has come back.
 class pe_dma::channel {
@@ -44,6 +66,7 @@ class pe_dma::channel {
     tla_status transfer(const request &what, std::uint64_t &at_ps) {
         const job_in_hand hand(*this, what, at_ps);
         job &mine = *hand.mine;
+        const std::uint64_t asked_ps = at_ps;
         time_queue::of_simulation().post(
             at_ps, resource_, 0,
             [](void *context, std::uint64_t start_ps) {
@@ -66,6 +89,10 @@ class pe_dma::channel {
             now = to_ps(sc_core::sc_time_stamp());
         }
         at_ps = mine.end_ps;
+        if (what.went) {
+            const std::vector<tla_access_times> chunks(mine.chunks.begin(), mine.chunks.end());
+            tell(what, chunks, done_ps_.size(), asked_ps, at_ps);
+        }
         return mine.status;
     }
 
@@ -105,7 +132,8 @@ class pe_dma::channel {
         std::uint64_t taken = 0, taken_ps = 0;   // of a write: read out of the TCM
         tla_status status = TLA_OK;              // so far
         bool begun = false, all_issued = false, done = false;
-        bool abandoned = false; // its thread has been killed or reset
+        bool abandoned = false;                // its thread has been killed or reset
+        std::deque<tla_access_times> chunks{}; // in the order of issue, where somebody wants to know
     };
 
     // The thread that waits for a job; when it goes earlier, the chunks that are under way still know the job.
@@ -130,6 +158,7 @@ class pe_dma::channel {
         pe_dma::chunk what;
         transfer_extent there, here;
         transaction_part part;
+        tla_access_times *times; // of the job, or null
         std::uint64_t start_ps;
         std::size_t slot;
         bool second; // of its two transactions
@@ -197,6 +226,11 @@ class pe_dma::channel {
         }
         c.part.of = j.transaction.get();
         c.part.entered = false;
+        c.times = c.part.times = nullptr;
+        if (what.went) {
+            j.chunks.push_back(new_times(at_ps));
+            c.times = c.part.times = &j.chunks.back();
+        }
         if (c.part.of) tla_transaction_issue(c.part.of, j.row == what.rows);
         if (j.row == what.rows) finish_issuing(j);
         c.request.at_ps = at_ps;
@@ -236,13 +270,16 @@ class pe_dma::channel {
         c.payload.clear_extension(&c.part);
         c.payload.clear_extension<message_token>();
         const bool ok = c.payload.is_response_ok();
+        if (c.times && (way_ == direction::read) != c.second) c.times->returned_ps = r.at_ps;
         if (ok && !c.second && c.of->what.has_tile) {
             c.second = true;
+            if (c.times && way_ == direction::write) c.times->sent_ps = r.at_ps;
             note_taken(*c.of, r.at_ps);
             send(c);
             return;
         }
         job &j = *c.of;
+        if (c.times) c.times->end_ps = r.at_ps;
         c.part.answered(r.at_ps);
         j.end_ps = std::max(j.end_ps, r.at_ps);
         j.under_way--;
@@ -397,6 +434,7 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
     const transaction_ptr transaction = new_transaction(config_.outstanding, false);
     std::vector<std::uint64_t> done(config_.outstanding, 0); // when the last `outstanding` chunks ended
     std::vector<std::uint8_t> buffer(config_.chunk);         // its own: whoever is accessed may wait
+    std::vector<tla_access_times> chunks;                    // where somebody wants to know
     for (std::uint64_t row = 0; row < what.rows; row++) {
         const std::uint64_t va = what.va.value + row * what.pitch, tile = what.tile.value + row * what.row_bytes;
         for (std::uint64_t moved = 0; moved < what.row_bytes;) {
@@ -413,18 +451,23 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
                 return TLA_RESET;
             }
             transaction_part part(transaction.get());
+            if (what.went) chunks.push_back(new_times(at));
+            tla_access_times *const times = what.went ? &chunks.back() : nullptr;
+            part.times = times;
             if (transaction)
                 tla_transaction_issue(transaction.get(), row + 1 == what.rows && moved + nbytes == what.row_bytes);
-            if (!move_chunk(what, {va + moved, tile + moved, nbytes}, buffer.data(), part, at, taken_ps)) {
+            if (!move_chunk(what, {va + moved, tile + moved, nbytes}, buffer.data(), part, times, at, taken_ps)) {
                 set_local_ps(delay, std::max(end, at));
                 return TLA_BUS_ERROR;
             }
+            if (times) times->end_ps = at;
             done[count++ % config_.outstanding] = at;
             end = std::max(end, at);
             moved += nbytes;
         }
     }
     set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
+    if (what.went) tell(what, chunks, config_.outstanding, earliest, local_ps(delay));
     if (what.taken) what.taken(taken_ps);
     return TLA_OK;
 }
@@ -440,7 +483,7 @@ void pe_dma::tell_extents(const request &transfer, const chunk &what, transfer_e
 }
 
 bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, transaction_part &part,
-                        std::uint64_t &at_ps, std::uint64_t &taken_ps) {
+                        tla_access_times *times, std::uint64_t &at_ps, std::uint64_t &taken_ps) {
     const std::uint64_t start = at_ps;
     in_flight_.add(start, 1);
     const direction way = transfer.way;
@@ -461,11 +504,16 @@ bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t
     const auto take = [&] {
         const bool ok = with_tcm(tlm::TLM_READ_COMMAND);
         taken_ps = std::max(taken_ps, local_ps(delay));
+        if (times) times->sent_ps = local_ps(delay);
         return ok;
     };
-    const bool ok = way == direction::read
-                        ? move(out, tlm::TLM_READ_COMMAND, what.va, there) && with_tcm(tlm::TLM_WRITE_COMMAND)
-                        : take() && move(out, tlm::TLM_WRITE_COMMAND, what.va, there);
+    const auto fetch = [&] {
+        const bool ok = move(out, tlm::TLM_READ_COMMAND, what.va, there);
+        if (times) times->returned_ps = local_ps(delay);
+        return ok;
+    };
+    const bool ok = way == direction::read ? fetch() && with_tcm(tlm::TLM_WRITE_COMMAND)
+                                           : take() && move(out, tlm::TLM_WRITE_COMMAND, what.va, there);
     at_ps = local_ps(delay);
     count(way, ok, start, at_ps, nbytes);
     return ok;

@@ -205,6 +205,7 @@ std::uint64_t pe_ipcq::take_bytes(const message_token &token, std::uint64_t nbyt
     const std::uint32_t slot = token.piece.slot;
     if (is_first) slots_taken_.add(at_ps, 1);
     to->dtype[slot] = token.dtype;
+    to->sent_ps[slot] = token.sent_ps;
     std::uint64_t &arrived_ps = to->arrived_ps[slot];
     arrived_ps = is_first ? at_ps : std::max(arrived_ps, at_ps);
     if (to->queue.at[slot].arrived < token.piece.nbytes) return at_ps;

@@ -5,6 +5,7 @@
 #include "payload.hpp"
 #include "pe_mmu_steps.hpp"
 #include "split_access.hpp"
+#include "tlmalloc/detail/transaction_part.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 
@@ -212,6 +213,15 @@ void pe_mmu::count(const route &where, std::uint64_t at_ps) {
     if (!where.rest.empty()) statistics_.splits++;
 }
 
+// For who keeps an account of its transfers' times.
+void pe_mmu::note_translation(const tlm::tlm_generic_payload &payload, const route &where, std::uint64_t at_ps) {
+    tla_access_times *const times = times_of(payload);
+    if (!times) return;
+    note_time(times->translated_ps, at_ps);
+    for (std::size_t i = 0; i < where.count(); i++)
+        times->walked = times->walked || where.at(i).walked;
+}
+
 bool pe_mmu::hides_dmi(const route &where) const {
     return !grants_dmi() || where.first.fallback || where.stale;
 }
@@ -239,6 +249,7 @@ void pe_mmu::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time
         return;
     }
     count(where, local_ps(delay));
+    note_translation(payload, where, local_ps(delay));
     if (!where.rest.empty() && refuses_exclusive(payload)) return; // who keeps reservations would see two accesses
     transport(payload, where, at_ps, delay);
 }

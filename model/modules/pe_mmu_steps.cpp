@@ -290,6 +290,7 @@ void pe_mmu::steps::settle(job &j) {
 void pe_mmu::steps::move_on(job &j, std::uint64_t now_ps) {
     j.end_ps = std::max(j.end_ps, sent_before(j, now_ps));
     mmu_.count(j.where, j.end_ps);
+    pe_mmu::note_translation(*j.request->payload, j.where, j.end_ps);
     leave_order(j);
     if (j.end_ps > now_ps) sent_.push_back({j.wanted, j.end_ps});
     if (j.where.rest.empty())

@@ -54,8 +54,10 @@ void processing_element::pipeline::serve(tla_stage_engine engine) {
         if (begin_ps > now_ps + element_.config_.quantum_ps) sc_core::wait(from_ps(begin_ps - now_ps));
         sc_core::sc_time delay;
         set_local_ps(delay, begin_ps);
-        const tla_status status = perform(what, task, delay);
+        std::vector<tla_time_part> parts;
+        const tla_status status = perform(what, task, delay, element_.account_ ? &parts : nullptr);
         const std::uint64_t end_ps = std::max(local_ps(delay), to_ps(sc_core::sc_time_stamp()));
+        if (element_.account_) note_stage(what, task, {TLA_TIME_OTHER, begin_ps, end_ps, std::move(parts)});
         tla_tile_schedule_end(schedule_.get(), engine, begin_ps, end_ps);
         if (status && !what.status) {
             what.status = status;
@@ -65,7 +67,27 @@ void processing_element::pipeline::serve(tla_stage_engine engine) {
     }
 }
 
-tla_status processing_element::pipeline::perform(composite &what, const tla_tile_task &task, sc_core::sc_time &delay) {
+void processing_element::pipeline::note_stage(composite &what, const tla_tile_task &task, composite::done_stage stage) {
+    switch (task.stage) {
+    case TLA_STAGE_FEED:
+        stage.kind = TLA_TIME_DISPATCH;
+        break;
+    case TLA_STAGE_FETCH:
+    case TLA_STAGE_STORE:
+        stage.kind = TLA_TIME_TILE;
+        break;
+    case TLA_STAGE_GEMM:
+    case TLA_STAGE_MATH:
+        stage.kind = TLA_TIME_ARITHMETIC;
+        break;
+    default:
+        stage.kind = TLA_TIME_ENGINE_QUEUE; // of what its parts do not say
+    }
+    what.stages.push_back(std::move(stage));
+}
+
+tla_status processing_element::pipeline::perform(composite &what, const tla_tile_task &task, sc_core::sc_time &delay,
+                                                 std::vector<tla_time_part> *went) {
     const bool of_output = task.stage >= TLA_STAGE_MATH;
     const tla_tile_step step =
         of_output ? tla_tile_plan_output(&what.plan, task.index) : tla_tile_plan_step(&what.plan, task.index);
@@ -79,10 +101,10 @@ tla_status processing_element::pipeline::perform(composite &what, const tla_tile
     }
     case TLA_STAGE_READ_A:
         return move(what, pe_dma::direction::read, what.what.a, what.buffers_a, what.place_of_a(step), task.index,
-                    delay);
+                    delay, went);
     case TLA_STAGE_READ_B:
         return move(what, pe_dma::direction::read, what.what.b, what.buffers_b, what.place_of_b(step), task.index,
-                    delay);
+                    delay, went);
     case TLA_STAGE_FETCH:
         return fetch(what, step, task.index, delay);
     case TLA_STAGE_GEMM:
@@ -95,18 +117,19 @@ tla_status processing_element::pipeline::perform(composite &what, const tla_tile
         return store(what, step, delay);
     default:
         return move(what, pe_dma::direction::write, what.what.out, what.buffers_out, what.place_of_out(step),
-                    task.index, delay);
+                    task.index, delay, went);
     }
 }
 
 // Between a matrix in memory and the buffer of its index.
 tla_status processing_element::pipeline::move(composite &what, pe_dma::direction way, const tl_operand &matrix,
                                               const std::vector<tl_tile> &buffers, const composite::place &where,
-                                              std::uint64_t index, sc_core::sc_time &delay) {
+                                              std::uint64_t index, sc_core::sc_time &delay,
+                                              std::vector<tla_time_part> *went) {
     const tl_tensor part = composite::part_of(matrix.tensor, where.row, where.column, where.rows, where.columns);
     transfer_list parts;
     plan(parts, way, what.local(matrix, buffers, where, index), part, nullptr);
-    const tla_status status = element_.queue(way).move(parts, delay);
+    const tla_status status = element_.queue(way).move(parts, delay, went);
     if (status && !what.status) {
         what.failed_on_the_way = true;
         what.failed_way = way;

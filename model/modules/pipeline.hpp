@@ -24,10 +24,12 @@ class processing_element::pipeline {
 
   private:
     void serve(tla_stage_engine engine);
-    tla_status perform(composite &what, const tla_tile_task &task, sc_core::sc_time &delay);
+    tla_status perform(composite &what, const tla_tile_task &task, sc_core::sc_time &delay,
+                       std::vector<tla_time_part> *went);
+    static void note_stage(composite &what, const tla_tile_task &task, composite::done_stage stage);
     tla_status move(composite &what, pe_dma::direction way, const tl_operand &matrix,
                     const std::vector<tl_tile> &buffers, const composite::place &where, std::uint64_t index,
-                    sc_core::sc_time &delay);
+                    sc_core::sc_time &delay, std::vector<tla_time_part> *went);
     tla_status fetch(composite &what, const tla_tile_step &step, std::uint64_t index, sc_core::sc_time &delay);
     void multiply(composite &what, const tla_tile_step &step, std::uint64_t index, sc_core::sc_time &delay);
     void compute(composite &what, const tla_tile_step &step, sc_core::sc_time &delay);

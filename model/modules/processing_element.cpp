@@ -86,6 +86,8 @@ void processing_element::main() {
         delay_ = sc_core::SC_ZERO_TIME;
         run_ = run{};
         run_.start_ps = launch_ps_;
+        tla_time_account_begin(account_.get(), run_.start_ps);
+        parts_.clear();
         run_.late_ps = late_ps_;
         kernel_running_.set(run_.start_ps, 1);
         const bool kernel = launch_.opcode == TLA_OP_LAUNCH;
@@ -95,6 +97,7 @@ void processing_element::main() {
             run_.status = kernel ? end_messages(run_kernel()) : move_by_address();
         if (run_.problem.status != run_.status) run_.problem = tla_error{};
         run_.end_ps = local_ps(delay_);
+        tla_time_account_pass(account_.get(), run_.end_ps, TLA_TIME_MESSAGE); // until nothing of it is under way
         kernel_running_.set(run_.end_ps, 0);
         running_ = false;
         may_be_idle();
@@ -171,19 +174,40 @@ tla_status processing_element::move_by_address() {
     if (!launch_.nbytes) return TLA_OK;
     const std::uint64_t since = local_ps(delay_);
     waits_for_dma_.set(since, 1);
-    const tla_status status = queue(request.way).move({request}, delay_);
+    const tla_status status = queue(request.way).move({request}, delay_, went());
     waits_for_dma_.set(local_ps(delay_), 0);
-    end(run_.dma_ps, since);
+    end(run_.dma_ps, since, TLA_TIME_ENGINE_QUEUE);
     return status;
 }
 
-void processing_element::begin() {
-    delay_ += from_ps(config_.dispatch_ps);
+// --- accounts --------------------------------------------------------------------------------------------------------
+
+void processing_element::keep_account() {
+    tla_time_account *made = nullptr;
+    tla_time_account_create(&made);
+    if (messages_) messages_->charge(made);
+    account_.reset(made);
 }
 
-// The call is over: its time goes to one of the run's sums, and the kernel waits when it is too far ahead.
-void processing_element::end(std::uint64_t &sum, std::uint64_t since_ps) {
+// In the call in hand; times in which nothing passed are none.
+void processing_element::note(tla_time_kind kind, std::uint64_t begin_ps, std::uint64_t end_ps) {
+    if (account_ && begin_ps < end_ps) parts_.push_back({{kind, TLA_TIME_NOWHERE, TLA_TIME_NOWHERE}, begin_ps, end_ps});
+}
+
+// --- calls -----------------------------------------------------------------------------------------------------------
+
+void processing_element::begin() {
+    tla_time_account_pass(account_.get(), local_ps(delay_), TLA_TIME_OTHER);
+    delay_ += from_ps(config_.dispatch_ps);
+    tla_time_account_pass(account_.get(), local_ps(delay_), TLA_TIME_DISPATCH);
+}
+
+// The call is over: its time goes to one of the run's sums, in the account what nobody has noted to `rest`, and the
+// kernel waits when it is too far ahead.
+void processing_element::end(std::uint64_t &sum, std::uint64_t since_ps, tla_time_kind rest) {
     sum += local_ps(delay_) - since_ps;
+    tla_time_account_pass_parts(account_.get(), local_ps(delay_), parts_.data(), parts_.size(), rest);
+    parts_.clear();
     if (to_ps(delay_) <= config_.quantum_ps) return;
     sc_core::wait(delay_);
     delay_ = sc_core::SC_ZERO_TIME;
@@ -202,7 +226,9 @@ tla_status processing_element::command(tla_command &descriptor, tla_completion &
         send_command(*allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, descriptor,
                      completion, delay_, config_.retry, run_.retries, &requester_);
     waits_for_allocator_.set(local_ps(delay_), 0);
-    end(run_.alloc_ps, since);
+    const std::uint64_t now = local_ps(delay_), served = std::min(completion.service_ps, now - since);
+    note(TLA_TIME_ALLOC, now - served, now);
+    end(run_.alloc_ps, since, TLA_TIME_ALLOC_QUEUE);
     return status;
 }
 
@@ -305,6 +331,26 @@ tla_status processing_element::write_back(const tl_tile &tile, std::vector<std::
     return status;
 }
 
+// The same in the kernel's own time.
+tla_status processing_element::fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
+    const std::uint64_t since_ps = local_ps(delay_);
+    const tla_status status = fetch(tile, bytes, delay_);
+    note(TLA_TIME_TILE, since_ps, local_ps(delay_));
+    return status;
+}
+
+tla_status processing_element::write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
+    const std::uint64_t since_ps = local_ps(delay_);
+    const tla_status status = write_back(tile, bytes, delay_);
+    note(TLA_TIME_TILE, since_ps, local_ps(delay_));
+    return status;
+}
+
+void processing_element::engine(array which, std::uint64_t operations) {
+    const std::uint64_t begin_ps = engine(which, operations, delay_);
+    note(TLA_TIME_ARITHMETIC, begin_ps, local_ps(delay_));
+}
+
 // One call of an engine: `body` fetches, computes and writes back, and adds its time to delay_.
 template <typename Body>
 tla_status processing_element::compute(Body body) {
@@ -313,12 +359,12 @@ tla_status processing_element::compute(Body body) {
     computing_.set(since, 1);
     const tla_status status = body();
     computing_.set(local_ps(delay_), 0);
-    end(run_.compute_ps, since);
+    end(run_.compute_ps, since, TLA_TIME_ENGINE_QUEUE);
     return status;
 }
 
-// The accelerator works, as soon as it does nothing else.
-void processing_element::engine(array which, std::uint64_t operations, sc_core::sc_time &delay) {
+// The accelerator works, as soon as it does nothing else: from when on is returned.
+std::uint64_t processing_element::engine(array which, std::uint64_t operations, sc_core::sc_time &delay) {
     const bool gemm = which == array::gemm;
     const std::uint64_t takes_ps = tla_transfer_ps(operations, gemm ? config_.gemm_rate : config_.vector_rate);
     tla_timeline_forget(&accelerator_, to_ps(sc_core::sc_time_stamp()));
@@ -327,6 +373,7 @@ void processing_element::engine(array which, std::uint64_t operations, sc_core::
     load.begin(begin_ps);
     load.end(begin_ps, begin_ps + takes_ps);
     set_local_ps(delay, begin_ps + takes_ps);
+    return begin_ps;
 }
 
 tla_status processing_element::dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b) {

@@ -17,32 +17,37 @@ std::uint64_t kernel_ps() {
 
 } // namespace
 
-tla_status transfer_queue::move_all(const parts &what, sc_core::sc_time &delay) {
+tla_status transfer_queue::move_all(const parts &what, sc_core::sc_time &delay, std::vector<tla_time_part> *went) {
     set_local_ps(delay, std::max({local_ps(delay), free_ps_, kernel_ps()}));
     const std::uint64_t since_ps = local_ps(delay);
     moving_ = true;
     load_.begin(since_ps);
     tla_status status = TLA_OK;
-    for (auto part = what.begin(); !status && part != what.end(); ++part)
-        status = dma_.transfer(*part, delay);
+    for (auto part = what.begin(); !status && part != what.end(); ++part) {
+        pe_dma::request request = *part;
+        request.went = went;
+        status = dma_.transfer(request, delay);
+    }
     moving_ = false;
     free_ps_ = local_ps(delay);
     load_.end(since_ps, free_ps_);
     return status;
 }
 
-tla_status transfer_queue::move(const parts &what, sc_core::sc_time &delay) {
+tla_status transfer_queue::move(const parts &what, sc_core::sc_time &delay, std::vector<tla_time_part> *went) {
     if (is_idle()) {
-        const tla_status status = move_all(what, delay);
+        const tla_status status = move_all(what, delay, went);
         if (!jobs_.empty()) posted_.notify();
         return status;
     }
     job mine;
     mine.what = what;
     mine.asked_ps = local_ps(delay);
+    mine.tells = went != nullptr;
     post(mine);
     wait_for(mine);
     set_local_ps(delay, std::max(mine.end_ps, kernel_ps()));
+    if (went) went->insert(went->end(), mine.went.begin(), mine.went.end());
     return mine.status;
 }
 
@@ -83,7 +88,7 @@ void transfer_queue::serve() {
         if (next.begin_ps > kernel_ps() + quantum_ps_) sc_core::wait(from_ps(next.begin_ps - kernel_ps()));
         sc_core::sc_time delay;
         set_local_ps(delay, next.begin_ps);
-        const tla_status status = move_all(next.what, delay);
+        const tla_status status = move_all(next.what, delay, next.tells ? &next.went : nullptr);
         finish(next, status, local_ps(delay));
     }
 }

@@ -25,6 +25,8 @@ class transfer_queue {
         std::uint64_t begin_ps = 0, end_ps = 0;
         bool done = false;
         std::function<void()> ended{}; // told when it is done; must not wait
+        bool tells = false;
+        std::vector<tla_time_part> went{}; // if it tells: from begin_ps to end_ps, back to back
     };
 
     // `quantum_ps`: how far the queue's thread may be ahead of the SystemC kernel. `load` is told of the engine.
@@ -32,8 +34,9 @@ class transfer_queue {
         : dma_(dma), quantum_ps_(quantum_ps), load_(load) {}
 
     // Moves everything behind what was asked for before, and waits for it; delay is where the transfer was asked for
-    // and, on return, where it ended. TLA_BUS_ERROR as pe_dma::transfer: no further part is moved.
-    tla_status move(const parts &what, sc_core::sc_time &delay);
+    // and, on return, where it ended. TLA_BUS_ERROR as pe_dma::transfer: no further part is moved. Adds where the time
+    // went, from its begin on, to `went` if that is there.
+    tla_status move(const parts &what, sc_core::sc_time &delay, std::vector<tla_time_part> *went = nullptr);
 
     // To be moved in its turn; lives until it is done. What is told of it is told at once, also where its end lies
     // ahead of the SystemC kernel.
@@ -51,7 +54,7 @@ class transfer_queue {
   private:
     void serve();
     void finish(job &what, tla_status status, std::uint64_t end_ps);
-    tla_status move_all(const parts &what, sc_core::sc_time &delay);
+    tla_status move_all(const parts &what, sc_core::sc_time &delay, std::vector<tla_time_part> *went);
 
     pe_dma &dma_;
     const std::uint64_t quantum_ps_;

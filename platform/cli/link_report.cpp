@@ -51,10 +51,6 @@ std::string kind_of(const npu &platform, std::uint32_t link) {
            tla_node_kind_name(end_of(platform, link, false).kind);
 }
 
-std::string name_of(const npu &platform, std::uint32_t link) {
-    return std::string(end_of(platform, link, true).name) + " -> " + end_of(platform, link, false).name;
-}
-
 double percent(std::uint64_t part, std::uint64_t whole) {
     return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
@@ -82,11 +78,15 @@ void print_first(std::FILE *out, const npu &platform, std::vector<link_row> rows
     for (std::size_t i = 0; i < std::min(named, rows.size()); i++) {
         const double share = percent(rows[i].load.*figure, whole);
         if (i > 0 && share < least_percent) break;
-        std::fprintf(out, "%s %s %.0f %%", i ? "," : "", name_of(platform, rows[i].number).c_str(), share);
+        std::fprintf(out, "%s %s %.0f %%", i ? "," : "", name_of_link(platform, rows[i].number).c_str(), share);
     }
 }
 
 } // namespace
+
+std::string name_of_link(const npu &platform, std::uint32_t link) {
+    return std::string(end_of(platform, link, true).name) + " -> " + end_of(platform, link, false).name;
+}
 
 json_t *links_json(const npu &platform) {
     json_t *list = json_array();

@@ -18,5 +18,8 @@ json_t *link_kinds_json(const npu &platform);
 // Names the busiest links, and those that were waited for most; nothing where neither is worth a line.
 void print_links(std::FILE *out, const npu &platform);
 
+// "sip0.cube0.pe0 -> sip0.cube0.r0c0"
+std::string name_of_link(const npu &platform, std::uint32_t link);
+
 } // namespace tlmalloc
 #endif

@@ -232,6 +232,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         return CLI_BAD_INPUT;
     }
     workload work(platform, choice, size, config.mmu.unmapped == TLA_UNMAPPED_DEMAND);
+    if (files.json) work.keep_accounts();
     platform.host().main = [&] { work.main(); };
     if (wave) platform.record(*wave);
     if (wave && !wave->unmatched().empty()) {

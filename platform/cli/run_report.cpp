@@ -3,6 +3,7 @@
 
 #include "cli/config_json.h"
 #include "cli/link_report.hpp"
+#include "cli/time_report.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -62,6 +63,7 @@ json_t *kernels_json(const npu &platform, const workload &work) {
         // A kernel without outputs has nothing that could be verified.
         json_object_set_new(row, "verified",
                             tl_kernel_can_verify(&work.kernel()) ? json_boolean(work.verified()) : json_null());
+        json_object_set_new(row, "went", kernel_time_json(platform, *pe));
         json_array_append_new(list, row);
     }
     return list;
@@ -167,7 +169,7 @@ json_t *tensors_json(const workload &work) {
     return list;
 }
 
-json_t *critical_path_json(const workload &work) {
+json_t *critical_path_json(const npu &platform, const workload &work) {
     const workload::critical_path path = work.path();
     json_t *object = json_object();
     set(object, {{"tensor_alloc_ps", path.tensor_alloc_ps},
@@ -175,6 +177,7 @@ json_t *critical_path_json(const workload &work) {
                  {"kernel_ps", path.kernel_ps},
                  {"device_alloc_ps", path.device_alloc_ps}});
     json_object_set_new(object, "alloc_and_map_pct", json_real(100 * path.alloc_and_map()));
+    add_critical_path(object, platform, work);
     return object;
 }
 
@@ -192,7 +195,7 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     json_object_set_new(report, "config", config_to_json(&config));
     json_object_set_new(report, "kernels", kernels_json(platform, work));
     json_object_set_new(report, "tensors", tensors_json(work));
-    json_object_set_new(report, "critical_path", critical_path_json(work));
+    json_object_set_new(report, "critical_path", critical_path_json(platform, work));
     json_object_set_new(report, "va_manager", va_manager_json(platform));
     if (config.host.driver.kind != TLA_HOST_DRIVER_NONE)
         json_object_set_new(report, "host_driver", rows_of(platform, "host_driver"));

@@ -2,12 +2,22 @@
 #include "cli/workload.hpp"
 
 #include "model/modules/kernel_stack.hpp"
+#include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
 
 namespace tlmalloc {
 
+void workload::keep_accounts() {
+    tla_time_account *made = nullptr;
+    tla_time_account_create(&made);
+    account_.reset(made);
+    for (pe_unit *pe : platform_.pes())
+        pe->element.keep_account();
+}
+
 void workload::main() {
+    tla_time_account_begin(account_.get(), to_ps(sc_core::sc_time_stamp()));
     const tla_status status = run();
     tla_error error{};
     if (platform_.host().cleanup(&error) && !status) failure_ = error;
@@ -26,10 +36,14 @@ tla_status workload::create_tensors(std::vector<tensor *> &made) {
         where.read_only = wanted.use == TL_IN;
         if (outputs_on_demand_ && wanted.use == TL_OUT) where.kind = spread::demand;
         tensor *t = nullptr;
+        const std::uint64_t since_ps = to_ps(sc_core::sc_time_stamp());
         if (const tla_status status = host.create_tensor(wanted.name, tl_kernel_elements(&kernel_, &size_, i),
                                                          tl_dtype_bytes(wanted.dtype), where, &t, &failure_))
             return status;
         made.push_back(t);
+        const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+        tla_time_account_pass(account_.get(), std::min(since_ps + t->alloc_ps, now_ps), TLA_TIME_HOST_ALLOC);
+        tla_time_account_pass(account_.get(), now_ps, TLA_TIME_HOST_MAP);
         tensors_.push_back({t->name, t->va, t->nbytes, t->shards.size(), 0, t->alloc_ps, t->map_ps});
     }
     return TLA_OK;
@@ -115,6 +129,7 @@ tla_status workload::run() {
             return status;
         if (const tla_status status = host.write_tensor(*made[i], bytes[i].data(), &failure_)) return status;
     }
+    tla_time_account_pass(account_.get(), to_ps(sc_core::sc_time_stamp()), TLA_TIME_HOST_COPY);
     const tla_status launched = launch(addresses);
     count_pieces(made);
     if (launched) return launched;

@@ -4,8 +4,10 @@
 
 #include "programs/program.h"
 #include "tlmalloc/modules/npu.hpp"
+#include "tlmalloc/timing/time_account.h"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,10 @@ class workload {
 
     const tl_kernel_info &kernel() const { return kernel_; }
     bool finished() const { return finished_; }
+
+    // Before the run: accounts are kept of where the host's time goes until the launch, and of every kernel's.
+    void keep_accounts();
+    const tla_time_account *account() const { return account_.get(); } // of the host, or null
     const std::vector<tensor_report> &tensors() const { return tensors_; }
 
     // Why the run failed (allocation, mapping, kernel, clean-up), or why its result is wrong; TLA_OK when neither.
@@ -78,6 +84,10 @@ class workload {
     const bool outputs_on_demand_;
     bool finished_ = false, computed_ = false;
     std::vector<tensor_report> tensors_;
+    struct destroy_account {
+        void operator()(tla_time_account *account) const { tla_time_account_destroy(account); }
+    };
+    std::unique_ptr<tla_time_account, destroy_account> account_;
     tla_error failure_{}, wrong_result_{};
 };
 

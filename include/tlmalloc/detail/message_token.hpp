@@ -25,6 +25,7 @@ struct message_token : tlm::tlm_extension<message_token> {
     std::uint32_t from = 0, to = 0; // programs: that sends this, that it is for
     tla_message_piece piece{};      // piece
     tl_dtype dtype = TL_F16;        // piece: of the elements
+    std::uint64_t sent_ps = 0;      // piece: when the kernel sent it
     std::uint32_t credits = 0;      // credit: how many
     tla_status status = TLA_OK;     // refused: of the allocation
     std::uint64_t total_free = 0, largest_free = 0;

@@ -3,8 +3,10 @@
 #define TLMALLOC_DETAIL_TRANSACTION_PART_HPP
 
 #include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/timing/time_account.h"
 #include "tlmalloc/timing/transaction.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -15,6 +17,7 @@ namespace tlmalloc {
 struct transaction_part : tlm::tlm_extension<transaction_part> {
     tla_transaction *of = nullptr;
     bool entered = false;
+    tla_access_times *times = nullptr; // who keeps accounts (time_account.h) wants to know; of a split access all parts
 
     transaction_part() = default;
     explicit transaction_part(tla_transaction *transaction) : of(transaction) {}
@@ -32,6 +35,17 @@ struct transaction_part : tlm::tlm_extension<transaction_part> {
 struct destroy_transaction {
     void operator()(tla_transaction *transaction) const { tla_transaction_destroy(transaction); }
 };
+// Where the times of an access are to be noted; null where nobody wants to know.
+inline tla_access_times *times_of(const tlm::tlm_generic_payload &payload) {
+    const auto *const part = payload.get_extension<transaction_part>();
+    return part ? part->times : nullptr;
+}
+
+// Of the parts of a split access the last one counts.
+inline void note_time(std::uint64_t &noted_ps, std::uint64_t at_ps) {
+    noted_ps = std::max(noted_ps, at_ps);
+}
+
 using transaction_ptr = std::unique_ptr<tla_transaction, destroy_transaction>;
 
 // Null without host memory: accesses are transactions of their own then.

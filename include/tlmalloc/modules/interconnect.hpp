@@ -11,8 +11,10 @@
 #include "tlmalloc/timing/fabric.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace tlmalloc {
@@ -120,6 +122,8 @@ class interconnect : public instrumented, public resettable, private access_targ
     void invalidate_direct_mem_ptr(int target, sc_dt::uint64 first, sc_dt::uint64 last);
     const window *find(std::uint64_t address, std::uint64_t length) const;
     void show(const tla_fabric_passage &passage);
+    const std::vector<std::uint32_t> &links_between(std::uint32_t from, std::uint32_t to, bool write);
+    void note_way(const tlm::tlm_generic_payload &payload, std::uint32_t source, std::uint32_t to_window);
 
     config config_;
     std::unique_ptr<tla_fabric, void (*)(tla_fabric *)> fabric_{nullptr, tla_fabric_destroy};
@@ -137,6 +141,7 @@ class interconnect : public instrumented, public resettable, private access_targ
         std::vector<held_read> reads;
     };
     std::vector<source_order> orders_;
+    std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, std::vector<std::uint32_t>> links_on_ways_;
     std::uint32_t first_node_ = 0; // the resource number of node 0
     std::uint64_t errors_ = 0;
 };

@@ -51,10 +51,7 @@ class memory_module : public instrumented, public resettable, private access_tar
     virtual void arrive(in_order_request &request);
 
     // Exact: the answer is there.
-    void answer(in_order_request &request) {
-        ended();
-        request.finish();
-    }
+    void answer(in_order_request &request);
 
     // A reset: what the memory has beside its bytes is made anew.
     virtual void make_idle() {}

@@ -12,11 +12,13 @@
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/parameters/execution.h"
+#include "tlmalloc/timing/time_account.h"
 #include "tlmalloc/timing/timeline.h"
 
 #include <functional>
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
+#include <vector>
 
 namespace tlmalloc {
 
@@ -57,6 +59,9 @@ class pe_dma : public instrumented, public resettable {
         // Of a write, told when the last byte of the tile has been read, which may lie ahead; not of one that fails
         // before. Must not wait.
         std::function<void(std::uint64_t at_ps)> taken{};
+        // Where its time went is added, from its start to its end without gap or overlap; the caller's. Null: nobody
+        // wants to know.
+        std::vector<tla_time_part> *went = nullptr;
     };
 
     struct statistics {
@@ -108,7 +113,7 @@ class pe_dma : public instrumented, public resettable {
     void tell_extents(const request &transfer, const chunk &what, transfer_extent &there, transfer_extent &here) const;
     void count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t end_ps, std::uint32_t nbytes);
     bool move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, transaction_part &part,
-                    std::uint64_t &at_ps, std::uint64_t &taken_ps);
+                    tla_access_times *times, std::uint64_t &at_ps, std::uint64_t &taken_ps);
 
     const config config_;
     requester &who(const request &what) { return what.physical ? physical_ : requester_; }

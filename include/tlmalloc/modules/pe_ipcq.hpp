@@ -13,6 +13,7 @@
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
 #include "tlmalloc/parameters/messages.h"
+#include "tlmalloc/timing/time_account.h"
 
 #include <deque>
 #include <functional>
@@ -93,6 +94,7 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
         tla_status status = TLA_OK;
         tla_error why{}; // of a failure
         std::uint64_t end_ps = 0;
+        std::uint64_t arrived_ps = 0, sent_ps = 0; // of its last piece
         bool done = false, dropped = false;
     };
     // tl_recv_async; on failure nothing has begun. `what` lives until it is done.
@@ -110,6 +112,9 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
 
     // The kernel looks whether it can go on: now, or at a time that is not before the kernel's of SystemC.
     void wake() { changed_.notify(sc_core::SC_ZERO_TIME); }
+
+    // What sends and receives of the kernel take is charged there (null: nowhere), from now on.
+    void charge(tla_time_account *account) { account_ = account; }
 
     bool was_used() const { return used_; }
     const statistics &get_statistics() const { return statistics_; }
@@ -129,6 +134,7 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
         bool has_slots = false;
         tla_paddr slots{};
         std::uint64_t arrived_ps[TLA_MESSAGE_SLOTS_MAX]{}; // of the pieces that are there
+        std::uint64_t sent_ps[TLA_MESSAGE_SLOTS_MAX]{};
         tl_dtype dtype[TLA_MESSAGE_SLOTS_MAX]{};
         std::deque<receiving *> receivings; // begun and not done
         bool serving = false;               // a worker takes them
@@ -198,6 +204,7 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     tla_status read_piece(const incoming &from, const tla_message_piece &piece, const tl_tile &tile,
                           sc_core::sc_time &delay);
     message_ledger::wait waiting(const char *call, std::uint32_t peer, std::uint64_t nbytes, bool for_credit) const;
+    void charge_wait(std::uint32_t peer, std::uint64_t sent_ps, std::uint64_t arrived_ps);
     bool has_tables() const { return config_.costs != TLA_SLOT_COSTS_MEMORY; }
     std::uint64_t slots_bytes() const { return config_.slots * config_.slot_size; }
 
@@ -223,6 +230,7 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     std::uint64_t slots_free_ps_ = 0; // when the last command about slots is over
     sc_core::sc_event changed_, asked_event_;
     bool used_ = false;
+    tla_time_account *account_ = nullptr;
     std::uint64_t retries_ = 0;
     statistics statistics_;
     figure waits_for_credit_{*this, "waits_for_credit", 1, config_.signals},

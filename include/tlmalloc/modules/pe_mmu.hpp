@@ -166,6 +166,7 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
     tla_mmu_access wanted_by(const tlm::tlm_generic_payload &payload) const;
     void append(route &where, const tla_mmu_piece &found) const;
     void count(const route &where, std::uint64_t at_ps);
+    static void note_translation(const tlm::tlm_generic_payload &payload, const route &where, std::uint64_t at_ps);
     bool hides_dmi(const route &where) const;
     tla_status change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
                       tla_error &error);

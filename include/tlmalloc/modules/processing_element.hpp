@@ -10,6 +10,7 @@
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/parameters/execution.h"
+#include "tlmalloc/timing/time_account.h"
 #include "tlmalloc/timing/timeline.h"
 
 #include <map>
@@ -92,6 +93,11 @@ class processing_element : public instrumented, public resettable, private comma
 
     const run &last_run() const { return run_; }
 
+    // From the next kernel on an account is kept of where its time goes, from start_ps to end_ps of its run; that of
+    // the last one is there until the next begins. Null: none is kept, for want of host memory too.
+    void keep_account();
+    const tla_time_account *account() const { return account_.get(); }
+
     struct statistics {
         std::uint64_t launches = 0;                 // kernels that began
         std::uint64_t late_starts = 0, late_ps = 0; // of them, after their target start, and by how much in all
@@ -156,7 +162,9 @@ class processing_element : public instrumented, public resettable, private comma
     tla_status problem(tla_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
     tla_status move_by_address();
     void begin(); // one tl_* call: its dispatch time
-    void end(std::uint64_t &sum, std::uint64_t since_ps);
+    void end(std::uint64_t &sum, std::uint64_t since_ps, tla_time_kind rest);
+    void note(tla_time_kind kind, std::uint64_t begin_ps, std::uint64_t end_ps);
+    std::vector<tla_time_part> *went() { return account_ ? &parts_ : nullptr; }
     transfer_queue &queue(pe_dma::direction way) { return *queues_[way == pe_dma::direction::write]; }
     tla_status transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch);
     tla_status refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va);
@@ -183,14 +191,12 @@ class processing_element : public instrumented, public resettable, private comma
     tla_status access_rows(tlm::tlm_command command, const tl_tile &tile, std::vector<std::uint8_t> &bytes,
                            sc_core::sc_time &delay);
     tla_status check_tile(const tl_tile &tile);
-    void engine(array which, std::uint64_t operations, sc_core::sc_time &delay);
+    std::uint64_t engine(array which, std::uint64_t operations, sc_core::sc_time &delay);
     tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
     tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
-    tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes) { return fetch(tile, bytes, delay_); }
-    tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
-        return write_back(tile, bytes, delay_);
-    }
-    void engine(array which, std::uint64_t operations) { engine(which, operations, delay_); }
+    tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes);
+    tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes);
+    void engine(array which, std::uint64_t operations);
     tla_status check_composition(const tl_composition &what);
     tla_status allocate_buffers(composite &what);
     tla_status free_buffers(composite &what);
@@ -218,6 +224,11 @@ class processing_element : public instrumented, public resettable, private comma
     std::uint64_t scratch_used_ = 0;      // bytes of it
     statistics statistics_;
     run run_;
+    struct destroy_account {
+        void operator()(tla_time_account *account) const { tla_time_account_destroy(account); }
+    };
+    std::unique_ptr<tla_time_account, destroy_account> account_;
+    std::vector<tla_time_part> parts_; // where the time of the call in hand has gone so far
     figure kernel_running_{*this, "kernel_running", 1}, computing_{*this, "computing", 1},
         waits_for_allocator_{*this, "waits_for_allocator", 1}, waits_for_dma_{*this, "waits_for_dma", 1};
     engine_load scheduler_{*this, "engines.scheduler"}, dma_read_{*this, "engines.dma_read"},
