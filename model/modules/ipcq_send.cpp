@@ -44,7 +44,7 @@ tla_status pe_ipcq::wait_for_credit(std::uint32_t peer, outgoing &to, std::uint6
     statistics_.credit_wait_ps += end - since;
     waits_for_credit_.set(end, 0);
     tla_time_account_pass(account_, since, TLA_TIME_MESSAGE);
-    tla_time_account_pass(account_, end, TLA_TIME_MESSAGE_CREDIT);
+    tla_time_account_pass_parts(account_, end, to.allocation.data(), to.allocation.size(), TLA_TIME_MESSAGE_CREDIT);
     set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
     return status;
 }

@@ -36,7 +36,10 @@ void pe_ipcq::make_slots(const asked &who) {
         command.opcode = TLA_OP_ALLOC;
         command.channel = channels[config_.memory];
         command.nbytes = slots_bytes();
+        answer.asked_ps = local_ps(delay);
         const tla_status status = slots_command(command, completion, delay);
+        answer.done_ps = local_ps(delay);
+        answer.served_ps = answer.done_ps - std::min(completion.service_ps, answer.done_ps - answer.asked_ps);
         statistics_.slot_allocs++;
         if (status) {
             statistics_.slot_failures++;

@@ -1,10 +1,11 @@
-/* `tlmalloc explain SNAPSHOT`: options, and who does what. */
+/* `tlmalloc explain FILE`: options, and who does what: a recording of PyTorch, an arena, or the report of a run. */
 #include "cli/explain.h"
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/device_argument.h"
+#include "cli/explain_run.h"
 #include "cli/output.h"
 #include "cli/segment_argument.h"
 #include "cli/size_argument.h"
@@ -19,13 +20,27 @@ typedef struct explain_options {
     explain_when when;
     uint64_t entry, capacity; /* capacity 0: not given */
     uint64_t request;         /* of an arena; 0: not given */
+    const char *kernel;       /* of a report; NULL: not given */
+    int64_t pe;               /* of a report; -1: not given */
     bool compare;
     const char *version; /* of PyTorch; NULL: not given */
     const char *settings[EXPLAIN_SETTINGS_MAX / 2];
     size_t settings_count;
 } explain_options;
 
-enum { KEY_DEVICE = 256, KEY_AT, KEY_CAPACITY, KEY_COMPARE, KEY_SETTINGS, KEY_PYTORCH, KEY_REQUEST, KEY_MAP, KEY_JSON };
+enum {
+    KEY_DEVICE = 256,
+    KEY_AT,
+    KEY_CAPACITY,
+    KEY_COMPARE,
+    KEY_SETTINGS,
+    KEY_PYTORCH,
+    KEY_REQUEST,
+    KEY_MAP,
+    KEY_JSON,
+    KEY_KERNEL,
+    KEY_PE
+};
 
 static const struct argp_option option_table[] = {
     {"device", KEY_DEVICE, "N", 0, "of the recording (default: the first that recorded something)", 0},
@@ -37,6 +52,8 @@ static const struct argp_option option_table[] = {
     {"pytorch", KEY_PYTORCH, "VERSION", 0, "whose rules it had: a version from 2.1 on, newest (default), or 193400", 0},
     {"request", KEY_REQUEST, "SIZE", 0, "of an arena that `tlmalloc age` wrote: why would it refuse so much?", 0},
     {"map", KEY_MAP, "FILE.svg", 0, "draw the segments at that moment", 0},
+    {"kernel", KEY_KERNEL, "NAME", 0, "of a report of `tlmalloc run': the kernel", 0},
+    {"pe", KEY_PE, "N", 0, "of a report: where the time of this PE's kernel went (default: of the critical path)", 0},
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
     {0}};
 
@@ -57,6 +74,18 @@ static void add_settings(struct argp_state *state, explain_options *o, const cha
         argument_error(state, "--settings: found too many, expected at most %zu", o->settings_count);
     o->settings[o->settings_count++] = settings_argument(state, "--settings", text);
     o->compare = true;
+}
+
+static int64_t pe_argument(struct argp_state *state, const char *text) {
+    char *end;
+    const unsigned long long pe = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || pe > INT32_MAX)
+        argument_error(state, "--pe: found '%s', expected the number of a PE, from 0", text);
+    return (int64_t)pe;
+}
+
+static bool asks_about_a_recording(const explain_options *o) {
+    return o->when != EXPLAIN_DEFAULT || o->compare || o->capacity || o->map_path || o->device >= 0 || o->version;
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {
@@ -86,18 +115,25 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case KEY_MAP:
         o->map_path = text;
         return 0;
+    case KEY_KERNEL:
+        o->kernel = text;
+        return 0;
+    case KEY_PE:
+        o->pe = pe_argument(state, text);
+        return 0;
     case KEY_JSON:
         o->json_path = text;
         return 0;
     case ARGP_KEY_ARG:
-        if (o->path) argument_error(state, "found a second argument '%s', expected one SNAPSHOT", text);
+        if (o->path) argument_error(state, "found a second argument '%s', expected one FILE", text);
         o->path = text;
         return 0;
     case ARGP_KEY_END:
-        if (!o->path) argument_error(state, "expected a SNAPSHOT");
-        if (o->request &&
-            (o->when != EXPLAIN_DEFAULT || o->compare || o->capacity || o->map_path || o->device >= 0 || o->version))
+        if (!o->path) argument_error(state, "expected a FILE: a recording, an arena or a report");
+        if (o->request && (asks_about_a_recording(o) || o->kernel || o->pe >= 0))
             argument_error(state, "--request is for an arena, with --json only");
+        if ((o->kernel || o->pe >= 0) && asks_about_a_recording(o))
+            argument_error(state, "--kernel and --pe are for a report, with --json only");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -108,8 +144,9 @@ static const char description[] =
     "Says what a PyTorch recording (torch.cuda.memory._dump_snapshot) had reserved and could not use when memory was "
     "out, or at another moment, what kept it, and which settings would have served the request; or, with --request, "
     "why "
-    "an arena that `tlmalloc age` wrote cannot serve it.\v"
-    "Exit status: 0 it was explained, 1 a file cannot be read or written, 2 bad usage, a bad recording.";
+    "an arena that `tlmalloc age` wrote cannot serve it; or, of a report that `tlmalloc run --json` wrote, where the "
+    "time of its kernels went along the critical path, what each part costs at most, and what to change first.\v"
+    "Exit status: 0 it was explained, 1 a file cannot be read or written, 2 bad usage, a bad recording or report.";
 
 static tla_status report(const explain_options *o, const explained *e, const uint8_t *empties, FILE *map, FILE *json,
                          tla_error *error) {
@@ -163,6 +200,13 @@ static tla_status explain(const explain_options *o, tla_error *error) {
         status = explain_arena(o->path, o->request, output_table(), json, error);
         return status ? status : output_commit(error);
     }
+    if (!status && (o->kernel || o->pe >= 0 || is_run_report(o->path))) {
+        if (asks_about_a_recording(o))
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "%.200s: found a report, expected --kernel, --pe and --json only", o->path);
+        status = explain_run(o->path, o->kernel, o->pe, output_table(), json, error);
+        return status ? status : output_commit(error);
+    }
     if (!status) status = torch_snapshot_load(o->path, &snapshot, error);
     if (status) return status;
     if (o->version) status = tla_segment_version_parse(o->version, &snapshot.settings, error);
@@ -172,8 +216,8 @@ static tla_status explain(const explain_options *o, tla_error *error) {
 }
 
 int tlmalloc_explain(int argc, char **argv) {
-    explain_options options = {.device = -1};
-    const struct argp parser = {option_table, parse_option, "SNAPSHOT", description, 0, 0, 0};
+    explain_options options = {.device = -1, .pe = -1};
+    const struct argp parser = {option_table, parse_option, "FILE", description, 0, 0, 0};
     parse_arguments(&parser, argc, argv, &options);
     tla_error error = {0};
     tla_status status = explain(&options, &error);

@@ -24,7 +24,8 @@ struct command {
 const command commands[] = {
     {"run", tlmalloc_run, "build a platform, run a kernel on it, check and report"},
     {"replay", tlmalloc_replay, "replay an allocation trace: placements, failures, cost"},
-    {"explain", tlmalloc_explain, "say why a PyTorch recording ran out of memory, and which setting would have helped"},
+    {"explain", tlmalloc_explain,
+     "say where the time of a run went, or why a PyTorch recording ran out of memory, and what would help"},
     {"age", tlmalloc_age, "play a trace and keep the arena's state, for replays that start with it"},
     {"plan", tlmalloc_plan, "plan offsets for buffers whose lifetimes are known, by search or by heuristics"},
     {"serve", tlmalloc_serve, "serve requests from a paged key-value cache, as vLLM does"},

@@ -5,6 +5,7 @@
 #include "cli/link_report.hpp"
 #include "cli/time_report.hpp"
 #include "tlmalloc/modules/time.hpp"
+#include "tlmalloc/version.h"
 
 #include <algorithm>
 #include <string>
@@ -190,6 +191,7 @@ double us(std::uint64_t ps) {
 json_t *run_json(const npu &platform, const workload &work, const tla_config &config) {
     json_t *report = json_object();
     json_object_set_new(report, "sim_time_ps", number(to_ps(sc_core::sc_time_stamp())));
+    json_object_set_new(report, "version", json_string(tla_version()));
     json_object_set_new(report, "status", json_string(tla_status_name(work.failure().status)));
     json_object_set_new(report, "message", json_string(work.failure().text));
     json_object_set_new(report, "config", config_to_json(&config));

@@ -126,6 +126,9 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
     play("replay --as-recorded", {"replay", recording, "--as-recorded", "--settings", "expandable_segments:False"},
          found, 1);
     play("explain", {"explain", source + "platform/examples/fragmented.json"}, found);
+    const std::string ran = scratch.path("ran.json");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", platform, "--json", ran}).status, 0);
+    play("explain REPORT", {"explain", ran}, found);
     play("explain --request", {"explain", aged, "--request", "1 TiB"}, found);
     play("plan", {"plan", trace, "--method", "best"}, found);
     play("traffic", {"traffic", source + "configs/timing/hbm2.yaml", "--pattern", "seq_rd", "--count", "1000"}, found);

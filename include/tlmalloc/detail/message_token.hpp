@@ -27,7 +27,9 @@ struct message_token : tlm::tlm_extension<message_token> {
     tl_dtype dtype = TL_F16;        // piece: of the elements
     std::uint64_t sent_ps = 0;      // piece: when the kernel sent it
     std::uint32_t credits = 0;      // credit: how many
-    tla_status status = TLA_OK;     // refused: of the allocation
+    // credit: of slots that were allocated, when that was asked for, served and done
+    std::uint64_t asked_ps = 0, served_ps = 0, done_ps = 0;
+    tla_status status = TLA_OK; // refused: of the allocation
     std::uint64_t total_free = 0, largest_free = 0;
 
     tlm::tlm_extension_base *clone() const override {

@@ -128,6 +128,7 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
         bool gone = false;
         message_token refusal{}; // status: the slots' allocation
         std::uint64_t answered_ps = 0;
+        std::vector<tla_time_part> allocation; // of the slots, once it is known
     };
     struct incoming { // from a program
         tla_message_receiver queue{};

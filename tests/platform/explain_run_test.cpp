@@ -1,0 +1,249 @@
+// `tlmalloc explain REPORT`: the shares, the causes that it names, what reruns say of its bounds, and bad input.
+#include "platform/run_report.hpp"
+
+#include <fstream>
+#include <map>
+
+namespace {
+
+const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
+
+using settings = std::vector<std::string>;
+
+// A run, its report in a file, and what is explained of it.
+struct explained_run {
+    scratch_directory scratch;
+    std::string file;
+
+    explained_run(const std::string &kernel, const settings &keys) : file(scratch.path("report.json")) {
+        std::vector<std::string> arguments{"run", npu_small, "--kernel", kernel, "--json", file};
+        for (const std::string &key : keys)
+            arguments.insert(arguments.end(), {"--set", key});
+        const command_result result = run_tlmalloc(arguments);
+        BOOST_REQUIRE_MESSAGE(result.status == 0, result.err);
+    }
+
+    command_result explain(std::vector<std::string> more = {}) const {
+        more.insert(more.begin(), {"explain", file});
+        return run_tlmalloc(more);
+    }
+
+    std::shared_ptr<json_t> json(std::vector<std::string> more = {}) const {
+        more.insert(more.end(), {"--json", scratch.path("explained.json")});
+        const command_result result = explain(more);
+        BOOST_REQUIRE_MESSAGE(result.status == 0, result.err);
+        json_t *const read = json_load_file(scratch.path("explained.json").c_str(), 0, nullptr);
+        BOOST_REQUIRE(read);
+        return {read, json_decref};
+    }
+};
+
+std::string text_of(const json_t *object, const char *key) {
+    const char *const text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+const json_t *first_change(const std::shared_ptr<json_t> &json) {
+    return json_array_get(json_object_get(json.get(), "changes"), 0);
+}
+
+std::int64_t share(const std::shared_ptr<json_t> &json, const std::vector<std::string> &of) {
+    std::int64_t sum = 0;
+    std::size_t i = 0;
+    json_t *row = nullptr;
+    json_array_foreach(json_object_get(json.get(), "shares"), i, row) {
+        for (const std::string &topic : of)
+            if (text_of(row, "topic") == topic) sum += number(row, "ps");
+    }
+    return sum;
+}
+
+const char hot_kernel[] = R"(/* All programs load the first 64 KiB of a tensor again and again. */
+#include "tlmalloc/kernel.h"
+static tla_status run(tl_context *tl) {
+    tl_tile tile = {.rows = 1, .columns = 16384, .dtype = TL_F32};
+    tla_status status = tl_alloc_tiles(tl, &tile, 1);
+    for (int i = 0; i < 32 && status == TLA_OK; i++)
+        status = tl_load(tl, &tile, (tla_vaddr){tl_argument(tl, 0)}, 65536);
+    return tl_free_tiles(tl, &tile, 1, status);
+}
+TL_KERNEL(.name = "hot", .description = "the same bytes for all", .run = run,
+          .tensors = {{.name = "source", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(16384)}}},
+          .arguments = {TL_ADDRESS_OF(0)});
+)";
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(shares_are_the_time_of_the_path_and_of_every_pe) {
+    for (const std::string &kernel : kernel_names()) {
+        const explained_run run(kernel, {});
+        for (int pe = -1; pe < 4; pe++) {
+            const auto json = run.json(pe < 0 ? settings{} : settings{"--kernel", kernel, "--pe", std::to_string(pe)});
+            const std::int64_t all = number(json.get(), "end_ps") - number(json.get(), "begin_ps");
+            std::int64_t sum = 0, before = INT64_MAX;
+            std::size_t i = 0;
+            json_t *row = nullptr;
+            json_array_foreach(json_object_get(json.get(), "shares"), i, row) {
+                BOOST_CHECK_LE(number(row, "ps"), before);
+                BOOST_CHECK_EQUAL(number(row, "least_without_ps"), all - number(row, "ps"));
+                before = number(row, "ps");
+                sum += before;
+            }
+            BOOST_CHECK_EQUAL(sum, all);
+            BOOST_CHECK_EQUAL(json_array_size(json_object_get(json.get(), "changes")), 3u);
+            if (pe >= 0) BOOST_CHECK_EQUAL(text_of(json.get(), "pe"), "sip0.cube0.pe" + std::to_string(pe));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_expensive_allocator_is_named_first) {
+    const explained_run run("gemm", {"controller.cost.node=10 us"});
+    for (const settings &more : {settings{}, settings{"--pe", "2"}}) {
+        const auto json = run.json(more);
+        BOOST_CHECK_EQUAL(text_of(first_change(json), "topic"), "allocation");
+        BOOST_CHECK_EQUAL(text_of(first_change(json), "key"), "controller.cost.node");
+        BOOST_CHECK_EQUAL(text_of(first_change(json), "value"), "10 us");
+    }
+    BOOST_CHECK(contains(run.explain().out, "\n1. allocation, 8"));
+    const explained_run list("gemm", {"controller.free_list=hbm", "controller.node_latency=2 us"});
+    BOOST_CHECK_EQUAL(text_of(first_change(list.json()), "key"), "controller.free_list");
+}
+
+BOOST_AUTO_TEST_CASE(walks_are_named_first) {
+    const settings small_pages{"mmu.walk=memory", "mmu.page_size=4 KiB", "mmu.tlb_l1.entries=4",
+                               "mmu.tlb_l2.entries=16"};
+    for (const char *kernel : {"gemm", "softmax", "transpose"}) {
+        const auto json = explained_run(kernel, small_pages).json();
+        BOOST_CHECK_EQUAL(text_of(first_change(json), "topic"), "walks");
+        BOOST_CHECK_EQUAL(text_of(first_change(json), "key"), "mmu.page_size");
+        BOOST_CHECK(contains(text_of(first_change(json), "text"), "mmu.tlb_l2.entries"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_hot_slice_is_named_first_and_its_bank) {
+    const scratch_directory scratch;
+    const std::string hot = scratch.write("hot.c", hot_kernel);
+    const auto channels = explained_run(hot, {}).json();
+    BOOST_CHECK_EQUAL(text_of(first_change(channels), "topic"), "memory");
+    BOOST_CHECK_EQUAL(text_of(first_change(channels), "key"), "hbm.pseudo_channel_bandwidth");
+    BOOST_CHECK(contains(text_of(first_change(channels), "text"), "sip0.cube0.hbm_ctrl.pe0 is a hot slice"));
+    const auto banks = explained_run(hot, {"hbm.timing=hbm3"}).json();
+    BOOST_CHECK_EQUAL(text_of(first_change(banks), "topic"), "memory");
+    BOOST_CHECK_EQUAL(text_of(first_change(banks), "key"), "hbm.timing");
+    BOOST_CHECK(contains(text_of(first_change(banks), "text"), "Most of it is at pseudo-channel"));
+    // Where every program loads from all slices, none is hot.
+    BOOST_CHECK(!contains(explained_run("gemm", {}).explain().out, "hot slice"));
+}
+
+// What is said to be gained at most, against a run without it. The page says by how much single cases are off.
+BOOST_AUTO_TEST_CASE(reruns_without_a_price_gain_no_more_than_its_share) {
+    const auto check = [](const std::string &kernel, const settings &with, const settings &without,
+                          const std::vector<std::string> &topics, double least, double most) {
+        const auto before = explained_run(kernel, with).json(), after = explained_run(kernel, without).json();
+        const std::int64_t end = number(before.get(), "end_ps"), gain = end - number(after.get(), "end_ps");
+        const double part = static_cast<double>(share(before, topics));
+        BOOST_TEST_CONTEXT(kernel << ": gained " << gain << " ps of a share of " << part << " in " << end) {
+            BOOST_CHECK_LE(static_cast<double>(gain), most * part);
+            BOOST_CHECK_GE(static_cast<double>(gain), least * part);
+        }
+    };
+    const settings flat{"mmu.walk=flat", "mmu.page_size=4 KiB"}, ideal{"mmu.walk=ideal", "mmu.page_size=4 KiB"};
+    for (const char *kernel : {"gemm", "mlp", "ring", "transpose", "transformer_block"}) {
+        check(kernel, {"controller.cost.node=1 us"}, {"controller.cost.node=0 ns"}, {"allocation", "allocation_queue"},
+              0.9, 1);
+        check(kernel, flat, ideal, {"walks"}, 0.94, 1);
+    }
+    check("matmul_composite", flat, ideal, {"walks"}, 1, 1.4); // chunks that a walk has held up queue at the banks
+    const settings slow{"pe.gemm_rate=800 GFLOPS", "pe.vector_rate=100 GFLOPS"},
+        quick{"pe.gemm_rate=100000 TFLOPS", "pe.vector_rate=100000 TFLOPS"};
+    for (const char *kernel : {"mlp", "softmax", "layer_norm"})
+        check(kernel, slow, quick, {"arithmetic"}, 0.99, 1.001);
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_exist_is_told_with_file_and_line) {
+    const explained_run run("dma_read", {});
+    const auto refused = [&](const std::vector<std::string> &more, const std::string &says) {
+        const command_result result = run.explain(more);
+        BOOST_CHECK_EQUAL(result.status, 2);
+        BOOST_CHECK_EQUAL(result.out, "");
+        BOOST_CHECK_MESSAGE(contains(result.err, says), result.err);
+        if (says[0] == ':') BOOST_CHECK_MESSAGE(contains(result.err, "report.json:"), result.err);
+    };
+    refused({"--pe", "4"}, ": found no PE 4, expected 0 to 3\n");
+    refused({"--kernel", "gemm"}, ": found no kernel 'gemm', expected that of the run, dma_read\n");
+    refused({"--pe", "-1"}, "--pe: found '-1', expected the number of a PE, from 0");
+    refused({"--pe", "one"}, "--pe: found 'one', expected the number of a PE, from 0");
+    refused({"--pe", "0", "--at", "oom"}, "--kernel and --pe are for a report, with --json only");
+    refused({"--device", "0"}, "found a report, expected --kernel, --pe and --json only");
+    refused({"--kernel", "\x1b[31m"}, ": found no kernel '\\x1b[31m'");
+    const std::string report = read_text(run.file);
+    const std::size_t line = static_cast<std::size_t>(
+        std::count(report.begin(), report.begin() + static_cast<std::ptrdiff_t>(report.find("\"kernels\"")), '\n'));
+    refused({"--pe", "9"}, "report.json:" + std::to_string(line + 1) + ": found no PE 9");
+}
+
+BOOST_AUTO_TEST_CASE(another_version_another_command_and_changed_figures_are_told) {
+    const explained_run run("dma_read", {});
+    const std::string report = read_text(run.file);
+    const auto refused = [&](const std::string &text, const std::string &says) {
+        std::ofstream(run.file, std::ios::trunc) << text;
+        const command_result result = run.explain();
+        BOOST_CHECK_EQUAL(result.status, 2);
+        BOOST_CHECK_MESSAGE(contains(result.err, "report.json:") && contains(result.err, says), result.err);
+    };
+    const auto with = [&](const std::string &from, const std::string &to) {
+        std::string text = report;
+        const std::size_t at = text.find(from);
+        BOOST_REQUIRE(at != std::string::npos);
+        return text.replace(at, from.size(), to);
+    };
+    const std::string version = "\"version\": \"", now = report.substr(report.find(version) + version.size(), 5);
+    refused(with(version + now, version + "0.0.9"), "report.json:3: found a report of version 0.0.9, expected " + now);
+    refused(with("\"version\"", "\"revision\""), "found no \"version\", expected a report of version " + now);
+    refused(with("\"critical_path\"", "\"uncritical_path\""), "critical_path: found none");
+    refused(with("\"kind\": \"host_copy\"", "\"kind\": \"coffee\""), "found a time of kind \"coffee\" (went[");
+    const std::size_t path = report.find("\"critical_path\""), ps = report.find("\"ps\": ", path);
+    refused(report.substr(0, ps + 6) + "1" + report.substr(ps + 6), "the report has been changed");
+    refused(report.substr(0, ps + 6) + "-" + report.substr(ps + 6), "found no number \"ps\"");
+    const scratch_directory scratch;
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"probe", npu_small, "--case", "local", "--json", scratch.path("p")}).status, 0);
+    refused(read_text(scratch.path("p")), ":1: found a report of another command, expected one of `tlmalloc run");
+    refused("{\"trace\": \"x\", \"allocs\": 3}", ":1: found a report of another command");
+}
+
+BOOST_AUTO_TEST_CASE(a_report_that_is_cut_is_refused_wherever_that_is) {
+    const explained_run run("dma_read", {});
+    const std::string report = read_text(run.file);
+    for (std::size_t i = 0; i < 60; i++) {
+        const std::size_t length = i < 20 ? i * 3 : report.size() * (i - 20) / 40 + 60;
+        if (length + 2 >= report.size()) continue;
+        std::ofstream(run.file, std::ios::trunc) << report.substr(0, length);
+        const command_result result = run.explain();
+        BOOST_CHECK_EQUAL(result.status, 2);
+        BOOST_CHECK_EQUAL(result.out, "");
+        BOOST_CHECK_MESSAGE(contains(result.err, "report.json"), length << ": " << result.err);
+        if (length > 10) BOOST_CHECK_MESSAGE(contains(result.err, "expected all of a report"), result.err);
+    }
+}
+
+// Whoever has sorted the keys, or put all on one line, has changed nothing.
+BOOST_AUTO_TEST_CASE(a_report_may_be_laid_out_otherwise) {
+    const explained_run run("dma_read", {});
+    const std::string before = run.explain().out;
+    json_t *const json = json_load_file(run.file.c_str(), 0, nullptr);
+    BOOST_REQUIRE_EQUAL(json_dump_file(json, run.file.c_str(), JSON_SORT_KEYS | JSON_COMPACT), 0);
+    json_decref(json);
+    BOOST_CHECK_EQUAL(run.explain().out, before);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_whose_kernels_have_not_begun_is_told) {
+    const scratch_directory scratch;
+    const std::string file = scratch.path("report.json");
+    const command_result failed =
+        run_tlmalloc({"run", npu_small, "--kernel", "gemm", "--json", file, "--set", "hbm.capacity_per_cube=64 KiB"});
+    BOOST_REQUIRE_EQUAL(failed.status, 1);
+    const command_result path = run_tlmalloc({"explain", file}), pe = run_tlmalloc({"explain", file, "--pe", "0"});
+    BOOST_CHECK(path.status == 2 && pe.status == 2);
+    BOOST_CHECK_MESSAGE(contains(path.err, "critical_path: found none"), path.err);
+    BOOST_CHECK_MESSAGE(contains(pe.err, "kernels: found no account of the time"), pe.err);
+}
