@@ -6,9 +6,9 @@
 
 const char *tla_time_kind_name(tla_time_kind kind) {
     static const char *const names[TLA_TIME_KIND_COUNT] = {
-        "other",          "dispatch", "alloc",      "alloc_queue", "engine_queue", "issue",      "lookup",
-        "walk",           "link",     "bank",       "tcm",         "tile",         "arithmetic", "message_wait",
-        "message_credit", "message",  "host_alloc", "host_map",    "host_copy",    "host_launch"};
+        "other",          "dispatch", "alloc",      "alloc_queue",  "engine_queue", "issue",      "lookup",
+        "walk",           "link",     "bank",       "tcm",          "tile",         "arithmetic", "message_wait",
+        "message_credit", "message",  "host_alloc", "host_command", "host_map",     "host_copy",  "host_launch"};
     return (unsigned)kind < TLA_TIME_KIND_COUNT ? names[kind] : NULL;
 }
 

@@ -245,6 +245,7 @@ tla_status runtime::allocate_shards(tensor &t, const std::vector<shard> &wanted,
             continue;
         }
         remember(t.memory, wanted[i].where, completion);
+        t.alloc_service_ps = std::max(t.alloc_service_ps, completion.service_ps);
         t.shards.push_back(wanted[i]);
         t.shards.back().pa = {completion.value};
     }

@@ -109,10 +109,6 @@ static run_change of_allocation(const run_explained *e) {
         return change(e, "controller.free_list",
                       "the free list lies in HBM, and walks of it are accesses: keep it in "
                       "registers, or cache its nodes (controller.node_cache)");
-    if (!is_set_to(e, "host.driver", "none") && json_object_get(e->report, "host_driver"))
-        return change(e, "host.driver",
-                      "every tensor is a call of a driver: none, or a pool in front of it "
-                      "(host.pool)");
     return change(e, dearest_price(e),
                   "the price that allocations paid most for: another engine "
                   "(controller.cost.profile), or a front that finds blocks without a walk "
@@ -203,6 +199,14 @@ run_change explain_run_change(const run_explained *e, const topic_share *share) 
         return change(e, dearest_price(e),
                       "commands wait for the allocation engine, which serves somebody else: fewer "
                       "of them (tl_scratch, tiles that are kept), or cheaper ones");
+    case TOPIC_COMMANDS:
+        return is_set_to(e, "host.driver", "none")
+                   ? change(e, "host.pool",
+                            "an allocation of a tensor goes to the controllers and back: fewer and larger "
+                            "tensors, or a pool in the host")
+                   : change(e, "host.driver",
+                            "every tensor is a call of a driver: none, or a pool in front of it "
+                            "(host.pool)");
     case TOPIC_MAPPING:
         return quantity_of(e, "mmu.page_size") < 1 << 20
                    ? change(e, "mmu.page_size", "mapping writes an entry for every page: larger pages")

@@ -11,6 +11,7 @@ static const struct {
     const char *name, *title;
 } topics[TOPIC_COUNT] = {[TOPIC_ALLOCATION] = {"allocation", "allocation"},
                          [TOPIC_ALLOCATION_QUEUE] = {"allocation_queue", "queue of the allocation engine"},
+                         [TOPIC_COMMANDS] = {"commands", "the host's commands on their way"},
                          [TOPIC_MAPPING] = {"mapping", "mapping"},
                          [TOPIC_WALKS] = {"walks", "page-table walks"},
                          [TOPIC_LOOKUPS] = {"lookups", "lookups in the TLB"},

@@ -14,6 +14,7 @@
 typedef enum time_topic {
     TOPIC_ALLOCATION,
     TOPIC_ALLOCATION_QUEUE,
+    TOPIC_COMMANDS,
     TOPIC_MAPPING,
     TOPIC_WALKS,
     TOPIC_LOOKUPS,

@@ -93,6 +93,7 @@ static time_topic topic_of(tla_time_kind kind) {
                                                            [TLA_TIME_MESSAGE_CREDIT] = TOPIC_CREDIT,
                                                            [TLA_TIME_MESSAGE] = TOPIC_MESSAGES,
                                                            [TLA_TIME_HOST_ALLOC] = TOPIC_ALLOCATION,
+                                                           [TLA_TIME_HOST_COMMAND] = TOPIC_COMMANDS,
                                                            [TLA_TIME_HOST_MAP] = TOPIC_MAPPING,
                                                            [TLA_TIME_HOST_COPY] = TOPIC_COPIES,
                                                            [TLA_TIME_HOST_LAUNCH] = TOPIC_LAUNCH};

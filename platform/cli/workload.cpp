@@ -42,7 +42,8 @@ tla_status workload::create_tensors(std::vector<tensor *> &made) {
             return status;
         made.push_back(t);
         const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
-        tla_time_account_pass(account_.get(), std::min(since_ps + t->alloc_ps, now_ps), TLA_TIME_HOST_ALLOC);
+        tla_time_account_pass(account_.get(), std::min(since_ps + t->alloc_service_ps, now_ps), TLA_TIME_HOST_ALLOC);
+        tla_time_account_pass(account_.get(), std::min(since_ps + t->alloc_ps, now_ps), TLA_TIME_HOST_COMMAND);
         tla_time_account_pass(account_.get(), now_ps, TLA_TIME_HOST_MAP);
         tensors_.push_back({t->name, t->va, t->nbytes, t->shards.size(), 0, t->alloc_ps, t->map_ps});
     }

@@ -35,10 +35,11 @@ struct tensor {
     std::vector<shard> shards;
     std::uint64_t alloc_ps, map_ps; // time the host waited for its allocations, and for its mappings
     spread kind;
-    std::uint32_t object = 0;     // of its blocks' ALLOCs (guard.h)
-    tla_placement placement{};    // spread::placed
-    tla_channel memory = TLA_HBM; // where its blocks are
-    bool read_only = false;       // to PEs
+    std::uint32_t object = 0;           // of its blocks' ALLOCs (guard.h)
+    tla_placement placement{};          // spread::placed
+    tla_channel memory = TLA_HBM;       // where its blocks are
+    bool read_only = false;             // to PEs
+    std::uint64_t alloc_service_ps = 0; // of alloc_ps what the engine took whose command was served longest
 };
 
 // A tensor of a plan (lifetime_plan.h): in every PE's slice `nbytes`, `offset` above where the plan begins there.

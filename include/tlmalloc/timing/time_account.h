@@ -36,8 +36,9 @@ typedef enum tla_time_kind {
     TLA_TIME_MESSAGE_WAIT,   /* for a message that had not been sent */
     TLA_TIME_MESSAGE_CREDIT, /* for a slot at the receiver */
     TLA_TIME_MESSAGE,        /* on its way, and what sends and receives take themselves */
-    TLA_TIME_HOST_ALLOC,     /* before the launch: the host waits for allocations */
-    TLA_TIME_HOST_MAP,       /* for virtual addresses and mappings */
+    TLA_TIME_HOST_ALLOC,     /* before the launch: the host waits for an allocation engine */
+    TLA_TIME_HOST_COMMAND,   /* for allocations otherwise: ways there and back, virtual addresses, a driver */
+    TLA_TIME_HOST_MAP,       /* for mappings */
     TLA_TIME_HOST_COPY,      /* for inputs */
     TLA_TIME_HOST_LAUNCH,    /* from the launch to the first kernel's begin */
     TLA_TIME_KIND_COUNT
