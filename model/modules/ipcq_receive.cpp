@@ -30,15 +30,17 @@ tla_status pe_ipcq::wait_for_piece(std::uint32_t peer, incoming &from, std::uint
     statistics_.data_wait_ps += end - since;
     waits_for_message_.set(end, 0);
     tla_time_account_pass(account_, since, TLA_TIME_MESSAGE);
-    if (!at_once && !status) charge_wait(peer, from.sent_ps[piece.slot], there);
+    if (!at_once && !status) charge_wait(peer, from.sent_ps[piece.slot], there, TLA_TIME_MESSAGE_WAIT);
     set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
     return status;
 }
 
-// The kernel has waited for a message, which was there at arrived_ps: until it was sent, and while it was on its way.
-void pe_ipcq::charge_wait(std::uint32_t peer, std::uint64_t sent_ps, std::uint64_t arrived_ps) {
+// The kernel has waited for a message or a credit, which was there at arrived_ps: until it was sent, and while it was
+// on its way.
+void pe_ipcq::charge_wait(std::uint32_t peer, std::uint64_t sent_ps, std::uint64_t arrived_ps,
+                          tla_time_kind until_sent) {
     if (arrived_ps <= tla_time_account_now(account_)) return;
-    tla_time_account_pass(account_, sent_ps, TLA_TIME_MESSAGE_WAIT);
+    tla_time_account_pass(account_, sent_ps, until_sent);
     tla_time_account_pass(account_, arrived_ps, TLA_TIME_MESSAGE);
     tla_time_account_receive(account_, peer, sent_ps);
 }
@@ -83,10 +85,15 @@ tla_status pe_ipcq::read_piece(const incoming &from, const tla_message_piece &pi
 }
 
 // A credit goes back to the sender; with tables, the kernel waits until it is there.
-void pe_ipcq::give_credit(std::uint32_t peer, sc_core::sc_time &delay) {
+void pe_ipcq::give_credit(std::uint32_t peer, bool by_kernel, sc_core::sc_time &delay) {
     if (!ledger_.unit_of(launch_, peer)) return;
     message_token credit = token_to(peer, message_token::kind::credit);
     credit.credits = 1;
+    if (by_kernel) {
+        credit.sent_ps = local_ps(delay);
+        tla_time_account_pass(account_, credit.sent_ps, TLA_TIME_MESSAGE);
+        tla_time_account_send(account_);
+    }
     if (!has_tables()) {
         tell(credit, local_ps(delay));
         return;
@@ -103,8 +110,9 @@ void pe_ipcq::give_credit(std::uint32_t peer, sc_core::sc_time &delay) {
 }
 
 // A message into a tile, piece by piece; `next` waits for each.
-tla_status pe_ipcq::take_message(const char *call, std::uint32_t peer, const tl_tile &tile, sc_core::sc_time &delay,
-                                 const std::function<tla_status(tla_message_piece &)> &next, tla_error *error) {
+tla_status pe_ipcq::take_message(const char *call, std::uint32_t peer, const tl_tile &tile, bool by_kernel,
+                                 sc_core::sc_time &delay, const std::function<tla_status(tla_message_piece &)> &next,
+                                 tla_error *error) {
     incoming &from = incoming_[peer];
     const std::uint64_t nbytes = bytes_of(tile);
     tla_message_piece piece{};
@@ -122,7 +130,7 @@ tla_status pe_ipcq::take_message(const char *call, std::uint32_t peer, const tl_
         tla_message_release(&from.queue);
         slots_taken_.add(local_ps(delay), -1);
         received_bytes_.add(local_ps(delay), static_cast<std::int64_t>(piece.nbytes));
-        give_credit(peer, delay);
+        give_credit(peer, by_kernel, delay);
     } while (!tla_message_piece_is_last(&piece));
     ledger_.received(launch_, peer, program_, local_ps(delay));
     statistics_.received++;
@@ -142,7 +150,7 @@ tla_status pe_ipcq::receive(std::uint32_t peer, const tl_tile &tile, sc_core::sc
     const auto next = [&](tla_message_piece &piece) {
         return wait_for_piece(peer, from, bytes_of(tile), delay, piece, error);
     };
-    return take_message("tl_recv", peer, tile, delay, next, error);
+    return take_message("tl_recv", peer, tile, true, delay, next, error);
 }
 
 // --- receiving while the kernel goes on ------------------------------------------------------------------------------
@@ -179,7 +187,7 @@ void pe_ipcq::serve_receivings(incoming &from) {
             set_local_ps(delay, std::max({local_ps(delay), now.arrived_ps, to_ps(sc_core::sc_time_stamp())}));
             return TLA_OK;
         };
-        now.status = take_message(now.call, now.peer, now.tile, delay, next, &now.why);
+        now.status = take_message(now.call, now.peer, now.tile, false, delay, next, &now.why);
         now.end_ps = local_ps(delay);
         now.done = true;
         from.receivings.pop_front();
@@ -202,7 +210,8 @@ tla_status pe_ipcq::wait_for(receiving &what, const char *call, sc_core::sc_time
     statistics_.data_wait_ps += end - since;
     waits_for_message_.set(end, 0);
     tla_time_account_pass(account_, since, TLA_TIME_MESSAGE);
-    if (!at_once && !status && !what.status) charge_wait(what.peer, what.sent_ps, what.arrived_ps);
+    if (!at_once && !status && !what.status)
+        charge_wait(what.peer, what.sent_ps, what.arrived_ps, TLA_TIME_MESSAGE_WAIT);
     set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
     if (status) return status;
     return what.status ? tla_error_set(error, what.status, "%s", what.why.text) : TLA_OK;

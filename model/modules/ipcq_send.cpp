@@ -30,11 +30,11 @@ tla_status pe_ipcq::wait_for_credit(std::uint32_t peer, outgoing &to, std::uint6
                                     tla_error *error) {
     const std::uint64_t since = local_ps(delay);
     const auto can_go_on = [&to] { return to.queue.credits > 0 || to.gone || to.refusal.status; };
-    const bool at_once = can_go_on() && (to.credits_ps.empty() || to.credits_ps.front() <= since);
+    const bool at_once = can_go_on() && (to.credits.empty() || to.credits.front().there_ps <= since);
     waits_for_credit_.set(since, !at_once);
     const tla_status status = wait_until(waiting("tl_send", peer, nbytes, true), can_go_on, error);
     std::uint64_t end = std::max(since, to_ps(sc_core::sc_time_stamp()));
-    if (!status) end = std::max(since, to.credits_ps.empty() ? to.answered_ps : to.credits_ps.front());
+    if (!status) end = std::max(since, to.credits.empty() ? to.answered_ps : to.credits.front().there_ps);
     if (!at_once && config_.back_pressure == TLA_BACK_PRESSURE_POLL && !status) {
         const std::uint64_t looks = (end - since + config_.poll_ps - 1) / config_.poll_ps;
         statistics_.polls += looks;
@@ -44,6 +44,8 @@ tla_status pe_ipcq::wait_for_credit(std::uint32_t peer, outgoing &to, std::uint6
     statistics_.credit_wait_ps += end - since;
     waits_for_credit_.set(end, 0);
     tla_time_account_pass(account_, since, TLA_TIME_MESSAGE);
+    if (!at_once && !status && !to.credits.empty() && to.credits.front().sent_ps > 0)
+        charge_wait(peer, to.credits.front().sent_ps, to.credits.front().there_ps, TLA_TIME_MESSAGE_CREDIT);
     tla_time_account_pass_parts(account_, end, to.allocation.data(), to.allocation.size(), TLA_TIME_MESSAGE_CREDIT);
     set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
     return status;
@@ -119,7 +121,7 @@ tla_status pe_ipcq::send(std::uint32_t peer, const tl_tile &tile, sc_core::sc_ti
         }
         tla_message_piece piece{};
         tla_message_next(&to.queue, &piece);
-        to.credits_ps.pop_front();
+        to.credits.pop_front();
         sent_bytes_.add(local_ps(delay), static_cast<std::int64_t>(piece.nbytes));
         tla_time_account_pass(account_, local_ps(delay), TLA_TIME_MESSAGE);
         tla_time_account_send(account_);

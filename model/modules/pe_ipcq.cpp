@@ -243,7 +243,7 @@ void pe_ipcq::take(const message_token &token, std::uint64_t at_ps) {
         to.allocation = {{{TLA_TIME_ALLOC_QUEUE, TLA_TIME_NOWHERE, TLA_TIME_NOWHERE}, token.asked_ps, token.served_ps},
                          {{TLA_TIME_ALLOC, TLA_TIME_NOWHERE, TLA_TIME_NOWHERE}, token.served_ps, token.done_ps}};
     if (token.what == message_token::kind::credit && !tla_message_credit(&to.queue, token.credits))
-        to.credits_ps.insert(to.credits_ps.end(), token.credits, at_ps);
+        to.credits.insert(to.credits.end(), token.credits, {at_ps, token.sent_ps});
     wake_at(at_ps);
 }
 

@@ -248,9 +248,10 @@ run_change explain_run_change(const run_explained *e, const topic_share *share) 
                       "senders wait for free slots at the receiver: more or larger ones "
                       "(messages.slot_size), or receives that begin earlier (tl_recv_async)");
     case TOPIC_MESSAGES:
-        return change(e, "messages.memory",
-                      "messages are on their way or copied: slots that are nearer to who reads "
-                      "them, fewer and larger messages, another collectives.algorithm");
+        return change(e, "messages.slots",
+                      "messages are on their way or copied: more slots, or larger ones "
+                      "(messages.slot_size), let more of them be under way; slots that are nearer "
+                      "to who reads them (messages.memory), another collectives.algorithm");
     case TOPIC_DISPATCH:
         return change(e, "pe.dispatch", "calls take their time: fewer and larger ones");
     case TOPIC_COPIES:

@@ -119,6 +119,19 @@ BOOST_AUTO_TEST_CASE(the_critical_path_follows_messages_to_their_senders) {
     BOOST_CHECK_EQUAL(before, json_string_value(json_object_get(json_object_get(r.json.get(), "critical_path"), "pe")));
 }
 
+// With one slot everybody waits for credits, which the path follows to the receive that gave them.
+BOOST_AUTO_TEST_CASE(the_critical_path_follows_credits_to_the_receivers) {
+    const report r = run(npu_small, {"--kernel", "ring", "--set", "messages.slots=1"});
+    std::int64_t credits = 0;
+    std::size_t i = 0;
+    json_t *row = nullptr;
+    json_array_foreach(r.list("kernels"), i, row) credits += kinds_of(row)["message_credit"];
+    json_t *const path = json_object_get(r.json.get(), "critical_path");
+    BOOST_CHECK_GT(credits, 4 * 400000);
+    BOOST_CHECK_LT(kinds_of(path)["message_credit"], 100000); // until slots have been asked for, and are told of
+    BOOST_CHECK_GT(json_array_size(json_object_get(path, "segments")), 20u);
+}
+
 // Without walks there are none, with them there are, and the account of nothing else knows of them.
 BOOST_AUTO_TEST_CASE(walks_banks_and_links_stand_under_their_names) {
     const auto of_first = [](const report &r) { return json_array_get(r.list("kernels"), 0); };

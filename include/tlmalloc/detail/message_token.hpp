@@ -25,7 +25,7 @@ struct message_token : tlm::tlm_extension<message_token> {
     std::uint32_t from = 0, to = 0; // programs: that sends this, that it is for
     tla_message_piece piece{};      // piece
     tl_dtype dtype = TL_F16;        // piece: of the elements
-    std::uint64_t sent_ps = 0;      // piece: when the kernel sent it
+    std::uint64_t sent_ps = 0;      // piece, credit: when the kernel sent it; 0: it was not the kernel
     std::uint32_t credits = 0;      // credit: how many
     // credit: of slots that were allocated, when that was asked for, served and done
     std::uint64_t asked_ps = 0, served_ps = 0, done_ps = 0;

@@ -123,8 +123,11 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
   private:
     struct outgoing { // to a program
         tla_message_sender queue{};
-        std::uint64_t window = 0;             // of the receiver's unit
-        std::deque<std::uint64_t> credits_ps; // since when each credit is there
+        std::uint64_t window = 0; // of the receiver's unit
+        struct credit {
+            std::uint64_t there_ps, sent_ps; // sent_ps 0: not by the receiver's kernel
+        };
+        std::deque<credit> credits; // since when each is there
         bool gone = false;
         message_token refusal{}; // status: the slots' allocation
         std::uint64_t answered_ps = 0;
@@ -193,19 +196,20 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     tla_status wait_for_credit(std::uint32_t peer, outgoing &to, std::uint64_t nbytes, sc_core::sc_time &delay,
                                tla_error *error);
     tla_status explain_refusal(std::uint32_t peer, tla_error *error);
-    void give_credit(std::uint32_t peer, sc_core::sc_time &delay);
+    void give_credit(std::uint32_t peer, bool by_kernel, sc_core::sc_time &delay);
     tla_status wait_for_piece(std::uint32_t peer, incoming &from, std::uint64_t nbytes, sc_core::sc_time &delay,
                               tla_message_piece &piece, tla_error *error);
     tla_status wait_until(const message_ledger::wait &what, const std::function<bool()> &can_go_on, tla_error *error);
-    tla_status take_message(const char *call, std::uint32_t peer, const tl_tile &tile, sc_core::sc_time &delay,
-                            const std::function<tla_status(tla_message_piece &)> &next, tla_error *error);
+    tla_status take_message(const char *call, std::uint32_t peer, const tl_tile &tile, bool by_kernel,
+                            sc_core::sc_time &delay, const std::function<tla_status(tla_message_piece &)> &next,
+                            tla_error *error);
     void serve_receivings(incoming &from);
     static bool front_of(const incoming &from, tla_message_piece &piece);
     bool takes_something() const;
     tla_status read_piece(const incoming &from, const tla_message_piece &piece, const tl_tile &tile,
                           sc_core::sc_time &delay);
     message_ledger::wait waiting(const char *call, std::uint32_t peer, std::uint64_t nbytes, bool for_credit) const;
-    void charge_wait(std::uint32_t peer, std::uint64_t sent_ps, std::uint64_t arrived_ps);
+    void charge_wait(std::uint32_t peer, std::uint64_t sent_ps, std::uint64_t arrived_ps, tla_time_kind until_sent);
     bool has_tables() const { return config_.costs != TLA_SLOT_COSTS_MEMORY; }
     std::uint64_t slots_bytes() const { return config_.slots * config_.slot_size; }
 
