@@ -19,6 +19,9 @@ static inline int cli_exit_status(tla_status status) {
         return CLI_OK;
     case TLA_IO:
     case TLA_NO_HOST_MEMORY:
+    case TLA_LEAK:
+    case TLA_WRONG_RESULT:
+    case TLA_BUS_ERROR:
         return CLI_FAILED;
     default:
         return CLI_BAD_INPUT;

@@ -12,18 +12,11 @@ namespace tlmalloc {
 
 namespace {
 
-constexpr std::uint64_t port = std::uint64_t{5} * TLA_PORT_BYTES; // of controllers and MMUs: nobody else's
-using pattern = std::array<std::uint8_t, platform_blocks::end_bytes>;
-
-// Which block, of which generation, and which end of it.
-pattern pattern_of(std::uint32_t block, std::uint64_t generation, unsigned end) {
-    std::uint64_t x = (std::uint64_t{block} << 32 | generation << 1 | end) * 0x9e3779b97f4a7c15u;
-    pattern made{};
-    for (std::uint8_t &byte : made) {
-        x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u;
-        byte = static_cast<std::uint8_t>(x >> 56);
-    }
-    return made;
+// Eight bytes of a pattern: of which block, which generation of it, and which eight.
+std::uint64_t word_of(std::uint32_t block, std::uint64_t generation, std::uint64_t number) {
+    std::uint64_t x = (std::uint64_t{block} << 32 ^ generation) * 0x9e3779b97f4a7c15u + number * 0xd1342543de82ef95u;
+    x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u;
+    return x ^ (x >> 32);
 }
 
 std::uint64_t now_ps() {
@@ -46,9 +39,10 @@ struct platform_blocks::sockets {
 };
 
 platform_blocks::platform_blocks(sc_core::sc_module_name name, npu &platform, std::uint32_t blocks,
-                                 std::uint64_t block_bytes, std::uint64_t page_bytes)
+                                 std::uint64_t block_bytes, std::uint64_t page_bytes, std::uint64_t pattern_bytes,
+                                 std::uint32_t asid)
     : sc_module(name), block_bytes_(block_bytes), stride_((block_bytes + page_bytes - 1) / page_bytes * page_bytes),
-      blocks_(blocks) {
+      pattern_bytes_(pattern_bytes), asid_(asid), blocks_(blocks) {
     for (std::size_t i = 0; i < platform.pes().size(); i++)
         sockets_.push_back(std::make_unique<sockets>("pe" + std::to_string(i), *platform.pes()[i]));
     SC_HAS_PROCESS(platform_blocks);
@@ -128,8 +122,8 @@ tla_status platform_blocks::act(const noted &n) {
 
 tla_status platform_blocks::failed(tla_status status, const char *what, std::uint32_t block) {
     if (!status) return TLA_OK;
-    return tla_error_set(&failure_, status, "%s of block %u in PE %zu's slice: %s", what, block,
-                         block % sockets_.size(), tla_status_text(status));
+    return tla_error_set(&failure_, status, "%s of block %u in PE %zu's slice: %s", what, block, pe_of(block),
+                         tla_status_text(status));
 }
 
 // Where a block is for its PE; the first page is nobody's.
@@ -159,7 +153,7 @@ tla_status platform_blocks::map(tla_opcode opcode, std::uint32_t block) {
     command.target = TLA_TARGET_PE_MMU;
     command.scope = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
     command.count = 1;
-    command.entries[0] = {{address(block)}, {blocks_[block].pa}, block_bytes_, TLA_READ | TLA_WRITE, 0};
+    command.entries[0] = {{address(block)}, {blocks_[block].pa}, block_bytes_, TLA_READ | TLA_WRITE, asid_};
     const std::uint64_t start = now_ps();
     sc_core::sc_time delay;
     tla_completion completion{};
@@ -202,41 +196,56 @@ tla_status platform_blocks::take(std::uint32_t block) {
     b.references = 1;
     b.generation++;
     if (const tla_status status = map(TLA_OP_MAP, block)) return status;
-    for (unsigned end = 0; end < 2; end++) {
-        pattern bytes = pattern_of(block, b.generation, end);
-        if (!copy(tlm::TLM_WRITE_COMMAND, block, end, bytes.data()))
-            return failed(TLA_BUS_ERROR, "writing the pattern", block);
-    }
+    if (!write_pattern(block, 0, pattern_bytes_) || !write_pattern(block, block_bytes_ - end_bytes, end_bytes))
+        return failed(TLA_BUS_ERROR, "writing the pattern", block);
     return TLA_OK;
 }
 
-bool platform_blocks::copy(tlm::tlm_command command, std::uint32_t block, unsigned end, std::uint8_t *bytes) {
+void platform_blocks::expect(std::uint32_t block, std::uint64_t offset, std::uint8_t *bytes,
+                             std::uint64_t nbytes) const {
+    for (std::uint64_t i = 0; i < nbytes;) {
+        const std::uint64_t skipped = (offset + i) % 8, count = std::min(8 - skipped, nbytes - i);
+        std::uint64_t word = word_of(block, blocks_[block].generation, (offset + i) / 8) >> 8 * skipped;
+        for (std::uint64_t k = 0; k < count; k++, word >>= 8)
+            bytes[i + k] = static_cast<std::uint8_t>(word);
+        i += count;
+    }
+}
+
+bool platform_blocks::write_pattern(std::uint32_t block, std::uint64_t offset, std::uint64_t nbytes) {
+    std::vector<std::uint8_t> bytes(nbytes);
+    expect(block, offset, bytes.data(), nbytes);
+    return copy(tlm::TLM_WRITE_COMMAND, block, offset, bytes.data(), nbytes);
+}
+
+bool platform_blocks::copy(tlm::tlm_command command, std::uint32_t block, std::uint64_t offset, std::uint8_t *bytes,
+                           std::uint64_t nbytes) {
     tlm::tlm_generic_payload payload;
     payload.set_command(command);
-    payload.set_address(blocks_[block].pa + end * (block_bytes_ - end_bytes));
+    payload.set_address(blocks_[block].pa + offset);
     payload.set_data_ptr(bytes);
-    payload.set_data_length(end_bytes);
-    payload.set_streaming_width(end_bytes);
-    return of(block).bytes->transport_dbg(payload) == end_bytes;
+    payload.set_data_length(static_cast<unsigned>(nbytes));
+    payload.set_streaming_width(static_cast<unsigned>(nbytes));
+    return of(block).bytes->transport_dbg(payload) == nbytes;
 }
 
 tla_status platform_blocks::check(std::uint32_t block) {
     const block_state &b = blocks_[block];
     for (unsigned end = 0; end < 2; end++) {
         const std::uint64_t offset = end * (block_bytes_ - end_bytes);
-        if (!of(block).pe.mmu.leads_into(0, {address(block) + offset}, end_bytes, TLA_READ, now_ps(), b.pa + offset,
+        if (!of(block).pe.mmu.leads_into(asid_, {address(block) + offset}, end_bytes, TLA_READ, now_ps(), b.pa + offset,
                                          end_bytes))
             return failed(TLA_UNMAPPED, "the mapping", block);
-        pattern bytes{};
-        if (!copy(tlm::TLM_READ_COMMAND, block, end, bytes.data()))
+        std::array<std::uint8_t, end_bytes> bytes{}, expected{};
+        if (!copy(tlm::TLM_READ_COMMAND, block, offset, bytes.data(), end_bytes))
             return failed(TLA_BUS_ERROR, "reading the pattern", block);
-        const pattern expected = pattern_of(block, b.generation, end);
+        expect(block, offset, expected.data(), end_bytes);
         const auto wrong = std::mismatch(bytes.begin(), bytes.end(), expected.begin());
         if (wrong.first == bytes.end()) continue;
         const std::uint64_t at = offset + static_cast<std::uint64_t>(wrong.first - bytes.begin());
         return tla_error_set(&failure_, TLA_WRONG_RESULT,
                              "block %u, byte %llu, in PE %zu's slice: found 0x%02x, expected 0x%02x", block,
-                             static_cast<unsigned long long>(at), block % sockets_.size(), *wrong.first, *wrong.second);
+                             static_cast<unsigned long long>(at), pe_of(block), *wrong.first, *wrong.second);
     }
     return TLA_OK;
 }

@@ -3,9 +3,11 @@
 
 #include "cli/message.h"
 #include "cli/overrides.h"
+#include "cli/platform_attention.hpp"
 #include "cli/platform_blocks.hpp"
 #include "model/base/suggest.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -22,9 +24,12 @@ struct platform_law {
 
     tla_step_law inner{};
     std::unique_ptr<npu> platform;
-    std::unique_ptr<platform_blocks> blocks; // goes first
-    platform_blocks::times left;             // less than a nanosecond, for the next step
-    bool deaf = false;                       // a decision was not heard, for lack of the host's memory
+    std::unique_ptr<platform_blocks> blocks;
+    std::unique_ptr<platform_attention> attention; // or none; goes first
+    std::uint32_t layers = 0;
+    platform_blocks::times left; // less than a nanosecond, for the next step
+    std::uint64_t transfer_ps = 0;
+    bool deaf = false; // a decision was not heard, for lack of the host's memory
 };
 
 // What modules report goes to stderr, since stdout may be a report; errors are thrown.
@@ -60,6 +65,15 @@ tla_status time_of(void *context, const tla_step *step, tla_step_time *time, tla
     if (const tla_status status = told(error, run)) return status;
     time->allocation_ns += take_ns(law.left.allocation_ps);
     time->mapping_ns += take_ns(law.left.mapping_ps);
+    if (!law.attention) return TLA_OK;
+    std::uint64_t layer_ps = 0;
+    const auto read = [&] { return law.attention->read(*step, layer_ps, error); };
+    if (const tla_status status = told(error, read)) return status;
+    std::uint64_t all_ps = 0;
+    if (__builtin_mul_overflow(layer_ps, law.layers, &all_ps) ||
+        __builtin_add_overflow(all_ps, law.transfer_ps, &law.transfer_ps))
+        return tla_error_set(error, TLA_LIMIT, "attention of a step takes 2^64 ps or more");
+    time->transfer_ns += take_ns(law.transfer_ps);
     return TLA_OK;
 }
 
@@ -74,6 +88,17 @@ void hear(void *context, const tla_block_decision *decision) {
 
 void destroy(void *context) {
     delete static_cast<platform_law *>(context);
+}
+
+// The rest of a step, where attention is none of it.
+tla_serving_settings without_attention(tla_serving_settings settings) {
+    tla_serving_layers &sequence = settings.layer_sequence;
+    std::uint32_t kept = 0;
+    for (std::uint32_t i = 0; i < sequence.count; i++)
+        if (std::strcmp(sequence.names[i], "attention") != 0)
+            std::memmove(sequence.names[kept++], sequence.names[i], sizeof sequence.names[i]);
+    sequence.count = kept;
+    return settings;
 }
 
 tla_status check(const tla_serving_settings &settings, const tla_config &config, tla_error *error) {
@@ -137,7 +162,9 @@ tla_status platform_law_parse(const char *text, const tla_serving_settings *sett
                              "profile DIR\"",
                              tla_quote(text).text);
     auto made = std::make_unique<platform_law>();
-    if (const tla_status status = tla_step_law_parse(inner, settings, &made->inner, error)) return status;
+    const bool by_dma = settings->attention_by_dma;
+    const tla_serving_settings rest = by_dma ? without_attention(*settings) : *settings;
+    if (const tla_status status = tla_step_law_parse(inner, &rest, &made->inner, error)) return status;
     tla_config config{};
     const std::string path(begin, length);
     if (const tla_status status = tla_config_load(path.c_str(), nullptr, 0, &config, print_finding, nullptr))
@@ -146,8 +173,14 @@ tla_status platform_law_parse(const char *text, const tla_serving_settings *sett
     sc_core::sc_report_handler::set_handler(report);
     const tla_status status = told(error, [&] {
         made->platform = std::make_unique<npu>("npu", config, kernel_table{});
-        made->blocks = std::make_unique<platform_blocks>("blocks", *made->platform, settings->rules.blocks,
-                                                         settings->host_link.block_bytes, config.mmu.page_size);
+        const std::uint64_t nbytes = settings->host_link.block_bytes, layer = nbytes / settings->layers;
+        made->blocks = std::make_unique<platform_blocks>(
+            "blocks", *made->platform, settings->rules.blocks, nbytes, config.mmu.page_size,
+            by_dma ? std::max(layer, platform_blocks::end_bytes) : platform_blocks::end_bytes, config.workload.asid);
+        if (by_dma)
+            made->attention = std::make_unique<platform_attention>("attention", *made->platform, *made->blocks, layer,
+                                                                   settings->rules.block_tokens);
+        made->layers = settings->layers;
         return TLA_OK;
     });
     if (!status) *law = {time_of, hear, destroy, made.release()};
@@ -156,10 +189,19 @@ tla_status platform_law_parse(const char *text, const tla_serving_settings *sett
 
 tla_status platform_law_finish(tla_step_law *law, tla_error *error) {
     auto &made = *static_cast<platform_law *>(law->context);
-    if (const tla_status status = told(error, [&] { return made.blocks->finish(error); })) return status;
+    const auto finish = [&] {
+        const tla_status status = made.attention ? made.attention->finish(error) : TLA_OK;
+        return status ? status : made.blocks->finish(error);
+    };
+    if (const tla_status status = told(error, finish)) return status;
     const std::uint64_t leaks = made.platform->leaks();
     if (leaks)
         return tla_error_set(error, TLA_LEAK, "%llu leaks on the platform, expected none",
                              static_cast<unsigned long long>(leaks));
     return TLA_OK;
+}
+
+platform_attention_totals platform_law_attention(const tla_step_law *law) {
+    const auto &made = *static_cast<const platform_law *>(law->context);
+    return made.attention ? made.attention->totals() : platform_attention_totals{};
 }

@@ -1,8 +1,10 @@
 /* Steps of a serving engine whose blocks are bytes on a platform: what is decided about them are commands to its memory
- * controllers and MMUs, and a step waits for them. */
+ * controllers and MMUs, and a step waits for them; and if the settings say so for attention, which reads them by DMA.
+ */
 #ifndef TLMALLOC_PLATFORM_CLI_PLATFORM_LAW_H
 #define TLMALLOC_PLATFORM_CLI_PLATFORM_LAW_H
 
+#include "cli/platform_attention.h"
 #include "serving/step_law.h"
 
 #ifdef __cplusplus
@@ -18,13 +20,19 @@ const char *platform_law_split(const char *text, const char **config, size_t *le
 /* Builds the platform of CONFIG; LAW, of step_law.h, is the rest of a step. Block b lies in the slice of PE b modulo
  * their number, at a virtual address of that PE. One in a process. TLA_SYNTAX, TLA_IO; TLA_UNSUPPORTED for another
  * manager than that of blocks by vLLM's rules, for a second tier and for slices in lockstep; TLA_INVALID_ARGUMENT for
- * settings that do not say what a block has, or more blocks than the slices hold; as tla_step_law_parse. */
+ * settings that do not say what a block has, or more blocks than the slices hold; as tla_step_law_parse.
+ *
+ * With attention_by_dma every step has in transfer_ns what reading one layer of its requests' blocks took
+ * (platform_attention.hpp), times the layers, and of a profile LAW leaves its layer `attention` out. */
 tla_status platform_law_parse(const char *text, const tla_serving_settings *settings, tla_step_law *law,
                               tla_error *error);
 
 /* Sends what has been decided after the last step, takes the cache's blocks back, and sees that the platform is as it
  * was: TLA_LEAK if not; and what a step would say. */
 tla_status platform_law_finish(tla_step_law *law, tla_error *error);
+
+/* What attention has read so far; all 0 where a law has its time. */
+platform_attention_totals platform_law_attention(const tla_step_law *law);
 
 #ifdef __cplusplus
 }

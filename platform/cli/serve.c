@@ -137,9 +137,23 @@ static tla_status check(const serve_options *o, const tla_serving_settings *sett
     return status;
 }
 
+/* Whether attention can read its blocks by DMA, if it is to. */
+static tla_status check_attention(const serve_options *o, const tla_serving_settings *settings,
+                                  const tla_serving_requests *requests, tla_error *error) {
+    if (!settings->attention_by_dma) return TLA_OK;
+    if (!platform_law_is(o->law_text))
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "attention: found dma, which needs --step-time \"platform CONFIG + LAW\"");
+    if (requests->count <= TLA_ATTENTION_DMA_REQUESTS) return TLA_OK;
+    return tla_error_set(error, TLA_UNSUPPORTED,
+                         "%s: found %zu requests, expected at most %d with attention dma, which moves every byte of a "
+                         "layer in every step",
+                         o->requests_path, requests->count, TLA_ATTENTION_DMA_REQUESTS);
+}
+
 static tla_status run(const serve_options *o, const tla_serving_settings *settings,
                       const tla_serving_requests *requests, serve_files *files, tla_serve_result *result,
-                      tla_error *error) {
+                      platform_attention_totals *attention, tla_error *error) {
     tla_step_law law;
     const bool platform = platform_law_is(o->law_text);
     tla_status status = (platform ? platform_law_parse : tla_step_law_parse)(o->law_text, settings, &law, error);
@@ -159,6 +173,7 @@ static tla_status run(const serve_options *o, const tla_serving_settings *settin
     if (!status) {
         status = tla_serve(requests, &settings->rules, &with_moves, &watch, &done, result, &why);
         if (!status && platform) status = platform_law_finish(&law, &why);
+        if (!status && platform) *attention = platform_law_attention(&law);
         if (status) tla_error_set(error, status, "%s: %s", o->requests_path, why.text);
     }
     progress_begin("writing", NULL);
@@ -167,14 +182,16 @@ static tla_status run(const serve_options *o, const tla_serving_settings *settin
 }
 
 static tla_status report(const serve_options *o, const tla_serving_settings *settings,
-                         const tla_serving_requests *requests, const tla_serve_result *result, double begin_s,
-                         const serve_files *files, FILE *table, tla_error *error) {
+                         const tla_serving_requests *requests, const tla_serve_result *result,
+                         const platform_attention_totals *attention, double begin_s, const serve_files *files,
+                         FILE *table, tla_error *error) {
     const serve_report r = {.requests_path = o->requests_path,
                             .settings_path = o->settings_path,
                             .law_text = o->law_text,
                             .requests = requests,
                             .settings = settings,
                             .result = result,
+                            .attention = *attention,
                             .wall_s = host_seconds() - begin_s};
     serve_times times;
     tla_status status = serve_times_of(requests, result->requests, &times);
@@ -199,6 +216,7 @@ static tla_status serve(const serve_options *o, tla_error *error) {
     tla_serving_settings settings;
     tla_serving_requests requests = {0};
     tla_serve_result result = {0};
+    platform_attention_totals attention = {0};
     tla_status status =
         tla_serving_settings_load(o->settings_path, o->set.items, o->set.count, &settings, print_finding, NULL);
     if (status == TLA_NO_HOST_MEMORY) tla_error_set(error, status, "%s: no host memory to read it", o->settings_path);
@@ -208,8 +226,9 @@ static tla_status serve(const serve_options *o, tla_error *error) {
     progress_begin("reading the requests", NULL);
     if (!status) status = tla_serving_requests_read(o->requests_path, &requests, error);
     if (!status) status = check(o, &settings, &requests, error);
-    if (!status) status = run(o, &settings, &requests, &files, &result, error);
-    if (!status) status = report(o, &settings, &requests, &result, begin_s, &files, table, error);
+    if (!status) status = check_attention(o, &settings, &requests, error);
+    if (!status) status = run(o, &settings, &requests, &files, &result, &attention, error);
+    if (!status) status = report(o, &settings, &requests, &result, &attention, begin_s, &files, table, error);
     block_map_clear(&files.map);
     tla_serve_result_clear(&result);
     tla_serving_requests_free(&requests);

@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_CLI_SERVE_H
 #define TLMALLOC_PLATFORM_CLI_SERVE_H
 
+#include "cli/platform_attention.h"
 #include "serving/serve.h"
 
 #include <jansson.h>
@@ -16,7 +17,8 @@ typedef struct serve_report {
     const tla_serving_requests *requests;
     const tla_serving_settings *settings;
     const tla_serve_result *result;
-    double wall_s; /* of the host */
+    platform_attention_totals attention; /* by DMA; all 0 where a law has its time */
+    double wall_s;                       /* of the host */
 } serve_report;
 
 /* What a time of a request went into, in seconds. */

@@ -52,6 +52,16 @@ static json_t *host_to_json(const serve_report *r) {
     return json;
 }
 
+/* Of the one layer that was simulated. */
+static json_t *attention_to_json(const platform_attention_totals *a) {
+    json_t *json = json_object();
+    json_object_set_new(json, "bytes", json_from_u64(a->bytes));
+    json_object_set_new(json, "lookups", json_from_u64(a->lookups));
+    json_object_set_new(json, "tlb_misses", json_from_u64(a->tlb_misses));
+    json_object_set_new(json, "layer_ps", json_from_u64(a->ps));
+    return json;
+}
+
 static json_t *kv_to_json(const serve_report *r) {
     const tla_scheduler_stats *s = &r->result->scheduler;
     const tla_kv_blocks_stats *b = &r->result->blocks;
@@ -74,6 +84,7 @@ static json_t *kv_to_json(const serve_report *r) {
     json_object_set_new(failures, "fragmented", json_from_u64(s->refused_fragmented));
     json_object_set_new(json, "failures", failures);
     if (r->result->host.blocks) json_object_set_new(json, "host", host_to_json(r));
+    if (r->attention.bytes) json_object_set_new(json, "attention", attention_to_json(&r->attention));
     return json;
 }
 
@@ -125,6 +136,9 @@ void serve_print(FILE *out, const serve_report *r, const serve_times *times) {
                 "host's blocks    %" PRIu32 ", %" PRIu64 " moved out, %" PRIu64 " in; %" PRIu64
                 " prefix tokens found there\n",
                 result->host.blocks, result->host.moved_out, result->host.moved_in, s->host_hit_tokens);
+    if (r->attention.bytes)
+        fprintf(out, "attention        %.3f MB by DMA in %.3f ms, of one layer; %" PRIu64 " TLB misses\n",
+                1e-6 * (double)r->attention.bytes, 1e-9 * (double)r->attention.ps, r->attention.tlb_misses);
     fprintf(out, "end              %.3f s, host time %.3f s\n", 1e-9 * (double)result->end_ns, r->wall_s);
 }
 

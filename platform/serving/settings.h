@@ -23,8 +23,11 @@ typedef struct tla_host_link {
     uint64_t block_bytes;              /* of a block: keys and values of all layers */
 } tla_host_link;
 
+enum { TLA_ATTENTION_DMA_REQUESTS = 50 }; /* the most whose attention reads by DMA: every byte is moved */
+
 typedef struct tla_serving_settings {
     tla_scheduler_rules rules;
+    bool attention_by_dma;   /* its time is that of reading the blocks on a platform; a law of steps has all else */
     uint32_t layers, hidden; /* of the model */
     uint32_t dtype_bytes;    /* of an element of what layers hand on; 0: not known */
     tla_serving_layers layer_sequence, once;

@@ -277,6 +277,79 @@ BOOST_AUTO_TEST_CASE(blocks_on_a_platform_are_those_without_one_and_a_dear_alloc
     BOOST_CHECK_GT(slow["end_ns"], with["end_ns"] + 10'000'000);
 }
 
+// 65 tokens and two more of 4 KiB of keys and values a layer: on four PEs blocks 1 to 5, of which PE 1 has the first
+// and the last. Its DMA reads a whole block of 64 KiB and what the last one has, in chunks of 256 B, one a nanosecond.
+// The first comes after 4 ns (`tlmalloc topology`: of router and links); the last is 8 ns in the slice, and takes 2 ns
+// back, 0.5 in the MMU and 0.5 into the TCM. So 16 KiB from the PE's own slice take 78 ns, KernBench's 77 beside the
+// last two.
+BOOST_AUTO_TEST_CASE(attention_by_dma_takes_what_its_blocks_take_times_the_layers) {
+    const scratch_directory scratch;
+    const std::string requests = scratch.write("r.csv", "input,output\n65,3\n"), settings = configs + "small.yaml",
+                      law = "platform " + npu_small + " + fixed 1 ms";
+    const std::uint64_t bytes = (65 + 66 + 67) * 4096;
+    std::uint64_t layer_ns = 0;
+    for (const std::uint64_t tokens : {1u, 2u, 3u})
+        layer_ns += (65536 + tokens * 4096) / 256 + (4 - 1) + 8 + 2 + 1;
+    json_t *json = report_of(serving(requests, settings, law, {"--set", "attention=dma", "--json", "-"}));
+    const json_t *attention = json_object_get(json_object_get(json, "kv"), "attention");
+    const json_t *latency = json_object_get(json_object_get(json, "latency"), "mean_s");
+    BOOST_CHECK_EQUAL(number(attention, "bytes"), bytes);
+    BOOST_CHECK_EQUAL(number(attention, "lookups"), bytes / 256);
+    BOOST_CHECK_EQUAL(number(attention, "layer_ps"), 1000 * layer_ns);
+    BOOST_CHECK_CLOSE(1e9 * json_real_value(json_object_get(latency, "transfer")), 32 * static_cast<double>(layer_ns),
+                      1e-6);
+    BOOST_CHECK_CLOSE(1e3 * json_real_value(json_object_get(latency, "compute")), 3.0, 1e-6);
+    json_decref(json);
+
+    // On a profile it stands in the place of the layer that is called attention.
+    const auto compute_s = [&](const std::vector<std::string> &more) {
+        std::vector<std::string> words = {"--json", "-"};
+        words.insert(words.end(), more.begin(), more.end());
+        json_t *served = report_of(
+            serving(requests, settings, "platform " + npu_small + " + profile " + configs + "profile_small", words));
+        const json_t *mean = json_object_get(json_object_get(served, "latency"), "mean_s");
+        const double seconds = json_real_value(json_object_get(mean, "compute"));
+        json_decref(served);
+        return seconds;
+    };
+    const double without = compute_s({"--set", "layer_sequence=layernorm qkv_proj o_proj layernorm mlp"});
+    BOOST_CHECK_EQUAL(compute_s({"--set", "attention=dma"}), without);
+    BOOST_CHECK_GT(compute_s({}), without);
+}
+
+BOOST_AUTO_TEST_CASE(attention_by_dma_pays_for_walks_and_meets_errors_of_the_memory) {
+    const scratch_directory scratch;
+    const std::string requests = scratch.write("r.csv", "input,output\n200,4\n200,4\n200,4\n"),
+                      settings = configs + "small.yaml";
+    const auto platform = [&](const std::string &name, const std::string &page, const std::string &more) {
+        std::string text = read_text(npu_small);
+        const std::string pages = "  page_size: 2 MiB";
+        text.replace(text.find(pages), pages.size(), "  page_size: " + page + "\n  walk: flat");
+        return "platform " + scratch.write(name, text + more) + " + fixed 1 ms";
+    };
+    const auto of = [&](const std::string &law, const char *key) {
+        json_t *json = report_of(serving(requests, settings, law, {"--set", "attention=dma", "--json", "-"}));
+        const std::uint64_t value = number(json_object_get(json_object_get(json, "kv"), "attention"), key);
+        json_decref(json);
+        return value;
+    };
+    const std::string small = platform("small.yaml", "4 KiB", ""), large = platform("large.yaml", "2 MiB", "");
+    BOOST_CHECK_EQUAL(of(small, "bytes"), of(large, "bytes"));
+    BOOST_CHECK_GT(of(large, "tlb_misses"), 0u);
+    BOOST_CHECK_GT(of(small, "tlb_misses"), 4 * of(large, "tlb_misses"));
+    BOOST_CHECK_GT(of(small, "layer_ps"), of(large, "layer_ps"));
+    const std::string spaces = "  asids: 4\n", asid = "workload:\n";
+    std::string text = read_text(npu_small);
+    text.insert(text.find("mmu:\n") + 5, spaces);
+    text.insert(text.find(asid) + asid.size(), "  asid: 2\n");
+    BOOST_CHECK_EQUAL(of("platform " + scratch.write("asid.yaml", text) + " + fixed 1 ms", "bytes"),
+                      of(large, "bytes"));
+    check_refused(serving(requests, settings,
+                          platform("broken.yaml", "2 MiB", "faults:\n  plan: \"uncorrectable pe=1 address=0x5000\"\n"),
+                          {"--set", "attention=dma"}),
+                  "attention's read of block 1 by the DMA of PE 1: ", 1);
+}
+
 BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     const scratch_directory scratch;
     const std::string requests = configs + "small_requests.jsonl", settings = configs + "small.yaml",
@@ -302,6 +375,11 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
                   "found blocks of 16 bytes, expected at least 32");
     check_refused(serving(requests, settings, on_platform, {"--set", "gpu_blocks=12289"}),
                   "gpu_blocks: found 12289 of 2097152 bytes, expected at most the 12288 that 4 slices");
+    check_refused(serving(requests, settings, on_platform, {"--set", "attention=dma"}),
+                  "small_requests.jsonl: found 60 requests, expected at most 50 with attention dma");
+    check_refused(serving(requests, settings, law, {"--set", "attention=dma"}),
+                  "attention: found dma, which needs --step-time \"platform CONFIG + LAW\"");
+    check_refused(serving(requests, settings, law, {"--set", "attention=flash"}), "expected law or dma");
     check_refused(serving(requests, settings, on_platform, {"--set", "kv_memory=paged"}), "without host_blocks");
     check_refused(serving(requests, settings, on_platform, {"--set", "kv_rules=lmcache"}), "without host_blocks");
     check_refused(serving(requests, settings, "profile " + scratch.path("none")), "dense.csv", 1);
