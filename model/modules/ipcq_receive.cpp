@@ -31,6 +31,7 @@ tla_status pe_ipcq::wait_for_piece(std::uint32_t peer, incoming &from, std::uint
     waits_for_message_.set(end, 0);
     tla_time_account_pass(account_, since, TLA_TIME_MESSAGE);
     if (!at_once && !status) charge_wait(peer, from.sent_ps[piece.slot], there, TLA_TIME_MESSAGE_WAIT);
+    if (status) tla_time_account_pass(account_, end, TLA_TIME_MESSAGE_WAIT); // in vain
     set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
     return status;
 }
@@ -212,6 +213,7 @@ tla_status pe_ipcq::wait_for(receiving &what, const char *call, sc_core::sc_time
     tla_time_account_pass(account_, since, TLA_TIME_MESSAGE);
     if (!at_once && !status && !what.status)
         charge_wait(what.peer, what.sent_ps, what.arrived_ps, TLA_TIME_MESSAGE_WAIT);
+    if (status) tla_time_account_pass(account_, end, TLA_TIME_MESSAGE_WAIT);
     set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
     if (status) return status;
     return what.status ? tla_error_set(error, what.status, "%s", what.why.text) : TLA_OK;

@@ -49,6 +49,13 @@ static double percent(const run_explained *e, uint64_t ps) {
 }
 
 static void print_head(FILE *out, const run_explained *e) {
+    const char *const status = json_string_value(json_object_get(e->report, "status"));
+    const char *const message = json_string_value(json_object_get(e->report, "message"));
+    if (status && strcmp(status, "TLA_OK") != 0) {
+        print_escaped(out, "The run has failed, and this is where its time went until then: %s: %s", status,
+                      message ? message : "");
+        fputc('\n', out);
+    }
     print_escaped(out, "%s: %s", e->path, e->kernel);
     if (e->of_one_pe) {
         print_escaped(out, " on %s", e->pe);

@@ -119,6 +119,35 @@ BOOST_AUTO_TEST_CASE(the_critical_path_follows_messages_to_their_senders) {
     BOOST_CHECK_EQUAL(before, json_string_value(json_object_get(json_object_get(r.json.get(), "critical_path"), "pe")));
 }
 
+// Whatever ends a kernel, its time has gone somewhere; who waits in vain has waited for a message.
+BOOST_AUTO_TEST_CASE(kernels_that_are_ended_have_whole_accounts_too) {
+    const scratch_directory scratch;
+    const std::string silent = scratch.write("silent.c", R"(/* Everybody receives, and nobody sends. */
+#include "tlmalloc/kernel.h"
+static tla_status run(tl_context *tl) {
+    tl_tile tile = {.rows = 1, .columns = 64, .dtype = TL_F32};
+    tla_status status = tl_alloc_tiles(tl, &tile, 1);
+    uint32_t all = tl_num_programs(tl, TL_ALL), from = (tl_program_id(tl, TL_ALL) + 1) % all;
+    return status ? status : tl_free_tiles(tl, &tile, 1, tl_recv(tl, from, &tile));
+}
+TL_KERNEL(.name = "silent", .description = "a deadlock", .run = run,
+          .tensors = {{.name = "source", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(64)}}},
+          .arguments = {TL_ADDRESS_OF(0)});
+)");
+    for (const std::string &kernel : {std::string("gemm"), std::string("matmul_composite"), std::string("ring"),
+                                      std::string("transformer_block"), silent}) {
+        const report r = run(npu_small, {"--kernel", kernel, "--set", "pe.time_limit=1 us"});
+        BOOST_CHECK_EQUAL(r.run.status, 1);
+        std::size_t i = 0;
+        json_t *row = nullptr;
+        json_array_foreach(r.list("kernels"), i, row) {
+            auto kinds = kinds_of(row);
+            BOOST_CHECK_EQUAL(sum(kinds, {}), number(row, "end_ps") - number(row, "start_ps"));
+            if (kernel == silent) BOOST_CHECK_EQUAL(kinds["message"], 0);
+        }
+    }
+}
+
 // With one slot everybody waits for credits, which the path follows to the receive that gave them.
 BOOST_AUTO_TEST_CASE(the_critical_path_follows_credits_to_the_receivers) {
     const report r = run(npu_small, {"--kernel", "ring", "--set", "messages.slots=1"});
