@@ -161,6 +161,16 @@ BOOST_AUTO_TEST_CASE(the_critical_path_follows_credits_to_the_receivers) {
     BOOST_CHECK_GT(json_array_size(json_object_get(path, "segments")), 20u);
 }
 
+// Messages of many pieces, each of which waits for the credit of the one before.
+BOOST_AUTO_TEST_CASE(the_beginning_of_a_path_of_many_messages_is_told_as_one) {
+    const report r =
+        run(npu_small, {"--kernel", "ring", "--set", "messages.slots=1", "--set", "messages.slot_size=64 B"});
+    check_accounts(r, "ring in pieces of 64 bytes");
+    const json_t *const segments = json_object_get(json_object_get(r.json.get(), "critical_path"), "segments");
+    BOOST_CHECK_EQUAL(json_array_size(segments), 1000u);
+    BOOST_CHECK_EQUAL(json_string_value(json_object_get(json_array_get(segments, 0), "where")), "several");
+}
+
 // Without walks there are none, with them there are, and the account of nothing else knows of them.
 BOOST_AUTO_TEST_CASE(walks_banks_and_links_stand_under_their_names) {
     const auto of_first = [](const report &r) { return json_array_get(r.list("kernels"), 0); };
