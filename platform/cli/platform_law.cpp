@@ -187,6 +187,11 @@ tla_status platform_law_parse(const char *text, const tla_serving_settings *sett
     return status;
 }
 
+tla_status platform_law_age(tla_step_law *law, const char *snapshot, std::size_t length, tla_error *error) {
+    auto &made = *static_cast<platform_law *>(law->context);
+    return told(error, [&] { return made.platform->age(std::string(snapshot, length), error); });
+}
+
 tla_status platform_law_finish(tla_step_law *law, tla_error *error) {
     auto &made = *static_cast<platform_law *>(law->context);
     const auto finish = [&] {

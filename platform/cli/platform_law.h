@@ -27,6 +27,10 @@ const char *platform_law_split(const char *text, const char **config, size_t *le
 tla_status platform_law_parse(const char *text, const tla_serving_settings *settings, tla_step_law *law,
                               tla_error *error);
 
+/* Lets every HBM free list begin as a snapshot of an arena says (npu::age, whose errors these are); before the first
+ * step. */
+tla_status platform_law_age(tla_step_law *law, const char *snapshot, size_t length, tla_error *error);
+
 /* Sends what has been decided after the last step, takes the cache's blocks back, and sees that the platform is as it
  * was: TLA_LEAK if not; and what a step would say. */
 tla_status platform_law_finish(tla_step_law *law, tla_error *error);

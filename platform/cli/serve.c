@@ -9,21 +9,23 @@
 #include "cli/overrides.h"
 #include "cli/platform_law.h"
 #include "cli/progress.h"
+#include "cli/read_text.h"
 #include "serving/host_law.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct serve_options {
-    const char *requests_path, *settings_path, *law_text;
+    const char *requests_path, *settings_path, *law_text, *from_path;
     const char *json_path, *steps_path, *served_path, *map_path;
     overrides set;
 } serve_options;
 
 /* The command line */
 
-enum { KEY_SETTINGS = 256, KEY_SET, KEY_LAW, KEY_JSON, KEY_STEPS, KEY_REQUESTS, KEY_MAP };
+enum { KEY_SETTINGS = 256, KEY_SET, KEY_LAW, KEY_FROM, KEY_JSON, KEY_STEPS, KEY_REQUESTS, KEY_MAP };
 
 static const struct argp_option option_table[] = {
     {"settings", KEY_SETTINGS, "FILE", 0, "of the engine and the model, JSON or YAML", 0},
@@ -32,6 +34,7 @@ static const struct argp_option option_table[] = {
      "how long a step takes: \"fixed 10 ms + 100 us/token\", \"profile DIR\" with tables of measured times, or "
      "\"platform CONFIG + LAW\": one of these, after commands about its blocks on a platform",
      0},
+    {"from", KEY_FROM, "SNAPSHOT", 0, "let every HBM free list of a platform begin as `tlmalloc age' left it", 0},
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
     {"steps", KEY_STEPS, "CSV", 0, "write every step: its end, tokens, requests, blocks", 0},
     {"requests", KEY_REQUESTS, "CSV", 0, "write when every request was queued, scheduled and got its tokens", 0},
@@ -49,6 +52,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case KEY_LAW:
         o->law_text = text;
+        return 0;
+    case KEY_FROM:
+        o->from_path = text;
         return 0;
     case KEY_JSON:
         o->json_path = text;
@@ -70,6 +76,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         if (!o->requests_path) argument_error(state, "expected a file of REQUESTS");
         if (!o->settings_path) argument_error(state, "expected --settings FILE");
         if (!o->law_text) argument_error(state, "expected --step-time LAW");
+        if (o->from_path && !platform_law_is(o->law_text))
+            argument_error(state, "--from needs --step-time \"platform CONFIG + LAW\"");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -95,6 +103,7 @@ static void protect_inputs(const serve_options *o) {
     static const char *const tables[] = {"dense.csv", "per_sequence.csv", "attention.csv", "skew_fit.csv"};
     output_protect(o->requests_path);
     output_protect(o->settings_path);
+    output_protect(o->from_path);
     char path[PATH_MAX]; /* of a longer one the law is refused */
     const char *config, *law = o->law_text;
     size_t length;
@@ -151,6 +160,20 @@ static tla_status check_attention(const serve_options *o, const tla_serving_sett
                          o->requests_path, requests->count, TLA_ATTENTION_DMA_REQUESTS);
 }
 
+/* Lets the slices of a law's platform begin as --from says, if it is given. */
+static tla_status age(const serve_options *o, tla_step_law *law, tla_error *error) {
+    if (!o->from_path) return TLA_OK;
+    char *text = NULL;
+    size_t length = 0;
+    tla_status status = read_text(o->from_path, ARENA_SNAPSHOT_BYTES_MAX, &text, &length, error);
+    if (status) return status;
+    tla_error why;
+    status = platform_law_age(law, text, length, &why);
+    if (status) tla_error_set(error, status, "%s: %s", o->from_path, why.text);
+    free(text);
+    return status;
+}
+
 static tla_status run(const serve_options *o, const tla_serving_settings *settings,
                       const tla_serving_requests *requests, serve_files *files, tla_serve_result *result,
                       platform_attention_totals *attention, tla_error *error) {
@@ -163,7 +186,8 @@ static tla_status run(const serve_options *o, const tla_serving_settings *settin
     }
     tla_host_law moving = {.inner = law, .link = settings->host_link};
     const tla_step_law with_moves = settings->rules.host_blocks ? tla_host_law_of(&moving) : law;
-    if (files->picture) status = block_map_create(settings->rules.blocks, &files->map, error);
+    status = age(o, &law, error);
+    if (!status && files->picture) status = block_map_create(settings->rules.blocks, &files->map, error);
     const tla_serve_watch watch = {hear_step, files->picture ? hear_blocks : NULL, files};
     size_t done = 0;
     serve_steps_header(files->steps);

@@ -50,7 +50,7 @@ const sweep_command sweep_commands[] = {
      .run = tlmalloc_serve,
      .input = true,
      .input_needed = true,
-     .options = {{"--settings", .is_file = true}, {"--step-time", .paths = paths_of_law}},
+     .options = {{"--settings", .is_file = true}, {"--step-time", .paths = paths_of_law}, {"--from", .is_file = true}},
      .settings = true},
     {.name = "plan",
      .run = tlmalloc_plan,

@@ -350,6 +350,38 @@ BOOST_AUTO_TEST_CASE(attention_by_dma_pays_for_walks_and_meets_errors_of_the_mem
                   "attention's read of block 1 by the DMA of PE 1: ", 1);
 }
 
+// Where what lived before ends anywhere, blocks do not begin at bursts: every chunk of 256 B has two of them.
+BOOST_AUTO_TEST_CASE(attention_by_dma_takes_longer_on_an_aged_heap_unless_blocks_are_aligned) {
+    const scratch_directory scratch;
+    const std::string requests = scratch.write("r.csv", "input,output\n200,3\n200,3\n"),
+                      settings = configs + "small.yaml";
+    std::string text = read_text(npu_small);
+    const std::string policy = "  hbm_policy: first_fit\n";
+    const std::string trace = scratch.write("t.csv",
+                                            "time_ns,op,id,bytes\n0,alloc,0,1000\n1,alloc,1,1000\n2,free,0,1000\n"),
+                      aged = scratch.path("aged"), aligned = scratch.path("aligned");
+    for (const auto &[path, align] : {std::pair{aged, "1"}, std::pair{aligned, "256"}})
+        BOOST_REQUIRE_EQUAL(
+            run_tlmalloc({"age", trace, "--capacity", "6 GiB", "--align", align, "--output", path}).status, 0);
+    text.insert(text.find(policy) + policy.size(), "  alignment: 256 B\n");
+    const std::string lined_up = scratch.write("aligned.yaml", text);
+    const auto layer_ps = [&](const std::string &config, const std::vector<std::string> &from) {
+        std::vector<std::string> words = {"--set", "attention=dma", "--json", "-"};
+        words.insert(words.end(), from.begin(), from.end());
+        json_t *json = report_of(serving(requests, settings, "platform " + config + " + fixed 1 ms", words));
+        const std::uint64_t ps = number(json_object_get(json_object_get(json, "kv"), "attention"), "layer_ps");
+        json_decref(json);
+        return ps;
+    };
+    const std::uint64_t fresh = layer_ps(npu_small, {}), old = layer_ps(npu_small, {"--from", aged});
+    BOOST_CHECK_GT(old, 1.9 * static_cast<double>(fresh));
+    BOOST_CHECK_LT(old, 2.1 * static_cast<double>(fresh));
+    BOOST_CHECK_EQUAL(layer_ps(lined_up, {"--from", aligned}), fresh);
+    check_refused(serving(requests, settings, "fixed 1 ms", {"--from", aged}), "--from needs --step-time");
+    check_refused(serving(requests, settings, "platform " + npu_small + " + fixed 1 ms", {"--from", requests}),
+                  requests + ": ");
+}
+
 BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     const scratch_directory scratch;
     const std::string requests = configs + "small_requests.jsonl", settings = configs + "small.yaml",
