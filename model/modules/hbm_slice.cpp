@@ -3,7 +3,6 @@
 
 #include "base/passes.h"
 #include "payload.hpp"
-#include "tlmalloc/detail/transaction_part.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/timing/timeline.h"
 
@@ -79,14 +78,12 @@ void hbm_slice::move_unless_lost(tlm::tlm_generic_payload &payload, const tla_fa
         move_bytes(payload);
 }
 
-// For who keeps an account of its transfers' times: where the last byte of an access is.
-void hbm_slice::note_unit(const tlm::tlm_generic_payload &payload) const {
-    tla_access_times *const times = times_of(payload);
-    if (!times) return;
+// Where the last byte of an access is.
+void hbm_slice::note_place(const tlm::tlm_generic_payload &payload, tla_access_times &times) const {
     const std::uint64_t last = payload.get_address() + payload_span(payload) - 1;
     const std::uint32_t burst = config_.timing ? config_.timing->burst_bytes : config_.burst;
-    times->unit = tla_time_unit(static_cast<std::uint32_t>(last / burst % config_.pseudo_channels),
-                                banks_ ? tla_banked_channels_bank_of(banks_.get(), last) : 0);
+    times.unit = tla_time_unit(static_cast<std::uint32_t>(last / burst % config_.pseudo_channels),
+                               banks_ ? tla_banked_channels_bank_of(banks_.get(), last) : 0);
 }
 
 void hbm_slice::finish(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps) {
@@ -106,7 +103,6 @@ static void each_pass(const tlm::tlm_generic_payload &payload, Visit visit) {
 
 std::uint64_t hbm_slice::access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) {
     const bool fast = config_.style == time_style::fast;
-    note_unit(payload);
     tla_fault_hits hits{};
     if (meets_outage(payload, arrival_ps, hits)) return fast ? arrival_ps - config_.latency_ps : arrival_ps; // no time
     std::uint64_t done_ps = arrival_ps;
@@ -142,7 +138,6 @@ void hbm_slice::arrive(in_order_request &request) {
 void hbm_slice::arrive_at_banks(in_order_request &request) {
     tlm::tlm_generic_payload &payload = *request.payload;
     const std::uint64_t arrival = request.at_ps;
-    note_unit(payload);
     tla_fault_hits hits{};
     if (meets_outage(payload, arrival, hits)) {
         answer(request);

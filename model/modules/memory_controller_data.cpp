@@ -40,8 +40,7 @@ void memory_controller::break_reservations(tla_channel channel, std::uint64_t of
 
 // Reserves what is read exclusively, and looks whether it still is when it is written. True when the access has been
 // answered: it is not to be made.
-bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, const place &where) {
-    requester *const who = payload.get_extension<requester>();
+bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester *who) {
     const std::uint64_t span = payload_span(payload);
     if (!who || !who->exclusive) {
         if (payload.is_write()) break_reservations(where.channel, where.offset, span);
@@ -74,8 +73,8 @@ bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, con
 }
 
 // The payload as the memory is to see it: an offset, and nothing exclusive, which is done with here.
-memory_controller::passed_on memory_controller::pass_on(tlm::tlm_generic_payload &payload, const place &where) {
-    requester *const who = payload.get_extension<requester>();
+memory_controller::passed_on memory_controller::pass_on(tlm::tlm_generic_payload &payload, const place &where,
+                                                        requester *who) {
     const passed_on what{payload.get_address(), where, who && who->exclusive};
     if (what.exclusive) who->exclusive = false;
     payload.set_address(where.offset);
@@ -106,8 +105,9 @@ void memory_controller::serve(unsigned, tlm::tlm_generic_payload &payload, sc_co
     bool to_note = false;
     if (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, at_ps, to_note)) return;
     if (config_.latency_ps > 0) delay += from_ps(config_.latency_ps);
-    if (answers_exclusive(payload, where)) return;
-    const passed_on what = pass_on(payload, where);
+    requester *const who = payload.get_extension<requester>();
+    if (answers_exclusive(payload, where, who)) return;
+    const passed_on what = pass_on(payload, where, who);
     socket_of(where.channel)->b_transport(payload, delay);
     if (to_note && payload.is_response_ok()) note(where, payload, at_ps);
     came_back(payload, what);
@@ -145,7 +145,8 @@ void memory_controller::arrive(in_order_request &request, unsigned input) {
         return;
     }
     request.at_ps += config_.latency_ps;
-    if (answers_exclusive(payload, where)) {
+    requester *const who = payload.get_extension<requester>();
+    if (answers_exclusive(payload, where, who)) {
         ended();
         request.finish();
         return;
@@ -161,7 +162,7 @@ void memory_controller::arrive(in_order_request &request, unsigned input) {
             r.finish();
         },
         this);
-    frame.state<passed_on>() = pass_on(payload, where);
+    frame.state<passed_on>() = pass_on(payload, where, who);
     to_memory_[where.channel].send(request, input);
 }
 

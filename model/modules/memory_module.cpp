@@ -30,7 +30,7 @@ void memory_module::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::
     __builtin_prefetch(bytes_ + payload.get_address()); // on its way while the time is found
     const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
     tla_access_times *const times = times_of(payload);
-    if (times) note_time(times->arrived_ps, now_ps + to_ps(delay));
+    if (times) note_arrival(payload, *times, now_ps + to_ps(delay));
     delay = from_ps(access(payload, now_ps + to_ps(delay) + memory_.latency_ps) - now_ps);
     if (times) note_time(times->served_ps, now_ps + to_ps(delay));
 }
@@ -42,7 +42,8 @@ void memory_module::begin(in_order_request &request, unsigned input) {
         return;
     }
     begun();
-    if (tla_access_times *const times = times_of(*request.payload)) note_time(times->arrived_ps, request.at_ps);
+    if (tla_access_times *const times = times_of(*request.payload))
+        note_arrival(*request.payload, *times, request.at_ps);
     request.at_ps += memory_.latency_ps;
     request.push(nullptr, this);
     time_queue::of_simulation().post(
@@ -57,6 +58,12 @@ void memory_module::begin(in_order_request &request, unsigned input) {
 void memory_module::arrive(in_order_request &request) {
     request.at_ps = access(*request.payload, request.at_ps);
     answer(request);
+}
+
+void memory_module::note_arrival(const tlm::tlm_generic_payload &payload, tla_access_times &times,
+                                 std::uint64_t at_ps) const {
+    note_time(times.arrived_ps, at_ps);
+    note_place(payload, times);
 }
 
 void memory_module::answer(in_order_request &request) {

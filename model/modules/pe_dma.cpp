@@ -30,10 +30,6 @@ transfer_extent around(std::uint64_t first, std::uint64_t nbytes, std::uint64_t 
     return {before, nbytes - before - part_bytes};
 }
 
-} // namespace
-
-namespace {
-
 tla_access_times new_times(std::uint64_t start_ps) {
     tla_access_times times{};
     times.start_ps = times.sent_ps = start_ps;
@@ -132,8 +128,8 @@ class pe_dma::channel {
         std::uint64_t taken = 0, taken_ps = 0;   // of a write: read out of the TCM
         tla_status status = TLA_OK;              // so far
         bool begun = false, all_issued = false, done = false;
-        bool abandoned = false;                // its thread has been killed or reset
-        std::deque<tla_access_times> chunks{}; // in the order of issue, where somebody wants to know
+        bool abandoned = false;               // its thread has been killed or reset
+        std::list<tla_access_times> chunks{}; // in the order of issue, where somebody wants to know
     };
 
     // The thread that waits for a job; when it goes earlier, the chunks that are under way still know the job.

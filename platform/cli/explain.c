@@ -143,8 +143,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
 static const char description[] =
     "Says what a PyTorch recording (torch.cuda.memory._dump_snapshot) had reserved and could not use when memory was "
     "out, or at another moment, what kept it, and which settings would have served the request; or, with --request, "
-    "why "
-    "an arena that `tlmalloc age` wrote cannot serve it; or, of a report that `tlmalloc run --json` wrote, where the "
+    "why an arena that `tlmalloc age` wrote cannot serve it; or, of a report that `tlmalloc run --json` wrote, where "
+    "the "
     "time of its kernels went along the critical path, what each part costs at most, and what to change first.\v"
     "Exit status: 0 it was explained, 1 a file cannot be read or written, 2 bad usage, a bad recording or report.";
 

@@ -1,8 +1,9 @@
 /* What to change because of where the time went: a key of the configuration with its value, and why. */
 #include "cli/explain_run.h"
 
+#include "model/config/value.h"
+
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A value of the run's configuration as text, by its key with dots; "" where there is none. */
@@ -27,22 +28,13 @@ static bool is_set_to(const run_explained *e, const char *key, const char *value
     return strcmp(now, value) == 0;
 }
 
-/* "10 ns" in ps, "4 KiB" in bytes; 0 for what is neither. */
-static double quantity_of(const run_explained *e, const char *key) {
-    static const struct {
-        const char *unit;
-        double factor;
-    } units[] = {{"ps", 1},     {"ns", 1e3},      {"us", 1e6},
-                 {"ms", 1e9},   {"s", 1e12},      {"B", 1},
-                 {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1024.0 * (1 << 20)}};
-    char text[64], *end;
+/* A value of this type, in bytes or ps; 0 where there is none. */
+static double quantity_of(const run_explained *e, const char *key, tla_value_type type) {
+    char text[64];
+    uint64_t number = 0;
+    tla_error error;
     value_of(e, key, text, sizeof text);
-    const double number = strtod(text, &end);
-    while (*end == ' ')
-        end++;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(end, units[i].unit) == 0) return number * units[i].factor;
-    return 0;
+    return tla_number_parse(type, text, &number, &error) ? 0 : (double)number;
 }
 
 static double sum_of(const run_explained *e, const char *rows, const char *key) {
@@ -69,7 +61,8 @@ static const char *dearest_price(const run_explained *e) {
                   {"controller.cost.class_lookup", allocs}, {"controller.cost.driver_call", allocs}};
     size_t most = 0;
     for (size_t i = 1; i < sizeof prices / sizeof *prices; i++)
-        if (prices[i].count * quantity_of(e, prices[i].key) > prices[most].count * quantity_of(e, prices[most].key))
+        if (prices[i].count * quantity_of(e, prices[i].key, TLA_VALUE_TIME) >
+            prices[most].count * quantity_of(e, prices[most].key, TLA_VALUE_TIME))
             most = i;
     return prices[most].key;
 }
@@ -121,7 +114,7 @@ static run_change of_walks(const run_explained *e) {
                       "pages are mapped when they are first touched, and the host is asked for each: "
                       "map tensors before the launch (error), or ask for larger pages "
                       "(mmu.page_size)");
-    if (quantity_of(e, "mmu.page_size") < 1 << 20)
+    if (quantity_of(e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20)
         return change(e, "mmu.page_size",
                       "pages are small, so many are touched that no TLB holds: larger ones; or more "
                       "entries (mmu.tlb_l1.entries, mmu.tlb_l2.entries) and walkers "
@@ -208,7 +201,7 @@ run_change explain_run_change(const run_explained *e, const topic_share *share) 
                             "every tensor is a call of a driver: none, or a pool in front of it "
                             "(host.pool)");
     case TOPIC_MAPPING:
-        return quantity_of(e, "mmu.page_size") < 1 << 20
+        return quantity_of(e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20
                    ? change(e, "mmu.page_size", "mapping writes an entry for every page: larger pages")
                    : change(e, "va.map_ack",
                             "the host waits until mappings are visible everywhere: posted does not; or "

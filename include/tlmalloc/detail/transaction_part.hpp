@@ -32,9 +32,6 @@ struct transaction_part : tlm::tlm_extension<transaction_part> {
     void copy_from(const tlm::tlm_extension_base &) override { *this = transaction_part(); }
 };
 
-struct destroy_transaction {
-    void operator()(tla_transaction *transaction) const { tla_transaction_destroy(transaction); }
-};
 // Where the times of an access are to be noted; null where nobody wants to know.
 inline tla_access_times *times_of(const tlm::tlm_generic_payload &payload) {
     const auto *const part = payload.get_extension<transaction_part>();
@@ -46,6 +43,9 @@ inline void note_time(std::uint64_t &noted_ps, std::uint64_t at_ps) {
     noted_ps = std::max(noted_ps, at_ps);
 }
 
+struct destroy_transaction {
+    void operator()(tla_transaction *transaction) const { tla_transaction_destroy(transaction); }
+};
 using transaction_ptr = std::unique_ptr<tla_transaction, destroy_transaction>;
 
 // Null without host memory: accesses are transactions of their own then.

@@ -73,7 +73,7 @@ class hbm_slice : public memory_module {
     void schedule(std::uint32_t group);
     bool meets_outage(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps, tla_fault_hits &hits);
     void move_unless_lost(tlm::tlm_generic_payload &payload, const tla_fault_hits &hits);
-    void note_unit(const tlm::tlm_generic_payload &payload) const;
+    void note_place(const tlm::tlm_generic_payload &payload, tla_access_times &times) const override;
     void finish(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps);
 
     std::uint64_t serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps);

@@ -190,9 +190,9 @@ class memory_controller : public instrumented,
         place where;
         bool exclusive;
     };
-    passed_on pass_on(tlm::tlm_generic_payload &payload, const place &where);
+    static passed_on pass_on(tlm::tlm_generic_payload &payload, const place &where, requester *who);
     void came_back(tlm::tlm_generic_payload &payload, const passed_on &what);
-    bool answers_exclusive(tlm::tlm_generic_payload &payload, const place &where);
+    bool answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester *who);
     void break_reservations(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
 
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;

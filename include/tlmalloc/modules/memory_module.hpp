@@ -5,6 +5,7 @@
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
+#include "tlmalloc/timing/time_account.h"
 
 #include <cstdint>
 #include <vector>
@@ -50,6 +51,9 @@ class memory_module : public instrumented, public resettable, private access_tar
     // Exact: a request has arrived and is to be answered, now or later; access() does it unless a memory says other.
     virtual void arrive(in_order_request &request);
 
+    // For who keeps an account of its transfers' times: adds which part of the memory an access goes to.
+    virtual void note_place(const tlm::tlm_generic_payload &, tla_access_times &) const {}
+
     // Exact: the answer is there.
     void answer(in_order_request &request);
 
@@ -76,6 +80,7 @@ class memory_module : public instrumented, public resettable, private access_tar
     void make_new() override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
+    void note_arrival(const tlm::tlm_generic_payload &payload, tla_access_times &times, std::uint64_t at_ps) const;
 
     const memory_config memory_;
     std::uint8_t *bytes_ = nullptr;
