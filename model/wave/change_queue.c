@@ -85,6 +85,18 @@ bool tla_change_queue_push(tla_change_queue *q, tla_wave_change change) {
     return true;
 }
 
+bool tla_change_queue_add(tla_change_queue *q, uint64_t at_ps, uint32_t signal, uint64_t delta) {
+    for (size_t steps = 1; steps <= STEPS && steps <= q->ring_count; steps++) {
+        tla_wave_change *c = ring_at(q, q->ring_count - steps);
+        if (c->at_ps == at_ps && c->signal == signal) {
+            c->value += delta;
+            return true;
+        }
+        if (c->at_ps < at_ps) break;
+    }
+    return false;
+}
+
 /* Whether the first change is the ring's; there is one. */
 static bool ring_is_first(const tla_change_queue *q) {
     return q->heap_count == 0 || (q->ring_count > 0 && before(ring_at(q, 0), q->heap));

@@ -25,6 +25,10 @@ typedef struct tla_change_queue {
 /* false without host memory; nothing has changed then. */
 bool tla_change_queue_push(tla_change_queue *queue, tla_wave_change change);
 
+/* Adds delta to the change of this signal and time if it is one of the last of the ring; else false, and nothing has
+ * changed. */
+bool tla_change_queue_add(tla_change_queue *queue, uint64_t at_ps, uint32_t signal, uint64_t delta);
+
 /* The first change; NULL when there is none. Valid until the next push or pop. */
 const tla_wave_change *tla_change_queue_first(const tla_change_queue *queue);
 

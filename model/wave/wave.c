@@ -270,17 +270,33 @@ static void line_end(tla_wave *w, char *end) {
     w->length = (size_t)(end - w->text);
 }
 
+/* A value in binary, without leading zeros; returns its end. Four digits at a time, since this is where time goes. */
+static char *put_bits(char *at, uint64_t value) {
+    static const char *const digits[16] = {"0000", "0001", "0010", "0011", "0100", "0101", "0110", "0111",
+                                           "1000", "1001", "1010", "1011", "1100", "1101", "1110", "1111"};
+    int shift = 60;
+    while (shift > 0 && value >> shift == 0)
+        shift -= 4;
+    const char *first = digits[value >> shift];
+    while (*first == '0' && first[1])
+        first++;
+    while (*first)
+        *at++ = *first++;
+    while (shift > 0) {
+        shift -= 4;
+        memcpy(at, digits[value >> shift & 15], 4);
+        at += 4;
+    }
+    return at;
+}
+
 static void write_value(tla_wave *w, const signal *s) {
     char *end = line_begin(w);
     if (s->bits == 1) {
         *end++ = s->value ? '1' : '0';
     } else {
         *end++ = 'b';
-        int bit = 63;
-        while (bit > 0 && !(s->value >> bit & 1))
-            bit--;
-        for (; bit >= 0; bit--)
-            *end++ = s->value >> bit & 1 ? '1' : '0';
+        end = put_bits(end, s->value);
         *end++ = ' ';
     }
     for (const char *c = s->identifier; *c; c++)
@@ -382,6 +398,7 @@ tla_status tla_wave_add(tla_wave *w, tla_wave_signal index, uint64_t at_ps, int6
     if (index == TLA_WAVE_HIDDEN) return TLA_OK;
     if (index >= w->signal_count || at_ps < w->passed) return TLA_INVALID_ARGUMENT;
     signal *s = &w->signals[index];
+    if (s->use == USED_WITH_ADD && tla_change_queue_add(&w->changes, at_ps, index, (uint64_t)delta)) return TLA_OK;
     for (int i = 0; i < SUMS; i++)
         if (s->sums[i].open && s->sums[i].at_ps == at_ps) {
             s->sums[i].delta += (uint64_t)delta;
@@ -389,7 +406,7 @@ tla_status tla_wave_add(tla_wave *w, tla_wave_signal index, uint64_t at_ps, int6
         }
     sum *const oldest = &s->sums[s->oldest_sum];
     tla_status status = TLA_OK;
-    if (oldest->open) status = record(w, index, oldest->at_ps, oldest->delta, USED_WITH_ADD);
+    if (oldest->open && oldest->delta) status = record(w, index, oldest->at_ps, oldest->delta, USED_WITH_ADD);
     if (status != TLA_OK) return status;
     oldest->open = false;
     status = record(w, index, at_ps, (uint64_t)delta, USED_WITH_ADD);
