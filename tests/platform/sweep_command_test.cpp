@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <set>
 #include <thread>
 
 using namespace sweeps;
@@ -29,6 +30,17 @@ std::string slow_points(int count) {
 
 std::uint64_t point_count(const std::string &results) {
     return std::stoull(cell(results, "SELECT count(*) FROM point WHERE point >= 0"));
+}
+
+// Waits until a sweep that has just begun has written to its results a few times, so that it is in their middle.
+void wait_for_rows(const std::string &results) {
+    std::set<std::filesystem::file_time_type> times;
+    std::error_code error;
+    for (int i = 0; i < 20000 && times.size() < 6; i++) {
+        const auto time = std::filesystem::last_write_time(results + "-wal", error);
+        if (!error) times.insert(time);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
 }
 
 } // namespace
@@ -166,9 +178,7 @@ BOOST_AUTO_TEST_CASE(interrupted_killed_and_resumed_it_has_the_rows_of_a_run_in_
         std::vector<std::string> words{TLMALLOC_COMMAND, "sweep", file, "-o", parts, "--jobs", "2"};
         if (signal != SIGINT) words.push_back("--resume");
         running_command run(words);
-        for (int i = 0; i < 2000 && !std::filesystem::exists(parts); i++)
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        std::this_thread::sleep_for(std::chrono::milliseconds(150)); // somewhere in the middle, wherever that is
+        wait_for_rows(parts);
         run.send(signal);
         const command_result ended = run.wait();
         BOOST_CHECK_EQUAL(ended.status, 1000 + signal);
