@@ -38,12 +38,13 @@ typedef struct tlmc_controller tlmc_controller;
  * `name` the module's name. The text has a setting in each line, KEY = VALUE; "#" begins a comment:
  *
  *     any key of configurations (configs/README.md)    hbm.capacity_per_cube = 64 MiB
- *     hbm.base, tcm.base                               plain addresses: both or none (0x80000000)
+ *     hbm.base, tcm.base                               plain addresses: both or none (0x80000000 or 2 GiB)
  *     tcm.present                                      true (default) or false: an HBM slice alone
  *
+ * With a base controller.addresses is plain, said or not. Of two lines with one key the last counts.
  * The slice is hbm.capacity_per_cube / system.pes_per_cube, the place that of SIP 0, cube 0, PE 0; the style is the
- * fast one. NULL, and tlmc_error() with key, what was found and what was expected: another version, a key or value that
- * is none, a name that another controller has, a module that cannot be built, time that has begun. */
+ * fast one. NULL, and tlmc_error() with line, key, what was found and what was expected: another version, a key or
+ * value that is none, a name that another controller has, a module that cannot be built, time that has begun. */
 tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *settings);
 
 /* Which socket of it. */

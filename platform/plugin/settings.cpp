@@ -1,9 +1,11 @@
 // Lines of KEY = VALUE: keys of configurations, and what a controller alone has besides.
 #include "plugin/settings.hpp"
 
+#include "base/phrase.h"
 #include "tlmalloc/config.h"
 #include "tlmalloc/modules/npu.hpp"
 
+#include <cstring>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -17,34 +19,97 @@ std::string trimmed(const std::string &text) {
     return first == std::string::npos ? "" : text.substr(first, last - first + 1);
 }
 
-// What the keys say that configurations do not have, or that an absent TCM changes.
+struct setting {
+    std::size_t line;
+    std::string key, value;
+    std::string text() const { return key + "=" + value; }
+};
+
+std::string quoted(const std::string &text) {
+    return tla_quote(text.c_str()).text; // nothing in it steers a terminal
+}
+
+std::string found(std::size_t line, const std::string &what, const std::string &expected) {
+    return "line " + std::to_string(line) + ": found " + what + ", expected " + expected;
+}
+
+// The lines of a host's text, in their order. What is wrong is said with the line that says it.
+class settings_text {
+  public:
+    // Empty, or why it is none.
+    std::string read(const std::string &text) {
+        std::istringstream lines(text);
+        std::string whole;
+        for (std::size_t line = 1; std::getline(lines, whole); line++) {
+            const std::string setting = trimmed(whole.substr(0, whole.find('#')));
+            if (setting.empty()) continue;
+            const std::size_t equals = setting.find('=');
+            if (equals == std::string::npos) return found(line, quoted(setting), "KEY = VALUE");
+            all_.push_back({line, trimmed(setting.substr(0, equals)), trimmed(setting.substr(equals + 1))});
+        }
+        return "";
+    }
+
+    const std::vector<setting> &all() const { return all_; }
+
+    // Where a key has its value from: of several lines the last.
+    const setting *find(const std::string &key) const {
+        for (std::size_t i = all_.size(); i > 0; i--)
+            if (all_[i - 1].key == key) return &all_[i - 1];
+        return nullptr;
+    }
+
+    // "line 3: " where one says the key, else nothing.
+    std::string place_of(const std::string &key) const {
+        const setting *const said = find(key);
+        return said ? "line " + std::to_string(said->line) + ": " : "";
+    }
+
+    // The same of a finding in a configuration, which begins with the override that it is about.
+    std::string place_of(const tla_config_finding &finding) const {
+        if (std::strcmp(finding.file, "--set") != 0) return "";
+        for (std::size_t i = all_.size(); i > 0; i--)
+            if (std::string(finding.text).rfind(quoted(all_[i - 1].text()) + ": ", 0) == 0)
+                return "line " + std::to_string(all_[i - 1].line) + ": ";
+        return "";
+    }
+
+  private:
+    std::vector<setting> all_;
+};
+
+// What the keys say that configurations do not have, or write otherwise, or that an absent TCM changes.
 struct own_keys {
     std::optional<std::uint64_t> base[TLA_CHANNEL_COUNT];
     std::string layout; // or nothing: what follows from the bases
     bool has_tcm = true;
 };
 
-std::string found(std::size_t line, const std::string &what, const std::string &expected) {
-    return "line " + std::to_string(line) + ": found " + what + ", expected " + expected;
-}
-
-std::string read_address(std::size_t line, const std::string &key, const std::string &value,
-                         std::optional<std::uint64_t> &base) {
+// An address as hosts write it, or a size as configurations do.
+std::string read_address(const setting &said, std::optional<std::uint64_t> &base) {
+    const std::string &value = said.value;
+    const bool is_hex = value.rfind("0x", 0) == 0 || value.rfind("0X", 0) == 0;
     std::size_t used = 0;
     try {
-        if (!value.empty() && value[0] >= '0' && value[0] <= '9') base = std::stoull(value, &used, 0);
+        if (!value.empty() && value[0] >= '0' && value[0] <= '9') base = std::stoull(value, &used, is_hex ? 16 : 10);
     } catch (const std::exception &) {
         used = 0;
     }
-    return used == value.size() && used > 0 ? "" : found(line, key + " = " + value, "an address, 0x80000000 say");
+    if (used == value.size() && used > 0) return "";
+    std::uint64_t nbytes = 0;
+    if (tla_parse_size(value.c_str(), &nbytes, nullptr) != TLA_OK)
+        return found(said.line, said.key + " = " + quoted(value), "an address below 2^64, 0x80000000 or 2 GiB say");
+    base = nbytes;
+    return "";
 }
 
 // True when the key is one of ours; *why says what is wrong with it.
-bool read_own_key(std::size_t line, const std::string &key, const std::string &value, own_keys &own, std::string &why) {
+bool read_own_key(const setting &said, own_keys &own, std::string &why) {
+    const std::string &key = said.key, &value = said.value;
     if (key == "hbm.base")
-        why = read_address(line, key, value, own.base[TLA_HBM]);
+        why = read_address(said, own.base[TLA_HBM]);
     else if (key == "tcm.base")
-        why = read_address(line, key, value, own.base[TLA_TCM]);
+        why = read_address(said, own.base[TLA_TCM]);
     else if (key == "controller.addresses" && (value == "plain" || value == "kernbench"))
         own.layout = value;
     else if (key != "tcm.present")
@@ -52,72 +117,90 @@ bool read_own_key(std::size_t line, const std::string &key, const std::string &v
     else if (value == "true" || value == "false")
         own.has_tcm = value == "true";
     else
-        why = found(line, key + " = " + value, "true or false");
+        why = found(said.line, key + " = " + quoted(value), "true or false");
     return true;
 }
 
-std::string parse(const std::vector<std::string> &overrides, tla_config &config) {
+std::string parse(const settings_text &text, const std::vector<std::string> &overrides, tla_config &config) {
+    struct told {
+        const settings_text &text;
+        std::string all;
+    } why{text, ""};
     std::vector<const char *> texts;
-    for (const std::string &text : overrides)
-        texts.push_back(text.c_str());
-    std::string why;
+    for (const std::string &one : overrides)
+        texts.push_back(one.c_str());
     const tla_status status = tla_config_load(
         nullptr, texts.data(), texts.size(), &config,
-        [](void *all, const tla_config_finding *finding) {
-            auto &told = *static_cast<std::string *>(all);
-            told += (told.empty() ? "" : "; ") + std::string(finding->text);
+        [](void *context, const tla_config_finding *finding) {
+            auto &into = *static_cast<told *>(context);
+            into.all += (into.all.empty() ? "" : "; ") + into.text.place_of(*finding) + finding->text;
         },
         &why);
-    return status && why.empty() ? tla_status_text(status) : why;
+    return status && why.all.empty() ? tla_status_text(status) : why.all;
+}
+
+// What is wrong with bases and the layout, as far as the keys go: the rest is the controller's to say.
+std::string check_bases(const settings_text &text, const own_keys &own) {
+    const bool hbm = own.base[TLA_HBM].has_value(), tcm = own.base[TLA_TCM].has_value();
+    if (own.layout == "plain" && !hbm)
+        return text.place_of("controller.addresses") +
+               "found controller.addresses = plain without hbm.base, expected a base";
+    if (own.layout == "kernbench" && (hbm || tcm)) {
+        const std::string key = hbm ? "hbm.base" : "tcm.base";
+        return text.place_of(key) + "found " + key +
+               " with controller.addresses = kernbench, expected plain or no base";
+    }
+    if (tcm && !hbm) return text.place_of("tcm.base") + "found tcm.base without hbm.base, expected both or none";
+    if (hbm && own.has_tcm && !tcm)
+        return text.place_of("hbm.base") + "found hbm.base without tcm.base, expected both, or tcm.present = false";
+    return "";
+}
+
+// Said before a module is half made. The slice is looked at first, so that what is wrong with both is the TCM's.
+std::string check_memory(const settings_text &text, const tla_pe_memory_config &both) {
+    tla_error why{};
+    tla_pe_memory_config slice = both;
+    slice.tcm_bytes = slice.tcm_reserved_bytes = 0;
+    const bool slice_alone = tla_pe_memory_check_config(&slice, &why) != TLA_OK;
+    if (!slice_alone && tla_pe_memory_check_config(&both, &why) == TLA_OK) return "";
+    return text.place_of(slice_alone ? "hbm.base" : "tcm.base") + "found " + why.text +
+           (both.layout == TLA_LAYOUT_PLAIN ? ", expected hbm.base and tcm.base apart, aligned and below 2^64" : "");
 }
 
 // A controller of a configuration's first PE.
-std::string assemble(const tla_config &config, const own_keys &own, plugin_settings &settings) {
-    if (config.simulation.style != TLA_TIME_FAST) return "found simulation.style = exact, expected fast";
+std::string assemble(const settings_text &text, const tla_config &config, const own_keys &own,
+                     plugin_settings &settings) {
+    if (config.simulation.style != TLA_TIME_FAST)
+        return text.place_of("simulation.style") + "found simulation.style = exact, expected fast";
     settings.has_tcm = own.has_tcm;
     const pe_location first{};
     settings.slice = slice_config(config, first);
     settings.local = tcm_config(config);
     settings.controller = controller_config(config, first);
     tla_pe_memory_config &memory = settings.controller.memory;
-    if (!own.has_tcm) memory.tcm_bytes = 0;
-    if (!own.has_tcm) memory.tcm_reserved_bytes = 0;
-    if (own.layout == "plain" && !own.base[TLA_HBM])
-        return "found controller.addresses = plain without hbm.base, expected a base";
-    if (own.layout == "kernbench" && (own.base[TLA_HBM] || own.base[TLA_TCM]))
-        return "found a base with controller.addresses = kernbench, expected plain or no base";
-    if (own.base[TLA_HBM] || own.base[TLA_TCM]) {
-        if (!own.base[TLA_HBM]) return "found tcm.base without hbm.base, expected both or none";
-        if (own.has_tcm && !own.base[TLA_TCM])
-            return "found hbm.base without tcm.base, expected both, or tcm.present = false";
-        memory.layout = TLA_LAYOUT_PLAIN;
-        for (const tla_channel channel : {TLA_HBM, TLA_TCM})
-            memory.base[channel] = own.base[channel].value_or(0);
-    }
-    tla_error error{}; // said here, before a module is half made
-    return tla_pe_memory_check_config(&memory, &error) ? error.text : "";
+    if (!own.has_tcm) memory.tcm_bytes = memory.tcm_reserved_bytes = 0;
+    const std::string why = check_bases(text, own);
+    if (!why.empty()) return why;
+    if (own.base[TLA_HBM]) memory.layout = TLA_LAYOUT_PLAIN;
+    for (const tla_channel channel : {TLA_HBM, TLA_TCM})
+        memory.base[channel] = own.base[channel].value_or(0);
+    return check_memory(text, memory);
 }
 
 } // namespace
 
 std::string read_settings(const std::string &text, plugin_settings &settings) {
+    settings_text lines;
+    std::string why = lines.read(text);
     std::vector<std::string> overrides{"simulation.style=fast"};
     own_keys own;
-    std::istringstream lines(text);
-    std::string whole;
-    for (std::size_t line = 1; std::getline(lines, whole); line++) {
-        const std::string setting = trimmed(whole.substr(0, whole.find('#')));
-        if (setting.empty()) continue;
-        const std::size_t equals = setting.find('=');
-        if (equals == std::string::npos) return found(line, "\"" + setting + "\"", "KEY = VALUE");
-        const std::string key = trimmed(setting.substr(0, equals)), value = trimmed(setting.substr(equals + 1));
-        std::string why;
-        if (!read_own_key(line, key, value, own, why)) overrides.push_back(key + "=" + value);
+    for (const setting &said : lines.all()) {
         if (!why.empty()) return why;
+        if (!read_own_key(said, own, why)) overrides.push_back(said.text());
     }
     tla_config config{};
-    const std::string why = parse(overrides, config);
-    return why.empty() ? assemble(config, own, settings) : why;
+    if (why.empty()) why = parse(lines, overrides, config);
+    return why.empty() ? assemble(lines, config, own, settings) : why;
 }
 
 } // namespace tlmalloc

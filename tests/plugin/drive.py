@@ -35,27 +35,35 @@ def transport(controller, made, socket=tlmc.DATA):
 assert plugin.tlmc_version() == tlmc.VERSION
 why = refused(tlmc.VERSION + 1, SETTINGS)
 assert "made for version 2" in why and "has version 1" in why, why
-for settings, expected in [(b"hbm.base", "line 1: found \"hbm.base\", expected KEY = VALUE"),
-                           (b"\nhbm.base = 12x", "line 2: found hbm.base = 12x, expected an address"),
-                           (b"hbm.base = -1", "expected an address"),
-                           (b"hbm.base = 0", "found hbm.base without tcm.base"),
-                           (b"tcm.base = 0", "found tcm.base without hbm.base"),
-                           (b"controller.addresses = plain", "without hbm.base"),
-                           (b"controller.addresses = kernbench\nhbm.base = 0\ntcm.present = false", "expected plain"),
-                           (b"controller.addresses = flat", "flat"),
-                           (b"tcm.present = maybe", "expected true or false"),
-                           (b"hbm.capacity = 5", "hbm.capacity"),
-                           (b"controller.hbm_policy = best", "best"),
-                           (b"simulation.style = exact", "expected fast"),
-                           (b"hbm.base = 0\ntcm.base = 0x1000", "overlap"),
-                           (b"hbm.base = 0xffffffffffffffff\ntcm.base = 0x1000", "goes past 2^64")]:
+for settings, expected in [(b"hbm.base", 'line 1: found "hbm.base", expected KEY = VALUE'),
+                           (b"\nhbm.base = 12x", 'line 2: found hbm.base = "12x", expected an address below 2^64'),
+                           (b"hbm.base = -1", 'line 1: found hbm.base = "-1", expected an address'),
+                           (b"hbm.base = 0x10000000000000000", "line 1: found hbm.base"),
+                           (b"hbm.base = \x1b\xff", 'line 1: found hbm.base = "\\x1b\\xff"'),
+                           (b"hbm.base = 0", "line 1: found hbm.base without tcm.base"),
+                           (b"# \n\ntcm.base = 0", "line 3: found tcm.base without hbm.base"),
+                           (b"\ncontroller.addresses = plain", "line 2: found controller.addresses = plain without"),
+                           (b"controller.addresses = kernbench\nhbm.base = 0\ntcm.present = false",
+                            "line 2: found hbm.base with controller.addresses = kernbench, expected plain"),
+                           (b"controller.addresses = kernbench\n\ntcm.base = 0", "line 3: found tcm.base with"),
+                           (b"\ncontroller.addresses = flat", 'line 2: "controller.addresses=flat"'),
+                           (b"\n\ntcm.present = maybe", 'line 3: found tcm.present = "maybe", expected true or false'),
+                           (b"a.b = 1\nhbm.capacity = 5", 'line 1: "a.b=1": unknown key "a.b"; line 2: "hbm.'),
+                           (b"\ncontroller.hbm_policy = best", 'line 2: "controller.hbm_policy=best"'),
+                           (b"simulation.style = fast\nsimulation.style = exact", "line 2: found simulation."),
+                           (b"hbm.base = 0\ntcm.base = 0x1000", "line 2: found HBM at 0x0 .. 0x17fffffff and TCM at"),
+                           (b"tcm.base = 0x1000\nhbm.base = 0xffffffffffffffff", "line 2: found HBM: base 0xffff"),
+                           (b"hbm.base = 0\n\ntcm.base = 0xffffffffffffffff", "line 3: found TCM: base 0xffff"),
+                           (b"hbm.base = 1\ncontroller.alignment = 64 B\ntcm.present = false",
+                            "line 1: found HBM: base 0x1 is not a multiple of alignment 64")]:
     why = refused(tlmc.VERSION, settings)
-    assert expected in why, (settings, why)
+    assert expected in why and "\n" not in why, (settings, why)
 
 controller = plugin.tlmc_create(tlmc.VERSION, b"controller", SETTINGS)
 assert controller, said()
 second = plugin.tlmc_create(tlmc.VERSION, b"second", b"tcm.present = false")
-assert second, said()
+third = plugin.tlmc_create(tlmc.VERSION, b"third", b"hbm.base = 1\nhbm.base = 010 KiB\ntcm.present = false")  # the last
+assert second and third, said()
 for taken in b"controller", b"second":  # there is no destroy that would free a name
     assert not plugin.tlmc_create(tlmc.VERSION, taken, b"tcm.present = false") and "no other controller has" in said()
 
@@ -139,6 +147,8 @@ me.delay_ps = 0
 assert plugin.tlmc_allocate(controller, 0, b"tcm", 64, c.byref(me), c.byref(address)) == 0 and address.value == 0x1000
 me.delay_ps = 0
 assert plugin.tlmc_allocate(second, 0, b"hbm", 100, c.byref(me), c.byref(address)) == 0 and address.value == 1 << 37
+me.delay_ps = 0
+assert plugin.tlmc_allocate(third, 0, b"hbm", 100, c.byref(me), c.byref(address)) == 0 and address.value == 10240
 length = plugin.tlmc_statistics(controller, None, 0)
 text = c.create_string_buffer(length + 1)
 assert plugin.tlmc_statistics(controller, text, length + 1) == length

@@ -61,9 +61,9 @@ const char *tla_engine_kind_name(tla_engine_kind kind);
 /* Of the memory controllers: of PEs, of the cube's other memories and of the host's, whose engines are alike. */
 typedef struct tla_controller_parameters {
     /* controller.hbm_policy, .tcm_policy, .sram_policy, .m_cpu_policy, .host_policy, .hbm_front, .tcm_front,
-     * .sram_front, .m_cpu_front, .host_front, .alignment, .validate and .guard_history, tcm.scheduler_reserve; where
-     * the PE stands and how large its memories are follows from the platform, what is guarded and reserved from the
-     * rest. */
+     * .sram_front, .m_cpu_front, .host_front, .alignment, .validate, .guard_history and .addresses (layout), hbm.base
+     * and tcm.base (base, of the plain layout), tcm.scheduler_reserve; where the PE stands and how large its memories
+     * are follows from the platform, what is guarded and reserved from the rest. */
     tla_pe_memory_config memory;
     tla_lockstep_scope lockstep;   /* controller.lockstep; hbm_policy is first_fit or first_fit_top then */
     uint32_t ports, queue_depth;   /* controller.ports, one for each sender; controller.queue_depth */
