@@ -37,6 +37,11 @@ std::uint64_t enabled_run(const tlm_generic_payload &whole, std::uint64_t index,
     return run;
 }
 
+template <typename Part>
+void remove(std::vector<Part *> &from, Part &part) {
+    from.erase(std::remove(from.begin(), from.end(), &part), from.end());
+}
+
 } // namespace
 
 // A part of an access on its way. It keeps its bytes for as long as the target keeps the payload.
@@ -47,6 +52,23 @@ struct lt_at_bridge::request : tlm_generic_payload {
     ~request() override { give_back(); }
     request(const request &) = delete;
     request &operator=(const request &) = delete;
+
+    // All attributes but the address, for its bytes.
+    void begin(tlm::tlm_command command, bool with_enables) {
+        const bool some = with_enables && !enables.empty();
+        set_command(command);
+        set_data_ptr(bytes.data());
+        set_data_length(static_cast<unsigned>(bytes.size()));
+        set_streaming_width(static_cast<unsigned>(bytes.size()));
+        set_byte_enable_ptr(some ? enables.data() : nullptr);
+        set_byte_enable_length(some ? static_cast<unsigned>(enables.size()) : 0);
+        set_dmi_allowed(false);
+        set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+    }
+
+    bool touches(std::uint64_t from, std::uint64_t nbytes) const {
+        return from - get_address() < bytes.size() || get_address() - from < nbytes;
+    }
 
     // The extensions of the whole; and which transfer this is a part of.
     void lend(const tlm_generic_payload &whole) {
@@ -70,10 +92,12 @@ struct lt_at_bridge::request : tlm_generic_payload {
     const lt_at_bridge &owner;
     access *of = nullptr; // until its caller has gone
     state is = state::idle;
-    bool to_end = false;                // END_RESP is to be sent as a call
-    std::uint64_t index = 0;            // of its first byte in the whole's data
-    std::uint64_t lead = 0, wanted = 0; // which of its bytes are the whole's
-    std::vector<std::uint8_t> bytes, enables;
+    bool to_end = false;                      // END_RESP is to be sent as a call
+    std::uint64_t index = 0;                  // of its first byte in the whole's data
+    std::uint64_t lead = 0, wanted = 0;       // which of its bytes are the whole's
+    std::vector<std::uint8_t> bytes, enables; // enables: none where all bytes are
+    request *first = nullptr;                 // reads what this one writes in part, until it is answered
+    request *then = nullptr;                  // of that one: this one
     transfer_extent extent;
     std::vector<std::pair<unsigned, tlm::tlm_extension_base *>> lent;
 };
@@ -92,6 +116,7 @@ class lt_at_bridge::call {
     ~call() {
         for (request *const part : access_.parts) {
             part->give_back();
+            if (part->first) part->first->give_back();
             part->of = nullptr;
             part->release();
         }
@@ -134,9 +159,6 @@ void lt_at_bridge::check_config() const {
         refuse_config("largest: a power of two up to 2^31 is expected, not " + std::to_string(largest));
     if (!is_power_of_two(smallest) || smallest > largest)
         refuse_config("smallest: a power of two up to largest = " + std::to_string(largest) + " is expected, not " +
-                      std::to_string(smallest));
-    if (!config_.byte_enables && smallest > 1)
-        refuse_config("smallest: requests wider than the access need byte enables; 1 is expected, not " +
                       std::to_string(smallest));
     const bool ends = config_.capacity != no_end;
     if (config_.base % smallest > 0 || (ends && config_.capacity % smallest > 0))
@@ -195,9 +217,7 @@ void lt_at_bridge::cut(const tlm_generic_payload &whole, access &into) {
     for (std::uint64_t pass = 0; pass < length; pass += span) {
         const std::uint64_t end = std::min(span, length - pass);
         for (std::uint64_t offset = 0; offset < end;) {
-            const std::uint64_t run = config_.byte_enables
-                                          ? end - offset
-                                          : enabled_run(whole, pass + offset, std::min(end - offset, config_.largest));
+            const std::uint64_t run = run_of(whole, pass + offset, offset, end - offset);
             if (run == 0) { // disabled, and the target would not know
                 offset++;
                 continue;
@@ -215,34 +235,60 @@ void lt_at_bridge::cut(const tlm_generic_payload &whole, access &into) {
             part.lend(whole);
             if (found || next.wanted < span)
                 part.say_part_of({around.before + offset, around.after + (span - offset - next.wanted)});
+            if (merges() && whole.is_write() && !part.enables.empty()) read_first(part);
             offset += next.wanted;
         }
     }
 }
 
+// How many bytes from `index` of the data and `offset` of the pass on, up to `most`, may become requests together: all
+// where the target takes byte enables, or where nothing is changed by what is too much, else those that are enabled.
+std::uint64_t lt_at_bridge::run_of(const tlm_generic_payload &whole, std::uint64_t index, std::uint64_t offset,
+                                   std::uint64_t most) const {
+    if (config_.byte_enables || !whole.get_byte_enable_ptr() || (merges() && whole.is_read())) return most;
+    const std::uint64_t run = enabled_run(whole, index, std::min(most, config_.largest));
+    if (!merges()) return run;
+    const std::uint64_t address = whole.get_address() + offset, lead = address % config_.smallest;
+    if (lead == 0 && run >= config_.smallest) return run - run % config_.smallest;
+    const std::uint64_t rest = std::min(most, config_.smallest - lead); // of one that is written in part
+    for (std::uint64_t i = 0; i < rest; i++)
+        if (is_enabled(whole, index + i)) return rest;
+    return 0;
+}
+
 // All attributes but the address; the bytes of a write, and the enables.
 void lt_at_bridge::fill(request &part, std::uint64_t length, const tlm_generic_payload &whole) const {
     const std::uint8_t *const enables = whole.get_byte_enable_ptr();
-    const bool all = !config_.byte_enables || (!enables && part.wanted == length);
+    const bool all = (!config_.byte_enables && !merges()) || (!enables && part.wanted == length);
     part.bytes.assign(length, 0);
     part.enables.assign(all ? 0 : length, TLM_BYTE_DISABLED);
     if (whole.is_write()) std::copy_n(whole.get_data_ptr() + part.index, part.wanted, &part.bytes[part.lead]);
     if (!all)
         for (std::uint64_t i = 0; i < part.wanted; i++)
             part.enables[part.lead + i] = is_enabled(whole, part.index + i) ? TLM_BYTE_ENABLED : TLM_BYTE_DISABLED;
-    part.set_command(whole.get_command());
-    part.set_data_ptr(part.bytes.data());
-    part.set_data_length(static_cast<unsigned>(length));
-    part.set_streaming_width(static_cast<unsigned>(length));
-    part.set_byte_enable_ptr(all ? nullptr : part.enables.data());
-    part.set_byte_enable_length(static_cast<unsigned>(part.enables.size()));
-    part.set_dmi_allowed(false);
-    part.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+    if (std::find(part.enables.begin(), part.enables.end(), TLM_BYTE_DISABLED) == part.enables.end())
+        part.enables.clear();
+    part.begin(whole.get_command(), config_.byte_enables);
+}
+
+// What a request that writes only some of its bytes has to know of the others.
+void lt_at_bridge::read_first(request &part) {
+    request &first = new_request();
+    first.acquire(); // until its response has ended
+    part.first = &first;
+    first.then = &part;
+    first.lead = first.wanted = 0;
+    first.bytes.assign(part.bytes.size(), 0);
+    first.enables.clear();
+    first.set_address(part.get_address());
+    first.begin(tlm::TLM_READ_COMMAND, false);
+    first.lend(part);
+    counts_.merged++;
 }
 
 // The answer to the whole, and where that is OK the bytes of a read.
 tlm::tlm_response_status lt_at_bridge::collect(const access &of, tlm_generic_payload &whole) const {
-    bool dmi = config_.dmi;
+    bool dmi = config_.dmi && !(merges() && whole.is_write());
     for (const request *const part : of.parts) {
         if (part->get_response_status() != tlm::TLM_OK_RESPONSE)
             return part->get_response_status() == tlm::TLM_INCOMPLETE_RESPONSE ? tlm::TLM_GENERIC_ERROR_RESPONSE
@@ -267,6 +313,8 @@ lt_at_bridge::request &lt_at_bridge::new_request() {
     free_.pop_back();
     next.is = request::state::waiting;
     next.to_end = false;
+    next.first = next.then = nullptr;
+    next.of = nullptr;
     return next;
 }
 
@@ -302,10 +350,11 @@ void lt_at_bridge::advance() {
             finish(*next.part);
             break;
         }
-        while (!open_ && !waiting_.empty() && under_way_ < config_.outstanding) {
+        while (!open_ && !waiting_.empty() && sent_.size() < config_.outstanding && may_go(*waiting_.front())) {
             request &part = *waiting_.front();
             waiting_.pop_front();
-            send(part);
+            if (part.first) merging_.push_back(&part);
+            send(part.first ? *part.first : part);
         }
     }
     if (!agenda_.empty())
@@ -314,13 +363,22 @@ void lt_at_bridge::advance() {
         may_be_idle();
 }
 
+// Bytes that are read to be written back are nobody else's, from the read to the answer.
+bool lt_at_bridge::may_go(const request &next) const {
+    const auto touches = [&](const request *other) {
+        return other != &next && other->touches(next.get_address(), next.bytes.size());
+    };
+    return std::none_of(merging_.begin(), merging_.end(), touches) &&
+           (!next.first || std::none_of(sent_.begin(), sent_.end(), touches));
+}
+
 void lt_at_bridge::send(request &next) {
     next.is = request::state::sent;
     open_ = &next;
-    under_way_++;
+    sent_.push_back(&next);
     counts_.requests++;
-    counts_.peak_outstanding = std::max<std::uint64_t>(counts_.peak_outstanding, under_way_);
-    outstanding_.set(to_ps(sc_core::sc_time_stamp()), under_way_);
+    counts_.peak_outstanding = std::max<std::uint64_t>(counts_.peak_outstanding, sent_.size());
+    outstanding_.set(to_ps(sc_core::sc_time_stamp()), sent_.size());
     tlm_phase phase = tlm::BEGIN_REQ;
     sc_core::sc_time delay;
     const tlm_sync_enum answer = out->nb_transport_fw(next, phase, delay);
@@ -372,16 +430,52 @@ tlm_sync_enum lt_at_bridge::nb_transport_bw(tlm_generic_payload &payload, tlm_ph
 // The response of a request has come to its time.
 void lt_at_bridge::finish(request &part) {
     part.is = request::state::ended;
-    under_way_--;
-    outstanding_.set(to_ps(sc_core::sc_time_stamp()), under_way_);
+    remove(sent_, part);
+    remove(merging_, part);
+    outstanding_.set(to_ps(sc_core::sc_time_stamp()), sent_.size());
     counts_.bytes += part.wanted;
     if (part.to_end) {
         tlm_phase phase = tlm::END_RESP;
         sc_core::sc_time delay;
         out->nb_transport_fw(part, phase, delay); // the answer to END_RESP says nothing
     }
-    if (part.of && --part.of->left == 0) part.of->over.notify(sc_core::SC_ZERO_TIME);
+    if (part.then)
+        merge(*part.then, part);
+    else
+        answered(part);
     part.release();
+}
+
+// The bytes that a write in part leaves as they are have been read: it is next.
+void lt_at_bridge::merge(request &into, request &read) {
+    into.first = nullptr;
+    read.give_back();
+    if (read.is_response_ok()) {
+        for (std::size_t i = 0; i < into.bytes.size(); i++)
+            if (into.enables[i] == TLM_BYTE_DISABLED) into.bytes[i] = read.bytes[i];
+        waiting_.push_front(&into);
+        return;
+    }
+    remove(merging_, into);
+    into.is = request::state::ended;
+    into.set_response_status(read.get_response_status());
+    answered(into);
+    into.release();
+}
+
+void lt_at_bridge::answered(request &part) {
+    if (part.of && --part.of->left == 0) part.of->over.notify(sc_core::SC_ZERO_TIME);
+}
+
+// What a debugger writes into bytes that are being read to be written back.
+void lt_at_bridge::keep_in_merges(const tlm_generic_payload &written) {
+    for (request *const part : merging_)
+        for (std::size_t i = 0; part->is == request::state::waiting && i < part->bytes.size(); i++) {
+            const std::uint64_t at = part->get_address() + i - written.get_address();
+            if (at >= written.get_data_length() || part->enables[i] == TLM_BYTE_ENABLED) continue;
+            part->bytes[i] = written.get_data_ptr()[at];
+            if (part->first) part->enables[i] = TLM_BYTE_ENABLED; // what is read may be older
+        }
 }
 
 void lt_at_bridge::violation(const char *what) {
@@ -405,6 +499,7 @@ unsigned lt_at_bridge::debug(tlm_generic_payload &payload) {
         part.set_data_length(static_cast<unsigned>(next.length));
         part.set_streaming_width(static_cast<unsigned>(next.length));
         const unsigned answered = out->transport_dbg(part);
+        if (payload.is_write() && answered == next.length) keep_in_merges(part);
         moved += answered;
         if (answered < next.length) break;
     }
@@ -415,9 +510,12 @@ bool lt_at_bridge::grant_dmi(unsigned, tlm_generic_payload &payload, tlm::tlm_dm
     const std::uint64_t address = payload.get_address();
     if (!config_.dmi || in_reset()) return refuse_dmi(dmi);
     if (!reaches(address, 1)) return refuse_dmi(dmi, {address, address});
+    if (merges() && payload.is_write()) return refuse_dmi(dmi, {config_.base, last()});
     const bool granted = out->get_direct_mem_ptr(payload, dmi);
     const std::uint64_t behind_first = last() - config_.base, nbytes = behind_first + (behind_first < UINT64_MAX);
-    return translate_dmi(dmi, granted, {config_.base, nbytes, config_.base}, 0);
+    const bool seen = translate_dmi(dmi, granted, {config_.base, nbytes, config_.base}, 0);
+    if (seen && merges()) dmi.allow_read();
+    return seen;
 }
 
 void lt_at_bridge::invalidate(sc_dt::uint64 first, sc_dt::uint64 end) {
@@ -430,6 +528,7 @@ std::vector<statistics_part> lt_at_bridge::list_statistics() const {
               {"errors", counts_.errors, "accesses", "answered with an error"},
               {"requests", counts_.requests, "requests", "sent in four phases"},
               {"bytes", counts_.bytes, "bytes", "of accesses, by answered requests"},
+              {"merged", counts_.merged, "requests", "of these, reads of what is written in part"},
               {"peak_outstanding", counts_.peak_outstanding, "requests", "without an answer, at most"},
               {"protocol_errors", counts_.protocol_errors, "calls", "of the target, against the base protocol"}}}};
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <systemc>
 #include <tlm>
@@ -36,14 +37,18 @@ class phased_memory : public sc_core::sc_module {
         bool deaf = false;        // waits forever for END_RESP after TLM_COMPLETED to BEGIN_RESP
         sc_core::sc_time accept{1, sc_core::SC_NS}, latency{20, sc_core::SC_NS};
         unsigned spread = 3; // responses take up to as many accept times longer, at random, and are annotated
-        std::uint64_t broken = UINT64_MAX; // an access of this byte is answered with TLM_GENERIC_ERROR_RESPONSE
+        bool late = false;   // requests are served when they are answered, in whatever order that is
+        std::uint64_t broken = UINT64_MAX;   // an access of this byte is answered with TLM_GENERIC_ERROR_RESPONSE
+        std::uint64_t unhinted = UINT64_MAX; // one of this byte gets no DMI hint
     };
 
     tlm_utils::simple_target_socket<phased_memory> in{"in"};
     std::vector<std::uint8_t> bytes;
-    std::vector<std::string> faults; // what a request was not to be
-    std::uint64_t requests = 0;
+    std::vector<std::string> faults;           // what a request was not to be
+    std::uint64_t requests = 0, peak = 0;      // all, and without an answer at most
+    std::set<const void *> payloads;           // all that have come
     std::vector<const void *> seen_extensions; // of the latest request
+    std::function<void(const tlm::tlm_generic_payload &)> on_request;
 
     phased_memory(sc_core::sc_module_name name, const settings &how) : sc_module(name), bytes(how.size), how_(how) {
         in.register_nb_transport_fw(this, &phased_memory::nb_transport_fw);
@@ -70,15 +75,24 @@ class phased_memory : public sc_core::sc_module {
         if (p.get_streaming_width() < length) fault("streaming");
         if (length > how_.largest) fault("too long");
         if (!how_.byte_enables && p.get_byte_enable_ptr()) fault("byte enables");
-        if (length < how_.smallest) fault("too short");
+        if (length % how_.smallest || address % how_.smallest) fault("a part of a burst");
         if (how_.naturally_aligned && ((length & (length - 1)) || address % length)) fault("not aligned");
         if (address / how_.largest != (address + length - 1) / how_.largest) fault("over a boundary");
+        if (!p.is_read() && !p.is_write()) fault("neither a read nor a write");
         if (address >= how_.size || length > how_.size - address) fault("past the end: a crash");
     }
 
-    void serve(payload_type &p) {
+    void arrive(payload_type &p, const sc_core::sc_time &delay) {
         requests++;
+        payloads.insert(&p);
+        if (on_request) on_request(p);
+        peak = std::max(peak, ++unanswered_);
         check(p);
+        if (sc_core::sc_time_stamp() + delay < accepting_until_)
+            faults.push_back("BEGIN_REQ before the time of END_REQ");
+    }
+
+    void serve(payload_type &p) {
         seen_extensions.clear();
         for (unsigned i = 0; i < tlm::max_num_extensions(); i++)
             if (p.get_extension(i)) seen_extensions.push_back(p.get_extension(i));
@@ -89,8 +103,12 @@ class phased_memory : public sc_core::sc_module {
         }
         p.set_response_status(check_payload(p, how_.size));
         if (p.is_response_ok()) copy_payload(p, bytes.data());
-        p.set_dmi_allowed(p.is_response_ok());
+        p.set_dmi_allowed(p.is_response_ok() &&
+                          (how_.unhinted < address || how_.unhinted - address >= p.get_data_length()));
     }
+
+    // END_REQ is at this time.
+    void accept_until(const sc_core::sc_time &delay) { accepting_until_ = sc_core::sc_time_stamp() + delay; }
 
     tlm::tlm_sync_enum nb_transport_fw(payload_type &p, tlm::tlm_phase &phase, sc_core::sc_time &delay) {
         if (phase == tlm::END_RESP) {
@@ -101,14 +119,17 @@ class phased_memory : public sc_core::sc_module {
         manner how = how_.how == manner::mixed ? static_cast<manner>(random_() % 5) : how_.how;
         const bool returned = how == manner::completed || how == manner::response_returned;
         if (returned && (open_ || !due_.empty() || coming_ > 0)) how = manner::calls; // one response at a time
-        serve(p);
+        arrive(p, delay);
+        if (!how_.late || returned) serve(p);
         if (how == manner::completed) {
             delay += how_.latency;
+            unanswered_--;
             return tlm::TLM_COMPLETED;
         }
         p.acquire();
         if (how == manner::response_returned) {
             open_ = &p;
+            unanswered_--;
             phase = tlm::BEGIN_RESP;
             delay += how_.latency;
             return tlm::TLM_UPDATED;
@@ -118,6 +139,7 @@ class phased_memory : public sc_core::sc_module {
             delay + how_.latency + static_cast<double>(random_() % (how_.spread + 1)) * how_.accept;
         at(latency, [this, &p] {
             coming_--;
+            if (how_.late) serve(p);
             due_.push_back(&p);
             respond();
         });
@@ -125,11 +147,13 @@ class phased_memory : public sc_core::sc_module {
         if (how == manner::request_returned) {
             phase = tlm::END_REQ;
             delay += how_.accept;
+            accept_until(delay);
             return tlm::TLM_UPDATED;
         }
         at(delay + how_.accept, [this, &p] {
             tlm::tlm_phase end = tlm::END_REQ;
-            sc_core::sc_time t;
+            sc_core::sc_time t = static_cast<double>(random_() % (how_.spread > 0 ? 3 : 1)) * how_.accept;
+            accept_until(t);
             in->nb_transport_bw(p, end, t);
         });
         return tlm::TLM_ACCEPTED;
@@ -139,6 +163,7 @@ class phased_memory : public sc_core::sc_module {
         if (open_ || due_.empty()) return;
         open_ = due_.front();
         due_.pop_front();
+        unanswered_--;
         tlm::tlm_phase phase = tlm::BEGIN_RESP;
         sc_core::sc_time delay = static_cast<double>(random_() % (how_.spread > 0 ? 3 : 1)) * how_.accept;
         const tlm::tlm_sync_enum answer = in->nb_transport_bw(*open_, phase, delay);
@@ -194,6 +219,8 @@ class phased_memory : public sc_core::sc_module {
     std::deque<payload_type *> due_;
     payload_type *open_ = nullptr; // response
     unsigned coming_ = 0;
+    std::uint64_t unanswered_ = 0;
+    sc_core::sc_time accepting_until_;
 };
 
 } // namespace tlmalloc::testing

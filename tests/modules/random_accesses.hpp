@@ -85,7 +85,9 @@ class random_accesses : public sc_core::sc_module {
 
     access random_access() {
         access a;
-        a.command = below(2) ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND;
+        a.command = below(32) == 0 ? tlm::TLM_IGNORE_COMMAND
+                    : below(2)     ? tlm::TLM_READ_COMMAND
+                                   : tlm::TLM_WRITE_COMMAND;
         const std::uint64_t length = random_length();
         a.data.resize(length);
         for (std::uint8_t &byte : a.data)
@@ -103,6 +105,10 @@ class random_accesses : public sc_core::sc_module {
         if (below(5) == 0)
             a.width = static_cast<unsigned>(length < 64 ? 1 + below(length + 3) : length / 3 + below(length));
         return a;
+    }
+
+    static const char *name_of(tlm::tlm_command command) {
+        return command == tlm::TLM_READ_COMMAND ? "read" : command == tlm::TLM_WRITE_COMMAND ? "write" : "ignore";
     }
 
     bool legal(const access &a) const {
@@ -123,7 +129,7 @@ class random_accesses : public sc_core::sc_module {
     void check(const access &sent, const access &got, tlm::tlm_response_status status) {
         std::vector<std::uint8_t> data = sent.data;
         if (legal(sent)) {
-            for (std::size_t i = 0; i < data.size(); i++) {
+            for (std::size_t i = 0; i < data.size() && sent.command != tlm::TLM_IGNORE_COMMAND; i++) {
                 if (!sent.enables.empty() && !sent.enables[i % sent.enables.size()]) continue;
                 std::uint8_t &byte = expected_[sent.offset + i % sent.width];
                 (sent.command == tlm::TLM_READ_COMMAND ? data[i] : byte) =
@@ -135,9 +141,9 @@ class random_accesses : public sc_core::sc_module {
         const tlm::tlm_response_status due = legal(sent) ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE;
         if (mismatch_.empty() && (status != due || data != got.data)) {
             std::ostringstream text;
-            text << "access " << done_ << " (" << (sent.command == tlm::TLM_READ_COMMAND ? "read" : "write") << " at "
-                 << sent.offset << ", " << data.size() << " bytes, " << sent.enables.size() << " enables, width "
-                 << sent.width << "): status " << status << (data != got.data ? ", other bytes" : "");
+            text << "access " << done_ << " (" << name_of(sent.command) << " at " << sent.offset << ", " << data.size()
+                 << " bytes, " << sent.enables.size() << " enables, width " << sent.width << "): status " << status
+                 << (data != got.data ? ", other bytes" : "");
             mismatch_ = text.str();
         }
         done_++;

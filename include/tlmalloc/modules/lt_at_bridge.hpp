@@ -37,6 +37,13 @@ namespace tlmalloc {
 //
 // DMI is what the target grants, clipped to [base, base + capacity). Debug accesses pass through, cut at multiples of
 // `largest`.
+//
+// A memory without byte enables (DDR4 without data mask, or with ECC) that takes no less than `smallest` bytes is read,
+// changed and written back where an access writes only some of them, as its controller does: two requests, one after
+// the other, whatever the target's order. The first waits for those under way to the same bytes; others to them, and
+// what comes behind, wait for the second's answer. A debugger's write in between is kept. Writes that do not come
+// through this bridge would be undone, so pointers are for reading only. Where the read fails nothing is written, and
+// its answer is that of the access.
 class lt_at_bridge : public instrumented, public resettable, private access_target, private tlm::tlm_mm_interface {
   public:
     // How the bridge ends a response. Every target should take all three; some wait forever after `completed`.
@@ -53,8 +60,9 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
         std::uint64_t largest = 64; // bytes of a request, a power of two, which it does not cross a multiple of
         std::uint64_t smallest = 1; // bytes, a power of two up to `largest`: what is less becomes one of these, with
                                     // byte enables; `base` and `capacity` are multiples of it
-        bool byte_enables = true;   // false: the target takes none, and runs of enabled bytes become requests
-        bool powers_of_two = true;  // requests are powers of two long and naturally aligned
+        bool byte_enables = true;  // false: the target takes none. Runs of enabled bytes become requests where smallest
+                                   // is 1, else what is written in part is read, changed and written back
+        bool powers_of_two = true; // requests are powers of two long and naturally aligned
         response_end ending = response_end::updated;
         unsigned accepted = 64; // initiators in four phases: accepted accesses of each without END_RESP
         bool dmi = true;        // pass on DMI
@@ -63,6 +71,7 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
     struct statistics {
         std::uint64_t accesses = 0, errors = 0; // all, and those that were answered with an error
         std::uint64_t requests = 0, bytes = 0;  // sent, and what they moved
+        std::uint64_t merged = 0;               // of the requests, those that read what was to be written in part
         std::uint64_t peak_outstanding = 0;     // requests without an answer, at most
         std::uint64_t protocol_errors = 0;      // of the target
     };
@@ -92,15 +101,23 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
     bool reaches(std::uint64_t address, std::uint64_t nbytes) const;
     tlm::tlm_response_status transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     void cut(const tlm::tlm_generic_payload &whole, access &into);
+    std::uint64_t run_of(const tlm::tlm_generic_payload &whole, std::uint64_t index, std::uint64_t offset,
+                         std::uint64_t most) const;
+    bool merges() const { return !config_.byte_enables && config_.smallest > 1; }
+    void read_first(request &part);
     void fill(request &part, std::uint64_t length, const tlm::tlm_generic_payload &whole) const;
     tlm::tlm_response_status collect(const access &of, tlm::tlm_generic_payload &whole) const;
     request &new_request();
 
     void schedule(step what, request &part, const sc_core::sc_time &delay);
     void advance();
+    bool may_go(const request &next) const;
     void send(request &next);
     void respond(request &part, bool to_end, const sc_core::sc_time &delay);
     void finish(request &part);
+    void merge(request &into, request &read);
+    void answered(request &part);
+    void keep_in_merges(const tlm::tlm_generic_payload &written);
     void violation(const char *what);
     tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
                                        sc_core::sc_time &delay);
@@ -108,7 +125,7 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
 
     void begin_reset() override { in.withdraw_dmi(config_.base, last()); }
     void make_new() override {} // it keeps nothing
-    bool is_busy() const override { return under_way_ > 0 || !waiting_.empty() || !agenda_.empty(); }
+    bool is_busy() const override { return !sent_.empty() || !waiting_.empty() || !agenda_.empty(); }
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
@@ -121,9 +138,10 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
     std::vector<request *> free_;
     std::multimap<sc_core::sc_time, scheduled> agenda_; // by absolute time; equal times in order of insertion
     sc_core::sc_event agenda_changed_;
-    std::deque<request *> waiting_; // to be sent
-    request *open_ = nullptr;       // sent, no END_REQ yet
-    unsigned under_way_ = 0;
+    std::deque<request *> waiting_;  // to be sent
+    std::vector<request *> sent_;    // without an answer
+    std::vector<request *> merging_; // written in part, from their reads on to their answers
+    request *open_ = nullptr;        // sent, no END_REQ yet
     statistics counts_;
     figure outstanding_{*this, "outstanding", 16};
 };

@@ -19,7 +19,20 @@
 namespace {
 
 constexpr std::uint64_t memory_bytes = std::uint64_t{1} << 28, base = 0x8000'0000, block_bytes = std::uint64_t{1} << 26;
-constexpr unsigned burst = 32, accesses = 20'000;
+constexpr unsigned accesses = 20'000;
+
+// What a memory takes. A burst of HBM2 is 4 beats of 64 bits, with masked writes; one of DDR4 8 beats, and where its
+// controller corrects errors, or its devices are 4 bits wide, there are none.
+struct memory_kind {
+    unsigned burst;
+    bool byte_enables;
+    bool is_slice; // the same memory as the slice
+};
+
+memory_kind kind_of(const DRAMSys::Config::Configuration &config) {
+    if (config.memspec.memoryType == DRAMSys::Config::MemoryType::DDR4) return {64, false, false};
+    return {32, true, true};
+}
 
 tlmalloc::memory_controller::config controller_config() {
     tlmalloc::memory_controller::config config;
@@ -31,14 +44,15 @@ tlmalloc::memory_controller::config controller_config() {
     return config;
 }
 
-// What DRAMSys takes: naturally aligned powers of two; its HBM2 has masked writes, so what is less than a burst becomes
-// one, but byte enables are lost in requests of more than a burst. The bridge refuses what lies past its end, where
-// DRAMSys does not look.
-tlmalloc::lt_at_bridge::config bridge_config() {
+// What DRAMSys takes: naturally aligned powers of two, and no byte enables in requests of more than a burst, which lose
+// them. What is less than a burst becomes one: with byte enables, or by reading it first. The bridge refuses what lies
+// past its end, where DRAMSys does not look.
+tlmalloc::lt_at_bridge::config bridge_config(const memory_kind &of) {
     tlmalloc::lt_at_bridge::config config;
     config.capacity = memory_bytes;
-    config.smallest = burst;
-    config.largest = burst;
+    config.smallest = of.burst;
+    config.largest = of.burst;
+    config.byte_enables = of.byte_enables;
     config.outstanding = 32;
     config.ending = tlmalloc::lt_at_bridge::response_end::updated; // after TLM_COMPLETED it would wait forever
     return config;
@@ -121,7 +135,7 @@ struct tester : sc_core::sc_module {
 };
 
 // The bytes that an access of a pattern writes, and that its read must find.
-std::vector<std::uint8_t> bytes_of(std::uint64_t offset, unsigned round) {
+std::vector<std::uint8_t> bytes_of(std::uint64_t offset, unsigned burst, unsigned round) {
     std::mt19937_64 random(offset * 8 + round);
     std::vector<std::uint8_t> bytes(burst);
     for (std::uint8_t &byte : bytes)
@@ -130,11 +144,11 @@ std::vector<std::uint8_t> bytes_of(std::uint64_t offset, unsigned round) {
 }
 
 // One burst each, one after the other or scattered over the block.
-std::vector<tester::access> bursts(bool scattered, bool write, unsigned round) {
+std::vector<tester::access> bursts(unsigned burst, bool scattered, bool write, unsigned round) {
     std::vector<tester::access> all;
     for (std::uint64_t i = 0; i < accesses; i++) {
         const std::uint64_t at = scattered ? i * 0x9e3779b1u % (block_bytes / burst) : i; // odd: none twice
-        const std::vector<std::uint8_t> bytes = bytes_of(at * burst, round);
+        const std::vector<std::uint8_t> bytes = bytes_of(at * burst, burst, round);
         all.push_back({at * burst, write, write ? bytes : std::vector<std::uint8_t>(burst), {}, bytes});
     }
     return all;
@@ -176,7 +190,7 @@ struct comparison : sc_core::sc_module {
     tester with_dramsys{"with_dramsys"}, with_slice{"with_slice"};
     bool good = true;
 
-    explicit comparison(sc_core::sc_module_name name) : sc_module(name) {
+    comparison(sc_core::sc_module_name name, const memory_kind &of) : sc_module(name), of_(of) {
         SC_HAS_PROCESS(comparison);
         SC_THREAD(run);
     }
@@ -193,18 +207,21 @@ struct comparison : sc_core::sc_module {
         for (const tester::access &a : all)
             bytes += a.data.size();
         const auto rate = [&](double ns) { return static_cast<double>(bytes) / ns; };
-        std::cout << std::fixed << "| " << what << " | " << together << " | " << std::setprecision(1) << dramsys / n
-                  << " | " << slice / n << " | " << std::setprecision(2) << rate(dramsys) << " | " << rate(slice)
-                  << " | " << std::showpos << std::setprecision(1) << 100 * (slice - dramsys) / dramsys
-                  << std::noshowpos << " % |\n";
+        std::cout << std::fixed << "| " << what << " | " << together << " | " << std::setprecision(1) << dramsys / n;
+        if (of_.is_slice) std::cout << " | " << slice / n;
+        std::cout << " | " << std::setprecision(2) << rate(dramsys);
+        if (of_.is_slice)
+            std::cout << " | " << rate(slice) << " | " << std::showpos << std::setprecision(1)
+                      << 100 * (slice - dramsys) / dramsys << std::noshowpos << " %";
+        std::cout << " |\n";
         expect(with_dramsys.wrong == 0 && with_slice.wrong == 0, "a byte is not what was written");
         expect(with_dramsys.checksum == with_slice.checksum, "not the same bytes");
     }
 
     void run() {
-        std::cout
-            << "| accesses | together | DRAMSys, ns each | slice, ns each | DRAMSys, GB/s | slice, GB/s | slice's "
-               "time |\n|---|---|---|---|---|---|---|\n";
+        std::cout << (of_.is_slice ? "| accesses | together | DRAMSys, ns each | slice, ns each | DRAMSys, GB/s | "
+                                     "slice, GB/s | slice's time |\n|---|---|---|---|---|---|---|\n"
+                                   : "| accesses | together | DRAMSys, ns each | DRAMSys, GB/s |\n|---|---|---|---|\n");
         for (tester *one : {&with_dramsys, &with_slice})
             expect(one->command(TLA_OP_ALLOC) == TLA_OK && one->block == base, "ALLOC");
         unsigned round = 0;
@@ -214,7 +231,7 @@ struct comparison : sc_core::sc_module {
                 for (const bool write : {true, false}) {
                     const std::string what =
                         std::string(scattered ? "random" : "stream") + (write ? " write" : " read");
-                    row(what.c_str(), bursts(scattered, write, round), together);
+                    row(what.c_str(), bursts(of_.burst, scattered, write, round), together);
                 }
             }
         row("any size", anything(), 1);
@@ -226,20 +243,25 @@ struct comparison : sc_core::sc_module {
         std::cout << (good ? "the same bytes, nothing refused that should not be\n" : "WRONG\n");
         sc_core::sc_stop();
     }
+
+  private:
+    const memory_kind of_;
 };
 
 } // namespace
 
 int sc_main(int argc, char **argv) {
     if (argc != 2) {
-        std::cerr << "usage: controller_before_dramsys HBM2.JSON\n";
+        std::cerr << "usage: controller_before_dramsys MEMORY.JSON\n";
         return 2;
     }
-    DRAMSys::DRAMSys dramsys("dramsys", DRAMSys::Config::from_path(argv[1], DRAMSYS_RESOURCE_DIR));
-    tlmalloc::lt_at_bridge bridge("bridge", bridge_config());
+    const auto config = DRAMSys::Config::from_path(argv[1], DRAMSYS_RESOURCE_DIR);
+    const memory_kind of = kind_of(config);
+    DRAMSys::DRAMSys dramsys("dramsys", config);
+    tlmalloc::lt_at_bridge bridge("bridge", bridge_config(of));
     tlmalloc::memory_controller controller("controller", controller_config()), other("other", controller_config());
     tlmalloc::hbm_slice slice("slice", slice_config());
-    comparison both("comparison");
+    comparison both("comparison", of);
 
     both.with_dramsys.control.bind(controller.control);
     both.with_dramsys.data.bind(controller.in);
