@@ -307,6 +307,7 @@ void memory_controller::make_new() {
     memory_.reset();
     for (tla_exclusive_monitor &monitor : monitors_)
         tla_exclusive_monitor_clear(&monitor);
+    std::fill(std::begin(reserved_refused_), std::end(reserved_refused_), false); // all pointers have been withdrawn
     const tla_fault_plan plan = faults_.plan;
     faults_ = {};
     faults_.plan = plan;

@@ -33,9 +33,31 @@ void memory_controller::break_reservations(tla_channel channel, std::uint64_t of
     tla_exclusive_monitor &monitor = monitors_[channel];
     if (monitor.count == 0 || nbytes == 0) return;
     tla_exclusive_monitor_break(&monitor, offset, offset + (nbytes - 1));
-    if (!reserved_refused_ || monitor.count > 0) return;
-    reserved_refused_ = false;
-    in.withdraw_dmi(base(channel), base(channel) + (bytes_of(channel) - 1)); // who was refused may ask again
+    offer_unreserved(channel);
+}
+
+// What a core has reserved, in whichever memory: it has one reservation at most.
+void memory_controller::drop_reservation(std::uint32_t core) {
+    for (int number = 0; number < TLA_CHANNEL_COUNT; number++) {
+        if (monitors_[number].count == 0) continue;
+        tla_exclusive_monitor_release(&monitors_[number], core);
+        offer_unreserved(static_cast<tla_channel>(number));
+    }
+}
+
+// An access has been answered without being made. A conditional store ends what its core had reserved all the same, as
+// one of RISC-V does.
+void memory_controller::not_made(const tlm::tlm_generic_payload &payload) {
+    const requester *const who = payload.get_extension<requester>();
+    if (who && who->exclusive && payload.is_write()) drop_reservation(who->initiator);
+}
+
+// Some bytes of a memory are not reserved any more: who was refused a pointer may ask again when none of them is.
+void memory_controller::offer_unreserved(tla_channel channel) {
+    bool &refused = reserved_refused_[channel];
+    if (!refused || monitors_[channel].count > 0) return;
+    refused = false;
+    in.withdraw_dmi(base(channel), base(channel) + (bytes_of(channel) - 1));
 }
 
 // Reserves what is read exclusively, and looks whether it still is when it is written. True when the access has been
@@ -46,16 +68,20 @@ bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, con
         if (payload.is_write()) break_reservations(where.channel, where.offset, span);
         return false;
     }
-    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE)
+    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE) {
+        not_made(payload);
         return false; // nothing is touched
+    }
     if (payload.get_byte_enable_ptr() || span < payload.get_data_length()) {
         payload.set_response_status(payload.get_byte_enable_ptr() ? tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE
                                                                   : tlm::TLM_BURST_ERROR_RESPONSE);
+        not_made(payload);
         return true;
     }
     tla_exclusive_monitor &monitor = monitors_[where.channel];
     const std::uint64_t first = where.offset, last = first + (span - 1);
     if (payload.is_read()) {
+        drop_reservation(who->initiator);
         if (tla_exclusive_monitor_reserve(&monitor, who->initiator, first, last)) {
             payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE); // the host has no memory
             return true;
@@ -67,6 +93,7 @@ bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, con
         break_reservations(where.channel, first, span);
         return false;
     }
+    not_made(payload);
     who->exclusive = false;
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     return true;
@@ -88,7 +115,7 @@ void memory_controller::came_back(tlm::tlm_generic_payload &payload, const passe
     if (what.exclusive) {
         requester *const who = payload.get_extension<requester>();
         who->exclusive = true;
-        if (payload.is_read() && payload.is_response_error()) tla_exclusive_monitor_release(&monitor, who->initiator);
+        if (payload.is_read() && payload.is_response_error()) drop_reservation(who->initiator);
     }
     std::uint64_t first = 0, last = UINT64_MAX;
     if (!config_.dmi || (monitor.count > 0 && !tla_exclusive_monitor_cut(&monitor, what.where.offset, &first, &last)))
@@ -100,10 +127,12 @@ void memory_controller::came_back(tlm::tlm_generic_payload &payload, const passe
 
 void memory_controller::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     place where{};
-    if (!locate(payload, where)) return;
     const std::uint64_t at_ps = local_ps(delay);
     bool to_note = false;
-    if (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, at_ps, to_note)) return;
+    if (!locate(payload, where) || (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, at_ps, to_note))) {
+        not_made(payload);
+        return;
+    }
     if (config_.latency_ps > 0) delay += from_ps(config_.latency_ps);
     requester *const who = payload.get_extension<requester>();
     if (answers_exclusive(payload, where, who)) return;
@@ -140,6 +169,7 @@ void memory_controller::arrive(in_order_request &request, unsigned input) {
     bool to_note = false;
     if (!locate(payload, where) ||
         (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, request.at_ps, to_note))) {
+        not_made(payload);
         ended();
         request.finish();
         return;
@@ -203,7 +233,7 @@ bool memory_controller::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, t
     if (monitors_[channel].count > 0) {
         std::uint64_t first = visible.offset, last = visible.offset + (visible.nbytes - 1);
         if (!tla_exclusive_monitor_cut(&monitors_[channel], offset, &first, &last)) {
-            reserved_refused_ = true;
+            reserved_refused_[channel] = true;
             return refuse_dmi(dmi, {base(channel) + first, base(channel) + last});
         }
         visible = {first, last - first + 1};

@@ -130,6 +130,12 @@ BOOST_AUTO_TEST_CASE(a_conditional_store_is_made_only_while_nobody_else_has_writ
         s.a.load_reserved(100);
         s.a.load_reserved(200); // one reservation each
         BOOST_CHECK(!s.a.store_conditional(100, 24));
+        BOOST_CHECK(!s.a.store_conditional(200, 24)); // the one before ended it, though it was not made
+        s.a.load_reserved(200);
+        s.b.load_reserved(300);
+        BOOST_CHECK(!s.b.store_conditional(200, 24)); // and nobody else's
+        BOOST_CHECK(s.a.store_conditional(200, 25));
+        BOOST_CHECK(!s.b.store_conditional(300, 24));
         bytes poke(1, 50);
         s.a.load_reserved(100);
         s.b.debug(tlm::TLM_WRITE_COMMAND, 100, poke); // a debugger's store is one, too
@@ -149,6 +155,101 @@ BOOST_AUTO_TEST_CASE(a_failed_store_that_cannot_be_told_is_refused) {
         BOOST_CHECK_EQUAL(s.a.make(tlm::TLM_WRITE_COMMAND, 100, data, true), tlm::TLM_OK_RESPONSE);
         BOOST_CHECK_EQUAL(s.a.read(100, 1)[0], 5);
     });
+}
+
+// A conditional store that is answered with an error ends what its core had reserved, too; another core's stays.
+void check_errors_end_reservations(time_style style) {
+    memory_controller::config config = cores::plain(style);
+    config.guard = TLA_GUARD_ERROR;
+    cores s(config);
+    s.run([&] {
+        BOOST_REQUIRE_EQUAL(s.cpu.command(0, alloc_command(TLA_HBM, 4096)).value, 0u);
+        s.a.store(100, 1);
+        bytes data(1, 5), wide(2, 5);
+        std::uint8_t enable = 0xff;
+        const auto refused = [&](std::uint64_t address, bool enabled, unsigned width, bytes &what) {
+            tlm::tlm_generic_payload payload;
+            requester who(0, 1);
+            who.exclusive = true;
+            payload.set_write();
+            payload.set_address(address);
+            payload.set_data_ptr(what.data());
+            payload.set_data_length(static_cast<unsigned>(what.size()));
+            payload.set_streaming_width(width);
+            if (enabled) {
+                payload.set_byte_enable_ptr(&enable);
+                payload.set_byte_enable_length(1);
+            }
+            payload.set_extension(&who);
+            sc_core::sc_time delay;
+            const tlm::tlm_response_status status = s.a.send(payload, delay);
+            payload.clear_extension(&who);
+            return status;
+        };
+        const std::uint64_t nowhere = 1ull << 50, not_allocated = 8192;
+        for (int how = 0; how < 4; how++) {
+            s.a.load_reserved(100);
+            s.b.load_reserved(100);
+            if (how == 0) BOOST_CHECK_EQUAL(refused(nowhere, false, 1, data), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+            if (how == 1) BOOST_CHECK_EQUAL(refused(not_allocated, false, 1, data), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+            if (how == 2) BOOST_CHECK_EQUAL(refused(100, true, 1, data), tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
+            if (how == 3) BOOST_CHECK_EQUAL(refused(100, false, 1, wide), tlm::TLM_BURST_ERROR_RESPONSE);
+            BOOST_CHECK_MESSAGE(!s.a.store_conditional(100, 9), "refused in way " << how);
+            BOOST_CHECK_MESSAGE(s.b.store_conditional(100, static_cast<std::uint8_t>(20 + how)), "of b, way " << how);
+        }
+        BOOST_CHECK_EQUAL(s.a.read(100, 1)[0], 23);
+    });
+}
+BOOST_AUTO_TEST_CASE(a_conditional_store_that_is_an_error_ends_the_reservation_of_its_core) {
+    check_errors_end_reservations(time_style::fast);
+}
+BOOST_AUTO_TEST_CASE(a_conditional_store_that_is_an_error_ends_the_reservation_of_its_core_in_the_exact_style) {
+    check_errors_end_reservations(time_style::exact);
+}
+
+// A core has one reservation in all memories of a controller, and DMI that was refused because of it is offered again
+// by the memory in which it was.
+BOOST_AUTO_TEST_CASE(a_core_has_one_reservation_in_all_memories) {
+    memory_controller controller("controller", small());
+    hbm_slice slice("slice", bench::slice_config());
+    tcm local("local", bench::tcm_config());
+    core a("a", 1), b("b", 2), cpu("cpu", 0);
+    cpu.out.bind(controller.control);
+    controller.slice.bind(slice.in);
+    controller.tcm.bind(local.in);
+    a.out.bind(controller.in);
+    b.out.bind(controller.in);
+    const sideband_reader reader;
+    controller.in.read_rights(reader);
+    tla_paddr hbm{}, in_tcm{};
+    const tla_pe_memory_config memory = small().memory;
+    BOOST_REQUIRE_EQUAL(tla_pe_memory_address(&memory, TLA_HBM, 64, &hbm), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_pe_memory_address(&memory, TLA_TCM, 64, &in_tcm), TLA_OK);
+    a.body = [&] {
+        a.load_reserved(hbm.value);
+        a.load_reserved(in_tcm.value);
+        BOOST_CHECK(!a.store_conditional(hbm.value, 1));
+        BOOST_CHECK(!a.store_conditional(in_tcm.value, 1)); // the one before ended it
+        a.load_reserved(hbm.value);
+        b.load_reserved(in_tcm.value);
+        BOOST_CHECK(b.pointer_to(hbm.value) == nullptr);
+        b.lost.clear();
+        BOOST_CHECK(b.store_conditional(in_tcm.value, 1)); // nothing that was refused is there
+        BOOST_CHECK_EQUAL(b.lost.size(), 0u);
+        BOOST_CHECK(b.pointer_to(hbm.value) == nullptr);
+        BOOST_CHECK(!a.store_conditional(in_tcm.value, 1));
+        BOOST_CHECK_EQUAL(b.lost.size(), 1u); // not reserved any more
+        BOOST_CHECK(b.pointer_to(hbm.value) != nullptr);
+        b.lost.clear();
+        a.load_reserved(hbm.value);
+        BOOST_CHECK(b.pointer_to(hbm.value) == nullptr);
+        controller.reset();
+        b.lost.clear();
+        a.load_reserved(hbm.value);
+        BOOST_CHECK(a.store_conditional(hbm.value, 1));
+        BOOST_CHECK_EQUAL(b.lost.size(), 0u); // of refusals before a reset nobody knows
+    };
+    simulate({&a, &b, &cpu});
 }
 
 namespace {
@@ -228,6 +329,7 @@ BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_two_cores_do_what_naive_monito
             }
             const bool due = naive.holds(who, at, n);
             if (due) naive.write(at, data);
+            naive.reserved[who].clear(); // made or not
             (due ? made : failed)++;
             require(c.make(tlm::TLM_WRITE_COMMAND, at, data, true) == tlm::TLM_OK_RESPONSE, "a status");
             require(c.said.exclusive == due, "whether a conditional store is made");

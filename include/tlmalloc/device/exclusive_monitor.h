@@ -2,7 +2,8 @@
  *
  * An exclusive read reserves its bytes for who makes it, in place of what he had reserved before. Any write to one of
  * them, by whomever, breaks the reservation. An exclusive write may be made while its reservation stands, and breaks
- * it. So of two who read the same bytes exclusively at most one can write: neither write is lost. */
+ * it. So of two who read the same bytes exclusively at most one can write: neither write is lost. One that is not made
+ * ends what its initiator had reserved, too (RISC-V's SC): who refuses it releases. */
 #ifndef TLMALLOC_EXCLUSIVE_MONITOR_H
 #define TLMALLOC_EXCLUSIVE_MONITOR_H
 

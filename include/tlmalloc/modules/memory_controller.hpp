@@ -194,6 +194,9 @@ class memory_controller : public instrumented,
     void came_back(tlm::tlm_generic_payload &payload, const passed_on &what);
     bool answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester *who);
     void break_reservations(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
+    void drop_reservation(std::uint32_t core);
+    void not_made(const tlm::tlm_generic_payload &payload);
+    void offer_unreserved(tla_channel channel);
 
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
@@ -277,8 +280,8 @@ class memory_controller : public instrumented,
     std::uint64_t origin_ps_ = 0; // of the time in which memories grow: the end of the last reset
     sc_core::sc_event grows_anew_;
     tla_exclusive_monitor monitors_[TLA_CHANNEL_COUNT]{};
-    bool reserved_refused_ = false; // somebody may remember that DMI was refused because of a reservation
-    bool dmi_granted_ = false;      // somebody may hold a pointer
+    bool reserved_refused_[TLA_CHANNEL_COUNT]{}; // somebody may remember that DMI was refused for a reservation there
+    bool dmi_granted_ = false;                   // somebody may hold a pointer
     tla_faults faults_{};
     std::uint64_t refused_ = 0;
     statistics statistics_[TLA_CHANNEL_COUNT];
