@@ -6,6 +6,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${data_dir} FILES_MA
 install(DIRECTORY kernels DESTINATION ${data_dir} FILES_MATCHING PATTERN "*.[ch]")
 
 if(TLMALLOC_MODULES)
+  install(DIRECTORY report DESTINATION ${data_dir} FILES_MATCHING PATTERN "*.js" PATTERN "*.css" PATTERN "*.html")
+  install(DIRECTORY report DESTINATION ${CMAKE_INSTALL_DOCDIR}/platform FILES_MATCHING PATTERN "*.png")
   file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   if(BUILD_SHARED_LIBS)
     set_target_properties(tlmalloc PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")

@@ -41,6 +41,7 @@ int tlmalloc_probe(int argc, char **argv);
 int tlmalloc_sweep(int argc, char **argv);
 int tlmalloc_study(int argc, char **argv);
 int tlmalloc_serve(int argc, char **argv);
+int tlmalloc_report(int argc, char **argv);
 
 #ifdef __cplusplus
 }

@@ -26,6 +26,7 @@ const command commands[] = {
     {"replay", tlmalloc_replay, "replay an allocation trace: placements, failures, cost"},
     {"explain", tlmalloc_explain,
      "say where the time of a run went, or why a PyTorch recording ran out of memory, and what would help"},
+    {"report", tlmalloc_report, "write a page for the browser: a run, or two side by side"},
     {"age", tlmalloc_age, "play a trace and keep the arena's state, for replays that start with it"},
     {"plan", tlmalloc_plan, "plan offsets for buffers whose lifetimes are known, by search or by heuristics"},
     {"serve", tlmalloc_serve, "serve requests from a paged key-value cache, as vLLM does"},

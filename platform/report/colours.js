@@ -1,0 +1,54 @@
+"use strict";
+// Colours that colour-blind people tell apart: Okabe and Ito's, for kinds; a scale of lightness, for loads.
+
+// What the time of kernels is told apart by, of the kinds of the report (platform/README.md).
+const GROUPS = [
+  {name: "allocator", colour: "#d55e00", kinds: ["alloc", "alloc_queue", "host_alloc"]},
+  {name: "mapping", colour: "#cc79a7", kinds: ["host_map", "lookup"]},
+  {name: "walk", colour: "#f0e442", kinds: ["walk"]},
+  {name: "links, copies", colour: "#56b4e9", kinds: ["issue", "link", "host_copy"]},
+  {name: "memory", colour: "#0072b2", kinds: ["bank", "tcm"]},
+  {name: "arithmetic", colour: "#009e73", kinds: ["arithmetic", "tile"]},
+  {name: "message", colour: "#e69f00", kinds: ["message", "message_wait", "message_credit"]},
+  {name: "other", colour: "#999999", kinds: ["other", "dispatch", "engine_queue", "host_command", "host_launch"]},
+];
+
+const GROUP_OF_KIND = new Map();
+GROUPS.forEach((group, number) => group.kinds.forEach((kind) => GROUP_OF_KIND.set(kind, number)));
+
+function groupOf(kind) {
+  return GROUP_OF_KIND.has(kind) ? GROUP_OF_KIND.get(kind) : GROUPS.length - 1;
+}
+
+function isDark() {
+  return window.matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+// A colour of the style sheet.
+function styleColour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+}
+
+// From little to much, after "cividis": away from the colour of the ground, so that much stands out on either.
+const LOADS = ["#00224e", "#3b496c", "#6b6d75", "#9b9476", "#d0be67", "#fee838"];
+
+function loadColour(share) {
+  const at = Math.round(Math.max(0, Math.min(1, share)) * (LOADS.length - 1));
+  return LOADS[isDark() ? at : LOADS.length - 1 - at];
+}
+
+// "#rrggbb" as a pixel of ImageData.
+function pixelOf(colour) {
+  const value = parseInt(colour.slice(1), 16);
+  return (0xff000000 | (value & 0xff) << 16 | value & 0xff00 | value >> 16) >>> 0;
+}
+
+function fillLegend() {
+  const legend = document.getElementById("legend");
+  for (const group of GROUPS) {
+    const sample = element("i");
+    sample.style.background = group.colour;
+    legend.append(element("span", {title: group.kinds.join(", ")}, sample, group.name));
+  }
+  legend.append(element("span", {}, element("b", {}, "\u2015 "), "critical path"));
+}

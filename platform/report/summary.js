@@ -1,0 +1,47 @@
+"use strict";
+// The first figures of every run, and what it was.
+
+// Of a run: [title, key of figureWords, value].
+function figuresOfRun(report) {
+  const path = report.critical_path;
+  const kernelEnd = Math.max(0, ...report.kernels.map((kernel) => kernel.end_ps));
+  const kernelStart = Math.min(kernelEnd, ...report.kernels.map((kernel) => kernel.start_ps));
+  return [
+    ["simulated", "sim_time_ps", report.sim_time_ps],
+    ["kernels, first start to last end", "kernel_ps", kernelEnd - kernelStart],
+    ["allocation and mapping", "alloc_and_map_pct", path.alloc_and_map_pct],
+    ["PEs", "pes", report.kernels.length],
+    ["allocations", "allocs", sumOf(report.controllers, "allocs")],
+    ["of them failed", "failed", sumOf(report.controllers, "failed")],
+    ["free-list nodes visited", "nodes_visited", sumOf(report.controllers, "nodes_visited")],
+    ["TLB misses", "misses", sumOf(report.mmus, "misses")],
+    ["faults", "faults", sumOf(report.mmus, "faults")],
+    ["leaks", "leaks", report.leaks],
+  ];
+}
+
+function sumOf(rows, key) {
+  return (rows || []).reduce((sum, row) => sum + (row[key] || 0), 0);
+}
+
+// Of another report: its own numbers.
+function figuresOfOther(report) {
+  return Object.entries(report)
+    .filter(([, value]) => typeof value === "number" || typeof value === "string")
+    .map(([key, value]) => [figureTitle(key), key, value]);
+}
+
+function showSummary(parent, run) {
+  const box = element("div", {}, element("h3", {}, nameOf(run) + (run.kind === "run" ? "" : " (" + run.kind + ")")));
+  const report = run.report;
+  if (report.status && report.status !== "TLA_OK")
+    box.append(element("p", {class: "failed"}, report.status + ": " + report.message));
+  const cards = element("div", {class: "cards"});
+  for (const [title, key, value] of run.kind === "run" ? figuresOfRun(report) : figuresOfOther(report)) {
+    if (value === undefined || value === null) continue;
+    const shown = element("b", {"data-key": key, "data-value": String(value)}, figureWords(key, value));
+    cards.append(element("div", {class: "card"}, shown, element("span", {}, title)));
+  }
+  box.append(cards);
+  parent.append(box);
+}

@@ -1,0 +1,76 @@
+"use strict";
+// Every list of a report as a table, to be sorted by any column, and every group of figures beside it.
+
+const TABLE_ROWS = 2000; // that are shown; the rest is said to be there
+
+// The columns of rows: keys of all of them, in the order in which they come first.
+function columnsOf(rows) {
+  const keys = new Set();
+  for (const row of rows) for (const key of Object.keys(row)) keys.add(key);
+  return [...keys].filter((key) => rows.some((row) => row[key] === null || typeof row[key] !== "object"));
+}
+
+function fillRows(body, rows, columns) {
+  body.replaceChildren();
+  for (const row of rows.slice(0, TABLE_ROWS)) {
+    const line = element("tr");
+    for (const key of columns) {
+      const value = row[key], isText = typeof value !== "number";
+      const cell = element("td", isText ? {class: "text"} : {}, value === undefined ? "" : figureText(key, value));
+      if (!isText && (isTime(key) || key.endsWith("bytes"))) cell.title = figureWords(key, value);
+      line.append(cell);
+    }
+    body.append(line);
+  }
+}
+
+function compareValues(a, b) {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a).localeCompare(String(b), undefined, {numeric: true});
+}
+
+function tableOf(path, rows) {
+  const columns = columnsOf(rows), body = element("tbody"), head = element("tr");
+  let sorted = null, direction = 1;
+  for (const key of columns) {
+    const button = element("button", {type: "button"}, figureTitle(key));
+    button.addEventListener("click", () => {
+      direction = sorted === key ? -direction : -1;
+      sorted = key;
+      fillRows(body, [...rows].sort((a, b) => direction * compareValues(a[key], b[key])), columns);
+    });
+    const isText = typeof rows[0][key] !== "number";
+    head.append(element("th", isText ? {scope: "col", class: "text"} : {scope: "col"}, button));
+  }
+  fillRows(body, rows, columns);
+  const box = element("div", {class: "table", "data-path": path, tabindex: "0"},
+    element("table", {}, element("thead", {}, head), body));
+  if (rows.length > TABLE_ROWS)
+    box.append(element("p", {class: "note"}, "The first " + TABLE_ROWS + " of " + rows.length + " rows."));
+  return box;
+}
+
+// A table for each list and for each group below a value. Filled when it is opened, so that the page opens quickly.
+function showTables(parent, value, path) {
+  const singles = {};
+  for (const [key, part] of Object.entries(value)) {
+    const below = path ? path + "." + key : key;
+    if (below === "config" && PAGE.defaults) continue;
+    if (Array.isArray(part) && part.length > 0 && part.every((row) => row && typeof row === "object"))
+      showTable(parent, below, part);
+    else if (part !== null && typeof part === "object" && !Array.isArray(part))
+      showTables(parent, part, below);
+    else
+      singles[key] = part;
+  }
+  if (Object.keys(singles).length > 0) showTable(parent, path || "report", [singles]);
+}
+
+function showTable(parent, path, rows) {
+  const summary = element("summary", {}, path + (rows.length > 1 ? " (" + rows.length + ")" : ""));
+  const box = element("details", {"data-path": path}, summary);
+  box.addEventListener("toggle", () => {
+    if (box.open && box.children.length === 1) box.append(tableOf(path, rows));
+  });
+  parent.append(box);
+}

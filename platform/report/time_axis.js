@@ -1,0 +1,111 @@
+"use strict";
+// One time axis for all views and both runs: what is shown of it, zoom and pan, the slider.
+
+const timeAxis = {
+  scale: d3.scale.linear(), // ps to CSS pixels of a view
+  end: 1,                   // of the longer run, ps
+  kernels: [0, 1],          // from the first kernel's start to the last one's end, of all runs
+  views: [],                // that are drawn by it
+  zoom: null,
+  container: null,
+
+  // Begins when all views are there.
+  begin(end, kernels) {
+    this.end = Math.max(1, end);
+    this.kernels = kernels;
+    this.container = document.getElementById("timed");
+    this.scale.domain([0, this.end]);
+    this.zoom = d3.behavior.zoom().on("zoom", () => this.moved());
+    const box = d3.select(this.container);
+    // The wheel scrolls the page; with Ctrl it zooms. What is no view does not drag.
+    this.container.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey || !event.target.closest(".timed")) event.stopImmediatePropagation();
+    }, {capture: true, passive: true});
+    for (const name of ["mousedown", "touchstart", "dblclick"])
+      this.container.addEventListener(name, (event) => {
+        if (!event.target.closest(".timed")) event.stopImmediatePropagation();
+      }, {capture: true, passive: true});
+    box.call(this.zoom);
+    new ResizeObserver(() => this.resize()).observe(this.container);
+    this.resize();
+    document.getElementById("reset").addEventListener("click", () => this.show(0, this.end));
+    document.getElementById("kernel-time").addEventListener("click", () => this.show(...this.kernels));
+    const slider = document.getElementById("slider");
+    slider.addEventListener("input", () => this.slide(slider.value / 10000 * this.end));
+    this.slide(0);
+  },
+
+  resize() {
+    const [begin, end] = this.scale.domain();
+    this.scale.range([LEFT, Math.max(LEFT + 50, this.container.clientWidth - RIGHT)]);
+    this.show(begin, end);
+  },
+
+  // Shows the time from begin to end, as much of it as there is.
+  show(begin, end) {
+    const least = Math.min(10, this.end);
+    const length = Math.min(this.end, Math.max(least, end - begin));
+    begin = Math.max(0, Math.min(this.end - length, begin));
+    this.scale.domain([begin, begin + length]);
+    this.zoom.x(this.scale).scaleExtent([length / this.end, length / least]);
+    this.changed();
+  },
+
+  // By pointer or wheel: keeps what is shown within the run.
+  moved() {
+    const [begin, end] = this.scale.domain();
+    if (begin < 0 || end > this.end) this.show(begin, end);
+    else this.changed();
+  },
+
+  changed() {
+    window.tlmalloc.domain = this.scale.domain();
+    for (const view of this.views) redraw(view);
+  },
+
+  // By a part of what is shown: 0.1 to the right.
+  pan(part) {
+    const [begin, end] = this.scale.domain(), by = (end - begin) * part;
+    this.show(Math.max(0, Math.min(this.end - (end - begin), begin + by)), Math.min(this.end, end + by));
+  },
+
+  // Around the middle.
+  zoomBy(factor) {
+    const [begin, end] = this.scale.domain(), middle = (begin + end) / 2, half = (end - begin) / 2 / factor;
+    this.show(middle - half, middle + half);
+  },
+
+  slide(ps) {
+    ps = Math.max(0, Math.min(this.end, ps));
+    window.tlmalloc.slider = ps;
+    document.getElementById("slider").value = Math.round(ps / this.end * 10000);
+    document.getElementById("slider-time").textContent = timeText(ps);
+    for (const view of this.views) redraw(view);
+  },
+};
+
+// A view whose x is time, with an axis below it.
+class TimeView extends View {
+  constructor(parent, label, of) {
+    super(parent, label, of);
+    this.panel.classList.add("timed");
+    this.axis = d3.select(this.panel).append("svg").attr("aria-hidden", "true").append("g");
+    timeAxis.views.push(this);
+  }
+
+  draw() {
+    super.draw();
+    const axis = d3.svg.axis().scale(timeAxis.scale).orient("bottom").ticks(8).tickFormat(timeText);
+    this.axis.call(axis);
+    const x = timeAxis.scale(window.tlmalloc.slider);
+    if (x < LEFT || x > timeAxis.scale.range()[1]) return;
+    const context = this.canvas.getContext("2d");
+    context.strokeStyle = styleColour("mark");
+    context.setLineDash([3, 3]);
+    context.beginPath();
+    context.moveTo(x, 0);
+    context.lineTo(x, this.of.height());
+    context.stroke();
+    context.setLineDash([]);
+  }
+}

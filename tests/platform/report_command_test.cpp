@@ -1,0 +1,156 @@
+// `tlmalloc report`: pages in one file, and bad input. What pages do in a browser: tests/browser.
+#include "platform/run_report.hpp"
+
+#include <fstream>
+
+namespace {
+
+const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
+
+// A run, its report in a file, and pages of it.
+struct reported_run {
+    scratch_directory scratch;
+    std::string file = scratch.path("report.json"), page = scratch.path("page.html");
+
+    explicit reported_run(const std::string &key = "workload.kernel=dma_read") {
+        const command_result result = run_tlmalloc({"run", npu_small, "--json", file, "--set", key});
+        BOOST_REQUIRE_MESSAGE(result.status == 0, result.err);
+    }
+
+    command_result report(std::vector<std::string> more = {}) const {
+        more.insert(more.begin(), {"report", file, "-o", page});
+        return run_tlmalloc(more);
+    }
+
+    void write(const std::string &text) const { std::ofstream(file, std::ios::trunc) << text; }
+
+    // Refused with this status and text, and without a page.
+    void refuses(const std::vector<std::string> &more, int status, const std::string &says) const {
+        const command_result result = report(more);
+        BOOST_CHECK_EQUAL(result.status, status);
+        BOOST_CHECK_EQUAL(result.out, "");
+        BOOST_CHECK_MESSAGE(contains(result.err, says), says << " is not in " << result.err);
+        BOOST_CHECK(!std::filesystem::exists(page));
+    }
+};
+
+std::size_t count(const std::string &text, const std::string &part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        found++;
+    return found;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_page_is_one_file_that_loads_nothing) {
+    const reported_run run;
+    const command_result result = run.report();
+    BOOST_REQUIRE_MESSAGE(result.status == 0, result.err);
+    BOOST_CHECK_MESSAGE(contains(result.out, "page.html: 0."), result.out);
+    const std::string page = read_text(run.page);
+    BOOST_CHECK_EQUAL(page.substr(0, 15), "<!DOCTYPE html>");
+    BOOST_CHECK(contains(page, "default-src 'none'"));
+    for (const char *const loads : {"<script src", "<img", "@import", "url(", "<iframe", "<link rel=\"stylesheet\""})
+        BOOST_CHECK_MESSAGE(!contains(page, loads), loads);
+    // The library with its licence, and our parts.
+    BOOST_CHECK(contains(page, "version:\"3.5.") || contains(page, "version: \"3.5."));
+    BOOST_CHECK(contains(page, "Redistribution and use in source and binary forms"));
+    BOOST_CHECK(contains(page, "class KernelsView"));
+    BOOST_CHECK_EQUAL(count(page, "<script"), count(page, "</script>"));
+    // The same page again.
+    BOOST_REQUIRE_EQUAL(run.report().status, 0);
+    BOOST_CHECK(read_text(run.page) == page);
+    // To standard output.
+    const command_result out = run_tlmalloc({"report", run.file, "-o", "-"});
+    BOOST_CHECK(out.out == page && contains(out.err, "-: 0."));
+}
+
+BOOST_AUTO_TEST_CASE(data_cannot_end_the_element_that_they_stand_in) {
+    const reported_run run;
+    json_t *const json = json_load_file(run.file.c_str(), 0, nullptr);
+    json_object_set_new(json, "message", json_string("</script><script>alert(1)</script><!--<b>"));
+    BOOST_REQUIRE_EQUAL(json_dump_file(json, run.file.c_str(), 0), 0);
+    json_decref(json);
+    BOOST_REQUIRE_EQUAL(run.report().status, 0);
+    const std::string page = read_text(run.page);
+    BOOST_CHECK(!contains(page, "<script>alert"));
+    BOOST_CHECK(contains(page, "\\u003c/script>\\u003cscript>alert(1)\\u003c/script>\\u003c!--\\u003cb>"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_report_of_this_version_is_told) {
+    const reported_run run;
+    const std::string report = read_text(run.file), version = "\"version\": \"";
+    const std::size_t at = report.find(version) + version.size();
+    run.write(report.substr(0, at) + "9" + report.substr(at));
+    run.refuses({}, 2, "report.json: found a report of version 90.1.0, expected version 0.1.0: run again");
+    run.write(report.substr(0, at - version.size()) + "\"v\": \"" + report.substr(at));
+    run.refuses({}, 2, "report.json: found a report of no version, expected version 0.1.0: run again");
+    run.write("{\"coffee\": 1}");
+    run.refuses({}, 2, "report.json: found JSON that no command writes, expected a report (--json)");
+    run.write("[]");
+    run.refuses({}, 2, "report.json: found JSON that no command writes");
+    for (const std::size_t length : {std::size_t{0}, std::size_t{1}, report.size() / 2, report.size() - 4}) {
+        run.write(report.substr(0, length));
+        run.refuses({}, 2, "expected all of a report");
+    }
+    run.write("tlmalloc");
+    run.refuses({}, 2, "report.json:1:");
+    std::filesystem::remove(run.file);
+    run.refuses({}, 1, "report.json: cannot be read: No such file");
+}
+
+BOOST_AUTO_TEST_CASE(reports_of_two_commands_have_no_page_together) {
+    const reported_run run;
+    const std::string other = run.scratch.path("probe.json");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"probe", npu_small, "--case", "local", "--json", other}).status, 0);
+    run.refuses({other}, 2,
+                "probe.json: found a report of `tlmalloc probe', expected one of `tlmalloc run' as the first");
+    run.refuses({other, other}, 2, "found a third argument");
+}
+
+BOOST_AUTO_TEST_CASE(a_page_that_is_too_large_and_a_library_that_is_missing_are_told) {
+    const reported_run run;
+    run.refuses({"--limit", "100 KiB"}, 2, "the page would have ");
+    run.refuses({"--limit", "100 KiB"}, 2, " bytes, expected at most 102400 (--limit)");
+    run.refuses({"--limit", "0"}, 2, "--limit: found '0'");
+    const std::string folder = run.scratch.path("d3");
+    run.refuses({"--d3", folder}, 1,
+                "d3/d3.min.js: cannot be read: No such file or directory; install Debian's package "
+                "libjs-d3, or say --d3 DIR");
+    std::filesystem::create_directory(folder);
+    std::ofstream(folder + "/d3.min.js") << "var d3={version:\"7.0.0\"};";
+    run.refuses({"--d3", folder}, 1, "d3/copyright: cannot be read");
+    std::ofstream(folder + "/copyright") << "nobody's <b>";
+    run.refuses({"--d3", folder}, 2, "found no d3 of version 3.5, expected Debian's libjs-d3");
+    std::ofstream(folder + "/d3.min.js") << "var d3={version:\"3.5.9\"};'</script><!--'";
+    BOOST_REQUIRE_EQUAL(run.report({"--d3", folder}).status, 0);
+    BOOST_CHECK(contains(read_text(run.page), "'<\\/script><\\!--'"));
+    BOOST_CHECK(contains(read_text(run.page), "nobody's &lt;b>"));
+}
+
+BOOST_AUTO_TEST_CASE(a_page_does_not_overwrite_its_report) {
+    const reported_run run;
+    const std::string report = read_text(run.file);
+    const command_result result = run_tlmalloc({"report", run.file, "-o", run.file});
+    BOOST_CHECK_EQUAL(result.status, 2);
+    BOOST_CHECK_MESSAGE(contains(result.err, "--output"), result.err);
+    BOOST_CHECK(read_text(run.file) == report);
+    BOOST_CHECK_EQUAL(run_tlmalloc({"report"}).status, 2);
+}
+
+// The fabric stands in the page as `topology` numbers it; where its file has gone the page says so.
+BOOST_AUTO_TEST_CASE(the_fabric_stands_in_the_page) {
+    const reported_run run;
+    BOOST_REQUIRE_EQUAL(run.report().status, 0);
+    BOOST_CHECK(contains(read_text(run.page), "[\"sip0.cube0.r0c0\",\"router\","));
+    const scratch_directory scratch;
+    const std::string yaml = scratch.path("fabric.yaml");
+    std::ofstream(yaml) << run_tlmalloc({"topology", npu_small, "--yaml"}).out;
+    const reported_run listed("system.topology_file=" + yaml);
+    BOOST_REQUIRE_EQUAL(listed.report().status, 0);
+    BOOST_CHECK(contains(read_text(listed.page), "\"topology\":{\"nodes\""));
+    std::filesystem::remove(yaml);
+    BOOST_REQUIRE_EQUAL(listed.report().status, 0);
+    BOOST_CHECK(contains(read_text(listed.page), "\"topology\":null"));
+}
