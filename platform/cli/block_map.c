@@ -48,6 +48,7 @@ static void note_refusal(block_map *map, uint64_t now_ns) {
 
 void block_map_hear(block_map *map, uint64_t now_ns, const tla_block_decision *decision) {
     if (decision->kind == TLA_BLOCKS_REFUSED) note_refusal(map, now_ns);
+    if (decision->kind != TLA_BLOCKS_ALLOCATED && decision->kind != TLA_BLOCKS_RELEASED) return;
     for (uint32_t i = 0; i < decision->count; i++) {
         const uint32_t block = decision->blocks[i];
         if (decision->kind == TLA_BLOCKS_ALLOCATED && map->references[block]++ == 0)

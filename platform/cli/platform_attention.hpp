@@ -4,8 +4,8 @@
 
 #include "cli/platform_attention.h"
 #include "cli/platform_blocks.hpp"
+#include "cli/platform_lanes.hpp"
 
-#include <memory>
 #include <vector>
 
 namespace tlmalloc {
@@ -30,32 +30,35 @@ class platform_attention : public sc_core::sc_module {
     // Gives the tiles back.
     tla_status finish(tla_error *error);
 
-    platform_attention_totals totals() const;
+    const platform_attention_totals &totals() const { return totals_; }
 
   private:
     struct reading { // of a block, its first tokens
         std::uint32_t block, tokens;
     };
-    struct lane;
-    struct reader;
+    struct reader { // what a PE reads in a step
+        std::vector<reading> readings;
+        std::size_t next = 0;
+    };
 
     void work();
+    void run();
+    void count_translations(int sign); // 1: those until now are attention's; -1: are not
     tla_status simulate(tla_error *error);
-    tla_status take_tiles();
-    tla_status give_tiles_back();
-    tla_status tile_command(reader &r, tla_opcode opcode, std::uint64_t &pa);
-    tla_status load(reader &r, const reading &what, std::uint64_t tile);
-    tla_status check(reader &r, const reading &what, std::uint64_t tile);
+    bool read_next(std::size_t pe, std::uint64_t tile);
+    tla_status load(std::size_t pe, const reading &what, std::uint64_t tile);
+    tla_status check(std::size_t pe, const reading &what, std::uint64_t tile);
 
     const platform_blocks &blocks_;
     const std::uint64_t layer_bytes_;
     const std::uint32_t block_tokens_;
-    std::vector<std::unique_ptr<reader>> readers_; // of each PE
-    std::uint64_t took_ps_ = 0, all_took_ps_ = 0, bytes_ = 0;
-    unsigned reading_ = 0; // lanes
-    bool has_tiles_ = false, ends_ = false, done_ = false;
+    platform_lanes lanes_;
+    std::vector<reader> readers_; // of each PE
+    std::uint64_t took_ps_ = 0;
+    platform_attention_totals totals_{};
+    bool ends_ = false, done_ = false;
     tla_error failure_{};
-    sc_core::sc_event begin_, read_, all_read_;
+    sc_core::sc_event begin_;
 };
 
 } // namespace tlmalloc

@@ -1,23 +1,15 @@
 // Blocks of a key-value cache on a platform: commands, patterns, references.
 #include "cli/platform_blocks.hpp"
 
-#include "tlmalloc/modules/command_sender.hpp"
+#include "cli/platform_pattern.hpp"
+#include "cli/platform_port.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 namespace tlmalloc {
 
 namespace {
-
-// Eight bytes of a pattern: of which block, which generation of it, and which eight.
-std::uint64_t word_of(std::uint32_t block, std::uint64_t generation, std::uint64_t number) {
-    std::uint64_t x = (std::uint64_t{block} << 32 ^ generation) * 0x9e3779b97f4a7c15u + number * 0xd1342543de82ef95u;
-    x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u;
-    return x ^ (x >> 32);
-}
 
 std::uint64_t now_ps() {
     return to_ps(sc_core::sc_time_stamp());
@@ -51,7 +43,26 @@ platform_blocks::platform_blocks(sc_core::sc_module_name name, npu &platform, st
 
 platform_blocks::~platform_blocks() = default;
 
+// Of the second tier.
+void platform_blocks::hear_tier(const tla_block_decision &decision) {
+    for (std::uint32_t i = 0; i < decision.count; i++) {
+        const std::uint32_t there = decision.host_blocks[i];
+        if (decision.kind == TLA_BLOCKS_MOVED_OUT)
+            noted_.push_back({action::move_out, decision.blocks[i], there, i > 0});
+        else if (decision.kind == TLA_BLOCKS_MOVED_IN)
+            noted_.push_back({action::move_in, decision.blocks[i], there, i > 0});
+        else if (decision.kind == TLA_BLOCKS_HELD)
+            noted_.push_back({action::hold, there});
+        else if (decision.kind == TLA_BLOCKS_LET_GO)
+            noted_.push_back({action::let_go, there});
+    }
+}
+
 void platform_blocks::hear(const tla_block_decision &decision) {
+    if (decision.host_blocks) {
+        hear_tier(decision);
+        return;
+    }
     for (std::uint32_t i = 0; i < decision.count; i++) {
         const std::uint32_t block = decision.blocks[i];
         if (decision.kind == TLA_BLOCKS_ALLOCATED)
@@ -69,6 +80,7 @@ tla_status platform_blocks::run(times &took, tla_error *error) {
     const tla_status status = noted_.empty() ? failure_.status : simulate(error);
     took.allocation_ps += times_.allocation_ps;
     took.mapping_ps += times_.mapping_ps;
+    took.transfer_ps += times_.transfer_ps;
     return status;
 }
 
@@ -88,18 +100,34 @@ tla_status platform_blocks::finish(tla_error *error) {
     if (const tla_status status = run(ignored, error)) return status;
     for (std::uint32_t block = 0; block < blocks_.size(); block++)
         if (blocks_[block].references) noted_.push_back({action::release, block});
-    return run(ignored, error);
+    ends_ = tier_ != nullptr;
+    return ends_ ? simulate(error) : run(ignored, error);
 }
 
 void platform_blocks::work() {
     while (!failure_.status) {
-        while (noted_.empty())
+        while (noted_.empty() && !ends_)
             wait(begin_);
-        for (const noted &n : noted_)
-            if (act(n)) break;
+        for (std::size_t i = 0; i < noted_.size() && !failure_.status;)
+            i += act_from(i);
         if (!failure_.status) noted_.clear();
+        if (ends_ && !failure_.status) tier_->give_all_back(&failure_);
+        ends_ = false;
         sc_core::sc_pause(); // whatever else the platform has pending waits for the next step
     }
+}
+
+// One, or all that are moved together; how many.
+std::size_t platform_blocks::act_from(std::size_t first) {
+    std::size_t count = 1;
+    while (first + count < noted_.size() && noted_[first + count].follows)
+        count++;
+    const action what = noted_[first].what;
+    if (what == action::move_out || what == action::move_in)
+        move(first, count);
+    else
+        act(noted_[first]);
+    return count;
 }
 
 tla_status platform_blocks::act(const noted &n) {
@@ -116,8 +144,49 @@ tla_status platform_blocks::act(const noted &n) {
     case action::release:
         if (const tla_status status = check(n.block)) return status;
         return give_up(n.block);
+    case action::hold:
+    case action::let_go: {
+        platform_tier::times took;
+        const bool begins = n.what == action::hold;
+        const tla_status status =
+            begins ? tier_->hold(n.block, took, &failure_) : tier_->let_go(n.block, took, &failure_);
+        times_.allocation_ps += took.allocation_ps;
+        return status;
+    }
+    case action::move_out:
+    case action::move_in:
+        break; // by move()
     }
     return TLA_OK;
+}
+
+// What leaves is the index's alone, and what comes goes to a block that a request has just got.
+tla_status platform_blocks::check_movable(std::uint32_t block, bool leaves) {
+    const block_state &b = blocks_[block];
+    if (b.references != 1 || b.indexed != leaves)
+        return tla_error_set(&failure_, TLA_WRONG_RESULT, "block %u is moved %s the host's memory and not %s alone",
+                             block, leaves ? "to" : "from", leaves ? "the index's" : "a request's");
+    return leaves ? check(block, pattern_bytes_) : TLA_OK;
+}
+
+tla_status platform_blocks::move(std::size_t first, std::size_t count) {
+    const bool leaves = noted_[first].what == action::move_out;
+    std::vector<platform_tier::move> moves;
+    for (std::size_t i = first; i < first + count; i++) {
+        const noted &n = noted_[i];
+        if (const tla_status status = check_movable(n.block, leaves)) return status;
+        moves.push_back({pe_of(n.block), address(n.block), n.host_block, blocks_[n.block].content});
+    }
+    platform_tier::times took;
+    const tla_status status = leaves ? tier_->move_out(moves, took, &failure_) : tier_->move_in(moves, took, &failure_);
+    times_.allocation_ps += took.allocation_ps;
+    times_.transfer_ps += took.transfer_ps;
+    for (std::size_t i = 0; i < count && !leaves && !status; i++) {
+        const std::uint32_t block = noted_[first + i].block;
+        blocks_[block].content = moves[i].content;
+        if (const tla_status wrong = check(block, pattern_bytes_)) return wrong;
+    }
+    return status;
 }
 
 tla_status platform_blocks::failed(tla_status status, const char *what, std::uint32_t block) {
@@ -139,11 +208,9 @@ tla_status platform_blocks::memory(tla_opcode opcode, std::uint32_t block, tla_c
     command.nbytes = block_bytes_;
     command.pa = {blocks_[block].pa};
     const std::uint64_t start = now_ps();
-    sc_core::sc_time delay;
-    const tla_status status = send_command(*of(block).controller.operator->(), port, command, completion, delay);
-    wait(delay);
+    const tla_status status = command_beside(*of(block).controller.operator->(), command, completion);
     times_.allocation_ps += now_ps() - start;
-    commands_++;
+    ++(opcode == TLA_OP_ALLOC ? counts_.alloc : opcode == TLA_OP_FREE ? counts_.free : counts_.ref);
     return failed(status, opcode == TLA_OP_ALLOC ? "ALLOC" : opcode == TLA_OP_FREE ? "FREE" : "REF", block);
 }
 
@@ -155,12 +222,10 @@ tla_status platform_blocks::map(tla_opcode opcode, std::uint32_t block) {
     command.count = 1;
     command.entries[0] = {{address(block)}, {blocks_[block].pa}, block_bytes_, TLA_READ | TLA_WRITE, asid_};
     const std::uint64_t start = now_ps();
-    sc_core::sc_time delay;
     tla_completion completion{};
-    const tla_status status = send_command(*of(block).mappings.operator->(), port, command, completion, delay);
-    wait(delay);
+    const tla_status status = command_beside(*of(block).mappings.operator->(), command, completion);
     times_.mapping_ps += now_ps() - start;
-    commands_++;
+    ++(opcode == TLA_OP_MAP ? counts_.map : counts_.unmap);
     return failed(status, opcode == TLA_OP_MAP ? "MAP" : "UNMAP", block);
 }
 
@@ -194,7 +259,7 @@ tla_status platform_blocks::take(std::uint32_t block) {
     if (const tla_status status = memory(TLA_OP_ALLOC, block, completion)) return status;
     b.pa = completion.value;
     b.references = 1;
-    b.generation++;
+    b.content = std::uint64_t{block} << 32 ^ ++b.generation;
     if (const tla_status status = map(TLA_OP_MAP, block)) return status;
     if (!write_pattern(block, 0, pattern_bytes_) || !write_pattern(block, block_bytes_ - end_bytes, end_bytes))
         return failed(TLA_BUS_ERROR, "writing the pattern", block);
@@ -203,13 +268,7 @@ tla_status platform_blocks::take(std::uint32_t block) {
 
 void platform_blocks::expect(std::uint32_t block, std::uint64_t offset, std::uint8_t *bytes,
                              std::uint64_t nbytes) const {
-    for (std::uint64_t i = 0; i < nbytes;) {
-        const std::uint64_t skipped = (offset + i) % 8, count = std::min(8 - skipped, nbytes - i);
-        std::uint64_t word = word_of(block, blocks_[block].generation, (offset + i) / 8) >> 8 * skipped;
-        for (std::uint64_t k = 0; k < count; k++, word >>= 8)
-            bytes[i + k] = static_cast<std::uint8_t>(word);
-        i += count;
-    }
+    pattern_of(blocks_[block].content, offset, bytes, nbytes);
 }
 
 bool platform_blocks::write_pattern(std::uint32_t block, std::uint64_t offset, std::uint64_t nbytes) {
@@ -220,34 +279,35 @@ bool platform_blocks::write_pattern(std::uint32_t block, std::uint64_t offset, s
 
 bool platform_blocks::copy(tlm::tlm_command command, std::uint32_t block, std::uint64_t offset, std::uint8_t *bytes,
                            std::uint64_t nbytes) {
-    tlm::tlm_generic_payload payload;
-    payload.set_command(command);
-    payload.set_address(blocks_[block].pa + offset);
-    payload.set_data_ptr(bytes);
-    payload.set_data_length(static_cast<unsigned>(nbytes));
-    payload.set_streaming_width(static_cast<unsigned>(nbytes));
-    return of(block).bytes->transport_dbg(payload) == nbytes;
+    return debug_access(*of(block).bytes.operator->(), command, blocks_[block].pa + offset, bytes, nbytes);
 }
 
-tla_status platform_blocks::check(std::uint32_t block) {
-    const block_state &b = blocks_[block];
-    for (unsigned end = 0; end < 2; end++) {
-        const std::uint64_t offset = end * (block_bytes_ - end_bytes);
-        if (!of(block).pe.mmu.leads_into(asid_, {address(block) + offset}, end_bytes, TLA_READ, now_ps(), b.pa + offset,
-                                         end_bytes))
-            return failed(TLA_UNMAPPED, "the mapping", block);
-        std::array<std::uint8_t, end_bytes> bytes{}, expected{};
-        if (!copy(tlm::TLM_READ_COMMAND, block, offset, bytes.data(), end_bytes))
-            return failed(TLA_BUS_ERROR, "reading the pattern", block);
-        expect(block, offset, expected.data(), end_bytes);
-        const auto wrong = std::mismatch(bytes.begin(), bytes.end(), expected.begin());
-        if (wrong.first == bytes.end()) continue;
-        const std::uint64_t at = offset + static_cast<std::uint64_t>(wrong.first - bytes.begin());
-        return tla_error_set(&failure_, TLA_WRONG_RESULT,
-                             "block %u, byte %llu, in PE %zu's slice: found 0x%02x, expected 0x%02x", block,
-                             static_cast<unsigned long long>(at), pe_of(block), *wrong.first, *wrong.second);
-    }
-    return TLA_OK;
+platform_counts platform_blocks::counts() const {
+    platform_counts counts = counts_;
+    if (tier_) tier_->add_counts(counts);
+    return counts;
+}
+
+// The first bytes of the pattern, and those at the end.
+tla_status platform_blocks::check(std::uint32_t block, std::uint64_t first_bytes) {
+    if (const tla_status status = check_bytes(block, 0, first_bytes)) return status;
+    return check_bytes(block, block_bytes_ - end_bytes, end_bytes);
+}
+
+tla_status platform_blocks::check_bytes(std::uint32_t block, std::uint64_t offset, std::uint64_t nbytes) {
+    if (!of(block).pe.mmu.leads_into(asid_, {address(block) + offset}, nbytes, TLA_READ, now_ps(),
+                                     blocks_[block].pa + offset, nbytes))
+        return failed(TLA_UNMAPPED, "the mapping", block);
+    std::vector<std::uint8_t> bytes(nbytes), expected(nbytes);
+    if (!copy(tlm::TLM_READ_COMMAND, block, offset, bytes.data(), nbytes))
+        return failed(TLA_BUS_ERROR, "reading the pattern", block);
+    expect(block, offset, expected.data(), nbytes);
+    const auto wrong = std::mismatch(bytes.begin(), bytes.end(), expected.begin());
+    if (wrong.first == bytes.end()) return TLA_OK;
+    const std::uint64_t at = offset + static_cast<std::uint64_t>(wrong.first - bytes.begin());
+    return tla_error_set(&failure_, TLA_WRONG_RESULT,
+                         "block %u, byte %llu, in PE %zu's slice: found 0x%02x, expected 0x%02x", block,
+                         static_cast<unsigned long long>(at), pe_of(block), *wrong.first, *wrong.second);
 }
 
 } // namespace tlmalloc

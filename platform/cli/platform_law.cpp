@@ -24,12 +24,12 @@ struct platform_law {
 
     tla_step_law inner{};
     std::unique_ptr<npu> platform;
+    std::unique_ptr<platform_tier> tier; // or none
     std::unique_ptr<platform_blocks> blocks;
     std::unique_ptr<platform_attention> attention; // or none; goes first
     std::uint32_t layers = 0;
     platform_blocks::times left; // less than a nanosecond, for the next step
-    std::uint64_t transfer_ps = 0;
-    bool deaf = false; // a decision was not heard, for lack of the host's memory
+    bool deaf = false;           // a decision was not heard, for lack of the host's memory
 };
 
 // What modules report goes to stderr, since stdout may be a report; errors are thrown.
@@ -65,15 +65,16 @@ tla_status time_of(void *context, const tla_step *step, tla_step_time *time, tla
     if (const tla_status status = told(error, run)) return status;
     time->allocation_ns += take_ns(law.left.allocation_ps);
     time->mapping_ns += take_ns(law.left.mapping_ps);
+    time->transfer_ns += take_ns(law.left.transfer_ps);
     if (!law.attention) return TLA_OK;
     std::uint64_t layer_ps = 0;
     const auto read = [&] { return law.attention->read(*step, layer_ps, error); };
     if (const tla_status status = told(error, read)) return status;
     std::uint64_t all_ps = 0;
     if (__builtin_mul_overflow(layer_ps, law.layers, &all_ps) ||
-        __builtin_add_overflow(all_ps, law.transfer_ps, &law.transfer_ps))
+        __builtin_add_overflow(all_ps, law.left.transfer_ps, &law.left.transfer_ps))
         return tla_error_set(error, TLA_LIMIT, "attention of a step takes 2^64 ps or more");
-    time->transfer_ns += take_ns(law.transfer_ps);
+    time->transfer_ns += take_ns(law.left.transfer_ps);
     return TLA_OK;
 }
 
@@ -101,12 +102,22 @@ tla_serving_settings without_attention(tla_serving_settings settings) {
     return settings;
 }
 
+tla_status check_tier(const tla_scheduler_rules &rules, std::uint64_t block_bytes, const tla_config &config,
+                      tla_error *error) {
+    const std::uint64_t capacity = config.host_memory.capacity, most = capacity / block_bytes;
+    if (rules.host_blocks <= most) return TLA_OK;
+    return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                         "host_blocks: found %u of %llu bytes, expected at most the %llu that the platform's "
+                         "host_memory.capacity of %llu bytes holds",
+                         rules.host_blocks, static_cast<unsigned long long>(block_bytes),
+                         static_cast<unsigned long long>(most), static_cast<unsigned long long>(capacity));
+}
+
 tla_status check(const tla_serving_settings &settings, const tla_config &config, tla_error *error) {
     const tla_scheduler_rules &rules = settings.rules;
     const std::uint64_t nbytes = settings.host_link.block_bytes;
-    if (rules.has_memory || rules.kv_rules != TLA_KV_VLLM || rules.host_blocks)
-        return tla_error_set(error, TLA_UNSUPPORTED,
-                             "a platform has the blocks of kv_memory blocks by kv_rules vllm, without host_blocks");
+    if (rules.has_memory || rules.kv_rules != TLA_KV_VLLM)
+        return tla_error_set(error, TLA_UNSUPPORTED, "a platform has the blocks of kv_memory blocks by kv_rules vllm");
     if (config.host.lockstep != TLA_LOCKSTEP_OFF)
         return tla_error_set(error, TLA_UNSUPPORTED, "a platform in lockstep has no blocks of single slices");
     if (!nbytes)
@@ -127,7 +138,7 @@ tla_status check(const tla_serving_settings &settings, const tla_config &config,
                              rules.blocks, static_cast<unsigned long long>(nbytes),
                              static_cast<unsigned long long>(most), static_cast<unsigned long long>(pes),
                              static_cast<unsigned long long>(slice));
-    return TLA_OK;
+    return check_tier(rules, nbytes, config, error);
 }
 
 } // namespace
@@ -177,6 +188,10 @@ tla_status platform_law_parse(const char *text, const tla_serving_settings *sett
         made->blocks = std::make_unique<platform_blocks>(
             "blocks", *made->platform, settings->rules.blocks, nbytes, config.mmu.page_size,
             by_dma ? std::max(layer, platform_blocks::end_bytes) : platform_blocks::end_bytes, config.workload.asid);
+        if (settings->rules.host_blocks) {
+            made->tier = std::make_unique<platform_tier>("tier", *made->platform, nbytes);
+            made->blocks->set_tier(*made->tier);
+        }
         if (by_dma)
             made->attention = std::make_unique<platform_attention>("attention", *made->platform, *made->blocks, layer,
                                                                    settings->rules.block_tokens);
@@ -209,4 +224,8 @@ tla_status platform_law_finish(tla_step_law *law, tla_error *error) {
 platform_attention_totals platform_law_attention(const tla_step_law *law) {
     const auto &made = *static_cast<const platform_law *>(law->context);
     return made.attention ? made.attention->totals() : platform_attention_totals{};
+}
+
+platform_counts platform_law_counts(const tla_step_law *law) {
+    return static_cast<const platform_law *>(law->context)->blocks->counts();
 }

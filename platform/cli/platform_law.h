@@ -5,6 +5,7 @@
 #define TLMALLOC_PLATFORM_CLI_PLATFORM_LAW_H
 
 #include "cli/platform_attention.h"
+#include "cli/platform_counts.h"
 #include "serving/step_law.h"
 
 #ifdef __cplusplus
@@ -18,9 +19,10 @@ bool platform_law_is(const char *text);
 const char *platform_law_split(const char *text, const char **config, size_t *length);
 
 /* Builds the platform of CONFIG; LAW, of step_law.h, is the rest of a step. Block b lies in the slice of PE b modulo
- * their number, at a virtual address of that PE. One in a process. TLA_SYNTAX, TLA_IO; TLA_UNSUPPORTED for another
- * manager than that of blocks by vLLM's rules, for a second tier and for slices in lockstep; TLA_INVALID_ARGUMENT for
- * settings that do not say what a block has, or more blocks than the slices hold; as tla_step_law_parse.
+ * their number, at a virtual address of that PE; a second tier is in the platform's host_memory, and its moves are by
+ * DMA. One in a process. TLA_SYNTAX, TLA_IO; TLA_UNSUPPORTED for another manager than that of blocks by vLLM's rules
+ * and for slices in lockstep; TLA_INVALID_ARGUMENT for settings that do not say what a block has, or more blocks than
+ * the slices or the host's memory hold; as tla_step_law_parse.
  *
  * With attention_by_dma every step has in transfer_ns what reading one layer of its requests' blocks took
  * (platform_attention.hpp), times the layers, and of a profile LAW leaves its layer `attention` out. */
@@ -37,6 +39,9 @@ tla_status platform_law_finish(tla_step_law *law, tla_error *error);
 
 /* What attention has read so far; all 0 where a law has its time. */
 platform_attention_totals platform_law_attention(const tla_step_law *law);
+
+/* What decisions have been until now. */
+platform_counts platform_law_counts(const tla_step_law *law);
 
 #ifdef __cplusplus
 }

@@ -176,16 +176,18 @@ static tla_status age(const serve_options *o, tla_step_law *law, tla_error *erro
 
 static tla_status run(const serve_options *o, const tla_serving_settings *settings,
                       const tla_serving_requests *requests, serve_files *files, tla_serve_result *result,
-                      platform_attention_totals *attention, tla_error *error) {
+                      serve_platform *platform, tla_error *error) {
     tla_step_law law;
-    const bool platform = platform_law_is(o->law_text);
-    tla_status status = (platform ? platform_law_parse : tla_step_law_parse)(o->law_text, settings, &law, error);
+    platform->is_one = platform_law_is(o->law_text);
+    tla_status status =
+        (platform->is_one ? platform_law_parse : tla_step_law_parse)(o->law_text, settings, &law, error);
     if (status) {
         tla_error why = *error;
         return tla_error_set(error, status, "--step-time: %s", why.text);
     }
     tla_host_law moving = {.inner = law, .link = settings->host_link};
-    const tla_step_law with_moves = settings->rules.host_blocks ? tla_host_law_of(&moving) : law;
+    const bool has_formula = settings->rules.host_blocks && !platform->is_one; /* a platform moves the bytes */
+    const tla_step_law with_moves = has_formula ? tla_host_law_of(&moving) : law;
     status = age(o, &law, error);
     if (!status && files->picture) status = block_map_create(settings->rules.blocks, &files->map, error);
     const tla_serve_watch watch = {hear_step, files->picture ? hear_blocks : NULL, files};
@@ -196,8 +198,11 @@ static tla_status run(const serve_options *o, const tla_serving_settings *settin
     tla_error why;
     if (!status) {
         status = tla_serve(requests, &settings->rules, &with_moves, &watch, &done, result, &why);
-        if (!status && platform) status = platform_law_finish(&law, &why);
-        if (!status && platform) *attention = platform_law_attention(&law);
+        if (!status && platform->is_one) status = platform_law_finish(&law, &why);
+        if (!status && platform->is_one) {
+            platform->attention = platform_law_attention(&law);
+            platform->counts = platform_law_counts(&law);
+        }
         if (status) tla_error_set(error, status, "%s: %s", o->requests_path, why.text);
     }
     progress_begin("writing", NULL);
@@ -207,15 +212,15 @@ static tla_status run(const serve_options *o, const tla_serving_settings *settin
 
 static tla_status report(const serve_options *o, const tla_serving_settings *settings,
                          const tla_serving_requests *requests, const tla_serve_result *result,
-                         const platform_attention_totals *attention, double begin_s, const serve_files *files,
-                         FILE *table, tla_error *error) {
+                         const serve_platform *platform, double begin_s, const serve_files *files, FILE *table,
+                         tla_error *error) {
     const serve_report r = {.requests_path = o->requests_path,
                             .settings_path = o->settings_path,
                             .law_text = o->law_text,
                             .requests = requests,
                             .settings = settings,
                             .result = result,
-                            .attention = *attention,
+                            .platform = *platform,
                             .wall_s = host_seconds() - begin_s};
     serve_times times;
     tla_status status = serve_times_of(requests, result->requests, &times);
@@ -240,7 +245,7 @@ static tla_status serve(const serve_options *o, tla_error *error) {
     tla_serving_settings settings;
     tla_serving_requests requests = {0};
     tla_serve_result result = {0};
-    platform_attention_totals attention = {0};
+    serve_platform platform = {0};
     tla_status status =
         tla_serving_settings_load(o->settings_path, o->set.items, o->set.count, &settings, print_finding, NULL);
     if (status == TLA_NO_HOST_MEMORY) tla_error_set(error, status, "%s: no host memory to read it", o->settings_path);
@@ -251,8 +256,8 @@ static tla_status serve(const serve_options *o, tla_error *error) {
     if (!status) status = tla_serving_requests_read(o->requests_path, &requests, error);
     if (!status) status = check(o, &settings, &requests, error);
     if (!status) status = check_attention(o, &settings, &requests, error);
-    if (!status) status = run(o, &settings, &requests, &files, &result, &attention, error);
-    if (!status) status = report(o, &settings, &requests, &result, &attention, begin_s, &files, table, error);
+    if (!status) status = run(o, &settings, &requests, &files, &result, &platform, error);
+    if (!status) status = report(o, &settings, &requests, &result, &platform, begin_s, &files, table, error);
     block_map_clear(&files.map);
     tla_serve_result_clear(&result);
     tla_serving_requests_free(&requests);

@@ -3,6 +3,7 @@
 #define TLMALLOC_PLATFORM_CLI_SERVE_H
 
 #include "cli/platform_attention.h"
+#include "cli/platform_counts.h"
 #include "serving/serve.h"
 
 #include <jansson.h>
@@ -12,13 +13,20 @@
 extern "C" {
 #endif
 
+/* What blocks did on a platform. */
+typedef struct serve_platform {
+    bool is_one;                         /* of the law of steps */
+    platform_attention_totals attention; /* by DMA; all 0 where a law has its time */
+    platform_counts counts;
+} serve_platform;
+
 typedef struct serve_report {
     const char *requests_path, *settings_path, *law_text;
     const tla_serving_requests *requests;
     const tla_serving_settings *settings;
     const tla_serve_result *result;
-    platform_attention_totals attention; /* by DMA; all 0 where a law has its time */
-    double wall_s;                       /* of the host */
+    serve_platform platform;
+    double wall_s; /* of the host */
 } serve_report;
 
 /* What a time of a request went into, in seconds. */

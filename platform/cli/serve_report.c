@@ -62,6 +62,27 @@ static json_t *attention_to_json(const platform_attention_totals *a) {
     return json;
 }
 
+/* Until all has been given back. */
+static json_t *counts_to_json(const platform_counts *c, bool has_tier) {
+    json_t *json = json_object();
+    json_object_set_new(json, "alloc", json_from_u64(c->alloc));
+    json_object_set_new(json, "free", json_from_u64(c->free));
+    json_object_set_new(json, "ref", json_from_u64(c->ref));
+    json_object_set_new(json, "map", json_from_u64(c->map));
+    json_object_set_new(json, "unmap", json_from_u64(c->unmap));
+    if (!has_tier) return json;
+    json_object_set_new(json, "host_alloc", json_from_u64(c->host_alloc));
+    json_object_set_new(json, "host_free", json_from_u64(c->host_free));
+    json_object_set_new(json, "host_pin", json_from_u64(c->host_pin));
+    json_object_set_new(json, "host_unpin", json_from_u64(c->host_unpin));
+    json_object_set_new(json, "moved_out", json_from_u64(c->moved_out));
+    json_object_set_new(json, "moved_in", json_from_u64(c->moved_in));
+    json_object_set_new(json, "bytes_out", json_from_u64(c->bytes_out));
+    json_object_set_new(json, "bytes_in", json_from_u64(c->bytes_in));
+    json_object_set_new(json, "moving_ps", json_from_u64(c->moving_ps));
+    return json;
+}
+
 static json_t *kv_to_json(const serve_report *r) {
     const tla_scheduler_stats *s = &r->result->scheduler;
     const tla_kv_blocks_stats *b = &r->result->blocks;
@@ -84,7 +105,9 @@ static json_t *kv_to_json(const serve_report *r) {
     json_object_set_new(failures, "fragmented", json_from_u64(s->refused_fragmented));
     json_object_set_new(json, "failures", failures);
     if (r->result->host.blocks) json_object_set_new(json, "host", host_to_json(r));
-    if (r->attention.bytes) json_object_set_new(json, "attention", attention_to_json(&r->attention));
+    if (r->platform.is_one)
+        json_object_set_new(json, "platform", counts_to_json(&r->platform.counts, r->result->host.blocks > 0));
+    if (r->platform.attention.bytes) json_object_set_new(json, "attention", attention_to_json(&r->platform.attention));
     return json;
 }
 
@@ -136,9 +159,14 @@ void serve_print(FILE *out, const serve_report *r, const serve_times *times) {
                 "host's blocks    %" PRIu32 ", %" PRIu64 " moved out, %" PRIu64 " in; %" PRIu64
                 " prefix tokens found there\n",
                 result->host.blocks, result->host.moved_out, result->host.moved_in, s->host_hit_tokens);
-    if (r->attention.bytes)
+    if (r->platform.counts.moving_ps)
+        fprintf(out, "moves            %.3f MB to the host's memory, %.3f MB back, by DMA in %.3f ms\n",
+                1e-6 * (double)r->platform.counts.bytes_out, 1e-6 * (double)r->platform.counts.bytes_in,
+                1e-9 * (double)r->platform.counts.moving_ps);
+    if (r->platform.attention.bytes)
         fprintf(out, "attention        %.3f MB by DMA in %.3f ms, of one layer; %" PRIu64 " TLB misses\n",
-                1e-6 * (double)r->attention.bytes, 1e-9 * (double)r->attention.ps, r->attention.tlb_misses);
+                1e-6 * (double)r->platform.attention.bytes, 1e-9 * (double)r->platform.attention.ps,
+                r->platform.attention.tlb_misses);
     fprintf(out, "end              %.3f s, host time %.3f s\n", 1e-9 * (double)result->end_ns, r->wall_s);
 }
 

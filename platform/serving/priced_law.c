@@ -15,8 +15,7 @@ static tla_work mapping_of(const tla_work *work) {
                       .invalidates = work->invalidates};
 }
 
-static void hear(void *context, const tla_block_decision *decision) {
-    tla_priced_law *p = context;
+static void price(tla_priced_law *p, const tla_block_decision *decision) {
     const tla_work mapping = mapping_of(&decision->work);
     tla_work command = decision->work;
     command.chunks = command.pte_writes = command.table_levels = command.invalidates = 0;
@@ -31,6 +30,12 @@ static void hear(void *context, const tla_block_decision *decision) {
     p->all_allocation_ps = add_saturated(p->all_allocation_ps, allocation_ps);
     p->all_mapping_ps = add_saturated(p->all_mapping_ps, mapping_ps);
     p->commands++;
+}
+
+/* Blocks of the second tier are decided about when they are held; that they are let go nobody waits for. */
+static void hear(void *context, const tla_block_decision *decision) {
+    tla_priced_law *p = context;
+    if (decision->kind != TLA_BLOCKS_MOVED_IN && decision->kind != TLA_BLOCKS_LET_GO) price(p, decision);
     if (p->inner.blocks) p->inner.blocks(p->inner.context, decision);
 }
 

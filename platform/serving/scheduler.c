@@ -458,8 +458,11 @@ static tla_status begin_read(tla_scheduler *s, flight *f, uint32_t count, tla_wo
 
 static void end_reads(tla_scheduler *s, flight *f) {
     tla_work work = {0}; /* of the read that ends, which nobody waits for */
-    while (f->read_count)
-        tla_host_tier_end_read(&s->host, &f->reads[--f->read_count], &work);
+    while (f->read_count) {
+        tla_kv_table *read = &f->reads[--f->read_count];
+        tell_move(s, TLA_BLOCKS_LET_GO, NOBODY, NULL, read->blocks, read->count, &work);
+        tla_host_tier_end_read(&s->host, read, &work);
+    }
 }
 
 static void admit(tla_scheduler *s, uint32_t request, uint32_t hit, uint32_t host_hit) {
@@ -502,15 +505,17 @@ static tla_status schedule_waiting(tla_scheduler *s, flight *f, uint64_t *budget
             s->stats.refused_budget++;
             return TLA_OK;
         }
+        if (!status && in_host) tell_move(s, TLA_BLOCKS_HELD, request, NULL, s->found_host, in_host, &reading);
         if (!status) status = allocate(s, request, after, found);
         if (status == TLA_EXHAUSTED) { /* of another manager, which says so when it is asked */
             s->stats.refused_admission++;
             return TLA_OK;
         }
         if (status) return status;
+        const tla_work nothing = {0}; /* to decide: what was is in the receipt of holding them */
         if (in_host)
             tell_move(s, TLA_BLOCKS_MOVED_IN, request, s->sequences[request].table.blocks + found, s->found_host,
-                      in_host, &reading);
+                      in_host, &nothing);
         admit(s, request, hit, host_hit);
         status = schedule(s, f, request, tokens);
         if (status) return status;

@@ -57,16 +57,18 @@ typedef enum tla_block_decision_kind {
     TLA_BLOCKS_ENTERED,   /* in the index, because they are full */
     TLA_BLOCKS_RELEASED,  /* in the order of the request's tokens; given back from the last to the first */
     TLA_BLOCKS_MOVED_OUT, /* their content goes to `host_blocks`, before those are told who have the blocks from now */
-    TLA_BLOCKS_MOVED_IN   /* that of `host_blocks`, which are held until the step has been processed, comes to them */
+    TLA_BLOCKS_MOVED_IN,  /* that of `host_blocks`, which are held, comes to them */
+    TLA_BLOCKS_HELD,      /* `host_blocks` will be read: nobody may have them until they are let go; no blocks */
+    TLA_BLOCKS_LET_GO     /* `host_blocks` have been read, as the step has been processed; of nobody, and no blocks */
 } tla_block_decision_kind;
 
 typedef struct tla_block_decision {
     tla_block_decision_kind kind;
     uint32_t request;
-    const uint32_t *blocks;
+    const uint32_t *blocks; /* `count` of them, NULL where there are none */
     uint32_t count, found;
     tla_work work;               /* the receipt */
-    const uint32_t *host_blocks; /* as many as blocks, of what is moved */
+    const uint32_t *host_blocks; /* `count` of them, of what is moved or held; NULL of all else */
 } tla_block_decision;
 
 typedef struct tla_scheduler_watch {

@@ -138,9 +138,11 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
           "--set", "host_blocks=100", "--step-time", "fixed 1 ms"},
          found);
     const std::string one = scratch.write("requests.csv", "input,output\n20,2\n");
+    const std::string with_host_memory =
+        scratch.write("npu.yaml", read_text(platform) + "\nhost_memory: {capacity: 16 MiB}\n");
     play("serve",
-         {"serve", one, "--settings", source + "configs/serving/small.yaml", "--set", "attention=dma", "--step-time",
-          "platform " + platform + " + fixed 1 ms"},
+         {"serve", one, "--settings", source + "configs/serving/small.yaml", "--set", "attention=dma", "--set",
+          "host_blocks=8", "--step-time", "platform " + with_host_memory + " + fixed 1 ms"},
          found);
     play("probe", {"probe", platform, "--set", "system.pes_per_cube=1"}, found);
     play("reproduce", {"reproduce", "vattention_spike", "--from", source + "configs/experiments"}, found);

@@ -109,9 +109,24 @@ struct contents {
     const naive_scheduler *naive = nullptr;
     const tla_scheduler *scheduler = nullptr;
     std::map<std::uint32_t, std::uint64_t> here, host;
-    std::uint64_t moved_out = 0, moved_in = 0;
+    std::map<std::uint32_t, std::uint32_t> read; // blocks of the second tier, by how many
+    std::uint64_t moved_out = 0, moved_in = 0, holds = 0;
+
+    // A block that is read is nobody's to write.
+    void hear_reads(const tla_block_decision &d) {
+        for (std::uint32_t i = 0; i < d.count && d.host_blocks; i++) {
+            const std::uint32_t block = d.host_blocks[i];
+            if (d.kind == TLA_BLOCKS_HELD) read[block]++;
+            if (d.kind == TLA_BLOCKS_LET_GO && --read.at(block) == 0) read.erase(block);
+            if (d.kind == TLA_BLOCKS_MOVED_OUT) REQUIRE_SAME(read.count(block), 0u);
+            if (d.kind == TLA_BLOCKS_MOVED_IN) REQUIRE_SAME(read.count(block), 1u);
+        }
+        holds += d.kind == TLA_BLOCKS_HELD ? d.count : 0;
+    }
 
     void hear(const tla_block_decision &d) {
+        hear_reads(d);
+        if (!d.blocks) return;
         const std::vector<std::uint64_t> all = naive->hashes(
             d.request, (naive->requests.items[d.request].prompt_tokens + naive->states[d.request].generated) /
                            naive->rules.block_tokens);
@@ -192,6 +207,8 @@ std::uint64_t play(seeded_random &random, played_moves &moves) {
     REQUIRE_SAME(host.read, 0u);
     REQUIRE_SAME(memory.moved_out, host.moved_out);
     REQUIRE_SAME(memory.moved_in, host.moved_in);
+    REQUIRE_SAME(memory.holds, host.moved_in);
+    REQUIRE_SAME(memory.read.empty(), true);
     moves.out += host.moved_out;
     moves.in += host.moved_in;
     moves.kept += host.kept;

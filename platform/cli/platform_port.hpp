@@ -1,0 +1,33 @@
+// How what is decided about blocks reaches a platform's controllers, and how their bytes are looked at.
+#ifndef TLMALLOC_PLATFORM_CLI_PLATFORM_PORT_HPP
+#define TLMALLOC_PLATFORM_CLI_PLATFORM_PORT_HPP
+
+#include "tlmalloc/modules/command_sender.hpp"
+
+namespace tlmalloc {
+
+// From beside the module, so that no way over the fabric is in a command's time; by a port of controllers and MMUs that
+// nobody else has. From a thread, which waits until it is done.
+inline tla_status command_beside(tlm::tlm_fw_transport_if<> &socket, const tla_command &command,
+                                 tla_completion &completion) {
+    constexpr std::uint64_t port = std::uint64_t{5} * TLA_PORT_BYTES;
+    sc_core::sc_time delay;
+    const tla_status status = send_command(socket, port, command, completion, delay);
+    sc_core::wait(delay);
+    return status;
+}
+
+// In no time; whether all bytes could be accessed. At most 2^32 - 1 of them.
+inline bool debug_access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t pa,
+                         std::uint8_t *bytes, std::uint64_t nbytes) {
+    tlm::tlm_generic_payload payload;
+    payload.set_command(command);
+    payload.set_address(pa);
+    payload.set_data_ptr(bytes);
+    payload.set_data_length(static_cast<unsigned>(nbytes));
+    payload.set_streaming_width(static_cast<unsigned>(nbytes));
+    return socket.transport_dbg(payload) == nbytes;
+}
+
+} // namespace tlmalloc
+#endif
