@@ -148,6 +148,10 @@ BOOST_AUTO_TEST_CASE(responses_of_targets_that_wait_come_in_the_order_of_their_t
 BOOST_AUTO_TEST_CASE(a_response_waits_for_the_end_of_the_one_before) {
     responses_come_when_they_are_due(4, {120, 30, 75}, sc_core::sc_time(45, sc_core::SC_NS), 64, 3);
 }
+// Two wait for the end of the first: the one that was due first is next, not the latest.
+BOOST_AUTO_TEST_CASE(responses_that_wait_for_one_come_in_the_order_of_their_times) {
+    responses_come_when_they_are_due(4, {230, 30, 130}, sc_core::sc_time(100, sc_core::SC_NS), 64, 3);
+}
 BOOST_AUTO_TEST_CASE(no_more_than_the_limit_are_served_together) {
     responses_come_when_they_are_due(4, {90, 30, 90}, sc_core::SC_ZERO_TIME, 2, 2); // the third begins at 30
 }

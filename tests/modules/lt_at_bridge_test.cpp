@@ -1,13 +1,15 @@
 // lt_at_bridge: blocking calls in front of memories that take four phases only, whatever way they answer in.
 #include "bare.hpp"
-#include "phased_memory.hpp"
+#include "bridge_bench.hpp"
 #include "random_accesses.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/lt_at_bridge.hpp"
 
 using namespace tlmalloc;
-using tlmalloc::testing::base_protocol_checker;
+using tlmalloc::testing::bridge_bench;
+using tlmalloc::testing::bridge_config;
+using tlmalloc::testing::bridged_bytes;
 using tlmalloc::testing::coding;
 using tlmalloc::testing::phased_memory;
 using tlmalloc::testing::random_accesses;
@@ -16,46 +18,15 @@ using ending = lt_at_bridge::response_end;
 
 namespace {
 
-constexpr std::uint64_t memory_bytes = 1 << 18;
-
-lt_at_bridge::config bridge_config(ending how = ending::updated) {
-    lt_at_bridge::config c;
-    c.capacity = memory_bytes;
-    c.outstanding = 8; // fewer than the memory could have
-    c.ending = how;
-    return c;
-}
-
-// Initiators -> bridge -> checker -> memory.
-struct bench {
-    lt_at_bridge bridge;
-    base_protocol_checker checker{"behind"};
-    phased_memory memory;
-
-    bench(const lt_at_bridge::config &how, const phased_memory::settings &of)
-        : bridge("bridge", how), memory("memory", of) {
-        bridge.out.bind(checker.in);
-        checker.out.bind(memory.in);
-    }
-    void check_all_is_over() const {
-        BOOST_TEST(checker.report() == "");
-        BOOST_TEST(checker.in_flight() == 0u);
-        BOOST_TEST(memory.faults.size() == 0u);
-        if (!memory.faults.empty()) BOOST_TEST_MESSAGE(memory.faults.front());
-        BOOST_TEST(bridge.get_statistics().protocol_errors == 0u);
-        BOOST_TEST(bridge.get_statistics().requests == memory.requests);
-    }
-};
-
 // 20,000 accesses by four initiators, three of which make blocking calls and one requests in four phases.
 void random_accesses_are_right(const lt_at_bridge::config &how, const phased_memory::settings &of) {
-    bench b(how, of);
+    bridge_bench b(how, of);
     const bool merges = !how.byte_enables && how.smallest > 1; // pointers are not for writing then
     std::deque<random_accesses> all;
     for (unsigned i = 0; i < 4; i++) {
         random_accesses::settings s;
-        s.base = i * (memory_bytes / 4);
-        s.size = memory_bytes / 4;
+        s.base = i * (bridged_bytes / 4);
+        s.size = bridged_bytes / 4;
         s.bounded = i == 3;
         s.count = 5'000;
         s.style = i == 1 ? coding::approximately_timed : coding::loosely_timed;
@@ -88,7 +59,7 @@ std::uint64_t page_takes(unsigned outstanding) {
     how.outstanding = outstanding;
     phased_memory::settings memory;
     memory.spread = 0;
-    bench b(how, memory);
+    bridge_bench b(how, memory);
     initiator cpu("cpu");
     cpu.out.bind(b.bridge.in);
     std::uint64_t took = 0;
@@ -169,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_memory_that_does_not_hear_completed_hears_a_call) {
 BOOST_AUTO_TEST_CASE(a_memory_that_does_not_hear_completed_waits_forever_for_it) {
     phased_memory::settings memory;
     memory.deaf = true;
-    bench b(bridge_config(ending::completed), memory);
+    bridge_bench b(bridge_config(ending::completed), memory);
     initiator cpu("cpu");
     cpu.out.bind(b.bridge.in);
     cpu.body = [&] { cpu.read(0, 128); };
@@ -184,224 +155,9 @@ BOOST_AUTO_TEST_CASE(several_requests_overlap) {
     BOOST_CHECK_EQUAL(page_takes(32), 63 * 1'000 + 20'000u);
 }
 
-// A memory of bursts of 64 bytes without byte enables.
-struct bursts : bench {
-    initiator cpu{"cpu"};
-
-    static lt_at_bridge::config how() {
-        lt_at_bridge::config c = bridge_config();
-        c.byte_enables = false;
-        c.smallest = 64;
-        return c;
-    }
-    static phased_memory::settings memory_of(phased_memory::settings s = {}) {
-        s.byte_enables = false;
-        s.smallest = 64;
-        s.spread = 0;
-        return s;
-    }
-    explicit bursts(const phased_memory::settings &s = {}) : bench(how(), memory_of(s)) {
-        cpu.out.bind(bridge.in);
-        for (std::size_t i = 0; i < memory.bytes.size(); i++)
-            memory.bytes[i] = static_cast<std::uint8_t>(i * 7);
-    }
-};
-
-BOOST_AUTO_TEST_CASE(a_write_of_a_part_of_a_burst_is_a_read_and_a_write) {
-    bursts b;
-    std::vector<std::string> sent;
-    b.memory.on_request = [&](const tlm::tlm_generic_payload &p) {
-        sent.push_back((p.is_read() ? "read " : "write ") + std::to_string(p.get_address()) + " " +
-                       std::to_string(p.get_data_length()));
-    };
-    std::vector<std::uint8_t> expected = b.memory.bytes;
-    b.cpu.body = [&] {
-        bytes data = pattern(200);
-        const sc_core::sc_time begin = sc_core::sc_time_stamp();
-        b.cpu.write(60, data); // 4 bytes, two whole bursts, 68 bytes: one more and 4
-        std::copy(data.begin(), data.end(), expected.begin() + 60);
-        BOOST_CHECK(b.memory.bytes == expected);
-        // Each takes 20 ns and the next goes 1 ns later: reads at 0 and 4, their writes at 20 and 24.
-        BOOST_CHECK_EQUAL(to_ps(sc_core::sc_time_stamp() - begin), 44'000u);
-        b.cpu.write(128, bytes(64, 1));
-        BOOST_CHECK(b.cpu.read(100, 10) == bytes(data.begin() + 40, data.begin() + 50));
-        std::fill_n(expected.begin() + 128, 64, std::uint8_t{1});
-        bytes enables(64, TLM_BYTE_ENABLED), one(64, 9);
-        tlm::tlm_generic_payload p;
-        p.set_write();
-        p.set_address(192);
-        p.set_data_ptr(one.data());
-        p.set_data_length(64);
-        p.set_streaming_width(64);
-        p.set_byte_enable_ptr(enables.data());
-        for (const bool is_whole : {true, false}) {
-            p.set_byte_enable_length(64);
-            enables[63] = is_whole ? TLM_BYTE_ENABLED : TLM_BYTE_DISABLED;
-            p.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
-            sc_core::sc_time delay;
-            b.cpu.out->b_transport(p, delay);
-            BOOST_CHECK(p.is_response_ok() && !p.is_dmi_allowed());
-        }
-        std::fill_n(expected.begin() + 192, 64, std::uint8_t{9});
-        std::fill(enables.begin(), enables.end(), TLM_BYTE_DISABLED);
-        p.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
-        sc_core::sc_time delay;
-        b.cpu.out->b_transport(p, delay); // nothing
-        BOOST_CHECK(p.is_response_ok());
-    };
-    simulate({&b.cpu});
-    BOOST_CHECK(b.memory.bytes == expected);
-    BOOST_TEST(sent == (std::vector<std::string>{"read 0 64", "write 64 64", "write 128 64", "write 192 64",
-                                                 "read 256 64", "write 0 64", "write 256 64", "write 128 64",
-                                                 "read 64 64", "write 192 64", "read 192 64", "write 192 64"}),
-               boost::test_tools::per_element());
-    BOOST_CHECK_EQUAL(b.bridge.get_statistics().merged, 3u);
-    b.check_all_is_over();
-}
-
-// Four callers, each with every fourth byte of the same bursts: whoever writes his own leaves the others', also where
-// the memory serves what is under way in any order.
-BOOST_AUTO_TEST_CASE(nobody_undoes_what_others_write_beside_him) {
-    constexpr std::uint64_t range = 256;
-    phased_memory::settings s = bursts::memory_of();
-    s.late = true;
-    s.spread = 30;
-    bench b(bursts::how(), s);
-    struct caller {
-        initiator cpu;
-        std::mt19937 random;
-        std::vector<std::uint8_t> own = std::vector<std::uint8_t>(range);
-        explicit caller(unsigned i) : cpu(("cpu" + std::to_string(i)).c_str()), random(80 + i) {}
-    };
-    std::deque<caller> all;
-    unsigned wrong = 0;
-    for (unsigned me = 0; me < 4; me++) {
-        caller &c = all.emplace_back(me);
-        c.cpu.out.bind(b.bridge.in);
-        c.cpu.body = [&b, &c, &wrong, me] {
-            for (unsigned n = 0; n < 5'000; n++) {
-                const std::uint64_t length = 1 + c.random() % 100, at = c.random() % (range - length + 1);
-                const bool writes = c.random() % 2;
-                std::vector<std::uint8_t> data(length), enables(length, TLM_BYTE_DISABLED);
-                for (std::uint64_t i = 0; i < length; i++)
-                    if ((at + i) % 4 == me) {
-                        enables[i] = TLM_BYTE_ENABLED;
-                        data[i] = static_cast<std::uint8_t>(c.random());
-                        if (writes) c.own[at + i] = data[i];
-                    }
-                tlm::tlm_generic_payload p;
-                p.set_command(writes ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
-                p.set_address(at);
-                p.set_data_ptr(data.data());
-                p.set_data_length(static_cast<unsigned>(length));
-                p.set_streaming_width(static_cast<unsigned>(length));
-                p.set_byte_enable_ptr(enables.data());
-                p.set_byte_enable_length(static_cast<unsigned>(length));
-                sc_core::sc_time delay;
-                c.cpu.out->b_transport(p, delay);
-                wrong += !p.is_response_ok();
-                for (std::uint64_t i = 0; i < length; i++)
-                    wrong += enables[i] && data[i] != c.own[at + i];
-                if (c.random() % 4 == 0)
-                    sc_core::wait(static_cast<double>(c.random() % 50) * sc_core::sc_time(1, sc_core::SC_NS));
-            }
-        };
-    }
-    simulate({&all[0].cpu, &all[1].cpu, &all[2].cpu, &all[3].cpu});
-    BOOST_TEST_INFO("seeds 80 to 83");
-    BOOST_TEST(wrong == 0u);
-    for (std::uint64_t i = 0; i < range; i++)
-        wrong += b.memory.bytes[i] != all[i % 4].own[i];
-    BOOST_TEST(wrong == 0u);
-    b.check_all_is_over();
-}
-
-BOOST_AUTO_TEST_CASE(a_debuggers_write_is_kept_while_its_burst_is_read) {
-    bursts b;
-    b.cpu.body = [&] { b.cpu.write(8, bytes(8, 0xaa)); };
-    initiator debugger("debugger");
-    debugger.out.bind(b.bridge.in);
-    debugger.body = [&] {
-        sc_core::wait(sc_core::sc_time(10, sc_core::SC_NS));
-        bytes data(8, 0x55);
-        BOOST_CHECK_EQUAL(debugger.debug(tlm::TLM_WRITE_COMMAND, 4, data), 8u); // 4 of them are about to be written
-        BOOST_CHECK_EQUAL(debugger.debug(tlm::TLM_WRITE_COMMAND, 60, data), 8u);
-    };
-    simulate({&b.cpu, &debugger});
-    std::vector<std::uint8_t> expected(128);
-    for (std::size_t i = 0; i < expected.size(); i++)
-        expected[i] = i >= 8 && i < 16                            ? 0xaa
-                      : (i >= 4 && i < 12) || (i >= 60 && i < 68) ? 0x55
-                                                                  : static_cast<std::uint8_t>(i * 7);
-    BOOST_TEST(bytes(b.memory.bytes.begin(), b.memory.bytes.begin() + 128) == expected,
-               boost::test_tools::per_element());
-    b.check_all_is_over();
-}
-
-BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_not_written_in_part) {
-    phased_memory::settings s;
-    s.broken = 1000;
-    bursts b(s);
-    const std::vector<std::uint8_t> expected = b.memory.bytes;
-    b.cpu.body = [&] {
-        sc_core::sc_time delay;
-        bytes data(4, 1);
-        BOOST_CHECK_EQUAL(b.cpu.write(970, data, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
-        data = bytes(64, 1);
-        BOOST_CHECK_EQUAL(b.cpu.write(960, data, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
-        b.cpu.write(1024, bytes(1, expected[1024])); // the next one goes
-    };
-    simulate({&b.cpu});
-    BOOST_CHECK(b.memory.bytes == expected);
-    b.check_all_is_over();
-}
-
-BOOST_AUTO_TEST_CASE(pointers_past_merged_writes_are_for_reading) {
-    bursts b;
-    sc_core::sc_start(sc_core::SC_ZERO_TIME);
-    tlm::tlm_generic_payload payload;
-    tlm::tlm_dmi dmi;
-    payload.set_write();
-    payload.set_address(100);
-    BOOST_CHECK(!b.cpu.out->get_direct_mem_ptr(payload, dmi));
-    BOOST_CHECK_EQUAL(dmi.get_end_address(), memory_bytes - 1);
-    payload.set_read();
-    BOOST_CHECK(b.cpu.out->get_direct_mem_ptr(payload, dmi));
-    BOOST_CHECK(dmi.is_read_allowed() && !dmi.is_write_allowed());
-}
-
-BOOST_AUTO_TEST_CASE(a_caller_that_is_killed_leaves_a_merged_write_behind) {
-    bursts b;
-    initiator other("other");
-    other.out.bind(b.bridge.in);
-    sc_core::sc_process_handle thread;
-    b.cpu.body = [&] {
-        thread = sc_core::sc_get_current_process_handle();
-        bytes data(90, 0x5a);
-        tlm::tlm_generic_payload payload;
-        payload.set_write();
-        payload.set_address(3);
-        payload.set_data_ptr(data.data());
-        payload.set_data_length(90);
-        payload.set_streaming_width(90);
-        sc_core::sc_time delay;
-        b.cpu.out->b_transport(payload, delay);
-        BOOST_CHECK(false);
-    };
-    other.body = [&] {
-        sc_core::wait(sc_core::sc_time(10, sc_core::SC_NS));
-        thread.kill();
-        BOOST_CHECK(other.read(3, 90) == bytes(90, 0x5a));
-        BOOST_CHECK_EQUAL(other.read(2, 1)[0], 14u);
-    };
-    sc_core::sc_start();
-    BOOST_CHECK(other.finished);
-    b.check_all_is_over();
-}
-
 // What a request is a part of is said with it; what is ignored never comes.
 BOOST_AUTO_TEST_CASE(requests_say_what_they_are_a_part_of) {
-    bench b(bridge_config(), {});
+    bridge_bench b(bridge_config(), {});
     initiator cpu("cpu");
     cpu.out.bind(b.bridge.in);
     std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
@@ -421,9 +177,17 @@ BOOST_AUTO_TEST_CASE(requests_say_what_they_are_a_part_of) {
         sc_core::sc_time delay;
         cpu.out->b_transport(p, delay);
         BOOST_CHECK(p.is_response_ok());
+        transfer_extent around; // the access is itself a part, as behind an MMU
+        around.before = 1000;
+        around.after = 500;
+        p.set_read();
+        p.set_address(60);
+        p.set_extension(&around);
+        cpu.out->b_transport(p, delay);
+        p.clear_extension(&around);
     };
     simulate({&cpu});
-    BOOST_CHECK((parts == decltype(parts){{0, 128}, {32, 64}, {96, 0}, {999, 999}}));
+    BOOST_CHECK((parts == decltype(parts){{0, 128}, {32, 64}, {96, 0}, {999, 999}, {1000, 504}, {1004, 500}}));
     b.check_all_is_over();
 }
 
@@ -431,7 +195,7 @@ BOOST_AUTO_TEST_CASE(requests_say_what_they_are_a_part_of) {
 BOOST_AUTO_TEST_CASE(an_access_has_the_hint_where_all_its_requests_have_it) {
     phased_memory::settings memory;
     memory.unhinted = 100;
-    bench b(bridge_config(), memory);
+    bridge_bench b(bridge_config(), memory);
     initiator cpu("cpu");
     cpu.out.bind(b.bridge.in);
     cpu.body = [&] {
@@ -455,7 +219,7 @@ BOOST_AUTO_TEST_CASE(what_lies_past_the_end_never_reaches_the_memory) {
     lt_at_bridge::config how = bridge_config();
     how.base = 0x1000;
     how.capacity = 0x2000;
-    bench b(how, {});
+    bridge_bench b(how, {});
     initiator cpu("cpu");
     cpu.out.bind(b.bridge.in);
     cpu.body = [&] {
@@ -481,7 +245,7 @@ BOOST_AUTO_TEST_CASE(what_lies_past_the_end_never_reaches_the_memory) {
 BOOST_AUTO_TEST_CASE(an_access_fails_where_one_of_its_requests_does) {
     phased_memory::settings memory;
     memory.broken = 1000;
-    bench b(bridge_config(), memory);
+    bridge_bench b(bridge_config(), memory);
     initiator cpu("cpu");
     cpu.out.bind(b.bridge.in);
     cpu.body = [&] {
@@ -499,7 +263,7 @@ BOOST_AUTO_TEST_CASE(direct_memory_is_clipped_and_withdrawn_and_debug_is_cut) {
     lt_at_bridge::config how = bridge_config();
     how.base = 0x1000;
     how.capacity = 0x2000;
-    bench b(how, {});
+    bridge_bench b(how, {});
     tlmalloc::testing::initiator cpu("cpu");
     cpu.out.bind(b.bridge.in);
     std::vector<std::uint64_t> lost;
@@ -555,7 +319,7 @@ BOOST_AUTO_TEST_CASE(direct_memory_without_an_end_reaches_the_last_byte) {
 }
 
 BOOST_AUTO_TEST_CASE(extensions_are_lent_to_every_request) {
-    bench b(bridge_config(), {});
+    bridge_bench b(bridge_config(), {});
     initiator cpu("cpu");
     requester who;
     cpu.as = &who;
@@ -574,7 +338,7 @@ BOOST_AUTO_TEST_CASE(extensions_are_lent_to_every_request) {
 
 // A write arrives whole, and nothing of the caller is touched afterwards.
 BOOST_AUTO_TEST_CASE(a_caller_that_is_killed_leaves_its_requests_behind) {
-    bench b(bridge_config(), {});
+    bridge_bench b(bridge_config(), {});
     initiator cpu("cpu"), other("other");
     cpu.out.bind(b.bridge.in);
     other.out.bind(b.bridge.in);
@@ -605,7 +369,7 @@ BOOST_AUTO_TEST_CASE(a_caller_that_is_killed_leaves_its_requests_behind) {
 
 // What has been sent is answered, also where its caller is gone; what comes meanwhile is refused; pointers go.
 BOOST_AUTO_TEST_CASE(a_reset_waits_for_the_requests_that_are_under_way) {
-    bench b(bridge_config(), {});
+    bridge_bench b(bridge_config(), {});
     tlmalloc::testing::initiator holder("holder");
     initiator cpu("cpu"), other("other");
     holder.out.bind(b.bridge.in);
@@ -618,7 +382,7 @@ BOOST_AUTO_TEST_CASE(a_reset_waits_for_the_requests_that_are_under_way) {
         sc_core::wait(sc_core::sc_time(10, sc_core::SC_NS));
         b.bridge.reset();
         BOOST_CHECK(b.bridge.in_reset());
-        BOOST_CHECK(lost == (std::vector<std::uint64_t>{0, memory_bytes - 1}));
+        BOOST_CHECK(lost == (std::vector<std::uint64_t>{0, bridged_bytes - 1}));
         sc_core::sc_time delay;
         bytes data(4);
         BOOST_CHECK_EQUAL(other.write(0, data, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
@@ -635,7 +399,7 @@ BOOST_AUTO_TEST_CASE(a_reset_waits_for_the_requests_that_are_under_way) {
 
 // Mistakes of the target are counted and told.
 BOOST_AUTO_TEST_CASE(answers_to_nothing_are_told) {
-    bench b(bridge_config(), {});
+    bridge_bench b(bridge_config(), {});
     initiator cpu("cpu");
     cpu.out.bind(b.bridge.in);
     sc_core::sc_report_handler::set_handler(keep_report);
@@ -664,7 +428,7 @@ BOOST_AUTO_TEST_CASE(a_bridge_without_an_end_is_refused) {
 }
 BOOST_AUTO_TEST_CASE(a_memory_past_all_addresses_is_refused) {
     lt_at_bridge::config c = bridge_config();
-    c.base = 0 - memory_bytes + 1;
+    c.base = 0 - bridged_bytes + 1;
     a_bad_config_is_refused(c, "base + capacity: the last byte would lie past 2^64");
 }
 BOOST_AUTO_TEST_CASE(sizes_that_are_no_powers_of_two_are_refused) {
@@ -682,4 +446,20 @@ BOOST_AUTO_TEST_CASE(an_end_inside_a_request_is_refused) {
     c.smallest = 32;
     c.capacity = 1000;
     a_bad_config_is_refused(c, "base and capacity must be multiples of smallest = 32");
+}
+BOOST_AUTO_TEST_CASE(a_base_inside_a_request_is_refused) {
+    lt_at_bridge::config c = bridge_config();
+    c.smallest = 32;
+    c.base = 1000;
+    a_bad_config_is_refused(c, "base and capacity must be multiples of smallest = 32");
+}
+BOOST_AUTO_TEST_CASE(a_largest_that_no_payload_can_have_is_refused) {
+    lt_at_bridge::config c = bridge_config();
+    c.largest = std::uint64_t{1} << 32;
+    a_bad_config_is_refused(c, "largest: a power of two up to 2^31 is expected, not 4294967296");
+}
+BOOST_AUTO_TEST_CASE(a_smallest_that_is_no_power_of_two_is_refused) {
+    lt_at_bridge::config c = bridge_config();
+    c.smallest = 24;
+    a_bad_config_is_refused(c, "smallest: a power of two up to largest = 64 is expected, not 24");
 }

@@ -38,8 +38,9 @@ class phased_memory : public sc_core::sc_module {
         sc_core::sc_time accept{1, sc_core::SC_NS}, latency{20, sc_core::SC_NS};
         unsigned spread = 3; // responses take up to as many accept times longer, at random, and are annotated
         bool late = false;   // requests are served when they are answered, in whatever order that is
-        std::uint64_t broken = UINT64_MAX;   // an access of this byte is answered with TLM_GENERIC_ERROR_RESPONSE
-        std::uint64_t unhinted = UINT64_MAX; // one of this byte gets no DMI hint
+        std::uint64_t broken = UINT64_MAX;     // an access of this byte is answered with TLM_GENERIC_ERROR_RESPONSE
+        std::uint64_t unreadable = UINT64_MAX; // and a read of this one
+        std::uint64_t unhinted = UINT64_MAX;   // one of this byte gets no DMI hint
     };
 
     tlm_utils::simple_target_socket<phased_memory> in{"in"};
@@ -97,14 +98,16 @@ class phased_memory : public sc_core::sc_module {
         for (unsigned i = 0; i < tlm::max_num_extensions(); i++)
             if (p.get_extension(i)) seen_extensions.push_back(p.get_extension(i));
         const std::uint64_t address = p.get_address();
-        if (how_.broken >= address && how_.broken < address + p.get_data_length()) {
+        const auto touches = [&](std::uint64_t byte) {
+            return byte >= address && byte - address < p.get_data_length();
+        };
+        if (touches(how_.broken) || (p.is_read() && touches(how_.unreadable))) {
             p.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
             return;
         }
         p.set_response_status(check_payload(p, how_.size));
         if (p.is_response_ok()) copy_payload(p, bytes.data());
-        p.set_dmi_allowed(p.is_response_ok() &&
-                          (how_.unhinted < address || how_.unhinted - address >= p.get_data_length()));
+        p.set_dmi_allowed(p.is_response_ok() && !touches(how_.unhinted));
     }
 
     // END_REQ is at this time.
