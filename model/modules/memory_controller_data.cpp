@@ -8,6 +8,7 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace tlmalloc {
 
@@ -60,6 +61,39 @@ void memory_controller::offer_unreserved(tla_channel channel) {
     in.withdraw_dmi(base(channel), base(channel) + (bytes_of(channel) - 1));
 }
 
+// A write that its memory has not answered, on the stack of its call. A memory that makes callers wait makes it some
+// time until then: after the simulation has come to where its initiator is ahead, in a queue behind others.
+class memory_controller::write_under_way {
+  public:
+    write_under_way(write_under_way *&list, const place &where, std::uint64_t nbytes)
+        : list_(list), next_(list), where_(where), nbytes_(nbytes) {
+        if (next_) next_->before_ = this;
+        list_ = this;
+    }
+    ~write_under_way() {
+        (before_ ? before_->next_ : list_) = next_;
+        if (next_) next_->before_ = before_;
+    }
+    write_under_way(const write_under_way &) = delete;
+    write_under_way &operator=(const write_under_way &) = delete;
+
+    const write_under_way *next() const { return next_; }
+    bool touches(tla_channel channel, std::uint64_t first, std::uint64_t last) const {
+        return where_.channel == channel && where_.offset <= last && where_.offset + (nbytes_ - 1) >= first;
+    }
+
+  private:
+    write_under_way *&list_, *before_ = nullptr, *next_;
+    const place where_;
+    const std::uint64_t nbytes_;
+};
+
+bool memory_controller::is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last) const {
+    for (const write_under_way *one = writes_; one; one = one->next())
+        if (one->touches(channel, first, last)) return true;
+    return false;
+}
+
 // Reserves what is read exclusively, and looks whether it still is when it is written. True when the access has been
 // answered: it is not to be made.
 bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester *who) {
@@ -82,6 +116,8 @@ bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, con
     const std::uint64_t first = where.offset, last = first + (span - 1);
     if (payload.is_read()) {
         drop_reservation(who->initiator);
+        // What is read may be older than the write: nothing is reserved then, and the pair is tried again.
+        if (is_being_written(where.channel, first, last)) return false;
         if (tla_exclusive_monitor_reserve(&monitor, who->initiator, first, last)) {
             payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE); // the host has no memory
             return true;
@@ -137,7 +173,10 @@ void memory_controller::serve(unsigned, tlm::tlm_generic_payload &payload, sc_co
     requester *const who = payload.get_extension<requester>();
     if (answers_exclusive(payload, where, who)) return;
     const passed_on what = pass_on(payload, where, who);
+    std::optional<write_under_way> write;
+    if (payload.is_write()) write.emplace(writes_, where, payload_span(payload));
     socket_of(where.channel)->b_transport(payload, delay);
+    write.reset();
     if (to_note && payload.is_response_ok()) note(where, payload, at_ps);
     came_back(payload, what);
 }

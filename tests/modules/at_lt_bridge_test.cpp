@@ -159,6 +159,52 @@ BOOST_AUTO_TEST_CASE(one_at_a_time_takes_the_sum) {
     responses_come_when_they_are_due(4, {90, 120, 180}, sc_core::SC_ZERO_TIME, 1, 1);
 }
 
+// END_RESP may be sent ahead of its time: the next response does not come before it.
+BOOST_AUTO_TEST_CASE(a_response_waits_for_the_end_that_is_announced_by_a_call) {
+    at_lt_bridge bridge("bridge", {});
+    slow_memory memory("memory");
+    bridge.out.bind(memory.in);
+    struct caller : sc_core::sc_module {
+        tlm_utils::simple_initiator_socket<caller> out{"out"};
+        std::vector<std::uint64_t> came; // BEGIN_RESP, in ns
+        explicit caller(sc_core::sc_module_name name) : sc_module(name) {
+            out.register_nb_transport_bw(this, &caller::nb_transport_bw);
+        }
+        tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                           sc_core::sc_time &delay) {
+            if (phase != tlm::BEGIN_RESP) return tlm::TLM_ACCEPTED;
+            came.push_back(to_ps(sc_core::sc_time_stamp() + delay) / 1'000);
+            tlm::tlm_phase end = tlm::END_RESP;
+            sc_core::sc_time later(45, sc_core::SC_NS);
+            out->nb_transport_fw(payload, end, later);
+            return tlm::TLM_ACCEPTED;
+        }
+    } from("from");
+    from.out.bind(bridge.in);
+    ::initiator thread("thread");
+    slow_memory unused("unused"); // for the thread's socket
+    thread.out.bind(unused.in);
+    std::uint8_t data[] = {30, 31, 90};
+    std::deque<tlm::tlm_generic_payload> all;
+    thread.body = [&] {
+        for (std::uint8_t &ns : data) {
+            tlm::tlm_generic_payload &one = all.emplace_back();
+            one.set_write();
+            one.set_address(4);
+            one.set_data_ptr(&ns);
+            one.set_data_length(1);
+            one.set_streaming_width(1);
+            tlm::tlm_phase phase = tlm::BEGIN_REQ;
+            sc_core::sc_time delay;
+            from.out->nb_transport_fw(one, phase, delay);
+            sc_core::wait(sc_core::SC_ZERO_TIME); // END_REQ comes
+            sc_core::wait(sc_core::SC_ZERO_TIME);
+        }
+    };
+    simulate({&thread});
+    BOOST_TEST(from.came == (std::vector<std::uint64_t>{30, 75, 120}), boost::test_tools::per_element());
+}
+
 // Calls that have come are answered; others are refused, and pointers go, until then.
 BOOST_AUTO_TEST_CASE(a_reset_waits_for_the_calls_that_are_under_way) {
     at_lt_bridge bridge("bridge", {});

@@ -197,6 +197,8 @@ class memory_controller : public instrumented,
     void drop_reservation(std::uint32_t core);
     void not_made(const tlm::tlm_generic_payload &payload);
     void offer_unreserved(tla_channel channel);
+    class write_under_way;
+    bool is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last) const;
 
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
@@ -281,6 +283,7 @@ class memory_controller : public instrumented,
     sc_core::sc_event grows_anew_;
     tla_exclusive_monitor monitors_[TLA_CHANNEL_COUNT]{};
     bool reserved_refused_[TLA_CHANNEL_COUNT]{}; // somebody may remember that DMI was refused for a reservation there
+    write_under_way *writes_ = nullptr;          // of callers who wait for their memory
     bool dmi_granted_ = false;                   // somebody may hold a pointer
     tla_faults faults_{};
     std::uint64_t refused_ = 0;

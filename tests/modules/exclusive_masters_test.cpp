@@ -1,0 +1,275 @@
+// Exclusive accesses of three cores by two masters: one makes blocking calls through adapters of width, one comes in
+// four phases through a bridge; a core may use either. Beside a naive model that knows when each byte was written.
+#include "controller_bench.hpp"
+#include "tests/unit/seeded_random.hpp"
+#include "tlmalloc/modules/at_lt_bridge.hpp"
+#include "tlmalloc/modules/lt_at_bridge.hpp"
+#include "tlmalloc/modules/width_adapter.hpp"
+#include "tlmalloc/testing/initiator.hpp"
+
+#include <array>
+#include <optional>
+
+namespace {
+
+constexpr unsigned cores = 3;
+constexpr std::uint64_t base = 0x8000'0000, window = 48;
+
+// What a load reserved is worth something as long as none of its bytes has been written since.
+class written_when {
+  public:
+    bytes all = bytes(window);
+
+    void load_reserved(unsigned core, std::uint64_t first, std::uint64_t length) {
+        pairs_[core] = {true, first, length, ++now_};
+    }
+    bool store_conditional(unsigned core, std::uint64_t first, const bytes &data) {
+        const pair loaded = pairs_[core];
+        pairs_[core].open = false;
+        if (!stands(loaded) || first < loaded.first || first + data.size() > loaded.first + loaded.length) return false;
+        store(first, data);
+        return true;
+    }
+    void store(std::uint64_t first, const bytes &data) {
+        now_++;
+        for (std::uint64_t i = 0; i < data.size(); i++) {
+            all[first + i] = data[i];
+            written_[first + i] = now_;
+        }
+    }
+    // Whether somebody's reservation of this byte stands.
+    bool is_reserved(std::uint64_t at) const {
+        for (const pair &one : pairs_)
+            if (stands(one) && at >= one.first && at < one.first + one.length) return true;
+        return false;
+    }
+    const std::uint64_t *range_of(unsigned core) const { return pairs_[core].open ? &pairs_[core].first : nullptr; }
+    std::uint64_t length_of(unsigned core) const { return pairs_[core].length; }
+
+  private:
+    struct pair {
+        bool open = false;
+        std::uint64_t first = 0, length = 0, when = 0;
+    };
+    bool stands(const pair &one) const {
+        for (std::uint64_t i = 0; one.open && i < one.length; i++)
+            if (written_[one.first + i] > one.when) return false;
+        return one.open;
+    }
+    std::uint64_t now_ = 0;
+    std::array<std::uint64_t, window> written_{};
+    std::array<pair, cores> pairs_;
+};
+
+// The slice itself, or one behind a bridge, which calls it in four phases and waits.
+enum class behind { slice, bridge };
+
+struct two_masters {
+    memory_controller controller;
+    hbm_slice slice;
+    std::optional<lt_at_bridge> bridge;
+    width_adapter<32, 64> widen{"widen"};
+    width_adapter<64> narrow{"narrow"};
+    at_lt_bridge phases{"phases", {}};
+    tlmalloc::testing::initiator blocking{"blocking"}, phased{"phased"};
+    initiator cpu{"cpu"}; // its thread is the test's
+
+    two_masters(time_style style, behind what)
+        : controller("controller", config(style)), slice("slice", slice_config(style)) {
+        if (what == behind::slice) {
+            controller.slice.bind(slice.in);
+        } else {
+            bridge.emplace("bridge", bridge_config());
+            controller.slice.bind(bridge->in);
+            bridge->out.bind(slice.in);
+        }
+        blocking.out.bind(widen.in);
+        widen.out.bind(narrow.in);
+        narrow.out.bind(controller.in);
+        phased.out.bind(phases.in);
+        phases.out.bind(controller.in);
+        phased.style = tlmalloc::testing::coding::approximately_timed;
+        cpu.out.bind(controller.control);
+    }
+    static memory_controller::config config(time_style style) {
+        memory_controller::config c = small();
+        c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.memory.layout = TLA_LAYOUT_PLAIN;
+        c.memory.base[TLA_HBM] = base;
+        c.style = style;
+        return c;
+    }
+    static hbm_slice::config slice_config(time_style style) {
+        hbm_slice::config c = bench::slice_config();
+        c.latency_ps = 40'000;
+        c.style = style;
+        return c;
+    }
+    static lt_at_bridge::config bridge_config() {
+        lt_at_bridge::config c;
+        c.capacity = slice_bytes;
+        return c;
+    }
+    // An access of a core that is `ahead_ns` ahead of the simulation, over when it returns. `exclusive` says afterwards
+    // whether a store was made.
+    void access(bool by_phases, unsigned core, tlm::tlm_command command, std::uint64_t at, bytes &data, bool &exclusive,
+                std::uint64_t ahead_ns = 0) {
+        tlmalloc::testing::initiator &master = by_phases ? phased : blocking;
+        requester who(0, core);
+        who.exclusive = exclusive;
+        tlm::tlm_generic_payload &payload = master.make(command, base + at, data.data(), data.size());
+        payload.set_extension(&who);
+        sc_core::sc_time delay = from_ps(1000 * ahead_ns);
+        master.transport(payload, delay);
+        if (delay > sc_core::SC_ZERO_TIME) sc_core::wait(delay);
+        BOOST_REQUIRE_EQUAL(payload.get_response_status(), tlm::TLM_OK_RESPONSE);
+        payload.clear_extension(&who);
+        master.give_back(payload);
+        exclusive = who.exclusive;
+    }
+};
+
+// One access after the other, by any core over any master: what is made, what is read, and where pointers are given,
+// are the model's.
+void random_accesses_do_what_the_model_does(time_style style, std::uint64_t seed, behind what = behind::slice) {
+    two_masters m(style, what);
+    written_when model;
+    seeded_random random(seed);
+    unsigned made = 0, failed = 0, refused = 0;
+    m.cpu.body = [&] {
+        for (int n = 0; n < 20'000; n++) {
+            const auto core = static_cast<unsigned>(random.between(0, cores - 1));
+            const bool by_phases = random.one_in(2);
+            std::uint64_t length = random.between(1, 8), first = random.between(0, window - length);
+            bool exclusive = false;
+            bytes data(length), there;
+            switch (random.between(0, 9)) {
+            case 0:
+            case 1: // a store
+                for (std::uint8_t &byte : data)
+                    byte = static_cast<std::uint8_t>(random.between(0, 255));
+                model.store(first, data);
+                m.access(by_phases, core, tlm::TLM_WRITE_COMMAND, first, data, exclusive);
+                break;
+            case 2: { // a pointer, which ends where reservations begin
+                tlm::tlm_generic_payload payload;
+                tlm::tlm_dmi dmi;
+                payload.set_write();
+                payload.set_address(base + first);
+                const bool granted = (by_phases ? m.phased : m.blocking).out->get_direct_mem_ptr(payload, dmi);
+                BOOST_REQUIRE_EQUAL(granted, !model.is_reserved(first));
+                refused += !granted;
+                for (std::uint64_t at = 0; granted && at < window; at++)
+                    if (base + at >= dmi.get_start_address() && base + at <= dmi.get_end_address())
+                        BOOST_REQUIRE(!model.is_reserved(at));
+                break;
+            }
+            case 3:
+            case 4:
+            case 5: // LR
+            case 6: // a load
+                exclusive = !random.one_in(4);
+                if (exclusive) model.load_reserved(core, first, length);
+                there.assign(model.all.begin() + static_cast<std::ptrdiff_t>(first),
+                             model.all.begin() + static_cast<std::ptrdiff_t>(first + length));
+                m.access(by_phases, core, tlm::TLM_READ_COMMAND, first, data, exclusive);
+                BOOST_REQUIRE(data == there);
+                break;
+            default: { // SC, mostly of what the core has loaded or a part of it
+                const std::uint64_t *const loaded = model.range_of(core);
+                if (loaded && !random.one_in(8)) {
+                    const std::uint64_t skip = random.one_in(3) ? random.between(0, model.length_of(core) - 1) : 0;
+                    first = *loaded + skip;
+                    length = model.length_of(core) - skip;
+                }
+                data.assign(length, static_cast<std::uint8_t>(n));
+                const bool due = model.store_conditional(core, first, data);
+                exclusive = true;
+                m.access(by_phases, core, tlm::TLM_WRITE_COMMAND, first, data, exclusive);
+                BOOST_REQUIRE_EQUAL(exclusive, due);
+                (due ? made : failed)++;
+            }
+            }
+        }
+        bytes end(window);
+        bool exclusive = false;
+        m.access(true, 0, tlm::TLM_READ_COMMAND, 0, end, exclusive);
+        BOOST_CHECK(end == model.all);
+    };
+    simulate({&m.cpu});
+    BOOST_CHECK_GT(made, 1000u);
+    BOOST_CHECK_GT(failed, 1000u);
+    BOOST_CHECK_GT(refused, 100u);
+    BOOST_TEST_MESSAGE(made << " conditional stores were made, " << failed << " were not, " << refused
+                            << " pointers were refused");
+}
+
+// All at once: three cores count in three words over two masters, each access as far ahead of the simulation as it
+// likes. No increment is lost, and none of the stores that others make in between to a byte of the same word.
+void three_cores_lose_no_increment(time_style style, behind what) {
+    two_masters m(style, what);
+    constexpr unsigned times = 200;
+    unsigned failed = 0;
+    std::deque<initiator> threads;
+    for (unsigned core = 0; core < cores; core++) {
+        initiator &thread = threads.emplace_back(("core" + std::to_string(core)).c_str());
+        thread.out.bind(m.controller.control); // unused
+        thread.body = [&m, &failed, core] {
+            seeded_random random(190 + core);
+            for (unsigned n = 0; n < times; n++)
+                for (const std::uint64_t word : {0u, 8u, 16u}) {
+                    bool made = false;
+                    while (!made) {
+                        bytes data(4);
+                        bool exclusive = true;
+                        const auto ahead = [&] { return random.one_in(2) ? random.between(0, 300) : 0; };
+                        m.access(core == 2, core, tlm::TLM_READ_COMMAND, word, data, exclusive, ahead());
+                        if (random.one_in(2)) sc_core::wait(from_ps(1000 * random.between(0, 99)));
+                        for (std::size_t i = 0; i < data.size() && ++data[i] == 0; i++) {
+                        }
+                        made = true;
+                        m.access(core == 2, core, tlm::TLM_WRITE_COMMAND, word, data, made, ahead());
+                        failed += !made;
+                    }
+                }
+        };
+    }
+    m.cpu.body = [] {};
+    simulate({&m.cpu, &threads[0], &threads[1], &threads[2]});
+    for (const std::uint64_t word : {0u, 8u, 16u}) {
+        bytes sum(4);
+        tlm::tlm_generic_payload look;
+        look.set_read();
+        look.set_address(base + word);
+        look.set_data_ptr(sum.data());
+        look.set_data_length(4);
+        BOOST_CHECK_EQUAL(m.blocking.out->transport_dbg(look), 4u);
+        BOOST_CHECK_EQUAL(sum[0] + 256 * sum[1], int(cores * times));
+    }
+    BOOST_CHECK_GT(failed, 100u);
+    BOOST_TEST_MESSAGE(failed << " conditional stores were not made");
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_three_cores_over_two_masters_do_what_a_naive_model_does) {
+    random_accesses_do_what_the_model_does(time_style::fast, 191);
+}
+BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_three_cores_over_two_masters_do_so_in_the_exact_style) {
+    random_accesses_do_what_the_model_does(time_style::exact, 192);
+}
+BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_three_cores_over_two_masters_do_so_before_a_bridge) {
+    random_accesses_do_what_the_model_does(time_style::fast, 193, behind::bridge);
+}
+BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment) {
+    three_cores_lose_no_increment(time_style::fast, behind::slice);
+}
+BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_in_the_exact_style) {
+    three_cores_lose_no_increment(time_style::exact, behind::slice);
+}
+BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_before_a_bridge) {
+    three_cores_lose_no_increment(time_style::fast, behind::bridge);
+}
+BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_before_a_bridge_in_the_exact_style) {
+    three_cores_lose_no_increment(time_style::exact, behind::bridge);
+}
