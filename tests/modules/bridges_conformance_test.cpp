@@ -63,6 +63,36 @@ struct bridged_phases : conformance_target {
     }
 };
 
+// A memory of bursts without byte enables, not at 0: what is written in part is read and written back.
+struct bridged_bursts : conformance_target {
+    static constexpr std::uint64_t base = 4096;
+    lt_at_bridge bridge{"bridge", config()};
+    phased_memory behind{"memory", bursts()};
+
+    static lt_at_bridge::config config() {
+        lt_at_bridge::config c = bridge_config(memory_bytes - base);
+        c.base = base;
+        c.smallest = 64;
+        c.byte_enables = false;
+        return c;
+    }
+    static phased_memory::settings bursts() {
+        phased_memory::settings s = mixed();
+        s.smallest = 64;
+        s.byte_enables = false;
+        return s;
+    }
+    bridged_bursts() {
+        bridge.out.bind(behind.in);
+        memory = {base, memory_bytes - 1};
+    }
+    void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(bridge.in); }
+    std::optional<range> withdraw_dmi() override {
+        behind.withdraw(0, base + 255);
+        return range{base, base + 255};
+    }
+};
+
 // An at_lt_bridge and a slice, which is called by b_transport only.
 struct phases_before_slice : conformance_target {
     at_lt_bridge bridge{"bridge", {}};
@@ -209,6 +239,9 @@ BOOST_AUTO_TEST_CASE(a_slice_conforms_behind_four_phases_in_the_exact_style) {
 }
 BOOST_AUTO_TEST_CASE(somebody_elses_memory_conforms_behind_a_bridge) {
     conforms(make<bridged_phases>());
+}
+BOOST_AUTO_TEST_CASE(a_memory_of_whole_bursts_without_byte_enables_conforms_behind_a_bridge) {
+    conforms(make<bridged_bursts>());
 }
 BOOST_AUTO_TEST_CASE(a_slice_conforms_behind_blocking_calls) {
     conforms(make<phases_before_slice>(fast), "D5");
