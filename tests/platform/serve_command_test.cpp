@@ -244,6 +244,15 @@ BOOST_AUTO_TEST_CASE(a_map_shows_which_blocks_were_used_when) {
     BOOST_CHECK_EQUAL(drawn, draw("fixed 1 ms"));
 }
 
+BOOST_AUTO_TEST_CASE(the_picture_in_the_page_is_that_of_its_command) {
+    const scratch_directory scratch;
+    const std::string map = scratch.path("m.svg");
+    const command_result run = run_tlmalloc(
+        serving(configs + "small_requests.jsonl", configs + "small.yaml", "fixed 2 ms + 20 us/token", {"--map", map}));
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    BOOST_CHECK(read_text(map) == read_text(TLMALLOC_SOURCE_DIR "/waveforms/serving_blocks.svg"));
+}
+
 BOOST_AUTO_TEST_CASE(blocks_on_a_platform_are_those_without_one_and_a_dear_allocator_lengthens_the_steps) {
     const scratch_directory scratch;
     const std::string requests = configs + "small_requests.jsonl", settings = configs + "small.yaml";
@@ -348,6 +357,33 @@ BOOST_AUTO_TEST_CASE(attention_by_dma_pays_for_walks_and_meets_errors_of_the_mem
                           platform("broken.yaml", "2 MiB", "faults:\n  plan: \"uncorrectable pe=1 address=0x5000\"\n"),
                           {"--set", "attention=dma"}),
                   "attention's read of block 1 by the DMA of PE 1: ", 1);
+}
+
+// Entries of a page's walks stand at the beginnings of their tables, and tables at pages: all are in one channel, which
+// a step waits for unless walks to a page join and skip the levels above.
+BOOST_AUTO_TEST_CASE(attention_by_dma_waits_for_the_channel_of_its_tables_unless_walks_join_and_skip_levels) {
+    const scratch_directory scratch;
+    const std::string requests = scratch.write("r.csv", "input,output\n400,1\n400,1\n"),
+                      settings = configs + "small.yaml";
+    const auto layer_ns = [&](const std::string &page, const std::string &walkers) {
+        std::string text = read_text(npu_small);
+        const std::string pages = "  page_size: 2 MiB";
+        text.replace(text.find(pages), pages.size(), "  page_size: " + page + "\n  walk: memory\n" + walkers);
+        const std::string law = "platform " + scratch.write("npu.yaml", text) + " + fixed 1 ms";
+        json_t *json = report_of(serving(requests, settings, law, {"--set", "attention=dma", "--json", "-"}));
+        const json_t *attention = json_object_get(json_object_get(json, "kv"), "attention");
+        const std::uint64_t ns = number(attention, "layer_ps") / 1000;
+        json_decref(json);
+        return ns;
+    };
+    const std::string better = "  walkers: {merge_slots: 32, cache_entries: 64}\n";
+    // 800 tokens of 4 KiB on four PEs are 200 pages and 3,200 chunks of a PE. Nine walks for a page have three entries
+    // in channel 0, for 8 ns each.
+    const std::uint64_t all_walk = layer_ns("4 KiB", ""), joined = layer_ns("4 KiB", better);
+    BOOST_TEST_MESSAGE(all_walk << " ns, " << joined << " ns where walks join");
+    BOOST_CHECK_GT(all_walk, 200u * 9 * 3 * 8);
+    BOOST_CHECK_LT(joined, all_walk / 5);
+    BOOST_CHECK_LT(layer_ns("2 MiB", ""), all_walk / 2);
 }
 
 // Where what lived before ends anywhere, blocks do not begin at bursts: every chunk of 256 B has two of them.

@@ -1,0 +1,49 @@
+// Mooncake's conversation hour on 256 PEs: every decision is a command, and what is found is what is found without.
+#include "platform/command_line.hpp"
+#include "shared_data.hpp"
+
+#include <jansson.h>
+
+namespace {
+
+const std::string source = TLMALLOC_SOURCE_DIR "/";
+
+json_t *hour(const std::string &law) {
+    const command_result run =
+        run_tlmalloc({"serve", shared_data + "data/serving/mooncake/conversation_trace.jsonl.gz", "--settings",
+                      source + "configs/serving/mooncake_256.yaml", "--step-time", law, "--json", "-"});
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    json_t *json = json_loads(run.out.c_str(), 0, nullptr);
+    BOOST_REQUIRE(json);
+    return json;
+}
+
+std::uint64_t number(const json_t *json, const char *key) {
+    return static_cast<std::uint64_t>(json_integer_value(json_object_get(json, key)));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(an_hour_on_256_pes_finds_what_is_found_without_them) {
+    if (!shared_data_is_here("data/serving")) return;
+    const std::string law = "fixed 10 ms + 1 us/token";
+    json_t *const with = hour("platform " + source + "configs/kernbench.yaml + " + law), *const without = hour(law);
+    for (const json_t *json : {with, without}) {
+        BOOST_CHECK_EQUAL(number(json, "requests"), 12031u);
+        BOOST_CHECK_EQUAL(number(json, "completed"), 12031u);
+        BOOST_CHECK_EQUAL(number(json, "hit_tokens"), 41708032u);
+        BOOST_CHECK_EQUAL(number(json, "preemptions"), 0u);
+    }
+    const json_t *const kv = json_object_get(with, "kv"), *const platform = json_object_get(kv, "platform");
+    const std::uint64_t taken = number(kv, "taken"), found = number(kv, "revived") + number(kv, "shared");
+    for (const char *key : {"alloc", "map", "unmap"})
+        BOOST_CHECK_EQUAL(number(platform, key), taken);
+    BOOST_CHECK_GE(number(platform, "ref"), found);
+    BOOST_CHECK_EQUAL(number(platform, "free"), number(platform, "alloc") + number(platform, "ref"));
+    std::uint64_t commands = 0;
+    for (const char *key : {"alloc", "ref", "free", "map", "unmap"})
+        commands += number(platform, key);
+    BOOST_CHECK_EQUAL(commands, 1430816u);
+    json_decref(with);
+    json_decref(without);
+}
