@@ -5,6 +5,7 @@
 #include "dmi.hpp"
 #include "payload.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -173,6 +174,16 @@ bool lt_at_bridge::reaches(std::uint64_t address, std::uint64_t nbytes) const {
     return address >= config_.base && address <= last() && nbytes > 0 && nbytes - 1 <= last() - address;
 }
 
+// Of several requests, or of a read and a write, some could be made and the others not.
+bool lt_at_bridge::loses_exclusive(const tlm_generic_payload &payload) const {
+    const requester *const who = payload.get_extension<requester>();
+    if (!who || !who->exclusive) return false;
+    const tla_request_shape shape{config_.largest, config_.smallest, config_.powers_of_two};
+    const tla_request only = tla_request_next(&shape, payload.get_address(), payload.get_data_length());
+    return !config_.exclusive || payload.get_byte_enable_ptr() || payload_span(payload) < payload.get_data_length() ||
+           only.length != payload.get_data_length() || only.lead > 0;
+}
+
 // --- accesses --------------------------------------------------------------------------------------------------------
 
 void lt_at_bridge::serve(unsigned, tlm_generic_payload &payload, sc_core::sc_time &delay) {
@@ -180,6 +191,7 @@ void lt_at_bridge::serve(unsigned, tlm_generic_payload &payload, sc_core::sc_tim
     tlm::tlm_response_status status = check_attributes(payload);
     if (status == tlm::TLM_OK_RESPONSE && !reaches(payload.get_address(), payload_span(payload)))
         status = tlm::TLM_ADDRESS_ERROR_RESPONSE;
+    if (status == tlm::TLM_OK_RESPONSE && loses_exclusive(payload)) status = tlm::TLM_COMMAND_ERROR_RESPONSE;
     if (status == tlm::TLM_OK_RESPONSE && payload.get_command() != tlm::TLM_IGNORE_COMMAND)
         status = transport(payload, delay);
     payload.set_response_status(status);

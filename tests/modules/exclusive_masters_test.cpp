@@ -67,7 +67,7 @@ enum class behind { slice, bridge };
 struct two_masters {
     memory_controller controller;
     hbm_slice slice;
-    std::optional<lt_at_bridge> bridge;
+    std::optional<lt_at_bridge> front, bridge;
     width_adapter<32, 64> widen{"widen"};
     width_adapter<64> narrow{"narrow"};
     at_lt_bridge phases{"phases", {}};
@@ -85,7 +85,18 @@ struct two_masters {
         }
         blocking.out.bind(widen.in);
         widen.out.bind(narrow.in);
-        narrow.out.bind(controller.in);
+        if (what == behind::bridge) { // and one in front, which knows that the controller keeps reservations
+            lt_at_bridge::config c = bridge_config();
+            c.base = base;
+            c.exclusive = true;
+            c.largest = 4096; // nothing here is cut
+            c.powers_of_two = false;
+            front.emplace("front", c);
+            narrow.out.bind(front->in);
+            front->out.bind(controller.in);
+        } else {
+            narrow.out.bind(controller.in);
+        }
         phased.out.bind(phases.in);
         phases.out.bind(controller.in);
         phased.style = tlmalloc::testing::coding::approximately_timed;

@@ -5,6 +5,7 @@
 #include "test_initiator.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/lt_at_bridge.hpp"
+#include "tlmalloc/modules/requester.hpp"
 
 using namespace tlmalloc;
 
@@ -334,4 +335,68 @@ BOOST_AUTO_TEST_CASE(requests_without_an_answer_are_seen) {
     // The fifth is sent when the fourth is answered.
     BOOST_TEST(steps == (std::vector<std::string>{"0", "1", "10", "11", "100", "11", "10", "1", "0"}),
                boost::test_tools::per_element());
+}
+
+namespace {
+
+// A store conditional of `nbytes` at `address`; whether it says that it was made.
+tlm::tlm_response_status store_conditional(scripted_bench &b, std::uint64_t address, std::size_t nbytes, bool &made) {
+    requester who(0, 3);
+    who.exclusive = true;
+    b.cpu.as = &who;
+    sc_core::sc_time delay;
+    const tlm::tlm_response_status status = b.cpu.write(address, bytes(nbytes, 1), delay);
+    b.cpu.as = nullptr;
+    made = who.exclusive;
+    return status;
+}
+
+} // namespace
+
+// Nobody ignores that an access is exclusive.
+BOOST_AUTO_TEST_CASE(an_exclusive_access_is_refused_where_the_target_keeps_no_reservations) {
+    scripted_bench b;
+    b.cpu.body = [&] {
+        bool made = false;
+        BOOST_CHECK_EQUAL(store_conditional(b, base, 8, made), tlm::TLM_COMMAND_ERROR_RESPONSE);
+        requester who(0, 3);
+        who.exclusive = true;
+        b.cpu.as = &who;
+        bytes data(8);
+        sc_core::sc_time delay;
+        BOOST_CHECK_EQUAL(b.cpu.read(base, data, delay), tlm::TLM_COMMAND_ERROR_RESPONSE);
+        b.cpu.as = nullptr;
+    };
+    simulate({&b.cpu});
+    BOOST_CHECK(b.target.requests.empty());
+}
+BOOST_AUTO_TEST_CASE(an_exclusive_access_is_one_request_or_none) {
+    lt_at_bridge::config how = scripted_bench::config();
+    how.exclusive = true;
+    how.smallest = 4;
+    scripted_bench b(how);
+    bool makes = true;
+    b.target.on_request = [&](auto &payload, auto &, auto &) {
+        auto *const who = payload.template get_extension<requester>();
+        BOOST_CHECK(who && who->exclusive && who->initiator == 3);
+        who->exclusive = makes;
+        payload.set_response_status(tlm::TLM_OK_RESPONSE);
+        return tlm::TLM_COMPLETED;
+    };
+    b.cpu.body = [&] {
+        bool made = false;
+        BOOST_CHECK_EQUAL(store_conditional(b, base + 8, 8, made), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK(made);
+        makes = false;
+        BOOST_CHECK_EQUAL(store_conditional(b, base + 8, 8, made), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK(!made);
+        BOOST_CHECK_EQUAL(b.target.requests.size(), 2u);
+        for (const auto &[address, nbytes] : {std::pair<std::uint64_t, std::size_t>{base + 4, 8}, // two by alignment
+                                              {base + 60, 8},                                     // over a boundary
+                                              {base + 2, 2},                                      // wider
+                                              {base, 128}})                                       // too long
+            BOOST_CHECK_EQUAL(store_conditional(b, address, nbytes, made), tlm::TLM_COMMAND_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(b.target.requests.size(), 2u);
+    };
+    simulate({&b.cpu});
 }

@@ -28,10 +28,12 @@ namespace tlmalloc {
 // and a warning /tlmalloc/lt_at_bridge/protocol.
 //
 // Answers: TLM_ADDRESS_ERROR_RESPONSE for what does not lie in [base, base + capacity), which never reaches the target;
-// burst and byte-enable errors for attributes that no memory can serve; TLM_OK_RESPONSE to TLM_IGNORE, which is not
-// passed on; else the first error among the answers of the requests, or OK. Where a request failed, a read brings
-// nothing, and a write has been made by the requests that did not fail. Extensions of the access are lent to its
-// requests until their answers; a caller's thread that ends meanwhile takes them away, and the bytes stay.
+// burst and byte-enable errors for attributes that no memory can serve; TLM_COMMAND_ERROR_RESPONSE for an exclusive
+// access (requester.hpp) that the target would not know as one, or that would not be one request of just its bytes;
+// TLM_OK_RESPONSE to TLM_IGNORE, which is not passed on; else the first error among the answers of the requests, or OK.
+// Where a request failed, a read brings nothing, and a write has been made by the requests that did not fail.
+// Extensions of the access are lent to its requests until their answers; a caller's thread that ends meanwhile takes
+// them away, and the bytes stay.
 //
 // A reset (resettable.hpp) waits for the requests that are on their way, those of callers that are gone too.
 //
@@ -66,6 +68,8 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
         response_end ending = response_end::updated;
         unsigned accepted = 64; // initiators in four phases: accepted accesses of each without END_RESP
         bool dmi = true;        // pass on DMI
+        bool exclusive = false; // the target keeps reservations, and clears requester::exclusive of a write that was
+                                // not made, as a memory_controller does; else exclusive accesses are refused
     };
 
     struct statistics {
@@ -99,6 +103,7 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
     void check_config() const;
     std::uint64_t last() const; // the last legal address
     bool reaches(std::uint64_t address, std::uint64_t nbytes) const;
+    bool loses_exclusive(const tlm::tlm_generic_payload &payload) const;
     tlm::tlm_response_status transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
     void cut(const tlm::tlm_generic_payload &whole, access &into);
     std::uint64_t run_of(const tlm::tlm_generic_payload &whole, std::uint64_t index, std::uint64_t offset,
