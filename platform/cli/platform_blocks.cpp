@@ -34,9 +34,11 @@ platform_blocks::platform_blocks(sc_core::sc_module_name name, npu &platform, st
                                  std::uint64_t block_bytes, std::uint64_t page_bytes, std::uint64_t pattern_bytes,
                                  std::uint32_t asid)
     : sc_module(name), block_bytes_(block_bytes), stride_((block_bytes + page_bytes - 1) / page_bytes * page_bytes),
-      pattern_bytes_(pattern_bytes), asid_(asid), blocks_(blocks) {
-    for (std::size_t i = 0; i < platform.pes().size(); i++)
+      pattern_bytes_(pattern_bytes), asid_(asid), driver_(platform.host().driver()), blocks_(blocks) {
+    for (std::size_t i = 0; i < platform.pes().size(); i++) {
         sockets_.push_back(std::make_unique<sockets>("pe" + std::to_string(i), *platform.pes()[i]));
+        sips_ = std::max(sips_, platform.pes()[i]->where.sip + 1);
+    }
     SC_HAS_PROCESS(platform_blocks);
     SC_THREAD(work);
 }
@@ -110,6 +112,7 @@ void platform_blocks::work() {
             wait(begin_);
         for (std::size_t i = 0; i < noted_.size() && !failure_.status;)
             i += act_from(i);
+        wait_for_sips();
         if (!failure_.status) noted_.clear();
         if (ends_ && !failure_.status) tier_->give_all_back(&failure_);
         ends_ = false;
@@ -177,6 +180,7 @@ tla_status platform_blocks::move(std::size_t first, std::size_t count) {
         if (const tla_status status = check_movable(n.block, leaves)) return status;
         moves.push_back({pe_of(n.block), address(n.block), n.host_block, blocks_[n.block].content});
     }
+    wait_for_sips();
     platform_tier::times took;
     const tla_status status = leaves ? tier_->move_out(moves, took, &failure_) : tier_->move_in(moves, took, &failure_);
     times_.allocation_ps += took.allocation_ps;
@@ -200,6 +204,11 @@ std::uint64_t platform_blocks::address(std::uint32_t block) const {
     return (block / sockets_.size() + 1) * stride_;
 }
 
+// An asynchronous driver's calls are over when the SIPs are through with them.
+void platform_blocks::wait_for_sips() {
+    times_.allocation_ps += wait_for_driver(driver_, sips_);
+}
+
 tla_status platform_blocks::memory(tla_opcode opcode, std::uint32_t block, tla_completion &completion) {
     tla_command command{};
     command.opcode = opcode;
@@ -208,7 +217,9 @@ tla_status platform_blocks::memory(tla_opcode opcode, std::uint32_t block, tla_c
     command.nbytes = block_bytes_;
     command.pa = {blocks_[block].pa};
     const std::uint64_t start = now_ps();
-    const tla_status status = command_beside(*of(block).controller.operator->(), command, completion);
+    const bool is_call = opcode == TLA_OP_ALLOC || (opcode == TLA_OP_FREE && blocks_[block].references == 1);
+    const tla_status status = command_in_driver(is_call ? driver_ : nullptr, of(block).pe.where.sip,
+                                                *of(block).controller.operator->(), command, completion);
     times_.allocation_ps += now_ps() - start;
     ++(opcode == TLA_OP_ALLOC ? counts_.alloc : opcode == TLA_OP_FREE ? counts_.free : counts_.ref);
     return failed(status, opcode == TLA_OP_ALLOC ? "ALLOC" : opcode == TLA_OP_FREE ? "FREE" : "REF", block);

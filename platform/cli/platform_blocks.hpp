@@ -18,6 +18,7 @@ namespace tlmalloc {
 // longer, for whoever reads it by DMA (platform_attention.hpp). When it is found and when a reference is given up its
 // virtual addresses must lead to it, and the pattern must be at both ends: both in no time, as nobody but the check
 // reads it. Commands come to the control ports from beside the PE, so that no way over the fabric is in their times.
+// Where the platform has a driver of the host, an ALLOC is a call of it, and so is the FREE of a last reference.
 //
 // With a second tier in the host's memory (platform_tier.hpp) what leaves the index is moved there, and back to a block
 // that has been taken for it, and its pattern with it; before it leaves and when it is back all of the pattern is
@@ -88,12 +89,15 @@ class platform_blocks : public sc_core::sc_module {
     bool copy(tlm::tlm_command command, std::uint32_t block, std::uint64_t offset, std::uint8_t *bytes,
               std::uint64_t nbytes);
     tla_status map(tla_opcode opcode, std::uint32_t block);
+    void wait_for_sips();
     tla_status memory(tla_opcode opcode, std::uint32_t block, tla_completion &completion);
     tla_status failed(tla_status status, const char *what, std::uint32_t block);
     sockets &of(std::uint32_t block) { return *sockets_[pe_of(block)]; }
 
     const std::uint64_t block_bytes_, stride_, pattern_bytes_;
     const std::uint32_t asid_;
+    host_driver *const driver_; // or none
+    std::uint32_t sips_ = 0;
     std::vector<std::unique_ptr<sockets>> sockets_; // of each PE
     std::vector<block_state> blocks_;
     std::vector<noted> noted_;

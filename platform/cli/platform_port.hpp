@@ -3,6 +3,10 @@
 #define TLMALLOC_PLATFORM_CLI_PLATFORM_PORT_HPP
 
 #include "tlmalloc/modules/command_sender.hpp"
+#include "tlmalloc/modules/host_driver.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
 
 namespace tlmalloc {
 
@@ -15,6 +19,25 @@ inline tla_status command_beside(tlm::tlm_fw_transport_if<> &socket, const tla_c
     const tla_status status = send_command(socket, port, command, completion, delay);
     sc_core::wait(delay);
     return status;
+}
+
+// Memory that is allocated or given back, in a call of the host's driver where the platform has one.
+inline tla_status command_in_driver(host_driver *driver, std::uint32_t sip, tlm::tlm_fw_transport_if<> &socket,
+                                    const tla_command &command, tla_completion &completion) {
+    const auto send = [&] { return command_beside(socket, command, completion); };
+    const auto operation = command.opcode == TLA_OP_ALLOC ? TLA_HOST_DRIVER_ALLOC : TLA_HOST_DRIVER_FREE;
+    return driver ? driver->call(sip, operation, send) : send();
+}
+
+// Waits until SIPs have done what an asynchronous driver has asked of them; what that took.
+inline std::uint64_t wait_for_driver(const host_driver *driver, std::uint32_t sips) {
+    std::uint64_t ready_ps = 0;
+    for (std::uint32_t sip = 0; driver && sip < sips; sip++)
+        ready_ps = std::max(ready_ps, driver->ready_ps(sip));
+    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    if (ready_ps <= now_ps) return 0;
+    sc_core::wait(from_ps(ready_ps - now_ps));
+    return ready_ps - now_ps;
 }
 
 // In no time; whether all bytes could be accessed. At most 2^32 - 1 of them.

@@ -28,6 +28,7 @@ const char *name_of(tla_opcode opcode) {
 
 platform_tier::platform_tier(sc_core::sc_module_name name, npu &platform, std::uint64_t block_bytes)
     : sc_module(name), block_bytes_(block_bytes), piece_bytes_(std::min(block_bytes, most_piece_bytes)),
+      driver_(platform.host().driver()),
       lanes_("lanes", platform, piece_bytes_,
              [this](std::size_t pe, std::uint64_t tile) { return move_piece(pe, tile); }),
       queues_(platform.pes().size()) {
@@ -52,7 +53,9 @@ tla_status platform_tier::command(tla_opcode opcode, std::uint32_t host_block, s
     command.pa = {physical_address(host_block)};
     const std::uint64_t start_ps = now_ps();
     tla_completion completion{};
-    const tla_status status = command_beside(*controller_.operator->(), command, completion);
+    const bool is_call = opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE; // of the driver, to which it is SIP 0's
+    const tla_status status =
+        command_in_driver(is_call ? driver_ : nullptr, 0, *controller_.operator->(), command, completion);
     took.allocation_ps += now_ps() - start_ps;
     value = completion.value;
     if (status)

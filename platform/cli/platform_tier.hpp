@@ -66,6 +66,7 @@ class platform_tier : public sc_core::sc_module {
     bool move_piece(std::size_t pe, std::uint64_t tile);
 
     const std::uint64_t block_bytes_, piece_bytes_;
+    host_driver *const driver_; // or none
     tlm_utils::simple_initiator_socket<platform_tier> controller_{"controller"}, bytes_{"bytes"};
     platform_lanes lanes_;
     std::vector<queue> queues_; // of each PE

@@ -19,11 +19,11 @@ struct reader : sc_core::sc_module {
 
 // A platform with 8 blocks, of which block 0 is a placeholder.
 struct cache {
-    cache() {
+    explicit cache(const std::vector<const char *> &keys = {}) {
         tla_config config{};
-        BOOST_REQUIRE_EQUAL(
-            tla_config_load(TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", nullptr, 0, &config, nullptr, nullptr),
-            TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_config_load(TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", keys.data(), keys.size(),
+                                            &config, nullptr, nullptr),
+                            TLA_OK);
         platform = std::make_unique<npu>("npu", config, kernel_table{});
         reads.memory.bind(platform->pes()[2]->controller.in);
         blocks = std::make_unique<platform_blocks>("blocks", *platform, 8, block_bytes, config.mmu.page_size);
@@ -107,4 +107,40 @@ BOOST_AUTO_TEST_CASE(a_block_that_others_have_is_nobodys_to_take) {
     c.decide(TLA_BLOCKS_ENTERED, {1});
     c.decide(TLA_BLOCKS_ALLOCATED, {1});
     BOOST_CHECK_EQUAL(c.run(), TLA_WRONG_RESULT);
+}
+
+namespace {
+
+// What two blocks take that are allocated, found and given up.
+std::uint64_t allocation_ps(const std::vector<const char *> &keys) {
+    cache c(keys);
+    c.decide(TLA_BLOCKS_ALLOCATED, {1, 2});
+    c.decide(TLA_BLOCKS_ALLOCATED, {1, 2}, 2);
+    c.decide(TLA_BLOCKS_RELEASED, {1, 2});
+    c.decide(TLA_BLOCKS_RELEASED, {1, 2});
+    BOOST_REQUIRE_MESSAGE(c.run() == TLA_OK, c.error.text);
+    BOOST_REQUIRE_MESSAGE(c.blocks->finish(&c.error) == TLA_OK, c.error.text);
+    BOOST_CHECK_EQUAL(c.platform->leaks(), 0u);
+    return c.took.allocation_ps;
+}
+
+} // namespace
+
+// Its call has the command in it, so that what is left of the controllers' own times is that of four commands about
+// references: two REF and two FREE.
+BOOST_AUTO_TEST_CASE(allocations_and_last_references_are_calls_of_the_hosts_driver) {
+    const std::vector<const char *> serial = {"host.driver=serial", "host.driver_alloc=30 us", "host.driver_free=7 us"};
+    const std::uint64_t calls_ps = 2 * (30'000'000 + 7'000'000), ps = allocation_ps(serial);
+    BOOST_CHECK_GT(ps, calls_ps);
+    BOOST_CHECK_LT(ps, calls_ps + 1'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_waits_for_what_an_asynchronous_driver_has_asked_of_the_sip) {
+    cache c({"host.driver=asynchronous", "host.driver_alloc=30 us", "host.driver_free=7 us"});
+    c.decide(TLA_BLOCKS_ALLOCATED, {1, 2, 3});
+    BOOST_REQUIRE_MESSAGE(c.run() == TLA_OK, c.error.text);
+    // Three calls one after the other, of which mappings hide some.
+    BOOST_CHECK_LE(c.took.allocation_ps, 90'000'000u);
+    BOOST_CHECK_GE(c.took.allocation_ps + c.took.mapping_ps, 90'000'000u);
+    BOOST_REQUIRE_MESSAGE(c.blocks->finish(&c.error) == TLA_OK, c.error.text);
 }

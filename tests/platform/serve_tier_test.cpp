@@ -144,6 +144,57 @@ BOOST_AUTO_TEST_CASE(attention_reads_what_came_back_from_the_hosts_memory) {
     BOOST_CHECK_EQUAL(with.number({"kv", "attention", "lookups"}), with.number({"kv", "attention", "bytes"}) / 256);
 }
 
+namespace {
+
+std::string priced_platform(const scratch_directory &scratch, const std::string &profile, bool maps_free,
+                            const std::string &more) {
+    std::string text = read_text(TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml");
+    const auto add = [&](const std::string &block, const std::string &line) {
+        text.insert(text.find("\n" + block + ":\n") + block.size() + 3, line);
+    };
+    add("controller", "  cost: {profile: " + profile + "}\n");
+    if (maps_free) add("mmu", "  cost: {fixed: 0 ns, pte_write: 0 ns, invalidate: 0 ns}\n");
+    return scratch.write("priced.yaml", text + more + "\nhost_memory: {capacity: 1 GiB}\n");
+}
+
+// A row of the page.
+std::string row_of(const report &r, const std::string &label) {
+    const auto mean_us = [&](const char *part) { return 1e6 * json_real_value(r.at({"latency", "mean_s", part})); };
+    std::uint64_t refusals = 0;
+    for (const char *why : {"running", "gate", "admission", "budget"})
+        refusals += r.number({"kv", "failures", why});
+    char row[200];
+    std::snprintf(row, sizeof row, "| %s | %.1f | %.0f | %llu | %llu | %.2f | %.2f | %.1f |", label.c_str(),
+                  1e3 * json_real_value(r.at({"ttft", "mean_s", "total"})),
+                  static_cast<double>(r.number({"generated_tokens"})) / json_real_value(r.at({"end_s"})),
+                  static_cast<unsigned long long>(r.number({"preemptions"})), static_cast<unsigned long long>(refusals),
+                  mean_us("allocation"), mean_us("mapping"), mean_us("transfer"));
+    return row;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_page_has_what_an_allocators_price_does_on_a_platform) {
+    const scratch_directory scratch;
+    const std::string page = read_text(TLMALLOC_SOURCE_DIR "/platform/serving/README.md");
+    struct price {
+        const char *name, *profile;
+        bool maps_free;
+        const char *more;
+    };
+    for (const char *blocks : {"0", "480"})
+        for (const price &p :
+             {price{"ideal", "ideal", true, ""}, price{"hardware", "rtl_list_1c", false, ""},
+              price{"firmware", "fw_list", false, ""}, price{"driver", "ideal", true, "\nhost: {driver: serial}"}}) {
+            const std::string platform = priced_platform(scratch, p.profile, p.maps_free, p.more);
+            const report r(configs + "small_requests.jsonl", "platform " + platform + " + fixed 2 ms + 20 us/token",
+                           {"layers=1", std::string("host_blocks=") + blocks});
+            const std::string row =
+                row_of(r, (*blocks == '0' ? "blocks, " : "blocks and host, ") + std::string(p.name));
+            BOOST_CHECK_MESSAGE(contains(page, "\n" + row + "\n"), row);
+        }
+}
+
 BOOST_AUTO_TEST_CASE(more_blocks_than_the_hosts_memory_holds_are_refused) {
     const scratch_directory scratch;
     const auto refused = [&](const std::string &platform, const std::string &text) {
