@@ -61,8 +61,9 @@ class written_when {
     std::array<pair, cores> pairs_;
 };
 
-// The slice itself, or one behind a bridge, which calls it in four phases and waits.
-enum class behind { slice, bridge };
+// The slice itself, or one behind a bridge, which calls it in four phases and waits; or that and, in front of the
+// controller, one for the blocking calls, which waits until they are due.
+enum class behind { slice, bridge, bridges };
 
 struct two_masters {
     memory_controller controller;
@@ -85,7 +86,7 @@ struct two_masters {
         }
         blocking.out.bind(widen.in);
         widen.out.bind(narrow.in);
-        if (what == behind::bridge) { // and one in front, which knows that the controller keeps reservations
+        if (what == behind::bridges) { // it knows that the controller keeps reservations
             lt_at_bridge::config c = bridge_config();
             c.base = base;
             c.exclusive = true;
@@ -272,6 +273,9 @@ BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_three_cores_over_two_masters_d
 BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_three_cores_over_two_masters_do_so_before_a_bridge) {
     random_accesses_do_what_the_model_does(time_style::fast, 193, behind::bridge);
 }
+BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_three_cores_over_two_masters_do_so_between_bridges) {
+    random_accesses_do_what_the_model_does(time_style::exact, 194, behind::bridges);
+}
 BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment) {
     three_cores_lose_no_increment(time_style::fast, behind::slice);
 }
@@ -280,6 +284,12 @@ BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_in_the_exact
 }
 BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_before_a_bridge) {
     three_cores_lose_no_increment(time_style::fast, behind::bridge);
+}
+BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_between_bridges) {
+    three_cores_lose_no_increment(time_style::fast, behind::bridges);
+}
+BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_between_bridges_in_the_exact_style) {
+    three_cores_lose_no_increment(time_style::exact, behind::bridges);
 }
 BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_before_a_bridge_in_the_exact_style) {
     three_cores_lose_no_increment(time_style::exact, behind::bridge);
