@@ -2,6 +2,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
+#include "cli/event_columns.hpp"
 #include "cli/output.h"
 #include "cli/report_input.h"
 #include "cli/report_page.hpp"
@@ -20,7 +21,7 @@ using namespace tlmalloc;
 using json_pointer = std::unique_ptr<json_t, decltype(&json_decref)>;
 
 struct options {
-    std::vector<const char *> reports;
+    std::vector<const char *> reports, logs; // a log for each report, the first for the first
     const char *output = "report.html";
     std::uint64_t limit = std::uint64_t{256} << 20;
     d3_files d3;
@@ -30,6 +31,7 @@ enum { KEY_D3 = 256, KEY_LIMIT };
 
 const argp_option option_table[] = {
     {"output", 'o', "FILE.html", 0, "the page (default: report.html)", 0},
+    {"events", 'e', "FILE", 0, "the event log of the run (`run --events'); repeated, of the second report's", 0},
     {"limit", KEY_LIMIT, "SIZE", 0, "write no page that is larger (default: 256 MiB)", 0},
     {"d3", KEY_D3, "DIR", 0, "where d3.min.js of d3 3.5 is and its licence, copyright (default: Debian's libjs-d3)", 0},
     {nullptr, 0, nullptr, 0, nullptr, 0}};
@@ -39,6 +41,11 @@ error_t parse_option(int key, char *text, argp_state *state) {
     switch (key) {
     case 'o':
         o.output = text;
+        return 0;
+    case 'e':
+        if (o.logs.size() == 2)
+            argument_error(state, "--events: found a third, '%s', expected one for each REPORT", text);
+        o.logs.push_back(text);
         return 0;
     case KEY_LIMIT:
         o.limit = size_argument(state, "--limit", text);
@@ -53,6 +60,7 @@ error_t parse_option(int key, char *text, argp_state *state) {
         return 0;
     case ARGP_KEY_END:
         if (o.reports.empty()) argument_error(state, "expected a REPORT, as commands write with --json");
+        if (o.logs.size() > o.reports.size()) argument_error(state, "--events: expected one for each REPORT at most");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -99,9 +107,37 @@ tla_status add_reports(const options &o, json_t *runs, std::string *kind, tla_er
     return TLA_OK;
 }
 
+// Reads the logs, which are of these runs, into elements of the page.
+tla_status add_logs(const options &o, json_t *runs, const std::string &kind, std::string *elements, tla_error *error) {
+    for (std::size_t i = 0; i < o.logs.size(); i++) {
+        if (kind != "run")
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "--events: found reports of `tlmalloc %s', expected of "
+                                 "`tlmalloc run'",
+                                 kind.c_str());
+        event_columns columns;
+        if (const tla_status status = read_event_columns(o.logs[i], &columns, error)) return status;
+        json_t *const run = json_array_get(runs, i);
+        const json_t *const report = json_object_get(run, "report");
+        const json_t *const end = json_object_get(columns.head.get(), "end_ps");
+        const std::size_t kernels = json_array_size(json_object_get(report, "kernels"));
+        if (!json_equal(end, json_object_get(report, "sim_time_ps")) ||
+            kernels > json_array_size(json_object_get(columns.head.get(), "pes")))
+            return tla_error_set(
+                error, TLA_INVALID_ARGUMENT,
+                "%.200s: found a log of another run, expected that of %.150s: its end or its PEs differ", o.logs[i],
+                o.reports[i]);
+        json_object_set(run, "events", columns.head.get());
+        add_bytes_element(*elements, "tlmalloc-events-" + std::to_string(i), columns.bytes);
+    }
+    return TLA_OK;
+}
+
 tla_status write_page(const options &o, tla_error *error) {
     std::FILE *out = nullptr;
     for (const char *path : o.reports)
+        output_protect(path);
+    for (const char *path : o.logs)
         output_protect(path);
     tla_status status = output_open("--output", o.output, &out, error);
     if (status) return status;
@@ -111,6 +147,7 @@ tla_status write_page(const options &o, tla_error *error) {
     json_object_set_new(data.get(), "runs", runs);
     std::string kind, elements, page;
     if ((status = add_reports(o, runs, &kind, error))) return status;
+    if ((status = add_logs(o, runs, kind, &elements, error))) return status;
     if (kind == "run") json_object_set_new(data.get(), "defaults", report_defaults());
     add_data_element(elements, "tlmalloc-data", data.get());
     if ((status = make_page(o.d3, elements, &page, error))) return status;

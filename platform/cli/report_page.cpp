@@ -4,6 +4,8 @@
 #include "cli/installed.hpp"
 #include "cli/read_text.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -13,9 +15,11 @@ namespace tlmalloc {
 namespace {
 
 // In the order in which they need each other (platform/report/README.md).
-const char *const scripts[] = {"text.js",    "colours.js",     "data.js",     "canvas.js",    "time_axis.js",
-                               "summary.js", "kernels.js",     "platform.js", "histogram.js", "tables.js",
-                               "figures.js", "differences.js", "settings.js", "keyboard.js",  "main.js"};
+const char *const scripts[] = {"text.js",         "colours.js",  "data.js",      "event_columns.js", "canvas.js",
+                               "time_axis.js",    "summary.js",  "intervals.js", "kernels.js",       "blocks.js",
+                               "address_axis.js", "memory.js",   "free_list.js", "mapping.js",       "platform.js",
+                               "histogram.js",    "tables.js",   "figures.js",   "failures.js",      "differences.js",
+                               "settings.js",     "keyboard.js", "main.js"};
 
 constexpr std::size_t part_bytes_max = std::size_t{8} << 20;
 
@@ -78,6 +82,21 @@ void add_data_element(std::string &page, const std::string &id, const json_t *da
             page += "\\u003c";
         else
             page += *at;
+    page += "</script>\n";
+}
+
+void add_bytes_element(std::string &page, const std::string &id, const std::string &bytes) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    page += "<script type=\"text/plain\" id=\"" + id + "\">";
+    page.reserve(page.size() + bytes.size() / 3 * 4 + 32);
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        const std::size_t there = std::min<std::size_t>(3, bytes.size() - i);
+        std::uint32_t group = 0;
+        for (std::size_t j = 0; j < 3; j++)
+            group = group << 8 | (j < there ? static_cast<unsigned char>(bytes[i + j]) : 0u);
+        for (std::size_t j = 0; j < 4; j++)
+            page += j <= there ? digits[group >> (18 - 6 * j) & 63] : '=';
+    }
     page += "</script>\n";
 }
 

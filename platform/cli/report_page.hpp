@@ -17,6 +17,9 @@ struct d3_files {
 // Appends an element <script> with these data, of a type that browsers do not run, in which nothing can end it.
 void add_data_element(std::string &page, const std::string &id, const json_t *data);
 
+// Appends an element <script> with these bytes in base 64.
+void add_bytes_element(std::string &page, const std::string &id, const std::string &bytes);
+
 // Appends the page around the data elements: all that comes before and after them. The parts are found beside the
 // program. TLA_IO or TLA_SYNTAX with a text for a library that is missing, or is not d3 3.5.
 tla_status make_page(const d3_files &d3, const std::string &data, std::string *page, tla_error *error);

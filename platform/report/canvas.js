@@ -1,12 +1,18 @@
 "use strict";
-// Views on canvas: drawn when something has changed, at most once a frame; and what the pointer is over.
+// Views on canvas: drawn when something has changed and they can be seen, at most once a frame; and what the pointer is
+// over.
 
 const LEFT = 150, RIGHT = 14; // of a view, beside its time, CSS pixels
 
-const redraws = new Set();
+const redraws = new Set(), unseen = new Set();
 let redrawAsked = false;
 
+// What is asked for before the first frame is drawn is drawn in it.
 function redraw(view) {
+  if (!view.isSeen) {
+    unseen.add(view);
+    return;
+  }
   redraws.add(view);
   if (redrawAsked) return;
   redrawAsked = true;
@@ -19,6 +25,33 @@ function redraw(view) {
   });
 }
 
+// Does something once, when an element is about to be seen, or printed.
+const waiting = new Map();
+const watcher = new IntersectionObserver((changes) => {
+  for (const {target, isIntersecting} of changes) {
+    if (target.view) target.view.seen(isIntersecting);
+    else if (isIntersecting) doNow(target);
+  }
+});
+
+function whenSeen(target, action) {
+  waiting.set(target, action);
+  watcher.observe(target);
+}
+
+function doNow(target) {
+  const action = waiting.get(target);
+  waiting.delete(target);
+  watcher.unobserve(target);
+  if (action) action();
+}
+
+window.addEventListener("beforeprint", () => {
+  for (const target of [...waiting.keys()]) doNow(target);
+  for (const view of unseen) view.draw();
+  unseen.clear();
+});
+
 // A canvas below a heading. `of.height()` is its height; `of.paint(context, width, height)` draws, in CSS pixels;
 // `of.find(x, y)` says what is there, {text, ...}, or null.
 class View {
@@ -29,7 +62,16 @@ class View {
     parent.append(this.panel);
     this.canvas.addEventListener("mousemove", (event) => this.point(event));
     this.canvas.addEventListener("mouseleave", () => showHover(null));
+    this.isSeen = false;
+    this.panel.view = this;
+    unseen.add(this);
+    watcher.observe(this.panel);
     new ResizeObserver(() => redraw(this)).observe(this.panel);
+  }
+
+  seen(isSeen) {
+    this.isSeen = isSeen;
+    if (isSeen && unseen.delete(this)) redraw(this);
   }
 
   draw() {
@@ -58,15 +100,20 @@ class View {
 
 // Pixels to fill one by one, of a part of a canvas, for more marks than a canvas draws in a frame.
 class Raster {
-  constructor(context, x, y, width, height) {
+  // Of the colour of the ground, or clear.
+  constructor(context, x, y, width, height, ground) {
     this.dense = context.canvas.width / context.canvas.clientWidth || 1;
     this.context = context;
     this.x = Math.round(x * this.dense);
     this.y = Math.round(y * this.dense);
     this.width = Math.max(1, Math.round(width * this.dense));
     this.height = Math.max(1, Math.round(height * this.dense));
-    this.image = context.createImageData(this.width, this.height);
+    // A large image costs more to make than to fill: each canvas keeps its own.
+    const kept = context.canvas.kept;
+    const isKept = kept && kept.width === this.width && kept.height === this.height;
+    this.image = context.canvas.kept = isKept ? kept : context.createImageData(this.width, this.height);
     this.pixels = new Uint32Array(this.image.data.buffer);
+    this.pixels.fill(ground ? pixelOf(ground) : 0);
   }
 
   // From pixel to pixel, device pixels within the raster; at least one, so that nothing is lost.
@@ -76,7 +123,21 @@ class Raster {
     const left = Math.max(0, x0), right = Math.min(this.width, Math.max(x0 + 1, Math.floor(x1)));
     const top = Math.max(0, y0), bottom = Math.min(this.height, Math.max(y0 + 1, Math.floor(y1)));
     if (left >= right) return;
-    for (let y = top; y < bottom; y++) this.pixels.fill(pixel, y * this.width + left, y * this.width + right);
+    if (right - left > 16) {
+      for (let y = top; y < bottom; y++) this.pixels.fill(pixel, y * this.width + left, y * this.width + right);
+    } else { // for a few pixels a call costs more than they do
+      const pixels = this.pixels;
+      for (let y = top; y < bottom; y++)
+        for (let at = y * this.width + left, end = y * this.width + right; at < end; at++) pixels[at] = pixel;
+    }
+  }
+
+  // One pixel wide.
+  column(x, y0, y1, pixel) {
+    if (x < 0 || x >= this.width) return;
+    const bottom = Math.min(this.height, Math.max(Math.floor(y0) + 1, Math.floor(y1)));
+    const pixels = this.pixels;
+    for (let at = Math.floor(y0) * this.width + x; at < bottom * this.width; at += this.width) pixels[at] = pixel;
   }
 
   show() {

@@ -24,9 +24,13 @@ function isDark() {
   return window.matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-// A colour of the style sheet.
+// A colour of the style sheet. Kept, since to ask is slow, until the system's looks change.
+const styleColours = new Map();
+
 function styleColour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  if (!styleColours.has(name))
+    styleColours.set(name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim());
+  return styleColours.get(name);
 }
 
 // From little to much, after "cividis": away from the colour of the ground, so that much stands out on either.

@@ -8,6 +8,7 @@ window.tlmalloc = {
   runs: PAGE.runs.length,
   domain: null,     // the time that is shown, ps: [begin, end]
   slider: 0,        // ps
+  addresses: null,  // that the views of memories show: [low, high]
   hover: null,      // what is under the pointer: an object with the text that is shown
   draws: 0,         // of views, since the page was opened
   views: {},        // by name, what each shows

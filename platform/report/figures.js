@@ -14,6 +14,46 @@ const DISTRIBUTIONS = [
   ["MMUs: TLB misses", "misses", (report) => report.mmus.map((row) => row.misses)],
 ];
 
+// Of the log: times of the rows of a table for which a column has one of these texts; all rows without one.
+function timesOf(log, table, from, to, column, texts) {
+  const begin = log.column(table, from), end = log.column(table, to), times = [];
+  const of = column && log.column(table, column), numbers = column && texts.map((text) => log.textNumber(text));
+  for (let row = 0; row < begin.length; row++)
+    if (!column || numbers.includes(of[row])) times.push(end[row] - begin[row]);
+  return times;
+}
+
+// How many commands a module had not answered when each arrived.
+function depthsOf(log) {
+  const {module, arrival, done} = log.table("memory"), modules = new Map(), depths = [];
+  module.forEach((number, row) => {
+    if (!modules.has(number)) modules.set(number, [[], []]);
+    modules.get(number)[0].push(arrival[row]);
+    modules.get(number)[1].push(done[row]);
+  });
+  for (const [arrivals, dones] of modules.values()) {
+    const came = Float64Array.from(arrivals).sort(), went = Float64Array.from(dones).sort();
+    let gone = 0;
+    came.forEach((time, number) => {
+      while (gone < went.length && went[gone] <= time) gone++;
+      depths.push(Math.max(0, number - gone));
+    });
+  }
+  return depths;
+}
+
+const LOG_DISTRIBUTIONS = [
+  ["Allocations, from arrival to answer", "time_ps", (log) => timesOf(log, "memory", "arrival", "done", "op",
+    ["ALLOC", "ALLOC_BATCH", "PLACE"])],
+  ["Frees, from arrival to answer", "time_ps", (log) => timesOf(log, "memory", "arrival", "done", "op",
+    ["FREE", "FREE_BATCH"])],
+  ["Commands: waiting for the engine", "time_ps", (log) => timesOf(log, "memory", "arrival", "start")],
+  ["Commands before each when it came", "commands", depthsOf],
+  ["DMA reads", "time_ps", (log) => timesOf(log, "transfer", "start", "end", "engine", ["read"])],
+  ["DMA writes", "time_ps", (log) => timesOf(log, "transfer", "start", "end", "engine", ["write"])],
+  ["Messages", "time_ps", (log) => timesOf(log, "message", "sent", "received")],
+];
+
 function showFigures(parent, runs) {
   const plots = element("div", {class: "plots"});
   for (const [title, key, of] of DISTRIBUTIONS) {
@@ -21,4 +61,10 @@ function showFigures(parent, runs) {
     if (sets.some((set) => set.some((value) => value !== 0))) showHistogram(plots, title, key, sets);
   }
   parent.append(plots);
+  whenSeen(plots, () => {
+    for (const [title, key, of] of LOG_DISTRIBUTIONS) {
+      const sets = runs.map((run) => run.log ? of(run.log) : []);
+      if (sets.some((set) => set.length > 0)) showHistogram(plots, title, key, sets);
+    }
+  });
 }

@@ -8,6 +8,7 @@ class HistogramView {
   // sets: lists of numbers, one for each run.
   constructor(key, sets) {
     this.key = key;
+    this.left = this.each = 1; // until it is drawn
     let least = Infinity, most = -Infinity;
     for (const set of sets) for (const value of set) {
       if (value < least) least = value;

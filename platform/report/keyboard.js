@@ -8,13 +8,17 @@ const KEYS = {
   "+": () => timeAxis.zoomBy(1.5),
   "=": () => timeAxis.zoomBy(1.5),
   "-": () => timeAxis.zoomBy(1 / 1.5),
-  0: () => timeAxis.show(0, timeAxis.end),
+  ArrowUp: () => memoryShown.pan(0.1),
+  ArrowDown: () => memoryShown.pan(-0.1),
+  0: () => timeAxis.showAll(),
   k: () => timeAxis.show(...timeAxis.kernels),
 };
 
 function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     const key = KEYS[event.key];
+    // Up and down scroll the page, but in a view of a memory.
+    if (event.key === "ArrowUp" || event.key === "ArrowDown") if (!event.target.closest("#memory .timed")) return;
     if (!key || event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select")) return;
     key(event.shiftKey && event.key.startsWith("Arrow"));
     event.preventDefault();

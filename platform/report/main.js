@@ -15,8 +15,14 @@ function columns(name, two) {
 function showTimed(runs) {
   part("timed").hidden = false;
   fillLegend();
-  const kernels = columns("kernels", false), platform = columns("platform", true);
+  showLosses(part("kernels"), runs);
+  timeAxis.hasLoads = runs.some((run) => run.log && run.log.head.bucket_ps);
+  part("whole-label").hidden = !timeAxis.hasLoads;
+  const kernels = columns("kernels", false), memory = columns("memory", false), platform = columns("platform", true);
   runs.forEach((run, number) => showKernels(kernels, run, number));
+  showMemory(memory, runs);
+  runs.forEach((run, number) => run.log && showFailures(part("failures"), run, number));
+  showMapping(columns("mapping", false), runs);
   runs.forEach((run, number) => showPlatform(platform, run, number));
   const kernelsOf = runs.flatMap((run) => run.report.kernels);
   timeAxis.begin(Math.max(...runs.map((run) => run.report.sim_time_ps)),
@@ -24,9 +30,19 @@ function showTimed(runs) {
   listenToKeys();
 }
 
+// What the log of a run lacks.
+function showLosses(parent, runs) {
+  for (const run of runs.filter((each) => each.log && each.log.head.lost > 0)) {
+    const kinds = Object.entries(run.log.head.lost_by_kind).filter(([, count]) => count > 0);
+    parent.append(element("p", {class: "failed"}, nameOf(run) + ": the log was cut at its limit; " + run.log.head.lost +
+      " events are not shown (" + kinds.map(([kind, count]) => count + " " + kind).join(", ") + ")"));
+  }
+}
+
 function showContents() {
   for (const section of document.querySelectorAll("section")) {
-    if (section.hidden || section.closest("[hidden]") || section.children.length < 2) {
+    const hasMore = [...section.children].some((child) => child.nodeName !== "H2" && child.childNodes.length > 0);
+    if (section.hidden || section.closest("[hidden]") || !hasMore) {
       section.hidden = true;
       continue;
     }
@@ -34,8 +50,10 @@ function showContents() {
   }
 }
 
-function showAll() {
-  const runs = PAGE.runs, isRun = runs[0].kind === "run";
+async function showAll() {
+  const runs = PAGE.runs;
+  await Promise.all(runs.map(readEvents));
+  const isRun = runs[0].kind === "run";
   const title = isRun ? runs[0].report.kernels.map((kernel) => kernel.name)[0] || "run" : runs[0].kind;
   part("title").textContent = title + ": " + runs.map(nameOf).join(" and ");
   document.title = part("title").textContent;
@@ -53,10 +71,17 @@ function showAll() {
     tables.append(box);
   }
   showContents();
+  // What can be seen is drawn in the next frame.
   requestAnimationFrame(() => requestAnimationFrame(() => {
     window.tlmalloc.ready = true;
   }));
 }
 
-window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => timeAxis.views.forEach(redraw));
-showAll();
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  styleColours.clear();
+  for (const view of [...timeAxis.views, ...timeAxis.atSlider]) redraw(view);
+});
+showAll().catch((problem) => {
+  window.tlmalloc.errors.push(String(problem));
+  throw problem;
+});

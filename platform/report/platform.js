@@ -12,7 +12,9 @@ class PlatformView {
       Object.assign(this.links[row.link] || {}, {bytes: row.bytes, busy: row.busy_ps, waited: row.waited_ps});
     const xs = this.nodes.map((node) => node.x), ys = this.nodes.map((node) => node.y);
     this.box = {left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys)};
-    this.state = window.tlmalloc.views["platform" + number] = {nodes: this.nodes.length, links: 0, busiest: null};
+    this.state = window.tlmalloc.views["platform" + number] =
+      {nodes: this.nodes.length, links: 0, busiest: null, bucket: null};
+    if (run.log) this.readLoads();
   }
 
   height() {
@@ -21,8 +23,28 @@ class PlatformView {
     return Math.round(Math.max(220, Math.min(720, width * shape + 40)));
   }
 
-  // Shares of the time that is shown: of the whole run.
+  // The loads of the log: rows of its table by bucket.
+  readLoads() {
+    const bucket = this.run.log.column("load", "bucket");
+    this.rowsOf = new Map();
+    bucket.forEach((number, row) => {
+      if (!this.rowsOf.has(number)) this.rowsOf.set(number, []);
+      this.rowsOf.get(number).push(row);
+    });
+  }
+
+  // Shares of the time at the slider, or of the whole run.
   loads() {
+    const log = this.run.log;
+    if (log && log.head.bucket_ps && !document.getElementById("whole").checked) {
+      const t = log.table("load"), width = log.head.bucket_ps;
+      const made = this.links.map(() => ({busy: 0, waits: 0, bytes: 0}));
+      this.state.bucket = Math.floor(window.tlmalloc.slider / width);
+      for (const row of this.rowsOf.get(this.state.bucket) || [])
+        made[t.link[row]] = {busy: t.busy[row] / width, waits: t.waited[row] / width, bytes: t.bytes[row]};
+      return made;
+    }
+    this.state.bucket = null;
     const whole = this.run.report.sim_time_ps || 1;
     return this.links.map((link) => ({busy: link.busy / whole, waits: link.waited / whole, bytes: link.bytes}));
   }
@@ -82,11 +104,13 @@ class PlatformView {
     const hasRoom = !round && (node.kind !== "router" || scale * 3000 > 28);
     const named = !small && (hasRoom || NODE_WORDS.has(node.kind));
     const wide = named ? context.measureText(name).width / 2 + 3 : reach;
-    context.fillRect(node.px - wide, node.py - (named ? 7 : reach), 2 * wide, 2 * (named ? 7 : reach));
+    // A PE and its controller are close: their boxes stand beside each other.
+    const side = !named ? 0 : node.kind === "pe" ? -1 : node.kind === "hbm_ctrl" ? 1 : 0, x = node.px + side * (wide - 8);
+    context.fillRect(x - wide, node.py - (named ? 7 : reach), 2 * wide, 2 * (named ? 7 : reach));
     if (!named) return;
     context.fillStyle = node.kind === "pe" || node.kind === "hbm_ctrl" || node.kind.includes("cpu") ? "#000" :
       styleColour("text");
-    context.fillText(name, node.px, node.py);
+    context.fillText(name, x, node.py);
   }
 
   find(x, y) {
@@ -140,7 +164,7 @@ function showPlatform(parent, run, number) {
   }
   const view = new PlatformView(run, number);
   view.view = new View(box, "The platform, links coloured by load", view);
-  timeAxis.views.push(view.view);
+  timeAxis.atSlider.push(view.view);
   box.append(loadLegend());
 }
 

@@ -6,6 +6,8 @@ const timeAxis = {
   end: 1,                   // of the longer run, ps
   kernels: [0, 1],          // from the first kernel's start to the last one's end, of all runs
   views: [],                // that are drawn by it
+  atSlider: [],             // that show the time of the slider
+  hasLoads: false,          // whether loads of links are known over time
   zoom: null,
   container: null,
 
@@ -17,22 +19,26 @@ const timeAxis = {
     this.scale.domain([0, this.end]);
     this.zoom = d3.behavior.zoom().on("zoom", () => this.moved());
     const box = d3.select(this.container);
-    // The wheel scrolls the page; with Ctrl it zooms. What is no view does not drag.
+    // The wheel scrolls the page; with Ctrl it zooms, with Shift addresses. What is no view does not drag.
     this.container.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey || !event.target.closest(".timed")) event.stopImmediatePropagation();
+      const isOurs = event.ctrlKey && event.target.closest(".timed") ||
+        event.shiftKey && event.target.closest("#memory .timed");
+      if (!isOurs) event.stopImmediatePropagation();
     }, {capture: true, passive: true});
     for (const name of ["mousedown", "touchstart", "dblclick"])
       this.container.addEventListener(name, (event) => {
         if (!event.target.closest(".timed")) event.stopImmediatePropagation();
       }, {capture: true, passive: true});
     box.call(this.zoom);
+    document.getElementById("whole").addEventListener("change", () => this.atSlider.forEach((view) => redraw(view)));
     new ResizeObserver(() => this.resize()).observe(this.container);
     this.resize();
-    document.getElementById("reset").addEventListener("click", () => this.show(0, this.end));
+    document.getElementById("reset").addEventListener("click", () => this.showAll());
     document.getElementById("kernel-time").addEventListener("click", () => this.show(...this.kernels));
     const slider = document.getElementById("slider");
     slider.addEventListener("input", () => this.slide(slider.value / 10000 * this.end));
     this.slide(0);
+    document.getElementById("whole").checked = true; // until the slider is moved
   },
 
   resize() {
@@ -49,6 +55,11 @@ const timeAxis = {
     this.scale.domain([begin, begin + length]);
     this.zoom.x(this.scale).scaleExtent([length / this.end, length / least]);
     this.changed();
+  },
+
+  showAll() {
+    memoryShown.reset();
+    this.show(0, this.end);
   },
 
   // By pointer or wheel: keeps what is shown within the run.
@@ -75,28 +86,29 @@ const timeAxis = {
     this.show(middle - half, middle + half);
   },
 
+  // The mark; the platform shows that time from now on, if it can.
   slide(ps) {
+    if (this.hasLoads) document.getElementById("whole").checked = false;
     ps = Math.max(0, Math.min(this.end, ps));
     window.tlmalloc.slider = ps;
     document.getElementById("slider").value = Math.round(ps / this.end * 10000);
     document.getElementById("slider-time").textContent = timeText(ps);
-    for (const view of this.views) redraw(view);
+    for (const view of [...this.views, ...this.atSlider]) redraw(view);
   },
 };
 
 // A view whose x is time, with an axis below it.
 class TimeView extends View {
-  constructor(parent, label, of) {
+  constructor(parent, label, of, hasAxis = true) {
     super(parent, label, of);
     this.panel.classList.add("timed");
-    this.axis = d3.select(this.panel).append("svg").attr("aria-hidden", "true").append("g");
+    this.axis = hasAxis && d3.select(this.panel).append("svg").attr("aria-hidden", "true").append("g");
     timeAxis.views.push(this);
   }
 
   draw() {
     super.draw();
-    const axis = d3.svg.axis().scale(timeAxis.scale).orient("bottom").ticks(8).tickFormat(timeText);
-    this.axis.call(axis);
+    if (this.axis) this.axis.call(d3.svg.axis().scale(timeAxis.scale).orient("bottom").ticks(8).tickFormat(timeText));
     const x = timeAxis.scale(window.tlmalloc.slider);
     if (x < LEFT || x > timeAxis.scale.range()[1]) return;
     const context = this.canvas.getContext("2d");

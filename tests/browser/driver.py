@@ -82,10 +82,13 @@ class Browser:
                 raise AssertionError("waited %d s for %s" % (seconds, expression))
             time.sleep(0.02)
 
+    def later(self, script):
+        """Runs a script that calls its argument when it is done; with what."""
+        return self._ask("POST", "/execute/async", {"script": script, "args": []})
+
     def frame(self):
         """Waits until what was asked for is drawn."""
-        self._ask("POST", "/execute/async", {"script": "const done = arguments[0]; requestAnimationFrame(() => "
-                                                       "requestAnimationFrame(() => done()));", "args": []})
+        self.later("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));")
 
     def keys(self, *keys):
         """Presses keys one after the other; "Shift+ArrowLeft" holds Shift."""

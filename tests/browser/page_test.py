@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 import driver
+import made_log
 
 TLMALLOC, SOURCE = sys.argv[2], sys.argv[3]
 NPU_SMALL = SOURCE + "/configs/npu_small.yaml"
@@ -25,10 +26,26 @@ def run(folder, name, *more):
     return path
 
 
-def page_of(folder, *reports):
+def page_of(folder, *reports, logs=()):
     path = os.path.join(folder, "page.html")
-    tlmalloc("report", *reports, "-o", path)
+    tlmalloc("report", *reports, "-o", path, *[word for log in logs for word in ("--events", log)])
     return path
+
+
+def page_with_log(folder, rows, lost=0):
+    """A page of a run with a log of these rows; the report."""
+    path = run(folder, "report")
+    report = load(path)
+    log = os.path.join(folder, "made.events")
+    made_log.write(log, report, rows, lost)
+    return page_of(folder, path, logs=[log]), report
+
+
+def see(browser, selector):
+    """Brings a part of the page into the window, so that it is drawn."""
+    browser.box(selector)
+    browser.frame()
+    browser.frame()
 
 
 def load(path):
@@ -172,6 +189,7 @@ def what_is_under_the_pointer_is_told(browser, folder):
     equal(browser.value("tlmalloc.hover"), None)
     equal(browser.value("document.getElementById('hover').hidden"), True)
     # A node of the platform, and the link that is busiest.
+    see(browser, "#platform canvas")
     busiest = max(report["links"], key=lambda link: link["busy_ps"])
     state = browser.value("tlmalloc.views.platform0")
     equal([state["busiest"]["from"], state["busiest"]["to"]], [busiest["from"], busiest["to"]])
@@ -250,6 +268,183 @@ def reports_of_all_commands_open(browser, folder):
         equal(browser.value("tlmalloc.errors"), [], name)
         equal(browser.value("tlmalloc.views.differences.count"), 0, name)
         assert browser.run(READ_TABLES), name
+
+
+def a_log_is_read_to_the_last_bit(browser, folder):
+    most = 2 ** 53 - 1
+    rows = [made_log.memory(1, "ALLOC", 5, 2 ** 45 + 1, None, "TLA_OK", None, most - 1, 2 ** 31, 2 ** 32 + 7, 0, None),
+            made_log.memory(2, "FREE", 2 ** 45, 2 ** 45, 3, "TLA_EXHAUSTED", "hbm", 0, 1, 0, most - 1, 127),
+            made_log.memory(2, "FREE", 0, 1, 0, "TLA_OK", "tcm", None, 128, None, 2 ** 64 - 1, 2 ** 63),
+            ["coffee", 1], ["access", 5, "stale", 3, 2 ** 64 - 1, 8, "read", 0],
+            ["transfer", 1, "read", 1, 2, 3, "TLA_OK", True, 4, False, None, None, None, []],
+            ["transfer", 1, "write", 1, 2, 3, "TLA_OK", False, 4, True, None, 9, None, [2, 1]],
+            ["ranges", 7, [[1, 2, 3], [4, 5, 6]]], ["tensor", 4, "</script><b>", 1, 2]]
+    page, _ = page_with_log(folder, rows)
+    browser.open(page)
+    columns = browser.value("JSON.stringify(Object.fromEntries(Object.entries(PAGE.runs[0].log.table('memory'))"
+                            ".map(([name, values]) => [name, Array.from(values)])))")
+    found = json.loads(columns)
+    names = made_log.COLUMNS["memory"]
+    for name, values in found.items():
+        expected = [row[1 + names.index(name)] for row in rows[:3]]
+        if isinstance(next((value for value in expected if value is not None), 0), str):
+            values = browser.run("return arguments[0].map((n) => n === null ? null : PAGE.runs[0].log.text(n))", values)
+        expected = [min(value, most - 1) if isinstance(value, int) else value for value in expected]
+        equal(values, expected, name)
+    table = lambda name: browser.value("Object.fromEntries(Object.entries(PAGE.runs[0].log.table('%s'))"
+                                       ".map(([name, values]) => [name, Array.from(values)]))" % name)
+    equal(table("access")["va"], [most - 1])
+    equal([table("transfer")[name] for name in ("for_message", "physical", "block", "memories")],
+          [[1, 0], [0, 1], [None, 9], [None, 2]])
+    equal(table("range"), {"number": [7, 7], "va": [1, 4], "pa": [2, 5], "bytes": [3, 6]})
+    equal(browser.value("PAGE.runs[0].log.tensors.get(4)"), "</script><b>")
+
+
+def blocks_are_drawn_and_told(browser, folder):
+    us = 10 ** 6
+    rows = [["tensor", 9, "weights", 0, 4096],
+            made_log.memory(1, "ALLOC", us, us + 100, 0, "TLA_OK", "hbm", 4096, 4096, 0, 10000, 9000),
+            made_log.memory(1, "ALLOC", us, us + 200, 2, "TLA_OK", "hbm", 8192, 64, 1, 9936, 8936),
+            made_log.memory(1, "ALLOC", us, us + 300, 2, "TLA_OK", "hbm", 2 ** 40, 64, 2, 9872, 8872),
+            made_log.memory(1, "ALLOC", 2 * us, 2 * us, 3, "TLA_EXHAUSTED", "hbm", None, 9000, None, 9872, 8872),
+            made_log.memory(1, "ALLOC", 2 * us, 2 * us, 3, "TLA_EXHAUSTED", "hbm", None, 99000, None, 9872, 8872),
+            made_log.memory(1, "FREE", 4 * us, 4 * us, 3, "TLA_OK", "hbm", 4096, 4096, 0, 13968, 12968),
+            made_log.memory(2, "ALLOC", us, us, 1, "TLA_OK", "tcm", 64, 64, 3, 100, 100)]
+    rows[1][12] = 9  # the tensor's
+    page, report = page_with_log(folder, rows)
+    browser.open(page)
+    see(browser, "#memory canvas")
+    state = lambda: browser.value("tlmalloc.views.memory0")
+    pe = report["kernels"][0]["pe"]
+    equal(state(), {"name": pe + ".controller hbm", "blocks": 3, "drawn": 3, "failed": 2})
+    equal(browser.value("tlmalloc.addresses"), [4096, 2 ** 40 + 64])
+    equal(browser.value("[...document.querySelectorAll('#memory-name option')].map((o) => o.value)"),
+          [pe + ".controller hbm", report["kernels"][1]["pe"] + ".controller tcm"])
+    box = browser.box("#memory canvas")
+    scale = (box["width"] - 164) / report["sim_time_ps"]
+    at = lambda time: box["x"] + 150 + time * scale
+    # The lowest block, of the tensor: nearly all of the axis, the large gap above it is narrow.
+    browser.point(at(3 * us), box["y"] + box["height"] * 0.7)
+    hover = browser.value("tlmalloc.hover")
+    expected = {"tensor": "weights", "owner": "host", "freed_by": report["kernels"][2]["pe"], "address": 4096,
+                "bytes": 4096, "begin_ps": us + 100, "end_ps": 4 * us, "block": 0}
+    equal({key: hover[key] for key in expected}, expected)
+    # Afterwards there is none.
+    browser.point(at(5 * us), box["y"] + box["height"] * 0.7)
+    equal(browser.value("tlmalloc.hover"), None)
+    # Why requests failed, in the view and in the table.
+    browser.point(at(2 * us), box["y"] + 4)
+    assert "fragmentation" in browser.value("tlmalloc.hover.text"), browser.value("tlmalloc.hover.text")
+    equal(browser.value("tlmalloc.views.failures0.count"), 2)
+    rows = browser.value("[...document.querySelectorAll('#failures tbody tr')].map((row) => row.textContent)")
+    assert "8.79 KiB: TLA_EXHAUSTED; 9.64 KiB were free, in pieces of at most 8.66 KiB: fragmentation" in rows[0], rows
+    assert "96.68 KiB: TLA_EXHAUSTED; only 9.64 KiB were free" in rows[1], rows
+    # The free list beside it.
+    equal(browser.value("tlmalloc.views.free0"), {"points": 6, "least_free": 9872, "least_hole": 8872})
+    free = browser.box("#memory .panel:nth-of-type(2) canvas")
+    browser.point(at(3 * us), free["y"] + 20)
+    equal([browser.value("tlmalloc.hover." + key) for key in ("free_bytes", "largest_free_bytes")], [9872, 8872])
+    # Zoom to a block, and back.
+    box = browser.box("#memory canvas")
+    press = [{"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]
+    browser.point(at(3 * us), box["y"] + box["height"] * 0.7, press + press)
+    begin, end = browser.value("tlmalloc.domain")
+    assert us - 300000 < begin < us and 4 * us < end < 4 * us + 400000, (begin, end)
+    low, high = browser.value("tlmalloc.addresses")
+    shown = browser.value("memoryShown.high - memoryShown.low") # of the axis, in which gaps are narrow
+    assert low <= 4096 and high >= 8192 and 4096 < shown < 1.6 * 4096, (low, high, shown)
+    browser.run("document.querySelector('#memory canvas').focus()")
+    browser.keys("0")
+    equal(browser.value("tlmalloc.addresses"), [4096, 2 ** 40 + 64])
+    browser.run(WHEEL, "#memory canvas", {"deltaY": -300, "shiftKey": True})
+    browser.frame()
+    assert browser.value("tlmalloc.addresses")[0] > 4096
+    before = browser.value("tlmalloc.addresses")
+    browser.keys("ArrowUp")
+    assert browser.value("tlmalloc.addresses") != before
+    # Another memory.
+    browser.run("const s = document.getElementById('memory-name'); s.selectedIndex = 1; "
+                "s.dispatchEvent(new Event('change'));")
+    browser.frame()
+    equal([state()["blocks"], browser.value("tlmalloc.addresses")], [1, [64, 128]])
+
+
+WHEEL = """const e = document.querySelector(arguments[0]), box = e.getBoundingClientRect();
+e.dispatchEvent(new WheelEvent('wheel', {bubbles: true, cancelable: true, clientX: box.x + 400, clientY: box.y + 20,
+                                         ...arguments[1]}));"""
+
+
+def mappings_are_arrows_and_stale_accesses_marks(browser, folder):
+    def mapping(module, op, arrival, done, request):
+        return ["mapping", module, op, arrival, arrival, done, 2, None, 1, "TLA_OK", request, 0]
+
+    us = 10 ** 6
+    rows = [["ranges", 0, [[4096, 65536, 4096]]], mapping(0, "MAP", us, 3 * us, 6),
+            mapping(5, "MAP", us + 100000, us + 900000, 6), mapping(6, "MAP", us + 200000, 2 * us, 6),
+            mapping(0, "UNMAP", 4 * us, 5 * us, 7), mapping(5, "UNMAP", 4 * us + 1, 4 * us + 99, 7),
+            ["access", 5, "stale", 5 * us, 4096, 64, "read", 0]]
+    page, report = page_with_log(folder, rows)
+    browser.open(page)
+    see(browser, "#mapping canvas")
+    equal(browser.value("tlmalloc.views.mapping0"), {"modules": 3, "maps": 3, "unmaps": 2, "arrows": 3, "troubles": 1,
+                                                     "drawn": 5})
+    box = browser.box("#mapping canvas")
+    at = lambda time: box["x"] + 150 + time * (box["width"] - 164) / report["sim_time_ps"]
+    browser.point(at(us + 500000), box["y"] + 18 + 9)
+    hover = browser.value("tlmalloc.hover")
+    equal([hover["op"], hover["module"], hover["arrival_ps"], hover["done_ps"]],
+          ["MAP", report["kernels"][0]["pe"] + ".mmu", us + 100000, us + 900000])
+    assert "0x1000 to 0x10000, 4 KiB" in hover["text"], hover["text"]
+    browser.point(at(5 * us), box["y"] + 18 + 9)
+    equal(browser.value("tlmalloc.hover.what"), "stale")
+
+
+def the_platform_shows_the_time_at_the_slider(browser, folder):
+    rows = [["buckets", 1000000],
+            ["link", 0, [10, 0, 30], [1, 0, 1], [500000, 0, 250000], [0, 0, 2000000]], ["link", 1, [0, 7], [0, 1],
+                                                                                       [0, 1000000], [0, 0]]]
+    page, report = page_with_log(folder, rows)
+    browser.open(page)
+    see(browser, "#platform canvas")
+    state = lambda: browser.value("tlmalloc.views.platform0")
+    equal([state()["bucket"], state()["links"]], [None, len(report["links"])])
+
+    def slide(time):
+        browser.run("timeAxis.slide(arguments[0])", time)
+        see(browser, "#platform canvas")
+        return [state()["bucket"], state()["links"], (state()["busiest"] or {}).get("busy_pct")]
+
+    equal(slide(500000), [0, 1, 50])
+    equal(slide(1200000), [1, 1, 100])
+    equal(slide(2999999), [2, 1, 25])
+    equal(slide(4000000), [4, 0, None])
+    browser.run("document.getElementById('whole').click()")
+    see(browser, "#platform canvas")
+    equal(state()["bucket"], None)
+
+
+def intervals_are_drawn_in_order_of_time(browser, folder):
+    rows = [["interval", 1, "bank", 2000000, 3000000, 2, 65536], ["interval", 1, "link", 1000000, 2000000, 1, None],
+            ["interval", 0, "host_map", 0, 1000000, None, None]]
+    rows += [["interval", 2, "walk" if i % 3 else "alloc", 1000 * i, 1000 * i + 1000, None, None] for i in range(4000)]
+    page, report = page_with_log(folder, rows, lost=12)
+    browser.open(page)
+    equal(browser.value("tlmalloc.views.kernels0"), {"rows": 5, "drawn": 4003, "timed": True})
+    box = browser.box("#kernels canvas")
+    at = lambda time: box["x"] + 150 + time * (box["width"] - 164) / report["sim_time_ps"]
+    told = []
+    for time in (500000, 1500000, 2500000, 3500000):
+        browser.point(at(time), box["y"] + (5 if time < 1000000 else 25))
+        told.append(browser.value("tlmalloc.hover && [tlmalloc.hover.kind, tlmalloc.hover.place]"))
+    equal(told, [["host_map", ""], ["link", "sip0.pcie_ep -> host"], ["bank", "sip0.cube0.hbm_ctrl.pe0"], None])
+    # Of a pixel, what it has most of: two of three parts are walks.
+    row = round(box["height"] / 5 * 2 + 3)
+    pixels = browser.run("const c = document.querySelector('#kernels canvas'); const d = c.width / c.clientWidth; "
+                         "return Array.from(c.getContext('2d').getImageData(Math.round((150 + arguments[0]) * d), "
+                         "Math.round(arguments[1] * d), 1, 1).data)", 30, row)
+    equal(pixels[:3], [0xf0, 0xe4, 0x42], "a walk")
+    lost = browser.value("document.querySelector('#kernels .failed').textContent")
+    assert "12 events are not shown (12 transfer)" in lost, lost
 
 
 def the_page_is_dark_where_the_system_is(browser, folder):

@@ -41,6 +41,30 @@ std::size_t count(const std::string &text, const std::string &part) {
     return found;
 }
 
+// An event log of a run as short as can be: a header of one PE and an end.
+struct log_text {
+    std::string header =
+        R"({"format":"tlmalloc events","version":1,"columns":{"memory":["module","op","arrival","start","done","port",)"
+        R"("sender","correlation","status","service","channel","object","address","bytes","block","free","largest"],)"
+        R"("mapping":["module","op","arrival","start","done","port","sender","correlation","status","request",)"
+        R"("ranges"],)"
+        R"("launch":["module","op","arrival","start","done","port","sender","correlation","status","request","began",)"
+        R"("took"],"access":["module","what","at","va","bytes","access","asid"],)"
+        R"("interval":["who","kind","begin","end","place","unit"],"transfer":["pe","engine","start","end","bytes",)"
+        R"("status","for_message","address","physical","tile","block","tile_block","memories"],)"
+        R"("message":["from","to","bytes","sent","received"],"tensor":["object","name","va","bytes"]},)"
+        R"("kernel":"k","pes":["a","b","c","d"],"modules":["m"],"nodes":[],"links":[]})";
+    std::string rows = "[\"interval\",1,\"bank\",1,2,null,null]\n[\"later\",{}]\n";
+    std::string end;
+
+    explicit log_text(const std::string &report) {
+        const std::size_t at = report.find("\"sim_time_ps\": ") + 15;
+        end = "[\"end\"," + report.substr(at, report.find(',', at) - at) + ",\"TLA_OK\",0,{},{}]\n";
+    }
+
+    std::string text() const { return header + "\n" + rows + end; }
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_page_is_one_file_that_loads_nothing) {
@@ -153,4 +177,61 @@ BOOST_AUTO_TEST_CASE(the_fabric_stands_in_the_page) {
     std::filesystem::remove(yaml);
     BOOST_REQUIRE_EQUAL(listed.report().status, 0);
     BOOST_CHECK(contains(read_text(listed.page), "\"topology\":null"));
+}
+
+BOOST_AUTO_TEST_CASE(a_log_stands_in_the_page_plain_or_compressed) {
+    const reported_run run;
+    const log_text log(read_text(run.file));
+    const std::string file = run.scratch.path("run.events");
+    std::ofstream(file) << log.text();
+    BOOST_REQUIRE_EQUAL(run.report({"--events", file}).status, 0);
+    const std::string page = read_text(run.page);
+    BOOST_CHECK(contains(page, "<script type=\"text/plain\" id=\"tlmalloc-events-0\">eJ"));
+    BOOST_CHECK(contains(page, "\"interval\":{\"rows\":1,\"columns\":[[\"who\",1],"));
+    BOOST_REQUIRE_EQUAL(run_shell("gzip '" + file + "'").status, 0);
+    BOOST_REQUIRE_EQUAL(run.report({"--events", file + ".gz"}).status, 0);
+    BOOST_CHECK(read_text(run.page) == page);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_wrong_is_told_with_its_line) {
+    const reported_run run;
+    const std::string report = read_text(run.file), file = run.scratch.path("run.events");
+    const log_text whole(report);
+    const auto refused = [&](const std::string &text, const std::string &says, int status = 2) {
+        std::ofstream(file, std::ios::trunc) << text;
+        run.refuses({"--events", file}, status, says);
+    };
+    const auto with = [&](std::string text, const std::string &from, const std::string &to) {
+        const std::size_t at = text.find(from);
+        BOOST_REQUIRE(at != std::string::npos);
+        return text.replace(at, from.size(), to);
+    };
+    const std::string text = whole.text(), head = whole.header + "\n";
+    refused("", "run.events:1: found no header of an event log, expected what `tlmalloc run --events' writes");
+    refused(report, "run.events:1: found no header of an event log");
+    refused(with(text, "\"version\":1", "\"version\":2"), ":1: found an event log of version 2, expected 1");
+    refused(with(text, "\"arrival\"", "\"departure\""), ":1: found no column arrival of ");
+    refused(with(text, "\"nodes\"", "\"noodles\""), ":1: found no names (pes, modules, nodes, links)");
+    refused(head + whole.rows, ":4: found the end of the file, expected more rows: the log is cut");
+    refused(text.substr(0, text.size() - 1), ":4: found part of a line, expected it whole: the log is cut");
+    for (std::size_t length = head.size(); length + 1 < text.size(); length += 7)
+        refused(text.substr(0, length), "the log is cut");
+    refused(text + whole.rows, ":5: found a row behind the end of kind interval");
+    refused(with(text, "[\"later\"", "{\"later\""), ":3: found no list that begins with its kind");
+    refused(with(text, "1,2,null,null", "1,2"), ":2: found 4 columns of interval, expected more");
+    refused(with(text, "1,2,null", "-1,2,null"), ":2: found a value that is no text and no number from 0 on");
+    refused(with(text, whole.end, "[\"end\",17,\"TLA_OK\",0,{},{}]\n"),
+            "run.events: found a log of another run, expected that of ");
+    std::filesystem::remove(file);
+    run.refuses({"--events", file}, 1, "run.events: cannot be read: No such file");
+    std::ofstream(file) << text;
+    run.refuses({"--events", file, "--events", file}, 2, "--events: expected one for each REPORT at most");
+    BOOST_REQUIRE_EQUAL(run_shell("gzip '" + file + "' && head -c 200 '" + file + ".gz' >'" + file + "'").status, 0);
+    run.refuses({"--events", file}, 2, "run.events:");
+    const std::string probe = run.scratch.path("probe.json");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"probe", npu_small, "--case", "local", "--json", probe}).status, 0);
+    const command_result other = run_tlmalloc({"report", probe, "--events", file, "-o", run.page});
+    BOOST_CHECK_EQUAL(other.status, 2);
+    BOOST_CHECK_MESSAGE(contains(other.err, "found reports of `tlmalloc probe', expected of `tlmalloc run'"),
+                        other.err);
 }

@@ -1,0 +1,305 @@
+// Reads event logs row by row into columns.
+#include "cli/event_columns.hpp"
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstring>
+#include <map>
+#include <vector>
+#include <zlib.h>
+
+namespace tlmalloc {
+
+namespace {
+
+using json_pointer = std::unique_ptr<json_t, decltype(&json_decref)>;
+
+constexpr std::size_t line_bytes_max = std::size_t{64} << 20;
+constexpr std::int64_t largest = (std::int64_t{1} << 53) - 2; // plus one is exact in a browser's numbers
+
+struct column {
+    std::string name;
+    std::size_t place = 0; // in rows of the log
+    std::string bytes;
+    std::int64_t before = 0;
+
+    void add(std::int64_t value) {
+        const std::int64_t difference = value - before;
+        std::uint64_t left = difference < 0 ? 2 * static_cast<std::uint64_t>(-difference) + 1
+                                            : 2 * static_cast<std::uint64_t>(difference);
+        before = value;
+        for (; left > 127; left >>= 7)
+            bytes += static_cast<char>(left | 128);
+        bytes += static_cast<char>(left);
+    }
+};
+
+struct table {
+    std::vector<column> columns;
+    std::uint64_t rows = 0;
+};
+
+// What pages show, of each kind of row, in the log's words.
+const std::map<std::string, std::vector<const char *>> wanted{
+    {"memory",
+     {"module", "op", "arrival", "start", "done", "sender", "correlation", "status", "service", "channel", "object",
+      "address", "bytes", "block", "free", "largest"}},
+    {"mapping", {"module", "op", "arrival", "start", "done", "sender", "correlation", "status", "request", "ranges"}},
+    {"launch", {"module", "op", "arrival", "done", "correlation", "status", "began", "took"}},
+    {"access", {"module", "what", "at", "va", "bytes", "access"}},
+    {"interval", {"who", "kind", "begin", "end", "place", "unit"}},
+    {"transfer",
+     {"pe", "engine", "start", "end", "bytes", "status", "for_message", "address", "physical", "block", "tile_block",
+      "memories"}},
+    {"message", {"from", "to", "bytes", "sent", "received"}},
+    {"tensor", {"object", "name", "va", "bytes"}}};
+
+// Lists of lists become tables of their own.
+const char *const range_columns[] = {"number", "va", "pa", "bytes"};
+const char *const load_columns[] = {"link", "bucket", "bytes", "messages", "busy", "waited"};
+
+class reader {
+  public:
+    reader(const char *path, tla_error *error) : path_(path), error_(error) {}
+
+    tla_status read(event_columns *out);
+
+  private:
+    template <typename... Arguments>
+    tla_status wrong(const char *format, Arguments... arguments) {
+        char text[300];
+        std::snprintf(text, sizeof text, format, arguments...);
+        return tla_error_set(error_, TLA_SYNTAX, "%.200s:%" PRIu64 ": %s", path_, line_, text);
+    }
+
+    tla_status next_line(gzFile file, std::string *line);
+    tla_status read_header(const std::string &line, json_t *head);
+    tla_status read_row(const std::string &line, json_t *head);
+    tla_status add_row(const char *kind, const json_t *row);
+    tla_status add_ranges(const json_t *row);
+    tla_status add_loads(const json_t *row);
+    tla_status value_of(const json_t *value, std::int64_t *out);
+    std::int64_t number_of_text(const char *text);
+    void make_lists();
+    void describe(json_t *head) const;
+    tla_status compress(std::string *out) const;
+
+    const char *const path_;
+    tla_error *const error_;
+    std::uint64_t line_ = 0;
+    bool has_end_ = false;
+    std::map<std::string, table> tables_;
+    std::map<std::string, std::int64_t> texts_;
+    std::vector<std::string> text_list_;
+};
+
+// Without its newline; empty at the end of the file.
+tla_status reader::next_line(gzFile file, std::string *line) {
+    char part[4096];
+    line->clear();
+    line_++;
+    while (gzgets(file, part, sizeof part)) {
+        *line += part;
+        if (line->back() == '\n') break;
+        if (line->size() > line_bytes_max) return wrong("found a line of more than %zu bytes", line_bytes_max);
+    }
+    int code = Z_OK;
+    const char *const text = gzerror(file, &code);
+    if (code != Z_OK && code != Z_STREAM_END)
+        return tla_error_set(error_, code == Z_ERRNO ? TLA_IO : TLA_SYNTAX, "%.200s:%" PRIu64 ": cannot be read: %s",
+                             path_, line_, code == Z_ERRNO ? std::strerror(errno) : text);
+    if (!line->empty() && line->back() != '\n')
+        return wrong("%s", "found part of a line, expected it whole: the log is cut");
+    if (!line->empty()) line->pop_back();
+    return TLA_OK;
+}
+
+std::int64_t reader::number_of_text(const char *text) {
+    const auto [found, is_new] = texts_.emplace(text, static_cast<std::int64_t>(text_list_.size()));
+    if (is_new) text_list_.emplace_back(text);
+    return found->second;
+}
+
+tla_status reader::value_of(const json_t *value, std::int64_t *out) {
+    if (json_is_array(value)) value = json_array_get(value, 0); // of several memories the first
+    if (!value || json_is_null(value))
+        *out = 0;
+    else if (json_is_string(value))
+        *out = number_of_text(json_string_value(value)) + 1;
+    else if (json_is_boolean(value))
+        *out = json_is_true(value) + 1;
+    else if (json_is_integer(value) && json_integer_value(value) >= 0)
+        *out = 1 + std::min<std::int64_t>(json_integer_value(value), largest);
+    else if (json_is_real(value) && json_real_value(value) >= 0)
+        *out = static_cast<std::int64_t>(std::min(json_real_value(value), static_cast<double>(largest))) + 1;
+    else
+        return wrong("%s", "found a value that is no text and no number from 0 on");
+    return TLA_OK;
+}
+
+tla_status reader::read_header(const std::string &line, json_t *head) {
+    const json_pointer header(json_loadb(line.data(), line.size(), 0, nullptr), &json_decref);
+    const char *const format = json_string_value(json_object_get(header.get(), "format"));
+    if (!format || std::strcmp(format, "tlmalloc events") != 0)
+        return wrong("%s", "found no header of an event log, expected what `tlmalloc run --events' writes");
+    if (json_integer_value(json_object_get(header.get(), "version")) != 1)
+        return wrong("found an event log of version %" JSON_INTEGER_FORMAT ", expected 1",
+                     json_integer_value(json_object_get(header.get(), "version")));
+    for (const auto &[kind, names] : wanted) {
+        const json_t *const has = json_object_get(json_object_get(header.get(), "columns"), kind.c_str());
+        for (const char *const name : names) {
+            std::size_t place = 0;
+            while (place < json_array_size(has) &&
+                   std::strcmp(json_string_value(json_array_get(has, place)), name) != 0)
+                place++;
+            if (place == json_array_size(has))
+                return wrong("found no column %s of %s, expected it", name, kind.c_str());
+            tables_[kind].columns.push_back({name, place + 1, {}, 0});
+        }
+    }
+    make_lists();
+    for (const char *const key : {"kernel", "pes", "modules", "nodes", "links"})
+        json_object_set(head, key, json_object_get(header.get(), key));
+    if (!json_is_array(json_object_get(head, "pes")) || !json_is_array(json_object_get(head, "modules")) ||
+        !json_is_array(json_object_get(head, "nodes")) || !json_is_array(json_object_get(head, "links")))
+        return wrong("%s", "found no names (pes, modules, nodes, links), expected them");
+    return TLA_OK;
+}
+
+void reader::make_lists() {
+    for (const char *const name : range_columns)
+        tables_["range"].columns.push_back({name, 0, {}, 0});
+    for (const char *const name : load_columns)
+        tables_["load"].columns.push_back({name, 0, {}, 0});
+}
+
+tla_status reader::add_row(const char *kind, const json_t *row) {
+    table &into = tables_[kind];
+    for (column &c : into.columns) {
+        std::int64_t value = 0;
+        if (c.place >= json_array_size(row))
+            return wrong("found %zu columns of %s, expected more", json_array_size(row) - 1, kind);
+        if (const tla_status status = value_of(json_array_get(row, c.place), &value)) return status;
+        c.add(value);
+    }
+    into.rows++;
+    return TLA_OK;
+}
+
+tla_status reader::add_ranges(const json_t *row) {
+    std::size_t i = 0;
+    json_t *range = nullptr;
+    json_array_foreach(json_array_get(row, 2), i, range) {
+        const json_t *const values[] = {json_array_get(row, 1), json_array_get(range, 0), json_array_get(range, 1),
+                                        json_array_get(range, 2)};
+        table &into = tables_["range"];
+        for (std::size_t c = 0; c < 4; c++) {
+            std::int64_t value = 0;
+            if (const tla_status status = value_of(values[c], &value)) return status;
+            into.columns[c].add(value);
+        }
+        into.rows++;
+    }
+    return TLA_OK;
+}
+
+// Of every bucket in which a link carried something, or somebody waited for it.
+tla_status reader::add_loads(const json_t *row) {
+    table &into = tables_["load"];
+    std::int64_t link = 0;
+    if (const tla_status status = value_of(json_array_get(row, 1), &link)) return status;
+    for (std::size_t i = 0; i < json_array_size(json_array_get(row, 2)); i++) {
+        std::int64_t values[6] = {link, static_cast<std::int64_t>(i) + 1};
+        bool is_used = false;
+        for (std::size_t c = 2; c < 6; c++) {
+            if (const tla_status status = value_of(json_array_get(json_array_get(row, c), i), &values[c]))
+                return status;
+            is_used = is_used || values[c] > 1;
+        }
+        if (!is_used) continue;
+        for (std::size_t c = 0; c < 6; c++)
+            into.columns[c].add(values[c]);
+        into.rows++;
+    }
+    return TLA_OK;
+}
+
+tla_status reader::read_row(const std::string &line, json_t *head) {
+    json_error_t problem;
+    json_pointer row(json_loadb(line.data(), line.size(), 0, &problem), &json_decref);
+    if (!row) row.reset(json_loadb(line.data(), line.size(), JSON_DECODE_INT_AS_REAL, &problem)); // more than 63 bits
+    const char *const kind = json_string_value(json_array_get(row.get(), 0));
+    if (!kind)
+        return wrong("found no list that begins with its kind (%.100s), expected a row", row ? "" : problem.text);
+    if (has_end_) return wrong("found a row behind the end of kind %.40s", kind);
+    if (std::strcmp(kind, "ranges") == 0) return add_ranges(row.get());
+    if (std::strcmp(kind, "link") == 0) return add_loads(row.get());
+    if (std::strcmp(kind, "buckets") == 0) {
+        json_object_set(head, "bucket_ps", json_array_get(row.get(), 1));
+    } else if (std::strcmp(kind, "end") == 0) {
+        has_end_ = true;
+        json_object_set(head, "end_ps", json_array_get(row.get(), 1));
+        json_object_set(head, "lost", json_array_get(row.get(), 3));
+        json_object_set(head, "told_by_kind", json_array_get(row.get(), 4));
+        json_object_set(head, "lost_by_kind", json_array_get(row.get(), 5));
+    } else if (wanted.count(kind)) {
+        return add_row(kind, row.get());
+    } // a kind of a later program is passed over
+    return TLA_OK;
+}
+
+void reader::describe(json_t *head) const {
+    json_t *const tables = json_object(), *const texts = json_array();
+    for (const auto &[kind, t] : tables_) {
+        json_t *const columns = json_array();
+        for (const column &c : t.columns)
+            json_array_append_new(columns,
+                                  json_pack("[s, I]", c.name.c_str(), static_cast<json_int_t>(c.bytes.size())));
+        json_object_set_new(tables, kind.c_str(),
+                            json_pack("{s: I, s: o}", "rows", static_cast<json_int_t>(t.rows), "columns", columns));
+    }
+    for (const std::string &text : text_list_)
+        json_array_append_new(texts, json_string(text.c_str()));
+    json_object_set_new(head, "tables", tables);
+    json_object_set_new(head, "texts", texts);
+}
+
+tla_status reader::compress(std::string *out) const {
+    std::string all;
+    for (const auto &[kind, t] : tables_)
+        for (const column &c : t.columns)
+            all += c.bytes;
+    uLongf length = compressBound(all.size());
+    out->resize(length);
+    if (compress2(reinterpret_cast<Bytef *>(out->data()), &length, reinterpret_cast<const Bytef *>(all.data()),
+                  all.size(), Z_DEFAULT_COMPRESSION) != Z_OK)
+        return tla_error_set(error_, TLA_NO_HOST_MEMORY, "%.200s: no host memory", path_);
+    out->resize(length);
+    return TLA_OK;
+}
+
+tla_status reader::read(event_columns *out) {
+    errno = 0;
+    const std::unique_ptr<gzFile_s, decltype(&gzclose)> file(gzopen(path_, "rb"), &gzclose);
+    if (!file)
+        return tla_error_set(error_, TLA_IO, "%.200s: cannot be read: %s", path_,
+                             std::strerror(errno ? errno : ENOMEM));
+    gzbuffer(file.get(), 1 << 17);
+    std::string line;
+    out->head.reset(json_object());
+    tla_status status = next_line(file.get(), &line);
+    if (!status) status = read_header(line, out->head.get());
+    while (!status && !(status = next_line(file.get(), &line)) && !line.empty())
+        status = read_row(line, out->head.get());
+    if (!status && !has_end_) status = wrong("%s", "found the end of the file, expected more rows: the log is cut");
+    if (!status) describe(out->head.get());
+    return status ? status : compress(&out->bytes);
+}
+
+} // namespace
+
+tla_status read_event_columns(const char *path, event_columns *out, tla_error *error) {
+    return reader(path, error).read(out);
+}
+
+} // namespace tlmalloc

@@ -1,0 +1,93 @@
+"use strict";
+// Blocks of the log by memory: where each was, from when to when, who took it and who gave it back.
+
+// Commands that end the life of a block which they name.
+const FREEING = ["FREE", "FREE_BATCH", "UNREF", "VA_FREE"];
+
+// The memories of a log: {name, rows of its commands, blocks as columns, failures}.
+class Memory {
+  constructor(name) {
+    this.name = name;
+    this.commands = [];
+    this.begin = [];
+    this.end = [];
+    this.low = [];
+    this.high = [];
+    this.taken = []; // rows of the log
+    this.freed = []; // or -1
+    this.failed = [];
+  }
+}
+
+// By name, in the order of modules and channels; those that hold no block and refused nothing are left out.
+function memoriesOf(log, end) {
+  const t = log.table("memory"), ok = log.textNumber("TLA_OK");
+  const freeing = new Set(FREEING.map((op) => log.textNumber(op)));
+  const memories = new Map(), blocks = new Map(), ranges = new Map(), rows = log.rows("memory");
+  const of = (row) => {
+    const key = t.module[row] * 64 + (Number.isNaN(t.channel[row]) ? 63 : t.channel[row]);
+    if (!memories.has(key))
+      memories.set(key, new Memory(log.module(t.module[row]) + " " + (log.text(t.channel[row]) || "addresses")));
+    return memories.get(key);
+  };
+  for (let row = 0; row < rows; row++) {
+    const memory = of(row);
+    memory.commands.push(row);
+    if (t.status[row] !== ok) {
+      memory.failed.push(row);
+      continue;
+    }
+    // Virtual ranges have no number of a block: they are known by their address.
+    const isRange = Number.isNaN(t.block[row]), known = isRange ? ranges : blocks;
+    const key = isRange ? t.module[row] * 2 ** 52 + t.address[row] : t.block[row];
+    if (Number.isNaN(t.address[row])) continue;
+    const found = known.get(key);
+    if (found === undefined && !freeing.has(t.op[row]) && t.bytes[row] > 0) {
+      known.set(key, [memory, memory.begin.length]);
+      memory.begin.push(t.done[row]);
+      memory.end.push(end);
+      memory.low.push(t.address[row]);
+      memory.high.push(t.address[row] + t.bytes[row]);
+      memory.taken.push(row);
+      memory.freed.push(-1);
+    } else if (found !== undefined && freeing.has(t.op[row])) {
+      found[0].end[found[1]] = t.done[row];
+      found[0].freed[found[1]] = row;
+      if (isRange) known.delete(key);
+    }
+  }
+  const named = [...memories.entries()].sort(([a], [b]) => a - b).map(([, memory]) => memory);
+  for (const memory of named) {
+    for (const column of ["begin", "end", "low", "high"]) memory[column] = Float64Array.from(memory[column]);
+    memory.commands = orderBy(t.done, Uint32Array.from(memory.commands));
+  }
+  return new Map(named.filter((memory) => memory.begin.length + memory.failed.length > 0)
+    .map((memory) => [memory.name, memory]));
+}
+
+// A block in words.
+function blockWords(log, memory, number) {
+  const t = log.table("memory"), row = memory.taken[number], freed = memory.freed[number];
+  const tensor = log.tensors.get(t.object[row]);
+  const lines = [(tensor === undefined ? "" : "tensor " + tensor + ", ") +
+    (Number.isNaN(t.block[row]) ? "range" : "block " + t.block[row]) + ", taken by " + log.sender(t.sender[row]),
+  addressText(memory.low[number]) + ", " + bytesText(memory.high[number] - memory.low[number]),
+  timeText(memory.begin[number]) + " to " + timeText(memory.end[number]) + " (" +
+    timeText(memory.end[number] - memory.begin[number]) + ")",
+  freed < 0 ? "not given back" : "given back by " + log.sender(t.sender[freed]) + " (" + log.text(t.op[freed]) + ")"];
+  return {tensor: tensor === undefined ? null : tensor, block: Number.isNaN(t.block[row]) ? null : t.block[row],
+    owner: log.sender(t.sender[row]), freed_by: freed < 0 ? null : log.sender(t.sender[freed]),
+    address: memory.low[number], bytes: memory.high[number] - memory.low[number], begin_ps: memory.begin[number],
+    end_ps: memory.end[number], text: lines.join("\n")};
+}
+
+// Why a request failed, by what was free.
+function failureWords(log, row) {
+  const t = log.table("memory"), free = t.free[row], largest = t.largest[row], bytes = t.bytes[row];
+  const begin = log.text(t.op[row]) + " of " + bytesText(bytes) + ": " + log.text(t.status[row]);
+  if (Number.isNaN(free)) return begin;
+  if (free < bytes) return begin + "; only " + bytesText(free) + " were free";
+  if (largest < bytes)
+    return begin + "; " + bytesText(free) + " were free, in pieces of at most " + bytesText(largest) + ": fragmentation";
+  return begin + "; " + bytesText(free) + " were free, " + bytesText(largest) + " of them in one piece";
+}

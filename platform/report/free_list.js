@@ -1,0 +1,113 @@
+"use strict";
+// Beside a memory: its free bytes, the largest hole, and fragmentation, over time.
+
+// What the commands of a memory say is free behind them, by time.
+function freeSeries(log, memory) {
+  const t = log.table("memory"), rows = memory.commands.filter((row) => !Number.isNaN(t.free[row]));
+  const take = (of) => Float64Array.from(rows, of);
+  const made = {time: take((row) => t.done[row]), free: take((row) => t.free[row]),
+    hole: take((row) => t.largest[row]), least: Infinity, most: -Infinity, leastHole: Infinity};
+  made.broken = made.free.map((free, number) => free > 0 ? 1 - made.hole[number] / free : 0);
+  made.free.forEach((free, number) => {
+    made.least = Math.min(made.least, free);
+    made.most = Math.max(made.most, free);
+    made.leastHole = Math.min(made.leastHole, made.hole[number]);
+  });
+  return made;
+}
+
+class FreeListView {
+  constructor(run, number, memories) {
+    this.run = run;
+    this.memories = memories;
+    this.state = window.tlmalloc.views["free" + number] = {points: 0, least_free: null, least_hole: null};
+  }
+
+  height() {
+    return 84;
+  }
+
+  series() {
+    const memory = this.memories.get(memoryShown.name);
+    if (memory && !memory.series) memory.series = freeSeries(this.run.log, memory);
+    return memory && memory.series.time.length > 0 ? memory.series : null;
+  }
+
+  paint(context, width, height) {
+    const series = this.series();
+    Object.assign(this.state, {points: series ? series.time.length : 0, least_free: series && series.least,
+      least_hole: series && series.leastHole});
+    if (!series) return;
+    const bottom = Math.min(series.least, series.leastHole), most = Math.max(series.most, bottom + 1);
+    context.strokeStyle = styleColour("line");
+    context.strokeRect(LEFT + 0.5, 0.5, width - LEFT - RIGHT - 1, height - 1);
+    context.save();
+    context.beginPath();
+    context.rect(LEFT, 0, width - LEFT - RIGHT, height);
+    context.clip();
+    this.line(context, series.time, series.free, bottom, most, "#0072b2", width);
+    this.line(context, series.time, series.hole, bottom, most, "#e69f00", width);
+    this.line(context, series.time, series.broken, 0, 1, "#d55e00", width);
+    context.restore();
+    this.words(context, [["free", "#0072b2", series.least], ["largest hole", "#e69f00", series.leastHole],
+      ["fragmentation", "#d55e00", null]]);
+  }
+
+  words(context, lines) {
+    context.textBaseline = "middle";
+    lines.forEach(([name, colour, from], line) => {
+      context.fillStyle = colour;
+      context.fillRect(0, 8 + line * 26, 10, 4);
+      context.fillStyle = styleColour("faint");
+      context.fillText(name, 15, 10 + line * 26);
+      if (from !== null) context.fillText("from " + bytesText(from), 15, 22 + line * 26);
+      else context.fillText("0 to 100 %", 15, 22 + line * 26);
+    });
+  }
+
+  // A step for each command, between two values at the bottom and the top; of those within one pixel, from the least to
+  // the most.
+  line(context, times, values, bottom, top, colour, width) {
+    const [from, to] = timeAxis.scale.domain(), across = (width - LEFT - RIGHT) / (to - from);
+    const up = (this.height() - 12) / (top - bottom), yOf = (value) => this.height() - 6 - (value - bottom) * up;
+    let i = Math.max(0, d3.bisectLeft(times, from) - 1), pixel = -1, low = 0, high = 0, value = values[i];
+    context.strokeStyle = colour;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.moveTo(LEFT, yOf(value));
+    for (; i < times.length && times[i] <= to; i++) {
+      const x = Math.max(LEFT, Math.round(LEFT + (times[i] - from) * across)), next = values[i];
+      if (x !== pixel) {
+        if (pixel >= 0) this.step(context, pixel, low, high, value, yOf);
+        context.lineTo(x, yOf(value));
+        pixel = x;
+        low = high = next;
+      }
+      if (next < low) low = next;
+      if (next > high) high = next;
+      value = next;
+    }
+    if (pixel >= 0) this.step(context, pixel, low, high, value, yOf);
+    context.lineTo(width - RIGHT, yOf(value));
+    context.stroke();
+    context.lineWidth = 1;
+  }
+
+  // What was within a pixel, and its last value.
+  step(context, x, low, high, last, yOf) {
+    context.lineTo(x, yOf(low));
+    if (high > low) context.lineTo(x, yOf(high));
+    context.lineTo(x, yOf(last));
+  }
+
+  find(x) {
+    const series = this.series();
+    if (x < LEFT || !series) return null;
+    const at = d3.bisectRight(series.time, timeAxis.scale.invert(x)) - 1;
+    if (at < 0) return null;
+    const free = series.free[at], hole = series.hole[at];
+    return {view: "free", free_bytes: free, largest_free_bytes: hole, text: timeText(series.time[at]) + "\n" +
+      bytesText(free) + " free, the largest hole " + bytesText(hole) + ", fragmentation " +
+      digits(100 * series.broken[at], 3) + " %"};
+  }
+}
