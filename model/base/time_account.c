@@ -96,6 +96,8 @@ struct tla_time_account {
     tla_time_sum *sums;
     size_t stretch_count, stretch_room, sum_count, sum_room;
     bool complete;
+    tla_time_visit watch; /* or NULL */
+    void *watch_context;
 };
 
 /* Room for one more; false without host memory. */
@@ -145,7 +147,9 @@ static bool is_same(tla_time_charge a, tla_time_charge b) {
 /* Goes on by ps. */
 static void charge(tla_time_account *a, uint64_t ps, tla_time_charge what) {
     if (ps == 0) return;
+    const tla_time_part part = {what, a->now_ps, a->now_ps + ps};
     a->now_ps += ps;
+    if (a->watch) a->watch(a->watch_context, &part);
     if (a->stretch_count == 0) return;
     tla_time_stretch *const open = &a->stretches[a->stretch_count - 1];
     open->end_ps = a->now_ps;
@@ -160,6 +164,12 @@ static void charge(tla_time_account *a, uint64_t ps, tla_time_charge what) {
     }
     a->sums[a->sum_count++] = (tla_time_sum){what, ps};
     open->count++;
+}
+
+void tla_time_account_watch(tla_time_account *account, tla_time_visit visit, void *context) {
+    if (!account) return;
+    account->watch = visit;
+    account->watch_context = context;
 }
 
 void tla_time_account_pass(tla_time_account *account, uint64_t until_ps, tla_time_kind kind) {

@@ -32,6 +32,33 @@ static tla_status decode_header(const uint8_t *bytes, size_t length, tla_command
     return TLA_OK;
 }
 
+const char *tla_opcode_name(tla_opcode opcode) {
+    static const char *const names[] = {[TLA_OP_ALLOC] = "ALLOC",
+                                        [TLA_OP_FREE] = "FREE",
+                                        [TLA_OP_MAP] = "MAP",
+                                        [TLA_OP_UNMAP] = "UNMAP",
+                                        [TLA_OP_VA_ALLOC] = "VA_ALLOC",
+                                        [TLA_OP_VA_FREE] = "VA_FREE",
+                                        [TLA_OP_LAUNCH] = "LAUNCH",
+                                        [TLA_OP_INVALIDATE] = "INVALIDATE",
+                                        [TLA_OP_TAKE_BACK] = "TAKE_BACK",
+                                        [TLA_OP_PE_DMA] = "PE_DMA",
+                                        [TLA_OP_TRIM] = "TRIM",
+                                        [TLA_OP_REF] = "REF",
+                                        [TLA_OP_UNREF] = "UNREF",
+                                        [TLA_OP_PIN] = "PIN",
+                                        [TLA_OP_UNPIN] = "UNPIN",
+                                        [TLA_OP_PLACE] = "PLACE",
+                                        [TLA_OP_ALLOC_BATCH] = "ALLOC_BATCH",
+                                        [TLA_OP_FREE_BATCH] = "FREE_BATCH",
+                                        [TLA_OP_PUT] = "PUT",
+                                        [TLA_OP_GET] = "GET",
+                                        [TLA_OP_REMOVE] = "REMOVE",
+                                        [TLA_OP_EVICT] = "EVICT"};
+    _Static_assert(sizeof names / sizeof *names == TLA_OP_LAST + 1, "every opcode has a name");
+    return opcode > 0 && opcode <= TLA_OP_LAST ? names[opcode] : NULL;
+}
+
 static int most_of(tla_opcode opcode) {
     if (opcode == TLA_OP_LAUNCH) return TLA_COMMAND_MAX_ARGUMENTS;
     return tla_opcode_has_entries(opcode) ? TLA_COMMAND_MAX_ENTRIES : TLA_COMMAND_MAX_BLOCKS;

@@ -25,8 +25,9 @@ void fabric_note_load(tla_fabric *fabric, uint32_t link, const carriage *what) {
     state->load.waited_ps += waited_ps;
     extend_run(&state->run, what);
     if (!fabric->watch.passes) return;
-    const tla_fabric_passage passage = {link, what->arrival_ps, waited_ps, what->start_ps,
-                                        add_saturated(what->start_ps, what->duration_ps)};
+    const tla_fabric_passage passage = {
+        link,         what->arrival_ps, waited_ps, what->start_ps, add_saturated(what->start_ps, what->duration_ps),
+        what->nbytes, what->opens};
     fabric->watch.passes(fabric->watch.context, &passage);
 }
 

@@ -137,9 +137,17 @@ tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::
     const turnstile::turn turn(execution_, [&order] { order.reset(); });
     if (resets() != resets_before) return TLA_OK; // ended by a reset meanwhile
     sender_ = sender;
-    const std::uint64_t accepted = handler_.execute(port, command, arrival_ps);
+    const std::uint64_t accepted = execute(port, command, arrival_ps);
     set_local_ps(delay, std::max(accepted, to_ps(sc_core::sc_time_stamp()))); // somebody may have waited
     return TLA_OK;
+}
+
+// Has the module do it; `sender_` says who sent it.
+std::uint64_t control_window::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
+    if (answered)
+        ports_[port].watched =
+            std::make_unique<watched_command>(watched_command{sender_, arrival_ps, arrival_ps, command});
+    return handler_.execute(port, command, arrival_ps);
 }
 
 // A thread. A command is done before the next one begins: its answer may lie ahead.
@@ -152,7 +160,7 @@ void control_window::execute_queued() {
             const resettable::visit here(of_);
             const turnstile::turn turn(execution_);
             sender_ = next.sender;
-            if (resets() == next.resets_before) handler_.execute(next.port, next.command, next.arrival_ps);
+            if (resets() == next.resets_before) execute(next.port, next.command, next.arrival_ps);
         }
         const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), done = ports_[next.port].done_ps;
         if (done > now) sc_core::wait(from_ps(done - now), was_reset_);
@@ -185,6 +193,7 @@ tla_service control_window::finish(unsigned port, const tla_completion &completi
     const tla_service service = occupy(arrival_ps, completion.service_ps);
     counts.failed += completion.status != TLA_OK;
     counts.busy_ps += completion.service_ps;
+    if (ports_[port].watched) ports_[port].watched->start_ps = service.start_ps;
     complete(port, completion, service.done_ps, result);
     return service;
 }
@@ -196,11 +205,17 @@ void control_window::complete(unsigned port, const tla_completion &completion, s
                                    static_cast<std::uint32_t>(result.size()));
     ports_[port].done_ps = done_ps;
     completed_.notify(sc_core::SC_ZERO_TIME);
+    const std::unique_ptr<watched_command> watched = std::move(ports_[port].watched);
+    if (watched)
+        answered({port, watched->sender, watched->command, completion, result, watched->arrival_ps, watched->start_ps,
+                  done_ps});
 }
 
 void control_window::end_commands() {
-    for (port_state &port : ports_)
+    for (port_state &port : ports_) {
         if (tla_control_port_reset(&port.registers)) port.done_ps = to_ps(sc_core::sc_time_stamp());
+        port.watched.reset();
+    }
     if (queue_.size() > 1) queue_.erase(queue_.begin() + 1, queue_.end()); // the first is being executed, or over
     was_reset_.notify();
     queue_changed_.notify(sc_core::SC_ZERO_TIME);

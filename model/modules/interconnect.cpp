@@ -78,7 +78,8 @@ static address_view view_of(const interconnect::window &w) {
 }
 
 void interconnect::watch_links() {
-    if (meters_.empty() || !meters_.front()->busy.is_watched()) return;
+    const bool shown = !meters_.empty() && meters_.front()->busy.is_watched();
+    if (!shown && !passed) return;
     const tla_fabric_watch watch = {
         this, [](void *self, const tla_fabric_passage *passage) { static_cast<interconnect *>(self)->show(*passage); }};
     tla_fabric_set_watch(fabric_.get(), &watch);
@@ -411,6 +412,8 @@ static void add_to_windows(figure &shown, std::uint64_t from_ps, std::uint64_t t
 }
 
 void interconnect::show(const tla_fabric_passage &passage) {
+    if (passed) passed(passage);
+    if (meters_.empty()) return;
     for (meter *const m : meters_of_links_[passage.link]) {
         add_to_windows(m->busy, passage.start_ps, passage.end_ps);
         add_to_windows(m->waited, passage.arrival_ps, passage.arrival_ps + passage.waited_ps);

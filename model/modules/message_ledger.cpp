@@ -141,6 +141,7 @@ void message_ledger::received(std::uint32_t launch, std::uint32_t from, std::uin
     p.least_ps = std::min(p.least_ps, took_ps);
     p.most_ps = std::max(p.most_ps, took_ps);
     p.sum_ps += took_ps;
+    if (delivered) delivered({p.from, p.to, first.nbytes, first.at_ps, std::max(at_ps, first.at_ps)});
 }
 
 // The launch is over: what was not received is lost.

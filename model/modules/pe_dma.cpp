@@ -59,8 +59,9 @@ class pe_dma::channel {
           done_ps_(dma.config_.outstanding, 0) {}
 
     // Moves everything from at_ps on, which becomes the time at which it was there; waits for it in the calling thread.
-    tla_status transfer(const request &what, std::uint64_t &at_ps) {
-        const job_in_hand hand(*this, what, at_ps);
+    // Of every chunk `chunks` gets what it has met; null: nobody wants to know.
+    tla_status transfer(const request &what, std::uint64_t &at_ps, std::vector<tla_access_times> *chunks) {
+        const job_in_hand hand(*this, what, at_ps, chunks != nullptr);
         job &mine = *hand.mine;
         const std::uint64_t asked_ps = at_ps;
         time_queue::of_simulation().post(
@@ -85,10 +86,8 @@ class pe_dma::channel {
             now = to_ps(sc_core::sc_time_stamp());
         }
         at_ps = mine.end_ps;
-        if (what.went) {
-            const std::vector<tla_access_times> chunks(mine.chunks.begin(), mine.chunks.end());
-            tell(what, chunks, done_ps_.size(), asked_ps, at_ps);
-        }
+        if (chunks) chunks->assign(mine.chunks.begin(), mine.chunks.end());
+        if (what.went) tell(what, *chunks, done_ps_.size(), asked_ps, at_ps);
         return mine.status;
     }
 
@@ -121,6 +120,7 @@ class pe_dma::channel {
     struct job {
         channel *owner;
         const request what;
+        const bool noted;     // what its chunks meet
         std::uint64_t end_ps; // so far
         transaction_ptr transaction;
         std::uint64_t row = 0, moved = 0;        // what is issued next
@@ -134,9 +134,9 @@ class pe_dma::channel {
 
     // The thread that waits for a job; when it goes earlier, the chunks that are under way still know the job.
     struct job_in_hand {
-        job_in_hand(channel &owner, const request &what, std::uint64_t at_ps)
+        job_in_hand(channel &owner, const request &what, std::uint64_t at_ps, bool noted)
             : mine(&owner.all_jobs_.emplace_back(
-                  job{&owner, what, at_ps, new_transaction(owner.done_ps_.size(), false)})) {}
+                  job{&owner, what, noted, at_ps, new_transaction(owner.done_ps_.size(), false)})) {}
         ~job_in_hand() {
             if (mine->done)
                 mine->owner->forget(*mine);
@@ -223,7 +223,7 @@ class pe_dma::channel {
         c.part.of = j.transaction.get();
         c.part.entered = false;
         c.times = c.part.times = nullptr;
-        if (what.went) {
+        if (j.noted) {
             j.chunks.push_back(new_times(at_ps));
             c.times = c.part.times = &j.chunks.back();
         }
@@ -408,19 +408,20 @@ std::vector<statistics_part> pe_dma::list_statistics() const {
 
 tla_status pe_dma::transfer(const request &what, sc_core::sc_time &delay) {
     const std::uint64_t start_ps = local_ps(delay);
-    const tla_status status = move(what, delay);
-    if (ended) ended(what, start_ps, local_ps(delay));
-    return status;
+    outcome how{};
+    how.status = move(what, delay, what.went || ended ? &how.chunks : nullptr);
+    if (ended) ended(what, start_ps, local_ps(delay), how);
+    return how.status;
 }
 
-tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
+tla_status pe_dma::move(const request &what, sc_core::sc_time &delay, std::vector<tla_access_times> *chunks) {
     if (in_reset()) return TLA_RESET;
     statistics_.transfers++;
     const visit here(this);
     if (config_.style == time_style::exact) {
         if (what.rows == 0 || what.row_bytes == 0) return TLA_OK;
         std::uint64_t at_ps = local_ps(delay);
-        const tla_status status = channels_[what.way == direction::write]->transfer(what, at_ps);
+        const tla_status status = channels_[what.way == direction::write]->transfer(what, at_ps, chunks);
         set_local_ps(delay, at_ps);
         return status;
     }
@@ -430,7 +431,6 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
     const transaction_ptr transaction = new_transaction(config_.outstanding, false);
     std::vector<std::uint64_t> done(config_.outstanding, 0); // when the last `outstanding` chunks ended
     std::vector<std::uint8_t> buffer(config_.chunk);         // its own: whoever is accessed may wait
-    std::vector<tla_access_times> chunks;                    // where somebody wants to know
     for (std::uint64_t row = 0; row < what.rows; row++) {
         const std::uint64_t va = what.va.value + row * what.pitch, tile = what.tile.value + row * what.row_bytes;
         for (std::uint64_t moved = 0; moved < what.row_bytes;) {
@@ -447,8 +447,8 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
                 return TLA_RESET;
             }
             transaction_part part(transaction.get());
-            if (what.went) chunks.push_back(new_times(at));
-            tla_access_times *const times = what.went ? &chunks.back() : nullptr;
+            if (chunks) chunks->push_back(new_times(at));
+            tla_access_times *const times = chunks ? &chunks->back() : nullptr;
             part.times = times;
             if (transaction)
                 tla_transaction_issue(transaction.get(), row + 1 == what.rows && moved + nbytes == what.row_bytes);
@@ -463,7 +463,7 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay) {
         }
     }
     set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
-    if (what.went) tell(what, chunks, config_.outstanding, earliest, local_ps(delay));
+    if (what.went) tell(what, *chunks, config_.outstanding, earliest, local_ps(delay));
     if (what.taken) what.taken(taken_ps);
     return TLA_OK;
 }

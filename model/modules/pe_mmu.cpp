@@ -181,6 +181,7 @@ void pe_mmu::refuse(tlm::tlm_generic_payload &payload, tla_status status, const 
     }
     statistics_.faults++;
     faults_.add(local_ps(delay), 1);
+    tell(trouble::fault, wanted_by(payload), local_ps(delay));
     std::ostringstream text;
     text << name() << ": " << (payload.is_write() ? "write" : "read") << " of " << payload_span(payload)
          << " bytes at VA 0x" << std::hex << payload.get_address() << ": "
@@ -200,15 +201,17 @@ tla_mmu_access pe_mmu::wanted_by(const tlm::tlm_generic_payload &payload) const 
 }
 
 // An access that goes through.
-void pe_mmu::count(const route &where, std::uint64_t at_ps) {
+void pe_mmu::count(const tla_mmu_access &wanted, const route &where, std::uint64_t at_ps) {
     if (where.stale) {
         statistics_.stale_accesses++;
         stale_.add(at_ps, 1);
+        tell(trouble::stale, wanted, at_ps);
     }
     for (std::size_t i = 0; i < where.count(); i++)
         if (where.at(i).fallback) {
             statistics_.pa_fallbacks++;
             pa_fallbacks_.add(at_ps, 1);
+            tell(trouble::fallback, wanted, at_ps);
         }
     if (!where.rest.empty()) statistics_.splits++;
 }
@@ -248,7 +251,7 @@ void pe_mmu::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time
         refuse(payload, status, delay);
         return;
     }
-    count(where, local_ps(delay));
+    count(wanted, where, local_ps(delay));
     note_translation(payload, where, local_ps(delay));
     if (!where.rest.empty() && refuses_exclusive(payload)) return; // who keeps reservations would see two accesses
     transport(payload, where, at_ps, delay);

@@ -289,7 +289,7 @@ void pe_mmu::steps::settle(job &j) {
 
 void pe_mmu::steps::move_on(job &j, std::uint64_t now_ps) {
     j.end_ps = std::max(j.end_ps, sent_before(j, now_ps));
-    mmu_.count(j.where, j.end_ps);
+    mmu_.count(j.wanted, j.where, j.end_ps);
     pe_mmu::note_translation(*j.request->payload, j.where, j.end_ps);
     leave_order(j);
     if (j.end_ps > now_ps) sent_.push_back({j.wanted, j.end_ps});
@@ -367,6 +367,7 @@ bool pe_mmu::steps::ask_host(job &j, std::uint64_t va) {
     j.asked_again = again;
     j.asked_va = va;
     mmu_.statistics_.demand_faults++;
+    mmu_.tell(trouble::demand, {j.wanted.asid, {va}, 1, j.wanted.access}, j.end_ps);
     j.fault_record = page_fault{va, j.wanted.access | (again ? page_fault::again : 0), j.wanted.asid}.encode();
     j.fault_payload.set_write();
     j.fault_payload.set_address(0);

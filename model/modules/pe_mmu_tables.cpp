@@ -89,6 +89,7 @@ void pe_mmu::free_owed(std::uint64_t &at_ps) {
 bool pe_mmu::ask_host(const tla_mmu_access &access, std::uint64_t va, bool again, std::uint64_t &at_ps) {
     if (fault.size() == 0) return false;
     statistics_.demand_faults++;
+    tell(trouble::demand, {access.asid, {va}, 1, access.access}, at_ps);
     page_fault::bytes record = page_fault{va, access.access | (again ? page_fault::again : 0), access.asid}.encode();
     return transfer(*fault.operator->(), tlm::TLM_WRITE_COMMAND, {0}, record.data(), record.size(), at_ps);
 }

@@ -2,6 +2,8 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
+#include "cli/event_log.hpp"
+#include "cli/event_recorder.hpp"
 #include "cli/installed.hpp"
 #include "cli/kernel_name.h"
 #include "cli/message.h"
@@ -14,6 +16,7 @@
 #include "model/modules/kernel_stack.hpp"
 #include "programs/kernel_file.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <unistd.h>
@@ -24,7 +27,8 @@ using namespace tlmalloc;
 
 struct run_options {
     const char *config = nullptr, *kernel = nullptr, *json = nullptr, *vcd = nullptr, *from = nullptr,
-               *record = nullptr;
+               *record = nullptr, *events = nullptr;
+    std::uint64_t events_limit = 0; // 0: not said
     overrides set{};
     std::vector<const char *> parameters{}, vcd_scopes{};
 };
@@ -37,7 +41,9 @@ enum {
     option_from = 'f',
     option_record = 'r',
     option_parameter = 'p',
-    option_vcd_scope = 'w'
+    option_vcd_scope = 'w',
+    option_events = 'e',
+    option_events_limit = 'l'
 };
 
 const argp_option option_table[] = {
@@ -52,8 +58,25 @@ const argp_option option_table[] = {
      "of the waveform only the scopes and signals that match, as sip0.cube0.pe3 or '*.hbm_used_bytes' (repeatable)", 0},
     {"from", option_from, "SNAPSHOT", 0, "let every HBM free list begin as `tlmalloc age' left it", 0},
     {"record", option_record, "DIR", 0, "write what every memory was asked for, a trace each for `tlmalloc replay'", 0},
+    {"events", option_events, "FILE", 0,
+     "write the event log: commands, mappings, transfers, messages, where the time went, loads of links; compressed if "
+     "FILE ends in .gz",
+     0},
+    {"events-limit", option_events_limit, "N", 0, "tell at most N events, the first ones (default 1000000)", 0},
     {"set", option_set, "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
     {nullptr, 0, nullptr, 0, nullptr, 0}};
+
+constexpr std::uint64_t events_limit_default = 1'000'000, events_limit_max = 1'000'000'000;
+
+std::uint64_t parse_limit(const argp_state *state, const char *text) {
+    char *end = nullptr;
+    errno = 0;
+    const unsigned long long limit = std::strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || limit < 1 || limit > events_limit_max)
+        argument_error(state, "--events-limit: found '%s', expected 1 .. %llu", text,
+                       static_cast<unsigned long long>(events_limit_max));
+    return limit;
+}
 
 error_t parse_option(int key, char *text, argp_state *state) {
     auto &options = *static_cast<run_options *>(state->input);
@@ -76,6 +99,12 @@ error_t parse_option(int key, char *text, argp_state *state) {
     case option_record:
         options.record = text;
         return 0;
+    case option_events:
+        options.events = text;
+        return 0;
+    case option_events_limit:
+        options.events_limit = parse_limit(state, text);
+        return 0;
     case option_vcd_scope:
         if (!*text) argument_error(state, "--vcd-scope is empty, expected scopes or signals");
         options.vcd_scopes.push_back(text);
@@ -90,6 +119,7 @@ error_t parse_option(int key, char *text, argp_state *state) {
     case ARGP_KEY_END:
         if (!options.config) argument_error(state, "expected a CONFIG");
         if (!options.vcd && !options.vcd_scopes.empty()) argument_error(state, "--vcd-scope needs --vcd");
+        if (!options.events && options.events_limit) argument_error(state, "--events-limit needs --events");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -180,7 +210,7 @@ bool simulate(const npu &platform, const workload &work) {
 }
 
 struct run_files {
-    std::FILE *json = nullptr, *vcd = nullptr;
+    std::FILE *json = nullptr, *vcd = nullptr, *events = nullptr;
     std::string snapshot;
     recording record;
 };
@@ -197,9 +227,37 @@ tla_status open_files(const run_options &options, const tla_config &config, run_
     }
     tla_status status = output_open("--json", options.json, &files.json, &error);
     if (!status) status = output_open("--vcd", options.vcd, &files.vcd, &error);
+    if (!status) status = output_open("--events", options.events, &files.events, &error);
     if (!status && options.record) status = files.record.open(options.record, config, &error);
     return status;
 }
+
+// What is told of the run event by event.
+struct told_events {
+    explicit told_events(std::uint64_t limit) : recorder(limit) {}
+
+    void begin(const run_options &options, const run_files &files, npu &platform, workload &work,
+               const std::string &kernel) {
+        if (!files.events) return;
+        log = std::make_unique<event_log>(files.events, text_file::is_compressed(options.events), kernel.c_str());
+        recorder.tell(*log);
+        recorder.follow(platform, work);
+    }
+
+    // Says what had no room.
+    void end(const npu &platform, const workload &work) {
+        if (!log) return;
+        const std::uint64_t lost = recorder.finish(platform, work).all_lost();
+        if (lost)
+            std::fprintf(stderr,
+                         "tlmalloc run: warning: the event log is cut: %llu events are not in it "
+                         "(--events-limit)\n",
+                         static_cast<unsigned long long>(lost));
+    }
+
+    std::unique_ptr<event_log> log;
+    event_recorder recorder;
+};
 
 // Ends the waveform and puts the files in their places; false with the reason on stderr.
 bool finish_files(waveform *wave) {
@@ -218,6 +276,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     for (const char *pattern : options.vcd_scopes)
         wave->select(below + pattern);
 
+    told_events events(options.events_limit ? options.events_limit : events_limit_default); // outlives the platform
     npu platform(name.c_str(), config, {&choice.kernel->run, 1});
     tl_workload size = tl_kernel_workload(choice.kernel, static_cast<std::uint32_t>(platform.pes().size()),
                                           config.workload.elements_per_pe, config.workload.seed);
@@ -232,7 +291,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         return CLI_BAD_INPUT;
     }
     workload work(platform, choice, size, config.mmu.unmapped == TLA_UNMAPPED_DEMAND);
-    if (files.json) work.keep_accounts();
+    if (files.json || files.events) work.keep_accounts();
     platform.host().main = [&] { work.main(); };
     if (wave) platform.record(*wave);
     if (wave && !wave->unmatched().empty()) {
@@ -243,6 +302,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         return CLI_BAD_INPUT;
     }
     files.record.follow(platform);
+    events.begin(options, files, platform, work, choice.title);
     if (options.from) {
         if (platform.age(files.snapshot, &error)) {
             print_message("tlmalloc run: %s: %s", options.from, error.text);
@@ -251,10 +311,12 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     }
     if (!simulate(platform, work)) {
         output_drop(files.json);
+        events.end(platform, work);
         finish_files(wave.get()); // shows where it stuck
         return fail("the simulation ended before the kernel did: a deadlock");
     }
 
+    events.end(platform, work);
     const std::uint64_t leaks = platform.leaks();
     print_run(output_table(), platform, work, host_seconds() - begin_s);
     warn_of_order(stderr, platform);

@@ -45,7 +45,7 @@ tla_status workload::create_tensors(std::vector<tensor *> &made) {
         tla_time_account_pass(account_.get(), std::min(since_ps + t->alloc_service_ps, now_ps), TLA_TIME_HOST_ALLOC);
         tla_time_account_pass(account_.get(), std::min(since_ps + t->alloc_ps, now_ps), TLA_TIME_HOST_COMMAND);
         tla_time_account_pass(account_.get(), now_ps, TLA_TIME_HOST_MAP);
-        tensors_.push_back({t->name, t->va, t->nbytes, t->shards.size(), 0, t->alloc_ps, t->map_ps});
+        tensors_.push_back({t->name, t->va, t->nbytes, t->shards.size(), 0, t->alloc_ps, t->map_ps, t->object});
     }
     return TLA_OK;
 }

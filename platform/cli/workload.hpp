@@ -29,6 +29,7 @@ class workload {
         std::uint64_t nbytes;
         std::size_t shards, pieces; // pieces: stretches of addresses that are contiguous physically too, at the end
         std::uint64_t alloc_ps, map_ps;
+        std::uint32_t object; // of its blocks' ALLOCs
     };
 
     // What the host waits for until the result is there, but for the copies of inputs and outputs: the tensors'
@@ -54,6 +55,7 @@ class workload {
     // Before the run: accounts are kept of where the host's time goes until the launch, and of every kernel's.
     void keep_accounts();
     const tla_time_account *account() const { return account_.get(); } // of the host, or null
+    tla_time_account *account() { return account_.get(); }             // for who watches it
     const std::vector<tensor_report> &tensors() const { return tensors_; }
 
     // Why the run failed (allocation, mapping, kernel, clean-up), or why its result is wrong; TLA_OK when neither.

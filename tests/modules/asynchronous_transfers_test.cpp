@@ -114,7 +114,7 @@ void each_engine_keeps_the_order_of_the_calls(time_style style) {
     };
     std::vector<moved> engines[2];
     std::vector<asked> calls[2];
-    b.dma.ended = [&](const pe_dma::request &what, std::uint64_t start_ps, std::uint64_t end_ps) {
+    b.dma.ended = [&](const pe_dma::request &what, std::uint64_t start_ps, std::uint64_t end_ps, const auto &) {
         engines[what.way == direction::write].push_back({what.va.value, start_ps, end_ps});
     };
     first = [&](tl_context *tl) {
@@ -204,7 +204,7 @@ void ended_kernels_leave_nothing(time_style style) {
     bench b(settings_of(style));
     std::uint64_t last_end_ps = 0;
     unsigned moved = 0;
-    b.dma.ended = [&](const pe_dma::request &, std::uint64_t, std::uint64_t end_ps) {
+    b.dma.ended = [&](const pe_dma::request &, std::uint64_t, std::uint64_t end_ps, const auto &) {
         last_end_ps = std::max(last_end_ps, end_ps);
         moved++;
     };

@@ -124,7 +124,7 @@ class run : public sc_core::sc_module {
         : sc_module(name), platform_("npu", config, {&gated, 1}), programs_(platform_.pes().size()) {
         for (std::size_t pe = 0; pe < programs_.size(); pe++)
             platform_.pes()[pe]->dma.ended = [this, pe](const pe_dma::request &request, std::uint64_t start_ps,
-                                                        std::uint64_t end_ps) {
+                                                        std::uint64_t end_ps, const auto &) {
                 program &p = programs_[pe];
                 p.push_back({request, start_ps - (p.empty() ? 0 : p.back().end_ps), start_ps, end_ps});
             };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -531,4 +532,16 @@ BOOST_AUTO_TEST_CASE(random_damage_is_decoded_or_refused_with_a_text) {
     }
     BOOST_CHECK_GT(refused, 1000u);
     BOOST_CHECK_GT(accepted, 1000u);
+}
+
+BOOST_AUTO_TEST_CASE(every_opcode_has_a_name_of_its_own) {
+    std::set<std::string> names;
+    for (int opcode = TLA_OP_ALLOC; opcode <= TLA_OP_LAST; opcode++) {
+        const char *const name = tla_opcode_name(static_cast<tla_opcode>(opcode));
+        BOOST_REQUIRE(name);
+        BOOST_CHECK(names.insert(name).second);
+    }
+    BOOST_CHECK_EQUAL(tla_opcode_name(TLA_OP_EVICT), "EVICT");
+    BOOST_CHECK(!tla_opcode_name(static_cast<tla_opcode>(0)));
+    BOOST_CHECK(!tla_opcode_name(static_cast<tla_opcode>(TLA_OP_LAST + 1)));
 }

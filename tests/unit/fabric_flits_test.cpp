@@ -40,6 +40,8 @@ class driver {
                                             BOOST_REQUIRE_LE(p->arrival_ps + p->waited_ps, p->start_ps);
                                             seen[p->link].busy_ps += p->end_ps - p->start_ps;
                                             seen[p->link].waited_ps += p->waited_ps;
+                                            seen[p->link].nbytes += p->nbytes;
+                                            seen[p->link].messages += p->opens;
                                         }};
         tla_fabric_set_watch(made, &watch);
     }
@@ -273,6 +275,8 @@ static void check_loads(unsigned seed, const plain::fabric &expected, const driv
         const tla_fabric_load seen = i < d.watched.size() ? d.watched[i] : tla_fabric_load{};
         BOOST_REQUIRE_EQUAL(seen.busy_ps, got.busy_ps);
         BOOST_REQUIRE_EQUAL(seen.waited_ps, got.waited_ps);
+        BOOST_REQUIRE_EQUAL(seen.nbytes, got.nbytes);
+        BOOST_REQUIRE_EQUAL(seen.messages, got.messages);
     }
 }
 

@@ -190,3 +190,31 @@ BOOST_AUTO_TEST_CASE(of_stages_that_overlap_those_are_the_chain_that_were_waited
     tla_time_chain_of_spans(spans.data(), spans.size(), 5, 30, visit, &chain);
     BOOST_CHECK_EQUAL(chain, "4: 25-30; 2: 12-20; 1: 5-12; ");
 }
+
+BOOST_AUTO_TEST_CASE(a_watcher_is_told_of_every_part_in_the_order_of_time) {
+    const account_ptr account = begin_at(100);
+    std::vector<tla_time_part> told;
+    const auto tell = [](void *context, const tla_time_part *part) {
+        static_cast<std::vector<tla_time_part> *>(context)->push_back(*part);
+    };
+    tla_time_account_watch(account.get(), tell, &told);
+    const tla_time_part link{{TLA_TIME_LINK, 7, TLA_TIME_NOWHERE}, 130, 150};
+    tla_time_account_pass(account.get(), 120, TLA_TIME_ALLOC);
+    tla_time_account_pass(account.get(), 110, TLA_TIME_ALLOC); // it is there already
+    tla_time_account_pass_parts(account.get(), 160, &link, 1, TLA_TIME_ENGINE_QUEUE);
+    BOOST_REQUIRE_EQUAL(told.size(), 3);
+    std::uint64_t at_ps = 100;
+    for (const tla_time_part &part : told) {
+        BOOST_CHECK_EQUAL(part.begin_ps, at_ps);
+        at_ps = part.end_ps;
+    }
+    BOOST_CHECK_EQUAL(at_ps, 160);
+    BOOST_CHECK_EQUAL(told[0].charge.kind, TLA_TIME_ALLOC);
+    BOOST_CHECK_EQUAL(told[1].charge.kind, TLA_TIME_LINK);
+    BOOST_CHECK_EQUAL(told[1].charge.place, 7);
+    BOOST_CHECK_EQUAL(told[1].end_ps - told[1].begin_ps, 20);
+    tla_time_account_watch(account.get(), nullptr, nullptr);
+    tla_time_account_pass(account.get(), 200, TLA_TIME_ALLOC);
+    BOOST_CHECK_EQUAL(told.size(), 3);
+    tla_time_account_watch(nullptr, tell, &told); // nothing happens
+}

@@ -124,6 +124,9 @@ enum {
     TLA_COMPLETION_BYTES = 64
 };
 
+/* As above: "ALLOC_BATCH"; NULL for none. */
+const char *tla_opcode_name(tla_opcode opcode);
+
 /* MAP, UNMAP, INVALIDATE, TAKE_BACK: what is passed on to MMUs, entry by entry. */
 bool tla_opcode_has_entries(tla_opcode opcode);
 

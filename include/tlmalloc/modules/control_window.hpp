@@ -11,6 +11,7 @@
 #include "tlmalloc/timing/command_engine.h"
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,18 @@ struct command_counts {
 
 using command_route = tla_command_route;
 
+// A command that has been answered. Its references are valid during the call that tells of it.
+struct answered_command {
+    unsigned port;
+    std::uint64_t sender; // tla_who, or TLA_WHO_UNKNOWN
+    const tla_command &command;
+    const tla_completion &completion;
+    const std::vector<std::uint8_t> &result; // what it leaves in the command area
+    // When it arrived; when the engine began with it, where the module has one (else as arrival); when it is done,
+    // which may lie ahead.
+    std::uint64_t arrival_ps, start_ps, done_ps;
+};
+
 // Port p occupies bytes [p * 4096, (p + 1) * 4096) of the socket's address space (registers: control_port.h). Writes
 // are posted: they end when the command is accepted. A read that touches a running command's completion, or what it
 // leaves in the command area, ends when the command is done; the state register can be polled without waiting.
@@ -71,6 +84,11 @@ class control_window : private access_target, public target_socket<0> {
     // ports is at least 1 and queue_depth 1 .. TLA_COMMAND_ENGINE_DEPTH_MAX.
     control_window(const char *socket_name, const char *module, tla_target target, unsigned ports,
                    command_handler &handler, time_style style = time_style::fast, unsigned queue_depth = 16);
+
+    // Told of every command as soon as its answer is known, in no order of time; to be set before the simulation runs.
+    // It must neither wait nor send commands. What is refused before it is a command, and what a reset ends, is not
+    // told. Empty: nobody is told, and nothing is spent on it.
+    std::function<void(const answered_command &)> answered;
 
     // --- for the module whose window it is
 
@@ -121,9 +139,14 @@ class control_window : private access_target, public target_socket<0> {
     std::uint64_t rejected() const { return rejected_; } // writes that were answered with an error
 
   private:
+    struct watched_command {
+        std::uint64_t sender, arrival_ps, start_ps;
+        tla_command command;
+    };
     struct port_state {
         tla_control_port registers{};
         std::uint64_t done_ps = 0;
+        std::unique_ptr<watched_command> watched; // what runs here, where somebody wants to know
     };
 
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
@@ -139,6 +162,7 @@ class control_window : private access_target, public target_socket<0> {
 
     class acceptance;
     void execute_queued();
+    std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps);
 
     bool in_reset() const { return of_ && of_->in_reset(); }
     std::uint64_t resets() const { return of_ ? of_->resets() : 0; }

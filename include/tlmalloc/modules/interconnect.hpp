@@ -11,6 +11,7 @@
 #include "tlmalloc/timing/fabric.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -85,6 +86,9 @@ class interconnect : public instrumented, public resettable, private access_targ
     way way_between(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes);
     // Exact: its number in the order of time (time_queue.hpp).
     std::uint32_t resource_of(std::uint32_t node) const { return first_node_ + node; }
+
+    // Told of everything that a link carries (fabric.h); to be set before the simulation runs. Empty: nobody is told.
+    std::function<void(const tla_fabric_passage &)> passed;
 
     std::uint64_t errors() const { return errors_; } // accesses that found no target
     const tla_fabric *fabric() const;

@@ -49,6 +49,13 @@ class message_ledger {
         std::uint64_t messages = 0, nbytes = 0, least_ps = UINT64_MAX, most_ps = 0, sum_ps = 0;
     };
 
+    // A message that has been received whole; to be told, if anybody wants to know.
+    struct delivery {
+        pe_location from, to;
+        std::uint64_t nbytes, sent_ps, received_ps; // from the call to the return
+    };
+    std::function<void(const delivery &)> delivered;
+
     // --- programs ---
     void enter(std::uint32_t launch, std::uint32_t program, std::uint32_t programs, pe_ipcq &unit);
     void leave(std::uint32_t launch, std::uint32_t program);

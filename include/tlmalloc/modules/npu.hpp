@@ -110,7 +110,11 @@ class npu : public sc_core::sc_module {
     const tla_topology &graph() const { return *graph_; }
     const interconnect &fabric() const { return *fabric_; }
     // What kernels have sent each other.
+    message_ledger &messages() { return messages_; }
     const message_ledger &messages() const { return messages_; }
+    interconnect &fabric() { return *fabric_; }
+    // The IO_CPU of each SIP, followed by the M_CPUs of its cubes.
+    const std::vector<std::unique_ptr<command_processor>> &processors() const { return processors_; }
 
     // Of the VA manager, with the routes of the command processors that could not be restored.
     va_manager::statistics mapping_statistics() const;

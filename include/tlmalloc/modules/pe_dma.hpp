@@ -73,8 +73,13 @@ class pe_dma : public instrumented, public resettable {
     tlm_utils::simple_initiator_socket<pe_dma> out{"out"};
     tlm_utils::simple_initiator_socket<pe_dma> local{"local"};
 
-    // Told of every transfer that has ended, if anybody wants to know: when it started and ended.
-    std::function<void(const request &what, std::uint64_t start_ps, std::uint64_t end_ps)> ended;
+    // Told of every transfer that has ended, if anybody wants to know: when it started and ended, how, and what its
+    // chunks have met, in the order of issue.
+    struct outcome {
+        tla_status status;
+        std::vector<tla_access_times> chunks;
+    };
+    std::function<void(const request &what, std::uint64_t start_ps, std::uint64_t end_ps, const outcome &how)> ended;
 
     pe_dma(sc_core::sc_module_name name, const config &settings);
     ~pe_dma() override;
@@ -108,7 +113,7 @@ class pe_dma : public instrumented, public resettable {
     void begin_reset() override;
     void make_new() override;
     bool is_busy() const override;
-    tla_status move(const request &what, sc_core::sc_time &delay);
+    tla_status move(const request &what, sc_core::sc_time &delay, std::vector<tla_access_times> *chunks);
     std::uint32_t chunk_at(std::uint64_t va, std::uint64_t left) const;
     void tell_extents(const request &transfer, const chunk &what, transfer_extent &there, transfer_extent &here) const;
     void count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t end_ps, std::uint32_t nbytes);

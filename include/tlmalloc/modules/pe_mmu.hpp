@@ -14,6 +14,7 @@
 #include "tlmalloc/parameters/translation.h"
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <set>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -104,6 +105,21 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
         tla_page_table_stats table{};
     };
 
+    // What an access met that is no plain translation.
+    enum class trouble {
+        stale,    // it went through a mapping that was gone, but not visibly
+        fault,    // it was answered with an error
+        fallback, // the address of a piece of it was taken as physical
+        demand    // the host was asked for its page
+    };
+    struct troubled_access {
+        trouble what;
+        tla_mmu_access access; // of a demand fault the byte that was not mapped
+        std::uint64_t at_ps;
+    };
+    // Told of every one, as statistics count them; to be set before the simulation runs. Empty: nobody is told.
+    std::function<void(const troubled_access &)> troubled;
+
     target_socket<> in;
     tlm_utils::simple_initiator_socket<pe_mmu> out{"out"};
     optional_initiator_socket<tlm_utils::simple_initiator_socket<pe_mmu>> walk{"walk"};           // TLA_WALK_MEMORY
@@ -165,7 +181,10 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
     bool ask_host(const tla_mmu_access &access, std::uint64_t va, bool again, std::uint64_t &at_ps);
     tla_mmu_access wanted_by(const tlm::tlm_generic_payload &payload) const;
     void append(route &where, const tla_mmu_piece &found) const;
-    void count(const route &where, std::uint64_t at_ps);
+    void count(const tla_mmu_access &wanted, const route &where, std::uint64_t at_ps);
+    void tell(trouble what, const tla_mmu_access &access, std::uint64_t at_ps) const {
+        if (troubled) troubled({what, access, at_ps});
+    }
     static void note_translation(const tlm::tlm_generic_payload &payload, const route &where, std::uint64_t at_ps);
     bool hides_dmi(const route &where) const;
     tla_status change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,

@@ -97,6 +97,7 @@ class processing_element : public instrumented, public resettable, private comma
     // the last one is there until the next begins. Null: none is kept, for want of host memory too.
     void keep_account();
     const tla_time_account *account() const { return account_.get(); }
+    tla_time_account *account() { return account_.get(); } // for who watches it
 
     struct statistics {
         std::uint64_t launches = 0;                 // kernels that began

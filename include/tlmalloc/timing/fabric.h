@@ -138,6 +138,8 @@ typedef struct tla_fabric_passage {
     uint32_t link;
     uint64_t arrival_ps, waited_ps; /* it waits for others from its arrival on, so long in all */
     uint64_t start_ps, end_ps;      /* occupies the link; equal where there are no data */
+    uint64_t nbytes;
+    bool opens; /* a message begins with it, as tla_fabric_load counts them */
 } tla_fabric_passage;
 
 /* Who wants to know of every passage, as soon as it is decided: start and end may lie ahead, and passages come in no

@@ -124,6 +124,10 @@ void tla_time_account_destroy(tla_time_account *account);
 /* Forgets everything; stands at at_ps. */
 void tla_time_account_begin(tla_time_account *account, uint64_t at_ps);
 
+/* Has `visit` called for every part that is charged from now on, in the order of time: they touch each other. It must
+ * not change the account. NULL: nobody. */
+void tla_time_account_watch(tla_time_account *account, tla_time_visit visit, void *context);
+
 /* Goes on to until_ps, if it is not there or further. */
 void tla_time_account_pass(tla_time_account *account, uint64_t until_ps, tla_time_kind kind);
 

@@ -1,0 +1,75 @@
+// Finds out what a run does, from its modules, and tells it event by event: for logs and traces.
+#ifndef TLMALLOC_PLATFORM_CLI_EVENT_RECORDER_HPP
+#define TLMALLOC_PLATFORM_CLI_EVENT_RECORDER_HPP
+
+#include "cli/event_sink.hpp"
+#include "cli/link_buckets.hpp"
+#include "cli/workload.hpp"
+
+#include <functional>
+#include <map>
+#include <unordered_map>
+
+namespace tlmalloc {
+
+class event_recorder {
+  public:
+    // At most `limit` events are told, those that are known first, and all launches; the rest is counted as lost.
+    explicit event_recorder(std::uint64_t limit) : limit_(limit) {}
+
+    // Before the run. Sinks outlive the recorder, or its finish().
+    void tell(event_sink &sink) { sinks_.push_back(&sink); }
+
+    // Follows the modules, before the simulation runs; accounts must be kept (workload::keep_accounts). The platform
+    // must not run on after the recorder is gone.
+    void follow(npu &platform, workload &work);
+
+    // The run is over: tells what is left, and the end. What was not told.
+    event_counts finish(const npu &platform, const workload &work);
+
+  private:
+    struct live_block {
+        std::uint64_t number, end;
+        std::optional<tla_channel> channel;
+    };
+    struct mapped {
+        std::uint64_t pa, nbytes;
+    };
+    struct watched_account {
+        event_recorder *of;
+        std::uint32_t who;
+    };
+
+    void follow_pe(std::uint32_t pe, pe_unit &unit);
+    void watch_account(std::uint32_t who, tla_time_account *account);
+    template <typename Event>
+    void tell(event_kind kind, const Event &event);
+    void note(std::uint32_t module, const answered_command &what);
+    void note_memory(const command_times &of, const answered_command &what);
+    void note_blocks(memory_command event, const answered_command &what);
+    void tell_block(memory_command event);
+    void note_mapping(const command_times &of, const answered_command &what);
+    void note_interval(std::uint32_t who, const tla_time_part &part);
+    void note_transfer(std::uint32_t pe, const pe_dma::request &what, std::uint64_t start_ps, std::uint64_t end_ps,
+                       const pe_dma::outcome &how);
+    const live_block *block_at(std::uint64_t pa) const;
+    std::uint32_t number_of(const pe_location &where) const;
+
+    const std::uint64_t limit_;
+    std::uint64_t told_ = 0;
+    event_counts counts_;
+    std::vector<event_sink *> sinks_;
+    event_names names_;
+    std::vector<bool> has_free_list_;                       // by module
+    std::map<std::uint32_t, std::uint32_t> pe_of_mmu_;      // by module
+    std::vector<std::map<std::uint64_t, mapped>> mappings_; // of each PE, by VA
+    std::map<std::uint64_t, live_block> live_;              // by physical address
+    std::unordered_map<std::uint64_t, std::uint32_t> pes_;  // numbers by place
+    std::uint64_t blocks_ = 0;
+    std::vector<std::optional<tla_time_part>> open_intervals_; // of the host and of each PE: not told yet
+    std::vector<watched_account> accounts_;
+    std::unique_ptr<link_buckets> links_;
+};
+
+} // namespace tlmalloc
+#endif
