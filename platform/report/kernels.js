@@ -35,7 +35,7 @@ class KernelsView {
     context.textBaseline = "middle";
     const step = Math.ceil(11 / high);
     for (let row = 0; row < this.names.length; row += step)
-      context.fillText(fitText(context, this.names[row], LEFT - 8), 0, row * high + Math.max(bar, 6) / 2);
+      context.fillText(fitText(context, this.names[row], LEFT - 8), 0, Math.max(6, row * high + bar / 2));
     context.fillStyle = styleColour("mark");
     for (const segment of this.segments) {
       const left = Math.max(LEFT, timeAxis.scale(segment.begin_ps));

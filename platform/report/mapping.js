@@ -54,7 +54,7 @@ class MappingView {
     context.fillStyle = styleColour("text");
     const step = Math.ceil(11 / this.rowHeight);
     for (let row = 0; row < this.names.length; row += step)
-      context.fillText(fitText(context, this.names[row], LEFT - 8), 0, (row + 0.5) * this.rowHeight);
+      context.fillText(fitText(context, this.names[row], LEFT - 8), 0, Math.max(6, (row + 0.5) * this.rowHeight));
     context.save();
     context.beginPath();
     context.rect(LEFT, 0, width - LEFT - RIGHT, this.height());

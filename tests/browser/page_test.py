@@ -300,6 +300,42 @@ def a_log_is_read_to_the_last_bit(browser, folder):
     equal(browser.value("PAGE.runs[0].log.tensors.get(4)"), "</script><b>")
 
 
+SUMS_OF_THE_LOG = """
+const log = PAGE.runs[0].log, view = memoryShown.views[0], sums = {blocks: {}, went: {}, bytes: {}};
+for (const memory of view.memories.values()) sums.blocks[memory.name] = memory.begin.length;
+const t = log.table('interval'), load = log.table('load');
+t.who.forEach((who, row) => {
+  const key = (who === 0 ? 'host' : log.head.pes[who - 1]) + ' ' + log.text(t.kind[row]);
+  sums.went[key] = (sums.went[key] || 0) + t.end[row] - t.begin[row];
+});
+load.link.forEach((link, row) => { sums.bytes[link] = (sums.bytes[link] || 0) + load.bytes[row]; });
+return sums;
+"""
+
+
+def the_log_of_a_run_sums_to_its_report(browser, folder):
+    log = os.path.join(folder, "run.events.gz")
+    path = run(folder, "report", "--kernel", "mlp", "--events", log)
+    report = load(path)
+    browser.open(page_of(folder, path, logs=[log]))
+    sums = browser.run(SUMS_OF_THE_LOG)
+    went = {}
+    for kernel in report["kernels"]:
+        for part in kernel["went"]:
+            key = kernel["pe"] + " " + part["kind"]
+            went[key] = went.get(key, 0) + part["ps"]
+    equal({key: value for key, value in sums["went"].items() if not key.startswith("host ")}, went)
+    equal(sums["bytes"], {str(link["link"]): link["bytes"] for link in report["links"]})
+    for row in report["controllers"]:
+        name = row["name"].removeprefix("npu.") + " " + row["channel"]
+        equal(sums["blocks"].get(name, 0), row["allocs"] - row["failed"], name)
+    equal(browser.value("tlmalloc.views.kernels0.timed"), True)
+    # Every tensor is told by its name where its blocks are.
+    told = browser.value("[...memoryShown.views[0].memory().begin.keys()].map((number) => blockWords(PAGE.runs[0].log, "
+                         "memoryShown.views[0].memory(), number).tensor)")
+    equal(sorted({name for name in told if name}), sorted(tensor["name"] for tensor in report["tensors"]))
+
+
 def blocks_are_drawn_and_told(browser, folder):
     us = 10 ** 6
     rows = [["tensor", 9, "weights", 0, 4096],
