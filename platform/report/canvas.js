@@ -59,6 +59,7 @@ class View {
     this.of = of;
     this.canvas = element("canvas", {tabindex: "0", role: "img", "aria-label": label});
     this.panel = element("div", {class: "panel"}, this.canvas);
+    this.canvas.style.height = of.height() + "px"; // at once: what is drawn later moves nothing
     parent.append(this.panel);
     this.canvas.addEventListener("mousemove", (event) => this.point(event));
     this.canvas.addEventListener("mouseleave", () => showHover(null));

@@ -23,7 +23,7 @@ function showTimed(runs) {
   showMemory(memory, runs);
   runs.forEach((run, number) => run.log && showFailures(part("failures"), run, number));
   showMapping(columns("mapping", false), runs);
-  runs.forEach((run, number) => showPlatform(platform, run, number));
+  showPlatforms(platform, runs);
   const kernelsOf = runs.flatMap((run) => run.report.kernels);
   timeAxis.begin(Math.max(...runs.map((run) => run.report.sim_time_ps)),
     [Math.min(...kernelsOf.map((kernel) => kernel.start_ps)), Math.max(...kernelsOf.map((kernel) => kernel.end_ps))]);

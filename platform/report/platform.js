@@ -18,7 +18,7 @@ class PlatformView {
   }
 
   height() {
-    const width = this.view ? this.view.panel.clientWidth : 600;
+    const width = this.view ? this.view.panel.clientWidth : this.width;
     const shape = (this.box.bottom - this.box.top) / Math.max(1, this.box.right - this.box.left);
     return Math.round(Math.max(220, Math.min(720, width * shape + 40)));
   }
@@ -154,15 +154,20 @@ function distanceTo(x, y, from, to) {
   return Math.hypot(x - from.px - along * dx, y - from.py - along * dy);
 }
 
-function showPlatform(parent, run, number) {
-  const box = element("div", {}, element("h3", {}, nameOf(run)));
-  parent.append(box);
+function showPlatforms(parent, runs) {
+  const boxes = runs.map((run) => element("div", {}, element("h3", {}, nameOf(run))));
+  parent.append(...boxes); // all, so that each has its width
+  runs.forEach((run, number) => showPlatform(boxes[number], run, number));
+}
+
+function showPlatform(box, run, number) {
   if (!run.topology) {
     box.append(element("p", {class: "note"},
       "The fabric cannot be drawn: it was read from a file that was not there when the page was written."));
     return;
   }
   const view = new PlatformView(run, number);
+  view.width = box.clientWidth;
   view.view = new View(box, "The platform, links coloured by load", view);
   timeAxis.atSlider.push(view.view);
   box.append(loadLegend());

@@ -126,6 +126,10 @@ class Browser:
         """What the page has said on the console since this was asked."""
         return [entry["message"] for entry in self._ask("POST", "/se/log", {"type": "browser"})]
 
+    def print(self):
+        """The page on paper, a PDF."""
+        return base64.b64decode(self._ask("POST", "/print"))
+
     def screenshot(self, path):
         with open(path, "wb") as file:
             file.write(base64.b64decode(self._ask("GET", "/screenshot")))

@@ -483,6 +483,44 @@ def intervals_are_drawn_in_order_of_time(browser, folder):
     assert "12 events are not shown (12 transfer)" in lost, lost
 
 
+def views_that_are_drawn_later_move_nothing(browser, folder):
+    path = run(folder, "report", "--events", os.path.join(folder, "log"))
+    browser.open(page_of(folder, path, path, logs=[os.path.join(folder, "log")] * 2))
+    tall = "document.documentElement.scrollHeight - document.getElementById('figures').offsetHeight"
+    before = browser.value(tall)
+    for part in ("mapping", "platform", "settings"):
+        see(browser, "#" + part)
+    near(browser.value(tall), before, 2)
+
+
+def the_page_prints(browser, folder):
+    path = run(folder, "report", "--events", os.path.join(folder, "log"))
+    browser.open(page_of(folder, path, logs=[os.path.join(folder, "log")]))
+    equal(browser.value("tlmalloc.views.platform0.links"), 0)
+    paper = browser.print()
+    assert paper.startswith(b"%PDF-") and len(paper) > 50000, len(paper)
+    # What had not been seen is drawn for it.
+    equal(browser.value("tlmalloc.views.platform0.links"), len(load(path)["links"]))
+    assert browser.value("document.querySelectorAll('#figures canvas').length") > 10
+
+
+def tab_goes_through_the_views(browser, folder):
+    path = run(folder, "report", "--events", os.path.join(folder, "log"))
+    browser.open(page_of(folder, path, logs=[os.path.join(folder, "log")]))
+    browser.run("document.getElementById('slider').focus()")
+    seen = []
+    for _ in range(10):
+        browser.keys("Tab")
+        seen.append(browser.value("document.activeElement.id || document.activeElement.getAttribute('aria-label')"))
+    equal(seen[:5], ["whole", "reset", "kernel-time", "What every kernel was in", "memory-name"])
+    assert "Mappings from module to module" in seen, seen
+    # Keys that are meant for a field are left to it.
+    browser.run("document.getElementById('memory-name').focus()")
+    before = browser.value("tlmalloc.domain")
+    browser.keys("ArrowRight")
+    equal(browser.value("tlmalloc.domain"), before)
+
+
 def the_page_is_dark_where_the_system_is(browser, folder):
     browser.open(page_of(folder, run(folder, "report")))
     ground = "getComputedStyle(document.body).backgroundColor"
