@@ -71,10 +71,15 @@ async function showAll() {
     tables.append(box);
   }
   showContents();
-  // What can be seen is drawn in the next frame.
-  requestAnimationFrame(() => requestAnimationFrame(() => {
+  waitUntilDrawn(20);
+}
+
+// The browser says which views can be seen some frames later; there may be none.
+function waitUntilDrawn(frames) {
+  if (frames === 0 || unseen.size === 0 && redraws.size === 0 || window.tlmalloc.draws > 0 && redraws.size === 0)
     window.tlmalloc.ready = true;
-  }));
+  else
+    requestAnimationFrame(() => waitUntilDrawn(frames - 1));
 }
 
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {

@@ -89,6 +89,7 @@ class MemoryView {
   // Where stretches begin and end, and what lies between them, as far as there is room.
   paintAddresses(context, height) {
     const {low, high, axis} = memoryShown, up = d3.scale.linear().domain([low, high]).range([height, 0]);
+    if (axis.low.length === 0) return; // no block was ever there
     const texts = [[height - 7, addressText(axis.address(low))], [7, addressText(axis.address(high))]];
     for (const [place, from, to] of axis.gaps(low, high))
       texts.push([up(place), "\u2195 " + bytesText(to - from) + " left out"]);

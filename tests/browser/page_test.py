@@ -493,6 +493,23 @@ def views_that_are_drawn_later_move_nothing(browser, folder):
     near(browser.value(tall), before, 2)
 
 
+def a_run_that_failed_is_shown(browser, folder):
+    path, log = os.path.join(folder, "failed.json"), os.path.join(folder, "log")
+    done = subprocess.run([TLMALLOC, "run", NPU_SMALL, "--kernel", "gemm", "--json", path, "--events", log, "--set",
+                           "hbm.capacity_per_cube=64 KiB"], capture_output=True, text=True, check=False)
+    equal(done.returncode, 1)
+    browser.open(page_of(folder, path, logs=[log]))
+    equal(browser.value("document.querySelector('#summary .failed').textContent"),
+          "TLA_EXHAUSTED: " + load(path)["message"])
+    equal(browser.value("tlmalloc.views.failures0.count"), 4)
+    told = browser.value("document.querySelector('#failures tbody tr').textContent")
+    assert "host" in told and "48 KiB: TLA_EXHAUSTED; only 16 KiB were free" in told, told
+    see(browser, "#memory canvas")
+    equal(browser.value("tlmalloc.views.memory0.failed"), 1)
+    # Without the log, and beside a run that did not fail.
+    browser.open(page_of(folder, path, run(folder, "report")))
+
+
 def the_page_prints(browser, folder):
     path = run(folder, "report", "--events", os.path.join(folder, "log"))
     browser.open(page_of(folder, path, logs=[os.path.join(folder, "log")]))
