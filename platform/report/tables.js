@@ -50,7 +50,11 @@ function tableOf(path, rows) {
   return box;
 }
 
-// A table for each list and for each group below a value. Filled when it is opened, so that the page opens quickly.
+function isFlat(value) {
+  return value !== null && typeof value === "object" && Object.values(value).every((part) => typeof part === "number");
+}
+
+// A table for each list and for each group below a value, one for groups of figures that stand together. Filled when it is opened, so that the page opens quickly.
 function showTables(parent, value, path) {
   const singles = {};
   for (const [key, part] of Object.entries(value)) {
@@ -58,6 +62,9 @@ function showTables(parent, value, path) {
     if (below === "config" && PAGE.defaults) continue;
     if (Array.isArray(part) && part.length > 0 && part.every((row) => row && typeof row === "object"))
       showTable(parent, below, part);
+    else if (part !== null && typeof part === "object" && Object.values(part).length > 1 &&
+        Object.values(part).every(isFlat))
+      showTable(parent, below, Object.entries(part).map(([name, group]) => ({of: name, ...group})));
     else if (part !== null && typeof part === "object" && !Array.isArray(part))
       showTables(parent, part, below);
     else

@@ -59,6 +59,7 @@ function figureWords(key, value) {
   if (isTime(key)) return timeText(value);
   if (key.endsWith("bytes")) return bytesText(value);
   if (key.endsWith("_pct")) return digits(value, 2) + " %";
+  if (!Number.isInteger(value)) return String(Number(value.toPrecision(5)));
   return figureText(key, value);
 }
 

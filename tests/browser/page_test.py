@@ -261,13 +261,24 @@ def reports_of_all_commands_open(browser, folder):
         "probe": ["probe", NPU_SMALL, "--case", "local"],
         "reproduce": ["reproduce", "serving_reservation"],
     }
+    requests = SOURCE + "/configs/serving/small_requests.jsonl"
+    commands["serve"] = ["serve", requests, "--settings", SOURCE + "/configs/serving/small.yaml", "--step-time",
+                         "fixed 10 ms + 100 us/token"]
+    buffers = os.path.join(folder, "buffers.csv")
+    with open(buffers, "w", encoding="utf-8") as file:
+        file.write("id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\n")
+    commands["plan"] = ["plan", buffers, "--minimize"]
     for name, words in commands.items():
         path = os.path.join(folder, name + ".json")
         tlmalloc(*words, "--json", path)
         browser.open(page_of(folder, path, path))
         equal(browser.value("tlmalloc.errors"), [], name)
         equal(browser.value("tlmalloc.views.differences.count"), 0, name)
-        assert browser.run(READ_TABLES), name
+        tables = {table["path"]: table["rows"] for table in browser.run(READ_TABLES)}
+        if name == "serve":
+            total = load(path)["ttft"]["mean_s"]["total"]
+            near(float(next(row[1] for row in tables["ttft"] if row[0] == "mean_s")), total, 1e-9 * total)
+        assert tables, name
 
 
 def a_log_is_read_to_the_last_bit(browser, folder):
