@@ -88,6 +88,7 @@ function failureWords(log, row) {
   if (Number.isNaN(free)) return begin;
   if (free < bytes) return begin + "; only " + bytesText(free) + " were free";
   if (largest < bytes)
-    return begin + "; " + bytesText(free) + " were free, in pieces of at most " + bytesText(largest) + ": fragmentation";
+    return begin + "; " + bytesText(free) + " were free, in pieces of at most " + bytesText(largest) +
+      ": fragmentation";
   return begin + "; " + bytesText(free) + " were free, " + bytesText(largest) + " of them in one piece";
 }

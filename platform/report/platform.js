@@ -105,7 +105,8 @@ class PlatformView {
     const named = !small && (hasRoom || NODE_WORDS.has(node.kind));
     const wide = named ? context.measureText(name).width / 2 + 3 : reach;
     // A PE and its controller are close: their boxes stand beside each other.
-    const side = !named ? 0 : node.kind === "pe" ? -1 : node.kind === "hbm_ctrl" ? 1 : 0, x = node.px + side * (wide - 8);
+    const side = !named ? 0 : node.kind === "pe" ? -1 : node.kind === "hbm_ctrl" ? 1 : 0;
+    const x = node.px + side * (wide - 8);
     context.fillRect(x - wide, node.py - (named ? 7 : reach), 2 * wide, 2 * (named ? 7 : reach));
     if (!named) return;
     context.fillStyle = node.kind === "pe" || node.kind === "hbm_ctrl" || node.kind.includes("cpu") ? "#000" :

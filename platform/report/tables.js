@@ -54,7 +54,8 @@ function isFlat(value) {
   return value !== null && typeof value === "object" && Object.values(value).every((part) => typeof part === "number");
 }
 
-// A table for each list and for each group below a value, one for groups of figures that stand together. Filled when it is opened, so that the page opens quickly.
+// A table for each list and for each group below a value, one for groups of figures that stand together. Filled when
+// it is opened, so that the page opens quickly.
 function showTables(parent, value, path) {
   const singles = {};
   for (const [key, part] of Object.entries(value)) {
