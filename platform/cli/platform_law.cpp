@@ -116,8 +116,7 @@ tla_status check_tier(const tla_scheduler_rules &rules, std::uint64_t block_byte
 tla_status check(const tla_serving_settings &settings, const tla_config &config, tla_error *error) {
     const tla_scheduler_rules &rules = settings.rules;
     const std::uint64_t nbytes = settings.host_link.block_bytes;
-    if (rules.has_memory || rules.kv_rules != TLA_KV_VLLM)
-        return tla_error_set(error, TLA_UNSUPPORTED, "a platform has the blocks of kv_memory blocks by kv_rules vllm");
+    if (rules.has_memory) return tla_error_set(error, TLA_UNSUPPORTED, "a platform has the blocks of kv_memory blocks");
     if (config.host.lockstep != TLA_LOCKSTEP_OFF)
         return tla_error_set(error, TLA_UNSUPPORTED, "a platform in lockstep has no blocks of single slices");
     if (!nbytes)

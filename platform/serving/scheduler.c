@@ -298,6 +298,17 @@ static void tell_move(const tla_scheduler *s, tla_block_decision_kind kind, uint
     s->watch.blocks(s->watch.context, &decision);
 }
 
+/* Which of blocks that were to enter are in the index, in s->found; how many. By LMCache's rules content that was there
+ * already stays where it is. */
+static uint32_t entered_of(tla_scheduler *s, const uint32_t *blocks, const uint64_t *hashes, uint32_t count) {
+    uint32_t entered = 0, there = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (s->rules.kv_rules == TLA_KV_VLLM ||
+            (tla_kv_blocks_find(s->blocks, &hashes[i], 1, &there, NULL) && there == blocks[i]))
+            s->found[entered++] = blocks[i];
+    return entered;
+}
+
 /* Enters what is full of the first `tokens` tokens. */
 static tla_status enter(tla_scheduler *s, uint32_t request, uint32_t tokens) {
     tla_kv_table *table = &s->sequences[request].table;
@@ -306,8 +317,10 @@ static tla_status enter(tla_scheduler *s, uint32_t request, uint32_t tokens) {
     content_of(s->requests, s->rules.block_tokens, request, before, full, s->hashes);
     tla_work work = {0};
     const tla_status status = tla_kv_blocks_enter(s->blocks, table, s->hashes, full, &work);
-    if (!status) tell(s, TLA_BLOCKS_ENTERED, request, table->blocks + before, full - before, 0, &work);
-    return status;
+    if (status) return status;
+    const uint32_t entered = entered_of(s, table->blocks + before, s->hashes + before, full - before);
+    tell(s, TLA_BLOCKS_ENTERED, request, s->found, entered, 0, &work);
+    return TLA_OK;
 }
 
 /* The same of another manager: a request that has enough costs nothing, and is nothing that anybody is told. */

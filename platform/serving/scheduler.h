@@ -54,7 +54,7 @@ typedef enum tla_block_decision_kind {
     TLA_BLOCKS_LOOKED_UP, /* a prefix, at an admission that may fail yet; no blocks */
     TLA_BLOCKS_ALLOCATED, /* the blocks are the request's from now; the first `found` hold what it needs already */
     TLA_BLOCKS_REFUSED,   /* a running request did not get its blocks, and another one is preempted; no blocks */
-    TLA_BLOCKS_ENTERED,   /* in the index, because they are full */
+    TLA_BLOCKS_ENTERED,   /* in the index, because they are full; by LMCache's rules if their content was not there */
     TLA_BLOCKS_RELEASED,  /* in the order of the request's tokens; given back from the last to the first */
     TLA_BLOCKS_MOVED_OUT, /* their content goes to `host_blocks`, before those are told who have the blocks from now */
     TLA_BLOCKS_MOVED_IN,  /* that of `host_blocks`, which are held, comes to them */

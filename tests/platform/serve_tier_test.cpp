@@ -99,6 +99,7 @@ BOOST_AUTO_TEST_CASE(random_traces_are_served_as_without_a_platform_and_every_de
                                               "host_blocks=" + std::to_string(random.between(1, 60)),
                                               "host_chunk_budget=" + std::to_string(random.between(0, 8)),
                                               "max_num_seqs=" + std::to_string(random.between(1, 8)),
+                                              std::string("kv_rules=") + (random.one_in(2) ? "vllm" : "lmcache"),
                                               std::string("async_scheduling=") + (random.one_in(2) ? "true" : "false"),
                                               std::string("reserve_full_prompt=") +
                                                   (random.one_in(2) ? "true" : "false")};

@@ -130,8 +130,10 @@ struct contents {
         const std::vector<std::uint64_t> all = naive->hashes(
             d.request, (naive->requests.items[d.request].prompt_tokens + naive->states[d.request].generated) /
                            naive->rules.block_tokens);
+        const tla_kv_table &table = *tla_scheduler_table(scheduler, d.request);
         const auto place = [&](std::uint32_t i) {
-            return static_cast<std::size_t>(d.blocks - tla_scheduler_table(scheduler, d.request)->blocks) + i;
+            return static_cast<std::size_t>(std::find(table.blocks, table.blocks + table.count, d.blocks[i]) -
+                                            table.blocks);
         };
         for (std::uint32_t i = 0; i < d.count; i++) {
             if (d.kind == TLA_BLOCKS_ALLOCATED && i < d.found) REQUIRE_SAME(here[d.blocks[i]], all.at(place(i)));
