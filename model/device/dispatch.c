@@ -4,6 +4,7 @@
 #include "tlmalloc/device/control_port.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const uint64_t at_work = UINT64_MAX;
 
@@ -106,6 +107,10 @@ void tla_dispatcher_destroy(tla_dispatcher *d) {
 void tla_dispatcher_set_way(tla_dispatcher *d, size_t route, uint64_t way_ps, uint64_t spacing_ps) {
     d->routes[route].way_ps = way_ps;
     d->routes[route].spacing_ps = spacing_ps;
+}
+
+void tla_dispatcher_make_idle(tla_dispatcher *d) {
+    memset(d->free_ps, 0, sizeof d->free_ps);
 }
 
 tla_status tla_dispatcher_check(const tla_dispatcher *d, const tla_command *c, uint64_t at_ps, tla_location *at) {

@@ -26,6 +26,9 @@ void tla_dispatcher_destroy(tla_dispatcher *dispatcher);
 /* Tells route number `route` (of those given to create) its way and spacing. */
 void tla_dispatcher_set_way(tla_dispatcher *dispatcher, size_t route, uint64_t way_ps, uint64_t spacing_ps);
 
+/* All PEs count as free from now on; no dispatch may be under way. */
+void tla_dispatcher_make_idle(tla_dispatcher *dispatcher);
+
 /* Whether a command that arrives at at_ps can begin. TLA_INVALID_ARGUMENT: it names no PE. TLA_NOT_FOUND: one that is
  * none, or with *at of kind TLA_LOCATION_NONE a kernel that is none. TLA_BUSY: one still works. *at is the first of
  * them. */

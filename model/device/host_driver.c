@@ -134,6 +134,11 @@ uint64_t tla_host_driver_ready_ps(const tla_host_driver *driver, uint32_t device
     return device < driver->device_count ? driver->devices[device].ready_ps : 0;
 }
 
+void tla_host_driver_make_idle(tla_host_driver *driver) {
+    for (uint32_t device = 0; device < driver->device_count; device++)
+        driver->devices[device].ready_ps = 0;
+}
+
 tla_host_driver_stats tla_host_driver_get_stats(const tla_host_driver *driver, uint32_t device) {
     return device < driver->device_count ? driver->devices[device].stats : (tla_host_driver_stats){0};
 }

@@ -18,14 +18,19 @@ std::size_t bulk_transfer::move(tlm::tlm_command command, const std::vector<piec
             moved = 0;
         }
         if (at == pieces.size() || refused < pieces.size()) return;
+        if (of->in_reset()) { // as if nothing were left of the piece
+            if (transaction && moved > 0) tla_transaction_end(transaction, begins_ps);
+            at = pieces.size();
+            return;
+        }
         const piece &p = pieces[at];
         const auto nbytes = static_cast<std::uint32_t>(std::min(chunk - (p.pa + moved) % chunk, p.nbytes - moved));
         if (moved == 0) transaction = accesses.transaction(outstanding, true);
         if (transaction) tla_transaction_issue(transaction, moved + nbytes == p.nbytes);
         accesses.access(command, p.pa + moved, p.bytes + moved, nbytes, begins_ps, who, transaction,
-                        [&, begins_ps, number = at, of = transaction](bool ok, std::uint64_t ended_ps) {
+                        [&, begins_ps, number = at, its = transaction](bool ok, std::uint64_t ended_ps) {
                             if (!ok) refused = std::min(refused, number);
-                            if (!ok && of) tla_transaction_end(of, ended_ps);
+                            if (!ok && its) tla_transaction_end(its, ended_ps);
                             latency_ps += ended_ps - begins_ps;
                             next(in_order ? ended_ps : begins_ps);
                         });

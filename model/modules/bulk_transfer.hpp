@@ -4,6 +4,7 @@
 #define TLMALLOC_MODEL_MODULES_BULK_TRANSFER_HPP
 
 #include "scatter.hpp"
+#include "tlmalloc/modules/resettable.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -21,6 +22,7 @@ struct bulk_transfer {
     outlet *in_order; // null: fast
     std::uint64_t chunk, outstanding;
     requester *who;
+    const resettable *of; // the module that moves: during a reset of it no access begins
 
     std::uint64_t latency_ps = 0, end_ps = 0; // sum over the accesses; when the last was answered, 0: there was none
 

@@ -47,6 +47,7 @@ command_processor::~command_processor() {
 
 void command_processor::make_new() {
     routes_ = std::make_unique<fan_out>(config_.routes);
+    tla_dispatcher_make_idle(dispatcher_.get());
     make_owner();
     control.make_new();
 }

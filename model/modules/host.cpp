@@ -30,10 +30,12 @@ host::host(sc_core::sc_module_name name, config settings)
             of_driver.devices = std::max(of_driver.devices, pe.sip + 1);
         driver_ = std::make_unique<host_driver>("driver", of_driver);
         driver_->wait_for_device = [this](std::uint32_t sip) {
-            while (launches_on(sip) > 0)
+            while (launches_on(sip) > 0 && !in_reset())
                 sc_core::wait(launch_ended_);
         };
+        reset_with(*driver_);
     }
+    faults.serve_for(*this);
     if (exact()) fault_gate_ = std::make_unique<arrival_gate>();
     SC_HAS_PROCESS(host);
     SC_THREAD(run);
@@ -41,6 +43,11 @@ host::host(sc_core::sc_module_name name, config settings)
 
 void host::run() {
     if (main) main();
+}
+
+void host::begin_reset() {
+    reset_began_.notify(sc_core::SC_ZERO_TIME);
+    launch_ended_.notify(sc_core::SC_ZERO_TIME); // who waits for launches looks
 }
 
 void host::start_of_simulation() {
@@ -62,26 +69,39 @@ std::uint64_t host::now_ps() const {
 }
 
 void host::wait_for_ps(std::uint64_t duration_ps) {
-    sc_core::wait(from_ps(duration_ps));
+    if (!in_reset()) sc_core::wait(from_ps(duration_ps), reset_began_);
+}
+
+// Until what has been sent is answered, also during a reset: no answer may come when it is over.
+void host::wait_for_answers(std::uint64_t at_ps) {
+    const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+    if (at_ps > now) sc_core::wait(from_ps(at_ps - now));
 }
 
 void host::post(way to, const std::vector<tla_posting *> &commands) {
+    if (!in_reset()) send_and_gather(to, commands);
+    if (!in_reset()) return;
+    for (tla_posting *command : commands)
+        command->status = TLA_RESET;
+}
+
+void host::send_and_gather(way to, const std::vector<tla_posting *> &commands) {
     const bool fabric = to == way::fabric;
     scatter round(fabric ? *out.operator->() : *va.operator->(), !exact() ? nullptr : fabric ? &to_fabric_ : &to_va_);
     for (tla_posting *command : commands)
         round.post(*command, &requester_);
-    const std::uint64_t end = round.gather(), now = now_ps();
-    if (end > now) sc_core::wait(from_ps(end - now));
+    wait_for_answers(round.gather());
 }
 
 tla_status host::send(way to, std::uint64_t port_address, const tla_command &command, tla_completion &completion,
                       std::uint64_t &at_ps) {
+    if (in_reset()) return TLA_RESET;
     sc_core::sc_time delay;
     set_local_ps(delay, at_ps);
     const tla_status status = send_command(to == way::fabric ? *out.operator->() : *va.operator->(), port_address,
                                            command, completion, delay, config_.retry, retries_, &requester_);
     at_ps = local_ps(delay);
-    return status;
+    return in_reset() ? TLA_RESET : status;
 }
 
 void host::between_faults(const std::function<void()> &change) {
@@ -103,7 +123,7 @@ void host::in_pool(std::uint32_t sip, const std::function<void()> &work) {
 
 void host::wait_for_driver(std::uint32_t sip) {
     const std::uint64_t ready_ps = driver_ ? driver_->ready_ps(sip) : 0;
-    if (ready_ps > now_ps()) sc_core::wait(from_ps(ready_ps - now_ps()));
+    if (ready_ps > now_ps()) wait_for_ps(ready_ps - now_ps());
 }
 
 void host::serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
@@ -116,8 +136,8 @@ void host::serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_tim
     const turnstile::turn turn(fault_turn_, [&order] { order.reset(); });
     at_ps = std::max(at_ps, now_ps());
     const bool again = asked.access & page_fault::again;
-    if (asked.asid == config_.asid && !bring_page(config_.pes[pe], asked.va, again, at_ps))
-        payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    if (in_reset() || (asked.asid == config_.asid && !bring_page(config_.pes[pe], asked.va, again, at_ps)))
+        payload.set_response_status(in_reset() ? tlm::TLM_GENERIC_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
     set_local_ps(delay, at_ps);
 }
 
@@ -140,15 +160,16 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
         pieces.push_back({s.pa.value, bytes + s.offset, s.nbytes});
         homes.push_back(&s);
     }
-    bulk_transfer transfer{*out.operator->(), exact() ? &to_fabric_ : nullptr, config_.dma_chunk, config_.outstanding,
-                           &requester_};
+    bulk_transfer transfer{
+        *out.operator->(), exact() ? &to_fabric_ : nullptr, config_.dma_chunk, config_.outstanding, &requester_, this};
     const std::size_t refused = transfer.move(command, pieces, start);
     transfer_latency_ps_ += transfer.latency_ps;
     const std::uint64_t end = std::max(transfer.end_ps, now_ps());
+    if (in_reset()) return TLA_RESET;
     if (refused < pieces.size())
         return tla_error_set(error, TLA_BUS_ERROR, "tensor %s: %s answered an access with an error", t.name.c_str(),
                              to_string(homes[refused]->where).c_str());
-    sc_core::wait(from_ps(end) - sc_core::sc_time_stamp());
+    wait_for_ps(end - now_ps());
     return TLA_OK;
 }
 
@@ -158,12 +179,13 @@ tla_status host::move_memory(tlm::tlm_command command, tla_paddr pa, std::uint8_
     completion.correlation_id = new_correlation();
     completion.request_id = new_request();
     completion.value = now_ps();
-    bulk_transfer transfer{*out.operator->(), exact() ? &to_fabric_ : nullptr, config_.dma_chunk, config_.outstanding,
-                           &requester_};
+    bulk_transfer transfer{
+        *out.operator->(), exact() ? &to_fabric_ : nullptr, config_.dma_chunk, config_.outstanding, &requester_, this};
     const bool refused = nbytes > 0 && transfer.move(command, {{pa.value, bytes, nbytes}}, completion.value) == 0;
     transfer_latency_ps_ += transfer.latency_ps;
     const std::uint64_t end = std::max(transfer.end_ps, now_ps());
-    sc_core::wait(from_ps(end) - sc_core::sc_time_stamp());
+    wait_for_ps(end - now_ps());
+    if (in_reset()) return TLA_RESET;
     completion.status = refused ? TLA_BUS_ERROR : TLA_OK;
     completion.nbytes = refused ? 0 : nbytes;
     completion.service_ps = end - completion.value;
@@ -176,21 +198,25 @@ tla_status host::move_memory(tlm::tlm_command command, tla_paddr pa, std::uint8_
 
 tla_status host::write_memory(tla_paddr pa, const std::uint8_t *bytes, std::uint64_t nbytes, tla_error *error,
                               tla_completion *done) {
-    return move_memory(tlm::TLM_WRITE_COMMAND, pa, const_cast<std::uint8_t *>(bytes), nbytes, error,
-                       done); // a target only reads them
+    return as_call("write of memory", error, [&] { // a target only reads the bytes
+        return move_memory(tlm::TLM_WRITE_COMMAND, pa, const_cast<std::uint8_t *>(bytes), nbytes, error, done);
+    });
 }
 
 tla_status host::read_memory(tla_paddr pa, std::uint8_t *bytes, std::uint64_t nbytes, tla_error *error,
                              tla_completion *done) {
-    return move_memory(tlm::TLM_READ_COMMAND, pa, bytes, nbytes, error, done);
+    return as_call("read of memory", error,
+                   [&] { return move_memory(tlm::TLM_READ_COMMAND, pa, bytes, nbytes, error, done); });
 }
 
 tla_status host::write_tensor(const tensor &to, const std::uint8_t *bytes, tla_error *error) {
-    return move(to, tlm::TLM_WRITE_COMMAND, const_cast<std::uint8_t *>(bytes), error); // a target only reads them
+    return as_call("write of a tensor", error, [&] { // a target only reads the bytes
+        return move(to, tlm::TLM_WRITE_COMMAND, const_cast<std::uint8_t *>(bytes), error);
+    });
 }
 
 tla_status host::read_tensor(const tensor &from, std::uint8_t *bytes, tla_error *error) {
-    return move(from, tlm::TLM_READ_COMMAND, bytes, error);
+    return as_call("read of a tensor", error, [&] { return move(from, tlm::TLM_READ_COMMAND, bytes, error); });
 }
 
 } // namespace tlmalloc

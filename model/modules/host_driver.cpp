@@ -57,23 +57,28 @@ class host_driver::pass : public tla_host_driver_call {
 
 tla_status host_driver::call(std::uint32_t device, tla_host_driver_operation operation,
                              const std::function<tla_status()> &work) {
+    if (in_reset()) return TLA_RESET;
+    const visit here(this);
     const pass lock(*this, device, operation);
     if (lock.status()) return lock.status();
+    if (in_reset()) return TLA_RESET;
     const bool posted = config_.kind == TLA_HOST_DRIVER_ASYNCHRONOUS;
     if (config_.synchronous && !posted && wait_for_device) wait_for_device(device);
+    if (in_reset()) return TLA_RESET;
     const std::uint64_t begin_ps = to_ps(sc_core::sc_time_stamp());
     tla_status status = TLA_OK;
     {
         const turnstile::turn turn(turns_[device]);
-        status = work();
+        status = in_reset() ? TLA_RESET : work();
     }
+    if (in_reset()) return TLA_RESET;
     const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
     const std::uint64_t end_ps = begin_ps + tla_host_driver_price(driver_.get(), operation);
     if (posted)
         tla_host_driver_post(driver_.get(), device, operation, begin_ps);
     else if (end_ps > now_ps)
-        sc_core::wait(from_ps(end_ps - now_ps));
-    return status;
+        sc_core::wait(from_ps(end_ps - now_ps), reset_began_);
+    return in_reset() ? TLA_RESET : status;
 }
 
 std::vector<statistics_part> host_driver::list_statistics() const {

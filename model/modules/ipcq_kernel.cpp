@@ -95,7 +95,7 @@ message_ledger::wait pe_ipcq::waiting(const char *call, std::uint32_t peer, std:
 tla_status pe_ipcq::wait_until(const message_ledger::wait &what, const std::function<bool()> &can_go_on,
                                tla_error *error) {
     if (can_go_on()) return TLA_OK;
-    ledger_.begin_wait(launch_, what, [this, &can_go_on] { return can_go_on() || takes_something(); });
+    ledger_.begin_wait(launch_, what, [this, &can_go_on] { return can_go_on() || takes_something() || in_reset(); });
     while (!can_go_on() && !ledger_.is_deadlocked(launch_) && !in_reset())
         sc_core::wait(changed_);
     ledger_.end_wait(launch_, program_);

@@ -301,7 +301,8 @@ static bool has_many_free_blocks(const tla_config &c) {
            (tla_stack_front(m.tcm_policy) != TLA_FRONT_NONE && is_many(m.tcm_policy));
 }
 
-npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels) : sc_module(name) {
+npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels)
+    : sc_module(name), many_free_blocks_(has_many_free_blocks(config)) {
     time_queue::of_simulation().allow_look_ahead(config.simulation.quantum_ps);
     for (unsigned sip = 0; sip < config.system.sips; sip++)
         sips_.push_back(std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, messages_, pes_,
@@ -323,7 +324,7 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
         end_points_.push_back(std::make_unique<end_point>((numbered("sip", sip) + "_pcie_ep").c_str(), settings));
     }
     host_ = std::make_unique<tlmalloc::host>("host", host_config(config));
-    if (has_many_free_blocks(config)) host_->expect_many_free_blocks();
+    host_->expect_many_free_blocks(many_free_blocks_);
     topology rows(config);
     graph_ = rows.take_graph();
     fabric_ = std::make_unique<interconnect>("fabric", rows.settings());
@@ -348,6 +349,34 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
         modules_.insert(modules_.end(), {&m->controller, &m->memory});
     if (host_memory_) modules_.insert(modules_.end(), {&host_memory_->controller, &host_memory_->memory});
     modules_.push_back(fabric_.get());
+    name_parts();
+}
+
+void npu::name_parts() {
+    reset_with(*host_);
+    reset_with(*va_manager_);
+    for (const auto &processor : processors_)
+        reset_with(*processor);
+    for (const auto &end : end_points_)
+        reset_with(*end);
+    for (pe_unit *pe : pes_)
+        for (resettable *part : std::initializer_list<resettable *>{&pe->ipcq, &pe->element, &pe->dma, &pe->mmu,
+                                                                    &pe->controller, &pe->slice, &pe->tcm})
+            reset_with(*part);
+    for (cube_memory *m : cube_memories_) {
+        reset_with(m->controller);
+        reset_with(m->memory);
+    }
+    if (host_memory_) {
+        reset_with(host_memory_->controller);
+        reset_with(host_memory_->memory);
+    }
+    reset_with(*fabric_);
+}
+
+void npu::make_new() {
+    messages_.forget_launches();
+    host_->expect_many_free_blocks(many_free_blocks_);
 }
 
 // While its modules are there: whoever looks at others afterwards would let them catch up, too.

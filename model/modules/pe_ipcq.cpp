@@ -7,6 +7,7 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace tlmalloc {
@@ -48,6 +49,7 @@ void pe_ipcq::make_new() {
     outgoing_.clear();
     next_request_ = 1;
     slots_free_ps_ = last_end_ps_ = 0;
+    dismiss_workers();
 }
 
 void pe_ipcq::wake_at(std::uint64_t at_ps) {
@@ -282,24 +284,33 @@ void pe_ipcq::tell(const message_token &what, std::uint64_t at_ps,
 // In a thread of its own, for the one that asks goes on.
 void pe_ipcq::start(std::function<void()> what) {
     if (idle_.empty()) {
-        worker &made = workers_.emplace_back();
-        made.has = std::move(what);
-        sc_core::sc_spawn([this, &made] { work(made); }, sc_core::sc_gen_unique_name("ipcq_worker"));
+        workers_.emplace_back();
+        const worker_place made = std::prev(workers_.end());
+        made->has = std::move(what);
+        sc_core::sc_spawn([this, made] { work(made); }, sc_core::sc_gen_unique_name("ipcq_worker"));
         return;
     }
-    worker &next = *idle_.back();
+    const worker_place next = idle_.back();
     idle_.pop_back();
-    next.has = std::move(what);
-    next.due.notify(sc_core::SC_ZERO_TIME);
+    next->has = std::move(what);
+    next->due.notify(sc_core::SC_ZERO_TIME);
 }
 
-void pe_ipcq::work(worker &self) {
-    for (;;) {
-        self.has();
-        self.has = nullptr;
-        idle_.push_back(&self);
-        sc_core::wait(self.due);
+void pe_ipcq::work(worker_place self) {
+    while (self->has) {
+        self->has();
+        self->has = nullptr;
+        idle_.push_back(self);
+        sc_core::wait(self->due);
     }
+    workers_.erase(self);
+}
+
+// A thread that is there already begins a moment of the kernel later than a new one, which can decide who comes first
+// where both happens at one time: a unit that is as new has none.
+void pe_ipcq::dismiss_workers() {
+    for (const worker_place idle : std::exchange(idle_, {}))
+        idle->due.notify(sc_core::SC_ZERO_TIME);
 }
 
 // Begins a write.

@@ -80,9 +80,18 @@ std::uint64_t processing_element::execute(unsigned port, const tla_command &comm
     return arrival_ps;
 }
 
+// What a reset has notified may come when its launch has begun, or even ended: then it is none.
+void processing_element::wait_for_launch() {
+    do
+        sc_core::wait(launched_);
+    while (!running_);
+    for (std::uint64_t now = 0; (now = to_ps(sc_core::sc_time_stamp())) < launch_ps_ && !in_reset();)
+        sc_core::wait(from_ps(launch_ps_ - now), launched_);
+}
+
 void processing_element::main() {
     for (;;) {
-        sc_core::wait(launched_);
+        wait_for_launch();
         delay_ = sc_core::SC_ZERO_TIME;
         run_ = run{};
         run_.start_ps = launch_ps_;

@@ -18,32 +18,64 @@ void reset_input::end_of_elaboration() {
 }
 
 void resettable::reset() {
-    const bool was_held = held_;
-    assert_reset();
-    if (!was_held) release_reset();
+    if (sc_core::sc_get_status() < sc_core::SC_RUNNING) {
+        const auto *const object = dynamic_cast<const sc_core::sc_object *>(this);
+        SC_REPORT_ERROR("/tlmalloc/reset/elaboration",
+                        ((object ? std::string(object->name()) + ": " : std::string()) +
+                         "reset() was called before the simulation runs, when the module is new anyway")
+                            .c_str());
+        return;
+    }
+    hold(by_call);
+    let_go(by_call);
 }
 
-void resettable::release_reset() {
-    held_ = false;
-    if (!clearing_) end_reset();
+void resettable::wait_for_reset() {
+    while (in_reset()) {
+        if (!over_) over_ = std::make_unique<sc_core::sc_event>();
+        sc_core::wait(*over_);
+    }
 }
 
-void resettable::assert_reset() {
+void resettable::reset_with(resettable &part) {
+    part.whole_ = this;
+    parts_.push_back(&part);
+}
+
+void resettable::hold(holder who) {
     time_queue::keep_in_step();
     const bool is_second = in_reset();
-    held_ = true;
+    holders_ |= who;
     if (is_second) return;
     clearing_ = true;
     resets_++;
     begin_reset();
+    for (resettable *part : parts_)
+        part->hold(by_whole);
     clear_if_idle();
+}
+
+void resettable::let_go(holder who) {
+    const bool was_in_reset = in_reset();
+    holders_ &= ~unsigned{who};
+    if (was_in_reset && !in_reset()) is_over();
 }
 
 void resettable::clear_if_idle() {
     if (!clearing_ || under_way_ > 0 || is_busy()) return;
+    for (const resettable *part : parts_)
+        if (part->clearing_) return;
     make_new();
     clearing_ = false;
-    if (!held_) end_reset();
+    if (whole_) whole_->may_be_idle();
+    if (holders_ == 0) is_over();
+}
+
+void resettable::is_over() {
+    for (resettable *part : parts_)
+        part->let_go(by_whole);
+    end_reset();
+    if (over_) over_->notify(sc_core::SC_ZERO_TIME);
 }
 
 // Whatever has ended may be called by what is made anew: a process looks when it has returned.

@@ -209,6 +209,11 @@ tla_status runtime::check_memory(tla_channel memory, tla_error *error) const {
 
 // Addresses, memory for what is wanted, mappings; all of it or nothing.
 tla_status runtime::bring_into_being(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error) {
+    const std::string what = "tensor " + t.name;
+    return as_call(what.c_str(), error, [&] { return try_to_make(std::move(t), wanted, made, error); });
+}
+
+tla_status runtime::try_to_make(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error) {
     const std::uint32_t correlation_id = t.object = next_correlation_++;
     const std::uint64_t start = now_ps();
     tla_command reserve = message(TLA_OP_VA_ALLOC, TLA_TARGET_VA_MANAGER, correlation_id);
@@ -380,22 +385,26 @@ tla_status runtime::allocate(const pe_location &pe, tla_channel memory, std::uin
                              "%llu bytes in memory %d of %s: expected 1 or more, in a "
                              "memory of this platform",
                              static_cast<unsigned long long>(nbytes), memory, to_string(pe).c_str());
-    *made = {pe, {}, nbytes, 0, 0};
-    const tla_completion completion = take_block(memory, *made, next_correlation_++, 0);
-    if (completion.status) return explain_block(error, "", memory, pe, completion, nbytes);
-    remember(memory, pe, completion);
-    made->pa = {completion.value};
-    return TLA_OK;
+    return as_call("allocation", error, [&] {
+        *made = {pe, {}, nbytes, 0, 0};
+        const tla_completion completion = take_block(memory, *made, next_correlation_++, 0);
+        if (completion.status) return explain_block(error, "", memory, pe, completion, nbytes);
+        remember(memory, pe, completion);
+        made->pa = {completion.value};
+        return TLA_OK;
+    });
 }
 
 tla_status runtime::release(const shard &block, tla_error *error) {
-    const tla_channel memory = memory_of(block);
-    const std::uint32_t correlation_id = next_correlation_++;
-    const tla_completion completion = pool_ ? pool_->give_back(memory, block, correlation_id)
-                                            : ask_controller(TLA_OP_FREE, memory, block, correlation_id, 0);
-    if (completion.status) return explain_block(error, "free in ", memory, block.where, completion, 0);
-    remember(memory, block.where, completion);
-    return TLA_OK;
+    return as_call("free", error, [&] {
+        const tla_channel memory = memory_of(block);
+        const std::uint32_t correlation_id = next_correlation_++;
+        const tla_completion completion = pool_ ? pool_->give_back(memory, block, correlation_id)
+                                                : ask_controller(TLA_OP_FREE, memory, block, correlation_id, 0);
+        if (completion.status) return explain_block(error, "free in ", memory, block.where, completion, 0);
+        remember(memory, block.where, completion);
+        return TLA_OK;
+    });
 }
 
 runtime::pool_counts runtime::pool_statistics() const {
@@ -434,6 +443,10 @@ tla_status runtime::map(const tensor &t, tla_opcode opcode, std::uint32_t correl
 }
 
 tla_status runtime::free_tensor(tensor *which, tla_error *error) {
+    return as_call("free of a tensor", error, [&] { return try_to_free(which, error); });
+}
+
+tla_status runtime::try_to_free(tensor *which, tla_error *error) {
     std::list<tensor> taken; // from then on its pages fault in vain
     between_faults([&] {
         const auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
@@ -527,6 +540,10 @@ tla_status runtime::free_owed(tla_error *error) {
 }
 
 tla_status runtime::trim(tla_channel memory, const std::vector<pe_location> &where, tla_error *error) {
+    return as_call("trim", error, [&] { return try_to_trim(memory, where, error); });
+}
+
+tla_status runtime::try_to_trim(tla_channel memory, const std::vector<pe_location> &where, tla_error *error) {
     std::vector<letter> letters;
     std::vector<pe_location> places;
     const std::uint32_t correlation_id = next_correlation_++;
@@ -567,8 +584,12 @@ tla_status runtime::trim_fronts(tla_error *error) {
 }
 
 tla_status runtime::cleanup(tla_error *error) {
+    return as_call("clean-up", error, [&] { return try_to_clean_up(error); });
+}
+
+tla_status runtime::try_to_clean_up(tla_error *error) {
     tla_status status = TLA_OK;
-    while (!tensors_.empty()) {
+    while (!tensors_.empty() && !ends_calls()) {
         tla_error why{};
         const std::size_t owed = owed_.size();
         const tla_status freed = free_tensor(&tensors_.back(), &why);

@@ -154,6 +154,11 @@ tla_status runtime::pe_dma(tla_paddr pa, std::uint64_t nbytes, bool write, std::
 // `command` has what is particular to its opcode.
 tla_status runtime::dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what,
                              tla_error *error, launched *result) {
+    return as_call(what, error, [&] { return try_to_dispatch(command, pes, what, error, result); });
+}
+
+tla_status runtime::try_to_dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what,
+                                    tla_error *error, launched *result) {
     pe_sets sets;
     if (const tla_status status = sort_pes(settings_.pes, pes, sets, what, error)) return status;
     command.target = TLA_TARGET_IO_CPU;

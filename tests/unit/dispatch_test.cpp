@@ -170,6 +170,9 @@ BOOST_AUTO_TEST_CASE(whichever_pe_refuses_none_begins) {
         BOOST_CHECK_EQUAL(b.begin(*whole, 499, &second), TLA_BUSY); // it still worked then
         BOOST_REQUIRE_EQUAL(b.begin(*whole, 500, &second), TLA_OK);
         tla_dispatch_destroy(second);
+        tla_dispatcher_make_idle(b.dispatcher.get());
+        BOOST_REQUIRE_EQUAL(b.begin(*whole, 499, &second), TLA_OK);
+        tla_dispatch_destroy(second);
     }
     for (const pe &missing : {pe{0, 4}, pe{2, 15}, pe{3, 0}, pe{15, 15}}) {
         bench b = bench::of_cubes(cubes, in_cube);

@@ -98,6 +98,9 @@ uint64_t tla_host_driver_post(tla_host_driver *driver, uint32_t device, tla_host
 /* When a device has done all that was posted to it; 0: nothing was. */
 uint64_t tla_host_driver_ready_ps(const tla_host_driver *driver, uint32_t device);
 
+/* What was posted to the devices is gone; what has been counted stays. No call may be on its way. */
+void tla_host_driver_make_idle(tla_host_driver *driver);
+
 /* Calls for a device; all zero for one that there is not. */
 tla_host_driver_stats tla_host_driver_get_stats(const tla_host_driver *driver, uint32_t device);
 

@@ -6,6 +6,7 @@
 #include "tlmalloc/base/status.h"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 namespace tlmalloc {
 
 // KernBench's MemoryWriteMsg and MemoryReadMsg: they start here, pass no processor, and a write has no answer.
-class end_point : public sc_core::sc_module {
+class end_point : public sc_core::sc_module, public resettable {
   public:
     struct config {
         std::uint32_t chunk = 256;        // bytes of an access: what a link carries at once
@@ -29,15 +30,19 @@ class end_point : public sc_core::sc_module {
 
     // From now on, in the calling thread, which waits until the last byte has been taken or brought. The bytes lie in
     // one memory, from a physical address on; those of a write are only read. TLA_BUS_ERROR when an access was answered
-    // with an error: what had begun by then has been moved.
+    // with an error: what had begun by then has been moved. TLA_RESET when a reset has ended it, in the same way, and
+    // during one.
     tla_status move(tlm::tlm_command command, std::uint64_t pa, std::uint8_t *bytes, std::uint64_t nbytes);
 
   private:
     void start_of_simulation() override;
+    void begin_reset() override { reset_began_.notify(sc_core::SC_ZERO_TIME); }
+    void make_new() override {}
 
     const config config_;
     requester requester_;
     outlet to_fabric_; // exact
+    sc_core::sc_event reset_began_;
 };
 
 } // namespace tlmalloc

@@ -7,6 +7,7 @@
 #include "tlmalloc/detail/turnstile.hpp"
 #include "tlmalloc/modules/host_driver.hpp"
 #include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/runtime.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
@@ -22,7 +23,15 @@ namespace tlmalloc {
 // Every call of the runtime blocks its thread (`main`) until the simulated work is done; call them from there only.
 // `out` leads into the fabric, `va` to va_manager.control. What it sends says that the host asks, initiator 0, trusted,
 // on behalf of the address space of its tensors (requester.hpp).
-class host : public sc_core::sc_module, public runtime, private access_target {
+//
+// A reset (resettable.hpp) drops what the host holds: tensors, blocks, launches, what is kept in the pool, what the
+// driver has posted, numbers of commands, which begin with 1 again. Nobody is told: without a reset of the devices (an
+// npu's resets all) they keep what they were given. A call that is under way sends nothing more, waits for what it has
+// sent to be answered, no longer for time to pass or for somebody else's call, and returns TLA_RESET, also where what
+// it asked for has been done; so no answer can come later. One that comes during the reset is TLA_RESET at once. `main`
+// goes on: wait_for_reset() tells it when it can begin anew. Tensors of before are gone, and pointers to them.
+// Page faults are answered with an error.
+class host : public sc_core::sc_module, public runtime, public resettable, private access_target {
   public:
     struct config : runtime::config {
         using runtime::config::config;
@@ -67,11 +76,18 @@ class host : public sc_core::sc_module, public runtime, private access_target {
 
   private:
     void run();
+    void begin_reset() override;
+    void make_new() override { forget_all(); }
+    void call_begins() override { begun(); }
+    void call_ends() override { ended(); }
+    bool ends_calls() const override { return in_reset(); }
+    static void wait_for_answers(std::uint64_t at_ps);
     bool exact() const { return config_.style == time_style::exact; }
     void start_of_simulation() override;
     std::uint64_t now_ps() const override;
     void wait_for_ps(std::uint64_t duration_ps) override;
     void post(way to, const std::vector<tla_posting *> &commands) override;
+    void send_and_gather(way to, const std::vector<tla_posting *> &commands);
     tla_status send(way to, std::uint64_t port_address, const tla_command &command, tla_completion &completion,
                     std::uint64_t &at_ps) override;
     void between_faults(const std::function<void()> &change) override;
@@ -93,7 +109,7 @@ class host : public sc_core::sc_module, public runtime, private access_target {
     turnstile fault_turn_;                     // who serves a page fault, or takes a tensor away from them
     std::unique_ptr<host_driver> driver_;      // or none
     std::map<std::uint32_t, turnstile> command_turns_, pool_turns_; // of each SIP: who sends, who uses the pool
-    sc_core::sc_event launch_ended_;
+    sc_core::sc_event launch_ended_, reset_began_;
 };
 
 } // namespace tlmalloc

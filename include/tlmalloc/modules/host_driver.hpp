@@ -5,6 +5,7 @@
 #include "tlmalloc/detail/turnstile.hpp"
 #include "tlmalloc/device/host_driver.h"
 #include "tlmalloc/modules/instrumented.hpp"
+#include "tlmalloc/modules/resettable.hpp"
 
 #include <deque>
 #include <functional>
@@ -16,7 +17,10 @@ namespace tlmalloc {
 // Who is next, and what is counted, is the core's (host_driver.h). Calls come from threads of the simulation, each of
 // which waits here; one that is killed gives up its place. Of a kind that is none, TLA_HOST_DRIVER_NONE included, it
 // cannot be built.
-class host_driver : public instrumented {
+//
+// A reset (resettable.hpp) ends every call: one that waits for its lock, or for its time to be over, waits no longer,
+// the work of one is waited for, and all return TLA_RESET. What is counted goes on.
+class host_driver : public instrumented, public resettable {
   public:
     struct config : tla_host_driver_parameters {
         config() : tla_host_driver_parameters{} {}
@@ -33,7 +37,8 @@ class host_driver : public instrumented {
     // A call of the thread that makes it: waits for the lock and, where the driver is synchronous, for the device; runs
     // `work`, which sends the command; and returns its status when the call's time is over, or when work is, if that
     // takes longer. Of an asynchronous driver it returns when work does, and the device is ready_ps then. Calls for one
-    // device run their work one after the other. TLA_OUT_OF_RANGE for a device that there is not; nothing runs then.
+    // device run their work one after the other. TLA_OUT_OF_RANGE for a device that there is not, TLA_RESET during a
+    // reset; nothing runs then.
     tla_status call(std::uint32_t device, tla_host_driver_operation operation, const std::function<tla_status()> &work);
 
     // When the device has done all that an asynchronous driver has posted to it.
@@ -45,12 +50,16 @@ class host_driver : public instrumented {
     std::vector<statistics_part> list_statistics() const override;
 
   private:
+    void begin_reset() override { reset_began_.notify(sc_core::SC_ZERO_TIME); }
+    void make_new() override { tla_host_driver_make_idle(driver_.get()); }
+
     class pass;
 
     const config config_;
     std::unique_ptr<tla_host_driver, void (*)(tla_host_driver *)> driver_{nullptr, tla_host_driver_destroy};
     std::deque<turnstile> turns_; // of each device: whose command is on its way
     std::vector<std::string> names_;
+    sc_core::sc_event reset_began_;
     figure waiting_{*this, "waiting", 16}, inside_{*this, "inside", 16};
 };
 

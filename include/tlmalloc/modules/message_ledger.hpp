@@ -65,7 +65,8 @@ class message_ledger {
     static constexpr std::uint32_t none = UINT32_MAX;
     bool is_complete(std::uint32_t launch) const;
     std::uint32_t program_at(std::uint32_t launch, const pe_location &where) const;
-    void wait_for_programs(); // until a LAUNCH has come, or somebody wakes who waits for one
+    void wait_for_programs();                     // until a LAUNCH has come, or somebody wakes who waits for one
+    void forget_launches() { launches_.clear(); } // a reset of all PEs: none of their programs runs any more
     void wake_for_programs() { entered_.notify(sc_core::SC_ZERO_TIME); }
 
     // --- what is on its way: a piece, a credit, a request for slots until it is answered ---

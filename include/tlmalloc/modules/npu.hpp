@@ -89,7 +89,12 @@ class host_memory : public sc_core::sc_module {
 // routers of their cube's mesh, cubes are linked by UCIe, IO_CPU and PCIe end point are in a SIP's IO chiplet. Mappings
 // and launches go host -> IO_CPU of a SIP -> M_CPU of a cube -> MMU or element of a PE, and their answers back the same
 // way.
-class npu : public sc_core::sc_module {
+//
+// A reset (resettable.hpp) is one of all parts, from who sends to who serves: host, VA manager, IO_CPUs and M_CPUs, end
+// points, of every PE its messages, element, DMA, MMU, controller, slice and TCM, memories of cubes and of the host,
+// fabric. All are in reset until the last has come to its end, and then, at one moment, the platform is as one that was
+// never used: the host has no tensors either. Snapshots (age) are gone. What modules count goes on as theirs does.
+class npu : public sc_core::sc_module, public resettable {
   public:
     // The configuration must be one that tla_config_load accepted.
     npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels);
@@ -142,6 +147,11 @@ class npu : public sc_core::sc_module {
 
   private:
     void tell_ways(const tla_config &config);
+    void name_parts();
+    void begin_reset() override {}
+    void make_new() override;
+
+    const bool many_free_blocks_; // also where nothing is aged
 
     message_ledger messages_;
     std::vector<std::unique_ptr<sc_core::sc_module>> sips_;

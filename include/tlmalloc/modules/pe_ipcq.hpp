@@ -17,6 +17,7 @@
 
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -153,10 +154,11 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
         unsigned left = 0; // pieces that have not been read out
         std::uint64_t end_ps = 0;
     };
-    struct worker { // a thread that does one thing after the other
+    struct worker { // a thread that does one thing after the other, until it has nothing to do
         sc_core::sc_event due;
         std::function<void()> has;
     };
+    using worker_place = std::list<worker>::iterator;
     struct asked { // for slots
         std::uint32_t from;
         std::uint64_t at_ps;
@@ -178,7 +180,8 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     void wake_at(std::uint64_t at_ps);
 
     void start(std::function<void()> what);
-    void work(worker &self);
+    void work(worker_place self);
+    void dismiss_workers();
     void post(const std::shared_ptr<errand> &what);
     void perform(errand &what);
     message_token token_to(std::uint32_t peer, message_token::kind what) const;
@@ -228,8 +231,8 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     std::uint64_t errands_ = 0, forwarding_ = 0; // on their way
     std::uint64_t last_end_ps_ = 0;
     tla_status send_failure_ = TLA_OK;
-    std::deque<worker> workers_;
-    std::vector<worker *> idle_;
+    std::list<worker> workers_;
+    std::vector<worker_place> idle_;
     std::deque<asked> asked_;
     bool making_slots_ = false;
     std::uint64_t slots_free_ps_ = 0; // when the last command about slots is over

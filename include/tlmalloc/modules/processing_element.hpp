@@ -150,6 +150,7 @@ class processing_element : public instrumented, public resettable, private comma
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     friend class kernel_program;
 
+    void wait_for_launch();
     void main();
     void begin_reset() override;
     void make_new() override;

@@ -1,4 +1,4 @@
-// A module that can be reset: by a call, or by a signal at its reset input.
+// A module that can be reset: by a call, by a signal at its reset input, or with the module that it is a part of.
 #ifndef TLMALLOC_MODULES_RESETTABLE_HPP
 #define TLMALLOC_MODULES_RESETTABLE_HPP
 
@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <vector>
 
 namespace tlmalloc {
 
@@ -34,17 +36,21 @@ class reset_input : public sc_core::sc_port<sc_core::sc_signal_in_if<bool>, 1, s
 //   Times are those of an idle module. What a module counts goes on, but for what its lists, channels, TLBs and walkers
 //   count, which begins anew with them.
 //
-// A reset during a reset changes nothing. Nothing is passed on: who resets a module alone leaves its neighbours as they
-// are (a pe_mmu whose tables lie in memory loses them there); a platform's reset line is bound to all inputs.
+// A reset during a reset changes nothing. A module passes its reset on to its parts (npu, host), and to nobody else:
+// who resets a module alone leaves its neighbours as they are (a pe_mmu whose tables lie in memory loses them there).
 class resettable {
   public:
-    reset_input reset_in{"reset_in", [this](bool level) { level ? assert_reset() : release_reset(); }};
+    reset_input reset_in{"reset_in", [this](bool level) { level ? hold(by_input) : let_go(by_input); }};
 
-    // A pulse; where the input is active it changes nothing, and the reset lasts until the input is low.
+    // A pulse; where the input is active it changes nothing, and the reset lasts until the input is low. From any
+    // process, or between two calls of sc_start; before the simulation runs it is an error, and changes nothing.
     void reset();
 
     // From the beginning of a reset until the module is as new and the input is not active.
-    bool in_reset() const { return held_ || clearing_; }
+    bool in_reset() const { return holders_ != 0 || clearing_; }
+
+    // Returns when the module is in no reset: at once if it is in none. From a thread.
+    void wait_for_reset();
 
     std::uint64_t resets() const { return resets_; } // that have begun
 
@@ -78,7 +84,7 @@ class resettable {
     // A reset begins: what waits is ended, pointers are withdrawn.
     virtual void begin_reset() = 0;
 
-    // Nothing that was begun is under way: everything is made anew.
+    // Nothing that was begun is under way, and all parts are as new: everything is made anew.
     virtual void make_new() = 0;
 
     // The reset is over: the module is as new, and the input is not active.
@@ -94,15 +100,26 @@ class resettable {
     }
     void may_be_idle();
 
+    // A part, of this module only, which lives as long. When a reset of this module begins, one of each part does, in
+    // the order in which they were named, after begin_reset() here; the parts stay in theirs until this one is over.
+    // Before the simulation runs.
+    void reset_with(resettable &part);
+
   private:
-    void assert_reset();
-    void release_reset();
+    enum holder : unsigned { by_input = 1, by_call = 2, by_whole = 4 };
+
+    void hold(holder who);
+    void let_go(holder who);
     void clear_if_idle();
+    void is_over();
 
     std::uint64_t under_way_ = 0, resets_ = 0;
-    bool held_ = false;     // the input is active
-    bool clearing_ = false; // not as new yet
-    bool looking_ = false;  // a process will look whether it is idle
+    unsigned holders_ = 0;                    // who does not let the reset end, a bit each
+    bool clearing_ = false;                   // not as new yet
+    bool looking_ = false;                    // a process will look whether it is idle
+    resettable *whole_ = nullptr;             // of which it is a part
+    std::vector<resettable *> parts_;         // in the order in which their resets begin
+    std::unique_ptr<sc_core::sc_event> over_; // where somebody has waited for it
 };
 
 } // namespace tlmalloc

@@ -58,7 +58,7 @@ struct deployment {
 
 // Every call blocks its caller until the work is done, by way of the functions below, which whoever derives from it
 // brings: `host` by transactions, a test by calls. Errors come back as a status with a text; a call that fails leaves
-// nothing allocated or mapped.
+// nothing allocated or mapped. TLA_RESET: a reset of whoever derives from it has ended the call, or is under way.
 class runtime {
   public:
     struct config : tla_host_parameters {
@@ -169,12 +169,25 @@ class runtime {
 
     // The controllers do not begin with one free block each: their heaps are aged, buddies of a capacity that is no
     // power of two, slots, or two regions.
-    void expect_many_free_blocks() { many_free_blocks_ = true; }
+    void expect_many_free_blocks(bool many = true) { many_free_blocks_ = many; }
 
     const std::list<tensor> &tensors() const { return tensors_; }
     std::uint64_t retries() const { return retries_; } // commands that were sent again
 
   protected:
+    // A call of somebody begins, ends; and whether those under way are to end, with TLA_RESET, and others not to begin.
+    // What is asked for below is refused with TLA_RESET then.
+    virtual void call_begins() {}
+    virtual void call_ends() {}
+    virtual bool ends_calls() const { return false; }
+
+    // Does the work of a call, unless it is not to begin; `what` is for the error of one that has been ended.
+    tla_status as_call(const char *what, tla_error *error, const std::function<tla_status()> &work);
+
+    // Drops tensors, blocks and what the pool keeps, and numbers commands from 1 again; nobody is told. No call is
+    // under way. What has been counted goes on, but for the pool's counts.
+    void forget_all();
+
     // Where a command goes: to a port of the physical address space, or of the VA manager.
     enum class way { fabric, addresses };
 
@@ -237,6 +250,14 @@ class runtime {
         pe_location where;
         std::uint64_t total_free, largest_free;
     };
+
+    // What the calls do whose names these are like.
+    tla_status try_to_make(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error);
+    tla_status try_to_free(tensor *which, tla_error *error);
+    tla_status try_to_trim(tla_channel memory, const std::vector<pe_location> &where, tla_error *error);
+    tla_status try_to_clean_up(tla_error *error);
+    tla_status try_to_dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what,
+                               tla_error *error, launched *result);
 
     tla_status dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what, tla_error *error,
                         launched *result);
