@@ -1,6 +1,8 @@
 // Reads event logs row by row into columns.
 #include "cli/event_columns.hpp"
 
+#include "tlmalloc/timing/time_account.h"
+
 #include <cerrno>
 #include <cinttypes>
 #include <cstring>
@@ -20,6 +22,8 @@ constexpr std::int64_t largest = (std::int64_t{1} << 53) - 2; // plus one is exa
 struct column {
     std::string name;
     std::size_t place = 0; // in rows of the log
+    bool is_text = false;
+    std::int64_t limit = 0; // values are less, where they are numbers of a name; 0: any
     std::string bytes;
     std::int64_t before = 0;
 
@@ -81,6 +85,9 @@ class reader {
     tla_status value_of(const json_t *value, std::int64_t *out);
     std::int64_t number_of_text(const char *text);
     void make_lists();
+    tla_status check_names(const json_t *head);
+    column column_of(const char *name, std::size_t place) const;
+    tla_status check(const column &c, const char *kind, const json_t *value, std::int64_t number);
     void describe(json_t *head) const;
     tla_status compress(std::string *out) const;
 
@@ -88,6 +95,7 @@ class reader {
     tla_error *const error_;
     std::uint64_t line_ = 0;
     bool has_end_ = false;
+    std::int64_t pes_ = 0, modules_ = 0, nodes_ = 0, links_ = 0;
     std::map<std::string, table> tables_;
     std::map<std::string, std::int64_t> texts_;
     std::vector<std::string> text_list_;
@@ -145,41 +153,95 @@ tla_status reader::read_header(const std::string &line, json_t *head) {
     if (json_integer_value(json_object_get(header.get(), "version")) != 1)
         return wrong("found an event log of version %" JSON_INTEGER_FORMAT ", expected 1",
                      json_integer_value(json_object_get(header.get(), "version")));
+    if (const tla_status status = check_names(header.get())) return status;
     for (const auto &[kind, names] : wanted) {
         const json_t *const has = json_object_get(json_object_get(header.get(), "columns"), kind.c_str());
         for (const char *const name : names) {
             std::size_t place = 0;
-            while (place < json_array_size(has) &&
-                   std::strcmp(json_string_value(json_array_get(has, place)), name) != 0)
-                place++;
+            for (; place < json_array_size(has); place++) {
+                const char *const found = json_string_value(json_array_get(has, place));
+                if (found && std::strcmp(found, name) == 0) break;
+            }
             if (place == json_array_size(has))
                 return wrong("found no column %s of %s, expected it", name, kind.c_str());
-            tables_[kind].columns.push_back({name, place + 1, {}, 0});
+            tables_[kind].columns.push_back(column_of(name, place + 1));
         }
     }
     make_lists();
     for (const char *const key : {"kernel", "pes", "modules", "nodes", "links"})
         json_object_set(head, key, json_object_get(header.get(), key));
-    if (!json_is_array(json_object_get(head, "pes")) || !json_is_array(json_object_get(head, "modules")) ||
-        !json_is_array(json_object_get(head, "nodes")) || !json_is_array(json_object_get(head, "links")))
-        return wrong("%s", "found no names (pes, modules, nodes, links), expected them");
+    return TLA_OK;
+}
+
+// Names that rows lead to, and links between nodes that there are.
+tla_status reader::check_names(const json_t *header) {
+    for (const auto &[key, count] :
+         {std::pair{"pes", &pes_}, std::pair{"modules", &modules_}, std::pair{"nodes", &nodes_}}) {
+        const json_t *const names = json_object_get(header, key);
+        bool are_texts = json_is_array(names);
+        for (std::size_t i = 0; i < json_array_size(names); i++)
+            are_texts = are_texts && json_is_string(json_array_get(names, i));
+        if (!are_texts) return wrong("found no names (%s), expected them", key);
+        *count = static_cast<std::int64_t>(json_array_size(names));
+    }
+    const json_t *const links = json_object_get(header, "links");
+    bool are_links = json_is_array(links);
+    for (std::size_t i = 0; i < json_array_size(links); i++)
+        for (std::size_t end = 0; end < 2; end++) {
+            const json_t *const node = json_array_get(json_array_get(links, i), end);
+            are_links = are_links && json_is_integer(node) && json_integer_value(node) >= 0 &&
+                        json_integer_value(node) < nodes_;
+        }
+    if (!are_links) return wrong("%s", "found no links between nodes (links), expected them");
+    links_ = static_cast<std::int64_t>(json_array_size(links));
+    return TLA_OK;
+}
+
+column reader::column_of(const char *name, std::size_t place) const {
+    const std::string key = name;
+    column made{key, place};
+    for (const char *const text : {"op", "status", "channel", "what", "access", "kind", "engine", "name"})
+        made.is_text = made.is_text || key == text;
+    if (key == "module") made.limit = modules_;
+    if (key == "sender" || key == "who") made.limit = pes_ + 1;
+    if (key == "pe" || key == "from" || key == "to") made.limit = pes_;
+    if (key == "memories") made.limit = nodes_;
+    if (key == "link") made.limit = links_;
+    return made;
+}
+
+// `number` is what will stand in the column.
+tla_status reader::check(const column &c, const char *kind, const json_t *value, std::int64_t number) {
+    if (number > 0 && json_is_string(value) != c.is_text)
+        return wrong("%s of %s: found %s, expected %s", c.name.c_str(), kind, c.is_text ? "no text" : "a text",
+                     c.is_text ? "one" : "a number");
+    if (c.limit && number > c.limit)
+        return wrong("%s of %s: found %" PRId64 ", expected less than %" PRId64, c.name.c_str(), kind, number - 1,
+                     c.limit);
     return TLA_OK;
 }
 
 void reader::make_lists() {
     for (const char *const name : range_columns)
-        tables_["range"].columns.push_back({name, 0, {}, 0});
+        tables_["range"].columns.push_back(column_of(name, 0));
     for (const char *const name : load_columns)
-        tables_["load"].columns.push_back({name, 0, {}, 0});
+        tables_["load"].columns.push_back(column_of(name, 0));
 }
 
 tla_status reader::add_row(const char *kind, const json_t *row) {
     table &into = tables_[kind];
+    bool is_of_a_link = false; // an interval's place is a link by its kind, which comes before it
     for (column &c : into.columns) {
+        if (c.name == "place") c.limit = is_of_a_link ? links_ : nodes_;
         std::int64_t value = 0;
         if (c.place >= json_array_size(row))
             return wrong("found %zu columns of %s, expected more", json_array_size(row) - 1, kind);
-        if (const tla_status status = value_of(json_array_get(row, c.place), &value)) return status;
+        const json_t *const found = json_array_get(row, c.place);
+        if (c.name == "kind" && json_is_string(found))
+            is_of_a_link = std::strcmp(json_string_value(found), tla_time_kind_name(TLA_TIME_LINK)) == 0;
+        tla_status status = value_of(found, &value);
+        if (!status) status = check(c, kind, found, value);
+        if (status) return status;
         c.add(value);
     }
     into.rows++;
@@ -216,6 +278,7 @@ tla_status reader::add_loads(const json_t *row) {
                 return status;
             is_used = is_used || values[c] > 1;
         }
+        if (const tla_status status = check(into.columns[0], "link", json_array_get(row, 1), link)) return status;
         if (!is_used) continue;
         for (std::size_t c = 0; c < 6; c++)
             into.columns[c].add(values[c]);

@@ -53,7 +53,7 @@ struct log_text {
         R"("interval":["who","kind","begin","end","place","unit"],"transfer":["pe","engine","start","end","bytes",)"
         R"("status","for_message","address","physical","tile","block","tile_block","memories"],)"
         R"("message":["from","to","bytes","sent","received"],"tensor":["object","name","va","bytes"]},)"
-        R"("kernel":"k","pes":["a","b","c","d"],"modules":["m"],"nodes":[],"links":[]})";
+        R"("kernel":"k","pes":["a","b","c","d"],"modules":["m"],"nodes":["n"],"links":[]})";
     std::string rows = "[\"interval\",1,\"bank\",1,2,null,null]\n[\"later\",{}]\n";
     std::string end;
 
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_wrong_is_told_with_its_line) {
     refused(report, "run.events:1: found no header of an event log");
     refused(with(text, "\"version\":1", "\"version\":2"), ":1: found an event log of version 2, expected 1");
     refused(with(text, "\"arrival\"", "\"departure\""), ":1: found no column arrival of ");
-    refused(with(text, "\"nodes\"", "\"noodles\""), ":1: found no names (pes, modules, nodes, links)");
+    refused(with(text, "\"nodes\"", "\"noodles\""), ":1: found no names (nodes), expected them");
     refused(head + whole.rows, ":4: found the end of the file, expected more rows: the log is cut");
     refused(text.substr(0, text.size() - 1), ":4: found part of a line, expected it whole: the log is cut");
     for (std::size_t length = head.size(); length + 1 < text.size(); length += 7)
@@ -220,6 +220,13 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_wrong_is_told_with_its_line) {
     refused(with(text, "[\"later\"", "{\"later\""), ":3: found no list that begins with its kind");
     refused(with(text, "1,2,null,null", "1,2"), ":2: found 4 columns of interval, expected more");
     refused(with(text, "1,2,null", "-1,2,null"), ":2: found a value that is no text and no number from 0 on");
+    refused(with(text, "[\"interval\",1", "[\"interval\",5"), ":2: who of interval: found 5, expected less than 5");
+    refused(with(text, "\"bank\"", "7"), ":2: kind of interval: found no text, expected one");
+    refused(with(text, "\"bank\",1", "\"bank\",\"x\""), ":2: begin of interval: found a text, expected a number");
+    refused(with(text, "1,2,null", "1,2,1"), ":2: place of interval: found 1, expected less than 1");
+    refused(with(text, "\"links\":[", "\"links\":[[0,1]"), ":1: found no links between nodes (links)");
+    refused(with(text, "\"pes\":[\"a\"", "\"pes\":[1"), ":1: found no names (pes), expected them");
+    refused(with(text, "\"interval\":[\"who\"", "\"interval\":[1"), ":1: found no column who of interval");
     refused(with(text, whole.end, "[\"end\",17,\"TLA_OK\",0,{},{}]\n"),
             "run.events: found a log of another run, expected that of ");
     std::filesystem::remove(file);
