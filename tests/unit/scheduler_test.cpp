@@ -108,7 +108,7 @@ void check_same(const tla_scheduler *s, const naive_scheduler &naive) {
 struct contents {
     const naive_scheduler *naive = nullptr;
     const tla_scheduler *scheduler = nullptr;
-    std::map<std::uint32_t, std::uint64_t> here, host;
+    std::map<std::uint32_t, std::uint64_t> here, host, entered;
     std::map<std::uint32_t, std::uint32_t> read; // blocks of the second tier, by how many
     std::uint64_t moved_out = 0, moved_in = 0, holds = 0;
 
@@ -122,6 +122,14 @@ struct contents {
             if (d.kind == TLA_BLOCKS_MOVED_IN) REQUIRE_SAME(read.count(block), 1u);
         }
         holds += d.kind == TLA_BLOCKS_HELD ? d.count : 0;
+    }
+
+    // By LMCache's rules content is in the index once.
+    void enter(std::uint32_t block, std::uint64_t hash) {
+        here[block] = hash;
+        for (const auto &[other, content] : entered)
+            if (naive->rules.kv_rules == TLA_KV_LMCACHE && other != block) REQUIRE_SAME(content == hash, false);
+        entered[block] = hash;
     }
 
     void hear(const tla_block_decision &d) {
@@ -138,7 +146,8 @@ struct contents {
         for (std::uint32_t i = 0; i < d.count; i++) {
             if (d.kind == TLA_BLOCKS_ALLOCATED && i < d.found) REQUIRE_SAME(here[d.blocks[i]], all.at(place(i)));
             if (d.kind == TLA_BLOCKS_ALLOCATED && i >= d.found) here[d.blocks[i]] = 0;
-            if (d.kind == TLA_BLOCKS_ENTERED) here[d.blocks[i]] = all.at(place(i));
+            if (d.kind == TLA_BLOCKS_ALLOCATED && i >= d.found) entered.erase(d.blocks[i]);
+            if (d.kind == TLA_BLOCKS_ENTERED) enter(d.blocks[i], all.at(place(i)));
             if (d.kind == TLA_BLOCKS_MOVED_OUT) host[d.host_blocks[i]] = here[d.blocks[i]];
             if (d.kind == TLA_BLOCKS_MOVED_IN) {
                 here[d.blocks[i]] = host[d.host_blocks[i]];
