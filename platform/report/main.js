@@ -88,5 +88,7 @@ window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () 
 });
 showAll().catch((problem) => {
   window.tlmalloc.errors.push(String(problem));
-  throw problem;
+  window.tlmalloc.ready = true;
+  part("main").prepend(element("p", {class: "failed"}, "Not all of this page can be shown (" + problem +
+    "): the report has been changed, or the browser is too old."));
 });

@@ -521,6 +521,18 @@ def a_run_that_failed_is_shown(browser, folder):
     browser.open(page_of(folder, path, run(folder, "report")))
 
 
+def a_report_that_was_changed_is_told(browser, folder):
+    path = run(folder, "report")
+    report = load(path)
+    report["kernels"] = report["links"] = 5
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(report, file)
+    browser.open(page_of(folder, path))
+    told = browser.value("document.querySelector('#main > .failed').textContent")
+    assert told.startswith("Not all of this page can be shown ("), told
+    equal(browser.value("tlmalloc.errors.splice(0).length"), 1)
+
+
 def the_page_prints(browser, folder):
     path = run(folder, "report", "--events", os.path.join(folder, "log"))
     browser.open(page_of(folder, path, logs=[os.path.join(folder, "log")]))
