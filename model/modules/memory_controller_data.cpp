@@ -65,33 +65,58 @@ void memory_controller::offer_unreserved(tla_channel channel) {
 // time until then: after the simulation has come to where its initiator is ahead, in a queue behind others.
 class memory_controller::write_under_way {
   public:
-    write_under_way(write_under_way *&list, const place &where, std::uint64_t nbytes)
-        : list_(list), next_(list), where_(where), nbytes_(nbytes) {
+    write_under_way(memory_controller &of, const place &where, std::uint64_t nbytes, bool exclusive)
+        : of_(of), next_(of.writes_), where_(where), nbytes_(nbytes), exclusive_(exclusive) {
         if (next_) next_->before_ = this;
-        list_ = this;
+        of_.writes_ = this;
     }
     ~write_under_way() {
-        (before_ ? before_->next_ : list_) = next_;
+        (before_ ? before_->next_ : of_.writes_) = next_;
         if (next_) next_->before_ = before_;
+        if (exclusive_) of_.exclusive_written_.notify(sc_core::SC_ZERO_TIME);
     }
     write_under_way(const write_under_way &) = delete;
     write_under_way &operator=(const write_under_way &) = delete;
 
     const write_under_way *next() const { return next_; }
+    bool is_exclusive() const { return exclusive_; }
     bool touches(tla_channel channel, std::uint64_t first, std::uint64_t last) const {
         return where_.channel == channel && where_.offset <= last && where_.offset + (nbytes_ - 1) >= first;
     }
 
   private:
-    write_under_way *&list_, *before_ = nullptr, *next_;
+    memory_controller &of_;
+    write_under_way *before_ = nullptr, *next_;
     const place where_;
     const std::uint64_t nbytes_;
+    const bool exclusive_;
 };
 
-bool memory_controller::is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last) const {
+bool memory_controller::is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last,
+                                         bool exclusively) const {
     for (const write_under_way *one = writes_; one; one = one->next())
-        if (one->touches(channel, first, last)) return true;
+        if ((one->is_exclusive() || !exclusively) && one->touches(channel, first, last)) return true;
     return false;
+}
+
+// An exclusive write that is to be made may still be on its way: another that came later must not be made before it,
+// and be overwritten by what was read before both.
+void memory_controller::wait_for_exclusive_write(const place &where, std::uint64_t nbytes, sc_core::sc_time &delay) {
+    const std::uint64_t last = where.offset + (std::max<std::uint64_t>(nbytes, 1) - 1);
+    const sc_core::sc_time due = sc_core::sc_time_stamp() + delay;
+    while (is_being_written(where.channel, where.offset, last, true))
+        sc_core::wait(exclusive_written_);
+    delay = std::max(due, sc_core::sc_time_stamp()) - sc_core::sc_time_stamp();
+}
+
+// Exact style: from the first exclusive access on all decide when they are due. What came before is passed on already,
+// and may be due later.
+bool memory_controller::arrives_in_order(const in_order_request &request) {
+    const requester *const who = request.payload->get_extension<requester>();
+    keeps_order_ = keeps_order_ || (who && who->exclusive);
+    if (!keeps_order_ && request.payload->is_write())
+        written_until_ps_ = std::max<std::uint64_t>(written_until_ps_, request.at_ps);
+    return keeps_order_ || config_.guard != TLA_GUARD_OFF;
 }
 
 // Reserves what is read exclusively, and looks whether it still is when it is written. True when the access has been
@@ -117,7 +142,8 @@ bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, con
     if (payload.is_read()) {
         drop_reservation(who->initiator);
         // What is read may be older than the write: nothing is reserved then, and the pair is tried again.
-        if (is_being_written(where.channel, first, last)) return false;
+        if (is_being_written(where.channel, first, last, false)) return false;
+        if (to_ps(sc_core::sc_time_stamp()) < written_until_ps_) return false;
         if (tla_exclusive_monitor_reserve(&monitor, who->initiator, first, last)) {
             payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE); // the host has no memory
             return true;
@@ -170,25 +196,26 @@ void memory_controller::serve(unsigned, tlm::tlm_generic_payload &payload, sc_co
         return;
     }
     if (config_.latency_ps > 0) delay += from_ps(config_.latency_ps);
+    if (writes_ && payload.is_write()) wait_for_exclusive_write(where, payload_span(payload), delay);
     requester *const who = payload.get_extension<requester>();
     if (answers_exclusive(payload, where, who)) return;
     const passed_on what = pass_on(payload, where, who);
     std::optional<write_under_way> write;
-    if (payload.is_write()) write.emplace(writes_, where, payload_span(payload));
+    if (payload.is_write()) write.emplace(*this, where, payload_span(payload), what.exclusive);
     socket_of(where.channel)->b_transport(payload, delay);
     write.reset();
     if (to_note && payload.is_response_ok()) note(where, payload, at_ps);
     came_back(payload, what);
 }
 
-// Nothing is shared here but what the guard knows, so only its checks have to be made in order.
+// Nothing is shared here but what the guard knows and what is reserved, so only their checks have to be made in order.
 void memory_controller::begin(in_order_request &request, unsigned port) {
     if (refuses(*request.payload)) {
         request.finish();
         return;
     }
     begun();
-    if (config_.guard == TLA_GUARD_OFF) {
+    if (!arrives_in_order(request)) {
         arrive(request, port);
         return;
     }

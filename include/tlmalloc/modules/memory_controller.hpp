@@ -198,7 +198,9 @@ class memory_controller : public instrumented,
     void not_made(const tlm::tlm_generic_payload &payload);
     void offer_unreserved(tla_channel channel);
     class write_under_way;
-    bool is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last) const;
+    bool is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last, bool exclusively) const;
+    void wait_for_exclusive_write(const place &where, std::uint64_t nbytes, sc_core::sc_time &delay);
+    bool arrives_in_order(const in_order_request &request);
 
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
@@ -284,6 +286,9 @@ class memory_controller : public instrumented,
     tla_exclusive_monitor monitors_[TLA_CHANNEL_COUNT]{};
     bool reserved_refused_[TLA_CHANNEL_COUNT]{}; // somebody may remember that DMI was refused for a reservation there
     write_under_way *writes_ = nullptr;          // of callers who wait for their memory
+    sc_core::sc_event exclusive_written_;        // one of these, an exclusive one, is over
+    bool keeps_order_ = false;                   // exact style: an exclusive access has come
+    std::uint64_t written_until_ps_ = 0;         // exact style: when the latest write comes that came before it
     bool dmi_granted_ = false;                   // somebody may hold a pointer
     tla_faults faults_{};
     std::uint64_t refused_ = 0;
