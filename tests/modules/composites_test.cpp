@@ -440,7 +440,7 @@ void errors_are_told(time_style style) {
 void ended_kernels_leave_nothing(time_style style) {
     bench b(settings_of(style, 8, 8, 8));
     unsigned moved = 0;
-    b.dma.ended = [&](const pe_dma::request &, std::uint64_t, std::uint64_t) { moved++; };
+    b.dma.ended = [&](const pe_dma::request &, std::uint64_t, std::uint64_t, const auto &) { moved++; };
     first = [](tl_context *tl) -> tla_status {
         tl_tensor a = tl_ref({hbm(at_a)}, 64, 64, TL_F16, 0), c = tl_ref({hbm(at_b)}, 64, 64, TL_F16, 0),
                   out = tl_ref({hbm(at_out)}, 64, 64, TL_F16, 0);
