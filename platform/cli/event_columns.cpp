@@ -113,6 +113,7 @@ tla_status reader::next_line(gzFile file, std::string *line) {
     }
     int code = Z_OK;
     const char *const text = gzerror(file, &code);
+    if (code == Z_MEM_ERROR) return tla_error_set(error_, TLA_NO_HOST_MEMORY, "%.200s: no host memory", path_);
     if (code != Z_OK && code != Z_STREAM_END)
         return tla_error_set(error_, code == Z_ERRNO ? TLA_IO : TLA_SYNTAX, "%.200s:%" PRIu64 ": cannot be read: %s",
                              path_, line_, code == Z_ERRNO ? std::strerror(errno) : text);

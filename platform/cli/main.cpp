@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <systemc>
 
@@ -81,7 +82,12 @@ int run(const command &c, int argc, char **argv) {
     name = std::string("tlmalloc ") + c.name;
     interrupt_name(name.c_str());
     argv[0] = name.data();
-    return c.run(argc, argv);
+    try {
+        return c.run(argc, argv);
+    } catch (const std::bad_alloc &) {
+        std::fprintf(stderr, "%s: no host memory\n", name.c_str());
+        return CLI_FAILED;
+    }
 }
 
 // `tlmalloc help [COMMAND]`

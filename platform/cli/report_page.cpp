@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <new>
 
 namespace tlmalloc {
 
@@ -76,8 +77,9 @@ tla_status read_d3(const d3_files &d3, std::string *script, std::string *licence
 
 void add_data_element(std::string &page, const std::string &id, const json_t *data) {
     const std::unique_ptr<char, decltype(&std::free)> text(json_dumps(data, JSON_COMPACT), &std::free);
+    if (!text) throw std::bad_alloc();
     page += "<script type=\"application/json\" id=\"" + id + "\">";
-    for (const char *at = text.get(); at && *at; at++)
+    for (const char *at = text.get(); *at; at++)
         if (*at == '<') // only within texts
             page += "\\u003c";
         else

@@ -1,5 +1,6 @@
 // `tlmalloc report`: pages in one file, and bad input. What pages do in a browser: tests/browser.
 #include "platform/run_report.hpp"
+#include "sanitized.hpp"
 
 #include <fstream>
 
@@ -191,6 +192,28 @@ BOOST_AUTO_TEST_CASE(a_log_stands_in_the_page_plain_or_compressed) {
     BOOST_REQUIRE_EQUAL(run_shell("gzip '" + file + "'").status, 0);
     BOOST_REQUIRE_EQUAL(run.report({"--events", file + ".gz"}).status, 0);
     BOOST_CHECK(read_text(run.page) == page);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_for_which_the_host_has_no_room_is_told_and_leaves_no_page) {
+    const reported_run run;
+    log_text log(read_text(run.file));
+    for (int i = 0; i < 50000; i++)
+        log.rows += "[\"tensor\"," + std::to_string(i) + ",\"tensor " + std::to_string(i) + "\",0,64]\n";
+    const std::string file = run.scratch.write("run.events", log.text());
+    const unsigned most = is_sanitized() ? 0 : 44'000; // a sanitizer alone reserves terabytes: nothing starts
+    std::size_t failed = 0;
+    for (unsigned kib = 20'000; kib < most; kib += 4'000) {
+        std::filesystem::remove(run.page);
+        const command_result found = run_shell("ulimit -v " + std::to_string(kib) + "; exec $tlmalloc report " +
+                                               run.file + " --events " + file + " -o " + run.page);
+        if (found.status == 0) continue;
+        failed++;
+        BOOST_CHECK_EQUAL(found.status, 1);
+        BOOST_CHECK_MESSAGE(contains(found.err, "tlmalloc report: ") && contains(found.err, "no host memory\n"),
+                            found.err);
+        BOOST_CHECK(!std::filesystem::exists(run.page));
+    }
+    BOOST_CHECK_EQUAL(failed > 0, !is_sanitized());
 }
 
 BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_wrong_is_told_with_its_line) {
