@@ -40,7 +40,7 @@ static json_t *value_to_json(const char *text) {
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) return json_boolean(text[0] == 't');
     char *end;
     unsigned long long number = strtoull(text, &end, 10);
-    return end != text && *end == 0 ? json_from_u64(number) : json_string(text);
+    return end != text && *end == 0 ? json_from_u64(number) : json_from_text(text);
 }
 
 static void add_key(void *context, const char *key, const char *text, bool is_number, uint64_t number) {

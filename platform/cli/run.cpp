@@ -369,7 +369,10 @@ int tlmalloc_run(int argc, char **argv) {
                    stderr);
         return CLI_BAD_INPUT;
     }
-    if (!options.kernel && choose_kernel(config.workload.kernel, own, choice, error)) return CLI_BAD_INPUT;
+    if (options.kernel) // which is in the report, then
+        std::snprintf(config.workload.kernel, sizeof config.workload.kernel, "%s", choice.kernel->name);
+    else if (choose_kernel(config.workload.kernel, own, choice, error))
+        return CLI_BAD_INPUT;
     std::atexit(at_exit);
     sc_core::sc_report_handler::set_handler(report);
     run_files files;

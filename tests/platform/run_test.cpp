@@ -38,6 +38,8 @@ BOOST_AUTO_TEST_CASE(every_kernel_is_verified_and_leaves_nothing_behind) {
         BOOST_CHECK_EQUAL(r.run.status, 0);
         BOOST_CHECK_EQUAL(r.run.err, "");
         BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+        const json_t *const workload = json_object_get(r.list("config"), "workload"); // as it was run
+        BOOST_CHECK_EQUAL(json_string_value(json_object_get(workload, "kernel")), kernel);
         std::size_t i = 0;
         json_t *row = nullptr;
         BOOST_CHECK_EQUAL(json_array_size(r.list("kernels")), 4u);
