@@ -47,7 +47,7 @@ struct table {
 const std::map<std::string, std::vector<const char *>> wanted{
     {"memory",
      {"module", "op", "arrival", "start", "done", "sender", "correlation", "status", "service", "channel", "object",
-      "address", "bytes", "block", "free", "largest"}},
+      "address", "bytes", "block", "free", "largest", "free_blocks"}},
     {"mapping", {"module", "op", "arrival", "start", "done", "sender", "correlation", "status", "request", "ranges"}},
     {"launch", {"module", "op", "arrival", "done", "correlation", "status", "began", "took"}},
     {"access", {"module", "what", "at", "va", "bytes", "access"}},
@@ -164,7 +164,7 @@ tla_status reader::read_header(const std::string &line, json_t *head) {
                 if (found && std::strcmp(found, name) == 0) break;
             }
             if (place == json_array_size(has))
-                return wrong("found no column %s of %s, expected it", name, kind.c_str());
+                return wrong("found no column %s of %s, expected it: run again", name, kind.c_str());
             tables_[kind].columns.push_back(column_of(name, place + 1));
         }
     }

@@ -8,14 +8,14 @@ namespace tlmalloc {
 namespace {
 
 struct columns {
-    const char *kind, *names[17];
+    const char *kind, *names[18];
 };
 
 // What rows have behind their kind, as the header says it. A new column comes last; anything else is a new version.
 const columns rows[] = {
     {"memory",
      {"module", "op", "arrival", "start", "done", "port", "sender", "correlation", "status", "service", "channel",
-      "object", "address", "bytes", "block", "free", "largest"}},
+      "object", "address", "bytes", "block", "free", "largest", "free_blocks"}},
     {"ranges", {"number", "list of [va, pa, bytes]"}},
     {"mapping",
      {"module", "op", "arrival", "start", "done", "port", "sender", "correlation", "status", "request", "ranges"}},
@@ -144,6 +144,7 @@ void event_log::add(const memory_command &event) {
     tlmalloc::add(row, event.block);
     tlmalloc::add(row, event.free_bytes);
     tlmalloc::add(row, event.largest_free);
+    tlmalloc::add(row, event.free_blocks);
     write(row.close(']'));
 }
 

@@ -41,21 +41,22 @@ bool names_a_channel(tla_opcode op) {
            op == TLA_OP_GET || op == TLA_OP_REMOVE;
 }
 
-// Every window that takes commands, by the name of its module.
+// Every window that takes commands, by the name of its module; a controller's with that.
 template <typename Visit>
 void for_each_window(npu &platform, const Visit &visit) {
-    visit(platform.addresses(), platform.addresses().control, false);
+    visit(platform.addresses(), platform.addresses().control, nullptr);
     for (const auto &processor : platform.processors())
-        visit(*processor, processor->control, false);
+        visit(*processor, processor->control, nullptr);
     for (pe_unit *pe : platform.pes()) {
-        visit(pe->controller, pe->controller.control, true);
-        visit(pe->mmu, pe->mmu.control, false);
-        visit(pe->element, pe->element.control, false);
+        visit(pe->controller, pe->controller.control, &pe->controller);
+        visit(pe->mmu, pe->mmu.control, nullptr);
+        visit(pe->element, pe->element.control, nullptr);
     }
     for (cube_memory *memory : platform.cube_memories())
-        visit(memory->controller, memory->controller.control, true);
+        visit(memory->controller, memory->controller.control, &memory->controller);
     if (platform.memory_of_host())
-        visit(platform.memory_of_host()->controller, platform.memory_of_host()->controller.control, true);
+        visit(platform.memory_of_host()->controller, platform.memory_of_host()->controller.control,
+              &platform.memory_of_host()->controller);
 }
 
 } // namespace
@@ -68,7 +69,7 @@ const char *name_of(event_kind kind) {
 
 event_names event_names::of(npu &platform) {
     event_names names;
-    for_each_window(platform, [&](const sc_core::sc_object &module, const control_window &, bool) {
+    for_each_window(platform, [&](const sc_core::sc_object &module, const control_window &, const memory_controller *) {
         names.modules.push_back(name_below(platform, module));
     });
     for (const pe_unit *pe : platform.pes())
@@ -87,12 +88,14 @@ void event_recorder::follow(npu &platform, workload &work) {
     names_ = event_names::of(platform);
     for (event_sink *sink : sinks_)
         sink->begin(names_);
+    addresses_ = &platform.addresses();
     std::uint32_t module = 0;
-    for_each_window(platform, [&](const sc_core::sc_object &, control_window &window, bool has_free_list) {
-        has_free_list_.push_back(has_free_list);
-        window.answered = [this, module](const answered_command &what) { note(module, what); };
-        module++;
-    });
+    for_each_window(platform,
+                    [&](const sc_core::sc_object &, control_window &window, const memory_controller *controller) {
+                        controllers_.push_back(controller);
+                        window.answered = [this, module](const answered_command &what) { note(module, what); };
+                        module++;
+                    });
     const std::size_t pes = platform.pes().size();
     mappings_.resize(pes);
     open_intervals_.resize(1 + pes);
@@ -181,7 +184,7 @@ void event_recorder::note_memory(const command_times &of, const answered_command
     event.service_ps = what.completion.service_ps;
     if (names_a_channel(of.op)) event.channel = command.channel;
     if (of.op == TLA_OP_PLACE) event.channel = TLA_HBM; // of which it is always
-    if (has_free_list_[of.module] || of.op == TLA_OP_VA_ALLOC || of.op == TLA_OP_VA_FREE) {
+    if (controllers_[of.module] || of.op == TLA_OP_VA_ALLOC || of.op == TLA_OP_VA_FREE) {
         event.free_bytes = what.completion.total_free;
         event.largest_free = what.completion.largest_free;
     }
@@ -236,7 +239,7 @@ void event_recorder::note_blocks(memory_command event, const answered_command &w
 }
 
 void event_recorder::tell_block(memory_command event) {
-    const bool physical = has_free_list_[event.of.module];
+    const bool physical = controllers_[event.of.module];
     if (physical && event.address && event.of.status == TLA_OK && takes_a_block(event.of.op)) {
         event.block = blocks_++;
         live_[*event.address] = {*event.block, *event.address + event.nbytes, event.channel};
@@ -248,7 +251,17 @@ void event_recorder::tell_block(memory_command event) {
             if (event.frees) live_.erase(found);
         }
     }
+    event.free_blocks = free_blocks_behind(event);
     tell(event_kind::memory, event);
+}
+
+// The command has just been executed: the list is as it has left it.
+std::optional<std::uint64_t> event_recorder::free_blocks_behind(const memory_command &event) const {
+    if (!event.free_bytes) return std::nullopt;
+    const memory_controller *const controller = controllers_[event.of.module];
+    if (!controller) return addresses_->get_statistics().space.free_blocks;
+    if (!event.channel) return std::nullopt;
+    return controller->get_statistics(*event.channel).arena.free_blocks;
 }
 
 void event_recorder::note_mapping(const command_times &of, const answered_command &what) {

@@ -48,6 +48,7 @@ class event_recorder {
     void note_memory(const command_times &of, const answered_command &what);
     void note_blocks(memory_command event, const answered_command &what);
     void tell_block(memory_command event);
+    std::optional<std::uint64_t> free_blocks_behind(const memory_command &event) const;
     void note_mapping(const command_times &of, const answered_command &what);
     void note_interval(std::uint32_t who, const tla_time_part &part);
     void note_transfer(std::uint32_t pe, const pe_dma::request &what, std::uint64_t start_ps, std::uint64_t end_ps,
@@ -60,7 +61,8 @@ class event_recorder {
     event_counts counts_;
     std::vector<event_sink *> sinks_;
     event_names names_;
-    std::vector<bool> has_free_list_;                       // by module
+    std::vector<const memory_controller *> controllers_; // by module, null where it is none
+    const va_manager *addresses_ = nullptr;
     std::map<std::uint32_t, std::uint32_t> pe_of_mmu_;      // by module
     std::vector<std::map<std::uint64_t, mapped>> mappings_; // of each PE, by VA
     std::map<std::uint64_t, live_block> live_;              // by physical address

@@ -51,6 +51,7 @@ struct memory_command {
     std::optional<std::uint64_t> address;
     std::uint64_t nbytes, service_ps;
     std::optional<std::uint64_t> free_bytes, largest_free; // behind it, where the module has a free list
+    std::optional<std::uint64_t> free_blocks;              // the length of that, where it is known which of them it is
     std::optional<std::uint64_t> block;                    // counts the allocations of the run, of all memories
     bool frees;                                            // the block is free now
 };

@@ -37,11 +37,14 @@ tla_status workload::create_tensors(std::vector<tensor *> &made) {
         if (outputs_on_demand_ && wanted.use == TL_OUT) where.kind = spread::demand;
         tensor *t = nullptr;
         const std::uint64_t since_ps = to_ps(sc_core::sc_time_stamp());
-        if (const tla_status status = host.create_tensor(wanted.name, tl_kernel_elements(&kernel_, &size_, i),
-                                                         tl_dtype_bytes(wanted.dtype), where, &t, &failure_))
-            return status;
-        made.push_back(t);
+        const tla_status status = host.create_tensor(wanted.name, tl_kernel_elements(&kernel_, &size_, i),
+                                                     tl_dtype_bytes(wanted.dtype), where, &t, &failure_);
         const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+        if (status) { // whatever it has come to
+            tla_time_account_pass(account_.get(), now_ps, TLA_TIME_HOST_COMMAND);
+            return status;
+        }
+        made.push_back(t);
         tla_time_account_pass(account_.get(), std::min(since_ps + t->alloc_service_ps, now_ps), TLA_TIME_HOST_ALLOC);
         tla_time_account_pass(account_.get(), std::min(since_ps + t->alloc_ps, now_ps), TLA_TIME_HOST_COMMAND);
         tla_time_account_pass(account_.get(), now_ps, TLA_TIME_HOST_MAP);

@@ -4,7 +4,7 @@ import random
 
 COLUMNS = {
     "memory": ["module", "op", "arrival", "start", "done", "port", "sender", "correlation", "status", "service",
-               "channel", "object", "address", "bytes", "block", "free", "largest"],
+               "channel", "object", "address", "bytes", "block", "free", "largest", "free_blocks"],
     "ranges": ["number", "list of [va, pa, bytes]"],
     "mapping": ["module", "op", "arrival", "start", "done", "port", "sender", "correlation", "status", "request",
                 "ranges"],
@@ -37,9 +37,10 @@ def write(path, report, rows, lost=0):
         file.write(json.dumps(["end", report["sim_time_ps"], "TLA_OK", lost, {}, {"transfer": lost}]) + "\n")
 
 
-def memory(module, op, arrival, done, sender, status, channel, address, nbytes, block, free, largest, tensor=None):
+def memory(module, op, arrival, done, sender, status, channel, address, nbytes, block, free, largest, tensor=None,
+           free_blocks=None):
     return ["memory", module, op, arrival, arrival, done, 0, sender, 0, status, done - arrival, channel, tensor,
-            address, nbytes, block, free, largest]
+            address, nbytes, block, free, largest, free_blocks]
 
 
 def many(report, count, seed=1):

@@ -109,6 +109,28 @@ void check_blocks(const logged &l) {
     BOOST_CHECK(live.empty());
 }
 
+// The free list as the last row of a channel has left it is that of the report.
+void check_free_lists(const logged &l) {
+    std::map<std::string, const json_t *> last;
+    for (const json_t *row : l.log.of("memory"))
+        if (!text_of(row, "channel").empty())
+            last["npu." + l.log.name("modules", number(row, "module")) + " " + text_of(row, "channel")] = row;
+    std::size_t i = 0, compared = 0;
+    json_t *row = nullptr;
+    json_array_foreach(l.r.list("controllers"), i, row) {
+        const auto found = last.find(text_of(row, "name") + " " + text_of(row, "channel"));
+        if (found == last.end()) continue;
+        const std::pair<const char *, const char *> figures[] = {
+            {"free", "free_bytes"}, {"largest", "largest_free_bytes"}, {"free_blocks", "free_blocks"}};
+        for (const auto &[ours, theirs] : figures)
+            BOOST_CHECK_EQUAL(number(found->second, ours), number(row, theirs));
+        compared++;
+    }
+    BOOST_CHECK_GT(compared, 0);
+    for (const json_t *command : l.log.of("memory"))
+        if (text_of(command, "op") == "VA_ALLOC") BOOST_CHECK_EQUAL(number(command, "free_blocks"), 1);
+}
+
 // The blocks that a transfer begins in are those that are allocated there while it goes on.
 void check_transfers(const logged &l) {
     std::map<std::int64_t, std::pair<const json_t *, const json_t *>> lives; // ALLOC, FREE
@@ -214,6 +236,7 @@ void check_all(const logged &l, const std::string &what) {
         BOOST_REQUIRE_MESSAGE(l.r.run.status == 0, l.r.run.err);
         check_commands(l);
         check_blocks(l);
+        check_free_lists(l);
         check_transfers(l);
         check_time(l);
         check_links(l);
@@ -304,6 +327,30 @@ BOOST_AUTO_TEST_CASE(a_request_that_failed_says_how_much_was_free) {
     }
     BOOST_CHECK_EQUAL(failed, 4);
     BOOST_CHECK_EQUAL(text_of(log.rows.back().second.get(), "status"), "TLA_EXHAUSTED");
+}
+
+BOOST_AUTO_TEST_CASE(the_length_of_a_free_list_that_is_broken_up_is_told) {
+    const scratch_directory scratch;
+    const std::string trace = scratch.write("t.csv", "time_ns,op,id,bytes\n0,alloc,1,4096\n1,alloc,2,4096\n"
+                                                     "2,alloc,3,4096\n3,alloc,4,4096\n4,free,1,4096\n5,free,3,4096\n");
+    const std::string aged = scratch.path("aged");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"age", trace, "--capacity", "6 GiB", "--output", aged}).status, 0);
+    const logged l = run_logged({"--kernel", "dma_read", "--from", aged});
+    BOOST_REQUIRE_EQUAL(l.r.run.status, 0);
+    for (const json_t *row : l.log.of("memory")) // two holes, into neither of which 16 KiB go, and the rest
+        if (text_of(row, "channel") == "hbm") BOOST_CHECK_EQUAL(number(row, "free_blocks"), 3);
+    check_free_lists(l);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_host_was_in_is_told_of_runs_that_fail_before_the_launch) {
+    const logged l = run_logged({"--kernel", "gemm", "--set", "hbm.capacity_per_cube=64 KiB"});
+    BOOST_CHECK_EQUAL(l.r.run.status, 1);
+    const std::vector<const json_t *> told = l.log.of("interval");
+    BOOST_REQUIRE_EQUAL(told.size(), 1);
+    BOOST_CHECK_EQUAL(number(told[0], "who"), 0);
+    BOOST_CHECK_EQUAL(text_of(told[0], "kind"), "host_command");
+    BOOST_CHECK_EQUAL(number(told[0], "begin"), 0);
+    BOOST_CHECK_EQUAL(number(told[0], "end"), l.r.number("sim_time_ps"));
 }
 
 BOOST_AUTO_TEST_CASE(a_map_is_seen_from_its_sender_to_every_mmu) {

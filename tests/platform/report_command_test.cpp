@@ -46,7 +46,8 @@ std::size_t count(const std::string &text, const std::string &part) {
 struct log_text {
     std::string header =
         R"({"format":"tlmalloc events","version":1,"columns":{"memory":["module","op","arrival","start","done","port",)"
-        R"("sender","correlation","status","service","channel","object","address","bytes","block","free","largest"],)"
+        R"("sender","correlation","status","service","channel","object","address","bytes","block","free","largest",)"
+        R"("free_blocks"],)"
         R"("mapping":["module","op","arrival","start","done","port","sender","correlation","status","request",)"
         R"("ranges"],)"
         R"("launch":["module","op","arrival","start","done","port","sender","correlation","status","request","began",)"
