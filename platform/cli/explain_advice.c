@@ -108,6 +108,33 @@ static run_change of_allocation(const run_explained *e) {
                   "(controller.tcm_policy, controller.hbm_policy: caching_pool)");
 }
 
+/* Of the VA manager's work that for ranges which are made, which the host waits for: about all that is not the least of
+ * a free. */
+static double virtual_ranges_ps(const run_explained *e) {
+    const json_t *const manager = json_object_get(e->report, "va_manager");
+    const double busy_ps = json_number_value(json_object_get(manager, "busy_ps")),
+                 frees = json_number_value(json_object_get(manager, "frees")),
+                 of_a_free_ps =
+                     quantity_of(e, "va.cost.fixed", TLA_VALUE_TIME) + quantity_of(e, "va.cost.free", TLA_VALUE_TIME);
+    return busy_ps - frees * of_a_free_ps;
+}
+
+static run_change of_commands(const run_explained *e, const topic_share *share) {
+    if (2 * virtual_ranges_ps(e) >= (double)share->ps)
+        return change(e,
+                      quantity_of(e, "va.cost.fixed", TLA_VALUE_TIME) >= quantity_of(e, "va.cost.node", TLA_VALUE_TIME)
+                          ? "va.cost.fixed"
+                          : "va.cost.node",
+                      "every tensor is a range of virtual addresses, and the VA manager takes its time for that: a "
+                      "cheaper list, or fewer and larger tensors");
+    if (!is_set_to(e, "host.driver", "none"))
+        return change(e, "host.driver",
+                      "every tensor is a call of a driver: none, or a pool in front of it (host.pool)");
+    return change(e, "host.pool",
+                  "an allocation of a tensor goes to the controllers and back: fewer and larger tensors, or a pool in "
+                  "the host");
+}
+
 static run_change of_walks(const run_explained *e) {
     if (sum_of(e, "mmus", "demand_faults") > 0)
         return change(e, "mmu.unmapped",
@@ -193,13 +220,7 @@ run_change explain_run_change(const run_explained *e, const topic_share *share) 
                       "commands wait for the allocation engine, which serves somebody else: fewer "
                       "of them (tl_scratch, tiles that are kept), or cheaper ones");
     case TOPIC_COMMANDS:
-        return is_set_to(e, "host.driver", "none")
-                   ? change(e, "host.pool",
-                            "an allocation of a tensor goes to the controllers and back: fewer and larger "
-                            "tensors, or a pool in the host")
-                   : change(e, "host.driver",
-                            "every tensor is a call of a driver: none, or a pool in front of it "
-                            "(host.pool)");
+        return of_commands(e, share);
     case TOPIC_MAPPING:
         return quantity_of(e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20
                    ? change(e, "mmu.page_size", "mapping writes an entry for every page: larger pages")

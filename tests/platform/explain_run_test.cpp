@@ -107,6 +107,9 @@ BOOST_AUTO_TEST_CASE(an_expensive_allocator_is_named_first) {
     BOOST_CHECK(contains(run.explain().out, "\n1. allocation, 8"));
     const explained_run driver("softmax", {"host.driver=serial"});
     BOOST_CHECK_EQUAL(text_of(first_change(driver.json()), "key"), "host.driver");
+    const explained_run ranges("gemm", {"va.cost.fixed=10 us"}), walked("mlp", {"va.cost.node=10 us"});
+    BOOST_CHECK_EQUAL(text_of(first_change(ranges.json()), "key"), "va.cost.fixed");
+    BOOST_CHECK_EQUAL(text_of(first_change(walked.json()), "key"), "va.cost.node");
     const explained_run list("gemm", {"controller.free_list=hbm", "controller.node_latency=2 us"});
     BOOST_CHECK_EQUAL(text_of(first_change(list.json()), "key"), "controller.free_list");
 }
