@@ -42,6 +42,17 @@ class AddressAxis {
     return Math.min(this.high[number], this.low[number] + Math.max(0, place - this.at[number]));
   }
 
+  // Places from low to high of addresses that are multiples of a power of two, about so many.
+  ticks(low, high, count) {
+    const step = 2 ** Math.ceil(Math.log2(Math.max(1, (high - low) / count))), found = [];
+    this.low.forEach((from, number) => {
+      const at = this.at[number], end = Math.min(this.high[number], from + high - at);
+      for (let address = Math.ceil(Math.max(from, from + low - at) / step) * step; address <= end; address += step)
+        found.push(at + address - from);
+    });
+    return found;
+  }
+
   // The gaps that lie between two places: [place, from address, to address].
   gaps(low, high) {
     const found = [];

@@ -65,16 +65,21 @@ function memoriesOf(log, end) {
     .map((memory) => [memory.name, memory]));
 }
 
+function notGivenBack(log) {
+  return log.head.lost_by_kind && log.head.lost_by_kind.memory > 0 ?
+    "whether and when it was given back is not in the log, which is cut" : "not given back";
+}
+
 // A block in words.
 function blockWords(log, memory, number) {
   const t = log.table("memory"), row = memory.taken[number], freed = memory.freed[number];
   const tensor = log.tensors.get(t.object[row]);
-  const lines = [(tensor === undefined ? "" : "tensor " + tensor + ", ") +
+  const lines = [(tensor === undefined ? "" : "tensor " + clippedText(tensor) + ", ") +
     (Number.isNaN(t.block[row]) ? "range" : "block " + t.block[row]) + ", taken by " + log.sender(t.sender[row]),
-  addressText(memory.low[number]) + ", " + bytesText(memory.high[number] - memory.low[number]),
+  addressText(memory.low[number]) + ", " + exactBytesText(memory.high[number] - memory.low[number]),
   timeText(memory.begin[number]) + " to " + timeText(memory.end[number]) + " (" +
     timeText(memory.end[number] - memory.begin[number]) + ")",
-  freed < 0 ? "not given back" : "given back by " + log.sender(t.sender[freed]) + " (" + log.text(t.op[freed]) + ")"];
+  freed < 0 ? notGivenBack(log) : "given back by " + log.sender(t.sender[freed]) + " (" + log.text(t.op[freed]) + ")"];
   return {tensor: tensor === undefined ? null : tensor, block: Number.isNaN(t.block[row]) ? null : t.block[row],
     owner: log.sender(t.sender[row]), freed_by: freed < 0 ? null : log.sender(t.sender[freed]),
     address: memory.low[number], bytes: memory.high[number] - memory.low[number], begin_ps: memory.begin[number],
@@ -84,11 +89,11 @@ function blockWords(log, memory, number) {
 // Why a request failed, by what was free.
 function failureWords(log, row) {
   const t = log.table("memory"), free = t.free[row], largest = t.largest[row], bytes = t.bytes[row];
-  const begin = log.text(t.op[row]) + " of " + bytesText(bytes) + ": " + log.text(t.status[row]);
+  const begin = log.text(t.op[row]) + " of " + exactBytesText(bytes) + ": " + log.text(t.status[row]);
   if (Number.isNaN(free)) return begin;
-  if (free < bytes) return begin + "; only " + bytesText(free) + " were free";
+  if (free < bytes) return begin + "; only " + exactBytesText(free) + " were free";
   if (largest < bytes)
-    return begin + "; " + bytesText(free) + " were free, in pieces of at most " + bytesText(largest) +
+    return begin + "; " + exactBytesText(free) + " were free, in pieces of at most " + exactBytesText(largest) +
       ": fragmentation";
-  return begin + "; " + bytesText(free) + " were free, " + bytesText(largest) + " of them in one piece";
+  return begin + "; " + exactBytesText(free) + " were free, " + exactBytesText(largest) + " of them in one piece";
 }

@@ -4,7 +4,7 @@
 
 const LEFT = 150, RIGHT = 14; // of a view, beside its time, CSS pixels
 
-const redraws = new Set(), unseen = new Set();
+const allViews = [], redraws = new Set(), unseen = new Set();
 let redrawAsked = false;
 
 // What is asked for before the first frame is drawn is drawn in it.
@@ -46,11 +46,25 @@ function doNow(target) {
   if (action) action();
 }
 
-window.addEventListener("beforeprint", () => {
-  for (const target of [...waiting.keys()]) doNow(target);
-  for (const view of unseen) view.draw();
-  unseen.clear();
-});
+// The colours of the page have become others.
+function changeLooks(asks) {
+  styleColours.clear();
+  colourSamples();
+  for (const view of allViews) asks(view);
+}
+
+// All of it is printed, what has not been seen too, in the colours of paper.
+function preparePaper(isNow) {
+  isPaper = isNow;
+  document.documentElement.classList.toggle("paper", isNow);
+  if (isNow) for (const target of [...waiting.keys()]) doNow(target);
+  changeLooks(isNow ? (view) => view.draw() : redraw);
+  if (isNow) unseen.clear();
+}
+
+window.addEventListener("beforeprint", () => preparePaper(true));
+window.addEventListener("afterprint", () => preparePaper(false));
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => changeLooks(redraw));
 
 // A canvas below a heading. `of.height()` is its height; `of.paint(context, width, height)` draws, in CSS pixels;
 // `of.find(x, y)` says what is there, {text, ...}, or null.
@@ -65,6 +79,7 @@ class View {
     this.canvas.addEventListener("mouseleave", () => showHover(null));
     this.isSeen = false;
     this.panel.view = this;
+    allViews.push(this);
     unseen.add(this);
     watcher.observe(this.panel);
     new ResizeObserver(() => redraw(this)).observe(this.panel);
@@ -151,14 +166,28 @@ function showHover(found, x, y) {
   window.tlmalloc.hover = found;
   box.hidden = !found;
   if (!found) return;
-  box.textContent = found.text;
+  box.textContent = plainText(found.text);
   const width = box.offsetWidth, height = box.offsetHeight;
   box.style.left = Math.max(4, Math.min(x + 14, window.innerWidth - width - 4)) + "px";
   box.style.top = Math.max(4, y + 16 + height > window.innerHeight ? y - height - 10 : y + 16) + "px";
 }
 
+// Names of rows, left of them, as many as there is room for. `middle`: where a row is.
+function paintNames(context, names, middle) {
+  context.textBaseline = "middle";
+  context.fillStyle = styleColour("text");
+  let before = -Infinity;
+  names.forEach((name, row) => {
+    const y = Math.max(6, middle(row));
+    if (y < before + 11) return;
+    context.fillText(fitText(context, name, LEFT - 8), 0, y);
+    before = y;
+  });
+}
+
 // A text that ends before `width`.
 function fitText(context, text, width) {
+  text = plainText(text);
   if (context.measureText(text).width <= width) return text;
   let length = text.length;
   while (length > 1 && context.measureText("\u2026" + text.slice(-length)).width > width) length--;

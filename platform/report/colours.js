@@ -20,8 +20,11 @@ function groupOf(kind) {
   return GROUP_OF_KIND.has(kind) ? GROUP_OF_KIND.get(kind) : GROUPS.length - 1;
 }
 
+// Paper is light, whatever the system is.
+let isPaper = false;
+
 function isDark() {
-  return window.matchMedia("(prefers-color-scheme: dark)").matches;
+  return !isPaper && window.matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
 // A colour of the style sheet. Kept, since to ask is slow, until the system's looks change.
@@ -33,12 +36,20 @@ function styleColour(name) {
   return styleColours.get(name);
 }
 
-// From little to much, after "cividis": away from the colour of the ground, so that much stands out on either.
-const LOADS = ["#00224e", "#3b496c", "#6b6d75", "#9b9476", "#d0be67", "#fee838"];
+// From little to much, after "cividis": away from the colour of the ground, so that much stands out on either, and
+// little still does.
+const LOADS_ON_LIGHT = ["#fee838", "#d0be67", "#9b9476", "#6b6d75", "#3b496c", "#00224e"];
+const LOADS_ON_DARK = ["#3d5a9e", "#66739a", "#8c8c8a", "#b3a86f", "#d9c858", "#fee838"];
 
 function loadColour(share) {
-  const at = Math.round(Math.max(0, Math.min(1, share)) * (LOADS.length - 1));
-  return LOADS[isDark() ? at : LOADS.length - 1 - at];
+  const colours = isDark() ? LOADS_ON_DARK : LOADS_ON_LIGHT;
+  return colours[Math.round(Math.max(0, Math.min(1, share)) * (colours.length - 1))];
+}
+
+// Samples of loads in legends, which are as the looks are now.
+function colourSamples() {
+  for (const sample of document.querySelectorAll("i[data-load]"))
+    sample.style.background = loadColour(Number(sample.dataset.load));
 }
 
 // "#rrggbb" as a pixel of ImageData.

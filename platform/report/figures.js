@@ -7,7 +7,7 @@ const DISTRIBUTIONS = [
   ["Kernels: waiting for allocations", "alloc_ps", (report) => report.kernels.map((kernel) => kernel.device_alloc_ps)],
   ["Kernels: in DMA", "dma_ps", (report) => report.kernels.map((kernel) => kernel.dma_ps)],
   ["Links: load", "utilisation_pct", (report) => report.links.map((link) => link.utilisation_pct)],
-  ["Links: waits", "waited_ps", (report) => report.links.map((link) => link.waited_ps)],
+  ["Links: waits of all flits, summed", "waited_ps", (report) => report.links.map((link) => link.waited_ps)],
   ["Controllers: most bytes in use", "bytes", (report) => report.controllers.map((row) => row.peak_used_bytes)],
   ["Slices: row hits", "hits_pct", (report) => (report.slices || []).filter((row) => row.row_hits !== undefined)
     .map((row) => 100 * row.row_hits / Math.max(1, row.row_hits + row.row_misses + row.row_conflicts))],

@@ -1,18 +1,14 @@
 "use strict";
-// Beside a memory: its free bytes, the largest hole, and fragmentation, over time.
+// Beside a memory: its free bytes, the largest hole, fragmentation, and the length of the free list, over time.
 
 // What the commands of a memory say is free behind them, by time.
 function freeSeries(log, memory) {
   const t = log.table("memory"), rows = memory.commands.filter((row) => !Number.isNaN(t.free[row]));
   const take = (of) => Float64Array.from(rows, of);
   const made = {time: take((row) => t.done[row]), free: take((row) => t.free[row]),
-    hole: take((row) => t.largest[row]), least: Infinity, most: -Infinity, leastHole: Infinity};
+    hole: take((row) => t.largest[row]), blocks: take((row) => t.free_blocks[row])};
   made.broken = made.free.map((free, number) => free > 0 ? 1 - made.hole[number] / free : 0);
-  made.free.forEach((free, number) => {
-    made.least = Math.min(made.least, free);
-    made.most = Math.max(made.most, free);
-    made.leastHole = Math.min(made.leastHole, made.hole[number]);
-  });
+  for (const column of ["free", "hole", "blocks"]) made[column + "Range"] = d3.extent(made[column]);
   return made;
 }
 
@@ -20,11 +16,11 @@ class FreeListView {
   constructor(run, number, memories) {
     this.run = run;
     this.memories = memories;
-    this.state = window.tlmalloc.views["free" + number] = {points: 0, least_free: null, least_hole: null};
+    this.state = window.tlmalloc.views["free" + number] = {points: 0, least_free: null, least_hole: null, most_blocks: null};
   }
 
   height() {
-    return 84;
+    return 108;
   }
 
   series() {
@@ -35,10 +31,10 @@ class FreeListView {
 
   paint(context, width, height) {
     const series = this.series();
-    Object.assign(this.state, {points: series ? series.time.length : 0, least_free: series && series.least,
-      least_hole: series && series.leastHole});
+    Object.assign(this.state, {points: series ? series.time.length : 0, least_free: series && series.freeRange[0],
+      least_hole: series && series.holeRange[0], most_blocks: series && series.blocksRange[1]});
     if (!series) return;
-    const bottom = Math.min(series.least, series.leastHole), most = Math.max(series.most, bottom + 1);
+    const bottom = Math.min(series.freeRange[0], series.holeRange[0]), most = Math.max(series.freeRange[1], bottom + 1);
     context.strokeStyle = styleColour("line");
     context.strokeRect(LEFT + 0.5, 0.5, width - LEFT - RIGHT - 1, height - 1);
     context.save();
@@ -46,22 +42,26 @@ class FreeListView {
     context.rect(LEFT, 0, width - LEFT - RIGHT, height);
     context.clip();
     this.line(context, series.time, series.free, bottom, most, "#0072b2", width);
+    context.setLineDash([6, 5]); // both are seen where they are equal, as long as nothing is broken up
     this.line(context, series.time, series.hole, bottom, most, "#e69f00", width);
+    context.setLineDash([]);
     this.line(context, series.time, series.broken, 0, 1, "#d55e00", width);
+    const mostBlocks = Math.max(1, series.blocksRange[1] || 0); // there may be none that is known
+    this.line(context, series.time, series.blocks, 0, mostBlocks, "#009e73", width);
     context.restore();
-    this.words(context, [["free", "#0072b2", series.least], ["largest hole", "#e69f00", series.leastHole],
-      ["fragmentation", "#d55e00", null]]);
+    this.words(context, [["free", "#0072b2", bytesRangeText(...series.freeRange)],
+      ["largest hole", "#e69f00", bytesRangeText(...series.holeRange)], ["fragmentation", "#d55e00", "0 to 100 %"],
+      ["free blocks", "#009e73", "0 to " + mostBlocks]]);
   }
 
   words(context, lines) {
     context.textBaseline = "middle";
-    lines.forEach(([name, colour, from], line) => {
+    lines.forEach(([name, colour, range], line) => {
       context.fillStyle = colour;
       context.fillRect(0, 8 + line * 26, 10, 4);
       context.fillStyle = styleColour("faint");
       context.fillText(name, 15, 10 + line * 26);
-      if (from !== null) context.fillText("from " + bytesText(from), 15, 22 + line * 26);
-      else context.fillText("0 to 100 %", 15, 22 + line * 26);
+      context.fillText(fitText(context, range, LEFT - 18), 15, 22 + line * 26);
     });
   }
 
@@ -105,9 +105,9 @@ class FreeListView {
     if (x < LEFT || !series) return null;
     const at = d3.bisectRight(series.time, timeAxis.scale.invert(x)) - 1;
     if (at < 0) return null;
-    const free = series.free[at], hole = series.hole[at];
-    return {view: "free", free_bytes: free, largest_free_bytes: hole, text: timeText(series.time[at]) + "\n" +
-      bytesText(free) + " free, the largest hole " + bytesText(hole) + ", fragmentation " +
-      digits(100 * series.broken[at], 3) + " %"};
+    const free = series.free[at], hole = series.hole[at], blocks = series.blocks[at];
+    return {view: "free", free_bytes: free, largest_free_bytes: hole, free_blocks: blocks, text: timeText(series.time[at]) + "\n" +
+      exactBytesText(free) + " free, the largest hole " + exactBytesText(hole) + ", fragmentation " +
+      digits(100 * series.broken[at], 3) + " %, free blocks " + blocks};
   }
 }

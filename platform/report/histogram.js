@@ -14,7 +14,9 @@ class HistogramView {
       if (value < least) least = value;
       if (value > most) most = value;
     }
-    this.scale = d3.scale.linear().domain(most > least ? [least, most] : [least - 0.5, least + 0.5]).nice();
+    this.isOne = most === least; // value: it has a bar in the middle, and no other
+    this.step = key.endsWith("bytes") && most > least ? 2 ** Math.ceil(Math.log2((most - least) / 4)) : 0;
+    this.scale = this.scaleOf(least, most);
     const [begin, end] = this.scale.domain();
     this.counts = sets.map((set) => {
       const counts = new Array(HISTOGRAM_BARS).fill(0);
@@ -23,6 +25,21 @@ class HistogramView {
       return counts;
     });
     this.most = Math.max(1, ...this.counts.flat());
+  }
+
+  // Of bytes the ends and ticks are multiples of a power of two.
+  scaleOf(least, most) {
+    const scale = d3.scale.linear(), step = this.step;
+    if (this.isOne) return scale.domain([least - 0.5, least + 0.5]);
+    if (step > 0) return scale.domain([Math.floor(least / step) * step, Math.ceil(most / step) * step]);
+    return scale.domain([least, most]).nice();
+  }
+
+  ticks() {
+    const [begin, end] = this.scale.domain();
+    if (this.isOne) return [(begin + end) / 2];
+    if (this.step > 0) return d3.range(begin, end + 1, this.step).filter((_, number) => number % 2 === 0);
+    return this.scale.ticks(3).filter((tick) => Number.isInteger(tick) || this.key.endsWith("_pct"));
   }
 
   height() {
@@ -44,7 +61,7 @@ class HistogramView {
       context.strokeRect(left, Math.round(high(tick)) + 0.5, width - left - 26, 0);
     }
     context.textAlign = "center";
-    for (const tick of across.ticks(3)) context.fillText(figureWords(this.key, tick), across(tick), bottom + 10);
+    for (const tick of this.ticks()) context.fillText(figureWords(this.key, tick), across(tick), bottom + 10);
     const part = (each - 1) / this.counts.length;
     this.counts.forEach((counts, run) => {
       context.fillStyle = RUN_COLOURS[run];
@@ -59,8 +76,10 @@ class HistogramView {
     if (bar < 0 || bar >= HISTOGRAM_BARS) return null;
     const from = begin + (end - begin) * bar / HISTOGRAM_BARS, to = begin + (end - begin) * (bar + 1) / HISTOGRAM_BARS;
     const counts = this.counts.map((set) => set[bar]);
-    return {view: "histogram", key: this.key, counts,
-      text: figureWords(this.key, from) + " to " + figureWords(this.key, to) + ": " + counts.join(" and ")};
+    if (this.isOne && counts.every((count) => count === 0)) return null;
+    const words = this.isOne ? figureWords(this.key, (begin + end) / 2) :
+      figureWords(this.key, from) + " to " + figureWords(this.key, to);
+    return {view: "histogram", key: this.key, counts, text: words + ": " + counts.join(" and ")};
   }
 }
 

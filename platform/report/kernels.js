@@ -31,11 +31,7 @@ class KernelsView {
         paintRow(raster, this.intervals, row, top, top + bar * raster.dense, colours, LEFT);
     }
     raster.show();
-    context.fillStyle = styleColour("text");
-    context.textBaseline = "middle";
-    const step = Math.ceil(11 / high);
-    for (let row = 0; row < this.names.length; row += step)
-      context.fillText(fitText(context, this.names[row], LEFT - 8), 0, Math.max(6, row * high + bar / 2));
+    paintNames(context, this.names, (row) => row * high + bar / 2);
     context.fillStyle = styleColour("mark");
     for (const segment of this.segments) {
       const left = Math.max(LEFT, timeAxis.scale(segment.begin_ps));

@@ -3,15 +3,15 @@
 // Tab goes from view to view by itself.
 
 const KEYS = {
-  ArrowLeft: (shift) => shift ? timeAxis.slide(window.tlmalloc.slider - timeAxis.end / 200) : timeAxis.pan(-0.1),
-  ArrowRight: (shift) => shift ? timeAxis.slide(window.tlmalloc.slider + timeAxis.end / 200) : timeAxis.pan(0.1),
+  ArrowLeft: (shift) => shift ? stepSlider(-1 / 200) : timeAxis.pan(-0.1),
+  ArrowRight: (shift) => shift ? stepSlider(1 / 200) : timeAxis.pan(0.1),
   "+": () => timeAxis.zoomBy(1.5),
   "=": () => timeAxis.zoomBy(1.5),
   "-": () => timeAxis.zoomBy(1 / 1.5),
   ArrowUp: () => memoryShown.pan(0.1),
   ArrowDown: () => memoryShown.pan(-0.1),
   0: () => timeAxis.showAll(),
-  k: () => timeAxis.show(...timeAxis.kernels),
+  k: () => timeAxis.showKernels(),
 };
 
 function listenToKeys() {

@@ -24,10 +24,18 @@ function showTimed(runs) {
   runs.forEach((run, number) => run.log && showFailures(part("failures"), run, number));
   showMapping(columns("mapping", false), runs);
   showPlatforms(platform, runs);
-  const kernelsOf = runs.flatMap((run) => run.report.kernels);
-  timeAxis.begin(Math.max(...runs.map((run) => run.report.sim_time_ps)),
-    [Math.min(...kernelsOf.map((kernel) => kernel.start_ps)), Math.max(...kernelsOf.map((kernel) => kernel.end_ps))]);
+  timeAxis.begin(Math.max(...runs.map((run) => run.report.sim_time_ps)), kernelTimesOf(runs));
   listenToKeys();
+}
+
+// From the first kernel's start to the last one's end: of all runs, and of each.
+function kernelTimesOf(runs) {
+  const timeOf = (some) => {
+    const begun = some.flatMap((run) => run.report.kernels).filter((kernel) => kernel.end_ps > kernel.start_ps);
+    return [Math.min(...begun.map((kernel) => kernel.start_ps)), Math.max(...begun.map((kernel) => kernel.end_ps))];
+  };
+  const times = runs.length > 1 ? [timeOf(runs), ...runs.map((run) => timeOf([run]))] : [timeOf(runs)];
+  return times.filter(([begin, end]) => begin < end);
 }
 
 // What the log of a run lacks.
@@ -54,9 +62,11 @@ async function showAll() {
   const runs = PAGE.runs;
   await Promise.all(runs.map(readEvents));
   const isRun = runs[0].kind === "run";
-  const title = isRun ? runs[0].report.kernels.map((kernel) => kernel.name)[0] || "run" : runs[0].kind;
-  part("title").textContent = title + ": " + runs.map(nameOf).join(" and ");
-  document.title = part("title").textContent;
+  const kernels = [...new Set(runs.map((run) => isRun && run.report.kernels.length ? run.report.kernels[0].name :
+    run.kind))];
+  const title = kernels.join(" and ");
+  part("title").textContent = plainText(title + ": " + runs.map(nameOf).join(" and "));
+  document.title = part("title").title = part("title").textContent;
   const summaries = columns("summary", true), tables = columns("tables", true);
   for (const run of runs) showSummary(summaries, run);
   if (isRun) {
@@ -82,10 +92,9 @@ function waitUntilDrawn(frames) {
     requestAnimationFrame(() => waitUntilDrawn(frames - 1));
 }
 
-window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  styleColours.clear();
-  for (const view of [...timeAxis.views, ...timeAxis.atSlider]) redraw(view);
-});
+// How much of the window the head takes, below which other things stay.
+new ResizeObserver(([head]) => document.documentElement.style.setProperty("--head", head.target.offsetHeight + "px"))
+  .observe(document.querySelector("header"));
 showAll().catch((problem) => {
   window.tlmalloc.errors.push(String(problem));
   window.tlmalloc.ready = true;

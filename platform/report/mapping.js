@@ -50,11 +50,7 @@ class MappingView {
 
   paint(context, width) {
     const log = this.run.log, t = log.table("mapping"), scale = timeAxis.scale, [from, to] = scale.domain();
-    context.textBaseline = "middle";
-    context.fillStyle = styleColour("text");
-    const step = Math.ceil(11 / this.rowHeight);
-    for (let row = 0; row < this.names.length; row += step)
-      context.fillText(fitText(context, this.names[row], LEFT - 8), 0, Math.max(6, (row + 0.5) * this.rowHeight));
+    paintNames(context, this.names, (row) => (row + 0.5) * this.rowHeight);
     context.save();
     context.beginPath();
     context.rect(LEFT, 0, width - LEFT - RIGHT, this.height());
@@ -113,7 +109,7 @@ class MappingView {
     for (let row = 0; row < log.rows("access"); row++)
       if (access.module[row] === module && Math.abs(timeAxis.scale(access.at[row]) - x) < 6)
         return {view: "mapping", what: log.text(access.what[row]), text: log.module(module) + "\n" +
-          log.text(access.what[row]) + ": " + log.text(access.access[row]) + " of " + bytesText(access.bytes[row]) +
+          log.text(access.what[row]) + ": " + log.text(access.access[row]) + " of " + exactBytesText(access.bytes[row]) +
           " at " + addressText(access.va[row]) + ", " + timeText(access.at[row])};
     const slack = timeAxis.scale.invert(x + 3) - time;
     for (let row = 0; row < log.rows("mapping"); row++)
@@ -127,7 +123,7 @@ class MappingView {
     const ranges = log.table("range"), lines = [];
     for (let i = 0; i < log.rows("range") && lines.length < 4; i++)
       if (ranges.number[i] === t.ranges[row])
-        lines.push(addressText(ranges.va[i]) + " to " + addressText(ranges.pa[i]) + ", " + bytesText(ranges.bytes[i]));
+        lines.push(addressText(ranges.va[i]) + " to " + addressText(ranges.pa[i]) + ", " + exactBytesText(ranges.bytes[i]));
     return log.module(t.module[row]) + "\n" + log.text(t.op[row]) + " " + log.text(t.status[row]) + ", came " +
       timeText(t.arrival[row]) + ", visible " + timeText(t.done[row]) + "\n" + lines.join("\n");
   }

@@ -93,7 +93,7 @@ class MemoryView {
     const texts = [[height - 7, addressText(axis.address(low))], [7, addressText(axis.address(high))]];
     for (const [place, from, to] of axis.gaps(low, high))
       texts.push([up(place), "\u2195 " + bytesText(to - from) + " left out"]);
-    for (const place of up.ticks(5)) texts.push([up(place), addressText(Math.round(axis.address(place)))]);
+    for (const place of axis.ticks(low, high, 5)) texts.push([up(place), addressText(Math.round(axis.address(place)))]);
     const free = [];
     context.fillStyle = styleColour("faint");
     context.textBaseline = "middle";

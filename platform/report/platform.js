@@ -144,7 +144,7 @@ class PlatformView {
 
 // What stands in a node's box. HBM controllers have the names of their PEs.
 function shortName(node) {
-  const last = node.name.split(".").pop();
+  const last = plainText(node.name.split(".").pop());
   return node.kind === "hbm_ctrl" ? last.replace(/^pe/, "hbm") : last;
 }
 
@@ -172,14 +172,13 @@ function showPlatform(box, run, number) {
   view.view = new View(box, "The platform, links coloured by load", view);
   timeAxis.atSlider.push(view.view);
   box.append(loadLegend());
+  colourSamples();
 }
 
 function loadLegend() {
   const legend = element("div", {class: "legend"}, "busy, of the busiest link:");
   for (let i = 1; i <= 5; i++) {
-    const sample = element("i");
-    sample.style.background = loadColour(i / 5);
-    legend.append(element("span", {}, sample, i * 20 + " %"));
+    legend.append(element("span", {}, element("i", {"data-load": i / 5}), i * 20 + " %"));
   }
   legend.append(element("span", {}, "thick: flits wait"));
   return legend;

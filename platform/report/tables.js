@@ -18,6 +18,7 @@ function fillRows(body, rows, columns) {
       const value = row[key], isText = typeof value !== "number";
       const cell = element("td", isText ? {class: "text"} : {}, value === undefined ? "" : figureText(key, value));
       if (!isText && (isTime(key) || key.endsWith("bytes"))) cell.title = figureWords(key, value);
+      else if (cell.textContent.length > 60) cell.title = cell.textContent; // what has no room is left out
       line.append(cell);
     }
     body.append(line);

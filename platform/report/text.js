@@ -1,11 +1,22 @@
 "use strict";
 // Elements, and numbers as text. What reports say goes into the page as text only, never as markup.
 
+// Without what would steer the text behind it: control characters, and those that turn the direction of writing.
+function plainText(text) {
+  return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => "\\u" + character.charCodeAt(0).toString(16).padStart(4, "0"));
+}
+
+// As much of a text as is told beside other things.
+function clippedText(text) {
+  return text.length > 120 ? text.slice(0, 119) + "\u2026" : text;
+}
+
 // An element with attributes and children, which are elements or texts.
 function element(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) made.setAttribute(key, value);
-  for (const child of children) made.append(child);
+  for (const child of children) made.append(typeof child === "string" ? plainText(child) : child);
   return made;
 }
 
@@ -33,17 +44,31 @@ function bytesText(bytes) {
   return digits(bytes, 2) + " " + units[unit];
 }
 
+// A size in an answer: with all of its bytes where the short text is not exact.
+function exactBytesText(bytes) {
+  const unit = 1024 ** Math.min(5, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
+  return bytesText(bytes) + (bytes / unit * 100 % 1 === 0 ? "" : " (" + bytes + " B)");
+}
+
+// From the least to the most, which may be too close to each other to be told apart by their sizes.
+function bytesRangeText(least, most) {
+  if (least === most) return bytesText(most);
+  if (most - least > most / 100) return bytesText(least) + " to " + bytesText(most);
+  return bytesText(most) + " to " + bytesText(most - least) + " less";
+}
+
 function addressText(address) {
   return "0x" + address.toString(16);
 }
 
 // Of a figure by its key: times stand in microseconds, to the picosecond, and all other numbers as they are.
 function isTime(key) {
-  return key.endsWith("_ps");
+  return key === "ps" || key.endsWith("_ps");
 }
 
 function figureTitle(key) {
-  return isTime(key) ? key.slice(0, -3).replaceAll("_", " ") + ", \u00b5s" : key.replaceAll("_", " ");
+  const words = (isTime(key) ? key.slice(0, -3) || "time" : key).replaceAll("_", " ");
+  return isTime(key) ? words + ", \u00b5s" : words;
 }
 
 function figureText(key, value) {

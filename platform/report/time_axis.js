@@ -4,7 +4,7 @@
 const timeAxis = {
   scale: d3.scale.linear(), // ps to CSS pixels of a view
   end: 1,                   // of the longer run, ps
-  kernels: [0, 1],          // from the first kernel's start to the last one's end, of all runs
+  kernels: [],              // times of kernels, [begin, end]: of all runs, of the first, of the second
   views: [],                // that are drawn by it
   atSlider: [],             // that show the time of the slider
   hasLoads: false,          // whether loads of links are known over time
@@ -34,7 +34,7 @@ const timeAxis = {
     new ResizeObserver(() => this.resize()).observe(this.container);
     this.resize();
     document.getElementById("reset").addEventListener("click", () => this.showAll());
-    document.getElementById("kernel-time").addEventListener("click", () => this.show(...this.kernels));
+    document.getElementById("kernel-time").addEventListener("click", () => this.showKernels());
     const slider = document.getElementById("slider");
     slider.addEventListener("input", () => this.slide(slider.value / 10000 * this.end));
     this.slide(0);
@@ -60,6 +60,13 @@ const timeAxis = {
   showAll() {
     memoryShown.reset();
     this.show(0, this.end);
+  },
+
+  // The time of all kernels; of two runs then that of the first one's, of the second one's, and again.
+  showKernels() {
+    const [begin, end] = this.scale.domain();
+    const shown = this.kernels.findIndex(([from, to]) => Math.abs(from - begin) < 1 && Math.abs(to - end) < 1);
+    if (this.kernels.length > 0) this.show(...this.kernels[(shown + 1) % this.kernels.length]);
   },
 
   // By pointer or wheel: keeps what is shown within the run.
@@ -97,6 +104,12 @@ const timeAxis = {
   },
 };
 
+// Moves the mark by a part of the time that is shown, from where that begins or ends if the mark is not in it.
+function stepSlider(part) {
+  const [begin, end] = timeAxis.scale.domain(), at = Math.max(begin, Math.min(end, window.tlmalloc.slider));
+  timeAxis.slide(at + (end - begin) * part);
+}
+
 // A view whose x is time, with an axis below it.
 class TimeView extends View {
   constructor(parent, label, of, hasAxis = true) {
@@ -108,7 +121,7 @@ class TimeView extends View {
 
   draw() {
     super.draw();
-    if (this.axis) this.axis.call(d3.svg.axis().scale(timeAxis.scale).orient("bottom").ticks(8).tickFormat(timeText));
+    if (this.axis) this.drawAxis();
     const x = timeAxis.scale(window.tlmalloc.slider);
     if (x < LEFT || x > timeAxis.scale.range()[1]) return;
     const context = this.canvas.getContext("2d");
@@ -119,5 +132,12 @@ class TimeView extends View {
     context.lineTo(x, this.of.height());
     context.stroke();
     context.setLineDash([]);
+  }
+
+  // On paper it is scaled as the canvas is.
+  drawAxis() {
+    const [left, right] = timeAxis.scale.range(), ticks = Math.max(2, Math.min(8, Math.floor((right - left) / 90)));
+    d3.select(this.axis.node().ownerSVGElement).attr("viewBox", "0 0 " + this.panel.clientWidth + " 22");
+    this.axis.call(d3.svg.axis().scale(timeAxis.scale).orient("bottom").ticks(ticks).tickFormat(timeText));
   }
 }

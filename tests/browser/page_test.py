@@ -63,7 +63,7 @@ def near(found, expected, within, what=""):
 
 def figure(key, text):
     """A number as the page writes it, as it stands in the report."""
-    return round(float(text) * 1e6) if key.endswith("_ps") else float(text)
+    return round(float(text) * 1e6) if key == "ps" or key.endswith("_ps") else float(text)
 
 
 READ_TABLES = """
@@ -101,6 +101,8 @@ def figures_are_those_of_the_report(browser, folder):
                 else:
                     equal(cell, str(row[key]), key)
     assert compared > 1000, compared
+    went = report["critical_path"]["went"]
+    equal([figure("ps", cells[1]) for cells in tables["critical_path.went"]], [part["ps"] for part in went])
     path_row = tables["critical_path"][0]
     near(figure("kernel_ps", path_row[2]), report["critical_path"]["kernel_ps"], 0)
     # Settings that are not as by default, and only these.
@@ -130,6 +132,8 @@ def time_is_zoomed_and_moved(browser, folder):
     equal(domain(), [0, end])
     kernels = load(path)["kernels"]
     browser.keys("k")
+    equal(domain(), [min(kernel["start_ps"] for kernel in kernels), max(kernel["end_ps"] for kernel in kernels)])
+    browser.keys("k") # there is no other run
     equal(domain(), [min(kernel["start_ps"] for kernel in kernels), max(kernel["end_ps"] for kernel in kernels)])
     # To a picosecond or so, and never out of the run.
     browser.keys(*["+"] * 60)
@@ -169,6 +173,12 @@ def the_slider_moves(browser, folder):
     assert browser.value("document.getElementById('slider-time').textContent").endswith("\u00b5s")
     browser.keys(*["Shift+ArrowLeft"] * 110)
     equal(browser.value("tlmalloc.slider"), 0)
+    # By parts of the time that is shown, from its beginning if the mark is before it.
+    browser.keys("+", "+", "+", "Shift+ArrowRight")
+    begin, last = browser.value("tlmalloc.domain")
+    near(browser.value("tlmalloc.slider"), begin + (last - begin) / 200, 1)
+    browser.keys("Shift+ArrowRight")
+    near(browser.value("tlmalloc.slider"), begin + (last - begin) / 100, 1)
 
 
 def what_is_under_the_pointer_is_told(browser, folder):
@@ -223,6 +233,55 @@ def two_reports_are_compared(browser, folder):
         json.dump(reports[0], file)
     browser.open(page_of(folder, one, copy))
     equal(browser.value("tlmalloc.views.differences.count"), 0)
+
+
+def kernels_of_each_run_are_found_on_one_axis(browser, folder):
+    reports = [run(folder, "short", "--kernel", "dma_read"),
+               run(folder, "long", "--kernel", "mlp", "--set", "links.host_bandwidth=10 MB/s")]
+    browser.open(page_of(folder, *reports))
+    assert browser.value("document.title").startswith("dma_read and mlp: "), browser.value("document.title")
+    times = [(min(kernel["start_ps"] for kernel in load(path)["kernels"]),
+              max(kernel["end_ps"] for kernel in load(path)["kernels"])) for path in reports]
+    assert times[1][1] > 1000 * times[0][1], times
+    for begin, end in [(times[0][0], times[1][1]), *times, (times[0][0], times[1][1])]:
+        browser.keys("k")
+        near(browser.value("tlmalloc.domain[0]"), begin, 1)
+        near(browser.value("tlmalloc.domain[1]"), end, 1)
+    # Which kernel it was stands in the configuration, too.
+    found = {row["path"]: row for row in browser.value("tlmalloc.views.differences.rows")}
+    equal([found["config.workload.kernel"][key] for key in ("first", "second")], ["dma_read", "mlp"])
+
+
+def names_that_are_long_or_turn_the_text_change_nothing_else(browser, folder):
+    log = os.path.join(folder, "log")
+    path = run(folder, "report", "--events", log)
+    report = load(path)
+    odd = "\u202edexob\u2066\u0007 \u65e5\u672c\u8a9e \U0001f680 " + "very_long_" * 400
+    for kernel in report["kernels"]:
+        kernel["name"] = odd
+    for tensor in report["tensors"]:
+        tensor["name"] = odd
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(report, file)
+    with open(log, encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    for row in rows[1:]:
+        if row[0] == "tensor":
+            row[2] = odd
+    with open(log, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    browser.open(page_of(folder, path, logs=[log]))
+    browser.run(READ_TABLES)
+    head, wide = browser.value("[document.querySelector('header').offsetHeight, document.body.scrollWidth]")
+    assert head < 100 and wide <= browser.value("innerWidth"), (head, wide)
+    box = browser.box("#memory canvas")
+    browser.point(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.8)
+    equal(browser.value("tlmalloc.hover.tensor"), odd)
+    told = browser.value("document.getElementById('hover').textContent")
+    assert told.startswith("tensor \\u202edexob\\u2066\\u0007 \u65e5\u672c\u8a9e") and "taken by host" in told, told
+    assert browser.value("document.getElementById('hover').offsetHeight") < 200
+    for character in "\u202e\u2066\u0007":
+        assert character not in browser.value("document.getElementById('main').textContent + document.title")
 
 
 def names_with_markup_are_text(browser, folder):
@@ -352,7 +411,7 @@ def blocks_are_drawn_and_told(browser, folder):
     rows = [["tensor", 9, "weights", 0, 4096],
             made_log.memory(1, "ALLOC", us, us + 100, 0, "TLA_OK", "hbm", 4096, 4096, 0, 10000, 9000),
             made_log.memory(1, "ALLOC", us, us + 200, 2, "TLA_OK", "hbm", 8192, 64, 1, 9936, 8936),
-            made_log.memory(1, "ALLOC", us, us + 300, 2, "TLA_OK", "hbm", 2 ** 40, 64, 2, 9872, 8872),
+            made_log.memory(1, "ALLOC", us, us + 300, 2, "TLA_OK", "hbm", 2 ** 40, 64, 2, 9872, 8872, None, 3),
             made_log.memory(1, "ALLOC", 2 * us, 2 * us, 3, "TLA_EXHAUSTED", "hbm", None, 9000, None, 9872, 8872),
             made_log.memory(1, "ALLOC", 2 * us, 2 * us, 3, "TLA_EXHAUSTED", "hbm", None, 99000, None, 9872, 8872),
             made_log.memory(1, "FREE", 4 * us, 4 * us, 3, "TLA_OK", "hbm", 4096, 4096, 0, 13968, 12968),
@@ -384,13 +443,16 @@ def blocks_are_drawn_and_told(browser, folder):
     assert "fragmentation" in browser.value("tlmalloc.hover.text"), browser.value("tlmalloc.hover.text")
     equal(browser.value("tlmalloc.views.failures0.count"), 2)
     rows = browser.value("[...document.querySelectorAll('#failures tbody tr')].map((row) => row.textContent)")
-    assert "8.79 KiB: TLA_EXHAUSTED; 9.64 KiB were free, in pieces of at most 8.66 KiB: fragmentation" in rows[0], rows
-    assert "96.68 KiB: TLA_EXHAUSTED; only 9.64 KiB were free" in rows[1], rows
+    assert "8.79 KiB (9000 B): TLA_EXHAUSTED; 9.64 KiB (9872 B) were free, in pieces of at most 8.66 KiB (8872 B): " \
+        "fragmentation" in rows[0], rows
+    assert "96.68 KiB (99000 B): TLA_EXHAUSTED; only 9.64 KiB (9872 B) were free" in rows[1], rows
     # The free list beside it.
-    equal(browser.value("tlmalloc.views.free0"), {"points": 6, "least_free": 9872, "least_hole": 8872})
+    equal(browser.value("tlmalloc.views.free0"), {"points": 6, "least_free": 9872, "least_hole": 8872,
+                                                   "most_blocks": 3})
     free = browser.box("#memory .panel:nth-of-type(2) canvas")
-    browser.point(at(3 * us), free["y"] + 20)
-    equal([browser.value("tlmalloc.hover." + key) for key in ("free_bytes", "largest_free_bytes")], [9872, 8872])
+    browser.point(at(1.5 * us), free["y"] + 20)
+    equal([browser.value("tlmalloc.hover." + key) for key in ("free_bytes", "largest_free_bytes", "free_blocks")],
+          [9872, 8872, 3])
     # Zoom to a block, and back.
     box = browser.box("#memory canvas")
     press = [{"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]
@@ -470,6 +532,32 @@ def the_platform_shows_the_time_at_the_slider(browser, folder):
     equal(state()["bucket"], None)
 
 
+def addresses_beside_a_memory_are_multiples_of_powers_of_two(browser, folder):
+    rows = [made_log.memory(1, "ALLOC", 0, 1, 0, "TLA_OK", "hbm", 2 ** 37 + 512, 49152, 0, 9, 9),
+            made_log.memory(1, "ALLOC", 0, 1, 0, "TLA_OK", "hbm", 2 ** 38 + 100, 49152, 1, 9, 9)]
+    browser.open(page_with_log(folder, rows)[0])
+    told = browser.value("memoryShown.axis.ticks(memoryShown.low, memoryShown.high, 5)"
+                         ".map((place) => memoryShown.axis.address(place))")
+    equal(told, [2 ** 37 + 32768, 2 ** 38 + 32768])
+    browser.run("memoryShown.show(memoryShown.low, memoryShown.low + 4096)")
+    told = browser.value("memoryShown.axis.ticks(memoryShown.low, memoryShown.high, 5)"
+                         ".map((place) => memoryShown.axis.address(place))")
+    equal(told, [2 ** 37 + 1024 * i for i in range(1, 5)])
+
+
+def a_block_of_a_log_that_is_cut_may_have_been_given_back(browser, folder):
+    log = os.path.join(folder, "log")
+    path = run(folder, "report", "--events", log, "--events-limit", "20")
+    browser.open(page_of(folder, path, logs=[log]))
+    told = browser.value("blockWords(PAGE.runs[0].log, memoryShown.views[0].memory(), 0)")
+    equal(told["freed_by"], None)
+    assert told["text"].endswith("whether and when it was given back is not in the log, which is cut"), told
+    page, _ = page_with_log(folder, [made_log.memory(1, "ALLOC", 0, 1, 0, "TLA_OK", "hbm", 64, 64, 0, 9, 9)])
+    browser.open(page)
+    told = browser.value("blockWords(PAGE.runs[0].log, memoryShown.views[0].memory(), 0)")
+    assert told["text"].endswith("\nnot given back"), told
+
+
 def intervals_are_drawn_in_order_of_time(browser, folder):
     rows = [["interval", 1, "bank", 2000000, 3000000, 2, 65536], ["interval", 1, "link", 1000000, 2000000, 1, None],
             ["interval", 0, "host_map", 0, 1000000, None, None]]
@@ -517,6 +605,11 @@ def a_run_that_failed_is_shown(browser, folder):
     assert "host" in told and "48 KiB: TLA_EXHAUSTED; only 16 KiB were free" in told, told
     see(browser, "#memory canvas")
     equal(browser.value("tlmalloc.views.memory0.failed"), 1)
+    # What the host was in until then; no kernel has begun, so that there is no time of kernels to show.
+    equal(browser.value("tlmalloc.views.kernels0"), {"rows": 5, "drawn": 1, "timed": True})
+    before = browser.value("tlmalloc.domain")
+    browser.keys("k")
+    equal(browser.value("tlmalloc.domain"), before)
     # Without the log, and beside a run that did not fail.
     browser.open(page_of(folder, path, run(folder, "report")))
 
@@ -542,6 +635,71 @@ def the_page_prints(browser, folder):
     # What had not been seen is drawn for it.
     equal(browser.value("tlmalloc.views.platform0.links"), len(load(path)["links"]))
     assert browser.value("document.querySelectorAll('#figures canvas').length") > 10
+
+
+def paper_is_light_where_the_system_is_dark(browser, folder):
+    path = run(folder, "report", "--events", os.path.join(folder, "log"))
+    page = page_of(folder, path, logs=[os.path.join(folder, "log")])
+    with driver.Browser(dark=True) as dark:
+        dark.open(page)
+        see(dark, "#platform canvas")
+        looks = "[isDark(), styleColour('text'), document.querySelector('i[data-load]').style.backgroundColor]"
+        on_screen = dark.value(looks)
+        equal(on_screen[:2], [True, "#e8e8e6"])
+        # The mark at the end of the host's part of the critical path.
+        mark = "const c = document.querySelector('#kernels canvas'), d = c.width / c.clientWidth; return Array.from(" \
+            "c.getContext('2d').getImageData(Math.round(154 * d), Math.round(15 * d), 1, 1).data)"
+        equal(dark.run(mark)[:3], [255, 255, 255])
+        dark.run("dispatchEvent(new Event('beforeprint'))")
+        on_paper = dark.value(looks)
+        equal(on_paper[:2], [False, "#1b1b1b"])
+        assert on_paper[2] != on_screen[2], on_paper
+        equal(dark.run(mark)[:3], [0, 0, 0])
+        # The axis is as wide as the canvas above it, however wide paper is.
+        equal(dark.value("document.querySelector('#kernels svg').getAttribute('viewBox')"),
+              "0 0 %d 22" % dark.value("document.querySelector('#kernels canvas').clientWidth"))
+        dark.run("dispatchEvent(new Event('afterprint'))")
+        dark.frame()
+        see(dark, "#kernels canvas")
+        equal(dark.value(looks), on_screen)
+        equal(dark.run(mark)[:3], [255, 255, 255])
+        equal(dark.value("tlmalloc.errors"), []) # not the console: the browser remarks on pixels that tests read
+    browser.open(page)
+
+
+def a_narrow_window_has_room_for_all(browser, folder):
+    path = run(folder, "report", "--events", os.path.join(folder, "log"))
+    page = page_of(folder, path, path, logs=[os.path.join(folder, "log")] * 2)
+    with driver.Browser(width=500) as narrow:
+        narrow.open(page)
+        for part in ("kernels", "memory", "mapping", "platform", "figures", "settings"):
+            see(narrow, "#" + part)
+        assert narrow.value("document.documentElement.scrollWidth") <= narrow.value("innerWidth")
+        # What stays at the top when the page moves stands below the head, however many lines that has.
+        narrow.run("document.getElementById('mapping').scrollIntoView()")
+        narrow.frame()
+        below = narrow.value("[document.querySelector('header'), document.getElementById('controls')]"
+                             ".map((e) => e.getBoundingClientRect()).map((box) => [box.top, box.bottom])")
+        assert below[0][1] > 60 and abs(below[1][0] - below[0][1]) < 2, below
+        assert len(narrow.run("return [...document.querySelectorAll('#kernels svg text')].map((t) => t.textContent)")) \
+            <= 10
+    browser.open(page)
+
+
+def a_figure_that_is_the_same_everywhere_has_one_bar(browser, folder):
+    path = run(folder, "report", "--kernel", "dma_read", "--events", os.path.join(folder, "log"))
+    browser.open(page_of(folder, path, logs=[os.path.join(folder, "log")]))
+    see(browser, "#figures .plots")
+    views = "[...document.querySelectorAll('#figures .panel')].map((panel) => panel.view.of)"
+    found = browser.value(views + ".filter((of) => of.isOne).map((of) => [of.key, of.ticks(), of.find(of.left + 12 * "
+                          "of.each + 1), of.find(of.left + 1)])")
+    dma_ps = load(path)["kernels"][0]["dma_ps"]
+    mine = [row for row in found if row[1] == [dma_ps] and row[0] == "dma_ps"]
+    equal(mine[0][2]["text"], "%d ns: 4" % (dma_ps // 1000))
+    equal(mine[0][3], None)
+    # Of bytes the axis has powers of two.
+    ticks = browser.value(views + ".filter((of) => of.key === 'bytes').map((of) => of.ticks())")[0]
+    assert len(ticks) > 1 and all(tick % 4096 == 0 for tick in ticks), ticks
 
 
 def tab_goes_through_the_views(browser, folder):
