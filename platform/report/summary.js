@@ -24,11 +24,11 @@ function sumOf(rows, key) {
   return (rows || []).reduce((sum, row) => sum + (row[key] || 0), 0);
 }
 
-// Of another report: its own numbers.
+// Of another report: its own numbers, and how long its lists are.
 function figuresOfOther(report) {
   return Object.entries(report)
-    .filter(([, value]) => typeof value === "number" || typeof value === "string")
-    .map(([key, value]) => [figureTitle(key), key, value]);
+    .map(([key, value]) => isListOfRows(value) ? [figureTitle(key), key, value.length] : [figureTitle(key), key, value])
+    .filter(([, , value]) => typeof value === "number" || typeof value === "string");
 }
 
 function showSummary(parent, run) {

@@ -3,11 +3,44 @@
 
 const TABLE_ROWS = 2000; // that are shown; the rest is said to be there
 
+function isObject(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+function isListOfRows(value) {
+  return Array.isArray(value) && value.length > 0 && value.every(isObject);
+}
+
+// A row with the figures of groups in it as columns of its own; without lists of rows in it, which are other tables.
+function flatRow(row) {
+  const flat = {};
+  for (const [key, value] of Object.entries(row)) {
+    if (isObject(value))
+      for (const [name, part] of Object.entries(flatRow(value))) flat[key + "." + name] = part;
+    else if (!isListOfRows(value))
+      flat[key] = Array.isArray(value) ? JSON.stringify(value) : value;
+  }
+  return flat;
+}
+
+// The lists of rows that stand in rows, by their keys: all of a key together, each row with what it is of.
+function listsWithin(rows) {
+  const lists = new Map();
+  rows.forEach((row, number) => {
+    for (const [key, value] of Object.entries(row).filter(([, each]) => isListOfRows(each))) {
+      if (!lists.has(key)) lists.set(key, []);
+      const of = rowName(row);
+      for (const part of value) lists.get(key).push({of: of === null ? String(number) : of, ...part});
+    }
+  });
+  return lists;
+}
+
 // The columns of rows: keys of all of them, in the order in which they come first.
 function columnsOf(rows) {
   const keys = new Set();
   for (const row of rows) for (const key of Object.keys(row)) keys.add(key);
-  return [...keys].filter((key) => rows.some((row) => row[key] === null || typeof row[key] !== "object"));
+  return [...keys];
 }
 
 function fillRows(body, rows, columns) {
@@ -52,7 +85,7 @@ function tableOf(path, rows) {
 }
 
 function isFlat(value) {
-  return value !== null && typeof value === "object" && Object.values(value).every((part) => typeof part === "number");
+  return isObject(value) && Object.values(value).every((part) => typeof part === "number");
 }
 
 // A table for each list and for each group below a value, one for groups of figures that stand together. Filled when
@@ -62,17 +95,22 @@ function showTables(parent, value, path) {
   for (const [key, part] of Object.entries(value)) {
     const below = path ? path + "." + key : key;
     if (below === "config" && PAGE.defaults) continue;
-    if (Array.isArray(part) && part.length > 0 && part.every((row) => row && typeof row === "object"))
-      showTable(parent, below, part);
-    else if (part !== null && typeof part === "object" && Object.values(part).length > 1 &&
-        Object.values(part).every(isFlat))
+    if (isListOfRows(part))
+      showList(parent, below, part);
+    else if (isObject(part) && Object.values(part).length > 1 && Object.values(part).every(isFlat))
       showTable(parent, below, Object.entries(part).map(([name, group]) => ({of: name, ...group})));
-    else if (part !== null && typeof part === "object" && !Array.isArray(part))
+    else if (isObject(part))
       showTables(parent, part, below);
     else
       singles[key] = part;
   }
   if (Object.keys(singles).length > 0) showTable(parent, path || "report", [singles]);
+}
+
+// A list, and behind it what its rows have lists of.
+function showList(parent, path, rows) {
+  showTable(parent, path, rows.map(flatRow));
+  for (const [key, within] of listsWithin(rows)) showList(parent, path + "." + key, within);
 }
 
 function showTable(parent, path, rows) {

@@ -1,5 +1,6 @@
 """What pages of `tlmalloc report' do in a browser: page_test.py CASE TLMALLOC SOURCE-DIR. Skipped with 77 and a word
 where there is no browser."""
+import collections
 import json
 import os
 import subprocess
@@ -309,6 +310,24 @@ def names_with_markup_are_text(browser, folder):
     equal(browser.value("document.querySelectorAll('#hover *').length"), 0)
 
 
+def numbers_of(value, key=""):
+    """How often each number stands in a report, as the tables write it."""
+    if isinstance(value, dict):
+        return sum((numbers_of(part, name) for name, part in value.items()), collections.Counter())
+    if isinstance(value, list):
+        return sum((numbers_of(part) for part in value if isinstance(part, dict)), collections.Counter())
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return collections.Counter()
+    return collections.Counter([number_of_cell("%.10g" % (value / 1e6 if key == "ps" or key.endswith("_ps") else value))])
+
+
+def number_of_cell(cell):
+    try:
+        return "%.9g" % float(cell)
+    except ValueError:
+        return None
+
+
 def reports_of_all_commands_open(browser, folder):
     report = run(folder, "run")
     commands = {
@@ -337,6 +356,10 @@ def reports_of_all_commands_open(browser, folder):
         if name == "serve":
             total = load(path)["ttft"]["mean_s"]["total"]
             near(float(next(row[1] for row in tables["ttft"] if row[0] == "mean_s")), total, 1e-9 * total)
+        # Every figure of the report stands in a table, those of lists in lists too.
+        expected = numbers_of(load(path))
+        expected.subtract(number_of_cell(cell) for rows in tables.values() for row in rows for cell in row)
+        equal([number for number, count in expected.items() if count > 0 and number is not None], [], name)
         assert tables, name
 
 
