@@ -56,6 +56,22 @@ static tla_status check_version(const char *path, const json_t *report, const ch
                          version ? "version " : "no version", version ? version : "", tla_version());
 }
 
+/* What is taken for a report easily, and what to do with it; NULL for anything else. */
+static const char *other_kind(const char *text, size_t length) {
+    static const struct {
+        const char *begin, *says;
+    } kinds_of_file[] = {
+        {"{\"format\":\"tlmalloc events\"",
+         "found an event log, expected the report of its run before it (--events LOG)"},
+        {"\x1f\x8b", "found a compressed file, expected a report, or an event log as --events LOG"},
+        {"SQLite format 3", "found results of a sweep, expected a report: `tlmalloc study --json' writes one of them"}};
+    for (size_t i = 0; i < sizeof kinds_of_file / sizeof *kinds_of_file; i++) {
+        const size_t whole = strlen(kinds_of_file[i].begin);
+        if (length >= whole && memcmp(text, kinds_of_file[i].begin, whole) == 0) return kinds_of_file[i].says;
+    }
+    return NULL;
+}
+
 tla_status report_input_read(const char *path, const char **kind, json_t **report, tla_error *error) {
     char *text = NULL;
     size_t length = 0;
@@ -63,8 +79,10 @@ tla_status report_input_read(const char *path, const char **kind, json_t **repor
     *report = NULL;
     tla_status status = read_text(path, REPORT_BYTES_MAX, &text, &length, error);
     if (status) return status;
-    json_t *const read = json_loadb(text, length, 0, &problem);
+    const char *const other = other_kind(text, length);
+    json_t *const read = other ? NULL : json_loadb(text, length, 0, &problem);
     free(text);
+    if (other) return tla_error_set(error, TLA_SYNTAX, "%.200s: %s", path, other);
     if (!read)
         return tla_error_set(error, TLA_SYNTAX, "%.200s:%d:%d: found no JSON (%.100s), expected all of a report", path,
                              problem.line, problem.column, problem.text);

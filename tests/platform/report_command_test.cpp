@@ -122,6 +122,12 @@ BOOST_AUTO_TEST_CASE(what_is_no_report_of_this_version_is_told) {
     }
     run.write("tlmalloc");
     run.refuses({}, 2, "report.json:1:");
+    run.write(log_text(report).text());
+    run.refuses({}, 2, "report.json: found an event log, expected the report of its run before it (--events LOG)");
+    run.write("\x1f\x8b\b");
+    run.refuses({}, 2, "report.json: found a compressed file, expected a report, or an event log as --events LOG");
+    run.write("SQLite format 3");
+    run.refuses({}, 2, "report.json: found results of a sweep, expected a report: `tlmalloc study --json' writes one");
     std::filesystem::remove(run.file);
     run.refuses({}, 1, "report.json: cannot be read: No such file");
 }
