@@ -16,7 +16,8 @@ class FreeListView {
   constructor(run, number, memories) {
     this.run = run;
     this.memories = memories;
-    this.state = window.tlmalloc.views["free" + number] = {points: 0, least_free: null, least_hole: null, most_blocks: null};
+    this.state = window.tlmalloc.views["free" + number] =
+      {points: 0, least_free: null, least_hole: null, most_blocks: null};
   }
 
   height() {
@@ -106,8 +107,9 @@ class FreeListView {
     const at = d3.bisectRight(series.time, timeAxis.scale.invert(x)) - 1;
     if (at < 0) return null;
     const free = series.free[at], hole = series.hole[at], blocks = series.blocks[at];
-    return {view: "free", free_bytes: free, largest_free_bytes: hole, free_blocks: blocks, text: timeText(series.time[at]) + "\n" +
-      exactBytesText(free) + " free, the largest hole " + exactBytesText(hole) + ", fragmentation " +
-      digits(100 * series.broken[at], 3) + " %, free blocks " + blocks};
+    const text = timeText(series.time[at]) + "\n" + exactBytesText(free) + " free, the largest hole " +
+      exactBytesText(hole) + ", fragmentation " + digits(100 * series.broken[at], 3) + " %" +
+      (Number.isNaN(blocks) ? "" : ", free blocks " + blocks);
+    return {view: "free", free_bytes: free, largest_free_bytes: hole, free_blocks: blocks, text};
   }
 }

@@ -2,7 +2,7 @@
 // Mappings: MAP and UNMAP from module to module, to each MMU and back; stale accesses and faults as marks.
 
 const MAPPING_COLOURS = {MAP: "#009e73", UNMAP: "#d55e00", INVALIDATE: "#cc79a7", TAKE_BACK: "#e69f00"};
-const ARROWS_SHOWN = 4000; // more are not told apart
+const ARROWS_SHOWN = 4000; // at a time: more are not told apart
 
 class MappingView {
   constructor(run, number) {
@@ -15,7 +15,8 @@ class MappingView {
     this.arrows = this.findArrows(t, log);
     const opOf = (name) => t.op.reduce((sum, op) => sum + (log.text(op) === name), 0);
     this.state = window.tlmalloc.views["mapping" + number] = {modules: this.names.length, maps: opOf("MAP"),
-      unmaps: opOf("UNMAP"), arrows: this.arrows.length, troubles: log.rows("access"), drawn: 0};
+      unmaps: opOf("UNMAP"), arrows: this.arrows.length, troubles: log.rows("access"), drawn: 0,
+      arrows_drawn: 0};
   }
 
   // From where a request began, at the module that had it before: the last to whom it came earlier.
@@ -66,8 +67,9 @@ class MappingView {
       this.state.drawn++;
     }
     context.globalAlpha = 1;
-    if (this.arrows.length <= ARROWS_SHOWN) for (const [before, row] of this.arrows)
-      if (t.done[before] >= from && t.arrival[before] <= to) this.paintArrow(context, t, before, row);
+    const shown = this.arrows.filter(([before]) => t.done[before] >= from && t.arrival[before] <= to);
+    this.state.arrows_drawn = shown.length <= ARROWS_SHOWN ? shown.length : 0;
+    if (this.state.arrows_drawn > 0) for (const [before, row] of shown) this.paintArrow(context, t, before, row);
     this.paintTroubles(context);
     context.restore();
   }
@@ -90,9 +92,10 @@ class MappingView {
   }
 
   paintTroubles(context) {
-    const t = this.run.log.table("access");
+    const t = this.run.log.table("access"), [from, to] = timeAxis.scale.domain();
     context.fillStyle = styleColour("worse");
     for (let row = 0; row < this.run.log.rows("access"); row++) {
+      if (t.at[row] < from || t.at[row] > to) continue;
       const x = timeAxis.scale(t.at[row]), y = this.y(t.module[row]);
       context.beginPath();
       context.moveTo(x, y - 5);
@@ -109,8 +112,8 @@ class MappingView {
     for (let row = 0; row < log.rows("access"); row++)
       if (access.module[row] === module && Math.abs(timeAxis.scale(access.at[row]) - x) < 6)
         return {view: "mapping", what: log.text(access.what[row]), text: log.module(module) + "\n" +
-          log.text(access.what[row]) + ": " + log.text(access.access[row]) + " of " + exactBytesText(access.bytes[row]) +
-          " at " + addressText(access.va[row]) + ", " + timeText(access.at[row])};
+          log.text(access.what[row]) + ": " + log.text(access.access[row]) + " of " +
+          exactBytesText(access.bytes[row]) + " at " + addressText(access.va[row]) + ", " + timeText(access.at[row])};
     const slack = timeAxis.scale.invert(x + 3) - time;
     for (let row = 0; row < log.rows("mapping"); row++)
       if (t.module[row] === module && t.arrival[row] - slack <= time && t.done[row] + slack >= time)
@@ -123,7 +126,8 @@ class MappingView {
     const ranges = log.table("range"), lines = [];
     for (let i = 0; i < log.rows("range") && lines.length < 4; i++)
       if (ranges.number[i] === t.ranges[row])
-        lines.push(addressText(ranges.va[i]) + " to " + addressText(ranges.pa[i]) + ", " + exactBytesText(ranges.bytes[i]));
+        lines.push(addressText(ranges.va[i]) + " to " + addressText(ranges.pa[i]) + ", " +
+          exactBytesText(ranges.bytes[i]));
     return log.module(t.module[row]) + "\n" + log.text(t.op[row]) + " " + log.text(t.status[row]) + ", came " +
       timeText(t.arrival[row]) + ", visible " + timeText(t.done[row]) + "\n" + lines.join("\n");
   }
@@ -143,5 +147,6 @@ function showMapping(parent, runs) {
   }
   if (parent.children.length > 0)
     parent.append(legend, element("p", {class: "note"}, "A bar lasts until the mapping is visible there; lines lead " +
-      "to who passed it on, and back; triangles are stale accesses, faults and demands."));
+      "to who passed it on, and back, where they are at most " + ARROWS_SHOWN + " (zoom in); triangles are stale " +
+      "accesses, faults and demands."));
 }

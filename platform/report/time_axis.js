@@ -78,6 +78,7 @@ const timeAxis = {
 
   changed() {
     window.tlmalloc.domain = this.scale.domain();
+    showHover(null); // something else is under the pointer now
     for (const view of this.views) redraw(view);
   },
 

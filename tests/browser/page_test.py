@@ -318,7 +318,8 @@ def numbers_of(value, key=""):
         return sum((numbers_of(part) for part in value if isinstance(part, dict)), collections.Counter())
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return collections.Counter()
-    return collections.Counter([number_of_cell("%.10g" % (value / 1e6 if key == "ps" or key.endswith("_ps") else value))])
+    shown = value / 1e6 if key == "ps" or key.endswith("_ps") else value
+    return collections.Counter([number_of_cell("%.10g" % shown)])
 
 
 def number_of_cell(cell):
@@ -519,7 +520,7 @@ def mappings_are_arrows_and_stale_accesses_marks(browser, folder):
     browser.open(page)
     see(browser, "#mapping canvas")
     equal(browser.value("tlmalloc.views.mapping0"), {"modules": 3, "maps": 3, "unmaps": 2, "arrows": 3, "troubles": 1,
-                                                     "drawn": 5})
+                                                     "drawn": 5, "arrows_drawn": 3})
     box = browser.box("#mapping canvas")
     at = lambda time: box["x"] + 150 + time * (box["width"] - 164) / report["sim_time_ps"]
     browser.point(at(us + 500000), box["y"] + 18 + 9)
@@ -529,6 +530,24 @@ def mappings_are_arrows_and_stale_accesses_marks(browser, folder):
     assert "0x1000 to 0x10000, 4 KiB" in hover["text"], hover["text"]
     browser.point(at(5 * us), box["y"] + 18 + 9)
     equal(browser.value("tlmalloc.hover.what"), "stale")
+    browser.keys("+") # nothing is told of what is not there any more
+    equal(browser.value("tlmalloc.hover"), None)
+
+
+def arrows_of_many_mappings_come_with_the_zoom(browser, folder):
+    def mapping(module, at, done, request):
+        return ["mapping", module, "MAP", at, at, done, 2, None, 1, "TLA_OK", request, 0]
+
+    rows = [["ranges", 0, [[4096, 65536, 4096]]]]
+    for i in range(4500):
+        rows += [mapping(0, 1000 * i, 1000 * i + 900, i), mapping(5, 1000 * i + 100, 1000 * i + 500, i)]
+    browser.open(page_with_log(folder, rows)[0])
+    see(browser, "#mapping canvas")
+    state = browser.value("tlmalloc.views.mapping0")
+    equal([state["arrows"], state["arrows_drawn"], state["drawn"]], [4500, 0, 9000])
+    browser.run("timeAxis.show(1000000, 2000000)")
+    browser.frame()
+    near(browser.value("tlmalloc.views.mapping0.arrows_drawn"), 1000, 2)
 
 
 def the_platform_shows_the_time_at_the_slider(browser, folder):
