@@ -54,7 +54,7 @@ function exactBytesText(bytes) {
 function bytesRangeText(least, most) {
   if (least === most) return bytesText(most);
   if (most - least > most / 100) return bytesText(least) + " to " + bytesText(most);
-  return bytesText(most) + " to " + bytesText(most - least) + " less";
+  return bytesText(most) + ", " + bytesText(most - least) + " less";
 }
 
 function addressText(address) {
