@@ -100,11 +100,31 @@ bool memory_controller::is_being_written(tla_channel channel, std::uint64_t firs
 }
 
 // An exclusive write that is to be made may still be on its way: another that came later must not be made before it,
-// and be overwritten by what was read before both.
-void memory_controller::wait_for_exclusive_write(const place &where, std::uint64_t nbytes, sc_core::sc_time &delay) {
+// and be overwritten by what was read before both. What touches the same bytes as such a one keeps its place behind it.
+bool memory_controller::has_to_wait(const place &where, std::uint64_t nbytes, bool write,
+                                    std::list<held>::const_iterator before) const {
     const std::uint64_t last = where.offset + (std::max<std::uint64_t>(nbytes, 1) - 1);
+    const auto touches = [&](const held &one) {
+        return one.where.channel == where.channel && one.where.offset <= last &&
+               one.where.offset + (one.nbytes - 1) >= where.offset;
+    };
+    return (write && is_being_written(where.channel, where.offset, last, true)) ||
+           std::any_of(held_.begin(), before, touches);
+}
+
+void memory_controller::wait_for_exclusive_write(const place &where, std::uint64_t nbytes, bool write,
+                                                 sc_core::sc_time &delay) {
+    if (!has_to_wait(where, nbytes, write, held_.end())) return;
     const sc_core::sc_time due = sc_core::sc_time_stamp() + delay;
-    while (is_being_written(where.channel, where.offset, last, true))
+    struct stay { // also where its thread is killed
+        memory_controller &of;
+        const std::list<held>::iterator mine;
+        ~stay() {
+            of.held_.erase(mine);
+            of.exclusive_written_.notify(sc_core::SC_ZERO_TIME);
+        }
+    } const here{*this, held_.insert(held_.end(), {where, std::max<std::uint64_t>(nbytes, 1), nullptr, 0, false})};
+    while (has_to_wait(where, nbytes, write, here.mine))
         sc_core::wait(exclusive_written_);
     delay = std::max(due, sc_core::sc_time_stamp()) - sc_core::sc_time_stamp();
 }
@@ -164,7 +184,7 @@ bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, con
 // The payload as the memory is to see it: an offset, and nothing exclusive, which is done with here.
 memory_controller::passed_on memory_controller::pass_on(tlm::tlm_generic_payload &payload, const place &where,
                                                         requester *who) {
-    const passed_on what{payload.get_address(), where, who && who->exclusive};
+    const passed_on what{payload.get_address(), where, who && who->exclusive, nullptr};
     if (what.exclusive) who->exclusive = false;
     payload.set_address(where.offset);
     return what;
@@ -196,7 +216,7 @@ void memory_controller::serve(unsigned, tlm::tlm_generic_payload &payload, sc_co
         return;
     }
     if (config_.latency_ps > 0) delay += from_ps(config_.latency_ps);
-    if (writes_ && payload.is_write()) wait_for_exclusive_write(where, payload_span(payload), delay);
+    if (writes_ || !held_.empty()) wait_for_exclusive_write(where, payload_span(payload), payload.is_write(), delay);
     requester *const who = payload.get_extension<requester>();
     if (answers_exclusive(payload, where, who)) return;
     const passed_on what = pass_on(payload, where, who);
@@ -241,6 +261,17 @@ void memory_controller::arrive(in_order_request &request, unsigned input) {
         return;
     }
     request.at_ps += config_.latency_ps;
+    go_on(request, input, where, to_note);
+}
+
+// It may be made; and an exclusive write, if nobody has come between.
+void memory_controller::go_on(in_order_request &request, unsigned input, const place &where, bool to_note) {
+    tlm::tlm_generic_payload &payload = *request.payload;
+    const std::uint64_t span = payload_span(payload);
+    if ((writes_ || !held_.empty()) && has_to_wait(where, span, payload.is_write(), held_.end())) {
+        held_.push_back({where, std::max<std::uint64_t>(span, 1), &request, input, to_note});
+        return;
+    }
     requester *const who = payload.get_extension<requester>();
     if (answers_exclusive(payload, where, who)) {
         ended();
@@ -254,12 +285,28 @@ void memory_controller::arrive(in_order_request &request, unsigned input) {
             const passed_on what = r.pop().state<passed_on>();
             auto &controller = *static_cast<memory_controller *>(self);
             controller.came_back(*r.payload, what);
+            delete what.write;
+            const std::uint64_t at_ps = r.at_ps;
             controller.ended();
             r.finish();
+            if (what.write && what.exclusive) controller.go_on_behind_exclusive_writes(at_ps);
         },
         this);
-    frame.state<passed_on>() = pass_on(payload, where, who);
-    to_memory_[where.channel].send(request, input);
+    passed_on &what = frame.state<passed_on>();
+    what = pass_on(payload, where, who);
+    outlet &memory = to_memory_[where.channel];
+    if (memory.calls() && payload.is_write()) what.write = new write_under_way(*this, where, span, what.exclusive);
+    memory.send(request, input);
+}
+
+// Exact style: an exclusive write is over.
+void memory_controller::go_on_behind_exclusive_writes(std::uint64_t at_ps) {
+    std::list<held> waiting;
+    waiting.swap(held_);
+    for (const held &one : waiting) {
+        one.request->at_ps = std::max(one.request->at_ps, at_ps);
+        go_on(*one.request, one.input, one.where, one.to_note);
+    }
 }
 
 unsigned memory_controller::debug(tlm::tlm_generic_payload &payload) {

@@ -1,6 +1,7 @@
 // Exclusive accesses of three cores by two masters: one makes blocking calls through adapters of width, one comes in
 // four phases through a bridge; a core may use either. Beside a naive model that knows when each byte was written.
 #include "controller_bench.hpp"
+#include "slow_lane.hpp"
 #include "tests/unit/seeded_random.hpp"
 #include "tlmalloc/modules/at_lt_bridge.hpp"
 #include "tlmalloc/modules/lt_at_bridge.hpp"
@@ -62,13 +63,15 @@ class written_when {
 };
 
 // The slice itself, or one behind a bridge, which calls it in four phases and waits; or that and, in front of the
-// controller, one for the blocking calls, which waits until they are due.
-enum class behind { slice, bridge, bridges };
+// controller, one for the blocking calls, which waits until they are due. Or behind somebody else's lane, in which
+// reads overtake writes, and short writes long ones.
+enum class behind { slice, bridge, bridges, lane };
 
 struct two_masters {
     memory_controller controller;
     hbm_slice slice;
     std::optional<lt_at_bridge> front, bridge;
+    std::optional<slow_lane> lane;
     width_adapter<32, 64> widen{"widen"};
     width_adapter<64> narrow{"narrow"};
     at_lt_bridge phases{"phases", {}};
@@ -79,6 +82,13 @@ struct two_masters {
         : controller("controller", config(style)), slice("slice", slice_config(style)) {
         if (what == behind::slice) {
             controller.slice.bind(slice.in);
+        } else if (what == behind::lane) {
+            lane.emplace("lane");
+            lane->inside = [](tlm::tlm_generic_payload &payload) {
+                if (payload.is_write()) sc_core::wait(from_ps(payload.get_data_length() > 1 ? 60'000 : 20'000));
+            };
+            controller.slice.bind(lane->in);
+            lane->out.bind(slice.in);
         } else {
             bridge.emplace("bridge", bridge_config());
             controller.slice.bind(bridge->in);
@@ -397,4 +407,10 @@ BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_between_brid
 }
 BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_before_a_bridge_in_the_exact_style) {
     three_cores_lose_no_increment(time_style::exact, behind::bridge);
+}
+BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_where_accesses_overtake) {
+    three_cores_lose_no_increment(time_style::fast, behind::lane);
+}
+BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_where_accesses_overtake_in_the_exact_style) {
+    three_cores_lose_no_increment(time_style::exact, behind::lane);
 }

@@ -128,6 +128,9 @@ class outlet {
     // which it came in: of several at one time the one from the lower input goes first.
     void send(in_order_request &request, unsigned input = 0);
 
+    // Whether requests become calls of b_transport, since the target does not serve in order: it may make callers wait.
+    bool calls() const { return caller_ != nullptr; }
+
   private:
     in_order_target *target_ = nullptr;
     unsigned port_ = 0;

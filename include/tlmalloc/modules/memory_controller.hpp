@@ -16,6 +16,7 @@
 #include "tlmalloc/parameters/memory.h"
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
 
@@ -184,11 +185,22 @@ class memory_controller : public instrumented,
     void check_size(const char *member, memory_socket &memory, std::uint64_t nbytes);
     void begin(in_order_request &request, unsigned port) override;
     void arrive(in_order_request &request, unsigned input);
+    void go_on(in_order_request &request, unsigned input, const place &where, bool to_note);
+    void go_on_behind_exclusive_writes(std::uint64_t at_ps);
     bool locate(tlm::tlm_generic_payload &payload, place &where);
+    class write_under_way;
     struct passed_on { // what an access was when it came
         std::uint64_t address;
         place where;
         bool exclusive;
+        write_under_way *write; // exact style: of a write to a memory that makes callers wait
+    };
+    struct held { // an access behind an exclusive write
+        place where;
+        std::uint64_t nbytes;
+        in_order_request *request; // exact style
+        unsigned input;
+        bool to_note;
     };
     static passed_on pass_on(tlm::tlm_generic_payload &payload, const place &where, requester *who);
     void came_back(tlm::tlm_generic_payload &payload, const passed_on &what);
@@ -197,9 +209,10 @@ class memory_controller : public instrumented,
     void drop_reservation(std::uint32_t core);
     void not_made(const tlm::tlm_generic_payload &payload);
     void offer_unreserved(tla_channel channel);
-    class write_under_way;
     bool is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last, bool exclusively) const;
-    void wait_for_exclusive_write(const place &where, std::uint64_t nbytes, sc_core::sc_time &delay);
+    bool has_to_wait(const place &where, std::uint64_t nbytes, bool write,
+                     std::list<held>::const_iterator before) const;
+    void wait_for_exclusive_write(const place &where, std::uint64_t nbytes, bool write, sc_core::sc_time &delay);
     bool arrives_in_order(const in_order_request &request);
 
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
@@ -286,6 +299,7 @@ class memory_controller : public instrumented,
     tla_exclusive_monitor monitors_[TLA_CHANNEL_COUNT]{};
     bool reserved_refused_[TLA_CHANNEL_COUNT]{}; // somebody may remember that DMI was refused for a reservation there
     write_under_way *writes_ = nullptr;          // of callers who wait for their memory
+    std::list<held> held_;                       // in the order in which they came
     sc_core::sc_event exclusive_written_;        // one of these, an exclusive one, is over
     bool keeps_order_ = false;                   // exact style: an exclusive access has come
     std::uint64_t written_until_ps_ = 0;         // exact style: when the latest write comes that came before it
