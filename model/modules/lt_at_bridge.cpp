@@ -99,6 +99,8 @@ struct lt_at_bridge::request : tlm_generic_payload {
     std::vector<std::uint8_t> bytes, enables; // enables: none where all bytes are
     request *first = nullptr;                 // reads what this one writes in part, until it is answered
     request *then = nullptr;                  // of that one: this one
+    // Of a write in part that is on its way: which other bytes a debugger has written since, and what.
+    std::vector<std::pair<std::size_t, std::uint8_t>> debugged;
     transfer_extent extent;
     std::vector<std::pair<unsigned, tlm::tlm_extension_base *>> lent;
 };
@@ -327,6 +329,7 @@ lt_at_bridge::request &lt_at_bridge::new_request() {
     next.to_end = false;
     next.first = next.then = nullptr;
     next.of = nullptr;
+    next.debugged.clear();
     return next;
 }
 
@@ -444,6 +447,7 @@ void lt_at_bridge::finish(request &part) {
     part.is = request::state::ended;
     remove(sent_, part);
     remove(merging_, part);
+    write_debugged(part);
     outstanding_.set(to_ps(sc_core::sc_time_stamp()), sent_.size());
     counts_.bytes += part.wanted;
     if (part.to_end) {
@@ -479,15 +483,43 @@ void lt_at_bridge::answered(request &part) {
     if (part.of && --part.of->left == 0) part.of->over.notify(sc_core::SC_ZERO_TIME);
 }
 
-// What a debugger writes into bytes that are being read to be written back.
+// What a debugger writes into bytes that are being read to be written back, or are on their way back.
 void lt_at_bridge::keep_in_merges(const tlm_generic_payload &written) {
     for (request *const part : merging_)
-        for (std::size_t i = 0; part->is == request::state::waiting && i < part->bytes.size(); i++) {
+        for (std::size_t i = 0; i < part->bytes.size(); i++) {
             const std::uint64_t at = part->get_address() + i - written.get_address();
             if (at >= written.get_data_length() || part->enables[i] == TLM_BYTE_ENABLED) continue;
-            part->bytes[i] = written.get_data_ptr()[at];
+            const std::uint8_t byte = written.get_data_ptr()[at];
+            if (part->is != request::state::waiting) { // the target has the bytes that it is to write
+                part->debugged.emplace_back(i, byte);
+                continue;
+            }
+            part->bytes[i] = byte;
             if (part->first) part->enables[i] = TLM_BYTE_ENABLED; // what is read may be older
         }
+}
+
+// And what it reads there: the target may have written back what was there before.
+void lt_at_bridge::show_merges(tlm_generic_payload &read) const {
+    for (const request *const part : merging_)
+        for (const auto &[index, byte] : part->debugged) {
+            const std::uint64_t at = part->get_address() + index - read.get_address();
+            if (at < read.get_data_length()) read.get_data_ptr()[at] = byte;
+        }
+}
+
+// The target has written what was there before a debugger came: it is to have what he wrote.
+void lt_at_bridge::write_debugged(const request &part) {
+    for (const auto &[index, byte] : part.debugged) {
+        std::uint8_t data = byte;
+        tlm_generic_payload again;
+        again.set_command(tlm::TLM_WRITE_COMMAND);
+        again.set_address(part.get_address() + index);
+        again.set_data_ptr(&data);
+        again.set_data_length(1);
+        again.set_streaming_width(1);
+        out->transport_dbg(again);
+    }
 }
 
 void lt_at_bridge::violation(const char *what) {
@@ -511,7 +543,8 @@ unsigned lt_at_bridge::debug(tlm_generic_payload &payload) {
         part.set_data_length(static_cast<unsigned>(next.length));
         part.set_streaming_width(static_cast<unsigned>(next.length));
         const unsigned answered = out->transport_dbg(part);
-        if (payload.is_write() && answered == next.length) keep_in_merges(part);
+        if (answered == next.length && payload.is_write()) keep_in_merges(part);
+        if (answered == next.length && payload.is_read()) show_merges(part);
         moved += answered;
         if (answered < next.length) break;
     }

@@ -168,6 +168,34 @@ BOOST_AUTO_TEST_CASE(a_debuggers_write_is_kept_while_its_burst_is_read) {
     b.check_all_is_over();
 }
 
+BOOST_AUTO_TEST_CASE(a_debuggers_write_is_kept_while_its_burst_is_written_back) {
+    phased_memory::settings s;
+    s.late = true; // the burst is written with its answer, 40 ns after the access
+    bursts b(s);
+    b.cpu.body = [&] { b.cpu.write(8, bytes(8, 0xaa)); };
+    initiator debugger("debugger");
+    debugger.out.bind(b.bridge.in);
+    bytes meanwhile(8), afterwards(16), expected(16);
+    for (std::size_t i = 0; i < expected.size(); i++)
+        expected[i] = i >= 8 ? 0xaa : i >= 4 ? 0x55 : static_cast<std::uint8_t>(i * 7);
+    debugger.body = [&] {
+        sc_core::wait(sc_core::sc_time(30, sc_core::SC_NS));
+        bytes data(8, 0x33);
+        BOOST_CHECK_EQUAL(debugger.debug(tlm::TLM_WRITE_COMMAND, 4, data), 8u); // 4 of them are about to be written
+        data = bytes(4, 0x55);
+        BOOST_CHECK_EQUAL(debugger.debug(tlm::TLM_WRITE_COMMAND, 4, data), 4u);
+        BOOST_CHECK_EQUAL(debugger.debug(tlm::TLM_READ_COMMAND, 0, meanwhile), 8u);
+        BOOST_TEST(meanwhile == bytes(expected.begin(), expected.begin() + 8), boost::test_tools::per_element());
+        sc_core::wait(sc_core::sc_time(30, sc_core::SC_NS));
+        BOOST_CHECK_EQUAL(debugger.debug(tlm::TLM_READ_COMMAND, 0, afterwards), 16u);
+        BOOST_TEST(afterwards == expected, boost::test_tools::per_element());
+    };
+    simulate({&b.cpu, &debugger});
+    BOOST_TEST(bytes(b.memory.bytes.begin(), b.memory.bytes.begin() + 16) == expected,
+               boost::test_tools::per_element());
+    b.check_all_is_over();
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_not_written_in_part) {
     phased_memory::settings s;
     s.unreadable = 1000;

@@ -123,6 +123,8 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
     void merge(request &into, request &read);
     void answered(request &part);
     void keep_in_merges(const tlm::tlm_generic_payload &written);
+    void show_merges(tlm::tlm_generic_payload &read) const;
+    void write_debugged(const request &part);
     void violation(const char *what);
     tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
                                        sc_core::sc_time &delay);
