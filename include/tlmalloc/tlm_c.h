@@ -9,7 +9,8 @@
  * goes on with tlmc_tick alone. A process has one simulation: controllers are created before the first access or tick
  * of any of them, and live as long as the process: SystemC cannot build a simulation twice, so there is no destroy, and
  * a host that wants a fresh one makes a process, or resets (tlmc_reset). All calls come from one thread, and none from
- * within a callback.
+ * within a callback, where they fail. Where the host has no memory for a thread of the simulation, the simulation is
+ * over: that call and every later one fails and says so.
  *
  * Functions that return int return 0, or a tla_status of tlmalloc (base/status.h), which tlmc_error() has in words. */
 #ifndef TLMALLOC_TLM_C_H
@@ -44,7 +45,8 @@ typedef struct tlmc_controller tlmc_controller;
  * With a base controller.addresses is plain, said or not. Of two lines with one key the last counts.
  * The slice is hbm.capacity_per_cube / system.pes_per_cube, the place that of SIP 0, cube 0, PE 0; the style is the
  * fast one. NULL, and tlmc_error() with line, key, what was found and what was expected: another version, a key or
- * value that is none, a name that another controller has, a module that cannot be built, time that has begun. */
+ * value that is none, a name that another controller has or that is not of printable characters but ".", a module that
+ * cannot be built, time that has begun. */
 tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *settings);
 
 /* Which socket of it. */
@@ -68,7 +70,7 @@ typedef struct tlmc_access {
     uint8_t *data;
     const uint8_t *enables; /* 0x00 or 0xff each, repeated; NULL: all bytes */
     uint32_t command, length, streaming_width, enables_length;
-    /* Who asks, as of access_rights.hpp. */
+    /* Who asks, as of access_rights.hpp; an asid is below 2^31 - 1. */
     uint32_t has_asid, asid, core, privilege, trusted;
     uint32_t exclusive; /* in; out: 0 when an exclusive write was not made */
     uint64_t delay_ps;  /* in and out */

@@ -407,15 +407,16 @@ bool memory_controller::guard_refuses(const place &where, tlm::tlm_generic_paylo
     tla_status status = ensure_allocators();
     if (!status) status = tla_pe_memory_look(memory_.get(), where.channel, &access, &error);
     const bool no_such_place = status == TLA_USE_AFTER_FREE || status == TLA_OUT_OF_BOUNDS;
-    to_note = !no_such_place;
+    to_note = memory_ && !no_such_place;
     if (!status) return false;
     statistics &counts = statistics_[where.channel];
     counts.use_after_free += status == TLA_USE_AFTER_FREE;
     counts.out_of_bounds += status == TLA_OUT_OF_BOUNDS;
     counts.not_owner += status == TLA_NOT_OWNER;
     counts.never_written += status == TLA_NEVER_WRITTEN;
-    SC_REPORT_WARNING("/tlmalloc/memory_controller/guard",
-                      (std::string(name()) + ": " + tla_status_name(status) + ": " + error.text).c_str());
+    SC_REPORT_WARNING("/tlmalloc/memory_controller/guard", (std::string(name()) + ": " + tla_status_name(status) +
+                                                            ": " + (*error.text ? error.text : tla_status_text(status)))
+                                                               .c_str());
     if (config_.guard != TLA_GUARD_ERROR) return false;
     data_errors_++;
     payload.set_response_status(no_such_place ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);

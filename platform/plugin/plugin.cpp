@@ -2,6 +2,7 @@
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "tlmalloc/tlm_c.h"
 
+#include "base/phrase.h"
 #include "plugin/settings.hpp"
 #include "tlmalloc/device/command.h"
 #include "tlmalloc/modules/command_sender.hpp"
@@ -33,6 +34,8 @@ namespace {
 struct plugin_state {
     std::string error;
     bool running = false; // time has begun: nothing can be made any more
+    bool inside = false;  // a call is being made
+    std::string ended;    // why the simulation cannot go on
     void (*warned)(void *, const char *, const char *) = nullptr;
     void *warned_context = nullptr;
 };
@@ -47,15 +50,35 @@ int fail(int status, const std::string &why) {
     return status;
 }
 
-// No exception leaves the plugin.
+std::string words_of(const std::exception &problem) {
+    const auto *const report = dynamic_cast<const sc_core::sc_report *>(&problem);
+    return report ? std::string(report->get_msg_type()) + ": " + report->get_msg() : problem.what();
+}
+
+// While it lives a call is being made.
+struct stay {
+    stay() { state().inside = true; }
+    ~stay() { state().inside = false; }
+    stay(const stay &) = delete;
+    stay &operator=(const stay &) = delete;
+};
+
+// No exception leaves the plugin, and no call comes into it from within another.
 template <typename Result, typename Body>
 Result guarded(Result failed, Body body) {
+    if (state().inside) {
+        fail(0, "found a call from within a callback, expected it after the call that called back");
+        return failed;
+    }
+    if (!state().ended.empty()) {
+        fail(0, "the simulation has ended: " + state().ended);
+        return failed;
+    }
+    const stay here;
     try {
         return body();
-    } catch (const sc_core::sc_report &report) {
-        fail(0, std::string(report.get_msg_type()) + ": " + report.get_msg());
     } catch (const std::exception &problem) {
-        fail(0, problem.what());
+        fail(0, words_of(problem));
     } catch (...) {
         fail(0, "an exception of no known kind");
     }
@@ -74,10 +97,21 @@ void report(const sc_core::sc_report &what, const sc_core::sc_actions &actions) 
         std::fprintf(stderr, "tlmalloc: %s: %s\n", what.get_msg_type(), what.get_msg());
 }
 
+// Time goes on, or what is due now happens. SystemC does not go on behind an error that reaches it, as where the host
+// has no memory for the stack of a thread.
+void run(const sc_core::sc_time &duration) {
+    try {
+        sc_core::sc_start(duration);
+    } catch (const std::exception &problem) {
+        state().ended = words_of(problem);
+        throw;
+    }
+}
+
 // Lets what is due at this time happen.
 void settle() {
     const bool is_first = !std::exchange(state().running, true);
-    if (is_first || sc_core::sc_pending_activity_at_current_time()) sc_core::sc_start(sc_core::SC_ZERO_TIME);
+    if (is_first || sc_core::sc_pending_activity_at_current_time()) run(sc_core::SC_ZERO_TIME);
 }
 
 requester who_of(const tlmc_access &access) {
@@ -134,7 +168,7 @@ struct tlmc_controller : sc_core::sc_module {
         called_.notify(sc_core::SC_ZERO_TIME);
         settle();
         while (!done && sc_core::sc_pending_activity())
-            sc_core::sc_start(sc_core::sc_time_to_pending_activity());
+            run(sc_core::sc_time_to_pending_activity());
         if (problem) std::rethrow_exception(problem);
         if (!done) throw std::runtime_error("the access never came to its end");
     }
@@ -167,6 +201,13 @@ struct tlmc_controller : sc_core::sc_module {
 
 namespace {
 
+// A larger one would say that the access is hardware's, or trusted.
+int check_asid(const tlmc_access &access) {
+    if (!access.has_asid || access.asid < TLA_ASID_HARDWARE) return 0;
+    return fail(TLA_INVALID_ARGUMENT, "found asid " + std::to_string(access.asid) + ", expected one below " +
+                                          std::to_string(TLA_ASID_HARDWARE));
+}
+
 int check(const tlmc_controller *controller, std::uint32_t socket, const tlmc_access *access) {
     if (!controller || !access)
         return fail(TLA_INVALID_ARGUMENT, "found a null pointer, expected a controller and an access");
@@ -175,7 +216,11 @@ int check(const tlmc_controller *controller, std::uint32_t socket, const tlmc_ac
                     "found socket " + std::to_string(socket) + ", expected TLMC_DATA or TLMC_CONTROL");
     if (access->command > TLMC_IGNORE)
         return fail(TLA_INVALID_ARGUMENT, "found command " + std::to_string(access->command) + ", expected 0 .. 2");
-    return 0;
+    return check_asid(*access);
+}
+
+bool is_name(const std::string &text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f && c != '.'; });
 }
 
 // One command, as its sender would write and read it.
@@ -183,6 +228,7 @@ int command(tlmc_controller *controller, std::uint32_t port, tla_command &what, 
             tla_completion &done) {
     if (!controller || !who)
         return fail(TLA_INVALID_ARGUMENT, "found a null pointer, expected a controller and a requester");
+    if (const int wrong = check_asid(*who)) return wrong;
     tla_status status = TLA_OK;
     controller->perform([&] {
         requester asking = who_of(*who);
@@ -222,6 +268,8 @@ tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *set
                   std::to_string(TLMC_VERSION);
         else if (!name || !*name || !settings)
             why = "found no name or no settings, expected both";
+        else if (!is_name(name)) // SystemC would change it
+            why = std::string("found name ") + tla_quote(name).text + ", expected printable characters but \".\"";
         else if (state().running)
             why = "time has begun: controllers are created before the first access or tick";
         else if (sc_core::sc_find_object(name)) // SystemC would rename it
@@ -270,7 +318,10 @@ uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_acc
 
 int tlmc_get_dmi(tlmc_controller *controller, uint32_t socket, const tlmc_access *access, tlmc_dmi *dmi) {
     if (check(controller, socket, access)) return 0;
-    if (!dmi) return 0;
+    if (!dmi) {
+        fail(TLA_INVALID_ARGUMENT, "found a null pointer, expected a place for what is granted");
+        return 0;
+    }
     return guarded<int>(0, [&] {
         tlm::tlm_generic_payload payload;
         tlm::tlm_dmi granted;
@@ -308,7 +359,7 @@ int tlmc_tick(uint64_t until_ps) {
                                               std::to_string(now_ps) + " ps, which it is");
     return guarded<int>(TLA_UNSUPPORTED, [&] {
         settle();
-        if (until_ps > now_ps) sc_core::sc_start(from_ps(until_ps - now_ps));
+        if (until_ps > now_ps) run(from_ps(until_ps - now_ps));
         return 0;
     });
 }

@@ -64,6 +64,8 @@ assert controller, said()
 second = plugin.tlmc_create(tlmc.VERSION, b"second", b"tcm.present = false")
 third = plugin.tlmc_create(tlmc.VERSION, b"third", b"hbm.base = 1\nhbm.base = 010 KiB\ntcm.present = false")  # the last
 assert second and third, said()
+for name in b"a b", b"a.b", b"a\n", b"\xff", b" ":
+    assert not plugin.tlmc_create(tlmc.VERSION, name, b"tcm.present = false") and "expected printable" in said(), name
 for taken in b"controller", b"second":  # there is no destroy that would free a name
     assert not plugin.tlmc_create(tlmc.VERSION, taken, b"tcm.present = false") and "no other controller has" in said()
 
@@ -103,6 +105,16 @@ assert transport(controller, stranger) == tlmc.GENERIC_ERROR
 assert stranger.buffer.raw == bytes(11)
 assert len(warnings) == 1 and warnings[0][0] == "/tlmalloc/memory_controller/guard" and "asid 6" in warnings[0][1], warnings
 
+# An address space that is none, and would be hardware's or trusted.
+for asid in 2**31 - 1, 2**31, 2**32 - 1:
+    none = tlmc.access(tlmc.WRITE, BASE + 8, bytes(11), has_asid=1, asid=asid)
+    for call in [lambda: plugin.tlmc_transport(controller, tlmc.DATA, c.byref(none)),
+                 lambda: not plugin.tlmc_get_dmi(controller, tlmc.DATA, c.byref(none), c.byref(dmi)),
+                 lambda: plugin.tlmc_allocate(controller, 0, b"hbm", 1, c.byref(none), c.byref(address)),
+                 lambda: plugin.tlmc_free(controller, 0, BASE, 4096, c.byref(none))]:
+        assert call() != 0 and said() == "found asid %d, expected one below 2147483647" % asid, said()
+assert plugin.tlmc_debug(controller, tlmc.DATA, c.byref(peek)) == 11 and peek.buffer.raw == b"from Python"
+
 # LR and SC.
 reserve = tlmc.access(tlmc.READ, BASE + 64, bytes(4), has_asid=1, asid=5, core=3, exclusive=1)
 store = tlmc.access(tlmc.WRITE, BASE + 64, b"\1\0\0\0", has_asid=1, asid=5, core=3, exclusive=1)
@@ -133,6 +145,20 @@ assert plugin.tlmc_transport(controller, 0, c.byref(tlmc.Access(command=3))) != 
 state = tlmc.access(tlmc.READ, 0xf40, bytes(4), delay_ps=me.delay_ps)
 assert transport(controller, state, tlmc.CONTROL) == tlmc.OK and state.buffer.raw[0] == 3  # done
 assert plugin.tlmc_get_dmi(controller, tlmc.CONTROL, c.byref(state), c.byref(dmi)) == 0 and not dmi.pointer
+
+assert plugin.tlmc_get_dmi(controller, tlmc.DATA, c.byref(write), None) == 0 and "null pointer" in said()
+
+# Calls from within a callback fail, and what called back goes on.
+inside = []
+def call_again(context, first, last):
+    inside.extend([plugin.tlmc_reset(controller) and said(), plugin.tlmc_transport(controller, 0, c.byref(write)),
+                   plugin.tlmc_create(tlmc.VERSION, b"inside", SETTINGS), plugin.tlmc_tick(1)])
+again = tlmc.LOST(call_again)
+assert plugin.tlmc_get_dmi(second, tlmc.DATA, c.byref(tlmc.access(tlmc.READ, 1 << 37, bytes(4))), c.byref(dmi)) == 1
+plugin.tlmc_on_dmi_lost(second, again, None)
+assert plugin.tlmc_reset(second) == 0, said()
+assert "from within a callback" in inside[0] and inside[1] != 0 and inside[2] is None and inside[3] != 0, inside
+plugin.tlmc_on_dmi_lost(second, tlmc.LOST(0), None)
 
 # Time goes on with ticks alone.
 assert plugin.tlmc_now_ps() == 0
