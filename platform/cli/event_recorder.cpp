@@ -184,7 +184,8 @@ void event_recorder::note_memory(const command_times &of, const answered_command
     event.service_ps = what.completion.service_ps;
     if (names_a_channel(of.op)) event.channel = command.channel;
     if (of.op == TLA_OP_PLACE) event.channel = TLA_HBM; // of which it is always
-    if (controllers_[of.module] || of.op == TLA_OP_VA_ALLOC || of.op == TLA_OP_VA_FREE) {
+    const bool looked = of.status != TLA_BUSY; // else it did not come as far as the list
+    if (looked && (controllers_[of.module] || of.op == TLA_OP_VA_ALLOC || of.op == TLA_OP_VA_FREE)) {
         event.free_bytes = what.completion.total_free;
         event.largest_free = what.completion.largest_free;
     }

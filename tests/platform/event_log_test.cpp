@@ -31,6 +31,7 @@ void check_commands(const logged &l) {
         const std::string module = "npu." + l.log.name("modules", number(row, "module"));
         const std::string op = text_of(row, "op");
         if (text_of(row, "status") == "TLA_BUSY") { // by the fault plan, before the engine
+            BOOST_CHECK(json_is_null(json_object_get(row, "free")) && json_is_null(json_object_get(row, "largest")));
             told[module]["refused"]++;
             continue;
         }
