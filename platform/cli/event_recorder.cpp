@@ -41,22 +41,22 @@ bool names_a_channel(tla_opcode op) {
            op == TLA_OP_GET || op == TLA_OP_REMOVE;
 }
 
-// Every window that takes commands, by the name of its module; a controller's with that.
+// Every window that takes commands, with its module, and that once more where it has free lists.
 template <typename Visit>
 void for_each_window(npu &platform, const Visit &visit) {
-    visit(platform.addresses(), platform.addresses().control, nullptr);
+    const memory_controller *const none = nullptr;
+    const auto visit_controller = [&visit](memory_controller &c) { visit(c, c.control, &c); };
+    visit(platform.addresses(), platform.addresses().control, none);
     for (const auto &processor : platform.processors())
-        visit(*processor, processor->control, nullptr);
+        visit(*processor, processor->control, none);
     for (pe_unit *pe : platform.pes()) {
-        visit(pe->controller, pe->controller.control, &pe->controller);
-        visit(pe->mmu, pe->mmu.control, nullptr);
-        visit(pe->element, pe->element.control, nullptr);
+        visit_controller(pe->controller);
+        visit(pe->mmu, pe->mmu.control, none);
+        visit(pe->element, pe->element.control, none);
     }
     for (cube_memory *memory : platform.cube_memories())
-        visit(memory->controller, memory->controller.control, &memory->controller);
-    if (platform.memory_of_host())
-        visit(platform.memory_of_host()->controller, platform.memory_of_host()->controller.control,
-              &platform.memory_of_host()->controller);
+        visit_controller(memory->controller);
+    if (platform.memory_of_host()) visit_controller(platform.memory_of_host()->controller);
 }
 
 } // namespace
@@ -69,9 +69,19 @@ const char *name_of(event_kind kind) {
 
 event_names event_names::of(npu &platform) {
     event_names names;
-    for_each_window(platform, [&](const sc_core::sc_object &module, const control_window &, const memory_controller *) {
-        names.modules.push_back(name_below(platform, module));
-    });
+    for_each_window(platform,
+                    [&](const sc_core::sc_object &module, const control_window &, const memory_controller *controller) {
+                        const auto number = static_cast<std::uint32_t>(names.modules.size());
+                        names.modules.push_back(name_below(platform, module));
+                        const auto add_memory = [&](std::optional<tla_channel> channel, const tla_arena_stats &list) {
+                            names.memories.push_back({number, channel, list.used, list.free, list.largest_free});
+                        };
+                        if (&module == &platform.addresses())
+                            add_memory(std::nullopt, platform.addresses().get_statistics().space);
+                        if (!controller) return;
+                        for (const tla_channel channel : controller->channels())
+                            add_memory(channel, controller->get_statistics(channel).arena);
+                    });
     for (const pe_unit *pe : platform.pes())
         names.pes.push_back(to_string(pe->where));
     const tla_topology &graph = platform.graph();
@@ -86,8 +96,8 @@ event_names event_names::of(npu &platform) {
 
 void event_recorder::follow(npu &platform, workload &work) {
     names_ = event_names::of(platform);
-    for (event_sink *sink : sinks_)
-        sink->begin(names_);
+    for (const listener &l : listeners_)
+        l.sink->begin(names_);
     addresses_ = &platform.addresses();
     std::uint32_t module = 0;
     for_each_window(platform,
@@ -143,14 +153,15 @@ template <typename Event>
 void event_recorder::tell(event_kind kind, const Event &event) {
     const auto i = static_cast<std::size_t>(kind);
     const bool is_limited = kind != event_kind::launch; // of which each PE has but a few
-    if (is_limited && told_ == limit_) {
-        counts_.lost[i]++;
-        return;
+    for (listener &l : listeners_) {
+        if (is_limited && l.told == l.limit) {
+            l.counts.lost[i]++;
+            continue;
+        }
+        l.told += is_limited;
+        l.counts.told[i]++;
+        l.sink->add(event);
     }
-    told_ += is_limited;
-    counts_.told[i]++;
-    for (event_sink *sink : sinks_)
-        sink->add(event);
 }
 
 // --- commands --------------------------------------------------------------------------------------------------------
@@ -184,7 +195,7 @@ void event_recorder::note_memory(const command_times &of, const answered_command
     event.service_ps = what.completion.service_ps;
     if (names_a_channel(of.op)) event.channel = command.channel;
     if (of.op == TLA_OP_PLACE) event.channel = TLA_HBM; // of which it is always
-    const bool looked = of.status != TLA_BUSY; // else it did not come as far as the list
+    const bool looked = of.status != TLA_BUSY;          // else it did not come as far as the list
     if (looked && (controllers_[of.module] || of.op == TLA_OP_VA_ALLOC || of.op == TLA_OP_VA_FREE)) {
         event.free_bytes = what.completion.total_free;
         event.largest_free = what.completion.largest_free;
@@ -336,16 +347,23 @@ void event_recorder::note_transfer(std::uint32_t pe, const pe_dma::request &what
 
 // --- the end ---------------------------------------------------------------------------------------------------------
 
-event_counts event_recorder::finish(const npu &platform, const workload &work) {
+void event_recorder::finish(const npu &platform, const workload &work) {
     platform.fabric().fabric(); // what modules have yet to do until now
     for (std::uint32_t who = 0; who < open_intervals_.size(); who++)
         if (open_intervals_[who]) tell(event_kind::interval, time_interval{who, *open_intervals_[who]});
-    run_end end{to_ps(sc_core::sc_time_stamp()), work.failure().status, {}, links_->loads(), counts_};
+    run_end end{to_ps(sc_core::sc_time_stamp()), work.failure().status, {}, links_->loads(), {}};
     for (const workload::tensor_report &t : work.tensors())
         end.tensors.push_back({t.object, t.name, t.va.value, t.nbytes});
-    for (event_sink *sink : sinks_)
-        sink->end(end);
-    return counts_;
+    for (const listener &l : listeners_) {
+        end.counts = l.counts;
+        l.sink->end(end);
+    }
+}
+
+std::uint64_t event_recorder::lost(const event_sink &sink) const {
+    for (const listener &l : listeners_)
+        if (l.sink == &sink) return l.counts.all_lost();
+    return 0;
 }
 
 } // namespace tlmalloc

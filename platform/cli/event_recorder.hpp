@@ -14,20 +14,26 @@ namespace tlmalloc {
 
 class event_recorder {
   public:
-    // At most `limit` events are told, those that are known first, and all launches; the rest is counted as lost.
-    explicit event_recorder(std::uint64_t limit) : limit_(limit) {}
-
-    // Before the run. Sinks outlive the recorder, or its finish().
-    void tell(event_sink &sink) { sinks_.push_back(&sink); }
+    // Before the run. At most `limit` events are told, those that are known first, and all launches; the rest is
+    // counted as lost. Sinks outlive the recorder, or its finish().
+    void tell(event_sink &sink, std::uint64_t limit) { listeners_.push_back({&sink, limit, 0, {}}); }
 
     // Follows the modules, before the simulation runs; accounts must be kept (workload::keep_accounts). The platform
-    // must not run on after the recorder is gone.
+    // must not run on after the recorder is gone. Memories are as the run will find them: what ages them has done so.
     void follow(npu &platform, workload &work);
 
-    // The run is over: tells what is left, and the end. What was not told.
-    event_counts finish(const npu &platform, const workload &work);
+    // The run is over: tells what is left, and the end.
+    void finish(const npu &platform, const workload &work);
+
+    // How many events a sink was not told.
+    std::uint64_t lost(const event_sink &sink) const;
 
   private:
+    struct listener {
+        event_sink *sink;
+        std::uint64_t limit, told; // of those that are limited
+        event_counts counts;
+    };
     struct live_block {
         std::uint64_t number, end;
         std::optional<tla_channel> channel;
@@ -56,10 +62,7 @@ class event_recorder {
     const live_block *block_at(std::uint64_t pa) const;
     std::uint32_t number_of(const pe_location &where) const;
 
-    const std::uint64_t limit_;
-    std::uint64_t told_ = 0;
-    event_counts counts_;
-    std::vector<event_sink *> sinks_;
+    std::vector<listener> listeners_;
     event_names names_;
     std::vector<const memory_controller *> controllers_; // by module, null where it is none
     const va_manager *addresses_ = nullptr;

@@ -19,11 +19,19 @@ enum class event_kind { memory, mapping, launch, access, interval, transfer, mes
 constexpr std::size_t event_kinds = 7;
 const char *name_of(event_kind kind); // "memory"
 
+// What a module has of a memory, or of virtual addresses, as the run finds it.
+struct found_memory {
+    std::uint32_t module;
+    std::optional<tla_channel> channel; // none: virtual addresses
+    std::uint64_t used_bytes, free_bytes, largest_free;
+};
+
 struct event_names {
     std::vector<std::string> modules;                           // those that take commands
     std::vector<std::string> pes;                               // in program order
     std::vector<std::string> nodes;                             // of the fabric
     std::vector<std::pair<std::uint32_t, std::uint32_t>> links; // from which node, to which
+    std::vector<found_memory> memories;
 
     static event_names of(npu &platform);
 };

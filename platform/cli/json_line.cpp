@@ -31,9 +31,11 @@ std::string json_quoted(const char *text) {
     return result;
 }
 
-json_line &json_line::millionths(std::uint64_t value) {
-    const std::string digits = std::to_string(value % 1'000'000);
-    return raw(std::to_string(value / 1'000'000) + "." + std::string(6 - digits.size(), '0') + digits);
+std::string as_decimal(std::uint64_t value, std::uint64_t unit) {
+    std::string text = std::to_string(value / unit);
+    if (value % unit == 0) return text;
+    text += "." + std::to_string(unit + value % unit).substr(1);
+    return text.erase(text.find_last_not_of('0') + 1);
 }
 
 struct text_file::stream {

@@ -16,6 +16,9 @@ namespace tlmalloc {
 // `&` are escaped, so that whatever is put into a page stays text there.
 std::string json_quoted(const char *text);
 
+// value / unit, `unit` a power of ten, with all its digits, so that nothing is lost: 1500010 / 1000000 is 1.50001.
+std::string as_decimal(std::uint64_t value, std::uint64_t unit);
+
 // Values one after the other, with the commas between them.
 class json_line {
   public:
@@ -25,16 +28,17 @@ class json_line {
             number(value);
         return *this;
     }
-    // As a fraction of 10^6 with all its digits, so that nothing is lost: 1500001 is 1.500001.
-    json_line &millionths(std::uint64_t value);
     json_line &nothing() { return raw("null"); }
     json_line &truth(bool value) { return raw(value ? "true" : "false"); }
     // null for a null pointer.
     json_line &text(const char *value) { return value ? raw(json_quoted(value)) : nothing(); }
     json_line &text(const std::string &value) { return text(value.c_str()); }
+    // A name that needs no escapes.
     json_line &key(const char *name) {
         separate();
-        line_ += json_quoted(name) + ":";
+        line_ += '"';
+        line_ += name;
+        line_ += "\":";
         fresh_ = true;
         return *this;
     }

@@ -13,6 +13,7 @@
 #include "cli/read_text.h"
 #include "cli/recording.hpp"
 #include "cli/run_report.hpp"
+#include "cli/run_trace.hpp"
 #include "model/modules/kernel_stack.hpp"
 #include "programs/kernel_file.h"
 
@@ -27,8 +28,8 @@ using namespace tlmalloc;
 
 struct run_options {
     const char *config = nullptr, *kernel = nullptr, *json = nullptr, *vcd = nullptr, *from = nullptr,
-               *record = nullptr, *events = nullptr;
-    std::uint64_t events_limit = 0; // 0: not said
+               *record = nullptr, *events = nullptr, *trace = nullptr;
+    std::uint64_t events_limit = 0, trace_limit = 0; // 0: not said
     overrides set{};
     std::vector<const char *> parameters{}, vcd_scopes{};
 };
@@ -43,7 +44,9 @@ enum {
     option_parameter = 'p',
     option_vcd_scope = 'w',
     option_events = 'e',
-    option_events_limit = 'l'
+    option_events_limit = 'l',
+    option_trace = 't',
+    option_trace_limit = 'm'
 };
 
 const argp_option option_table[] = {
@@ -63,18 +66,24 @@ const argp_option option_table[] = {
      "FILE ends in .gz",
      0},
     {"events-limit", option_events_limit, "N", 0, "tell at most N events, the first ones (default 1000000)", 0},
+    {"trace", option_trace, "FILE", 0,
+     "write a timeline for Perfetto, chrome://tracing or speedscope: kernels, engines, MMUs, memories, links; "
+     "compressed "
+     "if FILE ends in .gz",
+     0},
+    {"trace-limit", option_trace_limit, "N", 0, "show at most N events in it, the first ones (default 500000)", 0},
     {"set", option_set, "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
     {nullptr, 0, nullptr, 0, nullptr, 0}};
 
-constexpr std::uint64_t events_limit_default = 1'000'000, events_limit_max = 1'000'000'000;
+constexpr std::uint64_t events_limit_default = 1'000'000, trace_limit_default = 500'000, limit_max = 1'000'000'000;
 
-std::uint64_t parse_limit(const argp_state *state, const char *text) {
+std::uint64_t parse_limit(const argp_state *state, const char *option, const char *text) {
     char *end = nullptr;
     errno = 0;
     const unsigned long long limit = std::strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || limit < 1 || limit > events_limit_max)
-        argument_error(state, "--events-limit: found '%s', expected 1 .. %llu", text,
-                       static_cast<unsigned long long>(events_limit_max));
+    if (*text < '0' || *text > '9' || *end || errno || limit < 1 || limit > limit_max)
+        argument_error(state, "%s: found '%s', expected 1 .. %llu", option, text,
+                       static_cast<unsigned long long>(limit_max));
     return limit;
 }
 
@@ -103,7 +112,13 @@ error_t parse_option(int key, char *text, argp_state *state) {
         options.events = text;
         return 0;
     case option_events_limit:
-        options.events_limit = parse_limit(state, text);
+        options.events_limit = parse_limit(state, "--events-limit", text);
+        return 0;
+    case option_trace:
+        options.trace = text;
+        return 0;
+    case option_trace_limit:
+        options.trace_limit = parse_limit(state, "--trace-limit", text);
         return 0;
     case option_vcd_scope:
         if (!*text) argument_error(state, "--vcd-scope is empty, expected scopes or signals");
@@ -120,6 +135,7 @@ error_t parse_option(int key, char *text, argp_state *state) {
         if (!options.config) argument_error(state, "expected a CONFIG");
         if (!options.vcd && !options.vcd_scopes.empty()) argument_error(state, "--vcd-scope needs --vcd");
         if (!options.events && options.events_limit) argument_error(state, "--events-limit needs --events");
+        if (!options.trace && options.trace_limit) argument_error(state, "--trace-limit needs --trace");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -210,7 +226,7 @@ bool simulate(const npu &platform, const workload &work) {
 }
 
 struct run_files {
-    std::FILE *json = nullptr, *vcd = nullptr, *events = nullptr;
+    std::FILE *json = nullptr, *vcd = nullptr, *events = nullptr, *trace = nullptr;
     std::string snapshot;
     recording record;
 };
@@ -228,34 +244,43 @@ tla_status open_files(const run_options &options, const tla_config &config, run_
     tla_status status = output_open("--json", options.json, &files.json, &error);
     if (!status) status = output_open("--vcd", options.vcd, &files.vcd, &error);
     if (!status) status = output_open("--events", options.events, &files.events, &error);
+    if (!status) status = output_open("--trace", options.trace, &files.trace, &error);
     if (!status && options.record) status = files.record.open(options.record, config, &error);
     return status;
 }
 
 // What is told of the run event by event.
 struct told_events {
-    explicit told_events(std::uint64_t limit) : recorder(limit) {}
-
     void begin(const run_options &options, const run_files &files, npu &platform, workload &work,
                const std::string &kernel) {
-        if (!files.events) return;
-        log = std::make_unique<event_log>(files.events, text_file::is_compressed(options.events), kernel.c_str());
-        recorder.tell(*log);
-        recorder.follow(platform, work);
+        if (files.events) {
+            log = std::make_unique<event_log>(files.events, text_file::is_compressed(options.events), kernel.c_str());
+            recorder.tell(*log, options.events_limit ? options.events_limit : events_limit_default);
+        }
+        if (files.trace) {
+            trace = std::make_unique<run_trace>(files.trace, text_file::is_compressed(options.trace), kernel.c_str(),
+                                                options.config);
+            recorder.tell(*trace, options.trace_limit ? options.trace_limit : trace_limit_default);
+        }
+        if (log || trace) recorder.follow(platform, work);
     }
 
     // Says what had no room.
     void end(const npu &platform, const workload &work) {
-        if (!log) return;
-        const std::uint64_t lost = recorder.finish(platform, work).all_lost();
+        if (!log && !trace) return;
+        recorder.finish(platform, work);
+        if (log) warn_of_lost("event log", recorder.lost(*log), "--events-limit");
+        if (trace) warn_of_lost("trace", recorder.lost(*trace), "--trace-limit");
+    }
+
+    static void warn_of_lost(const char *what, std::uint64_t lost, const char *option) {
         if (lost)
-            std::fprintf(stderr,
-                         "tlmalloc run: warning: the event log is cut: %llu events are not in it "
-                         "(--events-limit)\n",
-                         static_cast<unsigned long long>(lost));
+            std::fprintf(stderr, "tlmalloc run: warning: the %s is cut: %llu events are not in it (%s)\n", what,
+                         static_cast<unsigned long long>(lost), option);
     }
 
     std::unique_ptr<event_log> log;
+    std::unique_ptr<run_trace> trace;
     event_recorder recorder;
 };
 
@@ -276,7 +301,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     for (const char *pattern : options.vcd_scopes)
         wave->select(below + pattern);
 
-    told_events events(options.events_limit ? options.events_limit : events_limit_default); // outlives the platform
+    told_events events; // outlives the platform
     npu platform(name.c_str(), config, {&choice.kernel->run, 1});
     tl_workload size = tl_kernel_workload(choice.kernel, static_cast<std::uint32_t>(platform.pes().size()),
                                           config.workload.elements_per_pe, config.workload.seed);
@@ -291,7 +316,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         return CLI_BAD_INPUT;
     }
     workload work(platform, choice, size, config.mmu.unmapped == TLA_UNMAPPED_DEMAND);
-    if (files.json || files.events) work.keep_accounts();
+    if (files.json || files.events || files.trace) work.keep_accounts();
     platform.host().main = [&] { work.main(); };
     if (wave) platform.record(*wave);
     if (wave && !wave->unmatched().empty()) {
@@ -302,13 +327,13 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         return CLI_BAD_INPUT;
     }
     files.record.follow(platform);
-    events.begin(options, files, platform, work, choice.title);
     if (options.from) {
         if (platform.age(files.snapshot, &error)) {
             print_message("tlmalloc run: %s: %s", options.from, error.text);
             return CLI_BAD_INPUT;
         }
     }
+    events.begin(options, files, platform, work, choice.title);
     if (!simulate(platform, work)) {
         output_drop(files.json);
         events.end(platform, work);

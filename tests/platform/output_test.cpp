@@ -39,6 +39,8 @@ std::vector<writer> writers(const scratch_directory &scratch) {
     const std::vector<std::string> simulated{"replay", trace, "--config", config};
     return {{{"run", config, "--kernel", "dma_read"}, "--json"},
             {{"run", config, "--kernel", "dma_read"}, "--vcd"},
+            {{"run", config, "--kernel", "dma_read"}, "--events"},
+            {{"run", config, "--kernel", "dma_read"}, "--trace"},
             {replay, "--json"},
             {replay, "--placements"},
             {replay, "--map"},
