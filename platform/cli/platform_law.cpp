@@ -5,6 +5,7 @@
 #include "cli/overrides.h"
 #include "cli/platform_attention.hpp"
 #include "cli/platform_blocks.hpp"
+#include "cli/platform_port.hpp"
 #include "model/base/suggest.h"
 
 #include <algorithm>
@@ -119,6 +120,10 @@ tla_status check(const tla_serving_settings &settings, const tla_config &config,
     if (rules.has_memory) return tla_error_set(error, TLA_UNSUPPORTED, "a platform has the blocks of kv_memory blocks");
     if (config.host.lockstep != TLA_LOCKSTEP_OFF)
         return tla_error_set(error, TLA_UNSUPPORTED, "a platform in lockstep has no blocks of single slices");
+    if (config.controller.ports <= port_beside)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "found %u controller.ports, expected at least %u: port %u is that of a platform's blocks",
+                             config.controller.ports, port_beside + 1, port_beside);
     if (!nbytes)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "the bytes of a block are not known, expected layers, kv_heads, head_dim and a kv_dtype "
@@ -171,29 +176,36 @@ tla_status platform_law_parse(const char *text, const tla_serving_settings *sett
                              "found %s, expected \"platform CONFIG + fixed TIME + TIME/token\" or \"platform CONFIG + "
                              "profile DIR\"",
                              tla_quote(text).text);
-    auto made = std::make_unique<platform_law>();
-    const bool by_dma = settings->attention_by_dma;
-    const tla_serving_settings rest = by_dma ? without_attention(*settings) : *settings;
-    if (const tla_status status = tla_step_law_parse(inner, &rest, &made->inner, error)) return status;
     tla_config config{};
     const std::string path(begin, length);
     if (const tla_status status = tla_config_load(path.c_str(), nullptr, 0, &config, print_finding, nullptr))
         return tla_error_set(error, status, "%s: the platform's configuration is refused", path.c_str());
-    if (const tla_status status = check(*settings, config, error)) return status;
     sc_core::sc_report_handler::set_handler(report);
+    return platform_law_make("", &config, inner, settings, law, error);
+}
+
+tla_status platform_law_make(const char *prefix, const tla_config *config, const char *rest,
+                             const tla_serving_settings *settings, tla_step_law *law, tla_error *error) {
+    *law = {};
+    auto made = std::make_unique<platform_law>();
+    const bool by_dma = settings->attention_by_dma;
+    const tla_serving_settings others = by_dma ? without_attention(*settings) : *settings;
+    if (const tla_status status = tla_step_law_parse(rest, &others, &made->inner, error)) return status;
+    if (const tla_status status = check(*settings, *config, error)) return status;
     const tla_status status = told(error, [&] {
-        made->platform = std::make_unique<npu>("npu", config, kernel_table{});
+        const auto named = [prefix](const char *part) { return prefix + std::string(part); };
+        made->platform = std::make_unique<npu>(named("npu").c_str(), *config, kernel_table{});
         const std::uint64_t nbytes = settings->host_link.block_bytes, layer = nbytes / settings->layers;
         made->blocks = std::make_unique<platform_blocks>(
-            "blocks", *made->platform, settings->rules.blocks, nbytes, config.mmu.page_size,
-            by_dma ? std::max(layer, platform_blocks::end_bytes) : platform_blocks::end_bytes, config.workload.asid);
+            named("blocks").c_str(), *made->platform, settings->rules.blocks, nbytes, config->mmu.page_size,
+            by_dma ? std::max(layer, platform_blocks::end_bytes) : platform_blocks::end_bytes, config->workload.asid);
         if (settings->rules.host_blocks) {
-            made->tier = std::make_unique<platform_tier>("tier", *made->platform, nbytes);
+            made->tier = std::make_unique<platform_tier>(named("tier").c_str(), *made->platform, nbytes);
             made->blocks->set_tier(*made->tier);
         }
         if (by_dma)
-            made->attention = std::make_unique<platform_attention>("attention", *made->platform, *made->blocks, layer,
-                                                                   settings->rules.block_tokens);
+            made->attention = std::make_unique<platform_attention>(named("attention").c_str(), *made->platform,
+                                                                   *made->blocks, layer, settings->rules.block_tokens);
         made->layers = settings->layers;
         return TLA_OK;
     });

@@ -29,6 +29,12 @@ const char *platform_law_split(const char *text, const char **config, size_t *le
 tla_status platform_law_parse(const char *text, const tla_serving_settings *settings, tla_step_law *law,
                               tla_error *error);
 
+/* The same on the platform of a configuration, whose modules have names that begin with `prefix`; `rest` is LAW.
+ * Several in a process are all made before the first step, and each runs to its end before another one begins. What
+ * modules report is told by whoever asked SystemC for it. */
+tla_status platform_law_make(const char *prefix, const tla_config *config, const char *rest,
+                             const tla_serving_settings *settings, tla_step_law *law, tla_error *error);
+
 /* Lets every HBM free list begin as a snapshot of an arena says (npu::age, whose errors these are); before the first
  * step. */
 tla_status platform_law_age(tla_step_law *law, const char *snapshot, size_t length, tla_error *error);

@@ -10,11 +10,13 @@
 
 namespace tlmalloc {
 
-// From beside the module, so that no way over the fabric is in a command's time; by a port of controllers and MMUs that
-// nobody else has. From a thread, which waits until it is done.
+constexpr unsigned port_beside = 5; // of controllers and MMUs: nobody else has it
+
+// From beside the module, so that no way over the fabric is in a command's time. From a thread, which waits until it is
+// done.
 inline tla_status command_beside(tlm::tlm_fw_transport_if<> &socket, const tla_command &command,
                                  tla_completion &completion) {
-    constexpr std::uint64_t port = std::uint64_t{5} * TLA_PORT_BYTES;
+    constexpr std::uint64_t port = std::uint64_t{port_beside} * TLA_PORT_BYTES;
     sc_core::sc_time delay;
     const tla_status status = send_command(socket, port, command, completion, delay);
     sc_core::wait(delay);

@@ -430,7 +430,8 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     check_refused(serving(requests, settings, "quick"), "--step-time: found \"quick\", expected \"fixed TIME");
     check_refused(serving(requests, settings, "platform x"), "expected \"platform CONFIG + fixed TIME");
     check_refused(serving(requests, settings, "platform  + fixed 1 ms"), "expected \"platform CONFIG + fixed TIME");
-    check_refused(serving(requests, settings, "platform x + quick"), "found \"quick\", expected \"fixed TIME");
+    check_refused(serving(requests, settings, "platform " + npu_small + " + quick"),
+                  "found \"quick\", expected \"fixed TIME");
     check_refused(serving(requests, settings, "platform " + scratch.path("none.yaml") + " + fixed 1 ms"), "none.yaml",
                   1);
     const std::string on_platform = "platform " + npu_small + " + fixed 1 ms";
@@ -443,6 +444,10 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
                   "found blocks of 16 bytes, expected at least 32");
     check_refused(serving(requests, settings, on_platform, {"--set", "gpu_blocks=12289"}),
                   "gpu_blocks: found 12289 of 2097152 bytes, expected at most the 12288 that 4 slices");
+    std::string few = read_text(npu_small);
+    few.insert(few.find("  hbm_policy: first_fit\n"), "  ports: 5\n");
+    check_refused(serving(requests, settings, "platform " + scratch.write("few.yaml", few) + " + fixed 1 ms"),
+                  "found 5 controller.ports, expected at least 6: port 5 is that of a platform's blocks");
     check_refused(serving(requests, settings, on_platform, {"--set", "attention=dma"}),
                   "small_requests.jsonl: found 60 requests, expected at most 50 with attention dma");
     check_refused(serving(requests, settings, law, {"--set", "attention=dma"}),
@@ -492,7 +497,6 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     BOOST_CHECK(!std::filesystem::exists(scratch.path("out.json")));
 }
 
-// Keys that are null are as if they were not written; the file's own 120 blocks and 32 requests are others.
 // What the platform's modules report comes out as a text: it is thrown by C++, and the engine is C.
 BOOST_AUTO_TEST_CASE(a_platform_that_the_host_has_no_room_for_is_refused) {
     if (is_sanitized()) return; // nothing starts in so little memory
@@ -504,6 +508,7 @@ BOOST_AUTO_TEST_CASE(a_platform_that_the_host_has_no_room_for_is_refused) {
     BOOST_CHECK_EQUAL(run.out, "");
 }
 
+// Keys that are null are as if they were not written; the file's own 120 blocks and 32 requests are others.
 BOOST_AUTO_TEST_CASE(a_key_that_is_set_to_null_has_its_default) {
     const std::string requests = configs + "small_requests.jsonl", settings = configs + "small.yaml";
     const auto run = [&](const std::vector<std::string> &more) {
