@@ -42,6 +42,7 @@ enum file_key {
     file_workload,
     file_with,
     file_figures,
+    file_long,
     file_rows,
     file_keys
 };
@@ -56,6 +57,7 @@ enum row_key {
     row_closed_form,
     row_input,
     row_bound,
+    row_at_most,
     row_fitted,
     row_source,
     row_note,
@@ -92,12 +94,13 @@ class reader {
             {key("label", take_row), key("figure", take_row), key("unit", take_row),
              key("set", take_row_set, TLA_VALUE_PAIRS), key("with", take_row_with, TLA_VALUE_PAIRS),
              key("published", take_row), key("closed_form", take_row), key("input", take_row), key("bound", take_row),
-             key("fitted", take_row), key("source", take_row), key("note", take_row), key("relative_to", take_row)}};
+             key("at_most", take_row), key("fitted", take_row), key("source", take_row), key("note", take_row),
+             key("relative_to", take_row)}};
         const tla_schema row_schema{row.data(), row.size(), sizeof(unused_), nullptr, [](tla_loader *) {}};
         const std::array<tla_schema_key, file_keys> file{
             {key("name", take_file), key("about", take_file), key("unit", take_file), key("platform", take_file),
              key("set", take_set, TLA_VALUE_PAIRS), key("workload", take_file), key("with", take_with, TLA_VALUE_PAIRS),
-             key("figures", take_file), key("rows", begin_row, TLA_VALUE_ROWS, &row_schema)}};
+             key("figures", take_file), key("long", take_file), key("rows", begin_row, TLA_VALUE_ROWS, &row_schema)}};
         const tla_schema schema{file.data(), file.size(), sizeof(unused_), nullptr, check};
         char *text = nullptr;
         std::size_t length = 0;
@@ -193,6 +196,7 @@ class reader {
             find(name.at, std::string("name: found ") + tla_quote(made_.name.c_str()).text +
                               ", expected a name of a file, without / and '");
         find_workload(file_.texts[file_workload]);
+        read_boolean("long", file_.texts[file_long], made_.takes_long);
         if (loader_->findings) return;
         if (made_.name.empty() || made_.unit.empty() || !made_.workload || rows_.empty())
             return find({path_.c_str(), 1, 1}, "expected name, unit, workload and rows");
@@ -209,7 +213,7 @@ class reader {
         if (w.units.size() != w.figures.size() || w.units.empty())
             return find(wanted.at, std::string("figures: those of ") + w.name + " are shown one by one (figure)");
         for (std::size_t i = 0; i < rows_.size(); i++)
-            for (const row_key key : {row_figure, row_unit, row_published, row_closed_form, row_input})
+            for (const row_key key : {row_figure, row_unit, row_published, row_closed_form, row_input, row_at_most})
                 if (rows_[i].texts[key].is_written())
                     return find(rows_[i].texts[key].at, "a row that shows all figures has none of its own, no unit and "
                                                         "no value to compare with");
@@ -273,6 +277,12 @@ class reader {
             into = value;
     }
 
+    void read_boolean(const char *key, const text &value, bool &into) {
+        if (!value.is_written()) return;
+        into = value.value == "true";
+        if (!into && value.value != "false") refuse(key, value, "false or true", {});
+    }
+
     void make_row(const written_row &w) {
         experiment_row row;
         const auto said = [&w](row_key key) -> const text & { return w.texts[key]; };
@@ -286,15 +296,17 @@ class reader {
         read_number("bound", said(row_bound), row.bound_pct);
         read_figure(said(row_figure), row);
         read_relative(said(row_relative_to), row);
-        if (const text &fitted = said(row_fitted); fitted.is_written()) {
-            row.fitted = fitted.value == "true";
-            if (!row.fitted && fitted.value != "false") refuse("fitted", fitted, "false or true", {});
-        }
+        read_number("at_most", said(row_at_most), row.at_most);
+        read_boolean("fitted", said(row_fitted), row.fitted);
         if (row.label.empty()) find(w.at, "row without a label");
         const std::string kind =
             std::string("a ") + (row.reference_is == standing::published ? "published" : "reference");
         if (row.reference && row.source.empty()) find(w.at, "row with " + kind + " value and no source");
         if (row.bound_pct && !row.reference) find(w.at, "row with a bound and no value to compare with");
+        if (row.at_most && row.reference)
+            find(said(row_at_most).at, "at_most: found a value to compare with, expected none: the figure is a "
+                                       "deviation itself");
+        if (row.at_most && row.source.empty()) find(w.at, "row with at_most and no source");
         for (const experiment_parameter &parameter : made_.workload->parameters)
             if (!row.parameters.has(parameter.name))
                 find(w.at, std::string("row without the parameter ") + parameter.name);

@@ -31,6 +31,9 @@ class experiment_run {
   public:
     virtual ~experiment_run() = default;
 
+    // Once all rows are made: one that goes on with the simulation itself, step by step, comes to its end here.
+    virtual void drive() {}
+
     bool finished() const { return finished_; }
     // In the order of experiment_workload::figures; NaN: was not measured.
     double result(std::size_t figure) const { return results_[figure]; }
@@ -89,6 +92,7 @@ struct experiment_row {
     std::size_t figure = 0;                // of the workload's
     standing reference_is = standing::none;
     std::optional<double> reference, bound_pct; // reference: unless standing::none
+    std::optional<double> at_most;              // of a figure that is a deviation itself, in its unit
     std::size_t relative_to = 0;                // of a relative workload: the row that is 100
     bool fitted = false;                        // something about the row was chosen so that it fits
     tla_config config{};
@@ -99,6 +103,7 @@ struct experiment_row {
 struct experiment {
     std::string name, about, unit;
     const experiment_workload *workload = nullptr;
+    bool takes_long = false;  // and runs only when it is named
     bool all_figures = false; // the rows of the file are there for each of the workload's figures, one behind the other
     std::vector<experiment_row> rows;
 

@@ -61,6 +61,9 @@ experiment_workload prefix_caches();     // experiment_serving.cpp, as the next 
 experiment_workload reservations();
 experiment_workload layer_types();
 experiment_workload serving_managers(); // experiment_serving_run.cpp
+experiment_workload serving_rules();    // experiment_rules.cpp
+experiment_workload measured_runs();    // experiment_measured.cpp
+experiment_workload serving_blocks();   // experiment_blocks.cpp
 
 } // namespace tlmalloc
 #endif

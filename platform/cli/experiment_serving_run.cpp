@@ -1,10 +1,7 @@
 // A serving engine over every manager of its memory, with the prices of what that decides.
-#include "cli/experiment_dma.hpp"
-#include "cli/serve.h"
+#include "cli/experiment_serve.hpp"
 #include "serving/host_law.h"
 #include "serving/priced_law.h"
-
-#include <algorithm>
 
 namespace tlmalloc {
 
@@ -31,41 +28,13 @@ const char *memory_name(std::uint64_t value) {
     return value == TLA_KV_MEMORY_COUNT ? "blocks" : tla_kv_memory_name(static_cast<tla_kv_memory_kind>(value));
 }
 
-struct owned_result : tla_serve_result {
-    owned_result() : tla_serve_result{} {}
-    owned_result(const owned_result &) = delete;
-    owned_result &operator=(const owned_result &) = delete;
-    ~owned_result() { tla_serve_result_clear(this); }
-};
-
-struct owned_law : tla_step_law {
-    owned_law() : tla_step_law{} {}
-    owned_law(const owned_law &) = delete;
-    owned_law &operator=(const owned_law &) = delete;
-    ~owned_law() { tla_step_law_clear(this); }
-};
-
-void keep_first(void *context, const tla_config_finding *finding) {
-    auto *const e = static_cast<tla_error *>(context);
-    if (!e->status)
-        tla_error_set(e, TLA_SYNTAX, "%s:%zu:%zu: %s", finding->file, finding->line, finding->column, finding->text);
-}
-
-// The settings of the file with what the row says about memory.
-tla_status settings_of(const experiment_parameters &p, tla_serving_settings &settings, tla_error *error) {
+// What the row says about memory.
+std::vector<std::string> overrides_of(const experiment_parameters &p) {
     const auto text = [](const char *key, const std::string &value) { return std::string(key) + "=" + value; };
-    const std::string written[] = {text("kv_memory", memory_name(p.at("memory"))),
-                                   text("kv_page", std::to_string(p.at("page")) + " B"),
-                                   text("max_model_len", std::to_string(p.at("longest"))),
-                                   text("host_blocks", std::to_string(p.at("host_blocks"))),
-                                   text("host_bandwidth_gb_s", std::to_string(p.at("host_gb_s")))};
-    const char *overrides[std::size(written)];
-    std::transform(std::begin(written), std::end(written), overrides, [](const std::string &s) { return s.c_str(); });
-    tla_error found{};
-    const char *const path = p.files.at("settings").c_str();
-    const tla_status status =
-        tla_serving_settings_load(path, overrides, std::size(overrides), &settings, keep_first, &found);
-    return status ? tla_error_set(error, status, "%s", found.status ? found.text : tla_status_text(status)) : TLA_OK;
+    return {text("kv_memory", memory_name(p.at("memory"))), text("kv_page", std::to_string(p.at("page")) + " B"),
+            text("max_model_len", std::to_string(p.at("longest"))),
+            text("host_blocks", std::to_string(p.at("host_blocks"))),
+            text("host_bandwidth_gb_s", std::to_string(p.at("host_gb_s")))};
 }
 
 tla_serving_prices prices_of(const tla_config &config) {
@@ -81,10 +50,9 @@ tla_serving_prices prices_of(const tla_config &config) {
 
 tla_status serve(const tla_config &config, const experiment_parameters &p, std::vector<double> &figures,
                  tla_error *error) {
-    const tla_serving_requests *const requests = serving_requests_of(p, error);
+    const tla_serving_requests *requests;
     tla_serving_settings settings{};
-    if (!requests) return error->status;
-    if (const tla_status status = settings_of(p, settings, error)) return status;
+    if (const tla_status status = serving_row_of(p, overrides_of(p), &requests, settings, error)) return status;
     owned_law law;
     if (const tla_status status =
             tla_step_law_parse(("profile " + p.files.at("profile")).c_str(), &settings, &law, error))
@@ -100,17 +68,15 @@ tla_status serve(const tla_config &config, const experiment_parameters &p, std::
     if (const tla_status status = tla_serve(requests, &settings.rules, &with_prices, nullptr, nullptr, &result, error))
         return status;
     serve_times times{};
-    if (const tla_status status = serve_times_of(requests, result.requests, &times))
-        return tla_error_set(error, status, "no host memory for the times");
+    if (const tla_status status = serving_times_of(requests, result, times, error)) return status;
     const tla_scheduler_stats &s = result.scheduler;
     const double count = static_cast<double>(requests->count);
     figures.assign(figure_count, 0);
     figures[figure_ttft] = times.ttft.mean.total;
     figures[figure_tpot] = 1e3 * times.tpot.mean.total;
-    figures[figure_throughput] =
-        1e9 * static_cast<double>(result.generated_tokens) / static_cast<double>(result.end_ns);
+    figures[figure_throughput] = tokens_per_s(result);
     figures[figure_preemptions] = static_cast<double>(s.preemptions);
-    figures[figure_refusals] = static_cast<double>(s.refused_running + s.refused_gate + s.refused_admission);
+    figures[figure_refusals] = refusals(s);
     figures[figure_fragmented] = static_cast<double>(s.refused_fragmented);
     figures[figure_use] = 100 * result.mean_use;
     figures[figure_internal] = 100 * result.mean_internal_fragmentation;
@@ -129,8 +95,9 @@ class serving_run : public experiment_run {
 };
 
 tla_status check(const tla_config &, const experiment_parameters &p, tla_error *error) {
+    const tla_serving_requests *requests;
     tla_serving_settings settings{};
-    return serving_requests_of(p, error) ? settings_of(p, settings, error) : error->status;
+    return serving_row_of(p, overrides_of(p), &requests, settings, error);
 }
 
 } // namespace

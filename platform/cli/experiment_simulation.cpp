@@ -30,6 +30,8 @@ std::shared_ptr<experiment_run> run_of_row(const experiment &e, std::size_t row,
 }
 
 void run_to_the_end(const row_runs &runs) {
+    for (const auto &run : runs)
+        if (run && !run->finished()) run->drive();
     const sc_core::sc_time slice(100, sc_core::SC_US); // between looks at what is done
     progress_line progress = progress_begin("reproduce", "rows");
     const bool simulated =

@@ -229,6 +229,9 @@ const std::vector<experiment_workload> &experiment_workloads() {
         reservations(),
         layer_types(),
         serving_managers(),
+        serving_rules(),
+        measured_runs(),
+        serving_blocks(),
     };
     return all;
 }

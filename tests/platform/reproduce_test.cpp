@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
         names += std::string(json_string_value(json_object_get(experiment, "name"))) + " ";
         json_array_foreach(json_object_get(experiment, "rows"), j, row) {
             for (const char *key : {"label", "model", "standing", "reference", "published", "unit", "deviation_pct",
-                                    "bound_pct", "fitted", "source", "note"})
+                                    "bound_pct", "at_most", "fitted", "source", "note"})
                 BOOST_CHECK_MESSAGE(json_object_get(row, key), key);
             const auto is_real = [row](const char *key) { return json_is_real(json_object_get(row, key)); };
             const std::string standing = json_string_value(json_object_get(row, "standing"));
@@ -48,17 +48,17 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
             BOOST_CHECK_EQUAL(is_real("published"), standing == "published");
             // What is far away says why.
             const double deviation = json_real_value(json_object_get(row, "deviation_pct"));
-            const bool explained =
-                json_is_true(json_object_get(row, "fitted")) || *json_string_value(json_object_get(row, "note"));
+            const bool explained = is_real("at_most") || json_is_true(json_object_get(row, "fitted")) ||
+                                   *json_string_value(json_object_get(row, "note"));
             BOOST_CHECK_MESSAGE(is_real("bound_pct") || std::abs(deviation) < 10 || explained, label);
             standings += standing + ", ";
             bounded += is_real("bound_pct");
         }
     }
-    for (const char *name :
-         {"allocator_felt", "allocator_traffic", "kernbench_kernels", "kernbench_kernels_all_reduce",
-          "kernbench_parity", "map_visibility", "neummu_ladder", "plan_or_allocate", "serving_layer_types",
-          "serving_prefix_cache", "serving_reservation", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
+    for (const char *name : {"allocator_felt", "allocator_traffic", "kernbench_kernels", "kernbench_kernels_all_reduce",
+                             "kernbench_parity", "map_visibility", "neummu_ladder", "plan_or_allocate",
+                             "serving_goldens", "serving_layer_types", "serving_measured", "serving_prefix_cache",
+                             "serving_reservation", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
         BOOST_CHECK_MESSAGE(contains(names, name), names);
     BOOST_CHECK_GE(bounded, 9u);
     for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})
@@ -66,6 +66,7 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
     json_decref(report);
     BOOST_CHECK(contains(run.out, "an input that comes out again"));
     BOOST_CHECK(contains(run.out, "the published window ends at random"));
+    BOOST_CHECK(contains(run.out, "\nTake long, and run when they are named: serving_hour serving_platform\n"));
 }
 
 // Where DMA is the bound, the ladder needs its last step.
@@ -260,6 +261,39 @@ BOOST_AUTO_TEST_CASE(a_missed_bound_is_told_and_is_the_exit_status) {
     BOOST_CHECK_MESSAGE(contains(run.out, "MISSED"), run.out);
 }
 
+// A figure that is a deviation itself has no value to compare with, and a bound in its own unit: 256 KiB by a row's 8
+// walkers, so many GB/s.
+BOOST_AUTO_TEST_CASE(a_figure_may_have_a_bound_of_its_own) {
+    scratch_directory scratch;
+    for (const bool met : {true, false}) {
+        const std::string path =
+            scratch.write("e.yaml", stream(met ? "at_most: 1000.5, source: none" : "at_most: 0.25, source: none"));
+        const command_result run = run_tlmalloc({"reproduce", path, "--json", scratch.path("r.json")});
+        BOOST_CHECK_EQUAL(run.status, met ? 0 : 1);
+        BOOST_CHECK_MESSAGE(contains(run.out, met ? " <= 1e+03 " : " <= 0.25 "), run.out);
+        BOOST_CHECK_EQUAL(contains(run.out, "MISSED"), !met);
+        BOOST_CHECK(contains(read_text(scratch.path("r.json")), met ? "\"at_most\": 1000.5" : "\"at_most\": 0.25"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_takes_long_runs_only_when_it_is_named) {
+    scratch_directory scratch;
+    const std::string text = stream("note: x");
+    scratch.write("quick.yaml", text);
+    scratch.write("slow.yaml", "long: true\n" + text);
+    const auto out = [&](const std::vector<std::string> &more) {
+        std::vector<std::string> words = {"reproduce", "--from", scratch.path("")};
+        words.insert(words.end(), more.begin(), more.end());
+        const command_result run = run_tlmalloc(words);
+        BOOST_CHECK_MESSAGE(run.status == 0 && run.err.empty(), run.err);
+        return run.out;
+    };
+    const std::string all = out({}), named = out({"slow"});
+    BOOST_CHECK_MESSAGE(contains(all, "Take long, and run when they are named: s\n"), all);
+    BOOST_CHECK_EQUAL(all.substr(0, all.find("Take long")), named);
+    BOOST_CHECK_EQUAL(out({"quick"}), named);
+}
+
 BOOST_AUTO_TEST_CASE(a_plot_leaves_its_data_and_its_script) {
     scratch_directory scratch;
     const std::string path = scratch.write("e.yaml", stream("published: 10, source: none"));
@@ -283,11 +317,12 @@ BOOST_AUTO_TEST_CASE(a_plot_makes_its_directory_and_not_the_one_above) {
 
 BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused("name: s\nunit: GB/s\nwork: stream\n", ":3:1: error: unknown key \"work\", expected name, about, "
-                                                         "unit, platform, set, workload, with, figures or rows");
+                                                         "unit, platform, set, workload, with, figures, long or "
+                                                         "rows");
     check_refused(
         stream("lable: x"),
         ":7:16: error: unknown key \"lable\", expected label, figure, unit, set, with, published, closed_form, input, "
-        "bound, fitted, source, note or relative_to, did you mean \"label\"?");
+        "bound, at_most, fitted, source, note or relative_to, did you mean \"label\"?");
     check_refused(stream("note: x, note: y"), ":7:25: error: note: found the key again, expected it once (line 7)");
     check_refused(stream("set: {mmu.walk: flat, mmu.walk: flat}"),
                   ":7:38: error: mmu.walk: found the key again, expected it once (line 7)");
@@ -300,7 +335,8 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
                   ":2:11: error: workload: found \"streams\", expected one of stream, "
                   "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
                   "transfers, all_reduce, composite, transformer_block, training, network, "
-                  "prefix_cache, kv_memory, layer_types, serving, did you mean \"stream\"?");
+                  "prefix_cache, kv_memory, layer_types, serving, serving_rules, measured_run, serving_blocks, did you "
+                  "mean \"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),
                   ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
     check_refused(stream("with: {bytes: 1}"),
@@ -309,6 +345,11 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused(stream("published: 5"), ":7:5: error: row with a published value and no source");
     check_refused(stream("bound: 5"), ":7:5: error: row with a bound and no value to compare with");
     check_refused(stream("input: 5"), ":7:5: error: row with a reference value and no source");
+    check_refused(stream("at_most: 5"), ":7:5: error: row with at_most and no source");
+    check_refused(stream("published: 5, at_most: 5, source: x"),
+                  ":7:39: error: at_most: found a value to compare with, expected none: the figure is a deviation "
+                  "itself");
+    check_refused("long: yes\n" + stream("set: {}"), ":1:7: error: long: found \"yes\", expected false or true");
     check_refused(stream("published: 5, input: 5, source: x"),
                   ":7:37: error: input: found a second value to compare with, expected one");
     check_refused(stream("relative_to: a"), ":7:29: error: relative_to: figures of stream are not relative");

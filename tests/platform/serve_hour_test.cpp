@@ -47,3 +47,10 @@ BOOST_AUTO_TEST_CASE(an_hour_on_256_pes_finds_what_is_found_without_them) {
     json_decref(with);
     json_decref(without);
 }
+
+BOOST_AUTO_TEST_CASE(the_hour_meets_the_bounds_of_its_experiment) {
+    if (!shared_data_is_here("data/serving")) return;
+    const command_result run = run_tlmalloc({"reproduce", source + "configs/experiments/serving_hour.yaml"});
+    BOOST_CHECK_EQUAL(run.status, 0);
+    BOOST_CHECK_MESSAGE(!contains(run.out, "skipped") && contains(run.out, " 41708032     41708032 "), run.out);
+}

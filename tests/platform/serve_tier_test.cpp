@@ -4,6 +4,7 @@
 #include "unit/seeded_random.hpp"
 
 #include <jansson.h>
+#include <map>
 
 namespace {
 
@@ -145,55 +146,48 @@ BOOST_AUTO_TEST_CASE(attention_reads_what_came_back_from_the_hosts_memory) {
     BOOST_CHECK_EQUAL(with.number({"kv", "attention", "lookups"}), with.number({"kv", "attention", "bytes"}) / 256);
 }
 
-namespace {
-
-std::string priced_platform(const scratch_directory &scratch, const std::string &profile, bool maps_free,
-                            const std::string &more) {
-    std::string text = read_text(TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml");
-    const auto add = [&](const std::string &block, const std::string &line) {
-        text.insert(text.find("\n" + block + ":\n") + block.size() + 3, line);
-    };
-    add("controller", "  cost: {profile: " + profile + "}\n");
-    if (maps_free) add("mmu", "  cost: {fixed: 0 ns, pte_write: 0 ns, invalidate: 0 ns}\n");
-    return scratch.write("priced.yaml", text + more + "\nhost_memory: {capacity: 1 GiB}\n");
-}
-
-// A row of the page.
-std::string row_of(const report &r, const std::string &label) {
-    const auto mean_us = [&](const char *part) { return 1e6 * json_real_value(r.at({"latency", "mean_s", part})); };
-    std::uint64_t refusals = 0;
-    for (const char *why : {"running", "gate", "admission", "budget"})
-        refusals += r.number({"kv", "failures", why});
-    char row[200];
-    std::snprintf(row, sizeof row, "| %s | %.1f | %.0f | %llu | %llu | %.2f | %.2f | %.1f |", label.c_str(),
-                  1e3 * json_real_value(r.at({"ttft", "mean_s", "total"})),
-                  static_cast<double>(r.number({"generated_tokens"})) / json_real_value(r.at({"end_s"})),
-                  static_cast<unsigned long long>(r.number({"preemptions"})), static_cast<unsigned long long>(refusals),
-                  mean_us("allocation"), mean_us("mapping"), mean_us("transfer"));
-    return row;
-}
-
-} // namespace
-
+// Rows of `tlmalloc reproduce serving_platform`, which share one simulation, and one of them by the command of the
+// page.
 BOOST_AUTO_TEST_CASE(the_page_has_what_an_allocators_price_does_on_a_platform) {
     const scratch_directory scratch;
     const std::string page = read_text(TLMALLOC_SOURCE_DIR "/platform/serving/README.md");
-    struct price {
-        const char *name, *profile;
-        bool maps_free;
-        const char *more;
-    };
-    for (const char *blocks : {"0", "480"})
-        for (const price &p :
-             {price{"ideal", "ideal", true, ""}, price{"hardware", "rtl_list_1c", false, ""},
-              price{"firmware", "fw_list", false, ""}, price{"driver", "ideal", true, "\nhost: {driver: serial}"}}) {
-            const std::string platform = priced_platform(scratch, p.profile, p.maps_free, p.more);
-            const report r(configs + "small_requests.jsonl", "platform " + platform + " + fixed 2 ms + 20 us/token",
-                           {"layers=1", std::string("host_blocks=") + blocks});
-            const std::string row =
-                row_of(r, (*blocks == '0' ? "blocks, " : "blocks and host, ") + std::string(p.name));
-            BOOST_CHECK_MESSAGE(contains(page, "\n" + row + "\n"), row);
-        }
+    const command_result run =
+        run_tlmalloc({"reproduce", TLMALLOC_SOURCE_DIR "/configs/experiments/serving_platform.yaml", "--json",
+                      scratch.path("r.json")});
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    json_t *made = json_load_file(scratch.path("r.json").c_str(), 0, nullptr), *row;
+    BOOST_REQUIRE(made);
+    std::vector<std::string> labels;
+    std::map<std::string, std::map<std::string, double>> of;
+    std::size_t i;
+    json_array_foreach(json_object_get(json_array_get(json_object_get(made, "experiments"), 0), "rows"), i, row) {
+        const std::string label = json_string_value(json_object_get(row, "label"));
+        if (!of.count(label)) labels.push_back(label);
+        of[label][json_string_value(json_object_get(row, "figure"))] = json_number_value(json_object_get(row, "model"));
+    }
+    json_decref(made);
+    BOOST_CHECK_EQUAL(labels.size(), 8u);
+    for (const std::string &label : labels) {
+        auto &f = of[label];
+        char line[200];
+        std::snprintf(line, sizeof line, "\n| %s | %.1f | %.0f | %.0f | %.0f | %.2f | %.2f | %.1f |\n", label.c_str(),
+                      f["ttft"], f["throughput"], f["preemptions"], f["refusals"], f["allocation"], f["mapping"],
+                      f["transfer"]);
+        BOOST_CHECK_MESSAGE(contains(page, line), line);
+        BOOST_CHECK_EQUAL(f["completed"], 60);
+    }
+    const report r(configs + "small_requests.jsonl",
+                   "platform " + platform_in(scratch, "1 GiB") + " + fixed 2 ms + 20 us/token",
+                   {"layers=1", "host_blocks=480"});
+    auto &f = of["blocks and host, hardware"];
+    BOOST_CHECK_EQUAL(f["hit_tokens"], static_cast<double>(r.number({"hit_tokens"})));
+    BOOST_CHECK_CLOSE(f["ttft"], 1e3 * json_real_value(r.at({"ttft", "mean_s", "total"})), 1e-6);
+    BOOST_CHECK_CLOSE(f["end"], json_real_value(r.at({"end_s"})), 1e-6);
+    std::uint64_t commands = 0;
+    for (const char *key :
+         {"alloc", "ref", "free", "map", "unmap", "host_alloc", "host_free", "host_pin", "host_unpin"})
+        commands += r.platform(key);
+    BOOST_CHECK_EQUAL(f["commands"], static_cast<double>(commands));
 }
 
 BOOST_AUTO_TEST_CASE(more_blocks_than_the_hosts_memory_holds_are_refused) {
