@@ -41,7 +41,7 @@ typedef struct tla_serving_request {
 typedef struct tla_serving_requests {
     tla_serving_request *items; /* in the order of the file */
     size_t count;               /* 1 or more */
-    uint32_t block_tokens;      /* tokens of a block in .blocks; 0: the file knows no blocks */
+    uint32_t block_tokens;      /* tokens of a block in .blocks; 0: the file knows no blocks, or has none */
     bool blocks_of_prompt;      /* blocks are those of the prompt alone, and the last may be partial (Mooncake); else of
                                    prompt and output, full ones only */
     uint64_t *block_store;      /* what .blocks point into */

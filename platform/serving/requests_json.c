@@ -16,12 +16,12 @@ typedef enum member { ID, ARRIVAL, INPUT, OUTPUT, BLOCKS, MEMBER_COUNT } member;
 
 typedef struct form {
     const char *names[MEMBER_COUNT]; /* NULL: it has none */
-    double ns;                       /* of its unit of time */
+    uint64_t ns;                     /* of its unit of time */
     bool mooncake;
 } form;
 
-static const form measured = {{"id", "arrival_s", "input", "output", "blocks"}, 1e9, false};
-static const form mooncake = {{NULL, "timestamp", "input_length", "output_length", "hash_ids"}, 1e6, true};
+static const form measured = {{"id", "arrival_s", "input", "output", "blocks"}, 1000000000, false};
+static const form mooncake = {{NULL, "timestamp", "input_length", "output_length", "hash_ids"}, 1000000, true};
 
 typedef struct reader {
     serving_builder *builder;
@@ -86,12 +86,12 @@ static tla_status read_tokens(const reader *r, const pickle_value *value, const 
 }
 
 static tla_status read_arrival(const reader *r, const pickle_value *value, uint64_t *ns) {
-    const double number = value->kind == PICKLE_UNSIGNED ? (double)value->integer
-                          : value->kind == PICKLE_REAL   ? value->real
-                                                         : -1;
-    if (!(number >= 0) || number * r->form->ns >= (double)SERVING_ARRIVAL_NS_MAX)
+    const double number = value->kind == PICKLE_REAL ? value->real * (double)r->form->ns : -1;
+    const bool whole = value->kind == PICKLE_UNSIGNED; /* to the nanosecond, since 1970 too */
+    if (whole ? __builtin_mul_overflow(value->integer, r->form->ns, ns) || *ns >= SERVING_ARRIVAL_NS_MAX
+              : !(number >= 0) || number >= (double)SERVING_ARRIVAL_NS_MAX)
         return found(r, value->position, "a time from 0 on, less than 292 years");
-    *ns = (uint64_t)llround(number * r->form->ns);
+    if (!whole) *ns = (uint64_t)llround(number);
     if (r->builder->out->count && *ns < r->builder->last_ns) return found(r, value->position, SERVING_ORDER);
     return TLA_OK;
 }
@@ -219,6 +219,7 @@ tla_status serving_read_json(serving_builder *builder, const char *text, size_t 
     if (!status && r.form == &measured) status = check_ids(&r);
     if (status) return status;
     builder->out->blocks_of_prompt = r.form->mooncake;
-    builder->out->block_tokens = r.form->mooncake ? MOONCAKE_TOKENS : tokens_of_block(r.sizes);
+    if (builder->block_count)
+        builder->out->block_tokens = r.form->mooncake ? MOONCAKE_TOKENS : tokens_of_block(r.sizes);
     return TLA_OK;
 }

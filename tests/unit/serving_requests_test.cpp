@@ -75,6 +75,25 @@ BOOST_AUTO_TEST_CASE(the_tokens_of_a_block_are_what_all_lines_agree_about) {
                       "file:2:54: found 2 numbers for 33 tokens, expected one for each full block, as in other lines");
 }
 
+// Whatever the engine's blocks are then, nothing has to be told apart.
+BOOST_AUTO_TEST_CASE(of_lines_without_a_block_nothing_is_known) {
+    const parsed p(R"({"id":0,"arrival_s":0,"input":100,"output":60,"blocks":[]})");
+    BOOST_REQUIRE_MESSAGE(!p.status, p.error.text);
+    BOOST_CHECK_EQUAL(p.requests.block_tokens, 0u);
+}
+
+// A double has not enough digits for them.
+BOOST_AUTO_TEST_CASE(whole_times_since_1970_are_exact_to_the_nanosecond) {
+    const std::string rest = R"(, "input_length": 1, "output_length": 1, "hash_ids": [1]})";
+    const parsed p(R"({"timestamp": 1700000000000)" + rest + "\n" + R"({"timestamp": 1700000000001)" + rest);
+    BOOST_REQUIRE_MESSAGE(!p.status, p.error.text);
+    BOOST_CHECK_EQUAL(p.requests.items[1].arrival_ns, 1000000u);
+    BOOST_CHECK_EQUAL(refusal(R"({"timestamp": 9223372036855)" + rest),
+                      "file:1:15: found '9223372036855', expected a time from 0 on, less than 292 years");
+    BOOST_CHECK_EQUAL(refusal(R"({"timestamp": 18446744073709551615)" + rest),
+                      "file:1:15: found '18446744073709551615', expected a time from 0 on, less than 292 years");
+}
+
 BOOST_AUTO_TEST_CASE(ids_of_a_measured_run_are_kept_and_differ) {
     const parsed p(with(with(measured, "\"id\":0", "\"id\":40"), "\"id\":1", "\"id\":7"));
     BOOST_REQUIRE_MESSAGE(!p.status, p.error.text);
