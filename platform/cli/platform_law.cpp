@@ -19,6 +19,7 @@ namespace tlmalloc {
 namespace {
 
 constexpr char word[] = "platform ";
+constexpr char nothing_else[] = "fixed 0 ns"; // LAW where there is none
 
 struct platform_law {
     ~platform_law() { tla_step_law_clear(&inner); }
@@ -159,10 +160,10 @@ const char *platform_law_split(const char *text, const char **config, std::size_
     if (!platform_law_is(text)) return nullptr;
     *config = text + sizeof word - 1;
     *config += std::strspn(*config, " ");
+    if (**config == '\0' || **config == '+') return nullptr;
     const char *const plus = std::strstr(*config, " + ");
-    if (!plus || plus == *config || **config == '+') return nullptr;
-    *length = static_cast<std::size_t>(plus - *config);
-    return plus + 3 + std::strspn(plus + 3, " ");
+    *length = plus ? static_cast<std::size_t>(plus - *config) : std::strlen(*config);
+    return plus ? plus + 3 + std::strspn(plus + 3, " ") : nothing_else;
 }
 
 tla_status platform_law_parse(const char *text, const tla_serving_settings *settings, tla_step_law *law,
@@ -173,8 +174,8 @@ tla_status platform_law_parse(const char *text, const tla_serving_settings *sett
     const char *const inner = platform_law_split(text, &begin, &length);
     if (!inner)
         return tla_error_set(error, TLA_SYNTAX,
-                             "found %s, expected \"platform CONFIG + fixed TIME + TIME/token\" or \"platform CONFIG + "
-                             "profile DIR\"",
+                             "found %s, expected \"platform CONFIG\", \"platform CONFIG + fixed TIME + TIME/token\" or "
+                             "\"platform CONFIG + profile DIR\"",
                              tla_quote(text).text);
     tla_config config{};
     const std::string path(begin, length);

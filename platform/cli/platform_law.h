@@ -12,10 +12,11 @@
 extern "C" {
 #endif
 
-/* Whether a text names such a law: "platform CONFIG + LAW". */
+/* Whether a text names such a law: "platform CONFIG + LAW", or "platform CONFIG", where a step takes what the platform
+ * takes and nothing else. */
 bool platform_law_is(const char *text);
 
-/* The LAW of such a text, and its CONFIG, config[0 .. *length); NULL when one of them is missing. */
+/* The LAW of such a text, and its CONFIG, config[0 .. *length); NULL without a CONFIG. */
 const char *platform_law_split(const char *text, const char **config, size_t *length);
 
 /* Builds the platform of CONFIG; LAW, of step_law.h, is the rest of a step. Block b lies in the slice of PE b modulo

@@ -32,7 +32,8 @@ static const struct argp_option option_table[] = {
     {"set", KEY_SET, "KEY=VALUE", 0, "override a key of the settings (repeatable)", 0},
     {"step-time", KEY_LAW, "LAW", 0,
      "how long a step takes: \"fixed 10 ms + 100 us/token\", \"profile DIR\" with tables of measured times, or "
-     "\"platform CONFIG + LAW\": one of these, after commands about its blocks on a platform",
+     "\"platform CONFIG + LAW\": one of these, after commands about its blocks on a platform, which alone are "
+     "\"platform CONFIG\"",
      0},
     {"from", KEY_FROM, "SNAPSHOT", 0, "let every HBM free list of a platform begin as `tlmalloc age' left it", 0},
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
@@ -77,7 +78,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         if (!o->settings_path) argument_error(state, "expected --settings FILE");
         if (!o->law_text) argument_error(state, "expected --step-time LAW");
         if (o->from_path && !platform_law_is(o->law_text))
-            argument_error(state, "--from needs --step-time \"platform CONFIG + LAW\"");
+            argument_error(state, "--from needs --step-time \"platform CONFIG\", with + LAW or without");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -151,8 +152,9 @@ static tla_status check_attention(const serve_options *o, const tla_serving_sett
                                   const tla_serving_requests *requests, tla_error *error) {
     if (!settings->attention_by_dma) return TLA_OK;
     if (!platform_law_is(o->law_text))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "attention: found dma, which needs --step-time \"platform CONFIG + LAW\"");
+        return tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "attention: found dma, which needs --step-time \"platform CONFIG\", with + LAW or without");
     if (requests->count <= TLA_ATTENTION_DMA_REQUESTS) return TLA_OK;
     return tla_error_set(error, TLA_UNSUPPORTED,
                          "%s: found %zu requests, expected at most %d with attention dma, which moves every byte of a "

@@ -286,6 +286,26 @@ BOOST_AUTO_TEST_CASE(blocks_on_a_platform_are_those_without_one_and_a_dear_alloc
     BOOST_CHECK_GT(slow["end_ns"], with["end_ns"] + 10'000'000);
 }
 
+// With nothing else in a step, its time is that of the commands.
+BOOST_AUTO_TEST_CASE(a_platform_alone_takes_what_its_commands_take) {
+    const auto parts = [](const std::string &law) {
+        json_t *json = report_of(serving(configs + "small_requests.jsonl", configs + "small.yaml", law,
+                                         {"--set", "max_num_seqs=1", "--json", "-"}));
+        const json_t *mean = json_object_get(json_object_get(json, "latency"), "mean_s");
+        std::map<std::string, double> found;
+        for (const char *part : {"allocation", "mapping", "compute"})
+            found[part] = json_real_value(json_object_get(mean, part));
+        json_decref(json);
+        return found;
+    };
+    auto alone = parts("platform " + npu_small), with = parts("platform " + npu_small + " + fixed 1 ms");
+    BOOST_CHECK_GT(alone["allocation"], 0);
+    BOOST_CHECK_EQUAL(alone["allocation"], with["allocation"]);
+    BOOST_CHECK_EQUAL(alone["mapping"], with["mapping"]);
+    BOOST_CHECK_EQUAL(alone["compute"], 0);
+    BOOST_CHECK_GT(with["compute"], 0);
+}
+
 // 65 tokens and two more of 4 KiB of keys and values a layer: on four PEs blocks 1 to 5, of which PE 1 has the first
 // and the last. Its DMA reads a whole block of 64 KiB and what the last one has, in chunks of 256 B, one a nanosecond.
 // The first comes after 4 ns (`tlmalloc topology`: of router and links); the last is 8 ns in the slice, and takes 2 ns
@@ -428,8 +448,10 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     check_refused({"serve", requests, requests}, "found a second argument");
     check_refused(serving(requests, settings, "fixed 1"), "--step-time: \"fixed 1\": found \"1\", which has no unit");
     check_refused(serving(requests, settings, "quick"), "--step-time: found \"quick\", expected \"fixed TIME");
-    check_refused(serving(requests, settings, "platform x"), "expected \"platform CONFIG + fixed TIME");
-    check_refused(serving(requests, settings, "platform  + fixed 1 ms"), "expected \"platform CONFIG + fixed TIME");
+    check_refused(serving(requests, settings, "platform x"), "x: error: cannot be read", 1);
+    for (const char *none : {"platform ", "platform  + fixed 1 ms"})
+        check_refused(serving(requests, settings, none),
+                      "expected \"platform CONFIG\", \"platform CONFIG + fixed TIME");
     check_refused(serving(requests, settings, "platform " + npu_small + " + quick"),
                   "found \"quick\", expected \"fixed TIME");
     check_refused(serving(requests, settings, "platform " + scratch.path("none.yaml") + " + fixed 1 ms"), "none.yaml",
@@ -451,7 +473,7 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     check_refused(serving(requests, settings, on_platform, {"--set", "attention=dma"}),
                   "small_requests.jsonl: found 60 requests, expected at most 50 with attention dma");
     check_refused(serving(requests, settings, law, {"--set", "attention=dma"}),
-                  "attention: found dma, which needs --step-time \"platform CONFIG + LAW\"");
+                  "attention: found dma, which needs --step-time \"platform CONFIG\", with + LAW or without");
     check_refused(serving(requests, settings, law, {"--set", "attention=flash"}), "expected law or dma");
     check_refused(serving(requests, settings, on_platform, {"--set", "kv_memory=paged"}),
                   "a platform has the blocks of kv_memory blocks");
