@@ -11,6 +11,8 @@ namespace tlmalloc {
 
 namespace {
 
+constexpr std::uint64_t most_at_once = 1 << 20; // bytes of a pattern
+
 std::uint64_t now_ps() {
     return to_ps(sc_core::sc_time_stamp());
 }
@@ -32,9 +34,10 @@ struct platform_blocks::sockets {
 
 platform_blocks::platform_blocks(sc_core::sc_module_name name, npu &platform, std::uint32_t blocks,
                                  std::uint64_t block_bytes, std::uint64_t page_bytes, std::uint64_t pattern_bytes,
-                                 std::uint32_t asid)
+                                 std::uint32_t asid, std::uint64_t checked_bytes)
     : sc_module(name), block_bytes_(block_bytes), stride_((block_bytes + page_bytes - 1) / page_bytes * page_bytes),
-      pattern_bytes_(pattern_bytes), asid_(asid), driver_(platform.host().driver()), blocks_(blocks) {
+      pattern_bytes_(pattern_bytes), checked_bytes_(checked_bytes), asid_(asid), driver_(platform.host().driver()),
+      blocks_(blocks) {
     for (std::size_t i = 0; i < platform.pes().size(); i++) {
         sockets_.push_back(std::make_unique<sockets>("pe" + std::to_string(i), *platform.pes()[i]));
         sips_ = std::max(sips_, platform.pes()[i]->where.sip + 1);
@@ -283,9 +286,13 @@ void platform_blocks::expect(std::uint32_t block, std::uint64_t offset, std::uin
 }
 
 bool platform_blocks::write_pattern(std::uint32_t block, std::uint64_t offset, std::uint64_t nbytes) {
-    std::vector<std::uint8_t> bytes(nbytes);
-    expect(block, offset, bytes.data(), nbytes);
-    return copy(tlm::TLM_WRITE_COMMAND, block, offset, bytes.data(), nbytes);
+    std::vector<std::uint8_t> bytes(std::min(nbytes, most_at_once));
+    for (const std::uint64_t end = offset + nbytes; offset < end; offset += bytes.size()) {
+        bytes.resize(std::min(end - offset, most_at_once));
+        expect(block, offset, bytes.data(), bytes.size());
+        if (!copy(tlm::TLM_WRITE_COMMAND, block, offset, bytes.data(), bytes.size())) return false;
+    }
+    return true;
 }
 
 bool platform_blocks::copy(tlm::tlm_command command, std::uint32_t block, std::uint64_t offset, std::uint8_t *bytes,
@@ -309,16 +316,20 @@ tla_status platform_blocks::check_bytes(std::uint32_t block, std::uint64_t offse
     if (!of(block).pe.mmu.leads_into(asid_, {address(block) + offset}, nbytes, TLA_READ, now_ps(),
                                      blocks_[block].pa + offset, nbytes))
         return failed(TLA_UNMAPPED, "the mapping", block);
-    std::vector<std::uint8_t> bytes(nbytes), expected(nbytes);
-    if (!copy(tlm::TLM_READ_COMMAND, block, offset, bytes.data(), nbytes))
-        return failed(TLA_BUS_ERROR, "reading the pattern", block);
-    expect(block, offset, expected.data(), nbytes);
-    const auto wrong = std::mismatch(bytes.begin(), bytes.end(), expected.begin());
-    if (wrong.first == bytes.end()) return TLA_OK;
-    const std::uint64_t at = offset + static_cast<std::uint64_t>(wrong.first - bytes.begin());
-    return tla_error_set(&failure_, TLA_WRONG_RESULT,
-                         "block %u, byte %llu, in PE %zu's slice: found 0x%02x, expected 0x%02x", block,
-                         static_cast<unsigned long long>(at), pe_of(block), *wrong.first, *wrong.second);
+    std::vector<std::uint8_t> bytes(std::min(nbytes, most_at_once)), expected(bytes.size());
+    for (const std::uint64_t end = offset + nbytes; offset < end; offset += bytes.size()) {
+        bytes.resize(std::min(end - offset, most_at_once));
+        if (!copy(tlm::TLM_READ_COMMAND, block, offset, bytes.data(), bytes.size()))
+            return failed(TLA_BUS_ERROR, "reading the pattern", block);
+        expect(block, offset, expected.data(), bytes.size());
+        const auto wrong = std::mismatch(bytes.begin(), bytes.end(), expected.begin());
+        if (wrong.first == bytes.end()) continue;
+        const std::uint64_t at = offset + static_cast<std::uint64_t>(wrong.first - bytes.begin());
+        return tla_error_set(&failure_, TLA_WRONG_RESULT,
+                             "block %u, byte %llu, in PE %zu's slice: found 0x%02x, expected 0x%02x", block,
+                             static_cast<unsigned long long>(at), pe_of(block), *wrong.first, *wrong.second);
+    }
+    return TLA_OK;
 }
 
 } // namespace tlmalloc

@@ -31,9 +31,11 @@ class platform_blocks : public sc_core::sc_module {
 
     static constexpr std::uint64_t end_bytes = 16; // of the pattern at each end; a block has at least two of them
 
-    // pattern_bytes: from a block's beginning on, end_bytes to block_bytes. asid: where blocks are mapped.
+    // pattern_bytes: from a block's beginning on, end_bytes to block_bytes; checked_bytes: of them, those that are
+    // compared when a block is found or given up, and not moved. asid: where blocks are mapped.
     platform_blocks(sc_core::sc_module_name name, npu &platform, std::uint32_t blocks, std::uint64_t block_bytes,
-                    std::uint64_t page_bytes, std::uint64_t pattern_bytes = end_bytes, std::uint32_t asid = 0);
+                    std::uint64_t page_bytes, std::uint64_t pattern_bytes = end_bytes, std::uint32_t asid = 0,
+                    std::uint64_t checked_bytes = end_bytes);
     ~platform_blocks() override;
 
     // Where decisions about a second tier go, before the first of them; it stays the caller's.
@@ -82,7 +84,7 @@ class platform_blocks : public sc_core::sc_module {
     tla_status take(std::uint32_t block);
     tla_status give_up(std::uint32_t block);
     tla_status reference(std::uint32_t block);
-    tla_status check(std::uint32_t block) { return check(block, end_bytes); }
+    tla_status check(std::uint32_t block) { return check(block, checked_bytes_); }
     tla_status check(std::uint32_t block, std::uint64_t first_bytes);
     tla_status check_bytes(std::uint32_t block, std::uint64_t offset, std::uint64_t nbytes);
     bool write_pattern(std::uint32_t block, std::uint64_t offset, std::uint64_t nbytes);
@@ -94,7 +96,7 @@ class platform_blocks : public sc_core::sc_module {
     tla_status failed(tla_status status, const char *what, std::uint32_t block);
     sockets &of(std::uint32_t block) { return *sockets_[pe_of(block)]; }
 
-    const std::uint64_t block_bytes_, stride_, pattern_bytes_;
+    const std::uint64_t block_bytes_, stride_, pattern_bytes_, checked_bytes_;
     const std::uint32_t asid_;
     host_driver *const driver_; // or none
     std::uint32_t sips_ = 0;

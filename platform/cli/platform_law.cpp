@@ -104,6 +104,14 @@ tla_serving_settings without_attention(tla_serving_settings settings) {
     return settings;
 }
 
+// From a block's beginning on: all that is read by DMA, which is a layer by attention and all of it by moves.
+std::uint64_t pattern_bytes(const tla_serving_settings &settings) {
+    const std::uint64_t nbytes = settings.host_link.block_bytes;
+    if (settings.pattern_everywhere || settings.rules.host_blocks) return nbytes;
+    const std::uint64_t layer = settings.attention_by_dma ? nbytes / settings.layers : 0;
+    return std::max(layer, platform_blocks::end_bytes);
+}
+
 tla_status check_tier(const tla_scheduler_rules &rules, std::uint64_t block_bytes, const tla_config &config,
                       tla_error *error) {
     const std::uint64_t capacity = config.host_memory.capacity, most = capacity / block_bytes;
@@ -197,9 +205,10 @@ tla_status platform_law_make(const char *prefix, const tla_config *config, const
         const auto named = [prefix](const char *part) { return prefix + std::string(part); };
         made->platform = std::make_unique<npu>(named("npu").c_str(), *config, kernel_table{});
         const std::uint64_t nbytes = settings->host_link.block_bytes, layer = nbytes / settings->layers;
-        made->blocks = std::make_unique<platform_blocks>(
-            named("blocks").c_str(), *made->platform, settings->rules.blocks, nbytes, config->mmu.page_size,
-            by_dma ? std::max(layer, platform_blocks::end_bytes) : platform_blocks::end_bytes, config->workload.asid);
+        made->blocks =
+            std::make_unique<platform_blocks>(named("blocks").c_str(), *made->platform, settings->rules.blocks, nbytes,
+                                              config->mmu.page_size, pattern_bytes(*settings), config->workload.asid,
+                                              settings->pattern_everywhere ? nbytes : platform_blocks::end_bytes);
         if (settings->rules.host_blocks) {
             made->tier = std::make_unique<platform_tier>(named("tier").c_str(), *made->platform, nbytes);
             made->blocks->set_tier(*made->tier);

@@ -21,7 +21,7 @@ struct written_settings {
     char prefill_threshold[NUMBER_MAX];
     uint32_t kv_heads, head_dim;
     uint64_t page_bytes;
-    char kv_memory[NUMBER_MAX], kv_dtype[NUMBER_MAX], attention[NUMBER_MAX];
+    char kv_memory[NUMBER_MAX], kv_dtype[NUMBER_MAX], attention[NUMBER_MAX], kv_pattern[NUMBER_MAX];
     char skew_alpha[NUMBER_MAX], bandwidth[NUMBER_MAX], latency[NUMBER_MAX];
     uint32_t host_blocks;
     uint64_t host_budget;
@@ -100,6 +100,11 @@ static tla_status check_attention(const char *text, tla_error *wrong) {
     return strcmp(text, "law") == 0 || strcmp(text, "dma") == 0 ? TLA_OK : TLA_SYNTAX;
 }
 
+static tla_status check_pattern(const char *text, tla_error *wrong) {
+    (void)wrong;
+    return strcmp(text, "ends") == 0 || strcmp(text, "all") == 0 ? TLA_OK : TLA_SYNTAX;
+}
+
 static void take_layer(tla_loader *loader, size_t key, const tla_written *name, const tla_written *value);
 
 #define NUMBER .expected = "a number", .check = check_number
@@ -110,6 +115,7 @@ static void take_layer(tla_loader *loader, size_t key, const tla_written *name, 
 #define ONLY_FCFS .expected = "fcfs: nothing else is implemented", .check = check_fcfs
 #define MEMORY .expected = "blocks, maximum, power_of_two, oracle, first_fit, paged or mapped", .check = check_memory
 #define ATTENTION .expected = "law or dma", .check = check_attention
+#define PATTERN .expected = "ends or all", .check = check_pattern
 #define NAME .expected = "a name of at most 31 characters", .check = check_name
 #define LIST_KEY(name)                                                                                                 \
     { .key = name, .form = {.type = TLA_VALUE_LIST}, .take = take_layer }
@@ -143,6 +149,7 @@ static const tla_schema_key keys[] = {
     {COUNT(head_dim, head_dim, 0, 1 << 20), "none", "0", "elements of a head; 0: not known"},
     {TEXT(kv_dtype, kv_dtype, NAME), VLLM, "bfloat16", "of keys and values"},
     {TEXT(attention, attention, ATTENTION), "tlmalloc's choice", "law", "whose time it takes: the law's, or that of DMA on a platform"},
+    {TEXT(kv_pattern, kv_pattern, PATTERN), "tlmalloc's choice", "ends", "bytes of a block that are compared on a platform"},
     {COUNT(layers, layers, 0, 1 << 20), "none", "0", "of the model; 0: not known"},
     {COUNT(hidden, hidden, 0, 1 << 24), "none", "0", "elements that a layer hands on for a token; 0: not known"},
     {TEXT(dtype, dtype, NAME), VLLM, "bfloat16", "of what layers hand on"},
@@ -274,6 +281,7 @@ static void make(const struct written_settings *w, tla_serving_settings *setting
                                                  .host_blocks = w->host_blocks,
                                                  .host_budget = w->host_budget},
                                        .attention_by_dma = strcmp(w->attention, "dma") == 0,
+                                       .pattern_everywhere = strcmp(w->kv_pattern, "all") == 0,
                                        .layers = w->layers,
                                        .hidden = w->hidden,
                                        .dtype_bytes = bytes_of(w->dtype),

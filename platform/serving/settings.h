@@ -28,6 +28,7 @@ enum { TLA_ATTENTION_DMA_REQUESTS = 50 }; /* the most whose attention reads by D
 typedef struct tla_serving_settings {
     tla_scheduler_rules rules;
     bool attention_by_dma;   /* its time is that of reading the blocks on a platform; a law of steps has all else */
+    bool pattern_everywhere; /* on a platform all bytes of a block carry its pattern, and are compared; else the ends */
     uint32_t layers, hidden; /* of the model */
     uint32_t dtype_bytes;    /* of an element of what layers hand on; 0: not known */
     tla_serving_layers layer_sequence, once;

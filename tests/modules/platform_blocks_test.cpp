@@ -19,14 +19,17 @@ struct reader : sc_core::sc_module {
 
 // A platform with 8 blocks, of which block 0 is a placeholder.
 struct cache {
-    explicit cache(const std::vector<const char *> &keys = {}) {
+    // With `all` bytes of its blocks there is a pattern in all of them.
+    explicit cache(const std::vector<const char *> &keys = {}, std::uint64_t all = 0) {
         tla_config config{};
         BOOST_REQUIRE_EQUAL(tla_config_load(TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", keys.data(), keys.size(),
                                             &config, nullptr, nullptr),
                             TLA_OK);
         platform = std::make_unique<npu>("npu", config, kernel_table{});
         reads.memory.bind(platform->pes()[2]->controller.in);
-        blocks = std::make_unique<platform_blocks>("blocks", *platform, 8, block_bytes, config.mmu.page_size);
+        const std::uint64_t pattern = all ? all : platform_blocks::end_bytes;
+        blocks = std::make_unique<platform_blocks>("blocks", *platform, 8, all ? all : block_bytes,
+                                                   config.mmu.page_size, pattern, 0, pattern);
     }
     void decide(tla_block_decision_kind kind, const std::vector<std::uint32_t> &which, std::uint32_t found = 0) {
         tla_block_decision d{};
@@ -99,6 +102,18 @@ BOOST_AUTO_TEST_CASE(a_wrong_byte_at_an_end_of_a_block_is_found_when_it_is_read)
     BOOST_CHECK_EQUAL(c.run(), TLA_WRONG_RESULT);
     BOOST_CHECK_EQUAL(std::string(c.error.text).rfind("block 6, byte 9999, in PE 2's slice: found 0x", 0), 0u);
     BOOST_CHECK_EQUAL(c.run(), TLA_WRONG_RESULT); // it stays
+}
+
+BOOST_AUTO_TEST_CASE(with_a_pattern_everywhere_a_wrong_byte_anywhere_is_found_when_its_block_is_read) {
+    constexpr std::uint64_t large = (3 << 20) + 8; // of which a mebibyte is compared at once
+    cache c({}, large);
+    c.decide(TLA_BLOCKS_ALLOCATED, {5, 6});
+    c.decide(TLA_BLOCKS_ALLOCATED, {5, 6}, 2);
+    BOOST_REQUIRE_MESSAGE(c.run() == TLA_OK, c.error.text);
+    c.plant(6, (2 << 20) + 77);
+    c.decide(TLA_BLOCKS_ALLOCATED, {6}, 1);
+    BOOST_CHECK_EQUAL(c.run(), TLA_WRONG_RESULT);
+    BOOST_CHECK_EQUAL(std::string(c.error.text).rfind("block 6, byte 2097229, in PE 2's slice: found 0x", 0), 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_block_that_others_have_is_nobodys_to_take) {

@@ -131,6 +131,20 @@ BOOST_AUTO_TEST_CASE(moves_take_no_longer_than_the_formula_says_and_no_less_than
     BOOST_CHECK_GT(with.transfer_s(), 0.85 * without.transfer_s());
 }
 
+// Moves read all bytes of a block, so that all of them have been written.
+BOOST_AUTO_TEST_CASE(a_guard_meets_no_byte_that_was_never_written) {
+    const scratch_directory scratch;
+    std::string text = read_text(TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml");
+    text.insert(text.find("  hbm_policy"), "  guard: error\n");
+    const std::string platform = scratch.write("npu.yaml", text + "\nhost_memory: {capacity: 16 MiB}\n");
+    for (const char *pattern : {"kv_pattern=ends", "kv_pattern=all"}) {
+        const report with(configs + "small_requests.jsonl", "platform " + platform + " + fixed 2 ms + 20 us/token",
+                          {"host_blocks=200", "layers=1", "kv_heads=1", pattern});
+        check_counts(with);
+        BOOST_CHECK_GT(with.host("moved_in"), 0u);
+    }
+}
+
 // What attention translates is its own, and not what moves do.
 BOOST_AUTO_TEST_CASE(attention_reads_what_came_back_from_the_hosts_memory) {
     const scratch_directory scratch;

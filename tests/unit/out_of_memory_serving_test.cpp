@@ -2,6 +2,7 @@
 #include "host_memory/failing.hpp"
 #include "scratch_directory.hpp"
 #include "serving/layer_study.h"
+#include "serving/measured_run.h"
 #include "serving/memory_study.h"
 #include "serving/prefix_study.h"
 
@@ -45,6 +46,31 @@ BOOST_AUTO_TEST_CASE(requests_without_host_memory_are_read_or_refused_at_every_a
         });
         BOOST_CHECK_GT(refused, 4u);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_measured_run_without_host_memory_is_compared_or_refused_at_every_allocation) {
+    const scratch_directory scratch;
+    const std::string seconds =
+        scratch.write("seconds", "until_s,prompt_tokens,generated_tokens,running,waiting,kv_cache_pct\n"
+                                 "5,0,1,1,0,2\n6,0,1,1,0,2\n7,0,1,1,0,2\n");
+    const std::string served =
+        scratch.write("served", "id,queued_s,scheduled_s,first_token_s,last_token_s\n0,0,0,1,2\n");
+    tla_serving_request item{};
+    tla_serving_requests requests{};
+    requests.items = &item;
+    requests.count = 1;
+    const tla_served_step step{1, 0, 1, 1, 0, 1, 2};
+    const tla_served ours{};
+    BOOST_CHECK_GT(exhaust([&] {
+                       tla_measured_run run;
+                       tla_measured_deviation d;
+                       tla_status status = tla_measured_run_read(seconds.c_str(), served.c_str(), &run, nullptr);
+                       BOOST_CHECK_EQUAL(run.second_count > 0, status == TLA_OK);
+                       if (!status) status = tla_measured_run_compare(&run, 0, &step, 1, &requests, &ours, &d, nullptr);
+                       tla_measured_run_clear(&run);
+                       return status;
+                   }),
+                   6u);
 }
 
 BOOST_AUTO_TEST_CASE(studies_without_host_memory_come_to_their_end_or_are_refused_at_every_allocation) {
