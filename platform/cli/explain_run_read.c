@@ -198,6 +198,10 @@ static tla_status read_one(const reader *r, const json_t *kernels, int64_t pe, r
     out->pe = json_string_value(json_object_get(row, "pe"));
     if (!status && (!out->pe || out->end_ps < out->begin_ps))
         status = wrong(r, TLA_SYNTAX, "kernels", "%s: found no PE, or an end before the start", part);
+    if (!status && out->begin_ps > 0 && out->end_ps == out->begin_ps)
+        status = wrong(r, TLA_NOT_FOUND, "kernels",
+                       "%s: the kernel on %.60s took no time, since its program had nothing to do: expected another PE",
+                       part, out->pe);
     return status ? status : read_shares(r, "kernels", row, out);
 }
 

@@ -186,6 +186,19 @@ BOOST_AUTO_TEST_CASE(what_does_not_exist_is_told_with_file_and_line) {
     refused({"--pe", "9"}, "report.json:" + std::to_string(line + 1) + ": found no PE 9");
 }
 
+BOOST_AUTO_TEST_CASE(a_kernel_that_had_nothing_to_do_is_told) {
+    const scratch_directory scratch;
+    const std::string file = scratch.path("report.json");
+    BOOST_REQUIRE_EQUAL(
+        run_tlmalloc({"run", npu_small, "--kernel", "softmax", "--parameter", "rows=1", "--json", file}).status, 0);
+    BOOST_CHECK_EQUAL(run_tlmalloc({"explain", file, "--pe", "3"}).status, 0);
+    const command_result idle = run_tlmalloc({"explain", file, "--pe", "0"});
+    BOOST_CHECK_EQUAL(idle.status, 2);
+    BOOST_CHECK_MESSAGE(contains(idle.err, ": kernels[0]: the kernel on sip0.cube0.pe0 took no time, since its program "
+                                           "had nothing to do: expected another PE\n"),
+                        idle.err);
+}
+
 BOOST_AUTO_TEST_CASE(another_version_another_command_and_changed_figures_are_told) {
     const explained_run run("dma_read", {});
     const std::string report = read_text(run.file);
