@@ -61,10 +61,17 @@ function showFigures(parent, runs) {
     if (sets.some((set) => set.some((value) => value !== 0))) showHistogram(plots, title, key, sets);
   }
   parent.append(plots);
-  whenSeen(plots, () => {
+  whenSeen(plots, () => keepBelow(plots, () => {
     for (const [title, key, of] of LOG_DISTRIBUTIONS) {
       const sets = runs.map((run) => run.log ? of(run.log) : []);
       if (sets.some((set) => set.length > 0)) showHistogram(plots, title, key, sets);
     }
-  });
+  }));
+}
+
+// Does something that makes a part of the page grow. Who looks at what is below it, as by a link to there, goes on to.
+function keepBelow(grows, action) {
+  const before = grows.getBoundingClientRect().bottom;
+  action();
+  if (before < window.innerHeight / 2) window.scrollBy(0, grows.getBoundingClientRect().bottom - before);
 }

@@ -634,6 +634,22 @@ def views_that_are_drawn_later_move_nothing(browser, folder):
     near(browser.value(tall), before, 2)
 
 
+def a_link_leads_to_its_part_whatever_is_filled_on_the_way(browser, folder):
+    path = run(folder, "report", "--events", os.path.join(folder, "log"))
+    browser.open(page_of(folder, path, path, logs=[os.path.join(folder, "log")] * 2))
+    plots = "document.querySelectorAll('#figures canvas').length"
+    before = browser.value(plots)
+    browser.run("document.querySelector('#contents a[href=\"#differences\"]').click()")
+    # So that a little of what is filled when it is seen can be.
+    browser.run("window.scrollBy(0, -60)")
+    top = "document.getElementById('differences').getBoundingClientRect().top"
+    there = browser.value(top)
+    browser.wait_for(plots + " > %d" % before)
+    browser.frame()
+    near(browser.value(top), there, 2)
+    assert 0 < there < 300, there
+
+
 def a_run_that_failed_is_shown(browser, folder):
     path, log = os.path.join(folder, "failed.json"), os.path.join(folder, "log")
     done = subprocess.run([TLMALLOC, "run", NPU_SMALL, "--kernel", "gemm", "--json", path, "--events", log, "--set",
