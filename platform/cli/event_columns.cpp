@@ -94,14 +94,15 @@ class reader {
     const char *const path_;
     tla_error *const error_;
     std::uint64_t line_ = 0;
-    bool has_end_ = false;
+    bool has_end_ = false;   // the row
+    bool is_at_end_ = false; // of the file
     std::int64_t pes_ = 0, modules_ = 0, nodes_ = 0, links_ = 0;
     std::map<std::string, table> tables_;
     std::map<std::string, std::int64_t> texts_;
     std::vector<std::string> text_list_;
 };
 
-// Without its newline; empty at the end of the file.
+// Without its newline, or is_at_end_.
 tla_status reader::next_line(gzFile file, std::string *line) {
     char part[4096];
     line->clear();
@@ -117,9 +118,10 @@ tla_status reader::next_line(gzFile file, std::string *line) {
     if (code != Z_OK && code != Z_STREAM_END)
         return tla_error_set(error_, code == Z_ERRNO ? TLA_IO : TLA_SYNTAX, "%.200s:%" PRIu64 ": cannot be read: %s",
                              path_, line_, code == Z_ERRNO ? std::strerror(errno) : text);
-    if (!line->empty() && line->back() != '\n')
-        return wrong("%s", "found part of a line, expected it whole: the log is cut");
-    if (!line->empty()) line->pop_back();
+    is_at_end_ = line->empty();
+    if (is_at_end_) return TLA_OK;
+    if (line->back() != '\n') return wrong("%s", "found part of a line, expected it whole: the log is cut");
+    line->pop_back();
     return TLA_OK;
 }
 
@@ -353,8 +355,8 @@ tla_status reader::read(event_columns *out) {
     out->head.reset(json_object());
     tla_status status = next_line(file.get(), &line);
     if (!status) status = read_header(line, out->head.get());
-    while (!status && !(status = next_line(file.get(), &line)) && !line.empty())
-        status = read_row(line, out->head.get());
+    while (!status && !(status = next_line(file.get(), &line)) && !is_at_end_)
+        if (!line.empty() || !has_end_) status = read_row(line, out->head.get());
     if (!status && !has_end_) status = wrong("%s", "found the end of the file, expected more rows: the log is cut");
     if (!status) describe(out->head.get());
     return status ? status : compress(&out->bytes);

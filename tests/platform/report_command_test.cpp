@@ -247,6 +247,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_wrong_is_told_with_its_line) {
     for (std::size_t length = head.size(); length + 1 < text.size(); length += 7)
         refused(text.substr(0, length), "the log is cut");
     refused(text + whole.rows, ":5: found a row behind the end of kind interval");
+    refused(head + "\n" + whole.rows + whole.end, ":2: found no list that begins with its kind");
     refused(with(text, "[\"later\"", "{\"later\""), ":3: found no list that begins with its kind");
     refused(with(text, "1,2,null,null", "1,2"), ":2: found 4 columns of interval, expected more");
     refused(with(text, "1,2,null", "-1,2,null"), ":2: found a value that is no text and no number from 0 on");
