@@ -3,6 +3,8 @@
 
 const BLOCK_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
 
+const NAMES_SHOWN = 200;
+
 // Which memory is shown, and how much of its axis: from one place to another.
 const memoryShown = {
   name: "", low: 0, high: 1, views: [], axis: null,
@@ -45,7 +47,8 @@ class MemoryView {
   constructor(run, number, memories) {
     this.run = run;
     this.memories = memories;
-    this.state = window.tlmalloc.views["memory" + number] = {name: "", blocks: 0, drawn: 0, failed: 0};
+    this.state = window.tlmalloc.views["memory" + number] = {name: "", blocks: 0, drawn: 0, failed: 0,
+      named: 0};
     memoryShown.views.push(this);
   }
 
@@ -70,7 +73,7 @@ class MemoryView {
     context.fillRect(LEFT, 0, width - LEFT - RIGHT, height);
     this.paintAddresses(context, height);
     Object.assign(this.state, {name: memoryShown.name, blocks: memory ? memory.begin.length : 0, drawn: 0,
-      failed: memory ? memory.failed.length : 0});
+      failed: memory ? memory.failed.length : 0, named: 0});
     if (!memory) return;
     if (!memory.colours) memory.colours = Uint8Array.from(memory.begin, (_, number) => this.colourOf(memory, number));
     const raster = new Raster(context, LEFT, 0, width - LEFT - RIGHT, height, styleColour("panel"));
@@ -82,8 +85,28 @@ class MemoryView {
       this.state.drawn++;
     }
     raster.show();
+    this.paintTensors(context, memory, width, height);
     this.paintGaps(context, width, height);
     this.paintFailures(context, memory);
+  }
+
+  // Names of tensors in blocks that have room for them.
+  paintTensors(context, memory, width, height) {
+    const {low, high} = memoryShown, scale = timeAxis.scale, up = height / (high - low);
+    const {tensors} = this.run.log, objects = this.run.log.column("memory", "object");
+    if (!memory.ofTensors) // most blocks of many are of none
+      memory.ofTensors = [...memory.taken.keys()].filter((i) => tensors.has(objects[memory.taken[i]]));
+    context.textBaseline = "middle";
+    for (const i of memory.ofTensors) {
+      if (this.state.named === NAMES_SHOWN) break;
+      const left = Math.max(LEFT, scale(memory.begin[i])), right = Math.min(width - RIGHT, scale(memory.end[i]));
+      const top = Math.max(0, (high - memory.top[i]) * up), bottom = Math.min(height, (high - memory.bottom[i]) * up);
+      if (right - left < 40 || bottom - top < 14) continue;
+      context.fillStyle = BLOCK_COLOURS[memory.colours[i]] === "#0072b2" ? "#ffffff" : "#000000";
+      const name = clippedText(tensors.get(objects[memory.taken[i]]));
+      context.fillText(fitText(context, name, right - left - 10), left + 5, (top + bottom) / 2);
+      this.state.named++;
+    }
   }
 
   // Where stretches begin and end, and what lies between them, as far as there is room.

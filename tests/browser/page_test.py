@@ -446,7 +446,7 @@ def blocks_are_drawn_and_told(browser, folder):
     see(browser, "#memory canvas")
     state = lambda: browser.value("tlmalloc.views.memory0")
     pe = report["kernels"][0]["pe"]
-    equal(state(), {"name": pe + ".controller hbm", "blocks": 3, "drawn": 3, "failed": 2})
+    equal(state(), {"name": pe + ".controller hbm", "blocks": 3, "drawn": 3, "failed": 2, "named": 1})
     equal(browser.value("tlmalloc.addresses"), [4096, 2 ** 40 + 64])
     equal(browser.value("[...document.querySelectorAll('#memory-name option')].map((o) => o.value)"),
           [pe + ".controller hbm", report["kernels"][1]["pe"] + ".controller tcm"])
