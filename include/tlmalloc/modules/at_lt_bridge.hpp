@@ -2,12 +2,12 @@
 #ifndef TLMALLOC_MODULES_AT_LT_BRIDGE_HPP
 #define TLMALLOC_MODULES_AT_LT_BRIDGE_HPP
 
+#include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
 
 #include <cstdint>
-#include <tlm_utils/simple_initiator_socket.h>
 
 namespace tlmalloc {
 
@@ -21,7 +21,7 @@ class at_lt_bridge : public instrumented, public resettable, private access_targ
     };
 
     target_socket<0> in;
-    tlm_utils::simple_initiator_socket<at_lt_bridge> out{"out"};
+    initiator_socket<at_lt_bridge> out{"out"};
 
     at_lt_bridge(sc_core::sc_module_name name, const config &settings);
 

@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <tlm_utils/simple_initiator_socket.h>
 #include <utility>
 
 namespace tlmalloc {
@@ -32,19 +33,33 @@ class no_target final : public tlm::tlm_fw_transport_if<> {
     unsigned transport_dbg(tlm::tlm_generic_payload &) override { return 0; }
 };
 
-// One of the sockets of tlm_utils for one target (Simple), which may stay unbound: size() is 0 then.
-template <typename Simple>
-class optional_initiator_socket : public Simple {
+// A socket of 32 bits (Socket). A target of another width cannot be bound: says so when somebody tries.
+template <typename Socket>
+class narrow_initiator_socket : public Socket {
   public:
-    using Simple::Simple;
+    using Socket::Socket;
 
-    using Simple::bind;
-    // A target of another width cannot be bound: says so when somebody tries.
+    using Socket::bind;
     template <unsigned bits>
     void bind(tlm::tlm_base_target_socket_b<bits> &) {
         static_assert(bits == 32, "the sockets of tlmalloc are 32 bits wide: put a tlmalloc::width_adapter<32, 64> (or "
                                   "whatever width yours has) between");
     }
+    template <typename To>
+    void operator()(To &to) {
+        bind(to);
+    }
+};
+
+// For one target: that of tlm_utils.
+template <typename Module>
+using initiator_socket = narrow_initiator_socket<tlm_utils::simple_initiator_socket<Module>>;
+
+// One of the sockets of tlm_utils for one target (Simple), which may stay unbound: size() is 0 then.
+template <typename Simple>
+class optional_initiator_socket : public narrow_initiator_socket<Simple> {
+  public:
+    using narrow_initiator_socket<Simple>::narrow_initiator_socket;
 
     int size() const { return unbound_ ? 0 : Simple::size(); } // from the end of elaboration on
 
@@ -60,8 +75,8 @@ class optional_initiator_socket : public Simple {
 };
 
 // A socket that leads to one target or more, numbered in the order of their binding; all of them loosely timed.
-class multi_initiator_socket : public tlm::tlm_initiator_socket<32> {
-    using base = tlm::tlm_initiator_socket<32>;
+class multi_initiator_socket : public narrow_initiator_socket<tlm::tlm_initiator_socket<32>> {
+    using base = narrow_initiator_socket<tlm::tlm_initiator_socket<32>>;
 
   public:
     // A target withdraws DMI pointers to its [first, last].

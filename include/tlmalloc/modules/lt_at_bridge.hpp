@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_LT_AT_BRIDGE_HPP
 #define TLMALLOC_MODULES_LT_AT_BRIDGE_HPP
 
+#include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
@@ -10,7 +11,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <tlm_utils/simple_initiator_socket.h>
 #include <vector>
 
 namespace tlmalloc {
@@ -81,7 +81,7 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
     };
 
     target_socket<0> in;
-    tlm_utils::simple_initiator_socket<lt_at_bridge> out{"out"};
+    initiator_socket<lt_at_bridge> out{"out"};
 
     // Refuses (/tlmalloc/lt_at_bridge/config) a bridge without a limit or an end, and sizes that are no powers of two.
     lt_at_bridge(sc_core::sc_module_name name, const config &settings);

@@ -7,6 +7,7 @@
 #include "tlmalloc/detail/message_token.hpp"
 #include "tlmalloc/detail/transaction_part.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/resettable.hpp"
@@ -17,7 +18,6 @@
 
 #include <functional>
 #include <memory>
-#include <tlm_utils/simple_initiator_socket.h>
 #include <vector>
 
 namespace tlmalloc {
@@ -70,8 +70,8 @@ class pe_dma : public instrumented, public resettable {
         tla_order order{};            // how far the channels were from issuing in order of arrival
     };
 
-    tlm_utils::simple_initiator_socket<pe_dma> out{"out"};
-    tlm_utils::simple_initiator_socket<pe_dma> local{"local"};
+    initiator_socket<pe_dma> out{"out"};
+    initiator_socket<pe_dma> local{"local"};
 
     // Told of every transfer that has ended, if anybody wants to know: when it started and ended, how, and what its
     // chunks have met, in the order of issue.

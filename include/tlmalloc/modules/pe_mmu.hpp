@@ -121,7 +121,7 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
     std::function<void(const troubled_access &)> troubled;
 
     target_socket<> in;
-    tlm_utils::simple_initiator_socket<pe_mmu> out{"out"};
+    initiator_socket<pe_mmu> out{"out"};
     optional_initiator_socket<tlm_utils::simple_initiator_socket<pe_mmu>> walk{"walk"};           // TLA_WALK_MEMORY
     optional_initiator_socket<tlm_utils::simple_initiator_socket<pe_mmu>> allocator{"allocator"}; // TLA_WALK_MEMORY
     optional_initiator_socket<tlm_utils::simple_initiator_socket<pe_mmu>> fault{"fault"};         // TLA_UNMAPPED_DEMAND

@@ -4,13 +4,13 @@
 
 #include "tlmalloc/device/mailbox.h"
 #include "tlmalloc/device/riscv_hart.h"
+#include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <tlm_utils/simple_initiator_socket.h>
 
 namespace tlmalloc {
 
@@ -41,7 +41,7 @@ class riscv_core : public instrumented, public resettable {
         std::uint64_t interrupts = 0;               // that ended a WFI
     };
 
-    tlm_utils::simple_initiator_socket<riscv_core> out{"out"};
+    initiator_socket<riscv_core> out{"out"};
     sc_core::sc_in<bool> interrupt{"interrupt"};
 
     riscv_core(sc_core::sc_module_name name, const config &settings);
