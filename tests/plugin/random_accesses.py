@@ -28,6 +28,7 @@ tcm.base = 0x10000
 """)
 assert controller, plugin.tlmc_error().decode()
 
+HALF = bytes(0xff if byte & 1 else 0 for byte in range(256))  # of random bytes those that are odd are enables
 memories = {HBM: bytearray(SIZE), TCM: bytearray(SIZE)}
 reserved = {}  # of a core: base and the addresses, as long as none of them has been written
 counts = {"refused": 0, "made": 0, "failed": 0, "debug": 0, "direct": 0}
@@ -60,9 +61,9 @@ def some_access(base, model):
     command = random.choice([tlmc.READ, tlmc.READ, tlmc.WRITE, tlmc.WRITE, tlmc.IGNORE])
     length = random.choice([1, 4, 8, 64, 512, 4096, random.randint(1, 300)])
     offset = random.choice([random.randrange(SIZE - length), SIZE - random.randint(1, 2 * length)])
-    enables = bytes(random.choice([0, 0xff]) for _ in range(random.choice([0, 0, 1, 3, length])))
+    enables = random.randbytes(random.choice([0, 0, 1, 3, length])).translate(HALF)
     width = random.choice([0, 0, length, random.randint(1, length + 3)])
-    data = bytes(random.getrandbits(8) for _ in range(length))
+    data = random.randbytes(length)
     made = transport(base, offset, command, data, enables, width)
     span = min(width or length, length)
     if offset + span > SIZE:
@@ -70,13 +71,21 @@ def some_access(base, model):
         assert made.response == tlmc.ADDRESS_ERROR
         return
     assert made.response == tlmc.OK
-    for i in range(length):
-        if command == tlmc.IGNORE or (enables and not enables[i % len(enables)]):
-            assert made.buffer.raw[i] == data[i]
-        elif command == tlmc.READ:
-            assert made.buffer.raw[i] == model[offset + i % span]
-        else:
-            model[offset + i % span] = data[i]
+    if command == tlmc.IGNORE:
+        expected = data
+    elif not enables and span == length:
+        expected = bytes(model[offset:offset + length]) if command == tlmc.READ else data
+        model[offset:offset + length] = expected
+    else:
+        expected = bytearray(data)
+        for i in range(length):
+            if enables and not enables[i % len(enables)]:
+                continue
+            if command == tlmc.READ:
+                expected[i] = model[offset + i % span]
+            else:
+                model[offset + i % span] = data[i]
+    assert made.buffer.raw == bytes(expected)
     if command == tlmc.WRITE:
         written(base, set(range(offset, offset + span)))
 
@@ -87,7 +96,7 @@ def look_around(base, model):
     offset = random.randrange(SIZE - length)
     held = set(range(offset, offset + length))
     command = random.choice([tlmc.READ, tlmc.WRITE])
-    made = tlmc.access(command, base + offset, bytes(random.getrandbits(8) for _ in range(length)))
+    made = tlmc.access(command, base + offset, random.randbytes(length))
     data = made.buffer.raw
     dmi = tlmc.Dmi()
     if random.random() < 0.5:
