@@ -37,10 +37,6 @@ std::string hexadecimal(std::uint64_t address) {
     return text;
 }
 
-bool is_of_many(tla_opcode op) {
-    return op == TLA_OP_ALLOC_BATCH || op == TLA_OP_FREE_BATCH || op == TLA_OP_PUT;
-}
-
 const char *name_of(pe_mmu::trouble what) {
     switch (what) {
     case pe_mmu::trouble::stale:
@@ -158,31 +154,18 @@ void run_trace::show_free(const memory_command &event, std::uint64_t ps) {
     trace_.count(of.fragmentation, ps, *event.free_bytes ? scattered * 100'000 / *event.free_bytes : 0);
 }
 
-// One command about many blocks is told block by block, and is one slice.
-bool run_trace::goes_on_with_batch(const memory_command &event) const {
-    if (!batch_ || !is_of_many(event.of.op) || event.service_ps > 0) return false;
-    const command_times &a = batch_->of, &b = event.of;
-    return a.module == b.module && a.op == b.op && a.arrival_ps == b.arrival_ps && a.start_ps == b.start_ps &&
-           a.done_ps == b.done_ps && a.correlation == b.correlation && a.request == b.request;
-}
-
 void run_trace::add(const memory_command &event) {
-    const bool goes_on = goes_on_with_batch(event);
-    if (!goes_on) {
-        json_line args;
-        args.key("bytes").number(event.nbytes);
-        if (event.address) args.key("address").text(hexadecimal(*event.address));
-        if (event.channel) args.key("memory").text(tla_channel_name(*event.channel));
-        if (event.block) args.key("block").number(*event.block);
-        args.key("waited_ps").number(event.of.start_ps - event.of.arrival_ps);
-        add_sender(args, event.of);
-        if (event.of.status && event.free_bytes && event.largest_free)
-            args.key("free").number(*event.free_bytes).key("largest_free").number(*event.largest_free);
-        batch_slice_ = add_command(event.of, "memory", args);
-    }
-    batch_ = event;
-    if (event.block && blocks_.find(*event.block) == blocks_.end())
-        blocks_[*event.block] = {batch_slice_, event.object};
+    json_line args;
+    args.key("bytes").number(event.nbytes);
+    if (event.address) args.key("address").text(hexadecimal(*event.address));
+    if (event.channel) args.key("memory").text(tla_channel_name(*event.channel));
+    if (event.block) args.key("block").number(*event.block);
+    args.key("waited_ps").number(event.of.start_ps - event.of.arrival_ps);
+    add_sender(args, event.of);
+    if (event.of.status && event.free_bytes && event.largest_free)
+        args.key("free").number(*event.free_bytes).key("largest_free").number(*event.largest_free);
+    const std::uint32_t slice = add_command(event.of, "memory", args);
+    if (event.block) blocks_.try_emplace(*event.block, allocation{slice, event.object}); // its ALLOC comes first
     show_free(event, event.of.done_ps);
 }
 

@@ -66,7 +66,6 @@ class run_trace : public event_sink {
     void add_sender(json_line &args, const command_times &of) const;
     request &request_of(const command_times &of);
     void show_free(const memory_command &event, std::uint64_t ps);
-    bool goes_on_with_batch(const memory_command &event) const;
     void show_use(std::optional<std::uint64_t> block, std::uint32_t slice);
     void end_kernels();
     void name_tensors(const std::vector<named_tensor> &tensors);
@@ -91,9 +90,7 @@ class run_trace : public event_sink {
     std::vector<pe_tracks> pes_;
     std::vector<engine> engines_;                                                              // by module
     std::map<std::pair<std::uint32_t, std::optional<tla_channel>>, memory_counters> memories_; // by module
-    std::optional<memory_command> batch_; // the block of it that was told last
-    std::uint32_t batch_slice_ = 0;
-    std::unordered_map<std::uint64_t, allocation> blocks_;           // by number
+    std::unordered_map<std::uint64_t, allocation> blocks_;                                     // by number
     std::map<std::uint64_t, std::uint32_t> uses_;                    // by block: the transfer that began first
     std::vector<std::pair<std::uint32_t, std::uint64_t>> transfers_; // slice, block
     std::map<request_key, request> requests_;
