@@ -43,12 +43,13 @@ class FreeListView {
     context.rect(LEFT, 0, width - LEFT - RIGHT, height);
     context.clip();
     this.line(context, series.time, series.free, bottom, most, "#0072b2", width);
-    context.setLineDash([6, 5]); // both are seen where they are equal, as long as nothing is broken up
+    context.translate(0, 1.5); // both are seen where they are equal, as long as nothing is broken up
     this.line(context, series.time, series.hole, bottom, most, "#e69f00", width);
-    context.setLineDash([]);
+    context.translate(0, -1.5);
     this.line(context, series.time, series.broken, 0, 1, "#d55e00", width);
-    const mostBlocks = Math.max(1, series.blocksRange[1] || 0); // there may be none that is known
-    this.line(context, series.time, series.blocks, 0, mostBlocks, "#009e73", width);
+    const mostBlocks = Math.max(1, series.blocksRange[1] || 0);
+    if (series.blocksRange[1] !== undefined) // at least one is known
+      this.line(context, series.time, series.blocks, 0, mostBlocks, "#009e73", width);
     context.restore();
     this.words(context, [["free", "#0072b2", bytesRangeText(...series.freeRange)],
       ["largest hole", "#e69f00", bytesRangeText(...series.holeRange)], ["fragmentation", "#d55e00", "0 to 100 %"],

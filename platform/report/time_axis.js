@@ -138,7 +138,8 @@ class TimeView extends View {
   // On paper it is scaled as the canvas is.
   drawAxis() {
     const [left, right] = timeAxis.scale.range(), ticks = Math.max(2, Math.min(8, Math.floor((right - left) / 90)));
-    d3.select(this.axis.node().ownerSVGElement).attr("viewBox", "0 0 " + this.panel.clientWidth + " 22");
+    const box = "0 0 " + (right + RIGHT) + " 22", svg = this.axis.node().ownerSVGElement;
+    if (svg.getAttribute("viewBox") !== box) svg.setAttribute("viewBox", box);
     this.axis.call(d3.svg.axis().scale(timeAxis.scale).orient("bottom").ticks(ticks).tickFormat(timeText));
   }
 }
