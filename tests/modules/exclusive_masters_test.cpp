@@ -361,8 +361,51 @@ void a_store_is_not_overwritten(time_style style, behind what) {
     simulate({&m.cpu, &storer});
 }
 
+// A store that waits for an exclusive write is not overtaken by a load of its own initiator.
+void a_load_stays_behind_a_store_that_waits(time_style style) {
+    two_masters m(style, behind::lane);
+    m.lane->inside = [](tlm::tlm_generic_payload &payload) {
+        if (payload.is_write() && payload.get_data_length() > 1) sc_core::wait(from_ps(60'000));
+    };
+    initiator storer("storer");
+    storer.out.bind(m.controller.control); // unused
+    bool made = true, reserves = true;
+    bytes stored(1, 9), loaded(1), both(2), is(2);
+    storer.body = [&] {
+        sc_core::wait(from_ps(410'000));
+        auto &store = m.phased.make(tlm::TLM_WRITE_COMMAND, base, stored.data(), 1);
+        auto &load = m.phased.make(tlm::TLM_READ_COMMAND, base, loaded.data(), 1);
+        m.phased.begin(store);
+        m.phased.begin(load);
+        m.phased.finish(store);
+        m.phased.finish(load);
+        BOOST_CHECK_EQUAL(loaded[0], 9);
+        m.phased.give_back(store);
+        m.phased.give_back(load);
+    };
+    m.cpu.body = [&] {
+        m.access(false, 1, tlm::TLM_READ_COMMAND, 0, both, reserves);
+        sc_core::wait(from_ps(400'000) - sc_core::sc_time_stamp());
+        both = {1, 1};
+        m.access(false, 1, tlm::TLM_WRITE_COMMAND, 0, both, made);
+        BOOST_CHECK(made);
+        sc_core::wait(from_ps(300'000));
+        reserves = false;
+        m.access(false, 1, tlm::TLM_READ_COMMAND, 0, is, reserves);
+        BOOST_CHECK_EQUAL(is[0], 9);
+        BOOST_CHECK_EQUAL(is[1], 1);
+    };
+    simulate({&m.cpu, &storer});
+}
+
 } // namespace
 
+BOOST_AUTO_TEST_CASE(a_load_stays_behind_a_store_that_waits_for_an_exclusive_write) {
+    a_load_stays_behind_a_store_that_waits(time_style::fast);
+}
+BOOST_AUTO_TEST_CASE(a_load_stays_behind_a_store_that_waits_for_an_exclusive_write_in_the_exact_style) {
+    a_load_stays_behind_a_store_that_waits(time_style::exact);
+}
 BOOST_AUTO_TEST_CASE(a_store_that_is_on_its_way_comes_between_a_pair_in_the_exact_style) {
     a_store_that_is_on_its_way_comes_between(time_style::exact, behind::slice);
 }
