@@ -447,7 +447,7 @@ void lt_at_bridge::finish(request &part) {
     part.is = request::state::ended;
     remove(sent_, part);
     remove(merging_, part);
-    write_debugged(part);
+    if (!in_reset()) write_debugged(part); // a memory on the same line may be as new already
     outstanding_.set(to_ps(sc_core::sc_time_stamp()), sent_.size());
     counts_.bytes += part.wanted;
     if (part.to_end) {
