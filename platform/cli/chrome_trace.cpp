@@ -48,9 +48,14 @@ std::uint32_t chrome_trace::add_track(std::uint32_t process, const std::string &
 std::uint32_t chrome_trace::add_slice(std::uint32_t track, std::uint64_t begin_ps, std::uint64_t end_ps,
                                       const char *category, const std::string &name, const std::string &args) {
     slices_.push_back({begin_ps, std::max(begin_ps, end_ps), args_.size(), static_cast<std::uint32_t>(args.size()),
-                       track, number_of(name), number_of(category), no_text, 0});
+                       track, number_of(name), number_of(category), no_text, no_text, 0});
     args_ += args;
     return static_cast<std::uint32_t>(slices_.size() - 1);
+}
+
+void chrome_trace::set_text(std::uint32_t slice, const std::string &key, const std::string &text) {
+    slices_[slice].key = number_of(key);
+    slices_[slice].text = number_of(text);
 }
 
 void chrome_trace::add_instant(std::uint32_t track, std::uint64_t ps, const char *category, const std::string &name,
@@ -66,15 +71,15 @@ std::uint8_t chrome_trace::rank_of(const flow_point &at) const {
     return at.ends && has_length(slices_[at.slice]) ? rank_ending : rank_inside;
 }
 
-bool chrome_trace::add_flow(const char *category, const std::vector<flow_point> &points) {
+void chrome_trace::add_flow(const char *category, const std::vector<flow_point> &points) {
     const flow_point *before = nullptr;
     for (const flow_point &at : points) {
         const slice_data &s = slices_[at.slice];
         const bool touches =
             has_length(s) ? at.ends ? s.begin_ps < at.ps && at.ps <= s.end_ps : s.begin_ps <= at.ps && at.ps < s.end_ps
                           : at.ps == s.begin_ps;
-        if (!touches) return false;
-        if (before && std::make_pair(at.ps, rank_of(at)) < std::make_pair(before->ps, rank_of(*before))) return false;
+        if (!touches) return;
+        if (before && std::make_pair(at.ps, rank_of(at)) < std::make_pair(before->ps, rank_of(*before))) return;
         before = &at;
     }
     for (const flow_point &at : points) {
@@ -82,7 +87,6 @@ bool chrome_trace::add_flow(const char *category, const std::vector<flow_point> 
         flows_.push_back({at, number_of(category), arrows_, phase});
     }
     arrows_++;
-    return true;
 }
 
 std::uint32_t chrome_trace::add_counter(std::uint32_t process, const std::string &name, const char *unit) {
@@ -196,10 +200,10 @@ std::string chrome_trace::text_of_slice(const slice_data &s, char phase) const {
     line += place_of(s.thread);
     if (phase == 'E') return line + "}";
     append(line, "cat", texts_[s.category]);
-    if (s.args_length == 0 && s.tensor == no_text) return line + "}";
+    if (s.args_length == 0 && s.text == no_text) return line + "}";
     line += ",\"args\":{";
     line.append(args_, s.args, s.args_length);
-    if (s.tensor != no_text) line += (s.args_length ? ",\"tensor\":" : "\"tensor\":") + texts_[s.tensor];
+    if (s.text != no_text) line += (s.args_length ? "," : "") + texts_[s.key] + ":" + texts_[s.text];
     return line + "}}";
 }
 

@@ -28,7 +28,7 @@ class chrome_trace {
                             const std::string &name, const std::string &args);
     void rename(std::uint32_t slice, const std::string &name) { slices_[slice].name = number_of(name); }
     // One more argument, a text; at most one for each slice.
-    void set_tensor(std::uint32_t slice, const std::string &name) { slices_[slice].tensor = number_of(name); }
+    void set_text(std::uint32_t slice, const std::string &key, const std::string &text);
     std::uint64_t begin_of(std::uint32_t slice) const { return slices_[slice].begin_ps; }
     std::uint64_t end_of(std::uint32_t slice) const { return slices_[slice].end_ps; }
 
@@ -45,8 +45,8 @@ class chrome_trace {
         std::uint64_t ps;
         bool ends;
     };
-    // An arrow from point to point. One that would touch something else, or go back in time, is not drawn: false.
-    bool add_flow(const char *category, const std::vector<flow_point> &points);
+    // An arrow from point to point. One that would touch something else, or go back in time, is not drawn.
+    void add_flow(const char *category, const std::vector<flow_point> &points);
 
     // Steps from value to value, in thousandths of `unit`. A value that is as the one before costs nothing.
     std::uint32_t add_counter(std::uint32_t process, const std::string &name, const char *unit);
@@ -69,7 +69,7 @@ class chrome_trace {
     };
     struct slice_data {
         std::uint64_t begin_ps, end_ps, args; // args: where they begin
-        std::uint32_t args_length, track, name, category, tensor, thread;
+        std::uint32_t args_length, track, name, category, key, text, thread;
     };
     struct instant_data {
         std::uint64_t ps;

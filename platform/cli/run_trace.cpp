@@ -242,7 +242,7 @@ void run_trace::add(const dma_transfer &event) {
                                                  "transfer", with_status(name, event.status), args.written());
     show_use(event.block, slice);
     show_use(event.tile_block, slice);
-    if (event.block && !event.status && !event.for_message) transfers_.emplace_back(slice, *event.block);
+    if (event.block && !event.status && !event.for_message) transfers_.push_back({slice, name, *event.block});
 }
 
 void run_trace::add(const message_delivery &event) {
@@ -280,9 +280,12 @@ void run_trace::name_tensors(const std::vector<named_tensor> &tensors) {
         return name == names.end() ? nullptr : name->second;
     };
     for (const auto &[block, of] : blocks_)
-        if (const std::string *const name = name_of_block(block)) trace_.set_tensor(of.slice, *name);
-    for (const auto &[slice, block] : transfers_)
-        if (const std::string *const name = name_of_block(block)) trace_.set_tensor(slice, *name);
+        if (const std::string *const name = name_of_block(block)) trace_.set_text(of.slice, "tensor", *name);
+    for (const named_by_block &transfer : transfers_)
+        if (const std::string *const name = name_of_block(transfer.block)) {
+            trace_.rename(transfer.slice, std::string(transfer.name) + " " + *name);
+            trace_.set_text(transfer.slice, "tensor", *name);
+        }
 }
 
 // From the allocation of a block, when it is done, to the first transfer that has to do with it. Of a page on demand

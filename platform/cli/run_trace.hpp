@@ -52,6 +52,12 @@ class run_trace : public event_sink {
     struct allocation {
         std::uint32_t slice, object;
     };
+    // A slice that is called "read" or so, and of which tensor will be known by its block.
+    struct named_by_block {
+        std::uint32_t slice;
+        const char *name;
+        std::uint64_t block;
+    };
     // One that is passed on from module to module.
     struct request {
         std::vector<std::uint32_t> passed, arrived; // slices: where it was passed on, where it was carried out
@@ -91,8 +97,8 @@ class run_trace : public event_sink {
     std::vector<engine> engines_;                                                              // by module
     std::map<std::pair<std::uint32_t, std::optional<tla_channel>>, memory_counters> memories_; // by module
     std::unordered_map<std::uint64_t, allocation> blocks_;                                     // by number
-    std::map<std::uint64_t, std::uint32_t> uses_;                    // by block: the transfer that began first
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> transfers_; // slice, block
+    std::map<std::uint64_t, std::uint32_t> uses_; // by block: the transfer that began first
+    std::vector<named_by_block> transfers_;
     std::map<request_key, request> requests_;
     std::vector<message_delivery> messages_;
     std::size_t links_left_out_ = 0;

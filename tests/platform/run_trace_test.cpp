@@ -319,6 +319,8 @@ BOOST_AUTO_TEST_CASE(transfers_that_overlap_have_threads_of_their_own_and_names_
         if (s.category == "transfer") {
             threads.insert(s.thread);
             tensors.insert(text_of(s.args, "tensor"));
+            BOOST_CHECK_EQUAL(s.name,
+                              (contains(s.thread, ".dma.read") ? "read " : "write ") + text_of(s.args, "tensor"));
             BOOST_CHECK_EQUAL(s.depth, 0); // what lies within something is called by it
             BOOST_CHECK_EQUAL(text_of(s.args, "va").substr(0, 2), "0x");
         }
