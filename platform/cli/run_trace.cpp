@@ -179,8 +179,10 @@ void run_trace::add(const mapping_command &event) {
     args.key("waited_ps").number(event.of.start_ps - event.of.arrival_ps);
     add_sender(args, event.of);
     const std::uint32_t slice = add_command(event.of, "mapping", args);
-    request &of = request_of(event.of);
-    (ends_with(names_.modules[event.of.module], ".mmu") ? of.arrived : of.passed).push_back(slice);
+    if (ends_with(names_.modules[event.of.module], ".mmu"))
+        request_of(event.of).arrived.push_back(slice);
+    else
+        request_of(event.of).passed.push_back({slice, event.of.module});
 }
 
 void run_trace::add(const launch_command &event) {
@@ -195,7 +197,10 @@ void run_trace::add(const launch_command &event) {
     json_line args;
     add_sender(args, event.of);
     const std::uint32_t slice = add_command(event.of, "launch", args);
-    (pe ? request_of(event.of).arrived : request_of(event.of).passed).push_back(slice);
+    if (pe)
+        request_of(event.of).arrived.push_back(slice);
+    else
+        request_of(event.of).passed.push_back({slice, event.of.module});
 }
 
 // --- the rest of what happens ----------------------------------------------------------------------------------------
@@ -293,7 +298,7 @@ void run_trace::name_tensors(const std::vector<named_tensor> &tensors) {
 void run_trace::draw_uses() {
     for (const auto &[block, transfer] : uses_) {
         const auto found = blocks_.find(block);
-        if (found == blocks_.end()) continue; // the log was full
+        if (found == blocks_.end()) continue; // the trace was full
         const std::uint32_t made = found->second.slice;
         const std::uint64_t done_ps = trace_.end_of(made), begin_ps = trace_.begin_of(transfer);
         const bool waited = begin_ps < done_ps;
@@ -302,23 +307,37 @@ void run_trace::draw_uses() {
     }
 }
 
-// From where it was sent to, the module that it was in longest, to where it is carried out; a mapping back from there,
-// when it is visible, to its acknowledgement.
+// Where a request was sent to that is carried out in a slice: of the modules that passed it on the one that had it
+// first. It may have been sent again after a refusal: then it is the last time.
+std::optional<std::uint32_t> run_trace::sent_to(const request &of, std::uint32_t slice) const {
+    const auto begin_of = [this](const passed_on &by) { return trace_.begin_of(by.slice); };
+    const passed_on *first = nullptr;
+    for (const passed_on &by : of.passed)
+        if (!first || begin_of(by) <= begin_of(*first)) first = &by; // who passes it on is answered last
+    const passed_on *last = nullptr;
+    for (const passed_on &by : of.passed)
+        if (by.module == first->module && begin_of(by) <= trace_.begin_of(slice) &&
+            (!last || begin_of(*last) <= begin_of(by)))
+            last = &by;
+    return last ? std::optional(last->slice) : std::nullopt;
+}
+
+// From where it was sent to, to where it is carried out; of a mapping that is waited for back to its acknowledgement.
 void run_trace::draw_requests() {
     for (const auto &[key, of] : requests_)
         for (const std::uint32_t slice : of.arrived) {
-            std::optional<std::uint32_t> first;
-            for (const std::uint32_t by : of.passed)
-                if (trace_.begin_of(by) <= trace_.begin_of(slice) && trace_.end_of(slice) <= trace_.end_of(by) &&
-                    (!first || trace_.begin_of(by) <= trace_.begin_of(*first)))
-                    first = by;
-            if (!first) continue;
-            const chrome_trace::flow_point sent{*first, trace_.begin_of(*first), false};
-            if (tla_opcode_has_entries(key.first))
+            const std::optional<std::uint32_t> to = sent_to(of, slice);
+            if (!to) continue;
+            const chrome_trace::flow_point sent{*to, trace_.begin_of(*to), false};
+            const std::uint64_t begin_ps = trace_.begin_of(slice), end_ps = trace_.end_of(slice);
+            const std::uint64_t acknowledged_ps = trace_.end_of(*to);
+            if (!tla_opcode_has_entries(key.first))
+                trace_.add_flow("launch", {sent, {slice, begin_ps, false}});
+            else if (end_ps <= acknowledged_ps)
                 trace_.add_flow("mapping to acknowledgement",
-                                {sent, {slice, trace_.end_of(slice), true}, {*first, trace_.end_of(*first), true}});
+                                {sent, {slice, end_ps, true}, {*to, acknowledged_ps, true}});
             else
-                trace_.add_flow("launch", {sent, {slice, trace_.begin_of(slice), false}});
+                trace_.add_flow("mapping", {sent, {slice, end_ps, true}});
         }
 }
 

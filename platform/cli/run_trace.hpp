@@ -58,9 +58,13 @@ class run_trace : public event_sink {
         const char *name;
         std::uint64_t block;
     };
-    // One that is passed on from module to module.
+    struct passed_on {
+        std::uint32_t slice, module;
+    };
+    // One that goes from module to module.
     struct request {
-        std::vector<std::uint32_t> passed, arrived; // slices: where it was passed on, where it was carried out
+        std::vector<passed_on> passed;
+        std::vector<std::uint32_t> arrived; // slices: where it was carried out
     };
     using request_key = std::pair<tla_opcode, std::uint64_t>; // of correlation and request
 
@@ -76,6 +80,7 @@ class run_trace : public event_sink {
     void end_kernels();
     void name_tensors(const std::vector<named_tensor> &tensors);
     void draw_uses();
+    std::optional<std::uint32_t> sent_to(const request &of, std::uint32_t slice) const;
     void draw_requests();
     void draw_messages();
     void count_waiting();

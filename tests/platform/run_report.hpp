@@ -48,4 +48,20 @@ inline std::vector<std::string> with_prices(const std::vector<std::string> &pric
     return arguments;
 }
 
+// The file of a kernel that never ends by itself.
+inline std::string write_silent_kernel(const scratch_directory &scratch) {
+    return scratch.write("silent.c", R"(/* Everybody receives, and nobody sends. */
+#include "tlmalloc/kernel.h"
+static tla_status run(tl_context *tl) {
+    tl_tile tile = {.rows = 1, .columns = 64, .dtype = TL_F32};
+    tla_status status = tl_alloc_tiles(tl, &tile, 1);
+    uint32_t all = tl_num_programs(tl, TL_ALL), from = (tl_program_id(tl, TL_ALL) + 1) % all;
+    return status ? status : tl_free_tiles(tl, &tile, 1, tl_recv(tl, from, &tile));
+}
+TL_KERNEL(.name = "silent", .description = "a deadlock", .run = run,
+          .tensors = {{.name = "source", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(64)}}},
+          .arguments = {TL_ADDRESS_OF(0)});
+)");
+}
+
 #endif

@@ -143,6 +143,9 @@ std::map<std::string, std::int64_t> check_flows(const traced &t) {
             BOOST_CHECK_MESSAGE(contains(touches[1].thread, ".mmu"), touches[1].thread);
             BOOST_CHECK_EQUAL(from.thread, to.thread);
             BOOST_CHECK_EQUAL(from.slice, touches[1].slice);
+        } else if (key.first == "mapping") {
+            BOOST_CHECK_MESSAGE(contains(to.thread, ".mmu"), to.thread);
+            BOOST_CHECK_EQUAL(from.slice, to.slice);
         } else {
             BOOST_CHECK_MESSAGE(contains(to.thread, ".kernel"), to.thread);
         }
@@ -150,12 +153,14 @@ std::map<std::string, std::int64_t> check_flows(const traced &t) {
     }
     const json_t *const sum = t.r.list("message_sums");
     BOOST_CHECK_EQUAL(counts["message"], sum ? number(sum, "received") : 0);
-    std::int64_t maps = 0, mapped = 0;
+    std::int64_t mappings = 0, ranges = 0;
     for (const chrome_trace::slice &s : t.trace.slices)
-        mapped += s.category == "mapping" && contains(s.thread, ".mmu") ? number(s.args, "ranges") : 0;
-    for (const char *what : {"maps", "unmaps"})
-        maps += t.r.sum("mmus", what);
-    BOOST_CHECK_GE(mapped, maps); // INVALIDATE and TAKE_BACK are neither
+        if (s.category == "mapping" && contains(s.thread, ".mmu")) {
+            mappings++;
+            if (s.name == "MAP" || s.name == "UNMAP") ranges += number(s.args, "ranges");
+        }
+    BOOST_CHECK_EQUAL(ranges, t.r.sum("mmus", "maps") + t.r.sum("mmus", "unmaps"));
+    BOOST_CHECK_EQUAL(counts["mapping"] + counts["mapping to acknowledgement"], mappings); // every one is led to
     return counts;
 }
 
@@ -183,22 +188,6 @@ void check_all(const traced &t, const std::string &what, bool every_command_is_t
     }
 }
 
-// Two kernels that wait for each other, or only one of them for the other.
-std::string write_silent_kernel(const scratch_directory &scratch) {
-    return scratch.write("silent.c", R"(/* Everybody receives, and nobody sends. */
-#include "tlmalloc/kernel.h"
-static tla_status run(tl_context *tl) {
-    tl_tile tile = {.rows = 1, .columns = 64, .dtype = TL_F32};
-    tla_status status = tl_alloc_tiles(tl, &tile, 1);
-    uint32_t all = tl_num_programs(tl, TL_ALL), from = (tl_program_id(tl, TL_ALL) + 1) % all;
-    return status ? status : tl_free_tiles(tl, &tile, 1, tl_recv(tl, from, &tile));
-}
-TL_KERNEL(.name = "silent", .description = "a deadlock", .run = run,
-          .tensors = {{.name = "source", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(64)}}},
-          .arguments = {TL_ADDRESS_OF(0)});
-)");
-}
-
 chrome_trace read_file(const std::string &path) {
     return chrome_trace(parse(read_text(path)));
 }
@@ -215,6 +204,7 @@ BOOST_AUTO_TEST_CASE(a_trace_keeps_the_rules_whatever_the_platform_is_like) {
         {"simulation.style=fast"},
         {"mmu.walk=memory"},
         {"mmu.unmapped=demand"},
+        {"va.map_ack=posted", "mmu.cost.fixed=1 us"},
         {"controller.lockstep=cube"},
         {"controller.free_list=hbm"},
         {"host.pool=caching_pool"},
@@ -226,7 +216,11 @@ BOOST_AUTO_TEST_CASE(a_trace_keeps_the_rules_whatever_the_platform_is_like) {
         for (const char *kernel : {"qkv_gemm", "ring"}) {
             std::vector<std::string> arguments = with_prices(keys);
             arguments.insert(arguments.end(), {"--kernel", kernel});
-            check_all(run_traced(arguments), keys.front() + " " + kernel, keys.front() != "host.pool=caching_pool");
+            const traced t = run_traced(arguments);
+            check_all(t, keys.front() + " " + kernel, keys.front() != "host.pool=caching_pool");
+            const bool posted = keys.front() == "va.map_ack=posted";
+            for (const auto &[key, touches] : t.trace.flows)
+                if (begins_with(key.first, "mapping")) BOOST_CHECK_EQUAL(key.first == "mapping", posted);
         }
 }
 

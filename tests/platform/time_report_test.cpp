@@ -122,18 +122,7 @@ BOOST_AUTO_TEST_CASE(the_critical_path_follows_messages_to_their_senders) {
 // Whatever ends a kernel, its time has gone somewhere; who waits in vain has waited for a message.
 BOOST_AUTO_TEST_CASE(kernels_that_are_ended_have_whole_accounts_too) {
     const scratch_directory scratch;
-    const std::string silent = scratch.write("silent.c", R"(/* Everybody receives, and nobody sends. */
-#include "tlmalloc/kernel.h"
-static tla_status run(tl_context *tl) {
-    tl_tile tile = {.rows = 1, .columns = 64, .dtype = TL_F32};
-    tla_status status = tl_alloc_tiles(tl, &tile, 1);
-    uint32_t all = tl_num_programs(tl, TL_ALL), from = (tl_program_id(tl, TL_ALL) + 1) % all;
-    return status ? status : tl_free_tiles(tl, &tile, 1, tl_recv(tl, from, &tile));
-}
-TL_KERNEL(.name = "silent", .description = "a deadlock", .run = run,
-          .tensors = {{.name = "source", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(64)}}},
-          .arguments = {TL_ADDRESS_OF(0)});
-)");
+    const std::string silent = write_silent_kernel(scratch);
     for (const std::string &kernel : {std::string("gemm"), std::string("matmul_composite"), std::string("ring"),
                                       std::string("transformer_block"), silent}) {
         const report r = run(npu_small, {"--kernel", kernel, "--set", "pe.time_limit=1 us"});
