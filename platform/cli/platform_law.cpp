@@ -134,9 +134,9 @@ tla_status check(const tla_serving_settings &settings, const tla_config &config,
                              "found %u controller.ports, expected at least %u: port %u is that of a platform's blocks",
                              config.controller.ports, port_beside + 1, port_beside);
     if (!nbytes)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "the bytes of a block are not known, expected layers, kv_heads, head_dim and a kv_dtype "
-                             "of bfloat16, float16, float32 or fp8 in the settings");
+        return tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "the bytes of a block are not known, expected layers, kv_heads and head_dim in the settings");
     if (nbytes < 2 * platform_blocks::end_bytes)
         return tla_error_set(
             error, TLA_UNSUPPORTED, "found blocks of %llu bytes, expected at least %llu, for a pattern at each end",

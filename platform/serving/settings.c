@@ -73,9 +73,25 @@ static tla_status check_fcfs(const char *text, tla_error *wrong) {
     return strcmp(text, "fcfs") == 0 ? TLA_OK : TLA_SYNTAX;
 }
 
-static tla_status check_name(const char *text, tla_error *wrong) {
+/* Bytes of an element of a type that vLLM calls so; 0: it is none that is known. */
+static uint32_t bytes_of(const char *dtype) {
+    static const struct {
+        const char *name;
+        uint32_t bytes;
+    } types[] = {{"bfloat16", 2}, {"float16", 2}, {"half", 2}, {"float32", 4}, {"float", 4}, {"fp8", 1}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i].name, dtype) == 0) return types[i].bytes;
+    return 0;
+}
+
+static tla_status check_dtype(const char *text, tla_error *wrong) {
     (void)wrong;
-    return *text && strlen(text) < NUMBER_MAX ? TLA_OK : TLA_SYNTAX;
+    return bytes_of(text) ? TLA_OK : TLA_SYNTAX;
+}
+
+static tla_status check_kv_dtype(const char *text, tla_error *wrong) {
+    (void)wrong;
+    return strcmp(text, "auto") == 0 || bytes_of(text) ? TLA_OK : TLA_SYNTAX;
 }
 
 /* The manager of a name; TLA_KV_MEMORY_COUNT for that of blocks with an index. */
@@ -116,7 +132,11 @@ static void take_layer(tla_loader *loader, size_t key, const tla_written *name, 
 #define MEMORY .expected = "blocks, maximum, power_of_two, oracle, first_fit, paged or mapped", .check = check_memory
 #define ATTENTION .expected = "law or dma", .check = check_attention
 #define PATTERN .expected = "ends or all", .check = check_pattern
-#define NAME .expected = "a name of at most 31 characters", .check = check_name
+#define DTYPE                                                                                                          \
+    .expected = "bfloat16, float16 or half, float32 or float, or fp8: nothing else is implemented", .check = check_dtype
+#define KV_DTYPE                                                                                                       \
+    .expected = "auto, bfloat16, float16 or half, float32 or float, or fp8: nothing else is implemented",              \
+    .check = check_kv_dtype
 #define LIST_KEY(name)                                                                                                 \
     { .key = name, .form = {.type = TLA_VALUE_LIST}, .take = take_layer }
 
@@ -147,12 +167,12 @@ static const tla_schema_key keys[] = {
     {TEXT(host_latency_us, host_latency, NOT_NEGATIVE), "platform/examples/swap_to_host.c", "0.9", "of a move besides"},
     {COUNT(kv_heads, kv_heads, 0, 1 << 20), "none", "0", "of keys and values, of the model; 0: not known"},
     {COUNT(head_dim, head_dim, 0, 1 << 20), "none", "0", "elements of a head; 0: not known"},
-    {TEXT(kv_dtype, kv_dtype, NAME), VLLM, "bfloat16", "of keys and values"},
+    {TEXT(kv_dtype, kv_dtype, KV_DTYPE), VLLM, "auto", "of keys and values; auto: as dtype"},
     {TEXT(attention, attention, ATTENTION), "tlmalloc's choice", "law", "whose time it takes: the law's, or that of DMA on a platform"},
     {TEXT(kv_pattern, kv_pattern, PATTERN), "tlmalloc's choice", "ends", "bytes of a block that are compared on a platform"},
     {COUNT(layers, layers, 0, 1 << 20), "none", "0", "of the model; 0: not known"},
     {COUNT(hidden, hidden, 0, 1 << 24), "none", "0", "elements that a layer hands on for a token; 0: not known"},
-    {TEXT(dtype, dtype, NAME), VLLM, "bfloat16", "of what layers hand on"},
+    {TEXT(dtype, dtype, DTYPE), VLLM, "bfloat16", "of what layers hand on"},
     LIST_KEY("layer_sequence"),
     LIST_KEY("once"),
     {BOOLEAN(skew_correction, skew_correction), "tlmalloc's choice", "false", "attention by uneven decode lengths"},
@@ -179,19 +199,9 @@ static void take_layer(tla_loader *loader, size_t key, const tla_written *name, 
 
 /* ---- what concerns several keys ---- */
 
-static uint32_t bytes_of(const char *dtype) {
-    static const struct {
-        const char *name;
-        uint32_t bytes;
-    } types[] = {{"bfloat16", 2}, {"float16", 2}, {"half", 2}, {"float32", 4}, {"float", 4}, {"fp8", 1}};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(types[i].name, dtype) == 0) return types[i].bytes;
-    return 0;
-}
-
 /* Of keys, or of values, of a token in a layer; 0: not known. */
 static uint64_t token_bytes(const struct written_settings *w) {
-    return (uint64_t)w->kv_heads * w->head_dim * bytes_of(w->kv_dtype);
+    return (uint64_t)w->kv_heads * w->head_dim * bytes_of(strcmp(w->kv_dtype, "auto") == 0 ? w->dtype : w->kv_dtype);
 }
 
 /* Whole tokens of a layer's keys lie in a page. */
@@ -202,8 +212,7 @@ static void check_pages(tla_loader *loader) {
     if (strcmp(w->kv_memory, "mapped") != 0) return;
     if (nbytes == 0 || w->layers == 0)
         tla_loader_find(loader, (tla_place){loader->file, 0, 0},
-                        "kv_memory: found mapped, which needs layers, kv_heads, head_dim and a kv_dtype of bfloat16, "
-                        "float16, float32 or fp8");
+                        "kv_memory: found mapped, which needs layers, kv_heads and head_dim");
     else if (w->page_bytes % nbytes)
         tla_loader_find(loader, at.file ? at : (tla_place){loader->file, 0, 0},
                         "kv_page: found %" PRIu64 " bytes, expected a multiple of the %" PRIu64
@@ -228,9 +237,7 @@ static void check_host(tla_loader *loader) {
         tla_loader_find_at(loader, origin,
                            "host_blocks: found some, which need kv_memory blocks and prefix_caching true");
     else if (token_bytes(w) == 0 || w->layers == 0)
-        tla_loader_find_at(loader, origin,
-                           "host_blocks: found some, which need layers, kv_heads, head_dim and a kv_dtype of bfloat16, "
-                           "float16, float32 or fp8");
+        tla_loader_find_at(loader, origin, "host_blocks: found some, which need layers, kv_heads and head_dim");
 }
 
 static void check(tla_loader *loader) {

@@ -151,12 +151,18 @@ BOOST_AUTO_TEST_CASE(a_second_tier_needs_an_index_and_blocks_of_a_known_size) {
     BOOST_CHECK_EQUAL(s.host_link.bandwidth_gb_s, 31.5);
     BOOST_CHECK_EQUAL(s.host_link.latency_us, 0.9);
     BOOST_CHECK_EQUAL(s.host_link.block_bytes, 2u << 20);
+    const auto bytes = [&](const std::string &types) {
+        BOOST_CHECK_EQUAL(load(model + types, s), "");
+        return s.host_link.block_bytes;
+    };
+    BOOST_CHECK_EQUAL(bytes("kv_dtype: fp8\n"), 1u << 20);
+    BOOST_CHECK_EQUAL(bytes("dtype: float32\n"), 4u << 20); // kv_dtype is auto
+    BOOST_CHECK_EQUAL(bytes("dtype: float32\nkv_dtype: half\n"), 2u << 20);
     const std::string refused = "host_blocks: found some, which need kv_memory blocks and prefix_caching true";
     BOOST_CHECK_EQUAL(load(model + "prefix_caching: false\n", s), refused);
     BOOST_CHECK_EQUAL(load(model + "kv_memory: paged\n", s), refused);
     BOOST_CHECK_EQUAL(load("gpu_blocks: 20\nhost_blocks: 50\n", s),
-                      "host_blocks: found some, which need layers, kv_heads, head_dim and a kv_dtype of bfloat16, "
-                      "float16, float32 or fp8");
+                      "host_blocks: found some, which need layers, kv_heads and head_dim");
     BOOST_CHECK_EQUAL(load(model + "host_bandwidth_gb_s: 0\n", s),
                       "host_bandwidth_gb_s: found \"0\", expected a number above 0");
 }

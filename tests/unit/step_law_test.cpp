@@ -237,6 +237,13 @@ BOOST_AUTO_TEST_CASE(settings_ignore_what_they_do_not_know_and_refuse_what_is_no
                       "s.json:1:32: watermark: found \"0.01\", expected 0: nothing else is implemented\n");
     BOOST_CHECK_EQUAL(findings(rest + R"("chunked_prefill": false})"),
                       "s.json:1:38: chunked_prefill: found \"false\", expected true: nothing else is implemented\n");
+    BOOST_CHECK_EQUAL(
+        findings(rest + R"("dtype": "int4"})"),
+        "s.json:1:28: dtype: found \"int4\", expected bfloat16, float16 or half, float32 or float, or fp8: "
+        "nothing else is implemented\n");
+    BOOST_CHECK_EQUAL(findings(rest + R"("kv_dtype": "nvfp4"})"),
+                      "s.json:1:31: kv_dtype: found \"nvfp4\", expected auto, bfloat16, float16 or half, float32 or "
+                      "float, or fp8: nothing else is implemented\n");
     BOOST_CHECK_EQUAL(findings(rest + R"("long_prefill_token_threshold": 512})"),
                       "s.json:1:51: long_prefill_token_threshold: found \"512\", expected 0: nothing else is "
                       "implemented\n");
