@@ -25,7 +25,7 @@ const std::uint64_t memory_bytes = 64 * MiB; // what the accesses touch
 const sc_core::sc_time quantum(1, sc_core::SC_US);
 
 struct options {
-    std::uint64_t operations = 200'000, touch = GiB, elements = 1 << 20;
+    std::uint64_t operations = 200'000, touch = GiB, elements = 1 << 20, pes = 1024;
     std::size_t rounds = 9;
     const char *json = nullptr;
 };
@@ -462,6 +462,9 @@ error_t parse(int key, char *argument, argp_state *state) {
     case 'e':
         o.elements = number(argument, state);
         return 0;
+    case 'p':
+        o.pes = number(argument, state);
+        return 0;
     case 'j':
         o.json = argument;
         return 0;
@@ -480,6 +483,7 @@ int sc_main(int argc, char **argv) {
                                 {"rounds", 'r', "N", 0, "rounds, of which the median counts (default 9)", 0},
                                 {"touch", 't', "MIB", 0, "of the large platform (default 1024)", 0},
                                 {"elements", 'e', "N", 0, "of each PE in the run (default 1048576)", 0},
+                                {"pes", 'p', "N", 0, "of the largest platform with transfers (default 1024)", 0},
                                 {"json", 'j', "FILE", 0, "write the figures to a file", 0},
                                 {}};
     const argp parser = {keys, parse, "", "What the modules cost on the host.", nullptr, nullptr, nullptr};
@@ -491,6 +495,7 @@ int sc_main(int argc, char **argv) {
         for (std::size_t away : {0u, 1u}) {
             double of_8_pes = 0;
             for (unsigned cubes : {1u, 8u, 32u, 128u}) {
+                if (8 * cubes > o.pes) break;
                 json_t *row = apart(o, [&](const options &all) { return measure_transfers(all, cubes, style, away); });
                 if (cubes == 1) of_8_pes = real(row, "ns_per_chunk");
                 json_object_set_new(row, "over_8_pes", json_real(real(row, "ns_per_chunk") / of_8_pes));
