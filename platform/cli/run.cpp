@@ -68,8 +68,7 @@ const argp_option option_table[] = {
     {"events-limit", option_events_limit, "N", 0, "tell at most N events, the first ones (default 1000000)", 0},
     {"trace", option_trace, "FILE", 0,
      "write a timeline for Perfetto, chrome://tracing or speedscope: kernels, engines, MMUs, memories, links; "
-     "compressed "
-     "if FILE ends in .gz",
+     "compressed if FILE ends in .gz",
      0},
     {"trace-limit", option_trace_limit, "N", 0, "show at most N events in it, the first ones (default 500000)", 0},
     {"set", option_set, "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
