@@ -32,8 +32,12 @@ tla_status processing_element::receive(std::uint32_t peer, const tl_tile &tile) 
 }
 
 struct processing_element::asynchronous_receive final : operation {
-    asynchronous_receive(std::uint32_t peer, const tl_tile &tile, std::uint64_t asked_ps)
-        : operation("tl_recv_async", {{tile.pa.value, reach_of(tile)}}), job{call, peer, tile, asked_ps} {}
+    asynchronous_receive(std::uint32_t peer, const tl_tile &tile)
+        : operation("tl_recv_async", {{tile.pa.value, reach_of(tile)}}), job(std::make_shared<pe_ipcq::receiving>()) {
+        job->call = call;
+        job->peer = peer;
+        job->tile = tile;
+    }
 
     tla_status finish(processing_element &element, std::uint64_t &end_ps) override {
         tla_error why{};
@@ -45,7 +49,7 @@ struct processing_element::asynchronous_receive final : operation {
 
     bool is_message() const override { return true; }
 
-    pe_ipcq::receiving job;
+    const pe_ipcq::receiving_ptr job;
 };
 
 tla_status processing_element::receive_async(std::uint32_t peer, const tl_tile &tile, tl_handle &handle) {
@@ -55,9 +59,9 @@ tla_status processing_element::receive_async(std::uint32_t peer, const tl_tile &
     if (const tla_status status = check_room()) return status;
     begin();
     const std::uint64_t since = local_ps(delay_);
-    auto made = std::make_unique<asynchronous_receive>(peer, tile, since);
+    auto made = std::make_unique<asynchronous_receive>(peer, tile);
     tla_error why{};
-    const tla_status status = messages_->begin_receive(made->job, &why);
+    const tla_status status = messages_->begin_receive(made->job, delay_, &why);
     end(run_.message_ps, since, TLA_TIME_MESSAGE);
     return status ? problem(status, "%s", why.text) : add_operation(std::move(made), handle);
 }
@@ -65,7 +69,7 @@ tla_status processing_element::receive_async(std::uint32_t peer, const tl_tile &
 tla_status processing_element::program_at(std::uint32_t sip, std::uint32_t cube, std::uint32_t pe,
                                           std::uint32_t &program) {
     if (!messages_) return problem(TLA_UNSUPPORTED, "tl_program_at: this PE has no message unit");
-    const std::uint32_t found = messages_->program_at({sip, cube, pe});
+    const std::uint32_t found = messages_->program_at({sip, cube, pe}, delay_);
     if (found == message_ledger::none)
         return problem(TLA_NOT_FOUND,
                        "tl_program_at: no program of this launch runs on SIP %" PRIu32 ", cube %" PRIu32
@@ -80,7 +84,7 @@ tla_status processing_element::place_of(std::uint32_t program, tl_place &found) 
     if (program >= launch_.programs)
         return problem(TLA_INVALID_ARGUMENT, "tl_place_of: found program %" PRIu32 ", expected one below %" PRIu32,
                        program, launch_.programs);
-    const pe_location where = messages_->place_of(program);
+    const pe_location where = messages_->place_of(program, delay_);
     found = {where.sip, where.cube, where.pe};
     return TLA_OK;
 }

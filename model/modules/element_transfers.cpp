@@ -205,7 +205,7 @@ void processing_element::drop_operations() {
     if (pipeline_) pipeline_->drop_all();
     for (auto &transfers : queues_)
         transfers->drop_waiting(TLA_OK);
-    if (messages_) messages_->drop_receives();
+    if (messages_) messages_->drop_receives(delay_);
     const tla_error why = run_.problem;
     end_operations();
     run_.problem = why;

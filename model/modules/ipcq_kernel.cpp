@@ -1,4 +1,4 @@
-// What a kernel and its message unit have to do with each other: begin, end, peers, waits.
+// What a kernel and its message unit have to do with each other: begin, end, peers, calls and their waits.
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
 #include "tile_shape.hpp"
@@ -9,29 +9,43 @@
 
 namespace tlmalloc {
 
-void pe_ipcq::begin_kernel(std::uint32_t launch, std::uint32_t program, std::uint32_t programs) {
-    active_ = has_kernel_ = true;
+void pe_ipcq::begin_kernel(std::uint32_t launch, std::uint32_t program, std::uint32_t programs, std::uint64_t at_ps) {
+    has_kernel_ = true;
     launch_ = launch;
     program_ = program;
     programs_ = programs;
     send_failure_ = TLA_OK;
-    last_end_ps_ = 0;
-    ledger_.enter(launch, program, programs, *this);
+    post(at_ps, turn::launch_comes, [this](std::uint64_t) {
+        active_ = true;
+        ledger_.enter(launch_, program_, programs_, *this);
+    });
+}
+
+// Nothing of the kernel is on its way.
+bool pe_ipcq::is_settled() const {
+    return errands_ == 0 && forwarding_ == 0 && asked_.empty() &&
+           std::none_of(incoming_.begin(), incoming_.end(), [](const auto &of) { return of.second.serving; });
 }
 
 tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
-    const auto settle = [&] {
-        const std::uint64_t begin_ps = local_ps(delay);
-        while (errands_ > 0 || forwarding_ > 0 || making_slots_ || !asked_.empty())
-            sc_core::wait(changed_);
-        set_local_ps(delay, std::max({begin_ps, last_end_ps_, slots_free_ps_, to_ps(sc_core::sc_time_stamp())}));
+    const auto settled = std::make_shared<kernel_call>();
+    settled->lasts = true;
+    settled->go = [this](std::uint64_t at_ps) {
+        if (active_) {
+            active_ = false;
+            drop_all(at_ps);
+            make_next_slots(at_ps); // those that still ask are told that there are none
+        }
+        if (!is_settled()) return;
+        for (const auto &[from, queue] : incoming_)
+            if (queue.has_slots && ledger_.unit_of(launch_, from))
+                tell(token_to(from, message_token::kind::gone), at_ps);
+        call_->go = [this](std::uint64_t now_ps) {
+            if (is_settled()) end_call(TLA_OK, now_ps);
+        };
+        look(at_ps);
     };
-    active_ = false;
-    settle();
-    for (const auto &[from, queue] : incoming_)
-        if (queue.has_slots && ledger_.unit_of(launch_, from))
-            tell(token_to(from, message_token::kind::gone), local_ps(delay));
-    settle();
+    perform(settled, delay, nullptr);
     for (const auto &[from, queue] : incoming_) {
         if (!queue.has_slots) continue;
         tla_command command{};
@@ -44,10 +58,16 @@ tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
         slots_taken_.add(local_ps(delay), -static_cast<std::int64_t>(tla_message_taken(&queue.queue)));
         slots_allocated_.add(local_ps(delay), -static_cast<std::int64_t>(config_.slots));
     }
-    incoming_.clear();
-    outgoing_.clear();
+    const auto left = std::make_shared<kernel_call>();
+    left->lasts = true;
+    left->go = [this](std::uint64_t at_ps) {
+        incoming_.clear();
+        outgoing_.clear();
+        ledger_.leave(launch_, program_);
+        end_call(TLA_OK, at_ps);
+    };
+    perform(left, delay, nullptr);
     const tla_status status = send_failure_;
-    ledger_.leave(launch_, program_);
     has_kernel_ = false;
     may_be_idle();
     if (!status) return TLA_OK;
@@ -56,21 +76,84 @@ tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
                          tla_status_text(status));
 }
 
-std::uint32_t pe_ipcq::program_at(const pe_location &place) {
-    while (!ledger_.is_complete(launch_) && !in_reset())
-        ledger_.wait_for_programs();
+// --- calls -----------------------------------------------------------------------------------------------------------
+
+// The queue decides what a call leads to, from the kernel's time on; the thread waits for that.
+tla_status pe_ipcq::perform(const std::shared_ptr<kernel_call> &what, sc_core::sc_time &delay, tla_error *error) {
+    if (in_reset() && !what->lasts) return tla_error_set(error, TLA_RESET, "%s", tla_status_text(TLA_RESET));
+    struct hand { // also when an exception ends the thread's wait
+        explicit hand(pe_ipcq &unit) : of(unit) {}
+        ~hand() {
+            if (!of.call_->done) of.ledger_.end_wait(of.launch_, of.program_);
+            of.call_ = nullptr;
+        }
+        hand(const hand &) = delete;
+        hand &operator=(const hand &) = delete;
+        pe_ipcq &of;
+    };
+    call_ = what;
+    const hand in_hand(*this);
+    what->end_ps = local_ps(delay);
+    post(what->end_ps, turn::kernel_calls, [this, what](std::uint64_t at_ps) {
+        what->begun = true;
+        if (call_ == what) look(at_ps);
+    });
+    for (std::uint64_t now = to_ps(sc_core::sc_time_stamp()); !what->done || what->end_ps > now;) {
+        if (what->done)
+            sc_core::wait(from_ps(what->end_ps - now));
+        else
+            sc_core::wait(answered_);
+        now = to_ps(sc_core::sc_time_stamp());
+    }
+    set_local_ps(delay, what->end_ps);
+    return what->status ? tla_error_set(error, what->status, "%s", what->why.text) : TLA_OK;
+}
+
+void pe_ipcq::end_call(tla_status status, std::uint64_t at_ps, const tla_error &why) {
+    ledger_.end_wait(launch_, program_);
+    call_->done = true;
+    call_->status = status;
+    call_->why = why;
+    call_->end_ps = std::max(call_->end_ps, at_ps);
+    time_queue::of_simulation().notify(answered_, at_ps);
+}
+
+// Something has changed that the call in hand may wait for.
+void pe_ipcq::look(std::uint64_t at_ps) {
+    if (!call_ || !call_->begun || call_->done) return;
+    const std::shared_ptr<kernel_call> looking = call_;
+    const auto go = looking->go; // it may be another one afterwards
+    go(at_ps);
+}
+
+void pe_ipcq::look_again() {
+    post(0, turn::kernel_looks, [this](std::uint64_t at_ps) { look(at_ps); });
+}
+
+// --- peers -----------------------------------------------------------------------------------------------------------
+
+// Until what the ledger has to say of the launch's programs is known.
+void pe_ipcq::wait_for_programs(const std::function<bool()> &known, sc_core::sc_time &delay) {
+    if (active_ && known()) return;
+    const auto knowing = std::make_shared<kernel_call>();
+    knowing->go = [this, known](std::uint64_t at_ps) {
+        if (known())
+            end_call(TLA_OK, at_ps);
+        else
+            ledger_.wait_for_programs(*this);
+    };
+    perform(knowing, delay, nullptr);
+}
+
+std::uint32_t pe_ipcq::program_at(const pe_location &place, sc_core::sc_time &delay) {
+    wait_for_programs([this] { return ledger_.is_complete(launch_); }, delay);
     return ledger_.is_complete(launch_) ? ledger_.program_at(launch_, place) : message_ledger::none;
 }
 
-pe_location pe_ipcq::place_of(std::uint32_t program) {
-    return wait_for_program(program) ? ledger_.unit_of(launch_, program)->where() : config_.where;
-}
-
-// False when a reset has come first: the kernel is ended.
-bool pe_ipcq::wait_for_program(std::uint32_t program) {
-    while (!ledger_.unit_of(launch_, program) && !in_reset())
-        ledger_.wait_for_programs();
-    return ledger_.unit_of(launch_, program) != nullptr;
+pe_location pe_ipcq::place_of(std::uint32_t program, sc_core::sc_time &delay) {
+    wait_for_programs([this, program] { return ledger_.unit_of(launch_, program) != nullptr; }, delay);
+    const pe_ipcq *const unit = ledger_.unit_of(launch_, program);
+    return unit ? unit->where() : config_.where; // the kernel is ended in a reset
 }
 
 tla_status pe_ipcq::check_peer(const char *call, std::uint32_t peer, const tl_tile &tile, tla_error *error) const {
@@ -92,16 +175,20 @@ message_ledger::wait pe_ipcq::waiting(const char *call, std::uint32_t peer, std:
     return {config_.where, unit ? unit->where() : config_.where, program_, peer, call, for_credit, nbytes};
 }
 
-tla_status pe_ipcq::wait_until(const message_ledger::wait &what, const std::function<bool()> &can_go_on,
-                               tla_error *error) {
-    if (can_go_on()) return TLA_OK;
-    ledger_.begin_wait(launch_, what, [this, &can_go_on] { return can_go_on() || takes_something() || in_reset(); });
-    while (!can_go_on() && !ledger_.is_deadlocked(launch_) && !in_reset())
-        sc_core::wait(changed_);
-    ledger_.end_wait(launch_, program_);
-    if (in_reset()) return tla_error_set(error, TLA_RESET, "%s: %s", what.call, tla_status_text(TLA_RESET));
-    if (can_go_on()) return TLA_OK;
-    return tla_error_set(error, TLA_DEADLOCK, "deadlock: %s", message_ledger::text(what).c_str());
+tla_error pe_ipcq::deadlock(const message_ledger::wait &what) {
+    tla_error why{};
+    tla_error_set(&why, TLA_DEADLOCK, "deadlock: %s", message_ledger::text(what).c_str());
+    return why;
+}
+
+// The kernel has waited for a message or a credit, which was there at arrived_ps: until it was sent, and while it was
+// on its way.
+void pe_ipcq::charge_wait(std::uint32_t peer, std::uint64_t sent_ps, std::uint64_t arrived_ps,
+                          tla_time_kind until_sent) {
+    if (arrived_ps <= tla_time_account_now(account_)) return;
+    tla_time_account_pass(account_, sent_ps, until_sent);
+    tla_time_account_pass(account_, arrived_ps, TLA_TIME_MESSAGE);
+    tla_time_account_receive(account_, peer, sent_ps);
 }
 
 } // namespace tlmalloc

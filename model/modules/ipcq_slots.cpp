@@ -10,56 +10,64 @@
 
 namespace tlmalloc {
 
-void pe_ipcq::serve_connections() {
-    for (;;) {
-        while (asked_.empty())
-            sc_core::wait(asked_event_);
-        const asked next = asked_.front();
+// The first who has asked is served, one after the other.
+void pe_ipcq::make_next_slots(std::uint64_t at_ps) {
+    while (!making_slots_ && !asked_.empty()) {
+        if (active_) {
+            making_slots_ = true;
+            time_queue::of_simulation().notify(asked_event_, at_ps);
+            return;
+        }
+        tell(token_to(asked_.front(), message_token::kind::gone), at_ps);
         asked_.pop_front();
-        making_slots_ = true;
-        make_slots(next);
-        making_slots_ = false;
-        wake();
-        may_be_idle();
+        ledger_.arrive(launch_);
     }
 }
 
-void pe_ipcq::make_slots(const asked &who) {
-    const std::uint32_t launch = launch_;
-    sc_core::sc_time delay;
-    set_local_ps(delay, std::max({who.at_ps, slots_free_ps_, to_ps(sc_core::sc_time_stamp())}));
-    message_token answer = token_to(who.from, message_token::kind::gone);
-    if (active_) {
+// A thread sends the commands.
+void pe_ipcq::serve_connections() {
+    for (;;) {
+        sc_core::wait(asked_event_);
         static const tla_channel channels[] = {TLA_TCM, TLA_HBM, TLA_SRAM};
         tla_command command{};
         tla_completion completion{};
         command.opcode = TLA_OP_ALLOC;
         command.channel = channels[config_.memory];
         command.nbytes = slots_bytes();
+        sc_core::sc_time delay;
+        message_token answer = token_to(asked_.front(), message_token::kind::credit);
         answer.asked_ps = local_ps(delay);
-        const tla_status status = slots_command(command, completion, delay);
+        answer.status = slots_command(command, completion, delay);
         answer.done_ps = local_ps(delay);
         answer.served_ps = answer.done_ps - std::min(completion.service_ps, answer.done_ps - answer.asked_ps);
-        statistics_.slot_allocs++;
-        if (status) {
-            statistics_.slot_failures++;
-            answer.what = message_token::kind::refused;
-            answer.status = status;
-            answer.total_free = completion.total_free;
-            answer.largest_free = completion.largest_free;
-        } else {
-            incoming &from = incoming_[who.from];
-            tla_message_receiver_init(&from.queue, config_.slots, config_.slot_size);
-            from.has_slots = true;
-            from.slots.value = completion.value;
-            slots_allocated_.add(local_ps(delay), config_.slots);
-            answer.what = message_token::kind::credit;
-            answer.credits = config_.slots;
-        }
+        post(answer.done_ps, turn::slots_are_there,
+             [this, completion, answer](std::uint64_t at_ps) { slots_came(completion, answer, at_ps); });
     }
-    slots_free_ps_ = local_ps(delay);
-    tell(answer, slots_free_ps_);
-    ledger_.arrive(launch);
+}
+
+void pe_ipcq::slots_came(const tla_completion &completion, message_token answer, std::uint64_t at_ps) {
+    statistics_.slot_allocs++;
+    if (answer.status) {
+        statistics_.slot_failures++;
+        answer.what = message_token::kind::refused;
+        answer.total_free = completion.total_free;
+        answer.largest_free = completion.largest_free;
+    } else {
+        incoming &from = incoming_[answer.to];
+        from.peer = answer.to;
+        tla_message_receiver_init(&from.queue, config_.slots, config_.slot_size);
+        from.has_slots = true;
+        from.slots.value = completion.value;
+        slots_allocated_.add(at_ps, config_.slots);
+        answer.credits = config_.slots;
+    }
+    tell(answer, at_ps);
+    ledger_.arrive(launch_);
+    asked_.pop_front();
+    making_slots_ = false;
+    make_next_slots(at_ps);
+    look(at_ps);
+    may_be_idle();
 }
 
 // To the controller of the memory in which slots lie.

@@ -4,6 +4,7 @@
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tlmalloc {
 
@@ -37,13 +38,12 @@ void message_ledger::enter(std::uint32_t launch, std::uint32_t program, std::uin
     of.units[program] = &unit;
     of.places[program] = unit.where();
     of.entered++;
-    if (waiting_ > 0) entered_.notify(sc_core::SC_ZERO_TIME);
+    for (pe_ipcq *waits : std::exchange(waiting_, {}))
+        waits->look_again();
 }
 
-void message_ledger::wait_for_programs() {
-    waiting_++;
-    sc_core::wait(entered_);
-    waiting_--;
+void message_ledger::wait_for_programs(pe_ipcq &unit_that_waits) {
+    waiting_.push_back(&unit_that_waits);
 }
 
 void message_ledger::leave(std::uint32_t launch, std::uint32_t program) {
@@ -98,7 +98,8 @@ void message_ledger::begin_wait(std::uint32_t launch, const wait &what, std::fun
 }
 
 void message_ledger::end_wait(std::uint32_t launch, std::uint32_t program) {
-    launches_[launch].waits.erase(program);
+    const auto found = launches_.find(launch);
+    if (found != launches_.end()) found->second.waits.erase(program);
 }
 
 bool message_ledger::is_deadlocked(std::uint32_t launch) const {
@@ -116,7 +117,7 @@ void message_ledger::consider(launch_state &of) {
     for (auto &[program, waiting] : of.waits) {
         waiting.first.peer = of.places[waiting.first.peer_program];
         deadlocked_.push_back(waiting.first);
-        of.units[program]->wake();
+        of.units[program]->look_again();
     }
 }
 

@@ -1,5 +1,4 @@
-// The message unit's window: pieces that arrive and go on to their slots, credits, requests for slots.
-#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+// The message unit's window: pieces that arrive and go on to their slots, credits, requests for slots; what it writes.
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
 #include "payload.hpp"
@@ -19,6 +18,9 @@ pe_ipcq::pe_ipcq(sc_core::sc_module_name name, const config &settings, pe_dma &d
     if (settings.slots == 0 || settings.slots > TLA_MESSAGE_SLOTS_MAX || settings.slot_size == 0 ||
         slots_bytes() > TLA_MESSAGE_WINDOW_BYTES)
         refuse_config("slots and slot_size must be above 0, and all slots of a direction in 8 MiB");
+    if (settings.credit_bytes == 0 || settings.credit_bytes > TLA_MESSAGE_WINDOW_BYTES)
+        refuse_config("credit_bytes must be 1 to 8 MiB");
+    if (settings.poll_ps == 0) refuse_config("poll_ps must be above 0");
     if (settings.style == time_style::exact) in.serve_in_order(*this);
     SC_HAS_PROCESS(pe_ipcq);
     SC_THREAD(serve_connections);
@@ -29,32 +31,43 @@ pe_ipcq::~pe_ipcq() = default;
 void pe_ipcq::start_of_simulation() {
     if (config_.memory != TLA_SLOTS_TCM && memory.size() == 0)
         refuse_config("memory is not bound, though the slots do not lie in the TCM");
-    if (config_.style == time_style::fast) return;
     resource_ = time_queue::of_simulation().new_resource();
     to_local_.lead_to(*local.operator->());
     if (memory.size() > 0) to_memory_.lead_to(*memory.operator->());
 }
 
 void pe_ipcq::begin_reset() {
-    ledger_.wake_for_programs();
-    wake();
+    if (!call_ || call_->done || call_->lasts) return;
+    tla_error why{};
+    tla_error_set(&why, TLA_RESET, "%s", tla_status_text(TLA_RESET));
+    end_call(TLA_RESET, time_queue::of_simulation().now_ps(), why);
 }
 
 bool pe_ipcq::is_busy() const {
-    return has_kernel_ || errands_ > 0 || forwarding_ > 0 || making_slots_ || !asked_.empty();
+    return has_kernel_ || !is_settled();
 }
 
 void pe_ipcq::make_new() {
     incoming_.clear();
     outgoing_.clear();
+    parts_.clear();
     next_request_ = 1;
-    slots_free_ps_ = last_end_ps_ = 0;
-    dismiss_workers();
 }
 
-void pe_ipcq::wake_at(std::uint64_t at_ps) {
-    const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-    changed_.notify(from_ps(at_ps > now ? at_ps - now : 0));
+// What happens at a time, in the unit's turn.
+void pe_ipcq::post(std::uint64_t at_ps, std::uint32_t order, step what) {
+    time_queue &queue = time_queue::of_simulation();
+    posted_.push_back({this, std::move(what), {}});
+    posted_.back().self = std::prev(posted_.end());
+    queue.post(
+        std::max(at_ps, queue.now_ps()), resource_, order,
+        [](void *context, std::uint64_t now_ps) {
+            auto &due = *static_cast<posted *>(context);
+            const step doing = std::move(due.what);
+            due.unit->posted_.erase(due.self);
+            doing(now_ps);
+        },
+        &posted_.back());
 }
 
 // --- what arrives ----------------------------------------------------------------------------------------------------
@@ -62,13 +75,14 @@ void pe_ipcq::wake_at(std::uint64_t at_ps) {
 // What the access says that it is; null, and answered, when that is nothing that this window takes.
 message_token *pe_ipcq::check(tlm::tlm_generic_payload &payload) {
     auto *const token = payload.get_extension<message_token>();
-    const bool is_piece = token && token->what == message_token::kind::piece;
     tlm::tlm_response_status refusal = check_attributes(payload);
     if (refusal == tlm::TLM_OK_RESPONSE && (!token || !payload.is_write())) refusal = tlm::TLM_COMMAND_ERROR_RESPONSE;
-    if (refusal == tlm::TLM_OK_RESPONSE && is_piece) {
-        const std::uint64_t first = token->piece.slot * config_.slot_size, at = payload.get_address();
-        if (token->piece.slot >= config_.slots || at < first || at - first >= config_.slot_size ||
-            payload.get_data_length() > config_.slot_size - (at - first))
+    if (refusal == tlm::TLM_OK_RESPONSE) {
+        const bool is_piece = token->what == message_token::kind::piece;
+        const std::uint64_t first = is_piece ? token->piece.slot * config_.slot_size : TLA_MESSAGE_WINDOW_BYTES,
+                            nbytes = is_piece ? config_.slot_size : token->nbytes, at = payload.get_address();
+        if ((is_piece && token->piece.slot >= config_.slots) || at < first || at - first >= nbytes ||
+            payload.get_data_length() > nbytes - (at - first))
             refusal = tlm::TLM_ADDRESS_ERROR_RESPONSE;
     }
     if (refusal == tlm::TLM_OK_RESPONSE) return token;
@@ -91,7 +105,7 @@ void pe_ipcq::begin(in_order_request &request, unsigned port) {
     }
     request.push(nullptr, this);
     time_queue::of_simulation().post(
-        request.at_ps, resource_, port,
+        request.at_ps, resource_, turn::access_comes + port,
         [](void *context, std::uint64_t) {
             auto &r = *static_cast<in_order_request *>(context);
             static_cast<pe_ipcq *>(r.pop().module)->arrive(r);
@@ -115,7 +129,7 @@ void pe_ipcq::arrive(in_order_request &request) {
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     incoming *const to = token.what == message_token::kind::piece ? home_of(token) : nullptr;
     if (token.what != message_token::kind::piece) {
-        take(token, request.at_ps);
+        take_part(token, payload.get_data_length(), request.at_ps);
     } else if (!to) {
         statistics_.dropped_bytes += payload.get_data_length();
     } else if (has_tables()) {
@@ -127,13 +141,16 @@ void pe_ipcq::arrive(in_order_request &request) {
             [](void *module, in_order_request &r) {
                 auto &self = *static_cast<pe_ipcq *>(module);
                 const forwarded before = r.pop().state<forwarded>();
+                const message_token came = *r.payload->get_extension<message_token>();
+                const std::uint32_t nbytes = r.payload->is_response_ok() ? r.payload->get_data_length() : 0;
                 r.payload->set_address(before.address);
                 r.payload->set_extension(before.part);
-                self.forwarding_--;
-                if (r.payload->is_response_ok())
-                    self.take_bytes(*r.payload->get_extension<message_token>(), r.payload->get_data_length(), r.at_ps);
-                self.wake_at(r.at_ps);
-                self.may_be_idle();
+                self.post(r.at_ps, turn::access_comes, [&self, came, nbytes](std::uint64_t at_ps) {
+                    self.forwarding_--;
+                    if (nbytes > 0) self.take_bytes(came, nbytes, at_ps);
+                    self.look(at_ps);
+                    self.may_be_idle();
+                });
                 r.finish();
             },
             this);
@@ -147,7 +164,7 @@ void pe_ipcq::arrive(in_order_request &request) {
     request.finish();
 }
 
-// The same within the call.
+// The same within the call; what it says holds in its turn.
 void pe_ipcq::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     const message_token *const came = check(payload);
     if (!came) return;
@@ -156,7 +173,8 @@ void pe_ipcq::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_tim
     incoming *const to = token.what == message_token::kind::piece ? home_of(token) : nullptr;
     const std::uint32_t nbytes = payload.get_data_length();
     if (token.what != message_token::kind::piece) {
-        take(token, local_ps(delay));
+        post(local_ps(delay), turn::access_comes,
+             [this, token, nbytes](std::uint64_t at_ps) { take_part(token, nbytes, at_ps); });
     } else if (!to) {
         statistics_.dropped_bytes += nbytes;
     } else if (has_tables()) {
@@ -169,13 +187,13 @@ void pe_ipcq::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_tim
         const bool ok =
             access(slots, tlm::TLM_WRITE_COMMAND, to->slots.value + payload.get_address(), payload.get_data_ptr(),
                    nbytes, delay, &trusted_, payload.get_extension<transfer_extent>());
-        forwarding_--;
-        if (ok)
-            take_bytes(token, nbytes, local_ps(delay));
-        else
-            payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-        wake_at(local_ps(delay));
-        may_be_idle();
+        if (!ok) payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+        post(local_ps(delay), turn::access_comes, [this, token, nbytes, ok](std::uint64_t at_ps) {
+            forwarding_--;
+            if (ok) take_bytes(token, nbytes, at_ps);
+            look(at_ps);
+            may_be_idle();
+        });
     }
 }
 
@@ -204,7 +222,7 @@ std::uint64_t pe_ipcq::take_bytes(const message_token &token, std::uint64_t nbyt
         SC_REPORT_WARNING("/tlmalloc/pe_ipcq/piece", (std::string(name()) + ": " + why.text).c_str());
         return at_ps;
     }
-    const std::uint32_t slot = token.piece.slot;
+    const std::uint32_t slot = token.piece.slot, peer = token.from;
     if (is_first) slots_taken_.add(at_ps, 1);
     to->dtype[slot] = token.dtype;
     to->sent_ps[slot] = token.sent_ps;
@@ -212,18 +230,28 @@ std::uint64_t pe_ipcq::take_bytes(const message_token &token, std::uint64_t nbyt
     arrived_ps = is_first ? at_ps : std::max(arrived_ps, at_ps);
     if (to->queue.at[slot].arrived < token.piece.nbytes) return at_ps;
     arrived_ps += tla_slot_cost_ps(config_.costs, config_.memory, token.piece.nbytes);
-    wake_at(arrived_ps);
+    post(arrived_ps, turn::piece_is_there, [this, peer](std::uint64_t now_ps) {
+        const auto from = incoming_.find(peer);
+        if (from != incoming_.end()) go_on(from->second, now_ps);
+    });
     return std::max(at_ps, arrived_ps);
 }
 
-// What is no piece.
+// Bytes of what is no piece: a write means something when all of it is there, however it was split on its way.
+void pe_ipcq::take_part(const message_token &token, std::uint32_t nbytes, std::uint64_t at_ps) {
+    const write which{token.launch, token.from, token.number};
+    if ((parts_[which] += nbytes) < token.nbytes) return;
+    parts_.erase(which);
+    take(token, at_ps);
+}
+
 void pe_ipcq::take(const message_token &token, std::uint64_t at_ps) {
     used_ = true;
     if (token.what == message_token::kind::connect) {
         ledger_.depart(token.launch); // until it is answered
         if (active_ && token.launch == launch_) {
-            asked_.push_back({token.from, at_ps});
-            asked_event_.notify(sc_core::SC_ZERO_TIME);
+            asked_.push_back(token.from);
+            make_next_slots(at_ps);
             return;
         }
         message_token gone;
@@ -238,7 +266,6 @@ void pe_ipcq::take(const message_token &token, std::uint64_t at_ps) {
     const auto found = outgoing_.find(token.from);
     if (token.launch != launch_ || found == outgoing_.end()) return;
     outgoing &to = found->second;
-    to.answered_ps = std::max(to.answered_ps, at_ps);
     if (token.what == message_token::kind::gone) to.gone = true;
     if (token.what == message_token::kind::refused) to.refusal = token;
     if (token.done_ps > 0)
@@ -246,7 +273,7 @@ void pe_ipcq::take(const message_token &token, std::uint64_t at_ps) {
                          {{TLA_TIME_ALLOC, TLA_TIME_NOWHERE, TLA_TIME_NOWHERE}, token.served_ps, token.done_ps}};
     if (token.what == message_token::kind::credit && !tla_message_credit(&to.queue, token.credits))
         to.credits.insert(to.credits.end(), token.credits, {at_ps, token.sent_ps});
-    wake_at(at_ps);
+    look(at_ps);
 }
 
 // --- what leaves -----------------------------------------------------------------------------------------------------
@@ -261,11 +288,12 @@ message_token pe_ipcq::token_to(std::uint32_t peer, message_token::kind what) co
 }
 
 // A write of `credit` bytes to the unit of a program.
-void pe_ipcq::tell(const message_token &what, std::uint64_t at_ps,
-                   std::function<void(tla_status, std::uint64_t)> ended) {
+void pe_ipcq::tell(message_token what, std::uint64_t at_ps, step ended) {
     const pe_location &there = ledger_.unit_of(what.launch, what.to)->where();
     tla_paddr window{};
     tla_paddr_pe_control(there.sip, there.cube, there.pe, TLA_CONTROL_MESSAGES, TLA_MESSAGE_WINDOW_BYTES, &window);
+    what.number = next_write_++;
+    what.nbytes = config_.credit_bytes;
     pe_dma::request request{};
     request.way = pe_dma::direction::write;
     request.va.value = window.value;
@@ -276,69 +304,35 @@ void pe_ipcq::tell(const message_token &what, std::uint64_t at_ps,
     const auto made = std::make_shared<errand>();
     made->parts.push_back(request);
     made->token = what;
-    made->start_ps = at_ps;
-    made->ended = std::move(ended);
-    post(made);
-}
-
-// In a thread of its own, for the one that asks goes on.
-void pe_ipcq::start(std::function<void()> what) {
-    if (idle_.empty()) {
-        workers_.emplace_back();
-        const worker_place made = std::prev(workers_.end());
-        made->has = std::move(what);
-        sc_core::sc_spawn([this, made] { work(made); }, sc_core::sc_gen_unique_name("ipcq_worker"));
-        return;
-    }
-    const worker_place next = idle_.back();
-    idle_.pop_back();
-    next->has = std::move(what);
-    next->due.notify(sc_core::SC_ZERO_TIME);
-}
-
-void pe_ipcq::work(worker_place self) {
-    while (self->has) {
-        self->has();
-        self->has = nullptr;
-        idle_.push_back(self);
-        sc_core::wait(self->due);
-    }
-    workers_.erase(self);
-}
-
-// A thread that is there already begins a moment of the kernel later than a new one, which can decide who comes first
-// where both happens at one time: a unit that is as new has none.
-void pe_ipcq::dismiss_workers() {
-    for (const worker_place idle : std::exchange(idle_, {}))
-        idle->due.notify(sc_core::SC_ZERO_TIME);
+    if (ended) made->ended = [ended](tla_status, std::uint64_t end_ps) { ended(end_ps); };
+    run(made, at_ps);
 }
 
 // Begins a write.
-void pe_ipcq::post(const std::shared_ptr<errand> &what) {
+void pe_ipcq::run(const std::shared_ptr<errand> &what, std::uint64_t at_ps) {
     errands_++;
     ledger_.depart(what->token.launch);
-    start([this, what] { perform(*what); });
+    go_on(what, at_ps);
 }
 
-void pe_ipcq::perform(errand &what) {
-    sc_core::sc_time delay;
-    set_local_ps(delay, std::max(what.start_ps, to_ps(sc_core::sc_time_stamp())));
-    if (delay > sc_core::SC_ZERO_TIME) {
-        sc_core::wait(delay);
-        delay = sc_core::SC_ZERO_TIME;
+// Its next part, or its end.
+void pe_ipcq::go_on(const std::shared_ptr<errand> &what, std::uint64_t at_ps) {
+    if (!what->status && what->next < what->parts.size()) {
+        pe_dma::request &part = what->parts[what->next++];
+        part.token = &what->token;
+        dma_.begin(part, at_ps, [this, what](tla_status status, std::uint64_t end_ps) {
+            post(end_ps, turn::write_ends, [this, what, status](std::uint64_t now_ps) {
+                what->status = status;
+                go_on(what, now_ps);
+            });
+        });
+        return;
     }
-    tla_status status = TLA_OK;
-    for (pe_dma::request &part : what.parts) {
-        part.token = &what.token;
-        if (!status) status = dma_.transfer(part, delay);
-    }
-    const std::uint64_t end_ps = local_ps(delay);
-    last_end_ps_ = std::max(last_end_ps_, end_ps);
-    if (status && !send_failure_) send_failure_ = status;
-    if (what.ended) what.ended(status, end_ps);
+    if (what->status && !send_failure_) send_failure_ = what->status;
+    if (what->ended) what->ended(what->status, at_ps);
     errands_--;
-    wake();
-    ledger_.arrive(what.token.launch);
+    look(at_ps);
+    ledger_.arrive(what->token.launch);
     may_be_idle();
 }
 

@@ -69,7 +69,7 @@ std::uint64_t processing_element::execute(unsigned port, const tla_command &comm
     port_ = port;
     launch_ = command;
     if (messages_ && command.opcode == TLA_OP_LAUNCH)
-        messages_->begin_kernel(command.correlation_id, command.program, command.programs);
+        messages_->begin_kernel(command.correlation_id, command.program, command.programs, arrival_ps);
     const std::uint64_t ready_ps = arrival_ps + config_.launch_ps, target_ps = command.target_start_ps;
     launch_ps_ = std::max(ready_ps, target_ps);
     late_ps_ = target_ps ? launch_ps_ - target_ps : 0;

@@ -10,7 +10,8 @@
 
 namespace tlmalloc {
 
-// The sender's. A write to a PE's message window (pe_ipcq.hpp) that has none is refused there.
+// The sender's. A write to a PE's message window (pe_ipcq.hpp) that has none is refused there. A write may come in
+// several accesses, each of which brings the same token: what it says holds when its last byte is there.
 struct message_token : tlm::tlm_extension<message_token> {
     enum class kind {
         piece,   // the access writes bytes of a piece
@@ -26,6 +27,8 @@ struct message_token : tlm::tlm_extension<message_token> {
     tla_message_piece piece{};      // piece
     tl_dtype dtype = TL_F16;        // piece: of the elements
     std::uint64_t sent_ps = 0;      // piece, credit: when the kernel sent it; 0: it was not the kernel
+    std::uint64_t number = 0;       // no piece: which write of the sender this is
+    std::uint32_t nbytes = 0;       // no piece: bytes of the write
     std::uint32_t credits = 0;      // credit: how many
     // credit: of slots that were allocated, when that was asked for, served and done
     std::uint64_t asked_ps = 0, served_ps = 0, done_ps = 0;

@@ -20,7 +20,8 @@ class pe_ipcq;
 
 // One for all PEs of a platform. It takes no time and moves nothing: it stands for the tables that a host writes when
 // it sets up a process group, and it looks on. A launch has an id, its correlation id; its programs are known from
-// their LAUNCH on, and all of it is forgotten when the last of them has ended, but for what went wrong.
+// their LAUNCH on, and all of it is forgotten when the last of them has ended, but for what went wrong. It is told
+// everything from actions of the event queue (time_queue.hpp), in the order of time.
 class message_ledger {
   public:
     message_ledger() = default;
@@ -65,9 +66,8 @@ class message_ledger {
     static constexpr std::uint32_t none = UINT32_MAX;
     bool is_complete(std::uint32_t launch) const;
     std::uint32_t program_at(std::uint32_t launch, const pe_location &where) const;
-    void wait_for_programs();                     // until a LAUNCH has come, or somebody wakes who waits for one
-    void forget_launches() { launches_.clear(); } // a reset of all PEs: none of their programs runs any more
-    void wake_for_programs() { entered_.notify(sc_core::SC_ZERO_TIME); }
+    void wait_for_programs(pe_ipcq &unit_that_waits); // which looks again when a LAUNCH has come
+    void forget_launches() { launches_.clear(); }     // a reset of all PEs: none of their programs runs any more
 
     // --- what is on its way: a piece, a credit, a request for slots until it is answered ---
     void depart(std::uint32_t launch);
@@ -108,8 +108,7 @@ class message_ledger {
     void close(const launch_state &of);
 
     std::map<std::uint32_t, launch_state> launches_;
-    sc_core::sc_event entered_;
-    unsigned waiting_ = 0; // for it
+    std::vector<pe_ipcq *> waiting_; // for programs
     std::vector<wait> deadlocked_;
     std::vector<lost> lost_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, path> paths_; // by numbers of places

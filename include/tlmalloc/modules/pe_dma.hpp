@@ -89,6 +89,12 @@ class pe_dma : public instrumented, public resettable {
     // chunk is issued then. TLA_RESET when a reset has ended it.
     tla_status transfer(const request &what, sc_core::sc_time &delay);
 
+    // The same without a thread that waits: begins at at_ps, not before SystemC's time, behind a transfer() of that
+    // time. `over` is told once of the status and of the end, which may lie ahead; it must not wait. What the request
+    // points to lives until then.
+    using told_end = std::function<void(tla_status, std::uint64_t end_ps)>;
+    void begin(const request &what, std::uint64_t at_ps, told_end over);
+
     statistics get_statistics() const;
     std::vector<statistics_part> list_statistics() const override;
 

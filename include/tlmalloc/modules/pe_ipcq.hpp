@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
+#include <tuple>
 #include <vector>
 
 namespace tlmalloc {
@@ -31,8 +32,12 @@ namespace tlmalloc {
 // Then pieces of at most a slot each are written by the sender's DMA through `in` of the receiver's unit, which writes
 // them on to the slot: `local` leads to the PE's own memory controller, for slots in the TCM; `memory`, for others, to
 // the fabric. A piece is there when all of its bytes are in the slot; a credit goes back when the kernel has read it
-// out. What bytes are of travels with them (message_token.hpp). The slots are freed when the receiver's kernel ends,
-// however it does; senders are told, and what they still send is dropped.
+// out. What bytes are of travels with them (message_token.hpp); what is no piece takes effect once, when its last byte
+// is there, in however many accesses it comes. The slots are freed when the receiver's kernel ends, however it does;
+// senders are told, and what they still send is dropped.
+//
+// Everything is decided by the event queue (time_queue.hpp), in both styles of time: arrivals, credits, slots, and what
+// the kernel's thread calls for at its own time. Threads wait for what was decided, or send commands to the controller.
 //
 // `in`: a window of physical addresses. Writes of pieces lie in the first half, at slot * slot_size, all others behind
 // it. What has no token, is no write or lies elsewhere is answered with an error: TLM_COMMAND_ERROR_RESPONSE,
@@ -76,12 +81,13 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     const pe_location &where() const { return config_.where; }
 
     // --- from the processing_element ---
-    // A LAUNCH has come; and its kernel has ended: waits until nothing of it is on its way, and frees its slots. delay
-    // is when that begins and, on return, when it is over. Returns the first failure of what was sent.
-    void begin_kernel(std::uint32_t launch, std::uint32_t program, std::uint32_t programs);
+    // A LAUNCH has come at at_ps; and its kernel has ended: waits until nothing of it is on its way, and frees its
+    // slots. delay is when that begins and, on return, when it is over. Returns the first failure of what was sent.
+    void begin_kernel(std::uint32_t launch, std::uint32_t program, std::uint32_t programs, std::uint64_t at_ps);
     tla_status end_kernel(sc_core::sc_time &delay, tla_error *error);
 
-    // tl_send and tl_recv (kernel/messages.h), within the kernel's thread. TLA_DEADLOCK: the kernel is to be ended.
+    // tl_send and tl_recv (kernel/messages.h), within the kernel's thread. TLA_DEADLOCK: the kernel is to be ended. An
+    // exception that is thrown into the thread meanwhile ends the call; drop_receives() before the tile goes.
     tla_status send(std::uint32_t peer, const tl_tile &tile, sc_core::sc_time &delay, tla_error *error);
     tla_status receive(std::uint32_t peer, const tl_tile &tile, sc_core::sc_time &delay, tla_error *error);
 
@@ -91,28 +97,28 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
         const char *call; // of the kernel, for what is said of it
         std::uint32_t peer;
         tl_tile tile;
-        std::uint64_t asked_ps; // it begins no earlier
+        bool waited_for = false; // by a kernel that has called for nothing else
         tla_status status = TLA_OK;
-        tla_error why{}; // of a failure
-        std::uint64_t end_ps = 0;
+        tla_error why{};                           // of a failure
         std::uint64_t arrived_ps = 0, sent_ps = 0; // of its last piece
         bool done = false, dropped = false;
     };
-    // tl_recv_async; on failure nothing has begun. `what` lives until it is done.
-    tla_status begin_receive(receiving &what, tla_error *error);
+    using receiving_ptr = std::shared_ptr<receiving>;
+    // tl_recv_async; on failure nothing has begun. delay is when.
+    tla_status begin_receive(const receiving_ptr &what, sc_core::sc_time &delay, tla_error *error);
     // Waits until it is done, in a call of the kernel; returns its status, or TLA_DEADLOCK: it never will be.
-    tla_status wait_for(receiving &what, const char *call, sc_core::sc_time &delay, tla_error *error);
+    tla_status wait_for(const receiving_ptr &what, const char *call, sc_core::sc_time &delay, tla_error *error);
     // What has been begun is taken no further: all of it is done when this returns.
-    void drop_receives();
+    void drop_receives(sc_core::sc_time &delay);
 
     // The program of this launch that runs on a PE; message_ledger::none where none does. Waits until all have come.
-    std::uint32_t program_at(const pe_location &place);
+    std::uint32_t program_at(const pe_location &place, sc_core::sc_time &delay);
 
     // Where a program of this launch runs; waits until it has come.
-    pe_location place_of(std::uint32_t program);
+    pe_location place_of(std::uint32_t program, sc_core::sc_time &delay);
 
-    // The kernel looks whether it can go on: now, or at a time that is not before the kernel's of SystemC.
-    void wake() { changed_.notify(sc_core::SC_ZERO_TIME); }
+    // From an action of the queue: what the kernel waits for may be there, or never be.
+    void look_again();
 
     // What sends and receives of the kernel take is charged there (null: nowhere), from now on.
     void charge(tla_time_account *account) { account_ = account; }
@@ -122,6 +128,35 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     std::vector<statistics_part> list_statistics() const override;
 
   private:
+    // What goes first of what happens to a unit at one time.
+    enum turn : std::uint32_t {
+        launch_comes,
+        access_comes, // and then those of further inputs
+        piece_is_there = 64,
+        write_ends,
+        slots_are_there,
+        receive_goes_on,
+        kernel_calls,
+        kernel_looks
+    };
+    using step = std::function<void(std::uint64_t at_ps)>;
+    struct posted {
+        pe_ipcq *unit;
+        step what;
+        std::list<posted>::iterator self;
+    };
+
+    // What the kernel has called for and waits for. `go` looks whether it can go on, and is asked whenever something
+    // has changed; it ends the call, in time or later.
+    struct kernel_call {
+        std::function<void(std::uint64_t at_ps)> go;
+        bool begun = false, done = false;
+        bool lasts = false; // a reset does not end it
+        tla_status status = TLA_OK;
+        tla_error why{};
+        std::uint64_t end_ps = 0;
+    };
+
     struct outgoing { // to a program
         tla_message_sender queue{};
         std::uint64_t window = 0; // of the receiver's unit
@@ -130,45 +165,48 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
         };
         std::deque<credit> credits; // since when each is there
         bool gone = false;
-        message_token refusal{}; // status: the slots' allocation
-        std::uint64_t answered_ps = 0;
+        message_token refusal{};               // status: the slots' allocation
         std::vector<tla_time_part> allocation; // of the slots, once it is known
     };
+    struct reading;   // of a piece, out of its slot
     struct incoming { // from a program
+        std::uint32_t peer = 0;
         tla_message_receiver queue{};
         bool has_slots = false;
         tla_paddr slots{};
         std::uint64_t arrived_ps[TLA_MESSAGE_SLOTS_MAX]{}; // of the pieces that are there
         std::uint64_t sent_ps[TLA_MESSAGE_SLOTS_MAX]{};
         tl_dtype dtype[TLA_MESSAGE_SLOTS_MAX]{};
-        std::deque<receiving *> receivings; // begun and not done
-        bool serving = false;               // a worker takes them
+        std::deque<receiving_ptr> receivings; // begun and not done
+        bool serving = false;                 // a piece of the first is being read
+        std::shared_ptr<reading> read;        // the last one
+        std::uint64_t since_ps = UINT64_MAX;  // when the kernel has called for the next piece; not yet: UINT64_MAX
+        bool waits = false;                   // whether that was not there
     };
     struct errand { // a write to another unit
         std::vector<pe_dma::request> parts;
         message_token token;
-        std::uint64_t start_ps = 0;
-        std::function<void(tla_status, std::uint64_t end_ps)> ended; // may be empty
+        std::size_t next = 0; // of the parts
+        tla_status status = TLA_OK;
+        std::function<void(tla_status, std::uint64_t end_ps)> ended; // in its time; may be empty
     };
-    struct reading {       // of a tile that is being sent
-        unsigned left = 0; // pieces that have not been read out
-        std::uint64_t end_ps = 0;
+    struct sending { // a message, while the kernel waits for its tile to be read
+        std::uint32_t peer;
+        tl_tile tile;
+        std::uint64_t called_ps = 0, since_ps = 0, look_ps = 0; // of the wait for a credit
+        bool begun = false, told = false, waits = false;
+        unsigned unread = 0; // pieces that have not been read out
     };
-    struct worker { // a thread that does one thing after the other, until it has nothing to do
-        sc_core::sc_event due;
-        std::function<void()> has;
-    };
-    using worker_place = std::list<worker>::iterator;
-    struct asked { // for slots
-        std::uint32_t from;
-        std::uint64_t at_ps;
-    };
+    using write = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>; // launch, program, number
 
     void start_of_simulation() override;
     void begin_reset() override;
     void make_new() override;
     bool is_busy() const override;
-    bool wait_for_program(std::uint32_t program);
+
+    void post(std::uint64_t at_ps, std::uint32_t order, step what);
+
+    // the window
     void begin(in_order_request &request, unsigned port) override;
     void arrive(in_order_request &request);
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
@@ -176,43 +214,56 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     incoming *home_of(const message_token &token);
     void place(const incoming &to, tlm::tlm_generic_payload &payload);
     std::uint64_t take_bytes(const message_token &token, std::uint64_t nbytes, std::uint64_t at_ps);
+    void take_part(const message_token &token, std::uint32_t nbytes, std::uint64_t at_ps);
     void take(const message_token &token, std::uint64_t at_ps);
-    void wake_at(std::uint64_t at_ps);
 
-    void start(std::function<void()> what);
-    void work(worker_place self);
-    void dismiss_workers();
-    void post(const std::shared_ptr<errand> &what);
-    void perform(errand &what);
+    // what leaves
+    void run(const std::shared_ptr<errand> &what, std::uint64_t at_ps);
+    void go_on(const std::shared_ptr<errand> &what, std::uint64_t at_ps);
     message_token token_to(std::uint32_t peer, message_token::kind what) const;
-    void tell(const message_token &what, std::uint64_t at_ps,
-              std::function<void(tla_status, std::uint64_t)> ended = {});
-    void send_piece(std::uint32_t peer, const tla_message_piece &piece, const tl_tile &tile, std::uint64_t at_ps,
-                    const std::shared_ptr<reading> &reads);
+    void tell(message_token what, std::uint64_t at_ps, step ended = {});
 
+    // the kernel
+    tla_status perform(const std::shared_ptr<kernel_call> &what, sc_core::sc_time &delay, tla_error *error);
+    void end_call(tla_status status, std::uint64_t at_ps, const tla_error &why = {});
+    void look(std::uint64_t at_ps);
+    bool is_settled() const;
+    tla_status check_peer(const char *call, std::uint32_t peer, const tl_tile &tile, tla_error *error) const;
+    message_ledger::wait waiting(const char *call, std::uint32_t peer, std::uint64_t nbytes, bool for_credit) const;
+    static tla_error deadlock(const message_ledger::wait &what);
+    void wait_for_programs(const std::function<bool()> &known, sc_core::sc_time &delay);
+    void charge_wait(std::uint32_t peer, std::uint64_t sent_ps, std::uint64_t arrived_ps, tla_time_kind until_sent);
+
+    // sends
+    using sending_ptr = std::shared_ptr<sending>;
+    outgoing &connect(std::uint32_t peer, std::uint64_t at_ps);
+    void go_on(const sending_ptr &what, std::uint64_t at_ps);
+    bool has_credit(sending &what, outgoing &to, std::uint64_t at_ps);
+    void send_piece(const sending_ptr &what, const tla_message_piece &piece, std::uint64_t at_ps);
+    tla_error explain_refusal(std::uint32_t peer);
+
+    // receives
+    void add_receive(const receiving_ptr &what, std::uint64_t at_ps);
+    void go_on(incoming &from, std::uint64_t at_ps);
+    bool has_piece(incoming &from, std::uint64_t at_ps, tla_message_piece &piece);
+    void read_piece(incoming &from, const tla_message_piece &piece, std::uint64_t at_ps);
+    void copy_out(reading &what, std::uint64_t at_ps);
+    void load_out(const std::shared_ptr<reading> &what, std::uint64_t at_ps);
+    void piece_was_read(incoming &from, const tla_message_piece &piece, tla_status status, std::uint64_t at_ps);
+    void piece_is_over(incoming &from, const tla_message_piece &piece, std::uint64_t at_ps);
+    void end_receive(incoming &from, tla_status status, const tla_error &why, std::uint64_t at_ps);
+    step collecting(const receiving_ptr &what, const char *name);
+    void drop_all(std::uint64_t at_ps);
+    bool is_taking() const;
+    bool takes_something() const; // an asynchronous receive goes on by itself
+    static bool front_of(const incoming &from, tla_message_piece &piece);
+
+    // slots
     void serve_connections();
-    void make_slots(const asked &who);
+    void make_next_slots(std::uint64_t at_ps);
+    void slots_came(const tla_completion &completion, message_token answer, std::uint64_t at_ps);
     tla_status slots_command(tla_command &descriptor, tla_completion &completion, sc_core::sc_time &delay);
 
-    tla_status check_peer(const char *call, std::uint32_t peer, const tl_tile &tile, tla_error *error) const;
-    outgoing &connect(std::uint32_t peer, sc_core::sc_time &delay);
-    tla_status wait_for_credit(std::uint32_t peer, outgoing &to, std::uint64_t nbytes, sc_core::sc_time &delay,
-                               tla_error *error);
-    tla_status explain_refusal(std::uint32_t peer, tla_error *error);
-    void give_credit(std::uint32_t peer, bool by_kernel, sc_core::sc_time &delay);
-    tla_status wait_for_piece(std::uint32_t peer, incoming &from, std::uint64_t nbytes, sc_core::sc_time &delay,
-                              tla_message_piece &piece, tla_error *error);
-    tla_status wait_until(const message_ledger::wait &what, const std::function<bool()> &can_go_on, tla_error *error);
-    tla_status take_message(const char *call, std::uint32_t peer, const tl_tile &tile, bool by_kernel,
-                            sc_core::sc_time &delay, const std::function<tla_status(tla_message_piece &)> &next,
-                            tla_error *error);
-    void serve_receivings(incoming &from);
-    static bool front_of(const incoming &from, tla_message_piece &piece);
-    bool takes_something() const;
-    tla_status read_piece(const incoming &from, const tla_message_piece &piece, const tl_tile &tile,
-                          sc_core::sc_time &delay);
-    message_ledger::wait waiting(const char *call, std::uint32_t peer, std::uint64_t nbytes, bool for_credit) const;
-    void charge_wait(std::uint32_t peer, std::uint64_t sent_ps, std::uint64_t arrived_ps, tla_time_kind until_sent);
     bool has_tables() const { return config_.costs != TLA_SLOT_COSTS_MEMORY; }
     std::uint64_t slots_bytes() const { return config_.slots * config_.slot_size; }
 
@@ -220,23 +271,24 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     requester requester_, trusted_;
     pe_dma &dma_;
     message_ledger &ledger_;
-    outlet to_local_, to_memory_; // exact
+    outlet to_local_, to_memory_;
     std::uint32_t resource_ = 0;
+    std::list<posted> posted_;
 
     bool active_ = false;     // a kernel runs, or is about to
     bool has_kernel_ = false; // and until all of it has ended
     std::uint32_t launch_ = 0, program_ = 0, programs_ = 0, next_request_ = 1;
+    std::shared_ptr<kernel_call> call_; // of the kernel, in hand
+    sc_core::sc_event answered_;
     std::map<std::uint32_t, outgoing> outgoing_; // by program
     std::map<std::uint32_t, incoming> incoming_;
+    std::map<write, std::uint32_t> parts_;       // bytes that have come of writes that have not ended
     std::uint64_t errands_ = 0, forwarding_ = 0; // on their way
-    std::uint64_t last_end_ps_ = 0;
+    std::uint64_t next_write_ = 0;
     tla_status send_failure_ = TLA_OK;
-    std::list<worker> workers_;
-    std::vector<worker_place> idle_;
-    std::deque<asked> asked_;
+    std::deque<std::uint32_t> asked_; // for slots, by programs; the first has its command under way while
     bool making_slots_ = false;
-    std::uint64_t slots_free_ps_ = 0; // when the last command about slots is over
-    sc_core::sc_event changed_, asked_event_;
+    sc_core::sc_event asked_event_;
     bool used_ = false;
     tla_time_account *account_ = nullptr;
     std::uint64_t retries_ = 0;
