@@ -144,13 +144,13 @@ void host::serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_tim
 // --- data ------------------------------------------------------------------------------------------------------------
 
 tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error) {
-    for (const shard &s : t.shards)
-        wait_for_driver(tla_memory_of_pe(t.memory, s.where).sip);
+    for (std::size_t i = 0; i < t.shards.size(); i++) // a page fault may bring more meanwhile
+        wait_for_driver(tla_memory_of_pe(t.memory, t.shards[i].where).sip);
     const std::uint64_t start = now_ps();
     if (t.kind == spread::demand && command == tlm::TLM_WRITE_COMMAND)
         return tla_error_set(error, TLA_UNSUPPORTED, "tensor %s comes into being on demand: nothing to write to",
                              t.name.c_str());
-    const std::vector<shard> shards = t.shards; // those of the moment: a page fault may bring more meanwhile
+    const std::vector<shard> shards = t.shards; // those of the moment, likewise
     tla_tensor all = view(t);
     all.shards = shards.data();
     std::vector<bulk_transfer::piece> pieces;

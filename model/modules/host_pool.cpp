@@ -25,8 +25,9 @@ std::uint32_t runtime::pool::device_of(tla_channel memory, const pe_location &pe
     const auto found = std::find_if(places_.begin(), places_.end(), [&](const place &p) {
         return p.memory == memory && p.where.sip == where.sip && p.where.cube == where.cube && p.where.pe == where.pe;
     });
-    if (found == places_.end()) places_.push_back({memory, where, {}, 0});
-    return static_cast<std::uint32_t>(found - places_.begin());
+    const auto device = static_cast<std::uint32_t>(found - places_.begin()); // a new place is the last one
+    if (device == places_.size()) places_.push_back({memory, where, {}, 0});
+    return device;
 }
 
 // --- what the pool asks for ------------------------------------------------------------------------------------------

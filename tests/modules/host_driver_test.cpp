@@ -244,6 +244,29 @@ BOOST_AUTO_TEST_CASE(a_block_that_the_pool_keeps_is_given_out_again_without_a_co
     });
 }
 
+// The pool learns of its memories one by one, as they are asked for.
+BOOST_AUTO_TEST_CASE(a_pool_keeps_the_blocks_of_every_memory_of_a_large_platform_apart) {
+    on_platform({"system.cube_mesh_width=4", "system.cube_mesh_height=2", "system.pes_per_cube=8",
+                 "host_memory.capacity=64 MiB", "host.pool=caching_pool"},
+                [](npu &platform) {
+                    host &h = platform.host();
+                    tla_error error{};
+                    const tla_channel memories[] = {TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY, TLA_HOST_MEMORY};
+                    for (const pe_unit *pe : platform.pes())
+                        for (const tla_channel memory : memories) {
+                            shard first{}, again{};
+                            BOOST_REQUIRE_EQUAL(h.allocate(pe->where, memory, 1000, &first, &error), TLA_OK);
+                            BOOST_REQUIRE_EQUAL(h.release(first, &error), TLA_OK);
+                            BOOST_REQUIRE_EQUAL(h.allocate(pe->where, memory, 1000, &again, &error), TLA_OK);
+                            BOOST_CHECK_EQUAL(again.pa.value, first.pa.value);
+                            BOOST_CHECK_EQUAL(h.release(again, &error), TLA_OK);
+                        }
+                    // Of 64 PEs two memories each, of 8 cubes two, and the host's.
+                    BOOST_CHECK_EQUAL(h.pool_statistics().misses, 64u * 2 + 8 * 2 + 1);
+                    BOOST_CHECK_EQUAL(h.pool_statistics().hits, 64u * 5 * 2 - (64u * 2 + 8 * 2 + 1));
+                });
+}
+
 // What is kept for other sizes is given back before a request fails; and what cannot be served says why.
 BOOST_AUTO_TEST_CASE(a_pool_gives_back_what_it_keeps_before_a_request_fails) {
     on_platform({"system.pes_per_cube=1", "hbm.capacity_per_cube=1 MiB", "host.pool=caching_pool"}, [](npu &platform) {

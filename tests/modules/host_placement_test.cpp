@@ -1,4 +1,5 @@
 // Placements of the host beside the plain split: copies in every cube, and pages that come on demand.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/npu.hpp"
 
@@ -231,6 +232,43 @@ BOOST_AUTO_TEST_CASE(pages_on_demand_come_to_the_pe_that_touches_them_first) {
         BOOST_CHECK_EQUAL(payload.get_response_status(), tlm::TLM_ADDRESS_ERROR_RESPONSE);
     });
     BOOST_CHECK_EQUAL(b.platform.pes()[1]->mmu.get_statistics().demand_faults, 2u);
+}
+
+// A reader waits for the driver at each page that it found, while the list of pages grows and moves elsewhere.
+BOOST_AUTO_TEST_CASE(pages_may_come_while_a_reader_waits_for_the_driver) {
+    bench b({"system.pes_per_cube=1", "mmu.page_size=4 KiB", "mmu.unmapped=demand", "mmu.fault_latency=1 us",
+             "host.driver=asynchronous", "host.driver_alloc=200 us"});
+    b.run([&] {
+        const std::size_t pages = 64;
+        tensor *t = b.make(pages * 4096, spread::demand);
+        bytes expected(pages * 4096), found(pages * 4096);
+        const auto touch = [&](std::size_t page) {
+            bytes data(1, static_cast<std::uint8_t>(page + 1));
+            expected[page * 4096] = data[0];
+            tlm::tlm_generic_payload payload;
+            payload.set_write();
+            payload.set_address(t->va.value + page * 4096);
+            payload.set_data_ptr(data.data());
+            payload.set_data_length(1);
+            payload.set_streaming_width(1);
+            sc_core::sc_time delay;
+            b.platform.pes()[0]->dma.out->b_transport(payload, delay);
+            BOOST_CHECK(payload.is_response_ok());
+            sc_core::wait(delay);
+        };
+        for (std::size_t page = 0; page < 3; page++)
+            touch(page);
+        shard other{};
+        BOOST_REQUIRE_EQUAL(b.platform.host().allocate({0, 0, 0}, TLA_HBM, 64, &other, &b.error), TLA_OK);
+        sc_core::sc_spawn([&] {
+            for (std::size_t page = 3; page < pages; page++)
+                touch(page);
+        });
+        BOOST_CHECK_EQUAL(b.platform.host().read_tensor(*t, found.data(), &b.error), TLA_OK);
+        BOOST_CHECK_EQUAL(t->shards.size(), pages); // the driver takes longer than all faults
+        BOOST_CHECK(found == expected);
+        BOOST_CHECK_EQUAL(b.platform.host().release(other, &b.error), TLA_OK);
+    });
 }
 
 // PE 1 cannot allocate its table, so the posted MAP is taken back on both PEs, after it was acknowledged.
