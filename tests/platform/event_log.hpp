@@ -50,9 +50,4 @@ struct event_log {
     }
 };
 
-inline std::string text_of(const json_t *row, const char *key) {
-    const char *const text = json_string_value(json_object_get(row, key));
-    return text ? text : "";
-}
-
 #endif

@@ -38,11 +38,6 @@ struct explained_run {
     }
 };
 
-std::string text_of(const json_t *object, const char *key) {
-    const char *const text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 const json_t *first_change(const std::shared_ptr<json_t> &json) {
     return json_array_get(json_object_get(json.get(), "changes"), 0);
 }

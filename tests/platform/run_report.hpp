@@ -29,6 +29,12 @@ inline std::int64_t number(const json_t *object, const char *key) {
     return json_integer_value(value);
 }
 
+// A text of an object; "" where it has none.
+inline std::string text_of(const json_t *object, const char *key) {
+    const char *const text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
 inline report run(const std::string &config, std::vector<std::string> arguments) {
     scratch_directory scratch;
     arguments.insert(arguments.begin(), {"run", config, "--json", scratch.path("report.json")});

@@ -1,0 +1,245 @@
+// What the event log of a run says sums up to its report.
+#ifndef TLMALLOC_TESTS_PLATFORM_LOG_SUMS_HPP
+#define TLMALLOC_TESTS_PLATFORM_LOG_SUMS_HPP
+
+#include "platform/event_log.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace log_sums {
+
+struct logged {
+    report r;
+    event_log log;
+    std::string text;
+};
+
+using sums = std::map<std::string, std::int64_t>;
+
+inline void check_commands(const logged &l) {
+    std::map<std::string, sums> told;
+    std::map<std::int64_t, std::int64_t> engine_free_ps; // by module
+    for (const json_t *row : l.log.of("memory")) {
+        const std::string module = "npu." + l.log.name("modules", number(row, "module"));
+        const std::string op = text_of(row, "op");
+        if (text_of(row, "status") == "TLA_BUSY") { // by the fault plan, before the engine
+            BOOST_CHECK(json_is_null(json_object_get(row, "free")) && json_is_null(json_object_get(row, "largest")));
+            told[module]["refused"]++;
+            continue;
+        }
+        sums &of = told[module + " " + text_of(row, "channel")];
+        of["allocs"] += op == "ALLOC" || op == "PLACE";
+        of["frees"] += op == "FREE";
+        of["failed"] += text_of(row, "status") != "TLA_OK";
+        of["busy_ps"] += number(row, "service");
+        BOOST_CHECK_LE(number(row, "arrival"), number(row, "start"));
+        BOOST_CHECK_LE(number(row, "start"), number(row, "done"));
+    }
+    std::size_t i = 0;
+    json_t *row = nullptr;
+    json_array_foreach(l.r.list("controllers"), i, row) {
+        sums &of = told[text_of(row, "name") + " " + text_of(row, "channel")];
+        for (const char *key : {"allocs", "frees", "failed", "busy_ps"})
+            BOOST_CHECK_MESSAGE(of[key] == number(row, key),
+                                text_of(row, "name") << " " << key << ": " << of[key] << ", " << number(row, key));
+    }
+    std::int64_t refused = 0;
+    for (const auto &[module, of] : told)
+        if (of.count("refused")) refused += of.at("refused");
+    BOOST_CHECK_EQUAL(refused, l.r.sum("controllers", "refused_commands"));
+    BOOST_CHECK_EQUAL(refused > 0, contains(l.r.run.err, "was refused"));
+    sums of_all;
+    for (const json_t *mapping : l.log.of("mapping")) {
+        const std::string module = l.log.name("modules", number(mapping, "module"));
+        if (module.size() < 4 || module.substr(module.size() - 4) != ".mmu") continue;
+        const std::int64_t ranges = number(mapping, "ranges");
+        const auto all = l.log.of("ranges");
+        const auto found =
+            std::find_if(all.begin(), all.end(), [&](const json_t *of) { return number(of, "number") == ranges; });
+        BOOST_REQUIRE(found != all.end());
+        const auto entries =
+            static_cast<std::int64_t>(json_array_size(json_object_get(*found, "list of [va, pa, bytes]")));
+        if (text_of(mapping, "op") == "MAP") of_all["maps"] += entries;
+        if (text_of(mapping, "op") == "UNMAP") of_all["unmaps"] += entries;
+    }
+    for (const char *key : {"maps", "unmaps"})
+        BOOST_CHECK_EQUAL(of_all[key], l.r.sum("mmus", key));
+    sums accesses;
+    for (const json_t *access : l.log.of("access"))
+        accesses[text_of(access, "what")]++;
+    BOOST_CHECK_EQUAL(accesses["stale"], l.r.sum("mmus", "stale_accesses"));
+    BOOST_CHECK_EQUAL(accesses["fault"], l.r.sum("mmus", "faults"));
+    BOOST_CHECK_EQUAL(accesses["fallback"], l.r.sum("mmus", "pa_fallbacks"));
+    BOOST_CHECK_EQUAL(accesses["demand"], l.r.sum("mmus", "demand_faults"));
+}
+
+// Every block that was allocated is freed once, later, and its memory is not given to another one meanwhile.
+inline void check_blocks(const logged &l) {
+    struct block {
+        std::int64_t module, address, bytes;
+    };
+    std::map<std::int64_t, block> live;
+    std::set<std::pair<std::int64_t, std::int64_t>> occupied; // first byte, end
+    for (const json_t *row : l.log.of("memory")) {
+        if (!json_is_integer(json_object_get(row, "block"))) continue;
+        const std::int64_t number_of_block = number(row, "block"), address = number(row, "address");
+        if (text_of(row, "op") == "ALLOC" || text_of(row, "op") == "PLACE") {
+            const block made{number(row, "module"), address, number(row, "bytes")};
+            BOOST_CHECK(live.emplace(number_of_block, made).second);
+            const auto behind = occupied.lower_bound({address, 0});
+            if (behind != occupied.end()) BOOST_CHECK_LE(address + made.bytes, behind->first);
+            if (behind != occupied.begin()) BOOST_CHECK_LE(std::prev(behind)->second, address);
+            occupied.insert({address, address + made.bytes});
+        } else if (text_of(row, "op") == "FREE" && text_of(row, "status") == "TLA_OK") {
+            BOOST_REQUIRE(live.count(number_of_block));
+            const block &of = live[number_of_block];
+            BOOST_CHECK_EQUAL(of.module, number(row, "module"));
+            BOOST_CHECK_EQUAL(of.address, address);
+            occupied.erase({address, address + of.bytes});
+            live.erase(number_of_block);
+        }
+    }
+    BOOST_CHECK(live.empty());
+}
+
+// The free list as the last row of a channel has left it is that of the report.
+inline void check_free_lists(const logged &l) {
+    std::map<std::string, const json_t *> last;
+    for (const json_t *row : l.log.of("memory"))
+        if (!text_of(row, "channel").empty())
+            last["npu." + l.log.name("modules", number(row, "module")) + " " + text_of(row, "channel")] = row;
+    std::size_t i = 0, compared = 0;
+    json_t *row = nullptr;
+    json_array_foreach(l.r.list("controllers"), i, row) {
+        const auto found = last.find(text_of(row, "name") + " " + text_of(row, "channel"));
+        if (found == last.end()) continue;
+        const std::pair<const char *, const char *> figures[] = {
+            {"free", "free_bytes"}, {"largest", "largest_free_bytes"}, {"free_blocks", "free_blocks"}};
+        for (const auto &[ours, theirs] : figures)
+            BOOST_CHECK_EQUAL(number(found->second, ours), number(row, theirs));
+        compared++;
+    }
+    BOOST_CHECK_GT(compared, 0);
+    for (const json_t *command : l.log.of("memory"))
+        if (text_of(command, "op") == "VA_ALLOC") BOOST_CHECK_EQUAL(number(command, "free_blocks"), 1);
+}
+
+// The blocks that a transfer begins in are those that are allocated there while it goes on.
+inline void check_transfers(const logged &l) {
+    std::map<std::int64_t, std::pair<const json_t *, const json_t *>> lives; // ALLOC, FREE
+    for (const json_t *row : l.log.of("memory")) {
+        if (!json_is_integer(json_object_get(row, "block")) || text_of(row, "status") != "TLA_OK") continue;
+        auto &[alloc, free] = lives[number(row, "block")];
+        (text_of(row, "op") == "FREE" ? free : alloc) = row;
+    }
+    for (const json_t *row : l.log.of("transfer"))
+        for (const auto &[key, address] : {std::pair{"block", "address"}, std::pair{"tile_block", "tile"}}) {
+            if (!json_is_integer(json_object_get(row, key))) {
+                // Slots of messages are their receiver's: their writes go to its window.
+                BOOST_CHECK(json_is_true(json_object_get(row, "for_message")) ||
+                            json_is_null(json_object_get(row, address)));
+                continue;
+            }
+            const auto &[alloc, free] = lives.at(number(row, key));
+            BOOST_CHECK_LE(number(alloc, "arrival"), number(row, "end")); // on demand it comes meanwhile
+            BOOST_CHECK_GE(number(free, "done"), number(row, "end"));
+            const std::int64_t offset = number(row, address) - number(alloc, "address");
+            if (std::string(key) == "block" && json_is_false(json_object_get(row, "physical"))) continue;
+            BOOST_CHECK(offset >= 0 && offset < number(alloc, "bytes"));
+        }
+}
+
+inline void check_time(const logged &l) {
+    std::map<std::int64_t, std::map<std::string, std::int64_t>> spent;
+    std::map<std::int64_t, std::int64_t> begin_ps, end_ps;
+    for (const json_t *row : l.log.of("interval")) {
+        const std::int64_t who = number(row, "who"), from = number(row, "begin"), to = number(row, "end");
+        BOOST_CHECK_LT(from, to);
+        if (end_ps.count(who))
+            BOOST_CHECK_EQUAL(end_ps[who], from);
+        else
+            begin_ps[who] = from;
+        end_ps[who] = to;
+        spent[who][text_of(row, "kind")] += to - from;
+    }
+    std::size_t i = 0, j = 0;
+    json_t *kernel = nullptr, *part = nullptr;
+    json_array_foreach(l.r.list("kernels"), i, kernel) {
+        const auto who = static_cast<std::int64_t>(i) + 1;
+        BOOST_CHECK_EQUAL(l.log.name("pes", who - 1), text_of(kernel, "pe"));
+        sums went;
+        json_array_foreach(json_object_get(kernel, "went"), j, part) went[text_of(part, "kind")] += number(part, "ps");
+        BOOST_CHECK(spent[who] == went);
+        if (went.empty()) continue;
+        BOOST_CHECK_EQUAL(begin_ps[who], number(kernel, "start_ps"));
+        BOOST_CHECK_EQUAL(end_ps[who], number(kernel, "end_ps"));
+    }
+    for (const json_t *launch : l.log.of("launch")) {
+        const std::string module = l.log.name("modules", number(launch, "module"));
+        json_array_foreach(l.r.list("kernels"), i, kernel) {
+            if (text_of(kernel, "pe") + ".element" != module) continue;
+            BOOST_CHECK_EQUAL(number(launch, "began"), number(kernel, "start_ps"));
+            BOOST_CHECK_EQUAL(number(launch, "began") + number(launch, "took"), number(kernel, "end_ps"));
+        }
+    }
+}
+
+inline std::int64_t sum_of(const json_t *list) {
+    std::int64_t sum = 0;
+    std::size_t i = 0;
+    json_t *value = nullptr;
+    json_array_foreach(list, i, value) sum += json_integer_value(value);
+    return sum;
+}
+
+inline void check_links(const logged &l) {
+    const std::vector<const json_t *> told = l.log.of("link");
+    BOOST_REQUIRE_EQUAL(told.size(), json_array_size(l.r.list("links")));
+    const std::int64_t width = number(l.log.of("buckets").at(0), "width");
+    for (std::size_t i = 0; i < told.size(); i++) {
+        const json_t *const row = json_array_get(l.r.list("links"), i);
+        BOOST_CHECK_EQUAL(number(told[i], "link"), number(row, "link"));
+        const std::pair<const char *, const char *> figures[] = {
+            {"bytes", "bytes"}, {"messages", "messages"}, {"busy", "busy_ps"}, {"waited", "waited_ps"}};
+        for (const auto &[ours, theirs] : figures)
+            BOOST_CHECK_EQUAL(sum_of(json_object_get(told[i], ours)), number(row, theirs));
+        const json_t *const busy = json_object_get(told[i], "busy");
+        BOOST_CHECK_LE(json_array_size(busy), 256);
+        for (std::size_t bucket = 0; bucket < json_array_size(busy); bucket++)
+            BOOST_CHECK_LE(json_integer_value(json_array_get(busy, bucket)), width);
+    }
+}
+
+inline void check_messages(const logged &l) {
+    std::int64_t bytes = 0;
+    const std::vector<const json_t *> told = l.log.of("message");
+    for (const json_t *row : told) {
+        bytes += number(row, "bytes");
+        BOOST_CHECK_LE(number(row, "sent"), number(row, "received"));
+        l.log.name("pes", number(row, "from"));
+        l.log.name("pes", number(row, "to"));
+    }
+    const json_t *const sum = l.r.list("message_sums");
+    BOOST_CHECK_EQUAL(static_cast<std::int64_t>(told.size()), sum ? number(sum, "received") : 0);
+    BOOST_CHECK_EQUAL(bytes, sum ? number(sum, "received_bytes") : 0);
+}
+
+// All of it, of a run that was told whole.
+inline void check_all(const logged &l) {
+    check_commands(l);
+    check_blocks(l);
+    check_free_lists(l);
+    check_transfers(l);
+    check_time(l);
+    check_links(l);
+    check_messages(l);
+    BOOST_CHECK_EQUAL(l.log.rows.back().first, "end");
+    BOOST_CHECK_EQUAL(number(l.log.rows.back().second.get(), "lost"), 0);
+    BOOST_CHECK_EQUAL(number(l.log.rows.back().second.get(), "end"), l.r.number("sim_time_ps"));
+    BOOST_CHECK_EQUAL(l.log.of("tensor").size(), json_array_size(l.r.list("tensors")));
+}
+
+} // namespace log_sums
+
+#endif
