@@ -38,11 +38,15 @@ tla_status tla_wave_select(tla_wave *wave, const char *pattern, tla_error *error
 const char *tla_wave_unmatched(const tla_wave *wave);
 
 /* Declares a signal, before the first change or advance: scope is dot-separated ("sip0.cube0.pe3.mmu"), bits 1 .. 64,
- * names are of letters, digits and _. It starts at 0. *signal is TLA_WAVE_HIDDEN when others were selected.
- * TLA_INVALID_ARGUMENT when one of this is not so or the name stands in the scope already (the error, which may be
- * NULL, says what); TLA_NO_HOST_MEMORY. */
+ * names are of letters, digits and _. It starts at 0, or as tla_wave_start says. *signal is TLA_WAVE_HIDDEN when others
+ * were selected. TLA_INVALID_ARGUMENT when one of this is not so or the name stands in the scope already (the error,
+ * which may be NULL, says what); TLA_NO_HOST_MEMORY. */
 tla_status tla_wave_declare(tla_wave *wave, const char *scope, const char *name, uint32_t bits, tla_wave_signal *signal,
                             tla_error *error);
+
+/* The signal starts with `value` in place of 0: before the first change or advance. TLA_INVALID_ARGUMENT when it is
+ * later than that, or the value has more bits than the signal; the signal starts as before then. */
+tla_status tla_wave_start(tla_wave *wave, tla_wave_signal signal, uint64_t value);
 
 /* The signal has `value` from at_ps on. Of several changes at one moment the last call wins; a change to the value that
  * it has already is not written. TLA_INVALID_ARGUMENT when the value has more bits than the signal, or at_ps has been

@@ -281,17 +281,8 @@ void memory_controller::start_of_simulation() {
         check_size(members[channel], memory, bytes_of(channel));
         if (config_.style == time_style::exact) to_memory_[channel].lead_to(*memory.operator->());
     }
-    show_untouched(0);
-}
-
-// What is true before the first command.
-void memory_controller::show_untouched(std::uint64_t at_ps) {
-    for (const tla_channel channel : channels()) {
-        const tla_arena_stats stats = get_statistics(channel).arena;
-        channel_figures_[channel].largest_free.set(at_ps, stats.largest_free);
-        channel_figures_[channel].free_blocks.set(at_ps, stats.free_blocks);
-        if (grows(channel)) channel_figures_[channel].committed.set(at_ps, stats.capacity);
-    }
+    for (const tla_channel channel : channels())
+        show_memory(channel, get_statistics(channel).arena, 0);
 }
 
 void memory_controller::begin_reset() {
@@ -316,10 +307,7 @@ void memory_controller::make_new() {
     std::fill(std::begin(list_ready_ps_), std::end(list_ready_ps_), now_ps);
     grows_anew_.notify(sc_core::SC_ZERO_TIME);
     for (const tla_channel channel : channels())
-        for (figure *f : {&channel_figures_[channel].used, &channel_figures_[channel].fragmentation,
-                          &channel_figures_[channel].held})
-            f->set(now_ps, 0);
-    show_untouched(now_ps);
+        show_memory(channel, get_statistics(channel).arena, now_ps);
 }
 
 } // namespace tlmalloc

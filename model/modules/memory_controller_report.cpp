@@ -86,16 +86,21 @@ void memory_controller::show_begin(const tla_service &service) {
     busy_.set(service.start_ps, 1);
 }
 
+void memory_controller::show_memory(tla_channel channel, const tla_arena_stats &stats, std::uint64_t at_ps) {
+    channel_figures &figures = channel_figures_[channel];
+    figures.used.set(at_ps, stats.used);
+    figures.largest_free.set(at_ps, stats.largest_free);
+    figures.free_blocks.set(at_ps, stats.free_blocks);
+    figures.fragmentation.set(at_ps, tla_arena_fragmentation_permille(&stats));
+    if (has_front(channel)) figures.held.set(at_ps, front_statistics(channel).held);
+    if (grows(channel)) figures.committed.set(at_ps, stats.capacity);
+}
+
 void memory_controller::show_end(tla_channel channel, const tla_service &service, const tla_arena_stats &stats,
                                  std::uint64_t nodes) {
     busy_.set(service.done_ps, 0);
     nodes_visited_.set(service.done_ps, nodes);
-    channel_figures &figures = channel_figures_[channel];
-    figures.used.set(service.done_ps, stats.used);
-    figures.largest_free.set(service.done_ps, stats.largest_free);
-    figures.free_blocks.set(service.done_ps, stats.free_blocks);
-    figures.fragmentation.set(service.done_ps, tla_arena_fragmentation_permille(&stats));
-    if (has_front(channel)) figures.held.set(service.done_ps, front_statistics(channel).held);
+    show_memory(channel, stats, service.done_ps);
     if (!config_.object_signals) return;
     const tla_object_stats objects = tla_object_store_get_stats(objects_.get(), channel);
     object_figures_[channel].references.set(service.done_ps, objects.references);

@@ -23,7 +23,6 @@ tla_status memory_controller::commit(tla_channel channel, std::uint64_t when_ps)
     statistics_[channel].nodes_visited += work.nodes_visited;
     show_begin(service);
     show_end(channel, service, arena, work.nodes_visited);
-    channel_figures_[channel].committed.set(service.done_ps, arena.capacity);
     return TLA_OK;
 }
 

@@ -57,7 +57,11 @@ std::uint64_t waveform::advance(std::uint64_t at_ps) {
 
 void waveform::set(tla_wave_signal signal, std::uint64_t at_ps, std::uint64_t value) {
     if (!wave_ || signal == TLA_WAVE_HIDDEN) return;
-    tla_wave_set(wave_, signal, advance(at_ps), value);
+    running_ = running_ || sc_core::sc_get_status() >= sc_core::SC_RUNNING;
+    if (!running_)
+        tla_wave_start(wave_, signal, value);
+    else
+        tla_wave_set(wave_, signal, advance(at_ps), value);
 }
 
 void waveform::add(tla_wave_signal signal, std::uint64_t at_ps, std::int64_t delta) {

@@ -313,7 +313,7 @@ static void write_scope(tla_wave *w, const scope *s) {
     }
 }
 
-/* Header and the zeros that everything starts with; the tree is walked along its links, however deep it is. */
+/* Header and the values that everything starts with; the tree is walked along its links, however deep it is. */
 static void begin(tla_wave *w) {
     if (w->begun) return;
     w->begun = true;
@@ -385,6 +385,13 @@ static tla_status record(tla_wave *w, tla_wave_signal index, uint64_t at_ps, uin
         return TLA_NO_HOST_MEMORY;
     s->use = with;
     begin(w);
+    return TLA_OK;
+}
+
+tla_status tla_wave_start(tla_wave *w, tla_wave_signal index, uint64_t value) {
+    if (index == TLA_WAVE_HIDDEN) return TLA_OK;
+    if (w->begun || index >= w->signal_count || value & ~mask_of(w->signals[index].bits)) return TLA_INVALID_ARGUMENT;
+    w->signals[index].value = value;
     return TLA_OK;
 }
 

@@ -184,12 +184,19 @@ BOOST_AUTO_TEST_CASE(figures_of_a_manager_whose_mmu_waits_come_back_to_rest) {
 
 namespace {
 
-// Names of a VCD's signals with their scopes and widths.
-std::set<std::string> signals_of(const std::string &path) {
+struct vcd_start {
+    std::set<std::string> signals;               // scopes, name and width
+    std::map<std::string, std::uint64_t> values; // of scopes and name, what $dumpvars says
+    bool changes = false;                        // something does, afterwards
+};
+
+vcd_start read_start(const std::string &path) {
     std::ifstream file(path);
     BOOST_REQUIRE(file);
-    std::set<std::string> found;
+    vcd_start found;
+    std::map<std::string, std::string> names; // by code
     std::string line, scope;
+    bool dumping = false;
     while (std::getline(file, line)) {
         std::istringstream words(line);
         std::string first, kind, width, code, name;
@@ -201,18 +208,51 @@ std::set<std::string> signals_of(const std::string &path) {
             scope.erase(scope.find_last_of('.', scope.size() - 2) + 1);
         } else if (first == "$var") {
             words >> width >> code >> name;
-            found.insert(scope + name + " " + width);
+            names[code] = scope + name;
+            found.signals.insert(scope + name + " " + width);
+        } else if (first == "$dumpvars" || first == "$end") {
+            dumping = first == "$dumpvars";
+        } else if (first[0] == 'b' && dumping) {
+            found.values[names[kind]] = std::stoull(first.substr(1), nullptr, 2);
+        } else if ((first[0] == '0' || first[0] == '1') && dumping) {
+            found.values[names[first.substr(1)]] = std::uint64_t(first[0] == '1');
+        } else if (first[0] == 'b' || first[0] == '0' || first[0] == '1') {
+            found.changes = true;
         }
     }
     return found;
 }
 
-std::unique_ptr<npu> small_npu(std::vector<const char *> overrides) {
+std::set<std::string> signals_of(const std::string &path) {
+    return read_start(path).signals;
+}
+
+std::unique_ptr<npu> small_npu(std::vector<const char *> overrides, const char *name = "npu") {
     overrides.push_back("system.pes_per_cube=2");
     tla_config config{};
     BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, overrides.data(), overrides.size(), &config, nullptr, nullptr),
                         TLA_OK);
-    return std::make_unique<npu>("npu", config, kernel_table{});
+    return std::make_unique<npu>(name, config, kernel_table{});
+}
+
+// A free list with three blocks in use, a hole behind two of them.
+std::string aged_heap(std::uint64_t capacity) {
+    tla_arena_config config{};
+    config.capacity = capacity;
+    tla_arena *arena = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_arena_create(&config, &arena), TLA_OK);
+    tla_block blocks[5];
+    for (tla_block &block : blocks)
+        BOOST_REQUIRE_EQUAL(tla_arena_alloc(arena, capacity / 8, &block, nullptr), TLA_OK);
+    for (const int i : {1, 3})
+        BOOST_REQUIRE_EQUAL(tla_arena_free(arena, blocks[i], nullptr), TLA_OK);
+    std::size_t length = 0;
+    tla_arena_snapshot(arena, nullptr, 0, &length);
+    std::string text(length + 1, '\0');
+    BOOST_REQUIRE_EQUAL(tla_arena_snapshot(arena, text.data(), text.size(), &length), TLA_OK);
+    text.resize(length);
+    tla_arena_destroy(arena);
+    return text;
 }
 
 } // namespace
@@ -234,6 +274,47 @@ BOOST_AUTO_TEST_CASE(a_waveform_and_a_trace_file_show_the_same_signals) {
         traced.insert(name.substr(name.find('.') + 1));
     BOOST_CHECK_GT(waves.size(), 2 * 20u);
     BOOST_TEST(waves == traced, boost::test_tools::per_element());
+}
+
+// Of every memory, with every kind of front, in banks, with free lists and tables in memory, on aged heaps.
+BOOST_AUTO_TEST_CASE(every_figure_starts_with_what_is_true_before_anything_happens) {
+    std::vector<std::unique_ptr<npu>> platforms;
+    platforms.push_back(small_npu({}, "plain"));
+    platforms.push_back(small_npu({"hbm.timing=hbm3", "mmu.walk=memory", "controller.free_list=hbm",
+                                   "messages.signals=true", "controller.object_signals=true"},
+                                  "memory"));
+    platforms.push_back(small_npu({"controller.hbm_policy=segment_cache", "controller.tcm_policy=caching_pool",
+                                   "host_memory.capacity=1 GiB", "controller.host_policy=lazy"},
+                                  "fronts"));
+    platforms.push_back(small_npu({"simulation.style=exact"}, "aged"));
+    const std::uint64_t capacity = platforms.back()->pes()[0]->controller.get_statistics(TLA_HBM).arena.capacity;
+    BOOST_REQUIRE_EQUAL(platforms.back()->age(aged_heap(capacity), nullptr), TLA_OK);
+    scratch_directory scratch;
+    waveform wave(scratch.path("wave.vcd"));
+    for (const auto &platform : platforms) {
+        platform->host().main = [] {};
+        platform->record(wave);
+    }
+    sc_core::sc_start(1, sc_core::SC_NS);
+    BOOST_CHECK_EQUAL(wave.close(), TLA_OK);
+    const vcd_start start = read_start(scratch.path("wave.vcd"));
+    BOOST_CHECK(!start.changes);
+    unsigned above_zero = 0;
+    for (const auto &platform : platforms)
+        for (const instrumented *module : platform->modules())
+            for (const statistics_part &part : module->list_statistics())
+                for (const statistic &s : part.statistics) {
+                    const std::string name =
+                        module->name() + std::string(".") + (part.name ? std::string(part.name) + "_" : "") + s.name;
+                    const auto shown = start.values.find(name);
+                    if (shown == start.values.end()) continue;
+                    BOOST_CHECK_MESSAGE(shown->second == s.value,
+                                        name << " starts with " << shown->second << ", expected " << s.value);
+                    above_zero += s.value > 0;
+                }
+    BOOST_CHECK_GT(above_zero, 40u);
+    BOOST_CHECK_EQUAL(start.values.at("aged.sip0.cube0.pe0.controller.hbm_used_bytes"), capacity / 8 * 3);
+    BOOST_CHECK_GT(start.values.at("aged.sip0.cube0.pe0.controller.hbm_fragmentation_permille"), 0u);
 }
 
 BOOST_AUTO_TEST_CASE(signals_of_parts_that_a_module_has_not_are_not_shown) {

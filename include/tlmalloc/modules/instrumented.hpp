@@ -70,7 +70,8 @@ class figure {
     figure(const figure &) = delete;
     figure &operator=(const figure &) = delete;
 
-    // The value from at_ps (local time) on; from now on, when that lies in the kernel's past.
+    // The value from at_ps (local time) on; from now on, when that lies in the kernel's past. Before the simulation
+    // runs: the value that the figure starts with; 0 where none was set.
     void set(std::uint64_t at_ps, std::uint64_t value) {
         value_ = value;
         if (waveform_) waveform_->set(signal_, at_ps, value);

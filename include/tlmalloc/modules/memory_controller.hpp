@@ -235,7 +235,7 @@ class memory_controller : public instrumented,
     bool makes_transactions(const tla_command &) const override { return list_is_in_slice(TLA_HBM); }
     void begin_reset() override;
     void make_new() override;
-    void show_untouched(std::uint64_t at_ps);
+    void show_memory(tla_channel channel, const tla_arena_stats &stats, std::uint64_t at_ps);
     tla_status ensure_allocators();
     bool grows(tla_channel channel) const {
         return has(channel) &&

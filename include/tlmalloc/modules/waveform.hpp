@@ -32,6 +32,7 @@ class waveform {
     std::string unmatched() const;
 
     tla_wave_signal declare(const std::string &scope, const std::string &name, unsigned bits);
+    // What is set before the simulation runs, at whatever time, is what the signal starts with.
     void set(tla_wave_signal signal, std::uint64_t at_ps, std::uint64_t value);
     void add(tla_wave_signal signal, std::uint64_t at_ps, std::int64_t delta);
 
@@ -42,6 +43,7 @@ class waveform {
     std::uint64_t advance(std::uint64_t at_ps);
 
     tla_wave *wave_ = nullptr;
+    bool running_ = false; // so is the simulation
     std::uint64_t now_ps_ = 0;
 };
 
