@@ -8,6 +8,7 @@
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/end_point.hpp"
+#include "tlmalloc/modules/forward_path.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/host.hpp"
 #include "tlmalloc/modules/host_driver.hpp"

@@ -6,9 +6,9 @@
 
 namespace tlmalloc {
 
-bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::uint64_t address, void *data,
-            std::uint32_t nbytes, sc_core::sc_time &delay, requester *who, transfer_extent *extent,
-            transaction_part *part, message_token *token) {
+bool access(forward_path target, tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes,
+            sc_core::sc_time &delay, requester *who, transfer_extent *extent, transaction_part *part,
+            message_token *token) {
     lent_payload payload;
     payload.set_command(command);
     payload.set_address(address);
@@ -19,43 +19,43 @@ bool access(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, std::u
     payload.set_extension(extent);
     payload.set_extension(part);
     payload.set_extension(token);
-    socket.b_transport(payload, delay);
+    target->b_transport(payload, delay);
     return payload.is_response_ok();
 }
 
-tla_status post_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
+tla_status post_command(forward_path target, std::uint64_t port_address, const tla_command &command,
                         sc_core::sc_time &delay, requester *who) {
     std::uint8_t bytes[TLA_COMMAND_MAX_BYTES];
     std::size_t length = 0;
     if (const tla_status status = tla_command_encode(&command, bytes, sizeof bytes, &length)) return status;
-    return access(socket, tlm::TLM_WRITE_COMMAND, port_address, bytes, static_cast<std::uint32_t>(length), delay, who)
+    return access(target, tlm::TLM_WRITE_COMMAND, port_address, bytes, static_cast<std::uint32_t>(length), delay, who)
                ? TLA_OK
                : TLA_BUS_ERROR;
 }
 
-tla_status read_completion(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, tla_completion &completion,
+tla_status read_completion(forward_path target, std::uint64_t port_address, tla_completion &completion,
                            sc_core::sc_time &delay, requester *who) {
     std::uint8_t bytes[TLA_COMPLETION_BYTES];
-    if (!access(socket, tlm::TLM_READ_COMMAND, port_address + TLA_PORT_COMPLETION, bytes, sizeof bytes, delay, who) ||
+    if (!access(target, tlm::TLM_READ_COMMAND, port_address + TLA_PORT_COMPLETION, bytes, sizeof bytes, delay, who) ||
         tla_completion_decode(bytes, &completion))
         return TLA_BUS_ERROR;
     return completion.status;
 }
 
-tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
+tla_status send_command(forward_path target, std::uint64_t port_address, const tla_command &command,
                         tla_completion &completion, sc_core::sc_time &delay, requester *who) {
-    const tla_status status = post_command(socket, port_address, command, delay, who);
-    return status ? status : read_completion(socket, port_address, completion, delay, who);
+    const tla_status status = post_command(target, port_address, command, delay, who);
+    return status ? status : read_completion(target, port_address, completion, delay, who);
 }
 
-tla_status send_command(tlm::tlm_fw_transport_if<> &socket, std::uint64_t port_address, const tla_command &command,
+tla_status send_command(forward_path target, std::uint64_t port_address, const tla_command &command,
                         tla_completion &completion, sc_core::sc_time &delay, const retry_policy &policy,
                         std::uint64_t &retried, requester *who) {
-    tla_status status = send_command(socket, port_address, command, completion, delay, who);
+    tla_status status = send_command(target, port_address, command, completion, delay, who);
     for (unsigned i = 0; i < policy.retries && status == TLA_BUSY; i++) {
         delay += from_ps(policy.delay_ps);
         retried++;
-        status = send_command(socket, port_address, command, completion, delay, who);
+        status = send_command(target, port_address, command, completion, delay, who);
     }
     return status;
 }

@@ -98,8 +98,8 @@ tla_status host::send(way to, std::uint64_t port_address, const tla_command &com
     if (in_reset()) return TLA_RESET;
     sc_core::sc_time delay;
     set_local_ps(delay, at_ps);
-    const tla_status status = send_command(to == way::fabric ? *out.operator->() : *va.operator->(), port_address,
-                                           command, completion, delay, config_.retry, retries_, &requester_);
+    const tla_status status = send_command(to == way::fabric ? out : va, port_address, command, completion, delay,
+                                           config_.retry, retries_, &requester_);
     at_ps = local_ps(delay);
     return in_reset() ? TLA_RESET : status;
 }

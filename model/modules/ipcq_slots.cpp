@@ -77,12 +77,10 @@ tla_status pe_ipcq::slots_command(tla_command &descriptor, tla_completion &compl
     descriptor.request_id = next_request_++;
     const std::uint64_t port = config_.allocator_port * std::uint64_t{TLA_PORT_BYTES};
     if (config_.memory != TLA_SLOTS_SRAM)
-        return send_command(*allocator.operator->(), port, descriptor, completion, delay, config_.retry, retries_,
-                            &requester_);
+        return send_command(allocator, port, descriptor, completion, delay, config_.retry, retries_, &requester_);
     tla_paddr control{};
     tla_channel_control(TLA_SRAM, config_.where.sip, config_.where.cube, 0, port, &control);
-    return send_command(*memory.operator->(), control.value, descriptor, completion, delay, config_.retry, retries_,
-                        &requester_);
+    return send_command(memory, control.value, descriptor, completion, delay, config_.retry, retries_, &requester_);
 }
 
 } // namespace tlmalloc

@@ -206,7 +206,7 @@ bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t
     sc_core::sc_time delay;
     set_local_ps(delay, start);
     const auto move = [&](auto &socket, tlm::tlm_command command, std::uint64_t address, transfer_extent &extent) {
-        return access(*socket.operator->(), command, address, buffer, nbytes, delay, &who(transfer),
+        return access(socket, command, address, buffer, nbytes, delay, &who(transfer),
                       config_.tell_extent ? &extent : nullptr, &socket == &out && part.of ? &part : nullptr,
                       &socket == &out ? transfer.token : nullptr);
     };

@@ -182,8 +182,7 @@ void pe_ipcq::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_tim
         set_local_ps(delay, take_bytes(token, nbytes, local_ps(delay)));
     } else {
         forwarding_++;
-        tlm::tlm_fw_transport_if<> &slots =
-            config_.memory == TLA_SLOTS_TCM ? *local.operator->() : *memory.operator->();
+        const forward_path slots = config_.memory == TLA_SLOTS_TCM ? forward_path(local) : forward_path(memory);
         const bool ok =
             access(slots, tlm::TLM_WRITE_COMMAND, to->slots.value + payload.get_address(), payload.get_data_ptr(),
                    nbytes, delay, &trusted_, payload.get_extension<transfer_extent>());

@@ -19,10 +19,10 @@ sc_core::sc_time delay_to(std::uint64_t at_ps) {
     return delay;
 }
 
-bool transfer(tlm::tlm_fw_transport_if<> &socket, tlm::tlm_command command, tla_paddr pa, void *bytes,
-              std::uint32_t nbytes, std::uint64_t &at_ps, requester *who = nullptr) {
+bool transfer(forward_path target, tlm::tlm_command command, tla_paddr pa, void *bytes, std::uint32_t nbytes,
+              std::uint64_t &at_ps, requester *who = nullptr) {
     sc_core::sc_time delay = delay_to(at_ps);
-    const bool ok = access(socket, command, pa.value, bytes, nbytes, delay, who);
+    const bool ok = access(target, command, pa.value, bytes, nbytes, delay, who);
     at_ps = local_ps(delay);
     return ok;
 }
@@ -34,11 +34,11 @@ tla_mmu_bus pe_mmu::bus() const {
     bus.context = const_cast<pe_mmu *>(this);
     bus.read = [](void *self, tla_paddr pa, void *bytes, std::uint32_t nbytes, std::uint64_t *at_ps) {
         pe_mmu &mmu = *static_cast<pe_mmu *>(self);
-        return transfer(*mmu.walk.operator->(), tlm::TLM_READ_COMMAND, pa, bytes, nbytes, *at_ps, &mmu.requester_);
+        return transfer(mmu.walk, tlm::TLM_READ_COMMAND, pa, bytes, nbytes, *at_ps, &mmu.requester_);
     };
     bus.write = [](void *self, tla_paddr pa, const void *bytes, std::uint32_t nbytes, std::uint64_t *at_ps) {
         pe_mmu &mmu = *static_cast<pe_mmu *>(self);
-        return transfer(*mmu.walk.operator->(), tlm::TLM_WRITE_COMMAND, pa, const_cast<void *>(bytes), nbytes, *at_ps,
+        return transfer(mmu.walk, tlm::TLM_WRITE_COMMAND, pa, const_cast<void *>(bytes), nbytes, *at_ps,
                         &mmu.requester_); // a target only reads them
     };
     bus.alloc = [](void *self, std::uint64_t nbytes, tla_paddr *pa, std::uint64_t *at_ps) {
@@ -64,9 +64,8 @@ tla_mmu_bus pe_mmu::bus() const {
 tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps) {
     command.target = TLA_TARGET_MEMORY_CONTROLLER;
     sc_core::sc_time delay = delay_to(at_ps);
-    const tla_status status =
-        send_command(*allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, command,
-                     completion, delay, config_.retry, statistics_.retries, &requester_);
+    const tla_status status = send_command(allocator, config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, command,
+                                           completion, delay, config_.retry, statistics_.retries, &requester_);
     at_ps = local_ps(delay);
     return status;
 }
@@ -91,7 +90,7 @@ bool pe_mmu::ask_host(const tla_mmu_access &access, std::uint64_t va, bool again
     statistics_.demand_faults++;
     tell(trouble::demand, {access.asid, {va}, 1, access.access}, at_ps);
     page_fault::bytes record = page_fault{va, access.access | (again ? page_fault::again : 0), access.asid}.encode();
-    return transfer(*fault.operator->(), tlm::TLM_WRITE_COMMAND, {0}, record.data(), record.size(), at_ps);
+    return transfer(fault, tlm::TLM_WRITE_COMMAND, {0}, record.data(), record.size(), at_ps);
 }
 
 // What tables in memory need: sockets that are optional do not say so themselves, and an allocator that answers debug

@@ -231,9 +231,8 @@ tla_status processing_element::command(tla_command &descriptor, tla_completion &
     begin();
     const std::uint64_t since = local_ps(delay_);
     waits_for_allocator_.set(since, 1);
-    const tla_status status =
-        send_command(*allocator.operator->(), config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, descriptor,
-                     completion, delay_, config_.retry, run_.retries, &requester_);
+    const tla_status status = send_command(allocator, config_.allocator_port * std::uint64_t{TLA_PORT_BYTES},
+                                           descriptor, completion, delay_, config_.retry, run_.retries, &requester_);
     waits_for_allocator_.set(local_ps(delay_), 0);
     const std::uint64_t now = local_ps(delay_), served = std::min(completion.service_ps, now - since);
     note(TLA_TIME_ALLOC, now - served, now);
@@ -315,7 +314,7 @@ tla_status processing_element::access_rows(tlm::tlm_command command, const tl_ti
     const std::size_t nbytes = bytes.size() / std::max(parts, 1u);
     for (std::uint32_t i = 0; i < parts; i++) {
         const std::uint64_t offset = std::uint64_t{i} * tile.pitch * tl_dtype_bytes(tile.dtype);
-        if (!access(*local.operator->(), command, tile.pa.value + offset, bytes.data() + i * nbytes,
+        if (!access(local, command, tile.pa.value + offset, bytes.data() + i * nbytes,
                     static_cast<std::uint32_t>(nbytes), delay, &requester_))
             return TLA_BUS_ERROR;
     }

@@ -99,8 +99,8 @@ void riscv_core::serve_access() {
     if (in_reset()) return;
     ++(o.write ? statistics_.writes : statistics_.reads);
     sc_core::sc_time delay;
-    const bool done = tlmalloc::access(*out.operator->(), o.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND,
-                                       o.address, &o.data, o.nbytes, delay);
+    const bool done = tlmalloc::access(out, o.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, o.address,
+                                       &o.data, o.nbytes, delay);
     if (delay != sc_core::SC_ZERO_TIME) wait(delay);
     to_edge();
     o.status = done ? TLA_OK : TLA_BUS_ERROR;

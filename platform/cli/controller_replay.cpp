@@ -116,7 +116,7 @@ class trace_player : public sc_core::sc_module {
     tla_status send(tla_command &command, tla_completion &done) {
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
         command.correlation_id = command.request_id = command.object = ++tag_;
-        return send_command(*out.operator->(), 0, command, done, delay_);
+        return send_command(out, 0, command, done, delay_);
     }
 
     tla_status refused(std::size_t index, const char *what, tla_status answer) {

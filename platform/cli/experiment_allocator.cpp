@@ -103,7 +103,7 @@ class allocator_run : public dma_run {
         what.pa = {completion.value};
         const std::uint64_t start = now_ps();
         sc_core::sc_time delay;
-        const tla_status status = send_command(*driver_.commands.operator->(), port, what, completion, delay);
+        const tla_status status = send_command(driver_.commands, port, what, completion, delay);
         sc_core::wait(delay);
         into.add(now_ps() - start);
         if (failure_.status) return failure_.status; // of somebody beside it
@@ -127,8 +127,7 @@ class allocator_run : public dma_run {
             std::uint8_t bytes[read_bytes];
             const std::uint64_t start = now_ps(), at = below(stream_bytes / read_bytes) * read_bytes;
             sc_core::sc_time delay;
-            if (!access(*driver_.memory.operator->(), tlm::TLM_READ_COMMAND, t.shards[0].pa.value + at, bytes,
-                        read_bytes, delay)) {
+            if (!access(driver_.memory, tlm::TLM_READ_COMMAND, t.shards[0].pa.value + at, bytes, read_bytes, delay)) {
                 tla_error_set(&failure_, TLA_BUS_ERROR, "a read of %llu bytes failed",
                               static_cast<unsigned long long>(read_bytes));
                 return;

@@ -222,7 +222,7 @@ tla_status platform_blocks::memory(tla_opcode opcode, std::uint32_t block, tla_c
     const std::uint64_t start = now_ps();
     const bool is_call = opcode == TLA_OP_ALLOC || (opcode == TLA_OP_FREE && blocks_[block].references == 1);
     const tla_status status = command_in_driver(is_call ? driver_ : nullptr, of(block).pe.where.sip,
-                                                *of(block).controller.operator->(), command, completion);
+                                                of(block).controller, command, completion);
     times_.allocation_ps += now_ps() - start;
     ++(opcode == TLA_OP_ALLOC ? counts_.alloc : opcode == TLA_OP_FREE ? counts_.free : counts_.ref);
     return failed(status, opcode == TLA_OP_ALLOC ? "ALLOC" : opcode == TLA_OP_FREE ? "FREE" : "REF", block);
@@ -237,7 +237,7 @@ tla_status platform_blocks::map(tla_opcode opcode, std::uint32_t block) {
     command.entries[0] = {{address(block)}, {blocks_[block].pa}, block_bytes_, TLA_READ | TLA_WRITE, asid_};
     const std::uint64_t start = now_ps();
     tla_completion completion{};
-    const tla_status status = command_beside(*of(block).mappings.operator->(), command, completion);
+    const tla_status status = command_beside(of(block).mappings, command, completion);
     times_.mapping_ps += now_ps() - start;
     ++(opcode == TLA_OP_MAP ? counts_.map : counts_.unmap);
     return failed(status, opcode == TLA_OP_MAP ? "MAP" : "UNMAP", block);
@@ -297,7 +297,7 @@ bool platform_blocks::write_pattern(std::uint32_t block, std::uint64_t offset, s
 
 bool platform_blocks::copy(tlm::tlm_command command, std::uint32_t block, std::uint64_t offset, std::uint8_t *bytes,
                            std::uint64_t nbytes) {
-    return debug_access(*of(block).bytes.operator->(), command, blocks_[block].pa + offset, bytes, nbytes);
+    return debug_access(of(block).bytes, command, blocks_[block].pa + offset, bytes, nbytes);
 }
 
 platform_counts platform_blocks::counts() const {

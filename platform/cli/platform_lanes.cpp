@@ -91,7 +91,7 @@ tla_status platform_lanes::tile_command(unit &of, tla_opcode opcode, std::uint64
     command.nbytes = tile_bytes_;
     command.pa = {pa};
     tla_completion completion{};
-    const tla_status status = command_beside(*of.controller.operator->(), command, completion);
+    const tla_status status = command_beside(of.controller, command, completion);
     if (status)
         return tla_error_set(error, status, "%s of a tile of %llu bytes in the TCM of PE %zu: %s",
                              opcode == TLA_OP_ALLOC ? "ALLOC" : "FREE", static_cast<unsigned long long>(tile_bytes_),
@@ -101,7 +101,7 @@ tla_status platform_lanes::tile_command(unit &of, tla_opcode opcode, std::uint64
 }
 
 bool platform_lanes::look(std::size_t pe, std::uint64_t pa, std::uint8_t *bytes, std::uint64_t nbytes) {
-    return debug_access(*pes_[pe]->bytes.operator->(), tlm::TLM_READ_COMMAND, pa, bytes, nbytes);
+    return debug_access(pes_[pe]->bytes, tlm::TLM_READ_COMMAND, pa, bytes, nbytes);
 }
 
 } // namespace tlmalloc

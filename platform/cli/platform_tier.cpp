@@ -54,8 +54,7 @@ tla_status platform_tier::command(tla_opcode opcode, std::uint32_t host_block, s
     const std::uint64_t start_ps = now_ps();
     tla_completion completion{};
     const bool is_call = opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE; // of the driver, to which it is SIP 0's
-    const tla_status status =
-        command_in_driver(is_call ? driver_ : nullptr, 0, *controller_.operator->(), command, completion);
+    const tla_status status = command_in_driver(is_call ? driver_ : nullptr, 0, controller_, command, completion);
     took.allocation_ps += now_ps() - start_ps;
     value = completion.value;
     if (status)
@@ -210,7 +209,7 @@ tla_status platform_tier::check(const std::vector<move> &moves, tla_error *error
         const stored &block = blocks_.at(m.host_block);
         for (const std::uint64_t offset : {std::uint64_t{0}, block_bytes_ - end_bytes}) {
             std::array<std::uint8_t, end_bytes> bytes{}, expected{};
-            if (!debug_access(*bytes_.operator->(), tlm::TLM_READ_COMMAND, block.pa + offset, bytes.data(), end_bytes))
+            if (!debug_access(bytes_, tlm::TLM_READ_COMMAND, block.pa + offset, bytes.data(), end_bytes))
                 return tla_error_set(error, TLA_BUS_ERROR, "block %u in the host's memory cannot be read",
                                      m.host_block);
             pattern_of(block.content, offset, expected.data(), end_bytes);

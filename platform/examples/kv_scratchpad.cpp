@@ -21,12 +21,11 @@ SC_MODULE(token_writer) {
             command.opcode = TLA_OP_ALLOC;
             command.target = TLA_TARGET_MEMORY_CONTROLLER;
             command.nbytes = 1024;
-            const tla_status status = tlmalloc::send_command(*control.operator->(), 0, command, page, delay);
+            const tla_status status = tlmalloc::send_command(control, 0, command, page, delay);
             std::cout << "token " << token << ": " << tla_status_name(status);
             if (!status) {
                 std::uint8_t key_and_value[1024] = {};
-                tlmalloc::access(*data.operator->(), tlm::TLM_WRITE_COMMAND, page.value, key_and_value,
-                                 sizeof key_and_value, delay);
+                tlmalloc::access(data, tlm::TLM_WRITE_COMMAND, page.value, key_and_value, sizeof key_and_value, delay);
                 std::cout << ", page at " << page.value;
             }
             std::cout << ", " << delay << '\n';

@@ -133,8 +133,7 @@ struct bench {
         tla_completion done{};
         sc_core::sc_time delay;
         tlmalloc::requester who(0, 0, true);
-        const tla_status status =
-            tlmalloc::send_command(*npu.host().out.operator->(), port.value, command, done, delay, &who);
+        const tla_status status = tlmalloc::send_command(npu.host().out, port.value, command, done, delay, &who);
         sc_core::wait(delay);
         done.status = status;
         return done;

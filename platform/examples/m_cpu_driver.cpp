@@ -35,8 +35,8 @@ SC_MODULE(asking_host) {
         tell("a mebibyte more of PE 1", [&] { return processor.alloc(1, 1 << 20, blocks[1]); });
         sc_core::sc_time delay;
         char out[] = "by way of the fabric into the slice of PE 1", in[sizeof out] = "";
-        tlmalloc::access(*data.operator->(), tlm::TLM_WRITE_COMMAND, blocks[1].value, out, sizeof out, delay);
-        tlmalloc::access(*data.operator->(), tlm::TLM_READ_COMMAND, blocks[1].value, in, sizeof in, delay);
+        tlmalloc::access(data, tlm::TLM_WRITE_COMMAND, blocks[1].value, out, sizeof out, delay);
+        tlmalloc::access(data, tlm::TLM_READ_COMMAND, blocks[1].value, in, sizeof in, delay);
         std::cout << in << '\n';
         for (const tla_paddr block : blocks)
             tell("freed", [&] { return processor.free(block, 4096); });

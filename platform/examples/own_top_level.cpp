@@ -20,19 +20,18 @@ SC_MODULE(my_initiator) {
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
         command.channel = TLA_HBM;
         command.nbytes = 4096;
-        tlmalloc::send_command(*control.operator->(), 0, command, done, delay); // writes it, reads the completion back
+        tlmalloc::send_command(control, 0, command, done, delay); // writes it, reads the completion back
         std::cout << "allocated PA 0x" << std::hex << done.value << std::dec << " after " << delay << '\n';
 
         char out[] = "through the controller into the slice", in[sizeof out] = "";
-        tlmalloc::access(*data.operator->(), tlm::TLM_WRITE_COMMAND, done.value, out, sizeof out, delay);
-        tlmalloc::access(*data.operator->(), tlm::TLM_READ_COMMAND, done.value, in, sizeof in, delay);
+        tlmalloc::access(data, tlm::TLM_WRITE_COMMAND, done.value, out, sizeof out, delay);
+        tlmalloc::access(data, tlm::TLM_READ_COMMAND, done.value, in, sizeof in, delay);
         std::cout << in << ", " << delay << '\n';
 
         command.opcode = TLA_OP_FREE;
         command.pa.value = done.value;
         for (const char *what : {"freed: ", "freed twice: "})
-            std::cout << what << tla_status_name(tlmalloc::send_command(*control.operator->(), 0, command, done, delay))
-                      << '\n';
+            std::cout << what << tla_status_name(tlmalloc::send_command(control, 0, command, done, delay)) << '\n';
     }
 };
 

@@ -21,12 +21,12 @@ SC_MODULE(wide_initiator) {
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
         command.channel = TLA_HBM;
         command.nbytes = 4096;
-        tlmalloc::send_command(*control.operator->(), 0, command, done, delay);
+        tlmalloc::send_command(control, 0, command, done, delay);
         std::cout << "allocated: " << tla_status_name(done.status) << '\n';
 
         char out[] = "64 bits in front of 32", in[sizeof out] = "";
-        tlmalloc::access(*data.operator->(), tlm::TLM_WRITE_COMMAND, done.value, out, sizeof out, delay);
-        tlmalloc::access(*data.operator->(), tlm::TLM_READ_COMMAND, done.value, in, sizeof in, delay);
+        tlmalloc::access(data, tlm::TLM_WRITE_COMMAND, done.value, out, sizeof out, delay);
+        tlmalloc::access(data, tlm::TLM_READ_COMMAND, done.value, in, sizeof in, delay);
         std::cout << in << ", " << delay << '\n';
     }
 };

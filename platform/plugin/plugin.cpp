@@ -173,9 +173,7 @@ struct tlmc_controller : sc_core::sc_module {
         if (!done) throw std::runtime_error("the access never came to its end");
     }
 
-    tlm::tlm_fw_transport_if<> &socket(std::uint32_t which) {
-        return which == TLMC_CONTROL ? *control.operator->() : *data.operator->();
-    }
+    forward_path socket(std::uint32_t which) { return which == TLMC_CONTROL ? control : data; }
 
     void (*lost)(void *, std::uint64_t, std::uint64_t) = nullptr;
     void *lost_context = nullptr;
@@ -295,7 +293,7 @@ int tlmc_transport(tlmc_controller *controller, uint32_t socket, tlmc_access *ac
             const sc_core::sc_time begin = sc_core::sc_time_stamp();
             fill(payload, *access);
             payload.set_extension(&who);
-            controller->socket(socket).b_transport(payload, delay);
+            controller->socket(socket)->b_transport(payload, delay);
             payload.clear_extension(&who);
             access->delay_ps = to_ps(sc_core::sc_time_stamp() - begin + delay);
             access->response = payload.get_response_status();
@@ -312,7 +310,7 @@ uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_acc
         tlm::tlm_generic_payload payload;
         fill(payload, *access);
         settle(); // of what is elaborated
-        return controller->socket(socket).transport_dbg(payload);
+        return controller->socket(socket)->transport_dbg(payload);
     });
 }
 
@@ -329,7 +327,7 @@ int tlmc_get_dmi(tlmc_controller *controller, uint32_t socket, const tlmc_access
         fill(payload, *access);
         payload.set_extension(&who);
         settle(); // of what is elaborated
-        const bool is_granted = controller->socket(socket).get_direct_mem_ptr(payload, granted);
+        const bool is_granted = controller->socket(socket)->get_direct_mem_ptr(payload, granted);
         payload.clear_extension(&who);
         *dmi = {is_granted ? granted.get_dmi_ptr() : nullptr,
                 granted.get_start_address(),

@@ -217,7 +217,7 @@ struct platform : sc_core::sc_module {
         asked.channel = channel;
         asked.pa.value = address;
         asked.nbytes = nbytes;
-        tlmalloc::send_command(*control.operator->(), 0, asked, done, delay);
+        tlmalloc::send_command(control, 0, asked, done, delay);
         sc_core::wait(delay);
         require(done.status == TLA_OK, tla_status_name(done.status));
         return done.value;

@@ -52,7 +52,7 @@ struct bench {
     // A block in a PE's HBM whose every word says where it lies.
     std::uint64_t block(pe_unit &pe, std::uint64_t nbytes) {
         tla_command command = alloc_command(TLA_HBM, nbytes);
-        const tla_completion done = send(*pe.element.allocator.operator->(), port, command);
+        const tla_completion done = send(pe.element.allocator, port, command);
         BOOST_REQUIRE_EQUAL(done.status, TLA_OK);
         return done.value;
     }
@@ -68,10 +68,10 @@ struct bench {
         BOOST_REQUIRE_EQUAL(pe.element.local->transport_dbg(payload), nbytes);
     }
 
-    tla_completion send(tlm::tlm_fw_transport_if<> &socket, unsigned at_port, const tla_command &command) {
+    tla_completion send(forward_path target, unsigned at_port, const tla_command &command) {
         tla_completion completion{};
         sc_core::sc_time delay;
-        completion.status = send_command(socket, at_port * std::uint64_t{TLA_PORT_BYTES}, command, completion, delay);
+        completion.status = send_command(target, at_port * std::uint64_t{TLA_PORT_BYTES}, command, completion, delay);
         sc_core::wait(delay);
         return completion;
     }
@@ -163,7 +163,7 @@ struct bench {
     // Commands that are sent at once, at ports of their own, and done one after the other.
     unsigned change(std::size_t in_flight) {
         std::vector<tla_command> commands(in_flight);
-        tlm::tlm_fw_transport_if<> &addresses = *platform->host().va.operator->();
+        const forward_path addresses = platform->host().va;
         for (std::size_t i = 0; i < in_flight; i++) {
             commands[i] = random_command();
             sc_core::sc_time delay;
@@ -186,7 +186,7 @@ struct bench {
     unsigned change_posted() {
         const tla_command command = random_command();
         const std::uint64_t lost = platform->addresses().get_statistics().posted_failures;
-        send(*platform->host().va.operator->(), port, command);
+        send(platform->host().va, port, command);
         sc_core::wait(20, sc_core::SC_US);
         if (platform->addresses().get_statistics().posted_failures != lost) return 1;
         apply(command);

@@ -164,10 +164,10 @@ struct bridged_controller : conformance_target {
         tla_command command = alloc_command(TLA_HBM, 1000);
         tla_completion completion{};
         sc_core::sc_time delay;
-        send_command(*commands.operator->(), 0, command, completion, delay);
+        send_command(commands, 0, command, completion, delay);
         const std::uint64_t pa = completion.value;
         command = free_command(pa, 1000);
-        send_command(*commands.operator->(), 0, command, completion, delay);
+        send_command(commands, 0, command, completion, delay);
         sc_core::wait(delay);
         return range{pa, pa + 999};
     }
@@ -198,7 +198,7 @@ struct bridged_mmu : conformance_target {
     void send(const tla_command &command) {
         tla_completion completion{};
         sc_core::sc_time delay;
-        send_command(*mappings.operator->(), 0, command, completion, delay);
+        send_command(mappings, 0, command, completion, delay);
         sc_core::wait(delay);
     }
     void prepare() override {

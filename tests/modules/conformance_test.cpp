@@ -81,7 +81,7 @@ struct commander : sc_core::sc_module {
     tla_completion send(const tla_command &command) {
         tla_completion completion{};
         sc_core::sc_time delay;
-        send_command(*out.operator->(), 0, command, completion, delay);
+        send_command(out, 0, command, completion, delay);
         sc_core::wait(delay);
         return completion;
     }

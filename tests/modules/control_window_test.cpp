@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(who_asks_stays_the_callers_when_the_call_is_killed) {
     b.cpu.body = [&] {
         sc_core::sc_time delay;
         tla_completion done{};
-        send_command(*b.cpu.out.operator->(), 0, tagged(1), done, delay, &who);
+        send_command(b.cpu.out, 0, tagged(1), done, delay, &who);
     };
     sc_core::sc_spawn([&] {
         sc_core::wait(10, sc_core::SC_NS);

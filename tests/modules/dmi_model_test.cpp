@@ -184,7 +184,7 @@ struct bench : sc_core::sc_module {
         if (posted[port]) { // wait for its answer
             tla_completion answer{};
             sc_time delay;
-            read_completion(*mappings.operator->(), port * std::uint64_t{TLA_PORT_BYTES}, answer, delay);
+            read_completion(mappings, port * std::uint64_t{TLA_PORT_BYTES}, answer, delay);
             sc_core::wait(delay);
             BOOST_TEST(answer.status == TLA_OK);
         }
@@ -220,8 +220,7 @@ struct bench : sc_core::sc_module {
         next.visible_ps = std::max(now_ps(), versions.back().visible_ps) + command_ps;
         versions.push_back(next);
         sc_time delay;
-        BOOST_TEST(post_command(*mappings.operator->(), port * std::uint64_t{TLA_PORT_BYTES}, command, delay) ==
-                   TLA_OK);
+        BOOST_TEST(post_command(mappings, port * std::uint64_t{TLA_PORT_BYTES}, command, delay) == TLA_OK);
         posted[port] = true;
     }
 
@@ -233,7 +232,7 @@ struct bench : sc_core::sc_module {
         command.nbytes = block_bytes;
         tla_completion completion{};
         sc_time delay;
-        BOOST_TEST(send_command(*allocator.operator->(), 0, command, completion, delay) == TLA_OK);
+        BOOST_TEST(send_command(allocator, 0, command, completion, delay) == TLA_OK);
         return completion.value;
     }
 

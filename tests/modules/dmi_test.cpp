@@ -109,7 +109,7 @@ struct memory_system : sc_core::sc_module {
         command.nbytes = nbytes;
         tla_completion completion{};
         sc_time delay;
-        BOOST_TEST(send_command(*commands.operator->(), 0, command, completion, delay) == TLA_OK);
+        BOOST_TEST(send_command(commands, 0, command, completion, delay) == TLA_OK);
         return completion.value;
     }
 
@@ -121,7 +121,7 @@ struct memory_system : sc_core::sc_module {
         command.nbytes = nbytes;
         tla_completion completion{};
         sc_time delay;
-        return send_command(*commands.operator->(), 0, command, completion, delay);
+        return send_command(commands, 0, command, completion, delay);
     }
 };
 
@@ -153,7 +153,7 @@ struct mapped_system : memory_system {
         command.entries[0] = entry;
         tla_completion completion{};
         sc_time delay;
-        BOOST_TEST(send_command(*mappings.operator->(), 0, command, completion, delay) == TLA_OK);
+        BOOST_TEST(send_command(mappings, 0, command, completion, delay) == TLA_OK);
     }
 };
 

@@ -99,8 +99,7 @@ void a_sender_goes_while_the_queue_is_full() {
             command.nbytes = 64;
             sc_core::sc_time delay;
             tla_completion completion{};
-            tlm::tlm_fw_transport_if<> &bus =
-                *senders[i]->out.operator->(); // without extensions, which a payload frees
+            const forward_path bus = senders[i]->out; // without extensions, which a payload frees
             answered += post_command(bus, i * TLA_PORT_BYTES, command, delay) == TLA_OK &&
                         read_completion(bus, i * TLA_PORT_BYTES, completion, delay) == TLA_OK &&
                         completion.status == TLA_OK;

@@ -343,7 +343,7 @@ BOOST_AUTO_TEST_CASE(a_block_of_the_host_that_nobody_gives_back_is_a_leak) {
         tla_channel_control(TLA_HOST_MEMORY, 0, 0, 0, 0, &port);
         sc_core::sc_time delay;
         tla_completion done{};
-        BOOST_CHECK_EQUAL(send_command(*b.platform.host().out.operator->(), port.value, command, done, delay), TLA_OK);
+        BOOST_CHECK_EQUAL(send_command(b.platform.host().out, port.value, command, done, delay), TLA_OK);
         sc_core::wait(delay);
         BOOST_CHECK_EQUAL(done.value, address(0));
         BOOST_CHECK_GT(done.service_ps, 0u);

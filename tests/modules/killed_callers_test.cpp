@@ -384,8 +384,7 @@ BOOST_AUTO_TEST_CASE(commands_of_threads_that_are_killed_leave_the_window_to_oth
                 const auto who = std::make_unique<requester>(3, 1);
                 sc_core::sc_time delay;
                 tla_completion done{};
-                send_command(*judge.out.operator->(), TLA_PORT_BYTES, alloc_command(TLA_HBM, 64), done, delay,
-                             who.get());
+                send_command(judge.out, TLA_PORT_BYTES, alloc_command(TLA_HBM, 64), done, delay, who.get());
                 ended = true;
             });
             sc_core::wait(from_ps(after));

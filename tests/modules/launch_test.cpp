@@ -216,7 +216,7 @@ void another_sender(unsigned style) {
         const auto send = [&] {
             tla_completion done{};
             sc_core::sc_time delay;
-            send_command(*b.host().out.operator->(), port.value, command, done, delay);
+            send_command(b.host().out, port.value, command, done, delay);
             sc_core::wait(delay);
             return done;
         };

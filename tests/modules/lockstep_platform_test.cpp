@@ -37,8 +37,7 @@ struct bench : platform_bench {
     tla_completion send(std::uint64_t port, const tla_command &command) {
         tla_completion completion{};
         sc_core::sc_time delay;
-        BOOST_CHECK_EQUAL(send_command(*platform.host().out.operator->(), port, command, completion, delay),
-                          completion.status);
+        BOOST_CHECK_EQUAL(send_command(platform.host().out, port, command, completion, delay), completion.status);
         sc_core::wait(delay);
         return completion;
     }

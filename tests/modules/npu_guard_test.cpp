@@ -66,8 +66,8 @@ struct bench {
     tla_status send(tla_command &command, tla_completion &answer) {
         requester who{0, 1};
         sc_core::sc_time delay;
-        const tla_status status = send_command(*platform.pes()[0]->element.allocator.operator->(), TLA_PORT_BYTES,
-                                               command, answer, delay, &who);
+        const tla_status status =
+            send_command(platform.pes()[0]->element.allocator, TLA_PORT_BYTES, command, answer, delay, &who);
         sc_core::wait(delay);
         return status;
     }
@@ -183,8 +183,8 @@ void check_pages_on_demand(const char *walk) {
         bytes data = pattern(6 * page);
         requester who{0, 1};
         sc_core::sc_time delay;
-        BOOST_CHECK(access(*b.platform.pes()[0]->element.local.operator->(), tlm::TLM_WRITE_COMMAND, tile, data.data(),
-                           6 * page, delay, &who));
+        BOOST_CHECK(access(b.platform.pes()[0]->element.local, tlm::TLM_WRITE_COMMAND, tile, data.data(), 6 * page,
+                           delay, &who));
         sc_core::wait(delay);
         BOOST_CHECK_EQUAL(b.move({pe_dma::direction::write, a->va, {tile}, 1, 6 * page, 6 * page}), TLA_OK);
         BOOST_CHECK_EQUAL(b.load(a->va.value, tile, 1, 6 * page, 6 * page), TLA_OK);
@@ -217,8 +217,8 @@ BOOST_AUTO_TEST_CASE(page_tables_belong_to_no_context) {
         requester kernel{0, 1};
         bytes data(8);
         sc_core::sc_time delay;
-        BOOST_CHECK(!access(*b.platform.pes()[0]->element.local.operator->(), tlm::TLM_WRITE_COMMAND, table.value,
-                            data.data(), 8, delay, &kernel));
+        BOOST_CHECK(!access(b.platform.pes()[0]->element.local, tlm::TLM_WRITE_COMMAND, table.value, data.data(), 8,
+                            delay, &kernel));
         tla_completion answer{};
         tla_command command = free_command(table.value, page);
         BOOST_CHECK_EQUAL(b.send(command, answer), TLA_NOT_OWNER);
@@ -235,19 +235,19 @@ BOOST_AUTO_TEST_CASE(a_kernel_of_another_address_space_reaches_nothing_that_is_n
         bytes data(64);
         sc_core::sc_time delay;
         const auto try_as = [&](requester &who) {
-            return access(*b.platform.pes()[0]->element.local.operator->(), tlm::TLM_READ_COMMAND,
-                          a->shards[0].pa.value, data.data(), 64, delay, &who);
+            return access(b.platform.pes()[0]->element.local, tlm::TLM_READ_COMMAND, a->shards[0].pa.value, data.data(),
+                          64, delay, &who);
         };
         BOOST_CHECK(try_as(mine));
         BOOST_CHECK(!try_as(other));
         tla_completion answer{};
         tla_command command = free_command(a->shards[0].pa.value, page);
-        BOOST_CHECK_EQUAL(send_command(*b.platform.pes()[1]->element.allocator.operator->(), TLA_PORT_BYTES, command,
-                                       answer, delay, &other),
-                          TLA_OUT_OF_RANGE); // another PE's controller does not know it
-        BOOST_CHECK_EQUAL(send_command(*b.platform.pes()[0]->element.allocator.operator->(), TLA_PORT_BYTES, command,
-                                       answer, delay, &other),
-                          TLA_NOT_OWNER);
+        BOOST_CHECK_EQUAL(
+            send_command(b.platform.pes()[1]->element.allocator, TLA_PORT_BYTES, command, answer, delay, &other),
+            TLA_OUT_OF_RANGE); // another PE's controller does not know it
+        BOOST_CHECK_EQUAL(
+            send_command(b.platform.pes()[0]->element.allocator, TLA_PORT_BYTES, command, answer, delay, &other),
+            TLA_NOT_OWNER);
     });
     BOOST_CHECK_EQUAL(b.hbm().not_owner, 2u);
 }

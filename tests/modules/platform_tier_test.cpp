@@ -71,17 +71,17 @@ struct cache {
     }
     signature beginning(std::uint32_t block) {
         signature bytes{};
-        BOOST_REQUIRE(debug_access(*reads.slices[block % 4].operator->(), tlm::TLM_READ_COMMAND,
-                                   blocks->physical_address(block), bytes.data(), bytes.size()));
+        BOOST_REQUIRE(debug_access(reads.slices[block % 4], tlm::TLM_READ_COMMAND, blocks->physical_address(block),
+                                   bytes.data(), bytes.size()));
         return bytes;
     }
     // Turns a bit of a byte of a block of the tier over.
     void plant(std::uint32_t host_block, std::uint64_t at) {
         std::uint8_t byte = 0;
         const std::uint64_t pa = tier->physical_address(host_block) + at;
-        BOOST_REQUIRE(debug_access(*reads.host.operator->(), tlm::TLM_READ_COMMAND, pa, &byte, 1));
+        BOOST_REQUIRE(debug_access(reads.host, tlm::TLM_READ_COMMAND, pa, &byte, 1));
         byte ^= 1;
-        BOOST_REQUIRE(debug_access(*reads.host.operator->(), tlm::TLM_WRITE_COMMAND, pa, &byte, 1));
+        BOOST_REQUIRE(debug_access(reads.host, tlm::TLM_WRITE_COMMAND, pa, &byte, 1));
     }
     std::uint64_t used(tla_channel memory) const { // by commands, in all memories of the kind
         if (memory == TLA_HOST_MEMORY) return platform->memory_of_host()->controller.get_statistics(memory).arena.used;

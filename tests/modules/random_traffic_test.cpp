@@ -338,7 +338,7 @@ struct bench : sc_core::sc_module {
     tla_completion send(tlm_utils::simple_initiator_socket<bench> &to, const tla_command &command) {
         synchronise();
         tla_completion completion{};
-        if (send_command(*to.operator->(), 0, command, completion, ahead)) mismatch = "a command is refused";
+        if (send_command(to, 0, command, completion, ahead)) mismatch = "a command is refused";
         synchronise();
         return completion;
     }

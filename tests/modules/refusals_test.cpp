@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_table_that_is_refused_says_so_and_not_that_a_limit_is_use
         tla_paddr_pe_control(0, 0, 0, TLA_CONTROL_PE_MMU, 6 * TLA_PORT_BYTES, &port);
         const tla_command map =
             map_command(TLA_TARGET_PE_MMU, TLA_OP_MAP, {{std::uint64_t{4} << 30, 0, 4096}}); // its table is refused
-        BOOST_CHECK_EQUAL(send_command(*b.platform.host().out.operator->(), port.value, map, block, delay), TLA_BUSY);
+        BOOST_CHECK_EQUAL(send_command(b.platform.host().out, port.value, map, block, delay), TLA_BUSY);
         sc_core::wait(delay);
         BOOST_CHECK_EQUAL(reports().back(), "/tlmalloc/pe_mmu/command: npu.sip0.cube0.pe0.mmu: entry 0, va "
                                             "0x100000000..0x100000fff: no memory for a table: refused for now");

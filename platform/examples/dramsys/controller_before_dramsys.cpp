@@ -92,7 +92,7 @@ struct tester : sc_core::sc_module {
         what.channel = TLA_HBM;
         what.nbytes = block_bytes;
         what.pa.value = block;
-        const tla_status status = tlmalloc::send_command(*control.operator->(), 0, what, done, delay);
+        const tla_status status = tlmalloc::send_command(control, 0, what, done, delay);
         sc_core::wait(delay);
         if (opcode == TLA_OP_ALLOC) block = done.value;
         return status;
@@ -183,7 +183,7 @@ std::vector<tester::access> anything() {
 bool refuses_the_end(tester &from) {
     std::uint8_t byte = 0;
     sc_core::sc_time delay;
-    return !tlmalloc::access(*from.data.operator->(), tlm::TLM_READ_COMMAND, base + memory_bytes, &byte, 1, delay);
+    return !tlmalloc::access(from.data, tlm::TLM_READ_COMMAND, base + memory_bytes, &byte, 1, delay);
 }
 
 struct comparison : sc_core::sc_module {
