@@ -3,6 +3,7 @@
 
 #include "serving/profile_parts.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -140,7 +141,14 @@ static tla_status needs(const char *key, tla_error *error) {
 static tla_status set_reductions(const tla_serving_settings *settings, profile_law *law, tla_error *error) {
     law->reductions = (double)settings->reductions_a_layer * settings->layers;
     law->reduction_us = settings->reduction_us;
-    if (law->reductions == 0 || settings->reduction_gb_s == 0) return TLA_OK;
+    if (law->reductions == 0) return TLA_OK;
+    if (!settings->has_reduction_time)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "found allreduce.per_layer %" PRIu32 " in the settings without a time for an all-reduce, "
+                             "expected allreduce.bandwidth_gb_s, allreduce.latency_us or both: set them "
+                             "(allreduce.latency_us=0 for all-reduces that take no time)",
+                             settings->reductions_a_layer);
+    if (settings->reduction_gb_s == 0) return TLA_OK;
     if (settings->hidden == 0) return needs("hidden, for the bytes of an all-reduce,", error);
     if (settings->dtype_bytes == 0)
         return needs("a dtype of bfloat16, float16 or float32, for the bytes of an all-reduce,", error);

@@ -297,6 +297,7 @@ static void make(const struct written_settings *w, tla_serving_settings *setting
                                        .skew_correction = w->skew_correction,
                                        .skew_alpha_default = number_of(w->skew_alpha),
                                        .reductions_a_layer = w->reductions,
+                                       .has_reduction_time = *w->bandwidth || *w->latency,
                                        .reduction_gb_s = number_of(w->bandwidth),
                                        .reduction_us = number_of(w->latency),
                                        .host_link = {number_of(w->host_bandwidth), number_of(w->host_latency),

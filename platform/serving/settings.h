@@ -35,6 +35,7 @@ typedef struct tla_serving_settings {
     bool skew_correction;
     double skew_alpha_default;
     uint32_t reductions_a_layer;         /* all-reduces, 0: none */
+    bool has_reduction_time;             /* the settings state a bandwidth or a latency of all-reduces */
     tla_host_link host_link;             /* where the rules have a second tier */
     double reduction_gb_s, reduction_us; /* their bandwidth, 0: any; what each takes besides */
 } tla_serving_settings;

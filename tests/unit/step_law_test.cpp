@@ -125,11 +125,31 @@ BOOST_AUTO_TEST_CASE(all_reduces_add_their_bytes_and_their_latency) {
         return law("profile " + scratch.path("."), s.settings).us({{10, 0}});
     };
     const double without = one({});
-    BOOST_CHECK_EQUAL(one({"allreduce.per_layer=2"}), without);
+    BOOST_CHECK_EQUAL(one({"allreduce.per_layer=2", "allreduce.latency_us=0"}), without);
+    BOOST_CHECK_CLOSE(one({"allreduce.per_layer=2", "allreduce.bandwidth_gb_s=20"}), without + 4 * 0.5, 1e-9);
     BOOST_CHECK_CLOSE(one({"allreduce.per_layer=2", "allreduce.latency_us=3.5"}), without + 4 * 3.5, 1e-9);
     // 10 tokens of 500 elements of 2 bytes at 20 GB/s are 0.5 us.
     BOOST_CHECK_CLOSE(one({"allreduce.per_layer=2", "allreduce.latency_us=3.5", "allreduce.bandwidth_gb_s=20"}),
                       without + 4 * 4.0, 1e-9);
+}
+
+// A profile of one card has no all-reduces: without their time every step of two cards ends too early.
+BOOST_AUTO_TEST_CASE(all_reduces_without_a_time_are_refused_by_a_profile_and_by_no_other_law) {
+    const scratch_directory scratch;
+    write_small_profile(scratch);
+    const std::string profile = "profile " + scratch.path("."),
+                      wanted = "found allreduce.per_layer 2 in the settings without a time for an all-reduce, expected "
+                               "allreduce.bandwidth_gb_s, allreduce.latency_us or both: set them "
+                               "(allreduce.latency_us=0 for all-reduces that take no time)";
+    const settings_read by_override = read_settings(small_settings, {"allreduce.per_layer=2"});
+    BOOST_REQUIRE_MESSAGE(by_override.status == TLA_OK, by_override.findings);
+    BOOST_CHECK_EQUAL(refusal(profile, by_override.settings, TLA_INVALID_ARGUMENT), wanted);
+    std::string text = small_settings; // as a measured run of two cards has them
+    text.insert(text.find('{') + 1, R"("allreduce": {"per_layer": 2, "note": "not in the profile"}, )");
+    const settings_read in_file = read_settings(text);
+    BOOST_REQUIRE_MESSAGE(in_file.status == TLA_OK, in_file.findings);
+    BOOST_CHECK_EQUAL(refusal(profile, in_file.settings, TLA_INVALID_ARGUMENT), wanted);
+    law("fixed 10 ms + 100 us/token", in_file.settings);
 }
 
 // The four steps, and the one with skew, that come with the data.
