@@ -22,8 +22,9 @@ typedef struct explained {
     const torch_entry *request;    /* NULL: the end */
     uint64_t nbytes;               /* of the request, as asked for; of an oom rounded */
     uint64_t capacity;             /* bytes that the allocator could have reserved at most */
-    const char *capacity_from;     /* where that is known from */
+    char capacity_from[160];       /* where that is known from */
     tla_segment_cache_stats stats; /* at the moment */
+    tla_segment_cache_stats whole; /* of the whole recording, or up to a difference */
     tla_gap_request gap_request;
     tla_gap before, after; /* the request; what the retry would leave */
     tla_segment_block_info *blocks;
@@ -42,7 +43,7 @@ void explain_clear(explained *e);
 /* One row of the comparison of settings. */
 typedef struct explain_setting {
     char settings[200]; /* as PyTorch writes them; "defaults" */
-    const char *note;   /* "as recorded", "one stream"; "" */
+    const char *note;   /* "as recorded", "own settings", "one stream"; "" */
     torch_outcome outcome;
     uint64_t least_capacity; /* 0: at none */
 } explain_setting;

@@ -13,7 +13,7 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-    {NULL, "as recorded", false, false, false},
+    {NULL, "own settings", false, false, false},
     {"", "", false, false, false},
     {"expandable_segments:True", "", false, false, false},
     {"max_split_size_mb:128", "", false, false, false},
@@ -58,6 +58,13 @@ static tla_status make_what_if(const explained *e, const variant *v, bool stream
     return status;
 }
 
+/* Whether a what-if, which ends at the moment, came out as the whole recording did. */
+static bool is_as_recorded(const explained *e, const torch_outcome *outcome) {
+    const bool served = !e->request || e->request->action != TORCH_OOM;
+    return outcome->served == served && outcome->stats.retries == e->whole.retries &&
+           outcome->stats.peak_reserved == e->whole.peak_reserved;
+}
+
 static tla_status play_row(const explained *e, const torch_program *program, const torch_what_if *how,
                            explain_setting *row, tla_error *error) {
     tla_status status = torch_program_play(program, how, e->capacity, &row->outcome, NULL, error);
@@ -91,7 +98,7 @@ tla_status explain_compare(const explained *e, const uint8_t *empties, const cha
             *row = rows[same];
         else
             status = play_row(e, &program, &how, row, error);
-        row->note = v->note;
+        row->note = i == 0 && is_as_recorded(e, &row->outcome) ? "as recorded" : v->note;
         tla_segment_settings_print(&how.settings, row->settings, sizeof row->settings);
         if (!row->settings[0]) snprintf(row->settings, sizeof row->settings, "defaults");
         ++*count;

@@ -3,6 +3,7 @@
 #include "cli/explain.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct seeker {
@@ -106,20 +107,24 @@ static bool find_oom(const torch_device *d, size_t *entry) {
 /* What the allocator could have reserved, and whether that could ever have been enough. */
 static void find_capacity(explained *e, uint64_t capacity) {
     bool oom = e->request && e->request->action == TORCH_OOM;
+    const char *from = "the most that was reserved: memory was never out";
+    e->capacity = e->start->peak_reserved;
     if (capacity) {
         e->capacity = capacity;
-        e->capacity_from =
-            capacity < e->before.reserved ? "as given, less than the recording had reserved then" : "as given";
+        from = capacity < e->before.reserved ? "as given, less than the recording had reserved then" : "as given";
     } else if (oom) {
         e->capacity = torch_capacity_at(&e->snapshot->devices[e->device], e->entry);
-        e->capacity_from = "reserved when memory was out, and what the device had free";
+        from = "reserved when memory was out, and what the device had free";
     } else if (e->start->capacity) {
         e->capacity = e->start->capacity;
-        e->capacity_from = "as at the recording's oom";
-    } else {
-        e->capacity = e->start->peak_reserved;
-        e->capacity_from = "the most that was reserved: memory was never out";
+        from = "as at the recording's oom";
     }
+    snprintf(e->capacity_from, sizeof e->capacity_from, "%s", from);
+    if (!capacity && !e->start->capacity && e->whole.retries)
+        snprintf(e->capacity_from, sizeof e->capacity_from,
+                 "the most that was reserved: memory ran out %" PRIu64 " time%s and each request was served after "
+                 "cached memory was released",
+                 e->whole.retries, e->whole.retries == 1 ? "" : "s");
     uint64_t needed = e->before.requested + (e->behind ? 0 : e->nbytes);
     e->impossible = needed > e->capacity;
     e->short_by = e->impossible ? needed - e->capacity : 0;
@@ -152,11 +157,11 @@ tla_status explain_find(const torch_snapshot *snapshot, size_t device, const tor
     if (when == EXPLAIN_ENTRY && entry >= d->comparable)
         return tla_error_set(error, TLA_OUT_OF_RANGE, "%s: found no entry %" PRIu64 " of device %zu, expected 0 .. %zu",
                              snapshot->name, entry, device, d->comparable - 1);
-    if (when == EXPLAIN_PEAK || (when == EXPLAIN_DEFAULT && !oom)) {
-        torch_recorded_options peak = {.watch = seek_peak, .context = &s};
-        status = play(out, &peak, &result, error);
-        if (!status && result.differs) status = differs(out, &result, error); /* more may be allocated behind it */
-    }
+    const bool peak = when == EXPLAIN_PEAK || (when == EXPLAIN_DEFAULT && !oom);
+    torch_recorded_options whole = {.watch = peak ? seek_peak : NULL, .context = &s};
+    status = play(out, &whole, &result, error);
+    out->whole = result.stats;
+    if (!status && peak && result.differs) status = differs(out, &result, error); /* more may be allocated behind it */
     if (!status) status = play(out, &options, &result, error);
     if (!status) status = s.status;
     if (!status && !out->found) status = differs(out, &result, error);

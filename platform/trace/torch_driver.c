@@ -8,10 +8,27 @@
 
 /* Entries */
 
+/* A snapshot tells the active bytes at its moment; of older blocks a little may not be known. */
+static void check_snapshot(torch_replayer *r, const torch_entry *e) {
+    const uint64_t active = tla_segment_cache_get_stats(r->cache).active - r->taken;
+    if (e->nbytes >= active && e->nbytes - active <= r->uncertain) return;
+    torch_replayer_differ(r, "%" PRIu64 " active bytes", active);
+    snprintf(r->result->first.recorded, sizeof r->result->first.recorded, "snapshot of %" PRIu64 " active bytes",
+             e->nbytes);
+}
+
 const torch_entry *torch_replayer_next(torch_replayer *r) {
-    while (r->at < r->device->entry_count && r->device->entries[r->at].action == TORCH_SNAPSHOT)
-        r->at++;
-    return r->at < r->device->entry_count ? &r->device->entries[r->at] : NULL;
+    while (!r->result->differs && r->at < r->device->entry_count && r->device->entries[r->at].action == TORCH_SNAPSHOT)
+        check_snapshot(r, &r->device->entries[r->at++]);
+    return !r->result->differs && r->at < r->device->entry_count ? &r->device->entries[r->at] : NULL;
+}
+
+/* The same after a difference: nothing is compared any more. */
+static const torch_entry *next_unchecked(const torch_replayer *r) {
+    size_t at = r->at;
+    while (at < r->device->entry_count && r->device->entries[at].action == TORCH_SNAPSHOT)
+        at++;
+    return at < r->device->entry_count ? &r->device->entries[at] : NULL;
 }
 
 static void print_entry(const torch_entry *e, char *text, size_t room) {
@@ -26,8 +43,8 @@ static void print_entry(const torch_entry *e, char *text, size_t room) {
 
 /* Which segments are involved; of what the cache did, whoever knows it says it. */
 static void doubt(torch_replayer *r) {
-    const torch_entry *next = torch_replayer_next(r), *request = torch_request_ahead(r);
-    r->doubt.entry = r->at;
+    const torch_entry *next = next_unchecked(r), *request = torch_request_ahead(r);
+    r->doubt.entry = next ? (size_t)(next - r->device->entries) : r->device->entry_count;
     r->doubt.involved[1] = next && next->action != TORCH_OOM ? next->address : 0;
     r->doubt.involved[2] = request && request->action == TORCH_ALLOC ? request->address : 0;
 }
@@ -38,7 +55,7 @@ tla_status torch_replayer_differ(torch_replayer *r, const char *format, ...) {
     r->result->differs = true;
     doubt(r);
     first->entry = r->result->equal;
-    print_entry(torch_replayer_next(r), first->recorded, sizeof first->recorded);
+    print_entry(next_unchecked(r), first->recorded, sizeof first->recorded);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(first->replayed, sizeof first->replayed, format, arguments);
@@ -67,6 +84,7 @@ static tla_status expect(torch_replayer *r, torch_action action, uint64_t addres
 /* Whether it gave memory then. It was not even asked when the next entry is the block itself. */
 static tla_status answer(torch_replayer *r, torch_action action, uint64_t nbytes, const torch_entry **entry) {
     *entry = torch_replayer_next(r);
+    if (r->result->differs) return TORCH_ABANDONED;
     if (*entry && (*entry)->action == action) return TLA_OK;
     if (*entry && (*entry)->action == TORCH_ALLOC)
         return torch_replayer_differ(r, "%s of %" PRIu64 " bytes", torch_action_name(action), nbytes);

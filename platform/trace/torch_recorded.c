@@ -71,7 +71,10 @@ tla_status torch_replayer_serve(torch_replayer *r, const torch_entry *e) {
     if (limited) tla_segment_cache_set_limit(r->cache, 0);
     r->course = (torch_course){0};
     if (r->result->differs || status == TLA_NO_HOST_MEMORY) return status;
+    r->taken = status ? 0 : block.nbytes; /* a snapshot in front of the alloc does not have it */
     const torch_entry *next = torch_replayer_next(r);
+    r->taken = 0;
+    if (r->result->differs) return TORCH_ABANDONED;
     if (!status && (next != e || e->action != TORCH_ALLOC || e->address != block.offset)) {
         status = torch_doubt_block(r, e, block);
         r->doubt.involved[0] = block.offset;
@@ -141,7 +144,8 @@ static tla_status free_requested(torch_replayer *r, const torch_entry *e) {
     size_t here = r->at;
     if (torch_replayer_check_size(r, e)) return TORCH_ABANDONED;
     torch_replayer_agree(r);
-    const torch_entry *next = torch_replayer_next(r);
+    const torch_entry *next = torch_replayer_next(r); /* a snapshot between the two has the block */
+    if (r->result->differs) return TORCH_ABANDONED;
     const bool beside = next && next->action == TORCH_FREE_COMPLETED && next->address == e->address;
     const bool pending = !beside || next->nbytes != e->nbytes || torch_may_have_waited(r);
     tla_status status = pending ? tla_segment_cache_begin_use(r->cache, e->address) : TLA_OK;
@@ -159,15 +163,6 @@ static tla_status free_completed(torch_replayer *r, const torch_entry *e) {
     return r->course.waited ? request_ahead(r) : torch_replayer_complete(r, e);
 }
 
-/* A snapshot tells the active bytes at its moment; of older blocks a little may not be known. */
-static void check_snapshot(torch_replayer *r, const torch_entry *e) {
-    uint64_t active = tla_segment_cache_get_stats(r->cache).active;
-    if (e->nbytes >= active && e->nbytes - active <= r->uncertain) return;
-    torch_replayer_differ(r, "%" PRIu64 " active bytes", active);
-    snprintf(r->result->first.recorded, sizeof r->result->first.recorded, "snapshot of %" PRIu64 " active bytes",
-             e->nbytes);
-}
-
 static tla_status play_entry(torch_replayer *r, const torch_entry *e) {
     switch (e->action) {
     case TORCH_ALLOC:
@@ -178,8 +173,7 @@ static tla_status play_entry(torch_replayer *r, const torch_entry *e) {
     case TORCH_FREE_COMPLETED:
         return free_completed(r, e);
     case TORCH_SNAPSHOT:
-        check_snapshot(r, e);
-        r->at++;
+        torch_replayer_next(r); /* compares it */
         return TLA_OK;
     default:
         return segments(r, e);

@@ -40,6 +40,7 @@ typedef struct torch_replayer {
     uint64_t uncertain; /* bytes that older blocks may have more than they are taken for */
     size_t request_at;  /* the next entry when the request began */
     uint64_t rounded;   /* bytes that it takes */
+    uint64_t taken;     /* bytes of the block that the cache has given to it, until its alloc is compared; else 0 */
     torch_course course;
     size_t course_end; /* the entry up to which it holds */
     /* Where a range was to grow when the recording has the next map elsewhere: it was shorter. */
@@ -53,7 +54,8 @@ typedef struct torch_replayer {
 
 /* ---- torch_driver.c ---- */
 
-/* The next entry that is no snapshot; NULL at the end. */
+/* The next entry that is no snapshot; NULL at the end, and after a difference. A snapshot in front of it is compared
+ * with the active bytes of the cache. */
 const torch_entry *torch_replayer_next(torch_replayer *r);
 
 /* The cache did something else than the next entry says: the first time, that is the difference. TORCH_ABANDONED. */

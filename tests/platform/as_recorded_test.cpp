@@ -114,6 +114,60 @@ value &entry_of(value &snapshot, std::size_t at) {
 
 } // namespace
 
+// Between any two entries where the program could take one, also between a free and its completion.
+BOOST_AUTO_TEST_CASE(a_snapshot_entry_with_other_active_bytes_differs_wherever_it_stands) {
+    std::mt19937_64 random(20);
+    std::size_t between = 0, pending = 0;
+    for (u64 seed = 1; seed <= 40; seed++) {
+        allocator a(settings{}, device{});
+        a.s.expandable = seed % 2;
+        a.d.capacity = (300 + random() % 300) * MiB;
+        std::vector<u64> live;
+        for (int step = 0; step < 60; step++) {
+            const u64 nbytes = random() % 3 ? 1 + random() % MiB : (1 + random() % 60) * MiB;
+            if (live.empty() || random() % 2) {
+                if (const auto made = a.malloc(nbytes, random() % 2)) live.push_back(*made);
+            } else {
+                const std::size_t at = random() % live.size();
+                if (random() % 3 == 0) a.use(live[at]);
+                a.free(live[at]);
+                live.erase(live.begin() + static_cast<std::ptrdiff_t>(at));
+            }
+            if (!a.pending.empty() && random() % 2) a.end_use(a.pending.front());
+            a.snapshot_entry();
+        }
+        // One more in each free that completes at once: its block is active then.
+        u64 active = 0;
+        std::vector<entry> trace;
+        for (const entry &e : a.trace) {
+            const bool beside = e.action == "free_completed" && trace.back().action == "free_requested" &&
+                                trace.back().address == e.address;
+            if (beside) trace.push_back({"snapshot", 0, active, 0, e.time_us - 1});
+            between += beside;
+            trace.push_back(e);
+            if (e.action == "snapshot") active = e.size;
+            pending += e.action == "snapshot" && a.active > 0;
+        }
+        a.trace = trace;
+        value snapshot = snapshot_of({&a});
+        outcome right = replay(to_json(snapshot));
+        BOOST_REQUIRE_MESSAGE(right.equal(), "seed " << seed << ": " << right.out << right.err);
+        for (int change = 0; change < 8; change++) {
+            std::size_t at = random() % trace.size();
+            while (trace[at].action != "snapshot" || trace[at].size == 0)
+                at = (at + 1) % trace.size();
+            const u64 wrong[] = {0, trace[at].size - 1, trace[at].size + 1, u64{1} << 60};
+            value other = snapshot;
+            entry_of(other, at)["size"] = static_cast<std::int64_t>(wrong[random() % 4]);
+            outcome o = replay(to_json(other));
+            BOOST_CHECK_MESSAGE(o.status == 1 && contains(o.report, "\"recorded\": \"snapshot of "),
+                                "seed " << seed << ", entry " << at << ": " << o.out << o.err);
+        }
+    }
+    BOOST_CHECK_GT(between, 100u);
+    BOOST_CHECK_GT(pending, 100u);
+}
+
 BOOST_AUTO_TEST_CASE(a_free_that_says_another_size_than_was_asked_for_differs) {
     for (bool pending : {false, true})
         for (std::size_t at : std::initializer_list<std::size_t>{2, 3}) { // free_requested, free_completed

@@ -105,6 +105,44 @@ BOOST_AUTO_TEST_CASE(a_capacity_below_what_the_recording_had_reserved_is_remarke
     BOOST_CHECK(!contains(explain(recording, {"--capacity", std::to_string(reserved)}).out, less));
 }
 
+// Without an oom entry memory may have run out nevertheless: PyTorch releases what it caches and tries again.
+BOOST_AUTO_TEST_CASE(requests_that_were_served_after_a_retry_say_that_memory_ran_out) {
+    for (const u64 cycles : {0u, 1u, 3u}) {
+        device d;
+        d.capacity = 4 * GiB;
+        allocator a({}, d);
+        for (u64 i = 0; i <= cycles; i++) {
+            const u64 first = *a.malloc(GiB), second = *a.malloc(GiB);
+            a.free(first);
+            a.free(second);
+            if (i < cycles) a.free(*a.malloc(3 * GiB)); // after the two have gone back
+        }
+        BOOST_REQUIRE_EQUAL(a.ooms, 0u);
+        const bool quiet = cycles == 0;
+        BOOST_REQUIRE_EQUAL(a.retries > 0, !quiet);
+        const std::string recording = to_json(snapshot_of({&a}));
+        for (const std::vector<std::string> &when : {std::vector<std::string>{}, {"--at", "peak"}, {"--at", "1"}}) {
+            std::vector<std::string> words{"--compare"};
+            words.insert(words.end(), when.begin(), when.end());
+            const page p = explain(recording, words);
+            BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
+            BOOST_CHECK_EQUAL(contains(p.out, "memory was never out"), quiet);
+            BOOST_CHECK_MESSAGE(quiet || contains(p.out, "memory ran out " + std::to_string(a.retries) +
+                                                             (a.retries == 1 ? " time" : " times") +
+                                                             " and each request was served after cached memory was "
+                                                             "released"),
+                                p.out);
+            // A row is called as recorded where it comes out as the recording did, and nowhere else.
+            const bool same = contains(p.report, "\"note\": \"as recorded\"");
+            BOOST_CHECK_NE(same, contains(p.report, "\"note\": \"own settings\""));
+            if (!same) continue;
+            const std::size_t row = p.row("defaults", "as recorded");
+            BOOST_CHECK_EQUAL(p.number("retries", row), a.retries);
+            BOOST_CHECK_EQUAL(p.number("peak_reserved", row), a.peak_reserved);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_no_allocator_could_serve_is_said_with_the_bytes_that_are_short) {
     device d;
     d.capacity = GiB;
