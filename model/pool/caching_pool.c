@@ -227,6 +227,27 @@ tla_status tla_caching_pool_acquire(tla_caching_pool *pool, uint32_t device, uin
     return status;
 }
 
+/* Of a device that is locked, or has no pool yet. */
+static uint64_t trim_serves(const tla_caching_pool *pool, const device_pool *device, uint64_t capacity) {
+    tla_pool_trim trim;
+    if (!device || exceeds_limit(pool, device->stats.reserved - device->stats.cached, capacity) ||
+        !tla_pool_trim_init(&trim, (size_t)device->stats.cached_blocks))
+        return 0;
+    for (size_t class = classes; class -- > 0;)
+        for (const pool_block *block = device->cached[class]; block; block = block->next)
+            tla_pool_trim_add(&trim, block->address, block->capacity);
+    return tla_pool_trim_end(&trim, &pool->config.driver, device->device, capacity);
+}
+
+uint64_t tla_caching_pool_trim_serves(tla_caching_pool *pool, uint32_t device, uint64_t nbytes) {
+    const uint64_t capacity = tla_caching_pool_class(nbytes);
+    device_pool *found = capacity ? lock_device(pool, device) : NULL;
+    if (!found) return 0;
+    const uint64_t trimmed = trim_serves(pool, found, capacity);
+    pthread_mutex_unlock(&found->lock);
+    return trimmed;
+}
+
 tla_status tla_caching_pool_explain(tla_caching_pool *pool, const char *what, uint32_t device, uint64_t nbytes,
                                     tla_error *error) {
     uint64_t capacity = tla_caching_pool_class(nbytes);
@@ -235,21 +256,20 @@ tla_status tla_caching_pool_explain(tla_caching_pool *pool, const char *what, ui
                              nbytes);
     device_pool *found = lock_device(pool, device);
     tla_caching_pool_stats s = found ? found->stats : (tla_caching_pool_stats){0};
-    tla_status status = TLA_LIMIT;
-    if (exceeds_limit(pool, s.reserved, capacity)) {
-        tla_error_set(error, status,
-                      "%s overflow: requested %" PRIu64 " bytes, no buffer of their class of %" PRIu64
-                      " is cached (%" PRIu64 " bytes in others); so many more than the %" PRIu64
-                      " reserved would exceed byte_limit, %" PRIu64,
-                      what, nbytes, capacity, s.cached, s.reserved, pool->config.byte_limit);
-        if (error) error->requested = nbytes;
-    } else {
+    const uint64_t trimmed = trim_serves(pool, found, capacity);
+    tla_status status;
+    if (exceeds_limit(pool, s.reserved, capacity))
+        status = tla_pool_limit_reason(nbytes, trimmed, error,
+                                       "%s overflow: requested %" PRIu64 " bytes, no buffer of their class of %" PRIu64
+                                       " is cached (%" PRIu64 " bytes in others); so many more than the %" PRIu64
+                                       " reserved would exceed byte_limit, %" PRIu64,
+                                       what, nbytes, capacity, s.cached, s.reserved, pool->config.byte_limit);
+    else
         status =
-            tla_port_driver_reason(&pool->config.driver, device, nbytes, capacity, s.cached, error,
+            tla_port_driver_reason(&pool->config.driver, device, nbytes, capacity, trimmed, error,
                                    "%s overflow: requested %" PRIu64 " bytes, no buffer of their class of %" PRIu64
                                    " is cached (%" PRIu64 " bytes in others); asked the driver for %" PRIu64 " bytes",
                                    what, nbytes, capacity, s.cached, capacity);
-    }
     if (found) pthread_mutex_unlock(&found->lock);
     return status;
 }

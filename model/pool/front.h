@@ -19,6 +19,10 @@ typedef struct tla_front_kind {
     uint64_t (*granted)(const tla_stack *stack, tla_block block);
     tla_status (*free)(tla_stack *stack, tla_block block, tla_work *work);
     tla_status (*trim)(tla_stack *stack, tla_work *work); /* NULL: nothing to do */
+    /* tla_stack_trim_serves; NULL: a trim never helps. */
+    uint64_t (*trim_serves)(const tla_stack *stack, const tla_stack_request *request);
+    /* tla_stack_takes; NULL: what was asked for. */
+    uint64_t (*takes)(const tla_stack *stack, const tla_stack_request *request);
     /* tla_stack_next_growth and tla_stack_advance; NULL: its range is what it is. */
     bool (*next_growth)(const tla_stack *stack, uint64_t *when_ps);
     tla_status (*advance)(tla_stack *stack, uint64_t now_ps, tla_work *work);

@@ -39,6 +39,16 @@ static tla_status trim(tla_stack *stack, tla_work *work) {
     return tla_caching_pool_trim(stack->state, 0, 0, work);
 }
 
+static uint64_t trim_serves(const tla_stack *stack, const tla_stack_request *request) {
+    return tla_caching_pool_trim_serves(stack->state, 0, request->nbytes);
+}
+
+static uint64_t takes(const tla_stack *stack, const tla_stack_request *request) {
+    (void)stack;
+    const uint64_t class = tla_caching_pool_class(request->nbytes);
+    return class ? class : UINT64_MAX;
+}
+
 static tla_status explain(const tla_stack *stack, const char *what, const tla_stack_request *request,
                           tla_error *error) {
     return tla_caching_pool_explain(stack->state, what, 0, request->nbytes, error);
@@ -57,5 +67,7 @@ const tla_front_kind tla_front_caching_pool = {.name = "caching_pool",
                                                .granted = granted,
                                                .free = release,
                                                .trim = trim,
+                                               .trim_serves = trim_serves,
+                                               .takes = takes,
                                                .explain = explain,
                                                .stats = stats};

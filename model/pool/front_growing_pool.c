@@ -32,6 +32,15 @@ static tla_status trim(tla_stack *stack, tla_work *work) {
     return tla_growing_pool_trim(stack->state, work);
 }
 
+static uint64_t trim_serves(const tla_stack *stack, const tla_stack_request *request) {
+    return tla_growing_pool_trim_serves(stack->state, request->nbytes);
+}
+
+static uint64_t takes(const tla_stack *stack, const tla_stack_request *request) {
+    (void)stack;
+    return tla_growing_pool_round(request->nbytes);
+}
+
 static tla_status explain(const tla_stack *stack, const char *what, const tla_stack_request *request,
                           tla_error *error) {
     return tla_growing_pool_explain(stack->state, what, request->nbytes, error);
@@ -50,5 +59,7 @@ const tla_front_kind tla_front_growing_pool = {.name = "growing_pool",
                                                .granted = granted,
                                                .free = give_back,
                                                .trim = trim,
+                                               .trim_serves = trim_serves,
+                                               .takes = takes,
                                                .explain = explain,
                                                .stats = stats};

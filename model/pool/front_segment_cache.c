@@ -45,20 +45,32 @@ static void destroy(tla_stack *stack) {
     free(front);
 }
 
+/* The settings, with the unit of the stack's segment. */
+static tla_segment_cache_config settings_of(const tla_stack_config *c) {
+    tla_segment_cache_config config = c->segments;
+    config.unit = c->sizes.segment == pytorch_segment ? 0 : c->sizes.segment / UNITS_OF_SEGMENT;
+    return config;
+}
+
 static tla_status make(tla_stack *stack, tla_error *error) {
     (void)error;
     const tla_stack_config *c = &stack->config;
     front_state *front = calloc(1, sizeof *front);
     if (!front) return TLA_NO_HOST_MEMORY;
     stack->state = front;
-    tla_segment_cache_config config = c->segments;
+    tla_segment_cache_config config = settings_of(c);
     config.driver = tla_arena_upstream(&stack->set);
     config.device = 0;
     config.device_bytes = c->capacity;
-    config.unit = c->sizes.segment == pytorch_segment ? 0 : c->sizes.segment / UNITS_OF_SEGMENT;
     tla_status status = config.expandable ? tla_arena_ranges_create(&stack->set, &front->ranges) : TLA_OK;
     if (!status && config.expandable) config.ranges = tla_arena_ranges_upstream(front->ranges);
     return status ? status : tla_segment_cache_create(&config, &front->cache);
+}
+
+static uint64_t takes(const tla_stack *stack, const tla_stack_request *request) {
+    const tla_segment_cache_config config = settings_of(&stack->config);
+    const uint64_t rounded = tla_segment_cache_round_with(request->nbytes, &config);
+    return rounded ? tla_segment_cache_segment_size_with(rounded, &config) : UINT64_MAX;
 }
 
 static tla_status alloc(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work) {
@@ -110,5 +122,6 @@ const tla_front_kind tla_front_segment_cache = {.name = "segment_cache",
                                                 .granted = granted,
                                                 .free = give_back,
                                                 .trim = trim,
+                                                .takes = takes,
                                                 .explain = explain,
                                                 .stats = stats};

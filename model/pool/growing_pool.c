@@ -99,6 +99,23 @@ tla_status tla_growing_pool_alloc(tla_growing_pool *pool, uint64_t nbytes, tla_b
     return TLA_OK;
 }
 
+uint64_t tla_growing_pool_round(uint64_t nbytes) {
+    return nbytes > largest_request ? UINT64_MAX : align_up(nbytes);
+}
+
+uint64_t tla_growing_pool_trim_serves(const tla_growing_pool *pool, uint64_t nbytes) {
+    const tla_growing_pool_config *c = &pool->config;
+    const uint64_t size = tla_growing_pool_round(nbytes), maximum = c->maximum_size;
+    tla_pool_trim trim;
+    if (!tla_pool_trim_init(&trim, pool->free.count)) return 0;
+    const tla_segment_block *block = tla_segment_tree_first(&pool->free);
+    for (; block; block = tla_segment_tree_after(&pool->free, block))
+        if (tla_segment_block_is_whole(block)) tla_pool_trim_add(&trim, block->address, block->nbytes);
+    const uint64_t kept = pool->stats.reserved - trim.nbytes;
+    if (maximum && (kept > maximum || size > maximum - kept)) trim.count = 0; /* the maximum stays in the way */
+    return tla_pool_trim_end(&trim, &c->driver, c->device, size);
+}
+
 tla_status tla_growing_pool_explain(const tla_growing_pool *pool, const char *what, uint64_t nbytes, tla_error *error) {
     const tla_growing_pool_config *c = &pool->config;
     if (nbytes > largest_request) {
@@ -111,18 +128,18 @@ tla_status tla_growing_pool_explain(const tla_growing_pool *pool, const char *wh
     tla_segment_block above_all = {.nbytes = UINT64_MAX};
     const tla_segment_block *largest = tla_segment_tree_below(&pool->free, &above_all);
     uint64_t most = largest ? largest->nbytes : 0, unused = reserved - pool->stats.used;
+    const uint64_t trimmed = tla_growing_pool_trim_serves(pool, nbytes);
     if (size <= left)
-        return tla_port_driver_reason(&c->driver, c->device, nbytes, size, 0, error,
+        return tla_port_driver_reason(&c->driver, c->device, nbytes, size, trimmed, error,
                                       "%s overflow: requested %" PRIu64 " bytes, the pool has %" PRIu64
                                       " free of %" PRIu64 ", largest free block %" PRIu64
                                       "; asked upstream down to %" PRIu64 " bytes",
                                       what, nbytes, unused, reserved, most, size);
-    tla_error_set(error, TLA_LIMIT,
-                  "%s overflow: requested %" PRIu64 " bytes, the pool has %" PRIu64 " free of %" PRIu64
-                  ", largest free block %" PRIu64 "; maximum_size, %" PRIu64 ", leaves %" PRIu64 " to grow by",
-                  what, nbytes, unused, reserved, most, c->maximum_size, left);
-    if (error) error->requested = nbytes;
-    return TLA_LIMIT;
+    return tla_pool_limit_reason(nbytes, trimmed, error,
+                                 "%s overflow: requested %" PRIu64 " bytes, the pool has %" PRIu64 " free of %" PRIu64
+                                 ", largest free block %" PRIu64 "; maximum_size, %" PRIu64 ", leaves %" PRIu64
+                                 " to grow by",
+                                 what, nbytes, unused, reserved, most, c->maximum_size, left);
 }
 
 static void join(tla_growing_pool *pool, tla_segment_block *block, tla_segment_block *neighbour, tla_work *work) {

@@ -3,27 +3,48 @@
 #include "upstream_reason.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
-/* Bytes of a free block that can go back: whole segments and whole granules. */
-static uint64_t releasable(const tla_segment_block *block) {
-    if (!block->range) return tla_segment_block_is_whole(block) ? block->nbytes : 0;
-    const uint64_t granule = block->range->granule, from = block->address - block->range->address;
-    const uint64_t first = (from + granule - 1) / granule, last = (from + block->nbytes) / granule;
-    return last > first ? (last - first) * granule : 0;
+/* Whether tla_segment_cache_empty gives memory of this pool back. */
+static bool is_emptied(const tla_segment_cache *cache, tla_segment_pool_id id) {
+    const tla_segment_owner *owner = tla_segment_find_owner(cache, id);
+    return owner == &cache->everybody || owner->retired;
 }
 
-/* Free bytes that go back only when a capture has ended or a graph is gone. Of
- * everybody's pools a request that failed has given them back already. */
-static uint64_t held(const tla_segment_cache *cache) {
-    uint64_t nbytes = 0;
-    for (const tla_segment_owner *owner = &cache->everybody; owner; owner = owner->next)
-        for (int small = 0; small < 2; small++) {
-            const tla_segment_tree *tree = &owner->pools[small].free;
-            const tla_segment_block *block = tla_segment_tree_first(tree);
-            for (; block; block = tla_segment_tree_after(tree, block))
-                nbytes += releasable(block);
-        }
-    return nbytes;
+/* Adds the whole free segments among the blocks, which are all of a cache, by address. A trim ends the uses of pending
+ * blocks first. Ranges are left out: where the memory of a granule is, their driver alone knows. */
+static void add_whole_segments(tla_pool_trim *trim, const tla_segment_cache *cache, const tla_segment_block_info *b,
+                               size_t count, bool of_all_pools) {
+    for (size_t i = 0, next; i < count; i = next) {
+        bool used = b[i].granule > 0 || !(of_all_pools || is_emptied(cache, b[i].owner));
+        for (next = i; next < count && b[next].segment == b[i].segment; next++)
+            used = used || b[next].state == TLA_SEGMENT_ALLOCATED;
+        if (!used) tla_pool_trim_add(trim, b[i].segment, b[i].segment_size);
+    }
+}
+
+/* Bytes that come back to the driver, where it has a segment then that the limit allows; else 0. A request that fails
+ * has had everything given back that can be, but not within a capture, and not from the pools of graphs. */
+static uint64_t trim_serves(const tla_segment_cache *cache, uint64_t segment, bool of_all_pools) {
+    const tla_segment_cache_config *c = &cache->config;
+    tla_segment_block_info *blocks = NULL;
+    size_t count = 0;
+    tla_pool_trim trim;
+    if (tla_segment_cache_blocks(cache, &blocks, &count)) return 0;
+    uint64_t serves = 0;
+    if (tla_pool_trim_init(&trim, count)) {
+        add_whole_segments(&trim, cache, blocks, count, of_all_pools);
+        const uint64_t kept = cache->stats.reserved - trim.nbytes;
+        if (cache->bounded && (segment > c->memory_limit || kept > c->memory_limit - segment)) trim.count = 0;
+        serves = tla_pool_trim_end(&trim, &c->driver, c->device, segment);
+    }
+    free(blocks);
+    return serves;
+}
+
+static const char *graphs_advice(const tla_segment_cache *cache, uint64_t segment, uint64_t trimmed) {
+    if (trimmed || !trim_serves(cache, segment, true)) return "";
+    return "; retiring the pools of graphs and then emptying the cache gives enough back";
 }
 
 tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char *what, uint64_t nbytes,
@@ -40,17 +61,17 @@ tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char 
         return TLA_EXHAUSTED;
     }
     uint64_t segment = tla_segment_cache_segment_size_with(size, c), cached = s->reserved - s->active;
+    const uint64_t trimmed = trim_serves(cache, segment, false);
+    const char *const graphs = graphs_advice(cache, segment, trimmed);
     if (!tla_segment_exceeds_limit(cache, segment))
         return tla_port_driver_reason(
-            &c->driver, c->device, nbytes, segment, held(cache), error,
+            &c->driver, c->device, nbytes, segment, trimmed, error,
             "%s overflow: requested %" PRIu64 " bytes, no cached block serves them (%" PRIu64 " bytes cached, %" PRIu64
-            " of them in segments that are in use); asked the driver for a segment of %" PRIu64 " bytes",
-            what, nbytes, cached, s->inactive_split, segment);
-    tla_error_set(error, TLA_LIMIT,
-                  "%s overflow: requested %" PRIu64 " bytes, no cached block serves them (%" PRIu64
-                  " bytes cached); a segment of %" PRIu64 " bytes beside the %" PRIu64
-                  " reserved would exceed memory_limit, %" PRIu64,
-                  what, nbytes, cached, segment, s->reserved, c->memory_limit);
-    if (error) error->requested = nbytes;
-    return TLA_LIMIT;
+            " of them in segments that are in use)%s; asked the driver for a segment of %" PRIu64 " bytes",
+            what, nbytes, cached, s->inactive_split, graphs, segment);
+    return tla_pool_limit_reason(nbytes, trimmed, error,
+                                 "%s overflow: requested %" PRIu64 " bytes, no cached block serves them (%" PRIu64
+                                 " bytes cached)%s; a segment of %" PRIu64 " bytes beside the %" PRIu64
+                                 " reserved would exceed memory_limit, %" PRIu64,
+                                 what, nbytes, cached, graphs, segment, s->reserved, c->memory_limit);
 }

@@ -110,14 +110,15 @@ tla_shortage tla_shortage_of(uint64_t nbytes, uint64_t total_free, uint64_t rese
 }
 
 tla_shortage_text tla_shortage_say(tla_status status, uint64_t nbytes, uint64_t total_free, uint64_t reserved,
-                                   uint64_t held_by_front) {
+                                   uint64_t trimmed) {
     tla_shortage_text said;
-    tla_shortage which = TLA_SHORTAGE_FRAGMENTED;
-    if (status != TLA_FRAGMENTED) which = tla_shortage_of(nbytes, total_free - held_by_front, reserved, held_by_front);
+    const bool fragmented = status == TLA_FRAGMENTED;
+    tla_shortage which = fragmented ? TLA_SHORTAGE_FRAGMENTED : tla_shortage_of(nbytes, total_free, reserved, 0);
     /* Exhausted with enough bytes: what was looked for is more than what was asked for, by rounding. */
-    if (status != TLA_FRAGMENTED && which == TLA_SHORTAGE_FRAGMENTED) which = TLA_SHORTAGE_EXHAUSTED;
+    if (!fragmented && which == TLA_SHORTAGE_FRAGMENTED) which = TLA_SHORTAGE_EXHAUSTED;
+    if (trimmed) which = TLA_SHORTAGE_FRONT;
     const bool also = which == TLA_SHORTAGE_RESERVED || which == TLA_SHORTAGE_FRONT;
-    snprintf(said.text, sizeof said.text, "%s%s%s; %s", status == TLA_FRAGMENTED ? "fragmented" : "exhausted",
-             also ? ", " : "", also ? tla_shortage_name(which) : "", tla_shortage_remedy(which));
+    snprintf(said.text, sizeof said.text, "%s%s%s; %s", fragmented ? "fragmented" : "exhausted", also ? ", " : "",
+             also ? tla_shortage_name(which) : "", tla_shortage_remedy(which));
     return said;
 }

@@ -99,16 +99,29 @@ static bool is_format(tla_memory_format format) {
     return (unsigned)format < TLA_FORMAT_COUNT && format != TLA_FORMAT_BINARY;
 }
 
-static tla_status take(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work) {
+static tla_stack_request rounded_of(const tla_stack *stack, const tla_stack_request *request) {
     tla_stack_request rounded = *request;
     if (has_front(stack)) rounded.nbytes = aligned(stack, request->nbytes);
+    return rounded;
+}
+
+/* A front fails with the status of the list below it, which does not count what the front holds. Where that is enough
+ * besides, and no trim makes one piece of it, the memory is fragmented. */
+static tla_status shortage(const tla_stack *stack, const tla_stack_request *request, tla_status status) {
+    if (!stack->front->takes || (status != TLA_EXHAUSTED && status != TLA_FRAGMENTED)) return status;
+    if (tla_stack_takes(stack, request) > tla_stack_get_stats(stack).memory.free) return TLA_EXHAUSTED;
+    return tla_stack_trim_serves(stack, request) ? status : TLA_FRAGMENTED;
+}
+
+static tla_status take(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work) {
+    const tla_stack_request rounded = rounded_of(stack, request);
     tla_block taken;
     tla_status status = stack->front->alloc(stack, &rounded, &taken, work);
     if (!status && stack->live) {
         status = tla_arena_reserve(stack->live, (tla_block){taken.offset, request->nbytes}, NULL);
         if (status) stack->front->free(stack, (tla_block){taken.offset, rounded.nbytes}, NULL);
     }
-    if (status) return status;
+    if (status) return shortage(stack, request, status);
     stack->used += taken.nbytes;
     if (stack->used > stack->peak_used) stack->peak_used = stack->used;
     *granted = taken;
@@ -173,6 +186,17 @@ tla_status tla_stack_trim(tla_stack *stack, uint64_t *given_back, tla_work *work
     return status;
 }
 
+uint64_t tla_stack_trim_serves(const tla_stack *stack, const tla_stack_request *request) {
+    const tla_stack_request rounded = rounded_of(stack, request);
+    return stack->front->trim_serves ? stack->front->trim_serves(stack, &rounded) : 0;
+}
+
+uint64_t tla_stack_takes(const tla_stack *stack, const tla_stack_request *request) {
+    const tla_stack_request rounded = rounded_of(stack, request);
+    if (stack->front->takes) return stack->front->takes(stack, &rounded);
+    return rounded.nbytes;
+}
+
 bool tla_stack_next_growth(const tla_stack *stack, uint64_t *when_ps) {
     return stack->front->next_growth && stack->front->next_growth(stack, when_ps);
 }
@@ -189,9 +213,10 @@ tla_stack_stats tla_stack_get_stats(const tla_stack *stack) {
 
 tla_status tla_stack_explain(const tla_stack *stack, const char *what, const tla_stack_request *request,
                              tla_error *error) {
-    tla_stack_request rounded = *request;
-    if (has_front(stack)) rounded.nbytes = aligned(stack, request->nbytes);
-    return stack->front->explain(stack, what, &rounded, error);
+    const tla_stack_request rounded = rounded_of(stack, request);
+    const tla_status status = shortage(stack, request, stack->front->explain(stack, what, &rounded, error));
+    if (error) error->status = status;
+    return status;
 }
 
 const tla_error *tla_stack_last_error(const tla_stack *stack) {

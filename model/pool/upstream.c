@@ -29,6 +29,16 @@ static tla_status arena_explain(void *context, uint32_t device, uint64_t nbytes,
     return tla_arena_explain(set->arenas[device], what, nbytes, error);
 }
 
+static uint64_t arena_serves_after(void *context, uint32_t device, const tla_block *returned, size_t count,
+                                   uint64_t nbytes) {
+    const tla_arena_set *set = context;
+    return device < set->count ? tla_arena_serves_after(set->arenas[device], returned, count, nbytes) : 0;
+}
+
 tla_upstream tla_arena_upstream(tla_arena_set *set) {
-    return (tla_upstream){.alloc = arena_alloc, .free = arena_free, .context = set, .explain = arena_explain};
+    return (tla_upstream){.alloc = arena_alloc,
+                          .free = arena_free,
+                          .context = set,
+                          .explain = arena_explain,
+                          .serves_after = arena_serves_after};
 }

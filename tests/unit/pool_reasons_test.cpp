@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_caching_pool_says_which_size_class_it_wanted) {
 
 // What a graph's pool keeps is given back when the graph is gone; a request fails for want of it before.
 BOOST_AUTO_TEST_CASE(a_segment_cache_says_that_the_pool_of_a_graph_holds_what_is_missing) {
-    const std::string front = ", held by a front; have the cache in front give back what it keeps free";
+    const std::string front = "; retiring the pools of graphs and then emptying the cache gives enough back; asked";
     for (bool whole : {true, false}) {
         segments s(64 * MiB);
         BOOST_REQUIRE_EQUAL(tla_segment_cache_add_pool(s.cache, {0, 1}, {}), TLA_OK);
@@ -170,6 +170,26 @@ BOOST_AUTO_TEST_CASE(a_segment_cache_says_that_the_pool_of_a_graph_holds_what_is
         if (whole) BOOST_REQUIRE_EQUAL(tla_segment_cache_free(s.cache, s.block.offset, nullptr), TLA_OK);
         const std::string text = s.why(40 * MiB);
         BOOST_CHECK_MESSAGE((text.find(front) != std::string::npos) == whole, text);
+        BOOST_CHECK_MESSAGE(text.find("held by a front") == std::string::npos, text); // emptying alone does not help
+        BOOST_REQUIRE_EQUAL(tla_segment_cache_empty(s.cache, nullptr), TLA_OK);
+        BOOST_CHECK_NE(tla_segment_cache_alloc(s.cache, 0, 40 * MiB, &s.block, nullptr), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_segment_cache_retire_pool(s.cache, {0, 1}), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_segment_cache_empty(s.cache, nullptr), TLA_OK);
+        BOOST_CHECK_EQUAL(tla_segment_cache_alloc(s.cache, 0, 40 * MiB, &s.block, nullptr) == TLA_OK, whole);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_segment_cache_in_a_capture_says_that_emptying_it_helps) {
+    for (std::uint64_t limit : {std::uint64_t{0}, 50 * MiB}) {
+        segments s(64 * MiB, limit);
+        BOOST_REQUIRE_EQUAL(tla_segment_cache_alloc(s.cache, 0, 30 * MiB, &s.block, nullptr), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_segment_cache_free(s.cache, s.block.offset, nullptr), TLA_OK);
+        tla_segment_cache_begin_capture(s.cache);
+        const std::string text = s.why(40 * MiB);
+        BOOST_CHECK_MESSAGE(text.find("held by a front; have the cache in front give back") != std::string::npos, text);
+        BOOST_REQUIRE_EQUAL(tla_segment_cache_empty(s.cache, nullptr), TLA_OK);
+        BOOST_CHECK_EQUAL(tla_segment_cache_alloc(s.cache, 0, 40 * MiB, &s.block, nullptr), TLA_OK);
+        tla_segment_cache_end_capture(s.cache);
     }
 }
 
@@ -185,6 +205,13 @@ BOOST_AUTO_TEST_CASE(a_growing_pool_says_what_it_has_and_what_upstream_refused) 
     BOOST_CHECK_EQUAL(g.why(4 * MiB),
                       "growing_pool overflow: requested 4194304 bytes, the pool has 1048576 free of 1048576, largest "
                       "free block 1048576; asked upstream down to 4194304 bytes: device 0 overflow: requested 4194304 "
+                      "bytes, 3145728 free of 4194304, largest free block 3145728 (1 blocks): exhausted, held by a "
+                      "front; have the cache in front give back what it keeps free");
+    tla_block pins;
+    BOOST_REQUIRE_EQUAL(tla_growing_pool_alloc(g.cache, 256, &pins, nullptr), TLA_OK);
+    BOOST_CHECK_EQUAL(g.why(4 * MiB),
+                      "growing_pool overflow: requested 4194304 bytes, the pool has 1048320 free of 1048576, largest "
+                      "free block 1048320; asked upstream down to 4194304 bytes: device 0 overflow: requested 4194304 "
                       "bytes, 3145728 free of 4194304, largest free block 3145728 (1 blocks): exhausted");
 }
 
@@ -193,12 +220,12 @@ BOOST_AUTO_TEST_CASE(a_growing_pool_says_that_its_maximum_was_in_the_way) {
     BOOST_CHECK_EQUAL(g.why(2 * MiB + 1),
                       "growing_pool overflow: requested 2097153 bytes, the pool has 1048576 free of "
                       "1048576, largest free block 1048576; maximum_size, 3145728, leaves 2097152 "
-                      "to grow by");
+                      "to grow by: held by a front; have the cache in front give back what it keeps free");
 }
 
 BOOST_AUTO_TEST_CASE(a_driver_that_cannot_say_why_is_told_to_have_refused) {
     tla_segment_cache_config config{};
-    config.driver = {never, nothing, nullptr, nullptr};
+    config.driver = {never, nothing, nullptr, nullptr, nullptr};
     tla_segment_cache *cache = nullptr;
     BOOST_REQUIRE_EQUAL(tla_segment_cache_create(&config, &cache), TLA_OK);
     tla_block block;

@@ -165,6 +165,11 @@ std::unique_ptr<pool> pool_of(const tla_stack_config &config) {
     }
 }
 
+// The pool does not know how much its device has in all, by which a stack tells the two apart (refusal_advice_test).
+tla_status as_shortage(tla_status status) {
+    return status == TLA_FRAGMENTED ? TLA_EXHAUSTED : status;
+}
+
 // A stack and its pool side by side: every answer, place and receipt is the same, and live blocks lie apart.
 class side_by_side {
   public:
@@ -184,7 +189,7 @@ class side_by_side {
         rounded.nbytes = (request.nbytes + mask) & ~mask;
         const tla_status wanted = pool_->alloc(rounded, expected, expected_work);
         const tla_status status = tla_stack_alloc(stack_.get(), &request, &granted, &work);
-        BOOST_REQUIRE_EQUAL(tla_status_name(status), tla_status_name(wanted));
+        BOOST_REQUIRE_EQUAL(tla_status_name(as_shortage(status)), tla_status_name(as_shortage(wanted)));
         compare(work, expected_work);
         if (status) return false;
         BOOST_REQUIRE_EQUAL(granted.offset, expected.offset);

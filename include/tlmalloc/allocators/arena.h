@@ -168,6 +168,11 @@ size_t tla_arena_free_blocks(const tla_arena *arena, uint64_t from, tla_block *b
  * names the arena in the text ("HBM of sip0.cube0.pe3"). Returns the status. */
 tla_status tla_arena_explain(const tla_arena *arena, const char *what, uint64_t nbytes, tla_error *error);
 
+/* Bytes that come back with these live blocks of the arena (each as asked for or as granted), if a request of nbytes is
+ * served after they were freed in this order; 0 if it is not, and where the host has no memory to find out. Nothing is
+ * changed. O(n log n). */
+uint64_t tla_arena_serves_after(const tla_arena *arena, const tla_block *returned, size_t count, uint64_t nbytes);
+
 /* The text of the last call on this arena that was refused for its arguments or by validation (not for lack of space:
  * tla_arena_explain). status is TLA_OK when there was none. */
 const tla_error *tla_arena_last_error(const tla_arena *arena);

@@ -75,6 +75,10 @@ tla_status tla_caching_pool_acquire(tla_caching_pool *pool, uint32_t device, uin
 tla_status tla_caching_pool_explain(tla_caching_pool *pool, const char *what, uint32_t device, uint64_t nbytes,
                                     tla_error *error);
 
+/* Bytes that tla_caching_pool_trim(pool, device, 0, ...) would give back, where an acquire of nbytes that has just
+ * failed is served after it; 0 where it is not, and where the driver or the host cannot tell. Nothing is changed. */
+uint64_t tla_caching_pool_trim_serves(tla_caching_pool *pool, uint32_t device, uint64_t nbytes);
+
 /* Puts a buffer back on its device's list. TLA_NOT_ALLOCATED when it is not a live buffer of the pool (a second
  * release), TLA_SIZE_MISMATCH when its sizes are not those it was given with: nothing is changed then. */
 tla_status tla_caching_pool_release(tla_caching_pool *pool, tla_pool_buffer buffer, tla_work *work);

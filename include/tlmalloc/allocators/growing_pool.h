@@ -51,6 +51,13 @@ tla_status tla_growing_pool_alloc(tla_growing_pool *pool, uint64_t nbytes, tla_b
  * failure, before anything else changes. */
 tla_status tla_growing_pool_explain(const tla_growing_pool *pool, const char *what, uint64_t nbytes, tla_error *error);
 
+/* What a request of nbytes takes: the next multiple of 256; UINT64_MAX past 2^62. */
+uint64_t tla_growing_pool_round(uint64_t nbytes);
+
+/* Bytes that tla_growing_pool_trim would give back, where a request of nbytes that has just failed is served after it;
+ * 0 where it is not, and where the driver or the host cannot tell. Nothing is changed. */
+uint64_t tla_growing_pool_trim_serves(const tla_growing_pool *pool, uint64_t nbytes);
+
 /* Frees a block; an empty one is nothing to free. TLA_NOT_ALLOCATED when no live block begins there, TLA_SIZE_MISMATCH
  * when it has another size: nothing is changed then. */
 tla_status tla_growing_pool_free(tla_growing_pool *pool, tla_block block, tla_work *work);

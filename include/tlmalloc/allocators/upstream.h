@@ -22,6 +22,9 @@ typedef struct tla_upstream {
     /* Says for a person why an alloc of nbytes is refused as things stand, as tla_arena_explain does, and returns the
      * status; called after such a refusal only. NULL for a driver that cannot say. */
     tla_status (*explain)(void *context, uint32_t device, uint64_t nbytes, tla_error *error);
+    /* Bytes that the device has more when these blocks are given back in this order, each of which one alloc took, if
+     * an alloc of nbytes is served then; else 0. Nothing is changed. NULL for a driver that cannot tell. */
+    uint64_t (*serves_after)(void *context, uint32_t device, const tla_block *returned, size_t count, uint64_t nbytes);
 } tla_upstream;
 
 /* One arena a device; device numbers are 0 .. count - 1. */
