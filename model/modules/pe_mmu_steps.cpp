@@ -30,7 +30,8 @@ pe_mmu::steps::job &pe_mmu::steps::new_job() {
     return j;
 }
 
-pe_mmu::steps::part &pe_mmu::steps::new_part(job &j) {
+// Behind the part `before`, or the first.
+pe_mmu::steps::part &pe_mmu::steps::new_part(job &j, part *before) {
     if (idle_parts_.empty()) {
         parts_.emplace_back();
         parts_.back().lookup.owner = &parts_.back();
@@ -39,12 +40,15 @@ pe_mmu::steps::part &pe_mmu::steps::new_part(job &j) {
     part &p = *idle_parts_.back();
     idle_parts_.pop_back();
     p.of = &j;
+    part *&place = before ? before->after : j.first;
+    p.after = std::exchange(place, &p);
     return p;
 }
 
 void pe_mmu::steps::recycle_parts(job &j) {
-    idle_parts_.insert(idle_parts_.end(), j.parts.begin(), j.parts.end());
-    j.parts.clear();
+    for (part *p = j.first; p; p = p->after)
+        idle_parts_.push_back(p);
+    j.first = nullptr;
 }
 
 void pe_mmu::steps::recycle(job &j) {
@@ -112,7 +116,7 @@ static const requester *on_behalf_of(const in_order_request &access) {
 void pe_mmu::steps::payload_goes(in_order_request &request) {
     for (job &j : jobs_) {
         if (j.request != &request) continue;
-        for (part *p : j.parts) {
+        for (part *p = j.first; p; p = p->after) {
             p->who.walks_for = on_behalf_of(request);
             if (!p->piece.is_under_way()) continue;
             p->piece.move(*request.payload, p->payload);
@@ -124,33 +128,34 @@ void pe_mmu::steps::payload_goes(in_order_request &request) {
 void pe_mmu::steps::translate(job &j, std::uint64_t at_ps) {
     j.open = 0;
     j.end_ps = at_ps;
-    add_parts(j, at_ps);
+    add_rest(look_up(j, nullptr, 0, j.wanted.nbytes, at_ps), at_ps);
     settle(j);
     tell_news(at_ps);
     show_walks(at_ps);
 }
 
-// Looks up what no part covers yet, as soon as it is known where that begins: mostly all of it at the arrival.
-void pe_mmu::steps::add_parts(job &j, std::uint64_t at_ps) {
-    for (;;) {
-        std::uint64_t covered = 0;
-        if (!j.parts.empty()) {
-            const tla_mmu_request &last = j.parts.back()->lookup;
-            if (!last.looked_up) return;
-            covered = last.access.va.value - j.wanted.va.value + last.access.nbytes;
-        }
-        if (covered == j.wanted.nbytes) return;
-        look_up(j, j.parts.size(), j.wanted.va.value + covered, j.wanted.nbytes - covered, at_ps);
-    }
+pe_mmu::steps::part &pe_mmu::steps::look_up(job &j, part *before, std::uint64_t offset, std::uint64_t nbytes,
+                                            std::uint64_t at_ps) {
+    part &p = new_part(j, before);
+    j.open++;
+    p.lookup.access = {j.wanted.asid, {j.wanted.va.value + offset}, nbytes, j.wanted.access};
+    if (before)
+        tla_mmu_begin_rest(mmu_.mmu_.get(), &p.lookup, &before->lookup, at_ps);
+    else
+        tla_mmu_begin(mmu_.mmu_.get(), &p.lookup, at_ps);
+    go_on(p, at_ps);
+    return p;
 }
 
-void pe_mmu::steps::look_up(job &j, std::size_t place, std::uint64_t va, std::uint64_t nbytes, std::uint64_t at_ps) {
-    part &p = new_part(j);
-    j.parts.insert(j.parts.begin() + static_cast<std::ptrdiff_t>(place), &p);
-    j.open++;
-    p.lookup.access = {j.wanted.asid, {va}, nbytes, j.wanted.access};
-    tla_mmu_begin(mmu_.mmu_.get(), &p.lookup, at_ps);
-    go_on(p, at_ps);
+// Looks up what a part leaves up to the next one: a lookup or a change may have shortened it.
+void pe_mmu::steps::add_rest(part &from, std::uint64_t at_ps) {
+    for (part *p = &from;;) {
+        job &j = *p->of;
+        const std::uint64_t end = p->lookup.access.va.value - j.wanted.va.value + p->lookup.access.nbytes;
+        const std::uint64_t next = p->after ? p->after->lookup.access.va.value - j.wanted.va.value : j.wanted.nbytes;
+        if (end == next) return;
+        p = &look_up(j, p, end, next - end, at_ps);
+    }
 }
 
 void pe_mmu::steps::go_on(part &p, std::uint64_t now_ps) {
@@ -170,7 +175,7 @@ void pe_mmu::steps::go_on(part &p, std::uint64_t now_ps) {
         read(p);
         break;
     case TLA_MMU_DONE:
-        finish_part(p, now_ps);
+        finish_part(p);
         break;
     case TLA_MMU_WAIT:
         break;
@@ -181,7 +186,7 @@ void pe_mmu::steps::step(part &p, std::uint64_t now_ps, const void *bytes) {
     job &j = *p.of;
     tla_mmu_step(mmu_.mmu_.get(), &p.lookup, now_ps, bytes);
     go_on(p, now_ps);
-    add_parts(j, now_ps);
+    add_rest(p, now_ps);
     settle(j);
     tell_news(now_ps);
     show_walks(now_ps);
@@ -190,11 +195,11 @@ void pe_mmu::steps::step(part &p, std::uint64_t now_ps, const void *bytes) {
 
 // What waited for something that has happened goes on.
 void pe_mmu::steps::tell_news(std::uint64_t now_ps) {
-    while (tla_mmu_request *news = tla_mmu_next(mmu_.mmu_.get())) {
+    while (tla_mmu_request *news = tla_mmu_next(mmu_.mmu_.get(), now_ps)) {
         part &p = *static_cast<part *>(news->owner);
         job &j = *p.of;
         go_on(p, now_ps);
-        add_parts(j, now_ps);
+        add_rest(p, now_ps);
         settle(j);
     }
 }
@@ -239,18 +244,13 @@ void pe_mmu::steps::read(part &p) {
     walk_.send(p.request);
 }
 
-void pe_mmu::steps::finish_part(part &p, std::uint64_t now_ps) {
+void pe_mmu::steps::finish_part(part &p) {
     job &j = *p.of;
     const tla_mmu_request &found = p.lookup;
     j.open--;
     j.end_ps = std::max(j.end_ps, found.at_ps);
     if (mmu_.config_.walk != TLA_WALK_IDEAL) mmu_.show_lookup(found.piece, found.at_ps);
-    if (found.status || found.piece.nbytes == found.access.nbytes) return;
-    // A change came meanwhile: what it maps otherwise is asked for again.
-    const std::uint64_t rest = found.access.nbytes - found.piece.nbytes;
-    p.lookup.access.nbytes = found.piece.nbytes;
-    const auto place = std::find(j.parts.begin(), j.parts.end(), &p) - j.parts.begin();
-    look_up(j, static_cast<std::size_t>(place) + 1, found.access.va.value + found.piece.nbytes, rest, now_ps);
+    if (!found.status) p.lookup.access.nbytes = found.piece.nbytes;
 }
 
 // Once everything is translated, the access moves, or is refused.
@@ -260,7 +260,7 @@ void pe_mmu::steps::settle(job &j) {
     route &where = j.where;
     where.rest.clear();
     where.stale = false;
-    for (const part *p : j.parts) {
+    for (const part *p = j.first; p; p = p->after) {
         const tla_mmu_request &found = p->lookup;
         if (found.status == TLA_UNMAPPED && ask_host(j, found.access.va.value)) {
             release_held(time_queue::of_simulation().now_ps());
@@ -274,7 +274,7 @@ void pe_mmu::steps::settle(job &j) {
             return;
         }
         where.stale |= found.piece.stale;
-        if (p == j.parts.front())
+        if (p == j.first)
             where.first = found.piece;
         else
             mmu_.append(where, found.piece);
@@ -517,10 +517,11 @@ void pe_mmu::steps::pass_on_pieces(job &j) {
     const std::vector<transfer_extent> extents = mmu_.extents(payload, j.where, start_ps);
     std::uint64_t offset = 0;
     j.open = j.where.count();
+    part *before = nullptr;
     for (std::size_t i = 0, count = j.where.count(); i < count; i++) { // the last answer may come within the last send
         const tla_mmu_piece &piece = j.where.at(i);
-        part &p = new_part(j);
-        j.parts.push_back(&p);
+        part &p = new_part(j, before);
+        before = &p;
         if (!extents.empty()) p.extent = extents[i];
         p.piece.begin(payload, offset, piece.nbytes, piece.pa, extents.empty() ? nullptr : &p.extent, p.payload);
         offset += piece.nbytes;

@@ -34,6 +34,7 @@ class pe_mmu::steps final : public in_order_target, private in_order_request::ho
     // its walk, then, of an access that is split, its piece.
     struct part {
         job *of = nullptr;
+        part *after = nullptr; // the next in the order of addresses
         tla_mmu_request lookup{};
         in_order_request request;
         lent_payload payload;
@@ -48,9 +49,8 @@ class pe_mmu::steps final : public in_order_target, private in_order_request::ho
         steps *owner = nullptr;
         in_order_request *request = nullptr; // while it is here
         tla_mmu_access wanted{};
-        std::vector<part *> parts; // in the order of their addresses
-        std::uint64_t covered = 0; // bytes that the parts are to cover, as far as they are looked up
-        std::size_t open = 0;      // parts that are not done, then pieces that are not answered
+        part *first = nullptr;
+        std::size_t open = 0; // parts that are not done, then pieces that are not answered
         std::uint64_t end_ps = 0;
         tlm::tlm_response_status response = tlm::TLM_OK_RESPONSE;
         route where;
@@ -67,14 +67,14 @@ class pe_mmu::steps final : public in_order_target, private in_order_request::ho
     void arrive(in_order_request &request, std::uint64_t at_ps);
     void payload_goes(in_order_request &request) override;
     void translate(job &j, std::uint64_t at_ps);
-    void add_parts(job &j, std::uint64_t at_ps);
-    void look_up(job &j, std::size_t place, std::uint64_t va, std::uint64_t nbytes, std::uint64_t at_ps);
+    part &look_up(job &j, part *before, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t at_ps);
+    void add_rest(part &from, std::uint64_t at_ps);
     void go_on(part &p, std::uint64_t now_ps);
     void step(part &p, std::uint64_t now_ps, const void *bytes);
     void tell_news(std::uint64_t now_ps);
     void show_walks(std::uint64_t now_ps);
     void read(part &p);
-    void finish_part(part &p, std::uint64_t now_ps);
+    void finish_part(part &p);
     void settle(job &j);
     void move_on(job &j, std::uint64_t now_ps);
     bool is_behind(const job &j) const;
@@ -96,7 +96,7 @@ class pe_mmu::steps final : public in_order_target, private in_order_request::ho
     static void wait_until(std::uint64_t at_ps);
 
     job &new_job();
-    part &new_part(job &j);
+    part &new_part(job &j, part *before);
     void recycle_parts(job &j);
     void recycle(job &j);
 

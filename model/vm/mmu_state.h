@@ -55,7 +55,8 @@ struct tla_mmu {
     /* requests in steps */
     uint32_t holding;                   /* requests that hold up those behind them */
     uint64_t resumed_ps;                /* when lookups behind the last of them began */
-    tla_mmu_request *front, *front_end; /* held up, in order */
+    uint64_t arrivals;                  /* accesses so far */
+    tla_mmu_request *front, *front_end; /* held up, in the order of arrival of their accesses */
     tla_mmu_request *news, *news_end;   /* that go on, not told yet */
 };
 

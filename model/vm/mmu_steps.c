@@ -13,7 +13,6 @@ static void go_on(tla_mmu_request *r, tla_mmu_phase phase, uint64_t at_ps) {
 
 static void finish(tla_mmu_request *r, tla_status status, uint64_t at_ps) {
     r->status = status;
-    r->looked_up = true;
     go_on(r, TLA_MMU_DONE, at_ps);
 }
 
@@ -26,15 +25,10 @@ static void append(tla_mmu_request **first, tla_mmu_request **last, tla_mmu_requ
     *last = r;
 }
 
-/* The caller hears of it, unless it still waits. */
+/* tla_mmu_next returns it, once. */
 static void tell(tla_mmu *m, tla_mmu_request *r) {
-    if (r->phase != TLA_MMU_WAIT) append(&m->news, &m->news_end, r);
-}
-
-tla_mmu_request *tla_mmu_next(tla_mmu *m) {
-    tla_mmu_request *r = m->news;
-    if (r) m->news = r->next;
-    return r;
+    if (!r->told) append(&m->news, &m->news_end, r);
+    r->told = true;
 }
 
 static void hold(tla_mmu *m, tla_mmu_request *r) {
@@ -99,7 +93,6 @@ static void settle_length(const tla_mmu *m, tla_mmu_request *r) {
     tla_mmu_piece kept = r->piece;
     if (locate(m, r) == TLA_OK) r->access.nbytes = r->piece.nbytes;
     r->piece = kept;
-    r->looked_up = true;
 }
 
 static tla_status remember(tla_mmu *m, const tla_mmu_request *r, uint64_t at_ps) {
@@ -151,29 +144,57 @@ static void look_up(tla_mmu *m, tla_mmu_request *r, uint64_t lookup_ps, uint64_t
         ask_for_walk(m, r, now_ps);
 }
 
-tla_mmu_phase tla_mmu_begin(tla_mmu *m, tla_mmu_request *r, uint64_t at_ps) {
-    r->holds = r->looked_up = false;
-    r->arrived_ps = at_ps;
-    if (m->config.walk == TLA_WALK_IDEAL || mmu_wraps(&r->access)) {
-        finish(r, tla_mmu_probe(m, &r->access, at_ps, &r->piece), at_ps);
-        if (!r->status) r->access.nbytes = r->piece.nbytes;
-    } else if (m->holding > 0) {
-        go_on(r, TLA_MMU_WAIT, at_ps);
+/* The front is sorted by arrival. */
+static void join_front(tla_mmu *m, tla_mmu_request *r) {
+    if (!m->front || m->front_end->arrival <= r->arrival) {
         append(&m->front, &m->front_end, r);
+        return;
+    }
+    tla_mmu_request **link = &m->front;
+    while ((*link)->arrival <= r->arrival)
+        link = &(*link)->next;
+    r->next = *link;
+    *link = r;
+}
+
+static tla_mmu_phase enter(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
+    r->holds = r->told = false;
+    if (m->config.walk == TLA_WALK_IDEAL || mmu_wraps(&r->access)) {
+        finish(r, tla_mmu_probe(m, &r->access, now_ps, &r->piece), now_ps);
+        if (!r->status) r->access.nbytes = r->piece.nbytes;
+    } else if (m->holding > 0 || (m->front && m->front->arrival <= r->arrival)) {
+        go_on(r, TLA_MMU_WAIT, now_ps);
+        join_front(m, r);
     } else {
-        look_up(m, r, at_ps, at_ps);
+        look_up(m, r, later(r->arrived_ps, m->resumed_ps), now_ps);
     }
     return r->phase;
 }
 
-/* Those that were held up, in their order, until one holds up the rest again. */
-static void resume(tla_mmu *m, uint64_t now_ps) {
-    while (m->holding == 0 && m->front) {
-        tla_mmu_request *r = m->front;
+tla_mmu_phase tla_mmu_begin(tla_mmu *m, tla_mmu_request *r, uint64_t at_ps) {
+    r->arrival = ++m->arrivals;
+    r->arrived_ps = at_ps;
+    return enter(m, r, at_ps);
+}
+
+tla_mmu_phase tla_mmu_begin_rest(tla_mmu *m, tla_mmu_request *r, const tla_mmu_request *before, uint64_t at_ps) {
+    r->arrival = before->arrival;
+    r->arrived_ps = before->arrived_ps;
+    return enter(m, r, at_ps);
+}
+
+/* Requests that were held up are looked up one at a time: the rest of one comes before the next. */
+tla_mmu_request *tla_mmu_next(tla_mmu *m, uint64_t at_ps) {
+    tla_mmu_request *r = m->news;
+    if (r) {
+        m->news = r->next;
+        r->told = false;
+    } else if (m->holding == 0 && m->front) {
+        r = m->front;
         m->front = r->next;
-        look_up(m, r, later(r->arrived_ps, m->resumed_ps), now_ps);
-        tell(m, r);
+        look_up(m, r, later(r->arrived_ps, m->resumed_ps), at_ps);
     }
+    return r;
 }
 
 /* ---- walks ---- */
@@ -223,6 +244,7 @@ typedef enum walk_end { WALK_GOOD, WALK_WRONG, WALK_OVERTAKEN } walk_end;
 /* The walk that a request waited for has ended: it knows its piece, or is looked up again. */
 static void settle(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_ps) {
     release(m, r, now_ps);
+    r->arrived_ps = now_ps; /* a rest that a change leaves is asked for now */
     if (end == WALK_WRONG) {
         r->piece = (tla_mmu_piece){.walked = true};
         finish(r, TLA_BUS_ERROR, now_ps);
@@ -268,7 +290,6 @@ static void end_walk(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_
         begin_reads(m, w->owner, now_ps);
         tell(m, w->owner);
     }
-    resume(m, now_ps);
 }
 
 /* A change under way, or one that came since the walk was decided, may be why memory and table differ. */

@@ -21,28 +21,29 @@ typedef enum tla_mmu_phase {
     TLA_MMU_DONE,  /* nothing: status and piece, known at at_ps, are there */
     TLA_MMU_LATER, /* tla_mmu_step at at_ps */
     TLA_MMU_READ,  /* the read_nbytes at read_pa, asked for at at_ps; tla_mmu_step when they are there */
-    TLA_MMU_WAIT   /* something else has to happen first: tla_mmu_next gives the request when it goes on */
+    TLA_MMU_WAIT   /* something else has to happen first: tla_mmu_next returns the request when it continues */
 } tla_mmu_phase;
 
-/* The translation of the front of an access: the caller's memory until it is TLA_MMU_DONE. */
+/* The translation of the front of what is left of an access: the caller's memory until it is TLA_MMU_DONE. A lookup
+ * shortens access.nbytes to what the piece will cover, and a change may shorten it again. The caller begins the rest
+ * as soon as it sees a shorter length: after tla_mmu_begin, tla_mmu_step, and for each request of tla_mmu_next. */
 typedef struct tla_mmu_request {
-    tla_mmu_access access; /* set by the caller. Once looked up, nbytes is what the piece is to cover of it */
+    tla_mmu_access access; /* set by the caller */
     void *owner;           /* the caller's */
     tla_mmu_phase phase;
-    bool looked_up; /* access.nbytes has its final value: what lies behind it may be begun */
     uint64_t at_ps; /* may lie ahead of the call that set it, never before it */
     tla_paddr read_pa;
     uint32_t read_nbytes;
     tla_status status;   /* as tla_mmu_translate returns it */
-    tla_mmu_piece piece; /* when a change came meanwhile, it may cover less than access.nbytes: ask for the rest */
+    tla_mmu_piece piece; /* when a change came meanwhile, it may cover less than access.nbytes: begin the rest */
     /* The MMU's own. */
     struct tla_mmu_request *next;
     tla_walk_request walk;
     tla_walk found;
     tla_status expected;
-    uint64_t limit, arrived_ps, epoch, visible_ps;
+    uint64_t limit, arrival, arrived_ps, epoch, visible_ps;
     uint32_t level;
-    bool asking, holds, governed, disturbed;
+    bool asking, holds, governed, disturbed, told;
 } tla_mmu_request;
 
 /* An access arrives. A hit needs no more than this call. A request that finds no walker holds up those after it. */
@@ -51,8 +52,14 @@ tla_mmu_phase tla_mmu_begin(tla_mmu *mmu, tla_mmu_request *request, uint64_t at_
 /* Goes on with a request that is TLA_MMU_LATER, or with what it has read (NULL: the memory answered with an error). */
 tla_mmu_phase tla_mmu_step(tla_mmu *mmu, tla_mmu_request *request, uint64_t at_ps, const void *bytes);
 
-/* A request that waited and goes on, or is done, since a call of tla_mmu_step: to be asked until NULL after each. */
-tla_mmu_request *tla_mmu_next(tla_mmu *mmu);
+/* The rest of an access after the request `before`, which has been looked up: it takes the place of its access in the
+ * order of arrival. A request that holds up others holds up the rest of its own access first, then later accesses. */
+tla_mmu_phase tla_mmu_begin_rest(tla_mmu *mmu, tla_mmu_request *request, const tla_mmu_request *before, uint64_t at_ps);
+
+/* The next request whose phase or length has changed because of another request; its phase may still be TLA_MMU_WAIT.
+ * Call it until it returns NULL after each tla_mmu_begin, tla_mmu_begin_rest and tla_mmu_step, at the same time, and
+ * handle each request before the next call. */
+tla_mmu_request *tla_mmu_next(tla_mmu *mmu, uint64_t at_ps);
 
 /* Walks under way. */
 uint32_t tla_mmu_walks_in_flight(const tla_mmu *mmu);

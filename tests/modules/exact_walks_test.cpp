@@ -1,6 +1,6 @@
 // DMA through an MMU whose walks read the same slice as the data, in the exact style, beside a plain event model.
 #include "bare.hpp"
-#include "plain_event_model.hpp"
+#include "plain_mmu.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
@@ -8,8 +8,6 @@
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/tcm.hpp"
 
-#include <deque>
-#include <list>
 #include <memory>
 #include <random>
 #include <sys/wait.h>
@@ -19,18 +17,15 @@ using namespace tlmalloc;
 
 namespace {
 
-const std::uint64_t page = 4096, room = 1 << 20, slice_bytes = 8 << 20;
+const std::uint64_t page = plain::mmu::page, room = 1 << 20, slice_bytes = 8 << 20;
 const std::uint64_t dma_bandwidth = 512'000'000'000, tcm_read = 700'000'000'000, tcm_write = 900'000'000'000;
 const std::uint64_t channel_bandwidth = 25'000'000'000;
 const unsigned channel_count = 32;
 
 struct settings {
-    std::uint32_t walkers, merge_slots;
-    std::uint64_t latency_ps; // of the slice
-    std::uint32_t tlb_entries = 0;
-    std::uint64_t tlb_ps = 0;
-    bool hit_under_miss = true;
-    std::uint64_t overhead_ps = 0;
+    plain::mmu::settings mmu;
+    std::uint64_t latency_ps;  // of the slice
+    std::uint32_t chunk = 256; // of the DMA engine; one that is no power of two crosses pages
 };
 
 struct transfer {
@@ -49,10 +44,10 @@ bool run_modules(const settings &how, std::vector<program> &programs) {
     m.page_size = page;
     m.va_bits = 48;
     m.walk = TLA_WALK_MEMORY;
-    m.overhead_ps = how.overhead_ps;
-    m.tlb_l1 = {how.tlb_entries, 0, how.tlb_ps, TLA_REPLACE_LRU};
+    m.overhead_ps = how.mmu.overhead_ps;
+    m.tlb_l1 = {how.mmu.tlb_entries, 0, how.mmu.tlb_ps, TLA_REPLACE_LRU};
     m.tlb_l2 = {};
-    m.walkers = {how.walkers, how.merge_slots, 0, false, how.hit_under_miss, 0};
+    m.walkers = {how.mmu.walkers, how.mmu.merge_slots, 0, false, how.mmu.hit_under_miss, 0};
     pe_mmu mmu("mmu", m);
     hbm_slice::config s = bare<hbm_slice>();
     s.style = time_style::exact;
@@ -76,6 +71,7 @@ bool run_modules(const settings &how, std::vector<program> &programs) {
     pe_dma::config d = bare<pe_dma>();
     d.style = time_style::exact;
     d.bandwidth = dma_bandwidth;
+    d.chunk = how.chunk;
     d.outstanding = 4096;
     pe_dma dma("dma", d);
     dma.out.bind(mmu.in);
@@ -134,142 +130,27 @@ std::uint64_t entry_offset(unsigned level, std::uint64_t number) {
 // Inputs of the controller, in the order of their bindings: the DMA engine's own side comes first.
 enum { data_input = 1, walk_input = 2 };
 
-class plain_mmu {
-  public:
-    plain_mmu(plain::events &e, unsigned resource, const settings &how, plain::channels &slice)
-        : e_(e), resource_(resource), how_(how), slice_(slice) {}
-
-    // An access that is there at `time`, or (ahead) is on its way.
-    void translate(std::uint64_t va, plain::picoseconds time, bool ahead, plain::arrived done) {
-        if (how_.overhead_ps == 0 && !ahead)
-            arrive({va / page, time, std::move(done)}, time);
-        else
-            e_.at(time + how_.overhead_ps, resource_, 0, [=](plain::picoseconds at) {
-                arrive({va / page, at, done}, at);
-            });
-    }
-
-  private:
-    struct access {
-        std::uint64_t number;
-        plain::picoseconds arrival;
-        plain::arrived done;
-    };
-    struct walk {
-        std::uint64_t number;
-        std::vector<access> served; // the first is its own
-        bool holds;
-    };
-
-    void arrive(access a, plain::picoseconds now) {
-        if (held_ > 0)
-            front_.push_back(std::move(a));
-        else
-            look_up(std::move(a), now, now);
-    }
-
-    void look_up(access a, plain::picoseconds lookup, plain::picoseconds now) {
-        const plain::picoseconds known = std::max(lookup + how_.tlb_ps, now);
-        const auto hit = std::find(tlb_.begin(), tlb_.end(), a.number);
-        if (hit != tlb_.end()) {
-            tlb_.splice(tlb_.end(), tlb_, hit); // the latest
-            a.done(known);
-            return;
-        }
-        if (!how_.hit_under_miss) held_++;
-        if (known > now)
-            e_.at(known, resource_, 0, [=](plain::picoseconds at) { miss(a, at); });
-        else
-            miss(std::move(a), now);
-    }
-
-    void miss(access a, plain::picoseconds now) {
-        if (how_.merge_slots > 0)
-            for (walk &w : walks_)
-                if (w.number == a.number) { // with a slot or without: it hears of its end
-                    w.served.push_back(std::move(a));
-                    return;
-                }
-        walks_.push_back({a.number, {a}, false});
-        const auto mine = std::prev(walks_.end());
-        if (busy_ < how_.walkers && waiting_.empty()) {
-            begin(mine, now);
-        } else {
-            waiting_.push_back(mine);
-            mine->holds = how_.hit_under_miss;
-            held_ += mine->holds;
-        }
-    }
-
-    void begin(std::list<walk>::iterator w, plain::picoseconds now) {
-        busy_++;
-        if (w->holds) release(now);
-        w->holds = false;
-        read(w, 0, now);
-    }
-
-    void release(plain::picoseconds now) {
-        held_--;
-        resumed_ = now - how_.tlb_ps;
-    }
-
-    void read(std::list<walk>::iterator w, unsigned level, plain::picoseconds now) {
-        const plain::arrived there = [=](plain::picoseconds end) {
-            e_.at(end, resource_, 0, [=](plain::picoseconds at) {
-                if (level < 3)
-                    read(w, level + 1, at);
-                else
-                    finish(w, at);
-            });
-        };
-        slice_.access(e_, entry_offset(level, w->number), 8, now, there, walk_input);
-    }
-
-    void finish(std::list<walk>::iterator w, plain::picoseconds now) {
-        busy_--;
-        const walk over = std::move(*w);
-        walks_.erase(w);
-        if (how_.tlb_entries > 0 && std::find(tlb_.begin(), tlb_.end(), over.number) == tlb_.end()) {
-            tlb_.push_back(over.number);
-            if (tlb_.size() > how_.tlb_entries) tlb_.pop_front();
-        }
-        if (!how_.hit_under_miss)
-            for (std::size_t i = 0; i < over.served.size(); i++)
-                release(now);
-        // The walk's own goes on first, then who joined it, then whose turn it is.
-        for (const access &a : over.served)
-            a.done(now);
-        while (!waiting_.empty() && busy_ < how_.walkers) {
-            const auto next = waiting_.front();
-            waiting_.pop_front();
-            begin(next, now);
-        }
-        while (held_ == 0 && !front_.empty()) {
-            access a = std::move(front_.front());
-            front_.pop_front();
-            const plain::picoseconds lookup = std::max(a.arrival, resumed_);
-            look_up(std::move(a), lookup, now);
-        }
-    }
-
-    plain::events &e_;
-    const unsigned resource_;
-    const settings how_;
-    plain::channels &slice_;
-    std::list<walk> walks_; // under way, then waiting
-    std::deque<std::list<walk>::iterator> waiting_;
-    std::deque<access> front_;
-    std::list<std::uint64_t> tlb_; // oldest first
-    std::uint64_t held_ = 0, busy_ = 0;
-    plain::picoseconds resumed_ = 0;
-};
-
 // Resources are numbered in the order in which the modules are made.
 void run_plain(const settings &how, std::vector<program> &programs) {
     using namespace plain;
     events e;
     channels slice{2, 256, channel_bandwidth, how.latency_ps, std::vector<server>(channel_count)};
-    plain_mmu mmu(e, 1, how, slice);
+    const std::function<void(std::uint64_t, unsigned, picoseconds, arrived)> read_level =
+        [&](std::uint64_t number, unsigned level, picoseconds now, arrived done) {
+            slice.access(
+                e, entry_offset(level, number), 8, now,
+                [=, &e, &read_level](picoseconds end) {
+                    e.at(end, 1, 0, [=, &read_level](picoseconds at) {
+                        if (level < 3)
+                            read_level(number, level + 1, at, done);
+                        else
+                            done(at);
+                    });
+                },
+                walk_input);
+        };
+    mmu mmu(e, 1, how.mmu,
+            [&](std::uint64_t number, picoseconds now, arrived done) { read_level(number, 0, now, done); });
     server reads, writes;
     const auto use_tcm = [&e](server &port, unsigned resource, std::uint64_t bandwidth, std::uint64_t nbytes,
                               picoseconds time, arrived done) {
@@ -280,7 +161,7 @@ void run_plain(const settings &how, std::vector<program> &programs) {
     };
     const dma::move load = [&](const dma::piece &c, picoseconds time, arrived done) {
         const std::uint64_t va = c.va, nbytes = c.nbytes;
-        mmu.translate(va, time, false, [=, &e, &slice, &writes](picoseconds known) {
+        mmu.translate(false, va, nbytes, time, false, [=, &e, &slice, &writes](picoseconds known) {
             const arrived there = [=, &writes](picoseconds out) { use_tcm(writes, 5, tcm_write, nbytes, out, done); };
             slice.access(e, va, nbytes, known, there, data_input);
         });
@@ -288,11 +169,11 @@ void run_plain(const settings &how, std::vector<program> &programs) {
     const dma::move store = [&](const dma::piece &c, picoseconds time, arrived done) {
         const std::uint64_t va = c.va, nbytes = c.nbytes;
         use_tcm(reads, 4, tcm_read, nbytes, time, [=, &e, &slice, &mmu](picoseconds read) {
-            mmu.translate(va, read, true,
+            mmu.translate(true, va, nbytes, read, true,
                           [=, &e, &slice](picoseconds known) { slice.access(e, va, nbytes, known, done, data_input); });
         });
     };
-    dma loads(e, 7, 256, dma_bandwidth, 4096, load), stores(e, 8, 256, dma_bandwidth, 4096, store);
+    dma loads(e, 7, how.chunk, dma_bandwidth, 4096, load), stores(e, 8, how.chunk, dma_bandwidth, 4096, store);
     std::function<void(program &, std::size_t, picoseconds)> next = [&](program &p, std::size_t i, picoseconds time) {
         if (i == p.size()) return;
         p[i].start_ps = time + p[i].pause_ps;
@@ -346,10 +227,11 @@ void compare(const settings &how, unsigned seed, unsigned count) {
     BOOST_REQUIRE_EQUAL(ours.size(), 2 * count);
     for (unsigned i = 0; i < ours.size(); i++) {
         const transfer &t = programs[i / count][i % count];
-        BOOST_REQUIRE_MESSAGE(ours[i] == t.end_ps, how.walkers << " walkers, " << how.merge_slots << " slots, "
-                                                               << how.latency_ps << " ps, TLB " << how.tlb_entries
-                                                               << ": transfer " << i << " ended at " << ours[i]
-                                                               << ", should " << t.end_ps);
+        BOOST_REQUIRE_MESSAGE(ours[i] == t.end_ps, how.mmu.walkers << " walkers, " << how.mmu.merge_slots << " slots, "
+                                                                   << how.latency_ps << " ps, TLB "
+                                                                   << how.mmu.tlb_entries << ", chunk " << how.chunk
+                                                                   << ": transfer " << i << " ended at " << ours[i]
+                                                                   << ", should " << t.end_ps);
     }
 }
 
@@ -366,15 +248,26 @@ BOOST_AUTO_TEST_CASE(transfers_take_the_time_of_the_plain_event_model_with_any_w
     for (const std::uint32_t walkers : {1u, 8u, 128u, 1024u})
         for (const std::uint32_t slots : {0u, 32u})
             for (const std::uint64_t latency : {std::uint64_t{0}, std::uint64_t{100'000}, std::uint64_t{400'000}})
-                compare({walkers, slots, latency}, seed++, 40);
+                compare({{walkers, slots}, latency}, seed++, 40);
 }
 
 BOOST_AUTO_TEST_CASE(transfers_take_the_time_of_the_plain_event_model_behind_a_tlb) {
-    compare({8, 0, 100'000, 16, 1000}, 31, 60);
-    compare({8, 32, 100'000, 16, 1000}, 32, 60);
-    compare({2, 2, 40'000, 4, 5000}, 33, 60);
-    compare({1, 0, 0, 2, 700, true, 300}, 34, 60);
-    compare({8, 8, 40'000, 8, 5000, false}, 35, 60);
+    compare({{8, 0, 16, 1000}, 100'000}, 31, 60);
+    compare({{8, 32, 16, 1000}, 100'000}, 32, 60);
+    compare({{2, 2, 4, 5000}, 40'000}, 33, 60);
+    compare({{1, 0, 2, 700, true, 300}, 0}, 34, 60);
+    compare({{8, 8, 8, 5000, false}, 40'000}, 35, 60);
+}
+
+BOOST_AUTO_TEST_CASE(transfers_whose_chunks_cross_pages_take_the_time_of_the_plain_event_model) {
+    unsigned seed = 50;
+    for (const std::uint32_t chunk : {1000u, 3000u, 10'000u})
+        for (const std::uint32_t slots : {0u, 1u, 32u})
+            for (const std::uint32_t walkers : {1u, 3u, 128u}) {
+                compare({{walkers, slots}, 40'000, chunk}, seed++, 40);
+                compare({{walkers, slots, 8, 1000}, 40'000, chunk}, seed++, 40);
+                compare({{walkers, slots, 8, 1000, false}, 40'000, chunk}, seed++, 40);
+            }
 }
 
 BOOST_AUTO_TEST_CASE(more_walkers_and_less_latency_never_make_a_stream_with_walks_in_memory_slower) {
@@ -384,7 +277,7 @@ BOOST_AUTO_TEST_CASE(more_walkers_and_less_latency_never_make_a_stream_with_walk
         for (const std::uint64_t latency : {std::uint64_t{0}, std::uint64_t{100'000}, std::uint64_t{400'000}}) {
             std::uint64_t before = UINT64_MAX;
             for (unsigned i = 0; i < 6; i++) {
-                const std::uint64_t took = stream_ps({walkers[i], slots, latency});
+                const std::uint64_t took = stream_ps({{walkers[i], slots}, latency});
                 BOOST_TEST_MESSAGE(walkers[i] << " walkers, " << slots << " merge slots, " << latency / 1000
                                               << " ns: " << double(room) / double(took) * 1e3 << " GB/s");
                 BOOST_CHECK_LE(took, before);
@@ -392,6 +285,6 @@ BOOST_AUTO_TEST_CASE(more_walkers_and_less_latency_never_make_a_stream_with_walk
                 before = faster[i] = took;
             }
         }
-        BOOST_CHECK_LT(faster[5] * 10, stream_ps({1, slots, 400'000})); // walkers count
+        BOOST_CHECK_LT(faster[5] * 10, stream_ps({{1, slots}, 400'000})); // walkers count
     }
 }
