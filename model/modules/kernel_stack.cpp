@@ -160,7 +160,7 @@ struct kernel_stack::signals {
     }
 };
 
-kernel_stack::kernel_stack(std::size_t bytes) : bytes_(bytes) {
+kernel_stack::kernel_stack(std::size_t bytes) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     mapped_ = (guard_bytes + calls_bytes + bytes + page - 1) / page * page;
     void *const memory =

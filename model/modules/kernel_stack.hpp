@@ -74,7 +74,7 @@ class kernel_stack {
     void end_with(const outcome &how);
 
     char *memory_ = nullptr; // guard, what calls need, the kernel's part
-    std::size_t mapped_ = 0, bytes_;
+    std::size_t mapped_ = 0;
     ucontext_t caller_{}, start_{};
     volatile bool switched_ = false;
     const std::function<void()> *body_ = nullptr;

@@ -25,8 +25,8 @@ static int32_t jump_value(uint32_t w) {
                      field(w, 21, 10) << 1);
 }
 
-static tla_riscv_op of_table(const uint8_t table[8], uint32_t w) {
-    return table[field(w, 12, 3)] ? (tla_riscv_op)table[field(w, 12, 3)] : RISCV_UNKNOWN;
+static uint8_t of_table(const uint8_t table[8], uint32_t w) {
+    return table[field(w, 12, 3)] ? table[field(w, 12, 3)] : RISCV_UNKNOWN;
 }
 
 /* OP-IMM and OP-IMM-32. */

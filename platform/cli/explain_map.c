@@ -33,7 +33,7 @@ static uint64_t measure(const explained *e, size_t first, size_t *next, size_t *
 
 /* A width of at least one pixel in hundredths, so that every machine draws the same. */
 static uint64_t width_of(uint64_t nbytes, uint64_t scale) {
-    uint64_t hundredths = (uint64_t)((double)nbytes / (double)scale * PLOT * 100);
+    uint64_t hundredths = (uint64_t)((double)nbytes / (double)scale * (double)PLOT * 100);
     return hundredths ? hundredths : 1;
 }
 

@@ -11,7 +11,7 @@ static const char seconds_header[] = "until_s,prompt_tokens,generated_tokens,run
                   requests_header[] = "id,queued_s,scheduled_s,first_token_s,last_token_s";
 enum { UNTIL, PROMPTS, GENERATED, RUNNING, WAITING, KV_CACHE, SECOND_COLUMNS };
 enum { ID, QUEUED, SCHEDULED, FIRST, LAST, REQUEST_COLUMNS };
-enum { FIRST_SECOND_OF_EQUAL_WORK = 5 }; /* before it a run has its cold start */
+static const double equal_work_from_s = 5; /* earlier seconds contain the cold start of the run */
 
 /* Room for one more item. */
 static bool make_room(void **items, size_t count, size_t item_bytes) {
@@ -121,7 +121,7 @@ static void compare_work(const tla_measured_run *run, const tla_served_step *ste
         wanted += second->generated_tokens;
         while (at < step_count && generated + steps[at].generated_tokens <= wanted)
             generated += steps[at++].generated_tokens;
-        if (second->until_s >= FIRST_SECOND_OF_EQUAL_WORK)
+        if (second->until_s >= equal_work_from_s)
             deviations[count++] = fabs((at ? use_pct(&steps[at - 1]) : 0) - second->kv_cache_pct);
     }
     d->equal_work_mean = mean(deviations, count);
