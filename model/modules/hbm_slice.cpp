@@ -107,7 +107,7 @@ std::uint64_t hbm_slice::access(tlm::tlm_generic_payload &payload, std::uint64_t
     if (meets_outage(payload, arrival_ps, hits)) return fast ? arrival_ps - config_.latency_ps : arrival_ps; // no time
     std::uint64_t done_ps = arrival_ps;
     each_pass(payload, [&](std::uint64_t nbytes) {
-        done_ps = std::max(done_ps, serve(payload.is_write(), payload.get_address(), nbytes, arrival_ps));
+        done_ps = std::max(done_ps, access_channels(payload.is_write(), payload.get_address(), nbytes, arrival_ps));
     });
     done_ps += hits.correctable * config_.ecc_latency_ps;
     move_unless_lost(payload, hits);
@@ -226,7 +226,8 @@ void hbm_slice::report_fault(const char *id, const char *what, const tlm::tlm_ge
     SC_REPORT_WARNING(id, text.c_str());
 }
 
-std::uint64_t hbm_slice::serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps) {
+std::uint64_t hbm_slice::access_channels(bool write, std::uint64_t offset, std::uint64_t nbytes,
+                                         std::uint64_t arrival_ps) {
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
     if (!banks_) {
         if (config_.style == time_style::fast) tla_flat_channels_forget(channels_.get(), now);

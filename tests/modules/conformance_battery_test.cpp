@@ -31,7 +31,7 @@ void every_fault_is_caught(coding style) {
         // A fault of calls that wait has no place in an AT target, whose engine calls in an order of its own.
         if (style == coding::approximately_timed && std::string(rule.name) == "T9.together") continue;
         const verdict v = check_conformance(rule, style, mutant_with(rule.name));
-        BOOST_TEST(static_cast<int>(v.result) == static_cast<int>(outcome::failed), rule.name << " is not caught");
+        BOOST_CHECK_MESSAGE(v.result == outcome::failed, rule.name << " is not caught");
         BOOST_TEST_MESSAGE(rule.name << ": " << v.text);
     }
 }

@@ -18,8 +18,8 @@ inline void conforms(const tlmalloc::testing::make_target &make, const std::stri
             const bool may_not_apply =
                 (" " + not_applicable + " ").find(" " + std::string(rule.name) + " ") != std::string::npos;
             const outcome expected = may_not_apply ? outcome::not_applicable : outcome::passed;
-            BOOST_TEST((v.result == expected),
-                       rule.name << (style == coding::loosely_timed ? " LT: " : " AT: ") << v.text);
+            BOOST_CHECK_MESSAGE(v.result == expected,
+                                rule.name << (style == coding::loosely_timed ? " LT: " : " AT: ") << v.text);
         }
 }
 

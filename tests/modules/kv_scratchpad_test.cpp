@@ -42,7 +42,7 @@ void conforms(time_style style) {
             const bool lt = coding == testing::coding::loosely_timed;
             if (!(lt ? rule.loosely_timed : rule.approximately_timed)) continue;
             const testing::verdict v = testing::check_conformance(rule, coding, make);
-            BOOST_TEST((v.result == testing::outcome::passed), rule.name << (lt ? " LT: " : " AT: ") << v.text);
+            BOOST_CHECK_MESSAGE(v.result == testing::outcome::passed, rule.name << (lt ? " LT: " : " AT: ") << v.text);
         }
 }
 

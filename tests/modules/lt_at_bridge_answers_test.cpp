@@ -7,12 +7,15 @@
 #include "tlmalloc/modules/lt_at_bridge.hpp"
 #include "tlmalloc/modules/requester.hpp"
 
+#include <tlm_utils/simple_target_socket.h>
+
 using namespace tlmalloc;
 
 namespace {
 
 constexpr std::uint64_t base = 0x1000, capacity = 0x1000;
 const sc_core::sc_time ns(1, sc_core::SC_NS);
+TLM_DECLARE_EXTENDED_PHASE(of_another_protocol);
 
 // A target that answers as a test says; requests that it accepts are answered by later calls of the test.
 struct scripted_target : sc_core::sc_module {
@@ -189,7 +192,7 @@ BOOST_AUTO_TEST_CASE(a_phase_that_nobody_knows_is_ignored) {
     b.cpu.body = [&] { b.cpu.write(base, bytes(8, 1)); };
     other.body = [&] {
         sc_core::wait(10 * ns);
-        BOOST_CHECK(b.target.say(tlm::tlm_phase(77), tlm::TLM_INCOMPLETE_RESPONSE) == tlm::TLM_ACCEPTED);
+        BOOST_CHECK(b.target.say(of_another_protocol, tlm::TLM_INCOMPLETE_RESPONSE) == tlm::TLM_ACCEPTED);
         sc_core::wait(10 * ns);
         b.target.say(tlm::BEGIN_RESP);
         sc_core::wait(1 * ns);

@@ -123,8 +123,8 @@ void conforms(std::uint32_t which, const std::string &not_applicable) {
             check_conformance(rule, coding::loosely_timed, [which] { return std::make_unique<plugin_target>(which); });
         const bool may_not_apply =
             (" " + not_applicable + " ").find(" " + std::string(rule.name) + " ") != std::string::npos;
-        BOOST_TEST((v.result == (may_not_apply ? outcome::not_applicable : outcome::passed)),
-                   rule.name << ": " << v.text);
+        BOOST_CHECK_MESSAGE(v.result == (may_not_apply ? outcome::not_applicable : outcome::passed),
+                            rule.name << ": " << v.text);
     }
 }
 

@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(conversions_agree_with_the_compiler) {
 BOOST_AUTO_TEST_CASE(dot_adds_products_in_f32_in_order_of_k) {
     std::mt19937 random(3);
     const uint32_t shapes[][3] = {{1, 1, 1}, {3, 5, 7}, {8, 64, 64}, {5, 65, 63}, {2, 200, 130}, {4, 0, 4}, {0, 3, 3}};
-    for (auto [m, k, n] : shapes) {
+    for (const auto &[m, k, n] : shapes) {
         for (tl_dtype a_type : {TL_F16, TL_F32}) {
             for (tl_dtype b_type : {TL_F16, TL_F32}) {
                 auto a = pack(random_tile(random, m * k), a_type), b = pack(random_tile(random, k * n), b_type);

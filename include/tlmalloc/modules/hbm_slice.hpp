@@ -76,7 +76,7 @@ class hbm_slice : public memory_module {
     void note_place(const tlm::tlm_generic_payload &payload, tla_access_times &times) const override;
     void finish(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps);
 
-    std::uint64_t serve(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps);
+    std::uint64_t access_channels(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps);
     tla_fault_hits meet_faults(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps);
     void report_fault(const char *id, const char *what, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
     void show_rows(std::uint64_t at_ps);
