@@ -37,7 +37,7 @@ host::host(sc_core::sc_module_name name, config settings)
     }
     faults.serve_for(*this);
     if (exact()) fault_gate_ = std::make_unique<arrival_gate>();
-    SC_HAS_PROCESS(host);
+    TLMALLOC_HAS_PROCESS(host);
     SC_THREAD(run);
 }
 

@@ -141,7 +141,7 @@ lt_at_bridge::lt_at_bridge(sc_core::sc_module_name name, const config &settings)
     in.serve_for(*this);
     out.register_nb_transport_bw(this, &lt_at_bridge::nb_transport_bw);
     out.register_invalidate_direct_mem_ptr(this, &lt_at_bridge::invalidate);
-    SC_HAS_PROCESS(lt_at_bridge);
+    TLMALLOC_HAS_PROCESS(lt_at_bridge);
     SC_METHOD(advance);
     sensitive << agenda_changed_;
     dont_initialize();

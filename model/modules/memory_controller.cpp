@@ -58,7 +58,7 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
         socket_of(static_cast<tla_channel>(channel))
             .register_invalidate_direct_mem_ptr(this, &memory_controller::invalidate, channel);
     if (grows_) {
-        SC_HAS_PROCESS(memory_controller);
+        TLMALLOC_HAS_PROCESS(memory_controller);
         SC_METHOD(grow_by_itself);
     }
     if (settings.style == time_style::fast) return;

@@ -22,7 +22,7 @@ pe_ipcq::pe_ipcq(sc_core::sc_module_name name, const config &settings, pe_dma &d
         refuse_config("credit_bytes must be 1 to 8 MiB");
     if (settings.poll_ps == 0) refuse_config("poll_ps must be above 0");
     if (settings.style == time_style::exact) in.serve_in_order(*this);
-    SC_HAS_PROCESS(pe_ipcq);
+    TLMALLOC_HAS_PROCESS(pe_ipcq);
     SC_THREAD(serve_connections);
 }
 

@@ -28,7 +28,7 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
     in.serve_for(*this);
     control.serve_for(*this);
     out.register_invalidate_direct_mem_ptr(this, &pe_mmu::invalidate_direct_mem_ptr);
-    SC_HAS_PROCESS(pe_mmu);
+    TLMALLOC_HAS_PROCESS(pe_mmu);
     SC_METHOD(withdraw_refusals);
     sensitive << window_closed_;
     dont_initialize();

@@ -28,7 +28,7 @@ processing_element::processing_element(sc_core::sc_module_name name, const confi
         refuse_config("gemm_rate and vector_rate must be above 0");
     if (settings.scratch > TLA_SUB_UNIT_BYTES) refuse_config("scratch is more than a TCM can have");
     control.serve_for(*this);
-    SC_HAS_PROCESS(processing_element);
+    TLMALLOC_HAS_PROCESS(processing_element);
     SC_THREAD(main);
 }
 

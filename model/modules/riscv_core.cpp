@@ -23,7 +23,7 @@ riscv_core::riscv_core(sc_core::sc_module_name name, const config &settings)
         refuse_config(std::string("a memory of ") + std::to_string(settings.memory_bytes) +
                       " bytes: " + tla_status_text(status));
     hart_.reset(hart);
-    SC_HAS_PROCESS(riscv_core);
+    TLMALLOC_HAS_PROCESS(riscv_core);
     SC_THREAD(run);
 }
 

@@ -14,7 +14,7 @@ va_manager::va_manager(sc_core::sc_module_name name, const config &settings)
     if (tla_va_space_create(&settings.space, &trial)) refuse_config("base and size must be multiples of page_size");
     tla_va_space_destroy(trial);
     control.serve_for(*this);
-    SC_HAS_PROCESS(va_manager);
+    TLMALLOC_HAS_PROCESS(va_manager);
     SC_THREAD(settle_posted);
 }
 

@@ -35,7 +35,7 @@ class trace_player : public sc_core::sc_module {
                  tla_channel memory, tla_paddr first, double speed, replay_result &result, tla_error &error)
         : sc_module(name), trace_(trace), controller_(controller), memory_(memory), first_(first.value), speed_(speed),
           result_(result), error_(error) {
-        SC_HAS_PROCESS(trace_player);
+        TLMALLOC_HAS_PROCESS(trace_player);
         SC_THREAD(play);
         // Their order stays: fronts keep what is free by stream.
         for (std::size_t i = 0; i < trace.allocation_count; i++)

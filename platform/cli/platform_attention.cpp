@@ -11,7 +11,7 @@ platform_attention::platform_attention(sc_core::sc_module_name name, npu &platfo
       lanes_("lanes", platform, layer_bytes,
              [this](std::size_t pe, std::uint64_t tile) { return read_next(pe, tile); }),
       readers_(platform.pes().size()) {
-    SC_HAS_PROCESS(platform_attention);
+    TLMALLOC_HAS_PROCESS(platform_attention);
     SC_THREAD(work);
 }
 

@@ -42,7 +42,7 @@ platform_blocks::platform_blocks(sc_core::sc_module_name name, npu &platform, st
         sockets_.push_back(std::make_unique<sockets>("pe" + std::to_string(i), *platform.pes()[i]));
         sips_ = std::max(sips_, platform.pes()[i]->where.sip + 1);
     }
-    SC_HAS_PROCESS(platform_blocks);
+    TLMALLOC_HAS_PROCESS(platform_blocks);
     SC_THREAD(work);
 }
 

@@ -17,7 +17,7 @@ constexpr unsigned tiles = 2; // of a PE
 struct platform_lanes::lane : sc_core::sc_module {
     lane(sc_core::sc_module_name name, platform_lanes &whole, std::size_t its_pe)
         : sc_module(name), all(whole), pe(its_pe) {
-        SC_HAS_PROCESS(lane);
+        TLMALLOC_HAS_PROCESS(lane);
         SC_THREAD(run);
     }
     void run() {

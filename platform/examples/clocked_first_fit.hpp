@@ -37,7 +37,7 @@ class clocked_first_fit : public sc_core::sc_module {
         capacity_.write(capacity);
         nodes_.write(TLA_RTL_NODES);
         answer_ready_.write(true);
-        SC_HAS_PROCESS(clocked_first_fit);
+        TLMALLOC_HAS_PROCESS(clocked_first_fit);
         SC_METHOD(show);
         sensitive << clock;
         declare("clock", 1, [this] { return std::uint64_t{clock.read()}; });

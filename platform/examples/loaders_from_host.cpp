@@ -89,7 +89,7 @@ struct loader : sc_core::sc_module {
     unsigned right = 0; // chunks that were read as they were written
 
     loader(sc_core::sc_module_name name, bench &of, unsigned which) : sc_module(name), all(of), number(which) {
-        SC_HAS_PROCESS(loader);
+        TLMALLOC_HAS_PROCESS(loader);
         SC_THREAD(run);
     }
     void run();

@@ -31,7 +31,7 @@ struct thread_with_port : sc_core::sc_module {
         me.driver.write = [](void *context, std::uint32_t offset, std::uint32_t word) {
             static_cast<thread_with_port *>(context)->access(tlm::TLM_WRITE_COMMAND, offset, word);
         };
-        SC_HAS_PROCESS(thread_with_port);
+        TLMALLOC_HAS_PROCESS(thread_with_port);
         SC_THREAD(run);
     }
     void run() { the_bench.run(&me); }

@@ -148,7 +148,7 @@ struct tlmc_controller : sc_core::sc_module {
         data.bind(controller.in);
         control.bind(controller.control);
         data.register_invalidate_direct_mem_ptr(this, &tlmc_controller::invalidate);
-        SC_HAS_PROCESS(tlmc_controller);
+        TLMALLOC_HAS_PROCESS(tlmc_controller);
         SC_THREAD(serve);
     }
 

@@ -104,7 +104,7 @@ class asking : public sc_core::sc_module {
     asking(sc_core::sc_module_name name, const options &o) : sc_module(name), o_(o) {
         for (unsigned i = 0; i < processors; i++)
             cubes_.push_back(std::make_unique<asked_cube>(("cube" + std::to_string(i)).c_str()));
-        SC_HAS_PROCESS(asking);
+        TLMALLOC_HAS_PROCESS(asking);
         SC_THREAD(run);
     }
 

@@ -162,7 +162,7 @@ class traffic : public sc_core::sc_module {
   public:
     traffic(sc_core::sc_module_name name, const options &o, std::vector<lane> &lanes)
         : sc_module(name), o_(o), lanes_(lanes) {
-        SC_HAS_PROCESS(traffic);
+        TLMALLOC_HAS_PROCESS(traffic);
         SC_THREAD(run);
     }
 
@@ -244,7 +244,7 @@ class toucher : public sc_core::sc_module {
             if (tla_paddr_pe_hbm(pe->where.sip, pe->where.cube, pe->where.pe, 0, slice_bytes, &pa)) fail("no address");
             to.back()->base = pa.value;
         }
-        SC_HAS_PROCESS(toucher);
+        TLMALLOC_HAS_PROCESS(toucher);
         SC_THREAD(run);
     }
 

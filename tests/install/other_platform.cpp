@@ -204,7 +204,7 @@ struct platform : sc_core::sc_module {
         controller.slice.bind(bridge.in);
         bridge.out.bind(slice.in);
         controller.tcm.bind(local.in);
-        SC_HAS_PROCESS(platform);
+        TLMALLOC_HAS_PROCESS(platform);
         SC_THREAD(run);
     }
 

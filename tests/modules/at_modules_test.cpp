@@ -98,7 +98,7 @@ struct bench : sc_core::sc_module {
     explicit bench(sc_core::sc_module_name name, unsigned count = 1) : sc_module(name) {
         for (unsigned i = 0; i < count; i++)
             systems.push_back(std::make_unique<system_under_test>(("system" + std::to_string(i)).c_str()));
-        SC_HAS_PROCESS(bench);
+        TLMALLOC_HAS_PROCESS(bench);
         SC_THREAD(main);
     }
 
@@ -144,7 +144,7 @@ struct slow_module : sc_core::sc_module, private command_handler {
     control_window window{"control", "slow_module", TLA_TARGET_MEMORY_CONTROLLER, 4, *this};
 
     explicit slow_module(sc_core::sc_module_name name) : sc_module(name) {
-        SC_HAS_PROCESS(slow_module);
+        TLMALLOC_HAS_PROCESS(slow_module);
         SC_THREAD(main);
     }
 

@@ -40,7 +40,7 @@ struct bench : sc_core::sc_module {
         lt_checker.out.bind(lt_memory.in);
         at.out.bind(at_checker.in);
         at_checker.out.bind(at_memory.in);
-        SC_HAS_PROCESS(bench);
+        TLMALLOC_HAS_PROCESS(bench);
         SC_THREAD(main);
         sc_core::sc_start();
         BOOST_TEST(finished);

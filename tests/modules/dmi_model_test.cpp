@@ -87,7 +87,7 @@ struct bench : sc_core::sc_module {
         mappings.bind(mmu.control);
         allocator.bind(controller.control);
         cpu.on_invalidate = [this](std::uint64_t first, std::uint64_t last) { withdraw(first, last); };
-        SC_HAS_PROCESS(bench);
+        TLMALLOC_HAS_PROCESS(bench);
         SC_THREAD(run);
     }
 

@@ -167,7 +167,7 @@ struct victim : sc_core::sc_module {
     sc_core::sc_process_handle process;
 
     explicit victim(sc_core::sc_module_name name) : sc_module(name) {
-        SC_HAS_PROCESS(victim);
+        TLMALLOC_HAS_PROCESS(victim);
         SC_THREAD(run);
         process = sc_core::sc_get_last_created_process_handle();
         payload_.set_data_ptr(bytes_);

@@ -55,7 +55,7 @@ class phased_memory : public sc_core::sc_module {
         in.register_nb_transport_fw(this, &phased_memory::nb_transport_fw);
         in.register_transport_dbg(this, &phased_memory::transport_dbg);
         in.register_get_direct_mem_ptr(this, &phased_memory::get_direct_mem_ptr);
-        SC_HAS_PROCESS(phased_memory);
+        TLMALLOC_HAS_PROCESS(phased_memory);
         SC_METHOD(advance);
         sensitive << changed_;
         dont_initialize();

@@ -20,7 +20,7 @@ struct mapped_window : sc_core::sc_module {
     std::function<void()> body;
 
     explicit mapped_window(sc_core::sc_module_name name) : sc_module(name) {
-        SC_HAS_PROCESS(mapped_window);
+        TLMALLOC_HAS_PROCESS(mapped_window);
         SC_THREAD(run);
     }
 

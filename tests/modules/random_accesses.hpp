@@ -37,7 +37,7 @@ class random_accesses : public sc_core::sc_module {
         from.on_invalidate = [this](std::uint64_t first, std::uint64_t last) {
             if (first <= direct_.get_end_address() && last >= direct_.get_start_address()) has_pointer_ = false;
         };
-        SC_HAS_PROCESS(random_accesses);
+        TLMALLOC_HAS_PROCESS(random_accesses);
         SC_THREAD(main);
     }
 

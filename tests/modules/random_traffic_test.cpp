@@ -141,7 +141,7 @@ struct bench : sc_core::sc_module {
                 invalidated += static_cast<std::uint64_t>(all.end() - gone);
                 all.erase(gone, all.end());
             };
-        SC_HAS_PROCESS(bench);
+        TLMALLOC_HAS_PROCESS(bench);
         SC_THREAD(main);
     }
 
@@ -418,7 +418,7 @@ void every_byte_is_equal(const bench::settings &how, std::uint64_t count) {
     sc_core::sc_report_handler::set_actions(sc_core::SC_WARNING, sc_core::SC_DO_NOTHING); // accesses that must fail
     bench b("bench", seed, count, how);
     sc_core::sc_start();
-    BOOST_TEST(b.mismatch == "", "seed " << seed << ": " << b.mismatch);
+    BOOST_CHECK_MESSAGE(b.mismatch.empty(), "seed " << seed << ": " << b.mismatch);
     BOOST_TEST(b.physical_checker.report() == "");
     BOOST_TEST(b.virtual_checker.report() == "");
     BOOST_TEST(b.physical.in_use() + b.virtual_.in_use() == 0u);

@@ -54,7 +54,7 @@ class initiator : public sc_core::sc_module {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> lost; // DMI that was withdrawn: first and last address
 
     explicit initiator(sc_core::sc_module_name name) : sc_module(name) {
-        SC_HAS_PROCESS(initiator);
+        TLMALLOC_HAS_PROCESS(initiator);
         SC_THREAD(run);
         out.register_invalidate_direct_mem_ptr(this, &initiator::withdraw_dmi);
     }

@@ -17,4 +17,12 @@
 #include <systemc>
 #include <tlm>
 
+// Names the type of the module, in front of SC_THREAD and SC_METHOD in a constructor without SC_CTOR. IEEE 1666-2011
+// requires SC_HAS_PROCESS for this; IEEE 1666-2023 (SystemC 3) deprecates it and takes the type from `this`.
+#if IEEE_1666_SYSTEMC < 202301L
+#define TLMALLOC_HAS_PROCESS(module_type) SC_HAS_PROCESS(module_type)
+#else
+#define TLMALLOC_HAS_PROCESS(module_type) static_assert(true, "a semicolon follows")
+#endif
+
 #endif

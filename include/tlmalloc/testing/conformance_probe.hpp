@@ -98,7 +98,7 @@ class probe : public sc_core::sc_module {
         from.style = style;
         from.out.bind(checker.in);
         target->bind(checker.out);
-        SC_HAS_PROCESS(probe);
+        TLMALLOC_HAS_PROCESS(probe);
         SC_THREAD(main);
     }
 

@@ -34,7 +34,7 @@ class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
     explicit initiator(sc_core::sc_module_name name) : sc_module(name) {
         out.register_nb_transport_bw(this, &initiator::nb_transport_bw);
         out.register_invalidate_direct_mem_ptr(this, &initiator::invalidate_direct_mem_ptr);
-        SC_HAS_PROCESS(initiator);
+        TLMALLOC_HAS_PROCESS(initiator);
         SC_METHOD(end_responses);
         sensitive << to_end_.get_event();
         dont_initialize();

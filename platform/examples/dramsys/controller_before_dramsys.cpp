@@ -191,7 +191,7 @@ struct comparison : sc_core::sc_module {
     bool good = true;
 
     comparison(sc_core::sc_module_name name, const memory_kind &of) : sc_module(name), of_(of) {
-        SC_HAS_PROCESS(comparison);
+        TLMALLOC_HAS_PROCESS(comparison);
         SC_THREAD(run);
     }
 

@@ -37,7 +37,7 @@ class master : public vcml::component {
 
     master(const sc_core::sc_module_name &name, vcml::u64 core, vcml::u64 asid)
         : component(name), out("out"), me_(vcml::sbi_cpuid(core) | vcml::sbi_asid(asid)), port_(core) {
-        SC_HAS_PROCESS(master);
+        TLMALLOC_HAS_PROCESS(master);
         SC_THREAD(run);
     }
 
