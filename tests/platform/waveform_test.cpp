@@ -17,10 +17,10 @@ std::string contents(const std::string &path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-const std::string make_view = TLMALLOC_SOURCE_DIR "/waveforms/make_view ";
-
-// Exit status of a shell command.
-int shell(const std::string &command) {
+// Exit status of make_view of a waveform; `view` gets what it prints, errors too.
+int make_view(const std::string &vcd, const std::string &pe, const std::string &view) {
+    const std::string command =
+        "'" TLMALLOC_SOURCE_DIR "/waveforms/make_view' '" + vcd + "' " + pe + " >'" + view + "' 2>&1";
     return WEXITSTATUS(std::system(command.c_str()));
 }
 
@@ -36,11 +36,10 @@ std::string without_zoom(const std::string &view) {
 BOOST_AUTO_TEST_CASE(a_small_run_writes_the_golden_waveform) {
     const std::string source = TLMALLOC_SOURCE_DIR, vcd = TLMALLOC_BINARY_DIR "/golden_check.vcd";
     // The command that waveforms/README.md gives for making it anew.
-    const std::string command = std::string(TLMALLOC_COMMAND) + " run " + source +
-                                "/configs/npu_small.yaml --kernel vector_add --set system.pes_per_cube=2"
-                                " --set workload.elements_per_pe=256 --vcd " +
-                                vcd + " >/dev/null";
-    BOOST_REQUIRE_EQUAL(std::system(command.c_str()), 0);
+    const command_result run =
+        run_tlmalloc({"run", source + "/configs/npu_small.yaml", "--kernel", "vector_add", "--set",
+                      "system.pes_per_cube=2", "--set", "workload.elements_per_pe=256", "--vcd", vcd});
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
     const std::string golden = contents(source + "/waveforms/vector_add.vcd"), written = contents(vcd);
     if (written == golden) return;
     std::size_t line = 1, at = 0;
@@ -56,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_view_of_any_PE_shows_the_whole_run_in_named_groups) {
                                       "--set", "mmu.walk=flat", "--vcd", vcd})
                             .status,
                         0);
-    BOOST_REQUIRE_EQUAL(shell(make_view + vcd + " sip0.cube0.pe2 > " + view), 0);
+    BOOST_REQUIRE_EQUAL(make_view(vcd, "sip0.cube0.pe2", view), 0);
 
     // Full names of all signals, as GTKWave writes them, and the time of the last change.
     std::set<std::string> signals;
@@ -96,10 +95,10 @@ BOOST_AUTO_TEST_CASE(a_view_of_any_PE_shows_the_whole_run_in_named_groups) {
                               "+{links/hbm_ctrl_to_router_busy_ps", "+{links/router_to_router_waited_ps"})
         BOOST_CHECK_MESSAGE(shown.count(alias), alias);
 
-    BOOST_CHECK_EQUAL(shell(make_view + vcd + " sip0.cube0.pe9 2> " + view), 2);
+    BOOST_CHECK_EQUAL(make_view(vcd, "sip0.cube0.pe9", view), 2);
     BOOST_CHECK_EQUAL(read_text(view), "make_view: found \"sip0.cube0.pe9\", expected one of: sip0.cube0.pe0 "
                                        "sip0.cube0.pe1 sip0.cube0.pe2 sip0.cube0.pe3\n");
-    BOOST_CHECK_EQUAL(shell(make_view + "/dev/null 2>/dev/null"), 1);
+    BOOST_CHECK_EQUAL(make_view("/dev/null", "", view), 1);
 }
 
 BOOST_AUTO_TEST_CASE(selected_scopes_of_a_run_are_shown_and_a_mistyped_one_is_told) {
@@ -142,7 +141,7 @@ BOOST_AUTO_TEST_CASE(the_view_of_npu_small_is_what_make_view_writes) {
     scratch_directory scratch;
     const std::string vcd = scratch.path("run.vcd"), view = scratch.path("view.gtkw");
     BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--vcd", vcd}).status, 0);
-    BOOST_REQUIRE_EQUAL(shell(make_view + vcd + " > " + view), 0);
+    BOOST_REQUIRE_EQUAL(make_view(vcd, "", view), 0);
     BOOST_CHECK_EQUAL(without_zoom(read_text(view)),
                       without_zoom(read_text(TLMALLOC_SOURCE_DIR "/waveforms/npu_small.gtkw")));
 }

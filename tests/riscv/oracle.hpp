@@ -34,7 +34,7 @@ inline std::uint64_t hash_of(const std::vector<unsigned char> &bytes) {
 inline std::vector<std::vector<std::uint64_t>> ask_oracle(const std::string &commands) {
     const scratch_directory scratch;
     const std::string in = scratch.write("commands", commands), out = scratch.path("answers");
-    BOOST_REQUIRE_EQUAL(std::system((TLMALLOC_ORACLE " <" + in + " >" + out).c_str()), 0);
+    BOOST_REQUIRE_EQUAL(std::system(("'" TLMALLOC_ORACLE "' <'" + in + "' >'" + out + "'").c_str()), 0);
     std::istringstream text(read_text(out));
     std::vector<std::vector<std::uint64_t>> answers;
     for (std::string line; std::getline(text, line);) {

@@ -3,6 +3,8 @@
 #include "model/config/loader.h"
 #include "model/config/platform.h"
 
+#include <iostream>
+
 using namespace config_parsing;
 
 namespace {
@@ -94,14 +96,19 @@ void clear_padding_of(Parts &...parts) {
     (__builtin_clear_padding(&parts), ...);
 }
 
-// Part by part too: of the whole, GCC 12 does not clear what is deeper.
-void clear_padding(tla_config &c) {
+// False where the compiler cannot. Part by part too: of the whole, GCC 12 does not clear what is deeper.
+bool clear_padding(tla_config &c) {
     const std::size_t gap = offsetof(tla_config, pages) + sizeof c.pages; // and between two parts
     std::memset(reinterpret_cast<char *>(&c) + gap, 0, offsetof(tla_config, va) - gap);
     clear_padding_of(c.system, c.hbm, c.hbm_timing, c.tcm, c.sram, c.m_cpu_memory, c.host_memory, c.controller, c.mmu,
                      c.pages, c.va, c.io_cpu, c.m_cpu, c.topology, c.dma, c.pe, c.messages, c.host, c.simulation,
                      c.faults, c.workload, c.mmu.tlb_l1, c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry,
                      c.messages.retry, c.host.retry, c.faults.plan);
+    return true;
+}
+#else
+bool clear_padding(tla_config &) {
+    return false;
 }
 #endif
 
@@ -125,11 +132,13 @@ std::vector<row> rows() {
 
 } // namespace
 
-#if defined(__GNUC__) && !defined(__clang__)
 BOOST_AUTO_TEST_CASE(every_byte_of_a_parameter_belongs_to_one_key_or_follows_from_others) {
     tla_config marked;
     std::memset(&marked, 1, sizeof marked);
-    clear_padding(marked);
+    if (!clear_padding(marked)) {
+        std::cout << "test skipped: GCC's __builtin_clear_padding is not here" << std::endl;
+        return;
+    }
     std::vector<int> owners(sizeof marked, 0);
     const auto take = [&](std::size_t offset, std::size_t size) {
         for (std::size_t i = offset; i < offset + size; i++)
@@ -147,7 +156,6 @@ BOOST_AUTO_TEST_CASE(every_byte_of_a_parameter_belongs_to_one_key_or_follows_fro
         if (reinterpret_cast<const unsigned char *>(&marked)[i] != 0 && owners[i] != 1 && wrong++ < 8)
             BOOST_ERROR("byte " << i << " of tla_config belongs to " << owners[i] << " keys or rules");
 }
-#endif
 
 BOOST_AUTO_TEST_CASE(every_default_lies_in_its_range_and_reads_back_as_it_is_printed) {
     for (const row &r : rows()) {
@@ -216,11 +224,8 @@ BOOST_AUTO_TEST_CASE(the_structs_of_modules_begin_as_an_empty_configuration_has_
     tla_host_defaults(&filled.host);
     tla_simulation_defaults(&filled.simulation);
     BOOST_CHECK(tla_config_equal(&filled, &empty));
-#if defined(__GNUC__) && !defined(__clang__)
-    clear_padding(filled); // what follows from others too
-    clear_padding(empty);
-    BOOST_CHECK(std::memcmp(&filled, &empty, sizeof empty) == 0);
-#endif
+    if (clear_padding(filled) && clear_padding(empty)) // what follows from others too
+        BOOST_CHECK(std::memcmp(&filled, &empty, sizeof empty) == 0);
 }
 
 // A profile, a fault plan and a guard reach the parts that they concern.

@@ -1,0 +1,23 @@
+# The target tlmalloc_installed: all that `cmake --install` needs, and neither tests nor examples. Where some of it is not
+# built, nothing is installed, and the user is told the command.
+set(built)
+foreach(target tlmalloc_core tlmalloc_modules tlmalloc tlmalloc_plugin)
+  if(TARGET ${target})
+    list(APPEND targets ${target})
+    list(APPEND built $<TARGET_FILE:${target}>)
+  endif()
+endforeach()
+if(TARGET man_page)
+  list(APPEND targets man_page)
+  list(APPEND built ${PROJECT_BINARY_DIR}/platform/tlmalloc.1)
+endif()
+add_custom_target(tlmalloc_installed)
+add_dependencies(tlmalloc_installed ${targets})
+list(JOIN built "\" \"" built)
+file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/all_is_built.cmake CONTENT "foreach(file \"${built}\")
+  if(NOT EXISTS \"\${file}\")
+    message(FATAL_ERROR \"\${file} is not built yet; nothing was installed. \"
+      \"Build it by: cmake --build '${CMAKE_BINARY_DIR}' --target tlmalloc_installed\")
+  endif()
+endforeach()
+")
