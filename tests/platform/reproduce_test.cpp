@@ -1,7 +1,9 @@
 // `tlmalloc reproduce`: rows against published values, the exit status of a missed bound, findings with their place.
 #include "platform/experiment_figures.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <sstream>
 
 namespace {
 
@@ -67,6 +69,53 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
     BOOST_CHECK(contains(run.out, "an input that comes out again"));
     BOOST_CHECK(contains(run.out, "the published window ends at random"));
     BOOST_CHECK(contains(run.out, "\nTake long, and run when they are named: serving_hour serving_platform\n"));
+}
+
+// How many figures have a bound, which of them are fitted, which are predictions, and how far off the worst one is.
+BOOST_AUTO_TEST_CASE(pages_count_the_figures_of_kernbench_parity_as_the_experiment_does) {
+    scratch_directory scratch;
+    const command_result run =
+        run_tlmalloc({"reproduce", "kernbench_parity", "--from", experiments, "--json", scratch.path("r.json")});
+    BOOST_REQUIRE_EQUAL(run.status, 0);
+    json_t *report = json_load_file(scratch.path("r.json").c_str(), 0, nullptr), *row;
+    BOOST_REQUIRE(report);
+    std::vector<std::string> fitted, predicted;
+    double worst = 0;
+    std::size_t i;
+    json_array_foreach(json_object_get(json_array_get(json_object_get(report, "experiments"), 0), "rows"), i, row) {
+        if (!json_is_real(json_object_get(row, "bound_pct")) || !json_is_real(json_object_get(row, "published")))
+            continue;
+        std::ostringstream number; // as pages write it: 8,230
+        number << json_real_value(json_object_get(row, "published"));
+        std::string text = number.str();
+        if (text.find('.') == std::string::npos && text.size() > 3) text.insert(text.size() - 3, ",");
+        (json_is_true(json_object_get(row, "fitted")) ? fitted : predicted).push_back(text);
+        worst = std::max(worst, std::abs(json_real_value(json_object_get(row, "deviation_pct"))));
+    }
+    json_decref(report);
+    std::ostringstream within;
+    within << fitted.size() + predicted.size() << " published figures, all within " << std::ceil(worst * 10) / 10
+           << " %";
+    for (const char *page : {"/README.md", "/model/modules/TIME.md"}) {
+        std::string text = read_text(TLMALLOC_SOURCE_DIR + std::string(page));
+        std::replace(text.begin(), text.end(), '\n', ' ');
+        BOOST_CHECK_MESSAGE(contains(text, within.str()), page << " does not say: " << within.str());
+        const std::size_t begin = text.find(within.str()), of_fitted = text.find(" are fitted", begin),
+                          of_predicted = text.find(" are predictions (", of_fitted);
+        BOOST_REQUIRE(of_predicted != std::string::npos);
+        const auto counts = [&](std::size_t at, std::size_t count) {
+            const std::string number = " " + std::to_string(count);
+            BOOST_CHECK_MESSAGE(text.substr(at - number.size(), number.size()) == number, page << ": not" << number);
+        };
+        counts(of_fitted, fitted.size());
+        counts(of_predicted, predicted.size());
+        const std::string first = text.substr(of_fitted, of_predicted - of_fitted),
+                          second = text.substr(of_predicted, text.find(')', of_predicted) - of_predicted);
+        for (const std::string &figure : fitted)
+            BOOST_CHECK_MESSAGE(contains(first, figure), page << " does not call " << figure << " fitted");
+        for (const std::string &figure : predicted)
+            BOOST_CHECK_MESSAGE(contains(second, figure), page << " does not call " << figure << " a prediction");
+    }
 }
 
 // Where DMA is the bound, the ladder needs its last step.
