@@ -53,7 +53,7 @@ void command_processor::make_new() {
 }
 
 void command_processor::start_of_simulation() {
-    if (config_.style == time_style::exact) out_.lead_to(*out.operator->());
+    if (config_.style == time_style::exact) out_.lead_to(*out.operator->(), out.name());
 }
 
 void command_processor::expect_way(std::size_t route, std::uint64_t way_ps, std::uint64_t spacing_ps) {

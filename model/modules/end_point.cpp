@@ -14,7 +14,7 @@ end_point::end_point(sc_core::sc_module_name name, const config &settings)
 }
 
 void end_point::start_of_simulation() {
-    if (config_.style == time_style::exact) to_fabric_.lead_to(*out.operator->());
+    if (config_.style == time_style::exact) to_fabric_.lead_to(*out.operator->(), out.name());
 }
 
 tla_status end_point::move(tlm::tlm_command command, std::uint64_t pa, std::uint8_t *bytes, std::uint64_t nbytes) {

@@ -52,8 +52,8 @@ void host::begin_reset() {
 
 void host::start_of_simulation() {
     if (exact()) {
-        to_fabric_.lead_to(*out.operator->());
-        to_va_.lead_to(*va.operator->());
+        to_fabric_.lead_to(*out.operator->(), out.name());
+        to_va_.lead_to(*va.operator->(), va.name());
     }
     if (static_cast<std::size_t>(faults.size()) > config_.pes.size())
         SC_REPORT_ERROR("/tlmalloc/host/config",

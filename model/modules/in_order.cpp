@@ -2,6 +2,7 @@
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "tlmalloc/detail/in_order.hpp"
 
+#include "tlmalloc/detail/acting_for.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <map>
@@ -77,31 +78,15 @@ void in_order_request::keep_payload() {
 
 // --- targets that serve within the call ------------------------------------------------------------------------------
 
-namespace {
-
-// What threads of the queue are calling foreign targets for at the moment: what such a target asks for meanwhile, it
-// may ask for with payloads of its own, and they say nothing of that.
-std::map<sc_core::sc_process_handle, const tlm::tlm_generic_payload *> &calls_under_way() {
-    static auto *const calls = new std::map<sc_core::sc_process_handle, const tlm::tlm_generic_payload *>;
-    return *calls;
-}
-
-const requester *caller_is_called_for() {
-    if (calls_under_way().empty()) return nullptr;
-    const auto found = calls_under_way().find(sc_core::sc_get_current_process_handle());
-    return found == calls_under_way().end() ? nullptr : found->second->get_extension<requester>();
-}
-
-} // namespace
-
 // A call may wait, so it is made from a thread, which the queue wakes at the time of the arrival; there are as many
-// threads as calls that wait at the same time. What arrives at one time is called in the queue's order. A target keeps
-// what it likes of a payload during the call, so that one whose payload goes is killed, as it would be had its caller
-// called the target himself; the request is answered with an error then.
+// threads as calls that wait at the same time. Calls of one time are made one after the other, in the order of the
+// callers' names; those of one caller in the queue's order. A target keeps what it likes of a payload during the call,
+// so that one whose payload goes is killed, as it would be had its caller called the target himself; the request is
+// answered with an error then.
 class blocking_caller final : public in_order_request::holder {
   public:
-    explicit blocking_caller(tlm::tlm_fw_transport_if<> &target)
-        : target_(target), resource_(time_queue::of_simulation().new_resource()) {}
+    blocking_caller(tlm::tlm_fw_transport_if<> &target, std::string name)
+        : target_(target), name_(std::move(name)), resource_(time_queue::of_simulation().new_resource()) {}
 
     void send(in_order_request &request) {
         request.push(nullptr, this);
@@ -118,13 +103,11 @@ class blocking_caller final : public in_order_request::holder {
     class call {
       public:
         call(blocking_caller &owner, worker &of, in_order_request &request)
-            : owner_(owner), worker_(of), request_(request) {
+            : owner_(owner), worker_(of), request_(request), who_(owner.caller_of(request), request.payload) {
             of.request = &request;
             request.held_by = &owner;
-            calls_under_way()[of.process] = request.payload;
         }
         ~call() {
-            calls_under_way().erase(worker_.process);
             if (!ended_) { // killed
                 request_.payload->set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
                 end(sc_core::SC_ZERO_TIME);
@@ -147,8 +130,13 @@ class blocking_caller final : public in_order_request::holder {
         blocking_caller &owner_;
         worker &worker_;
         in_order_request &request_;
+        const acting_for who_;
         bool ended_ = false;
     };
+
+    time_queue::caller caller_of(in_order_request &request) const {
+        return {name_, request.top().state<std::uint32_t>()};
+    }
 
     static void arrived(void *context, std::uint64_t at_ps) {
         auto &request = *static_cast<in_order_request *>(context);
@@ -161,7 +149,7 @@ class blocking_caller final : public in_order_request::holder {
         if (!next.process.valid() || next.process.terminated())
             next.process =
                 sc_core::sc_spawn([&self, &next] { self.work(next); }, sc_core::sc_gen_unique_name("tlmalloc_caller"));
-        time_queue::of_simulation().notify(next.due, at_ps);
+        time_queue::of_simulation().notify_in_turn(next.due, at_ps, self.caller_of(request));
     }
 
     // A thread. Whichever is woken makes the call that was due first.
@@ -189,6 +177,7 @@ class blocking_caller final : public in_order_request::holder {
     }
 
     tlm::tlm_fw_transport_if<> &target_;
+    const std::string name_;
     const std::uint32_t resource_;
     std::uint32_t calls_ = 0;            // answers of one time are taken in the order of their calls
     std::deque<in_order_request *> due_; // arrived, not yet called
@@ -200,10 +189,10 @@ outlet::outlet() = default;
 outlet::~outlet() = default;
 outlet::outlet(outlet &&) noexcept = default;
 
-void outlet::lead_to(tlm::tlm_fw_transport_if<> &interface) {
+void outlet::lead_to(tlm::tlm_fw_transport_if<> &interface, const std::string &name) {
     const auto found = announced().find(&interface);
     if (found == announced().end()) {
-        caller_ = std::make_unique<blocking_caller>(interface);
+        caller_ = std::make_unique<blocking_caller>(interface, name);
         return;
     }
     target_ = found->second.target;
@@ -288,7 +277,7 @@ void serve_waiting(in_order_target &target, unsigned port, tlm::tlm_generic_payl
     time_queue &queue = time_queue::of_simulation();
     const caller call(payload);
     call->request.at_ps = local_ps(delay);
-    call->request.called_for = caller_is_called_for();
+    call->request.called_for = acting_for::current_requester();
     call->request.push(
         [](void *self, in_order_request &request) {
             auto &answered = *static_cast<waiting_call *>(self);
@@ -302,7 +291,7 @@ void serve_waiting(in_order_target &target, unsigned port, tlm::tlm_generic_payl
         call.get());
     in_order_request::frame &arrival = call->request.push(nullptr, &target);
     arrival.state<unsigned>() = port;
-    queue.post(call->request.at_ps, 0, port, begin_at, &call->request);
+    queue.post_from_thread(call->request.at_ps, 0, port, acting_for::current_caller(), begin_at, &call->request);
     while (!call->done || to_ps(sc_core::sc_time_stamp()) < call->request.at_ps)
         sc_core::wait(call->answered);
     delay = sc_core::SC_ZERO_TIME;

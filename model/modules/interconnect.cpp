@@ -91,7 +91,7 @@ void interconnect::start_of_simulation() {
         orders_.resize(config_.sources.size());
         outlets_.resize(static_cast<std::size_t>(out.size()));
         for (std::size_t i = 0; i < outlets_.size(); i++)
-            outlets_[i].lead_to(*out[static_cast<int>(i)]);
+            outlets_[i].lead_to(*out[static_cast<int>(i)], out.name() + ("_" + std::to_string(i)));
     }
     const auto sources = static_cast<std::size_t>(in.size()), targets = static_cast<std::size_t>(out.size());
     if (sources == config_.sources.size() && targets == config_.targets.size()) return;

@@ -279,7 +279,7 @@ void memory_controller::start_of_simulation() {
     for (const tla_channel channel : channels()) {
         memory_socket &memory = socket_of(channel);
         check_size(members[channel], memory, bytes_of(channel));
-        if (config_.style == time_style::exact) to_memory_[channel].lead_to(*memory.operator->());
+        if (config_.style == time_style::exact) to_memory_[channel].lead_to(*memory.operator->(), memory.name());
     }
     for (const tla_channel channel : channels())
         show_memory(channel, get_statistics(channel).arena, 0);

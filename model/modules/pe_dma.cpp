@@ -44,8 +44,8 @@ pe_dma::pe_dma(sc_core::sc_module_name name, const config &settings)
 
 void pe_dma::start_of_simulation() {
     if (config_.style == time_style::fast) return;
-    to_memory_.lead_to(*out.operator->());
-    to_tcm_.lead_to(*local.operator->());
+    to_memory_.lead_to(*out.operator->(), out.name());
+    to_tcm_.lead_to(*local.operator->(), local.name());
 }
 
 // Bytes of the chunk that begins at va: chunks end at multiples of their size.

@@ -32,8 +32,8 @@ void pe_ipcq::start_of_simulation() {
     if (config_.memory != TLA_SLOTS_TCM && memory.size() == 0)
         refuse_config("memory is not bound, though the slots do not lie in the TCM");
     resource_ = time_queue::of_simulation().new_resource();
-    to_local_.lead_to(*local.operator->());
-    if (memory.size() > 0) to_memory_.lead_to(*memory.operator->());
+    to_local_.lead_to(*local.operator->(), local.name());
+    if (memory.size() > 0) to_memory_.lead_to(*memory.operator->(), memory.name());
 }
 
 void pe_ipcq::begin_reset() {

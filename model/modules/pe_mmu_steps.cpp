@@ -12,9 +12,9 @@ namespace tlmalloc {
 pe_mmu::steps::steps(pe_mmu &mmu) : mmu_(mmu), resource_(time_queue::of_simulation().new_resource()) {}
 
 void pe_mmu::steps::lead_on() {
-    out_.lead_to(*mmu_.out.operator->());
-    if (mmu_.walk.size() > 0) walk_.lead_to(*mmu_.walk.operator->());
-    if (mmu_.fault.size() > 0) fault_.lead_to(*mmu_.fault.operator->());
+    out_.lead_to(*mmu_.out.operator->(), mmu_.out.name());
+    if (mmu_.walk.size() > 0) walk_.lead_to(*mmu_.walk.operator->(), mmu_.walk.name());
+    if (mmu_.fault.size() > 0) fault_.lead_to(*mmu_.fault.operator->(), mmu_.fault.name());
 }
 
 // --- records ---------------------------------------------------------------------------------------------------------

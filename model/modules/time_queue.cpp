@@ -69,8 +69,40 @@ void time_queue::post(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t
     if (!acting_) notify(wake_, at_ps); // an earlier notification stands
 }
 
+void time_queue::post_from_thread(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, caller who,
+                                  tla_event_action action, void *context) {
+    from_threads_[{at_ps, resource, port}].emplace(std::move(who), std::pair{action, context});
+    post(
+        at_ps, resource, port,
+        [](void *self, std::uint64_t now_ps) { static_cast<time_queue *>(self)->take_from_thread(now_ps); }, this);
+}
+
+// One of those that threads have posted for the place of the event that is acted on.
+void time_queue::take_from_thread(std::uint64_t at_ps) {
+    const auto here = from_threads_.find({at_ps, acting_on_.resource, acting_on_.port});
+    const auto first = here->second.begin();
+    const auto [action, context] = first->second;
+    here->second.erase(first);
+    if (here->second.empty()) from_threads_.erase(here);
+    action(context, at_ps);
+}
+
 void time_queue::notify(sc_core::sc_event &event, std::uint64_t at_ps) const {
     event.notify(from_ps(at_ps) - sc_core::sc_time_stamp());
+}
+
+void time_queue::notify_in_turn(sc_core::sc_event &event, std::uint64_t at_ps, caller who) {
+    turns_.emplace(std::pair{at_ps, std::move(who)}, &event);
+    if (!acting_) notify(wake_, at_ps);
+}
+
+// Whether there is one whose time has come.
+bool time_queue::wake_next() {
+    const auto first = turns_.begin();
+    if (first == turns_.end() || first->first.first > to_ps(sc_core::sc_time_stamp())) return false;
+    first->second->notify(sc_core::SC_ZERO_TIME);
+    turns_.erase(first);
+    return true;
 }
 
 void time_queue::allow_look_ahead(std::uint64_t ps) {
@@ -81,6 +113,7 @@ void time_queue::allow_look_ahead(std::uint64_t ps) {
 bool time_queue::may_run(std::uint64_t at_ps) const {
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
     if (at_ps <= now) return true;
+    if (!turns_.empty() && turns_.begin()->first.first < at_ps) return false;
     if (at_ps - now > look_ahead_ps_) return false;
     return at_ps - now < to_ps(sc_core::sc_time_to_pending_activity());
 }
@@ -100,7 +133,7 @@ void time_queue::act(const tla_event &event) {
 // A method. What is due is done when all processes that are due have run, so that everything that arrives at one time
 // has been posted before the first of it is taken.
 void time_queue::drive() {
-    if (sc_core::sc_pending_activity_at_current_time()) {
+    if (sc_core::sc_pending_activity_at_current_time() || wake_next()) {
         wake_.notify(sc_core::SC_ZERO_TIME);
         return;
     }
@@ -113,6 +146,7 @@ void time_queue::drive() {
         driven_ps_ = next;
         next = tla_event_queue_next_ps(events_.get());
     }
+    if (!turns_.empty()) next = std::min(next, turns_.begin()->first.first);
     if (next != UINT64_MAX) notify(wake_, std::max(next, to_ps(sc_core::sc_time_stamp())));
 }
 

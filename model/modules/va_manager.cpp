@@ -28,7 +28,7 @@ void va_manager::make_new() {
 }
 
 void va_manager::start_of_simulation() {
-    if (config_.style == time_style::exact) out_.lead_to(*out.operator->());
+    if (config_.style == time_style::exact) out_.lead_to(*out.operator->(), out.name());
 }
 
 bool va_manager::makes_transactions(const tla_command &command) const {

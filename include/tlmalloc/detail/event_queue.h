@@ -4,8 +4,8 @@
  * Whoever simulates therefore posts every arrival here and acts on it when it is taken out, instead of when the request
  * is made. Events come out by time, then by the number of the resource, then by the number of the resource's input
  * port, then in the order in which they were posted: the order is the same however the host came to post them, as long
- * as each port's own events are posted in their order. Times are picoseconds of whoever calls; the core
- * knows no clock. One owner at a time. */
+ * as each port's own events are posted in their order. For threads time_queue.hpp sees to that. Times are picoseconds
+ * of whoever calls; the core knows no clock. One owner at a time. */
 #ifndef TLMALLOC_EVENT_QUEUE_H
 #define TLMALLOC_EVENT_QUEUE_H
 

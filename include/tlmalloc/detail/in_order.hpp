@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -120,8 +121,9 @@ class outlet {
     ~outlet();
     outlet(outlet &&) noexcept;
 
-    // What the socket is bound to; when elaboration is over (start_of_simulation).
-    void lead_to(tlm::tlm_fw_transport_if<> &interface);
+    // What the socket of this name is bound to; when elaboration is over (start_of_simulation). Behind a foreign target
+    // the name decides between requests of one time.
+    void lead_to(tlm::tlm_fw_transport_if<> &interface, const std::string &name);
 
     // The request goes to the target at request.at_ps. The caller has pushed a frame, which is resumed from an action
     // of the queue. A module with several inputs that lets requests through, the only one bound to its target, says at

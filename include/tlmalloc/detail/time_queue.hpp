@@ -7,7 +7,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
 
 namespace tlmalloc {
 
@@ -32,11 +36,26 @@ class time_queue {
     // action(context, at_ps) is called at at_ps, which must not lie before now_ps().
     void post(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, tla_event_action action, void *context);
 
+    // On whose behalf a thread calls: the name of a socket or of a process, and the number of the call among its calls.
+    struct caller {
+        std::string name;
+        std::uint64_t call = 0;
+        bool operator<(const caller &other) const { return std::tie(name, call) < std::tie(other.name, other.call); }
+    };
+    // The same from a thread. The kernel wakes the threads of one time in any order, so that of all actions which are
+    // posted here for one time, resource and port the one of the lower caller comes first.
+    void post_from_thread(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, caller who,
+                          tla_event_action action, void *context);
+
     // The time of the action that runs; else the kernel's.
     std::uint64_t now_ps() const;
 
     // Wakes whoever waits for `event` at at_ps (not before now_ps()), on the kernel's time.
     void notify(sc_core::sc_event &event, std::uint64_t at_ps) const;
+
+    // The same for threads that call foreign code: those of one time are woken one after the other, that of the lower
+    // caller first, each when the kernel has nothing else to do at this time.
+    void notify_in_turn(sc_core::sc_event &event, std::uint64_t at_ps, caller who);
 
     // How far actions may be ahead of the kernel's time where no process is due; the largest value that was asked for.
     // 0 where somebody acts whom the kernel does not know to be due: who calls sc_start for a while, looks at figures
@@ -70,6 +89,8 @@ class time_queue {
     void drive();
     void act(const tla_event &event);
     void catch_up(std::uint32_t island);
+    bool wake_next();
+    void take_from_thread(std::uint64_t at_ps);
     bool may_run(std::uint64_t at_ps) const;
     static time_queue *of_this_simulation_if_any();
 
@@ -88,6 +109,9 @@ class time_queue {
     };
     std::deque<absence> absences_; // of each island
     bool in_step_ = false;
+    using place = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;       // time, resource, port
+    std::multimap<std::pair<std::uint64_t, caller>, sc_core::sc_event *> turns_; // by time
+    std::map<place, std::multimap<caller, std::pair<tla_event_action, void *>>> from_threads_;
 };
 
 } // namespace tlmalloc
