@@ -3,13 +3,19 @@
 
 #include <stdarg.h>
 
+bool tla_loader_is_full(const tla_loader *l) {
+    return l->findings > TLA_FINDINGS_MAX;
+}
+
 void tla_loader_find(tla_loader *l, tla_place at, const char *format, ...) {
     char text[1024];
+    if (tla_loader_is_full(l)) return;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    l->findings++;
+    if (++l->findings > TLA_FINDINGS_MAX)
+        snprintf(text, sizeof text, "found more than %d errors: the rest of the file is not read", TLA_FINDINGS_MAX);
     if (l->report) l->report(l->context, &(tla_config_finding){at.file, at.line, at.column, text});
 }
 

@@ -37,6 +37,12 @@ typedef struct tla_loader {
     tla_sections *sections;        /* of the sections written, at the index of their first key */
 } tla_loader;
 
+/* How many findings are reported of one file; the next one says so, and the reading ends. */
+enum { TLA_FINDINGS_MAX = 100 };
+
+/* Whether there were more. */
+bool tla_loader_is_full(const tla_loader *loader);
+
 /* Reports a finding. */
 void tla_loader_find(tla_loader *loader, tla_place at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -52,6 +52,10 @@ static void find_syntax_error(reader *r) {
 /* The next event, which the caller deletes; false when the file cannot be read further. Anchors and tags are refused
  * here, aliases where they stand. */
 static bool next(reader *r, yaml_event_t *event) {
+    if (tla_loader_is_full(r->loader)) {
+        r->loader->incomplete = true;
+        return false;
+    }
     if (!yaml_parser_parse(&r->parser, event)) {
         find_syntax_error(r);
         return false;

@@ -2,8 +2,9 @@
 #include "cli/event_columns.hpp"
 
 #include "tlmalloc/timing/time_account.h"
+#include "trace/gzip.h"
 
-#include <cerrno>
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
 #include <map>
@@ -16,7 +17,7 @@ namespace {
 
 using json_pointer = std::unique_ptr<json_t, decltype(&json_decref)>;
 
-constexpr std::size_t line_bytes_max = std::size_t{64} << 20;
+constexpr std::size_t line_bytes_max = std::size_t{64} << 20, part_bytes = std::size_t{1} << 17, blanks_max = 1000;
 constexpr std::int64_t largest = (std::int64_t{1} << 53) - 2; // plus one is exact in a browser's numbers
 
 struct column {
@@ -76,7 +77,8 @@ class reader {
         return tla_error_set(error_, TLA_SYNTAX, "%.200s:%" PRIu64 ": %s", path_, line_, text);
     }
 
-    tla_status next_line(gzFile file, std::string *line);
+    tla_status fill();
+    tla_status next_line(std::string *line);
     tla_status read_header(const std::string &line, json_t *head);
     tla_status read_row(const std::string &line, json_t *head);
     tla_status add_row(const char *kind, const json_t *row);
@@ -93,8 +95,12 @@ class reader {
 
     const char *const path_;
     tla_error *const error_;
+    std::unique_ptr<gzip_file, decltype(&gzip_close)> file_{nullptr, &gzip_close};
+    std::string part_; // of the text, from next_ on not taken
+    std::size_t next_ = 0;
     std::uint64_t line_ = 0;
     bool has_end_ = false;   // the row
+    std::size_t blanks_ = 0; // lines behind it
     bool is_at_end_ = false; // of the file
     std::int64_t pes_ = 0, modules_ = 0, nodes_ = 0, links_ = 0;
     std::map<std::string, table> tables_;
@@ -102,27 +108,38 @@ class reader {
     std::vector<std::string> text_list_;
 };
 
+// More bytes of the text, or none at its end.
+tla_status reader::fill() {
+    std::size_t got = 0;
+    part_.resize(part_bytes);
+    next_ = 0;
+    tla_error why{};
+    const tla_status status = gzip_read(file_.get(), part_.data(), part_.size(), &got, &why);
+    part_.resize(status ? 0 : got);
+    return status ? tla_error_set(error_, status, "%s", why.text) : TLA_OK;
+}
+
 // Without its newline, or is_at_end_.
-tla_status reader::next_line(gzFile file, std::string *line) {
-    char part[4096];
+tla_status reader::next_line(std::string *line) {
     line->clear();
     line_++;
-    while (gzgets(file, part, sizeof part)) {
-        *line += part;
-        if (line->back() == '\n') break;
-        if (line->size() > line_bytes_max) return wrong("found a line of more than %zu bytes", line_bytes_max);
+    for (;;) {
+        if (next_ == part_.size())
+            if (const tla_status status = fill()) return status;
+        if (part_.empty()) break;
+        const std::size_t newline = part_.find('\n', next_);
+        const std::size_t end = newline == std::string::npos ? part_.size() : newline;
+        line->append(part_, next_, end - next_);
+        next_ = std::min(end + 1, part_.size());
+        if (line->size() > line_bytes_max)
+            return tla_error_set(error_, TLA_LIMIT,
+                                 "%.200s:%" PRIu64 ": found a line of more than %zu bytes, expected "
+                                 "at most that",
+                                 path_, line_, line_bytes_max);
+        if (newline != std::string::npos) return TLA_OK;
     }
-    int code = Z_OK;
-    const char *const text = gzerror(file, &code);
-    if (code == Z_MEM_ERROR) return tla_error_set(error_, TLA_NO_HOST_MEMORY, "%.200s: no host memory", path_);
-    if (code != Z_OK && code != Z_STREAM_END)
-        return tla_error_set(error_, code == Z_ERRNO ? TLA_IO : TLA_SYNTAX, "%.200s:%" PRIu64 ": cannot be read: %s",
-                             path_, line_, code == Z_ERRNO ? std::strerror(errno) : text);
     is_at_end_ = line->empty();
-    if (is_at_end_) return TLA_OK;
-    if (line->back() != '\n') return wrong("%s", "found part of a line, expected it whole: the log is cut");
-    line->pop_back();
-    return TLA_OK;
+    return is_at_end_ ? TLA_OK : wrong("%s", "found part of a line, expected it whole: the log is cut");
 }
 
 std::int64_t reader::number_of_text(const char *text) {
@@ -149,7 +166,7 @@ tla_status reader::value_of(const json_t *value, std::int64_t *out) {
 }
 
 tla_status reader::read_header(const std::string &line, json_t *head) {
-    const json_pointer header(json_loadb(line.data(), line.size(), 0, nullptr), &json_decref);
+    const json_pointer header(json_loadb(line.data(), line.size(), JSON_REJECT_DUPLICATES, nullptr), &json_decref);
     const char *const format = json_string_value(json_object_get(header.get(), "format"));
     if (!format || std::strcmp(format, "tlmalloc events") != 0)
         return wrong("%s", "found no header of an event log, expected what `tlmalloc run --events' writes");
@@ -292,8 +309,9 @@ tla_status reader::add_loads(const json_t *row) {
 
 tla_status reader::read_row(const std::string &line, json_t *head) {
     json_error_t problem;
-    json_pointer row(json_loadb(line.data(), line.size(), 0, &problem), &json_decref);
-    if (!row) row.reset(json_loadb(line.data(), line.size(), JSON_DECODE_INT_AS_REAL, &problem)); // more than 63 bits
+    json_pointer row(json_loadb(line.data(), line.size(), JSON_REJECT_DUPLICATES, &problem), &json_decref);
+    if (!row) // a number may have more than 63 bits
+        row.reset(json_loadb(line.data(), line.size(), JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &problem));
     const char *const kind = json_string_value(json_array_get(row.get(), 0));
     if (!kind)
         return wrong("found no list that begins with its kind (%.100s), expected a row", row ? "" : problem.text);
@@ -345,18 +363,18 @@ tla_status reader::compress(std::string *out) const {
 }
 
 tla_status reader::read(event_columns *out) {
-    errno = 0;
-    const std::unique_ptr<gzFile_s, decltype(&gzclose)> file(gzopen(path_, "rb"), &gzclose);
-    if (!file)
-        return tla_error_set(error_, TLA_IO, "%.200s: cannot be read: %s", path_,
-                             std::strerror(errno ? errno : ENOMEM));
-    gzbuffer(file.get(), 1 << 17);
+    gzip_file *file = nullptr;
+    if (const tla_status status = gzip_open(path_, &file, error_)) return status;
+    file_.reset(file);
     std::string line;
     out->head.reset(json_object());
-    tla_status status = next_line(file.get(), &line);
+    tla_status status = next_line(&line);
     if (!status) status = read_header(line, out->head.get());
-    while (!status && !(status = next_line(file.get(), &line)) && !is_at_end_)
-        if (!line.empty() || !has_end_) status = read_row(line, out->head.get());
+    while (!status && !(status = next_line(&line)) && !is_at_end_)
+        if (!line.empty() || !has_end_)
+            status = read_row(line, out->head.get());
+        else if (++blanks_ > blanks_max)
+            status = wrong("found more than %zu blank lines behind the end, expected the end of the file", blanks_max);
     if (!status && !has_end_) status = wrong("%s", "found the end of the file, expected more rows: the log is cut");
     if (!status) describe(out->head.get());
     return status ? status : compress(&out->bytes);

@@ -226,7 +226,7 @@ tla_status explain_run_read(const char *path, const char *kernel, int64_t pe, js
     tla_status status = read_text(path, REPORT_BYTES_MAX, &text, &length, error);
     if (status) return status;
     const reader r = {path, text, error};
-    *report = json_loadb(text, length, 0, &problem);
+    *report = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
     if (!*report) {
         status = tla_error_set(error, TLA_SYNTAX, "%.200s:%d:%d: found no JSON (%.100s), expected all of a report",
                                path, problem.line, problem.column, problem.text);

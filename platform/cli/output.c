@@ -217,6 +217,17 @@ void output_drop(FILE *stream) {
     restore_signals(&before);
 }
 
+/* Puts the temporary file in its place, where since it was opened nothing but a regular file may have come. An error
+ * leaves errno. */
+static bool replace(const output *o) {
+    struct stat found;
+    if (lstat(o->final, &found) == 0 && !S_ISREG(found.st_mode)) {
+        errno = S_ISDIR(found.st_mode) ? EISDIR : EEXIST;
+        return false;
+    }
+    return rename(o->temporary, o->final) == 0;
+}
+
 /* Writes what is left: -1, or why some of it could not be written, 0 when that is not known any more. */
 static int flush(FILE *stream) {
     errno = 0;
@@ -257,7 +268,7 @@ tla_status output_commit(tla_error *error) {
         output *o = outputs;
         outputs = o->next;
         if (!status && o->temporary) {
-            if (rename(o->temporary, o->final) != 0) {
+            if (!replace(o)) {
                 status = cannot_write(o->path, errno, error);
             } else {
                 free(o->temporary);

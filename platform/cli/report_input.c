@@ -80,7 +80,7 @@ tla_status report_input_read(const char *path, const char **kind, json_t **repor
     tla_status status = read_text(path, REPORT_BYTES_MAX, &text, &length, error);
     if (status) return status;
     const char *const other = other_kind(text, length);
-    json_t *const read = other ? NULL : json_loadb(text, length, 0, &problem);
+    json_t *const read = other ? NULL : json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
     free(text);
     if (other) return tla_error_set(error, TLA_SYNTAX, "%.200s: %s", path, other);
     if (!read)

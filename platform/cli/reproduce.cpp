@@ -70,6 +70,7 @@ error_t parse_option(int key, char *text, argp_state *state) {
         return 0;
     case ARGP_KEY_ARG:
         if (!o.name.empty()) argument_error(state, "found a second argument '%s', expected one NAME", text);
+        if (!*text) argument_error(state, "found an empty NAME, expected an experiment, or none for all of them");
         o.name = text;
         return 0;
     default:

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -17,6 +18,26 @@ enum { NO_ANSWERS_MAX = 60 }; /* one after the other: some minutes */
 static tla_status path_in_folder(const slurm_work *work, const char *name, char path[PATH_MAX], tla_error *error) {
     if (snprintf(path, PATH_MAX, "%s.tasks/%s", work->results_path, name) < PATH_MAX) return TLA_OK;
     return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a name that is too long", work->results_path);
+}
+
+/* A file of the folder, to be written anew; NULL with errno, also for what is no regular file. */
+static FILE *open_own(const char *path) {
+    struct stat found;
+    const int file = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (file < 0) return NULL;
+    FILE *stream = NULL;
+    if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode))
+        errno = EEXIST;
+    else if (ftruncate(file, 0) == 0)
+        stream = fdopen(file, "w");
+    if (!stream) close(file);
+    return stream;
+}
+
+/* Nothing but regular files is removed. */
+static void remove_own(const char *path) {
+    struct stat found;
+    if (lstat(path, &found) == 0 && S_ISREG(found.st_mode)) unlink(path);
 }
 
 static int is_results(const struct dirent *entry) {
@@ -38,7 +59,7 @@ tla_status slurm_merge(const slurm_work *work, uint64_t *rows, size_t *in_use, t
         bool used = false;
         if (!status) status = path_in_folder(work, entries[i]->d_name, path, error);
         if (!status) status = work->take(work->context, path, &new_rows, &used, error);
-        if (!status && !used) unlink(path);
+        if (!status && !used) remove_own(path);
         *rows += new_rows;
         *in_use += used;
         free(entries[i]);
@@ -50,7 +71,7 @@ tla_status slurm_merge(const slurm_work *work, uint64_t *rows, size_t *in_use, t
 /* ---- a job ---- */
 
 static tla_status write_text(const char *path, const char *text, tla_error *error) {
-    FILE *file = fopen(path, "w");
+    FILE *file = open_own(path);
     if (file && fputs(text, file) >= 0 && fclose(file) == 0) return TLA_OK;
     return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
 }
@@ -95,7 +116,7 @@ static tla_status hand_in(const slurm_work *work, const point_ranges *missing, c
     if (status) return status;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return tla_error_set(error, TLA_IO, "%s: %s", folder, strerror(errno));
-    FILE *out = fopen(script, "w");
+    FILE *out = open_own(script);
     if (!out) return tla_error_set(error, TLA_IO, "%s: %s", script, strerror(errno));
     status = slurm_write_script(work, missing, out, error);
     if (fclose(out) != 0 && !status) status = tla_error_set(error, TLA_IO, "%s: %s", script, strerror(errno));
@@ -109,7 +130,7 @@ static tla_status finish(const slurm_work *work, const char *job, uint64_t *rows
     size_t in_use = 0;
     tla_status status = wait_for(work, job, error);
     if (!status) status = path_in_folder(work, "job", path, error);
-    if (!status) unlink(path);
+    if (!status) remove_own(path);
     /* A node that was lost may still hold its task's file for a moment. */
     for (int tries = 0; !status && tries < 20; tries++) {
         uint64_t more;
@@ -130,7 +151,7 @@ static void remove_folder(const slurm_work *work) {
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name, *end = strrchr(name, '.');
         const bool own = strcmp(name, "script.sh") == 0 || (end && strcmp(end, ".out") == 0);
-        if (own && !path_in_folder(work, name, path, &ignored)) unlink(path);
+        if (own && !path_in_folder(work, name, path, &ignored)) remove_own(path);
         free(entries[i]);
     }
     if (count >= 0) free(entries);

@@ -124,7 +124,7 @@ tla_status topology_load_read(const char *path, const tla_config *config, const 
     tla_status status = read_text(path, REPORT_BYTES_MAX, &text, &length, error);
     if (status) return status;
     json_error_t problem;
-    json_t *const report = json_loadb(text, length, 0, &problem);
+    json_t *const report = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
     free(text);
     if (!report)
         return tla_error_set(error, TLA_SYNTAX, "--load: %.200s:%d:%d: not JSON: %.100s", path, problem.line,

@@ -15,6 +15,7 @@ typedef struct constraint {
     sqlite3_stmt *statement;
     size_t names[NAMES_MAX]; /* of the parameters ?1, ?2, ... */
     size_t name_count;
+    bool done; /* of the point that is looked at */
 } constraint;
 
 struct sweep_constraints {
@@ -22,15 +23,26 @@ struct sweep_constraints {
     sqlite3 *database;
     constraint *items;
     size_t count;
+    unsigned selects;                   /* in the expression that is compiled */
     char (*names)[TLA_CONFIG_PATH_MAX]; /* every name that some constraint has */
     size_t name_count;
 };
 
-/* An expression looks at what it is given and at nothing else. */
+/* Functions that take no longer than their arguments are: no patterns, whose time grows with a power of the text, and
+ * nothing that makes large texts. */
+static const char *const functions[] = {"abs",    "ceil",  "coalesce", "floor", "ifnull", "iif",    "instr",
+                                        "length", "log2",  "lower",    "max",   "min",    "mod",    "nullif",
+                                        "pow",    "round", "sign",     "sqrt",  "substr", "typeof", "upper"};
+
+/* An expression looks at what it is given and at nothing else. It has no SELECT of its own, so that it has no loop and
+ * ends after as many steps as it has words. */
 static int authorize(void *context, int action, const char *a, const char *b, const char *c, const char *d) {
-    (void)context, (void)a, (void)c, (void)d;
-    if (action == SQLITE_SELECT) return SQLITE_OK;
-    return action == SQLITE_FUNCTION && b && strcmp(b, "load_extension") != 0 ? SQLITE_OK : SQLITE_DENY;
+    sweep_constraints *made = context;
+    (void)a, (void)c, (void)d;
+    if (action == SQLITE_SELECT) return made->selects++ == 0 ? SQLITE_OK : SQLITE_DENY;
+    for (size_t i = 0; action == SQLITE_FUNCTION && b && i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(functions[i], b) == 0) return SQLITE_OK;
+    return SQLITE_DENY;
 }
 
 /* How long the word is that begins here: a name, a number, or an option, whose dashes are part of it. */
@@ -134,6 +146,7 @@ static tla_status compile(sweep_constraints *c, constraint *item, const char *te
     const tla_status status = rewrite(c, item, text, sql, error);
     if (status) return status;
     const char *rest = NULL;
+    c->selects = 0;
     if (sqlite3_prepare_v2(c->database, sql, -1, &item->statement, &rest) == SQLITE_NOMEM)
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for a constraint");
     if (!item->statement || rest[strspn(rest, " \n")])
@@ -152,7 +165,7 @@ tla_status constraints_compile(const sweep *s, sweep_constraints **made, size_t 
         c->s = s;
         c->items = calloc(s->constraint_count, sizeof *c->items);
         if (!c->items || sqlite3_open(":memory:", &c->database) != SQLITE_OK) status = TLA_NO_HOST_MEMORY;
-        if (!status) sqlite3_set_authorizer(c->database, authorize, NULL);
+        if (!status) sqlite3_set_authorizer(c->database, authorize, c);
     }
     if (status) tla_error_set(error, status, "no host memory for constraints");
     for (size_t i = 0; i < s->constraint_count && !status; i++) {
@@ -178,31 +191,51 @@ typedef struct values {
     } * items;
 } values;
 
-static void take_key(void *context, const char *key, const char *text, bool is_number, uint64_t number) {
-    values *v = context;
-    for (size_t i = 0; i < v->c->name_count; i++)
-        if (strcmp(v->c->names[i], key) == 0) {
-            v->items[i].known = true;
-            v->items[i].is_number = is_number;
-            v->items[i].number = number;
-            snprintf(v->items[i].text, sizeof v->items[i].text, "%s", text);
-        }
+/* A key's value as a configuration has it. */
+static void take_value(values *v, size_t name, const tla_schema_key *key, const tla_value *value) {
+    v->items[name].known = true;
+    v->items[name].is_number = tla_schema_is_number(key);
+    v->items[name].number = value->number;
+    snprintf(v->items[name].text, sizeof v->items[name].text, "%s", tla_value_print(&key->form, value).text);
 }
 
-static void take_factors(values *v, int64_t point) {
+/* The values of keys and options that the point sets itself. */
+static void take_own(values *v, int64_t point) {
     const sweep *s = v->c->s;
     for (size_t i = 0; i < v->c->name_count; i++) {
         size_t factor;
         const sweep_factor *f = find_factor(s, v->c->names[i], &factor);
-        tla_phrase value;
-        if (!f || (f->kind == SWEEP_KEY && sweep_has_config(s)) || !sweep_value(s, point, factor, &value)) continue;
-        v->items[i].known = true;
+        tla_phrase text;
+        tla_value value;
+        if (!f || !sweep_value(s, point, factor, &text)) continue;
+        const tla_schema_key *key = f->kind == SWEEP_KEY && sweep_has_config(s) ? find_key(f->name) : NULL;
+        if (key) {
+            if (tla_value_parse(&key->form, text.text, &value, NULL) == TLA_OK) take_value(v, i, key, &value);
+            continue;
+        }
         uint64_t *number = &v->items[i].number;
+        v->items[i].known = true;
         v->items[i].is_number =
-            (f->type <= TLA_VALUE_RATE && tla_number_parse(f->type, value.text, number, NULL) == TLA_OK) ||
-            quantity(value.text, number) == strlen(value.text);
-        snprintf(v->items[i].text, sizeof v->items[i].text, "%s", value.text);
+            (f->type <= TLA_VALUE_RATE && tla_number_parse(f->type, text.text, number, NULL) == TLA_OK) ||
+            quantity(text.text, number) == strlen(text.text);
+        snprintf(v->items[i].text, sizeof v->items[i].text, "%s", text.text);
     }
+}
+
+/* The values of all other keys. */
+static void take_resolved(values *v, const tla_config *config) {
+    for (size_t i = 0; i < v->c->name_count; i++) {
+        const tla_schema_key *key = v->items[i].known ? NULL : find_key(v->c->names[i]);
+        if (!key) continue;
+        const tla_value value = tla_schema_get(key, config);
+        take_value(v, i, key, &value);
+    }
+}
+
+static bool all_known(const constraint *item, const values *v) {
+    for (size_t i = 0; i < item->name_count; i++)
+        if (!v->items[item->names[i]].known) return false;
+    return true;
 }
 
 static void bind(const constraint *item, const values *v) {
@@ -220,20 +253,30 @@ static void bind(const constraint *item, const values *v) {
     }
 }
 
+static bool holds(constraint *item, const values *v) {
+    item->done = true;
+    sqlite3_reset(item->statement);
+    bind(item, v);
+    return sqlite3_step(item->statement) != SQLITE_ROW || sqlite3_column_int(item->statement, 0) != 0;
+}
+
 bool constraints_hold(sweep_constraints *c, int64_t point) {
     if (!c) return true;
     values v = {.c = c, .items = calloc(c->name_count + 1, sizeof *v.items)};
     tla_config config;
-    bool hold = true;
-    if (v.items && (!sweep_has_config(c->s) || sweep_config(c->s, point, &config, NULL) == TLA_OK)) {
-        if (sweep_has_config(c->s)) tla_config_each(&config, take_key, &v);
-        take_factors(&v, point);
-        for (size_t i = 0; i < c->count && hold; i++) {
-            sqlite3_reset(c->items[i].statement);
-            bind(&c->items[i], &v);
-            if (sqlite3_step(c->items[i].statement) == SQLITE_ROW)
-                hold = sqlite3_column_int(c->items[i].statement, 0) != 0;
-        }
+    bool hold = true, more = false;
+    if (v.items) take_own(&v, point);
+    for (size_t i = 0; i < c->count && hold && v.items; i++) {
+        c->items[i].done = false;
+        if (all_known(&c->items[i], &v))
+            hold = holds(&c->items[i], &v);
+        else
+            more = true;
+    }
+    if (hold && more && v.items && (!sweep_has_config(c->s) || sweep_config(c->s, point, &config, NULL) == TLA_OK)) {
+        if (sweep_has_config(c->s)) take_resolved(&v, &config);
+        for (size_t i = 0; i < c->count && hold; i++)
+            if (!c->items[i].done) hold = holds(&c->items[i], &v);
     }
     free(v.items);
     return hold;

@@ -13,11 +13,14 @@ typedef struct sweep_constraints sweep_constraints;
 /* Compiles the constraints of a sweep, which must live as long. In an expression a key of the configuration, swept or
  * not, and a swept option stands for its value: numbers in bytes, picoseconds, bytes a second and so on, texts for what
  * has a name; so does a quantity with its unit (64 KiB). All else is SQLite's: and, or, not, <=, +, *, in (...),
- * between, min(), max(). TLA_SYNTAX with *bad, the number of the constraint that is wrong; TLA_NO_HOST_MEMORY. */
+ * between, case, min(), max() and other functions of numbers and short texts; no SELECT, and nothing that matches
+ * patterns or makes large texts, so that every expression ends. TLA_SYNTAX with *bad, the number of the constraint that
+ * is wrong; TLA_NO_HOST_MEMORY. */
 tla_status constraints_compile(const sweep *s, sweep_constraints **made, size_t *bad, tla_error *error);
 
-/* Whether a point meets all of them. A point whose configuration cannot be meets them: it is to be told as a failure,
- * not passed over. NULL: every point does. */
+/* Whether a point meets all of them. Constraints over keys that the point sets itself come first and need no
+ * configuration. A point whose configuration cannot be meets the others: it is to be told as a failure, not passed
+ * over. NULL: every point does. */
 bool constraints_hold(sweep_constraints *c, int64_t point);
 
 void constraints_free(sweep_constraints *c);

@@ -1,35 +1,17 @@
 /* The results of a sweep in a file of SQLite. */
 #include "results.h"
 
+#include "results_check.h"
 #include "tlmalloc/version.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static tla_status told(sqlite3 *database, const char *path, tla_error *error) {
-    const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
-    if (code == SQLITE_NOMEM) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
-    if (code == SQLITE_NOTADB)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found no results of tlmalloc sweep", path);
-    if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
-        return tla_error_set(error, TLA_IO, "%s: another process writes to it", path);
-    return tla_error_set(error, TLA_IO, "%s: %s", path, sqlite3_errmsg(database));
-}
-
 static tla_status execute(sqlite3 *database, const char *path, const char *sql, tla_error *error) {
-    return sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK ? TLA_OK : told(database, path, error);
-}
-
-/* The number that a statement of one row and column gives; false when it gives none. */
-static bool number_of(sqlite3 *database, const char *sql, sqlite3_int64 *number) {
-    sqlite3_stmt *statement = NULL;
-    const bool found =
-        sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW;
-    if (found) *number = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return found;
+    return sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK ? TLA_OK : results_told(database, path, error);
 }
 
 char *results_about(sqlite3 *database, const char *what) {
@@ -113,41 +95,6 @@ static tla_status make(sweep_results *r, const sweep *s, const char *fingerprint
 
 /* ---- opening ---- */
 
-static tla_status check_kind(sqlite3 *database, const char *path, tla_error *error) {
-    sqlite3_int64 application = 0, version = 0;
-    if (!number_of(database, "PRAGMA application_id", &application) ||
-        !number_of(database, "PRAGMA user_version", &version))
-        return told(database, path, error);
-    if (application != RESULTS_APPLICATION)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found no results of tlmalloc sweep", path);
-    if (version != RESULTS_VERSION)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a file of version %d, expected version %d", path,
-                             (int)version, RESULTS_VERSION);
-    return TLA_OK;
-}
-
-static tla_status check_same(sqlite3 *database, const char *path, const char *fingerprint, tla_error *error) {
-    char *version = results_about(database, "version"), *sweep_is = results_about(database, "fingerprint");
-    tla_status status = TLA_OK;
-    sqlite3_int64 known = 0;
-    if (!version || !sweep_is)
-        status = !number_of(database, "SELECT count(*) FROM sweep WHERE name IN ('version', 'fingerprint')", &known)
-                     ? told(database, path, error)
-                 : known == 2
-                     ? tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path)
-                     : tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found no results of tlmalloc sweep", path);
-    else if (strcmp(version, tla_version()) != 0)
-        status = tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found results of tlmalloc %s, expected those of %s",
-                               path, version, tla_version());
-    else if (strcmp(sweep_is, fingerprint) != 0)
-        status = tla_error_set(
-            error, TLA_INVALID_ARGUMENT,
-            "%s: found results of another sweep, or of this one before it or one of its files changed", path);
-    free(version);
-    free(sweep_is);
-    return status;
-}
-
 static tla_status prepare(sweep_results *r, const sweep *s, tla_error *error) {
     sqlite3_str *sql = sqlite3_str_new(NULL);
     const size_t columns = RESULTS_COLUMNS + s->factor_count + s->figure_count;
@@ -160,35 +107,41 @@ static tla_status prepare(sweep_results *r, const sweep *s, tla_error *error) {
         insert && sqlite3_prepare_v2(r->database, insert, -1, &r->insert, NULL) == SQLITE_OK &&
         sqlite3_prepare_v2(r->database, "SELECT 1 FROM point WHERE point = ?1", -1, &r->find, NULL) == SQLITE_OK;
     sqlite3_free(insert);
-    return good ? TLA_OK : told(r->database, r->path, error);
+    return good ? TLA_OK : results_told(r->database, r->path, error);
+}
+
+/* Whether an older file is whole and of this sweep; nothing is written to it before. */
+static tla_status accept(sweep_results *r, const sweep *s, const char *fingerprint, bool resume, tla_error *error) {
+    tla_status status = results_check_kind(r->database, r->path, error);
+    if (!status && !resume)
+        status = tla_error_set(error, TLA_INVALID_ARGUMENT,
+                               "%s: found results that are there already, expected --resume or another file", r->path);
+    if (!status) status = results_check_sweep(r->database, r->path, s, fingerprint, error);
+    return status ? status : execute(r->database, r->path, "BEGIN EXCLUSIVE; COMMIT", error);
 }
 
 tla_status results_open(const char *path, const sweep *s, bool resume, sweep_results *r, tla_error *error) {
     *r = (sweep_results){.path = strdup(path)};
     char fingerprint[17];
+    bool exists = false;
     if (!r->path || sweep_fingerprint(s, fingerprint) == TLA_NO_HOST_MEMORY) {
         results_close(r, false);
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
     }
-    r->created = access(path, F_OK) != 0;
-    tla_status status = TLA_OK;
-    if (sqlite3_open_v2(path, &r->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
-        status = told(r->database, path, error);
-    else
+    tla_status status = results_check_place(path, &exists, error);
+    if (!status && sqlite3_open_v2(path, &r->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
+        status = results_told(r->database, path, error);
+    sqlite3_int64 pages = 0;
+    if (!status) {
+        sqlite3_db_config(r->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* nothing is changed if refused */
         sqlite3_exec(r->database, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL); /* from its first lock on */
-    sqlite3_int64 size = 0;
-    if (!status && !r->created && number_of(r->database, "PRAGMA page_count", &size) && size == 0)
-        r->created = true; /* an empty file: a process was killed before it had made it */
-    if (!status && r->created) {
-        status = make(r, s, fingerprint, error);
-    } else if (!status) {
-        status = check_kind(r->database, path, error);
-        if (!status && !resume)
-            status = tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                   "%s: found results that are there already, expected --resume or another file", path);
-        if (!status) status = check_same(r->database, path, fingerprint, error);
-        if (!status) status = execute(r->database, path, "BEGIN EXCLUSIVE; COMMIT", error);
+        r->created = !exists;
+        /* A process may have been killed before it had made more than an empty file. */
+        const bool empty = !exists || (results_number(r->database, "PRAGMA page_count", &pages) && pages == 0);
+        status = empty ? make(r, s, fingerprint, error) : accept(r, s, fingerprint, resume, error);
     }
+    r->accepted = !status;
+    if (r->accepted) sqlite3_db_config(r->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     /* Commits wait for no disk then: what a process has committed stays when it is killed, and a file whose machine
      * loses its power is whole up to some commit. With the lock above no memory is shared, so any file system will do.
      */
@@ -200,14 +153,15 @@ tla_status results_open(const char *path, const sweep *s, bool resume, sweep_res
 }
 
 tla_status results_open_to_read(const char *path, sqlite3 **database, tla_error *error) {
+    bool exists;
     *database = NULL;
-    tla_status status = TLA_OK;
-    if (access(path, R_OK) != 0)
-        status = tla_error_set(error, TLA_IO, "%s: cannot be read", path);
-    else if (sqlite3_open_v2(path, database, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) /* a journal may be left */
-        status = told(*database, path, error);
+    tla_status status = results_check_place(path, &exists, error);
+    if (!status && access(path, R_OK) != 0) status = tla_error_set(error, TLA_IO, "%s: cannot be read", path);
+    if (status) return status;
+    if (sqlite3_open_v2(path, database, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) /* a journal may be left */
+        status = results_told(*database, path, error);
     else
-        status = check_kind(*database, path, error);
+        status = results_check_kind(*database, path, error);
     if (status) {
         sqlite3_close(*database);
         *database = NULL;
@@ -239,16 +193,16 @@ bool results_figure(sweep_results *r, const sweep *s, int64_t point, size_t figu
 
 tla_status results_count(sweep_results *r, uint64_t *points, uint64_t *failed, tla_error *error) {
     sqlite3_int64 all = 0, bad = 0;
-    if (!number_of(r->database, "SELECT count(*) FROM point WHERE point >= 0", &all) ||
-        !number_of(r->database, "SELECT count(*) FROM point WHERE point >= 0 AND status != 0", &bad))
-        return told(r->database, r->path, error);
+    if (!results_number(r->database, "SELECT count(*) FROM point WHERE point >= 0", &all) ||
+        !results_number(r->database, "SELECT count(*) FROM point WHERE point >= 0 AND status != 0", &bad))
+        return results_told(r->database, r->path, error);
     *points = (uint64_t)all;
     *failed = (uint64_t)bad;
     return TLA_OK;
 }
 
 static tla_status roll_back(sweep_results *r, tla_error *error) {
-    const tla_status status = told(r->database, r->path, error);
+    const tla_status status = results_told(r->database, r->path, error);
     sqlite3_reset(r->insert);
     sqlite3_exec(r->database, "ROLLBACK", NULL, NULL, NULL);
     r->transaction = false;
@@ -299,24 +253,32 @@ tla_status results_forget_failed(sweep_results *r, tla_error *error) {
 /* ---- another file's rows ---- */
 
 /* Whether the rows of the file can be taken; its journal is in it then. */
-static tla_status check_other(const char *path, const char *fingerprint, bool *empty, bool *in_use, tla_error *error) {
+static tla_status check_other(const char *path, const sweep *s, const char *fingerprint, bool *empty, bool *in_use,
+                              tla_error *error) {
     sqlite3 *other = NULL;
     sqlite3_int64 pages = 0;
-    tla_status status = TLA_OK;
+    bool exists;
+    tla_status status = results_check_place(path, &exists, error);
+    if (status) return status;
     /* The lock is there before the journal is looked at, so that no memory is shared: any file system will do. */
     bool good = sqlite3_open_v2(path, &other, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
                 sqlite3_exec(other, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK &&
-                number_of(other, "PRAGMA page_count", &pages);
+                results_number(other, "PRAGMA page_count", &pages);
     *empty = good && pages == 0;
-    good = good && (*empty || sqlite3_exec(other, "PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE; COMMIT", NULL, NULL,
-                                           NULL) == SQLITE_OK);
+    if (good && !*empty) {
+        sqlite3_db_config(other, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        status = results_check_kind(other, path, error);
+        if (!status) status = results_check_sweep(other, path, s, fingerprint, error);
+        good = !status && sqlite3_exec(other, "PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE; COMMIT", NULL, NULL,
+                                       NULL) == SQLITE_OK;
+    }
     if (!good) {
         const int code = other ? sqlite3_errcode(other) : SQLITE_NOMEM;
         *in_use = code == SQLITE_BUSY || code == SQLITE_LOCKED;
-        if (!*in_use) status = told(other, path, error);
-    } else if (!*empty) {
-        status = check_kind(other, path, error);
-        if (!status) status = check_same(other, path, fingerprint, error);
+        if (*in_use)
+            status = TLA_OK;
+        else if (!status)
+            status = results_told(other, path, error);
     }
     sqlite3_close(other);
     return status;
@@ -330,7 +292,7 @@ tla_status results_take(sweep_results *r, const sweep *s, const char *path, uint
     *in_use = false;
     if (sweep_fingerprint(s, fingerprint) == TLA_NO_HOST_MEMORY)
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
-    tla_status status = check_other(path, fingerprint, &empty, in_use, error);
+    tla_status status = check_other(path, s, fingerprint, &empty, in_use, error);
     if (status || empty || *in_use) return status;
     char *attach = sqlite3_mprintf("ATTACH DATABASE %Q AS task", path);
     status = attach ? results_commit(r, error) : tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
@@ -359,9 +321,10 @@ void results_close(sweep_results *r, bool discard) {
     if (r->transaction) sqlite3_exec(r->database, "ROLLBACK", NULL, NULL, NULL);
     sqlite3_finalize(r->insert);
     sqlite3_finalize(r->find);
-    if (r->database) sqlite3_exec(r->database, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL); /* one file again */
+    if (r->accepted) sqlite3_exec(r->database, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL); /* one file again */
     sqlite3_close(r->database);
-    if (discard && r->created && r->path) unlink(r->path);
+    char file[PATH_MAX]; /* behind symbolic links, which stay */
+    if (discard && r->created && r->path && realpath(r->path, file)) unlink(file);
     free(r->path);
     *r = (sweep_results){0};
 }

@@ -39,13 +39,15 @@ typedef struct sweep_results {
     sqlite3_stmt *insert, *find;
     char *path;
     bool created;     /* by this process */
+    bool accepted;    /* it is whole and of this sweep, or was made */
     bool transaction; /* rows have been added and not committed */
 } sweep_results;
 
 /* Opens the file for the points of a sweep, or makes it. An older one is taken with `resume` only, and only when it is
- * of the same sweep (sweep_fingerprint) and of this version of tlmalloc. TLA_INVALID_ARGUMENT for what is not, with a
- * text; TLA_IO when it cannot be read or written, or another process writes to it; TLA_NO_HOST_MEMORY. Nothing is
- * changed in a file that is refused; *r needs no results_close then. */
+ * of the same sweep (sweep_fingerprint), of this version of tlmalloc and whole (results_check.h). TLA_INVALID_ARGUMENT
+ * for what is not, and for what is no regular file, with a text; TLA_IO when it cannot be read or written, or another
+ * process writes to it; TLA_NO_HOST_MEMORY. Nothing is changed in a file that is refused; *r needs no results_close
+ * then. */
 tla_status results_open(const char *path, const sweep *s, bool resume, sweep_results *r, tla_error *error);
 
 /* Whether the file has the point. */

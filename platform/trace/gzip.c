@@ -127,6 +127,11 @@ static tla_status inflate_some(gzip_file *f, char *to, size_t room, size_t *got,
     f->taken += before - f->stream.avail_in;
     f->decoded += *got;
     f->in_member = code != Z_STREAM_END;
+    if (f->decoded > GZIP_INSIDE_FREE && f->decoded / GZIP_RATIO_MAX > f->taken)
+        return tla_error_set(error, TLA_LIMIT,
+                             "%s: found %" PRIu64 " bytes of text in %" PRIu64 " compressed ones, expected at most %d "
+                             "times as many: decompress the file to read it all the same",
+                             f->name, f->decoded, f->taken, GZIP_RATIO_MAX);
     const bool stuck = *got == 0 && f->stream.avail_in == 0 && f->at_end;
     return code == Z_STREAM_END || ((code == Z_OK || code == Z_BUF_ERROR) && !stuck) ? TLA_OK : refuse(f, code, error);
 }

@@ -273,6 +273,33 @@ static tla_status read_member(json_text *j) {
     return status ? status : read_item(j);
 }
 
+static int compare_keys(const void *a, const void *b) {
+    const pickle_value *const x = *(pickle_value *const *)a, *const y = *(pickle_value *const *)b;
+    const int order = memcmp(x->text, y->text, x->count < y->count ? x->count : y->count);
+    if (order || x->count != y->count) return order ? order : x->count < y->count ? -1 : 1;
+    return x->position < y->position ? -1 : 1; /* of equal keys the later one is the wrong one */
+}
+
+/* An object has a key once. Recordings have many objects with few keys; objects with many are sorted. */
+static tla_status check_keys(json_text *j, size_t first) {
+    enum { FEW = 16 };
+    const size_t count = (j->open_count - first) / 2;
+    pickle_value *few[FEW], **const keys = count <= FEW ? few : malloc(count * sizeof *keys);
+    const pickle_value *again = NULL;
+    if (!keys) return TLA_NO_HOST_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        keys[i] = j->open[first + 2 * i];
+    if (count > FEW) qsort(keys, count, sizeof *keys, compare_keys);
+    for (size_t i = 1; i < count && !again; i++)
+        for (size_t k = count > FEW ? i - 1 : 0; k < i && !again; k++)
+            if (keys[i]->count == keys[k]->count && memcmp(keys[i]->text, keys[k]->text, keys[i]->count) == 0)
+                again = keys[i];
+    if (keys != few) free(keys);
+    if (!again) return TLA_OK;
+    j->at = again->position;
+    return expect(j, "a key that the object does not have yet");
+}
+
 static tla_status read_items(json_text *j, bool object, pickle_value *container) {
     const size_t first = j->open_count;
     const char end = object ? '}' : ']';
@@ -284,6 +311,7 @@ static tla_status read_items(json_text *j, bool object, pickle_value *container)
         more = !status && json_peek(j) == ',';
     }
     if (!status) status = json_take(j, end, object ? "',' or '}'" : "',' or ']'");
+    if (!status && object) status = check_keys(j, first);
     if (status) return status;
     j->depth--;
     container->kind = object ? PICKLE_DICT : PICKLE_LIST;

@@ -41,7 +41,7 @@ char json_peek(json_text *json);
 /* Goes past it; TLA_SYNTAX when it is another one. `expected` is for the message. */
 tla_status json_take(json_text *json, char c, const char *expected);
 
-/* Reads a value, which is valid until the next call. Objects are dictionaries, of equal keys the last counts; whole
+/* Reads a value, which is valid until the next call. Objects are dictionaries, whose keys differ; whole
  * numbers have 64 bits; half a surrogate pair becomes U+FFFD. TLA_SYNTAX; TLA_LIMIT for a value that needs more than
  * pickle_memory_max of the text; TLA_NO_HOST_MEMORY. */
 tla_status json_read(json_text *json, const pickle_value **value);

@@ -10,6 +10,7 @@ typedef struct walker {
     torch_reader *reader;
     json_text json;
     size_t device; /* of the trace that is being read */
+    bool has_settings;
 } walker;
 
 /* What to do with a value. */
@@ -116,8 +117,14 @@ static tla_status visit_key(walker *w, const pickle_value *key) {
     torch_snapshot *s = w->reader->snapshot;
     const bool segments = is(key, "segments"), traces = is(key, "device_traces"), events = is(key, "traceEvents"),
                settings = is(key, "allocator_settings"); /* the key is gone with the next value */
+    if ((segments && s->has_segments) || (traces && w->reader->has_traces) || (events && s->is_profile) ||
+        (settings && w->has_settings)) {
+        w->json.at = key->position;
+        return expected(w, "a key that the object does not have yet");
+    }
     tla_status status = take(w, ':', "':'");
     if (status) return status;
+    w->has_settings |= settings;
     s->has_segments |= segments;
     s->is_profile |= events;
     w->reader->has_traces |= traces;
