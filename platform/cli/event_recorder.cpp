@@ -263,17 +263,18 @@ void event_recorder::tell_block(memory_command event) {
             if (event.frees) live_.erase(found);
         }
     }
-    event.free_blocks = free_blocks_behind(event);
+    look_at_list(event);
     tell(event_kind::memory, event);
 }
 
 // The command has just been executed: the list is as it has left it.
-std::optional<std::uint64_t> event_recorder::free_blocks_behind(const memory_command &event) const {
-    if (!event.free_bytes) return std::nullopt;
+void event_recorder::look_at_list(memory_command &event) const {
     const memory_controller *const controller = controllers_[event.of.module];
-    if (!controller) return addresses_->get_statistics().space.free_blocks;
-    if (!event.channel) return std::nullopt;
-    return controller->get_statistics(*event.channel).arena.free_blocks;
+    if (event.free_bytes && !controller) event.free_blocks = addresses_->get_statistics().space.free_blocks;
+    if (!event.free_bytes || !controller || !event.channel) return;
+    const tla_arena_stats list = controller->get_statistics(*event.channel).arena;
+    event.free_blocks = list.free_blocks;
+    event.used_bytes = list.used;
 }
 
 void event_recorder::note_mapping(const command_times &of, const answered_command &what) {

@@ -54,7 +54,7 @@ class event_recorder {
     void note_memory(const command_times &of, const answered_command &what);
     void note_blocks(memory_command event, const answered_command &what);
     void tell_block(memory_command event);
-    std::optional<std::uint64_t> free_blocks_behind(const memory_command &event) const;
+    void look_at_list(memory_command &event) const;
     void note_mapping(const command_times &of, const answered_command &what);
     void note_interval(std::uint32_t who, const tla_time_part &part);
     void note_transfer(std::uint32_t pe, const pe_dma::request &what, std::uint64_t start_ps, std::uint64_t end_ps,

@@ -60,6 +60,7 @@ struct memory_command {
     std::uint64_t nbytes, service_ps;
     std::optional<std::uint64_t> free_bytes, largest_free; // behind it, where the module has a free list
     std::optional<std::uint64_t> free_blocks;              // the length of that, where it is known which of them it is
+    std::optional<std::uint64_t> used_bytes;               // then too, of a memory: in live blocks
     std::optional<std::uint64_t> block;                    // counts the allocations of the run, of all memories
     bool frees;                                            // the block is free now
 };

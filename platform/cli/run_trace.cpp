@@ -82,14 +82,14 @@ void run_trace::add_memory(const found_memory &found) {
     const std::string &module = names_.modules[found.module];
     const std::string name = name_of_memory(module, found.channel);
     const std::uint32_t process = process_of(module);
-    memories_[{found.module, found.channel}] = {found.used_bytes + found.free_bytes,
-                                                trace_.add_counter(process, name + " used", "bytes"),
+    memories_[{found.module, found.channel}] = {trace_.add_counter(process, name + " used", "bytes"),
                                                 trace_.add_counter(process, name + " fragmentation", "%")};
     memory_command at_begin{};
     at_begin.of.module = found.module;
     at_begin.channel = found.channel;
     at_begin.free_bytes = found.free_bytes;
     at_begin.largest_free = found.largest_free;
+    at_begin.used_bytes = found.used_bytes;
     show_free(at_begin, 0);
 }
 
@@ -147,9 +147,9 @@ run_trace::request &run_trace::request_of(const command_times &of) {
 
 void run_trace::show_free(const memory_command &event, std::uint64_t ps) {
     const auto found = memories_.find({event.of.module, event.channel});
-    if (found == memories_.end() || !event.free_bytes || !event.largest_free) return;
+    if (found == memories_.end() || !event.free_bytes || !event.largest_free || !event.used_bytes) return;
     const memory_counters &of = found->second;
-    trace_.count(of.used, ps, (of.capacity - *event.free_bytes) * 1000);
+    trace_.count(of.used, ps, *event.used_bytes * 1000);
     const std::uint64_t scattered = *event.free_bytes - *event.largest_free; // less than 2^47
     trace_.count(of.fragmentation, ps, *event.free_bytes ? scattered * 100'000 / *event.free_bytes : 0);
 }
@@ -187,7 +187,7 @@ void run_trace::add(const mapping_command &event) {
 
 void run_trace::add(const launch_command &event) {
     const std::optional<std::uint32_t> pe = engines_[event.of.module].pe;
-    if (pe && event.of.op == TLA_OP_LAUNCH && event.took_ps > 0) {
+    if (pe && event.of.op == TLA_OP_LAUNCH && (event.took_ps > 0 || !event.of.status)) { // it has run
         const std::uint32_t slice = trace_.add_slice(pes_[*pe].kernel, event.began_ps, event.began_ps + event.took_ps,
                                                      "kernel", with_status(kernel_, event.of.status), "");
         pes_[*pe].kernels.push_back(slice);

@@ -46,7 +46,6 @@ class run_trace : public event_sink {
         std::vector<std::pair<std::uint64_t, std::int64_t>> steps; // of what waits: ps, 1 or -1
     };
     struct memory_counters {
-        std::uint64_t capacity;
         std::uint32_t used, fragmentation;
     };
     struct allocation {

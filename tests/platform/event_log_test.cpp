@@ -19,6 +19,8 @@ void check_run(const logged &l, const std::string &what) {
     BOOST_TEST_CONTEXT(what) {
         BOOST_REQUIRE_MESSAGE(l.r.run.status == 0, l.r.run.err);
         check_all(l);
+        for (const json_t *command : l.log.of("memory"))
+            if (text_of(command, "op") == "VA_ALLOC") BOOST_CHECK_EQUAL(number(command, "free_blocks"), 1);
     }
 }
 

@@ -47,6 +47,7 @@ BOOST_AUTO_TEST_CASE(a_trace_keeps_the_rules_whatever_the_platform_is_like) {
         {"messages.memory=sram"},
         {"faults.plan=refuse pe=1 rate=300000"},
         {"controller.cost.profile=ideal", "mmu.cost.fixed=0 ns", "pe.dispatch=0 ns"},
+        {"controller.tcm_policy=lazy", "controller.tcm_front.chunk_time=100 ns"}, // grows while it is used
     };
     for (const std::vector<std::string> &keys : platforms)
         for (const char *kernel : {"qkv_gemm", "ring"}) {
@@ -58,6 +59,15 @@ BOOST_AUTO_TEST_CASE(a_trace_keeps_the_rules_whatever_the_platform_is_like) {
             for (const auto &[key, touches] : t.trace.flows)
                 if (begins_with(key.first, "mapping")) BOOST_CHECK_EQUAL(key.first == "mapping", posted);
         }
+}
+
+BOOST_AUTO_TEST_CASE(a_program_without_work_is_a_point_to_which_its_launch_leads) {
+    const traced t = run_traced({"--kernel", "transpose", "--parameter", "rows=3", "--parameter", "columns=30"});
+    check_run(t, "three programs of four have nothing to do");
+    std::size_t points = 0;
+    for (const chrome_trace::slice &s : t.trace.slices)
+        points += s.category == "kernel" && s.begin_ps == s.end_ps;
+    BOOST_CHECK_EQUAL(points, 3u);
 }
 
 // What a test of rules must not let through.

@@ -74,7 +74,8 @@ inline void check_memories(const traced &t, bool every_command_is_told) {
     std::map<std::pair<std::string, std::string>, std::map<std::string, std::int64_t>> counts; // by thread, memory
     for (const chrome_trace::slice &s : t.trace.slices)
         if (s.category == "memory" && !contains(s.name, "TLA_BUSY"))
-            counts[{s.thread, text_of(s.args, "memory")}][s.name.substr(0, s.name.find(':'))]++;
+            counts[{s.thread.substr(0, s.thread.find(" (")), text_of(s.args, "memory")}]
+                  [s.name.substr(0, s.name.find(':'))]++;
     std::size_t i = 0;
     json_t *row = nullptr;
     json_array_foreach(t.r.list("controllers"), i, row) {
