@@ -109,7 +109,7 @@ bool tla_plan_is_router(const tla_topology_shape *shape, const tla_topology_plan
 /* What is wrong with a place: "which lies in the hole of the mesh". */
 static tla_phrase why_no_router(const tla_topology_shape *shape, const tla_topology_plan *plan, tla_mesh_place place) {
     return in_hole(plan, place)
-               ? tla_phrase_of("which lies in the hole of the mesh")
+               ? tla_phrase_of("which lies in the hole of the mesh, expected a router")
                : tla_phrase_of("which lies outside the mesh of %" PRIu32 " rows and %" PRIu32 " columns",
                                shape->mesh_rows, shape->mesh_columns);
 }

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_topology_that_cannot_be_is_found_where_it_is_written) {
          "f:8:59: links.wire: found \"10\", which has no unit, expected a time with a unit (ps, ns, us, ms, s)",
          "f:3:14: found PE 0 and PE 1 both at r0c0, expected one in a place",
          "f:4:16: found the M_CPU at r0c6, which lies outside the mesh of 6 rows and 6 columns",
-         "f:5:15: found the SRAM at r2c2, which lies in the hole of the mesh",
+         "f:5:15: found the SRAM at r2c2, which lies in the hole of the mesh, expected a router",
          "f:6:22: found places for 3 connections, expected 4, as many as a side has",
          "f:7:25: found cube1.W, expected a cube of 0 .. 0"});
     // What follows from a number stands at the number; what rests on something that is wrong is not told.

@@ -355,7 +355,7 @@ BOOST_AUTO_TEST_CASE(a_shape_that_cannot_work_is_refused_with_the_reason) {
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1 r1c4 r1c5 r4c0 r4c1 r5c4 r6c5"); }),
                       "found PE 7 at r6c5, which lies outside the mesh of 6 rows and 6 columns");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1 r1c4 r1c5 r2c3 r4c1 r5c4 r5c5"); }),
-                      "found PE 4 at r2c3, which lies in the hole of the mesh");
+                      "found PE 4 at r2c3, which lies in the hole of the mesh, expected a router");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1 r1c4 r0c1 r4c0 r4c1 r5c4 r5c5"); }),
                       "found PE 1 and PE 3 both at r0c1, expected one in a place");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1"); }),
@@ -365,9 +365,9 @@ BOOST_AUTO_TEST_CASE(a_shape_that_cannot_work_is_refused_with_the_reason) {
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.m_cpu_place, "r0c9"); }),
                       "found the M_CPU at r0c9, which lies outside the mesh of 6 rows and 6 columns");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.sram_place, "r3c3"); }),
-                      "found the SRAM at r3c3, which lies in the hole of the mesh");
+                      "found the SRAM at r3c3, which lies in the hole of the mesh, expected a router");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.mesh_hole, "r0c2..r5c2"), set(s.m_cpu_place, "r0c1"); }),
-                      "found connection 1 of side N at r0c2, which lies in the hole of the mesh");
+                      "found connection 1 of side N at r0c2, which lies in the hole of the mesh, expected a router");
     BOOST_CHECK_EQUAL(with([](shape &s) {
                           set(s.mesh_hole, "r0c2..r5c2");
                           set(s.m_cpu_place, "r0c1");
