@@ -2,6 +2,7 @@
 #include "cli/as_recorded.h"
 
 #include "cli/config_json.h"
+#include "cli/json_writer.h"
 #include "tlmalloc/allocators/segment_settings.h"
 #include "trace/torch_recorded.h"
 

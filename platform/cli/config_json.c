@@ -56,11 +56,3 @@ json_t *config_to_json(const tla_config *config) {
     if (object) tla_config_each(config, add_key, object);
     return object;
 }
-
-tla_status json_write(const json_t *report, size_t flags, FILE *out, tla_error *error) {
-    if (!out) return TLA_OK;
-    if (!report || (json_dumpf(report, out, JSON_INDENT(2) | flags) != 0 && !ferror(out)))
-        return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the report");
-    fputc('\n', out);
-    return TLA_OK;
-}

@@ -20,10 +20,6 @@ json_t *json_from_text(const char *text);
 /* A number of the core; past 2^63 - 1, which jansson's integers cannot hold, as a real number. */
 json_t *json_from_u64(uint64_t value);
 
-/* Writes a report and its last newline; `flags` as json_dumpf's, besides the indent. out NULL: nothing happens.
- * TLA_NO_HOST_MEMORY, for a report that is NULL too; write errors stay in the stream. */
-tla_status json_write(const json_t *report, size_t flags, FILE *out, tla_error *error);
-
 #ifdef __cplusplus
 }
 #endif

@@ -3,9 +3,9 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/config_json.h"
 #include "cli/device_argument.h"
 #include "cli/explain_run.h"
+#include "cli/json_writer.h"
 #include "cli/output.h"
 #include "cli/segment_argument.h"
 #include "cli/size_argument.h"

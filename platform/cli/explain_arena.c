@@ -2,6 +2,7 @@
 #include "cli/explain.h"
 
 #include "cli/config_json.h"
+#include "cli/json_writer.h"
 #include "cli/message.h"
 #include "cli/read_text.h"
 #include "tlmalloc/allocators/arena_snapshot.h"

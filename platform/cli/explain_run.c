@@ -2,6 +2,7 @@
 #include "cli/explain_run.h"
 
 #include "cli/config_json.h"
+#include "cli/json_writer.h"
 #include "cli/message.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/config_json.h"
 #include "cli/device_argument.h"
+#include "cli/json_writer.h"
 #include "cli/occupancy_map.h"
 #include "cli/output.h"
 #include "cli/progress.h"

@@ -3,6 +3,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
+#include "cli/json_writer.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
@@ -270,7 +271,7 @@ int tlmalloc_probe(int argc, char **argv) {
     const std::vector<check> checks = check_all(all);
     print(output_table(), all, checks);
     json_t *report = to_json(config, all, checks);
-    tla_status status = json_write(report, JSON_REAL_PRECISION(12), json, &error);
+    tla_status status = json_write(report, 12, json, &error);
     json_decref(report);
     if (!status) status = output_commit(&error);
     if (status) {

@@ -2,6 +2,7 @@
 #include "cli/report_page.hpp"
 
 #include "cli/installed.hpp"
+#include "cli/json_writer.h"
 #include "cli/read_text.h"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ tla_status read_d3(const d3_files &d3, std::string *script, std::string *licence
 } // namespace
 
 void add_data_element(std::string &page, const std::string &id, const json_t *data) {
-    const std::unique_ptr<char, decltype(&std::free)> text(json_dumps(data, JSON_COMPACT), &std::free);
+    const std::unique_ptr<char, decltype(&std::free)> text(json_compact_text(data), &std::free);
     if (!text) throw std::bad_alloc();
     page += "<script type=\"application/json\" id=\"" + id + "\">";
     for (const char *at = text.get(); *at; at++)

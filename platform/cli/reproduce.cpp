@@ -1,11 +1,11 @@
 // `tlmalloc reproduce [NAME]`: runs experiments and compares them with what was published.
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/config_json.h"
 #include "cli/experiment_plot.hpp"
 #include "cli/experiment_simulation.hpp"
 #include "cli/gnuplot.h"
 #include "cli/installed.hpp"
+#include "cli/json_writer.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "model/base/suggest.h"
@@ -329,7 +329,7 @@ int reproduce(const options &o) {
     if (!left_out.empty()) std::fprintf(table, "Take long, and run when they are named:%s\n", left_out.c_str());
     json_t *report = json_object();
     json_object_set_new(report, "experiments", list);
-    status = json_write(report, JSON_REAL_PRECISION(9), made.json, &error);
+    status = json_write(report, 9, made.json, &error);
     json_decref(report);
     if (!status) status = output_commit(&error);
     if (status) return fail(error, status);

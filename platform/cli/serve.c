@@ -4,7 +4,7 @@
 #include "cli/arguments.h"
 #include "cli/block_map.h"
 #include "cli/commands.h"
-#include "cli/config_json.h"
+#include "cli/json_writer.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/platform_law.h"

@@ -1,7 +1,7 @@
 /* `tlmalloc study results.sqlite`: what the points of a sweep say. */
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/config_json.h"
+#include "cli/json_writer.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -104,7 +104,7 @@ static tla_status write_files(const study_options *o, const study *s, const stud
     tla_status status = TLA_OK;
     if (files->json) {
         json_t *report = study_to_json(s, front);
-        status = json_write(report, JSON_REAL_PRECISION(9), files->json, error);
+        status = json_write(report, 9, files->json, error);
         json_decref(report);
     }
     if (!status && files->csv) status = study_write_csv(s, files->csv, error);

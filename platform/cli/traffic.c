@@ -2,6 +2,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
+#include "cli/json_writer.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
