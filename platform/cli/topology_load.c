@@ -1,5 +1,6 @@
 /* The loads of links, out of the report of a run, for the picture of a topology. */
 #include "cli/config_json.h"
+#include "cli/json_writer.h"
 #include "cli/output.h"
 #include "cli/read_text.h"
 #include "cli/topology.h"
@@ -22,7 +23,7 @@ typedef struct reader {
 
 /* A value as it stands in the report, cut where it is long; "nothing" where there is none. */
 static void print_value(const json_t *value, char *text, size_t size) {
-    char *dump = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+    char *dump = json_compact_text(value);
     snprintf(text, size, "%s", dump ? dump : "nothing");
     free(dump);
 }
