@@ -72,7 +72,7 @@ struct foreign_cpu : sc_core::sc_module {
     tlm_utils::simple_initiator_socket<foreign_cpu> out{"out"};
     foreign_cpu(sc_core::sc_module_name name, std::vector<access> &what, std::uint64_t start)
         : sc_module(name), program(what), start_ps(start) {
-        SC_HAS_PROCESS(foreign_cpu);
+        TLMALLOC_HAS_PROCESS(foreign_cpu);
         SC_THREAD(run);
     }
     void run() {
@@ -102,7 +102,7 @@ struct dma_engine : sc_core::sc_module {
     dma_engine(sc_core::sc_module_name name, initiator_program &what, std::uint64_t start)
         : sc_module(name), dma("dma", dma_config(what)), local("tcm", tcm_config()), program(what.accesses),
           start_ps(start) {
-        SC_HAS_PROCESS(dma_engine);
+        TLMALLOC_HAS_PROCESS(dma_engine);
         SC_THREAD(run);
         dma.local.bind(local.in);
     }
