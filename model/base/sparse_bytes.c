@@ -1,5 +1,4 @@
 /* Sparse bytes by an anonymous mapping that reserves no swap. */
-#define _DEFAULT_SOURCE
 #include "tlmalloc/base/sparse_bytes.h"
 
 #include <stddef.h>
@@ -9,10 +8,12 @@
 tla_status tla_sparse_bytes_create(uint64_t nbytes, uint8_t **bytes) {
     *bytes = NULL;
     if (nbytes == 0 || nbytes > PTRDIFF_MAX) return TLA_INVALID_ARGUMENT;
-    void *range = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *range =
+        mmap(NULL, (size_t)nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) return TLA_NO_HOST_MEMORY;
 #ifdef MADV_NOHUGEPAGE
-    madvise(range, nbytes, MADV_NOHUGEPAGE); /* a touched byte commits 4 KiB, not 2 MiB; advice may be refused */
+    madvise(range, (size_t)nbytes,
+            MADV_NOHUGEPAGE); /* a touched byte commits 4 KiB, not 2 MiB; advice may be refused */
 #endif
     *bytes = range;
     return TLA_OK;
@@ -20,11 +21,11 @@ tla_status tla_sparse_bytes_create(uint64_t nbytes, uint8_t **bytes) {
 
 void tla_sparse_bytes_clear(uint8_t *bytes, uint64_t nbytes) {
 #ifdef __linux__ /* elsewhere the advice need not throw pages away */
-    if (madvise(bytes, nbytes, MADV_DONTNEED) == 0) return;
+    if (madvise(bytes, (size_t)nbytes, MADV_DONTNEED) == 0) return;
 #endif
-    memset(bytes, 0, nbytes);
+    memset(bytes, 0, (size_t)nbytes);
 }
 
 void tla_sparse_bytes_destroy(uint8_t *bytes, uint64_t nbytes) {
-    if (bytes) munmap(bytes, nbytes);
+    if (bytes) munmap(bytes, (size_t)nbytes);
 }

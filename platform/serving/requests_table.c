@@ -1,5 +1,4 @@
 /* Tables of requests: Azure's, with the time of each, and lengths alone. */
-#define _DEFAULT_SOURCE /* timegm */
 #include "serving/requests_parts.h"
 #include "trace/table.h"
 
