@@ -2,6 +2,7 @@
  * the engine to the list as it is. */
 #include "driven.h"
 
+#include "base/host_array.h"
 #include "size_class.h"
 
 #include <inttypes.h>
@@ -32,7 +33,7 @@ static tla_status follow_list(tla_driven *d, tla_error *error) {
 /* Unit by unit, so that any two buddies have come into being; and back in an order that stacks them as they are. */
 static tla_status follow_buddies(tla_driven *d, tla_error *error) {
     const uint64_t count = d->list->count(d->list_state);
-    tla_block *blocks = malloc((count + 1) * sizeof *blocks);
+    tla_block *blocks = host_array_new(count + 1, sizeof *blocks);
     if (!blocks) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     d->list->saved(d->list_state, blocks);
     tla_status status = TLA_OK;

@@ -1,7 +1,7 @@
 /* Fragmentation measures: of the largest block, by size, and Gorman's two indices. */
 #include "tlmalloc/allocators/fragmentation.h"
 
-__extension__ typedef unsigned __int128 wide;
+#include "base/wide.h"
 
 /* Visits the free blocks in offset order. */
 static size_t next_chunk(const tla_arena *arena, tla_block *chunk, size_t n, size_t room) {
@@ -10,7 +10,7 @@ static size_t next_chunk(const tla_arena *arena, tla_block *chunk, size_t n, siz
 }
 
 static unsigned permille(uint64_t part, uint64_t whole) {
-    return whole ? (unsigned)((wide)1000 * part / whole) : 0;
+    return whole ? (unsigned)wide_ratio(1000, part, whole) : 0;
 }
 
 uint64_t tla_arena_fragmentation_permille(const tla_arena_stats *stats) {
@@ -32,7 +32,7 @@ int tla_fragmentation_index(const tla_arena *arena, uint64_t nbytes) {
     tla_arena_stats s = tla_arena_get_stats(arena);
     if (s.largest_free >= nbytes) return -1000;
     if (s.free_blocks == 0) return 0;
-    wide lost = (1000 + (wide)1000 * s.free / nbytes) / s.free_blocks;
+    uint64_t lost = (1000 + wide_ratio(1000, s.free, nbytes)) / s.free_blocks; /* s.free < nbytes * s.free_blocks */
     return lost < 1000 ? 1000 - (int)lost : 0;
 }
 

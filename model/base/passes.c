@@ -13,13 +13,13 @@ uint64_t tla_passes_bytes(const tla_passes *p) {
 void tla_passes_pack(const tla_passes *p, uint8_t *part, const uint8_t *whole) {
     uint64_t index, n;
     for (uint64_t pass = 0; tla_passes_run(p, pass, &index, &n); pass += p->span, part += n)
-        memcpy(part, whole + index, n);
+        memcpy(part, whole + index, (size_t)n);
 }
 
 void tla_passes_unpack(const tla_passes *p, const uint8_t *part, uint8_t *whole) {
     uint64_t index, n;
     for (uint64_t pass = 0; tla_passes_run(p, pass, &index, &n); pass += p->span, part += n)
-        memcpy(whole + index, part, n);
+        memcpy(whole + index, part, (size_t)n);
 }
 
 void tla_passes_pack_pattern(const tla_passes *p, uint8_t *part, const uint8_t *pattern, uint64_t pattern_length) {

@@ -2,6 +2,7 @@
 #include "value.h"
 
 #include "base/suggest.h"
+#include "base/wide.h"
 #include "tlmalloc/allocators/stack.h"
 #include "tlmalloc/config.h"
 
@@ -9,8 +10,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-__extension__ typedef unsigned __int128 wide;
 
 typedef struct unit {
     const char *name;
@@ -222,14 +221,16 @@ static tla_status parse_quantity(tla_value_type type, const char *text, uint64_t
     if (!u->name)
         return tla_error_set(error, TLA_SYNTAX, "found %s with the unknown unit %s, expected %s", tla_quote(text).text,
                              tla_quote(name).text, number_expected(type).text);
-    wide product = (wide)d.mantissa * u->factor;
-    if (d.too_long || product / d.scale > UINT64_MAX)
+    uint64_t rest;
+    const tla_wide product = wide_product(d.mantissa, u->factor);
+    const uint64_t whole = wide_quotient(product, d.scale, &rest);
+    if (d.too_long || product.high >= d.scale)
         return tla_error_set(error, TLA_SYNTAX, "found %s, expected at most 20 digits and less than 2^64 %s",
                              tla_quote(text).text, quantities[type].base);
-    if (product % d.scale != 0)
+    if (rest != 0)
         return tla_error_set(error, TLA_SYNTAX, "found %s, expected a whole number of %s", tla_quote(text).text,
                              quantities[type].base);
-    *number = (uint64_t)(product / d.scale);
+    *number = whole;
     return TLA_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Guarded memory: live blocks are the arena's, freed ones a ring, written bytes a sparse map of bits. */
 #include "tlmalloc/device/guard.h"
 
+#include "base/host_array.h"
 #include "tlmalloc/base/sparse_bytes.h"
 
 #include <inttypes.h>
@@ -42,7 +43,7 @@ tla_status tla_guard_create(const tla_arena *arena, size_t history, tla_guard **
     guard->history = history;
     guard->capacity = config.capacity;
     guard->bits_bytes = config.capacity / 8 + 1;
-    guard->touched = calloc(guard->bits_bytes / PAGE + 1, sizeof *guard->touched);
+    guard->touched = host_array_new(guard->bits_bytes / PAGE + 1, sizeof *guard->touched);
     if (!guard->touched || tla_sparse_bytes_create(guard->bits_bytes, &guard->written)) {
         tla_guard_destroy(guard);
         return TLA_NO_HOST_MEMORY;
@@ -79,7 +80,7 @@ static void set_written(tla_guard *guard, uint64_t first, uint64_t end) {
     for (; first < end && (first % 8 || end - first < 8); first = next_byte(first, end))
         guard->written[first / 8] |= mask_of(first, end);
     if (first >= end) return;
-    memset(guard->written + first / 8, 0xff, end / 8 - first / 8);
+    memset(guard->written + first / 8, 0xff, (size_t)(end / 8 - first / 8));
     if (end % 8) guard->written[end / 8] |= mask_of(end / 8 * 8, end);
 }
 

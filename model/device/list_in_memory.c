@@ -1,6 +1,7 @@
 /* A free list in memory: its nodes in offset order, their slots, and the cache in front. */
 #include "tlmalloc/device/list_in_memory.h"
 
+#include "base/host_array.h"
 #include "base/little_endian.h"
 
 #include <stdlib.h>
@@ -40,11 +41,11 @@ const char *tla_free_list_place_name(tla_free_list_place place) {
 
 static tla_status grow_nodes(tla_list_in_memory *t) {
     uint32_t room = t->room + t->room / 2 + 64;
-    node *nodes = realloc(t->nodes, room * sizeof *nodes);
+    node *nodes = host_array_resize(t->nodes, room, sizeof *nodes);
     if (nodes) t->nodes = nodes;
-    uint32_t *given_up = realloc(t->given_up, room * sizeof *given_up);
+    uint32_t *given_up = host_array_resize(t->given_up, room, sizeof *given_up);
     if (given_up) t->given_up = given_up;
-    cached_slot *slots = realloc(t->slots, (room + UINT64_C(1)) * sizeof *slots);
+    cached_slot *slots = host_array_resize(t->slots, room + UINT64_C(1), sizeof *slots);
     if (slots) t->slots = slots;
     if (!nodes || !given_up || !slots) return TLA_NO_HOST_MEMORY;
     /* the anchor moves to the new end */

@@ -1,6 +1,7 @@
 /* The memories of a controller: a stack each, physical addresses out (ADR-0048 D3, D7). */
 #include "tlmalloc/allocators/pe_memory.h"
 
+#include "base/host_array.h"
 #include "tlmalloc/device/address_windows.h"
 
 #include <inttypes.h>
@@ -166,7 +167,9 @@ static tla_status create_channel(tla_pe_memory *memory, tla_channel channel) {
     const tla_stack_config stack = tla_pe_memory_stack_config(c, channel);
     tla_status status = tla_stack_create(&stack, &memory->stacks[channel], NULL);
     if (status || !c->guarded || stack.capacity == 0) return status;
-    return tla_guard_create(tla_stack_live(memory->stacks[channel]), c->guard_history, &memory->guards[channel]);
+    if (!host_array_fits(c->guard_history, 1)) return TLA_NO_HOST_MEMORY;
+    return tla_guard_create(tla_stack_live(memory->stacks[channel]), (size_t)c->guard_history,
+                            &memory->guards[channel]);
 }
 
 tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *error) {

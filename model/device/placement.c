@@ -134,7 +134,7 @@ static void move_rows(const tla_placement *p, uint8_t *to, const uint8_t *from, 
         for (uint32_t pe = 0; pe < pes; pe++) {
             uint64_t offset;
             const tla_rectangle part = tla_placement_shard(p, cube, pe, &offset);
-            const size_t nbytes = part.columns * p->element_bytes;
+            const size_t nbytes = (size_t)(part.columns * p->element_bytes);
             for (uint64_t row = 0; row < part.rows && nbytes; row++) {
                 const uint64_t in_tensor = offset + row * nbytes;
                 const uint64_t in_matrix = ((part.row + row) * p->columns + part.column) * p->element_bytes;

@@ -1,6 +1,8 @@
 /* An index by chains: a lookup compares what was entered earlier first, so that the first match is the answer. */
 #include "kv_blocks_index.h"
 
+#include "base/host_array.h"
+
 #include <stdlib.h>
 
 tla_status tla_kv_index_init(tla_kv_index *index, uint32_t blocks) {
@@ -8,9 +10,9 @@ tla_status tla_kv_index_init(tla_kv_index *index, uint32_t blocks) {
     while (buckets < 2 * (uint64_t)blocks)
         buckets *= 2;
     *index = (tla_kv_index){.bucket_mask = buckets - 1};
-    index->entries = calloc(blocks, sizeof *index->entries);
-    index->first = calloc(buckets, sizeof *index->first);
-    index->last = calloc(buckets, sizeof *index->last);
+    index->entries = host_array_new(blocks, sizeof *index->entries);
+    index->first = host_array_new(buckets, sizeof *index->first);
+    index->last = host_array_new(buckets, sizeof *index->last);
     return index->entries && index->first && index->last ? TLA_OK : TLA_NO_HOST_MEMORY;
 }
 

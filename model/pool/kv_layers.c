@@ -1,6 +1,8 @@
 /* Small pages of several sizes in large pages of one size. */
 #include "tlmalloc/allocators/kv_layers.h"
 
+#include "base/host_array.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -108,8 +110,8 @@ static bool find_sizes(tla_kv_layers *l) {
 static bool take_memory(tla_kv_layers *l) {
     const uint64_t runs = (uint64_t)l->config.sequences * l->config.type_count;
     l->pages = calloc(l->count, sizeof *l->pages);
-    l->chain = calloc((size_t)l->count * l->small_max, sizeof *l->chain);
-    l->runs = calloc(runs, sizeof *l->runs);
+    l->chain = host_array_new((uint64_t)l->count * l->small_max, sizeof *l->chain);
+    l->runs = host_array_new(runs, sizeof *l->runs);
     l->lengths = calloc(l->config.sequences, sizeof *l->lengths);
     l->lives = calloc(l->config.sequences, sizeof *l->lives);
     if (!l->pages || !l->chain || !l->runs || !l->lengths || !l->lives) return false;
@@ -287,7 +289,7 @@ static bool fits(const tla_kv_layers *l, uint32_t sequence, const tla_kv_lengths
 static bool make_room(run *r, uint64_t end) {
     if (end <= r->room) return true;
     const uint64_t room = end > 2 * r->room ? end : 2 * r->room;
-    uint64_t *grown = room > SIZE_MAX / sizeof *grown ? NULL : realloc(r->pages, room * sizeof *grown);
+    uint64_t *grown = host_array_resize(r->pages, room, sizeof *grown);
     if (!grown) return false;
     r->pages = grown;
     r->room = room;

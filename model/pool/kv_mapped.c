@@ -1,6 +1,8 @@
 /* Virtually contiguous key-value cache, mapped on demand. */
 #include "tlmalloc/allocators/kv_mapped.h"
 
+#include "base/host_array.h"
+
 #include <stdlib.h>
 
 /* What is mapped for a sequence: a number for each page of every tensor, in the order of its tokens. */
@@ -31,8 +33,8 @@ tla_status tla_kv_mapped_create(const tla_kv_mapped_config *config, tla_kv_mappe
     if (!m) return TLA_NO_HOST_MEMORY;
     m->config = *config;
     m->stats.groups = m->stats.free_groups = config->groups;
-    m->queue = malloc(config->groups * sizeof *m->queue);
-    m->ranges = calloc(config->sequences, sizeof *m->ranges);
+    m->queue = host_array_new(config->groups, sizeof *m->queue);
+    m->ranges = host_array_new(config->sequences, sizeof *m->ranges);
     if (!m->queue || !m->ranges) {
         tla_kv_mapped_destroy(m);
         return TLA_NO_HOST_MEMORY;
@@ -70,7 +72,7 @@ bool tla_kv_mapped_fits(const tla_kv_mapped *m, uint64_t sequence, uint64_t toke
 static bool make_room(range *r, uint64_t count) {
     if (count <= r->room) return true;
     const uint64_t room = count > 2 * (uint64_t)r->room ? count : 2 * (uint64_t)r->room;
-    uint32_t *grown = realloc(r->groups, room * sizeof *grown);
+    uint32_t *grown = host_array_resize(r->groups, room, sizeof *grown);
     if (!grown) return false;
     r->groups = grown;
     r->room = (uint32_t)(room < UINT32_MAX ? room : UINT32_MAX);

@@ -1,6 +1,7 @@
 /* Dispatch by format, and a lock around the arena. */
 #include "tlmalloc/allocators/mixed_pool.h"
 
+#include "base/host_array.h"
 #include "tlmalloc/allocators/slot_pool.h"
 
 #include <inttypes.h>
@@ -114,7 +115,7 @@ static tla_status alloc_ranges(tla_mixed_pool *mixed, tla_arena *arena, uint64_t
 
 static tla_status alloc_host_buffers(uint64_t nbytes, size_t n, tla_mixed_pool_block *blocks) {
     for (size_t i = 0; i < n; i++) {
-        void *bytes = nbytes <= PTRDIFF_MAX ? calloc(1, nbytes) : NULL;
+        void *bytes = host_array_new(nbytes, 1);
         if (!bytes) {
             while (i > 0)
                 free(blocks[--i].bytes);

@@ -1,6 +1,8 @@
 /* A queue of free slot numbers in a ring, and a mark for each slot that is in it. */
 #include "tlmalloc/allocators/slot_pool.h"
 
+#include "base/host_array.h"
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,10 +24,9 @@ tla_status tla_slot_pool_create(const tla_slot_pool_config *config, tla_slot_poo
         c->nbytes > ((uint64_t)1 << 63) - c->base || (c->report_duplicates && c->seed_era))
         return TLA_INVALID_ARGUMENT;
     uint64_t slots = c->nbytes / c->slot_bytes, room = slots ? slots : 1;
-    if (room > SIZE_MAX / sizeof(uint64_t)) return TLA_NO_HOST_MEMORY;
     tla_slot_pool *pool = calloc(1, sizeof *pool);
-    uint64_t *ring = malloc(room * sizeof *ring);
-    uint32_t *queued = malloc(room * sizeof *queued);
+    uint64_t *ring = host_array_new(room, sizeof *ring);
+    uint32_t *queued = host_array_new(room, sizeof *queued);
     if (!pool || !ring || !queued || pthread_mutex_init(&pool->lock, NULL)) {
         free(pool);
         free(ring);
@@ -74,7 +75,7 @@ static tla_status reserve(tla_slot_pool *pool, uint64_t n) {
     while (room - pool->count < n)
         room *= 2;
     if (room == pool->room) return TLA_OK;
-    uint64_t *ring = malloc(room * sizeof *ring);
+    uint64_t *ring = host_array_new(room, sizeof *ring);
     if (!ring) return TLA_NO_HOST_MEMORY;
     for (uint64_t i = 0; i < pool->count; i++)
         ring[i] = pool->ring[(pool->head + i) % pool->room];

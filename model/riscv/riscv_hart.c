@@ -1,13 +1,14 @@
 /* The hart: registers, memory, what is decoded of it, and the loop that executes. */
 #include "tlmalloc/device/riscv_hart.h"
 
+#include "base/host_array.h"
+#include "base/little_endian.h"
+#include "base/wide.h"
 #include "decode.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the hart's memory is little-endian, as the host's");
 
 struct tla_riscv_hart {
     uint64_t x[RISCV_SINK + 1];
@@ -35,8 +36,8 @@ tla_status tla_riscv_create(const tla_riscv_config *config, tla_riscv_hart **har
     tla_riscv_hart *made = calloc(1, sizeof *made);
     if (made) {
         made->config = *config;
-        made->memory = calloc(bytes, 1);
-        made->decoded = calloc(bytes / 2, sizeof *made->decoded);
+        made->memory = calloc((size_t)bytes, 1); /* at most 2^30 */
+        made->decoded = host_array_new(bytes / 2, sizeof *made->decoded);
     }
     if (!made || !made->memory || !made->decoded) {
         tla_riscv_destroy(made);
@@ -72,7 +73,7 @@ static inline bool is_inside(const tla_riscv_config *config, uint64_t address, s
 /* What was decoded of bytes that change: an instruction may begin two bytes before them. */
 static void forget(tla_riscv_hart *hart, uint64_t offset, uint64_t nbytes) {
     uint64_t first = offset / 2 - (offset >= 2), last = (offset + nbytes - 1) / 2;
-    memset(hart->decoded + first, 0, (last - first + 1) * sizeof *hart->decoded);
+    memset(hart->decoded + first, 0, (size_t)(last - first + 1) * sizeof *hart->decoded);
 }
 
 tla_status tla_riscv_write(tla_riscv_hart *hart, uint64_t address, const void *bytes, size_t nbytes) {
@@ -122,16 +123,11 @@ uint64_t tla_riscv_cycles(const tla_riscv_hart *hart) {
 
 /* The bits of the instruction at an offset; false when its end is not in the memory. */
 static bool fetch(const tla_riscv_hart *hart, uint64_t offset, uint32_t *bits) {
-    uint16_t low, high;
     *bits = 0;
     if (offset >= hart->config.memory_bytes) return false;
-    memcpy(&low, hart->memory + offset, sizeof low);
-    if ((low & 3) == 3) {
-        if (hart->config.memory_bytes - offset < 4) return false;
-        memcpy(&high, hart->memory + offset + 2, sizeof high);
-        *bits = (uint32_t)high << 16;
-    }
-    *bits |= low;
+    const unsigned nbytes = (hart->memory[offset] & 3) == 3 ? 4 : 2;
+    if (hart->config.memory_bytes - offset < nbytes) return false;
+    *bits = (uint32_t)get_little_endian(hart->memory + offset, nbytes);
     return true;
 }
 
@@ -161,8 +157,10 @@ static tla_riscv_stop fail(tla_riscv_hart *hart, tla_status status, uint64_t add
     return TLA_RISCV_FAULT;
 }
 
-__extension__ typedef __int128 wide;
-__extension__ typedef unsigned __int128 unsigned_wide;
+/* The upper half of a product, of which a factor may be signed: a negative one counts 2^64 less. */
+static uint64_t high_product(uint64_t a, uint64_t b, bool a_signed, bool b_signed) {
+    return wide_product(a, b).high - (a_signed && a >> 63 ? b : 0) - (b_signed && b >> 63 ? a : 0);
+}
 
 static uint64_t divide(int64_t a, int64_t b) {
     if (b == 0) return UINT64_MAX;
@@ -205,32 +203,33 @@ tla_riscv_stop tla_riscv_run(tla_riscv_hart *hart, uint64_t limit) {
 #define LOAD(type)                                                                                                     \
     {                                                                                                                  \
         const uint8_t to = i->to; /* an access may overwrite the instruction */                                        \
-        type value;                                                                                                    \
+        unsigned char raw[sizeof(type)];                                                                               \
+        const unsigned char *from = raw;                                                                               \
         address = x[i->a] + (uint64_t)i->value;                                                                        \
         extra += timing.load;                                                                                          \
-        if (is_inside(&hart->config, address, sizeof value, &offset)) {                                                \
-            memcpy(&value, memory + offset, sizeof value);                                                             \
+        if (is_inside(&hart->config, address, sizeof raw, &offset)) {                                                  \
+            from = memory + offset;                                                                                    \
         } else {                                                                                                       \
             SETTLE();                                                                                                  \
-            status = access_outside(hart, address, &value, sizeof value, false);                                       \
+            status = access_outside(hart, address, raw, sizeof raw, false);                                            \
             if (status) REFUSE(status, timing.load);                                                                   \
         }                                                                                                              \
-        x[to] = (uint64_t)(int64_t)value;                                                                              \
+        x[to] = (uint64_t)(int64_t)(type)get_little_endian(from, sizeof raw);                                          \
         break;                                                                                                         \
     }
 
 #define STORE(type)                                                                                                    \
     {                                                                                                                  \
-        type value = (type)x[i->b];                                                                                    \
+        unsigned char raw[sizeof(type)];                                                                               \
+        put_little_endian(raw, x[i->b], sizeof raw);                                                                   \
         address = x[i->a] + (uint64_t)i->value;                                                                        \
         extra += timing.store;                                                                                         \
-        if (is_inside(&hart->config, address, sizeof value, &offset)) {                                                \
-            memcpy(memory + offset, &value, sizeof value);                                                             \
-            if (offset < hart->code_end && offset + sizeof value > hart->code_begin)                                   \
-                forget(hart, offset, sizeof value);                                                                    \
+        if (is_inside(&hart->config, address, sizeof raw, &offset)) {                                                  \
+            memcpy(memory + offset, raw, sizeof raw);                                                                  \
+            if (offset < hart->code_end && offset + sizeof raw > hart->code_begin) forget(hart, offset, sizeof raw);   \
         } else {                                                                                                       \
             SETTLE();                                                                                                  \
-            status = access_outside(hart, address, &value, sizeof value, true);                                        \
+            status = access_outside(hart, address, raw, sizeof raw, true);                                             \
             if (status) REFUSE(status, timing.store);                                                                  \
         }                                                                                                              \
         break;                                                                                                         \
@@ -386,11 +385,11 @@ tla_riscv_stop tla_riscv_run(tla_riscv_hart *hart, uint64_t limit) {
         case RISCV_MUL:
             RESULT_IN(multiply, A * B);
         case RISCV_MULH:
-            RESULT_IN(multiply, (uint64_t)((wide)SA * SB >> 64));
+            RESULT_IN(multiply, high_product(A, B, true, true));
         case RISCV_MULHSU:
-            RESULT_IN(multiply, (uint64_t)((wide)SA * (wide)B >> 64));
+            RESULT_IN(multiply, high_product(A, B, true, false));
         case RISCV_MULHU:
-            RESULT_IN(multiply, (uint64_t)((unsigned_wide)A * B >> 64));
+            RESULT_IN(multiply, high_product(A, B, false, false));
         case RISCV_MULW:
             RESULT_IN(multiply, sign_word(A * B));
         case RISCV_DIV:

@@ -1,4 +1,5 @@
 /* Changes of mappings: rehearsed, made in one step, and told to the table memory afterwards. */
+#include "base/host_array.h"
 #include "base/little_endian.h"
 #include "mmu_state.h"
 
@@ -21,7 +22,7 @@ static tla_status want(mmu_change *c, uint64_t nbytes) {
 /* A walk reads a region list whole: there must be room for it before there is such a list. */
 static tla_status make_list_room(tla_mmu *m, uint64_t nbytes) {
     if (nbytes <= m->list_room) return TLA_OK;
-    uint8_t *grown = nbytes > UINT32_MAX ? NULL : realloc(m->list, nbytes);
+    uint8_t *grown = nbytes > UINT32_MAX ? NULL : host_array_resize(m->list, nbytes, 1);
     if (!grown) return TLA_NO_HOST_MEMORY;
     m->list = grown;
     m->list_room = (uint32_t)nbytes;

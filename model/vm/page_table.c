@@ -296,7 +296,7 @@ static tla_status change_now(tla_page_table *t, tla_table_change change, const t
         if (!duty.write)
             memory->free(memory->context, duty.pa, duty.nbytes);
         else if (memory->write)
-            memory->write(memory->context, duty.pa, words, duty.nbytes / 8);
+            memory->write(memory->context, duty.pa, words, (size_t)(duty.nbytes / 8));
     }
     return TLA_OK;
 }
