@@ -61,15 +61,24 @@ typedef void (*tla_config_report)(void *context, const tla_config_finding *findi
 tla_status tla_config_load(const char *path, const char *const *overrides, size_t override_count, tla_config *config,
                            tla_config_report report, void *context);
 
-/* A judgement of the caller's on the value of one key, such as the name of a kernel, which this library does not know.
- */
+/* The kernel of a configuration, of which this library knows nothing, and who is told of keys without effect. */
 typedef struct tla_config_judge {
-    const char *key; /* "workload.kernel" */
-    /* Whether the value of the key can be used; else why says what was found and expected. Other keys may be wrong. */
-    bool (*accepts)(const tla_config *config, tla_error *why);
+    const void *context; /* the caller's, of accepts */
+    /* Whether the kernel can be run, and what it does: may change workload->kernel and sets workload->uses. False:
+     * `why` says what was found and expected. */
+    bool (*accepts)(const void *context, tla_workload_parameters *workload, tla_error *why);
+    /* Gets every key that is set and has no effect, where it is set: those of overrides, and those of the file whose
+     * value is not the default. Called when all else is right; NULL: nobody is told. */
+    tla_config_report warn;
 } tla_config_judge;
 
-/* As tla_config_load; what the judge refuses is one more finding, at the place of the key. */
+/* Whether a key may have an effect in this configuration; false: `why` names it, the keys that keep it from having one,
+ * and what they would have to be. Of the kernel that is so as far as workload.uses knows it. True for what is no key.
+ */
+bool tla_config_has_effect(const tla_config *config, const char *key, tla_error *why);
+
+/* As tla_config_load; a kernel that the judge refuses is one more finding, at the place of workload.kernel. `warn` gets
+ * the same context as `report`. */
 tla_status tla_config_load_judged(const char *path, const char *const *overrides, size_t override_count,
                                   const tla_config_judge *judge, tla_config *config, tla_config_report report,
                                   void *context);

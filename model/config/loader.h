@@ -31,7 +31,7 @@ typedef struct tla_loader {
     bool incomplete; /* the file could not be read to its end */
     bool no_memory;
     const tla_schema *schema;
-    const tla_config_judge *judge; /* of a platform; NULL: nobody */
+    const tla_config_judge *judge; /* of a platform's kernel; NULL: nobody */
     void *config;                  /* the struct that the schema describes */
     tla_origin *origins;           /* of every key */
     tla_sections *sections;        /* of the sections written, at the index of their first key */

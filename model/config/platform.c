@@ -109,7 +109,35 @@ static void check_rule(tla_loader *l, const tla_platform_rule *rule) {
     if (!bad && rule->broken(l->config, &text)) tla_loader_find_at(l, written, text.text);
 }
 
+/* ---- the kernel, and keys without effect ---- */
+
+/* Whether the value that a key was given in the file, is the default: then it is there to be read. */
+static bool is_default(const tla_schema_key *key, const tla_config *config) {
+    tla_value wanted = {0};
+    const tla_value value = tla_schema_get(key, config);
+    return tla_value_parse(&key->form, key->default_text, &wanted, NULL) == TLA_OK && value.number == wanted.number &&
+           strcmp(value.text, wanted.text) == 0;
+}
+
+static void warn_of_idle_keys(tla_loader *l) {
+    for (size_t i = 0; i < l->schema->count; i++) {
+        const tla_origin *o = &l->origins[i];
+        const tla_schema_key *key = &l->schema->keys[i];
+        tla_error why;
+        if (!o->at.file || (!o->override && is_default(key, l->config))) continue;
+        if (tla_config_has_effect(l->config, key->key, &why)) continue;
+        const tla_phrase quoted = o->override ? tla_quote(o->override) : (tla_phrase){""};
+        tla_error text;
+        tla_error_set(&text, TLA_INVALID_ARGUMENT, "%s%s%s", quoted.text, o->override ? ": " : "", why.text);
+        l->judge->warn(l->context, &(tla_config_finding){o->at.file, o->at.line, o->at.column, text.text});
+    }
+}
+
 static void check_platform(tla_loader *l) {
+    const tla_origin *const kernel = &l->origins[tla_schema_find(l->schema, "workload.kernel")];
+    tla_error why;
+    const bool judged = l->judge && !l->incomplete && !kernel->bad;
+    const bool refused = judged && !l->judge->accepts(l->judge->context, &((tla_config *)l->config)->workload, &why);
     resolve_va_page_size(l);
     if (!l->incomplete) {
         tla_loader_resolve_timing(l);
@@ -121,11 +149,8 @@ static void check_platform(tla_loader *l) {
         check_rule(l, &tla_controller_rules[i]);
     for (size_t i = 0; i < tla_platform_rule_count && !l->incomplete; i++)
         check_rule(l, &tla_platform_rules[i]);
-    if (!l->judge || l->incomplete) return;
-    const tla_origin *judged = &l->origins[tla_schema_find(l->schema, l->judge->key)];
-    tla_error why;
-    if (!judged->bad && !l->judge->accepts(l->config, &why))
-        tla_loader_find_at(l, judged, tla_phrase_of("%s: %s", l->judge->key, why.text).text);
+    if (refused) tla_loader_find_at(l, kernel, tla_phrase_of("workload.kernel: %s", why.text).text);
+    if (l->judge && l->judge->warn && l->findings == 0 && !l->no_memory) warn_of_idle_keys(l);
 }
 
 /* ---- the interface ---- */

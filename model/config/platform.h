@@ -26,6 +26,20 @@ typedef struct tla_platform_rule {
 extern const tla_platform_rule tla_platform_rules[], tla_controller_rules[];
 extern const size_t tla_platform_rule_count, tla_controller_rule_count;
 
+/* key_effects.c: keys that have no effect where a condition does not hold. Several conditions of a key must all hold.
+ */
+typedef struct tla_key_condition {
+    const char *keys;                        /* a key, or a section with its dot: all keys in it */
+    bool (*holds)(const tla_config *config); /* true: the keys may have an effect */
+    const char *by[2];                       /* the keys that decide, one or two */
+    const char *wanted;                      /* what they must be: "flat or memory" */
+} tla_key_condition;
+
+extern const tla_key_condition tla_key_conditions[];
+extern const size_t tla_key_condition_count;
+
+bool tla_key_condition_is_of(const tla_key_condition *condition, const char *key);
+
 /* A size in the text of a rule. */
 static inline tla_phrase tla_size_text(uint64_t nbytes) {
     return tla_number_print(TLA_VALUE_SIZE, nbytes);

@@ -246,7 +246,8 @@ const tla_schema_key tla_platform_keys[] = {
      "added to every access; the host's caches and cores are not on the way"},
 
     {COUNT(controller.ports, controller.ports, TLA_PORT_OF_PE + 1, 4096), CHOICE, "16",
-     "command windows of a memory controller; at least 4 with mmu.walk memory, 5 with mmu.unmapped demand"},
+     "command windows of a memory controller; at least 3 with controller.lockstep, 4 with mmu.walk memory, 5 with "
+     "mmu.unmapped demand, 6 with a kernel that sends messages (unless messages.memory is sram)"},
     {COUNT(controller.queue_depth, controller.queue_depth, 1, 256), CHOICE, "16",
      "commands that may wait for the allocation engine"},
     {STACK(controller.hbm_policy, controller.memory.hbm_policy), "KernBench ADR-0048 D1", "first_fit",

@@ -4,6 +4,7 @@
 #include "device/topology_plan.h"
 #include "tlmalloc/base/phys_addr.h"
 #include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/kernel/declaration.h"
 #include "tlmalloc/timing/banked_channels.h"
 
 #include <inttypes.h>
@@ -104,14 +105,47 @@ static bool slice_does_not_fit_its_profile(const tla_config *c, tla_phrase *text
     return broken;
 }
 
+static bool is_in_lockstep(const tla_config *c) {
+    return c->controller.lockstep != TLA_LOCKSTEP_OFF;
+}
+
+static bool walks_in_memory(const tla_config *c) {
+    return c->mmu.walk == TLA_WALK_MEMORY;
+}
+
+static bool faults_on_demand(const tla_config *c) {
+    return c->mmu.unmapped == TLA_UNMAPPED_DEMAND;
+}
+
+/* In an SRAM's controller they have ports of their own, as many as they need. */
+static bool has_slots_of_messages(const tla_config *c) {
+    const bool alone =
+        c->system.sips * c->system.cube_mesh_width * c->system.cube_mesh_height == 1 && c->system.pes_per_cube == 1;
+    return (c->workload.uses & TL_USES_MESSAGES) != 0 && c->messages.memory != TLA_SLOTS_SRAM && !alone;
+}
+
+/* Who sends commands to a PE's controller beside the host and the PE, which always do; the last port first. */
 static bool a_sender_has_no_port(const tla_config *c, tla_phrase *text) {
-    const bool demand = c->mmu.unmapped == TLA_UNMAPPED_DEMAND;
-    if (!demand && c->mmu.walk != TLA_WALK_MEMORY) return false;
-    const unsigned port = demand ? TLA_PORT_OF_FAULTS : TLA_PORT_OF_MMU;
-    *text = tla_phrase_of("found %" PRIu32 " controller.ports, expected at least %u with %s: port %u is %s",
-                          c->controller.ports, port + 1, demand ? "mmu.unmapped demand" : "mmu.walk memory", port,
-                          demand ? "the host's for page faults" : "the MMU's for its tables");
-    return c->controller.ports <= port;
+    const struct {
+        unsigned port;
+        bool (*sends)(const tla_config *);
+        const char *with, *value, *whose;
+    } senders[] = {
+        {TLA_PORT_OF_MESSAGES, has_slots_of_messages, "workload.kernel", c->workload.kernel,
+         "the message unit's for its slots"},
+        {TLA_PORT_OF_FAULTS, faults_on_demand, "mmu.unmapped", "demand", "the host's for page faults"},
+        {TLA_PORT_OF_MMU, walks_in_memory, "mmu.walk", "memory", "the MMU's for its tables"},
+        {TLA_PORT_OF_ABOVE, is_in_lockstep, "controller.lockstep", tla_lockstep_scope_name(c->controller.lockstep),
+         "that of the processor that places its blocks"},
+    };
+    for (size_t i = 0; i < sizeof senders / sizeof senders[0]; i++) {
+        if (!senders[i].sends(c)) continue;
+        *text = tla_phrase_of("found %" PRIu32 " controller.ports, expected at least %u with %s %s: port %u is %s",
+                              c->controller.ports, senders[i].port + 1, senders[i].with, senders[i].value,
+                              senders[i].port, senders[i].whose);
+        return c->controller.ports <= senders[i].port;
+    }
+    return false;
 }
 
 static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
@@ -207,7 +241,9 @@ static bool slots_leave_their_window(const tla_config *c, tla_phrase *text) {
 
 const tla_platform_rule tla_platform_rules[] = {
     {{"faults.plan", "hbm.timing"}, fault_is_nowhere},
-    {{"controller.ports", "mmu.unmapped", "mmu.walk"}, a_sender_has_no_port},
+    {{"controller.ports", "mmu.unmapped", "mmu.walk", "controller.lockstep", "workload.kernel", "messages.memory",
+      "system.sips", "system.cube_mesh_width", "system.cube_mesh_height", "system.pes_per_cube"},
+     a_sender_has_no_port},
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},
     {{"hbm.capacity_per_cube", "system.pes_per_cube"}, slice_is_not_whole},
     {{"hbm.timing", "hbm.pseudo_channels", "hbm.capacity_per_cube"}, slice_does_not_fit_its_profile},

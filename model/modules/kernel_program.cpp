@@ -1,6 +1,8 @@
 // The table of calls of kernel.h on a processing_element, and what is said of a kernel that was ended.
 #include "kernel_program.hpp"
 
+#include "tlmalloc/modules/time.hpp"
+
 #include <cinttypes>
 #include <cstring>
 
@@ -336,6 +338,22 @@ std::string kernel_program::place() const {
     if (!calls_made_) return "before its first call";
     return std::string(in_call_ ? "in " : "in its own code after ") + call_ + ", its call " +
            std::to_string(calls_made_);
+}
+
+// Kept though the kernel may go on and end for another reason.
+void processing_element::note_failed_call(const char *call, tla_status status) {
+    if (run_.failed.status) return;
+    run_.failed_ps = local_ps(delay_);
+    const bool refused = run_.refused.status == status;
+    if (run_.problem.status == status)
+        tla_error_set(&run_.failed, status, "%s", run_.problem.text);
+    else
+        tla_error_set(&run_.failed, status, "%s: %s", call, tla_status_text(status));
+    if (!refused) return;
+    const std::size_t used = std::strlen(run_.failed.text);
+    std::snprintf(run_.failed.text + used, sizeof run_.failed.text - used,
+                  " (%" PRIu64 " bytes free, the largest block %" PRIu64 ")", run_.refused.total_free,
+                  run_.refused.largest_free);
 }
 
 tla_status kernel_program::say(const kernel_stack::outcome &outcome) {

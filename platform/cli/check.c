@@ -54,7 +54,7 @@ int tlmalloc_check(int argc, char **argv) {
     parse_arguments(&parser, argc, argv, &options);
     tla_config config;
     tla_status status = TLA_OK;
-    if (options.path || options.set.count) status = overrides_load_with_kernel(&options.set, options.path, &config);
+    if (options.path || options.set.count) status = overrides_load_to_run(&options.set, options.path, NULL, &config);
     overrides_clear(&options.set);
     if (status) return cli_exit_status(status);
     tla_error error;

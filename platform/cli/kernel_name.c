@@ -24,8 +24,15 @@ tla_status kernel_name_check(const char *name, tla_error *error) {
                          tla_did_you_mean(name, name_at).text);
 }
 
-static bool accepts(const tla_config *config, tla_error *why) {
-    return kernel_name_check(config->workload.kernel, why) == TLA_OK;
+static bool accepts(const void *chosen, tla_workload_parameters *workload, tla_error *why) {
+    const tl_kernel_info *kernel = chosen;
+    if (!kernel && kernel_name_check(workload->kernel, why) != TLA_OK) return false;
+    if (!kernel) kernel = tl_find_kernel(workload->kernel);
+    snprintf(workload->kernel, sizeof workload->kernel, "%s", kernel->name);
+    workload->uses = tl_kernel_uses(kernel);
+    return true;
 }
 
-const tla_config_judge kernel_name_judge = {"workload.kernel", accepts};
+tla_config_judge kernel_judge(const struct tl_kernel_info *chosen, tla_config_report warn) {
+    return (tla_config_judge){chosen, accepts, warn};
+}

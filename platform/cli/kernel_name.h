@@ -11,8 +11,10 @@ extern "C" {
 /* TLA_OK when a kernel has this name; else TLA_INVALID_ARGUMENT with "found ..., expected one of ...". */
 tla_status kernel_name_check(const char *name, tla_error *error);
 
-/* Refuses a workload.kernel that does not exist. */
-extern const tla_config_judge kernel_name_judge;
+struct tl_kernel_info;
+
+/* Takes `chosen` for the kernel that is run, or with NULL workload.kernel, which must exist. */
+tla_config_judge kernel_judge(const struct tl_kernel_info *chosen, tla_config_report warn);
 
 #ifdef __cplusplus
 }

@@ -22,12 +22,21 @@ void overrides_clear(overrides *set) {
     *set = (overrides){0};
 }
 
+static void print(const tla_config_finding *finding, const char *kind) {
+    if (finding->line)
+        print_message("%s:%zu:%zu: %s: %s", finding->file, finding->line, finding->column, kind, finding->text);
+    else
+        print_message("%s: %s: %s", finding->file, kind, finding->text);
+}
+
 void print_finding(void *context, const tla_config_finding *finding) {
     (void)context;
-    if (finding->line)
-        print_message("%s:%zu:%zu: error: %s", finding->file, finding->line, finding->column, finding->text);
-    else
-        print_message("%s: error: %s", finding->file, finding->text);
+    print(finding, "error");
+}
+
+static void print_warning(void *context, const tla_config_finding *finding) {
+    (void)context;
+    print(finding, "warning");
 }
 
 /* What is no finding in the text is told here. */
@@ -64,8 +73,10 @@ tla_status overrides_load(const overrides *set, const char *path, tla_config *co
     return load(set, path, NULL, config);
 }
 
-tla_status overrides_load_with_kernel(const overrides *set, const char *path, tla_config *config) {
-    return load(set, path, &kernel_name_judge, config);
+tla_status overrides_load_to_run(const overrides *set, const char *path, const struct tl_kernel_info *kernel,
+                                 tla_config *config) {
+    const tla_config_judge judge = kernel_judge(kernel, print_warning);
+    return load(set, path, &judge, config);
 }
 
 tla_status overrides_parse(const overrides *set, const char *text, size_t length, const char *path,

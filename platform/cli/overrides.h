@@ -20,8 +20,12 @@ void overrides_clear(overrides *set);
 /* tla_config_load with these overrides (path NULL: defaults); every finding goes to stderr, one a line. */
 tla_status overrides_load(const overrides *set, const char *path, tla_config *config);
 
-/* As overrides_load, and refuses a workload.kernel that does not exist. */
-tla_status overrides_load_with_kernel(const overrides *set, const char *path, tla_config *config);
+struct tl_kernel_info;
+
+/* As overrides_load, for a run of this kernel (NULL: workload.kernel, which must exist). Every key that is set and has
+ * no effect is a warning on stderr. */
+tla_status overrides_load_to_run(const overrides *set, const char *path, const struct tl_kernel_info *kernel,
+                                 tla_config *config);
 
 /* As overrides_load, of a file that has been read: its text, and its path for messages. */
 tla_status overrides_parse(const overrides *set, const char *text, size_t length, const char *path, tla_config *config);

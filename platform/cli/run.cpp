@@ -346,7 +346,6 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     warn_of_order(stderr, platform);
     warn_of_lost_mappings(stderr, platform);
     bool ok = true;
-    print_waits(stderr, platform);
     if (work.failure().status) {
         std::fprintf(stderr, "tlmalloc run: %s: %s\n", tla_status_name(work.failure().status), work.failure().text);
         ok = false;
@@ -354,6 +353,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         std::fprintf(stderr, "tlmalloc run: wrong result: %s\n", work.wrong_result().text);
         ok = false;
     }
+    print_waits(stderr, platform); // behind what stopped the kernel, which may be why
     if (leaks) {
         std::fprintf(stderr, "tlmalloc run: %llu leaks: something was not given back\n",
                      static_cast<unsigned long long>(leaks));
@@ -383,8 +383,8 @@ int tlmalloc_run(int argc, char **argv) {
         std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
         return CLI_BAD_INPUT;
     }
-    const auto load = options.kernel ? overrides_load : overrides_load_with_kernel;
-    const int exit_status = cli_exit_status(load(&options.set, options.config, &config));
+    const tl_kernel_info *const chosen = options.kernel ? choice.kernel : nullptr;
+    const int exit_status = cli_exit_status(overrides_load_to_run(&options.set, options.config, chosen, &config));
     overrides_clear(&options.set);
     if (exit_status != CLI_OK) return exit_status;
     if (config.controller.memory.layout != TLA_LAYOUT_KERNBENCH) {
@@ -393,10 +393,7 @@ int tlmalloc_run(int argc, char **argv) {
                    stderr);
         return CLI_BAD_INPUT;
     }
-    if (options.kernel) // which is in the report, then
-        std::snprintf(config.workload.kernel, sizeof config.workload.kernel, "%s", choice.kernel->name);
-    else if (choose_kernel(config.workload.kernel, own, choice, error))
-        return CLI_BAD_INPUT;
+    if (!options.kernel && choose_kernel(config.workload.kernel, own, choice, error)) return CLI_BAD_INPUT;
     std::atexit(at_exit);
     sc_core::sc_report_handler::set_handler(report);
     run_files files;

@@ -101,7 +101,7 @@ static void read_message(const worker *w, const char *command, char *message, si
     char *rest = text;
     for (char *line; (line = strsep(&rest, "\n"));) {
         if (strncmp(line, prefix.text, strlen(prefix.text)) == 0) line += strlen(prefix.text);
-        if (*line && strncmp(line, "warning", 7) != 0) {
+        if (*line && !strstr(line, "warning: ")) {
             snprintf(message, room, "%s", line);
             return;
         }

@@ -71,24 +71,34 @@ tla_status workload::launch(const std::vector<tla_vaddr> &addresses) {
     arguments.resize(tl_kernel_arguments(&kernel_, &size_, addresses.data(), arguments.data()));
     tla_status status = platform_.host().launch(0, arguments, &failure_);
     if (!status) return find_lost_messages();
+    const bool waited = status == TLA_DEADLOCK; // the host tells of the first PE that ended so
     for (const pe_unit *pe : platform_.pes()) {
         const processing_element::run &run = pe->element.last_run();
         if (status == TLA_DEADLOCK && run.status) status = run.status;
     }
     if (status == TLA_DEADLOCK) return tell_deadlock();
     for (const pe_unit *pe : platform_.pes()) {
-        const tla_error &problem = pe->element.last_run().problem;
-        if (problem.status != status) continue;
+        const processing_element::run &run = pe->element.last_run();
+        const tla_error &problem = waited && run.problem.status != status ? run.failed : run.problem;
+        if (run.status != status || problem.status != status) continue;
         return tla_error_set(&failure_, status, "kernel %s on %s: %s", what_.title.c_str(),
                              to_string(pe->where).c_str(), problem.text);
     }
     return status;
 }
 
-// As many of the waits as the text has room for; the command tells all (print_waits).
+// A call that failed before, and whose error the kernel did not return, may be why: it comes first. Then as many of the
+// waits as the text has room for; the command tells all (print_waits).
 tla_status workload::tell_deadlock() {
     const std::vector<message_ledger::wait> &waits = platform_.messages().deadlocked();
-    std::string text = std::to_string(waits.size()) + " PEs wait for messages, and nobody can go on";
+    const pe_unit *first = nullptr;
+    for (const pe_unit *pe : platform_.pes()) {
+        const processing_element::run &run = pe->element.last_run();
+        if (run.failed.status && (!first || run.failed_ps < first->element.last_run().failed_ps)) first = pe;
+    }
+    std::string text;
+    if (first) text = "on " + to_string(first->where) + ": " + first->element.last_run().failed.text + "; after that ";
+    text += std::to_string(waits.size()) + " PEs wait for messages, and nobody can go on";
     std::size_t told = 0;
     for (; told < waits.size() && text.size() < sizeof failure_.text / 2; told++)
         text += (told > 0 ? "; " : ": ") + message_ledger::text(waits[told]);

@@ -121,7 +121,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
 }
 
 TL_KERNEL(.name = "all_reduce", .description = "the sum of a vector of every rank, in all of them (collectives.*)",
-          .run = run,
+          .run = run, .uses = TL_USES_TRANSFERS | TL_USES_VECTOR | TL_USES_MESSAGES | TL_USES_COLLECTIVES,
           .tensors = {[X] = {.name = "x", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(TL_PER_ELEMENT(1))}},
                       [Y] = {.name = "y", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(TL_PER_ELEMENT(1))}, .use = TL_OUT},
                       [WORLD] = {.name = "world", .dtype = TL_I32, .shape = {WORLD_WORDS}, .use = TL_OUT}},

@@ -216,7 +216,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
 
 TL_KERNEL(.name = "attention",
           .description = "one head, online softmax in one pass: 128 queries and keys, 64 wide, causal, f16 storage",
-          .run = run,
+          .run = run, .uses = TL_USES_TRANSFERS | TL_USES_GEMM | TL_USES_VECTOR | TL_USES_MESSAGES,
           .parameters = {[QUERIES] = {"queries", 128, .least = 1},
                          [KEYS] = {"keys", 128, .least = 1},
                          [WIDTH] = {"width", 64, .least = 1},

@@ -15,5 +15,6 @@ static tla_status run(tl_context *tl) {
 }
 
 TL_KERNEL(.name = "dma_read", .description = "one 16 KiB load from the program's own shard, for calibration",
-          .run = run, .tensors = {{.name = "source", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(ELEMENTS)}}},
+          .run = run, .uses = TL_USES_TRANSFERS,
+          .tensors = {{.name = "source", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(ELEMENTS)}}},
           .arguments = {TL_ADDRESS_OF(0), TL_NUMBER(READ_BYTES)});

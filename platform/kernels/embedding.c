@@ -64,6 +64,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
 
 TL_KERNEL(
         .name = "embedding", .description = "rows of a table by tokens, 256 of 1000, 64 wide, f16", .run = run,
+        .uses = TL_USES_TRANSFERS,
         .parameters = {[TOKENS] = {"tokens", 256, .least = 1},
                        [VOCABULARY] = {"vocabulary", 1000, .least = 1, .most = 0x7FFFFFFF},
                        [WIDTH] = {"width", 64, .least = 1}},

@@ -115,7 +115,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
 }
 
 TL_KERNEL(.name = "gemm", .description = "C = A * B, m x k x n (32 x 3072 x 32), f16 storage, f32 accumulation",
-          .run = run,
+          .run = run, .uses = TL_USES_TRANSFERS | TL_USES_GEMM | TL_USES_VECTOR,
           .parameters = {[M] = {"m", 32, .least = 1}, [K] = {"k", 3072, .least = 1}, [N] = {"n", 32, .least = 1}},
           .tensors = {[A] = {.name = "a", .dtype = TL_F16, .shape = {TL_PARAMETER(M), TL_PARAMETER(K)}},
                       [B] = {.name = "b", .dtype = TL_F16, .shape = {TL_PARAMETER(K), TL_PARAMETER(N)}},

@@ -129,6 +129,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
 
 TL_KERNEL(
         .name = "layer_norm", .description = "layer norm of the rows of a matrix (256 x 200), f16 storage", .run = run,
+        .uses = TL_USES_TRANSFERS | TL_USES_VECTOR,
         .parameters = {[ROWS] = {"rows", 256, .least = 1}, [COLUMNS] = {"columns", 200, .least = 1}},
         .tensors =
             {[X] = {.name = "x", .dtype = TL_F16, .shape = {TL_PARAMETER(ROWS), TL_PARAMETER(COLUMNS)}},

@@ -93,6 +93,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
 }
 
 TL_KERNEL(.name = "matmul_composite", .description = "C = A * B as a composite, m x k x n on every PE, f16", .run = run,
+          .uses = TL_USES_TRANSFERS | TL_USES_GEMM | TL_USES_COMPOSITES | TL_USES_ASYNCHRONY,
           .parameters = {[M] = {"m", 256, .least = 1, .most = 4096},
                          [K] = {"k", 256, .least = 1, .most = 65536},
                          [N] = {"n", 256, .least = 1, .most = 4096},

@@ -131,6 +131,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
 }
 
 TL_KERNEL(.name = "mlp", .description = "silu(x * W1) * W2, 256 rows, 64 wide, 256 hidden, f16 storage", .run = run,
+          .uses = TL_USES_TRANSFERS | TL_USES_GEMM | TL_USES_VECTOR,
           .parameters = {[ROWS] = {"rows", 256, .least = 1},
                          [WIDTH] = {"width", 64, .least = 1},
                          [HIDDEN] = {"hidden", 256, .least = 1}},

@@ -89,7 +89,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
 }
 
 TL_KERNEL(.name = "pe2pe", .description = "messages from one PE to its neighbours, in its cube and the next ones",
-          .run = run,
+          .run = run, .uses = TL_USES_TRANSFERS | TL_USES_VECTOR | TL_USES_MESSAGES,
           .tensors = {[X] = {.name = "x", .dtype = TL_F16, .shape = {TL_PER_PROGRAM(TL_PER_ELEMENT(1))}},
                       [Y] = {.name = "y", .dtype = TL_F16, .shape = {TL_PER_PROGRAM(TL_PER_ELEMENT(1))}, .use = TL_OUT},
                       [ROLE] = {.name = "role", .dtype = TL_I32, .shape = {TL_PER_PROGRAM(1)}, .use = TL_OUT}},

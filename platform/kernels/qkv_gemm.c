@@ -107,7 +107,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
 }
 
 TL_KERNEL(.name = "qkv_gemm", .description = "C = X * W, m x k x n (128 x 256 x 128), f16 storage, f32 accumulation",
-          .run = run,
+          .run = run, .uses = TL_USES_TRANSFERS | TL_USES_GEMM | TL_USES_VECTOR,
           .parameters = {[M] = {"m", 128, .least = 1}, [K] = {"k", 256, .least = 1}, [N] = {"n", 128, .least = 1}},
           .tensors = {[X] = {.name = "x", .dtype = TL_F16, .shape = {TL_PARAMETER(M), TL_PARAMETER(K)}},
                       [W] = {.name = "w", .dtype = TL_F16, .shape = {TL_PARAMETER(K), TL_PARAMETER(N)}},

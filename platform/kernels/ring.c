@@ -51,7 +51,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
 
 TL_KERNEL(
         .name = "ring", .description = "every part of a vector once around the ring of all programs, by messages",
-        .run = run,
+        .run = run, .uses = TL_USES_TRANSFERS | TL_USES_MESSAGES,
         .tensors = {[X] = {.name = "x", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(TL_PER_ELEMENT(1))}},
                     [Y] = {.name = "y", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(TL_PER_ELEMENT(1))}, .use = TL_OUT}},
         .arguments = {TL_ADDRESS_OF(X), TL_ADDRESS_OF(Y), TL_ELEMENTS_OF(X)}, .check = check);

@@ -539,6 +539,8 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
 
 TL_KERNEL(.name = "transformer_block",
           .description = "a transformer block forward over a cache of keys and values, f16 storage", .run = run,
+          .uses = TL_USES_TRANSFERS | TL_USES_GEMM | TL_USES_VECTOR | TL_USES_ASYNCHRONY | TL_USES_MESSAGES |
+                  TL_USES_COLLECTIVES,
           .parameters = {[P_SEQUENCES] = {"sequences", 4, .least = 1},
                          [P_TOKENS] = {"tokens", 1, .least = 1},
                          [P_KEYS] = {"keys", 128, .least = 1},

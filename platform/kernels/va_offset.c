@@ -46,6 +46,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
 }
 
 TL_KERNEL(.name = "va_offset", .description = "y[i] = x[i + offset], 65536 elements, offset 1000, f32", .run = run,
+          .uses = TL_USES_TRANSFERS,
           .parameters = {[ELEMENTS] = {"elements", 65536, .least = 1}, [OFFSET] = {"offset", 1000}},
           .tensors = {[X] = {.name = "x", .dtype = TL_F32, .shape = {TL_PARAMETER(ELEMENTS)}},
                       [Y] = {.name = "y", .dtype = TL_F32, .shape = {TL_PARAMETER(ELEMENTS)}, .use = TL_OUT}},

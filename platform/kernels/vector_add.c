@@ -65,6 +65,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
     { TL_PER_PROGRAM(TL_PER_ELEMENT(1)) }
 
 TL_KERNEL(.name = "vector_add", .description = "c = a + b in f32, blocks of 1024 elements", .run = run,
+          .uses = TL_USES_TRANSFERS | TL_USES_VECTOR,
           .tensors = {[A] = {.name = "a", .dtype = TL_F32, .shape = SHAPE},
                       [B] = {.name = "b", .dtype = TL_F32, .shape = SHAPE},
                       [C] = {.name = "c", .dtype = TL_F32, .shape = SHAPE, .use = TL_OUT}},

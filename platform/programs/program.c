@@ -164,6 +164,18 @@ uint32_t tl_kernel_tensor_count(const tl_kernel_info *kernel) {
     return count;
 }
 
+uint32_t tl_kernel_uses(const tl_kernel_info *kernel) {
+    uint32_t uses = kernel->uses;
+    for (uint32_t i = 0; kernel->uses && i < tl_kernel_tensor_count(kernel); i++) {
+        const tl_kernel_tensor *tensor = &kernel->tensors[i];
+        if (tensor->memory == TL_SRAM) uses |= TL_USES_SRAM;
+        if (tensor->memory == TL_HOST) uses |= TL_USES_HOST_MEMORY;
+        for (uint32_t axis = 0; axis < TL_RANK_MAX && tensor->shape[axis]; axis++)
+            if (tensor->shape[axis] & per_element) uses |= TL_USES_ELEMENTS;
+    }
+    return uses;
+}
+
 uint64_t tl_kernel_elements(const tl_kernel_info *kernel, const tl_workload *workload, uint32_t tensor) {
     const uint64_t *shape = kernel->tensors[tensor].shape;
     uint64_t elements = 1;

@@ -27,6 +27,9 @@ tla_status tl_kernel_set_parameter(const tl_kernel_info *kernel, const char *tex
 uint32_t tl_kernel_parameter_count(const tl_kernel_info *kernel);
 uint32_t tl_kernel_tensor_count(const tl_kernel_info *kernel);
 
+/* What a kernel does: the bits of tl_kernel_use that it states, and those of its tensors. 0: it states none. */
+uint32_t tl_kernel_uses(const tl_kernel_info *kernel);
+
 /* Elements, and bytes, of a tensor in a run of this size; UINT64_MAX when they are more than 2^62. */
 uint64_t tl_kernel_elements(const tl_kernel_info *kernel, const tl_workload *workload, uint32_t tensor);
 uint64_t tl_kernel_tensor_bytes(const tl_kernel_info *kernel, const tl_workload *workload, uint32_t tensor);

@@ -217,14 +217,54 @@ BOOST_AUTO_TEST_CASE(what_stopped_one_kernel_is_told_and_not_that_others_waited_
 }
 
 BOOST_AUTO_TEST_CASE(controllers_without_a_port_for_slots_are_told_with_the_key) {
-    const report r = run(small, {"--kernel", "ring", "--set", "controller.ports=5"});
+    scratch_directory scratch; // a kernel that does not state what it does is run
+    const std::string file = scratch.write(
+        "mine.c", kernel("mine", "status = p % 2 == 0 ? tl_send(tl, p + 1, &tile) : tl_recv(tl, p - 1, &tile);"));
+    const report r = run(small, {"--kernel", file, "--set", "controller.ports=5"});
     BOOST_CHECK_EQUAL(r.run.status, 1);
-    BOOST_CHECK_MESSAGE(contains(r.run.err,
-                                 "tl_send: no slots at program 1, sip0.cube0.pe1: port 5 of the controller of "
-                                 "its tcm answered with an error, expected one that has it "
-                                 "(controller.ports)"),
-                        r.run.err);
+    const std::string refused = "tl_send: no slots at program 1, sip0.cube0.pe1: port 5 of the controller of "
+                                "its tcm answered with an error, expected one that has it "
+                                "(controller.ports)";
+    BOOST_CHECK_MESSAGE(contains(r.run.err, refused), r.run.err);
     BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+}
+
+// Whatever call it is, and whether or not the kernel returns its error; the waits stand behind it.
+BOOST_AUTO_TEST_CASE(what_was_refused_before_a_deadlock_is_told_before_it) {
+    struct refusal {
+        std::string call, says;
+        std::vector<std::string> sets;
+    };
+    const std::vector<refusal> refusals{
+        {"tl_alloc(tl, 1, 1 << 24, TL_F32, &more)", "tl_alloc", {}},
+        {"tl_send(tl, 2, &tile)", "(controller.ports)", {"controller.ports=5"}},
+        {"tl_send(tl, 2, &tile)",
+         "tl_send: no slots at program 2",
+         {"messages.slots=64", "messages.slot_size=128 KiB", "tcm.capacity=2 MiB"}},
+        {"tl_load(tl, &tile, (tla_vaddr){64}, 256)", "tl_load from 0x40", {}},
+        {"tl_send(tl, 99, &tile)", "tl_send: found program 99", {}},
+    };
+    scratch_directory scratch;
+    for (const refusal &of : refusals)
+        for (const bool returns : {false, true}) {
+            const std::string file = scratch.write(
+                "stuck.c", kernel("stuck", "tl_tile more; (void)more;\n"
+                                           "if (p == 1) { status = " +
+                                               of.call + "; if (status && " + (returns ? "1" : "0") +
+                                               ") goto end; }\n"
+                                               "status = tl_recv(tl, (p + 1) % programs, &tile);\nend:;"));
+            std::vector<std::string> words{"--kernel", file};
+            const std::vector<std::string> sets = with_prices(of.sets);
+            words.insert(words.end(), sets.begin(), sets.end());
+            const report r = run(small, words);
+            const std::size_t refused = r.run.err.find(of.says), waits = r.run.err.find("tlmalloc run: deadlock: "),
+                              first = r.run.err.find("waits for");
+            BOOST_CHECK_EQUAL(r.run.status, 1);
+            BOOST_CHECK_MESSAGE(refused != std::string::npos && waits != std::string::npos && refused < waits &&
+                                    refused < first,
+                                of.call << ": " << r.run.err);
+            if (!returns) BOOST_CHECK_MESSAGE(contains(r.run.err, "on sip0.cube0.pe1: "), r.run.err);
+        }
 }
 
 BOOST_AUTO_TEST_CASE(a_message_without_a_receiver_is_an_error_of_the_run) {

@@ -34,7 +34,17 @@ BOOST_AUTO_TEST_CASE(a_bad_configuration_is_refused_with_its_place) {
 // The least that the schema and its rules let pass; one port less ends before the run begins.
 BOOST_AUTO_TEST_CASE(the_fewest_control_ports_that_a_configuration_may_have_are_enough) {
     for (const auto &[ports, keys] : std::vector<std::pair<unsigned, std::vector<std::string>>>{
-             {2, {}}, {4, {"mmu.walk=memory"}}, {5, {"mmu.unmapped=demand"}}}) {
+             {2, {}},
+             {2, {"workload.kernel=ring", "messages.memory=sram"}},
+             {2, {"workload.kernel=ring", "system.pes_per_cube=1"}},
+             {3, {"controller.lockstep=cube"}},
+             {3, {"controller.lockstep=sip"}},
+             {4, {"mmu.walk=memory"}},
+             {5, {"mmu.unmapped=demand"}},
+             {5, {"mmu.unmapped=demand", "mmu.walk=memory"}},
+             {6, {"workload.kernel=ring"}},
+             {6, {"workload.kernel=all_reduce", "messages.memory=hbm"}},
+             {6, {"workload.kernel=ring", "mmu.walk=memory", "mmu.unmapped=demand"}}}) {
         const auto with = [&, &more = keys](unsigned count) {
             std::vector<std::string> words{"run", small, "--set", "mmu.ports=3"};
             words.insert(words.end(), {"--set", "controller.ports=" + std::to_string(count)});
@@ -47,6 +57,37 @@ BOOST_AUTO_TEST_CASE(the_fewest_control_ports_that_a_configuration_may_have_are_
         BOOST_CHECK_EQUAL(few.status, 2);
         BOOST_CHECK_MESSAGE(contains(few.err, "--set: error: \"controller.ports="), few.err);
     }
+}
+
+// By check as by run, whether the kernel is named by the configuration or by --kernel; all others run with two ports.
+BOOST_AUTO_TEST_CASE(every_kernel_that_sends_messages_needs_a_port_for_its_slots) {
+    std::size_t senders = 0;
+    for (const std::string &kernel : kernel_names()) {
+        const std::string chosen = "workload.kernel=" + kernel;
+        // attention sends where a query has several PEs.
+        const bool splits = kernel == "attention";
+        const report r = run(small, splits ? std::vector<std::string>{"--kernel", kernel, "--parameter", "queries=1"}
+                                           : std::vector<std::string>{"--kernel", kernel});
+        const bool sends = r.list("messages");
+        senders += sends;
+        const command_result few = run_tlmalloc({"run", small, "--set", chosen, "--set", "controller.ports=2"}),
+                             by_option =
+                                 run_tlmalloc({"run", small, "--kernel", kernel, "--set", "controller.ports=5"}),
+                             check = run_tlmalloc({"check", small, "--set", chosen, "--set", "controller.ports=5"}),
+                             enough = run_tlmalloc({"run", small, "--set", chosen, "--set", "controller.ports=6"});
+        BOOST_CHECK_MESSAGE(few.status == (sends ? 2 : 0), kernel << ": " << few.out << few.err);
+        BOOST_CHECK_MESSAGE(enough.status == 0, kernel << ": " << enough.out << enough.err);
+        if (!sends) continue;
+        const std::string says =
+            "--set: error: \"controller.ports=5\": found 5 controller.ports, expected at least 6 with "
+            "workload.kernel " +
+            kernel + ": port 5 is the message unit's for its slots\n";
+        BOOST_CHECK_EQUAL(by_option.err, says);
+        BOOST_CHECK_EQUAL(by_option.status, 2);
+        BOOST_CHECK_EQUAL(check.err, says);
+        BOOST_CHECK_EQUAL(check.status, 2);
+    }
+    BOOST_CHECK_GT(senders, 3u);
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_command_line_is_refused) {

@@ -70,6 +70,24 @@ BOOST_AUTO_TEST_CASE(points_are_rows_in_the_order_of_the_keys_and_those_that_fai
     BOOST_CHECK_EQUAL(scratch.file_count(), 3u); // no journal is left
 }
 
+BOOST_AUTO_TEST_CASE(a_swept_key_without_effect_at_any_point_is_warned_of_where_it_stands) {
+    for (const bool walks : {false, true}) {
+        scratch_directory scratch;
+        const std::string file = scratch.write(
+            "s.yaml", "name: idle\ncommand: run\nplatform: " + npu +
+                          "\nset: {workload.kernel: dma_read}\nkeys:\n  - {key: mmu.tlb_l1.entries, values: [4, 8]}\n" +
+                          "  - {key: dma.chunk, values: [128 B, 256 B]}\n" +
+                          (walks ? "  - {key: mmu.walk, values: [ideal, flat]}\n" : "") +
+                          "figures: {end: critical_path.end_ps}\n");
+        const command_result run = sweep(file, scratch.path("r.sqlite"));
+        BOOST_CHECK_EQUAL(run.status, 0);
+        const std::string says = file + ":6:11: warning: at all points mmu.tlb_l1.entries has no effect with mmu.walk "
+                                        "ideal: it needs flat or memory\n";
+        BOOST_CHECK_MESSAGE(contains(run.err, says) == !walks, run.err);
+        BOOST_CHECK_MESSAGE(!contains(run.err, "dma.chunk"), run.err);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_point_has_the_figures_of_the_run_alone_and_the_base_stands_beside_it) {
     scratch_directory scratch;
     const std::string file = scratch.write("s.yaml", "name: pages\ncommand: run\nplatform: " + npu +

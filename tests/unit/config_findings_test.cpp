@@ -236,6 +236,10 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
         {"--set:0:0: \"controller.ports=4\": found 4 controller.ports, expected at least 5 with mmu.unmapped "
          "demand: port 4 is the host's for page faults"},
         {"controller.ports=4"});
+    check_findings(
+        "controller: {lockstep: cube, ports: 2}\n",
+        {"f:1:37: found 2 controller.ports, expected at least 3 with controller.lockstep cube: port 2 is that "
+         "of the processor that places its blocks"});
     check_findings("controller: {ports: 1}\n", {"f:1:21: controller.ports: found \"1\", expected 2 .. 4096"});
     check_findings("va: {base: 5 KiB, size: 65 KiB, page_size: 64 KiB}\n",
                    {"f:1:12: found va.base 5 KiB, expected a multiple of va.page_size, 64 KiB",

@@ -70,6 +70,7 @@ const std::vector<member> without_key{
     MEMBER_OF(host, lockstep),
     MEMBER_OF(host, hbm_slice),
     MEMBER_OF(host, memory),
+    MEMBER_OF(workload, uses), // of the kernel, which whoever loads the configuration knows
 };
 
 // Events that do not happen in a part have no price there.

@@ -90,6 +90,21 @@ typedef struct tl_kernel_argument {
 #define TL_VALUE_OF(parameter) {TL_ARGUMENT_PARAMETER, (parameter)} /* the parameter with this number */
 /* clang-format on */
 
+/* What a kernel does that keys of a configuration depend on. The last three follow from its tensors. */
+typedef enum tl_kernel_use {
+    TL_USES_TRANSFERS = 1 << 0,   /* loads or stores */
+    TL_USES_GEMM = 1 << 1,        /* tl_dot, or composites */
+    TL_USES_VECTOR = 1 << 2,      /* other arithmetic, tl_fill and tl_convert included */
+    TL_USES_COMPOSITES = 1 << 3,  /* tl_composite */
+    TL_USES_ASYNCHRONY = 1 << 4,  /* tl_load_async, tl_store_async, tl_recv_async, tl_composite */
+    TL_USES_SCRATCH = 1 << 5,     /* tl_scratch */
+    TL_USES_MESSAGES = 1 << 6,    /* tl_send and tl_recv, in collectives too */
+    TL_USES_COLLECTIVES = 1 << 7, /* tl_all_reduce */
+    TL_USES_ELEMENTS = 1 << 8,    /* a shape with TL_PER_ELEMENT */
+    TL_USES_SRAM = 1 << 9,        /* a tensor in TL_SRAM */
+    TL_USES_HOST_MEMORY = 1 << 10 /* a tensor in TL_HOST */
+} tl_kernel_use;
+
 typedef struct tl_kernel_info {
     uint32_t calls_version; /* these three are TL_KERNEL's */
     uint32_t calls_bytes;   /* of the tl_calls that the kernel was compiled with */
@@ -107,6 +122,10 @@ typedef struct tl_kernel_info {
     tla_status (*check)(const tl_workload *workload, const void *const *tensors, tla_error *error);
 
     tl_kernel_parameter parameters[TL_KERNEL_PARAMETERS_MAX];
+
+    /* Bits of tl_kernel_use: all that the kernel does in any run. With them `tlmalloc check` and `run` report keys that
+     * have no effect on the kernel, and reject a platform that cannot run it. 0: not stated. */
+    uint32_t uses;
 } tl_kernel_info;
 
 /* The symbol of a kernel's object that says what it is. */

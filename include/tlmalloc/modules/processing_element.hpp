@@ -75,8 +75,10 @@ class processing_element : public instrumented, public resettable, private comma
         std::uint64_t composites = 0, tiles = 0;                    // that were waited for; steps of their plans
         std::uint64_t composite_begin_ps = 0, composite_end_ps = 0; // of the first stage of them, and of the last
         tla_status status = TLA_OK;
-        tla_completion refused{}; // of the last tl_alloc that failed; status TLA_OK when none has
-        tla_error problem{};      // why it ended with `status`, where more can be said than that
+        tla_completion refused{};    // of the last tl_alloc that failed; status TLA_OK when none has
+        tla_error problem{};         // why it ended with `status`, where more can be said than that
+        tla_error failed{};          // the first call that returned an error, named; status TLA_OK when none did
+        std::uint64_t failed_ps = 0; // when it returned
     };
 
     tlm_utils::simple_initiator_socket<processing_element> allocator{"allocator"};
@@ -137,6 +139,7 @@ class processing_element : public instrumented, public resettable, private comma
     const tl_collective_settings &collective_settings() const { return config_.collectives; }
     std::uint32_t mesh_columns() const { return config_.mesh_columns; }
     tla_status fail(tla_status status, const char *why);
+    void note_failed_call(const char *call, tla_status status);
     const tla_command &launched() const { return launch_; }
     const place &where(std::uint32_t axis) const { return config_.places[axis]; } // axis < TL_ALL
 

@@ -64,6 +64,7 @@ typedef struct tla_workload_parameters {
     char kernel[TLA_CONFIG_NAME_MAX]; /* workload.* */
     uint64_t elements_per_pe, seed;
     uint32_t asid;
+    uint32_t uses; /* what the kernel does, bits of tl_kernel_use (kernel/declaration.h); 0: not known */
 } tla_workload_parameters;
 
 void tla_topology_defaults(tla_topology_shape *shape);

@@ -1,0 +1,379 @@
+/* When a key has an effect: a row for every key that has none while others say so. A key without a row always counts,
+ * and a test shows a run for every key that depends on it. */
+#include "platform.h"
+
+#include "tlmalloc/allocators/stack.h"
+#include "tlmalloc/kernel/declaration.h"
+
+#include <string.h>
+
+/* ---- what keys depend on ---- */
+
+/* Whether the kernel does any of these, as far as is known. */
+static bool may_use(const tla_config *c, uint32_t uses) {
+    return c->workload.uses == 0 || (c->workload.uses & uses) != 0;
+}
+
+#define KERNEL_USES(name, uses)                                                                                        \
+    static bool name(const tla_config *c) {                                                                            \
+        return may_use(c, uses);                                                                                       \
+    }
+
+KERNEL_USES(multiplies, TL_USES_GEMM)
+KERNEL_USES(computes, TL_USES_VECTOR)
+KERNEL_USES(has_composites, TL_USES_COMPOSITES)
+KERNEL_USES(is_asynchronous, TL_USES_ASYNCHRONY)
+KERNEL_USES(has_scratch, TL_USES_SCRATCH)
+KERNEL_USES(has_collectives, TL_USES_COLLECTIVES)
+KERNEL_USES(grows, TL_USES_ELEMENTS)
+KERNEL_USES(uses_host_memory, TL_USES_HOST_MEMORY)
+
+static bool sends(const tla_config *c) {
+    return may_use(c, TL_USES_MESSAGES);
+}
+
+static bool uses_sram(const tla_config *c) {
+    return may_use(c, TL_USES_SRAM) || (sends(c) && c->messages.memory == TLA_SLOTS_SRAM);
+}
+
+/* What `tlmalloc run` never does, whatever the kernel: a program of one's own may. */
+static bool never_in_a_run(const tla_config *c) {
+    (void)c;
+    return false;
+}
+
+static bool is_grid(const tla_config *c) {
+    return c->topology.sip_topology == TLA_SIPS_TORUS || c->topology.sip_topology == TLA_SIPS_MESH;
+}
+
+static bool is_shape(const tla_config *c) {
+    return strcmp(c->system.topology_file, "none") == 0;
+}
+
+static bool has_timelines(const tla_config *c) {
+    return !c->hbm_timing.has_profile;
+}
+
+static bool is_plain(const tla_config *c) {
+    return c->controller.memory.layout == TLA_LAYOUT_PLAIN;
+}
+
+static bool has_host_memory(const tla_config *c) {
+    return c->host_memory.capacity > 0;
+}
+
+static bool has_list_in_memory(const tla_config *c) {
+    return c->controller.free_list != TLA_LIST_REGISTERS;
+}
+
+static bool is_guarded(const tla_config *c) {
+    return c->controller.guard != TLA_GUARD_OFF;
+}
+
+static bool is_rtl(const tla_config *c) {
+    return c->controller.engine == TLA_ENGINE_RTL;
+}
+
+static bool is_firmware(const tla_config *c) {
+    return c->controller.engine == TLA_ENGINE_FIRMWARE;
+}
+
+static tla_stack_policy policy_of(const tla_config *c, tla_channel channel) {
+    return tla_pe_memory_stack_config(&c->controller.memory, channel).policy;
+}
+
+/* Whether a memory has one of these fronts, bit f for tla_front f. */
+static bool has_front(const tla_config *c, uint32_t fronts) {
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
+        if (fronts >> tla_stack_front(policy_of(c, (tla_channel)channel)) & 1) return true;
+    return false;
+}
+
+static bool has_worst_fit(const tla_config *c) {
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
+        if (tla_stack_placement(policy_of(c, (tla_channel)channel)) == TLA_WORST_FIT) return true;
+    return false;
+}
+
+enum { CACHING = 1 << TLA_FRONT_CACHING_POOL, SEGMENTS = 1 << TLA_FRONT_SEGMENT_CACHE };
+enum { GROWING = 1 << TLA_FRONT_GROWING_POOL, SLOTS = 1 << TLA_FRONT_SLOT_POOL };
+
+static bool looks_up_classes(const tla_config *c) {
+    return has_front(c, CACHING | SEGMENTS);
+}
+
+static bool keeps_lists(const tla_config *c) {
+    return has_front(c, CACHING);
+}
+
+static bool has_slots(const tla_config *c) {
+    return has_front(c, SLOTS);
+}
+
+static bool asks_below(const tla_config *c) {
+    return has_front(c, CACHING | SEGMENTS | GROWING);
+}
+
+/* Above an engine the core's receipts count for what a front does. */
+static bool has_receipts(const tla_config *c) {
+    return c->controller.engine == TLA_ENGINE_MODEL || has_front(c, ~(UINT32_C(1) << TLA_FRONT_NONE));
+}
+
+static bool waits_for_pages(const tla_config *c) {
+    return c->mmu.unmapped == TLA_UNMAPPED_DEMAND;
+}
+
+static bool walks(const tla_config *c) {
+    return c->mmu.walk != TLA_WALK_IDEAL;
+}
+
+static bool walks_flat(const tla_config *c) {
+    return c->mmu.walk == TLA_WALK_FLAT;
+}
+
+static bool has_l1(const tla_config *c) {
+    return c->mmu.tlb_l1.entries > 0;
+}
+
+static bool has_l2(const tla_config *c) {
+    return c->mmu.tlb_l2.entries > 0;
+}
+
+static bool replaces_at_random(const tla_config *c) {
+    return (has_l1(c) && c->mmu.tlb_l1.replacement == TLA_REPLACE_RANDOM) ||
+           (has_l2(c) && c->mmu.tlb_l2.replacement == TLA_REPLACE_RANDOM);
+}
+
+static bool polls(const tla_config *c) {
+    return c->messages.back_pressure == TLA_BACK_PRESSURE_POLL;
+}
+
+static bool has_rank_grid(const tla_config *c) {
+    return c->pe.collectives.algorithm == TL_TORUS_2D || c->pe.collectives.algorithm == TL_MESH_2D;
+}
+
+static bool retries(const tla_config *c) {
+    return c->host.retry.retries > 0;
+}
+
+static bool has_driver(const tla_config *c) {
+    return c->host.driver.kind != TLA_HOST_DRIVER_NONE;
+}
+
+static bool has_rates(const tla_config *c) {
+    for (uint32_t i = 0; i < c->faults.plan.count; i++)
+        if (c->faults.plan.faults[i].rate > 0) return true;
+    return false;
+}
+
+static bool corrects(const tla_config *c) {
+    for (uint32_t i = 0; i < c->faults.plan.count; i++)
+        if (c->faults.plan.faults[i].kind == TLA_FAULT_CORRECTABLE) return true;
+    return false;
+}
+
+/* The fronts of a memory's policy, and whether a lazy one grows. */
+#define FRONT_OF(name, channel)                                                                                        \
+    static bool name##_has_segments(const tla_config *c) {                                                             \
+        return tla_stack_front(policy_of(c, channel)) == TLA_FRONT_SEGMENT_CACHE;                                      \
+    }                                                                                                                  \
+    static bool name##_has_slots(const tla_config *c) {                                                                \
+        return tla_stack_front(policy_of(c, channel)) == TLA_FRONT_SLOT_POOL;                                          \
+    }                                                                                                                  \
+    static bool name##_is_mixed(const tla_config *c) {                                                                 \
+        return tla_stack_front(policy_of(c, channel)) == TLA_FRONT_MIXED;                                              \
+    }                                                                                                                  \
+    static bool name##_is_lazy(const tla_config *c) {                                                                  \
+        return tla_stack_front(policy_of(c, channel)) == TLA_FRONT_LAZY;                                               \
+    }                                                                                                                  \
+    static bool name##_grows(const tla_config *c) {                                                                    \
+        return tla_pe_memory_stack_config(&c->controller.memory, channel).sizes.chunk_ps > 0;                          \
+    }
+
+FRONT_OF(hbm, TLA_HBM)
+FRONT_OF(tcm, TLA_TCM)
+FRONT_OF(sram, TLA_SRAM)
+FRONT_OF(m_cpu, TLA_M_CPU_MEMORY)
+FRONT_OF(host, TLA_HOST_MEMORY)
+
+/* ---- the rows ---- */
+
+#define FRONT_ROWS(name)                                                                                               \
+    {"controller." #name "_front.segment", name##_has_segments, {"controller." #name "_policy"}, "segment_cache"},     \
+        {"controller." #name "_front.slot", name##_has_slots, {"controller." #name "_policy"}, "slot_pool"},           \
+        {"controller." #name "_front.buffers", name##_is_mixed, {"controller." #name "_policy"}, "mixed"},             \
+        {"controller." #name "_front.initial", name##_is_lazy, {"controller." #name "_policy"}, "lazy"},               \
+        {"controller." #name "_front.chunk", name##_is_lazy, {"controller." #name "_policy"}, "lazy"},                 \
+        {"controller." #name "_front.commit", name##_is_lazy, {"controller." #name "_policy"}, "lazy"},                \
+        {"controller." #name "_front.chunk_time", name##_is_lazy, {"controller." #name "_policy"}, "lazy"},            \
+        {"controller." #name "_front.initial", name##_grows, {"controller." #name "_front.chunk_time"}, "above 0 ns"}, \
+        {"controller." #name "_front.chunk", name##_grows, {"controller." #name "_front.chunk_time"}, "above 0 ns"}, { \
+        "controller." #name "_front.commit", name##_grows, {"controller." #name "_front.chunk_time"}, "above 0 ns"     \
+    }
+
+#define SHAPE(key)                                                                                                     \
+    { key, is_shape, {"system.topology_file"}, "none" }
+#define KERNEL "workload.kernel"
+#define POLICIES                                                                                                       \
+    { "controller.hbm_policy", "controller.tcm_policy" }
+
+const tla_key_condition tla_key_conditions[] = {
+    SHAPE("system.sip_topology"),
+    SHAPE("system.sip_grid_width"),
+    {"system.sip_grid_width", is_grid, {"system.sip_topology"}, "torus or mesh"},
+    SHAPE("cube."),
+    SHAPE("io_chiplet."),
+    SHAPE("links.routing"),
+    SHAPE("links.router_bandwidth"),
+    SHAPE("links.pe_bandwidth"),
+    SHAPE("links.hbm_bandwidth"),
+    SHAPE("links.sram_bandwidth"),
+    SHAPE("links.connection_bandwidth"),
+    SHAPE("links.port_bandwidth"),
+    SHAPE("links.ucie_bandwidth"),
+    SHAPE("links.ucie_length"),
+    SHAPE("links.ucie_overhead"),
+    SHAPE("links.pcie_bandwidth"),
+    SHAPE("links.switch_overhead"),
+    SHAPE("links.host_bandwidth"),
+    SHAPE("links.host_memory_bandwidth"),
+    {"links.host_memory_bandwidth", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
+
+    {"hbm.pseudo_channel_bandwidth", has_timelines, {"hbm.timing"}, "channels"},
+    {"hbm.burst", has_timelines, {"hbm.timing"}, "channels"},
+    {"hbm.direction_switch", has_timelines, {"hbm.timing"}, "channels"},
+    {"hbm.base", is_plain, {"controller.addresses"}, "plain"},
+    {"tcm.base", is_plain, {"controller.addresses"}, "plain"},
+    {"sram.read_bandwidth", uses_sram, {KERNEL, "messages.memory"}, "a kernel with tensors in SRAM, or messages there"},
+    {"sram.write_bandwidth",
+     uses_sram,
+     {KERNEL, "messages.memory"},
+     "a kernel with tensors in SRAM, or messages there"},
+    {"sram.latency", uses_sram, {KERNEL, "messages.memory"}, "a kernel with tensors in SRAM, or messages there"},
+    {"m_cpu_memory.read_bandwidth", never_in_a_run, {KERNEL}, "a program of your own with tensors in that memory"},
+    {"m_cpu_memory.write_bandwidth", never_in_a_run, {KERNEL}, "a program of your own with tensors in that memory"},
+    {"m_cpu_memory.latency", never_in_a_run, {KERNEL}, "a program of your own with tensors in that memory"},
+    {"host_memory.channels", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
+    {"host_memory.channel_bandwidth", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
+    {"host_memory.interleave", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
+    {"host_memory.direction_switch", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
+    {"host_memory.latency", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
+    {"host_memory.channels", uses_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
+    {"host_memory.channel_bandwidth", uses_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
+    {"host_memory.interleave", uses_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
+    {"host_memory.direction_switch", uses_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
+    {"host_memory.latency", uses_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
+
+    {"controller.host_policy", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
+    {"controller.host_front.", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
+    {"controller.node_latency", has_list_in_memory, {"controller.free_list"}, "sram or hbm"},
+    {"controller.list_reserve", has_list_in_memory, {"controller.free_list"}, "sram or hbm"},
+    {"controller.node_cache", has_list_in_memory, {"controller.free_list"}, "sram or hbm"},
+    {"controller.guard_history", is_guarded, {"controller.guard"}, "report or error"},
+    FRONT_ROWS(hbm),
+    FRONT_ROWS(tcm),
+    FRONT_ROWS(sram),
+    FRONT_ROWS(m_cpu),
+    FRONT_ROWS(host),
+    {"controller.m_cpu_front.segment", never_in_a_run, {KERNEL}, "a program of your own with tensors in that memory"},
+    {"controller.engine_node_cycles", is_rtl, {"controller.engine"}, "rtl"},
+    {"controller.firmware.", is_firmware, {"controller.engine"}, "firmware"},
+    {"controller.cost.fixed", has_receipts, {"controller.engine"}, "model"},
+    {"controller.cost.node", has_receipts, {"controller.engine"}, "model"},
+    {"controller.cost.insert_node", has_receipts, {"controller.engine"}, "model"},
+    {"controller.cost.probe", has_receipts, {"controller.engine"}, "model"},
+    {"controller.cost.split", has_receipts, {"controller.engine"}, "model"},
+    {"controller.cost.merge", has_receipts, {"controller.engine"}, "model"},
+    {"controller.cost.free", has_receipts, {"controller.engine"}, "model"},
+    {"controller.cost.node_created", has_receipts, {"controller.engine"}, "model"},
+    {"controller.cost.node_released", has_receipts, {"controller.engine"}, "model"},
+    {"controller.cost.walk", has_worst_fit, POLICIES, "worst_fit"},
+    {"controller.cost.walk_node", has_worst_fit, POLICIES, "worst_fit"},
+    {"controller.cost.class_lookup", looks_up_classes, POLICIES, "caching_pool or segment_cache"},
+    {"controller.cost.list_pop", keeps_lists, POLICIES, "caching_pool"},
+    {"controller.cost.list_push", keeps_lists, POLICIES, "caching_pool"},
+    {"controller.cost.slot", has_slots, POLICIES, "slot_pool"},
+    {"controller.cost.driver_call", asks_below, POLICIES, "caching_pool, segment_cache or growing_pool"},
+
+    {"mmu.fault_latency", waits_for_pages, {"mmu.unmapped"}, "demand"},
+    {"mmu.va_bits", walks, {"mmu.walk"}, "flat or memory"},
+    {"mmu.tlb_seed", walks, {"mmu.walk"}, "flat or memory"},
+    {"mmu.tlb_seed", replaces_at_random, {"mmu.tlb_l1.replacement", "mmu.tlb_l2.replacement"}, "random"},
+    {"mmu.tlb_l1.", walks, {"mmu.walk"}, "flat or memory"},
+    {"mmu.tlb_l2.", walks, {"mmu.walk"}, "flat or memory"},
+    {"mmu.tlb_l1.ways", has_l1, {"mmu.tlb_l1.entries"}, "above 0"},
+    {"mmu.tlb_l1.latency", has_l1, {"mmu.tlb_l1.entries"}, "above 0"},
+    {"mmu.tlb_l1.replacement", has_l1, {"mmu.tlb_l1.entries"}, "above 0"},
+    {"mmu.tlb_l2.ways", has_l2, {"mmu.tlb_l2.entries"}, "above 0"},
+    {"mmu.tlb_l2.latency", has_l2, {"mmu.tlb_l2.entries"}, "above 0"},
+    {"mmu.tlb_l2.replacement", has_l2, {"mmu.tlb_l2.entries"}, "above 0"},
+    {"mmu.walkers.", walks, {"mmu.walk"}, "flat or memory"},
+    {"mmu.walkers.level_latency", walks_flat, {"mmu.walk"}, "flat"},
+
+    {"mmu.cost.table_level", never_in_a_run, {"mmu.walk"}, "another price: walkers read tables (mmu.walkers)"},
+    {"va.cost.insert_node", never_in_a_run, {KERNEL}, "a program of your own that frees its tensors in any order"},
+    {"va.cost.node_created", never_in_a_run, {KERNEL}, "a program of your own that frees its tensors in any order"},
+    {"va.cost.node_released", never_in_a_run, {KERNEL}, "a program of your own that frees its tensors in any order"},
+
+    {"pe.gemm_rate", multiplies, {KERNEL}, "a kernel with tl_dot or composites"},
+    {"pe.vector_rate", computes, {KERNEL}, "a kernel with arithmetic beside tl_dot"},
+    {"pe.scheduler", has_composites, {KERNEL}, "a kernel with composites"},
+    {"pe.tile_m", has_composites, {KERNEL}, "a kernel with composites"},
+    {"pe.tile_k", has_composites, {KERNEL}, "a kernel with composites"},
+    {"pe.tile_n", has_composites, {KERNEL}, "a kernel with composites"},
+    {"pe.pipeline_depth", has_composites, {KERNEL}, "a kernel with composites"},
+    {"pe.outstanding", is_asynchronous, {KERNEL}, "a kernel with asynchronous calls"},
+    {"pe.scratch", has_scratch, {KERNEL}, "a kernel with tl_scratch"},
+
+    {"messages.", sends, {KERNEL}, "a kernel with messages"},
+    {"messages.poll_interval", polls, {"messages.back_pressure"}, "poll"},
+    {"collectives.", has_collectives, {KERNEL}, "a kernel with tl_all_reduce"},
+    {"collectives.columns", has_rank_grid, {"collectives.algorithm"}, "torus_2d or mesh_2d"},
+
+    {"host.retry_delay", retries, {"host.retries"}, "above 0"},
+    {"host.driver_alloc", has_driver, {"host.driver"}, "serial, per_device or asynchronous"},
+    {"host.driver_free", has_driver, {"host.driver"}, "serial, per_device or asynchronous"},
+    {"host.driver_synchronous", has_driver, {"host.driver"}, "serial or per_device"},
+    {"host.driver_synchronous", never_in_a_run, {KERNEL}, "a program of your own that allocates during a launch"},
+
+    {"faults.seed", has_rates, {"faults.plan"}, "faults with a rate"},
+    {"faults.ecc_latency", corrects, {"faults.plan"}, "a correctable fault"},
+
+    {"workload.elements_per_pe", grows, {KERNEL}, "a kernel whose tensors grow with it"},
+};
+const size_t tla_key_condition_count = sizeof tla_key_conditions / sizeof tla_key_conditions[0];
+
+/* ---- asking ---- */
+
+bool tla_key_condition_is_of(const tla_key_condition *condition, const char *key) {
+    const size_t length = strlen(condition->keys);
+    return condition->keys[length - 1] == '.' ? strncmp(key, condition->keys, length) == 0
+                                              : strcmp(key, condition->keys) == 0;
+}
+
+/* "mmu.walk ideal", or for two keys with "and" between them. */
+static tla_phrase state_of(const tla_config *c, const tla_key_condition *condition) {
+    tla_phrase text = {""};
+    for (size_t i = 0; i < sizeof condition->by / sizeof condition->by[0] && condition->by[i]; i++) {
+        const tla_schema keys = {.keys = tla_platform_keys, .count = tla_platform_key_count};
+        const tla_schema_key *key = &tla_platform_keys[tla_schema_find(&keys, condition->by[i])];
+        const tla_value value = tla_schema_get(key, c);
+        text = tla_phrase_of("%s%s%s %.100s", text.text, i ? " and " : "", key->key,
+                             tla_value_print(&key->form, &value).text);
+    }
+    return text;
+}
+
+bool tla_config_has_effect(const tla_config *config, const char *key, tla_error *why) {
+    char text[sizeof why->text] = "";
+    for (size_t i = 0; i < tla_key_condition_count; i++) {
+        const tla_key_condition *condition = &tla_key_conditions[i];
+        if (!tla_key_condition_is_of(condition, key) || condition->holds(config)) continue;
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s with %s: it needs %s", used ? "; nor" : "",
+                 state_of(config, condition).text, condition->wanted);
+    }
+    if (!text[0]) return true;
+    tla_error_set(why, TLA_INVALID_ARGUMENT, "%s has no effect%s", key, text);
+    return false;
+}
