@@ -1,7 +1,9 @@
-/* What to change because of where the time went: a key of the configuration with its value, and why. */
+/* What to change because of where the time went: why, and a key of the configuration with another value. A key is named
+ * only after a run with it, which must have been shorter. */
+#include "cli/explain_repeat.h"
 #include "cli/explain_run.h"
 
-#include "model/config/value.h"
+#include "model/config/platform.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -89,23 +91,44 @@ static double load_of_slice(const run_explained *e, const char *node) {
     return 0;
 }
 
-static run_change change(const run_explained *e, const char *key, const char *text) {
-    run_change made = {0};
-    snprintf(made.key, sizeof made.key, "%s", key);
-    snprintf(made.text, sizeof made.text, "%s", text);
-    value_of(e, key, made.value, sizeof made.value);
-    return made;
+/* ---- changes to try ---- */
+
+enum { TRIALS_MAX = 6 };
+
+typedef struct trials {
+    const run_explained *e;
+    struct {
+        char key[64], to[64];
+    } list[TRIALS_MAX];
+    size_t count;
+} trials;
+
+static void try_value(trials *t, const char *key, const char *to) {
+    if (t->count == TRIALS_MAX || is_set_to(t->e, key, to)) return;
+    snprintf(t->list[t->count].key, sizeof t->list[0].key, "%s", key);
+    snprintf(t->list[t->count++].to, sizeof t->list[0].to, "%.63s", to);
 }
 
-static run_change of_allocation(const run_explained *e) {
-    if (is_set_to(e, "controller.free_list", "hbm"))
-        return change(e, "controller.free_list",
-                      "the free list lies in HBM, and walks of it are accesses: keep it in "
-                      "registers, or cache its nodes (controller.node_cache)");
-    return change(e, dearest_price(e),
-                  "the price that allocations paid most for: another engine "
-                  "(controller.cost.profile), or a front that finds blocks without a walk "
-                  "(controller.tcm_policy, controller.hbm_policy: caching_pool)");
+/* A number so many times as large, or that part of it; no trial where it is 0, or would be out of its range. */
+static void try_scaled(trials *t, const char *key, uint64_t times, uint64_t part) {
+    const tla_schema schema = tla_platform_schema();
+    const tla_schema_key *const of = &schema.keys[tla_schema_find(&schema, key)];
+    tla_value value = {0};
+    char now[64];
+    value_of(t->e, key, now, sizeof now);
+    if (tla_value_parse(&of->form, now, &value, NULL) != TLA_OK || value.number == 0 ||
+        value.number > UINT64_MAX / times)
+        return;
+    value.number = value.number * times / part;
+    if (value.number >= of->min && value.number <= of->max) try_value(t, key, tla_value_print(&of->form, &value).text);
+}
+
+static void try_faster(trials *t, const char *key) {
+    try_scaled(t, key, 2, 1);
+}
+
+static void try_cheaper(trials *t, const char *key) {
+    try_scaled(t, key, 1, 2);
 }
 
 /* Of the VA manager's work that for ranges which are made, which the host waits for: about all that is not the least of
@@ -119,65 +142,41 @@ static double virtual_ranges_ps(const run_explained *e) {
     return busy_ps - frees * of_a_free_ps;
 }
 
-static run_change of_commands(const run_explained *e, const topic_share *share) {
-    if (2 * virtual_ranges_ps(e) >= (double)share->ps)
-        return change(e,
-                      quantity_of(e, "va.cost.fixed", TLA_VALUE_TIME) >= quantity_of(e, "va.cost.node", TLA_VALUE_TIME)
-                          ? "va.cost.fixed"
-                          : "va.cost.node",
-                      "every tensor is a range of virtual addresses, and the VA manager takes its time for that: a "
-                      "cheaper list, or fewer and larger tensors");
-    if (!is_set_to(e, "host.driver", "none"))
-        return change(e, "host.driver",
-                      "every tensor is a call of a driver: none, or a pool in front of it (host.pool)");
-    return change(e, "host.pool",
-                  "an allocation of a tensor goes to the controllers and back: fewer and larger tensors, or a pool in "
-                  "the host");
+static void try_for_allocation(trials *t) {
+    if (is_set_to(t->e, "controller.free_list", "hbm")) try_value(t, "controller.free_list", "registers");
+    try_cheaper(t, dearest_price(t->e));
+    try_value(t, "controller.tcm_policy", "caching_pool");
+    try_value(t, "controller.hbm_policy", "caching_pool");
 }
 
-static run_change of_walks(const run_explained *e) {
-    if (sum_of(e, "mmus", "demand_faults") > 0)
-        return change(e, "mmu.unmapped",
-                      "pages are mapped when they are first touched, and the host is asked for each: "
-                      "map tensors before the launch (error), or ask for larger pages "
-                      "(mmu.page_size)");
-    if (quantity_of(e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20)
-        return change(e, "mmu.page_size",
-                      "pages are small, so many are touched that no TLB holds: larger ones; or more "
-                      "entries (mmu.tlb_l1.entries, mmu.tlb_l2.entries) and walkers "
-                      "(mmu.walkers.count)");
-    return change(e, "mmu.tlb_l2.entries",
-                  "TLBs miss: more entries, or walks that remember the upper levels "
-                  "(mmu.walkers.cache_entries, mmu.walkers.path_registers)");
+static void try_for_commands(trials *t, const topic_share *share) {
+    const run_explained *const e = t->e;
+    const bool fixed =
+        quantity_of(e, "va.cost.fixed", TLA_VALUE_TIME) >= quantity_of(e, "va.cost.node", TLA_VALUE_TIME);
+    if (2 * virtual_ranges_ps(e) >= (double)share->ps) try_cheaper(t, fixed ? "va.cost.fixed" : "va.cost.node");
+    try_value(t, "host.driver", "none");
+    try_value(t, "host.pool", "caching_pool");
+    try_cheaper(t, "command_processor.m_cpu_overhead");
 }
 
-static run_change of_memory(const run_explained *e, const topic_share *share) {
-    const topic_place *const most = &share->places[0];
-    const double load = share->place_count ? load_of_slice(e, most->name) : 0;
-    const char *const key = is_set_to(e, "hbm.timing", "channels") || is_set_to(e, "hbm.timing", "kernbench")
-                                ? "hbm.pseudo_channel_bandwidth"
-                                : "hbm.timing";
-    run_change made = change(e, key,
-                             "DMA waits for memories: more bandwidth there, or less to load (larger tiles that "
-                             "are used more often)");
-    const bool hot = load >= 2 && 2 * most->ps >= share->ps;
-    if (hot)
-        snprintf(made.text, sizeof made.text,
-                 "%s is a hot slice: %.1f times as busy as slices are on average. Its data belong into several slices "
-                 "(a tensor that is shared by all programs, or TL_REPLICATED); else more bandwidth, of every one",
-                 most->name, load);
-    if (most->has_unit && 2 * most->unit_ps >= most->ps && !is_set_to(e, "hbm.pseudo_channels", "1")) {
-        const size_t length = strlen(made.text);
-        snprintf(made.text + length, sizeof made.text - length,
-                 ". Most of it is at pseudo-channel %" PRIu64 ", bank %" PRIu64
-                 ": accesses that lie hbm.burst apart go "
-                 "to different ones",
-                 most->channel, most->bank);
-    }
-    return made;
+static void try_for_walks(trials *t) {
+    if (sum_of(t->e, "mmus", "demand_faults") > 0) try_value(t, "mmu.unmapped", "error");
+    if (quantity_of(t->e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20) try_value(t, "mmu.page_size", "2 MiB");
+    try_scaled(t, "mmu.tlb_l2.entries", 4, 1);
+    try_faster(t, "mmu.walkers.count");
+    try_value(t, "mmu.walkers.path_registers", "true");
 }
 
-static run_change of_links(const run_explained *e, const topic_share *share) {
+static void try_for_memory(trials *t, const topic_share *share) {
+    const char *const name = share->place_count ? share->places[0].name : "";
+    if (strstr(name, ".sram")) try_faster(t, "sram.read_bandwidth");
+    if (strstr(name, "host")) try_faster(t, "host_memory.channel_bandwidth");
+    if (is_set_to(t->e, "hbm.timing", "channels")) try_faster(t, "hbm.pseudo_channel_bandwidth");
+    if (is_set_to(t->e, "hbm.timing", "hbm2")) try_value(t, "hbm.timing", "hbm3");
+    try_faster(t, "hbm.pseudo_channels");
+}
+
+static void try_for_links(trials *t, const topic_share *share) {
     static const struct {
         const char *word, *key;
     } kinds[] = {{".hbm_ctrl", "links.hbm_bandwidth"},   {".pe", "links.pe_bandwidth"},
@@ -188,93 +187,194 @@ static run_change of_links(const run_explained *e, const topic_share *share) {
     const char *const name = share->place_count ? share->places[0].name : "";
     for (size_t i = sizeof kinds / sizeof *kinds; i-- > 0;)
         if (strstr(name, kinds[i].word)) key = kinds[i].key;
-    run_change made = change(e, key,
-                             "DMA is on its way: more bandwidth, shorter ways, or fewer overheads of routers "
-                             "(cube.router_overhead)");
-    if (*name) {
-        snprintf(
-            made.text, sizeof made.text,
-            "DMA is on its way, most of all where %.100s is what is waited for: more bandwidth there, data that are "
-            "nearer, or fewer overheads of routers (cube.router_overhead)",
-            name);
-    }
-    return made;
+    try_faster(t, key);
+    try_cheaper(t, "cube.router_overhead");
+    try_faster(t, "links.router_bandwidth");
 }
 
-static run_change of_arithmetic(const run_explained *e) {
-    const bool gemm = sum_of(e, "elements", "gemm_ps") >= sum_of(e, "elements", "math_ps");
-    return gemm ? change(e, "pe.gemm_rate",
-                         "the accelerator multiplies: it is the work itself, unless programs have "
-                         "too little each to go round")
-                : change(e, "pe.vector_rate",
-                         "the accelerator computes element by element: a faster one, or fewer "
-                         "operations");
-}
-
-run_change explain_run_change(const run_explained *e, const topic_share *share) {
+static void collect(trials *t, const topic_share *share) {
     switch (share->topic) {
     case TOPIC_ALLOCATION:
-        return of_allocation(e);
     case TOPIC_ALLOCATION_QUEUE:
-        return change(e, dearest_price(e),
-                      "commands wait for the allocation engine, which serves somebody else: fewer "
-                      "of them (tl_scratch, tiles that are kept), or cheaper ones");
+        try_for_allocation(t);
+        break;
     case TOPIC_COMMANDS:
-        return of_commands(e, share);
+        try_for_commands(t, share);
+        break;
     case TOPIC_MAPPING:
-        return quantity_of(e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20
-                   ? change(e, "mmu.page_size", "mapping writes an entry for every page: larger pages")
-                   : change(e, "va.map_ack",
-                            "the host waits until mappings are visible everywhere: posted does not; or "
-                            "cheaper changes (mmu.cost)");
+        if (quantity_of(t->e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20) try_value(t, "mmu.page_size", "2 MiB");
+        try_value(t, "va.map_ack", "posted");
+        try_cheaper(t, "mmu.cost.fixed");
+        try_cheaper(t, "mmu.cost.pte_write");
+        break;
     case TOPIC_WALKS:
-        return of_walks(e);
+        try_for_walks(t);
+        break;
     case TOPIC_LOOKUPS:
-        return change(e, "mmu.overhead",
-                      "every chunk is looked up: larger ones (dma.chunk), or a faster TLB "
-                      "(mmu.tlb_l1.latency)");
+        try_cheaper(t, "mmu.overhead");
+        try_cheaper(t, "mmu.tlb_l1.latency");
+        try_faster(t, "dma.chunk");
+        break;
     case TOPIC_MEMORY:
-        return of_memory(e, share);
+        try_for_memory(t, share);
+        break;
     case TOPIC_LINKS:
-        return of_links(e, share);
+        try_for_links(t, share);
+        break;
     case TOPIC_ISSUE:
-        return change(e, "dma.bandwidth",
-                      "chunks are issued one after the other, which is what a transfer takes at the "
-                      "least: a faster engine, or both directions at a time (tl_load_async)");
+        try_faster(t, "dma.bandwidth");
+        break;
     case TOPIC_TCM:
-        return change(e, "tcm.write_bandwidth", "DMA waits for the TCM, which others use too");
+        try_faster(t, "tcm.write_bandwidth");
+        try_faster(t, "tcm.read_bandwidth");
+        break;
     case TOPIC_ENGINES:
-        return change(e, "pe.pipeline_depth",
-                      "an engine of the PE is busy with earlier work: that is to be made "
-                      "shorter, or begun earlier");
+        try_faster(t, "pe.pipeline_depth");
+        try_faster(t, "pe.gemm_rate");
+        break;
     case TOPIC_ARITHMETIC:
-        return of_arithmetic(e);
+        try_faster(t, sum_of(t->e, "elements", "gemm_ps") >= sum_of(t->e, "elements", "math_ps") ? "pe.gemm_rate"
+                                                                                                 : "pe.vector_rate");
+        break;
     case TOPIC_TILES:
-        return change(e, "tcm.read_bandwidth",
-                      "arithmetic fetches its tiles from the TCM and writes them back: a faster "
-                      "TCM, or composites, whose tiles stay in registers");
-    case TOPIC_MESSAGE_WAIT:
-        return change(e, "",
-                      "this PE waits for what others have not sent yet: look at the sender (without --pe, the "
-                      "path goes there)");
+        try_faster(t, "tcm.read_bandwidth");
+        try_faster(t, "tcm.write_bandwidth");
+        break;
     case TOPIC_CREDIT:
-        return change(e, "messages.slots",
-                      "senders wait for free slots at the receiver: more or larger ones "
-                      "(messages.slot_size), or receives that begin earlier (tl_recv_async)");
     case TOPIC_MESSAGES:
-        return change(e, "messages.slots",
-                      "messages are on their way or copied: more slots, or larger ones "
-                      "(messages.slot_size), let more of them be under way; slots that are nearer "
-                      "to who reads them (messages.memory), another collectives.algorithm");
+        try_faster(t, "messages.slots");
+        try_faster(t, "messages.slot_size");
+        try_value(t, "messages.memory", "tcm");
+        break;
     case TOPIC_DISPATCH:
-        return change(e, "pe.dispatch", "calls take their time: fewer and larger ones");
+        try_cheaper(t, "pe.dispatch");
+        break;
     case TOPIC_COPIES:
-        return change(e, "links.host_bandwidth",
-                      "the host writes the inputs before the launch: a faster link, or inputs "
-                      "that stay on the device");
+        try_faster(t, "links.host_bandwidth");
+        try_scaled(t, "host.dma_chunk", 4, 1);
+        break;
     case TOPIC_LAUNCH:
-        return change(e, "command_processor.io_cpu_overhead", "the launch goes through the command processors");
+        try_cheaper(t, "command_processor.io_cpu_overhead");
+        try_cheaper(t, "command_processor.m_cpu_overhead");
+        break;
     default:
-        return change(e, "", "none of the kinds that are told apart: the kernel was ended");
+        break;
     }
+}
+
+/* ---- why ---- */
+
+static void tell_memory(const run_explained *e, const topic_share *share, char *text, size_t size) {
+    const topic_place *const most = &share->places[0];
+    const double load = share->place_count ? load_of_slice(e, most->name) : 0;
+    snprintf(text, size,
+             "DMA waits for memories: more bandwidth there, or less to load (larger tiles that are used more often)");
+    if (load >= 2 && 2 * most->ps >= share->ps)
+        snprintf(text, size,
+                 "%s is a hot slice: %.1f times as busy as slices are on average. Its data belong into several slices "
+                 "(a tensor that is shared by all programs, or TL_REPLICATED); else more bandwidth, of every one",
+                 most->name, load);
+    if (most->has_unit && 2 * most->unit_ps >= most->ps && !is_set_to(e, "hbm.pseudo_channels", "1")) {
+        const size_t length = strlen(text);
+        snprintf(text + length, size - length,
+                 ". Most of it is at pseudo-channel %" PRIu64 ", bank %" PRIu64
+                 ": accesses that lie a burst apart go to different ones",
+                 most->channel, most->bank);
+    }
+}
+
+static const char *reason_of(const run_explained *e, const topic_share *share) {
+    switch (share->topic) {
+    case TOPIC_ALLOCATION:
+        return is_set_to(e, "controller.free_list", "hbm")
+                   ? "the free list lies in HBM, and walks of it are accesses: keep it in registers, or cache its nodes"
+                   : "allocations and frees take their price: another engine, or a front that finds blocks without a "
+                     "walk";
+    case TOPIC_ALLOCATION_QUEUE:
+        return "commands wait for the allocation engine, which serves somebody else: fewer of them (tl_scratch, tiles "
+               "that are kept), or cheaper ones";
+    case TOPIC_COMMANDS:
+        return 2 * virtual_ranges_ps(e) >= (double)share->ps
+                   ? "every tensor is a range of virtual addresses, and the VA manager takes its time for that: a "
+                     "cheaper list, or fewer and larger tensors"
+               : is_set_to(e, "host.driver", "none")
+                   ? "an allocation of a tensor goes to the controllers and back: fewer and larger tensors"
+                   : "every tensor is a call of a driver: none, or fewer and larger tensors";
+    case TOPIC_MAPPING:
+        return "mapping writes an entry for every page, and the host waits until it is visible everywhere: larger "
+               "pages, or cheaper changes";
+    case TOPIC_WALKS:
+        return sum_of(e, "mmus", "demand_faults") > 0
+                   ? "pages are mapped when they are first touched, and the host is asked for each: map tensors before "
+                     "the launch, or ask for larger pages"
+                   : "TLBs miss: larger pages, more entries and walkers, or walks that remember the upper levels";
+    case TOPIC_LOOKUPS:
+        return "every chunk is looked up: larger ones, or a faster TLB";
+    case TOPIC_ISSUE:
+        return "chunks are issued one after the other, which is what a transfer takes at the least: a faster engine, "
+               "or "
+               "both directions at a time (tl_load_async)";
+    case TOPIC_TCM:
+        return "DMA waits for the TCM, which others use too";
+    case TOPIC_ENGINES:
+        return "an engine of the PE is busy with earlier work: that is to be made shorter, or begun earlier";
+    case TOPIC_ARITHMETIC:
+        return sum_of(e, "elements", "gemm_ps") >= sum_of(e, "elements", "math_ps")
+                   ? "the accelerator multiplies: it is the work itself, unless programs have too little each to go "
+                     "round"
+                   : "the accelerator computes element by element: a faster one, or fewer operations";
+    case TOPIC_TILES:
+        return "arithmetic fetches its tiles from the TCM and writes them back: a faster TCM, or composites, whose "
+               "tiles stay in registers";
+    case TOPIC_MESSAGE_WAIT:
+        return "this PE waits for what others have not sent yet: look at the sender (without --pe, the path goes "
+               "there)";
+    case TOPIC_CREDIT:
+        return "senders wait for free slots at the receiver: more or larger ones, or receives that begin earlier "
+               "(tl_recv_async)";
+    case TOPIC_MESSAGES:
+        return "messages are on their way or copied: slots that are more, larger, or nearer to who reads them, or "
+               "another algorithm";
+    case TOPIC_DISPATCH:
+        return "calls take their time: fewer and larger ones";
+    case TOPIC_COPIES:
+        return "the host writes the inputs before the launch: a faster link, or inputs that stay on the device";
+    case TOPIC_LAUNCH:
+        return "the launch goes through the command processors";
+    default:
+        return "none of the kinds that are told apart: the kernel was ended";
+    }
+}
+
+static void tell_why(const run_explained *e, const topic_share *share, char *text, size_t size) {
+    if (share->topic == TOPIC_MEMORY)
+        tell_memory(e, share, text, size);
+    else if (share->topic == TOPIC_LINKS && share->place_count)
+        snprintf(text, size,
+                 "DMA is on its way, most of all where %.100s is what is waited for: more bandwidth there, data that "
+                 "are nearer, or fewer overheads of routers",
+                 share->places[0].name);
+    else if (share->topic == TOPIC_LINKS)
+        snprintf(text, size, "DMA is on its way: more bandwidth, shorter ways, or fewer overheads of routers");
+    else
+        snprintf(text, size, "%s", reason_of(e, share));
+}
+
+/* The first change that gains a hundredth of the path, else the one that gains most. */
+run_change explain_run_change(const run_explained *e, const run_repeater *repeater, const topic_share *share) {
+    run_change made = {0};
+    trials t = {.e = e};
+    tell_why(e, share, made.text, sizeof made.text);
+    if (repeater) collect(&t, share);
+    const uint64_t all_ps = e->end_ps - e->begin_ps, enough_ps = all_ps - all_ps / 100;
+    made.took_ps = all_ps;
+    for (size_t i = 0; i < t.count && made.took_ps > enough_ps; i++) {
+        uint64_t took_ps;
+        if (!run_repeater_time(repeater, t.list[i].key, t.list[i].to, &took_ps) || took_ps >= made.took_ps) continue;
+        made.took_ps = took_ps;
+        snprintf(made.key, sizeof made.key, "%s", t.list[i].key);
+        snprintf(made.to, sizeof made.to, "%s", t.list[i].to);
+        value_of(e, made.key, made.value, sizeof made.value);
+    }
+    return made;
 }

@@ -2,6 +2,7 @@
 #include "cli/explain_run.h"
 
 #include "cli/config_json.h"
+#include "cli/explain_repeat.h"
 #include "cli/json_writer.h"
 #include "cli/message.h"
 
@@ -121,18 +122,23 @@ static void print_wrapped(FILE *out, const char *text) {
     fputc('\n', out);
 }
 
-static void print_changes(FILE *out, const run_explained *e) {
+static void print_changes(FILE *out, const run_explained *e, const run_change *changes, bool tried) {
     fputs("\nto change first\n", out);
     for (size_t i = 0; i < e->share_count && i < CHANGES_MAX; i++) {
         const topic_share *const share = &e->shares[i];
-        const run_change change = explain_run_change(e, share);
-        const bool has_key = change.key[0], has_value = change.value[0];
-        char text[700];
-        snprintf(text, sizeof text, "%zu. %s, %.1f %%%s%s%s%s%s; %s.", i + 1, time_topic_title(share->topic),
-                 percent(e, share->ps), has_key ? ": " : "", change.key, has_value ? " (" : "", change.value,
-                 has_value ? ")" : "", change.text);
+        const run_change *const change = &changes[i];
+        char text[900], key[300] = "";
+        if (change->key[0])
+            snprintf(key, sizeof key, ": %.63s %.63s -> %.63s, %.3f us in a run with it, not %.3f", change->key,
+                     change->value, change->to, us(change->took_ps), us(e->end_ps - e->begin_ps));
+        snprintf(text, sizeof text, "%zu. %s, %.1f %%%s; %s.", i + 1, time_topic_title(share->topic),
+                 percent(e, share->ps), key, change->text);
         print_wrapped(out, text);
     }
+    if (!tried)
+        fputs("No key is named: the run could not be repeated to try one (its kernel, a file that it read, or another "
+              "build).\n",
+              out);
 }
 
 static json_t *places_json(const topic_share *share) {
@@ -147,7 +153,7 @@ static json_t *places_json(const topic_share *share) {
     return list;
 }
 
-static json_t *to_json(const run_explained *e) {
+static json_t *to_json(const run_explained *e, const run_change *changes_made) {
     json_t *report = json_object();
     json_object_set_new(report, "report", json_from_text(e->path));
     json_object_set_new(report, "kernel", json_from_text(e->kernel));
@@ -166,12 +172,15 @@ static json_t *to_json(const run_explained *e) {
         json_array_append_new(shares, row);
     }
     for (size_t i = 0; i < e->share_count && i < CHANGES_MAX; i++) {
-        const run_change change = explain_run_change(e, &e->shares[i]);
+        const run_change *const change = &changes_made[i];
+        const bool has_key = change->key[0] != 0;
         json_t *row = json_object();
         json_object_set_new(row, "topic", json_string(time_topic_name(e->shares[i].topic)));
-        json_object_set_new(row, "key", change.key[0] ? json_string(change.key) : json_null());
-        json_object_set_new(row, "value", change.value[0] ? json_from_text(change.value) : json_null());
-        json_object_set_new(row, "text", json_from_text(change.text));
+        json_object_set_new(row, "key", has_key ? json_string(change->key) : json_null());
+        json_object_set_new(row, "value", has_key ? json_from_text(change->value) : json_null());
+        json_object_set_new(row, "to", has_key ? json_from_text(change->to) : json_null());
+        json_object_set_new(row, "took_ps", has_key ? json_from_u64(change->took_ps) : json_null());
+        json_object_set_new(row, "text", json_from_text(change->text));
         json_array_append_new(changes, row);
     }
     json_object_set_new(report, "shares", shares);
@@ -182,16 +191,21 @@ static json_t *to_json(const run_explained *e) {
 tla_status explain_run(const char *path, const char *kernel, int64_t pe, FILE *table, FILE *json, tla_error *error) {
     json_t *report = NULL;
     run_explained explained;
+    run_change changes[CHANGES_MAX];
     tla_status status = explain_run_read(path, kernel, pe, &report, &explained, error);
+    run_repeater *const repeater = status ? NULL : run_repeater_make(&explained);
+    for (size_t i = 0; !status && i < explained.share_count && i < CHANGES_MAX; i++)
+        changes[i] = explain_run_change(&explained, repeater, &explained.shares[i]);
+    run_repeater_free(repeater);
     if (!status && json) {
-        json_t *object = to_json(&explained);
+        json_t *object = to_json(&explained, changes);
         status = json_write(object, 0, json, error);
         json_decref(object);
     }
     if (!status) {
         print_head(table, &explained);
         print_shares(table, &explained);
-        print_changes(table, &explained);
+        print_changes(table, &explained, changes, repeater != NULL);
     }
     json_decref(report);
     return status;

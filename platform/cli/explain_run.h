@@ -61,6 +61,7 @@ typedef struct run_explained {
     const json_t *report, *config; /* of the run */
     const char *kernel, *pe;       /* pe: where the path ends, or the one that was asked for */
     bool of_one_pe;
+    int64_t pe_number; /* of one PE; -1: the critical path */
     uint64_t begin_ps, end_ps;
     topic_share shares[TOPIC_COUNT]; /* of those that have any, the largest first */
     size_t share_count;
@@ -68,10 +69,13 @@ typedef struct run_explained {
 
 /* What to change because of a share. */
 typedef struct run_change {
-    char key[64];   /* of the configuration; "" where it is the kernel that is to be changed */
-    char value[64]; /* that it has; "" if it is not known */
-    char text[400];
+    char key[64];           /* of the configuration, where a run with it was shorter; "": no key was found to help */
+    char value[64], to[64]; /* that it has, and in that run */
+    uint64_t took_ps;       /* what is explained, in that run */
+    char text[400];         /* why, without keys */
 } run_change;
+
+struct run_repeater;
 
 /* Whether a file begins as a report does, and not as a recording of PyTorch. False where it cannot be read, or could
  * not be read once more. */
@@ -85,6 +89,7 @@ tla_status explain_run(const char *path, const char *kernel, int64_t pe, FILE *t
 tla_status explain_run_read(const char *path, const char *kernel, int64_t pe, json_t **report, run_explained *out,
                             tla_error *error);
 
-run_change explain_run_change(const run_explained *e, const topic_share *share);
+/* Why a share takes its time, and a change that was tried and helps. repeater NULL: nothing can be tried. */
+run_change explain_run_change(const run_explained *e, const struct run_repeater *repeater, const topic_share *share);
 
 #endif

@@ -42,8 +42,8 @@ wrong(const reader *r, tla_status status, const char *key, const char *format, .
 
 bool is_run_report(const char *path) {
     /* How reports begin, as they are written and with sorted keys; no recording of PyTorch begins so. */
-    static const char *const firsts[] = {"\"sim_time_ps\"", "\"config\"", "\"trace\"",   "\"experiments\"",
-                                         "\"name\"",        "\"arena\"",  "\"version\"", "\"report\""};
+    static const char *const firsts[] = {"\"sim_time_ps\"", "\"config\"",  "\"trace\"",  "\"experiments\"", "\"name\"",
+                                         "\"arena\"",       "\"version\"", "\"report\"", "\"command\""};
     char begin[256] = {0};
     struct stat what;
     if (stat(path, &what) || !S_ISREG(what.st_mode)) return false;
@@ -222,7 +222,7 @@ tla_status explain_run_read(const char *path, const char *kernel, int64_t pe, js
     size_t length = 0;
     json_error_t problem;
     *report = NULL;
-    *out = (run_explained){.path = path, .of_one_pe = pe >= 0};
+    *out = (run_explained){.path = path, .of_one_pe = pe >= 0, .pe_number = pe};
     tla_status status = read_text(path, REPORT_BYTES_MAX, &text, &length, error);
     if (status) return status;
     const reader r = {path, text, error};

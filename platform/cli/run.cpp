@@ -292,6 +292,17 @@ bool finish_files(waveform *wave) {
     return false;
 }
 
+// What was said beside the configuration, so that the run can be repeated.
+json_t *command_json(const run_options &options, const kernel_choice &choice) {
+    json_t *command = json_object(), *parameters = json_array();
+    json_object_set_new(command, "kernel", json_from_text(options.kernel ? options.kernel : choice.kernel->name));
+    for (const char *parameter : options.parameters)
+        json_array_append_new(parameters, json_from_text(parameter));
+    json_object_set_new(command, "parameters", parameters);
+    json_object_set_new(command, "from", options.from ? json_from_text(options.from) : json_null());
+    return command;
+}
+
 int run(const run_options &options, run_files &files, const tla_config &config, kernel_choice &choice) {
     const double begin_s = host_seconds();
     std::unique_ptr<waveform> wave;
@@ -360,6 +371,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         ok = false;
     }
     json_t *json = files.json ? run_json(platform, work, config) : nullptr;
+    if (json) json_object_set_new(json, "command", command_json(options, choice));
     if (json_write(json, 0, files.json, &error)) {
         output_drop(files.json);
         ok = false;

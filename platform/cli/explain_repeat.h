@@ -1,0 +1,18 @@
+/* The run of a report once more, with one key of its configuration changed: advice is tried before it is given. */
+#ifndef TLMALLOC_PLATFORM_CLI_EXPLAIN_REPEAT_H
+#define TLMALLOC_PLATFORM_CLI_EXPLAIN_REPEAT_H
+
+#include "cli/explain_run.h"
+
+typedef struct run_repeater run_repeater;
+
+/* From the report's configuration and the words of its command line. NULL without host memory, and where the run cannot
+ * be repeated to the picosecond: its kernel, or a file that it read, is not there any more. */
+run_repeater *run_repeater_make(const run_explained *e);
+void run_repeater_free(run_repeater *repeater);
+
+/* What the path that is explained takes with this value of a key. False: the configuration is rejected, or the run
+ * fails. Takes as long as the run did. */
+bool run_repeater_time(const run_repeater *repeater, const char *key, const char *value, uint64_t *took_ps);
+
+#endif
