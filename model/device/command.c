@@ -1,6 +1,8 @@
 /* Reads control descriptors: everything that a sender could have got wrong is told. */
 #include "descriptor_layout.h"
 
+#include "base/phrase.h"
+
 #include <string.h>
 
 uint32_t tla_command_claimed_length(const uint8_t *bytes) {
@@ -80,12 +82,21 @@ static int count_at(tla_opcode opcode) {
     }
 }
 
+/* What is wrong with a count that is none: "at most 232"; a command about entries has one at least. */
+static tla_phrase counts_of(tla_opcode opcode, uint32_t count) {
+    return count == 0 ? tla_phrase_of("at least 1") : tla_phrase_of("at most %d", most_of(opcode));
+}
+
+static bool is_count(tla_opcode opcode, uint32_t count) {
+    return tla_descriptor_bytes((uint32_t)opcode, count) > 0 && (count > 0 || !tla_opcode_has_entries(opcode));
+}
+
 /* What a vector body's count must be; its own place in the body depends on the opcode. */
 static tla_status check_count(tla_opcode opcode, uint32_t count, size_t length, tla_error *error) {
     size_t expected = tla_descriptor_bytes((uint32_t)opcode, count);
-    if (expected == 0)
-        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with a count of %u, expected at most %d", count,
-                             most_of(opcode));
+    if (!is_count(opcode, count))
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with a count of %u, expected %s", count,
+                             counts_of(opcode, count).text);
     if (expected != length)
         return tla_error_set(error, TLA_BAD_COMMAND,
                              "descriptor of %zu bytes, expected %zu for opcode %d with a count of %u", length, expected,
@@ -312,4 +323,22 @@ tla_status tla_command_decode(const uint8_t *bytes, size_t length, tla_command *
         command->request_id = request_id;
     }
     return status;
+}
+
+void tla_command_explain(const tla_command *command, tla_error *error) {
+    const tla_opcode opcode = command->opcode;
+    const char *const name = tla_opcode_name(opcode);
+    if (!name) {
+        tla_error_set(error, TLA_INVALID_ARGUMENT, "command: found opcode %u, expected 1 .. %d", (unsigned)opcode,
+                      TLA_OP_LAST);
+    } else if (count_at(opcode) >= 0 && !is_count(opcode, command->count)) {
+        tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a count of %u, expected %s", name, command->count,
+                      counts_of(opcode, command->count).text);
+    } else {
+        tla_error_set(error, TLA_INVALID_ARGUMENT,
+                      "%s: found a target (%u), channel (%u), format (%u), stream (%u) or programs (%u) that no "
+                      "descriptor can say",
+                      name, (unsigned)command->target, (unsigned)command->channel, (unsigned)command->format,
+                      command->stream, command->programs);
+    }
 }

@@ -87,8 +87,9 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
     bool bad_kind = (is_alloc(opcode) && ((uint32_t)d->format >= TLA_FORMAT_COUNT || d->stream > UINT16_MAX)) ||
                     (opcode == TLA_OP_ALLOC_BATCH && (uint32_t)d->batch > TLA_BATCH_CARVED) ||
                     (opcode == TLA_OP_PUT && !meta_is_right(&d->meta));
+    const bool no_entry = tla_opcode_has_entries(d->opcode) && d->count == 0;
     bool bad_program = d->opcode == TLA_OP_LAUNCH && !programs_fit(d->program, d->programs, &d->pes);
-    if (whole == 0 || bad_channel || bad_kind || bad_program || !known_target((uint32_t)d->target))
+    if (whole == 0 || no_entry || bad_channel || bad_kind || bad_program || !known_target((uint32_t)d->target))
         return TLA_INVALID_ARGUMENT;
     put(bytes, DESCRIPTOR_MAGIC, 4);
     put(bytes + 4, (uint64_t)d->opcode, 1);

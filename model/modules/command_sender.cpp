@@ -4,6 +4,8 @@
 #include "lent_payload.hpp"
 #include "tlmalloc/modules/time.hpp"
 
+#include <string>
+
 namespace tlmalloc {
 
 bool access(forward_path target, tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes,
@@ -27,7 +29,12 @@ tla_status post_command(forward_path target, std::uint64_t port_address, const t
                         sc_core::sc_time &delay, requester *who) {
     std::uint8_t bytes[TLA_COMMAND_MAX_BYTES];
     std::size_t length = 0;
-    if (const tla_status status = tla_command_encode(&command, bytes, sizeof bytes, &length)) return status;
+    if (const tla_status status = tla_command_encode(&command, bytes, sizeof bytes, &length)) {
+        tla_error why{};
+        tla_command_explain(&command, &why);
+        SC_REPORT_WARNING("/tlmalloc/command_sender", (std::string(why.text) + ": it was not sent").c_str());
+        return status;
+    }
     return access(target, tlm::TLM_WRITE_COMMAND, port_address, bytes, static_cast<std::uint32_t>(length), delay, who)
                ? TLA_OK
                : TLA_BUS_ERROR;

@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(scalar_commands_come_back_as_they_were_sent) {
 
 BOOST_AUTO_TEST_CASE(maps_and_unmaps_of_every_length_come_back_as_they_were_sent) {
     for (tla_opcode opcode : {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE, TLA_OP_TAKE_BACK}) {
-        for (uint32_t count = 0; count <= TLA_COMMAND_MAX_ENTRIES; count++) {
+        for (uint32_t count = 1; count <= TLA_COMMAND_MAX_ENTRIES; count++) {
             auto sent = map_of(count, opcode);
             tla_command received;
             auto descriptor = encode(sent);
@@ -544,4 +544,28 @@ BOOST_AUTO_TEST_CASE(every_opcode_has_a_name_of_its_own) {
     BOOST_CHECK_EQUAL(tla_opcode_name(TLA_OP_EVICT), "EVICT");
     BOOST_CHECK(!tla_opcode_name(static_cast<tla_opcode>(0)));
     BOOST_CHECK(!tla_opcode_name(static_cast<tla_opcode>(TLA_OP_LAST + 1)));
+}
+
+BOOST_AUTO_TEST_CASE(a_number_of_entries_that_no_command_has_is_told_with_its_range) {
+    for (tla_opcode opcode : {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE, TLA_OP_TAKE_BACK})
+        for (uint32_t count : {0u, TLA_COMMAND_MAX_ENTRIES + 1u, 1000000u}) {
+            tla_command command = map_of(1, opcode);
+            const auto bytes = encode(command);
+            check_refused(with(bytes, 16, {uint8_t(count & 0xff)}), "count of " + std::to_string(count & 0xff),
+                          count & 0xff ? "" : "at least 1");
+            command.count = count;
+            std::vector<uint8_t> room(TLA_COMMAND_MAX_BYTES);
+            size_t length = 0;
+            BOOST_CHECK_EQUAL(tla_command_encode(&command, room.data(), room.size(), &length), TLA_INVALID_ARGUMENT);
+            tla_error why{};
+            tla_command_explain(&command, &why);
+            BOOST_CHECK_EQUAL(why.text, std::string(tla_opcode_name(opcode)) + ": found a count of " +
+                                            std::to_string(count) + ", expected " +
+                                            (count ? "at most 119" : "at least 1"));
+        }
+    tla_command none = map_of(1);
+    none.opcode = tla_opcode(31);
+    tla_error why{};
+    tla_command_explain(&none, &why);
+    BOOST_CHECK_EQUAL(why.text, "command: found opcode 31, expected 1 .. 22");
 }

@@ -223,17 +223,19 @@ typedef struct tla_completion {
     tla_status status;
     tla_opcode opcode;
     tla_location failed_at; /* where it failed first, when it has been passed on */
-    uint64_t value;         /* ALLOC: physical address, of one that failed: bytes that a front keeps free;
+    uint64_t value;         /* ALLOC: physical address; of one that failed: bytes that a TRIM of the channel gives
+                               back, if the request is served after it, else 0;
                                FREE, REF, UNREF: references that are left; PIN, UNPIN: pins;
                                ALLOC_BATCH, GET: as of the first block; FREE_BATCH: blocks that are free now, of one
                                that failed the number of the block that is to blame, from 0; PUT: 1, or 0 when the key
                                is there already; REMOVE: blocks; EVICT: as ALLOC;
                                VA_ALLOC: virtual address; LAUNCH, PE_DMA: when it
                                began (ps), of several the last of them; 0: it did not */
-    uint64_t nbytes; /* ALLOC, FREE, PLACE: bytes; REF, UNREF, PIN, UNPIN: those that were asked for; batches, PUT, GET,
-                        REMOVE: of all blocks; TRIM: bytes given back;
-                        MAP, UNMAP, INVALIDATE: entries done; PE_DMA: bytes; LAUNCH: of a kernel that ended with the
-                        status of a tl_alloc (kernel.h), the bytes it asked for */
+    uint64_t nbytes; /* ALLOC, FREE, PLACE: bytes; of an ALLOC or EVICT that failed: what the request takes of the
+                        memory at least, its size class or segment (tla_stack_takes); REF, UNREF, PIN, UNPIN: those that
+                        were asked for; batches, PUT, GET, REMOVE: of all blocks; TRIM: bytes given back; MAP, UNMAP,
+                        INVALIDATE: entries done; PE_DMA: bytes; LAUNCH: of a kernel that ended with the status of a
+                        tl_alloc (kernel.h), the bytes it asked for */
     uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes), total_free with
                                           what a front keeps; LAUNCH: of the TCM after that tl_alloc */
     uint64_t nodes_visited;
@@ -243,8 +245,13 @@ typedef struct tla_completion {
 
 /* Writes a descriptor into bytes[0 .. capacity); *length is its size.
  * TLA_INVALID_ARGUMENT for an unknown opcode, target, channel or format, a stream too large, programs that are none,
- * too many entries or arguments, or a capacity too small: nothing is written then. */
+ * no entry for a command that has entries, too many entries or arguments, or a capacity too small: nothing is written
+ * then. */
 tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length);
+
+/* Says for a person why tla_command_encode refuses a command: *error has the command's name, what was found and what
+ * was expected. */
+void tla_command_explain(const tla_command *command, tla_error *error);
 
 /* Reads a descriptor of exactly `length` bytes. TLA_BAD_COMMAND, and a text that says what was found and what was
  * expected, for a wrong magic, opcode, target, channel, format, program, length or count, or bytes that must be 0 and
