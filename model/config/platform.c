@@ -49,10 +49,12 @@ static void derive(tla_config *c) {
     c->host.lockstep = c->controller.lockstep;
     c->host.hbm_slice = c->hbm.capacity;
     c->host.memory = c->host_memory.capacity;
-    c->host.fronts = 0;
+    c->host.fronts = c->host.segment_fronts = 0;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
         const tla_stack_config stack = tla_pe_memory_stack_config(&c->controller.memory, (tla_channel)channel);
-        if (tla_stack_front(stack.policy) != TLA_FRONT_NONE) c->host.fronts |= UINT32_C(1) << channel;
+        const tla_front front = tla_stack_front(stack.policy);
+        if (front != TLA_FRONT_NONE) c->host.fronts |= UINT32_C(1) << channel;
+        if (front == TLA_FRONT_SEGMENT_CACHE) c->host.segment_fronts |= UINT32_C(1) << channel;
     }
     tla_fault_plan_parse(c->faults.text, &c->faults.plan, NULL); /* its syntax has been checked */
 }

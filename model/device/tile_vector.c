@@ -7,10 +7,12 @@
 static tla_status check_types(const tla_matrix *out, const tla_matrix *operands, uint32_t count, const char *name,
                               tla_error *error) {
     if ((unsigned)out->type >= TL_DTYPE_COUNT)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the type of the result is none", name);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a result of type %u, expected a tl_dtype", name,
+                             (unsigned)out->type);
     for (uint32_t i = 0; i < count; i++)
         if ((unsigned)operands[i].type >= TL_DTYPE_COUNT)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the type of operand %u is none", name, i + 1);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found operand %u of type %u, expected a tl_dtype",
+                                 name, i + 1, (unsigned)operands[i].type);
     return TLA_OK;
 }
 
@@ -102,10 +104,14 @@ void tla_matrix_map(const tla_operation *what, const tla_matrix *out, const tla_
 
 tla_status tla_matrix_reduce_check(tl_reduction what, uint32_t axis, const tla_matrix *out, const tla_matrix *a,
                                    tla_error *error) {
-    static const char name[] = "tl_reduce";
+    static const char *const names[TL_REDUCTION_COUNT] = {"tl_sum", "tl_max", "tl_min"};
+    if ((unsigned)what >= TL_REDUCTION_COUNT)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found reduction %u, expected a tl_reduction",
+                             (unsigned)what);
+    const char *const name = names[what];
     tla_status status = check_types(out, a, 1, name, error);
     if (status) return status;
-    if ((unsigned)what >= TL_REDUCTION_COUNT || axis > 1)
+    if (axis > 1)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found axis %u, expected 0 (columns) or 1 (rows)", name,
                              axis);
     if (out->rows != (axis == 0 ? 1 : a->rows) || out->columns != (axis == 0 ? a->columns : 1))

@@ -147,7 +147,8 @@ tla_channel memory_controller::execute_group(const tla_command &command, tla_com
         completion.nbytes = command.nbytes;
         completion.status = tla_object_evict(objects, channel, &request, command.busy, who, &pa, &work);
         counts.evicts++;
-        completion.value = completion.status ? front_statistics(channel).held : pa.value;
+        completion.value = pa.value;
+        if (completion.status) tell_shortage(channel, request, completion);
         break;
     }
     default:

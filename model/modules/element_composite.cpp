@@ -1,6 +1,7 @@
 // Composites of a kernel: what is refused, the room that they take in the TCM, how they end.
 #include "pipeline.hpp"
 #include "tile_shape.hpp"
+#include "tlmalloc/device/element.h"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -43,15 +44,18 @@ bool is_factor(tl_dtype type) {
     return type == TL_F16 || type == TL_BF16 || type == TL_F32;
 }
 
+const char *name_of(const tl_composition &what, const tl_operand *operand) {
+    return operand == &what.a ? "a" : operand == &what.b ? "b" : "out";
+}
+
 // What of the TCM a composite uses besides its buffers.
-std::vector<tcm_range> tiles_of(const tl_composition &what) {
-    std::vector<tcm_range> tiles;
-    const auto add = [&tiles](const tl_tile &tile) { tiles.push_back({tile.pa.value, reach_of(tile)}); };
+std::vector<tile_use> tiles_of(const tl_composition &what) {
+    std::vector<tile_use> tiles;
     for (const tl_operand *operand : {&what.a, &what.b, &what.out})
-        if (operand->kind == TL_PINNED) add(operand->tile);
+        if (operand->kind == TL_PINNED) tiles.push_back({operand->tile, operand == &what.out});
     for (std::uint32_t i = 0; i < what.step_count; i++)
         for (const tl_term *term : {&what.steps[i].x, &what.steps[i].y})
-            if (term->kind == TL_TILE_TERM) add(term->tile);
+            if (term->kind == TL_TILE_TERM) tiles.push_back({term->tile, false});
     return tiles;
 }
 
@@ -105,20 +109,23 @@ tla_status processing_element::check_composition(const tl_composition &what) {
     for (const tl_operand *operand : {&what.a, &what.b, &what.out})
         if (raw(operand->kind) >= TL_OPERAND_KIND_COUNT || raw(operand->tensor.dtype) >= TL_DTYPE_COUNT)
             return problem(TLA_INVALID_ARGUMENT,
-                           "tl_composite: found an operand of kind %u and type %u, expected a tl_operand",
-                           raw(operand->kind), raw(operand->tensor.dtype));
+                           "tl_composite: found an operand (%s) of kind %u and type %u, expected a tl_operand",
+                           name_of(what, operand), raw(operand->kind), raw(operand->tensor.dtype));
     const bool product = what.kind == TL_GEMM;
     if (what.step_count > TL_STEPS_MAX)
         return problem(TLA_INVALID_ARGUMENT, "tl_composite: found %u steps, expected at most %d", what.step_count,
                        TL_STEPS_MAX);
     for (const tl_operand *operand : {&what.a, &what.b, &what.out})
         if (operand->kind == TL_PINNED)
-            if (const tla_status status = check_tile(operand->tile)) return status;
+            if (const tla_status status = check_tile(operand->tile, name_of(what, operand))) return status;
     const matrix a = matrix_of(what.a), b = matrix_of(what.b), out = matrix_of(what.out);
-    if (!a.flat || !b.flat || !out.flat)
-        return problem(TLA_INVALID_ARGUMENT,
-                       "tl_composite: found a tensor that is no matrix, expected rank 2, or 1 along all dimensions but "
-                       "the last two");
+    for (const tl_operand *operand : {&what.a, &what.b, &what.out})
+        if (!matrix_of(*operand).flat)
+            return problem(
+                TLA_INVALID_ARGUMENT,
+                "tl_composite: found a tensor (%s) of rank %u that is no matrix, expected rank 2, or 1 along "
+                "all dimensions but the last two",
+                name_of(what, operand), operand->tensor.rank);
     const bool fits = product ? a.there && b.there && out.there && a.columns == b.rows && out.rows == a.rows &&
                                     out.columns == b.columns
                               : a.there && out.there && a.rows == out.rows && a.columns == out.columns &&
@@ -128,7 +135,9 @@ tla_status processing_element::check_composition(const tl_composition &what) {
                        a.text().c_str(), b.text().c_str(), out.text().c_str(),
                        product ? "m x k, k x n and m x n" : "one shape, or no b");
     if (!is_factor(a.dtype) || (b.there && !is_factor(b.dtype)))
-        return problem(TLA_INVALID_ARGUMENT, "tl_composite: expected a and b of f16, bf16 or f32");
+        return problem(TLA_INVALID_ARGUMENT,
+                       "tl_composite: found a of %s and b of %s, expected a and b of f16, bf16 or f32",
+                       tla_type_name(a.dtype), b.there ? tla_type_name(b.dtype) : "none");
     for (std::uint32_t i = 0; i < what.step_count; i++) {
         const tl_step &step = what.steps[i];
         tla_matrix result{nullptr, TL_F32, out.rows, out.columns}, operands[3] = {result, result, result};
@@ -141,16 +150,22 @@ tla_status processing_element::check_composition(const tl_composition &what) {
                 return problem(TLA_INVALID_ARGUMENT, "tl_composite: step %u: found a term of kind %u", i,
                                raw(term.kind));
             if (term.kind == TL_TILE_TERM) {
-                if (const tla_status status = check_tile(term.tile)) return status;
+                if (const tla_status status = check_tile(term.tile, j == 1 ? "x of a step" : "y of a step"))
+                    return status;
                 operands[j] = {nullptr, term.tile.dtype, term.tile.rows, term.tile.columns};
             } else if (term.kind != TL_NUMBER_TERM && (term.kind != TL_B_TERM || product || !b.there)) {
                 return problem(TLA_INVALID_ARGUMENT,
-                               "tl_composite: step %u: expected a number, a tile, or of TL_MATH the operand b", i);
+                               "tl_composite: step %u: found a term of kind %u, expected a number, a tile, or of "
+                               "TL_MATH the operand b",
+                               i, raw(term.kind));
             }
         }
         const unsigned counts[] = {TL_UNARY_COUNT, TL_BINARY_COUNT, TL_TERNARY_COUNT};
         if (step.operation >= counts[step.operands - 1])
-            return problem(TLA_UNSUPPORTED, "tl_composite: step %u: the vector engine has no such operation", i);
+            return problem(TLA_UNSUPPORTED,
+                           "tl_composite: step %u: found operation %u of %u operands, the vector engine has no such "
+                           "operation",
+                           i, step.operation, step.operands);
         tla_error why{};
         const std::string name = "tl_composite: step " + std::to_string(i);
         const tla_operation checked{name.c_str(), step.operands, step.operation};
@@ -211,6 +226,8 @@ tla_status processing_element::compose(const tl_composition &what, tl_handle &ha
     if (const tla_status status = tla_tile_plan_make(&plan, size, tile, &why))
         return problem(status, "tl_composite: %s", why.text);
     auto made = std::make_unique<composite>(what, plan);
+    for (const tile_use &use : made->uses)
+        if (const tla_status status = check_use(use.tile, use.written)) return status;
     begin();
     if (const tla_status status = allocate_buffers(*made)) return status;
     if (!pipeline_) pipeline_ = std::make_unique<pipeline>(*this);

@@ -12,6 +12,7 @@ namespace tlmalloc {
 tla_status processing_element::send(std::uint32_t peer, const tl_tile &tile) {
     if (const tla_status status = check_tile(tile)) return status;
     if (!messages_) return problem(TLA_UNSUPPORTED, "tl_send: this PE has no message unit");
+    if (const tla_status status = check_use(tile, false)) return status;
     begin();
     const std::uint64_t since = local_ps(delay_);
     tla_error why{};
@@ -23,6 +24,7 @@ tla_status processing_element::send(std::uint32_t peer, const tl_tile &tile) {
 tla_status processing_element::receive(std::uint32_t peer, const tl_tile &tile) {
     if (const tla_status status = check_tile(tile)) return status;
     if (!messages_) return problem(TLA_UNSUPPORTED, "tl_recv: this PE has no message unit");
+    if (const tla_status status = check_use(tile, true)) return status;
     begin();
     const std::uint64_t since = local_ps(delay_);
     tla_error why{};
@@ -33,7 +35,7 @@ tla_status processing_element::receive(std::uint32_t peer, const tl_tile &tile) 
 
 struct processing_element::asynchronous_receive final : operation {
     asynchronous_receive(std::uint32_t peer, const tl_tile &tile)
-        : operation("tl_recv_async", {{tile.pa.value, reach_of(tile)}}), job(std::make_shared<pe_ipcq::receiving>()) {
+        : operation("tl_recv_async", {{tile, true}}), job(std::make_shared<pe_ipcq::receiving>()) {
         job->call = call;
         job->peer = peer;
         job->tile = tile;
@@ -56,6 +58,7 @@ tla_status processing_element::receive_async(std::uint32_t peer, const tl_tile &
     handle = tl_handle{};
     if (const tla_status status = check_tile(tile)) return status;
     if (!messages_) return problem(TLA_UNSUPPORTED, "tl_recv_async: this PE has no message unit");
+    if (const tla_status status = check_use(tile, true)) return status;
     if (const tla_status status = check_room()) return status;
     begin();
     const std::uint64_t since = local_ps(delay_);

@@ -15,7 +15,7 @@ const std::uint64_t scratch_alignment = 64;
 
 tla_status processing_element::take_scratch(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile) {
     const tl_tile wanted{{}, rows, columns, dtype, 0};
-    if (const tla_status status = check_tile(wanted)) return status;
+    if (const tla_status status = check_type(wanted, "")) return status;
     const std::uint64_t left = config_.scratch - scratch_used_, most = UINT64_MAX / 8; // no element is larger
     const std::uint64_t count = std::uint64_t{rows} * columns, nbytes = count * tl_dtype_bytes(dtype);
     if (count == 0)

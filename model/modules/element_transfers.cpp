@@ -37,6 +37,7 @@ transfer_queue::parts parts_of(pe_dma::direction way, const tl_tile &tile, tla_v
 
 tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch) {
     if (const tla_status status = check_tile(tile)) return status;
+    if (const tla_status status = check_use(tile, way == pe_dma::direction::read)) return status;
     begin();
     const std::uint64_t since = local_ps(delay_);
     waits_for_dma_.set(since, 1);
@@ -46,9 +47,11 @@ tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &ti
     return status;
 }
 
-// A transaction of a load or store was answered with an error.
-tla_status processing_element::refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va) {
+// A transaction of a load or store was answered with an error: it was the TCM's where the tile was freed.
+tla_status processing_element::refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va,
+                                               const tl_tile *tile) {
     const auto at = static_cast<unsigned long long>(va.value);
+    if (tile && was_freed(*tile)) return refuse_tile(TLA_BUS_ERROR, *tile);
     if (way == pe_dma::direction::read)
         return problem(TLA_BUS_ERROR,
                        "%s from 0x%llx: a transaction was answered with an error, expected mapped memory", call, at);
@@ -60,12 +63,12 @@ tla_status processing_element::refuse_transfer(const char *call, pe_dma::directi
 
 tla_status processing_element::load(const tl_tile &tile, tla_vaddr source, std::uint64_t pitch) {
     const tla_status status = transfer(pe_dma::direction::read, tile, source, pitch);
-    return status == TLA_BUS_ERROR ? refuse_transfer("tl_load", pe_dma::direction::read, source) : status;
+    return status == TLA_BUS_ERROR ? refuse_transfer("tl_load", pe_dma::direction::read, source, &tile) : status;
 }
 
 tla_status processing_element::store(tla_vaddr destination, std::uint64_t pitch, const tl_tile &tile) {
     const tla_status status = transfer(pe_dma::direction::write, tile, destination, pitch);
-    return status == TLA_BUS_ERROR ? refuse_transfer("tl_store", pe_dma::direction::write, destination) : status;
+    return status == TLA_BUS_ERROR ? refuse_transfer("tl_store", pe_dma::direction::write, destination, &tile) : status;
 }
 
 // --- what the kernel does not wait for -------------------------------------------------------------------------------
@@ -73,7 +76,7 @@ tla_status processing_element::store(tla_vaddr destination, std::uint64_t pitch,
 struct processing_element::asynchronous_transfer final : operation {
     asynchronous_transfer(pe_dma::direction to, const tl_tile &tile, tla_vaddr first, std::uint64_t pitch)
         : operation(to == pe_dma::direction::read ? "tl_load_async" : "tl_store_async",
-                    {{tile.pa.value, reach_of(tile)}}),
+                    {{tile, to == pe_dma::direction::read}}),
           way(to), va(first) {
         job.what = parts_of(to, tile, first, pitch);
     }
@@ -82,7 +85,7 @@ struct processing_element::asynchronous_transfer final : operation {
         element.queue(way).wait_for(job);
         end_ps = job.end_ps;
         element.parts_ = std::move(job.went);
-        return job.status == TLA_BUS_ERROR ? element.refuse_transfer(call, way, va) : job.status;
+        return job.status == TLA_BUS_ERROR ? element.refuse_transfer(call, way, va, &uses[0].tile) : job.status;
     }
 
     const pe_dma::direction way;
@@ -94,8 +97,8 @@ struct processing_element::asynchronous_transfer final : operation {
 tla_status processing_element::check_room() {
     if (operations_.size() < config_.outstanding) return TLA_OK;
     return problem(TLA_LIMIT,
-                   "%zu operations have been begun and not waited for, expected at most pe.outstanding, %" PRIu32,
-                   operations_.size() + 1, config_.outstanding);
+                   "%s: %zu operations have been begun and not waited for, expected at most pe.outstanding, %" PRIu32,
+                   call_, operations_.size() + 1, config_.outstanding);
 }
 
 tla_status processing_element::add_operation(std::unique_ptr<operation> what, tl_handle &handle) {
@@ -109,6 +112,7 @@ tla_status processing_element::begin_transfer(pe_dma::direction way, const tl_ti
     handle = tl_handle{};
     if (const tla_status status = check_tile(tile)) return status;
     if (const tla_status status = check_room()) return status;
+    if (const tla_status status = check_use(tile, way == pe_dma::direction::read)) return status;
     begin();
     auto transfer = std::make_unique<asynchronous_transfer>(way, tile, va, pitch);
     transfer->job.asked_ps = local_ps(delay_);
@@ -173,20 +177,6 @@ tla_status processing_element::end_operations() {
     }
     if (first) run_.problem = why;
     return first;
-}
-
-// A tile stays until what uses it was waited for, unless it has references that keep it.
-tla_status processing_element::check_unused(const tl_tile &tile) {
-    const auto same = [&tile](const tl_tile &other) { return other.pa.value == tile.pa.value; };
-    if (std::count_if(held_.begin(), held_.end(), same) > 1) return TLA_OK;
-    const std::uint64_t first = tile.pa.value, bytes = reach_of(tile);
-    for (const auto &[handle, what] : operations_)
-        for (const tcm_range &used : what->uses)
-            if (first < used.first + used.bytes && used.first < first + bytes)
-                return problem(TLA_BUSY,
-                               "tl_free: found a tile that %s uses (handle %" PRIu64 "), expected a tl_wait before",
-                               what->call, handle);
-    return TLA_OK;
 }
 
 // --- the end of a kernel ---------------------------------------------------------------------------------------------

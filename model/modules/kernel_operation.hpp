@@ -9,12 +9,14 @@
 
 namespace tlmalloc {
 
-struct tcm_range {
-    std::uint64_t first, bytes;
+// A tile that an operation reads, or writes.
+struct tile_use {
+    tl_tile tile;
+    bool written;
 };
 
 struct processing_element::operation {
-    operation(const char *begun_by, std::vector<tcm_range> tiles) : call(begun_by), uses(std::move(tiles)) {}
+    operation(const char *begun_by, std::vector<tile_use> tiles) : call(begun_by), uses(std::move(tiles)) {}
     virtual ~operation() = default;
     operation(const operation &) = delete;
     operation &operator=(const operation &) = delete;
@@ -28,8 +30,8 @@ struct processing_element::operation {
     // Whether it is a message that is waited for, and not a transfer.
     virtual bool is_message() const { return false; }
 
-    const char *const call;            // that has begun it
-    const std::vector<tcm_range> uses; // tiles that must stay until it was waited for
+    const char *const call;           // that has begun it
+    const std::vector<tile_use> uses; // tiles that must stay until it was waited for
 };
 
 } // namespace tlmalloc

@@ -100,7 +100,10 @@ tla_status map(tl_context *tl, unsigned number, const tl_tile *out, const Tiles 
     const tl_tile outs = *out, from[] = {*operands...};
     const tla_operation what{name, count, number};
     return program.back(program.outside([&](processing_element &pe) {
-        return known ? pe.map(what, outs, from) : pe.fail(TLA_UNSUPPORTED, "the vector engine has no such operation");
+        if (known) return pe.map(what, outs, from);
+        const std::string why = "found operation " + std::to_string(number) + " of " + std::to_string(count) +
+                                " operands, the vector engine has no such operation";
+        return pe.fail(TLA_UNSUPPORTED, why.c_str());
     }));
 }
 
@@ -118,7 +121,9 @@ tla_status ternary(tl_context *tl, tl_ternary what, const tl_tile *out, const tl
 }
 
 tla_status reduce(tl_context *tl, tl_reduction what, std::uint32_t axis, const tl_tile *out, const tl_tile *a) {
-    kernel_program &program = kernel_program::in_call(tl, "tl_reduce");
+    static const char *const reductions[TL_REDUCTION_COUNT] = {"tl_sum", "tl_max", "tl_min"};
+    const bool known = static_cast<unsigned>(what) < TL_REDUCTION_COUNT;
+    kernel_program &program = kernel_program::in_call(tl, known ? reductions[what] : "a reduction");
     const tl_tile outs = *out, from = *a;
     return program.back(program.outside([&](processing_element &pe) { return pe.reduce(what, axis, outs, from); }));
 }
@@ -340,20 +345,11 @@ std::string kernel_program::place() const {
            std::to_string(calls_made_);
 }
 
-// Kept though the kernel may go on and end for another reason.
-void processing_element::note_failed_call(const char *call, tla_status status) {
+// The text of the call's failure is kept though the kernel may continue and end for another reason.
+void processing_element::note_failed_call() {
     if (run_.failed.status) return;
     run_.failed_ps = local_ps(delay_);
-    const bool refused = run_.refused.status == status;
-    if (run_.problem.status == status)
-        tla_error_set(&run_.failed, status, "%s", run_.problem.text);
-    else
-        tla_error_set(&run_.failed, status, "%s: %s", call, tla_status_text(status));
-    if (!refused) return;
-    const std::size_t used = std::strlen(run_.failed.text);
-    std::snprintf(run_.failed.text + used, sizeof run_.failed.text - used,
-                  " (%" PRIu64 " bytes free, the largest block %" PRIu64 ")", run_.refused.total_free,
-                  run_.refused.largest_free);
+    run_.failed = run_.problem;
 }
 
 tla_status kernel_program::say(const kernel_stack::outcome &outcome) {

@@ -34,8 +34,9 @@ class kernel_program : public tl_context {
     template <typename Work>
     tla_status outside(Work work) {
         stack_.leave();
-        const tla_status status = work(element_);
-        if (status && status != TLA_DEADLOCK) element_.note_failed_call(call_, status);
+        element_.call_ = call_;
+        const tla_status status = element_.in_words(work);
+        if (status && status != TLA_DEADLOCK) element_.note_failed_call();
         const bool in_reset = element_.in_reset();
         if (status == TLA_DEADLOCK) wanted_ = status;
         if (in_reset) wanted_ = element_.fail(TLA_RESET, tla_status_text(TLA_RESET));

@@ -168,7 +168,8 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
         tla_paddr pa{};
         const tla_stack_request request{command.nbytes, command.stream, command.format};
         completion.status = tla_object_alloc(objects_.get(), channel, &request, control.sender(), &pa, &work);
-        completion.value = completion.status ? front_statistics(channel).held : pa.value;
+        completion.value = pa.value;
+        if (completion.status) tell_shortage(channel, request, completion);
         statistics_[channel].allocs++;
     } else if (command.opcode == TLA_OP_TRIM) {
         completion.status = tla_pe_memory_trim(memory_.get(), channel, &completion.nbytes, &work);

@@ -30,6 +30,16 @@ tla_stack_stats memory_controller::front_statistics(tla_channel channel) const {
     return memory_ ? tla_stack_get_stats(tla_pe_memory_stack(memory_.get(), channel)) : untouched_[channel];
 }
 
+// What the sender of a request that failed for want of memory can do about it.
+void memory_controller::tell_shortage(tla_channel channel, const tla_stack_request &request,
+                                      tla_completion &completion) const {
+    completion.value = 0;
+    if (completion.status != TLA_EXHAUSTED && completion.status != TLA_FRAGMENTED) return;
+    const tla_stack *stack = tla_pe_memory_stack(memory_.get(), channel);
+    completion.value = tla_stack_trim_serves(stack, &request);
+    completion.nbytes = tla_stack_takes(stack, &request);
+}
+
 std::vector<statistics_part> memory_controller::list_statistics() const {
     std::vector<statistics_part> parts;
     for (const tla_channel channel : {TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY, TLA_HOST_MEMORY}) {

@@ -59,6 +59,9 @@ processing_element::config element_config(const tla_config &c, const pe_location
     result.places[TL_SIP] = {where.sip, c.system.sips};
     result.mesh_columns = c.system.cube_mesh_width;
     result.initiator = initiator_number(c, where);
+    result.tcm_reserved = c.controller.memory.tcm_reserved_bytes;
+    result.tells_freed = c.controller.guard == TLA_GUARD_REPORT;
+    result.tcm_segmented = c.host.segment_fronts >> TLA_TCM & 1;
     return result;
 }
 

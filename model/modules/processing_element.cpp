@@ -5,6 +5,7 @@
 #include "kernel_program.hpp"
 #include "pipeline.hpp"
 #include "tile_shape.hpp"
+#include "tlmalloc/device/element.h"
 #include "tlmalloc/device/tile_math.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/pe_ipcq.hpp"
@@ -104,6 +105,7 @@ void processing_element::main() {
             run_.status = kernel ? end_messages(TLA_RESET) : TLA_RESET; // before it has begun
         else
             run_.status = kernel ? end_messages(run_kernel()) : move_by_address();
+        if (run_.problem.status != run_.status) run_.problem = of_free_;
         if (run_.problem.status != run_.status) run_.problem = tla_error{};
         run_.end_ps = local_ps(delay_);
         tla_time_account_pass(account_.get(), run_.end_ps, TLA_TIME_MESSAGE); // until nothing of it is under way
@@ -128,6 +130,9 @@ tla_status processing_element::run_kernel() {
     if (!stack_->is_there()) return problem(TLA_NO_HOST_MEMORY, "there is no host memory for the kernel's stack");
     held_.clear();
     pinned_.clear();
+    freed_.clear();
+    of_free_ = tla_error{};
+    call_ = "";
     scratch_ = tl_tile{};
     scratch_used_ = 0;
     kernel_program program(*this, *stack_);
@@ -164,6 +169,7 @@ tla_status processing_element::problem(tla_status status, const char *format, ..
     va_start(arguments, format);
     std::vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    problems_++;
     return tla_error_set(&run_.problem, status, "%s", text);
 }
 
@@ -240,71 +246,7 @@ tla_status processing_element::command(tla_command &descriptor, tla_completion &
     return status;
 }
 
-tla_status processing_element::allocate(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile) {
-    tile = tl_tile{};
-    const tl_tile wanted{{}, rows, columns, dtype};
-    tla_command descriptor{};
-    descriptor.opcode = TLA_OP_ALLOC;
-    descriptor.channel = TLA_TCM;
-    descriptor.nbytes = bytes_of(wanted);
-    tla_completion completion{};
-    if (const tla_status status = command(descriptor, completion)) {
-        run_.refused = completion;
-        return status;
-    }
-    tile = wanted;
-    tile.pa = {completion.value};
-    held_.push_back(tile);
-    return TLA_OK;
-}
-
-// One tile less of those that begin where this one does, if there is one.
-static void drop(std::vector<tl_tile> &tiles, const tl_tile &tile) {
-    const auto is_it = [&tile](const tl_tile &other) { return other.pa.value == tile.pa.value; };
-    const auto found = std::find_if(tiles.begin(), tiles.end(), is_it);
-    if (found != tiles.end()) tiles.erase(found);
-}
-
-tla_status processing_element::hold(tl_hold what, const tl_tile &tile, std::uint64_t timeout_ns) {
-    static const char *const calls[TL_HOLD_COUNT] = {"tl_retain", "tl_pin", "tl_unpin"};
-    static const tla_opcode opcodes[TL_HOLD_COUNT] = {TLA_OP_REF, TLA_OP_PIN, TLA_OP_UNPIN};
-    if (static_cast<unsigned>(what) >= TL_HOLD_COUNT || timeout_ns > UINT64_MAX / 1000) return TLA_INVALID_ARGUMENT;
-    if (const tla_status status = check_no_scratch(calls[what], tile)) return status;
-    tla_command descriptor{};
-    descriptor.opcode = opcodes[what];
-    descriptor.pa = tile.pa;
-    descriptor.timeout_ps = timeout_ns * 1000;
-    tla_completion completion{};
-    if (const tla_status status = command(descriptor, completion)) return status;
-    if (what == TL_UNPIN)
-        drop(pinned_, tile);
-    else
-        (what == TL_RETAIN ? held_ : pinned_).push_back(tile);
-    return TLA_OK;
-}
-
-tla_status processing_element::release(const tl_tile &tile) {
-    if (const tla_status status = check_no_scratch("tl_free", tile)) return status;
-    if (const tla_status status = check_unused(tile)) return status;
-    tla_command descriptor{};
-    descriptor.opcode = TLA_OP_FREE;
-    descriptor.pa = tile.pa;
-    descriptor.nbytes = bytes_of(tile);
-    tla_completion completion{};
-    const tla_status status = command(descriptor, completion);
-    if (!status) drop(held_, tile);
-    return status;
-}
-
 // --- arithmetic: operands are fetched from the TCM, the engine computes, the result is written back ------------------
-
-tla_status processing_element::check_tile(const tl_tile &tile) {
-    if (raw(tile.dtype) >= TL_DTYPE_COUNT)
-        return problem(TLA_INVALID_ARGUMENT, "found a tile of type %u, expected a tl_dtype", raw(tile.dtype));
-    if (tile.pitch == 0 || tile.pitch >= tile.columns) return TLA_OK;
-    return problem(TLA_INVALID_ARGUMENT, "found a tile of %s with a pitch of %u, expected at least its columns",
-                   shape(tile).c_str(), tile.pitch);
-}
 
 // Rows that touch are one access, others one each.
 tla_status processing_element::access_rows(tlm::tlm_command command, const tl_tile &tile,
@@ -316,7 +258,7 @@ tla_status processing_element::access_rows(tlm::tlm_command command, const tl_ti
         const std::uint64_t offset = std::uint64_t{i} * tile.pitch * tl_dtype_bytes(tile.dtype);
         if (!access(local, command, tile.pa.value + offset, bytes.data() + i * nbytes,
                     static_cast<std::uint32_t>(nbytes), delay, &requester_))
-            return TLA_BUS_ERROR;
+            return refuse_tile(TLA_BUS_ERROR, tile);
     }
     return TLA_OK;
 }
@@ -341,6 +283,7 @@ tla_status processing_element::write_back(const tl_tile &tile, std::vector<std::
 
 // The same in the kernel's own time.
 tla_status processing_element::fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
+    if (const tla_status status = check_use(tile, false)) return status;
     const std::uint64_t since_ps = local_ps(delay_);
     const tla_status status = fetch(tile, bytes, delay_);
     note(TLA_TIME_TILE, since_ps, local_ps(delay_));
@@ -348,6 +291,7 @@ tla_status processing_element::fetch(const tl_tile &tile, std::vector<std::uint8
 }
 
 tla_status processing_element::write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes) {
+    if (const tla_status status = check_use(tile, true)) return status;
     const std::uint64_t since_ps = local_ps(delay_);
     const tla_status status = write_back(tile, bytes, delay_);
     note(TLA_TIME_TILE, since_ps, local_ps(delay_));
@@ -387,7 +331,11 @@ std::uint64_t processing_element::engine(array which, std::uint64_t operations, 
 tla_status processing_element::dot(const tl_tile &sum, const tl_tile &a, const tl_tile &b) {
     const auto is_factor = [](tl_dtype type) { return type == TL_F16 || type == TL_BF16 || type == TL_F32; };
     if (sum.dtype != TL_F32 || !is_factor(a.dtype) || !is_factor(b.dtype))
-        return problem(TLA_INVALID_ARGUMENT, "tl_dot: expected a sum of f32, and a and b of f16, bf16 or f32");
+        return problem(
+            TLA_INVALID_ARGUMENT,
+            "tl_dot: found a sum of %s, a of %s and b of %s, expected a sum of f32, and a and b of f16, bf16 "
+            "or f32",
+            tla_type_name(sum.dtype), tla_type_name(a.dtype), tla_type_name(b.dtype));
     if (a.columns != b.rows || sum.rows != a.rows || sum.columns != b.columns)
         return problem(TLA_INVALID_ARGUMENT,
                        "tl_dot: found a sum of %s, a of %s and b of %s, expected m x n, m x k and "
@@ -472,7 +420,7 @@ tla_status processing_element::convert(const tl_tile &out, const tl_tile &a) {
         return problem(TLA_INVALID_ARGUMENT, "tl_convert: found %s from %s, expected the same shape",
                        shape(out).c_str(), shape(a).c_str());
     for (const tl_tile *tile : {&out, &a})
-        if (const tla_status status = check_tile(*tile)) return status;
+        if (const tla_status status = check_tile(*tile, tile == &out ? "out" : "a")) return status;
     return compute([&] {
         std::vector<std::uint8_t> outs(bytes_of(out)), as;
         if (const tla_status status = fetch(a, as)) return status;
@@ -484,7 +432,7 @@ tla_status processing_element::convert(const tl_tile &out, const tl_tile &a) {
 
 tla_status processing_element::transpose(const tl_tile &out, const tl_tile &a) {
     for (const tl_tile *tile : {&out, &a})
-        if (const tla_status status = check_tile(*tile)) return status;
+        if (const tla_status status = check_tile(*tile, tile == &out ? "out" : "a")) return status;
     if (out.rows != a.columns || out.columns != a.rows || out.dtype != a.dtype)
         return problem(TLA_INVALID_ARGUMENT,
                        "tl_transpose: found %s of %s from %s of %s, expected rows for columns, of one type",

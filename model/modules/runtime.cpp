@@ -267,7 +267,9 @@ tla_status runtime::explain_block(tla_error *error, const std::string &what, tla
     const std::uint64_t reserved = memory == TLA_HBM   ? settings_.hbm_reserved
                                    : memory == TLA_TCM ? settings_.tcm_reserved
                                                        : 0;
-    return explain(error, what + place_of(memory, where), completion, nbytes, reserved);
+    const bool segmented = settings_.segment_fronts >> memory & 1;
+    return explain(error, what + place_of(memory, where), completion, nbytes, reserved,
+                   segment_key_of(memory, segmented));
 }
 
 // Where several parts do not fit the error says what is missing in all.

@@ -3,6 +3,8 @@
 
 #include "tlmalloc/allocators/shortage.h"
 
+#include <algorithm>
+
 namespace tlmalloc {
 
 std::string to_string(const pe_location &pe) {
@@ -37,10 +39,26 @@ bool of_controller(std::uint32_t opcode) {
 
 } // namespace
 
+std::string shortage(const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
+                     std::uint64_t reserved, const segment_key &segmented) {
+    const bool of_alloc = completion.opcode == TLA_OP_ALLOC || completion.opcode == TLA_OP_EVICT;
+    const std::uint64_t trimmed = of_alloc ? completion.value : 0;
+    const std::uint64_t takes = of_alloc ? std::max(completion.nbytes, nbytes) : nbytes;
+    const bool smaller_helps = !segmented.text.empty() && takes > nbytes && completion.largest_free >= nbytes;
+    const auto number = [](std::uint64_t n) { return std::to_string(n); };
+    return what + " overflow: requested " + number(nbytes) + " bytes" +
+           (takes > nbytes && takes != UINT64_MAX ? " (a block of " + number(takes) + ")" : "") + ", " +
+           number(completion.total_free) + " free" +
+           (trimmed ? " (" + number(trimmed) + " of them come back with a TRIM)" : "") + ", largest free block " +
+           number(completion.largest_free) + ": " +
+           tla_shortage_say(completion.status, takes, completion.total_free, reserved, trimmed).text +
+           (smaller_helps ? "; or set " + segmented.text + " to less: so large a segment is not free" : "");
+}
+
 #define IDS " (correlation %u, request %u)"
 
 tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
-                   std::uint64_t reserved) {
+                   std::uint64_t reserved, const segment_key &segmented) {
     const unsigned correlation = completion.correlation_id, request = completion.request_id;
     const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
     if (completion.status == TLA_LIMIT && of_controller(completion.opcode))
@@ -51,13 +69,8 @@ tla_status explain(tla_error *error, const std::string &what, const tla_completi
     if (!out_of_memory || nbytes == 0)
         return tla_error_set(error, completion.status, "%s: %s" IDS, what.c_str(), reason(completion.status),
                              correlation, request);
-    const std::uint64_t held = completion.opcode == TLA_OP_ALLOC ? completion.value : 0;
-    const std::string front = held ? " (" + std::to_string(held) + " of them kept by the front)" : "";
-    tla_error_set(
-        error, completion.status, "%s overflow: requested %llu bytes, %llu free%s, largest free block %llu: %s" IDS,
-        what.c_str(), static_cast<unsigned long long>(nbytes), static_cast<unsigned long long>(completion.total_free),
-        front.c_str(), static_cast<unsigned long long>(completion.largest_free),
-        tla_shortage_say(completion.status, nbytes, completion.total_free, reserved, held).text, correlation, request);
+    tla_error_set(error, completion.status, "%s" IDS, shortage(what, completion, nbytes, reserved, segmented).c_str(),
+                  correlation, request);
     if (error) {
         error->requested = nbytes;
         error->total_free = completion.total_free;

@@ -2,7 +2,9 @@
 #include "front.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { UNITS_OF_SEGMENT = 20, UNIT_OF_UNIT = 512 };
 static const uint64_t pytorch_segment = UINT64_C(20) << 20;
@@ -104,7 +106,14 @@ static tla_status explain(const tla_stack *stack, const char *what, const tla_st
                              "%s: requested %" PRIu64 " bytes: PyTorch 2.1 to 2.4 abort here, as expandable "
                              "blocks of max_split_size are to be given back (#119452)",
                              what, request->nbytes);
-    return tla_segment_cache_explain(front->cache, what, request->nbytes, error);
+    const tla_status status = tla_segment_cache_explain(front->cache, what, request->nbytes, error);
+    const uint64_t segment = takes(stack, request);
+    if (error && segment > request->nbytes && error->largest_free >= request->nbytes && status != TLA_LIMIT) {
+        const size_t used = strlen(error->text);
+        snprintf(error->text + used, sizeof error->text - used,
+                 "; smaller segments (controller.*_front.segment) leave room for it");
+    }
+    return status;
 }
 
 static tla_stack_stats stats(const tla_stack *stack) {

@@ -2,7 +2,8 @@
 #include "cli/controller_replay.h"
 
 #include "cli/progress.h"
-#include "tlmalloc/allocators/shortage.h"
+#include "cli/report_words.hpp"
+#include "model/modules/runtime_text.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/npu.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -32,9 +33,10 @@ class trace_player : public sc_core::sc_module {
 
     // `first` is the address of the memory's first byte.
     trace_player(sc_core::sc_module_name name, const alloc_trace &trace, const memory_controller &controller,
-                 tla_channel memory, tla_paddr first, double speed, replay_result &result, tla_error &error)
-        : sc_module(name), trace_(trace), controller_(controller), memory_(memory), first_(first.value), speed_(speed),
-          result_(result), error_(error) {
+                 tla_channel memory, bool segmented, tla_paddr first, double speed, replay_result &result,
+                 tla_error &error)
+        : sc_module(name), trace_(trace), controller_(controller), memory_(memory), segmented_(segmented),
+          first_(first.value), speed_(speed), result_(result), error_(error) {
         TLMALLOC_HAS_PROCESS(trace_player);
         SC_THREAD(play);
         // Their order stays: fronts keep what is free by stream.
@@ -125,15 +127,9 @@ class trace_player : public sc_core::sc_module {
     }
 
     void explain(const tla_command &command, const tla_completion &done, tla_error &why) const {
-        const std::string front = done.value ? " (" + std::to_string(done.value) + " of them kept by the front)" : "";
-        tla_error_set(&why, done.status,
-                      "%s%s overflow: requested %llu bytes, %llu free%s, largest free block %llu: %s",
-                      tla_channel_title(memory_), place_of(memory_), static_cast<unsigned long long>(command.nbytes),
-                      static_cast<unsigned long long>(done.total_free), front.c_str(),
-                      static_cast<unsigned long long>(done.largest_free),
-                      done.status == TLA_EXHAUSTED || done.status == TLA_FRAGMENTED
-                          ? tla_shortage_say(done.status, command.nbytes, done.total_free, 0, done.value).text
-                          : tla_status_text(done.status));
+        const std::string what = std::string(tla_channel_title(memory_)) + place_of(memory_);
+        tla_error_set(&why, done.status, "%s",
+                      shortage(what, done, command.nbytes, 0, segment_key_of(memory_, segmented_)).c_str());
         why.requested = command.nbytes;
         why.total_free = done.total_free;
         why.largest_free = done.largest_free;
@@ -142,6 +138,7 @@ class trace_player : public sc_core::sc_module {
     const alloc_trace &trace_;
     const memory_controller &controller_;
     const tla_channel memory_;
+    const bool segmented_;
     const std::uint64_t first_;
     const double speed_;
     replay_result &result_;
@@ -213,7 +210,8 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
     const memories behind(config, memory, controller);
     if (snapshot)
         if (const tla_status status = controller.restore(memory, *snapshot, &error)) return status;
-    trace_player player("player", trace, controller, memory, first, speed, result, error);
+    const bool segmented = config.host.segment_fronts >> memory & 1;
+    trace_player player("player", trace, controller, memory, segmented, first, speed, result, error);
     player.out.bind(controller.control);
     player.data.bind(controller.in);
     std::unique_ptr<waveform> wave;
@@ -251,7 +249,9 @@ tla_status controller_replay(const alloc_trace *trace, const tla_config *config,
     try {
         status = tlmalloc::simulate(*trace, *config, snapshot ? &text : nullptr, memory, speed, vcd, *result, *error);
     } catch (const sc_core::sc_report &report) { // a platform that cannot be built
-        status = tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", report.get_msg_type(), report.get_msg());
+        status = tla_error_set(error, tlmalloc::status_of(report), "%s", tlmalloc::words_of(report).c_str());
+    } catch (const std::bad_alloc &) { // the caller is C
+        status = tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the platform");
     }
     if (status)
         replay_result_clear(result);

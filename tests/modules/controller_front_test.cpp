@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(a_trim_where_there_is_no_front_has_nothing_to_give_back) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(an_alloc_that_fails_says_what_the_front_keeps) {
+BOOST_AUTO_TEST_CASE(an_alloc_that_fails_says_what_a_trim_gives_back_if_that_helps) {
     memory_controller::config config = with_front(over(TLA_FRONT_CACHING_POOL));
     bench b(config);
     b.run([&] {
@@ -227,7 +227,22 @@ BOOST_AUTO_TEST_CASE(an_alloc_that_fails_says_what_the_front_keeps) {
         BOOST_CHECK_EQUAL(none.value, slice_bytes / 2);
         BOOST_CHECK_EQUAL(none.total_free, slice_bytes);
         BOOST_CHECK_EQUAL(none.largest_free, slice_bytes / 2);
+        BOOST_CHECK_EQUAL(none.nbytes, slice_bytes);
         b.cpu.command(0, trim_command(TLA_HBM));
         BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(TLA_HBM, slice_bytes)).status, TLA_OK);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(an_alloc_that_no_trim_helps_says_so_and_what_it_takes) {
+    bench b(with_front(over(TLA_FRONT_CACHING_POOL)));
+    b.run([&] {
+        const tla_completion half = b.cpu.command(0, alloc_command(TLA_HBM, slice_bytes / 2));
+        b.cpu.command(0, free_command(half.value, slice_bytes / 2));
+        b.cpu.command(0, alloc_command(TLA_HBM, 512));
+        const tla_completion none = b.cpu.command(0, alloc_command(TLA_HBM, slice_bytes / 2 + 512));
+        BOOST_CHECK_EQUAL(none.value, 0u);
+        if (none.nbytes > none.total_free) BOOST_CHECK_EQUAL(none.status, TLA_EXHAUSTED);
+        b.cpu.command(0, trim_command(TLA_HBM));
+        BOOST_CHECK_NE(b.cpu.command(0, alloc_command(TLA_HBM, slice_bytes / 2 + 512)).status, TLA_OK);
     });
 }

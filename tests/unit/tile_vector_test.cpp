@@ -376,7 +376,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_in_words) {
     tla_matrix from = a.view(), result = out.view();
     BOOST_CHECK_EQUAL(tla_matrix_reduce_check(TL_SUM, 1, &result, &from, &error), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(std::string(error.text),
-                      "tl_reduce: found a result of 1 x 4 from 4 x 4 over axis 1, expected 4 x 1");
+                      "tl_sum: found a result of 1 x 4 from 4 x 4 over axis 1, expected 4 x 1");
     BOOST_CHECK_EQUAL(tla_matrix_reduce_check(TL_SUM, 2, &result, &from, &error), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(tla_matrix_softmax_check(&result, &from, &error), TLA_INVALID_ARGUMENT);
 }

@@ -132,8 +132,8 @@ tla_status tla_stack_advance(tla_stack *stack, uint64_t now_ps, tla_work *work);
 /* Takes a block; *granted is what was taken, at least the bytes that were asked for. TLA_INVALID_ARGUMENT for 0 bytes
  * and for a format that no front takes; TLA_EXHAUSTED, TLA_FRAGMENTED and TLA_LIMIT when the request does not fit (a
  * request that no slot holds is one of the first two; with a front over a placement TLA_FRAGMENTED says that enough is
- * free with what the front holds, and that no trim makes one piece of it); else what the front says. Nothing is taken then, though a front
- * may have given back what it kept. */
+ * free with what the front holds, and that no trim makes one piece of it); else what the front says. Nothing is taken
+ * then, though a front may have given back what it kept. */
 tla_status tla_stack_alloc(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work);
 
 /* Takes a block that somebody else has placed. TLA_UNSUPPORTED with a front; else as tla_arena_reserve. */
@@ -162,8 +162,8 @@ tla_status tla_stack_free_batch(tla_stack *stack, tla_block *blocks, size_t n, s
  * TLA_NO_HOST_MEMORY: a part may have been done, which the next call goes on with. */
 tla_status tla_stack_trim(tla_stack *stack, uint64_t *given_back, tla_work *work);
 
-/* Bytes that tla_stack_trim would give back, where a request that has just failed is served after it; 0 where it is not,
- * and where the host has no memory to find out. Nothing is changed. */
+/* Bytes that tla_stack_trim would give back, where a request that has just failed is served after it; 0 where it is
+ * not, and where the host has no memory to find out. Nothing is changed. */
 uint64_t tla_stack_trim_serves(const tla_stack *stack, const tla_stack_request *request);
 
 /* Bytes of the range that a request takes at least: with a front its size class, its segment, or the request rounded up

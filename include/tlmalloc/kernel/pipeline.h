@@ -6,7 +6,9 @@
  * What was begun (tl_recv_async of messages.h among it) has a handle, a plain value that may be copied. It is good
  * until it was waited for, by tl_wait, tl_wait_all or the end of the kernel, whichever comes first; pe.outstanding of
  * them may be at a time. Of operations that nobody has waited for nothing is known: neither what their tiles hold, nor
- * what lies in memory, nor in which order a load and a store of the same bytes come. */
+ * what lies in memory, nor in which order a load and a store of the same bytes come. A call that reads a tile which
+ * such an operation fills, or writes one which it uses, fails with TLA_BUSY and names tile and handle; views of one
+ * tile that have no byte in common do not disturb each other. */
 #ifndef TLMALLOC_KERNEL_PIPELINE_H
 #define TLMALLOC_KERNEL_PIPELINE_H
 

@@ -227,6 +227,7 @@ class memory_controller : public instrumented,
         return tla_stack_front(tla_pe_memory_stack_config(&config_.memory, channel).policy) != TLA_FRONT_NONE;
     }
     tla_stack_stats front_statistics(tla_channel channel) const;
+    void tell_shortage(tla_channel channel, const tla_stack_request &request, tla_completion &completion) const;
     tla_channel first_channel() const { return channels().empty() ? TLA_HBM : channels().front(); }
     bool list_is_in_slice(tla_channel channel) const {
         return config_.free_list == TLA_LIST_HBM && channel == TLA_HBM && has(TLA_HBM);

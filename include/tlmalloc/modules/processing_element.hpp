@@ -57,9 +57,12 @@ class processing_element : public instrumented, public resettable, private comma
 
         const tl_kernel *kernels = nullptr; // what LAUNCH can name; outlives the module
         std::size_t kernel_count = 0;
-        unsigned allocator_port = 0; // the control port of the memory controller that is this PE's
-        std::uint32_t initiator = 0; // the PE's number in requester extensions
-        place places[TL_ALL]{};      // TL_PE: in its cube, TL_CUBE: of that in its SIP, TL_SIP: of that in the platform
+        unsigned allocator_port = 0;    // the control port of the memory controller that is this PE's
+        std::uint32_t initiator = 0;    // the PE's number in requester extensions
+        std::uint64_t tcm_reserved = 0; // bytes of the TCM that are never given, for messages
+        bool tcm_segmented = false;     // it has segment_cache in front
+        bool tells_freed = false;       // warn of a tile that is used after its tl_free
+        place places[TL_ALL]{}; // TL_PE: in its cube, TL_CUBE: of that in its SIP, TL_SIP: of that in the platform
         std::uint32_t mesh_columns = 1; // cubes in a row of the SIP's mesh
         unsigned ports = 16;
         time_style style = time_style::fast;
@@ -139,7 +142,7 @@ class processing_element : public instrumented, public resettable, private comma
     const tl_collective_settings &collective_settings() const { return config_.collectives; }
     std::uint32_t mesh_columns() const { return config_.mesh_columns; }
     tla_status fail(tla_status status, const char *why);
-    void note_failed_call(const char *call, tla_status status);
+    void note_failed_call();
     const tla_command &launched() const { return launch_; }
     const place &where(std::uint32_t axis) const { return config_.places[axis]; } // axis < TL_ALL
 
@@ -165,6 +168,13 @@ class processing_element : public instrumented, public resettable, private comma
     tla_status check_no_scratch(const char *call, const tl_tile &tile);
     bool is_over_time() const;
     tla_status problem(tla_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+    // What a call answers that fails without a word, gets one.
+    template <typename Work>
+    tla_status in_words(Work work) {
+        const std::uint64_t before = problems_;
+        const tla_status status = work(*this);
+        return status && problems_ == before ? problem(status, "%s: %s", call_, tla_status_text(status)) : status;
+    }
     tla_status move_by_address();
     void begin(); // one tl_* call: its dispatch time
     void end(std::uint64_t &sum, std::uint64_t since_ps, tla_time_kind rest);
@@ -172,12 +182,12 @@ class processing_element : public instrumented, public resettable, private comma
     std::vector<tla_time_part> *went() { return account_ ? &parts_ : nullptr; }
     transfer_queue &queue(pe_dma::direction way) { return *queues_[way == pe_dma::direction::write]; }
     tla_status transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch);
-    tla_status refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va);
+    tla_status refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va, const tl_tile *tile = nullptr);
     using transfer_list = std::vector<pe_dma::request>;
     template <typename Plan>
-    tla_status move_tensor(const char *call, pe_dma::direction way, tla_vaddr va, Plan plan);
-    tla_status read_mask(const char *call, const tl_tile &tile, const tl_tile &mask, std::vector<std::uint8_t> &bytes);
-    tla_status check_tensor(const char *call, const tl_tile &tile, const tl_tensor &tensor);
+    tla_status move_tensor(pe_dma::direction way, tla_vaddr va, const tl_tile &tile, Plan plan);
+    tla_status read_mask(const tl_tile &tile, const tl_tile &mask, std::vector<std::uint8_t> &bytes);
+    tla_status check_tensor(pe_dma::direction way, const tl_tile &tile, const tl_tensor &tensor);
     tla_status begin_transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch,
                               tl_handle &handle);
     tla_status add_operation(std::unique_ptr<operation> what, tl_handle &handle);
@@ -195,7 +205,16 @@ class processing_element : public instrumented, public resettable, private comma
                               std::uint64_t operations);
     tla_status access_rows(tlm::tlm_command command, const tl_tile &tile, std::vector<std::uint8_t> &bytes,
                            sc_core::sc_time &delay);
-    tla_status check_tile(const tl_tile &tile);
+    tla_status give_back(const tl_tile &tile);
+    tla_status check_type(const tl_tile &tile, const char *argument);
+    tla_status check_tile(const tl_tile &tile, const char *argument = "");
+    tla_status check_size(const tl_tile &wanted);
+    tla_status refuse_alloc(const tl_tile &wanted, const tla_completion &completion);
+    tla_status refuse_tile(tla_status status, const tl_tile &tile);
+    void note_freed(const tl_tile &tile);
+    void forget_freed(const tl_tile &taken);
+    bool was_freed(const tl_tile &tile) const;
+    tla_status check_use(const tl_tile &tile, bool written, const char *argument = "");
     std::uint64_t engine(array which, std::uint64_t operations, sc_core::sc_time &delay);
     tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
     tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
@@ -222,11 +241,15 @@ class processing_element : public instrumented, public resettable, private comma
     tla_command launch_{};
     std::uint64_t launch_ps_ = 0, late_ps_ = 0;
     std::uint32_t next_request_ = 1;
-    std::unique_ptr<kernel_stack> stack_; // from the first kernel on
-    std::vector<tl_tile> held_;           // what the kernel has allocated and not freed, once for each reference
-    std::vector<tl_tile> pinned_;         // and pinned, once for each pin
-    tl_tile scratch_{};                   // the area, from its first use on
-    std::uint64_t scratch_used_ = 0;      // bytes of it
+    std::unique_ptr<kernel_stack> stack_;    // from the first kernel on
+    std::vector<tl_tile> held_;              // what the kernel has allocated and not freed, once for each reference
+    std::vector<tl_tile> pinned_;            // and pinned, once for each pin
+    std::map<std::uint64_t, tl_tile> freed_; // and freed, where nothing has been allocated since; by address
+    const char *call_ = "";                  // of the kernel, the last one
+    tla_error of_free_{};                    // why the last tl_free failed, where something else had before
+    std::uint64_t problems_ = 0;             // that were told
+    tl_tile scratch_{};                      // the area, from its first use on
+    std::uint64_t scratch_used_ = 0;         // bytes of it
     statistics statistics_;
     run run_;
     struct destroy_account {
