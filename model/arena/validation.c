@@ -4,15 +4,26 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Who asks is a number, or nobody that has said so (tla_who's TLA_WHO_UNKNOWN in guard.h). */
 typedef struct {
-    char text[160];
+    char text[32];
+} requester;
+
+static requester requester_of(tla_owner owner) {
+    requester r = {"an unknown initiator"};
+    if (owner.who != UINT64_MAX) snprintf(r.text, sizeof r.text, "%" PRIu64, owner.who);
+    return r;
+}
+
+typedef struct {
+    char text[176];
 } description;
 
 static description describe(const tla_live_block *live) {
     description d;
     snprintf(d.text, sizeof d.text,
-             "%" PRIu64 " bytes at %" PRIu64 " (tag %" PRIu64 ", allocated by %" PRIu64 " at time %" PRIu64 ")",
-             live->block.nbytes, live->block.offset, live->owner.tag, live->owner.who, live->owner.time);
+             "%" PRIu64 " bytes at %" PRIu64 " (tag %" PRIu64 ", allocated by %s at time %" PRIu64 ")",
+             live->block.nbytes, live->block.offset, live->owner.tag, requester_of(live->owner).text, live->owner.time);
     return d;
 }
 
@@ -48,10 +59,9 @@ tla_status tla_arena_check_owner(tla_arena *arena, tla_block range) {
         kind = "overlaps";
     }
     tla_error_set(&arena->last_error, status,
-                  "free of %" PRIu64 " bytes at %" PRIu64 " (tag %" PRIu64 ", by %" PRIu64 " at time %" PRIu64
-                  "): %s%s%s",
-                  range.nbytes, range.offset, arena->owner.tag, arena->owner.who, arena->owner.time, kind,
-                  live ? " " : "", live ? describe(live).text : "");
+                  "free of %" PRIu64 " bytes at %" PRIu64 " (tag %" PRIu64 ", by %s at time %" PRIu64 "): %s%s%s",
+                  range.nbytes, range.offset, arena->owner.tag, requester_of(arena->owner).text, arena->owner.time,
+                  kind, live ? " " : "", live ? describe(live).text : "");
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* "Did you mean": the name with the smallest edit distance. */
 #include "suggest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { LENGTH_MAX = 64 };
@@ -47,6 +48,14 @@ tla_phrase tla_did_you_mean(const char *text, const char *(*name)(uint64_t index
     for (uint64_t i = 0; name(i); i++)
         tla_nearest_try(&nearest, name(i), strlen(name(i)));
     return nearest.found ? tla_phrase_of(", did you mean \"%s\"?", nearest.name.text) : (tla_phrase){""};
+}
+
+tla_phrase tla_all_names(const char *(*name)(uint64_t index)) {
+    tla_phrase all = {""};
+    size_t used = 0;
+    for (uint64_t i = 0; name(i) && used < sizeof all.text; i++)
+        used += (size_t)snprintf(all.text + used, sizeof all.text - used, "%s%s", i ? ", " : "", name(i));
+    return all;
 }
 
 const char *tla_tab_hint(const char *text, size_t length, size_t line) {

@@ -31,6 +31,9 @@ void tla_nearest_try(tla_nearest *nearest, const char *name, size_t length);
  * near. */
 tla_phrase tla_did_you_mean(const char *text, const char *(*name)(uint64_t index));
 
+/* All names, "a, b, c"; cut where they are too long for a phrase. */
+tla_phrase tla_all_names(const char *(*name)(uint64_t index));
+
 /* What to add to the message about a line (from 1) that is no YAML: that a tab stands in its indentation, or "". */
 const char *tla_tab_hint(const char *text, size_t length, size_t line);
 

@@ -46,8 +46,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case KEY_POLICY:
         if (!tla_policy_from_name(text, &options->policy))
-            argument_error(state, "--policy: found '%s', expected a placement policy such as first_fit%s", text,
-                           tla_did_you_mean(text, policy_name).text);
+            argument_error(state, "--policy: found '%s', expected a placement policy: %s%s", text,
+                           tla_all_names(policy_name).text, tla_did_you_mean(text, policy_name).text);
         return 0;
     case KEY_ALIGN:
         options->align = size_argument(state, "--align", text);

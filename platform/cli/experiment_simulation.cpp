@@ -95,6 +95,8 @@ bool read_all(int from, void *bytes, std::size_t nbytes) {
     try {
         good = simulate(e, runs, figures);
     } catch (const sc_core::sc_report &) { // told by the handler
+    } catch (const std::bad_alloc &) {
+        std::fprintf(stderr, "tlmalloc reproduce: TLA_NO_HOST_MEMORY: no host memory for the platform\n");
     }
     const std::size_t nbytes = figures.size() * sizeof figures[0];
     good = good && write(to, figures.data(), nbytes) == static_cast<ssize_t>(nbytes);

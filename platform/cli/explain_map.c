@@ -47,7 +47,7 @@ static void draw_row(FILE *out, const explained *e, size_t first, size_t next, u
         uint64_t width = unmapped ? HOLE * 100 : width_of(b->nbytes, scale);
         fprintf(out,
                 "<rect x=\"%" PRIu64 ".%02" PRIu64 "\" y=\"%d\" width=\"%" PRIu64 ".%02" PRIu64
-                "\" height=\"%d\" fill=\"%s\"%s><title>%" PRIu64 " bytes at %" PRIu64 "%s</title></rect>\n",
+                "\" height=\"%d\" fill=\"%s\"%s><title>%" PRIu64 " bytes at 0x%" PRIx64 "%s</title></rect>\n",
                 x / 100, x % 100, y, width / 100, width % 100, ROW, colour_of(b, e),
                 unmapped ? " stroke=\"#999\" stroke-dasharray=\"2\"" : "", b->nbytes, b->address,
                 unmapped ? ", unmapped" : "");

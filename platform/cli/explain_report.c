@@ -117,22 +117,32 @@ static void print_blockers(FILE *out, const explained *e) {
         char who[300];
         owner_of(e, told[i].largest->address, who, sizeof who);
         fprintf(out,
-                "  %" PRIu64 " bytes free at %" PRIu64 ", beside %zu block%s of %" PRIu64 "; the largest, %" PRIu64
-                " at %" PRIu64 "%s%s\n",
+                "  %" PRIu64 " bytes free at 0x%" PRIx64 ", beside %zu block%s of %" PRIu64 "; the largest, %" PRIu64
+                " at 0x%" PRIx64 "%s%s\n",
                 told[i].free, told[i].segment, told[i].blocks, told[i].blocks == 1 ? "" : "s", told[i].live,
                 told[i].largest->nbytes, told[i].largest->address, who[0] ? ": " : "", who);
     }
 }
 
+static int wider(int width, const char *text) {
+    const int length = (int)strlen(text);
+    return length > width ? length : width;
+}
+
 static void print_settings(FILE *out, const explained *e, const explain_setting *rows, size_t count, bool late) {
     fprintf(out, "\nThe same program on %s bytes under other settings:\n", show(e->capacity).text);
-    fprintf(out, "%-48s %-15s %6s %15s %8s %8s %15s\n", "settings", "", "served", "peak reserved", "retries", "driver",
-            "least capacity");
+    int settings = 48, note = 15;
+    for (size_t i = 0; i < count; i++) {
+        settings = wider(settings, rows[i].settings);
+        note = wider(note, rows[i].note);
+    }
+    fprintf(out, "%-*s %-*s %6s %15s %8s %8s %15s\n", settings, "settings", note, "", "served", "peak reserved",
+            "retries", "driver", "least capacity");
     for (size_t i = 0; i < count; i++) {
         const torch_outcome *o = &rows[i].outcome;
-        fprintf(out, "%-48.48s %-15s %6s %15" PRIu64 " %8" PRIu64 " %8" PRIu64 " %15" PRIu64 "\n", rows[i].settings,
-                rows[i].note, o->served ? "yes" : "no", o->stats.peak_reserved, o->stats.retries, o->driver_calls,
-                rows[i].least_capacity);
+        fprintf(out, "%-*s %-*s %6s %15" PRIu64 " %8" PRIu64 " %8" PRIu64 " %15" PRIu64 "\n", settings,
+                rows[i].settings, note, rows[i].note, o->served ? "yes" : "no", o->stats.peak_reserved,
+                o->stats.retries, o->driver_calls, rows[i].least_capacity);
     }
     fprintf(out,
             "least capacity: played, and with 2 MiB less it is not served; a still smaller one may serve by luck\n");

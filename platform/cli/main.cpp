@@ -3,6 +3,7 @@
 #include "cli/interrupt.h"
 #include "cli/main_stack.hpp"
 #include "cli/message.h"
+#include "cli/output.h"
 #include "model/base/suggest.h"
 #include "tlmalloc/version.h"
 
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <string>
 #include <systemc>
@@ -77,15 +79,36 @@ int refuse(const char *text) {
     return CLI_BAD_INPUT;
 }
 
+std::string name = "tlmalloc"; // of the command
+
+void tell(const char *what) {
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), what);
+}
+
+// An exception that nothing caught, such as one in a thread of the command's own: unfinished outputs go all the same.
+[[noreturn]] void end_by_exception() {
+    try {
+        if (const std::exception_ptr problem = std::current_exception()) std::rethrow_exception(problem);
+    } catch (const std::bad_alloc &) {
+        tell("TLA_NO_HOST_MEMORY: no host memory");
+        output_remove_unfinished();
+        std::_Exit(CLI_FAILED);
+    } catch (const std::exception &problem) {
+        tell(problem.what());
+    } catch (...) {
+    }
+    output_remove_unfinished();
+    std::abort();
+}
+
 int run(const command &c, int argc, char **argv) {
-    static std::string name;
     name = std::string("tlmalloc ") + c.name;
     interrupt_name(name.c_str());
     argv[0] = name.data();
     try {
         return c.run(argc, argv);
     } catch (const std::bad_alloc &) {
-        std::fprintf(stderr, "%s: no host memory\n", name.c_str());
+        tell("TLA_NO_HOST_MEMORY: no host memory");
         return CLI_FAILED;
     }
 }
@@ -111,6 +134,7 @@ int help(int argc, char **argv) {
 
 int sc_main(int argc, char **argv) {
     interrupt_prepare("tlmalloc");
+    std::set_terminate(end_by_exception);
     if (argc < 2) {
         print_help(stderr);
         return CLI_BAD_INPUT;

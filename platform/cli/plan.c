@@ -54,7 +54,7 @@ static void parse_method(struct argp_state *state, const char *text, plan_reques
     while (method_name(index) && strcmp(method_name(index), text) != 0)
         index++;
     if (!method_name(index))
-        argument_error(state, "--method: found '%s', expected one of those that --help names%s", text,
+        argument_error(state, "--method: found '%s', expected one of: %s%s", text, tla_all_names(method_name).text,
                        tla_did_you_mean(text, method_name).text);
     request->best = index == TLA_PLAN_METHOD_COUNT;
     request->exact = index == TLA_PLAN_METHOD_COUNT + 1;

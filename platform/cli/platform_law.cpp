@@ -6,6 +6,7 @@
 #include "cli/platform_attention.hpp"
 #include "cli/platform_blocks.hpp"
 #include "cli/platform_port.hpp"
+#include "cli/report_words.hpp"
 #include "model/base/suggest.h"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ tla_status told(tla_error *error, const Work &work) {
     try {
         return work();
     } catch (const sc_core::sc_report &r) {
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", r.get_msg_type(), r.get_msg());
+        return tla_error_set(error, status_of(r), "%s", words_of(r).c_str());
     } catch (const std::bad_alloc &) {
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the platform");
     }

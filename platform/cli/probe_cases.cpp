@@ -3,6 +3,7 @@
 
 #include "cli/main_stack.hpp"
 #include "cli/message.h"
+#include "cli/report_words.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/timing/timeline.h"
 
@@ -239,7 +240,7 @@ probe_result probe_measure(const tla_config &config, const probe_case &what, std
         try {
             measured = measurement(config, what, nbytes).simulate();
         } catch (const sc_core::sc_report &r) {
-            std::snprintf(measured.text, sizeof measured.text, "%s: %s", r.get_msg_type(), r.get_msg());
+            std::snprintf(measured.text, sizeof measured.text, "%s", words_of(r).c_str());
         } catch (const std::exception &e) {
             std::snprintf(measured.text, sizeof measured.text, "%s", e.what());
         }

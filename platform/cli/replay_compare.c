@@ -5,6 +5,7 @@
 #include "cli/replay_fit.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 typedef struct compare_row {
     size_t number;
@@ -62,22 +63,33 @@ static void price_to_json(void *context, const char *name, uint64_t ps) {
     json_object_set_new(context, name, json_from_u64(ps));
 }
 
+/* Of the column of names. */
+static int width_of(const replay_request *request) {
+    size_t width = 14;
+    for (size_t i = 0; i < request->compared.count; i++) {
+        const size_t length = strlen(request->compared.names[i]);
+        if (length > width) width = length;
+    }
+    return (int)width;
+}
+
 static void print_head(FILE *out, const replay_request *request, const alloc_trace *trace) {
+    const int width = width_of(request);
     replay_print_request(out, request, trace);
     fprintf(out, "prices in ns     of controller.cost");
     each_price(&request->config.controller.cost, print_price, out);
-    fprintf(out, "\n%-14s %15s %9s %9s %9s %9s %12s %9s %9s %12s %9s\n", "policy", "fits in", "reserved", "failed",
-            "internal", "external", "nodes", "p50", "p99", "total", "host");
-    fprintf(out, "%-14s %15s %9s %9s %9s %9s %12s %9s %9s %12s %9s\n", "", "bytes", "/ peak", "", "frag. %", "frag. %",
-            "visited", "ns sim.", "ns sim.", "us sim.", "ns / op");
+    fprintf(out, "\n%-*s %15s %9s %9s %9s %9s %12s %9s %9s %12s %9s\n", width, "policy", "fits in", "reserved",
+            "failed", "internal", "external", "nodes", "p50", "p99", "total", "host");
+    fprintf(out, "%-*s %15s %9s %9s %9s %9s %12s %9s %9s %12s %9s\n", width, "", "bytes", "/ peak", "", "frag. %",
+            "frag. %", "visited", "ns sim.", "ns sim.", "us sim.", "ns / op");
 }
 
-static void print_row(FILE *out, const compare_row *row) {
+static void print_row(FILE *out, const compare_row *row, int width) {
     const replay_result *r = &row->result;
     char fits[24] = "-";
     if (row->fit.capacity) snprintf(fits, sizeof fits, "%" PRIu64, row->fit.capacity);
-    fprintf(out, "%-14s %15s %9.3f %8" PRIu64 "%c %9.1f %9.1f %12" PRIu64 " %9.1f %9.1f %12.3f %9.1f\n", row->name,
-            fits, replay_reserved_over_peak(r), r->failed, r->failed ? '!' : ' ',
+    fprintf(out, "%-*s %15s %9.3f %8" PRIu64 "%c %9.1f %9.1f %12" PRIu64 " %9.1f %9.1f %12.3f %9.1f\n", width,
+            row->name, fits, replay_reserved_over_peak(r), r->failed, r->failed ? '!' : ' ',
             100 * replay_internal_fragmentation(r), 100 * replay_external_fragmentation(r), r->nodes_visited,
             1e-3 * (double)r->latency.p50_ps, 1e-3 * (double)r->latency.p99_ps, 1e-6 * (double)r->latency.total_ps,
             row->ns_per_op);
@@ -165,11 +177,11 @@ tla_status replay_compare(FILE *out, const replay_request *request, const alloc_
         status = play(request, trace, &row, &progress, error);
         progress_end(&progress);
         if (status == TLA_UNSUPPORTED) { /* with this size and alignment, say: no row, and not in silence */
-            fprintf(out, "%-14s %s\n", row.name, error->text);
+            fprintf(out, "%-*s %s\n", width_of(request), row.name, error->text);
             replay_files_drop(&files[i]);
             status = TLA_OK;
         } else if (!status) {
-            print_row(out, &row);
+            print_row(out, &row, width_of(request));
             table_row(table, &row);
             fflush(out);
             json_array_append_new(rows, row_to_json(&row));

@@ -8,6 +8,7 @@
 #include "cli/json_writer.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "cli/report_words.hpp"
 #include "model/base/suggest.h"
 
 #include <algorithm>
@@ -337,8 +338,7 @@ int reproduce(const options &o) {
 }
 
 void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
-    if (r.get_severity() >= sc_core::SC_WARNING)
-        std::fprintf(stderr, "tlmalloc reproduce: %s: %s\n", r.get_msg_type(), r.get_msg());
+    if (r.get_severity() >= sc_core::SC_WARNING) std::fprintf(stderr, "tlmalloc reproduce: %s\n", words_of(r).c_str());
     if (actions & sc_core::SC_THROW) throw r;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/read_text.h"
 #include "cli/recording.hpp"
+#include "cli/report_words.hpp"
 #include "cli/run_report.hpp"
 #include "cli/run_trace.hpp"
 #include "model/modules/kernel_stack.hpp"
@@ -159,8 +160,8 @@ int fail(const char *text) {
 // What modules report goes to stderr, so that stdout holds the table alone; errors end the run.
 void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
     if (r.get_severity() >= sc_core::SC_WARNING)
-        std::fprintf(stderr, "tlmalloc run: %s: %s: %s\n",
-                     r.get_severity() == sc_core::SC_WARNING ? "warning" : "error", r.get_msg_type(), r.get_msg());
+        std::fprintf(stderr, "tlmalloc run: %s: %s\n", r.get_severity() == sc_core::SC_WARNING ? "warning" : "error",
+                     words_of(r).c_str());
     if (actions & sc_core::SC_THROW) throw r;
 }
 

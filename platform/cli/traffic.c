@@ -84,8 +84,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case KEY_PATTERN:
         if (tla_traffic_pattern_find(text, &o->pattern) != TLA_OK)
-            argument_error(state, "--pattern: found '%s', expected one of those that --help names%s", text,
-                           tla_did_you_mean(text, pattern_name).text);
+            argument_error(state, "--pattern: found '%s', expected one of: %s%s", text,
+                           tla_all_names(pattern_name).text, tla_did_you_mean(text, pattern_name).text);
         o->pattern_name = text;
         return 0;
     case KEY_SEED:

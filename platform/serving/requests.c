@@ -1,5 +1,6 @@
 /* Requests to a serving system: recognises the form of a file, and keeps what its reader finds. */
 #include "serving/requests_parts.h"
+#include "trace/table.h"
 #include "trace/value_store.h"
 
 #include <inttypes.h>
@@ -87,10 +88,12 @@ static tla_status read_any(serving_builder *b, trace_file *file, tla_error *erro
     while (blank < length && (first[blank] == ' ' || first[blank] == '\t'))
         blank++;
     if (blank < length && first[blank] == '{') return read_lines(b, file, error);
+    const char *newline = memchr(first, '\n', length), *end = newline ? newline : first + length;
+    if (end > first && end[-1] == '\r') end--;
     return tla_error_set(error, TLA_SYNTAX,
-                         "%s:1:1: found no requests, expected a JSON object (the measured run's or Mooncake's lines), "
-                         "or a header line: TIMESTAMP,ContextTokens,GeneratedTokens or input,output",
-                         trace_file_name(file));
+                         "%s:1:1: found '%s', expected a JSON object (the measured run's or Mooncake's lines), or a "
+                         "header line: TIMESTAMP,ContextTokens,GeneratedTokens or input,output",
+                         trace_file_name(file), table_show(first, end).text);
 }
 
 static tla_status read_file(trace_file *file, tla_serving_requests *out, tla_error *error) {

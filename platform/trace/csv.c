@@ -8,6 +8,7 @@
 #include "trace/table.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define PLAIN "time_ns,op,id,bytes"
 #define RECORDED PLAIN ",references,format,stream,offset"
@@ -54,6 +55,10 @@ static tla_status read_event(const trace_table *table, trace_builder *builder, t
     if (!status) return recorded ? read_more(table, is_alloc, builder, error) : TLA_OK;
     int column = status == TLA_SYNTAX || status == TLA_LIMIT ? TIME : status == TLA_SIZE_MISMATCH ? BYTES : ID;
     return table_fail(table, fields[column], status, inner.text, error);
+}
+
+bool trace_csv_begins(const char *first, size_t length) {
+    return length >= strlen(PLAIN) && memcmp(first, PLAIN, strlen(PLAIN)) == 0;
 }
 
 tla_status trace_read_csv(trace_file *file, trace_builder *builder, tla_error *error) {

@@ -2,6 +2,7 @@
  * upper); begin and start are other names of lower, and end is the last time at which it lives. */
 #include "trace/lifetime_parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ typedef struct reader {
     trace_table table;
     int at[COLUMN_COUNT];
     lifetime_list *list;
+    uint64_t header_line;
 } reader;
 
 static int find_name(table_field field) {
@@ -31,16 +33,38 @@ static int find_name(table_field field) {
     return -1;
 }
 
+/* The text between quotes, as spreadsheets write it; commas and quotes inside it are not read. */
+static table_field without_quotes(table_field field) {
+    const bool quoted = field.end - field.begin >= 2 && field.begin[0] == '"' && field.end[-1] == '"';
+    return quoted ? (table_field){field.begin + 1, field.end - 1} : field;
+}
+
 bool minimalloc_begins(const char *first, size_t length) {
-    size_t end = 0;
-    while (end < length && first[end] != ',' && first[end] != '\n' && first[end] != '\r')
+    const char *at = first, *const last = first + length;
+    while (at < last && *at == '#') { /* lines of comments before the header */
+        at = memchr(at, '\n', (size_t)(last - at));
+        at = at ? at + 1 : last;
+    }
+    const char *end = at;
+    while (end < last && *end != ',' && *end != '\n' && *end != '\r')
         end++;
-    return end < length && first[end] == ',' && find_name((table_field){first, first + end}) >= 0;
+    return end < last && *end == ',' && find_name(without_quotes((table_field){at, end})) >= 0;
+}
+
+/* The header line, behind lines of comments; the fields without quotes. */
+static tla_status begin_table(trace_table *table, trace_file *file, tla_error *error) {
+    tla_status status = table_begin_any(table, file, error);
+    while (!status && table->line.begin < table->line.end && *table->line.begin == '#')
+        status = table_begin_any(table, file, error);
+    for (int i = 0; i < table->columns && !status; i++)
+        table->fields[i] = without_quotes(table->fields[i]);
+    return status;
 }
 
 static tla_status read_header(reader *r, trace_file *file, tla_error *error) {
-    tla_status status = table_begin_any(&r->table, file, error);
+    tla_status status = begin_table(&r->table, file, error);
     if (status) return status;
+    r->header_line = r->table.line_number;
     for (int i = 0; i < COLUMN_COUNT; i++)
         r->at[i] = -1;
     for (int i = 0; i < r->table.columns; i++) {
@@ -48,7 +72,8 @@ static tla_status read_header(reader *r, trace_file *file, tla_error *error) {
         const int name = find_name(field);
         if (name < 0)
             return table_found(&r->table, field,
-                               "a column: id, lower (begin, start), upper or end, size, alignment, hint, gaps, offset",
+                               "a column: id, lower (begin, start), upper or end, size, alignment, hint, gaps, offset; "
+                               "or the header line of a trace, time_ns,op,id,bytes",
                                error);
         int *at = &r->at[names[name].column];
         if (*at >= 0 || (names[name].column == UPPER && r->at[END] >= 0) ||
@@ -81,7 +106,7 @@ static tla_status read_id(const reader *r, tla_error *error) {
     const size_t first = lifetimes_find(r->list, id);
     if (first == SIZE_MAX) return TLA_OK;
     char expected[64];
-    snprintf(expected, sizeof expected, "another id than in line %zu", first + 2);
+    snprintf(expected, sizeof expected, "another id than in line %" PRIu64, first + 1 + r->header_line);
     return table_found(&r->table, id, expected, error);
 }
 
@@ -180,6 +205,8 @@ tla_status minimalloc_read(trace_file *file, bool lines, lifetime_list *list, tl
     tla_status status = read_header(&r, file, error);
     while (!status && more) {
         status = table_next(&r.table, &more, error);
+        for (int i = 0; i < r.table.columns && !status && more; i++)
+            r.table.fields[i] = without_quotes(r.table.fields[i]);
         if (!status && more) status = read_line(&r, lines, error);
     }
     return status == TLA_NO_HOST_MEMORY

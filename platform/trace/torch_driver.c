@@ -37,7 +37,7 @@ static void print_entry(const torch_entry *e, char *text, size_t room) {
     else if (e->action == TORCH_OOM)
         snprintf(text, room, "oom for %" PRIu64 " bytes", e->nbytes);
     else
-        snprintf(text, room, "%s of %" PRIu64 " bytes at %" PRIu64, torch_action_name(e->action), e->nbytes,
+        snprintf(text, room, "%s of %" PRIu64 " bytes at 0x%" PRIx64, torch_action_name(e->action), e->nbytes,
                  e->address);
 }
 
@@ -76,7 +76,8 @@ static tla_status expect(torch_replayer *r, torch_action action, uint64_t addres
         return TLA_OK;
     }
     if (!r->result->differs) r->doubt.involved[0] = address;
-    return torch_replayer_differ(r, "%s of %" PRIu64 " bytes at %" PRIu64, torch_action_name(action), nbytes, address);
+    return torch_replayer_differ(r, "%s of %" PRIu64 " bytes at 0x%" PRIx64, torch_action_name(action), nbytes,
+                                 address);
 }
 
 /* The driver */
@@ -155,7 +156,7 @@ uint64_t torch_replayer_pending(const torch_replayer *r) {
 tla_status torch_replayer_check_size(torch_replayer *r, const torch_entry *e) {
     const uint64_t requested = tla_segment_cache_requested(r->cache, e->address);
     if (!requested || requested == e->nbytes) return TLA_OK;
-    return torch_replayer_differ(r, "%s of %" PRIu64 " bytes at %" PRIu64, torch_action_name(e->action), requested,
+    return torch_replayer_differ(r, "%s of %" PRIu64 " bytes at 0x%" PRIx64, torch_action_name(e->action), requested,
                                  e->address);
 }
 

@@ -32,7 +32,7 @@ static tla_status compare_blocks(torch_replayer *r, end_block *recorded, const t
                     (state == TORCH_INACTIVE || recorded[k].any_request || recorded[k].requested == b->requested);
         if (!same) {
             snprintf(r->result->end_difference, sizeof r->result->end_difference,
-                     "replayed %s block of %" PRIu64 " bytes at %" PRIu64 ", recorded %s", names[state], b->nbytes,
+                     "replayed %s block of %" PRIu64 " bytes at 0x%" PRIx64 ", recorded %s", names[state], b->nbytes,
                      b->address, k < count ? names[recorded[k].state] : "no more");
             return TLA_OK;
         }
@@ -41,7 +41,7 @@ static tla_status compare_blocks(torch_replayer *r, end_block *recorded, const t
     r->result->end_state_equal = k == count;
     if (k < count)
         snprintf(r->result->end_difference, sizeof r->result->end_difference,
-                 "recorded %s block of %" PRIu64 " bytes at %" PRIu64 ", replayed no more", names[recorded[k].state],
+                 "recorded %s block of %" PRIu64 " bytes at 0x%" PRIx64 ", replayed no more", names[recorded[k].state],
                  recorded[k].nbytes, recorded[k].address);
     return TLA_OK;
 }

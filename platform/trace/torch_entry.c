@@ -230,7 +230,7 @@ static tla_status read_block(torch_reader *r, torch_device *device, const pickle
     if (!status) status = get_optional(r, block, "requested_size", &b.requested);
     if (status) return status;
     if (b.address != *address)
-        contradict(device, "the block at %" PRIu64 " does not begin where the one before it ends, at %" PRIu64,
+        contradict(device, "the block at 0x%" PRIx64 " does not begin where the one before it ends, at 0x%" PRIx64,
                    b.address, *address);
     *address = b.address + b.nbytes;
     void *blocks = device->blocks;
@@ -245,7 +245,7 @@ static tla_status check_sum(const torch_reader *r, torch_device *device, const p
     uint64_t expected = found;
     tla_status status = get_optional(r, segment, key, &expected);
     if (!status && expected != found)
-        contradict(device, "the segment at %" PRIu64 " has %s %" PRIu64 ", its blocks have %" PRIu64 " bytes",
+        contradict(device, "the segment at 0x%" PRIx64 " has %s %" PRIu64 ", its blocks have %" PRIu64 " bytes",
                    device->segments[device->segment_count - 1].address, key, expected, found);
     return status;
 }

@@ -33,6 +33,12 @@ static tla_status get_number(const torch_reader *r, const pickle_value *args, co
 
 tla_status torch_read_profile_event(torch_reader *r, const pickle_value *event) {
     torch_snapshot *s = r->snapshot;
+    if (pickle_get(event, "blocks") && pickle_get(event, "total_size"))
+        return tla_error_set(r->error, TLA_SYNTAX,
+                             "%s: found a list of segments (torch.cuda.memory_snapshot()), which has no history, "
+                             "expected a memory snapshot with one (torch.cuda.memory._record_memory_history(), then "
+                             "_dump_snapshot()), or a profile with profile_memory=True",
+                             torch_where_is(s, event->position).text);
     if (!is_text(pickle_get(event, "name"), "[memory]")) return TLA_OK;
     const pickle_value *args = pickle_get(event, "args"), *time = pickle_get(event, "ts");
     torch_profile_event e = {0};

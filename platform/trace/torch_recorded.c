@@ -52,7 +52,7 @@ static tla_status take(torch_replayer *r, const torch_entry *e, tla_block *block
         if (!r->is_short) return status;
         status = shorten_range(r, &cut);
         if (status) return status;
-        if (!cut) return torch_replayer_differ(r, "segment_map at %" PRIu64, r->short_at);
+        if (!cut) return torch_replayer_differ(r, "segment_map at 0x%" PRIx64, r->short_at);
     }
 }
 
@@ -79,7 +79,7 @@ tla_status torch_replayer_serve(torch_replayer *r, const torch_entry *e) {
         status = torch_doubt_block(r, e, block);
         r->doubt.involved[0] = block.offset;
         return status ? status
-                      : torch_replayer_differ(r, "alloc of %" PRIu64 " bytes at %" PRIu64, e->nbytes, block.offset);
+                      : torch_replayer_differ(r, "alloc of %" PRIu64 " bytes at 0x%" PRIx64, e->nbytes, block.offset);
     }
     if (status == TLA_UNSUPPORTED)
         return torch_replayer_differ(r, "an abort for %" PRIu64 " bytes (#119452)", e->nbytes);

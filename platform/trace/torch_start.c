@@ -87,7 +87,7 @@ static torch_state follow(finder *f, const torch_entry *e, size_t index, torch_s
     static const torch_state after[] = {TORCH_ALLOCATED, TORCH_PENDING, TORCH_INACTIVE};
     static const char *const names[] = {"free", "allocated", "freed but not completed"};
     if (state != before[e->action])
-        contradict(f, "entry %zu (%s at %" PRIu64 "): the block is %s by then: events are missing", index,
+        contradict(f, "entry %zu (%s at 0x%" PRIx64 "): the block is %s by then: events are missing", index,
                    torch_action_name(e->action), e->address, names[state]);
     return after[e->action];
 }
@@ -96,7 +96,7 @@ static void compare_with_end(finder *f, uint64_t address, torch_state state, con
     torch_state found = end ? end->state : TORCH_INACTIVE;
     if (!f->snapshot->has_segments || found == state) return;
     static const char *const names[] = {"inactive or absent", "allocated", "pending"};
-    contradict(f, "the trace leaves the block at %" PRIu64 " %s, the segments say it is %s", address, names[state],
+    contradict(f, "the trace leaves the block at 0x%" PRIx64 " %s, the segments say it is %s", address, names[state],
                names[found]);
 }
 
@@ -177,7 +177,7 @@ static void check_apart(finder *f) {
     const torch_run *runs = f->runs.runs;
     for (size_t i = 1; i < f->runs.count; i++)
         if (runs[i].address - runs[i - 1].address < runs[i - 1].nbytes)
-            contradict(f, "the segments list the memory at %" PRIu64 " twice", runs[i].address);
+            contradict(f, "the segments list the memory at 0x%" PRIx64 " twice", runs[i].address);
 }
 
 static bool undo_segments(finder *f) {
@@ -194,8 +194,8 @@ static bool undo_segments(finder *f) {
         int is_small = e->action == TORCH_SEGMENT_UNMAP ? was_small(f, e) : -1;
         const char *why = torch_runs_undo(&f->runs, e, is_small, &good);
         if (why)
-            contradict(f, "entry %zu (%s of %" PRIu64 " bytes at %" PRIu64 "): %s", i - 1, torch_action_name(e->action),
-                       e->nbytes, e->address, why);
+            contradict(f, "entry %zu (%s of %" PRIu64 " bytes at 0x%" PRIx64 "): %s", i - 1,
+                       torch_action_name(e->action), e->nbytes, e->address, why);
     }
     return good;
 }
@@ -243,7 +243,7 @@ static void place_blocks(finder *f) {
         torch_start_segment *s = &start->segments[i];
         uint64_t end = s->address + s->nbytes;
         for (; at < start->block_count && start->blocks[at].address < s->address; at++)
-            contradict(f, "the block at %" PRIu64 " lived before the trace, outside all segments",
+            contradict(f, "the block at 0x%" PRIx64 " lived before the trace, outside all segments",
                        start->blocks[at].address);
         s->first_block = at;
         for (; at < start->block_count && start->blocks[at].address < end; at++) {
@@ -252,14 +252,15 @@ static void place_blocks(finder *f) {
             uint64_t limit = last ? end : start->blocks[at + 1].address;
             if (b->guessed) b->nbytes = size_of(f, s, b, limit);
             if (b->nbytes > limit - b->address)
-                contradict(
-                    f, "the block of %" PRIu64 " bytes at %" PRIu64 " lived before the trace, beside one at %" PRIu64,
-                    b->nbytes, b->address, limit);
+                contradict(f,
+                           "the block of %" PRIu64 " bytes at 0x%" PRIx64
+                           " lived before the trace, beside one at 0x%" PRIx64,
+                           b->nbytes, b->address, limit);
         }
         s->block_count = at - s->first_block;
     }
     for (; at < start->block_count; at++)
-        contradict(f, "the block at %" PRIu64 " lived before the trace, outside all segments",
+        contradict(f, "the block at 0x%" PRIx64 " lived before the trace, outside all segments",
                    start->blocks[at].address);
 }
 

@@ -88,7 +88,8 @@ tla_status lifetimes_load(const char *path, int device, lifetime_list *list, tla
     tla_status status = trace_file_open(path, &file, error);
     size_t length;
     const char *first = status ? NULL : trace_file_peek(file, &length);
-    if (!status && device == TRACE_FIRST_DEVICE && minimalloc_begins(first, length)) {
+    /* What is neither a recording nor a trace is meant to be a table of buffers, and its reader says what it lacks. */
+    if (!status && device == TRACE_FIRST_DEVICE && !is_torch(first, length) && !trace_csv_begins(first, length)) {
         status = minimalloc_read(file, true, list, error);
         if (status) status = trace_file_blame(file, status, error);
     } else if (!status) {

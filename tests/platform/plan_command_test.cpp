@@ -299,7 +299,9 @@ BOOST_AUTO_TEST_CASE(bad_usage_of_plan_is_refused) {
         {{trace, "--minimize", "--time-limit", "nan"}, "--time-limit: found 'nan', expected seconds"},
         {{trace, "--minimize", "--method", "best"}, "--minimize needs --method exact"},
         {{trace, "--time-limit", "3", "--method", "best"}, "--time-limit needs --method exact"},
-        {{trace, "--method", "bets"}, "--method: found 'bets', expected one of those that --help names, did you mean"},
+        {{trace, "--method", "bets"},
+         "--method: found 'bets', expected one of: stack, fit_first, size_order, tflm_greedy, greedy_area, "
+         "greedy_lifetime, greedy_conflicts, lowest_first, best, exact, did you mean"},
         {{trace, trace}, "found a second argument"},
         {{trace, "--minimize", "-o", trace}, "which is the input"},
         {{trace, "--minimize", "--device", "0"}, "found a format without devices"},

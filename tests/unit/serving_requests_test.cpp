@@ -187,14 +187,13 @@ BOOST_AUTO_TEST_CASE(what_tables_should_not_hold_is_refused_with_its_place) {
          "file:3:1: found '2024-01-01 00:00:00.', expected a time, such as 2023-11-16 18:15:46.6805900"},
         {with(azure, "2024", "2022"), "file:3:1: found '2022-01-01 00:00:00.9951690', expected a time that is not "
                                       "before that of the line before"},
-        {with(azure, "Generated", "Output"),
-         "file:1:1: found no requests, expected a JSON object (the measured run's or Mooncake's lines), or a header "
-         "line: TIMESTAMP,ContextTokens,GeneratedTokens or input,output"},
+        {with(azure, "Generated", "Output"), "file:1:1: found 'TIMESTAMP,ContextTokens,OutputTokens', expected a JSON "
+                                             "object (the measured run's or Mooncake's lines), or a header "
+                                             "line: TIMESTAMP,ContextTokens,GeneratedTokens or input,output"},
         {"input,output\n", "file:1:1: found no request, expected at least one"},
         {"input,output\n1,2,3\n", "file:2:5: found '3', expected the end of the line"},
-        {"",
-         "file:1:1: found no requests, expected a JSON object (the measured run's or Mooncake's lines), or a header "
-         "line: TIMESTAMP,ContextTokens,GeneratedTokens or input,output"},
+        {"", "file:1:1: found '', expected a JSON object (the measured run's or Mooncake's lines), or a header "
+             "line: TIMESTAMP,ContextTokens,GeneratedTokens or input,output"},
     };
     for (const auto &[text, expected] : cases)
         BOOST_CHECK_EQUAL(refusal(text), expected);
