@@ -89,7 +89,9 @@ void check_invariants(const std::vector<naive_operation> &operations, const stag
         }
         BOOST_CHECK_LE(busy_ps, end_ps - begin_ps);
     }
-    for (const auto &[key, time] : times) {
+    for (const auto &entry : times) { // not as a structured binding, which no lambda of C++17 can capture
+        const auto &key = entry.first;
+        const auto &time = entry.second;
         const tla_tile_operation &what = operations[key.operation].what;
         const std::uint64_t k = what.plan.count_k;
         const auto after = [&](tla_stage stage, std::uint64_t index) {
