@@ -1,6 +1,7 @@
 // `tlmalloc run CONFIG`: builds the platform, runs one kernel on all PEs, checks its numbers, reports.
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/config_json.h"
 #include "cli/event_log.hpp"
 #include "cli/event_recorder.hpp"
 #include "cli/installed.hpp"
