@@ -8,9 +8,9 @@
  * Accesses are loosely timed: each is made at the plugin's time plus `delay_ps`, and adds to that what it takes. Time
  * goes on with tlmc_tick alone. A process has one simulation: controllers are created before the first access or tick
  * of any of them, and live as long as the process: SystemC cannot build a simulation twice, so there is no destroy, and
- * a host that wants a fresh one makes a process, or resets (tlmc_reset). All calls come from one thread, and none from
- * within a callback, where they fail. Where the host has no memory for a thread of the simulation, the simulation is
- * over: that call and every later one fails and says so.
+ * a host that wants a fresh one makes a process, or resets (tlmc_reset). Calls come one after the other: one from
+ * within a callback fails, and so does one that another thread makes at the same time. Where the host has no memory for
+ * a thread of the simulation, the simulation is over: that call and every later one fails and says so.
  *
  * Functions that return int return 0, or a tla_status of tlmalloc (base/status.h), which tlmc_error() has in words. */
 #ifndef TLMALLOC_TLM_C_H
@@ -30,7 +30,8 @@ extern "C" {
 uint32_t tlmc_version(void);
 const char *tlmc_library_version(void);
 
-/* Why the last call failed that did, in a sentence; "" when none has. Good until the next call. */
+/* The error text of the calling thread's most recent failed call, in a sentence; "" when none has failed. Valid until
+ * the thread's next call. */
 const char *tlmc_error(void);
 
 typedef struct tlmc_controller tlmc_controller;
@@ -73,15 +74,18 @@ typedef struct tlmc_access {
     /* Who asks, as of access_rights.hpp; an asid is below 2^31 - 1. */
     uint32_t has_asid, asid, core, privilege, trusted;
     uint32_t exclusive; /* in; out: 0 when an exclusive write was not made */
-    uint64_t delay_ps;  /* in and out */
+    uint64_t delay_ps;  /* in and out; with tlmc_now_ps() at most 2^63 */
     int32_t response;   /* out: one of the above */
     uint32_t dmi_hint;  /* out: tlmc_get_dmi may grant a pointer */
 } tlmc_access;
 
-/* Makes an access; what became of it is access->response. Other than 0: it was not made at all. */
+/* Makes an access; what became of it is access->response. Other than 0: it was not made at all, as one that begins
+ * behind 2^63 ps (TLA_INVALID_ARGUMENT). */
 int tlmc_transport(tlmc_controller *controller, uint32_t socket, tlmc_access *access);
 
-/* A debugger's access: how many bytes were moved. No time, no side effects; as any access the end of tlmc_create. */
+/* A debugger's access: how many bytes were moved, of those that are enabled. Byte enables and streaming width mean what
+ * they do in tlmc_transport; a width of 0 is the length. No time, no side effects; as any access the end of
+ * tlmc_create. */
 uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_access *access);
 
 typedef struct tlmc_dmi {

@@ -325,7 +325,10 @@ kernel_program::kernel_program(processing_element &element, kernel_stack &stack)
 tla_status kernel_program::run(tl_kernel kernel, std::uint64_t host_limit_ps) {
     tla_status status = TLA_OK;
     if (kernel == without_calls && host_limit_ps > short_limit_ps) host_limit_ps = short_limit_ps;
-    const kernel_stack::outcome outcome = stack_.run([&] { status = kernel(this); }, host_limit_ps);
+    const std::string whole = element_.name(); // npu.sip0.cube0.pe0.element
+    const std::size_t first = whole.find('.') + 1, last = whole.rfind('.');
+    const std::string where = whole.substr(first, last > first ? last - first : last);
+    const kernel_stack::outcome outcome = stack_.run([&] { status = kernel(this); }, host_limit_ps, where.c_str());
     if (outcome.how == kernel_stack::end::too_long) without_calls = kernel;
     ended_ = outcome.how != kernel_stack::end::returned;
     if (outcome.how == kernel_stack::end::stopped && wanted_) return wanted_;

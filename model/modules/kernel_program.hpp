@@ -41,7 +41,7 @@ class kernel_program : public tl_context {
         if (status == TLA_DEADLOCK) wanted_ = status;
         if (in_reset) wanted_ = element_.fail(TLA_RESET, tla_status_text(TLA_RESET));
         if (status == TLA_DEADLOCK || in_reset || element_.is_over_time()) stack_.stop();
-        stack_.enter();
+        stack_.enter(call_, calls_made_);
         return status;
     }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -28,7 +30,10 @@ const std::uint64_t tick_ns = 50'000'000;  // of the clock that looks at kernels
 const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
 
 kernel_stack *volatile inside = nullptr; // whose code runs now
-volatile std::uint64_t entries = 0;      // how often a kernel's code was entered: tells a tick whether it has moved
+kernel_watch unwatched;
+kernel_watch *watch = &unwatched; // its entries tell a tick whether a kernel has moved
+const kernel_stack *last_entered = nullptr;
+const volatile unsigned char *own_process = nullptr;
 volatile std::uint64_t seen_entry = 0, ticks = 0;
 unsigned running = 0; // kernels that have begun and not ended
 std::array<struct sigaction, std::size(faults)> before{};
@@ -108,8 +113,8 @@ struct kernel_stack::signals {
 
     static void on_tick(int, siginfo_t *, void *context) {
         kernel_stack *const kernel = inside;
-        if (!kernel || entries != seen_entry) {
-            seen_entry = entries;
+        if (!kernel || watch->entries != seen_entry) {
+            seen_entry = watch->entries;
             ticks = 0;
             return;
         }
@@ -201,14 +206,17 @@ void kernel_stack::begin(unsigned upper, unsigned lower) {
 }
 
 void kernel_stack::end_with(const outcome &how) {
-    inside = nullptr;
+    leave();
     outcome_ = how;
     setcontext(&caller_);
     std::terminate(); // setcontext returns for a context that is none
 }
 
-kernel_stack::outcome kernel_stack::run(const std::function<void()> &body, std::uint64_t host_limit_ps) {
+kernel_stack::outcome kernel_stack::run(const std::function<void()> &body, std::uint64_t host_limit_ps,
+                                        const char *where) {
     body_ = &body;
+    where_ = where;
+    last_entered = nullptr;
     host_limit_ps_ = host_limit_ps;
     forget_frames(); // of a kernel that was ended
     signals::take();
@@ -231,23 +239,37 @@ kernel_stack::outcome kernel_stack::run(const std::function<void()> &body, std::
     return outcome_;
 }
 
-void kernel_stack::enter() {
+void kernel_stack::enter(const char *call, std::uint64_t calls) {
     const auto low = reinterpret_cast<std::uintptr_t>(memory_) + guard_bytes + calls_bytes;
     if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < low) end_with({end::overflowed, 0, 0});
-    entries = entries + 1;
+    if (last_entered != this) {
+        last_entered = this;
+        watch->host_limit_ps = host_limit_ps_;
+        std::strncpy(watch->where, where_, sizeof watch->where - 1);
+    }
+    watch->call = call;
+    watch->calls = calls;
+    watch->entries = watch->entries + 1;
+    watch->inside = true;
     inside = this;
 }
 
 void kernel_stack::leave() {
+    if (own_process && !*own_process) { // its memory is a copy, and so are the files that it would write
+        watch->copied = true;
+        _exit(EXIT_FAILURE);
+    }
     inside = nullptr;
+    watch->inside = false;
 }
 
 void kernel_stack::stop() {
     end_with({end::stopped, 0, 0});
 }
 
-bool kernel_stack::is_in_a_kernel() {
-    return inside != nullptr;
+void kernel_stack::be_watched(kernel_watch *by, const volatile unsigned char *own) {
+    watch = by;
+    own_process = own;
 }
 
 } // namespace tlmalloc

@@ -12,6 +12,17 @@
 
 namespace tlmalloc {
 
+// What another process sees of the kernels of this one, in memory that both share.
+struct kernel_watch {
+    volatile std::uint64_t entries = 0;       // how often a kernel's own code was entered
+    volatile std::uint64_t host_limit_ps = 0; // of the kernel whose code was entered last
+    volatile std::uint64_t calls = 0;         // that it has made
+    const char *volatile call = nullptr;      // the last one: a text of this program
+    volatile bool inside = false;             // a kernel's own code runs now
+    volatile bool copied = false;             // a copy of the process (fork) has called the platform
+    char where[64] = "";                      // whose code was entered last
+};
+
 // A kernel is somebody's C. It runs on a stack of its own with a guard below it, so that one that recurses too deep
 // harms nobody, and a fault in its code (a wild address, a division by zero, abort) ends the kernel and not the
 // process. What is the kernel's code is told by enter() and leave(): from the start of a call into the platform to its
@@ -50,19 +61,21 @@ class kernel_stack {
     // Runs a body on this stack, from a thread of SystemC, whose waits work there as anywhere. Returns when the body
     // has returned or was ended; of a body that was ended no destructor has run. An exception that leaves the body goes
     // on from here. host_limit_ps: of real time; 0: none.
-    outcome run(const std::function<void()> &body, std::uint64_t host_limit_ps);
+    // `where` is for who watches, and lives as long.
+    outcome run(const std::function<void()> &body, std::uint64_t host_limit_ps, const char *where = "");
 
     // The kernel's own code runs from here on, or no more. enter() may end the kernel, for it has too little stack
     // left.
-    void enter();
+    void enter(const char *call = nullptr, std::uint64_t calls = 0);
     void leave();
 
     // Ends the kernel: does not return (and is not declared so: sanitizers would look for the end of a stack that is
     // not the thread's). Where nothing has a destructor that must run.
     void stop();
 
-    // Whether a kernel's own code runs now, on any stack.
-    static bool is_in_a_kernel();
+    // Has another process watch the kernels of this one, for as long as it lives. *own is not 0 in this process alone
+    // (MADV_WIPEONFORK): a copy of the process that a kernel makes by fork ends at its next call.
+    static void be_watched(kernel_watch *by, const volatile unsigned char *own);
 
   private:
     struct signals;
@@ -81,6 +94,7 @@ class kernel_stack {
     std::exception_ptr thrown_;
     outcome outcome_{};
     std::uint64_t host_limit_ps_ = 0;
+    const char *where_ = "";
 };
 
 } // namespace tlmalloc

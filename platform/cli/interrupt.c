@@ -1,4 +1,5 @@
 /* What happens when a signal ends the process, and when standard output cannot be written. */
+#define _GNU_SOURCE /* sigabbrev_np */
 #include "cli/interrupt.h"
 
 #include "cli/commands.h"
@@ -8,27 +9,94 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char command_name[64]; /* a copy: it is read when the process ends */
 
-static const struct {
-    int number;
-    const char *name;
-} ends[] = {{SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGQUIT, "SIGQUIT"}, {SIGPIPE, NULL}};
-enum { END_COUNT = sizeof ends / sizeof ends[0] };
+static volatile pid_t child;         /* does the work, and gets the signals; 0: none */
+static volatile bool *volatile told; /* somebody wants to know that a signal was told */
+static char signal_stack[64 << 10];  /* for a fault of a stack that is used up */
+
+/* Signals that do not end a process, or that none can catch; a write past a limit is an error of the file. */
+static bool ends_process(int number) {
+    switch (number) {
+    case SIGKILL:
+    case SIGSTOP:
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGURG:
+    case SIGWINCH:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+    case SIGXFSZ:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* "SIGTERM"; "signal 34" of one without a name. */
+static void name_signal(int number, char name[32]) {
+    const char *const known = sigabbrev_np(number), *const begin = known ? "SIG" : "signal ";
+    char digits[3] = {(char)('0' + number / 10), (char)('0' + number % 10), 0};
+    size_t length = 0;
+    for (const char *part = begin; *part; part++)
+        name[length++] = *part;
+    for (const char *part = known ? known : digits; *part && length < 31; part++)
+        name[length++] = *part;
+    name[length] = 0;
+}
+
+/* Whether the child has ended by a signal that is passed on. */
+static bool end_child(int number) {
+    enum { WAIT_MS = 2000, STEP_MS = 10 };
+    kill(child, number);
+    for (int waited = 0; waited < WAIT_MS; waited += STEP_MS) {
+        if (waitpid(child, NULL, WNOHANG) != 0) return true;
+        poll(NULL, 0, STEP_MS);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    return false;
+}
 
 static void on_signal(int number) {
+    const bool is_told = child > 0 && end_child(number);
     int removed = output_remove_unfinished();
+    char name[32];
     tl_kernel_file_remove_scratch();
-    for (size_t i = 0; i < END_COUNT; i++)
-        if (ends[i].number == number && ends[i].name) progress_tell_interrupt(command_name, ends[i].name, removed);
+    name_signal(number, name);
+    if (number != SIGPIPE && !is_told) progress_tell_interrupt(command_name, name, removed);
+    if (told) *told = true;
     signal(number, SIG_DFL);
     raise(number); /* delivered when the handler returns */
+}
+
+pid_t interrupt_fork(void) {
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before); /* the child and its number come together */
+    const pid_t made = fork();
+    child = made > 0 ? made : 0;
+    const int reason = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = reason;
+    return made;
+}
+
+void interrupt_forget_child(void) {
+    child = 0;
+}
+
+void interrupt_told(volatile bool *to) {
+    told = to;
 }
 
 /* A standard stream that is closed would become the next file that is opened, and what is meant for the stream would
@@ -54,11 +122,14 @@ void interrupt_name(const char *command) {
 void interrupt_prepare(const char *command) {
     interrupt_name(command);
     fill_standard_streams();
-    struct sigaction handled = {.sa_handler = on_signal}, ignored = {.sa_handler = SIG_IGN}, before;
+    struct sigaction handled = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK}, ignored = {.sa_handler = SIG_IGN},
+                     before;
+    const stack_t stack = {.ss_sp = signal_stack, .ss_size = sizeof signal_stack};
+    sigaltstack(&stack, NULL);
     sigfillset(&handled.sa_mask);
-    for (size_t i = 0; i < END_COUNT; i++)
-        if (sigaction(ends[i].number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(ends[i].number, &handled, NULL);
+    for (int number = 1; number <= SIGRTMAX; number++) /* what a sanitizer has taken stays with it */
+        if (ends_process(number) && sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(number, &handled, NULL);
     sigaction(SIGXFSZ, &ignored, NULL);
     atexit(at_exit);
 }

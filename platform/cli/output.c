@@ -31,6 +31,8 @@ static output *volatile outputs;
 static input *inputs;
 static bool standard_output_taken; /* by an output, which may be finished */
 static bool standard_output_bad;   /* and an error has said so */
+static bool standard_known;        /* where it leads */
+static struct stat standard_before;
 
 static void block_signals(sigset_t *before) {
     sigset_t all;
@@ -75,6 +77,7 @@ static bool find_standard_file(output_name *name) {
 
 tla_status output_check_standard(tla_error *error) {
     output_name standard;
+    if (!standard_known) standard_known = fstat(STDOUT_FILENO, &standard_before) == 0;
     if (!find_standard_file(&standard)) return TLA_OK;
     for (const input *i = inputs; i; i = i->next)
         if (output_names_meet(&standard, &i->name))
@@ -237,20 +240,35 @@ static int flush(FILE *stream) {
     return fputc('\n', stream) == EOF || fflush(stream) != 0 ? errno : 0;
 }
 
+/* Whether a descriptor still leads where it did: a kernel may have closed it, and opened another file there. */
+static bool leads_to(int descriptor, dev_t device, ino_t number) {
+    struct stat found;
+    return fstat(descriptor, &found) == 0 && found.st_dev == device && found.st_ino == number;
+}
+
 tla_status output_flush_standard(tla_error *error) {
     if (standard_output_bad) return TLA_OK;
-    const int reason = flush(stdout);
+    int reason = flush(stdout);
+    if (standard_known && !leads_to(STDOUT_FILENO, standard_before.st_dev, standard_before.st_ino)) reason = EBADF;
     if (reason < 0) return TLA_OK;
     standard_output_bad = true;
     return cannot_write("standard output", reason, error);
 }
 
+static bool leads_astray(const output *o) {
+    struct stat own;
+    if (o->temporary) return stat(o->temporary, &own) != 0 || !leads_to(fileno(o->stream), own.st_dev, own.st_ino);
+    return o->name.exists && !leads_to(fileno(o->stream), o->name.device, o->name.number);
+}
+
 /* Everything that was written is in the file, and the file is closed. */
 static tla_status finish(output *o, tla_error *error) {
     FILE *stream = o->stream;
+    const bool astray = stream != stdout && leads_astray(o);
     o->stream = NULL;
     if (stream == stdout) return TLA_OK; /* it is not closed, and flushed for all */
     int reason = flush(stream);
+    if (astray) reason = EBADF;
     if (fclose(stream) != 0 && reason < 0) reason = errno;
     return reason < 0 ? TLA_OK : cannot_write(o->path, reason, error);
 }

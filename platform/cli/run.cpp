@@ -16,7 +16,7 @@
 #include "cli/report_words.hpp"
 #include "cli/run_report.hpp"
 #include "cli/run_trace.hpp"
-#include "model/modules/kernel_stack.hpp"
+#include "cli/supervisor.hpp"
 #include "programs/kernel_file.h"
 
 #include <cerrno>
@@ -32,7 +32,8 @@ struct run_options {
     const char *config = nullptr, *kernel = nullptr, *json = nullptr, *vcd = nullptr, *from = nullptr,
                *record = nullptr, *events = nullptr, *trace = nullptr;
     std::uint64_t events_limit = 0, trace_limit = 0; // 0: not said
-    overrides set{};
+    overrides set{    ~run_options() { overrides_clear(&set); }
+};
     std::vector<const char *> parameters{}, vcd_scopes{};
 };
 
@@ -169,18 +170,29 @@ void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
 // A kernel of the command line that is a file, for as long as it runs.
 struct opened_kernel {
     tl_kernel_file file{};
-    ~opened_kernel() { tl_kernel_file_close(&file); }
+    ~opened_kernel() {
+        tl_kernel_file_close(&file);
+        tl_kernel_file_remove_scratch(); // of one that was not opened
+    }
 };
 
-tla_status choose_kernel(const char *word, opened_kernel &own, kernel_choice &choice, tla_error &error) {
-    if (tl_is_kernel_file(word)) {
-        output_protect(word);
-        if (const tla_status status = tl_kernel_file_open(word, installed(TLMALLOC_HEADERS).c_str(), &own.file, &error))
-            return status;
-        choice.kernel = &own.file.kernel;
-        choice.title = std::string(choice.kernel->name) + " (" + word + ")";
-        return TLA_OK;
-    }
+// Compiles are a matter of a second; a compiler that waits for something never ends.
+constexpr unsigned compiler_limit_ms = 60'000;
+
+// Only what need not run the kernel's own code, which a process of its own does.
+tla_status prepare_kernel(const char *word, opened_kernel &own, tla_error &error) {
+    output_protect(word);
+    return tl_kernel_file_prepare(word, installed(TLMALLOC_HEADERS).c_str(), compiler_limit_ms, &own.file, &error);
+}
+
+tla_status open_kernel(opened_kernel &own, kernel_choice &choice, tla_error &error) {
+    if (const tla_status status = tl_kernel_file_open(&own.file, &error)) return status;
+    choice.kernel = &own.file.kernel;
+    choice.title = std::string(choice.kernel->name) + " (" + own.file.path + ")";
+    return TLA_OK;
+}
+
+tla_status choose_kernel(const char *word, kernel_choice &choice, tla_error &error) {
     if (const tla_status status = kernel_name_check(word, &error)) return status;
     choice.kernel = tl_find_kernel(word);
     choice.title = word;
@@ -200,14 +212,6 @@ tla_status read_files(const char *word, const tl_workload &size, kernel_choice &
             return status;
     }
     return TLA_OK;
-}
-
-// A kernel that calls exit() would end the command in the middle, with the kernel's status.
-void at_exit() {
-    if (!kernel_stack::is_in_a_kernel()) return;
-    std::fprintf(stderr, "tlmalloc run: the kernel has called exit: expected a status that it returns\n");
-    output_remove_unfinished();
-    _exit(CLI_FAILED);
 }
 
 // Runs until the workload says that it has finished; false when the simulation ran dry before.
@@ -386,35 +390,10 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
 
 } // namespace
 
-int tlmalloc_run(int argc, char **argv) {
-    run_options options;
-    parse_arguments(&parser, argc, argv, &options);
-    tla_config config{};
-    tla_error error{};
-    opened_kernel own;
-    kernel_choice choice;
-    if (options.kernel && choose_kernel(options.kernel, own, choice, error)) {
-        std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
-        return CLI_BAD_INPUT;
-    }
-    const tl_kernel_info *const chosen = options.kernel ? choice.kernel : nullptr;
-    const int exit_status = cli_exit_status(overrides_load_to_run(&options.set, options.config, chosen, &config));
-    overrides_clear(&options.set);
-    if (exit_status != CLI_OK) return exit_status;
-    if (config.controller.memory.layout != TLA_LAYOUT_KERNBENCH) {
-        std::fputs("tlmalloc run: found controller.addresses plain, expected kernbench: an npu has many memories of a "
-                   "kind; plain addresses are for a controller alone\n",
-                   stderr);
-        return CLI_BAD_INPUT;
-    }
-    if (!options.kernel && choose_kernel(config.workload.kernel, own, choice, error)) return CLI_BAD_INPUT;
-    std::atexit(at_exit);
-    sc_core::sc_report_handler::set_handler(report);
-    run_files files;
-    if (const tla_status status = open_files(options, config, files, error)) {
-        std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
-        return cli_exit_status(status);
-    }
+namespace {
+
+// From here on nothing but the kernel is missing.
+int run_kernel(const run_options &options, run_files &files, const tla_config &config, kernel_choice &choice) {
     try {
         return run(options, files, config, choice);
     } catch (const sc_core::sc_report &) {
@@ -422,4 +401,57 @@ int tlmalloc_run(int argc, char **argv) {
     } catch (const std::exception &problem) {
         return fail(problem.what());
     }
+}
+
+// The kernel of a file, in the process that runs it.
+int run_file(const run_options &options, run_files &files, tla_config &config, opened_kernel &own) {
+    kernel_choice choice;
+    tla_error error{};
+    if (open_kernel(own, choice, error)) {
+        std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
+        return CLI_BAD_INPUT;
+    }
+    if (const tla_status status = overrides_load_to_run(&options.set, options.config, choice.kernel, &config))
+        return cli_exit_status(status);
+    return run_kernel(options, files, config, choice);
+}
+
+} // namespace
+
+int tlmalloc_run(int argc, char **argv) {
+    run_options options;
+    parse_arguments(&parser, argc, argv, &options);
+    tla_config config{};
+    tla_error error{};
+    opened_kernel own;
+    kernel_choice choice;
+    const bool is_file = options.kernel && tl_is_kernel_file(options.kernel);
+    tla_status chosen = TLA_OK;
+    if (is_file)
+        chosen = prepare_kernel(options.kernel, own, error);
+    else if (options.kernel)
+        chosen = choose_kernel(options.kernel, choice, error);
+    if (chosen) {
+        std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
+        return CLI_BAD_INPUT;
+    }
+    // What a file's kernel uses is known when it has been opened, in its own process.
+    const tla_status loaded = is_file ? overrides_load(&options.set, options.config, &config)
+                                      : overrides_load_to_run(&options.set, options.config, choice.kernel, &config);
+    if (loaded) return cli_exit_status(loaded);
+    if (config.controller.memory.layout != TLA_LAYOUT_KERNBENCH) {
+        std::fputs("tlmalloc run: found controller.addresses plain, expected kernbench: an npu has many memories of a "
+                   "kind; plain addresses are for a controller alone\n",
+                   stderr);
+        return CLI_BAD_INPUT;
+    }
+    if (!options.kernel && choose_kernel(config.workload.kernel, choice, error)) return CLI_BAD_INPUT;
+    sc_core::sc_report_handler::set_handler(report);
+    run_files files;
+    if (const tla_status status = open_files(options, config, files, error)) {
+        std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
+        return cli_exit_status(status);
+    }
+    if (!is_file) return run_kernel(options, files, config, choice);
+    return supervise("tlmalloc run", options.kernel, [&] { return run_file(options, files, config, own); });
 }

@@ -157,6 +157,10 @@ static tla_status end(pool *p, worker *w, size_t *figure, tla_error *error) {
     } else {
         row.status = WEXITSTATUS(status);
         if (row.status) read_message(w, p->work->s->command->name, row.message, sizeof row.message);
+        if (!row.status && !outcome->reported) {
+            row.status = CLI_FAILED;
+            snprintf(row.message, sizeof row.message, "ended without a report");
+        }
     }
     tla_status checked = TLA_OK;
     if (row.status == 0 && outcome->reported) checked = check_figures(p, outcome, figure, error);

@@ -58,7 +58,7 @@ tla_status workload::in_file(const char *part, const std::function<tla_status()>
     kernel_stack stack(stack_bytes);
     if (!stack.is_there()) return tla_error_set(&error, TLA_NO_HOST_MEMORY, "no host memory");
     tla_status status = TLA_OK;
-    const kernel_stack::outcome outcome = stack.run([&] { status = body(); }, 0);
+    const kernel_stack::outcome outcome = stack.run([&] { status = body(); }, 0, part);
     if (outcome.how == kernel_stack::end::returned) return status;
     return tla_error_set(&error, TLA_CRASHED, "kernel %s, its %s: %s", what_.title.c_str(), part,
                          outcome.text().c_str());

@@ -11,6 +11,7 @@
 #include "tlmalloc/version.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +21,7 @@
 #include <new>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 
 using namespace tlmalloc;
@@ -32,10 +34,9 @@ extern "C" int sc_main(int, char **) {
 namespace {
 
 struct plugin_state {
-    std::string error;
-    bool running = false; // time has begun: nothing can be made any more
-    bool inside = false;  // a call is being made
-    std::string ended;    // why the simulation cannot go on
+    bool running = false;                  // time has begun: nothing can be made any more
+    std::atomic<std::thread::id> inside{}; // the thread of the call that is being made
+    std::string ended;                     // why the simulation cannot go on
     void (*warned)(void *, const char *, const char *) = nullptr;
     void *warned_context = nullptr;
 };
@@ -45,8 +46,14 @@ plugin_state &state() {
     return *the;
 }
 
+// Of each thread, so that one that calls beside another gets its own words.
+std::string &last_error() {
+    static thread_local std::string text;
+    return text;
+}
+
 int fail(int status, const std::string &why) {
-    state().error = why;
+    last_error() = why;
     return status;
 }
 
@@ -55,26 +62,40 @@ std::string words_of(const std::exception &problem) {
     return report ? std::string(report->get_msg_type()) + ": " + report->get_msg() : problem.what();
 }
 
-// While it lives a call is being made.
-struct stay {
-    stay() { state().inside = true; }
-    ~stay() { state().inside = false; }
+// While it lives a call is being made, if no other one was.
+class stay {
+  public:
+    stay() { is_alone_ = state().inside.compare_exchange_strong(other_, std::this_thread::get_id()); }
+    ~stay() {
+        if (is_alone_) state().inside = std::thread::id();
+    }
     stay(const stay &) = delete;
     stay &operator=(const stay &) = delete;
+
+    bool is_alone() const { return is_alone_; }
+    const char *why_not() const {
+        return other_ == std::this_thread::get_id()
+                   ? "found a call from within a callback, expected it after the call that called back"
+                   : "found a call while another thread makes one, expected calls one after the other: hold a lock";
+    }
+
+  private:
+    std::thread::id other_{};
+    bool is_alone_ = false;
 };
 
-// No exception leaves the plugin, and no call comes into it from within another.
+// No exception leaves the plugin, and no call comes into it from within another or beside it.
 template <typename Result, typename Body>
 Result guarded(Result failed, Body body) {
-    if (state().inside) {
-        fail(0, "found a call from within a callback, expected it after the call that called back");
+    const stay here;
+    if (!here.is_alone()) {
+        fail(0, here.why_not());
         return failed;
     }
     if (!state().ended.empty()) {
         fail(0, "the simulation has ended: " + state().ended);
         return failed;
     }
-    const stay here;
     try {
         return body();
     } catch (const std::exception &problem) {
@@ -221,12 +242,51 @@ bool is_name(const std::string &text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f && c != '.'; });
 }
 
+// Times are counted in 64 bits. An access that begins in the first half of them ends before they do.
+int check_time(const tlmc_access &access) {
+    constexpr std::uint64_t last_ps = std::uint64_t{1} << 63;
+    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    if (now_ps <= last_ps && access.delay_ps <= last_ps - now_ps) return 0;
+    return fail(TLA_INVALID_ARGUMENT, "found an access at " + std::to_string(now_ps) + " ps and a delay of " +
+                                          std::to_string(access.delay_ps) +
+                                          " ps, expected 2^63 ps at most in all: time ends");
+}
+
+// Moves what the byte enables and the streaming width say, as an access does, in stretches that a debugger's access
+// knows; how many bytes.
+std::uint32_t debug_in_stretches(tlm::tlm_fw_transport_if<> &socket, const tlmc_access &access) {
+    const std::uint32_t width = access.streaming_width ? access.streaming_width : access.length;
+    const auto is_enabled = [&](std::uint32_t i) {
+        return !access.enables || access.enables[i % access.enables_length];
+    };
+    std::uint32_t moved = 0;
+    for (std::uint32_t i = 0, end = 0; i < access.length; i = end) {
+        end = i + 1;
+        if (!is_enabled(i)) continue;
+        while (end < access.length && end % width != 0 && is_enabled(end))
+            end++;
+        tlmc_access part = access;
+        part.address += i % width;
+        part.data += i;
+        part.length = part.streaming_width = end - i;
+        part.enables = nullptr;
+        part.enables_length = 0;
+        tlm::tlm_generic_payload payload;
+        fill(payload, part);
+        const std::uint32_t count = socket.transport_dbg(payload);
+        moved += count;
+        if (count < end - i) break;
+    }
+    return moved;
+}
+
 // One command, as its sender would write and read it.
 int command(tlmc_controller *controller, std::uint32_t port, tla_command &what, tlmc_access *who,
             tla_completion &done) {
     if (!controller || !who)
         return fail(TLA_INVALID_ARGUMENT, "found a null pointer, expected a controller and a requester");
     if (const int wrong = check_asid(*who)) return wrong;
+    if (const int wrong = check_time(*who)) return wrong;
     tla_status status = TLA_OK;
     controller->perform([&] {
         requester asking = who_of(*who);
@@ -253,7 +313,7 @@ const char *tlmc_library_version(void) {
 }
 
 const char *tlmc_error(void) {
-    return state().error.c_str();
+    return last_error().c_str();
 }
 
 tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *settings) {
@@ -286,6 +346,7 @@ tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *set
 int tlmc_transport(tlmc_controller *controller, uint32_t socket, tlmc_access *access) {
     if (const int wrong = check(controller, socket, access)) return wrong;
     return guarded<int>(TLA_UNSUPPORTED, [&] {
+        if (const int wrong = check_time(*access)) return wrong;
         controller->perform([&] {
             tlm::tlm_generic_payload payload;
             requester who = who_of(*access);
@@ -307,10 +368,12 @@ int tlmc_transport(tlmc_controller *controller, uint32_t socket, tlmc_access *ac
 uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_access *access) {
     if (check(controller, socket, access)) return 0;
     return guarded<uint32_t>(0, [&] {
-        tlm::tlm_generic_payload payload;
-        fill(payload, *access);
+        if (access->enables && !access->enables_length) {
+            fail(TLA_INVALID_ARGUMENT, "found byte enables of length 0, expected at least 1");
+            return 0u;
+        }
         settle(); // of what is elaborated
-        return controller->socket(socket)->transport_dbg(payload);
+        return debug_in_stretches(controller->socket(socket), *access);
     });
 }
 

@@ -7,7 +7,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +19,9 @@
 
 extern char **environ;
 
-/* Where a compilation is under way, for a signal that ends it; empty when none is. */
+/* Where a compilation is under way, for a signal that ends it; empty when none is. The compiler leads a group of
+ * processes. */
+static volatile pid_t compiler;
 static char scratch_folder[PATH_MAX], scratch_object[PATH_MAX + 16], scratch_shared[PATH_MAX + 16];
 
 static bool ends_with(const char *text, const char *end) {
@@ -29,6 +34,7 @@ bool tl_is_kernel_file(const char *word) {
 }
 
 void tl_kernel_file_remove_scratch(void) {
+    if (compiler) kill(-compiler, SIGKILL);
     if (!scratch_folder[0]) return;
     unlink(scratch_object);
     unlink(scratch_shared);
@@ -36,10 +42,16 @@ void tl_kernel_file_remove_scratch(void) {
     scratch_folder[0] = 0;
 }
 
+/* A path that no program takes for an option, or for a file of options. */
+static void plain_path(const char *path, char *plain, size_t size) {
+    snprintf(plain, size, "%s%s", *path == '-' || *path == '@' ? "./" : "", path);
+}
+
 static tla_status make_scratch(tla_error *error) {
     const char *where = getenv("TMPDIR");
-    char folder[PATH_MAX];
-    int length = snprintf(folder, sizeof folder, "%s/tlmalloc-kernel-XXXXXX", where && *where ? where : "/tmp");
+    char root[PATH_MAX], folder[PATH_MAX];
+    plain_path(where && *where ? where : "/tmp", root, sizeof root);
+    int length = snprintf(folder, sizeof folder, "%s/tlmalloc-kernel-XXXXXX", root);
     if (length < 0 || (size_t)length >= sizeof folder || !mkdtemp(folder))
         return tla_error_set(error, TLA_IO, "%s: cannot make a folder to compile in: %s", folder, strerror(errno));
     snprintf(scratch_object, sizeof scratch_object, "%s/kernel.o", folder);
@@ -48,14 +60,52 @@ static tla_status make_scratch(tla_error *error) {
     return TLA_OK;
 }
 
-/* Runs the compiler with these words; what it prints goes to standard error. */
-static tla_status run_compiler(char *const *words, const char *path, tla_error *error) {
+/* Starts a program with signals as this process has them, nothing to read, and a group of its own, so that all of it
+ * can be ended; what it prints goes to standard error. An errno, or 0. */
+static int start(char *const *words) {
     posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions)) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
-    pid_t child = 0;
+    posix_spawnattr_t attributes;
+    sigset_t all, before;
+    pid_t made = 0;
+    if (posix_spawn_file_actions_init(&actions)) return ENOMEM;
+    if (posix_spawnattr_init(&attributes)) {
+        posix_spawn_file_actions_destroy(&actions);
+        return ENOMEM;
+    }
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before); /* the process and its number come together */
     int failed = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    if (!failed) failed = posix_spawnp(&child, words[0], &actions, NULL, words, environ);
+    if (!failed) failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!failed) failed = posix_spawnattr_setpgroup(&attributes, 0);
+    if (!failed) failed = posix_spawnattr_setsigmask(&attributes, &before);
+    if (!failed) failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    if (!failed) failed = posix_spawnp(&made, words[0], &actions, &attributes, words, environ);
+    if (!failed) compiler = made;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+/* The compiler's status, as of waitpid; false when it has not ended in time, and has been killed. */
+static bool wait_for_compiler(unsigned limit_ms, int *status) {
+    enum { STEP_MS = 10 };
+    for (unsigned waited = 0; waitpid(compiler, status, WNOHANG) == 0; waited += STEP_MS) {
+        if (waited >= limit_ms) {
+            kill(-compiler, SIGKILL);
+            while (waitpid(compiler, status, 0) < 0 && errno == EINTR)
+                ;
+            compiler = 0;
+            return false;
+        }
+        poll(NULL, 0, STEP_MS);
+    }
+    compiler = 0;
+    return true;
+}
+
+static tla_status run_compiler(char *const *words, const char *path, unsigned limit_ms, tla_error *error) {
+    const int failed = start(words);
     if (failed == ENOENT || failed == EACCES)
         return tla_error_set(
             error, TLA_NOT_FOUND,
@@ -64,56 +114,59 @@ static tla_status run_compiler(char *const *words, const char *path, tla_error *
             path, words[0]);
     if (failed) return tla_error_set(error, TLA_IO, "%s: %s: %s", path, words[0], strerror(failed));
     int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return tla_error_set(error, TLA_IO, "%s: %s: %s", path, words[0], strerror(errno));
+    if (!wait_for_compiler(limit_ms, &status))
+        return tla_error_set(error, TLA_TIMEOUT,
+                             "%s: the C compiler '%s' has not ended after %u s and was killed: name another one in CC, "
+                             "or compile the kernel elsewhere and give its .so",
+                             path, words[0], limit_ms / 1000);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
         return tla_error_set(error, TLA_NOT_FOUND, "%s: the C compiler '%s' cannot be run", path, words[0]);
     if (status) return tla_error_set(error, TLA_SYNTAX, "%s: does not compile: see above what %s says", path, words[0]);
     return TLA_OK;
 }
 
-enum { CC_WORDS = 8, WORDS = 24 };
+/* A command: $CC, which may have options, and what it is to do. */
+typedef struct command {
+    char *cc, **words; /* from malloc */
+    size_t first;      /* behind those of $CC */
+} command;
 
-/* $CC, which may have options, at the beginning of a command; returns how many words it has. */
-static size_t compiler_words(char *buffer, size_t size, char *words[CC_WORDS]) {
+static tla_status begin_command(command *c, size_t more, tla_error *error) {
     const char *cc = getenv("CC");
-    snprintf(buffer, size, "%s", cc && *cc ? cc : "cc");
-    size_t count = 0;
+    if (!cc || !cc[strspn(cc, " \t")]) cc = "cc";
+    *c = (command){.cc = strdup(cc), .words = calloc(strlen(cc) / 2 + 1 + more, sizeof *c->words)};
+    if (!c->cc || !c->words) {
+        free(c->cc);
+        free(c->words);
+        return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
+    }
     char *rest = NULL;
-    for (char *word = strtok_r(buffer, " \t", &rest); word && count < CC_WORDS; word = strtok_r(NULL, " \t", &rest))
-        words[count++] = word;
-    if (count == 0) words[count++] = "cc";
-    return count;
+    for (char *word = strtok_r(c->cc, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
+        c->words[c->first++] = word;
+    return TLA_OK;
 }
 
-static tla_status compile(const char *path, const char *include, tla_error *error) {
-    char cc[PATH_MAX], headers[PATH_MAX + 2];
+static tla_status compile(const char *path, const char *include, unsigned limit_ms, tla_error *error) {
+    char headers[PATH_MAX + 2], source[PATH_MAX + 2];
+    command made;
+    plain_path(path, source, sizeof source);
     snprintf(headers, sizeof headers, "-I%s", include);
     /* A large frame must meet the guard page and not step over it; fused operations differ from host to host. */
-    char *compiling[] = {"-std=c17",
-                         "-O2",
-                         "-g",
-                         "-fPIC",
-                         "-Wall",
-                         "-fstack-clash-protection",
-                         "-ffp-contract=off",
-                         "-fno-common",
-                         headers,
-                         "-c",
-                         (char *)(uintptr_t)path,
-                         "-o",
-                         scratch_object,
-                         NULL};
+    char *compiling[] = {"-std=c17",          "-O2",         "-g",    "-fPIC", "-Wall", "-fstack-clash-protection",
+                         "-ffp-contract=off", "-fno-common", headers, "-c",    source,  "-o",
+                         scratch_object,      NULL};
     /* Without start files: all data of the object are the kernel's. */
     char *linking[] = {"-shared", "-nostartfiles", scratch_object, "-o", scratch_shared, "-lm", NULL};
-    char *words[CC_WORDS + WORDS];
-    size_t first = compiler_words(cc, sizeof cc, words);
-    memcpy(words + first, compiling, sizeof compiling);
-    tla_status status = run_compiler(words, path, error);
-    if (!status) status = tl_object_check(scratch_object, path, error);
+    tla_status status = begin_command(&made, sizeof compiling / sizeof *compiling, error);
     if (status) return status;
-    memcpy(words + first, linking, sizeof linking);
-    return run_compiler(words, path, error);
+    memcpy(made.words + made.first, compiling, sizeof compiling);
+    status = run_compiler(made.words, path, limit_ms, error);
+    if (!status) status = tl_object_check(scratch_object, path, error);
+    memcpy(made.words + made.first, linking, sizeof linking);
+    if (!status) status = run_compiler(made.words, path, limit_ms, error);
+    free(made.cc);
+    free(made.words);
+    return status;
 }
 
 /* The declaration of an open object, as far as its own headers knew it. */
@@ -145,18 +198,21 @@ static tla_status open_object(const char *object, const char *path, tl_kernel_fi
     return status;
 }
 
-tla_status tl_kernel_file_open(const char *path, const char *include, tl_kernel_file *file, tla_error *error) {
-    *file = (tl_kernel_file){0};
-    char whole[PATH_MAX];
-    if (!realpath(path, whole)) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
-    if (!ends_with(path, ".c")) {
-        tla_status status = tl_object_check(whole, path, error);
-        return status ? status : open_object(whole, path, file, error);
-    }
-    if (access(whole, R_OK)) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
+tla_status tl_kernel_file_prepare(const char *path, const char *include, unsigned limit_ms, tl_kernel_file *file,
+                                  tla_error *error) {
+    *file = (tl_kernel_file){.path = path};
+    if (!realpath(path, file->code)) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
+    if (!ends_with(path, ".c")) return tl_object_check(file->code, path, error);
+    if (access(file->code, R_OK)) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
     tla_status status = make_scratch(error);
-    if (!status) status = compile(path, include, error);
-    if (!status) status = open_object(scratch_shared, path, file, error);
+    if (!status) status = compile(path, include, limit_ms, error);
+    if (status) tl_kernel_file_remove_scratch();
+    snprintf(file->code, sizeof file->code, "%s", scratch_shared);
+    return status;
+}
+
+tla_status tl_kernel_file_open(tl_kernel_file *file, tla_error *error) {
+    const tla_status status = open_object(file->code, file->path, file, error);
     tl_kernel_file_remove_scratch();
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "tlmalloc/kernel.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
 #ifdef __cplusplus
@@ -11,20 +12,27 @@ extern "C" {
 #endif
 
 typedef struct tl_kernel_file {
-    tl_kernel_info kernel; /* its texts and functions live as long as the file is open */
+    tl_kernel_info kernel;    /* its texts and functions live as long as the file is open */
+    const char *path;         /* for messages; the caller's */
+    char code[PATH_MAX + 16]; /* the object that is opened */
     void *object;
 } tl_kernel_file;
 
 /* Whether a word of a command line names a file and no kernel: it ends with .c or .so, or has a slash. */
 bool tl_is_kernel_file(const char *word);
 
-/* Opens FILE.c or FILE.so. C is compiled by $CC, or cc, with the headers in `include`, into a scratch folder of its own
- * that is gone afterwards; what the compiler says goes to standard error. Refused with a text that names the file, and
- * nothing left open: a file that is not there or is no kernel (TLA_IO, TLA_SYNTAX), no compiler (TLA_NOT_FOUND), C that
- * does not compile (TLA_SYNTAX), symbols that nobody has (TLA_UNSUPPORTED), another version of the table of calls or
- * writable static variables (TLA_UNSUPPORTED; object_check.h), a declaration that cannot be run
- * (TLA_INVALID_ARGUMENT). */
-tla_status tl_kernel_file_open(const char *path, const char *include, tl_kernel_file *file, tla_error *error);
+/* Makes FILE.c or FILE.so ready to be opened; no code of it runs. C is compiled by $CC, or cc, with the headers in
+ * `include`, into a scratch folder of its own; what the compiler says goes to standard error, and after `limit_ms` of
+ * real time it is killed. `path` is the caller's and must live as long as *file. Refused with a text that names the
+ * file, and nothing left: a file that is not there (TLA_IO), no compiler (TLA_NOT_FOUND), one that does not end
+ * (TLA_TIMEOUT), C that does not compile (TLA_SYNTAX), writable static variables (TLA_UNSUPPORTED; object_check.h). */
+tla_status tl_kernel_file_prepare(const char *path, const char *include, unsigned limit_ms, tl_kernel_file *file,
+                                  tla_error *error);
+
+/* Opens what was made ready, whose code can run from now on; a scratch folder is gone afterwards. Refused likewise, and
+ * nothing left open: symbols that nobody has and another version of the table of calls (TLA_UNSUPPORTED), no kernel
+ * (TLA_SYNTAX), a declaration that cannot be run (TLA_INVALID_ARGUMENT). */
+tla_status tl_kernel_file_open(tl_kernel_file *file, tla_error *error);
 void tl_kernel_file_close(tl_kernel_file *file);
 
 /* What a tensor's file holds: `nbytes` bytes, from the folder of the kernel's own file. TLA_IO, or
@@ -32,7 +40,7 @@ void tl_kernel_file_close(tl_kernel_file *file);
 tla_status tl_kernel_file_read(const char *kernel_path, const tl_kernel_tensor *tensor, uint64_t nbytes, void *bytes,
                                tla_error *error);
 
-/* Removes what is left of a compilation that a signal ends; may be called from its handler. */
+/* Ends a compilation that is under way and removes what is left of it; may be called from a signal handler. */
 void tl_kernel_file_remove_scratch(void);
 
 #ifdef __cplusplus
