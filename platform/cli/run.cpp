@@ -32,9 +32,10 @@ struct run_options {
     const char *config = nullptr, *kernel = nullptr, *json = nullptr, *vcd = nullptr, *from = nullptr,
                *record = nullptr, *events = nullptr, *trace = nullptr;
     std::uint64_t events_limit = 0, trace_limit = 0; // 0: not said
-    overrides set{    ~run_options() { overrides_clear(&set); }
-};
+    overrides set{};
     std::vector<const char *> parameters{}, vcd_scopes{};
+
+    ~run_options() { overrides_clear(&set); }
 };
 
 enum {

@@ -114,23 +114,45 @@ void check(const moment &m, int signal) {
     }
 }
 
-} // namespace
+const moment &moment_of(const std::string &name) {
+    return *std::find_if(moments.begin(), moments.end(), [&](const moment &m) { return m.name == name; });
+}
 
-BOOST_AUTO_TEST_CASE(every_signal_leaves_nothing_half_at_any_moment) {
+void check_all(const std::string &name) {
     const std::vector<int> all = ending_signals();
     BOOST_CHECK_GT(all.size(), 40u);
-    for (const moment &m : moments) {
-        // One that waits for two seconds before it is killed is tried with few.
-        const bool slow = contains(m.name, "blocks");
-        for (const int signal : slow ? std::vector<int>{SIGINT, SIGTERM, SIGXCPU} : all)
-            BOOST_TEST_CONTEXT(m.name << ", signal " << signal << " (" << strsignal(signal) << ")") {
-                check(m, signal);
-            }
-    }
+    for (const int signal : all)
+        BOOST_TEST_CONTEXT(name << ", signal " << signal << " (" << strsignal(signal) << ")") {
+            check(moment_of(name), signal);
+        }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_signal_leaves_nothing_half_while_a_trace_is_read) {
+    check_all("reading a trace");
+}
+
+BOOST_AUTO_TEST_CASE(every_signal_ends_the_compiler_of_a_kernel) {
+    check_all("compiling");
+}
+
+BOOST_AUTO_TEST_CASE(every_signal_leaves_nothing_half_in_a_kernel_of_a_file) {
+    check_all("in a kernel");
+}
+
+BOOST_AUTO_TEST_CASE(every_signal_leaves_nothing_half_in_a_kernel_of_the_platform) {
+    check_all("in a kernel of the platform");
+}
+
+// Such a kernel is given two seconds, and killed.
+BOOST_AUTO_TEST_CASE(a_signal_ends_a_kernel_that_blocks_signals) {
+    for (const int signal : {SIGINT, SIGTERM, SIGXCPU})
+        check(moment_of("in a kernel that blocks signals"), signal);
 }
 
 BOOST_AUTO_TEST_CASE(a_fault_of_the_program_itself_leaves_nothing_half) {
-    const moment m = moments.front();
+    const moment &m = moment_of("reading a trace");
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP})
         BOOST_TEST_CONTEXT(strsignal(signal)) {
             check(m, signal);
