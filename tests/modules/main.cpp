@@ -3,7 +3,11 @@
 #define BOOST_TEST_ALTERNATIVE_INIT_API
 #include "../../platform/cli/main_stack.hpp"
 
+#ifdef BOOST_TEST_DYN_LINK
 #include <boost/test/unit_test.hpp>
+#else
+#include <boost/test/included/unit_test.hpp>
+#endif
 #include <systemc>
 
 int sc_main(int argc, char **argv) {
