@@ -531,9 +531,10 @@ const tla_schema_key tla_platform_keys[] = {
     {SIZE(pe.scratch, pe.scratch, 0, TLA_SUB_UNIT_BYTES), "KernBench ADR-0046: 1 MiB for each kernel", "1 MiB",
      "of the TCM, for the scratch tiles of a kernel; allocated by its first tl_scratch, freed when it returns"},
     {TIME(pe.time_limit, pe.time_limit_ps, 1000 * S), CHOICE, "1 s",
-     "of simulated time, after which a kernel is ended by its next call; 0: none"},
+     "of simulated time, after which a kernel is ended in its call, or by its next one; 0: none"},
     {TIME(pe.host_limit, pe.host_limit_ps, 86400 * S), CHOICE, "10 s",
-     "of real time, after which a kernel is ended that makes no call, and the same on other PEs at once; 0: none"},
+     "of real time, after which a kernel is ended that makes no call, and the same on other PEs at once; and kernels "
+     "that wait while nothing moves; 0: none"},
 
     {COUNT(messages.slots, messages.slots, 1, TLA_MESSAGE_SLOTS_MAX), "KernBench ADR-0023: n_slots", "4",
      "slots of each direction between two PEs, in the receiver's memory; allocated when the first message is sent"},

@@ -165,11 +165,12 @@ tla_status processing_element::wait_for_all() {
     return end_operations();
 }
 
-// All, in the order in which they were begun; the first failure.
+// All, in the order in which they were begun; the first failure. When the kernel's time is over, the rest is dropped.
 tla_status processing_element::end_operations() {
     tla_status first = TLA_OK;
     tla_error why{};
     while (!operations_.empty()) {
+        if (is_over_time()) drop_waiting();
         const tla_status status = end_operation(operations_.begin()->first);
         if (first || !status) continue;
         first = status;
@@ -184,21 +185,45 @@ tla_status processing_element::end_operations() {
 // The kernel has returned `status`; what has failed without being waited for is its failure, if it has none.
 tla_status processing_element::finish_operations(tla_status status) {
     const tla_error why = run_.problem;
+    const bool in_time = !is_over_time();
     const tla_status late = end_operations();
+    if (!status && in_time && is_over_time() && late)
+        return problem(TLA_TIMEOUT,
+                       "has returned, and what it has begun does not end: more than pe.time_limit, %" PRIu64
+                       " ns of simulated time",
+                       config_.time_limit_ps / 1000);
     if (!status) return late;
     run_.problem = why;
     return status;
 }
 
-// The kernel was ended.
-void processing_element::drop_operations() {
+// What has not begun to move does not any more.
+void processing_element::drop_waiting() {
     if (pipeline_) pipeline_->drop_all();
     for (auto &transfers : queues_)
         transfers->drop_waiting(TLA_OK);
     if (messages_) messages_->drop_receives(delay_);
+}
+
+// The kernel was ended.
+void processing_element::drop_operations() {
+    drop_waiting();
     const tla_error why = run_.problem;
     end_operations();
     run_.problem = why;
+}
+
+// What a kernel that was ended can free no more.
+void processing_element::free_held() {
+    scratch_ = tl_tile{}; // is among them
+    while (!pinned_.empty()) {
+        const tl_tile tile = pinned_.back();
+        if (hold(TL_UNPIN, tile, 0)) pinned_.pop_back(); // it has timed out
+    }
+    while (!held_.empty()) {
+        const tl_tile tile = held_.back();
+        if (release(tile)) held_.pop_back(); // refused: a leak, which the free list shows
+    }
 }
 
 } // namespace tlmalloc

@@ -15,6 +15,7 @@ void pe_ipcq::begin_kernel(std::uint32_t launch, std::uint32_t program, std::uin
     program_ = program;
     programs_ = programs;
     send_failure_ = TLA_OK;
+    launched_ps_ = at_ps;
     post(at_ps, turn::launch_comes, [this](std::uint64_t) {
         active_ = true;
         ledger_.enter(launch_, program_, programs_, *this);
@@ -23,8 +24,7 @@ void pe_ipcq::begin_kernel(std::uint32_t launch, std::uint32_t program, std::uin
 
 // Nothing of the kernel is on its way.
 bool pe_ipcq::is_settled() const {
-    return errands_ == 0 && forwarding_ == 0 && asked_.empty() &&
-           std::none_of(incoming_.begin(), incoming_.end(), [](const auto &of) { return of.second.serving; });
+    return errands_ == 0 && forwarding_ == 0 && asked_.empty() && !is_taking();
 }
 
 tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
@@ -45,6 +45,7 @@ tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
         };
         look(at_ps);
     };
+    set_local_ps(delay, std::max(local_ps(delay), launched_ps_)); // in a reset it may end before
     perform(settled, delay, nullptr);
     for (const auto &[from, queue] : incoming_) {
         if (!queue.has_slots) continue;
@@ -116,6 +117,17 @@ void pe_ipcq::end_call(tla_status status, std::uint64_t at_ps, const tla_error &
     call_->why = why;
     call_->end_ps = std::max(call_->end_ps, at_ps);
     time_queue::of_simulation().notify(answered_, at_ps);
+}
+
+// The kernel waits no longer.
+void pe_ipcq::end_early(tla_status status) {
+    if (!call_ || call_->done || call_->lasts) return;
+    const std::uint64_t now_ps = time_queue::of_simulation().now_ps();
+    waits_for_credit_.set(now_ps, 0);
+    waits_for_message_.set(now_ps, 0);
+    tla_error why{};
+    tla_error_set(&why, status, "%s", tla_status_text(status));
+    end_call(status, now_ps, why);
 }
 
 // Something has changed that the call in hand may wait for.

@@ -1,6 +1,7 @@
 // What a message unit receives for its kernel, which waits for it or goes on meanwhile.
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
+#include "kernel_stack.hpp"
 #include "lent_payload.hpp"
 #include "tile_shape.hpp"
 #include "tlmalloc/device/element.h"
@@ -64,7 +65,6 @@ bool pe_ipcq::has_piece(incoming &from, std::uint64_t at_ps, tla_message_piece &
             tla_message_piece next{};
             return front_of(from, next) || takes_something();
         });
-        return false;
     }
     const bool in_vain = !is_there && ledger_.is_deadlocked(launch_);
     if (!is_there && !in_vain) return false;
@@ -202,6 +202,7 @@ void pe_ipcq::piece_was_read(incoming &from, const tla_message_piece &piece, tla
         ledger_.arrive(launch_);
         return;
     }
+    kernel_stack::has_moved();
     slots_taken_.add(at_ps, -1);
     received_bytes_.add(at_ps, static_cast<std::int64_t>(piece.nbytes));
     message_token credit = token_to(from.peer, message_token::kind::credit);
@@ -296,7 +297,6 @@ pe_ipcq::step pe_ipcq::collecting(const receiving_ptr &what, const char *name) {
             if (state->waits) {
                 waits_for_message_.set(at_ps, 1);
                 ledger_.begin_wait(launch_, wait, [this, what] { return what->done || takes_something(); });
-                return;
             }
         }
         const bool in_vain = !what->done && ledger_.is_deadlocked(launch_);
@@ -326,7 +326,7 @@ void pe_ipcq::drop_receives(sc_core::sc_time &delay) {
     drops->lasts = true;
     drops->go = [this](std::uint64_t at_ps) {
         drop_all(at_ps);
-        if (is_settled() || !is_taking()) end_call(TLA_OK, at_ps);
+        if (!is_taking()) end_call(TLA_OK, at_ps);
     };
     perform(drops, delay, nullptr);
 }

@@ -45,7 +45,6 @@ bool pe_ipcq::has_credit(sending &what, outgoing &to, std::uint64_t at_ps) {
             what.waits = true;
             waits_for_credit_.set(at_ps, 1);
             ledger_.begin_wait(launch_, wait, [this, is_there] { return is_there() || takes_something(); });
-            return false;
         }
     }
     if (!is_there()) {

@@ -367,6 +367,10 @@ tla_status kernel_program::say(const kernel_stack::outcome &outcome) {
                                 "makes no call any more, %s: more than pe.host_limit, %" PRIu64 " ms of real time",
                                 where.c_str(), limits.host_limit_ps / 1'000'000'000);
     case kernel_stack::end::stopped:
+        if (element_.host_time_over_)
+            return element_.problem(
+                TLA_TIMEOUT, "waits, and nothing moves, %s: more than pe.host_limit, %" PRIu64 " ms of real time",
+                where.c_str(), limits.host_limit_ps / 1'000'000'000);
         return element_.problem(TLA_TIMEOUT,
                                 "does not return, %s: more than pe.time_limit, %" PRIu64 " ns of simulated time",
                                 where.c_str(), limits.time_limit_ps / 1000);

@@ -1,6 +1,8 @@
 // Switches to a kernel's stack and back, and ends kernels that fault, overflow or never return.
 #include "kernel_stack.hpp"
 
+#include "tlmalloc/detail/time_queue.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -31,11 +33,12 @@ const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
 
 kernel_stack *volatile inside = nullptr; // whose code runs now
 kernel_watch unwatched;
-kernel_watch *watch = &unwatched; // its entries tell a tick whether a kernel has moved
+kernel_watch *watch = &unwatched; // its entries tell a tick whether anything of kernels has moved
 const kernel_stack *last_entered = nullptr;
 const volatile unsigned char *own_process = nullptr;
 volatile std::uint64_t seen_entry = 0, ticks = 0;
-unsigned running = 0; // kernels that have begun and not ended
+volatile std::uint64_t waiting_limit_ps = 0; // of the kernels that run
+unsigned running = 0;                        // kernels that have begun and not ended
 std::array<struct sigaction, std::size(faults)> before{};
 struct sigaction before_tick {};
 timer_t ticking{};
@@ -113,12 +116,17 @@ struct kernel_stack::signals {
 
     static void on_tick(int, siginfo_t *, void *context) {
         kernel_stack *const kernel = inside;
-        if (!kernel || watch->entries != seen_entry) {
+        if (watch->entries != seen_entry) {
             seen_entry = watch->entries;
             ticks = 0;
             return;
         }
         ticks = ticks + 1;
+        if (!kernel) { // all of them wait, and nothing comes of it
+            const std::uint64_t limit_ticks = (waiting_limit_ps / 1000 + tick_ns - 1) / tick_ns;
+            if (limit_ticks > 0 && ticks % limit_ticks == 0) time_queue::nothing_moves(ticks / limit_ticks > 1);
+            return;
+        }
         const std::uintptr_t at = stack_pointer(context);
         if (kernel->host_limit_ps_ && ticks * tick_ns >= kernel->host_limit_ps_ / 1000 && (!at || kernel->holds(at)))
             kernel->end_with({end::too_long, 0, 0});
@@ -217,7 +225,7 @@ kernel_stack::outcome kernel_stack::run(const std::function<void()> &body, std::
     body_ = &body;
     where_ = where;
     last_entered = nullptr;
-    host_limit_ps_ = host_limit_ps;
+    host_limit_ps_ = waiting_limit_ps = host_limit_ps;
     forget_frames(); // of a kernel that was ended
     signals::take();
     getcontext(&start_);
@@ -261,6 +269,10 @@ void kernel_stack::leave() {
     }
     inside = nullptr;
     watch->inside = false;
+}
+
+void kernel_stack::has_moved() {
+    watch->entries = watch->entries + 1;
 }
 
 void kernel_stack::stop() {

@@ -14,7 +14,7 @@ namespace tlmalloc {
 
 // What another process sees of the kernels of this one, in memory that both share.
 struct kernel_watch {
-    volatile std::uint64_t entries = 0;       // how often a kernel's own code was entered
+    volatile std::uint64_t entries = 0;       // how often a kernel's own code was entered, or anything has moved
     volatile std::uint64_t host_limit_ps = 0; // of the kernel whose code was entered last
     volatile std::uint64_t calls = 0;         // that it has made
     const char *volatile call = nullptr;      // the last one: a text of this program
@@ -60,8 +60,9 @@ class kernel_stack {
 
     // Runs a body on this stack, from a thread of SystemC, whose waits work there as anywhere. Returns when the body
     // has returned or was ended; of a body that was ended no destructor has run. An exception that leaves the body goes
-    // on from here. host_limit_ps: of real time; 0: none.
-    // `where` is for who watches, and lives as long.
+    // on from here. host_limit_ps: of real time, for the body's own code, and for all bodies while they wait and
+    // nothing has_moved(), of which the queue is told (time_queue::nothing_moves); 0: none. `where` is for who watches,
+    // and lives as long.
     outcome run(const std::function<void()> &body, std::uint64_t host_limit_ps, const char *where = "");
 
     // The kernel's own code runs from here on, or no more. enter() may end the kernel, for it has too little stack
@@ -76,6 +77,9 @@ class kernel_stack {
     // Has another process watch the kernels of this one, for as long as it lives. *own is not 0 in this process alone
     // (MADV_WIPEONFORK): a copy of the process that a kernel makes by fork ends at its next call.
     static void be_watched(kernel_watch *by, const volatile unsigned char *own);
+
+    // Something moves that kernels wait for: while it does, the real time of their waits is no failure.
+    static void has_moved();
 
   private:
     struct signals;

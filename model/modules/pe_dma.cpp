@@ -55,7 +55,13 @@ std::uint32_t pe_dma::chunk_at(std::uint64_t va, std::uint64_t left) const {
 
 void pe_dma::begin_reset() {
     for (const auto &way : channels_)
-        if (way) way->give_up();
+        if (way) way->give_up(TLA_RESET);
+}
+
+void pe_dma::give_up() {
+    given_up_++;
+    for (const auto &way : channels_)
+        if (way) way->give_up(TLA_TIMEOUT);
 }
 
 bool pe_dma::is_busy() const {
@@ -142,7 +148,7 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay, std::vecto
         set_local_ps(delay, at_ps);
         return status;
     }
-    const std::uint64_t resets_before = resets();
+    const std::uint64_t resets_before = resets(), given_up_before = given_up_;
     tla_timeline &issue = issue_[what.way == direction::write];
     std::uint64_t earliest = local_ps(delay), end = earliest, count = 0, taken_ps = earliest;
     const transaction_ptr transaction = new_transaction(config_.outstanding, false);
@@ -159,9 +165,9 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay, std::vecto
             const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
             if (at > now + config_.quantum_ps) sc_core::wait(from_ps(at - now));
             at = std::max(at, to_ps(sc_core::sc_time_stamp()));
-            if (resets() != resets_before) {
+            if (resets() != resets_before || (given_up_ != given_up_before && !what.token)) {
                 set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
-                return TLA_RESET;
+                return resets() != resets_before ? TLA_RESET : TLA_TIMEOUT;
             }
             transaction_part part(transaction.get());
             if (chunks) chunks->push_back(new_times(at));
@@ -174,6 +180,7 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay, std::vecto
                 return TLA_BUS_ERROR;
             }
             if (times) times->end_ps = at;
+            if (!what.token) kernel_stack::has_moved();
             done[count++ % config_.outstanding] = at;
             end = std::max(end, at);
             moved += nbytes;

@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODEL_MODULES_PE_DMA_CHANNEL_HPP
 #define TLMALLOC_MODEL_MODULES_PE_DMA_CHANNEL_HPP
 
+#include "kernel_stack.hpp"
 #include "lent_payload.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -69,13 +70,14 @@ class pe_dma::channel {
         post(mine, at_ps, turn::told);
     }
 
-    // A reset: what is moving is moved to its end, the rest is not begun.
-    void give_up() {
+    // What is moving is moved to its end, the rest is not begun: of all jobs in a reset, else of those that a thread
+    // waits for.
+    void give_up(tla_status status) {
         const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
         for (auto next = all_jobs_.begin(); next != all_jobs_.end();) {
             job &j = *next++; // its end may forget it
-            if (j.done) continue;
-            fail(j, TLA_RESET, now_ps);
+            if (j.done || (j.over && status != TLA_RESET)) continue;
+            fail(j, status, now_ps);
             if (!j.begun) continue; // ended when its time has come
             j.end_ps = std::max(j.end_ps, now_ps);
             if (j.under_way == 0) end(j);
@@ -92,7 +94,7 @@ class pe_dma::channel {
     }
 
   private:
-    // What goes first of what happens to the channel at one time.
+    // Which goes first of what happens to the channel at one time.
     enum turn : std::uint32_t { waited_for, told, issued };
 
     static constexpr std::uint64_t pending = UINT64_MAX;
@@ -157,7 +159,7 @@ class pe_dma::channel {
 
     void start(job &j, std::uint64_t at_ps) {
         j.begun = true;
-        if (j.status == TLA_RESET) {
+        if (j.status) { // given up
             end(j);
             return;
         }
@@ -280,6 +282,7 @@ class pe_dma::channel {
         }
         job &j = *c.of;
         if (c.times) c.times->end_ps = r.at_ps;
+        if (!j.over) kernel_stack::has_moved();
         c.part.answered(r.at_ps);
         j.end_ps = std::max(j.end_ps, r.at_ps);
         j.under_way--;
@@ -302,11 +305,11 @@ class pe_dma::channel {
     void end(job &j) {
         j.done = true;
         time_queue &queue = time_queue::of_simulation();
-        j.end_ps = std::max(j.end_ps, j.over ? queue.now_ps() : j.end_ps);
+        const std::uint64_t told_ps = std::max(j.end_ps, queue.now_ps());
         if (j.over)
-            j.over({j.status, {j.chunks.begin(), j.chunks.end()}}, j.end_ps);
+            j.over({j.status, {j.chunks.begin(), j.chunks.end()}}, told_ps);
         else
-            queue.notify(finished_, std::max(j.end_ps, queue.now_ps()));
+            queue.notify(finished_, told_ps);
         if (j.abandoned || j.over) forget(j);
         dma_.may_be_idle();
     }

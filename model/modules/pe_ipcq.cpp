@@ -37,10 +37,11 @@ void pe_ipcq::start_of_simulation() {
 }
 
 void pe_ipcq::begin_reset() {
-    if (!call_ || call_->done || call_->lasts) return;
-    tla_error why{};
-    tla_error_set(&why, TLA_RESET, "%s", tla_status_text(TLA_RESET));
-    end_call(TLA_RESET, time_queue::of_simulation().now_ps(), why);
+    end_early(TLA_RESET);
+}
+
+void pe_ipcq::give_up() {
+    end_early(TLA_TIMEOUT);
 }
 
 bool pe_ipcq::is_busy() const {

@@ -31,6 +31,10 @@ processing_element::processing_element(sc_core::sc_module_name name, const confi
     control.serve_for(*this);
     TLMALLOC_HAS_PROCESS(processing_element);
     SC_THREAD(main);
+    SC_METHOD(end_wait);
+    sensitive << time_over_;
+    dont_initialize();
+    time_queue::of_simulation().watch(this, [this] { watch_host(); });
 }
 
 void processing_element::begin_reset() {
@@ -49,6 +53,7 @@ void processing_element::make_new() {
 }
 
 processing_element::~processing_element() {
+    time_queue::forget_watcher(this);
     tla_timeline_destroy(&accelerator_);
 }
 
@@ -136,31 +141,21 @@ tla_status processing_element::run_kernel() {
     scratch_ = tl_tile{};
     scratch_used_ = 0;
     kernel_program program(*this, *stack_);
+    host_time_over_ = false;
+    in_kernel_ = true;
+    if (config_.time_limit_ps) time_over_.notify(from_ps(config_.time_limit_ps + 1));
     const tla_status status = program.run(config_.kernels[launch_.kernel], config_.host_limit_ps);
+    tla_status result = status;
     if (program.was_ended()) {
         drop_operations();
         free_held();
-        return status;
+    } else {
+        const tla_status finished = finish_operations(status), freed = free_scratch();
+        result = finished ? finished : freed;
     }
-    const tla_status finished = finish_operations(status), freed = free_scratch();
-    return finished ? finished : freed;
-}
-
-// What a kernel that was ended can free no more.
-void processing_element::free_held() {
-    scratch_ = tl_tile{}; // is among them
-    while (!pinned_.empty()) {
-        const tl_tile tile = pinned_.back();
-        if (hold(TL_UNPIN, tile, 0)) pinned_.pop_back(); // it has timed out
-    }
-    while (!held_.empty()) {
-        const tl_tile tile = held_.back();
-        if (release(tile)) held_.pop_back(); // refused: a leak, which the free list shows
-    }
-}
-
-bool processing_element::is_over_time() const {
-    return config_.time_limit_ps && local_ps(delay_) - run_.start_ps > config_.time_limit_ps;
+    in_kernel_ = false;
+    time_over_.cancel();
+    return result;
 }
 
 tla_status processing_element::problem(tla_status status, const char *format, ...) {

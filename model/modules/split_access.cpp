@@ -33,12 +33,13 @@ void access_part::begin(tlm::tlm_generic_payload &whole, std::uint64_t offset, s
     lead_to_whole(part);
 }
 
-// The part's data, where they are not gathered, who asks, and the transaction are those of the whole.
+// The part's data, where they are not gathered, who asks, the transaction and the message are those of the whole.
 void access_part::lead_to_whole(lent_payload &part) {
     std::uint8_t *const first = whole_->get_data_ptr(); // none in TLM_IGNORE
     part.set_data_ptr(!first ? nullptr : streams_ ? data_.data() : first + passes_.offset);
     part.set_extension(whole_->get_extension<requester>());
     part.set_extension(whole_->get_extension<transaction_part>());
+    part.set_extension(whole_->get_extension<message_token>()); // which counts the bytes of what it says
 }
 
 void access_part::move(tlm::tlm_generic_payload &whole, lent_payload &part) {

@@ -140,6 +140,7 @@ void time_queue::drive() {
     std::uint64_t next = tla_event_queue_next_ps(events_.get());
     while (next != UINT64_MAX && may_run(next)) {
         for (tla_event event; tla_event_queue_next_ps(events_.get()) == next;) {
+            if (still_) tell_watchers();
             tla_event_queue_take(events_.get(), &event);
             act(event);
         }
@@ -148,6 +149,23 @@ void time_queue::drive() {
     }
     if (!turns_.empty()) next = std::min(next, turns_.begin()->first.first);
     if (next != UINT64_MAX) notify(wake_, std::max(next, to_ps(sc_core::sc_time_stamp())));
+}
+
+volatile std::sig_atomic_t time_queue::still_ = 0;
+
+void time_queue::forget_watcher(const void *watcher) {
+    if (time_queue *const queue = of_this_simulation_if_any()) queue->watchers_.erase(watcher);
+}
+
+void time_queue::tell_watchers() {
+    const bool again = still_ > 1;
+    still_ = 0;
+    if (again)
+        SC_REPORT_ERROR("/tlmalloc/time/stuck", "kernels wait, and nothing has moved for twice pe.host_limit of real "
+                                                "time: the simulation is given up");
+    const auto told = watchers_;
+    for (const auto &[watcher, what] : told)
+        what();
 }
 
 // --- islands ---------------------------------------------------------------------------------------------------------

@@ -69,6 +69,11 @@ void transfer_queue::drop_waiting(tla_status status) {
         finish(*waiting, status, std::max(waiting->asked_ps, kernel_ps()));
 }
 
+void transfer_queue::give_up() {
+    drop_waiting(TLA_TIMEOUT);
+    dma_.give_up();
+}
+
 void transfer_queue::finish(job &what, tla_status status, std::uint64_t end_ps) {
     what.status = status;
     what.end_ps = end_ps;

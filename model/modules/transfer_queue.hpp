@@ -45,6 +45,9 @@ class transfer_queue {
     // What has not begun is not moved any more: it is done with `status`.
     void drop_waiting(tla_status status);
 
+    // The kernel's time is over: what it waits for is moved no further (pe_dma::give_up), what waits is not begun.
+    void give_up();
+
     // Waits until a job is done.
     void wait_for(const job &what);
 

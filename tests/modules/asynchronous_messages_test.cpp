@@ -143,7 +143,7 @@ void overlaps(const std::string &style) {
         BOOST_CHECK_GT(product, 200'000u);
         BOOST_CHECK_GT(in_turn, message + product * 9 / 10);
         BOOST_CHECK_GE(together, std::max(message, product)); // more: ports of the TCM are shared, calls dispatched
-        BOOST_CHECK_LT(together, in_turn - std::min(message, product) * 3 / 4);
+        BOOST_CHECK_LT(together, in_turn - std::min(message, product) * 3 / 5);
     });
 }
 

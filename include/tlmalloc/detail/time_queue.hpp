@@ -5,8 +5,10 @@
 #include "tlmalloc/detail/event_queue.h"
 #include "tlmalloc/modules/systemc.hpp"
 
+#include <csignal>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -62,6 +64,17 @@ class time_queue {
     // or notifies events in between, or uses async_request_update.
     void allow_look_ahead(std::uint64_t ps);
 
+    // --- the host's clock ---
+
+    // For whom it matters that nothing has moved for a long real time. `what` must not wait; it is called between two
+    // actions, and forgotten with forget_watcher().
+    void watch(const void *watcher, std::function<void()> what) { watchers_[watcher] = std::move(what); }
+    static void forget_watcher(const void *watcher);
+
+    // Nothing has moved: the watchers are told before the next action. `again`: and that has not helped; the simulation
+    // ends with an error. From a signal handler too.
+    static void nothing_moves(bool again) { still_ = again ? 2 : 1; }
+
     // --- islands (event_queue.h) ---
 
     // Modules that are constructed, and resources that are made, between the two lie on a new island.
@@ -87,6 +100,7 @@ class time_queue {
   private:
     time_queue();
     void drive();
+    void tell_watchers();
     void act(const tla_event &event);
     void catch_up(std::uint32_t island);
     bool wake_next();
@@ -112,6 +126,8 @@ class time_queue {
     using place = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;       // time, resource, port
     std::multimap<std::pair<std::uint64_t, caller>, sc_core::sc_event *> turns_; // by time
     std::map<place, std::multimap<caller, std::pair<tla_event_action, void *>>> from_threads_;
+    std::map<const void *, std::function<void()>> watchers_;
+    static volatile std::sig_atomic_t still_;
 };
 
 } // namespace tlmalloc

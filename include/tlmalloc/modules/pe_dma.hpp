@@ -95,6 +95,9 @@ class pe_dma : public instrumented, public resettable {
     using told_end = std::function<void(tla_status, std::uint64_t end_ps)>;
     void begin(const request &what, std::uint64_t at_ps, told_end over);
 
+    // What threads wait for in transfer() ends early, as in a reset, with TLA_TIMEOUT. What was begun goes on.
+    void give_up();
+
     statistics get_statistics() const;
     std::vector<statistics_part> list_statistics() const override;
 
@@ -133,6 +136,7 @@ class pe_dma : public instrumented, public resettable {
     tla_timeline issue_[2]{};
     std::unique_ptr<channel> channels_[2]; // exact
     inland inland_;
+    std::uint64_t given_up_ = 0; // how often
     outlet to_memory_, to_tcm_;
     statistics statistics_;
     figure bytes_read_{*this, "bytes_read", 64}, bytes_written_{*this, "bytes_written", 64},

@@ -117,6 +117,9 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     // Where a program of this launch runs; waits until it has come.
     pe_location place_of(std::uint32_t program, sc_core::sc_time &delay);
 
+    // The call in hand, if it waits for anybody else, ends with TLA_TIMEOUT: the kernel's time is over.
+    void give_up();
+
     // From an action of the queue: what the kernel waits for may be there, or never be.
     void look_again();
 
@@ -151,7 +154,7 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     struct kernel_call {
         std::function<void(std::uint64_t at_ps)> go;
         bool begun = false, done = false;
-        bool lasts = false; // a reset does not end it
+        bool lasts = false; // neither a reset nor a limit of time ends it
         tla_status status = TLA_OK;
         tla_error why{};
         std::uint64_t end_ps = 0;
@@ -225,6 +228,7 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
 
     // the kernel
     tla_status perform(const std::shared_ptr<kernel_call> &what, sc_core::sc_time &delay, tla_error *error);
+    void end_early(tla_status status);
     void end_call(tla_status status, std::uint64_t at_ps, const tla_error &why = {});
     void look(std::uint64_t at_ps);
     bool is_settled() const;
@@ -284,7 +288,7 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     std::map<std::uint32_t, incoming> incoming_;
     std::map<write, std::uint32_t> parts_;       // bytes that have come of writes that have not ended
     std::uint64_t errands_ = 0, forwarding_ = 0; // on their way
-    std::uint64_t next_write_ = 0;
+    std::uint64_t launched_ps_ = 0, next_write_ = 0;
     tla_status send_failure_ = TLA_OK;
     std::deque<std::uint32_t> asked_; // for slots, by programs; the first has its command under way while
     bool making_slots_ = false;

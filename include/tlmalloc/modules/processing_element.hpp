@@ -36,7 +36,8 @@ class transfer_queue;
 // goes through `dma`.
 //
 // A kernel runs on a stack of its own (config::stack). One that does what no program may do is ended with TLA_CRASHED,
-// one that exceeds a limit with TLA_TIMEOUT; run::problem has it in words, and what it held in the TCM is freed. The
+// one that exceeds a limit with TLA_TIMEOUT, also in a call that waits: for a message, a credit or a program no longer,
+// for a transfer until what is moving has been moved. run::problem has it in words, and what it held is freed. The
 // completion of a LAUNCH comes when nothing is under way any more: what a kernel has begun and not waited for is waited
 // for when it returns; of one that was ended, what is moving is waited for and the rest is never begun.
 //
@@ -167,6 +168,8 @@ class processing_element : public instrumented, public resettable, private comma
     tla_status free_scratch();
     tla_status check_no_scratch(const char *call, const tl_tile &tile);
     bool is_over_time() const;
+    void end_wait();   // a method: the limit of simulated time
+    void watch_host(); // the limit of real time
     tla_status problem(tla_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
     // What a call answers that fails without a word, gets one.
     template <typename Work>
@@ -196,6 +199,7 @@ class processing_element : public instrumented, public resettable, private comma
     tla_status end_operation(std::uint64_t handle);
     tla_status end_operations();
     tla_status finish_operations(tla_status status);
+    void drop_waiting();
     void drop_operations();
     enum class array { gemm, vector }; // parts of the accelerator
     template <typename Body>
@@ -234,7 +238,8 @@ class processing_element : public instrumented, public resettable, private comma
     std::unique_ptr<pipeline> pipeline_;                             // from the first composite on
     std::map<std::uint64_t, std::unique_ptr<operation>> operations_; // begun and not waited for, by their handles
     std::uint64_t next_handle_ = 1;
-    sc_core::sc_event launched_;
+    sc_core::sc_event launched_, time_over_;
+    bool in_kernel_ = false, host_time_over_ = false;
     sc_core::sc_time delay_; // how far the kernel is ahead of the SystemC kernel
     bool running_ = false;
     unsigned port_ = 0;

@@ -36,7 +36,8 @@ typedef struct tla_pe_parameters {
     uint64_t stack;                  /* pe.stack: bytes of a kernel's stack */
     uint64_t scratch;                /* pe.scratch: bytes of the TCM for a kernel's scratch tiles */
     uint64_t time_limit_ps;          /* pe.time_limit: of simulated time, for a kernel; 0: none */
-    uint64_t host_limit_ps;          /* pe.host_limit: of real time, for a kernel without a call; 0: none */
+    uint64_t host_limit_ps;          /* pe.host_limit: of real time without a call, or in calls while nothing moves;
+                                        0: none */
     uint64_t quantum_ps;             /* simulation.quantum: how far a kernel runs ahead of the SystemC kernel */
     uint32_t asid;                   /* workload.asid: whose blocks the kernel's tiles are */
     tla_retry_policy retry;          /* of a kernel's allocations: host.retries, host.retry_delay */

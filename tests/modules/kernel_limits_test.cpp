@@ -1,0 +1,196 @@
+// A kernel's limits of time hold whatever it waits for: messages, credits, collectives, transfers, composites.
+#include "message_bench.hpp"
+#include "tlmalloc/kernel/collectives.h"
+
+namespace {
+
+const std::uint64_t limit_ps = 10'000'000, far_ps = 1'000'000'000;
+
+// What program 0 does when its time ends, while program 1 does nothing for long.
+using waiting = std::function<tla_status(tl_context *, const tl_tile &)>;
+
+// Program 0 ends then, when what moves has been moved, and frees what it held; the platform goes on.
+void ends_in_time(const std::string &style, const std::vector<std::string> &settings, const waiting &wait) {
+    std::vector<std::string> all = pair(style);
+    all.push_back("pe.time_limit=10 us");
+    all.insert(all.end(), settings.begin(), settings.end());
+    bench b(all);
+    b.run([&] {
+        tensor *memory = nullptr;
+        BOOST_REQUIRE_EQUAL(b.host().create_tensor("t", 16384, 1, b.host().everywhere(), &memory, &b.error), TLA_OK);
+        body = [&](tl_context *tl) -> tla_status {
+            if (tl_program_id(tl, TL_ALL) == 1) {
+                sc_core::wait(from_ps(far_ps));
+                return TLA_OK;
+            }
+            const tl_tile tile = b.tile(tl, 4096);
+            wait(tl, tile); // its status is not looked at: it does not return
+            return TLA_WRONG_RESULT;
+        };
+        BOOST_CHECK_EQUAL(b.host().launch(0, {memory->va.value}, &b.error), TLA_TIMEOUT);
+        const processing_element::run &ended = b.of(0);
+        BOOST_CHECK_EQUAL(ended.status, TLA_TIMEOUT);
+        BOOST_CHECK_GT(ended.end_ps - ended.start_ps, limit_ps);
+        BOOST_CHECK_LT(ended.end_ps - ended.start_ps, limit_ps + 1'000'000);
+        BOOST_CHECK_MESSAGE(std::string(ended.problem.text).find("more than pe.time_limit") != std::string::npos,
+                            ended.problem.text);
+        body = [](tl_context *) { return TLA_OK; };
+        BOOST_CHECK_EQUAL(b.host().launch(0, {}, &b.error), TLA_OK);
+        BOOST_CHECK_EQUAL(b.host().cleanup(&b.error), TLA_OK);
+    });
+    BOOST_CHECK_EQUAL(b.platform->leaks(), 0u);
+}
+
+tla_status receive(tl_context *tl, const tl_tile &tile) {
+    return tl_recv(tl, 1, &tile);
+}
+
+tla_status receive_later(tl_context *tl, const tl_tile &tile) {
+    tl_handle handle{};
+    const tla_status status = tl_recv_async(tl, 1, &tile, &handle);
+    return status ? status : tl_wait(tl, handle);
+}
+
+// More than the slots hold.
+tla_status send(tl_context *tl, const tl_tile &tile) {
+    tla_status status = TLA_OK;
+    while (!status)
+        status = tl_send(tl, 1, &tile);
+    return status;
+}
+
+tla_status add_up(tl_context *tl, const tl_tile &tile) {
+    tl_world world{};
+    const tla_status status = tl_world_init(tl, &world);
+    const tl_tile half = tl_view(tl, &tile, 0, 0, 1, 2048), room = tl_view(tl, &tile, 0, 2048, 1, 2048);
+    return status ? status : tl_all_reduce(tl, &world, &half, &room);
+}
+
+tla_status load(tl_context *tl, const tl_tile &tile) {
+    return tl_load(tl, &tile, {tl_argument(tl, 0)}, 16384);
+}
+
+tla_status store(tl_context *tl, const tl_tile &tile) {
+    return tl_store(tl, {tl_argument(tl, 0)}, 16384, &tile);
+}
+
+// The second one has not begun.
+tla_status load_twice_later(tl_context *tl, const tl_tile &tile) {
+    tl_handle first{}, second{};
+    tl_load_async(tl, &tile, {tl_argument(tl, 0)}, 16384, &first);
+    tl_load_async(tl, &tile, {tl_argument(tl, 0)}, 16384, &second);
+    return tl_wait(tl, second);
+}
+
+tla_status load_and_receive(tl_context *tl, const tl_tile &tile) {
+    tl_handle handle{};
+    tl_load_async(tl, &tile, {tl_argument(tl, 0)}, 16384, &handle);
+    return tl_recv(tl, 1, &tile);
+}
+
+const std::vector<std::string> slow = {"dma.bandwidth=1 MB/s"}; // a transfer takes 16 ms
+
+// Something that goes on for ever beside a kernel that waits, and of which nothing comes.
+struct treadmill {
+    std::uint64_t step_ps;
+    std::function<bool()> stops;
+
+    void go_on(std::uint64_t at_ps) {
+        if (!stops()) time_queue::of_simulation().post(at_ps + step_ps, 0, 0, turn, this);
+    }
+    static void turn(void *context, std::uint64_t at_ps) { static_cast<treadmill *>(context)->go_on(at_ps); }
+};
+
+// Time goes on, and no limit of simulated time is set: the host's clock ends the wait.
+void ends_by_the_hosts_clock(const std::string &style) {
+    std::vector<std::string> settings = pair(style);
+    settings.insert(settings.end(), {"pe.time_limit=0 ns", "pe.host_limit=200 ms"});
+    bench b(settings);
+    treadmill aside{1, [&b] { return b.of(0).end_ps > 0; }};
+    b.run([&] {
+        body = [&](tl_context *tl) -> tla_status {
+            if (tl_program_id(tl, TL_ALL) == 1) {
+                aside.go_on(to_ps(sc_core::sc_time_stamp()));
+                sc_core::wait(100, sc_core::SC_MS); // 10^11 turns
+                return TLA_OK;
+            }
+            const tl_tile tile = b.tile(tl, 64);
+            tl_recv(tl, 1, &tile); // its status is not looked at: it does not return
+            return TLA_WRONG_RESULT;
+        };
+        BOOST_CHECK_EQUAL(b.host().launch(0, {}, &b.error), TLA_TIMEOUT);
+        BOOST_CHECK_EQUAL(b.of(0).status, TLA_TIMEOUT);
+        const std::string text = b.of(0).problem.text;
+        BOOST_CHECK_MESSAGE(text.find("nothing moves, in tl_recv, its call 2: more than pe.host_limit, 200 ms of real "
+                                      "time") != std::string::npos,
+                            text);
+    });
+    BOOST_CHECK_EQUAL(b.platform->leaks(), 0u);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_message_that_does_not_come_exact) {
+    ends_in_time("exact", {}, receive);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_message_that_does_not_come_with_a_quantum_exact) {
+    ends_in_time("exact", {"simulation.quantum=1 us"}, receive);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_message_that_does_not_come_fast) {
+    ends_in_time("fast", {}, receive);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_message_that_is_waited_for_later) {
+    ends_in_time("exact", {}, receive_later);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_credit_that_does_not_come_exact) {
+    ends_in_time("exact", {"messages.slots=1"}, send);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_credit_that_does_not_come_fast) {
+    ends_in_time("fast", {"messages.slots=1"}, send);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_credit_that_a_sender_polls_for) {
+    ends_in_time("exact", {"messages.slots=1", "messages.back_pressure=poll"}, send);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_collective_that_nobody_joins) {
+    ends_in_time("exact", {}, add_up);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_load_that_takes_long_exact) {
+    ends_in_time("exact", slow, load);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_load_that_takes_long_fast) {
+    ends_in_time("fast", {"dma.bandwidth=1 GB/s"}, load);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_store_that_takes_long) {
+    ends_in_time("exact", slow, store);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_loads_that_are_waited_for_later) {
+    ends_in_time("exact", slow, load_twice_later);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_what_a_kernel_has_begun_beside_what_it_waits_for) {
+    ends_in_time("exact", slow, load_and_receive);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_real_time_holds_for_kernels_that_wait_while_nothing_moves_exact) {
+    ends_by_the_hosts_clock("exact");
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_real_time_holds_for_kernels_that_wait_while_nothing_moves_fast) {
+    ends_by_the_hosts_clock("fast");
+}
+
+// No time passes any more, so that nobody can go on.
+BOOST_AUTO_TEST_CASE(a_simulation_whose_time_stands_still_is_given_up_with_an_error) {
+    std::vector<std::string> settings = pair("exact");
+    settings.push_back("pe.host_limit=200 ms");
+    bench b(settings);
+    treadmill aside{0, [] { return !reports().empty(); }}; // in a command of ours the error ends the run
+    b.run([&] {
+        body = [&](tl_context *tl) -> tla_status {
+            if (tl_program_id(tl, TL_ALL) == 0) aside.go_on(to_ps(sc_core::sc_time_stamp()));
+            const tl_tile tile = b.tile(tl, 64);
+            return tl_free_tiles(tl, &tile, 1, TLA_OK);
+        };
+        b.host().launch(0, {}, &b.error);
+    });
+    BOOST_REQUIRE(!reports().empty());
+    BOOST_CHECK_MESSAGE(reports().front().find("nothing has moved for twice pe.host_limit") != std::string::npos,
+                        reports().front());
+}
