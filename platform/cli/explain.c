@@ -52,7 +52,8 @@ static const struct argp_option option_table[] = {
     {"pytorch", KEY_PYTORCH, "VERSION", 0, "whose rules it had: a version from 2.1 on, newest (default), or 193400", 0},
     {"request", KEY_REQUEST, "SIZE", 0, "of an arena that `tlmalloc age` wrote: why would it refuse so much?", 0},
     {"map", KEY_MAP, "FILE.svg", 0, "draw the segments at that moment", 0},
-    {"kernel", KEY_KERNEL, "NAME", 0, "of a report of `tlmalloc run': the kernel", 0},
+    {"kernel", KEY_KERNEL, "NAME|FILE", 0,
+     "of a report of `tlmalloc run': the kernel; or the file of your own that it ran, to try changes with it", 0},
     {"pe", KEY_PE, "N", 0, "of a report: where the time of this PE's kernel went (default: of the critical path)", 0},
     {"json", KEY_JSON, "FILE", 0, "write the report", 0},
     {0}};

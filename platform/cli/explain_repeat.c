@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* memfd_create */
 #include "cli/explain_repeat.h"
 
+#include "programs/kernel_file.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,19 +96,21 @@ bool run_repeater_time(const run_repeater *r, const char *key, const char *value
     return good;
 }
 
-run_repeater *run_repeater_make(const run_explained *e) {
+run_repeater *run_repeater_make(const run_explained *e, const char *kernel_file) {
+    const json_t *const command = json_object_get(e->report, "command");
+    const char *const recorded = json_string_value(json_object_get(command, "kernel"));
+    const char *const kernel = kernel_file ? kernel_file : recorded ? recorded : e->kernel;
+    if (!kernel_file && tl_is_kernel_file(kernel)) return NULL;
     run_repeater *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->of = e;
-    const json_t *const command = json_object_get(e->report, "command");
-    const char *const kernel = json_string_value(json_object_get(command, "kernel"));
     const char *const from = json_string_value(json_object_get(command, "from"));
     const json_t *const parameters = json_object_get(command, "parameters");
     add(r, "tlmalloc run", "", "", "");
     add(r, "run", "", "", "");
     add(r, "/dev/null", "", "", ""); /* a configuration of defaults */
     add_section(r, "", (json_t *)(uintptr_t)e->config);
-    add(r, "--kernel=", kernel ? kernel : e->kernel, "", "");
+    add(r, "--kernel=", kernel, "", "");
     if (from) add(r, "--from=", from, "", "");
     for (size_t i = 0; i < json_array_size(parameters); i++) {
         const char *const text = json_string_value(json_array_get(parameters, i));

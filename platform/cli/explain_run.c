@@ -5,6 +5,7 @@
 #include "cli/explain_repeat.h"
 #include "cli/json_writer.h"
 #include "cli/message.h"
+#include "programs/kernel_file.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -136,8 +137,9 @@ static void print_changes(FILE *out, const run_explained *e, const run_change *c
         print_wrapped(out, text);
     }
     if (!tried)
-        fputs("No key is named: the run could not be repeated to try one (its kernel, a file that it read, or another "
-              "build).\n",
+        fputs("No key is named, as the run could not be repeated to try one: name the file of a kernel of your own "
+              "(--kernel\n"
+              "FILE), and use the build and the files that the run had.\n",
               out);
 }
 
@@ -192,8 +194,9 @@ tla_status explain_run(const char *path, const char *kernel, int64_t pe, FILE *t
     json_t *report = NULL;
     run_explained explained;
     run_change changes[CHANGES_MAX];
-    tla_status status = explain_run_read(path, kernel, pe, &report, &explained, error);
-    run_repeater *const repeater = status ? NULL : run_repeater_make(&explained);
+    const char *const file = kernel && tl_is_kernel_file(kernel) ? kernel : NULL;
+    tla_status status = explain_run_read(path, file ? NULL : kernel, pe, &report, &explained, error);
+    run_repeater *const repeater = status ? NULL : run_repeater_make(&explained, file);
     for (size_t i = 0; !status && i < explained.share_count && i < CHANGES_MAX; i++)
         changes[i] = explain_run_change(&explained, repeater, &explained.shares[i]);
     run_repeater_free(repeater);

@@ -81,8 +81,9 @@ struct run_repeater;
  * not be read once more. */
 bool is_run_report(const char *path);
 
-/* Explains a report. kernel NULL: any; pe -1: the critical path. TLA_SYNTAX with file and line for one that is cut, of
- * another version or of another command; TLA_NOT_FOUND for a kernel or PE that is none. */
+/* Explains a report. kernel NULL: any; the file of a kernel: also run from there, to try changes; pe -1: the critical
+ * path. TLA_SYNTAX with file and line for one that is cut, of another version or of another command; TLA_NOT_FOUND for
+ * a kernel or PE that is none. */
 tla_status explain_run(const char *path, const char *kernel, int64_t pe, FILE *table, FILE *json, tla_error *error);
 
 /* Reads the report and what is asked for; *report is the caller's to give back, also when it fails (NULL then). */

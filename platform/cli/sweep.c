@@ -8,6 +8,7 @@
 #include "cli/read_text.h"
 #include "cli/slurm_job.h"
 #include "cli/sweep_commands.h"
+#include "cli/sweep_idle.h"
 #include "cli/sweep_pool.h"
 #include "cli/sweep_slurm.h"
 #include "sweep/constraint.h"
@@ -511,24 +512,6 @@ static int find_points(running *r, const char *command) {
     return CLI_BAD_INPUT;
 }
 
-/* A swept key that has no effect at any of the points that are looked at, which are spread over all of them. */
-static void warn_of_idle_keys(const sweep *s) {
-    enum { LOOKED_AT = 256 };
-    const uint64_t step = s->count / LOOKED_AT + 1;
-    for (size_t i = 0; i < s->factor_count && sweep_has_config(s); i++) {
-        const sweep_factor *const factor = &s->factors[i];
-        bool idle = factor->kind == SWEEP_KEY && s->count > 0;
-        tla_config config;
-        tla_error why;
-        for (uint64_t point = 0; point < s->count && idle; point += step)
-            idle = sweep_config(s, (int64_t)point, &config, NULL) == TLA_OK &&
-                   !tla_config_has_effect(&config, factor->name, &why);
-        if (idle)
-            print_message("%s:%zu:%zu: warning: at all points %s", s->file, factor->at.line, factor->at.column,
-                          why.text);
-    }
-}
-
 static int run(const char *command, const sweep_options *options, const sweep *s) {
     running r = {.options = options, .s = s};
     tla_error error = {0};
@@ -582,7 +565,7 @@ int tlmalloc_sweep(int argc, char **argv) {
         point_ranges_clear(&options.points);
         return cli_exit_status(status);
     }
-    warn_of_idle_keys(&s);
+    sweep_warn_of_idle_keys(&s);
     const int exit_status = run(argv[0], &options, &s);
     sweep_clear(&s);
     return exit_status;
