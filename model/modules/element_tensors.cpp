@@ -13,7 +13,7 @@ tla_status processing_element::check_tensor(pe_dma::direction way, const tl_tile
     if (const tla_status status = check_tile(tile)) return status;
     tla_error why{};
     const tla_status status = tla_tile_transfer_check(call_, &tile, &tensor, &why);
-    return status ? problem(status, "%s", why.text) : check_use(tile, way == pe_dma::direction::read);
+    return status ? problem(status, "%s", why.text) : check_use(tile, way == pe_dma::direction::read, &queue(way));
 }
 
 // One call, or the rest of one, in which the kernel waits for data: `plan` says what is moved, and may take time

@@ -229,7 +229,8 @@ tla_status processing_element::check_unused(const tl_tile &tile) {
 }
 
 // What a call reads must not be written by an operation that nobody has waited for, and what it writes not be used.
-tla_status processing_element::check_use(const tl_tile &tile, bool written, const char *argument) {
+// Transfers of one engine are moved one after the other.
+tla_status processing_element::check_use(const tl_tile &tile, bool written, const transfer_queue *engine) {
     if (config_.tells_freed && was_freed(tile))
         SC_REPORT_WARNING("/tlmalloc/processing_element/guard",
                           (std::string(name()) + ": " + call_ + ": found a tile of " + shape_and_type(tile) + " at " +
@@ -237,12 +238,11 @@ tla_status processing_element::check_use(const tl_tile &tile, bool written, cons
                               .c_str());
     for (const auto &[handle, what] : operations_)
         for (const tile_use &used : what->uses)
-            if ((written || used.written) && overlap(used.tile, tile))
-                return problem(TLA_BUSY,
-                               "%s: found a tile%s of %s that %s still %s (handle %" PRIu64
-                               "), expected a tl_wait for it before",
-                               call_, which(argument).c_str(), shape_and_type(tile).c_str(), what->call,
-                               used.written ? "fills" : "reads", handle);
+            if ((written || used.written) && !(engine && what->engine == engine) && overlap(used.tile, tile))
+                return problem(
+                    TLA_BUSY,
+                    "%s: found a tile of %s that %s still %s (handle %" PRIu64 "), expected a tl_wait for it before",
+                    call_, shape_and_type(tile).c_str(), what->call, used.written ? "fills" : "reads", handle);
     return TLA_OK;
 }
 

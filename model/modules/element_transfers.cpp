@@ -37,7 +37,7 @@ transfer_queue::parts parts_of(pe_dma::direction way, const tl_tile &tile, tla_v
 
 tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch) {
     if (const tla_status status = check_tile(tile)) return status;
-    if (const tla_status status = check_use(tile, way == pe_dma::direction::read)) return status;
+    if (const tla_status status = check_use(tile, way == pe_dma::direction::read, &queue(way))) return status;
     begin();
     const std::uint64_t since = local_ps(delay_);
     waits_for_dma_.set(since, 1);
@@ -112,11 +112,12 @@ tla_status processing_element::begin_transfer(pe_dma::direction way, const tl_ti
     handle = tl_handle{};
     if (const tla_status status = check_tile(tile)) return status;
     if (const tla_status status = check_room()) return status;
-    if (const tla_status status = check_use(tile, way == pe_dma::direction::read)) return status;
+    if (const tla_status status = check_use(tile, way == pe_dma::direction::read, &queue(way))) return status;
     begin();
     auto transfer = std::make_unique<asynchronous_transfer>(way, tile, va, pitch);
     transfer->job.asked_ps = local_ps(delay_);
     transfer->job.tells = account_ != nullptr;
+    transfer->engine = &queue(way);
     queue(way).post(transfer->job);
     std::uint64_t nothing = 0;
     end(nothing, transfer->job.asked_ps, TLA_TIME_OTHER);

@@ -2,9 +2,17 @@
 // devices, traces that begin late; and recordings that were tampered with.
 #include "platform/as_recorded.hpp"
 
+#include <sstream>
+
 using namespace naive_torch;
 
 namespace {
+
+std::string hexadecimal(u64 address) {
+    std::ostringstream text;
+    text << "0x" << std::hex << address;
+    return text.str();
+}
 
 struct variant {
     settings s{};
@@ -101,8 +109,8 @@ BOOST_AUTO_TEST_CASE(the_first_difference_is_told_with_both_sides_and_exit_statu
     BOOST_CHECK_EQUAL(o.status, 1);
     BOOST_CHECK_EQUAL(o.number("equal"), 2u);
     BOOST_CHECK_EQUAL(o.number("entry"), 2u);
-    BOOST_CHECK(contains(o.report, "\"recorded\": \"alloc of 512 bytes at " + std::to_string(first + 1024) + "\""));
-    BOOST_CHECK(contains(o.report, "\"replayed\": \"alloc of 512 bytes at " + std::to_string(first + 512) + "\""));
+    BOOST_CHECK(contains(o.report, "\"recorded\": \"alloc of 512 bytes at " + hexadecimal(first + 1024) + "\""));
+    BOOST_CHECK(contains(o.report, "\"replayed\": \"alloc of 512 bytes at " + hexadecimal(first + 512) + "\""));
     BOOST_CHECK(contains(o.out, "then a difference"));
 }
 
@@ -334,7 +342,7 @@ BOOST_AUTO_TEST_CASE(memory_that_the_segments_list_twice_is_refused) {
         value snapshot = snapshot_of({&a});
         auto &segments = std::get<value::list>(snapshot["segments"].is);
         segments.push_back(segments.front());
-        const std::string message = "the segments list the memory at " + std::to_string(first) + " twice";
+        const std::string message = "the segments list the memory at " + hexadecimal(first) + " twice";
         outcome o = replay(to_json(snapshot));
         BOOST_CHECK_EQUAL(o.status, 2);
         BOOST_CHECK_MESSAGE(contains(o.err, "contradict each other: " + message), o.err);

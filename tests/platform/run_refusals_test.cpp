@@ -131,9 +131,9 @@ BOOST_AUTO_TEST_CASE(a_kernel_whose_tiles_do_not_fit_fails_the_run_and_leaks_not
     const report r = run(small, {"--kernel", "vector_add", "--set", "tcm.capacity=10 KiB", "--set",
                                  "tcm.scheduler_reserve=0 B"}); // three tiles of 4 KiB
     BOOST_CHECK_EQUAL(r.run.status, 1);
-    const std::string why = "kernel on sip0.cube0.pe0: TCM overflow: requested 4096 bytes, 2048 free, largest free "
-                            "block 2048: exhausted; free something first, or give it more memory (correlation 4, "
-                            "request 19)";
+    const std::string why = "kernel vector_add on sip0.cube0.pe0: tl_alloc of 1 x 1024 of f32: TCM overflow: requested "
+                            "4096 bytes, 2048 free, largest free block 2048: exhausted; free something first, or give "
+                            "it more memory";
     BOOST_CHECK_EQUAL(r.run.err, "tlmalloc run: TLA_EXHAUSTED: " + why + "\n");
     BOOST_CHECK_EQUAL(json_string_value(r.list("message")), why);
     BOOST_CHECK_EQUAL(r.number("leaks"), 0);
@@ -151,9 +151,10 @@ BOOST_AUTO_TEST_CASE(a_configuration_whose_tcm_is_too_small_for_a_kernel_says_ch
         const report r = run(scratch.write("small_tcm.yaml", text),
                              {"--kernel", "qkv_gemm", "--set", std::string("controller.tcm_policy=") + policy});
         BOOST_CHECK_EQUAL(r.run.status, 1);
-        BOOST_CHECK_EQUAL(r.run.err, "tlmalloc run: TLA_EXHAUSTED: kernel on sip0.cube0.pe0: TCM overflow: requested "
-                                     "8192 bytes, 4096 free, largest free block 4096: exhausted, reserved; set less "
-                                     "aside for the scheduler or the free list (correlation 4, request 19)\n");
+        BOOST_CHECK_EQUAL(r.run.err,
+                          "tlmalloc run: TLA_EXHAUSTED: kernel qkv_gemm on sip0.cube0.pe0: tl_alloc of 64 x 64 "
+                          "of f16: TCM overflow: requested 8192 bytes, 4096 free, largest free block 4096: "
+                          "exhausted, reserved; set less aside for the scheduler or the free list\n");
         BOOST_CHECK_EQUAL(r.number("leaks"), 0);
     }
 }

@@ -56,6 +56,17 @@ BOOST_AUTO_TEST_CASE(a_double_free_is_caught_and_the_second_one_named) {
     BOOST_CHECK(a.told("tag 9, by 5 at time 300"));
 }
 
+BOOST_AUTO_TEST_CASE(a_requester_that_did_not_say_who_it_is_is_unknown) {
+    checked_arena a;
+    tla_block block = a.alloc(64, {7, UINT64_MAX, 100});
+    BOOST_CHECK_EQUAL(a.refused({block.offset, 32}), TLA_SIZE_MISMATCH);
+    BOOST_CHECK(a.told("tag 7, allocated by an unknown initiator at time 100"));
+    BOOST_REQUIRE_EQUAL(tla_arena_free(a.arena, block, nullptr), TLA_OK);
+    tla_arena_set_owner(a.arena, {9, UINT64_MAX, 300});
+    BOOST_CHECK_EQUAL(a.refused(block), TLA_NOT_ALLOCATED);
+    BOOST_CHECK(a.told("tag 9, by an unknown initiator at time 300"));
+}
+
 BOOST_AUTO_TEST_CASE(a_wrong_size_names_who_allocated_the_block) {
     checked_arena a;
     tla_block block = a.alloc(256, {7, 3, 120000});

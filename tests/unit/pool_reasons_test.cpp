@@ -296,6 +296,12 @@ BOOST_AUTO_TEST_CASE(lazy_memory_says_that_there_will_be_more_and_when) {
                       "at 1500 ps");
     BOOST_CHECK_EQUAL(tla_lazy_arena_alloc(lazy, 1500, 2 * MiB, &block, nullptr), TLA_OK);
     tla_lazy_arena_destroy(lazy);
+    const tla_lazy_arena_config late{0, MiB, 4 * MiB, MiB, MiB, 1000, UINT64_MAX, 4096, TLA_FIRST_FIT};
+    BOOST_REQUIRE_EQUAL(tla_lazy_arena_create(&late, &lazy), TLA_OK);
+    tla_lazy_arena_explain(lazy, "pinned", 2 * MiB, &error);
+    BOOST_CHECK_MESSAGE(std::string(error.text).find("the next in no time that the model has") != std::string::npos,
+                        error.text);
+    tla_lazy_arena_destroy(lazy);
 }
 
 BOOST_AUTO_TEST_CASE(lockstep_says_what_a_buffer_takes_in_every_bank) {
