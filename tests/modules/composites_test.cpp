@@ -417,13 +417,17 @@ void errors_are_told(time_style style) {
                             "memory that may be written (of a tensor that is TL_OUT or TL_INOUT)"},
             {TLA_INVALID_ARGUMENT, "tl_composite: found a of 32 x 64, b of 63 x 32 and a result of 32 x 32, expected m "
                                    "x k, k x n and m x n"},
-            {TLA_INVALID_ARGUMENT, "tl_composite: expected a and b of f16, bf16 or f32"},
-            {TLA_INVALID_ARGUMENT, "tl_composite: step 0: expected a number, a tile, or of TL_MATH the operand b"},
-            {TLA_UNSUPPORTED, "tl_composite: step 0: the vector engine has no such operation"},
+            {TLA_INVALID_ARGUMENT, "tl_composite: found a of i8 and b of f16, expected a and b of f16, bf16 or f32"},
+            {TLA_INVALID_ARGUMENT,
+             "tl_composite: step 0: found a term of kind 3, expected a number, a tile, or of TL_MATH the operand b"},
+            {TLA_UNSUPPORTED,
+             "tl_composite: step 0: found operation 99 of 1 operands, the vector engine has no such operation"},
             {TLA_INVALID_ARGUMENT, nullptr},
-            {TLA_EXHAUSTED, ""},
-            {TLA_INVALID_ARGUMENT, "tl_composite: found a tensor that is no matrix, expected rank 2, or 1 along all "
-                                   "dimensions but the last two"},
+            {TLA_EXHAUSTED, "tl_composite of 8 x 8 of f16: TCM overflow: requested 128 bytes, 44 free, largest free "
+                            "block 44: exhausted; free something first, or give it more memory"},
+            {TLA_INVALID_ARGUMENT,
+             "tl_composite: found a tensor (a) of rank 1 that is no matrix, expected rank 2, or 1 along "
+             "all dimensions but the last two"},
             {TLA_BUS_ERROR, "tl_composite: found a tile that is not in the TCM of its PE"},
         };
         std::uint64_t which = 0;
