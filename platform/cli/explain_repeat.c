@@ -98,9 +98,7 @@ bool run_repeater_time(const run_repeater *r, const char *key, const char *value
 
 run_repeater *run_repeater_make(const run_explained *e, const char *kernel_file) {
     const json_t *const command = json_object_get(e->report, "command");
-    const char *const recorded = json_string_value(json_object_get(command, "kernel"));
-    const char *const kernel = kernel_file ? kernel_file : recorded ? recorded : e->kernel;
-    if (!kernel_file && tl_is_kernel_file(kernel)) return NULL;
+    if (!kernel_file && tl_is_kernel_file(e->kernel)) return NULL;
     run_repeater *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->of = e;
@@ -110,7 +108,7 @@ run_repeater *run_repeater_make(const run_explained *e, const char *kernel_file)
     add(r, "run", "", "", "");
     add(r, "/dev/null", "", "", ""); /* a configuration of defaults */
     add_section(r, "", (json_t *)(uintptr_t)e->config);
-    add(r, "--kernel=", kernel, "", "");
+    add(r, "--kernel=", kernel_file ? kernel_file : e->kernel, "", "");
     if (from) add(r, "--from=", from, "", "");
     for (size_t i = 0; i < json_array_size(parameters); i++) {
         const char *const text = json_string_value(json_array_get(parameters, i));

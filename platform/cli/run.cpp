@@ -299,10 +299,9 @@ bool finish_files(waveform *wave) {
     return false;
 }
 
-// What was said beside the configuration, so that the run can be repeated.
-json_t *command_json(const run_options &options, const kernel_choice &choice) {
+// What was said beside the configuration and the kernel, so that the run can be repeated.
+json_t *command_json(const run_options &options) {
     json_t *command = json_object(), *parameters = json_array();
-    json_object_set_new(command, "kernel", json_from_text(options.kernel ? options.kernel : choice.kernel->name));
     for (const char *parameter : options.parameters)
         json_array_append_new(parameters, json_from_text(parameter));
     json_object_set_new(command, "parameters", parameters);
@@ -378,7 +377,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         ok = false;
     }
     json_t *json = files.json ? run_json(platform, work, config) : nullptr;
-    if (json) json_object_set_new(json, "command", command_json(options, choice));
+    if (json) json_object_set_new(json, "command", command_json(options));
     if (json_write(json, 0, files.json, &error)) {
         output_drop(files.json);
         ok = false;
