@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(nobody_undoes_what_others_write_beside_him) {
     for (unsigned me = 0; me < 4; me++) {
         caller &c = all.emplace_back(me);
         c.cpu.out.bind(b.bridge.in);
-        c.cpu.body = [&b, &c, &wrong, me] {
+        c.cpu.body = [&c, &wrong, me] {
             for (unsigned n = 0; n < 5'000; n++) {
                 const std::uint64_t length = 1 + c.random() % 100, at = c.random() % (range - length + 1);
                 const bool writes = c.random() % 2;
