@@ -157,20 +157,21 @@ std::map<std::string, std::vector<std::string>> lines_that_work(const scratch_di
     const std::string results = scratch.path("results.sqlite"), report = scratch.path("report.json");
     BOOST_REQUIRE_EQUAL(run_tlmalloc({"sweep", sweep, "-o", results}).status, 0);
     BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", npu_small, "--kernel", "dma_read", "--json", report}).status, 0);
-    return {{"run", {npu_small, "--kernel", "dma_read"}},
-            {"replay", {trace, "--capacity", "1 KiB"}},
-            {"explain", {recording}},
-            {"report", {report, "--output", scratch.path("page.html")}},
-            {"age", {trace, "--capacity", "1 KiB"}},
-            {"plan", {plan, "--capacity", "64 B"}},
-            {"serve", {requests, "--settings", source + "serving/small.yaml", "--step-time", "fixed 2 ms + 20 us/token"}},
-            {"traffic", {source + "timing/hbm2.yaml", addresses}},
-            {"probe", {npu_small, "--case", "local"}},
-            {"reproduce", {rows}},
-            {"sweep", {sweep, "--output", results, "--resume"}},
-            {"study", {results}},
-            {"topology", {npu_small}},
-            {"check", {npu_small}}};
+    return {
+        {"run", {npu_small, "--kernel", "dma_read"}},
+        {"replay", {trace, "--capacity", "1 KiB"}},
+        {"explain", {recording}},
+        {"report", {report, "--output", scratch.path("page.html")}},
+        {"age", {trace, "--capacity", "1 KiB"}},
+        {"plan", {plan, "--capacity", "64 B"}},
+        {"serve", {requests, "--settings", source + "serving/small.yaml", "--step-time", "fixed 2 ms + 20 us/token"}},
+        {"traffic", {source + "timing/hbm2.yaml", addresses}},
+        {"probe", {npu_small, "--case", "local"}},
+        {"reproduce", {rows}},
+        {"sweep", {sweep, "--output", results, "--resume"}},
+        {"study", {results}},
+        {"topology", {npu_small}},
+        {"check", {npu_small}}};
 }
 
 // Ended when it hangs, which is a failure.
