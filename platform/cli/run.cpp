@@ -21,6 +21,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <unistd.h>
 
@@ -388,10 +389,6 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     return ok ? CLI_OK : CLI_FAILED;
 }
 
-} // namespace
-
-namespace {
-
 // From here on nothing but the kernel is missing.
 int run_kernel(const run_options &options, run_files &files, const tla_config &config, kernel_choice &choice) {
     try {
@@ -411,8 +408,13 @@ int run_file(const run_options &options, run_files &files, tla_config &config, o
         std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
         return CLI_BAD_INPUT;
     }
-    if (const tla_status status = overrides_load_to_run(&options.set, options.config, choice.kernel, &config))
-        return cli_exit_status(status);
+    // Only now it is known what the keys mean to the kernel. A pipe cannot be read twice.
+    if (std::filesystem::is_regular_file(options.config)) {
+        const tla_status status = overrides_load_to_run(&options.set, options.config, choice.kernel, &config);
+        if (status) return cli_exit_status(status);
+    }
+    std::snprintf(config.workload.kernel, sizeof config.workload.kernel, "%s", choice.kernel->name); // for the report
+    config.workload.uses = tl_kernel_uses(choice.kernel);
     return run_kernel(options, files, config, choice);
 }
 

@@ -254,7 +254,7 @@ int check_time(const tlmc_access &access) {
 
 // Moves what the byte enables and the streaming width say, as an access does, in stretches that a debugger's access
 // knows; how many bytes.
-std::uint32_t debug_in_stretches(tlm::tlm_fw_transport_if<> &socket, const tlmc_access &access) {
+std::uint32_t debug_in_stretches(forward_path socket, const tlmc_access &access) {
     const std::uint32_t width = access.streaming_width ? access.streaming_width : access.length;
     const auto is_enabled = [&](std::uint32_t i) {
         return !access.enables || access.enables[i % access.enables_length];
@@ -273,7 +273,7 @@ std::uint32_t debug_in_stretches(tlm::tlm_fw_transport_if<> &socket, const tlmc_
         part.enables_length = 0;
         tlm::tlm_generic_payload payload;
         fill(payload, part);
-        const std::uint32_t count = socket.transport_dbg(payload);
+        const std::uint32_t count = socket->transport_dbg(payload);
         moved += count;
         if (count < end - i) break;
     }
