@@ -17,11 +17,8 @@ memory_controller::statistics memory_controller::get_statistics(tla_channel chan
         result.arena = stack.memory;
         result.held = stack.held;
         result.peak_reserved = stack.peak_reserved;
-    } else if (memory_) {
-        result.arena = tla_pe_memory_get_stats(memory_.get(), channel);
     } else {
-        const std::uint64_t capacity = tla_pe_memory_capacity(&config_.memory, channel);
-        result.arena = {capacity, 0, 0, capacity, capacity, capacity > 0};
+        result.arena = memory_ ? tla_pe_memory_get_stats(memory_.get(), channel) : untouched_[channel].memory;
     }
     return result;
 }

@@ -329,6 +329,29 @@ BOOST_AUTO_TEST_CASE(signals_of_parts_that_a_module_has_not_are_not_shown) {
         BOOST_CHECK_MESSAGE(!std::regex_search(name, std::regex("row_|refreshes|walks_in_flight|\\.hits")), name);
 }
 
+// Allocators are made for the first command; buddies of 15 MiB are four free blocks before and after it.
+BOOST_AUTO_TEST_CASE(a_list_that_nobody_has_used_is_reported_as_it_will_be) {
+    const auto platform = small_npu({"controller.tcm_policy=buddy"});
+    const memory_controller &controller = platform->pes()[0]->controller;
+    tla_arena_stats before{}, after{};
+    bool finished = false;
+    platform->host().main = [&] {
+        before = controller.get_statistics(TLA_TCM).arena;
+        shard block{};
+        tla_error error{};
+        BOOST_CHECK_EQUAL(platform->host().allocate({0, 0, 0}, TLA_TCM, 64, &block, &error), TLA_OK);
+        BOOST_CHECK_EQUAL(platform->host().release(block, &error), TLA_OK);
+        after = controller.get_statistics(TLA_TCM).arena;
+        finished = true;
+    };
+    sc_core::sc_start();
+    BOOST_CHECK(finished);
+    BOOST_CHECK_EQUAL(before.free_blocks, 4u);
+    BOOST_CHECK_EQUAL(before.free_blocks, after.free_blocks);
+    BOOST_CHECK_EQUAL(before.largest_free, after.largest_free);
+    BOOST_CHECK_EQUAL(before.free, after.free);
+}
+
 BOOST_AUTO_TEST_CASE(every_statistic_has_a_name_of_its_own_and_the_unit_that_the_name_says) {
     const auto platform = small_npu({"hbm.timing=hbm3"});
     platform->host().main = [] {};
