@@ -125,7 +125,8 @@ void check_end(const experiment &e, const ended_run &r) {
         (status == "TLA_EXHAUSTED" || status == "TLA_FRAGMENTED" || status == "TLA_LIMIT") ||
         (status == "TLA_TIMEOUT" && e.has("pe.time_limit", "s") && contains(err, "more than pe.time_limit")) ||
         ((status == "TLA_BUSY" || status == "TLA_LEAK") && refused) ||
-        (status == "TLA_BUS_ERROR" && (e.has("faults.plan", "uncorrectable") || e.has("faults.plan", "channel_out")));
+        (status == "TLA_BUS_ERROR" && (e.has("faults.plan", "uncorrectable") || e.has("faults.plan", "channel_out") ||
+                                       (refused && e.has("mmu.unmapped", "demand")))); // a page that was refused
     BOOST_CHECK_MESSAGE(explained, status << ": " << err);
 }
 
