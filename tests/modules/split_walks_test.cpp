@@ -144,7 +144,7 @@ scenario random_scenario(std::mt19937 &generator) {
     }
     s.how.hit_under_miss = random() % 4 > 0;
     s.how.overhead_ps = random() % 2 * 1000;
-    s.level_ps = 25'000 << random() % 3;
+    s.level_ps = std::uint64_t{25'000} << random() % 3;
     const std::size_t count = 4 + random() % 13;
     const std::uint64_t used = 2 + random() % (pages - 1), within = 1 + random() % 8;
     while (s.accesses.size() < count) {

@@ -283,7 +283,8 @@ BOOST_AUTO_TEST_CASE(two_senders_map_and_two_threads_walk_through_tables_behind_
         touch(0);
     };
     b.memory.body = [&] { // a debugger: nothing, or what is there
-        for (unsigned n = 0; done < 2; n = (n + 1) % 64) {
+        for (unsigned n = 0;; n = (n + 1) % 64) {
+            if (done == 2) return;
             sc_core::wait(17, sc_core::SC_NS);
             bytes seen(8), there(8);
             if (!mapped[0][n] || b.cpu.debug(tlm::TLM_READ_COMMAND, va_of(0, n) + 16, seen) == 0) continue;
