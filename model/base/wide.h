@@ -13,7 +13,8 @@ typedef struct tla_wide {
 static inline tla_wide wide_product_by_halves(uint64_t a, uint64_t b) {
     const uint64_t half = UINT32_MAX, a1 = a >> 32, a0 = a & half, b1 = b >> 32, b0 = b & half;
     const uint64_t lowest = a0 * b0, one = a1 * b0 + (lowest >> 32), other = a0 * b1 + (one & half);
-    return (tla_wide){a1 * b1 + (one >> 32) + (other >> 32), other << 32 | (lowest & half)};
+    const tla_wide wide = {a1 * b1 + (one >> 32) + (other >> 32), other << 32 | (lowest & half)};
+    return wide;
 }
 
 /* a / divisor, UINT64_MAX if it does not fit; *remainder is a % divisor then and else. divisor > 0. */
@@ -36,7 +37,8 @@ __extension__ typedef unsigned __int128 tla_native_wide;
 
 static inline tla_wide wide_product(uint64_t a, uint64_t b) {
     const tla_native_wide product = (tla_native_wide)a * b;
-    return (tla_wide){(uint64_t)(product >> 64), (uint64_t)product};
+    const tla_wide wide = {(uint64_t)(product >> 64), (uint64_t)product};
+    return wide;
 }
 
 static inline uint64_t wide_quotient(tla_wide a, uint64_t divisor, uint64_t *remainder) {
