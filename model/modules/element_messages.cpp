@@ -24,7 +24,7 @@ tla_status processing_element::send(std::uint32_t peer, const tl_tile &tile) {
 tla_status processing_element::receive(std::uint32_t peer, const tl_tile &tile) {
     if (const tla_status status = check_tile(tile)) return status;
     if (!messages_) return problem(TLA_UNSUPPORTED, "tl_recv: this PE has no message unit");
-    if (const tla_status status = check_use(tile, true)) return status;
+    if (const tla_status status = check_use(tile, true, messages_)) return status;
     begin();
     const std::uint64_t since = local_ps(delay_);
     tla_error why{};
@@ -58,11 +58,12 @@ tla_status processing_element::receive_async(std::uint32_t peer, const tl_tile &
     handle = tl_handle{};
     if (const tla_status status = check_tile(tile)) return status;
     if (!messages_) return problem(TLA_UNSUPPORTED, "tl_recv_async: this PE has no message unit");
-    if (const tla_status status = check_use(tile, true)) return status;
+    if (const tla_status status = check_use(tile, true, messages_)) return status;
     if (const tla_status status = check_room()) return status;
     begin();
     const std::uint64_t since = local_ps(delay_);
     auto made = std::make_unique<asynchronous_receive>(peer, tile);
+    made->engine = messages_;
     tla_error why{};
     const tla_status status = messages_->begin_receive(made->job, delay_, &why);
     end(run_.message_ps, since, TLA_TIME_MESSAGE);

@@ -94,7 +94,7 @@ tla_status processing_element::refuse_alloc(const tl_tile &wanted, const tla_com
                        shortage(what, completion, bytes_of(wanted), config_.tcm_reserved,
                                 segment_key_of(TLA_TCM, config_.tcm_segmented))
                            .c_str());
-    return problem(completion.status, "%s: %s", what.c_str(), tla_status_text(completion.status));
+    return problem(completion.status, "%s: %s", what.c_str(), refusal_text(completion.status));
 }
 
 tla_status processing_element::refuse_tile(tla_status status, const tl_tile &tile) {
@@ -229,8 +229,9 @@ tla_status processing_element::check_unused(const tl_tile &tile) {
 }
 
 // What a call reads must not be written by an operation that nobody has waited for, and what it writes not be used.
-// Transfers of one engine are moved one after the other.
-tla_status processing_element::check_use(const tl_tile &tile, bool written, const transfer_queue *engine) {
+// Transfers of one engine are moved one after the other. Messages may be under way into one tile, as the tokens of a
+// barrier are: only the last stays.
+tla_status processing_element::check_use(const tl_tile &tile, bool written, const void *engine) {
     if (config_.tells_freed && was_freed(tile))
         SC_REPORT_WARNING("/tlmalloc/processing_element/guard",
                           (std::string(name()) + ": " + call_ + ": found a tile of " + shape_and_type(tile) + " at " +

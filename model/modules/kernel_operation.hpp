@@ -30,9 +30,9 @@ struct processing_element::operation {
     // Whether it is a message that is waited for, and not a transfer.
     virtual bool is_message() const { return false; }
 
-    const char *const call;                 // that has begun it
-    const transfer_queue *engine = nullptr; // of a transfer: later ones of the same engine move behind it
-    const std::vector<tile_use> uses;       // tiles that must stay until it was waited for
+    const char *const call;           // that has begun it
+    const void *engine = nullptr;     // whose later operations may use its tiles before it was waited for
+    const std::vector<tile_use> uses; // tiles that must stay until it was waited for
 };
 
 } // namespace tlmalloc

@@ -26,12 +26,11 @@ std::string to_string(const tla_location &place) {
     return "";
 }
 
-namespace {
-
-// Whoever is busy says so by a bus error. What is refused by completion, a fault plan refuses.
-const char *reason(tla_status status) {
+const char *refusal_text(tla_status status) {
     return status == TLA_BUSY ? "refused by the fault plan" : tla_status_text(status);
 }
+
+namespace {
 
 bool of_controller(std::uint32_t opcode) {
     return opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE || opcode == TLA_OP_TRIM;
@@ -67,7 +66,7 @@ tla_status explain(tla_error *error, const std::string &what, const tla_completi
                              "the nodes" IDS,
                              what.c_str(), correlation, request);
     if (!out_of_memory || nbytes == 0)
-        return tla_error_set(error, completion.status, "%s: %s" IDS, what.c_str(), reason(completion.status),
+        return tla_error_set(error, completion.status, "%s: %s" IDS, what.c_str(), refusal_text(completion.status),
                              correlation, request);
     tla_error_set(error, completion.status, "%s" IDS, shortage(what, completion, nbytes, reserved, segmented).c_str(),
                   correlation, request);

@@ -9,6 +9,9 @@ namespace tlmalloc {
 // "sip0.cube3.pe5", "sip0.cube3.m_cpu", "sip0.io_cpu"; empty for none.
 std::string to_string(const tla_location &place);
 
+// Why a command was refused: a module that is busy answers with a bus error, a fault plan with TLA_BUSY.
+const char *refusal_text(tla_status status);
+
 // The key of a memory's segments; "" for a memory without segment_cache.
 struct segment_key {
     std::string text;

@@ -123,8 +123,8 @@ BOOST_AUTO_TEST_CASE(a_scratch_tile_is_not_freed_and_not_held_by_itself) {
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_INVALID_ARGUMENT);
         BOOST_CHECK_EQUAL(
             std::string(b.element.last_run().problem.text),
-            "tl_free: found a scratch tile, expected one of tl_alloc: the scratch area is given back when "
-            "the kernel ends");
+            "tl_unpin: found a scratch tile, expected one of tl_alloc: the scratch area is given back when "
+            "the kernel ends"); // a tl_free that fails hides no earlier failure
         BOOST_CHECK_EQUAL(used(b), 0u);
     });
 }

@@ -260,9 +260,6 @@ BOOST_AUTO_TEST_CASE(a_platform_whose_slices_a_cube_owns_is_as_new_after_a_reset
 BOOST_AUTO_TEST_CASE(a_platform_whose_slices_a_cube_owns_is_as_new_after_a_reset_in_the_exact_style) {
     check({"controller.lockstep=cube", "system.cube_mesh_width=2"}, time_style::exact, 40, 27);
 }
-BOOST_AUTO_TEST_CASE(a_platform_with_the_hosts_memory_is_as_new_after_a_reset) {
-    check({"host_memory.capacity=1 MiB"}, time_style::fast, 40, 28);
-}
 BOOST_AUTO_TEST_CASE(a_platform_with_the_hosts_memory_is_as_new_after_a_reset_in_the_exact_style) {
     check({"host_memory.capacity=1 MiB"}, time_style::exact, 40, 29);
 }

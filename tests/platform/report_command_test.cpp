@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_wrong_is_told_with_its_line) {
     refused(with(text, whole.end, "[\"end\",17,\"TLA_OK\",0,{},{}]\n"),
             "run.events: found a log of another run, expected that of ");
     std::filesystem::remove(file);
-    run.refuses({"--events", file}, 1, "run.events: cannot be read: No such file");
+    run.refuses({"--events", file}, 1, "run.events: No such file or directory");
     std::ofstream(file) << text;
     run.refuses({"--events", file, "--events", file}, 2, "--events: expected one for each REPORT at most");
     BOOST_REQUIRE_EQUAL(run_shell("gzip '" + file + "' && head -c 200 '" + file + ".gz' >'" + file + "'").status, 0);

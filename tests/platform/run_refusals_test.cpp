@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_command_that_is_refused_too_often_fails_the_run_and_says_
     r = with("0", "refuse at=1us pe=2", "ideal"); // a kernel's tl_alloc or tl_free
     BOOST_CHECK_EQUAL(r.run.status, 1);
     const std::string message = json_string_value(r.list("message"));
-    BOOST_CHECK_MESSAGE(message.find("kernel on sip0.cube0.pe2") == 0 &&
+    BOOST_CHECK_MESSAGE(message.find("kernel qkv_gemm on sip0.cube0.pe2: tl_") == 0 &&
                             message.find("refused by the fault plan") != std::string::npos,
                         message);
 }

@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(kernels_that_are_ended_have_whole_accounts_too) {
     const std::string silent = write_silent_kernel(scratch);
     for (const std::string &kernel : {std::string("gemm"), std::string("matmul_composite"), std::string("ring"),
                                       std::string("transformer_block"), silent}) {
-        const report r = run(npu_small, {"--kernel", kernel, "--set", "pe.time_limit=1 us"});
+        const report r = run(npu_small, {"--kernel", kernel, "--set", "pe.time_limit=900 ns"});
         BOOST_CHECK_EQUAL(r.run.status, 1);
         std::size_t i = 0;
         json_t *row = nullptr;

@@ -88,7 +88,9 @@ struct plugin_target final : conformance_target, sc_core::sc_module {
         payload.set_response_status(static_cast<tlm::tlm_response_status>(access.response));
     }
     unsigned debug(tlm::tlm_generic_payload &payload) {
-        const tlmc_access access = as_access(payload);
+        tlmc_access access = as_access(payload);
+        access.enables = nullptr; // TLM's debug access ignores what tlmc_debug obeys
+        access.enables_length = access.streaming_width = 0;
         return debug_(controller_, socket_, &access);
     }
     bool get_dmi(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {

@@ -202,7 +202,7 @@ std::vector<example> examples() {
     all.back().command->va = {4096};
     all.back().command->nbytes = 8192;
     const std::uint32_t most = TLA_COMMAND_MAX_ENTRIES;
-    for (std::uint32_t count : {std::uint32_t{0}, std::uint32_t{1}, std::uint32_t{7}, most}) {
+    for (std::uint32_t count : {std::uint32_t{1}, std::uint32_t{7}, most}) {
         all.push_back(mapping("map", TLA_OP_MAP, TLA_TARGET_VA_MANAGER, count, tla_port_driver_map));
         all.push_back(mapping("unmap", TLA_OP_UNMAP, TLA_TARGET_IO_CPU, count, tla_port_driver_unmap));
         all.push_back(mapping("invalidate", TLA_OP_INVALIDATE, TLA_TARGET_PE_MMU, count, tla_port_driver_invalidate));

@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(what_json_lines_should_not_hold_is_refused_with_its_place) 
          "file:1:21: found '1e10', expected a time from 0 on, less than 292 years"},
         {with(measured, "\"input\":40,", ""), "file:1:1: found no \"input\""},
         {with(measured, "\"input\":40", "\"input\":40,\"input\":41"),
-         "file:1:36: found '\"input\":41', expected each key once"},
+         "file:1:36: found '\"input\":41', expected a key that the object does not have yet"},
         {with(measured, "[7,8,9]", "[7,8,-9]"), "file:1:61: found '-9', expected a block's number, 0 .. 2^64 - 1"},
         {with(measured, "[7,8,9]", "7"), "file:1:56: found '7', expected a list of numbers"},
         {with(measured, "[7,8,9]", "[7,8,9,10,11,12,13]"),

@@ -81,8 +81,8 @@ const char *tla_shortage_remedy(tla_shortage which);
 tla_shortage tla_shortage_of(uint64_t nbytes, uint64_t total_free, uint64_t reserved, uint64_t held_by_front);
 
 /* The end of a text about a failed request: "exhausted; free something first, ...", "exhausted, reserved; ...". status
- * is TLA_EXHAUSTED or TLA_FRAGMENTED; nbytes is what the request takes (tla_stack_takes); trimmed is what a TRIM gives
- * back, if the request is served after it (tla_stack_trim_serves), else 0: only then does the text advise a TRIM. */
+ * is TLA_EXHAUSTED or TLA_FRAGMENTED; nbytes is what the request takes of the stack; trimmed is what a TRIM gives
+ * back, if the request is served after it, else 0: only then does the text advise a TRIM. */
 typedef struct tla_shortage_text {
     char text[160];
 } tla_shortage_text;

@@ -95,11 +95,11 @@ typedef enum tl_kernel_use {
     TL_USES_TRANSFERS = 1 << 0,   /* loads or stores */
     TL_USES_GEMM = 1 << 1,        /* tl_dot, or composites */
     TL_USES_VECTOR = 1 << 2,      /* other arithmetic, tl_fill and tl_convert included */
-    TL_USES_COMPOSITES = 1 << 3,  /* tl_composite */
-    TL_USES_ASYNCHRONY = 1 << 4,  /* tl_load_async, tl_store_async, tl_recv_async, tl_composite */
+    TL_USES_COMPOSITES = 1 << 3,  /* composite operations */
+    TL_USES_ASYNCHRONY = 1 << 4,  /* loads, stores and receives that go on, and composites */
     TL_USES_SCRATCH = 1 << 5,     /* tl_scratch */
-    TL_USES_MESSAGES = 1 << 6,    /* tl_send and tl_recv, in collectives too */
-    TL_USES_COLLECTIVES = 1 << 7, /* tl_all_reduce */
+    TL_USES_MESSAGES = 1 << 6,    /* between PEs, in collectives too */
+    TL_USES_COLLECTIVES = 1 << 7, /* all-reduces */
     TL_USES_ELEMENTS = 1 << 8,    /* a shape with TL_PER_ELEMENT */
     TL_USES_SRAM = 1 << 9,        /* a tensor in TL_SRAM */
     TL_USES_HOST_MEMORY = 1 << 10 /* a tensor in TL_HOST */

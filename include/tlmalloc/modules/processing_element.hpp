@@ -218,7 +218,7 @@ class processing_element : public instrumented, public resettable, private comma
     void note_freed(const tl_tile &tile);
     void forget_freed(const tl_tile &taken);
     bool was_freed(const tl_tile &tile) const;
-    tla_status check_use(const tl_tile &tile, bool written, const transfer_queue *engine = nullptr);
+    tla_status check_use(const tl_tile &tile, bool written, const void *engine = nullptr);
     std::uint64_t engine(array which, std::uint64_t operations, sc_core::sc_time &delay);
     tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
     tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
