@@ -64,6 +64,7 @@ struct processing_element::composite final : operation {
     bool failed_on_the_way = false; // by DMA, this way and there
     pe_dma::direction failed_way = pe_dma::direction::read;
     tla_vaddr failed_va{};
+    std::uint64_t failed_end = 0;
 };
 
 } // namespace tlmalloc

@@ -274,7 +274,7 @@ tla_status processing_element::composite::finish(processing_element &element, st
     r.tiles += plan.steps;
     element.statistics_.composites++;
     element.statistics_.tiles += plan.steps;
-    if (status && failed_on_the_way) return element.refuse_transfer(call, failed_way, failed_va);
+    if (status && failed_on_the_way) return element.refuse_transfer(call, failed_way, failed_va, failed_end);
     return status ? element.problem(status, "tl_composite: found a tile that is not in the TCM of its PE") : TLA_OK;
 }
 

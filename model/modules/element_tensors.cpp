@@ -28,7 +28,8 @@ tla_status processing_element::move_tensor(pe_dma::direction way, tla_vaddr va, 
     if (moves) status = queue(way).move(planned, delay_, went());
     waits_for_dma_.set(local_ps(delay_), 0);
     end(run_.dma_ps, since, TLA_TIME_ENGINE_QUEUE);
-    return moves && status == TLA_BUS_ERROR ? refuse_transfer(call_, way, va, &tile) : status;
+    if (!moves || status != TLA_BUS_ERROR) return status;
+    return refuse_transfer(call_, way, va, transfer_queue::end_of(planned), &tile);
 }
 
 tla_status processing_element::read_mask(const tl_tile &tile, const tl_tile &mask, std::vector<std::uint8_t> &bytes) {

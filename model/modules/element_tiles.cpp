@@ -1,8 +1,10 @@
 // A kernel's tiles: allocated, held and freed, and what is said of one that is none, was freed, or is in use.
 #include "kernel_operation.hpp"
+#include "owed_frees.hpp"
 #include "runtime_text.hpp"
 #include "tile_shape.hpp"
 #include "tlmalloc/device/element.h"
+#include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
 #include <cinttypes>
@@ -107,10 +109,19 @@ tla_status processing_element::refuse_tile(tla_status status, const tl_tile &til
                        "%s: the TCM answered an access to %s with an error, expected a tile that the kernel holds, and "
                        "bytes that were written before they are read",
                        call_, what.c_str());
-    return problem(status, "%s: found %s: %s", call_, what.c_str(), tla_status_text(status));
+    return problem(status, "%s: found %s: %s", call_, what.c_str(), refusal_text(status));
 }
 
 // --- the calls -------------------------------------------------------------------------------------------------------
+
+// One tile less of those that begin where this one does; false if there was none.
+static bool drop(std::vector<tl_tile> &tiles, const tl_tile &tile) {
+    const auto is_it = [&tile](const tl_tile &other) { return other.pa.value == tile.pa.value; };
+    const auto found = std::find_if(tiles.begin(), tiles.end(), is_it);
+    if (found == tiles.end()) return false;
+    tiles.erase(found);
+    return true;
+}
 
 tla_status processing_element::allocate(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile) {
     tile = tl_tile{};
@@ -131,14 +142,9 @@ tla_status processing_element::allocate(std::uint32_t rows, std::uint32_t column
     tile.pa = {completion.value};
     held_.push_back(tile);
     forget_freed(tile);
+    while (drop(owed_, tile)) { // it was freed after all
+    }
     return TLA_OK;
-}
-
-// One tile less of those that begin where this one does, if there is one.
-static void drop(std::vector<tl_tile> &tiles, const tl_tile &tile) {
-    const auto is_it = [&tile](const tl_tile &other) { return other.pa.value == tile.pa.value; };
-    const auto found = std::find_if(tiles.begin(), tiles.end(), is_it);
-    if (found != tiles.end()) tiles.erase(found);
 }
 
 tla_status processing_element::hold(tl_hold what, const tl_tile &tile, std::uint64_t timeout_ns) {
@@ -184,10 +190,30 @@ tla_status processing_element::give_back(const tl_tile &tile) {
     descriptor.pa = tile.pa;
     descriptor.nbytes = bytes_of(tile);
     tla_completion completion{};
-    if (const tla_status status = command(descriptor, completion)) return refuse_tile(status, tile);
+    const tla_status status = command(descriptor, completion);
+    if (stays_owed(status)) owed_.push_back(tile);
+    if (status) return refuse_tile(status, tile);
     drop(held_, tile);
     note_freed(tile);
     return TLA_OK;
+}
+
+// The kernel has ended. What it has tried to free in vain, and holds still, is freed now; it fails all the same.
+tla_status processing_element::free_owed() {
+    if (owed_.empty()) return TLA_OK;
+    const auto is_held = [this](const tl_tile &tile) {
+        return std::any_of(held_.begin(), held_.end(),
+                           [&tile](const tl_tile &other) { return other.pa.value == tile.pa.value; });
+    };
+    const tla_error before = run_.problem;
+    std::vector<tl_tile> owed;
+    owed.swap(owed_); // where the FREEs that are refused again go, too
+    free_owed_in_rounds(
+        owed, [&](const tl_tile &tile) { return is_held(tile) && !in_reset() ? give_back(tile) : TLA_OK; },
+        [this] { delay_ += from_ps(config_.retry.delay_ps); });
+    const tla_status left = owed.empty() ? TLA_OK : run_.problem.status;
+    if (before.status || !left) run_.problem = before;
+    return left;
 }
 
 // --- tiles that were freed -------------------------------------------------------------------------------------------

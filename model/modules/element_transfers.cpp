@@ -47,11 +47,16 @@ tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &ti
     return status;
 }
 
-// A transaction of a load or store was answered with an error: it was the TCM's where the tile was freed.
-tla_status processing_element::refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va,
+// A transaction of a load or store was answered with an error: it was the TCM's where the tile was freed, and the MMU's
+// where the host has refused a page of what was to be moved, up to `end`.
+tla_status processing_element::refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va, std::uint64_t end,
                                                const tl_tile *tile) {
     const auto at = static_cast<unsigned long long>(va.value);
     if (tile && was_freed(*tile)) return refuse_tile(TLA_BUS_ERROR, *tile);
+    const std::string no_page = why_no_page ? why_no_page(va.value, end) : "";
+    if (!no_page.empty())
+        return problem(TLA_BUS_ERROR, "%s %s 0x%llx: a page fault was refused: %s", call,
+                       way == pe_dma::direction::read ? "from" : "to", at, no_page.c_str());
     if (way == pe_dma::direction::read)
         return problem(TLA_BUS_ERROR,
                        "%s from 0x%llx: a transaction was answered with an error, expected mapped memory", call, at);
@@ -63,12 +68,16 @@ tla_status processing_element::refuse_transfer(const char *call, pe_dma::directi
 
 tla_status processing_element::load(const tl_tile &tile, tla_vaddr source, std::uint64_t pitch) {
     const tla_status status = transfer(pe_dma::direction::read, tile, source, pitch);
-    return status == TLA_BUS_ERROR ? refuse_transfer("tl_load", pe_dma::direction::read, source, &tile) : status;
+    if (status != TLA_BUS_ERROR) return status;
+    const std::uint64_t end = transfer_queue::end_of(parts_of(pe_dma::direction::read, tile, source, pitch));
+    return refuse_transfer("tl_load", pe_dma::direction::read, source, end, &tile);
 }
 
 tla_status processing_element::store(tla_vaddr destination, std::uint64_t pitch, const tl_tile &tile) {
     const tla_status status = transfer(pe_dma::direction::write, tile, destination, pitch);
-    return status == TLA_BUS_ERROR ? refuse_transfer("tl_store", pe_dma::direction::write, destination, &tile) : status;
+    if (status != TLA_BUS_ERROR) return status;
+    const std::uint64_t end = transfer_queue::end_of(parts_of(pe_dma::direction::write, tile, destination, pitch));
+    return refuse_transfer("tl_store", pe_dma::direction::write, destination, end, &tile);
 }
 
 // --- what the kernel does not wait for -------------------------------------------------------------------------------
@@ -85,7 +94,9 @@ struct processing_element::asynchronous_transfer final : operation {
         element.queue(way).wait_for(job);
         end_ps = job.end_ps;
         element.parts_ = std::move(job.went);
-        return job.status == TLA_BUS_ERROR ? element.refuse_transfer(call, way, va, &uses[0].tile) : job.status;
+        return job.status == TLA_BUS_ERROR
+                   ? element.refuse_transfer(call, way, va, transfer_queue::end_of(job.what), &uses[0].tile)
+                   : job.status;
     }
 
     const pe_dma::direction way;
@@ -214,17 +225,14 @@ void processing_element::drop_operations() {
     run_.problem = why;
 }
 
-// What a kernel that was ended can free no more.
-void processing_element::free_held() {
+// What a kernel that was ended can free no more is owed.
+void processing_element::owe_held() {
     scratch_ = tl_tile{}; // is among them
     while (!pinned_.empty()) {
         const tl_tile tile = pinned_.back();
         if (hold(TL_UNPIN, tile, 0)) pinned_.pop_back(); // it has timed out
     }
-    while (!held_.empty()) {
-        const tl_tile tile = held_.back();
-        if (release(tile)) held_.pop_back(); // refused: a leak, which the free list shows
-    }
+    owed_.assign(held_.rbegin(), held_.rend());
 }
 
 } // namespace tlmalloc

@@ -1,6 +1,8 @@
 // What a kernel and its message unit have to do with each other: begin, end, peers, calls and their waits.
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
+#include "owed_frees.hpp"
+#include "runtime_text.hpp"
 #include "tile_shape.hpp"
 #include "tlmalloc/modules/time.hpp"
 
@@ -47,18 +49,27 @@ tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
     };
     set_local_ps(delay, std::max(local_ps(delay), launched_ps_)); // in a reset it may end before
     perform(settled, delay, nullptr);
-    for (const auto &[from, queue] : incoming_) {
-        if (!queue.has_slots) continue;
+    std::vector<tla_paddr> owed; // slots whose FREE was refused
+    tla_status refusal = TLA_OK;
+    const auto free_slots = [&](const tla_paddr &slots) {
         tla_command command{};
         tla_completion completion{};
         command.opcode = TLA_OP_FREE;
-        command.pa = queue.slots;
+        command.pa = slots;
         command.nbytes = slots_bytes();
-        if (const tla_status status = slots_command(command, completion, delay))
-            if (!send_failure_) send_failure_ = status;
+        const tla_status status = slots_command(command, completion, delay);
+        if (status) refusal = status;
+        if (!send_failure_ && !stays_owed(status)) send_failure_ = status;
+        return status;
+    };
+    for (const auto &[from, queue] : incoming_) {
+        if (!queue.has_slots) continue;
+        if (stays_owed(free_slots(queue.slots))) owed.push_back(queue.slots);
         slots_taken_.add(local_ps(delay), -static_cast<std::int64_t>(tla_message_taken(&queue.queue)));
         slots_allocated_.add(local_ps(delay), -static_cast<std::int64_t>(config_.slots));
     }
+    if (!in_reset()) free_owed_in_rounds(owed, free_slots, [&] { delay += from_ps(config_.retry.delay_ps); });
+    if (!owed.empty() && !send_failure_) send_failure_ = refusal;
     const auto left = std::make_shared<kernel_call>();
     left->lasts = true;
     left->go = [this](std::uint64_t at_ps) {
@@ -74,7 +85,7 @@ tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
     if (!status) return TLA_OK;
     return tla_error_set(error, status,
                          "a write of a message was answered with an error, or its slots not taken back: %s",
-                         tla_status_text(status));
+                         refusal_text(status));
 }
 
 // --- calls -----------------------------------------------------------------------------------------------------------

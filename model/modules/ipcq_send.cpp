@@ -1,6 +1,7 @@
 // What a message unit sends for its kernel: the direction to a program, credits, pieces.
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
+#include "runtime_text.hpp"
 #include "tile_shape.hpp"
 #include "tlmalloc/allocators/pe_memory.h"
 #include "tlmalloc/modules/time.hpp"
@@ -77,6 +78,9 @@ tla_error pe_ipcq::explain_refusal(std::uint32_t peer) {
                       "tl_send: no slots at program %" PRIu32 ", %s: port %u of the controller of its %s answered with "
                       "an error, expected one that has it (controller.ports)",
                       peer, where.c_str(), config_.allocator_port, tla_slot_memory_name(config_.memory));
+    else if (refusal.status == TLA_BUSY)
+        tla_error_set(&why, TLA_BUSY, "tl_send: no slots at program %" PRIu32 ", %s: its %s: %s", peer, where.c_str(),
+                      tla_slot_memory_name(config_.memory), refusal_text(refusal.status));
     else
         tla_error_set(&why, refusal.status,
                       "tl_send: no slots at program %" PRIu32 ", %s: %s: found %" PRIu64 " bytes free in its %s, the "

@@ -338,8 +338,12 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     tell_inland_transfers(config, *fabric_, pes_);
     tell_ways(config);
     if (config.mmu.unmapped == TLA_UNMAPPED_DEMAND)
-        for (pe_unit *pe : pes_) // in the order of host_config.pes
+        for (pe_unit *pe : pes_) { // in the order of host_config.pes
             pe->mmu.fault.bind(host_->faults);
+            pe->element.why_no_page = [this, pe](std::uint64_t begin, std::uint64_t end) {
+                return host_->why_no_page(pe->where, begin, end);
+            };
+        }
 
     modules_ = {va_manager_.get()};
     if (host_->driver()) modules_.push_back(host_->driver());

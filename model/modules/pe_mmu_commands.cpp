@@ -27,6 +27,7 @@ std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command,
         status = tla_mmu_invalidate(mmu_.get(), command.entries, command.count, &work, &error);
     else
         status = tla_error_set(&error, TLA_BAD_COMMAND, "opcode %d is not for a pe_mmu", command.opcode);
+    free_owed(at_ps); // there may be no next command
     return complete(port, command, arrival_ps, at_ps - expected.start_ps, status, work, error);
 }
 

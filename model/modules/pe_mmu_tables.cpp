@@ -1,4 +1,5 @@
 // Where an MMU's tables lie in memory: the accesses of walks, blocks for tables, and pages that the host is asked for.
+#include "owed_frees.hpp"
 #include "payload.hpp"
 #include "pe_mmu_steps.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
@@ -56,7 +57,10 @@ tla_mmu_bus pe_mmu::bus() const {
         command.opcode = TLA_OP_FREE;
         command.pa = pa;
         command.nbytes = nbytes;
-        return static_cast<pe_mmu *>(self)->free_table(command, *at_ps);
+        pe_mmu &mmu = *static_cast<pe_mmu *>(self);
+        const tla_status status = mmu.free_table(command, *at_ps);
+        if (stays_owed(status)) mmu.owed_.push_back(command);
+        return status;
     };
     return bus;
 }
@@ -70,19 +74,15 @@ tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &compl
     return status;
 }
 
-tla_status pe_mmu::free_table(tla_command &command, std::uint64_t &at_ps) {
+tla_status pe_mmu::free_table(tla_command command, std::uint64_t &at_ps) {
     tla_completion completion{};
-    const tla_status status = command_allocator(command, completion, at_ps);
-    // Refused by plan, or for want of a node of the free list that another FREE will give back.
-    if (status == TLA_BUSY || status == TLA_LIMIT) owed_.push_back(command);
-    return status;
+    return command_allocator(command, completion, at_ps);
 }
 
 void pe_mmu::free_owed(std::uint64_t &at_ps) {
-    std::vector<tla_command> commands;
-    commands.swap(owed_);
-    for (tla_command &command : commands)
-        free_table(command, at_ps);
+    free_owed_in_rounds(
+        owed_, [&](const tla_command &command) { return in_reset() ? TLA_RESET : free_table(command, at_ps); },
+        [&] { at_ps += config_.retry.delay_ps; });
 }
 
 bool pe_mmu::ask_host(const tla_mmu_access &access, std::uint64_t va, bool again, std::uint64_t &at_ps) {

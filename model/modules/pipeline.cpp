@@ -134,6 +134,7 @@ tla_status processing_element::pipeline::move(composite &what, pe_dma::direction
         what.failed_on_the_way = true;
         what.failed_way = way;
         what.failed_va = part.va;
+        what.failed_end = transfer_queue::end_of(parts);
     }
     return status;
 }

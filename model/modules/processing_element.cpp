@@ -134,6 +134,7 @@ tla_status processing_element::run_kernel() {
     if (!stack_) stack_ = std::make_unique<kernel_stack>(config_.stack);
     if (!stack_->is_there()) return problem(TLA_NO_HOST_MEMORY, "there is no host memory for the kernel's stack");
     held_.clear();
+    owed_.clear();
     pinned_.clear();
     freed_.clear();
     of_free_ = tla_error{};
@@ -148,11 +149,12 @@ tla_status processing_element::run_kernel() {
     tla_status result = status;
     if (program.was_ended()) {
         drop_operations();
-        free_held();
+        owe_held();
     } else {
-        const tla_status finished = finish_operations(status), freed = free_scratch();
-        result = finished ? finished : freed;
+        const tla_status finished = finish_operations(status), scratch = free_scratch();
+        result = finished ? finished : scratch;
     }
+    if (const tla_status owed = free_owed(); !result) result = owed;
     in_kernel_ = false;
     time_over_.cancel();
     return result;

@@ -3,6 +3,7 @@
 
 #include "host_pool.hpp"
 #include "launch_pads.hpp"
+#include "owed_frees.hpp"
 #include "runtime_text.hpp"
 #include "tlmalloc/device/control_port.h"
 
@@ -299,8 +300,7 @@ tla_status runtime::free_shards(tensor &t, std::uint32_t correlation_id, tla_err
     tla_status status = TLA_OK;
     for (std::size_t i = 0; i < completions.size(); i++) {
         const shard &s = t.shards[i];
-        // Refused by plan, or for want of a node that another FREE will give back: nothing has changed.
-        if (completions[i].status == TLA_BUSY || completions[i].status == TLA_LIMIT) owed_.push_back(s);
+        if (stays_owed(static_cast<tla_status>(completions[i].status))) owed_.push_back(s);
         if (!completions[i].status)
             remember(memory_of(s), s.where, completions[i]);
         else if (!status)
@@ -484,35 +484,62 @@ tla_status runtime::bring_page(const pe_location &pe, std::uint64_t va, bool aga
     at_ps = std::max(at_ps, faults_served_ps_) + settings_.fault_latency_ps;
     if (need == TLA_PAGE_REFUSAL) return TLA_UNMAPPED;
     const std::uint32_t correlation_id = next_correlation_++;
-    if (need == TLA_PAGE_MEMORY) return allocate_page(t, page, correlation_id, at_ps);
-    const tla_status status = need == TLA_PAGE_MAP ? map_page(t, t.shards[which], correlation_id, at_ps) : TLA_OK;
-    if (status && status != TLA_OVERLAP) return status; // OVERLAP: it was on its way, and is there
-    t.shards[which].ready_ps = faults_served_ps_ = at_ps;
-    return TLA_OK;
+    tla_error why{};
+    tla_status status = TLA_OK;
+    if (need == TLA_PAGE_MEMORY) {
+        status = allocate_page(t, page, correlation_id, at_ps, why);
+    } else {
+        if (need == TLA_PAGE_MAP) status = map_page(t, t.shards[which], correlation_id, at_ps, why);
+        if (status == TLA_OVERLAP) status = TLA_OK; // it was on its way, and is there
+        if (!status) t.shards[which].ready_ps = faults_served_ps_ = at_ps;
+    }
+    note_page(pe, va, status ? why.text : "");
+    return status;
 }
 
-tla_status runtime::map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps) {
+// Of a PE's page that was refused why; a page that has come, or is refused again, has no other text.
+void runtime::note_page(const pe_location &pe, std::uint64_t va, const std::string &refusal) {
+    const auto is_it = [&](const refused_page &r) { return same(r.pe, pe) && r.va == va; };
+    refused_pages_.erase(std::remove_if(refused_pages_.begin(), refused_pages_.end(), is_it), refused_pages_.end());
+    if (!refusal.empty()) refused_pages_.push_back({pe, va, refusal});
+}
+
+std::string runtime::why_no_page(const pe_location &pe, std::uint64_t begin, std::uint64_t end) const {
+    for (const refused_page &r : refused_pages_)
+        if (same(r.pe, pe) && r.va >= begin && r.va < end) return r.why;
+    return "";
+}
+
+tla_status runtime::map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,
+                             tla_error &why) {
     tla_tensor one = view(t);
     one.shards = &page;
     one.count = 1;
     tla_command command = message(TLA_OP_MAP, TLA_TARGET_VA_MANAGER, correlation_id);
     tla_tensor_map_command(&one, 0, TLA_OP_MAP, &command);
     tla_completion completion{};
-    return send(way::addresses, settings_.fault_port * std::uint64_t{TLA_PORT_BYTES}, command, completion, at_ps);
+    const tla_status status =
+        send(way::addresses, settings_.fault_port * std::uint64_t{TLA_PORT_BYTES}, command, completion, at_ps);
+    if (!status) return TLA_OK;
+    completion.status = status;
+    return explain(&why, "map in " + to_string(completion.failed_at), completion, 0);
 }
 
-tla_status runtime::allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps) {
+tla_status runtime::allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps,
+                                  tla_error &why) {
     const std::uint64_t port = port_of(t.memory, page.where, settings_.fault_port);
     tla_completion completion{};
     const auto to_controller = [&](tla_opcode opcode) {
         return about(message(opcode, TLA_TARGET_MEMORY_CONTROLLER, correlation_id), page, t.memory, t.object);
     };
-    if (const tla_status status = send(way::fabric, port, to_controller(TLA_OP_ALLOC), completion, at_ps))
-        return status;
+    if (const tla_status status = send(way::fabric, port, to_controller(TLA_OP_ALLOC), completion, at_ps)) {
+        completion.status = status;
+        return explain_block(&why, "", t.memory, page.where, completion, page.nbytes);
+    }
     faults_served_ps_ = at_ps;
     remember(t.memory, page.where, completion);
     page.pa = {completion.value};
-    if (const tla_status status = map_page(t, page, correlation_id, at_ps)) {
+    if (const tla_status status = map_page(t, page, correlation_id, at_ps, why)) {
         if (send(way::fabric, port, to_controller(TLA_OP_FREE), completion, at_ps))
             owed_.push_back(page);
         else
@@ -595,15 +622,20 @@ tla_status runtime::try_to_clean_up(tla_error *error) {
         tla_error why{};
         const std::size_t owed = owed_.size();
         const tla_status freed = free_tensor(&tensors_.back(), &why);
-        const bool put_off = (freed == TLA_BUSY || freed == TLA_LIMIT) && owed_.size() > owed;
+        const bool put_off = stays_owed(freed) && owed_.size() > owed;
         if (freed && !put_off && !status) status = tla_error_set(error, freed, "%s", why.text);
     }
-    const tla_status freed = free_owed(status ? nullptr : error);
-    if (!status) status = freed;
-    const tla_status emptied = empty_pool(status ? nullptr : error);
-    if (!status) status = emptied;
-    const tla_status trimmed = trim_fronts(status ? nullptr : error);
-    if (!status) status = trimmed;
+    for (tla_status (runtime::*const step)(tla_error *) :
+         {&runtime::free_owed, &runtime::empty_pool, &runtime::trim_fronts}) {
+        tla_error why{};
+        tla_status ended = (this->*step)(&why);
+        for (unsigned i = 0; ended == TLA_BUSY && i < TLA_OWED_TRIES && !ends_calls(); i++) { // faults pass
+            wait_for_ps(settings_.retry.delay_ps);
+            ended = (this->*step)(&why);
+        }
+        if (ended && !status && error) *error = why;
+        if (!status) status = ended;
+    }
     // What others have given back since this host's last command, as MMUs their tables, shows with one more.
     for (const free_list &list : std::vector<free_list>(free_lists_))
         if (!status && !many_free_blocks_ && list.total_free != list.largest_free)

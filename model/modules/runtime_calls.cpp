@@ -18,6 +18,7 @@ void runtime::forget_all() {
     tensors_.clear();
     free_lists_.clear();
     owed_.clear();
+    refused_pages_.clear();
     if (pool_) pool_ = std::make_unique<pool>(*this);
     next_request_ = next_correlation_ = 1;
 }

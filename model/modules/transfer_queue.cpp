@@ -17,6 +17,13 @@ std::uint64_t kernel_ps() {
 
 } // namespace
 
+std::uint64_t transfer_queue::end_of(const parts &what) {
+    std::uint64_t end = 0;
+    for (const pe_dma::request &part : what)
+        if (part.rows > 0) end = std::max(end, part.va.value + (part.rows - 1) * part.pitch + part.row_bytes);
+    return end;
+}
+
 tla_status transfer_queue::move_all(const parts &what, sc_core::sc_time &delay, std::vector<tla_time_part> *went) {
     set_local_ps(delay, std::max({local_ps(delay), free_ps_, kernel_ps()}));
     const std::uint64_t since_ps = local_ps(delay);

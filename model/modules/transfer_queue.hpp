@@ -29,6 +29,9 @@ class transfer_queue {
         std::vector<tla_time_part> went{}; // if it tells: from begin_ps to end_ps, back to back
     };
 
+    // Where the last of the bytes in virtual memory ends.
+    static std::uint64_t end_of(const parts &what);
+
     // `quantum_ps`: how far the queue's thread may be ahead of the SystemC kernel. `load` is told of the engine.
     transfer_queue(pe_dma &dma, std::uint64_t quantum_ps, engine_load &load)
         : dma_(dma), quantum_ps_(quantum_ps), load_(load) {}

@@ -29,6 +29,10 @@ typedef struct tla_retry_policy {
     uint64_t delay_ps;
 } tla_retry_policy;
 
+/* A FREE that is refused in spite of all retries is owed: nothing would free the block any more. Whoever owes it sends
+ * it again before its work is told to be done, so many times in vain at most: more than a plan has faults. */
+enum { TLA_OWED_TRIES = 16 };
+
 #ifdef __cplusplus
 }
 #endif

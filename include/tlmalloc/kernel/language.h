@@ -71,7 +71,8 @@ static inline tla_status tl_alloc(tl_context *tl, uint32_t rows, uint32_t column
     return tl->calls->alloc(tl, rows, columns, dtype, tile);
 }
 
-/* Gives a tile back: a FREE command, waited for; of one that has further references (tl_retain), one of them. */
+/* Gives a tile back: a FREE command, waited for; of one that has further references (tl_retain), one of them. TLA_BUSY:
+ * refused for now in spite of all retries; the kernel still holds the tile, which is given back when it has ended. */
 static inline tla_status tl_free(tl_context *tl, const tl_tile *tile) {
     return tl->calls->free(tl, tile);
 }

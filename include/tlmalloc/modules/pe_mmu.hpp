@@ -27,7 +27,7 @@ class dmi_record;
 // TLB and walkers (mmu.h decides). With TLA_WALK_MEMORY every level of a walk is a read over `walk`, entries are
 // written over `walk` too, and the tables' memory comes from ALLOC and FREE commands over `allocator`, to port
 // `allocator_port` of the memory controller there; a FREE that is refused in spite of all retries is sent again before
-// the next command. An access to a table that comes back to `in`, straight or by way of a walk of another MMU, could
+// its command is done. An access to a table that comes back to `in`, straight or by way of a walk of another MMU, could
 // only wait for itself: it is answered with TLM_GENERIC_ERROR_RESPONSE, and so the walk fails. (Unless whoever leads it
 // back goes on in another thread with a payload of its own: it must copy the `requester` extension, as that asks for.)
 // The address space of an access is that of its `requester` extension, 0 without one and of hardware that has none.
@@ -171,7 +171,7 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
     tla_mmu_config front_end() const;
     tla_mmu_bus bus() const;
     tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
-    tla_status free_table(tla_command &command, std::uint64_t &at_ps);
+    tla_status free_table(tla_command command, std::uint64_t &at_ps);
     void free_owed(std::uint64_t &at_ps);
     static std::uint32_t asid_of(const tlm::tlm_generic_payload &payload);
     tla_status translate(const tla_mmu_access &access, const requester *who, std::uint64_t &at_ps, route &where);
@@ -211,7 +211,7 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
     } run_{};
     std::uint64_t run_from_ps_ = 0; // no change is hidden from then on, so that a run may be remembered
     turnstile mmu_turn_;            // TLA_WALK_MEMORY: who translates or changes mappings
-    std::vector<tla_command> owed_; // FREE commands that were refused
+    std::vector<tla_command> owed_; // FREEs of tables that were refused in spite of all retries
     std::unique_ptr<steps> steps_;  // exact
     statistics statistics_;
     figure lookups_{*this, "lookups", 32}, maps_in_flight_{*this, "maps_in_flight", 16},

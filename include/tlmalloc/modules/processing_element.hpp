@@ -13,8 +13,10 @@
 #include "tlmalloc/timing/time_account.h"
 #include "tlmalloc/timing/timeline.h"
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <vector>
 
@@ -97,6 +99,10 @@ class processing_element : public instrumented, public resettable, private comma
     // TLA_UNSUPPORTED.
     void send_by(pe_ipcq &unit) { messages_ = &unit; }
 
+    // Who knows why a page between two virtual addresses did not come ("" when none was refused), for the text of a
+    // load or a store that fails; may be empty.
+    std::function<std::string(std::uint64_t begin, std::uint64_t end)> why_no_page;
+
     const run &last_run() const { return run_; }
 
     // From the next kernel on an account is kept of where its time goes, from start_ps to end_ps of its run; that of
@@ -164,8 +170,9 @@ class processing_element : public instrumented, public resettable, private comma
     bool is_busy() const override { return running_; }
     tla_status end_messages(tla_status status);
     tla_status run_kernel();
-    void free_held();
+    void owe_held();
     tla_status free_scratch();
+    tla_status free_owed();
     tla_status check_no_scratch(const char *call, const tl_tile &tile);
     bool is_over_time() const;
     void end_wait();   // a method: the limit of simulated time
@@ -185,7 +192,8 @@ class processing_element : public instrumented, public resettable, private comma
     std::vector<tla_time_part> *went() { return account_ ? &parts_ : nullptr; }
     transfer_queue &queue(pe_dma::direction way) { return *queues_[way == pe_dma::direction::write]; }
     tla_status transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch);
-    tla_status refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va, const tl_tile *tile = nullptr);
+    tla_status refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va, std::uint64_t end,
+                               const tl_tile *tile = nullptr);
     using transfer_list = std::vector<pe_dma::request>;
     template <typename Plan>
     tla_status move_tensor(pe_dma::direction way, tla_vaddr va, const tl_tile &tile, Plan plan);
@@ -248,6 +256,7 @@ class processing_element : public instrumented, public resettable, private comma
     std::uint32_t next_request_ = 1;
     std::unique_ptr<kernel_stack> stack_;    // from the first kernel on
     std::vector<tl_tile> held_;              // what the kernel has allocated and not freed, once for each reference
+    std::vector<tl_tile> owed_;              // whose FREE was refused in spite of all retries
     std::vector<tl_tile> pinned_;            // and pinned, once for each pin
     std::map<std::uint64_t, tl_tile> freed_; // and freed, where nothing has been allocated since; by address
     const char *call_ = "";                  // of the kernel, the last one

@@ -171,6 +171,10 @@ class runtime {
     // power of two, slots, or two regions.
     void expect_many_free_blocks(bool many = true) { many_free_blocks_ = many; }
 
+    // Why the last page fault of a PE at a byte from `begin` on and before `end` was refused; "" when none was, or none
+    // of a tensor.
+    std::string why_no_page(const pe_location &pe, std::uint64_t begin, std::uint64_t end) const;
+
     const std::list<tensor> &tensors() const { return tensors_; }
     std::uint64_t retries() const { return retries_; } // commands that were sent again
 
@@ -245,6 +249,11 @@ class runtime {
         std::uint64_t port_address;
         tla_command command;
     };
+    struct refused_page {
+        pe_location pe;
+        std::uint64_t va; // of the byte
+        std::string why;
+    };
     struct free_list { // what a memory controller last said of a channel
         tla_channel memory;
         pe_location where;
@@ -294,8 +303,10 @@ class runtime {
     tla_status empty_pool(tla_error *error);
     tla_status trim_fronts(tla_error *error);
     tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error);
-    tla_status map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps);
-    tla_status allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps);
+    void note_page(const pe_location &pe, std::uint64_t va, const std::string &refusal);
+    tla_status map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,
+                        tla_error &why);
+    tla_status allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps, tla_error &why);
     void remember(tla_channel memory, const pe_location &where, const tla_completion &completion);
 
     const config settings_;
@@ -309,6 +320,7 @@ class runtime {
     std::unique_ptr<pool> pool_;         // host.pool; or none
     std::unique_ptr<launch_pads> pads_;  // what launches are under way
     std::uint64_t faults_served_ps_ = 0; // when the last page fault was answered
+    std::vector<refused_page> refused_pages_;
     bool many_free_blocks_ = false;
     std::vector<shard> owed_; // blocks whose FREE was refused in spite of all retries, or for want of a list node
 };
