@@ -70,6 +70,14 @@ static void resolve_va_page_size(tla_loader *l) {
     }
 }
 
+bool tla_platform_key_follows(const char *key, const char *leader) {
+    static const char prices[] = "controller.cost.";
+    if (strcmp(leader, "mmu.page_size") == 0) return strcmp(key, "va.page_size") == 0;
+    if (strcmp(leader, "controller.cost.profile") != 0 && strcmp(leader, "controller.cost.clock") != 0) return false;
+    return strncmp(key, prices, sizeof prices - 1) == 0 && strcmp(key, leader) != 0 &&
+           strcmp(key, "controller.cost.profile") != 0;
+}
+
 /* Whether a topology file says what the configuration wants of it: read, and forgotten. */
 static void check_topology_file(tla_loader *l) {
     tla_config *config = l->config;

@@ -17,6 +17,10 @@ extern const size_t tla_platform_key_count;
 /* The keys, with what concerns several of them: the timing profile, what follows, the rules, and the judge's word. */
 tla_schema tla_platform_schema(void);
 
+/* Whether a key that is not written may have another value because of `leader`: the VA manager's pages because of the
+ * MMU's, prices because of the profile and of the clock. */
+bool tla_platform_key_follows(const char *key, const char *leader);
+
 /* A rule that concerns several keys of the platform. */
 typedef struct tla_platform_rule {
     const char *keys[15]; /* the keys it reads, NULL-terminated: a finding stands at the first that was written */

@@ -18,6 +18,13 @@ typedef struct constraint {
     bool done; /* of the point that is looked at */
 } constraint;
 
+/* What a constraint's name stands for. */
+typedef struct known_value {
+    bool known, is_number;
+    uint64_t number;
+    char text[256];
+} known_value;
+
 struct sweep_constraints {
     const sweep *s;
     sqlite3 *database;
@@ -26,6 +33,7 @@ struct sweep_constraints {
     unsigned selects;                   /* in the expression that is compiled */
     char (*names)[TLA_CONFIG_PATH_MAX]; /* every name that some constraint has */
     size_t name_count;
+    known_value *fixed; /* of the names that have one value at all points, once a configuration was read */
 };
 
 /* Functions that take no longer than their arguments are: no patterns, whose time grows with a power of the text, and
@@ -173,6 +181,8 @@ tla_status constraints_compile(const sweep *s, sweep_constraints **made, size_t 
         c->count = i + 1;
         status = compile(c, &c->items[i], s->constraints[i], error);
     }
+    if (!status && !(c->fixed = calloc(c->name_count + 1, sizeof *c->fixed)))
+        status = tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for constraints");
     if (status)
         constraints_free(c);
     else
@@ -184,12 +194,17 @@ tla_status constraints_compile(const sweep *s, sweep_constraints **made, size_t 
 
 typedef struct values {
     const sweep_constraints *c;
-    struct {
-        bool known, is_number;
-        uint64_t number;
-        char text[256];
-    } * items;
+    known_value *items;
 } values;
+
+/* Whether a key has the same value at every point: it is not swept, and follows none that is. */
+static bool is_fixed(const sweep *s, const char *name) {
+    size_t factor;
+    if (find_factor(s, name, &factor) || !find_key(name)) return false;
+    for (size_t i = 0; i < s->factor_count; i++)
+        if (tla_platform_key_follows(name, s->factors[i].name)) return false;
+    return true;
+}
 
 /* A key's value as a configuration has it. */
 static void take_value(values *v, size_t name, const tla_schema_key *key, const tla_value *value) {
@@ -203,6 +218,7 @@ static void take_value(values *v, size_t name, const tla_schema_key *key, const 
 static void take_own(values *v, int64_t point) {
     const sweep *s = v->c->s;
     for (size_t i = 0; i < v->c->name_count; i++) {
+        v->items[i] = v->c->fixed[i];
         size_t factor;
         const sweep_factor *f = find_factor(s, v->c->names[i], &factor);
         tla_phrase text;
@@ -222,13 +238,14 @@ static void take_own(values *v, int64_t point) {
     }
 }
 
-/* The values of all other keys. */
+/* The values of all other keys; those that are fixed stay. */
 static void take_resolved(values *v, const tla_config *config) {
     for (size_t i = 0; i < v->c->name_count; i++) {
         const tla_schema_key *key = v->items[i].known ? NULL : find_key(v->c->names[i]);
         if (!key) continue;
         const tla_value value = tla_schema_get(key, config);
         take_value(v, i, key, &value);
+        if (is_fixed(v->c->s, v->c->names[i])) v->c->fixed[i] = v->items[i];
     }
 }
 
@@ -289,5 +306,6 @@ void constraints_free(sweep_constraints *c) {
     sqlite3_close(c->database);
     free(c->items);
     free(c->names);
+    free(c->fixed);
     free(c);
 }

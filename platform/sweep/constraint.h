@@ -19,8 +19,9 @@ typedef struct sweep_constraints sweep_constraints;
 tla_status constraints_compile(const sweep *s, sweep_constraints **made, size_t *bad, tla_error *error);
 
 /* Whether a point meets all of them. Constraints over keys that the point sets itself come first and need no
- * configuration. A point whose configuration cannot be meets the others: it is to be told as a failure, not passed
- * over. NULL: every point does. */
+ * configuration. Of keys that have one value at all points that is known from the first configuration that can be; the
+ * configuration of a point is read for the others alone. Where it cannot be the point meets those: it is to be told as
+ * a failure, not passed over. NULL: every point does. */
 bool constraints_hold(sweep_constraints *c, int64_t point);
 
 void constraints_free(sweep_constraints *c);

@@ -133,6 +133,46 @@ BOOST_AUTO_TEST_CASE(a_hash_is_of_the_resolved_configuration_however_it_is_writt
     BOOST_CHECK_EQUAL(shown.text, std::string("2 MiB"));
 }
 
+// The platform's file is gone after the first point, so that no second configuration can be read.
+BOOST_AUTO_TEST_CASE(constraints_over_keys_that_are_not_swept_need_one_configuration_for_all_points) {
+    const scratch_directory scratch;
+    const std::string platform = scratch.path("platform.yaml");
+    const auto check = [&](const std::string &constraints, const std::string &swept, unsigned expected,
+                           bool when_nothing_can_be_read) {
+        std::ofstream(platform) << "tcm: {capacity: 2 MiB}\n";
+        const std::string all = "name: n\ncommand: run\nplatform: " + platform +
+                                "\nset: {mmu.walk: flat}\nkeys:\n  - " + swept + "\nconstraints: " + constraints +
+                                "\nfigures: {e: sim_time_ps}\n";
+        sweep s{};
+        std::string findings;
+        BOOST_REQUIRE_MESSAGE(sweep_parse("s.yaml", all.data(), all.size(), commands, &s, keep, &findings) == TLA_OK,
+                              findings);
+        sweep_constraints *compiled = nullptr;
+        std::size_t bad = 0;
+        BOOST_REQUIRE_EQUAL(constraints_compile(&s, &compiled, &bad, nullptr), TLA_OK);
+        unsigned read = 0;
+        BOOST_CHECK_EQUAL(constraints_hold(compiled, 0), expected >> 0 & 1);
+        std::filesystem::remove(platform);
+        for (std::int64_t point = 1; point < static_cast<std::int64_t>(s.count); point++) {
+            const bool should = when_nothing_can_be_read || (expected >> point & 1);
+            read += constraints_hold(compiled, point) != should;
+        }
+        BOOST_CHECK_MESSAGE(read == 0, constraints << ": " << read << " points need a configuration of their own");
+        constraints_free(compiled);
+        sweep_clear(&s);
+    };
+    const std::string walkers = "{key: mmu.walkers.count, values: [1, 2, 4]}";
+    check("[tcm.capacity > 2 MiB]", walkers, 0, false);
+    check("[mmu.walk = 'flat', tcm.capacity = 2 MiB]", walkers, 7, false);
+    check("[mmu.walkers.count * 1 MiB <= tcm.capacity]", walkers, 3, false);
+    check("[va.page_size = 2 MiB]", walkers, 0, false);
+    check("[host.pool = 'none' and mmu.walkers.count > 1]", walkers, 6, false);
+    // What follows a swept key is another at each point: without a file there is none.
+    check("[va.page_size > 4 KiB]", "{key: mmu.page_size, values: [4 KiB, 64 KiB, 2 MiB]}", 6, true);
+    check("[controller.cost.node > 100 s]", "{key: controller.cost.profile, values: [fw_list, fw_buddy, rtl_list_1c]}",
+          0, true);
+}
+
 BOOST_AUTO_TEST_CASE(constraints_are_expressions_over_resolved_keys) {
     const made m("set: {mmu.walk: flat}\nkeys:\n  - {key: mmu.walkers.count, values: [1, 2, 4]}\n"
                  "  - {key: mmu.page_size, values: [4 KiB, 64 KiB, 2 MiB]}\n"
