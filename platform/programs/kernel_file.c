@@ -51,6 +51,9 @@ static tla_status make_scratch(tla_error *error) {
     const char *where = getenv("TMPDIR");
     char root[PATH_MAX], folder[PATH_MAX];
     plain_path(where && *where ? where : "/tmp", root, sizeof root);
+    if (where && *where && strcmp(root, where) != 0 &&
+        setenv("TMPDIR", root, 1)) /* the compiler's own files go there */
+        return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     int length = snprintf(folder, sizeof folder, "%s/tlmalloc-kernel-XXXXXX", root);
     if (length < 0 || (size_t)length >= sizeof folder || !mkdtemp(folder))
         return tla_error_set(error, TLA_IO, "%s: cannot make a folder to compile in: %s", folder, strerror(errno));

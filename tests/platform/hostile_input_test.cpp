@@ -174,6 +174,29 @@ BOOST_AUTO_TEST_CASE(errors_are_told_up_to_a_stated_number_and_the_reading_ends)
     }
 }
 
+// The keys of a recording that the reader knows are read as they come, before the object is whole.
+BOOST_AUTO_TEST_CASE(a_key_of_a_recording_that_comes_again_is_refused_at_its_place) {
+    const scratch_directory scratch;
+    const std::string trace = "\"device_traces\": [[{\"action\": \"alloc\", \"addr\": 4096, \"size\": 512, "
+                              "\"stream\": 0}]]";
+    for (const std::string &again :
+         std::vector<std::string>{trace, std::string("\"device_traces\": []"), std::string("\"segments\": []"),
+                                  std::string("\"allocator_settings\": {}"), std::string("\"traceEvents\": []")}) {
+        const std::string head =
+            "{" + (contains(again, "device_traces") ? "\"other\": 1" : trace) + ",\n" + again + ",\n";
+        const std::string file = scratch.write("s.json", head + "\"between\": [{\"segments\": 2}],\n" + again + "}");
+        for (const std::vector<std::string> &line :
+             std::vector<std::vector<std::string>>{{"explain", file}, {"replay", file, "--capacity", "1 MiB"}}) {
+            const command_result run = run_tlmalloc(line);
+            BOOST_CHECK_EQUAL(run.status, 2);
+            BOOST_CHECK_EQUAL(run.out, "");
+            BOOST_CHECK_MESSAGE(contains(run.err, "s.json:4:1: ") &&
+                                    contains(run.err, "expected a key that the object does not have yet"),
+                                again << ": " << run.err);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_key_of_json_that_comes_again_is_refused_by_every_reader) {
     scratch_directory scratch;
     const std::string report = scratch.path("r.json"), log = scratch.path("log");
