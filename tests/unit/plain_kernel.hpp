@@ -261,11 +261,11 @@ inline const tl_calls &plain_program::table() {
                            tl_handle *handle) { return begin(tl, *tile, destination, pitch, handle, false); };
         t.wait = [](tl_context *tl, tl_handle handle) {
             if (handle.value == 0) return TLA_OK;
-            auto &awaited = of(tl).awaited;
-            const auto found = awaited.find(handle.value);
-            if (found == awaited.end()) return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK;
+            auto &messages = of(tl).awaited;
+            const auto found = messages.find(handle.value);
+            if (found == messages.end()) return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK;
             const auto [peer, tile] = found->second;
-            awaited.erase(found);
+            messages.erase(found);
             return tl->calls->receive(tl, peer, &tile);
         };
         t.wait_all = [](tl_context *tl) { return of(tl).fails() ? TLA_BUS_ERROR : TLA_OK; };
@@ -291,13 +291,13 @@ inline const tl_calls &plain_program::table() {
             p.put(*tile, letter);
             return TLA_OK;
         };
-        t.program_at = [](tl_context *, uint32_t, uint32_t, uint32_t pe, uint32_t *program) {
-            *program = pe;
+        t.program_at = [](tl_context *, uint32_t, uint32_t, uint32_t pe, uint32_t *found) {
+            *found = pe;
             return TLA_OK;
         };
         t.mesh_columns = [](const tl_context *) { return 1u; };
-        t.place_of = [](tl_context *, uint32_t program, tl_place *place) {
-            *place = {0, 0, program};
+        t.place_of = [](tl_context *, uint32_t which, tl_place *place) {
+            *place = {0, 0, which};
             return TLA_OK;
         };
         t.collective_settings = [](const tl_context *, tl_collective_settings *settings) { *settings = {}; };
