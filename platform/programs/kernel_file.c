@@ -5,6 +5,7 @@
 #include "object_check.h"
 #include "program.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,12 +34,26 @@ bool tl_is_kernel_file(const char *word) {
     return ends_with(word, ".c") || ends_with(word, ".so") || strchr(word, '/');
 }
 
+/* Removes the files of a folder. Without memory of the host, for a handler of signals. */
+static void remove_files(const char *path) {
+    _Alignas(struct dirent64) char entries[4096];
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return;
+    for (ssize_t got; (got = getdents64(folder, entries, sizeof entries)) > 0;)
+        for (ssize_t at = 0; at < got; at += ((const struct dirent64 *)(const void *)(entries + at))->d_reclen)
+            unlinkat(folder, ((const struct dirent64 *)(const void *)(entries + at))->d_name, 0);
+    close(folder);
+}
+
 void tl_kernel_file_remove_scratch(void) {
+    enum { TRIES = 1000 }; /* of a ms: a compiler that has been killed may make a last file */
     if (compiler) kill(-compiler, SIGKILL);
     if (!scratch_folder[0]) return;
-    unlink(scratch_object);
-    unlink(scratch_shared);
-    rmdir(scratch_folder);
+    for (int tries = 0; tries < TRIES; tries++) {
+        remove_files(scratch_folder);
+        if (rmdir(scratch_folder) == 0 || errno == ENOENT) break;
+        poll(NULL, 0, 1);
+    }
     scratch_folder[0] = 0;
 }
 
@@ -63,9 +78,25 @@ static tla_status make_scratch(tla_error *error) {
     return TLA_OK;
 }
 
+/* The environment of a compiler: what it makes for itself is in the folder, too, and goes with it. NULL without memory.
+ */
+static char **environment(char *folder, size_t size) {
+    size_t count = 0, kept = 0;
+    while (environ[count])
+        count++;
+    char **made = malloc((count + 2) * sizeof *made);
+    if (!made) return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environ[i], "TMPDIR=", strlen("TMPDIR=")) != 0) made[kept++] = environ[i];
+    snprintf(folder, size, "TMPDIR=%s", scratch_folder);
+    made[kept++] = folder;
+    made[kept] = NULL;
+    return made;
+}
+
 /* Starts a program with signals as this process has them, nothing to read, and a group of its own, so that all of it
  * can be ended; what it prints goes to standard error. An errno, or 0. */
-static int start(char *const *words) {
+static int start(char *const *words, char *const *variables) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t all, before;
@@ -82,7 +113,7 @@ static int start(char *const *words) {
     if (!failed) failed = posix_spawnattr_setpgroup(&attributes, 0);
     if (!failed) failed = posix_spawnattr_setsigmask(&attributes, &before);
     if (!failed) failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-    if (!failed) failed = posix_spawnp(&made, words[0], &actions, &attributes, words, environ);
+    if (!failed) failed = posix_spawnp(&made, words[0], &actions, &attributes, words, variables);
     if (!failed) compiler = made;
     sigprocmask(SIG_SETMASK, &before, NULL);
     posix_spawnattr_destroy(&attributes);
@@ -108,7 +139,10 @@ static bool wait_for_compiler(unsigned limit_ms, int *status) {
 }
 
 static tla_status run_compiler(char *const *words, const char *path, unsigned limit_ms, tla_error *error) {
-    const int failed = start(words);
+    char folder[PATH_MAX + 16];
+    char **const variables = environment(folder, sizeof folder);
+    const int failed = variables ? start(words, variables) : ENOMEM;
+    free(variables);
     if (failed == ENOENT || failed == EACCES)
         return tla_error_set(
             error, TLA_NOT_FOUND,

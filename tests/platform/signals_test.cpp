@@ -83,10 +83,10 @@ void check(const moment &m, int signal) {
     const std::string kernel =
         scratch.write("k.c", "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <signal.h>\n#include <unistd.h>\n" +
                                  doubling("", m.kernel));
-    // A compiler that makes a process of its own and never ends.
+    // A compiler that makes a file and a process of its own, and never ends.
     const std::string cc = work.path("cc"), sign = scratch.path("sign"), told = scratch.path("compiler");
-    scratch.write("cc", "#!/bin/sh\nsleep 1000 &\necho $! > '" + told + ".new'; mv '" + told + ".new' '" + told +
-                            "'\nwait\n");
+    scratch.write("cc", "#!/bin/sh\n: > \"$TMPDIR/half.s\"\nsleep 1000 &\necho $! > '" + told + ".new'; mv '" + told +
+                            ".new' '" + told + "'\nwait\n");
     std::filesystem::permissions(scratch.path("cc"), std::filesystem::perms::owner_all);
     std::filesystem::rename(scratch.path("cc"), cc);
     BOOST_REQUIRE_EQUAL(mkfifo(work.path("pipe").c_str(), 0600), 0);
