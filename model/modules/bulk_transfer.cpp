@@ -17,8 +17,8 @@ std::size_t bulk_transfer::move(tlm::tlm_command command, const std::vector<piec
             at++;
             moved = 0;
         }
-        if (at == pieces.size() || refused < pieces.size()) return;
-        if (of->in_reset()) { // as if nothing were left of the piece
+        if (at == pieces.size()) return;
+        if (refused < pieces.size() || of->in_reset()) { // as if nothing were left of the piece, also of a later one
             if (transaction && moved > 0) tla_transaction_end(transaction, begins_ps);
             at = pieces.size();
             return;
@@ -28,9 +28,8 @@ std::size_t bulk_transfer::move(tlm::tlm_command command, const std::vector<piec
         if (moved == 0) transaction = accesses.transaction(outstanding, true);
         if (transaction) tla_transaction_issue(transaction, moved + nbytes == p.nbytes);
         accesses.access(command, p.pa + moved, p.bytes + moved, nbytes, begins_ps, who, transaction,
-                        [&, begins_ps, number = at, its = transaction](bool ok, std::uint64_t ended_ps) {
+                        [&, begins_ps, number = at](bool ok, std::uint64_t ended_ps) {
                             if (!ok) refused = std::min(refused, number);
-                            if (!ok && its) tla_transaction_end(its, ended_ps);
                             latency_ps += ended_ps - begins_ps;
                             next(in_order ? ended_ps : begins_ps);
                         });

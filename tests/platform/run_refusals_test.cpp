@@ -234,6 +234,23 @@ BOOST_AUTO_TEST_CASE(mappings_that_fail_after_they_were_acknowledged_are_counted
     BOOST_CHECK_EQUAL(visible, 0);
 }
 
+// The answer comes while the host writes the same piece, or already the next one.
+BOOST_AUTO_TEST_CASE(a_write_of_the_host_that_a_memory_refuses_ends_the_run_whenever_it_comes) {
+    unsigned refused = 0;
+    for (const char *sips : {"1", "2"})
+        for (const char *chunk : {"100 B", "4 KiB"})
+            for (unsigned at_ns = 2000; at_ns < 3600; at_ns += 250) {
+                const report r = run(small, {"--kernel", "vector_add", "--set", std::string("system.sips=") + sips,
+                                             "--set", std::string("host.dma_chunk=") + chunk, "--set",
+                                             "faults.plan=channel_out channel=1 at=" + std::to_string(at_ns) + "ns"});
+                BOOST_CHECK_EQUAL(r.run.status, 1);
+                BOOST_CHECK_MESSAGE(!contains(r.run.err, "deadlock"), sips << ", " << chunk << ", " << at_ns << " ns");
+                BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+                refused += contains(r.run.err, "tensor ") && contains(r.run.err, " answered an access with an error");
+            }
+    BOOST_CHECK_GT(refused, 10u);
+}
+
 BOOST_AUTO_TEST_CASE(plain_addresses_are_refused_in_words) {
     check_refused({"run", small, "--set", "controller.addresses=plain", "--set", "tcm.base=64 GiB"}, 2,
                   "tlmalloc run: found controller.addresses plain, expected kernbench: an npu has many memories of a "
