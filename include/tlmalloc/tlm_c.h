@@ -84,8 +84,8 @@ typedef struct tlmc_access {
 int tlmc_transport(tlmc_controller *controller, uint32_t socket, tlmc_access *access);
 
 /* A debugger's access: how many bytes were moved, of those that are enabled. Byte enables and streaming width mean what
- * they do in tlmc_transport; a width of 0 is the length. No time, no side effects; as any access the end of
- * tlmc_create. */
+ * they do in tlmc_transport; a width of 0 is the length. 0 without data, and with
+ * enables of length 0. No time, no side effects; as any access the end of tlmc_create. */
 uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_access *access);
 
 typedef struct tlmc_dmi {

@@ -372,6 +372,11 @@ uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_acc
             fail(TLA_INVALID_ARGUMENT, "found byte enables of length 0, expected at least 1");
             return 0u;
         }
+        if (!access->data && access->length) {
+            fail(TLA_INVALID_ARGUMENT,
+                 "found no data for " + std::to_string(access->length) + " bytes, expected a pointer to them");
+            return 0u;
+        }
         settle(); // of what is elaborated
         return debug_in_stretches(controller->socket(socket), *access);
     });

@@ -58,6 +58,13 @@ for _ in range(3000):
 none = tlmc.access(tlmc.READ, BASE, bytes(4), enables=1)
 assert plugin.tlmc_debug(controller, tlmc.DATA, c.byref(none)) == 0 and "byte enables of length 0" in said()
 
+# Without data nothing is moved, also where the first byte is not enabled.
+enables = c.create_string_buffer(b"\0\xff", 2)
+for command in tlmc.READ, tlmc.WRITE:
+    for enabled in {}, {"enables": c.cast(enables, c.c_void_p).value, "enables_length": 2}:
+        none = tlmc.Access(address=BASE, command=command, length=16, streaming_width=16, **enabled)
+        assert plugin.tlmc_debug(controller, tlmc.DATA, c.byref(none)) == 0 and "found no data for 16" in said()
+
 # Of two threads at once the second is told so, in words of its own; a callback's calls are told apart.
 words = {}
 
