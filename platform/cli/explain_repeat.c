@@ -63,9 +63,17 @@ _Noreturn static void run(char **words, pid_t parent) {
     _exit(1);
 }
 
+/* Whether va.page_size goes with mmu.page_size, as it does where it is not written. A report does not say what was
+ * written; where both are equal it need not be. */
+static bool has_one_page_size(const run_explained *e) {
+    const json_t *const mmu = json_object_get(json_object_get(e->config, "mmu"), "page_size"),
+                        *const va = json_object_get(json_object_get(e->config, "va"), "page_size");
+    return json_equal(mmu, va);
+}
+
 bool run_repeater_time(const run_repeater *r, const char *key, const char *value, uint64_t *took_ps) {
-    char set[256], json[64];
-    char **words = malloc((r->count + 3) * sizeof *words);
+    char set[256], follows[256], json[64];
+    char **words = malloc((r->count + 4) * sizeof *words);
     const int report = words ? memfd_create("report", 0) : -1;
     if (report < 0) {
         free(words);
@@ -76,6 +84,8 @@ bool run_repeater_time(const run_repeater *r, const char *key, const char *value
     snprintf(set, sizeof set, "--set=%s=%s", key, value);
     snprintf(json, sizeof json, "--json=/dev/fd/%d", report);
     if (*key) words[count++] = set;
+    snprintf(follows, sizeof follows, "--set=va.page_size=%s", value);
+    if (strcmp(key, "mmu.page_size") == 0 && has_one_page_size(r->of)) words[count++] = follows;
     words[count++] = json;
     words[count] = NULL;
     const pid_t parent = getpid(), child = fork();

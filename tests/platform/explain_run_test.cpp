@@ -218,6 +218,9 @@ BOOST_AUTO_TEST_CASE(every_change_that_names_a_key_makes_the_run_shorter) {
         const settings keys = random_settings(random);
         follow(kernel, keys, i % 4 == 3 ? settings{"--pe", "0"} : settings{}, all);
     }
+    // va.page_size goes with mmu.page_size, unless it is written.
+    follow("gemm", {"mmu.walk=memory", "mmu.page_size=4 KiB"}, {}, all);
+    follow("gemm", {"mmu.walk=memory", "mmu.page_size=4 KiB", "va.page_size=64 KiB"}, {}, all);
     BOOST_TEST_MESSAGE(all.helped << " of " << all.named << " changes that name a key helped, in " << runs << " runs");
     BOOST_CHECK_GT(all.named, runs);
     // A pool in the host delays what it does for the launch: it was advised, and made this run longer.
