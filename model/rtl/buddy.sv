@@ -58,10 +58,9 @@ module buddy #(
     // --- the smallest order that holds what is asked for; NODES + 1 when none does ---
     wire [WIDTH-1:0] last_unit = command_size - 1'b1;
     logic [ORDER-1:0] command_order;
-    integer i;
     always_comb begin
         command_order = {ORDER{1'b0}};
-        for (i = 0; i < WIDTH; i = i + 1)
+        for (int i = 0; i < WIDTH; i++)
             if (last_unit[i]) command_order = i < NODES ? i[ORDER-1:0] + 1'b1 : NODES[ORDER-1:0] + 1'b1;
     end
 
@@ -137,7 +136,7 @@ module buddy #(
         if (unlinks && buddy_is_head) heads[order] <= read_next;
         case (state)
             BEGIN: begin
-                for (i = 0; i <= NODES; i = i + 1) heads[i] <= NOBODY;
+                for (int i = 0; i <= NODES; i++) heads[i] <= NOBODY;
                 highest <= {ORDER{1'b0}};
                 offset <= base[NODES:0];
                 left <= capacity[NODES:0];

@@ -32,10 +32,9 @@ module engine_check #(
         .rst(!begun), .base({WIDTH{1'b0}}), .capacity(CAPACITY), .command_free(frees), .command_offset(offsets[which]),
         .command_size(frees ? sizes[which] : wanted), .answer_ready(1'b1), .*);
     logic overlaps;
-    integer i;
     always_comb begin
         overlaps = 1'b0;
-        for (i = 0; i < 3; i = i + 1)
+        for (int i = 0; i < 3; i++)
             if (live[i] && answer_offset < offsets[i] + sizes[i] && offsets[i] < answer_offset + size) overlaps = 1'b1;
     end
 
