@@ -130,6 +130,10 @@ std::uint64_t receive_and_multiply(bench &b, bool asynchronous, bool receives, b
     return b.of(1).end_ps - b.of(1).start_ps;
 }
 
+// In the exact style a message takes 175 ns, a product 456, both in turn 622 and together 505: 117 ns are saved. What
+// is left are 30 ns behind the kernel's end, in which the slots are freed, 3 ns of calls, and 16 ns in which both want
+// the TCM's read channel: with a TCM of 100 TB/s together are 33 ns longer than the product. It was 3/4 (166 of 217 ns)
+// before pieces left in order, which made a message alone 42 ns and both in turn 41 ns shorter: there is less to hide.
 void overlaps(const std::string &style) {
     bench b(pair(style));
     b.run([&] {
