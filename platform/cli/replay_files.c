@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/output_name.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,8 @@ static tla_status open_one(const char *option, const char *path, const char *all
                            tla_error *error) {
     if (!path || !compared) return output_open(option, path, stream, error);
     output_name name;
-    if (output_descriptor(path) >= 0 || (output_name_find(path, -1, &name) && name.in_place))
+    const bool is_file = output_name_find(path, -1, &name) ? !name.in_place : *path && errno != EISDIR;
+    if (output_descriptor(path) >= 0 || !is_file)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "%s: found '%s', expected a file: with --compare there is one for each policy, such as "
                              "placements.first_fit.csv for placements.csv",

@@ -359,6 +359,16 @@ BOOST_AUTO_TEST_CASE(the_comparison_writes_the_files_of_every_policy_as_single_r
         {"replay", trace, "--capacity", "1 KiB", "--compare", "tlsf", "--placements", scratch.path("t.csv")});
     BOOST_CHECK_EQUAL(over.status, 2);
     BOOST_CHECK_MESSAGE(contains(over.err, "which is the input"), over.err);
+    // A folder, or nothing, is no name that others are made of.
+    const std::size_t before = scratch.file_count();
+    for (const std::string &no_file : {std::string(), scratch.path(""), scratch.path("none/")}) {
+        const command_result refused =
+            run_tlmalloc({"replay", recorded, "--capacity", "1 GiB", "--compare", "tlsf", "--placements", no_file});
+        BOOST_CHECK_EQUAL(refused.status, 2);
+        BOOST_CHECK_MESSAGE(contains(refused.err, "--placements: found '" + no_file + "', expected a file: "),
+                            refused.err);
+    }
+    BOOST_CHECK_EQUAL(scratch.file_count(), before);
 }
 
 // An aged arena has its size; what cannot be made of it has no row and no files.
