@@ -114,11 +114,11 @@ void check(const moment &m, int signal) {
     }
 }
 
-const moment &moment_of(const std::string &name) {
+const moment &moment_of(const char *name) {
     return *std::find_if(moments.begin(), moments.end(), [&](const moment &m) { return m.name == name; });
 }
 
-void check_all(const std::string &name) {
+void check_all(const char *name) {
     const std::vector<int> all = ending_signals();
     BOOST_CHECK_GT(all.size(), 40u);
     for (const int signal : all)
