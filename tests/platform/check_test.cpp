@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(no_command_fails_in_silence_for_lack_of_host_memory) {
     const unsigned most = is_sanitized() ? 0 : 40'000; // a sanitizer alone reserves terabytes: nothing starts
     for (unsigned kib = 12'000; kib < most; kib += 2'000)
         for (const char *command : {"check", "topology"}) {
-            const command_result run = run_shell("ulimit -v " + std::to_string(kib) + "; exec $tlmalloc " + command +
-                                                 " " + configs + "npu_small.yaml");
+            const command_result run = run_shell("ulimit -v " + std::to_string(kib) + "; exec \"$tlmalloc\" " +
+                                                 command + " '" + configs + "npu_small.yaml'");
             BOOST_CHECK_MESSAGE(run.status == 0 || !run.err.empty(), command << " in " << kib << " KiB");
         }
 }

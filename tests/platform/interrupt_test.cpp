@@ -47,8 +47,8 @@ BOOST_AUTO_TEST_CASE(an_interrupt_says_how_far_it_came_and_leaves_nothing_half) 
 BOOST_AUTO_TEST_CASE(a_pipe_that_breaks_leaves_nothing_half) {
     scratch_directory scratch;
     const command_result run =
-        run_shell("\"$tlmalloc\" run " TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml --json '" + scratch.path("r.json") +
-                  "' --vcd - 2>'" + scratch.path("err") + "' | head -c 10");
+        run_shell("\"$tlmalloc\" run '" TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml' --json '" +
+                  scratch.path("r.json") + "' --vcd - 2>'" + scratch.path("err") + "' | head -c 10");
     BOOST_CHECK_EQUAL(run.out, "$timescale");
     BOOST_CHECK_EQUAL(read_text(scratch.path("err")), "");
     BOOST_CHECK(!std::filesystem::exists(scratch.path("r.json")));
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_signal_that_was_ignored_stays_ignored) {
     scratch_directory scratch;
     const std::string json = scratch.path("r.json");
     const command_result run =
-        run_shell("trap '' HUP; \"$tlmalloc\" run " TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml --json '" + json +
+        run_shell("trap '' HUP; \"$tlmalloc\" run '" TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml' --json '" + json +
                   "' & sleep 0.1; kill -HUP $!; wait $!");
     BOOST_CHECK_EQUAL(run.status, 0);
     BOOST_CHECK(std::filesystem::exists(json));

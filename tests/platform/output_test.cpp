@@ -168,10 +168,10 @@ BOOST_AUTO_TEST_CASE(a_table_that_goes_into_an_input_is_refused) {
         if (input != hbm2) lines.push_back({input, shell_line(w, scratch.path("out"))});
     }
     const std::string trace = scratch.path("t.csv"), config = scratch.path("c.yaml"), rows = scratch.path("e.yaml");
-    lines.push_back({trace, "$tlmalloc replay " + trace + " --capacity 16"});
-    lines.push_back({config, "$tlmalloc check " + config});
-    lines.push_back({config, "$tlmalloc traffic " + config + " --pattern seq_rd"});
-    lines.push_back({rows, "$tlmalloc reproduce " + rows});
+    lines.push_back({trace, "\"$tlmalloc\" replay '" + trace + "' --capacity 16"});
+    lines.push_back({config, "\"$tlmalloc\" check '" + config + "'"});
+    lines.push_back({config, "\"$tlmalloc\" traffic '" + config + "' --pattern seq_rd"});
+    lines.push_back({rows, "\"$tlmalloc\" reproduce '" + rows + "'"});
     for (const auto &[input, line] : lines) {
         BOOST_TEST_CONTEXT(line) {
             const std::string before = read_text(input);
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(two_outputs_of_one_name_are_refused_before_anything_runs) {
     BOOST_CHECK_MESSAGE(devices.status == 0, devices.err);
     // Where the shell sends standard output.
     const command_result redirected =
-        run_shell("\"$tlmalloc\" replay " + recorded + " --capacity '1 GiB' --json '" + file + "' > '" + file + "'");
+        run_shell("\"$tlmalloc\" replay '" + recorded + "' --capacity '1 GiB' --json '" + file + "' > '" + file + "'");
     BOOST_CHECK_EQUAL(redirected.status, 2);
     BOOST_CHECK_MESSAGE(contains(redirected.err, "where standard output goes"), redirected.err);
     // Experiments of one name are plots of one name.
@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(a_standard_output_that_is_full_or_closed_is_an_error_of_eve
                                    "help",
                                    "help run",
                                    "run --help",
-                                   "check " + npu_small,
+                                   "check '" + npu_small + "'",
                                    "check --reference",
                                    "traffic --reference"};
     for (const writer &w : writers(scratch))

@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(what_modules_report_is_on_standard_error) {
 }
 
 BOOST_AUTO_TEST_CASE(a_platform_that_the_host_has_no_room_for_says_which_part) {
-    const command_result run = run_shell("ulimit -v 200000; exec $tlmalloc probe " + kernbench + " --case h2d");
+    const command_result run = run_shell("ulimit -v 200000; exec \"$tlmalloc\" probe '" + kernbench + "' --case h2d");
     BOOST_CHECK_NE(run.status, 0);
     BOOST_CHECK_EQUAL(run.out, "");
     BOOST_CHECK_MESSAGE(!contains(run.err, "In file"), run.err);

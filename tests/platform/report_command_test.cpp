@@ -211,8 +211,8 @@ BOOST_AUTO_TEST_CASE(a_log_for_which_the_host_has_no_room_is_told_and_leaves_no_
     std::size_t failed = 0;
     for (unsigned kib = 20'000; kib < most; kib += 4'000) {
         std::filesystem::remove(run.page);
-        const command_result found = run_shell("ulimit -v " + std::to_string(kib) + "; exec $tlmalloc report " +
-                                               run.file + " --events " + file + " -o " + run.page);
+        const command_result found = run_shell("ulimit -v " + std::to_string(kib) + "; exec \"$tlmalloc\" report '" +
+                                               run.file + "' --events '" + file + "' -o '" + run.page + "'");
         if (found.status == 0) continue;
         failed++;
         BOOST_CHECK_EQUAL(found.status, 1);

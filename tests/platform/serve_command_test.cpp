@@ -522,9 +522,9 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
 // What the platform's modules report comes out as a text: it is thrown by C++, and the engine is C.
 BOOST_AUTO_TEST_CASE(a_platform_that_the_host_has_no_room_for_is_refused) {
     if (is_sanitized()) return; // nothing starts in so little memory
-    const command_result run =
-        run_shell("ulimit -v 300000; exec $tlmalloc serve " + configs + "small_requests.jsonl --settings " + configs +
-                  "small.yaml --step-time 'platform " TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml + fixed 1 ms'");
+    const command_result run = run_shell(
+        "ulimit -v 300000; exec \"$tlmalloc\" serve '" + configs + "small_requests.jsonl' --settings '" + configs +
+        "small.yaml' --step-time 'platform " TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml + fixed 1 ms'");
     BOOST_CHECK_EQUAL(run.status, 2);
     BOOST_CHECK_MESSAGE(contains(run.err, "tlmalloc serve: --step-time: "), run.err);
     BOOST_CHECK_EQUAL(run.out, "");

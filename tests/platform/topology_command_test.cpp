@@ -152,7 +152,8 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_written_is_the_same_fabric_when_it_is_named)
                                        ":2:18: error: system.topology_file: found \"cut.yaml\", expected a file with a "
                                        "topology that can be used\n");
     }
-    const command_result over = run_shell("$tlmalloc topology " + kernbench + " --set " + named + " --yaml >> " + file);
+    const command_result over =
+        run_shell("\"$tlmalloc\" topology '" + kernbench + "' --set '" + named + "' --yaml >> '" + file + "'");
     BOOST_CHECK_EQUAL(over.status, 2); // its own input
     BOOST_CHECK(contains(over.err, "standard output"));
 }
@@ -193,7 +194,8 @@ BOOST_AUTO_TEST_CASE(a_picture_has_every_node_where_it_stands) {
 BOOST_AUTO_TEST_CASE(without_graphviz_nothing_is_left) {
     scratch_directory scratch;
     const std::string svg = scratch.path("f.svg");
-    const command_result run = run_shell("PATH=/no/such/folder $tlmalloc topology " + kernbench + " --svg " + svg);
+    const command_result run =
+        run_shell("PATH=/no/such/folder \"$tlmalloc\" topology '" + kernbench + "' --svg '" + svg + "'");
     BOOST_CHECK_EQUAL(run.status, 1);
     BOOST_CHECK_EQUAL(run.out, "");
     BOOST_CHECK_EQUAL(run.err, "tlmalloc topology: --svg: found no neato, expected Graphviz (the package graphviz)\n");
