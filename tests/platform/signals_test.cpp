@@ -58,17 +58,19 @@ const std::vector<moment> moments{
     {"reading a trace", "exec \"$tlmalloc\" replay \"$dir/pipe\" --capacity 1024 --placements \"$dir/p.csv\"", "",
      ".part"},
     {"compiling",
-     "CC=\"$dir/cc\"; export CC; exec \"$tlmalloc\" run " + npu_small + " --kernel \"$k\" --json \"$dir/r.json\"", "",
+     "CC=\"$dir/cc\"; export CC; exec \"$tlmalloc\" run '" + npu_small + "' --kernel \"$k\" --json \"$dir/r.json\"", "",
      "compiler"},
-    {"in a kernel", "exec \"$tlmalloc\" run " + npu_small + " --kernel \"$k\" --json \"$dir/r.json\" --vcd \"$dir/v\"",
+    {"in a kernel",
+     "exec \"$tlmalloc\" run '" + npu_small + "' --kernel \"$k\" --json \"$dir/r.json\" --vcd \"$dir/v\"",
      "close(open(getenv(\"SIGN\"), O_CREAT | O_WRONLY, 0600)); for (;;) pause();", "sign"},
     {"in a kernel that blocks signals",
-     "exec \"$tlmalloc\" run " + npu_small + " --kernel \"$k\" --json \"$dir/r.json\"",
+     "exec \"$tlmalloc\" run '" + npu_small + "' --kernel \"$k\" --json \"$dir/r.json\"",
      "sigset_t all; sigfillset(&all); sigprocmask(SIG_SETMASK, &all, 0); "
      "close(open(getenv(\"SIGN\"), O_CREAT | O_WRONLY, 0600)); for (;;) pause();",
      "sign"},
     {"in a kernel of the platform",
-     "exec \"$tlmalloc\" run " TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml --json \"$dir/r.json\" --vcd \"$dir/pipe\"",
+     "exec \"$tlmalloc\" run '" TLMALLOC_SOURCE_DIR
+     "/configs/kernbench.yaml' --json \"$dir/r.json\" --vcd \"$dir/pipe\"",
      "", ".part"},
 };
 
