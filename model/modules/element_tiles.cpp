@@ -209,7 +209,7 @@ tla_status processing_element::free_owed() {
     std::vector<tl_tile> owed;
     owed.swap(owed_); // where the FREEs that are refused again go, too
     free_owed_in_rounds(
-        owed, [&](const tl_tile &tile) { return is_held(tile) && !in_reset() ? give_back(tile) : TLA_OK; },
+        owed, [&](const tl_tile &tile) { return is_held(tile) ? give_back(tile) : TLA_OK; },
         [this] { delay_ += from_ps(config_.retry.delay_ps); });
     const tla_status left = owed.empty() ? TLA_OK : run_.problem.status;
     if (before.status || !left) run_.problem = before;
