@@ -7,7 +7,6 @@
 #include "tlmalloc/timing/fabric.h"
 #include "tlmalloc/timing/flat_channels.h"
 #include "tlmalloc/timing/hbm_pseudo_channel.h"
-#include "tlmalloc/timing/order.h"
 #include "tlmalloc/timing/time_account.h"
 #include "tlmalloc/timing/timeline.h"
 #include "tlmalloc/timing/transaction.h"

@@ -5,12 +5,16 @@
  * simulation of its own; a host that is a SystemC program itself uses the modules, or loads the plugin into a namespace
  * of its own (dlmopen).
  *
- * Accesses are loosely timed: each is made at the plugin's time plus `delay_ps`, and adds to that what it takes. Time
- * goes on with tlmc_tick alone. A process has one simulation: controllers are created before the first access or tick
- * of any of them, and live as long as the process: SystemC cannot build a simulation twice, so there is no destroy, and
- * a host that wants a fresh one makes a process, or resets (tlmc_reset). Calls come one after the other: one from
- * within a callback fails, and so does one that another thread makes at the same time. Where the host has no memory for
- * a thread of the simulation, the simulation is over: that call and every later one fails and says so.
+ * Accesses are loosely timed: each arrives at the plugin's time plus `delay_ps`, and adds to that what it takes. The
+ * plugin's time is the host's: it goes on with tlmc_tick alone. Shared resources serve in the order of arrival, as far
+ * as the host calls in that order. A call returns with its answer, for which the simulation may have run ahead of the
+ * plugin's time; an access that arrives before what has been simulated is late: it is served as if it arrived then.
+ * tlmc_statistics counts late accesses, and the first is a warning /tlmalloc/time/late. A process has one simulation:
+ * controllers are created before the first access or tick of any of them, and live as long as the process: SystemC
+ * cannot build a simulation twice, so there is no destroy, and a host that wants a fresh one makes a process, or resets
+ * (tlmc_reset). Calls come one after the other: one from within a callback fails, and so does one that another thread
+ * makes at the same time. Where the host has no memory for a thread of the simulation, the simulation is over: that
+ * call and every later one fails and says so.
  *
  * Functions that return int return 0, or a tla_status of tlmalloc (base/status.h), which tlmc_error() has in words. */
 #ifndef TLMALLOC_TLM_C_H
@@ -44,10 +48,10 @@ typedef struct tlmc_controller tlmc_controller;
  *     tcm.present                                      true (default) or false: an HBM slice alone
  *
  * With a base controller.addresses is plain, said or not. Of two lines with one key the last counts.
- * The slice is hbm.capacity_per_cube / system.pes_per_cube, the place that of SIP 0, cube 0, PE 0; the style is the
- * fast one. NULL, and tlmc_error() with line, key, what was found and what was expected: another version, a key or
- * value that is none, a name that another controller has or that is not of printable characters but ".", a module that
- * cannot be built, time that has begun. */
+ * The slice is hbm.capacity_per_cube / system.pes_per_cube, the place that of SIP 0, cube 0, PE 0. NULL, and
+ * tlmc_error() with line, key, what was found and what was expected: another version, a key or value that is none, a
+ * name that another controller has or that is not of printable characters but ".", a module that cannot be built, time
+ * that has begun. */
 tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *settings);
 
 /* Which socket of it. */
@@ -84,8 +88,8 @@ typedef struct tlmc_access {
 int tlmc_transport(tlmc_controller *controller, uint32_t socket, tlmc_access *access);
 
 /* A debugger's access: how many bytes were moved, of those that are enabled. Byte enables and streaming width mean what
- * they do in tlmc_transport; a width of 0 is the length. 0 without data, and with
- * enables of length 0. No time, no side effects; as any access the end of tlmc_create. */
+ * they do in tlmc_transport; a width of 0 is the length. 0 without data, and with enables of length 0. No time, no side
+ * effects; as any access the end of tlmc_create. */
 uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_access *access);
 
 typedef struct tlmc_dmi {

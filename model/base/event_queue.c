@@ -274,7 +274,7 @@ tla_status tla_event_queue_post(tla_event_queue *queue, const tla_event *event) 
 }
 
 uint64_t tla_event_queue_next_ps(tla_event_queue *queue) {
-    settle(queue);
+    if (queue->today.count == 0 && queue->in_calendar + queue->faraway.count > 0) settle(queue);
     return queue->today.count ? queue->today.entries[0].at_ps : UINT64_MAX;
 }
 

@@ -336,6 +336,8 @@ const tla_key_condition tla_key_conditions[] = {
     {"host.driver_synchronous", has_driver, {"host.driver"}, "serial or per_device"},
     {"host.driver_synchronous", never_in_a_run, {KERNEL}, "a program of your own that allocates during a launch"},
 
+    {"simulation.look_ahead", never_in_a_run, {KERNEL}, "a program of your own that binds an initiator"},
+
     {"faults.seed", has_rates, {"faults.plan"}, "faults with a rate"},
     {"faults.ecc_latency", corrects, {"faults.plan"}, "a correctable fault"},
 

@@ -41,7 +41,7 @@ static void derive(tla_config *c) {
     tla_topology_plan plan;
     tla_plan_sips(&c->topology, &plan, NULL); /* whether it can be is a rule's matter */
     c->pe.collectives.sip_columns = c->topology.sip_topology == TLA_SIPS_RING ? c->system.sips : plan.sip_grid_width;
-    c->dma.quantum_ps = c->pe.quantum_ps = c->simulation.quantum_ps;
+    c->pe.quantum_ps = c->simulation.quantum_ps;
     c->dma.tell_extent = c->controller.guard != TLA_GUARD_OFF;
     c->host.page_size = c->va.space.page_size;
     c->host.tcm_reserved = c->controller.memory.tcm_reserved_bytes;

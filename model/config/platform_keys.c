@@ -64,11 +64,6 @@ const char *tla_map_ack_name(tla_map_ack ack) {
     return (unsigned)ack < TLA_MAP_ACK_COUNT ? names[ack] : NULL;
 }
 
-const char *tla_time_style_name(tla_time_style style) {
-    static const char *const names[] = {"fast", "exact"};
-    return (unsigned)style < TLA_TIME_STYLE_COUNT ? names[style] : NULL;
-}
-
 const char *tla_back_pressure_name(tla_back_pressure back_pressure) {
     static const char *const names[] = {"sleep", "poll"};
     return (unsigned)back_pressure < TLA_BACK_PRESSURE_COUNT ? names[back_pressure] : NULL;
@@ -97,7 +92,6 @@ NAMES_OF(tla_unmapped)
 NAMES_OF(tla_walk_mode)
 NAMES_OF(tla_replacement)
 NAMES_OF(tla_map_ack)
-NAMES_OF(tla_time_style)
 NAMES_OF(tla_sip_topology)
 NAMES_OF(tla_routing)
 NAMES_OF(tla_host_driver_kind)
@@ -583,11 +577,11 @@ const tla_schema_key tla_platform_keys[] = {
     {NAMED(host.pool, host.pool, tla_host_pool), "tlmalloc's choice: nothing is kept", "none",
      "what the host keeps for its next allocations: none, or a caching_pool for each memory, in front of the driver"},
 
-    {NAMED(simulation.style, simulation.style, tla_time_style), CHOICE, "exact",
-     "how time is taken: exact, in the order of arrival at every shared resource, whatever the quantum; fast, in the "
-     "order of the calls, which keeps idle gaps that a later call can still reach"},
     {TIME(simulation.quantum, simulation.quantum_ps, S), "tlmalloc's choice: no decoupling", "0 ns",
      "how far an initiator may run ahead of simulated time"},
+    {TIME(simulation.look_ahead, simulation.look_ahead_ps, MS), "tlmalloc's choice: nothing is passed", "0 ns",
+     "how far an access of a foreign initiator may pass events that are due elsewhere; what then comes late is served "
+     "late, and counted"},
     {BOOLEAN(simulation.link_signals, simulation.link_signals), "tlmalloc's choice: 6,528 of KernBench's links",
      "false", "waveforms show every link of the fabric by itself too, and not only those of a cube by their kinds"},
 

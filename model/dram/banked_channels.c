@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { SHARERS_MAX = 2, SLAB_ACCESSES = 64, RING_FIRST = 16, SETTLE_LEAST = 64 };
+enum { SHARERS_MAX = 2, SLAB_ACCESSES = 64, RING_FIRST = 16 };
 
 /* An access that has arrived and has not ended yet. */
 typedef struct access {
@@ -40,13 +40,6 @@ typedef struct group {
     tla_banked_channels *channels;
 } group;
 
-/* A pseudo-channel as if it were its data bus alone, to say what the order of the calls did. */
-typedef struct bus_order {
-    uint64_t free_ps; /* in the order of the calls */
-    tla_order_log log;
-    size_t settle_at; /* how many bookings make settling worth while */
-} bus_order;
-
 struct tla_banked_channels {
     tla_hbm_config timing;
     uint64_t latency_ps[2];
@@ -56,9 +49,6 @@ struct tla_banked_channels {
     slab *slabs;
     void (*done)(void *context, void *tag, uint64_t end_ps); /* of the run under way */
     void *done_context;
-    uint64_t burst_ps;  /* of a group: two pseudo-channels have two buses */
-    uint64_t before_ps; /* nothing arrives before this time any more */
-    bus_order *order;   /* of each group */
     group groups[];
 };
 
@@ -155,9 +145,6 @@ tla_status tla_banked_channels_create(const tla_banked_channels_config *config, 
     channels->instances = instances;
     channels->instance_bits = (uint32_t)__builtin_ctz(instances);
     channels->burst_bits = (uint32_t)__builtin_ctz(timing.burst_bytes);
-    channels->burst_ps = (uint64_t)timing.burst_cycles * timing.tck_ps / sharers;
-    channels->order = calloc(instances, sizeof *channels->order);
-    if (channels->order == NULL) status = tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for the pseudo-channels");
     channels->sharers = sharers;
     channels->sharer_shift = sharer_shift(&timing.map);
     for (uint32_t i = 0; i < instances && status == TLA_OK; i++) {
@@ -177,7 +164,6 @@ tla_status tla_banked_channels_create(const tla_banked_channels_config *config, 
 void tla_banked_channels_destroy(tla_banked_channels *channels) {
     if (channels == NULL) return;
     for (uint32_t i = 0; i < channels->instances; i++) {
-        if (channels->order) tla_order_log_destroy(&channels->order[i].log);
         group *g = &channels->groups[i];
         for (uint32_t k = 0; k < SHARERS_MAX; k++)
             free(g->streams[k].ring);
@@ -188,58 +174,10 @@ void tla_banked_channels_destroy(tla_banked_channels *channels) {
         free(channels->slabs);
         channels->slabs = next;
     }
-    free(channels->order);
     free(channels);
 }
 
-static void book(const tla_banked_channels *channels, bus_order *order, uint64_t arrival_ps, uint64_t bursts) {
-    if (order->log.count > order->settle_at) {
-        tla_order_settle(&order->log, channels->before_ps);
-        order->settle_at = 2 * order->log.count > SETTLE_LEAST ? 2 * order->log.count : SETTLE_LEAST;
-    }
-    const uint64_t duration = bursts * channels->burst_ps;
-    const uint64_t start = arrival_ps > order->free_ps ? arrival_ps : order->free_ps;
-    order->free_ps = start + duration;
-    tla_order_book(&order->log, (tla_booking){arrival_ps, start, duration});
-}
-
-/* Leaves bursts of consecutive addresses in the write buffer of a group; returns when the last of them is accepted. */
-static uint64_t buffer(tla_banked_channels *channels, group *g, uint64_t address, uint64_t bursts,
-                       uint64_t arrival_ps) {
-    uint64_t last_ps = arrival_ps;
-    for (uint64_t i = 0; i < bursts; i++) {
-        const tla_hbm_request request = {
-            .at_ps = arrival_ps, .address = address + (i << channels->burst_bits), .op = TLA_HBM_WRITE};
-        uint64_t accepted_ps = 0;
-        g->in_hbm++;
-        tla_hbm_submit(g->hbm, &request, &accepted_ps);
-        if (accepted_ps > last_ps) last_ps = accepted_ps;
-    }
-    return last_ps;
-}
-
-uint64_t tla_banked_channels_access(tla_banked_channels *channels, tla_hbm_op op, uint64_t offset, uint64_t nbytes,
-                                    uint64_t arrival_ps) {
-    const uint64_t first = offset >> channels->burst_bits, last = (offset + nbytes - 1) >> channels->burst_bits;
-    uint64_t done = arrival_ps;
-    /* bursts of one instance follow each other in its own address space: one transfer each */
-    for (uint64_t burst = first; burst <= last && burst < first + channels->instances; burst++) {
-        const uint64_t address = burst >> channels->instance_bits << channels->burst_bits;
-        const uint64_t bursts = ((last - burst) >> channels->instance_bits) + 1;
-        const uint64_t instance = burst & (channels->instances - 1);
-        group *g = &channels->groups[instance];
-        tla_hbm_transfer transfer = {0};
-        if (op == TLA_HBM_WRITE)
-            transfer.last_end_ps = buffer(channels, g, address, bursts, arrival_ps);
-        else
-            tla_hbm_access(g->hbm, arrival_ps, op, address, bursts << channels->burst_bits, &transfer);
-        book(channels, &channels->order[instance], arrival_ps, bursts);
-        if (transfer.last_end_ps > done) done = transfer.last_end_ps;
-    }
-    return done;
-}
-
-/* ---- in order of arrival ---- */
+/* ---- accesses ---- */
 
 static access *new_access(tla_banked_channels *channels) {
     if (!channels->unused) {
@@ -298,7 +236,6 @@ tla_status tla_banked_channels_arrive(tla_banked_channels *channels, tla_hbm_op 
             stream *s = &g->streams[k];
             s->ring[(s->first + s->count++) & (s->room - 1)] = (waiting){a, own, last_line, arrival_ps, op};
         }
-        tla_order_check(&channels->order[burst & (channels->instances - 1)].log, arrival_ps, arrival_ps);
     }
     return TLA_OK;
 }
@@ -359,19 +296,6 @@ void tla_banked_channels_run(tla_banked_channels *channels, uint32_t number, uin
     for (uint32_t k; offer_ps(&g->streams[k = next_stream(channels, g)]) <= now_ps;)
         offer(channels, g, k);
     if (g->in_hbm > 0) tla_hbm_advance(g->hbm, now_ps);
-}
-
-void tla_banked_channels_forget(tla_banked_channels *channels, uint64_t before_ps) {
-    channels->before_ps = before_ps;
-}
-
-tla_order tla_banked_channels_order(const tla_banked_channels *channels) {
-    tla_order sum = {0};
-    for (uint32_t i = 0; i < channels->instances; i++) {
-        const tla_order order = tla_order_so_far(&channels->order[i].log);
-        tla_order_add(&sum, &order);
-    }
-    return sum;
 }
 
 uint32_t tla_banked_channels_bank_of(const tla_banked_channels *channels, uint64_t offset) {

@@ -13,7 +13,6 @@ typedef struct channel {
 struct tla_flat_channels {
     tla_flat_channels_config config;
     uint64_t busy_ps;
-    uint64_t before_ps; /* nothing arrives before this time any more */
     uint32_t burst_bits;
     channel channel[];
 };
@@ -22,12 +21,11 @@ static bool power_of_two(uint64_t n) {
     return n && !(n & (n - 1));
 }
 
-tla_flat_channels_config tla_flat_channels_of(const tla_hbm_config *profile, uint32_t count, bool in_order) {
+tla_flat_channels_config tla_flat_channels_of(const tla_hbm_config *profile, uint32_t count) {
     return (tla_flat_channels_config){.count = count,
                                       .burst_bytes = profile->burst_bytes,
                                       .burst_ps = (uint64_t)profile->burst_cycles * profile->tck_ps,
                                       .direction_switch_ps = (uint64_t)profile->rtw * profile->tck_ps,
-                                      .in_order = in_order,
                                       .clock_ps = profile->tck_ps};
 }
 
@@ -44,9 +42,6 @@ tla_status tla_flat_channels_create(const tla_flat_channels_config *config, tla_
 }
 
 void tla_flat_channels_destroy(tla_flat_channels *channels) {
-    if (!channels) return;
-    for (uint32_t i = 0; i < channels->config.count; i++)
-        tla_timeline_destroy(&channels->channel[i].timeline);
     free(channels);
 }
 
@@ -55,9 +50,7 @@ static uint64_t serve_burst(tla_flat_channels *channels, channel *ch, bool write
         channels->config.burst_ps + (ch->write != write ? channels->config.direction_switch_ps : 0);
     ch->write = write;
     channels->busy_ps += duration;
-    if (channels->config.in_order) return tla_timeline_serve(&ch->timeline, arrival_ps, duration) + duration;
-    tla_timeline_forget(&ch->timeline, channels->before_ps);
-    return tla_timeline_reserve(&ch->timeline, arrival_ps, duration) + duration;
+    return tla_timeline_serve(&ch->timeline, arrival_ps, duration) + duration;
 }
 
 static uint64_t next_edge(uint64_t at_ps, uint64_t clock_ps) {
@@ -75,19 +68,6 @@ uint64_t tla_flat_channels_access(tla_flat_channels *channels, bool write, uint6
         if (end > done) done = end;
     }
     return done;
-}
-
-void tla_flat_channels_forget(tla_flat_channels *channels, uint64_t before_ps) {
-    channels->before_ps = before_ps;
-}
-
-tla_order tla_flat_channels_order(const tla_flat_channels *channels) {
-    tla_order sum = {0};
-    for (uint32_t i = 0; i < channels->config.count; i++) {
-        const tla_order order = tla_timeline_order(&channels->channel[i].timeline);
-        tla_order_add(&sum, &order);
-    }
-    return sum;
 }
 
 uint64_t tla_flat_channels_busy_ps(const tla_flat_channels *channels) {

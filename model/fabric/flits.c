@@ -240,7 +240,7 @@ static void send(tla_fabric *fabric, message *m, uint32_t input, uint64_t at_ps)
 
 tla_status tla_fabric_enter_request(tla_fabric *fabric, tla_fabric_access *access, uint64_t nbytes, uint64_t at_ps,
                                     uint32_t input, void *tag) {
-    const tla_status status = fabric_join(fabric, access, fabric->collects);
+    const tla_status status = fabric_join(fabric, access);
     if (status != TLA_OK) return status;
     transaction_part *const part = access->part;
     const bool there = access->from == access->to, follows = part && nbytes == 0 && part->request != UNASKED;

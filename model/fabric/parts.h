@@ -96,7 +96,6 @@ struct tla_fabric {
     node_state *nodes;
     tla_routes *routes;
     bool collects;      /* some node stores and forwards */
-    uint64_t before_ps; /* nothing is sent before this time any more */
     uint64_t transfers; /* so many have been numbered, from 1 on */
     tla_fabric_host host;
     tla_fabric_watch watch;
@@ -110,8 +109,8 @@ static inline uint64_t later(uint64_t a, uint64_t b) {
 
 void fabric_destroy_messages(tla_fabric *fabric);
 
-/* Checks that there are ways there and back, and finds or makes what an access belongs to. `collect`: the group too. */
-tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access, bool collect);
+/* Checks that there are ways there and back, and finds or makes what an access belongs to. */
+tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access);
 
 /* The number of what an access belongs to; an access of no transaction gets one of its own every time. */
 uint64_t fabric_transfer_of(tla_fabric *fabric, const tla_fabric_access *access);

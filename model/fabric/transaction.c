@@ -154,7 +154,7 @@ static transaction_part *part_of(tla_fabric *fabric, const tla_fabric_access *ac
     return part;
 }
 
-tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access, bool collect) {
+tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access) {
     access->part = NULL;
     access->group = NULL;
     const tla_status status = tla_routes_find(fabric->routes, access->from, access->to, &access->way);
@@ -165,12 +165,12 @@ tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access, bool colle
     if (access->from == access->to) return TLA_OK;
     transaction_part *const part = part_of(fabric, access);
     if (!part) return TLA_NO_HOST_MEMORY;
-    if (collect && !part->collecting) {
+    if (fabric->collects && !part->collecting) {
         if (!(part->collecting = group_of_way(fabric, access->way))) return TLA_NO_HOST_MEMORY;
         part->collecting->open = true;
     }
     access->part = part;
-    access->group = collect ? part->collecting : NULL;
+    access->group = part->collecting;
     return TLA_OK;
 }
 

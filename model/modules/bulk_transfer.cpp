@@ -7,7 +7,7 @@
 namespace tlmalloc {
 
 std::size_t bulk_transfer::move(tlm::tlm_command command, const std::vector<piece> &pieces, std::uint64_t start_ps) {
-    scatter accesses(target, in_order);
+    scatter accesses(out);
     std::size_t refused = pieces.size(), at = 0;
     std::uint64_t moved = 0;
     tla_transaction *transaction = nullptr; // of the piece
@@ -31,7 +31,7 @@ std::size_t bulk_transfer::move(tlm::tlm_command command, const std::vector<piec
                         [&, begins_ps, number = at](bool ok, std::uint64_t ended_ps) {
                             if (!ok) refused = std::min(refused, number);
                             latency_ps += ended_ps - begins_ps;
-                            next(in_order ? ended_ps : begins_ps);
+                            next(ended_ps);
                         });
         moved += nbytes;
     };

@@ -18,8 +18,7 @@ struct bulk_transfer {
         std::uint64_t nbytes;
     };
 
-    tlm::tlm_fw_transport_if<> &target;
-    outlet *in_order; // null: fast
+    outlet &out;
     std::uint64_t chunk, outstanding;
     requester *who;
     const resettable *of; // the module that moves: during a reset of it no access begins

@@ -14,8 +14,8 @@
 namespace tlmalloc {
 
 command_processor::command_processor(sc_core::sc_module_name name, const config &settings)
-    : instrumented(name, "command_processor"), control("control", "command_processor", settings.kind, settings.ports,
-                                                       *this, settings.style, settings.queue_depth),
+    : instrumented(name, "command_processor"),
+      control("control", "command_processor", settings.kind, settings.ports, *this, settings.queue_depth),
       config_(settings), routes_(std::make_unique<fan_out>(settings.routes)),
       dispatcher_(nullptr, tla_dispatcher_destroy), owner_(nullptr, tla_slice_owner_destroy) {
     const auto &routes = config_.dispatch_routes;
@@ -53,7 +53,7 @@ void command_processor::make_new() {
 }
 
 void command_processor::start_of_simulation() {
-    if (config_.style == time_style::exact) out_.lead_to(*out.operator->(), out.name());
+    out_.lead_to(*out.operator->(), out.name());
 }
 
 void command_processor::expect_way(std::size_t route, std::uint64_t way_ps, std::uint64_t spacing_ps) {
@@ -85,8 +85,7 @@ std::uint64_t command_processor::execute(unsigned port, const tla_command &comma
     tla_completion completion = control_window::answer_to(command, TLA_BAD_COMMAND);
     std::uint64_t done_ps = service.done_ps;
     if (tla_opcode_has_entries(command.opcode)) {
-        const tla_fan_out_result sent =
-            routes_->send(*out.operator->(), way_out(), command, config_.route_target, service.done_ps, true);
+        const tla_fan_out_result sent = routes_->send(out_, command, config_.route_target, service.done_ps, true);
         completion.status = sent.status;
         completion.failed_at = sent.failed_at;
         completion.nbytes = sent.status ? 0 : command.count;
@@ -149,7 +148,7 @@ tla_slice_owner_result command_processor::tell_slices(std::uint64_t at_ps) {
     tla_slice_owner_tell(owner_.get(), at_ps);
     tla_posting *postings = nullptr;
     while (const std::size_t count = tla_slice_owner_next(owner_.get(), &postings)) {
-        scatter round(*out.operator->(), way_out());
+        scatter round(out_);
         for (std::size_t i = 0; i < count; i++)
             round.post(postings[i]);
         round.gather();
@@ -185,7 +184,7 @@ void command_processor::dispatch(unsigned port, const tla_command &command, cons
 void command_processor::gather(unsigned port, tla_dispatch *launched) {
     tla_posting *postings = nullptr;
     const std::size_t count = tla_dispatch_postings(launched, &postings);
-    scatter round(*out.operator->(), way_out());
+    scatter round(out_);
     for (std::size_t i = 0; i < count; i++)
         round.post(postings[i]);
     round.gather();

@@ -11,16 +11,14 @@
 namespace tlmalloc {
 
 control_window::control_window(const char *socket_name, const char *module, tla_target target, unsigned ports,
-                               command_handler &handler, time_style style, unsigned queue_depth)
+                               command_handler &handler, unsigned queue_depth)
     : target_socket(socket_name, *this, std::max(ports, 1u)),
-      report_id_(std::string("/tlmalloc/") + module + "/control"), target_(target), handler_(handler), style_(style),
+      report_id_(std::string("/tlmalloc/") + module + "/control"), target_(target), handler_(handler),
       queue_depth_(queue_depth), ports_(ports) {
     if (ports == 0 || queue_depth == 0 || queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
         SC_REPORT_ERROR((std::string("/tlmalloc/") + module + "/config").c_str(),
                         "ports must be at least 1, queue_depth 1 .. 256");
     engine_.depth = queue_depth;
-    if (style == time_style::fast) return;
-    gate_ = std::make_unique<arrival_gate>();
     // Begins with the first command that is queued, not for a module that was given up before the simulation.
     sc_core::sc_spawn_options options;
     options.dont_initialize();
@@ -46,12 +44,8 @@ tlm::tlm_response_status control_window::check(const tlm::tlm_generic_payload &p
 
 void control_window::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     if (refuses_exclusive(payload)) return;
-    if (style_ == time_style::exact && delay > sc_core::SC_ZERO_TIME) {
-        sc_core::wait(delay);
-        delay = sc_core::SC_ZERO_TIME;
-    }
-    arrival order;
-    if (gate_) order.emplace(*gate_, static_cast<unsigned>(payload.get_address() / TLA_PORT_BYTES));
+    catch_up_with(delay);
+    arrival order(std::in_place, gate_, static_cast<unsigned>(payload.get_address() / TLA_PORT_BYTES));
     tlm::tlm_response_status response = check(payload);
     if (response == tlm::TLM_OK_RESPONSE && payload.get_command() != tlm::TLM_IGNORE_COMMAND) {
         const auto port = static_cast<unsigned>(payload.get_address() / TLA_PORT_BYTES);
@@ -129,7 +123,7 @@ tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::
     }
     const std::uint64_t arrival_ps = local_ps(delay), resets_before = resets();
     const resettable::visit here(of_);
-    if (style_ == time_style::exact && handler_.makes_transactions(command)) {
+    if (handler_.makes_transactions(command)) {
         const acceptance accepted(*this, order);
         if (resets() == resets_before) queue_.push_back({port, sender, arrival_ps, command, resets_before});
         return TLA_OK;

@@ -14,16 +14,14 @@ end_point::end_point(sc_core::sc_module_name name, const config &settings)
 }
 
 void end_point::start_of_simulation() {
-    if (config_.style == time_style::exact) to_fabric_.lead_to(*out.operator->(), out.name());
+    to_fabric_.lead_to(*out.operator->(), out.name());
 }
 
 tla_status end_point::move(tlm::tlm_command command, std::uint64_t pa, std::uint8_t *bytes, std::uint64_t nbytes) {
     if (in_reset()) return TLA_RESET;
     const visit here(this);
     const auto now_ps = [] { return to_ps(sc_core::sc_time_stamp()); };
-    bulk_transfer transfer{*out.operator->(), config_.style == time_style::exact ? &to_fabric_ : nullptr,
-                           config_.chunk,     config_.outstanding,
-                           &requester_,       this};
+    bulk_transfer transfer{to_fabric_, config_.chunk, config_.outstanding, &requester_, this};
     const bool refused = transfer.move(command, {{pa, bytes, nbytes}}, now_ps()) == 0 && nbytes > 0;
     if (transfer.end_ps > now_ps() && !in_reset()) sc_core::wait(from_ps(transfer.end_ps - now_ps()), reset_began_);
     if (in_reset()) return TLA_RESET;

@@ -13,21 +13,21 @@ fan_out::fan_out(const std::vector<command_route> &routes) {
     decisions_.reset(made);
 }
 
-tla_fan_out_result fan_out::send(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, const tla_command &command,
-                                 tla_target target, std::uint64_t at_ps, bool gather) {
+tla_fan_out_result fan_out::send(outlet &out, const tla_command &command, tla_target target, std::uint64_t at_ps,
+                                 bool gather) {
     tla_fan_out_send(decisions_.get(), &command, target, at_ps, gather);
-    return make(socket, in_order);
+    return make(out);
 }
 
-std::uint64_t fan_out::settle(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, std::uint64_t at_ps) {
+std::uint64_t fan_out::settle(outlet &out, std::uint64_t at_ps) {
     tla_fan_out_settle(decisions_.get(), at_ps);
-    return make(socket, in_order).done_ps;
+    return make(out).done_ps;
 }
 
-tla_fan_out_result fan_out::make(tlm::tlm_fw_transport_if<> &socket, outlet *in_order) {
+tla_fan_out_result fan_out::make(outlet &out) {
     tla_posting *postings = nullptr;
     while (const std::size_t count = tla_fan_out_next(decisions_.get(), &postings)) {
-        scatter round(socket, in_order);
+        scatter round(out);
         for (std::size_t i = 0; i < count; i++)
             round.post(postings[i]);
         round.gather();

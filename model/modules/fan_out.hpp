@@ -15,17 +15,16 @@ class fan_out {
   public:
     explicit fan_out(const std::vector<command_route> &routes);
 
-    // As tla_fan_out_send and tla_fan_out_settle, over `socket`; in_order: the way to the targets in the exact style,
-    // in which the calling thread waits, else nullptr.
-    tla_fan_out_result send(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, const tla_command &command,
-                            tla_target target, std::uint64_t at_ps, bool gather);
-    std::uint64_t settle(tlm::tlm_fw_transport_if<> &socket, outlet *in_order, std::uint64_t at_ps);
+    // As tla_fan_out_send and tla_fan_out_settle. The calling thread waits.
+    tla_fan_out_result send(outlet &out, const tla_command &command, tla_target target, std::uint64_t at_ps,
+                            bool gather);
+    std::uint64_t settle(outlet &out, std::uint64_t at_ps);
 
     std::uint64_t lost() const { return tla_fan_out_lost(decisions_.get()); }
     std::uint64_t not_restored() const { return tla_fan_out_not_restored(decisions_.get()); }
 
   private:
-    tla_fan_out_result make(tlm::tlm_fw_transport_if<> &socket, outlet *in_order);
+    tla_fan_out_result make(outlet &out);
 
     std::unique_ptr<tla_fan_out, void (*)(tla_fan_out *)> decisions_{nullptr, tla_fan_out_destroy};
 };

@@ -12,24 +12,21 @@
 namespace tlmalloc {
 
 hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
-    : memory_module(name, settings.kind,
-                    {settings.capacity, settings.latency_ps, settings.outstanding,
-                     settings.dmi && settings.faults.count == 0, settings.style}),
-      config_(settings) {
+    : memory_module(
+          name, settings.kind,
+          {settings.capacity, settings.latency_ps, settings.outstanding, settings.dmi && settings.faults.count == 0}),
+      config_(settings), group_resource_(time_queue::of_simulation().new_resource()) {
     faults_.plan = settings.faults;
     make_channels();
-    if (settings.style == time_style::fast) return;
-    group_resource_ = time_queue::of_simulation().new_resource();
     for (std::uint32_t i = 0; banks_ && i < tla_banked_channels_groups(banks_.get()); i++)
         groups_.push_back({this, i, UINT64_MAX});
 }
 
 static tla_flat_channels_config flat_channels(const hbm_slice::config &c) {
-    const bool in_order = c.style == time_style::exact;
-    if (c.timing) return tla_flat_channels_of(&*c.timing, c.pseudo_channels, in_order);
+    if (c.timing) return tla_flat_channels_of(&*c.timing, c.pseudo_channels);
     const std::uint64_t burst_ps =
         c.pseudo_channel_bandwidth ? tla_transfer_ps(c.burst, c.pseudo_channel_bandwidth) : 0;
-    return {c.pseudo_channels, c.burst, burst_ps, c.direction_switch_ps, in_order, 0};
+    return {c.pseudo_channels, c.burst, burst_ps, c.direction_switch_ps, 0};
 }
 
 // With banks where the profile has some, else flat.
@@ -102,12 +99,12 @@ static void each_pass(const tlm::tlm_generic_payload &payload, Visit visit) {
 }
 
 std::uint64_t hbm_slice::access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) {
-    const bool fast = config_.style == time_style::fast;
     tla_fault_hits hits{};
-    if (meets_outage(payload, arrival_ps, hits)) return fast ? arrival_ps - config_.latency_ps : arrival_ps; // no time
+    if (meets_outage(payload, arrival_ps, hits)) return arrival_ps; // no time
     std::uint64_t done_ps = arrival_ps;
     each_pass(payload, [&](std::uint64_t nbytes) {
-        done_ps = std::max(done_ps, access_channels(payload.is_write(), payload.get_address(), nbytes, arrival_ps));
+        done_ps = std::max(done_ps, tla_flat_channels_access(channels_.get(), payload.is_write(), payload.get_address(),
+                                                             nbytes, arrival_ps));
     });
     done_ps += hits.correctable * config_.ecc_latency_ps;
     move_unless_lost(payload, hits);
@@ -116,7 +113,7 @@ std::uint64_t hbm_slice::access(tlm::tlm_generic_payload &payload, std::uint64_t
     return done_ps;
 }
 
-// --- exact -----------------------------------------------------------------------------------------------------------
+// --- banks -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -226,20 +223,6 @@ void hbm_slice::report_fault(const char *id, const char *what, const tlm::tlm_ge
     SC_REPORT_WARNING(id, text.c_str());
 }
 
-std::uint64_t hbm_slice::access_channels(bool write, std::uint64_t offset, std::uint64_t nbytes,
-                                         std::uint64_t arrival_ps) {
-    const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-    if (!banks_) {
-        if (config_.style == time_style::fast) tla_flat_channels_forget(channels_.get(), now);
-        return tla_flat_channels_access(channels_.get(), write, offset, nbytes, arrival_ps);
-    }
-    tla_banked_channels_forget(banks_.get(), now);
-    const std::uint64_t done =
-        tla_banked_channels_access(banks_.get(), write ? TLA_HBM_WRITE : TLA_HBM_READ, offset, nbytes, arrival_ps);
-    if (row_hits_.is_watched()) show_rows(done);
-    return done;
-}
-
 void hbm_slice::show_rows(std::uint64_t at_ps) {
     const tla_hbm_stats now = tla_banked_channels_get_stats(banks_.get());
     const auto grow = [&](figure &f, std::uint64_t tla_hbm_stats::*member) {
@@ -264,15 +247,10 @@ hbm_slice::statistics hbm_slice::get_statistics() const {
     result.channel_errors = channel_errors_;
     if (!banks_) {
         result.busy_ps = tla_flat_channels_busy_ps(channels_.get());
-        result.order = tla_flat_channels_order(channels_.get());
         return result;
     }
-    if (config_.style == time_style::fast) // nobody else lets the buffered writes go on
-        for (std::uint32_t i = 0; i < tla_banked_channels_groups(banks_.get()); i++)
-            tla_banked_channels_run(banks_.get(), i, to_ps(sc_core::sc_time_stamp()), nullptr, nullptr);
     const tla_hbm_stats s = tla_banked_channels_get_stats(banks_.get());
     result.busy_ps = tla_banked_channels_busy_ps(banks_.get());
-    result.order = tla_banked_channels_order(banks_.get());
     result.row_hits = s.row_hits;
     result.row_misses = s.row_misses;
     result.row_conflicts = s.row_conflicts;

@@ -18,6 +18,7 @@ host::host(sc_core::sc_module_name name, config settings)
     : sc_module(name), runtime(settings), faults("faults", *this, faults_under_way), config_(std::move(settings)),
       requester_(config_.asid, 0, true) {
     require_ps_resolution();
+    requester_.waits = true;
     if (config_.dma_chunk == 0) SC_REPORT_ERROR("/tlmalloc/host/config", "dma_chunk must be above 0");
     for (const pe_location &pe : config_.pes) {
         tla_paddr pa{};
@@ -36,7 +37,6 @@ host::host(sc_core::sc_module_name name, config settings)
         reset_with(*driver_);
     }
     faults.serve_for(*this);
-    if (exact()) fault_gate_ = std::make_unique<arrival_gate>();
     TLMALLOC_HAS_PROCESS(host);
     SC_THREAD(run);
 }
@@ -51,10 +51,8 @@ void host::begin_reset() {
 }
 
 void host::start_of_simulation() {
-    if (exact()) {
-        to_fabric_.lead_to(*out.operator->(), out.name());
-        to_va_.lead_to(*va.operator->(), va.name());
-    }
+    to_fabric_.lead_to(*out.operator->(), out.name());
+    to_va_.lead_to(*va.operator->(), va.name());
     if (static_cast<std::size_t>(faults.size()) > config_.pes.size())
         SC_REPORT_ERROR("/tlmalloc/host/config",
                         (std::to_string(faults.size()) + " MMUs are bound to faults, but the configuration has " +
@@ -86,8 +84,7 @@ void host::post(way to, const std::vector<tla_posting *> &commands) {
 }
 
 void host::send_and_gather(way to, const std::vector<tla_posting *> &commands) {
-    const bool fabric = to == way::fabric;
-    scatter round(fabric ? *out.operator->() : *va.operator->(), !exact() ? nullptr : fabric ? &to_fabric_ : &to_va_);
+    scatter round(to == way::fabric ? to_fabric_ : to_va_);
     for (tla_posting *command : commands)
         round.post(*command, &requester_);
     wait_for_answers(round.gather());
@@ -100,6 +97,7 @@ tla_status host::send(way to, std::uint64_t port_address, const tla_command &com
     set_local_ps(delay, at_ps);
     const tla_status status = send_command(to == way::fabric ? out : va, port_address, command, completion, delay,
                                            config_.retry, retries_, &requester_);
+    catch_up_with(delay);
     at_ps = local_ps(delay);
     return in_reset() ? TLA_RESET : status;
 }
@@ -131,8 +129,7 @@ void host::serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_tim
     if (!payload.is_write() || payload.get_data_length() != page_fault::bytes{}.size()) return;
     const page_fault asked = page_fault::decode(payload.get_data_ptr());
     std::uint64_t at_ps = local_ps(delay);
-    std::optional<arrival_gate::passage> order;
-    if (exact()) order.emplace(*fault_gate_, pe);
+    std::optional<arrival_gate::passage> order(std::in_place, fault_gate_, pe);
     const turnstile::turn turn(fault_turn_, [&order] { order.reset(); });
     at_ps = std::max(at_ps, now_ps());
     const bool again = asked.access & page_fault::again;
@@ -160,8 +157,7 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
         pieces.push_back({s.pa.value, bytes + s.offset, s.nbytes});
         homes.push_back(&s);
     }
-    bulk_transfer transfer{
-        *out.operator->(), exact() ? &to_fabric_ : nullptr, config_.dma_chunk, config_.outstanding, &requester_, this};
+    bulk_transfer transfer{to_fabric_, config_.dma_chunk, config_.outstanding, &requester_, this};
     const std::size_t refused = transfer.move(command, pieces, start);
     transfer_latency_ps_ += transfer.latency_ps;
     const std::uint64_t end = std::max(transfer.end_ps, now_ps());
@@ -179,8 +175,7 @@ tla_status host::move_memory(tlm::tlm_command command, tla_paddr pa, std::uint8_
     completion.correlation_id = new_correlation();
     completion.request_id = new_request();
     completion.value = now_ps();
-    bulk_transfer transfer{
-        *out.operator->(), exact() ? &to_fabric_ : nullptr, config_.dma_chunk, config_.outstanding, &requester_, this};
+    bulk_transfer transfer{to_fabric_, config_.dma_chunk, config_.outstanding, &requester_, this};
     const bool refused = nbytes > 0 && transfer.move(command, {{pa.value, bytes, nbytes}}, completion.value) == 0;
     transfer_latency_ps_ += transfer.latency_ps;
     const std::uint64_t end = std::max(transfer.end_ps, now_ps());

@@ -170,8 +170,9 @@ class blocking_caller final : public in_order_request::holder {
             if (w.request == &request) w.process.kill();
     }
 
-    static void answered(void *context, std::uint64_t) {
+    static void answered(void *context, std::uint64_t at_ps) {
         auto &request = *static_cast<in_order_request *>(context);
+        request.at_ps = at_ps;
         request.pop();
         request.finish();
     }
@@ -215,7 +216,7 @@ namespace {
 struct waiting_call {
     sc_core::sc_event answered;
     in_order_request request;
-    bool done = false, abandoned = false;
+    bool waits = false, done = false, abandoned = false;
 };
 
 // Events are costly to make, so those of calls that are over are used again; not in another simulation, since they
@@ -231,20 +232,21 @@ std::vector<waiting_call *> &idle_calls() {
 // A thread that waits for its call. When it is killed or reset meanwhile, the request is still on its way.
 class caller {
   public:
-    explicit caller(tlm::tlm_generic_payload &payload) : payload_(payload), address_(payload.get_address()) {
-        if (idle_calls().empty()) {
+    explicit caller(tlm::tlm_generic_payload &payload)
+        : idle_(idle_calls()), payload_(payload), address_(payload.get_address()) {
+        if (idle_.empty()) {
             call_ = new waiting_call;
         } else {
-            call_ = idle_calls().back();
-            idle_calls().pop_back();
+            call_ = idle_.back();
+            idle_.pop_back();
             call_->request.forget_kept();
-            call_->done = call_->abandoned = false;
+            call_->waits = call_->done = call_->abandoned = false;
         }
         call_->request.payload = &payload;
     }
     ~caller() {
         if (call_->done) {
-            idle_calls().push_back(call_);
+            idle_.push_back(call_);
             return;
         }
         call_->abandoned = true;
@@ -258,25 +260,32 @@ class caller {
     waiting_call *get() const { return call_; }
 
   private:
+    std::vector<waiting_call *> &idle_;
     tlm::tlm_generic_payload &payload_;
     const std::uint64_t address_;
     waiting_call *call_;
 };
 
-void begin_at(void *context, std::uint64_t) {
+void begin_at(void *context, std::uint64_t at_ps) {
     auto &request = *static_cast<in_order_request *>(context);
-    in_order_request::frame arrival = request.pop();
+    request.at_ps = at_ps;
+    request.comes_last = true;
+    in_order_request::frame &arrival = request.pop();
     auto &target = *static_cast<in_order_target *>(arrival.module);
+    const auto port = arrival.state<unsigned>();
     time_queue::of_simulation().come_to(target.island());
-    target.begin(request, arrival.state<unsigned>());
+    target.begin(request, port);
 }
 
 } // namespace
 
-void serve_waiting(in_order_target &target, unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    time_queue &queue = time_queue::of_simulation();
+void enter(in_order_target &target, unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,
+           std::uint64_t look_ahead_ps) {
+    if (look_ahead_ps > 0)
+        if (const requester *const who = payload.get_extension<requester>(); who && who->waits) look_ahead_ps = 0;
     const caller call(payload);
-    call->request.at_ps = local_ps(delay);
+    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    call->request.at_ps = now_ps + to_ps(delay);
     call->request.called_for = acting_for::current_requester();
     call->request.push(
         [](void *self, in_order_request &request) {
@@ -285,13 +294,19 @@ void serve_waiting(in_order_target &target, unsigned port, tlm::tlm_generic_payl
             answered.done = true;
             if (answered.abandoned)
                 idle_calls().push_back(&answered);
-            else
+            else if (answered.waits)
                 time_queue::of_simulation().notify(answered.answered, request.at_ps);
         },
         call.get());
     in_order_request::frame &arrival = call->request.push(nullptr, &target);
     arrival.state<unsigned>() = port;
-    queue.post_from_thread(call->request.at_ps, 0, port, acting_for::current_caller(), begin_at, &call->request);
+    time_queue::of_simulation().run_ahead(now_ps, call->request.at_ps, port, acting_for::current_caller, begin_at,
+                                          &call->request, look_ahead_ps, call->done);
+    if (call->done) {
+        delay = from_ps(call->request.at_ps - now_ps);
+        return;
+    }
+    call->waits = true;
     while (!call->done || to_ps(sc_core::sc_time_stamp()) < call->request.at_ps)
         sc_core::wait(call->answered);
     delay = sc_core::SC_ZERO_TIME;

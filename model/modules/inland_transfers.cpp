@@ -10,8 +10,7 @@ namespace tlmalloc {
 
 // What fails early, or asks others: guarded memory, faults, walks and TLBs that are filled by them.
 static bool may_leave(const tla_config &c) {
-    return c.simulation.style == TLA_TIME_EXACT && c.controller.guard == TLA_GUARD_OFF && c.faults.plan.count == 0 &&
-           c.mmu.walk == TLA_WALK_IDEAL;
+    return c.controller.guard == TLA_GUARD_OFF && c.faults.plan.count == 0 && c.mmu.walk == TLA_WALK_IDEAL;
 }
 
 inland_site::inland_site(const tla_config &config) : made_(may_leave(config)) {

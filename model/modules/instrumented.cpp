@@ -35,12 +35,21 @@ void instrumented::trace(sc_core::sc_trace_file *file) const {
     }
 }
 
-void instrumented::print_statistics(std::ostream &out) const {
-    for (const statistics_part &part : list_statistics())
-        for (const statistic &s : part.statistics)
-            out << std::left << std::setw(24) << (std::string(name()) + (part.name ? std::string(".") + part.name : ""))
-                << ' ' << std::setw(18) << s.name << std::right << std::setw(14) << s.value << ' ' << std::left
-                << std::setw(10) << s.unit << ' ' << s.meaning << std::right << '\n';
+static void print_row(std::ostream &out, const std::string &of, const statistic &s) {
+    out << std::left << std::setw(24) << of << ' ' << std::setw(18) << s.name << std::right << std::setw(14) << s.value
+        << ' ' << std::left << std::setw(10) << s.unit << ' ' << s.meaning << std::right << '\n';
+}
+
+void instrumented::print_statistics(std::ostream &out, std::initializer_list<const instrumented *> modules) {
+    for (const instrumented *module : modules)
+        for (const statistics_part &part : module->list_statistics())
+            for (const statistic &s : part.statistics)
+                print_row(out, std::string(module->name()) + (part.name ? std::string(".") + part.name : ""), s);
+    const time_queue::late_figures order = time_queue::get_late();
+    if (order.late == 0) return;
+    print_row(out, "order", {"late", order.late, "accesses", "of the simulation, served after later ones"});
+    print_row(out, "order", {"displaced_ps", order.displaced_ps, "ps", "by which they were late, summed"});
+    print_row(out, "order", {"worst_ps", order.worst_ps, "ps", "the most"});
 }
 
 } // namespace tlmalloc

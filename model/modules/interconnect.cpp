@@ -22,7 +22,7 @@ struct interconnect::meter {
 };
 
 interconnect::interconnect(sc_core::sc_module_name name, config settings)
-    : instrumented(name, "interconnect"), in("in", *this, settings.outstanding), config_(std::move(settings)) {
+    : instrumented(name, "interconnect"), in("in", *this, *this, settings.outstanding), config_(std::move(settings)) {
     if (make_fabric()) refuse_config("a link names no node, or has no bandwidth, or flits have no bytes");
     in.serve_for(*this);
     const tla_status sorted = tla_address_windows_sort(config_.windows.data(), config_.windows.size(),
@@ -39,8 +39,6 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
             meters_of_links_[link].push_back(meters_.back().get());
         }
     }
-    if (config_.style == time_style::fast) return;
-    in.serve_in_order(*this);
     for (std::size_t node = 0; node < config_.nodes.size(); node++) {
         const std::uint32_t number = time_queue::of_simulation().new_resource();
         if (node == 0) first_node_ = number;
@@ -52,7 +50,7 @@ tla_status interconnect::make_fabric() {
     const tla_status status = tla_fabric_create(config_.nodes.data(), static_cast<std::uint32_t>(config_.nodes.size()),
                                                 config_.links.data(), config_.links.size(), config_.flit, &made);
     fabric_.reset(made);
-    if (status || config_.style == time_style::fast) return status;
+    if (status) return status;
     const tla_fabric_host host = {
         this,
         [](void *self, std::uint64_t at_ps, std::uint32_t node, std::uint64_t input, tla_flit *flit) {
@@ -87,12 +85,10 @@ void interconnect::watch_links() {
 
 void interconnect::start_of_simulation() {
     watch_links();
-    if (config_.style == time_style::exact) {
-        orders_.resize(config_.sources.size());
-        outlets_.resize(static_cast<std::size_t>(out.size()));
-        for (std::size_t i = 0; i < outlets_.size(); i++)
-            outlets_[i].lead_to(*out[static_cast<int>(i)], out.name() + ("_" + std::to_string(i)));
-    }
+    orders_.resize(config_.sources.size());
+    outlets_.resize(static_cast<std::size_t>(out.size()));
+    for (std::size_t i = 0; i < outlets_.size(); i++)
+        outlets_[i].lead_to(*out[static_cast<int>(i)], out.name() + ("_" + std::to_string(i)));
     const auto sources = static_cast<std::size_t>(in.size()), targets = static_cast<std::size_t>(out.size());
     if (sources == config_.sources.size() && targets == config_.targets.size()) return;
     refuse_config(std::to_string(sources) + " initiators and " + std::to_string(targets) +
@@ -209,9 +205,10 @@ void interconnect::note_way(const tlm::tlm_generic_payload &payload, std::uint32
     }
 }
 
-// --- exact: node by node, as flits arrive ----------------------------------------------------------------------------
+// --- node by node, as flits arrive -----------------------------------------------------------------------------------
 
 void interconnect::begin(in_order_request &request, unsigned source) {
+    request.comes_last = false; // what arrives lets others follow
     tlm::tlm_generic_payload &payload = *request.payload;
     if (refuses(payload)) {
         request.finish();
@@ -332,29 +329,7 @@ void interconnect::refuse(tlm::tlm_generic_payload &payload) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
 }
 
-// --- fast ------------------------------------------------------------------------------------------------------------
-
-void interconnect::serve(unsigned source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    const std::uint64_t address = payload.get_address();
-    const window *w = find(address, std::max<std::uint64_t>(payload_span(payload), 1));
-    tla_fabric_access access{};
-    if (w) access = access_of(payload, source, *w);
-    std::uint64_t arrival_ps = 0;
-    tla_fabric_forget(fabric_.get(), to_ps(sc_core::sc_time_stamp()));
-    if (!w || tla_fabric_send_request(fabric_.get(), &access, data_of_request(payload), local_ps(delay), &arrival_ps)) {
-        refuse(payload);
-        return;
-    }
-    note_entry(payload);
-    set_local_ps(delay, arrival_ps);
-    if (w->relative) payload.set_address(address - w->base);
-    out[static_cast<int>(w->target)]->b_transport(payload, delay);
-    payload.set_address(address);
-    note_way(payload, source, static_cast<std::uint32_t>(w - config_.windows.data()));
-    tla_fabric_forget(fabric_.get(), to_ps(sc_core::sc_time_stamp()));
-    tla_fabric_send_answer(fabric_.get(), &access, data_of_answer(payload), local_ps(delay), &arrival_ps);
-    set_local_ps(delay, arrival_ps);
-}
+// --- without time ----------------------------------------------------------------------------------------------------
 
 unsigned interconnect::debug(tlm::tlm_generic_payload &payload) {
     const std::uint64_t address = payload.get_address();
@@ -423,10 +398,6 @@ void interconnect::show(const tla_fabric_passage &passage) {
 const tla_fabric *interconnect::fabric() const {
     time_queue::catch_up_all();
     return fabric_.get();
-}
-
-tla_order interconnect::order() const {
-    return tla_fabric_order(fabric());
 }
 
 std::vector<statistics_part> interconnect::list_statistics() const {

@@ -76,11 +76,14 @@ tla_status pe_ipcq::slots_command(tla_command &descriptor, tla_completion &compl
     descriptor.correlation_id = launch_;
     descriptor.request_id = next_request_++;
     const std::uint64_t port = config_.allocator_port * std::uint64_t{TLA_PORT_BYTES};
-    if (config_.memory != TLA_SLOTS_SRAM)
-        return send_command(allocator, port, descriptor, completion, delay, config_.retry, retries_, &requester_);
-    tla_paddr control{};
-    tla_channel_control(TLA_SRAM, config_.where.sip, config_.where.cube, 0, port, &control);
-    return send_command(memory, control.value, descriptor, completion, delay, config_.retry, retries_, &requester_);
+    tla_paddr control{port};
+    if (config_.memory == TLA_SLOTS_SRAM)
+        tla_channel_control(TLA_SRAM, config_.where.sip, config_.where.cube, 0, port, &control);
+    const forward_path path = config_.memory == TLA_SLOTS_SRAM ? forward_path(memory) : forward_path(allocator);
+    const tla_status status =
+        send_command(path, control.value, descriptor, completion, delay, config_.retry, retries_, &requester_);
+    catch_up_with(delay);
+    return status;
 }
 
 } // namespace tlmalloc

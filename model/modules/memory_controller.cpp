@@ -24,8 +24,8 @@ static memory_controller::config resolved(memory_controller::config settings) {
 }
 
 memory_controller::memory_controller(sc_core::sc_module_name name, const config &settings)
-    : instrumented(name, "memory_controller"), in("in", *this, settings.outstanding),
-      control("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this, settings.style,
+    : instrumented(name, "memory_controller"), in("in", *this, *this, settings.outstanding),
+      control("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this,
               settings.queue_depth),
       config_(resolved(settings)) {
     tla_error error{};
@@ -61,8 +61,6 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
         TLMALLOC_HAS_PROCESS(memory_controller);
         SC_METHOD(grow_by_itself);
     }
-    if (settings.style == time_style::fast) return;
-    in.serve_in_order(*this);
     resource_ = time_queue::of_simulation().new_resource();
 }
 
@@ -280,7 +278,7 @@ void memory_controller::start_of_simulation() {
     for (const tla_channel channel : channels()) {
         memory_socket &memory = socket_of(channel);
         check_size(members[channel], memory, bytes_of(channel));
-        if (config_.style == time_style::exact) to_memory_[channel].lead_to(*memory.operator->(), memory.name());
+        to_memory_[channel].lead_to(*memory.operator->(), memory.name());
     }
     for (const tla_channel channel : channels())
         show_memory(channel, get_statistics(channel).arena, 0);

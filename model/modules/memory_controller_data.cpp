@@ -8,7 +8,6 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace tlmalloc {
 
@@ -61,25 +60,25 @@ void memory_controller::offer_unreserved(tla_channel channel) {
     in.withdraw_dmi(base(channel), base(channel) + (bytes_of(channel) - 1));
 }
 
-// A write that its memory has not answered, on the stack of its call. A memory that makes callers wait makes it some
+// A write that its memory has not answered. A memory that makes callers wait makes it some
 // time until then: after the simulation has come to where its initiator is ahead, in a queue behind others.
 class memory_controller::write_under_way {
   public:
-    write_under_way(memory_controller &of, const place &where, std::uint64_t nbytes, bool exclusive)
-        : of_(of), next_(of.writes_), where_(where), nbytes_(nbytes), exclusive_(exclusive) {
+    write_under_way(memory_controller &of, const place &where, std::uint64_t nbytes, bool exclusive, bool to_note)
+        : of_(of), next_(of.writes_), where_(where), nbytes_(nbytes), exclusive_(exclusive), to_note_(to_note) {
         if (next_) next_->before_ = this;
         of_.writes_ = this;
     }
     ~write_under_way() {
         (before_ ? before_->next_ : of_.writes_) = next_;
         if (next_) next_->before_ = before_;
-        if (exclusive_) of_.exclusive_written_.notify(sc_core::SC_ZERO_TIME);
     }
     write_under_way(const write_under_way &) = delete;
     write_under_way &operator=(const write_under_way &) = delete;
 
     const write_under_way *next() const { return next_; }
     bool is_exclusive() const { return exclusive_; }
+    bool to_note() const { return to_note_; } // for the guard, once it has been made
     bool touches(tla_channel channel, std::uint64_t first, std::uint64_t last) const {
         return where_.channel == channel && where_.offset <= last && where_.offset + (nbytes_ - 1) >= first;
     }
@@ -89,7 +88,7 @@ class memory_controller::write_under_way {
     write_under_way *before_ = nullptr, *next_;
     const place where_;
     const std::uint64_t nbytes_;
-    const bool exclusive_;
+    const bool exclusive_, to_note_;
 };
 
 bool memory_controller::is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last,
@@ -101,35 +100,17 @@ bool memory_controller::is_being_written(tla_channel channel, std::uint64_t firs
 
 // An exclusive write that is to be made may still be on its way: another that came later must not be made before it,
 // and be overwritten by what was read before both. What touches the same bytes as such a one keeps its place behind it.
-bool memory_controller::has_to_wait(const place &where, std::uint64_t nbytes, bool write,
-                                    std::list<held>::const_iterator before) const {
+bool memory_controller::has_to_wait(const place &where, std::uint64_t nbytes, bool write) const {
     const std::uint64_t last = where.offset + (std::max<std::uint64_t>(nbytes, 1) - 1);
     const auto touches = [&](const held &one) {
         return one.where.channel == where.channel && one.where.offset <= last &&
                one.where.offset + (one.nbytes - 1) >= where.offset;
     };
     return (write && is_being_written(where.channel, where.offset, last, true)) ||
-           std::any_of(held_.begin(), before, touches);
+           std::any_of(held_.begin(), held_.end(), touches);
 }
 
-void memory_controller::wait_for_exclusive_write(const place &where, std::uint64_t nbytes, bool write,
-                                                 sc_core::sc_time &delay) {
-    if (!has_to_wait(where, nbytes, write, held_.end())) return;
-    const sc_core::sc_time due = sc_core::sc_time_stamp() + delay;
-    struct stay { // also where its thread is killed
-        memory_controller &of;
-        const std::list<held>::iterator mine;
-        ~stay() {
-            of.held_.erase(mine);
-            of.exclusive_written_.notify(sc_core::SC_ZERO_TIME);
-        }
-    } const here{*this, held_.insert(held_.end(), {where, std::max<std::uint64_t>(nbytes, 1), nullptr, 0, false})};
-    while (has_to_wait(where, nbytes, write, here.mine))
-        sc_core::wait(exclusive_written_);
-    delay = std::max(due, sc_core::sc_time_stamp()) - sc_core::sc_time_stamp();
-}
-
-// Exact style: from the first exclusive access on all decide when they are due. What came before is passed on already,
+// From the first exclusive access on all decide when they are due. What came before is passed on already,
 // and may be due later.
 bool memory_controller::arrives_in_order(const in_order_request &request) {
     const requester *const who = request.payload->get_extension<requester>();
@@ -163,7 +144,7 @@ bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, con
         drop_reservation(who->initiator);
         // What is read may be older than the write: nothing is reserved then, and the pair is tried again.
         if (is_being_written(where.channel, first, last, false)) return false;
-        if (to_ps(sc_core::sc_time_stamp()) < written_until_ps_) return false;
+        if (time_queue::of_simulation().now_ps() < written_until_ps_) return false;
         if (tla_exclusive_monitor_reserve(&monitor, who->initiator, first, last)) {
             payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE); // the host has no memory
             return true;
@@ -207,27 +188,6 @@ void memory_controller::came_back(tlm::tlm_generic_payload &payload, const passe
 
 // --- accesses --------------------------------------------------------------------------------------------------------
 
-void memory_controller::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    place where{};
-    const std::uint64_t at_ps = local_ps(delay);
-    bool to_note = false;
-    if (!locate(payload, where) || (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, at_ps, to_note))) {
-        not_made(payload);
-        return;
-    }
-    if (config_.latency_ps > 0) delay += from_ps(config_.latency_ps);
-    if (writes_ || !held_.empty()) wait_for_exclusive_write(where, payload_span(payload), payload.is_write(), delay);
-    requester *const who = payload.get_extension<requester>();
-    if (answers_exclusive(payload, where, who)) return;
-    const passed_on what = pass_on(payload, where, who);
-    std::optional<write_under_way> write;
-    if (payload.is_write()) write.emplace(*this, where, payload_span(payload), what.exclusive);
-    socket_of(where.channel)->b_transport(payload, delay);
-    write.reset();
-    if (to_note && payload.is_response_ok()) note(where, payload, at_ps);
-    came_back(payload, what);
-}
-
 // Nothing is shared here but what the guard knows and what is reserved, so only their checks have to be made in order.
 void memory_controller::begin(in_order_request &request, unsigned port) {
     if (refuses(*request.payload)) {
@@ -240,13 +200,10 @@ void memory_controller::begin(in_order_request &request, unsigned port) {
         return;
     }
     request.push(nullptr, this);
-    time_queue::of_simulation().post(
-        request.at_ps, resource_, port,
-        [](void *context, std::uint64_t) {
-            auto &r = *static_cast<in_order_request *>(context);
-            static_cast<memory_controller *>(r.pop().module)->arrive(r, 0); // they come in order
-        },
-        &request);
+    request.arrive_at(resource_, port, [](void *context, std::uint64_t) {
+        auto &r = *static_cast<in_order_request *>(context);
+        static_cast<memory_controller *>(r.pop().module)->arrive(r, 0); // they come in order
+    });
 }
 
 void memory_controller::arrive(in_order_request &request, unsigned input) {
@@ -268,7 +225,8 @@ void memory_controller::arrive(in_order_request &request, unsigned input) {
 void memory_controller::go_on(in_order_request &request, unsigned input, const place &where, bool to_note) {
     tlm::tlm_generic_payload &payload = *request.payload;
     const std::uint64_t span = payload_span(payload);
-    if ((writes_ || !held_.empty()) && has_to_wait(where, span, payload.is_write(), held_.end())) {
+    if ((writes_ || !held_.empty()) && has_to_wait(where, span, payload.is_write())) {
+        request.comes_last = false; // others go on with it
         held_.push_back({where, std::max<std::uint64_t>(span, 1), &request, input, to_note});
         return;
     }
@@ -278,13 +236,16 @@ void memory_controller::go_on(in_order_request &request, unsigned input, const p
         request.finish();
         return;
     }
-    // Now, so that a read which arrives before the answer knows of it.
-    if (to_note) note(where, payload, request.at_ps - config_.latency_ps);
+    // Now, so that a read which arrives before the answer knows of it; but somebody else's memory may refuse a write.
+    outlet &memory = to_memory_[where.channel];
+    if (to_note && !memory.calls()) note(where, payload, request.at_ps);
     in_order_request::frame &frame = request.push(
         [](void *self, in_order_request &r) {
             const passed_on what = r.pop().state<passed_on>();
             auto &controller = *static_cast<memory_controller *>(self);
             controller.came_back(*r.payload, what);
+            if (what.write && what.write->to_note() && controller.memory_ && r.payload->is_response_ok())
+                controller.note(what.where, *r.payload, r.at_ps);
             delete what.write;
             const std::uint64_t at_ps = r.at_ps;
             controller.ended();
@@ -294,12 +255,12 @@ void memory_controller::go_on(in_order_request &request, unsigned input, const p
         this);
     passed_on &what = frame.state<passed_on>();
     what = pass_on(payload, where, who);
-    outlet &memory = to_memory_[where.channel];
-    if (memory.calls() && payload.is_write()) what.write = new write_under_way(*this, where, span, what.exclusive);
+    if (memory.calls() && payload.is_write())
+        what.write = new write_under_way(*this, where, span, what.exclusive, to_note);
     memory.send(request, input);
 }
 
-// Exact style: an exclusive write is over.
+// An exclusive write is over.
 void memory_controller::go_on_behind_exclusive_writes(std::uint64_t at_ps) {
     std::list<held> waiting;
     waiting.swap(held_);
@@ -408,6 +369,9 @@ bool memory_controller::guard_refuses(const place &where, tlm::tlm_generic_paylo
     if (!status) status = tla_pe_memory_look(memory_.get(), where.channel, &access, &error);
     const bool no_such_place = status == TLA_USE_AFTER_FREE || status == TLA_OUT_OF_BOUNDS;
     to_note = memory_ && !no_such_place;
+    // What somebody else's memory has not answered yet may be written when the read comes there.
+    const std::uint64_t last = where.offset + (std::max<std::uint64_t>(payload_span(payload), 1) - 1);
+    if (status == TLA_NEVER_WRITTEN && is_being_written(where.channel, where.offset, last, false)) return false;
     if (!status) return false;
     statistics &counts = statistics_[where.channel];
     counts.use_after_free += status == TLA_USE_AFTER_FREE;

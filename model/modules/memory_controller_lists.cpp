@@ -4,6 +4,7 @@
 #include "payload.hpp"
 #include "rtl_engine.hpp"
 #include "tlmalloc/device/firmware_engine.h"
+#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -56,9 +57,14 @@ bool memory_controller::access_node(const tla_list_access &access, std::uint64_t
     payload.set_data_ptr(record);
     payload.set_data_length(sizeof record);
     payload.set_streaming_width(sizeof record);
+    requester own;
+    own.anonymous = own.waits = true;
+    payload.set_extension(&own);
     sc_core::sc_time delay;
     set_local_ps(delay, local);
     slice->b_transport(payload, delay);
+    catch_up_with(delay);
+    payload.clear_extension(&own);
     local = local_ps(delay);
     const bool as_written = std::equal(std::begin(record), std::end(record), std::begin(access.record));
     if (payload.is_response_ok() && as_written) return true;

@@ -1,4 +1,4 @@
-// Bytes behind a target socket, in both styles of time.
+// Bytes behind a target socket.
 #include "tlmalloc/modules/memory_module.hpp"
 
 #include "dmi.hpp"
@@ -10,29 +10,15 @@
 namespace tlmalloc {
 
 memory_module::memory_module(const sc_core::sc_module_name &name, const char *kind, const memory_config &settings)
-    : instrumented(name, kind), in("in", *this, settings.outstanding), memory_(settings) {
+    : instrumented(name, kind), in("in", *this, *this, settings.outstanding), memory_(settings),
+      resource_(time_queue::of_simulation().new_resource()) {
     if (settings.capacity == 0) refuse_config("the capacity must be at least 1 byte");
     if (tla_sparse_bytes_create(settings.capacity, &bytes_))
         refuse_config("the host cannot reserve address space for the capacity");
-    in.serve_for(*this);
-    if (settings.style == time_style::fast) return;
-    in.serve_in_order(*this);
-    resource_ = time_queue::of_simulation().new_resource();
 }
 
 memory_module::~memory_module() {
     tla_sparse_bytes_destroy(bytes_, memory_.capacity);
-}
-
-void memory_module::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    if (refuses_exclusive(payload)) return;
-    if (!accept_payload(payload, memory_.capacity, memory_.dmi, counts_.errors)) return;
-    __builtin_prefetch(bytes_ + payload.get_address()); // on its way while the time is found
-    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
-    tla_access_times *const times = times_of(payload);
-    if (times) note_arrival(payload, *times, now_ps + to_ps(delay));
-    delay = from_ps(access(payload, now_ps + to_ps(delay) + memory_.latency_ps) - now_ps);
-    if (times) note_time(times->served_ps, now_ps + to_ps(delay));
 }
 
 void memory_module::begin(in_order_request &request, unsigned input) {
@@ -42,17 +28,15 @@ void memory_module::begin(in_order_request &request, unsigned input) {
         return;
     }
     begun();
+    __builtin_prefetch(bytes_ + request.payload->get_address()); // on its way while the time is found
     if (tla_access_times *const times = times_of(*request.payload))
         note_arrival(*request.payload, *times, request.at_ps);
     request.at_ps += memory_.latency_ps;
     request.push(nullptr, this);
-    time_queue::of_simulation().post(
-        request.at_ps, resource_of(request), input,
-        [](void *context, std::uint64_t) {
-            auto &r = *static_cast<in_order_request *>(context);
-            static_cast<memory_module *>(r.pop().module)->arrive(r);
-        },
-        &request);
+    request.arrive_at(resource_of(request), input, [](void *context, std::uint64_t) {
+        auto &r = *static_cast<in_order_request *>(context);
+        static_cast<memory_module *>(r.pop().module)->arrive(r);
+    });
 }
 
 void memory_module::arrive(in_order_request &request) {

@@ -2,6 +2,7 @@
 #include "tlmalloc/modules/npu.hpp"
 
 #include "inland_transfers.hpp"
+#include "tlmalloc/modules/time.hpp"
 #include "topology.hpp"
 
 #include <algorithm>
@@ -12,18 +13,6 @@ namespace {
 
 std::string numbered(const char *name, unsigned number) {
     return name + std::to_string(number);
-}
-
-time_style style_of(const tla_config &c) {
-    return c.simulation.style == TLA_TIME_EXACT ? time_style::exact : time_style::fast;
-}
-
-// A module's configuration: its parameters, and the platform's style.
-template <typename Module, typename Parameters>
-typename Module::config config_of(const tla_config &c, const Parameters &parameters) {
-    typename Module::config result(parameters);
-    result.style = style_of(c);
-    return result;
 }
 
 // PEs are numbered in program order.
@@ -37,20 +26,20 @@ std::uint32_t initiator_number(const tla_config &c, const pe_location &where) {
 }
 
 pe_mmu::config mmu_config(const tla_config &c, const pe_location &where) {
-    auto result = config_of<pe_mmu>(c, c.mmu);
+    pe_mmu::config result(c.mmu);
     result.allocator_port = TLA_PORT_OF_MMU;
     result.initiator = initiator_number(c, where);
     return result;
 }
 
 pe_dma::config dma_config(const tla_config &c, const pe_location &where) {
-    auto result = config_of<pe_dma>(c, c.dma);
+    pe_dma::config result(c.dma);
     result.initiator = initiator_number(c, where);
     return result;
 }
 
 processing_element::config element_config(const tla_config &c, const pe_location &where, const kernel_table &kernels) {
-    auto result = config_of<processing_element>(c, c.pe);
+    processing_element::config result(c.pe);
     result.kernels = kernels.kernels;
     result.kernel_count = kernels.count;
     result.allocator_port = TLA_PORT_OF_PE;
@@ -66,7 +55,7 @@ processing_element::config element_config(const tla_config &c, const pe_location
 }
 
 pe_ipcq::config ipcq_config(const tla_config &c, const pe_location &where) {
-    auto result = config_of<pe_ipcq>(c, c.messages);
+    pe_ipcq::config result(c.messages);
     result.where = where;
     result.allocator_port = TLA_PORT_OF_MESSAGES;
     if (c.messages.memory == TLA_SLOTS_SRAM) result.allocator_port = TLA_PORT_OF_SRAM_SLOTS + where.pe;
@@ -75,7 +64,7 @@ pe_ipcq::config ipcq_config(const tla_config &c, const pe_location &where) {
 }
 
 va_manager::config va_config(const tla_config &c) {
-    auto result = config_of<va_manager>(c, c.va);
+    va_manager::config result(c.va);
     result.route_target = TLA_TARGET_IO_CPU;
     for (unsigned sip = 0; sip < c.system.sips; sip++) {
         tla_paddr pa{};
@@ -85,9 +74,9 @@ va_manager::config va_config(const tla_config &c) {
     return result;
 }
 
-command_processor::config processor_config(const tla_config &c, const tla_command_processor_parameters &parameters,
-                                           unsigned sip, const kernel_table &kernels) {
-    auto result = config_of<command_processor>(c, parameters);
+command_processor::config processor_config(const tla_command_processor_parameters &parameters, unsigned sip,
+                                           const kernel_table &kernels) {
+    command_processor::config result(parameters);
     result.sip = sip;
     result.kernels = static_cast<std::uint32_t>(kernels.count);
     return result;
@@ -114,7 +103,7 @@ void own_slices(command_processor::config &result, const tla_config &c, unsigned
 }
 
 command_processor::config io_cpu_config(const tla_config &c, unsigned sip, const kernel_table &kernels) {
-    auto result = processor_config(c, c.io_cpu, sip, kernels);
+    auto result = processor_config(c.io_cpu, sip, kernels);
     result.kind = TLA_TARGET_IO_CPU;
     result.route_target = result.dispatch_target = TLA_TARGET_M_CPU;
     for (unsigned cube = 0; cube < cubes_of(c); cube++) {
@@ -131,7 +120,7 @@ command_processor::config io_cpu_config(const tla_config &c, unsigned sip, const
 }
 
 command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsigned cube, const kernel_table &kernels) {
-    auto result = processor_config(c, c.m_cpu, sip, kernels);
+    auto result = processor_config(c.m_cpu, sip, kernels);
     result.kind = TLA_TARGET_M_CPU;
     result.route_target = TLA_TARGET_PE_MMU;
     for (unsigned pe = 0; pe < c.system.pes_per_cube; pe++) {
@@ -191,18 +180,18 @@ static tla_fault_plan faults_of(const tla_config &c, const pe_location &where) {
 }
 
 hbm_slice::config slice_config(const tla_config &c, const pe_location &where) {
-    auto result = config_of<hbm_slice>(c, c.hbm);
+    hbm_slice::config result(c.hbm);
     if (c.hbm_timing.has_profile) result.timing = c.hbm_timing.profile;
     result.faults = faults_of(c, where);
     return result;
 }
 
 tcm::config tcm_config(const tla_config &c) {
-    return config_of<tcm>(c, c.tcm);
+    return tcm::config(c.tcm);
 }
 
 memory_controller::config controller_config(const tla_config &c, const pe_location &where) {
-    auto result = config_of<memory_controller>(c, c.controller);
+    memory_controller::config result(c.controller);
     result.memory.sip = where.sip;
     result.memory.die = where.cube;
     result.memory.pe = where.pe;
@@ -212,14 +201,14 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
 }
 
 tcm::config cube_memory_config(const tla_config &c, tla_channel channel) {
-    auto result = config_of<tcm>(c, channel == TLA_SRAM ? c.sram : c.m_cpu_memory);
+    tcm::config result(channel == TLA_SRAM ? c.sram : c.m_cpu_memory);
     result.kind = channel == TLA_SRAM ? "sram" : "m_cpu_memory";
     return result;
 }
 
 memory_controller::config cube_controller_config(const tla_config &c, unsigned sip, unsigned cube,
                                                  tla_channel channel) {
-    auto result = config_of<memory_controller>(c, c.controller);
+    memory_controller::config result(c.controller);
     tla_pe_memory_config &memory = result.memory;
     memory.sip = sip;
     memory.die = cube;
@@ -236,13 +225,13 @@ memory_controller::config cube_controller_config(const tla_config &c, unsigned s
 }
 
 hbm_slice::config host_memory_config(const tla_config &c) {
-    auto result = config_of<hbm_slice>(c, c.host_memory);
+    hbm_slice::config result(c.host_memory);
     result.kind = "host_memory";
     return result;
 }
 
 memory_controller::config host_controller_config(const tla_config &c) {
-    auto result = config_of<memory_controller>(c, c.controller);
+    memory_controller::config result(c.controller);
     tla_pe_memory_config &memory = result.memory;
     memory.sip = memory.die = memory.pe = 0;
     memory.layout = TLA_LAYOUT_KERNBENCH;
@@ -252,7 +241,7 @@ memory_controller::config host_controller_config(const tla_config &c) {
 }
 
 static host::config host_config(const tla_config &c) {
-    auto result = config_of<host>(c, c.host);
+    host::config result(c.host);
     result.pes = locations(c);
     result.control_port = TLA_PORT_OF_HOST;
     result.fault_port = TLA_PORT_OF_FAULTS;
@@ -323,7 +312,6 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     for (unsigned sip = 0; sip < config.system.sips; sip++) {
         end_point::config settings;
         settings.asid = config.workload.asid;
-        settings.style = style_of(config);
         end_points_.push_back(std::make_unique<end_point>((numbered("sip", sip) + "_pcie_ep").c_str(), settings));
     }
     host_ = std::make_unique<tlmalloc::host>("host", host_config(config));
@@ -357,6 +345,25 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     if (host_memory_) modules_.insert(modules_.end(), {&host_memory_->controller, &host_memory_->memory});
     modules_.push_back(fabric_.get());
     name_parts();
+    look_ahead(from_ps(config.simulation.look_ahead_ps));
+}
+
+// Of whoever is bound to the platform besides its own modules.
+void npu::look_ahead(const sc_core::sc_time &at_most) {
+    fabric_->in.look_ahead(at_most);
+    for (pe_unit *pe : pes_) {
+        pe->controller.in.look_ahead(at_most);
+        pe->slice.in.look_ahead(at_most);
+        pe->tcm.in.look_ahead(at_most);
+        pe->mmu.in.look_ahead(at_most);
+    }
+    for (cube_memory *m : cube_memories_) {
+        m->controller.in.look_ahead(at_most);
+        m->memory.in.look_ahead(at_most);
+    }
+    if (!host_memory_) return;
+    host_memory_->controller.in.look_ahead(at_most);
+    host_memory_->memory.in.look_ahead(at_most);
 }
 
 void npu::name_parts() {
@@ -449,23 +456,6 @@ std::uint64_t npu::leaks() const {
     if (host_memory_) count += !host_memory_->controller.is_as_at_the_beginning(TLA_HOST_MEMORY);
     const tla_arena_stats space = va_manager_->get_statistics().space;
     return count + (space.used != 0 || space.free_blocks != 1);
-}
-
-tla_order npu::order() const {
-    tla_order sum = fabric_->order();
-    for (const pe_unit *pe : pes_)
-        for (const tla_order &part :
-             {pe->slice.get_statistics().order, pe->tcm.get_statistics().order, pe->dma.get_statistics().order})
-            tla_order_add(&sum, &part);
-    for (const cube_memory *m : cube_memories_) {
-        const tla_order part = m->memory.get_statistics().order;
-        tla_order_add(&sum, &part);
-    }
-    if (host_memory_) {
-        const tla_order part = host_memory_->memory.get_statistics().order;
-        tla_order_add(&sum, &part);
-    }
-    return sum;
 }
 
 std::uint64_t npu::transfer_latency_ps() const {

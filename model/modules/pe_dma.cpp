@@ -37,13 +37,11 @@ pe_dma::pe_dma(sc_core::sc_module_name name, const config &settings)
     physical_.translated = true;
     if (settings.chunk == 0 || settings.bandwidth == 0 || settings.outstanding == 0)
         refuse_config("chunk, bandwidth and outstanding must be above 0");
-    if (settings.style == time_style::fast) return;
     for (direction way : {direction::read, direction::write})
         channels_[way == direction::write] = std::make_unique<channel>(*this, way);
 }
 
 void pe_dma::start_of_simulation() {
-    if (config_.style == time_style::fast) return;
     to_memory_.lead_to(*out.operator->(), out.name());
     to_tcm_.lead_to(*local.operator->(), local.name());
 }
@@ -55,42 +53,28 @@ std::uint32_t pe_dma::chunk_at(std::uint64_t va, std::uint64_t left) const {
 
 void pe_dma::begin_reset() {
     for (const auto &way : channels_)
-        if (way) way->give_up(TLA_RESET);
+        way->give_up(TLA_RESET);
 }
 
 void pe_dma::give_up() {
-    given_up_++;
     for (const auto &way : channels_)
-        if (way) way->give_up(TLA_TIMEOUT);
+        way->give_up(TLA_TIMEOUT);
 }
 
 bool pe_dma::is_busy() const {
-    return std::any_of(std::begin(channels_), std::end(channels_),
-                       [](const auto &way) { return way && way->is_busy(); });
+    return std::any_of(std::begin(channels_), std::end(channels_), [](const auto &way) { return way->is_busy(); });
 }
 
 void pe_dma::make_new() {
-    for (tla_timeline &issue : issue_) {
-        tla_timeline_destroy(&issue);
-        issue = {};
-    }
     for (const auto &way : channels_)
-        if (way) way->make_new();
+        way->make_new();
 }
 
-pe_dma::~pe_dma() {
-    for (tla_timeline &issue : issue_)
-        tla_timeline_destroy(&issue);
-}
+pe_dma::~pe_dma() = default;
 
 pe_dma::statistics pe_dma::get_statistics() const {
     time_queue::catch_up_all();
-    statistics result = statistics_;
-    for (const tla_timeline &issue : issue_) {
-        const tla_order order = tla_timeline_order(&issue);
-        tla_order_add(&result.order, &order);
-    }
-    return result;
+    return statistics_;
 }
 
 std::vector<statistics_part> pe_dma::list_statistics() const {
@@ -116,80 +100,24 @@ void pe_dma::begin(const request &what, std::uint64_t at_ps, told_end over) {
         over(TLA_RESET, at_ps);
         return;
     }
-    if (config_.style == time_style::exact) {
-        statistics_.transfers++;
-        const bool noted = static_cast<bool>(ended);
-        channels_[what.way == direction::write]->begin(
-            what, at_ps, noted, [this, what, at_ps, over](const outcome &how, std::uint64_t end_ps) {
-                if (ended) ended(what, at_ps, end_ps, how);
-                over(how.status, end_ps);
-            });
-        return;
-    }
-    sc_core::sc_spawn(
-        [this, what, at_ps, over] {
-            if (const std::uint64_t now = to_ps(sc_core::sc_time_stamp()); at_ps > now)
-                sc_core::wait(from_ps(at_ps - now));
-            sc_core::sc_time delay;
-            const tla_status status = transfer(what, delay);
-            over(status, local_ps(delay));
-        },
-        sc_core::sc_gen_unique_name("dma_transfer"));
+    statistics_.transfers++;
+    const bool noted = static_cast<bool>(ended);
+    channels_[what.way == direction::write]->begin(what, at_ps, noted,
+                                                   [this, what, at_ps, over](const outcome &how, std::uint64_t end_ps) {
+                                                       if (ended) ended(what, at_ps, end_ps, how);
+                                                       over(how.status, end_ps);
+                                                   });
 }
 
 tla_status pe_dma::move(const request &what, sc_core::sc_time &delay, std::vector<tla_access_times> *chunks) {
     if (in_reset()) return TLA_RESET;
     statistics_.transfers++;
     const visit here(this);
-    if (config_.style == time_style::exact) {
-        if (what.rows == 0 || what.row_bytes == 0) return TLA_OK;
-        std::uint64_t at_ps = local_ps(delay);
-        const tla_status status = channels_[what.way == direction::write]->transfer(what, at_ps, chunks);
-        set_local_ps(delay, at_ps);
-        return status;
-    }
-    const std::uint64_t resets_before = resets(), given_up_before = given_up_;
-    tla_timeline &issue = issue_[what.way == direction::write];
-    std::uint64_t earliest = local_ps(delay), end = earliest, count = 0, taken_ps = earliest;
-    const transaction_ptr transaction = new_transaction(config_.outstanding, false);
-    std::vector<std::uint64_t> done(config_.outstanding, 0); // when the last `outstanding` chunks ended
-    std::vector<std::uint8_t> buffer(config_.chunk);         // its own: whoever is accessed may wait
-    for (std::uint64_t row = 0; row < what.rows; row++) {
-        const std::uint64_t va = what.va.value + row * what.pitch, tile = what.tile.value + row * what.row_bytes;
-        for (std::uint64_t moved = 0; moved < what.row_bytes;) {
-            const std::uint32_t nbytes = chunk_at(va + moved, what.row_bytes - moved);
-            const std::uint64_t slot_free = done[count % config_.outstanding];
-            tla_timeline_forget(&issue, to_ps(sc_core::sc_time_stamp()));
-            std::uint64_t at =
-                tla_timeline_reserve(&issue, std::max(earliest, slot_free), tla_transfer_ps(nbytes, config_.bandwidth));
-            const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-            if (at > now + config_.quantum_ps) sc_core::wait(from_ps(at - now));
-            at = std::max(at, to_ps(sc_core::sc_time_stamp()));
-            if (resets() != resets_before || (given_up_ != given_up_before && !what.token)) {
-                set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
-                return resets() != resets_before ? TLA_RESET : TLA_TIMEOUT;
-            }
-            transaction_part part(transaction.get());
-            if (chunks) chunks->push_back(new_times(at));
-            tla_access_times *const times = chunks ? &chunks->back() : nullptr;
-            part.times = times;
-            if (transaction)
-                tla_transaction_issue(transaction.get(), row + 1 == what.rows && moved + nbytes == what.row_bytes);
-            if (!move_chunk(what, {va + moved, tile + moved, nbytes}, buffer.data(), part, times, at, taken_ps)) {
-                set_local_ps(delay, std::max(end, at));
-                return TLA_BUS_ERROR;
-            }
-            if (times) times->end_ps = at;
-            if (!what.token) kernel_stack::has_moved();
-            done[count++ % config_.outstanding] = at;
-            end = std::max(end, at);
-            moved += nbytes;
-        }
-    }
-    set_local_ps(delay, std::max(end, to_ps(sc_core::sc_time_stamp())));
-    if (what.went) tell(what, *chunks, config_.outstanding, earliest, local_ps(delay));
-    if (what.taken) what.taken(taken_ps);
-    return TLA_OK;
+    if (what.rows == 0 || what.row_bytes == 0) return TLA_OK;
+    std::uint64_t at_ps = local_ps(delay);
+    const tla_status status = channels_[what.way == direction::write]->transfer(what, at_ps, chunks);
+    set_local_ps(delay, at_ps);
+    return status;
 }
 
 // Of which transfer a chunk is a part, in virtual memory and in the TCM.
@@ -200,43 +128,6 @@ void pe_dma::tell_extents(const request &transfer, const chunk &what, transfer_e
     here =
         around(transfer.tile.value, reach(transfer.tile.value, transfer.rows, transfer.row_bytes, transfer.row_bytes),
                what.tile, what.nbytes);
-}
-
-bool pe_dma::move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, transaction_part &part,
-                        tla_access_times *times, std::uint64_t &at_ps, std::uint64_t &taken_ps) {
-    const std::uint64_t start = at_ps;
-    in_flight_.add(start, 1);
-    const direction way = transfer.way;
-    const std::uint32_t nbytes = what.nbytes;
-    transfer_extent there, here;
-    if (config_.tell_extent) tell_extents(transfer, what, there, here);
-    sc_core::sc_time delay;
-    set_local_ps(delay, start);
-    const auto move = [&](auto &socket, tlm::tlm_command command, std::uint64_t address, transfer_extent &extent) {
-        return access(socket, command, address, buffer, nbytes, delay, &who(transfer),
-                      config_.tell_extent ? &extent : nullptr, &socket == &out && part.of ? &part : nullptr,
-                      &socket == &out ? transfer.token : nullptr);
-    };
-    if (!transfer.has_tile) std::fill_n(buffer, nbytes, transfer.pattern);
-    const auto with_tcm = [&](tlm::tlm_command command) {
-        return !transfer.has_tile || move(local, command, what.tile, here);
-    };
-    const auto take = [&] {
-        const bool ok = with_tcm(tlm::TLM_READ_COMMAND);
-        taken_ps = std::max(taken_ps, local_ps(delay));
-        if (times) times->sent_ps = local_ps(delay);
-        return ok;
-    };
-    const auto fetch = [&] {
-        const bool ok = move(out, tlm::TLM_READ_COMMAND, what.va, there);
-        if (times) times->returned_ps = local_ps(delay);
-        return ok;
-    };
-    const bool ok = way == direction::read ? fetch() && with_tcm(tlm::TLM_WRITE_COMMAND)
-                                           : take() && move(out, tlm::TLM_WRITE_COMMAND, what.va, there);
-    at_ps = local_ps(delay);
-    count(way, ok, start, at_ps, nbytes);
-    return ok;
 }
 
 void pe_dma::count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t end_ps, std::uint32_t nbytes) {

@@ -1,4 +1,4 @@
-// The DMA engine in the exact style: chunks of one direction, issued when their time has come.
+// The DMA engine: chunks of one direction, issued when their time has come.
 #ifndef TLMALLOC_MODEL_MODULES_PE_DMA_CHANNEL_HPP
 #define TLMALLOC_MODEL_MODULES_PE_DMA_CHANNEL_HPP
 
@@ -6,6 +6,7 @@
 #include "lent_payload.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/modules/time.hpp"
+#include "tlmalloc/timing/timeline.h"
 
 #include <algorithm>
 #include <deque>
@@ -33,7 +34,7 @@ inline void tell(const pe_dma::request &what, const std::vector<tla_access_times
         what.went);
 }
 
-// One direction in the exact style. Every chunk is a request of its own: it is made out of two transactions, the second
+// One direction. Every chunk is a request of its own: it is made out of two transactions, the second
 // of which begins when the first has come back.
 class pe_dma::channel {
   public:

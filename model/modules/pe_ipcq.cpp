@@ -12,16 +12,16 @@
 namespace tlmalloc {
 
 pe_ipcq::pe_ipcq(sc_core::sc_module_name name, const config &settings, pe_dma &dma, message_ledger &ledger)
-    : instrumented(name, "pe_ipcq"), in("in", *this, 64), config_(settings),
+    : instrumented(name, "pe_ipcq"), in("in", *this, *this, 64), config_(settings),
       requester_(settings.asid, settings.initiator), trusted_(settings.asid, settings.initiator, true), dma_(dma),
       ledger_(ledger) {
+    requester_.waits = trusted_.waits = true;
     if (settings.slots == 0 || settings.slots > TLA_MESSAGE_SLOTS_MAX || settings.slot_size == 0 ||
         slots_bytes() > TLA_MESSAGE_WINDOW_BYTES)
         refuse_config("slots and slot_size must be above 0, and all slots of a direction in 8 MiB");
     if (settings.credit_bytes == 0 || settings.credit_bytes > TLA_MESSAGE_WINDOW_BYTES)
         refuse_config("credit_bytes must be 1 to 8 MiB");
     if (settings.poll_ps == 0) refuse_config("poll_ps must be above 0");
-    if (settings.style == time_style::exact) in.serve_in_order(*this);
     TLMALLOC_HAS_PROCESS(pe_ipcq);
     SC_THREAD(serve_connections);
 }
@@ -163,38 +163,6 @@ void pe_ipcq::arrive(in_order_request &request) {
         return;
     }
     request.finish();
-}
-
-// The same within the call; what it says holds in its turn.
-void pe_ipcq::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    const message_token *const came = check(payload);
-    if (!came) return;
-    const message_token token = *came;
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    incoming *const to = token.what == message_token::kind::piece ? home_of(token) : nullptr;
-    const std::uint32_t nbytes = payload.get_data_length();
-    if (token.what != message_token::kind::piece) {
-        post(local_ps(delay), turn::access_comes,
-             [this, token, nbytes](std::uint64_t at_ps) { take_part(token, nbytes, at_ps); });
-    } else if (!to) {
-        statistics_.dropped_bytes += nbytes;
-    } else if (has_tables()) {
-        place(*to, payload);
-        set_local_ps(delay, take_bytes(token, nbytes, local_ps(delay)));
-    } else {
-        forwarding_++;
-        const forward_path slots = config_.memory == TLA_SLOTS_TCM ? forward_path(local) : forward_path(memory);
-        const bool ok =
-            access(slots, tlm::TLM_WRITE_COMMAND, to->slots.value + payload.get_address(), payload.get_data_ptr(),
-                   nbytes, delay, &trusted_, payload.get_extension<transfer_extent>());
-        if (!ok) payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-        post(local_ps(delay), turn::access_comes, [this, token, nbytes, ok](std::uint64_t at_ps) {
-            forwarding_--;
-            if (ok) take_bytes(token, nbytes, at_ps);
-            look(at_ps);
-            may_be_idle();
-        });
-    }
 }
 
 // With tables: the bytes are there, and no memory was occupied.

@@ -1,4 +1,4 @@
-// The MMU as a module: translation by calls, and what both styles share.
+// The MMU as a module: its parts, its figures, and accesses that take no time.
 #include "tlmalloc/modules/pe_mmu.hpp"
 
 #include "dmi.hpp"
@@ -15,11 +15,11 @@
 namespace tlmalloc {
 
 pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
-    : instrumented(name, "pe_mmu"), in("in", *this, settings.outstanding),
-      control("control", "pe_mmu", TLA_TARGET_PE_MMU, settings.ports, *this, settings.style, settings.queue_depth),
-      config_(settings), dmi_told_(std::make_unique<dmi_record>()),
-      requester_(TLA_ASID_HARDWARE, settings.initiator, true) {
+    : instrumented(name, "pe_mmu"), in("in", *this, *this, settings.outstanding),
+      control("control", "pe_mmu", TLA_TARGET_PE_MMU, settings.ports, *this, settings.queue_depth), config_(settings),
+      dmi_told_(std::make_unique<dmi_record>()), requester_(TLA_ASID_HARDWARE, settings.initiator, true) {
     requester_.walker = this;
+    requester_.waits = true;
     const std::uint64_t page = settings.page_size;
     if (page < 4096 || page > std::uint64_t{1} << 30 || (page & (page - 1)))
         refuse_config("page_size must be a power of two, 4 KiB .. 1 GiB");
@@ -32,9 +32,7 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
     SC_METHOD(withdraw_refusals);
     sensitive << window_closed_;
     dont_initialize();
-    if (settings.style == time_style::fast) return;
     steps_ = std::make_unique<steps>(*this);
-    in.serve_in_order(*steps_);
 }
 
 pe_mmu::~pe_mmu() = default;
@@ -49,7 +47,7 @@ tla_status pe_mmu::make_front_end(tla_error *error) {
 
 void pe_mmu::begin_reset() {
     control.end_commands();
-    if (steps_) steps_->end_waiting();
+    steps_->end_waiting();
     if (dmi_asked_) in.withdraw_dmi(0, UINT64_MAX);
     dmi_told_ = std::make_unique<dmi_record>();
     dmi_refused_.clear();
@@ -63,7 +61,7 @@ void pe_mmu::make_new() {
     run_ = {};
     run_from_ps_ = 0;
     dmi_asked_ = false;
-    if (steps_) steps_->make_new();
+    steps_->make_new();
     mapped_bytes_.set(to_ps(sc_core::sc_time_stamp()), 0);
 }
 
@@ -80,58 +78,14 @@ tla_mmu_config pe_mmu::front_end() const {
     parts.tlb.seed = config_.tlb_seed;
     parts.walkers = config_.walkers;
     parts.pa_fallback = config_.unmapped == TLA_UNMAPPED_PA_FALLBACK;
-    if (config_.walk == TLA_WALK_MEMORY) parts.bus = bus();
     return parts;
 }
-
-namespace {
-
-bool is_translated(const tlm::tlm_generic_payload &payload) {
-    const requester *const who = payload.get_extension<requester>();
-    return who && who->translated;
-}
-
-} // namespace
 
 // --- data ------------------------------------------------------------------------------------------------------------
 
 std::uint32_t pe_mmu::asid_of(const tlm::tlm_generic_payload &payload) {
     const requester *const who = payload.get_extension<requester>();
     return who && who->asid != TLA_ASID_HARDWARE ? who->asid : 0;
-}
-
-tla_status pe_mmu::translate(const tla_mmu_access &access, const requester *who, std::uint64_t &at_ps, route &where) {
-    if (config_.walk != TLA_WALK_MEMORY) return find_route(access, at_ps, where);
-    where.va = access.va.value;
-    if (mmu_turn_.entered_by_caller() || (who && who->is_walk_of(this))) return TLA_BUSY;
-    const turnstile::turn turn(mmu_turn_);
-    requester_.walks_for = who;
-    at_ps = std::max(at_ps, to_ps(sc_core::sc_time_stamp()));
-    return find_route(access, at_ps, where);
-}
-
-tla_status pe_mmu::find_route(const tla_mmu_access &access, std::uint64_t &at_ps, route &where) {
-    const std::uint64_t start_ps = at_ps;
-    where.rest.clear();
-    where.stale = false;
-    tla_mmu_access rest; // only what crosses pages has one
-    for (const tla_mmu_access *part = &access;; part = &rest) {
-        tla_mmu_piece next;
-        tla_mmu_piece &found = part == &access ? where.first : next;
-        std::uint64_t done_ps = start_ps;
-        const tla_status status = tla_mmu_translate(mmu_.get(), part, &done_ps, &found);
-        at_ps = std::max(at_ps, done_ps);
-        if (config_.walk != TLA_WALK_IDEAL) show_lookup(found, done_ps);
-        if (status) {
-            where.va = part->va.value;
-            return status;
-        }
-        where.stale |= found.stale;
-        const std::uint64_t nbytes = found.nbytes;
-        if (part != &access) append(where, next);
-        if (nbytes == part->nbytes) return TLA_OK;
-        rest = {part->asid, {part->va.value + nbytes}, part->nbytes - nbytes, part->access};
-    }
 }
 
 // The table joins on its own what is alike; a TLB gives page by page.
@@ -141,32 +95,6 @@ void pe_mmu::append(route &where, const tla_mmu_piece &found) const {
 
 void pe_mmu::show_lookup(const tla_mmu_piece &found, std::uint64_t at_ps) {
     if (!found.walked) hits_.add(at_ps, 1);
-    if (steps_) return; // shows walks when they begin and end
-    if (found.walk_end_ps == found.walk_start_ps) return;
-    walks_in_flight_.add(found.walk_start_ps, 1);
-    walks_in_flight_.add(found.walk_end_ps, -1);
-}
-
-// With TLA_UNMAPPED_DEMAND, what the host maps is tried again when it can be seen (a posted command is acknowledged
-// before). When it never is, it was lost, and the host is asked once more; then the access is an error.
-tla_status pe_mmu::translate_or_fault(const tla_mmu_access &access, const requester *who, std::uint64_t &at_ps,
-                                      route &where) {
-    std::uint64_t asked = 0;
-    unsigned answers = 0; // for byte `asked`
-    for (;;) {
-        const tla_status status = translate(access, who, at_ps, where);
-        if (status != TLA_UNMAPPED || config_.unmapped != TLA_UNMAPPED_DEMAND || in_reset()) return status;
-        if (where.va != asked) answers = 0;
-        asked = where.va;
-        const std::uint64_t visible_ps = tla_mmu_settled_ps(mmu_.get(), access.asid, {asked}, 1, at_ps);
-        if (answers > 0 && visible_ps > at_ps) {
-            at_ps = visible_ps;
-            continue;
-        }
-        if (answers == 2 || !ask_host(access, asked, answers > 0, at_ps)) return status;
-        answers++;
-        at_ps = tla_mmu_settled_ps(mmu_.get(), access.asid, {asked}, 1, at_ps);
-    }
 }
 
 void pe_mmu::refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay) {
@@ -229,32 +157,8 @@ bool pe_mmu::hides_dmi(const route &where) const {
     return !grants_dmi() || where.first.fallback || where.stale;
 }
 
-void pe_mmu::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
-    if (is_translated(payload)) {
-        out->b_transport(payload, delay);
-        return;
-    }
-    const tla_mmu_access wanted = wanted_by(payload);
-    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
-    std::uint64_t at_ps = now_ps + to_ps(delay) + config_.overhead_ps;
-    statistics_.lookups++;
-    lookups_.add(at_ps, 1);
-    tla_mmu_advance(mmu_.get(), now_ps);
-    route where;
-    const tla_status status = translate_or_fault(wanted, payload.get_extension<requester>(), at_ps, where);
-    // Only a walk or a page fault can have let the kernel's time go on.
-    if (config_.walk == TLA_WALK_MEMORY || config_.unmapped == TLA_UNMAPPED_DEMAND)
-        set_local_ps(delay, std::max(at_ps, to_ps(sc_core::sc_time_stamp())));
-    else
-        delay = from_ps(at_ps - now_ps);
-    if (status) {
-        refuse(payload, status, delay);
-        return;
-    }
-    count(wanted, where, local_ps(delay));
-    note_translation(payload, where, local_ps(delay));
-    if (!where.rest.empty() && refuses_exclusive(payload)) return; // who keeps reservations would see two accesses
-    transport(payload, where, at_ps, delay);
+void pe_mmu::begin(in_order_request &request, unsigned port) {
+    steps_->begin(request, port);
 }
 
 // Of which transfer the pieces of an access are parts, if it says that it is one.
@@ -272,45 +176,6 @@ std::vector<transfer_extent> pe_mmu::extents(const tlm::tlm_generic_payload &pay
         offset += nbytes;
     }
     return result;
-}
-
-namespace {
-
-// What a payload gets back that has been translated, also when its thread is killed: address and extent of the
-// initiator.
-class initiators_view {
-  public:
-    explicit initiators_view(tlm::tlm_generic_payload &payload)
-        : payload_(payload), va_(payload.get_address()), extent_(payload.get_extension<transfer_extent>()) {}
-    ~initiators_view() {
-        payload_.set_address(va_);
-        payload_.set_extension(extent_);
-    }
-    initiators_view(const initiators_view &) = delete;
-    initiators_view &operator=(const initiators_view &) = delete;
-
-  private:
-    tlm::tlm_generic_payload &payload_;
-    const std::uint64_t va_;
-    transfer_extent *const extent_;
-};
-
-} // namespace
-
-void pe_mmu::transport(tlm::tlm_generic_payload &payload, const route &where, std::uint64_t at_ps,
-                       sc_core::sc_time &delay) {
-    std::vector<transfer_extent> cuts = extents(payload, where, at_ps);
-    if (where.rest.empty()) {
-        const initiators_view seen(payload);
-        payload.set_address(where.first.pa.value);
-        if (!cuts.empty()) payload.set_extension(&cuts[0]);
-        out->b_transport(payload, delay);
-        if (hides_dmi(where)) payload.set_dmi_allowed(false);
-    } else {
-        std::vector<tla_mmu_piece> pieces{where.first};
-        pieces.insert(pieces.end(), where.rest.begin(), where.rest.end());
-        transport_split(*out.operator->(), payload, pieces, cuts, delay);
-    }
 }
 
 // What a transfer reaches, in physical addresses, around one of its pieces.

@@ -6,13 +6,6 @@
 namespace tlmalloc {
 
 std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
-    if (steps_ || config_.walk != TLA_WALK_MEMORY) return change_mappings(port, command, arrival_ps);
-    const turnstile::turn turn(mmu_turn_);
-    requester_.walks_for = nullptr;
-    return change_mappings(port, command, arrival_ps);
-}
-
-std::uint64_t pe_mmu::change_mappings(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     tla_work work{};
     tla_error error{};
     tla_status status = TLA_OK;
@@ -37,11 +30,7 @@ tla_status pe_mmu::change(unsigned port, const tla_command &command, std::uint64
     if (command.opcode != TLA_OP_TAKE_BACK)
         if (const tla_status status = tla_mmu_command(front, port, command.request_id))
             return tla_error_set(&error, status, "no host memory");
-    if (steps_ && config_.walk == TLA_WALK_MEMORY) return steps_->change(port, command, at_ps, work, error);
-    if (command.opcode == TLA_OP_TAKE_BACK)
-        return tla_mmu_take_back(front, port, command.request_id, &at_ps, &work, &error);
-    const auto made = command.opcode == TLA_OP_MAP ? tla_mmu_map : tla_mmu_unmap;
-    return made(front, command.entries, command.count, &at_ps, &work, &error);
+    return steps_->change(port, command, at_ps, work, error);
 }
 
 // Of a command that has been decided, and has been on the bus for bus_ps: what it takes besides, and the answer.
@@ -61,7 +50,7 @@ std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::u
     completion.service_ps = bus_ps + tla_cost_price(&config_.cost, &work);
     const tla_service service = control.finish(port, completion, arrival_ps, statistics_);
     tla_mmu_make_visible(mmu_.get(), service.done_ps);
-    if (steps_) steps_->changed(service.done_ps);
+    steps_->changed(service.done_ps);
     run_ = {};
     run_from_ps_ = service.done_ps;
     if (!completion.status && command.opcode != TLA_OP_INVALIDATE) withdraw_dmi(command); // who asks again may not yet

@@ -1,4 +1,4 @@
-// Page faults of accesses in the exact style: the host is asked, and the access is made again when it can see the
+// Page faults of accesses: the host is asked, and the access is made again when it can see the
 // mapping.
 #include "pe_mmu_steps.hpp"
 

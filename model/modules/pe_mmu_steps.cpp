@@ -1,4 +1,4 @@
-// Translation in the exact style: step by step, each when its time has come.
+// Translation step by step, each when its time has come.
 #include "pe_mmu_steps.hpp"
 
 #include "payload.hpp"
@@ -61,6 +61,7 @@ void pe_mmu::steps::recycle(job &j) {
 // --- translation -----------------------------------------------------------------------------------------------------
 
 void pe_mmu::steps::begin(in_order_request &request, unsigned port) {
+    request.comes_last = false; // what is translated tells others
     const requester *const asks = request.payload->get_extension<requester>();
     if (mmu_.refuses(*request.payload)) {
         request.finish();
@@ -449,16 +450,16 @@ void pe_mmu::steps::end_piece(part &p) {
 tla_status pe_mmu::steps::change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
                                  tla_error &error) {
     tla_mmu *const front = mmu_.mmu_.get();
-    wait_until(at_ps);
-    at_ps = to_ps(sc_core::sc_time_stamp());
+    const bool in_memory = mmu_.config_.walk == TLA_WALK_MEMORY;
+    if (in_memory) wait_until(at_ps);
     const tla_table_change what = command.opcode == TLA_OP_MAP ? TLA_TABLE_MAP : TLA_TABLE_UNMAP;
     const tla_status status = command.opcode == TLA_OP_TAKE_BACK
                                   ? tla_mmu_take_back_begin(front, port, command.request_id, &work, &error)
                                   : tla_mmu_change_begin(front, what, command.entries, command.count, &work, &error);
     if (status) return status;
     for (tla_mmu_bus_work todo{}; tla_mmu_change_next(front, &todo);)
-        perform(todo);
-    at_ps = to_ps(sc_core::sc_time_stamp());
+        if (in_memory) perform(todo); // else it is done
+    if (in_memory) at_ps = to_ps(sc_core::sc_time_stamp());
     return tla_mmu_change_end(front);
 }
 
@@ -469,19 +470,18 @@ void pe_mmu::steps::perform(const tla_mmu_bus_work &todo) {
         draining_ = false;
         return;
     }
-    const tla_mmu_bus bus = mmu_.bus();
     std::uint64_t at_ps = to_ps(sc_core::sc_time_stamp());
     tla_paddr pa{};
     if (todo.kind == TLA_MMU_ALLOC) {
-        const tla_status status = bus.alloc(bus.context, todo.nbytes, &pa, &at_ps);
+        const tla_status status = mmu_.allocate_table(todo.nbytes, pa, at_ps);
         wait_until(at_ps);
         tla_mmu_change_allocated(mmu_.mmu_.get(), status, pa);
         return;
     }
     if (todo.kind == TLA_MMU_WRITE)
-        bus.write(bus.context, todo.pa, todo.bytes, static_cast<std::uint32_t>(todo.nbytes), &at_ps);
+        mmu_.write_table(todo.pa, todo.bytes, static_cast<std::uint32_t>(todo.nbytes), at_ps);
     else
-        bus.free(bus.context, todo.pa, todo.nbytes, &at_ps);
+        mmu_.give_back_table(todo.pa, todo.nbytes, at_ps);
     wait_until(at_ps);
 }
 

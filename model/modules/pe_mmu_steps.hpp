@@ -1,4 +1,4 @@
-// The exact style of a pe_mmu: accesses and commands that take their time step by step (mmu_steps.h).
+// What a pe_mmu does in time: accesses and commands that take their time step by step (mmu_steps.h).
 #ifndef TLMALLOC_MODEL_MODULES_PE_MMU_STEPS_HPP
 #define TLMALLOC_MODEL_MODULES_PE_MMU_STEPS_HPP
 
@@ -6,7 +6,7 @@
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
-#include "vm/mmu_steps.h"
+#include "tlmalloc/translation/mmu_steps.h"
 
 #include <deque>
 #include <memory>
@@ -14,16 +14,16 @@
 
 namespace tlmalloc {
 
-class pe_mmu::steps final : public in_order_target, private in_order_request::holder {
+class pe_mmu::steps final : private in_order_request::holder {
   public:
     explicit steps(pe_mmu &mmu);
 
     void lead_on(); // where the sockets lead: once they are bound
-    void begin(in_order_request &request, unsigned port) override;
+    void begin(in_order_request &request, unsigned port);
     void end_waiting();                     // a reset begins
     void make_new();                        // and ends
     void changed(std::uint64_t visible_ps); // mappings, as can be seen from then on
-    // With the tables in memory: from a thread, which waits. at_ps: when it begins, and when it has ended.
+    // With the tables in memory, the calling thread waits. at_ps: when it begins, and when it has ended.
     tla_status change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
                       tla_error &error);
 

@@ -1,9 +1,8 @@
-// Where an MMU's tables lie in memory: the accesses of walks, blocks for tables, and pages that the host is asked for.
+// Where an MMU's tables lie in memory: the writes of entries, and blocks for tables.
 #include "owed_frees.hpp"
 #include "payload.hpp"
 #include "pe_mmu_steps.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
-#include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -20,49 +19,25 @@ sc_core::sc_time delay_to(std::uint64_t at_ps) {
     return delay;
 }
 
-bool transfer(forward_path target, tlm::tlm_command command, tla_paddr pa, void *bytes, std::uint32_t nbytes,
-              std::uint64_t &at_ps, requester *who = nullptr) {
-    sc_core::sc_time delay = delay_to(at_ps);
-    const bool ok = access(target, command, pa.value, bytes, nbytes, delay, who);
-    at_ps = local_ps(delay);
-    return ok;
-}
-
 } // namespace
 
-tla_mmu_bus pe_mmu::bus() const {
-    tla_mmu_bus bus{};
-    bus.context = const_cast<pe_mmu *>(this);
-    bus.read = [](void *self, tla_paddr pa, void *bytes, std::uint32_t nbytes, std::uint64_t *at_ps) {
-        pe_mmu &mmu = *static_cast<pe_mmu *>(self);
-        return transfer(mmu.walk, tlm::TLM_READ_COMMAND, pa, bytes, nbytes, *at_ps, &mmu.requester_);
-    };
-    bus.write = [](void *self, tla_paddr pa, const void *bytes, std::uint32_t nbytes, std::uint64_t *at_ps) {
-        pe_mmu &mmu = *static_cast<pe_mmu *>(self);
-        return transfer(mmu.walk, tlm::TLM_WRITE_COMMAND, pa, const_cast<void *>(bytes), nbytes, *at_ps,
-                        &mmu.requester_); // a target only reads them
-    };
-    bus.alloc = [](void *self, std::uint64_t nbytes, tla_paddr *pa, std::uint64_t *at_ps) {
-        tla_command command{};
-        command.opcode = TLA_OP_ALLOC;
-        command.channel = TLA_HBM;
-        command.nbytes = nbytes;
-        tla_completion completion{};
-        const tla_status status = static_cast<pe_mmu *>(self)->command_allocator(command, completion, *at_ps);
-        pa->value = completion.value;
-        return status;
-    };
-    bus.free = [](void *self, tla_paddr pa, std::uint64_t nbytes, std::uint64_t *at_ps) {
-        tla_command command{};
-        command.opcode = TLA_OP_FREE;
-        command.pa = pa;
-        command.nbytes = nbytes;
-        pe_mmu &mmu = *static_cast<pe_mmu *>(self);
-        const tla_status status = mmu.free_table(command, *at_ps);
-        if (stays_owed(status)) mmu.owed_.push_back(command);
-        return status;
-    };
-    return bus;
+void pe_mmu::write_table(tla_paddr pa, const std::uint8_t *bytes, std::uint32_t nbytes, std::uint64_t &at_ps) {
+    sc_core::sc_time delay = delay_to(at_ps);
+    access(walk, tlm::TLM_WRITE_COMMAND, pa.value, const_cast<std::uint8_t *>(bytes), nbytes, delay,
+           &requester_); // a target only reads them
+    catch_up_with(delay);
+    at_ps = local_ps(delay);
+}
+
+tla_status pe_mmu::allocate_table(std::uint64_t nbytes, tla_paddr &pa, std::uint64_t &at_ps) {
+    tla_command command{};
+    command.opcode = TLA_OP_ALLOC;
+    command.channel = TLA_HBM;
+    command.nbytes = nbytes;
+    tla_completion completion{};
+    const tla_status status = command_allocator(command, completion, at_ps);
+    pa.value = completion.value;
+    return status;
 }
 
 tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps) {
@@ -70,8 +45,17 @@ tla_status pe_mmu::command_allocator(tla_command &command, tla_completion &compl
     sc_core::sc_time delay = delay_to(at_ps);
     const tla_status status = send_command(allocator, config_.allocator_port * std::uint64_t{TLA_PORT_BYTES}, command,
                                            completion, delay, config_.retry, statistics_.retries, &requester_);
+    catch_up_with(delay);
     at_ps = local_ps(delay);
     return status;
+}
+
+void pe_mmu::give_back_table(tla_paddr pa, std::uint64_t nbytes, std::uint64_t &at_ps) {
+    tla_command command{};
+    command.opcode = TLA_OP_FREE;
+    command.pa = pa;
+    command.nbytes = nbytes;
+    if (stays_owed(free_table(command, at_ps))) owed_.push_back(command);
 }
 
 tla_status pe_mmu::free_table(tla_command command, std::uint64_t &at_ps) {
@@ -85,18 +69,10 @@ void pe_mmu::free_owed(std::uint64_t &at_ps) {
         [&] { at_ps += config_.retry.delay_ps; });
 }
 
-bool pe_mmu::ask_host(const tla_mmu_access &access, std::uint64_t va, bool again, std::uint64_t &at_ps) {
-    if (fault.size() == 0) return false;
-    statistics_.demand_faults++;
-    tell(trouble::demand, {access.asid, {va}, 1, access.access}, at_ps);
-    page_fault::bytes record = page_fault{va, access.access | (again ? page_fault::again : 0), access.asid}.encode();
-    return transfer(fault, tlm::TLM_WRITE_COMMAND, {0}, record.data(), record.size(), at_ps);
-}
-
 // What tables in memory need: sockets that are optional do not say so themselves, and an allocator that answers debug
 // accesses can be asked for its port.
 void pe_mmu::start_of_simulation() {
-    if (steps_) steps_->lead_on();
+    steps_->lead_on();
     if (config_.walk != TLA_WALK_MEMORY) return;
     if (walk.size() == 0 || allocator.size() == 0)
         refuse_config("walk and allocator are not bound, though tables lie in memory");

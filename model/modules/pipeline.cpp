@@ -176,7 +176,7 @@ void processing_element::pipeline::multiply(composite &what, const tla_tile_step
     tla_tile_dot(sum.data(), operands->second.a.data(), type_of(what.what.a), operands->second.b.data(),
                  type_of(what.what.b), step.rows, step.depth, step.columns);
     if (!step.last) what.fetched.erase(operands);
-    element_.engine(array::gemm, 2 * elements(step) * step.depth, delay);
+    element_.engine(array::gemm, asks::by_product, 2 * elements(step) * step.depth, delay);
 }
 
 // The steps on a tile of the result.
@@ -207,7 +207,7 @@ void processing_element::pipeline::compute(composite &what, const tla_tile_step 
         tla_matrix_map(&operation, &out, operands_of);
     }
     what.fetched.erase(operands);
-    element_.engine(array::vector, elements(step) * std::max(c.step_count, 1u), delay);
+    element_.engine(array::vector, asks::by_steps, elements(step) * std::max(c.step_count, 1u), delay);
 }
 
 tla_status processing_element::pipeline::store(composite &what, const tla_tile_step &step, sc_core::sc_time &delay) {

@@ -19,6 +19,9 @@ class processing_element::pipeline {
     // Waits until nothing of it is left to do or being done; from when to when engines have worked on it.
     void wait_for(const composite &what, std::uint64_t &begin_ps, std::uint64_t &end_ps);
 
+    // Some are under way, or not waited for yet.
+    bool has_composites() const { return !composites_.empty(); }
+
     // Of what is under way no stage more begins.
     void drop_all();
 

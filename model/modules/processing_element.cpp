@@ -15,14 +15,16 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
 
 namespace tlmalloc {
 
 processing_element::processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma)
     : instrumented(name, "processing_element"),
-      control("control", "processing_element", TLA_TARGET_PROCESSING_ELEMENT, settings.ports, *this, settings.style),
-      config_(settings), requester_(settings.asid, settings.initiator) {
+      control("control", "processing_element", TLA_TARGET_PROCESSING_ELEMENT, settings.ports, *this), config_(settings),
+      requester_(settings.asid, settings.initiator) {
+    requester_.waits = true;
     queues_[0] = std::make_unique<transfer_queue>(dma, settings.quantum_ps, dma_read_);
     queues_[1] = std::make_unique<transfer_queue>(dma, settings.quantum_ps, dma_write_);
     if (settings.gemm_rate == 0 || settings.vector_rate == 0)
@@ -45,7 +47,6 @@ void processing_element::begin_reset() {
 
 void processing_element::make_new() {
     control.make_new();
-    tla_timeline_destroy(&accelerator_);
     accelerator_ = {};
     run_ = run{};
     run_.status = TLA_RESET;
@@ -54,7 +55,6 @@ void processing_element::make_new() {
 
 processing_element::~processing_element() {
     time_queue::forget_watcher(this);
-    tla_timeline_destroy(&accelerator_);
 }
 
 // --- launching -------------------------------------------------------------------------------------------------------
@@ -236,6 +236,7 @@ tla_status processing_element::command(tla_command &descriptor, tla_completion &
     waits_for_allocator_.set(since, 1);
     const tla_status status = send_command(allocator, config_.allocator_port * std::uint64_t{TLA_PORT_BYTES},
                                            descriptor, completion, delay_, config_.retry, run_.retries, &requester_);
+    catch_up_with(delay_);
     waits_for_allocator_.set(local_ps(delay_), 0);
     const std::uint64_t now = local_ps(delay_), served = std::min(completion.service_ps, now - since);
     note(TLA_TIME_ALLOC, now - served, now);
@@ -253,9 +254,10 @@ tla_status processing_element::access_rows(tlm::tlm_command command, const tl_ti
     const std::size_t nbytes = bytes.size() / std::max(parts, 1u);
     for (std::uint32_t i = 0; i < parts; i++) {
         const std::uint64_t offset = std::uint64_t{i} * tile.pitch * tl_dtype_bytes(tile.dtype);
-        if (!access(local, command, tile.pa.value + offset, bytes.data() + i * nbytes,
-                    static_cast<std::uint32_t>(nbytes), delay, &requester_))
-            return refuse_tile(TLA_BUS_ERROR, tile);
+        const bool ok = access(local, command, tile.pa.value + offset, bytes.data() + i * nbytes,
+                               static_cast<std::uint32_t>(nbytes), delay, &requester_);
+        catch_up_with(delay);
+        if (!ok) return refuse_tile(TLA_BUS_ERROR, tile);
     }
     return TLA_OK;
 }
@@ -296,7 +298,7 @@ tla_status processing_element::write_back(const tl_tile &tile, std::vector<std::
 }
 
 void processing_element::engine(array which, std::uint64_t operations) {
-    const std::uint64_t begin_ps = engine(which, operations, delay_);
+    const std::uint64_t begin_ps = engine(which, asks::by_kernel, operations, delay_);
     note(TLA_TIME_ARITHMETIC, begin_ps, local_ps(delay_));
 }
 
@@ -312,12 +314,17 @@ tla_status processing_element::compute(Body body) {
     return status;
 }
 
-// The accelerator works, as soon as it does nothing else: from when on is returned.
-std::uint64_t processing_element::engine(array which, std::uint64_t operations, sc_core::sc_time &delay) {
+// The accelerator works, as soon as it does nothing else: from when on is returned. Stages of composites may need it at
+// the same time as the kernel.
+std::uint64_t processing_element::engine(array which, asks who, std::uint64_t operations, sc_core::sc_time &delay) {
     const bool gemm = which == array::gemm;
     const std::uint64_t takes_ps = tla_transfer_ps(operations, gemm ? config_.gemm_rate : config_.vector_rate);
-    tla_timeline_forget(&accelerator_, to_ps(sc_core::sc_time_stamp()));
-    const std::uint64_t begin_ps = tla_timeline_reserve(&accelerator_, local_ps(delay), takes_ps);
+    std::optional<arrival_gate::passage> order;
+    if (pipeline_ && pipeline_->has_composites()) {
+        catch_up_with(delay);
+        order.emplace(accelerator_gate_, who);
+    }
+    const std::uint64_t begin_ps = tla_timeline_serve(&accelerator_, local_ps(delay), takes_ps);
     engine_load &load = gemm ? gemm_ : math_;
     load.begin(begin_ps);
     load.end(begin_ps, begin_ps + takes_ps);

@@ -1,4 +1,4 @@
-// Scattered transactions: in the fast style one call after the other, in the exact style as requests of their own.
+// Scattered transactions, as requests of their own.
 #include "scatter.hpp"
 
 #include "tlmalloc/modules/time.hpp"
@@ -8,8 +8,8 @@
 namespace tlmalloc {
 
 scatter::~scatter() {
-    if (!outlet_ || under_way_ == 0) return;
-    auto *const rest = new scatter(target_, outlet_); // deletes itself with the last answer
+    if (under_way_ == 0) return;
+    auto *const rest = new scatter(outlet_); // deletes itself with the last answer
     rest->abandoned_ = true;
     rest->under_way_ = under_way_;
     rest->transactions_ = std::move(transactions_);
@@ -93,9 +93,9 @@ void scatter::read_completion(tla_posting &posting, std::uint64_t at_ps, request
     begin_or_wait(i);
 }
 
-// What is added while others are under way begins at once in the exact style.
+// What is added while others are under way begins at once.
 void scatter::begin_or_wait(item &i) {
-    if (gathering_ && outlet_)
+    if (gathering_)
         begin(i);
     else
         waiting_.push_back(&i);
@@ -106,14 +106,6 @@ void scatter::begin(item &i) {
     i.under_way = true;
     if (i.who) i.payload.set_extension(i.who);
     if (i.part.of) i.payload.set_extension(&i.part);
-    if (!outlet_) {
-        const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-        sc_core::sc_time delay = from_ps(std::max(i.request.at_ps, now) - now);
-        target_.b_transport(i.payload, delay);
-        i.request.at_ps = local_ps(delay);
-        end(i);
-        return;
-    }
     time_queue &queue = time_queue::of_simulation();
     i.request.at_ps = std::max(i.request.at_ps, queue.now_ps());
     i.request.push(
@@ -125,9 +117,10 @@ void scatter::begin(item &i) {
         &i);
     queue.post(
         i.request.at_ps, 0, 0,
-        [](void *context, std::uint64_t) {
+        [](void *context, std::uint64_t at_ps) {
             item &due = *static_cast<item *>(context);
-            due.owner->outlet_->send(due.request);
+            due.request.at_ps = at_ps;
+            due.owner->outlet_.send(due.request);
         },
         &i);
 }
@@ -139,7 +132,7 @@ void scatter::end(item &i) {
     end_ps_ = std::max(end_ps_, i.request.at_ps);
     if (const answered then = std::move(i.then)) then(i.payload.is_response_ok(), i.request.at_ps);
     unused_.push_back(&i);
-    if (--under_way_ > 0 || !outlet_) return;
+    if (--under_way_ > 0) return;
     if (abandoned_)
         delete this;
     else
@@ -150,7 +143,7 @@ std::uint64_t scatter::gather() {
     gathering_ = true;
     sc_core::sc_event finished;
     finished_ = &finished;
-    const bool waits = outlet_ && !waiting_.empty();
+    const bool waits = !waiting_.empty();
     while (!waiting_.empty()) {
         item &next = *waiting_.front();
         waiting_.pop_front();

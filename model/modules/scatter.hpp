@@ -15,12 +15,11 @@
 
 namespace tlmalloc {
 
-// Everything that is added begins at its own time, whatever the others take; gather() makes all of it. In the fast
-// style (no outlet) that takes no time of the kernel, and transactions are called in the order of adding; in the exact
-// style the calling thread waits until the last is answered.
+// Everything that is added begins at its own time, whatever the others take; gather() makes all of it, and the calling
+// thread waits until the last is answered.
 class scatter {
   public:
-    scatter(tlm::tlm_fw_transport_if<> &target, outlet *in_order) : target_(target), outlet_(in_order) {}
+    explicit scatter(outlet &out) : outlet_(out) {}
     ~scatter();
     scatter(const scatter &) = delete;
     scatter &operator=(const scatter &) = delete;
@@ -65,8 +64,7 @@ class scatter {
     void begin(item &i);
     void end(item &i);
 
-    tlm::tlm_fw_transport_if<> &target_;
-    outlet *const outlet_;
+    outlet &outlet_;
     std::deque<transaction_ptr> transactions_;
     std::deque<item> items_;
     std::vector<item *> unused_;

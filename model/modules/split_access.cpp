@@ -54,29 +54,4 @@ void access_part::end(lent_payload &part) {
     tla_passes_unpack(&passes_, data_.data(), whole.get_data_ptr());
 }
 
-void transport_split(tlm::tlm_fw_transport_if<> &out, tlm::tlm_generic_payload &payload,
-                     const std::vector<tla_mmu_piece> &pieces, std::vector<transfer_extent> &extents,
-                     sc_core::sc_time &delay) {
-    tlm::tlm_response_status status = check_attributes(payload);
-    payload.set_response_status(status);
-    if (status != tlm::TLM_OK_RESPONSE) return;
-    const std::uint64_t start = local_ps(delay);
-    std::uint64_t end = start, offset = 0;
-    for (std::size_t i = 0; i < pieces.size(); i++) {
-        const tla_mmu_piece &piece = pieces[i];
-        sc_core::sc_time part_delay;
-        set_local_ps(part_delay, std::max(start, to_ps(sc_core::sc_time_stamp())));
-        access_part mine;
-        lent_payload part;
-        mine.begin(payload, offset, piece.nbytes, piece.pa, extents.empty() ? nullptr : &extents[i], part);
-        out.b_transport(part, part_delay);
-        mine.end(part);
-        end = std::max(end, local_ps(part_delay));
-        if (status == tlm::TLM_OK_RESPONSE) status = part.get_response_status();
-        offset += piece.nbytes;
-    }
-    set_local_ps(delay, end);
-    payload.set_response_status(status);
-}
-
 } // namespace tlmalloc

@@ -41,12 +41,5 @@ class access_part {
     std::vector<std::uint8_t> data_, enables_; // data: only where it streams
 };
 
-// Makes an access as one transaction for each piece of its span, in order, all of them from the delay's time on; the
-// delay ends with the last. The response is the first that is no OK, and a read brings no data from a piece that
-// failed. `extents` says of which transfer each piece is a part; empty: nothing is said.
-void transport_split(tlm::tlm_fw_transport_if<> &out, tlm::tlm_generic_payload &payload,
-                     const std::vector<tla_mmu_piece> &pieces, std::vector<transfer_extent> &extents,
-                     sc_core::sc_time &delay);
-
 } // namespace tlmalloc
 #endif

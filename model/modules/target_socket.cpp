@@ -5,7 +5,7 @@
 
 namespace tlmalloc {
 
-bool access_target::grant_dmi(unsigned, tlm::tlm_generic_payload &, tlm::tlm_dmi &dmi) {
+bool untimed_target::grant_dmi(unsigned, tlm::tlm_generic_payload &, tlm::tlm_dmi &dmi) {
     return refuse_dmi(dmi);
 }
 

@@ -6,30 +6,16 @@
 namespace tlmalloc {
 
 tcm::tcm(sc_core::sc_module_name name, const config &settings)
-    : memory_module(name, settings.kind,
-                    {settings.capacity, settings.latency_ps, settings.outstanding, settings.dmi, settings.style}),
-      config_(settings) {
+    : memory_module(name, settings.kind, {settings.capacity, settings.latency_ps, settings.outstanding, settings.dmi}),
+      config_(settings), write_resource_(time_queue::of_simulation().new_resource()) {
     if (settings.read_bandwidth == 0 || settings.write_bandwidth == 0)
         refuse_config("read_bandwidth and write_bandwidth must be above 0");
-    if (settings.style == time_style::exact) write_resource_ = time_queue::of_simulation().new_resource();
-}
-
-tcm::~tcm() {
-    tla_timeline_destroy(&read_);
-    tla_timeline_destroy(&write_);
 }
 
 std::uint64_t tcm::access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) {
     const bool write = payload.is_write();
     const std::uint64_t busy = tla_transfer_ps(payload.get_data_length(), bandwidth(write));
-    tla_timeline *const channel = write ? &write_ : &read_;
-    std::uint64_t start_ps = 0;
-    if (config_.style == time_style::exact) {
-        start_ps = tla_timeline_serve(channel, arrival_ps, busy);
-    } else {
-        tla_timeline_forget(channel, to_ps(sc_core::sc_time_stamp()));
-        start_ps = tla_timeline_reserve(channel, arrival_ps, busy);
-    }
+    const std::uint64_t start_ps = tla_timeline_serve(write ? &write_ : &read_, arrival_ps, busy);
     busy_ps_ += busy;
     return move(payload, start_ps + busy);
 }
@@ -48,10 +34,7 @@ void tcm::arrive(in_order_request &request) {
 }
 
 void tcm::make_idle() {
-    for (tla_timeline *channel : {&read_, &write_}) {
-        tla_timeline_destroy(channel);
-        *channel = {};
-    }
+    read_ = write_ = {};
 }
 
 std::uint64_t tcm::word_ps(bool write) const {
@@ -60,12 +43,7 @@ std::uint64_t tcm::word_ps(bool write) const {
 
 tcm::statistics tcm::get_statistics() const {
     time_queue::catch_up_all();
-    statistics result{counts_, busy_ps_};
-    for (const tla_timeline *channel : {&read_, &write_}) {
-        const tla_order order = tla_timeline_order(channel);
-        tla_order_add(&result.order, &order);
-    }
-    return result;
+    return {counts_, busy_ps_};
 }
 
 std::vector<statistics_part> tcm::list_statistics() const {

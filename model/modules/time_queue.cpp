@@ -20,16 +20,15 @@ queues &all_queues() {
 
 } // namespace
 
-time_queue &time_queue::of_simulation() {
-    static const sc_core::sc_simcontext *last_asked = nullptr; // every hop of a transaction asks
-    static time_queue *last_given = nullptr;
+const sc_core::sc_simcontext *time_queue::last_asked_ = nullptr;
+time_queue *time_queue::last_given_ = nullptr;
+
+void time_queue::find_or_make() {
     const sc_core::sc_simcontext *const simulation = sc_core::sc_get_curr_simcontext();
-    if (last_given && simulation == last_asked) return *last_given;
     std::unique_ptr<time_queue> &queue = all_queues()[simulation];
     if (!queue) queue.reset(new time_queue);
-    last_asked = simulation;
-    last_given = queue.get();
-    return *queue;
+    last_asked_ = simulation;
+    last_given_ = queue.get();
 }
 
 time_queue *time_queue::of_this_simulation_if_any() {
@@ -50,7 +49,7 @@ time_queue::time_queue() {
 }
 
 std::uint64_t time_queue::now_ps() const {
-    return acting_ ? acting_on_.at_ps : to_ps(sc_core::sc_time_stamp());
+    return acting_on_ ? acting_on_->at_ps : to_ps(sc_core::sc_time_stamp());
 }
 
 std::uint32_t time_queue::new_resource() {
@@ -61,16 +60,49 @@ std::uint32_t time_queue::new_resource() {
 
 void time_queue::post(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, tla_event_action action,
                       void *context) {
+    if (!acting_on_) at_ps = not_before_latest(at_ps);
     const tla_event event{at_ps, resource, port, action, context};
     const std::uint32_t island = tla_event_queue_island_of(events_.get(), resource);
     sc_assert(!acting_island_ || island == acting_island_);
     come_to(island);
     if (tla_event_queue_post(events_.get(), &event)) SC_REPORT_ERROR("/tlmalloc/time/queue", "no host memory");
-    if (!acting_) notify(wake_, at_ps); // an earlier notification stands
+    if (!acting_on_ && !entering_) notify(wake_, at_ps); // an earlier notification stands
+}
+
+// When something that a process does at at_ps comes: what runs has run.
+std::uint64_t time_queue::not_before_latest(std::uint64_t at_ps) {
+    return !has_driven_ || at_ps >= driven_ps_ ? at_ps : come_late(at_ps, driven_ps_);
+}
+
+std::uint64_t time_queue::admit(std::uint64_t at_ps) {
+    const std::uint64_t latest_ps = std::max(has_driven_ ? driven_ps_ : 0, to_ps(sc_core::sc_time_stamp()));
+    return at_ps >= latest_ps ? at_ps : come_late(at_ps, latest_ps);
+}
+
+std::uint64_t time_queue::come_late(std::uint64_t at_ps, std::uint64_t latest_ps) {
+    const std::uint64_t by_ps = latest_ps - at_ps;
+    late_.late++;
+    late_.displaced_ps += by_ps;
+    late_.worst_ps = std::max(late_.worst_ps, by_ps);
+    if (late_.late == 1)
+        SC_REPORT_WARNING(
+            "/tlmalloc/time/late",
+            ("something that happens at " + std::to_string(at_ps) + " ps came when " + std::to_string(latest_ps) +
+             " ps had been simulated, and is served as if it came then: an access ran ahead by a look_ahead, "
+             "or a process acts that the kernel did not know to be due. Statistics count all such cases "
+             "(late, displaced_ps)")
+                .c_str());
+    return latest_ps;
+}
+
+time_queue::late_figures time_queue::get_late() {
+    const time_queue *const queue = of_this_simulation_if_any();
+    return queue ? queue->late_ : late_figures{};
 }
 
 void time_queue::post_from_thread(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, caller who,
                                   tla_event_action action, void *context) {
+    at_ps = not_before_latest(at_ps);
     from_threads_[{at_ps, resource, port}].emplace(std::move(who), std::pair{action, context});
     post(
         at_ps, resource, port,
@@ -79,7 +111,7 @@ void time_queue::post_from_thread(std::uint64_t at_ps, std::uint32_t resource, s
 
 // One of those that threads have posted for the place of the event that is acted on.
 void time_queue::take_from_thread(std::uint64_t at_ps) {
-    const auto here = from_threads_.find({at_ps, acting_on_.resource, acting_on_.port});
+    const auto here = from_threads_.find({at_ps, acting_on_->resource, acting_on_->port});
     const auto first = here->second.begin();
     const auto [action, context] = first->second;
     here->second.erase(first);
@@ -93,7 +125,7 @@ void time_queue::notify(sc_core::sc_event &event, std::uint64_t at_ps) const {
 
 void time_queue::notify_in_turn(sc_core::sc_event &event, std::uint64_t at_ps, caller who) {
     turns_.emplace(std::pair{at_ps, std::move(who)}, &event);
-    if (!acting_) notify(wake_, at_ps);
+    if (!acting_on_) notify(wake_, at_ps);
 }
 
 // Whether there is one whose time has come.
@@ -109,25 +141,52 @@ void time_queue::allow_look_ahead(std::uint64_t ps) {
     look_ahead_ps_ = std::max(look_ahead_ps_, ps);
 }
 
-// Whether the kernel has nothing to do up to and at this time, so that nothing can be posted that would come before.
+// The first time at which a process may do something, as far as the kernel knows.
+std::uint64_t time_queue::next_process_ps(std::uint64_t now_ps) const {
+    std::uint64_t next = now_ps + to_ps(sc_core::sc_time_to_pending_activity());
+    if (!turns_.empty()) next = std::min(next, turns_.begin()->first.first);
+    return next;
+}
+
+// Whether nothing can be posted any more that would come before; or whether that is looked past. In its turn the queue
+// has waited for the processes of the kernel's time already.
 bool time_queue::may_run(std::uint64_t at_ps) const {
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-    if (at_ps <= now) return true;
-    if (!turns_.empty() && turns_.begin()->first.first < at_ps) return false;
-    if (at_ps - now > look_ahead_ps_) return false;
-    return at_ps - now < to_ps(sc_core::sc_time_to_pending_activity());
+    if (entering_) return at_ps < entry_limit_ps_ || at_ps < next_process_ps(now);
+    return at_ps <= now || (at_ps - now <= look_ahead_ps_ && at_ps < next_process_ps(now));
 }
 
 void time_queue::act(const tla_event &event) {
-    const tla_event before = acting_on_;
-    const bool within = acting_;
-    const std::uint32_t island = acting_island_;
-    acting_ = true;
-    acting_on_ = event;
+    struct state { // as it was, also where the action reports an error
+        explicit state(time_queue &of) : queue(of), on(of.acting_on_), island(of.acting_island_) {}
+        ~state() {
+            queue.acting_on_ = on;
+            queue.acting_island_ = island;
+        }
+        time_queue &queue;
+        const tla_event *const on;
+        const std::uint32_t island;
+    } const before(*this);
+    acting_on_ = &event;
     event.action(event.context, event.at_ps);
-    acting_ = within;
-    acting_on_ = before;
-    acting_island_ = island;
+}
+
+void time_queue::go_on(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, tla_event_action action,
+                       void *context) {
+    constexpr unsigned deepest = 16; // of a stack that is a thread's
+    const bool is_next = depth_ < deepest && !acting_island_ && tla_event_queue_next_ps(events_.get()) > at_ps &&
+                         !tla_event_queue_is_left(events_.get(), tla_event_queue_island_of(events_.get(), resource));
+    if (!is_next || !(at_ps == acting_on_->at_ps || at_ps < straight_until_ps_ || may_run(at_ps))) {
+        post(at_ps, resource, port, action, context);
+        return;
+    }
+    struct level {
+        explicit level(unsigned &of) : depth(of) { depth++; }
+        ~level() { depth--; }
+        unsigned &depth;
+    } const deeper(depth_);
+    driven_ps_ = std::max(driven_ps_, at_ps);
+    act({at_ps, resource, port, action, context});
 }
 
 // A method. What is due is done when all processes that are due have run, so that everything that arrives at one time
@@ -137,18 +196,63 @@ void time_queue::drive() {
         wake_.notify(sc_core::SC_ZERO_TIME);
         return;
     }
-    std::uint64_t next = tla_event_queue_next_ps(events_.get());
-    while (next != UINT64_MAX && may_run(next)) {
-        for (tla_event event; tla_event_queue_next_ps(events_.get()) == next;) {
-            if (still_) tell_watchers();
-            tla_event_queue_take(events_.get(), &event);
-            act(event);
-        }
-        driven_ps_ = next;
-        next = tla_event_queue_next_ps(events_.get());
+    while (take_next()) {
     }
+    wake_for_next();
+}
+
+// Takes all actions of the next time; false where there are none, or they may not run yet.
+bool time_queue::take_next() {
+    const std::uint64_t next = tla_event_queue_next_ps(events_.get());
+    if (next == UINT64_MAX || !may_run(next)) return false;
+    straight_until_ps_ = 0; // what runs may wake processes
+    has_driven_ = true;
+    driven_ps_ = std::max(driven_ps_, next);
+    for (tla_event event; tla_event_queue_next_ps(events_.get()) == next;) {
+        if (still_) tell_watchers();
+        tla_event_queue_take(events_.get(), &event);
+        act(event);
+    }
+    return true;
+}
+
+void time_queue::wake_for_next() {
+    std::uint64_t next = tla_event_queue_next_ps(events_.get());
     if (!turns_.empty()) next = std::min(next, turns_.begin()->first.first);
     if (next != UINT64_MAX) notify(wake_, std::max(next, to_ps(sc_core::sc_time_stamp())));
+}
+
+// The method is not waited for meanwhile: what it is due for is done here.
+void time_queue::run_ahead(std::uint64_t now_ps, std::uint64_t at_ps, std::uint32_t port, caller (*who)(),
+                           tla_event_action action, void *context, std::uint64_t look_ahead_ps, const bool &done) {
+    struct entry {
+        explicit entry(time_queue &of) : queue(of) {
+            queue.wake_.cancel();
+            queue.entering_ = true;
+        }
+        ~entry() {
+            queue.entering_ = false;
+            queue.straight_until_ps_ = 0;
+            queue.wake_for_next();
+        }
+        time_queue &queue;
+    } const here(*this);
+    entry_limit_ps_ = look_ahead_ps > 0 ? now_ps + look_ahead_ps + 1 : 0;
+    at_ps = not_before_latest(at_ps);
+    std::uint64_t next = tla_event_queue_next_ps(events_.get());
+    for (; next < at_ps && take_next(); next = tla_event_queue_next_ps(events_.get())) {
+    }
+    const std::uint64_t until_ps = std::max(next_process_ps(now_ps), entry_limit_ps_);
+    if (next <= at_ps || at_ps >= until_ps) {
+        post_from_thread(at_ps, 0, port, who(), action, context);
+    } else {
+        has_driven_ = true;
+        driven_ps_ = at_ps;
+        straight_until_ps_ = until_ps;
+        act({at_ps, 0, port, action, context});
+    }
+    while (!done && take_next()) {
+    }
 }
 
 volatile std::sig_atomic_t time_queue::still_ = 0;
@@ -207,10 +311,12 @@ void time_queue::leave_until(std::uint32_t island, std::uint64_t until_ps) {
 // from a process comes before what is due at its time, unless that has been done.
 void time_queue::catch_up(std::uint32_t island) {
     sc_assert(!acting_island_);
-    tla_event until = acting_on_;
-    if (!acting_) {
+    tla_event until{};
+    if (acting_on_) {
+        until = *acting_on_;
+    } else {
         const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-        until = {driven_ps_ != UINT64_MAX && driven_ps_ >= now ? driven_ps_ + 1 : now, 0, 0, nullptr, nullptr};
+        until = {has_driven_ && driven_ps_ >= now ? driven_ps_ + 1 : now, 0, 0, nullptr, nullptr};
     }
     acting_island_ = island;
     for (tla_event event; tla_event_queue_take_left(events_.get(), island, &until, &event);)
@@ -218,7 +324,7 @@ void time_queue::catch_up(std::uint32_t island) {
     acting_island_ = 0;
     if (tla_event_queue_join(events_.get(), island)) SC_REPORT_ERROR("/tlmalloc/time/queue", "no host memory");
     const std::uint64_t next = tla_event_queue_next_ps(events_.get());
-    if (!acting_ && next != UINT64_MAX) notify(wake_, std::max(next, to_ps(sc_core::sc_time_stamp())));
+    if (!acting_on_ && next != UINT64_MAX) notify(wake_, std::max(next, to_ps(sc_core::sc_time_stamp())));
 }
 
 void time_queue::catch_up_all() {

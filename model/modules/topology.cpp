@@ -37,7 +37,6 @@ graph_ptr graph_of(const tla_config &config) {
 
 topology::topology(const tla_config &config) : config_(config), graph_(graph_of(config)) {
     settings_.flit = config.topology.flit;
-    settings_.style = config.simulation.style == TLA_TIME_EXACT ? time_style::exact : time_style::fast;
     add_graph();
     add_groups();
     add_host();

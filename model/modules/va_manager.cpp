@@ -7,8 +7,8 @@
 namespace tlmalloc {
 
 va_manager::va_manager(sc_core::sc_module_name name, const config &settings)
-    : instrumented(name, "va_manager"), control("control", "va_manager", TLA_TARGET_VA_MANAGER, settings.ports, *this,
-                                                settings.style, settings.queue_depth),
+    : instrumented(name, "va_manager"),
+      control("control", "va_manager", TLA_TARGET_VA_MANAGER, settings.ports, *this, settings.queue_depth),
       config_(settings), routes_(std::make_unique<fan_out>(settings.routes)) {
     tla_va_space *trial = nullptr; // the real one comes into being with the first command
     if (tla_va_space_create(&settings.space, &trial)) refuse_config("base and size must be multiples of page_size");
@@ -28,7 +28,7 @@ void va_manager::make_new() {
 }
 
 void va_manager::start_of_simulation() {
-    if (config_.style == time_style::exact) out_.lead_to(*out.operator->(), out.name());
+    out_.lead_to(*out.operator->(), out.name());
 }
 
 bool va_manager::makes_transactions(const tla_command &command) const {
@@ -43,8 +43,7 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
         maps_in_flight_.add(arrival_ps, 1);
         const bool gather = config_.map_ack == TLA_MAP_ACK_VISIBLE;
         const turnstile::turn turn(sending_);
-        const tla_fan_out_result sent =
-            routes_->send(*out.operator->(), way_out(), command, config_.route_target, arrival_ps, gather);
+        const tla_fan_out_result sent = routes_->send(out_, command, config_.route_target, arrival_ps, gather);
         if (!gather) {
             posted_ps_ = sent.written_ps;
             posted_.notify(sc_core::SC_ZERO_TIME);
@@ -60,7 +59,7 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
     }
     if (command.opcode == TLA_OP_VA_FREE) {
         const turnstile::turn turn(sending_);
-        arrival_ps = routes_->settle(*out.operator->(), way_out(), arrival_ps);
+        arrival_ps = routes_->settle(out_, arrival_ps);
     }
     tla_work work{};
     completion.status = serve_space(command, completion, work);
@@ -78,7 +77,7 @@ void va_manager::settle_posted() {
         sc_core::wait(posted_);
         const resettable::visit here(this);
         const turnstile::turn turn(sending_);
-        routes_->settle(*out.operator->(), way_out(), posted_ps_);
+        routes_->settle(out_, posted_ps_);
     }
 }
 

@@ -1,8 +1,8 @@
 /* The window between a mapping command and the moment at which its effect is visible.
  *
- * A loosely timed model applies a command when it is simulated and knows that it is visible later. Accesses whose local
- * time lies before that must still see what was mapped before. A map window remembers that: before a table is changed,
- * what the change will hide is kept until the change is visible. Empty most of the time, and then it costs nothing. */
+ * A command changes the table when it is served, and the change is visible when the command is done. Accesses before
+ * that must still see what was mapped before. A map window remembers that: before a table is changed, what the change
+ * will hide is kept until the change is visible. Empty most of the time, and then it costs nothing. */
 #ifndef TLMALLOC_MAP_WINDOW_H
 #define TLMALLOC_MAP_WINDOW_H
 

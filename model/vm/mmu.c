@@ -1,6 +1,5 @@
 /* The front end of an MMU: table, TLB, walkers and the window of changes, asked in the right order. */
 #include "mmu_state.h"
-#include "pte_check.h"
 
 #include <stdlib.h>
 
@@ -15,9 +14,6 @@ static tla_status create_parts(tla_mmu *m, tla_error *error) {
     tla_page_table_config table = m->config.table;
     table.memory = (tla_table_memory){0};
     if (m->config.walk == TLA_WALK_MEMORY) {
-        const tla_mmu_bus *bus = &m->config.bus;
-        if (!bus->read || !bus->write || !bus->alloc || !bus->free)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "walks through memory need a bus");
         table.memory = mmu_table_memory(m);
         m->change.words = malloc(TLA_TABLE_WRITE_ENTRIES * sizeof *m->change.words);
         if (!m->change.words) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
@@ -62,7 +58,6 @@ void tla_mmu_destroy(tla_mmu *m) {
     tla_walkers_destroy(m->walkers);
     tla_map_window_destroy(m->window);
     tla_map_undo_destroy(m->undo);
-    free(m->list);
     free(m->change.tables);
     free(m->change.words);
     free(m);
@@ -107,96 +102,6 @@ tla_status tla_mmu_probe(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_
     if (status == TLA_UNMAPPED) return mmu_fall_back(m, a, limit, piece);
     if (status == TLA_OK) *piece = (tla_mmu_piece){.pa = found.pa, .nbytes = found.nbytes};
     return status;
-}
-
-/* One walk through the memory: the reads that are left, one after the other. */
-static uint64_t read_levels(void *context, const tla_walk *walk, uint32_t first, uint64_t start_ps) {
-    tla_mmu *m = context;
-    uint64_t at_ps = start_ps;
-    for (uint32_t i = first; i < walk->reads && !m->walk_failed; i++) {
-        uint32_t nbytes = walk->read[i].nbytes;
-        m->walk_failed = !m->config.bus.read(m->config.bus.context, walk->read[i].pa, m->list, nbytes, &at_ps) ||
-                         !tla_walk_read_matches(walk, i, m->list);
-    }
-    return at_ps;
-}
-
-/* A TLB miss at *at_ps, of a lookup that began at lookup_ps: when the walk, or the one that it joins, has ended. */
-static tla_status walk(tla_mmu *m, const tla_walk *found, uint64_t lookup_ps, uint64_t *at_ps, tla_mmu_piece *piece) {
-    m->misses++;
-    m->walk_failed = false;
-    bool in_memory = m->config.walk == TLA_WALK_MEMORY;
-    tla_walk_result r = tla_walkers_request(m->walkers, found, *at_ps, in_memory ? read_levels : NULL, m);
-    uint64_t stalled_ps = r.accepted_ps - *at_ps;
-    if (stalled_ps > 0 && m->ready_ps < lookup_ps + stalled_ps) m->ready_ps = lookup_ps + stalled_ps;
-    *at_ps = r.done_ps;
-    piece->walked = true;
-    if (r.outcome == TLA_WALK_STARTED) {
-        piece->walk_start_ps = r.start_ps;
-        piece->walk_end_ps = r.done_ps;
-    }
-    if (!m->walk_failed) return TLA_OK;
-    m->walk_errors++;
-    tla_walkers_invalidate(m->walkers, found->asid); /* nobody joins it, nobody starts from its path */
-    return TLA_BUS_ERROR;
-}
-
-static tla_status translate_by_tlb(tla_mmu *m, const tla_mmu_access *a, uint64_t limit, uint64_t *at_ps,
-                                   tla_mmu_piece *piece) {
-    uint64_t lookup_ps = *at_ps;
-    tla_tlb_hit hit;
-    if (tla_tlb_lookup(m->tlb, a->asid, a->va, lookup_ps, &hit)) {
-        m->hits++;
-        *at_ps += hit.latency_ps;
-    } else {
-        tla_walk found;
-        tla_status status = tla_page_table_walk(m->table, a->asid, a->va, &found);
-        *at_ps += hit.latency_ps;
-        if (status == TLA_INVALID_ARGUMENT) return status;
-        tla_status walked = walk(m, &found, lookup_ps, at_ps, piece);
-        if (walked) return walked;
-        if (status) return mmu_fall_back(m, a, limit, piece);
-        status = tla_tlb_fill(m->tlb, &found, *at_ps);
-        if (status) return status;
-        hit = (tla_tlb_hit){.va = found.va, .nbytes = found.nbytes, .pa = found.pa, .flags = found.flags};
-    }
-    if (a->access & ~hit.flags) return TLA_PERMISSION;
-    uint64_t into = a->va.value - hit.va.value;
-    piece->pa.value = hit.pa.value + into;
-    piece->nbytes = hit.nbytes - into < limit ? hit.nbytes - into : limit;
-    return TLA_OK;
-}
-
-/* The time of a lookup that a change decides which is not visible yet: a TLB that has not been told still answers, and
- * what it does not hold is walked for. Tables in memory are read as they stand; what a walk finds in them is known. */
-static tla_status look_up_old(tla_mmu *m, const tla_mmu_access *a, uint64_t *at_ps, tla_mmu_piece *piece) {
-    uint64_t lookup_ps = *at_ps, visible_ps = 0;
-    tla_tlb_hit hit;
-    if (tla_tlb_lookup(m->tlb, a->asid, a->va, lookup_ps, &hit)) {
-        m->hits++;
-        *at_ps += hit.latency_ps;
-        return TLA_OK;
-    }
-    *at_ps += hit.latency_ps;
-    tla_walk old, stands;
-    tla_status status = tla_map_window_walk(m->window, a->asid, a->va, lookup_ps, &old, &visible_ps);
-    bool in_memory = m->config.walk == TLA_WALK_MEMORY;
-    if (in_memory) tla_page_table_walk(m->table, a->asid, a->va, &stands);
-    tla_status walked = walk(m, in_memory ? &stands : &old, lookup_ps, at_ps, piece);
-    if (walked || status || *at_ps >= visible_ps) return walked;
-    return tla_tlb_fill_until(m->tlb, &old, *at_ps, visible_ps);
-}
-
-tla_status tla_mmu_translate(tla_mmu *m, const tla_mmu_access *a, uint64_t *at_ps, tla_mmu_piece *piece) {
-    if (m->config.walk == TLA_WALK_IDEAL) return tla_mmu_probe(m, a, *at_ps, piece);
-    *piece = (tla_mmu_piece){0};
-    if (mmu_wraps(a)) return TLA_OUT_OF_RANGE;
-    if (*at_ps < m->ready_ps) *at_ps = m->ready_ps;
-    tla_status status = TLA_OK;
-    uint64_t limit;
-    if (!mmu_find_old(m, a, *at_ps, &limit, &status, piece)) return translate_by_tlb(m, a, limit, at_ps, piece);
-    tla_status looked_up = look_up_old(m, a, at_ps, piece);
-    return looked_up ? looked_up : status;
 }
 
 tla_status tla_mmu_find_page(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_walk *page,

@@ -1,5 +1,4 @@
 /* Changes of mappings: rehearsed, made in one step, and told to the table memory afterwards. */
-#include "base/host_array.h"
 #include "base/little_endian.h"
 #include "mmu_state.h"
 
@@ -19,22 +18,11 @@ static tla_status want(mmu_change *c, uint64_t nbytes) {
     return TLA_OK;
 }
 
-/* A walk reads a region list whole: there must be room for it before there is such a list. */
-static tla_status make_list_room(tla_mmu *m, uint64_t nbytes) {
-    if (nbytes <= m->list_room) return TLA_OK;
-    uint8_t *grown = nbytes > UINT32_MAX ? NULL : host_array_resize(m->list, nbytes, 1);
-    if (!grown) return TLA_NO_HOST_MEMORY;
-    m->list = grown;
-    m->list_room = (uint32_t)nbytes;
-    return TLA_OK;
-}
-
 static tla_status take_table(void *context, uint64_t nbytes, tla_paddr *pa) {
     mmu_change *c = &((tla_mmu *)context)->change;
     if (c->rehearsing) {
         pa->value = 0;
-        tla_status status = make_list_room(context, nbytes);
-        return status ? status : want(c, nbytes);
+        return want(c, nbytes);
     }
     if (c->taken == c->given) return c->refusal ? c->refusal : TLA_LIMIT;
     *pa = c->tables[c->taken++].pa;
@@ -107,7 +95,7 @@ static tla_status begin(tla_mmu *m, tla_table_change what, const tla_map_entry *
     c->work = work;
     c->error = error;
     c->wanted = c->given = c->taken = 0;
-    c->duty_kept = c->at_once = false;
+    c->duty_kept = false;
     c->refusal = TLA_OK;
     tla_status status = TLA_OK;
     if (m->config.walk != TLA_WALK_MEMORY) {
@@ -180,7 +168,7 @@ static void store(uint64_t *word) {
 static bool next_duty(tla_mmu *m, tla_mmu_bus_work *todo) {
     mmu_change *c = &m->change;
     if (!c->duty_kept && !tla_page_table_next(m->table, &c->duty, c->words)) return false;
-    c->duty_kept = !c->duty.write && !c->at_once && old_walks(m);
+    c->duty_kept = !c->duty.write && old_walks(m);
     *todo = (tla_mmu_bus_work){c->duty_kept ? TLA_MMU_DRAIN : TLA_MMU_FREE, c->duty.pa, c->duty.nbytes, NULL};
     if (!c->duty.write) return true;
     todo->kind = TLA_MMU_WRITE;
@@ -210,49 +198,4 @@ tla_status tla_mmu_change_end(tla_mmu *m) {
     tla_status status = m->change.phase == CHANGE_REFUSED ? m->change.status : TLA_OK;
     m->change.phase = CHANGE_NONE;
     return status;
-}
-
-/* ---- over a bus that is called ---- */
-
-/* Of a change that has begun. */
-static tla_status run(tla_mmu *m, uint64_t *at_ps) {
-    m->change.at_once = true;
-    const tla_mmu_bus *bus = &m->config.bus;
-    for (tla_mmu_bus_work todo; tla_mmu_change_next(m, &todo);) {
-        tla_paddr pa = {0};
-        tla_status status;
-        switch (todo.kind) {
-        case TLA_MMU_ALLOC:
-            status = bus->alloc(bus->context, todo.nbytes, &pa, at_ps);
-            tla_mmu_change_allocated(m, status, pa);
-            break;
-        case TLA_MMU_WRITE: /* one that is refused leaves an entry that the next walk finds to be wrong */
-            bus->write(bus->context, todo.pa, todo.bytes, (uint32_t)todo.nbytes, at_ps);
-            break;
-        case TLA_MMU_FREE:
-            bus->free(bus->context, todo.pa, todo.nbytes, at_ps);
-            break;
-        case TLA_MMU_DRAIN: /* walks that are called end within the call */
-            break;
-        }
-    }
-    return tla_mmu_change_end(m);
-}
-
-tla_status tla_mmu_map(tla_mmu *m, const tla_map_entry *entries, size_t count, uint64_t *at_ps, tla_work *work,
-                       tla_error *error) {
-    tla_status status = tla_mmu_change_begin(m, TLA_TABLE_MAP, entries, count, work, error);
-    return status ? status : run(m, at_ps);
-}
-
-tla_status tla_mmu_unmap(tla_mmu *m, const tla_map_entry *ranges, size_t count, uint64_t *at_ps, tla_work *work,
-                         tla_error *error) {
-    tla_status status = tla_mmu_change_begin(m, TLA_TABLE_UNMAP, ranges, count, work, error);
-    return status ? status : run(m, at_ps);
-}
-
-tla_status tla_mmu_take_back(tla_mmu *m, uint32_t sender, uint32_t tag, uint64_t *at_ps, tla_work *work,
-                             tla_error *error) {
-    tla_status status = tla_mmu_take_back_begin(m, sender, tag, work, error);
-    return status ? status : run(m, at_ps);
 }

@@ -1,10 +1,10 @@
-/* Inside an MMU: what its ways to translate and to change mappings share (mmu.h). */
+/* Inside an MMU: what translating and changing mappings share (mmu.h). */
 #ifndef TLMALLOC_MODEL_VM_MMU_STATE_H
 #define TLMALLOC_MODEL_VM_MMU_STATE_H
 
 #include "map_undo.h"
 #include "map_window.h"
-#include "mmu_steps.h"
+#include "tlmalloc/translation/mmu_steps.h"
 
 /* A table that a change takes. */
 typedef struct mmu_table {
@@ -25,9 +25,9 @@ typedef struct mmu_change {
     tla_status status;
     mmu_table *tables; /* that it wants, in the order in which it takes them */
     size_t table_room, wanted, given, taken;
-    tla_status refusal;       /* of a table that it wants */
-    bool rehearsing, at_once; /* at_once: nothing waits for walks */
-    uint32_t sender;          /* of a change that is taken back */
+    tla_status refusal; /* of a table that it wants */
+    bool rehearsing;
+    uint32_t sender; /* of a change that is taken back */
     uint64_t made_epoch;
     bool duty_kept; /* a table to be given back, which a walk may still read */
     tla_table_duty duty;
@@ -46,13 +46,9 @@ struct tla_mmu {
     bool windowed;      /* the window keeps something */
     bool changing;      /* the table has changed; when that is visible has not been said */
     uint64_t epoch;     /* of the table: changes and their ends so far */
-    uint64_t ready_ps;  /* the next request can be looked up from then on */
-    bool walk_failed;   /* the walk under way */
-    uint8_t *list;      /* room for a region list */
-    uint32_t list_room;
     uint64_t hits, misses, walk_errors, repeated;
     mmu_change change;
-    /* requests in steps */
+    /* requests */
     uint32_t holding;                   /* requests that hold up those behind them */
     uint64_t resumed_ps;                /* when lookups behind the last of them began */
     uint64_t arrivals;                  /* accesses so far */

@@ -95,12 +95,12 @@ static void settle_length(const tla_mmu *m, tla_mmu_request *r) {
     r->piece = kept;
 }
 
-static tla_status remember(tla_mmu *m, const tla_mmu_request *r, uint64_t at_ps) {
+static tla_status remember(tla_mmu *m, const tla_mmu_request *r) {
     const tla_walk *found = &r->found;
     if (found->nbytes == 0) return TLA_OK;
-    if (!r->governed) return tla_tlb_fill(m->tlb, found, at_ps);
-    if (r->visible_ps != UINT64_MAX) return tla_tlb_fill_until(m->tlb, found, at_ps, r->visible_ps);
-    tla_status status = tla_tlb_fill(m->tlb, found, at_ps);
+    if (!r->governed) return tla_tlb_fill(m->tlb, found);
+    if (r->visible_ps != UINT64_MAX) return tla_tlb_fill_until(m->tlb, found, r->visible_ps);
+    tla_status status = tla_tlb_fill(m->tlb, found);
     tla_tlb_end_range(m->tlb, found->asid, found->va, found->nbytes);
     return status;
 }
@@ -261,7 +261,7 @@ static void settle(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_ps
         look_up(m, r, now_ps, now_ps);
         return;
     }
-    tla_status status = remember(m, r, now_ps);
+    tla_status status = remember(m, r);
     if (!status) status = locate(m, r);
     r->piece.walked = true;
     if (r->walk.outcome == TLA_WALK_STARTED) {

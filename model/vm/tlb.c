@@ -7,7 +7,7 @@ enum { NONE = -1 };
 static const uint64_t FOREVER = UINT64_MAX, ENDING = UINT64_MAX - 1;
 
 typedef struct way {
-    uint64_t va, pa, ready_ps;
+    uint64_t va, pa;
     uint64_t until_ps; /* UINT64_MAX: nothing ends it; ENDING: at a time that is still to be told */
     uint32_t nbytes;   /* 0: not valid */
     uint32_t asid;
@@ -287,7 +287,6 @@ static void fill(tla_tlb *tlb, level *l, const way *entry) {
     int32_t same = find_same(tlb, l, entry);
     if (same != NONE) {
         way *w = &l->ways[same];
-        if (entry->ready_ps < w->ready_ps) w->ready_ps = entry->ready_ps;
         if (entry->until_ps > w->until_ps) {
             w->until_ps = entry->until_ps;
             l->ending -= w->until_ps == FOREVER;
@@ -335,7 +334,7 @@ bool tla_tlb_lookup(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t at_ps, t
         latency_ps += l->config.latency_ps;
         l->stats.lookups++;
         int32_t i = find_valid(tlb, l, asid, va.value, at_ps);
-        if (i == NONE || l->ways[i].ready_ps > at_ps) continue;
+        if (i == NONE) continue;
         l->stats.hits++;
         use(l, i);
         const way *w = &l->ways[i];
@@ -349,18 +348,17 @@ bool tla_tlb_lookup(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t at_ps, t
     return false;
 }
 
-tla_status tla_tlb_fill(tla_tlb *tlb, const tla_walk *walk, uint64_t ready_ps) {
-    return tla_tlb_fill_until(tlb, walk, ready_ps, FOREVER);
+tla_status tla_tlb_fill(tla_tlb *tlb, const tla_walk *walk) {
+    return tla_tlb_fill_until(tlb, walk, FOREVER);
 }
 
-tla_status tla_tlb_fill_until(tla_tlb *tlb, const tla_walk *walk, uint64_t ready_ps, uint64_t until_ps) {
+tla_status tla_tlb_fill_until(tla_tlb *tlb, const tla_walk *walk, uint64_t until_ps) {
     uint32_t size = 0;
     while (size < tlb->size_count && UINT64_C(1) << tlb->shift[size] != walk->page_size)
         size++;
     if (size == tlb->size_count || walk->nbytes == 0 || walk->nbytes > walk->page_size) return TLA_INVALID_ARGUMENT;
     way entry = {.va = walk->va.value,
                  .pa = walk->pa.value,
-                 .ready_ps = ready_ps,
                  .until_ps = until_ps,
                  .nbytes = (uint32_t)walk->nbytes,
                  .asid = walk->asid,

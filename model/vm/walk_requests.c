@@ -1,5 +1,9 @@
-/* Requests for walks that are begun and finished: who has a walker, who joins, who waits. */
+/* Requests for walks: who has a walker, who joins, who waits. */
 #include "walker_pool.h"
+
+static uint64_t page_of(const tla_walk *walk) {
+    return walk->va.value & ~(walk->page_size - 1);
+}
 
 static tla_walk_request **bucket_of(const tla_walkers *w, uint32_t asid, uint64_t page) {
     uint64_t key = (page >> 12) + ((uint64_t)asid << 52);
@@ -8,7 +12,7 @@ static tla_walk_request **bucket_of(const tla_walkers *w, uint32_t asid, uint64_
 
 /* Behind those to the same page that came before. */
 static void enter(tla_walkers *w, tla_walk_request *r) {
-    r->page = walk_page(&r->walk);
+    r->page = page_of(&r->walk);
     tla_walk_request **link = bucket_of(w, r->walk.asid, r->page);
     while (*link)
         link = &(*link)->chain;
@@ -26,7 +30,7 @@ static void leave(tla_walkers *w, tla_walk_request *r) {
 /* The walk to this page, under way or queued, that may be joined: with merging there is one at most. */
 static tla_walk_request *find_walk(const tla_walkers *w, const tla_walk *walk, uint64_t at_ps) {
     if (w->config.merge_slots == 0) return NULL;
-    uint64_t page = walk_page(walk);
+    uint64_t page = page_of(walk);
     for (tla_walk_request *r = *bucket_of(w, walk->asid, page); r; r = r->chain) {
         bool begun_before = r->outcome == TLA_WALK_STARTED && r->start_ps < w->visible_ps;
         bool answers = r->joinable && !(begun_before && at_ps >= w->visible_ps);
@@ -50,6 +54,11 @@ static void append(tla_walk_request **first, tla_walk_request **last, tla_walk_r
     *last = r;
 }
 
+static void count_stall(tla_walkers *w, uint64_t wait_ps) {
+    w->stats.stalls++;
+    w->stats.stall_ps += wait_ps;
+}
+
 /* It is told when the walk ends, with a slot or without. */
 static void join(tla_walkers *w, tla_walk_request *walk, tla_walk_request *r) {
     r->outcome = walk->merged < w->config.merge_slots ? TLA_WALK_MERGED : TLA_WALK_WAITED;
@@ -70,7 +79,7 @@ void tla_walkers_start(tla_walkers *w, tla_walk_request *r, uint64_t at_ps) {
     enter(w, r);
     k->request = r;
     w->idle[r->walker / 64] &= ~(UINT64_C(1) << r->walker % 64);
-    if (at_ps > r->asked_ps) walkers_count_stall(w, at_ps - r->asked_ps);
+    if (at_ps > r->asked_ps) count_stall(w, at_ps - r->asked_ps);
     w->under_way++;
     w->stats.walks++;
     w->stats.reads += r->walk.reads - r->first;
@@ -108,7 +117,7 @@ tla_walk_request *tla_walkers_finish(tla_walkers *w, tla_walk_request *r, uint64
     else
         k->path_shift = 64;
     for (const tla_walk_request *j = r->joined; j; j = j->next)
-        if (j->outcome == TLA_WALK_WAITED) walkers_count_stall(w, at_ps - j->asked_ps);
+        if (j->outcome == TLA_WALK_WAITED) count_stall(w, at_ps - j->asked_ps);
     return r->joined;
 }
 

@@ -1,4 +1,4 @@
-/* A pool of walkers with merge tables, path registers and a walk cache. */
+/* A pool of walkers: what their path registers and the walk cache know. */
 #include "walker_pool.h"
 
 #include <stdlib.h>
@@ -37,12 +37,8 @@ void tla_walkers_destroy(tla_walkers *w) {
     free(w);
 }
 
-uint64_t walk_page(const tla_walk *walk) {
-    return walk->va.value & ~(walk->page_size - 1);
-}
-
 /* Reads of a walk that lead to a next table: those above the page, without the one that ended it. */
-uint32_t walk_upper_reads(const tla_walk *walk) {
+static uint32_t upper_reads(const tla_walk *walk) {
     uint32_t page_shift = (uint32_t)__builtin_ctzll(walk->page_size), n = 0;
     while (n + 1 < walk->reads && walk->read[n].va_shift > page_shift)
         n++;
@@ -69,16 +65,16 @@ static void cache_entry(tla_walkers *w, uint32_t asid, uint64_t va, uint32_t va_
 }
 
 void walkers_remember(tla_walkers *w, walker *k, const tla_walk *walk) {
-    uint32_t upper = walk_upper_reads(walk);
+    uint32_t upper = upper_reads(walk);
     for (uint32_t n = 0; n < upper; n++)
         cache_entry(w, walk->asid, walk->va.value, walk->read[n].va_shift);
-    k->va = walk_page(walk);
+    k->va = walk->va.value;
     k->asid = walk->asid;
     k->path_shift = w->config.path_registers && upper > 0 ? walk->read[upper - 1].va_shift : 64;
 }
 
 uint32_t walkers_known_reads(tla_walkers *w, const walker *k, const tla_walk *walk) {
-    for (uint32_t n = walk_upper_reads(walk); n > 0; n--) {
+    for (uint32_t n = upper_reads(walk); n > 0; n--) {
         uint32_t shift = walk->read[n - 1].va_shift;
         bool on_path = k->path_shift <= shift && k->asid == walk->asid && k->va >> shift == walk->va.value >> shift;
         if (on_path || find_cached(w, walk->asid, walk->va.value, shift)) return n;
@@ -86,81 +82,11 @@ uint32_t walkers_known_reads(tla_walkers *w, const walker *k, const tla_walk *wa
     return 0;
 }
 
-static bool joinable(const tla_walkers *w, const walker *k, const tla_walk *walk, uint64_t page, uint64_t at_ps) {
-    return k->va == page && k->busy_until_ps > at_ps && k->asid == walk->asid && k->joinable &&
-           (at_ps < w->visible_ps || k->start_ps >= w->visible_ps);
-}
-
-/* The walk to this page that is under way and may be joined. */
-static walker *find_walk(tla_walkers *w, const tla_walk *walk, uint64_t at_ps) {
-    if (w->config.merge_slots == 0) return NULL;
-    uint64_t page = walk_page(walk);
-    for (uint32_t i = 0; i < w->config.walkers; i++)
-        if (joinable(w, &w->pool[i], walk, page, at_ps)) return &w->pool[i];
-    return NULL;
-}
-
-/* The first idle walker, else the one that is idle first. */
-static walker *pick(tla_walkers *w, uint64_t at_ps) {
-    walker *best = &w->pool[0];
-    for (uint32_t i = 1; i < w->config.walkers && best->busy_until_ps > at_ps; i++)
-        if (w->pool[i].busy_until_ps < best->busy_until_ps) best = &w->pool[i];
-    return best;
-}
-
-void walkers_count_stall(tla_walkers *w, uint64_t wait_ps) {
-    w->stats.stalls++;
-    w->stats.stall_ps += wait_ps;
-}
-
-/* Without a slot it is answered when the walk ends too, and holds up nothing but what follows to this page. */
-static tla_walk_result join(tla_walkers *w, walker *k, uint64_t at_ps) {
-    tla_walk_result result = {TLA_WALK_MERGED, (uint32_t)(k - w->pool), 0, k->start_ps, k->busy_until_ps, at_ps};
-    if (k->merged < w->config.merge_slots) {
-        k->merged++;
-        w->stats.merged++;
-    } else {
-        result.outcome = TLA_WALK_WAITED;
-        walkers_count_stall(w, k->busy_until_ps - at_ps);
-    }
-    return result;
-}
-
-static tla_walk_result start(tla_walkers *w, const tla_walk *walk, uint64_t at_ps, tla_walk_service service,
-                             void *context) {
-    walker *k = pick(w, at_ps);
-    uint64_t start_ps = k->busy_until_ps > at_ps ? k->busy_until_ps : at_ps;
-    if (start_ps > at_ps) walkers_count_stall(w, start_ps - at_ps);
-    uint32_t first = walkers_known_reads(w, k, walk);
-    walkers_remember(w, k, walk);
-    k->start_ps = start_ps;
-    k->busy_until_ps =
-        service ? service(context, walk, first, start_ps) : start_ps + (walk->reads - first) * w->config.level_ps;
-    k->merged = 0;
-    k->joinable = true;
-    w->stats.walks++;
-    w->stats.reads += walk->reads - first;
-    w->stats.reads_skipped += first;
-    w->stats.busy_ps += k->busy_until_ps - start_ps;
-    return (tla_walk_result){TLA_WALK_STARTED, (uint32_t)(k - w->pool), first, start_ps, k->busy_until_ps, start_ps};
-}
-
-tla_walk_result tla_walkers_request(tla_walkers *w, const tla_walk *walk, uint64_t at_ps, tla_walk_service service,
-                                    void *context) {
-    w->stats.requests++;
-    walker *under_way = find_walk(w, walk, at_ps);
-    tla_walk_result result = under_way ? join(w, under_way, at_ps) : start(w, walk, at_ps, service, context);
-    if (!w->config.hit_under_miss) result.accepted_ps = result.done_ps;
-    return result;
-}
-
 void tla_walkers_invalidate(tla_walkers *w, uint32_t asid) {
     for (uint32_t i = 0; i < w->config.walkers; i++) {
         walker *k = &w->pool[i];
         if (k->request && k->request->walk.asid == asid) k->request->joinable = false;
-        if (k->asid != asid) continue;
-        k->joinable = false;
-        k->path_shift = 64;
+        if (k->asid == asid) k->path_shift = 64;
     }
     for (uint32_t i = 0; i < w->config.walk_cache_entries; i++)
         if (w->cache[i].asid == asid) w->cache[i].last_use = 0;
@@ -168,13 +94,6 @@ void tla_walkers_invalidate(tla_walkers *w, uint32_t asid) {
 
 void tla_walkers_make_visible(tla_walkers *w, uint64_t visible_ps) {
     if (w->visible_ps < visible_ps) w->visible_ps = visible_ps;
-}
-
-uint32_t tla_walkers_in_flight(const tla_walkers *w, uint64_t at_ps) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < w->config.walkers; i++)
-        count += w->pool[i].request || at_ps < w->pool[i].busy_until_ps;
-    return count;
 }
 
 tla_walkers_stats tla_walkers_get_stats(const tla_walkers *w) {

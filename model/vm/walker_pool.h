@@ -1,17 +1,14 @@
-/* Inside a pool of walkers: what both ways to ask it share (walker.h). */
+/* Inside a pool of walkers (walker.h): what walkers know, and the requests under way. */
 #ifndef TLMALLOC_MODEL_VM_WALKER_POOL_H
 #define TLMALLOC_MODEL_VM_WALKER_POOL_H
 
 #include "tlmalloc/translation/walker.h"
 
 typedef struct walker {
-    uint64_t start_ps, busy_until_ps; /* of a walk whose end was known when it began */
-    tla_walk_request *request;        /* the walk under way whose end nobody knows */
-    uint64_t va;                      /* of the page that it walks or walked for */
+    tla_walk_request *request; /* the walk under way */
+    uint64_t va;               /* where it walked last, and in which address space */
     uint32_t asid;
-    uint32_t merged;     /* requests that joined */
     uint32_t path_shift; /* its path register knows the upper levels down to this bit; 64 = none */
-    bool joinable;
 } walker;
 
 /* An upper-level entry: what a walk for any va with this prefix reads at this level. */
@@ -27,7 +24,6 @@ struct tla_walkers {
     uint64_t uses;
     uint64_t visible_ps; /* of the last change */
     tla_walkers_stats stats;
-    /* requests that are begun and finished */
     tla_walk_request **buckets; /* under way or queued, by page */
     uint32_t bucket_bits;
     uint64_t *idle; /* a bit for each walker */
@@ -35,13 +31,9 @@ struct tla_walkers {
     tla_walk_request *queue, *queue_end;
 };
 
-uint64_t walk_page(const tla_walk *walk);
-/* Reads that lead to a next table: those above the page, without the one that ended the walk. */
-uint32_t walk_upper_reads(const tla_walk *walk);
 /* How many of the first reads this walker need not make. */
 uint32_t walkers_known_reads(tla_walkers *w, const walker *k, const tla_walk *walk);
 /* Its path register and the walk cache know what this walk has read. */
 void walkers_remember(tla_walkers *w, walker *k, const tla_walk *walk);
-void walkers_count_stall(tla_walkers *w, uint64_t wait_ps);
 
 #endif

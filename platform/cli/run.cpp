@@ -361,7 +361,6 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     events.end(platform, work);
     const std::uint64_t leaks = platform.leaks();
     print_run(output_table(), platform, work, host_seconds() - begin_s);
-    warn_of_order(stderr, platform);
     warn_of_lost_mappings(stderr, platform);
     bool ok = true;
     if (work.failure().status) {

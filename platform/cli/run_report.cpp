@@ -112,7 +112,7 @@ json_t *pool_json(const npu &platform) {
 }
 
 json_t *order_json(const npu &platform) {
-    const tla_order order = platform.order();
+    const time_queue::late_figures order = time_queue::get_late();
     json_t *object = json_object();
     set(object, {{"late", order.late},
                  {"displaced_ps", order.displaced_ps},
@@ -292,18 +292,6 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
     std::fprintf(out, "; result %s; leaks %llu\n", verdict, static_cast<unsigned long long>(platform.leaks()));
     print_messages(out, platform);
     print_links(out, platform);
-}
-
-void warn_of_order(std::FILE *out, const npu &platform) {
-    const tla_order order = platform.order();
-    const auto displaced = static_cast<double>(order.displaced_ps);
-    const auto latency = static_cast<double>(platform.transfer_latency_ps());
-    if (displaced <= latency / 100) return;
-    std::fprintf(
-        out,
-        "tlmalloc run: warning: %llu requests were served out of the order of their arrival: starts are displaced "
-        "by %.3f us in all, %.3f us at worst; transfers took %.3f us in all (simulation.style)\n",
-        static_cast<unsigned long long>(order.late), us(order.displaced_ps), us(order.worst_ps), latency / 1e6);
 }
 
 void warn_of_lost_mappings(std::FILE *out, const npu &platform) {

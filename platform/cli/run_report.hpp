@@ -14,9 +14,6 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
 // Of every kernel that was ended in a deadlock: in which call it waited for whom.
 void print_waits(std::FILE *out, const npu &platform);
 
-// Says when starts are displaced from the order of arrival by more than 1 % of all transfers' latency.
-void warn_of_order(std::FILE *out, const npu &platform);
-
 // Says when mappings failed after they were acknowledged, or are not the same in all MMUs.
 void warn_of_lost_mappings(std::FILE *out, const npu &platform);
 

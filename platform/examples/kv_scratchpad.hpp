@@ -24,7 +24,6 @@ class kv_scratchpad : public tlmalloc::memory_module, private tlmalloc::command_
         std::uint64_t pages = 256, page_bytes = 4096;
         std::uint64_t bandwidth = std::uint64_t{128'000'000'000}; // bytes/s
         tla_cost_profile cost{};                                  // of a command; all zero: commands take no time
-        tlmalloc::time_style style = tlmalloc::time_style::fast;
     };
 
     struct statistics : tlmalloc::command_counts {
@@ -35,7 +34,7 @@ class kv_scratchpad : public tlmalloc::memory_module, private tlmalloc::command_
 
     kv_scratchpad(sc_core::sc_module_name name, const config &settings)
         : memory_module(name, "kv_scratchpad", memory_of(settings)),
-          control("control", kind(), TLA_TARGET_MEMORY_CONTROLLER, 4, *this, settings.style), config_(settings) {
+          control("control", kind(), TLA_TARGET_MEMORY_CONTROLLER, 4, *this), config_(settings) {
         const tla_slot_pool_config pool{0, settings.pages * settings.page_bytes, settings.page_bytes, true, false};
         tla_slot_pool *made = nullptr;
         if (settings.bandwidth == 0 || tla_slot_pool_create(&pool, &made))
@@ -54,13 +53,9 @@ class kv_scratchpad : public tlmalloc::memory_module, private tlmalloc::command_
     }
 
   private:
-    static memory_config memory_of(const config &settings) {
-        memory_config memory{settings.pages * settings.page_bytes};
-        memory.style = settings.style;
-        return memory;
-    }
+    static memory_config memory_of(const config &settings) { return {settings.pages * settings.page_bytes}; }
 
-    // A legal access has arrived: moved, counted, and done after its time. The same in both styles.
+    // A legal access has arrived: moved, counted, and done after its time.
     std::uint64_t access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) override {
         return move(payload, arrival_ps + tla_transfer_ps(payload.get_data_length(), config_.bandwidth));
     }

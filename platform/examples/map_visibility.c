@@ -1,6 +1,6 @@
 /* The window between "the map call returned" and "the PE sees it": stale bytes inside it, none after it. On the C core
  * alone; `map_visibility FILE.vcd` records it. waveforms/README.md walks through the picture. */
-#include "tlmalloc/translation/mmu.h"
+#include "tlmalloc/translation/mmu_steps.h"
 #include "tlmalloc/wave.h"
 
 #include <stdio.h>
@@ -10,11 +10,16 @@ enum { PAGE = 4096, US = 1000000, MAP_PS = 50 * US, READ_EVERY_PS = 10 * US };
 static const uint64_t va = UINT64_C(4) << 30;
 static uint8_t memory[2 * PAGE]; /* page 0: what the address led to; page 1: where the remap leads */
 
-static void map(tla_mmu *mmu, uint64_t pa, uint64_t sent_ps, uint64_t takes_ps) {
+static tla_status map(tla_mmu *mmu, uint64_t pa, uint64_t visible_ps) {
     const tla_map_entry entry = {{va}, {pa}, PAGE, TLA_READ, 0};
-    uint64_t at_ps = sent_ps;
-    tla_mmu_map(mmu, &entry, 1, &at_ps, NULL, NULL);
-    tla_mmu_make_visible(mmu, at_ps + takes_ps);
+    tla_mmu_bus_work todo;
+    tla_status status = tla_mmu_change_begin(mmu, TLA_TABLE_MAP, &entry, 1, NULL, NULL);
+    if (status != TLA_OK) return status;
+    while (tla_mmu_change_next(mmu, &todo)) /* nothing: the table is in no memory that would have to be written */
+        ;
+    status = tla_mmu_change_end(mmu);
+    tla_mmu_make_visible(mmu, visible_ps);
+    return status;
 }
 
 int main(int argc, char **argv) {
@@ -30,19 +35,18 @@ int main(int argc, char **argv) {
     memory[0] = 0x0d; /* old */
     memory[PAGE] = 0xe3;
 
-    map(mmu, 0, 0, 0);
+    if (map(mmu, 0, 0)) return 1;
     const uint64_t acknowledged = 20 * US, visible = acknowledged + MAP_PS; /* posted: acknowledged when sent */
     tla_wave_set(wave, in_flight, acknowledged, 1);
     tla_wave_set(wave, in_flight, visible, 0);
     unsigned before = 0, inside = 0, after = 0;
     for (uint64_t t = 0; t <= visible + 3 * READ_EVERY_PS; t += READ_EVERY_PS) {
-        if (t == acknowledged) map(mmu, PAGE, t, MAP_PS);
+        if (t == acknowledged && map(mmu, PAGE, visible)) return 1;
         const tla_mmu_access access = {0, {va}, 1, TLA_READ};
         tla_mmu_piece piece;
-        uint64_t at_ps = t;
-        if (tla_mmu_translate(mmu, &access, &at_ps, &piece)) return 1;
-        tla_wave_set(wave, value, at_ps, memory[piece.pa.value]);
-        if (piece.stale) tla_wave_add(wave, stale, at_ps, 1);
+        if (tla_mmu_probe(mmu, &access, t, &piece)) return 1;
+        tla_wave_set(wave, value, t, memory[piece.pa.value]);
+        if (piece.stale) tla_wave_add(wave, stale, t, 1);
         *(t < acknowledged ? &before : t < visible ? &inside : &after) += piece.stale;
     }
     printf("stale reads before the remap %u, from its acknowledgement on %u, once it is visible %u\n", before, inside,

@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <new>
@@ -35,6 +34,7 @@ namespace {
 
 struct plugin_state {
     bool running = false;                  // time has begun: nothing can be made any more
+    std::uint64_t now_ps = 0;              // the host's time; the simulation may be ahead of it
     std::atomic<std::thread::id> inside{}; // the thread of the call that is being made
     std::string ended;                     // why the simulation cannot go on
     void (*warned)(void *, const char *, const char *) = nullptr;
@@ -135,6 +135,17 @@ void settle() {
     if (is_first || sc_core::sc_pending_activity_at_current_time()) run(sc_core::SC_ZERO_TIME);
 }
 
+// The host makes something at now_ps + delay_ps: how far that is ahead of the simulation.
+sc_core::sc_time arrival(std::uint64_t delay_ps) {
+    const std::uint64_t at_ps = time_queue::of_simulation().admit(state().now_ps + delay_ps);
+    return from_ps(at_ps) - sc_core::sc_time_stamp();
+}
+
+// When that is over, as the host counts.
+std::uint64_t delay_of(const sc_core::sc_time &delay) {
+    return local_ps(delay) - state().now_ps;
+}
+
 requester who_of(const tlmc_access &access) {
     requester who(access.has_asid ? access.asid : 0, access.core, access.trusted != 0);
     who.anonymous = !access.has_asid;
@@ -173,7 +184,7 @@ struct tlmc_controller : sc_core::sc_module {
         SC_THREAD(serve);
     }
 
-    // Has the thread do it, and returns when it is done; time goes on only if it waits.
+    // Has the thread do it, and returns when it is done; the simulation goes on while it waits.
     void perform(std::function<void()> work) {
         std::exception_ptr problem;
         bool done = false;
@@ -245,7 +256,7 @@ bool is_name(const std::string &text) {
 // Times are counted in 64 bits. An access that begins in the first half of them ends before they do.
 int check_time(const tlmc_access &access) {
     constexpr std::uint64_t last_ps = std::uint64_t{1} << 63;
-    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    const std::uint64_t now_ps = state().now_ps;
     if (now_ps <= last_ps && access.delay_ps <= last_ps - now_ps) return 0;
     return fail(TLA_INVALID_ARGUMENT, "found an access at " + std::to_string(now_ps) + " ps and a delay of " +
                                           std::to_string(access.delay_ps) +
@@ -291,11 +302,11 @@ int command(tlmc_controller *controller, std::uint32_t port, tla_command &what, 
     controller->perform([&] {
         requester asking = who_of(*who);
         asking.exclusive = false;
-        sc_core::sc_time delay = from_ps(who->delay_ps);
+        sc_core::sc_time delay = arrival(who->delay_ps);
         what.target = TLA_TARGET_MEMORY_CONTROLLER;
         status = send_command(controller->socket(TLMC_CONTROL), port * std::uint64_t{TLA_PORT_BYTES}, what, done, delay,
                               &asking);
-        who->delay_ps = to_ps(delay);
+        who->delay_ps = delay_of(delay);
     });
     return status ? fail(status, tla_status_text(status)) : 0;
 }
@@ -338,6 +349,7 @@ tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *set
             fail(0, why);
             return nullptr;
         }
+        last_error(); // its thread-local memory comes with the first use: now, while the host has some
         sc_core::sc_report_handler::set_handler(report);
         return std::make_unique<tlmc_controller>(name, read).release(); // as long as the process
     });
@@ -350,13 +362,12 @@ int tlmc_transport(tlmc_controller *controller, uint32_t socket, tlmc_access *ac
         controller->perform([&] {
             tlm::tlm_generic_payload payload;
             requester who = who_of(*access);
-            sc_core::sc_time delay = from_ps(access->delay_ps);
-            const sc_core::sc_time begin = sc_core::sc_time_stamp();
+            sc_core::sc_time delay = arrival(access->delay_ps);
             fill(payload, *access);
             payload.set_extension(&who);
             controller->socket(socket)->b_transport(payload, delay);
             payload.clear_extension(&who);
-            access->delay_ps = to_ps(sc_core::sc_time_stamp() - begin + delay);
+            access->delay_ps = delay_of(delay);
             access->response = payload.get_response_status();
             access->dmi_hint = payload.is_dmi_allowed();
             access->exclusive = who.exclusive;
@@ -415,7 +426,7 @@ void tlmc_on_dmi_lost(tlmc_controller *controller, void (*lost)(void *, uint64_t
 }
 
 uint64_t tlmc_now_ps(void) {
-    return to_ps(sc_core::sc_time_stamp());
+    return state().now_ps;
 }
 
 int tlmc_tick(uint64_t until_ps) {
@@ -425,7 +436,9 @@ int tlmc_tick(uint64_t until_ps) {
                                               std::to_string(now_ps) + " ps, which it is");
     return guarded<int>(TLA_UNSUPPORTED, [&] {
         settle();
-        if (until_ps > now_ps) run(from_ps(until_ps - now_ps));
+        const std::uint64_t simulated_ps = to_ps(sc_core::sc_time_stamp());
+        if (until_ps > simulated_ps) run(from_ps(until_ps - simulated_ps));
+        state().now_ps = until_ps;
         return 0;
     });
 }
@@ -476,9 +489,10 @@ size_t tlmc_statistics(tlmc_controller *controller, char *text, size_t room) {
     if (!controller) return 0;
     return guarded<size_t>(0, [&] {
         std::ostringstream out;
-        controller->controller.print_statistics(out);
-        controller->slice.print_statistics(out);
-        if (controller->local) controller->local->print_statistics(out);
+        if (controller->local)
+            instrumented::print_statistics(out, {&controller->controller, &controller->slice, controller->local.get()});
+        else
+            instrumented::print_statistics(out, {&controller->controller, &controller->slice});
         const std::string whole = out.str();
         if (text && room > 0) text[whole.copy(text, room - 1)] = '\0';
         return whole.size();

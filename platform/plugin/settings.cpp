@@ -170,8 +170,6 @@ std::string check_memory(const settings_text &text, const tla_pe_memory_config &
 // A controller of a configuration's first PE.
 std::string assemble(const settings_text &text, const tla_config &config, const own_keys &own,
                      plugin_settings &settings) {
-    if (config.simulation.style != TLA_TIME_FAST)
-        return text.place_of("simulation.style") + "found simulation.style = exact, expected fast";
     settings.has_tcm = own.has_tcm;
     const pe_location first{};
     settings.slice = slice_config(config, first);
@@ -192,7 +190,7 @@ std::string assemble(const settings_text &text, const tla_config &config, const 
 std::string read_settings(const std::string &text, plugin_settings &settings) {
     settings_text lines;
     std::string why = lines.read(text);
-    std::vector<std::string> overrides{"simulation.style=fast"};
+    std::vector<std::string> overrides;
     own_keys own;
     for (const setting &said : lines.all()) {
         if (!why.empty()) return why;

@@ -17,7 +17,7 @@ struct traffic_channel {
 };
 
 static tla_status create_flat(traffic_channel *channel, const tla_hbm_config *timing) {
-    const tla_flat_channels_config config = tla_flat_channels_of(timing, 1, true);
+    const tla_flat_channels_config config = tla_flat_channels_of(timing, 1);
     channel->clock_ps = timing->tck_ps;
     channel->window = timing->window;
     channel->reads = malloc((timing->window + (size_t)1) * sizeof *channel->reads);

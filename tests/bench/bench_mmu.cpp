@@ -171,7 +171,7 @@ struct tlb {
         if (tla_tlb_create(&config, &handle)) fail("no TLB");
         for (std::uint64_t i = 0; i < entries; i++) {
             tla_walk walk{};
-            if (tla_page_table_walk(t.get(), 0, {base + i * page}, &walk) || tla_tlb_fill(handle, &walk, 0))
+            if (tla_page_table_walk(t.get(), 0, {base + i * page}, &walk) || tla_tlb_fill(handle, &walk))
                 fail("cannot fill the TLB");
         }
     }

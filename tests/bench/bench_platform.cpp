@@ -230,6 +230,50 @@ json_t *measure_accesses(const options &o) {
     return rows;
 }
 
+// --- initiators that share a controller ------------------------------------------------------------------------------
+
+// `count` initiators of one controller, each decoupled by the quantum, all at once.
+class sharing : public sc_core::sc_module {
+  public:
+    sharing(sc_core::sc_module_name name, std::uint64_t operations, unsigned count, const sc_core::sc_time &look_ahead)
+        : sc_module(name), operations_(operations), left_(count) {
+        tla_paddr base{};
+        if (tla_paddr_pe_hbm(0, 0, 0, 0, memory_bytes, &base)) fail("no address");
+        memory_.controller.in.look_ahead(look_ahead);
+        for (unsigned i = 0; i < count; i++) {
+            from_.push_back(std::make_unique<initiator>(sc_core::sc_gen_unique_name("from")));
+            from_.back()->base = base.value;
+            from_.back()->out.bind(memory_.controller.in);
+            sc_core::sc_spawn([this, i] { run(*from_[i]); }, sc_core::sc_gen_unique_name("run"));
+        }
+    }
+
+  private:
+    void run(initiator &from) {
+        tlm_utils::tlm_quantumkeeper keeper;
+        keeper.reset();
+        from.access(operations_ / from_.size(), 64, false, false, keeper);
+        keeper.sync();
+        if (--left_ == 0) sc_core::sc_stop();
+    }
+
+    controlled_memory memory_{"controller", "slice"};
+    const std::uint64_t operations_;
+    std::size_t left_;
+    std::vector<std::unique_ptr<initiator>> from_;
+};
+
+json_t *measure_sharing(const options &o, unsigned count, const sc_core::sc_time &look_ahead) {
+    tlm_utils::tlm_quantumkeeper::set_global_quantum(quantum);
+    const std::uint64_t operations = o.operations * o.rounds / 4;
+    sharing body("sharing", operations, count, look_ahead);
+    const double begin = processor_ns();
+    sc_core::sc_start();
+    return json_pack("{s:i, s:f, s:f}", "initiators", static_cast<int>(count), "look_ahead_ns",
+                     look_ahead.to_seconds() * 1e9, "ns_per_access",
+                     (processor_ns() - begin) / static_cast<double>(operations));
+}
+
 // --- a large platform ------------------------------------------------------------------------------------------------
 
 class toucher : public sc_core::sc_module {
@@ -357,11 +401,11 @@ class transferring : public sc_core::sc_module {
     sc_core::sc_event begin_, end_;
 };
 
-json_t *measure_transfers(const options &o, unsigned cubes, const std::string &style, std::size_t away) {
+json_t *measure_transfers(const options &o, unsigned cubes, std::size_t away) {
     const std::string wide = std::to_string(std::min(cubes, 4u)), high = std::to_string(std::min((cubes + 3) / 4, 4u)),
                       sips = std::to_string((cubes + 15) / 16);
     const std::string sets[] = {"system.sips=" + sips, "system.cube_mesh_width=" + wide,
-                                "system.cube_mesh_height=" + high, "simulation.style=" + style};
+                                "system.cube_mesh_height=" + high};
     std::vector<const char *> overrides;
     for (const std::string &set : sets)
         overrides.push_back(set.c_str());
@@ -373,8 +417,8 @@ json_t *measure_transfers(const options &o, unsigned cubes, const std::string &s
     if (platform.pes().size() != 8 * cubes) fail("cubes are not of 8 PEs");
     transferring body("transferring", platform, away, o.operations / 2, o.rounds);
     sc_core::sc_start();
-    return json_pack("{s:I, s:s, s:s, s:f}", "pes", static_cast<json_int_t>(platform.pes().size()), "style",
-                     style.c_str(), "slice", away == 0 ? "own" : "beside", "ns_per_chunk", body.ns_per_chunk());
+    return json_pack("{s:I, s:s, s:f}", "pes", static_cast<json_int_t>(platform.pes().size()), "slice",
+                     away == 0 ? "own" : "beside", "ns_per_chunk", body.ns_per_chunk());
 }
 
 // --- a run with a waveform and without -------------------------------------------------------------------------------
@@ -427,7 +471,8 @@ double real(const json_t *object, const char *key) {
     return json_number_value(json_object_get(object, key));
 }
 
-void print(const json_t *accesses, const json_t *transfers, const json_t *wave, const json_t *footprint) {
+void print(const json_t *accesses, const json_t *sharing, const json_t *transfers, const json_t *wave,
+           const json_t *footprint) {
     std::printf("%-30s %10s %10s %10s %8s %8s\n", "ns an access", "plain", "ours", "waveform", "rate", "wave");
     std::size_t i = 0;
     json_t *row = nullptr;
@@ -435,10 +480,12 @@ void print(const json_t *accesses, const json_t *transfers, const json_t *wave, 
         std::printf("%-30s %10.1f %10.1f %10.1f %8.2f %8.2f\n", json_string_value(json_object_get(row, "access")),
                     real(row, "plain_ns"), real(row, "ours_ns"), real(row, "waveform_ns"),
                     real(row, "ours_over_plain_rate"), real(row, "waveform_over_off_time"));
-    json_array_foreach(transfers, i, row)
-        std::printf("%4.0f PEs, %-5s, %-6s slice %8.1f ns a chunk, %5.2f of 8 PEs\n", real(row, "pes"),
-                    json_string_value(json_object_get(row, "style")), json_string_value(json_object_get(row, "slice")),
-                    real(row, "ns_per_chunk"), real(row, "over_8_pes"));
+    json_array_foreach(sharing, i, row)
+        std::printf("%1.0f initiators of a controller, look-ahead %4.0f ns %8.1f ns an access\n",
+                    real(row, "initiators"), real(row, "look_ahead_ns"), real(row, "ns_per_access"));
+    json_array_foreach(transfers, i, row) std::printf(
+        "%4.0f PEs, %-6s slice %8.1f ns a chunk, %5.2f of 8 PEs\n", real(row, "pes"),
+        json_string_value(json_object_get(row, "slice")), real(row, "ns_per_chunk"), real(row, "over_8_pes"));
     std::printf("a run: %.0f ms, with a waveform %.0f ms, %.2f times\n", real(wave, "off_ms"), real(wave, "on_ms"),
                 real(wave, "on_over_off"));
     const double gib = static_cast<double>(GiB);
@@ -491,21 +538,27 @@ int sc_main(int argc, char **argv) {
     argp_parse(&parser, argc, argv, 0, nullptr, &o);
     json_t *accesses = apart(o, measure_accesses), *wave = apart(o, measure_waveform),
            *footprint = apart(o, measure_footprint), *transfers = json_array();
-    for (const char *style : {"fast", "exact"})
-        for (std::size_t away : {0u, 1u}) {
-            double of_8_pes = 0;
-            for (unsigned cubes : {1u, 8u, 32u, 128u}) {
-                if (8 * cubes > o.pes) break;
-                json_t *row = apart(o, [&](const options &all) { return measure_transfers(all, cubes, style, away); });
-                if (cubes == 1) of_8_pes = real(row, "ns_per_chunk");
-                json_object_set_new(row, "over_8_pes", json_real(real(row, "ns_per_chunk") / of_8_pes));
-                json_array_append_new(transfers, row);
-            }
+    json_t *sharing = json_array();
+    for (const double look_ahead_us : {0.0, 1.0})
+        for (const unsigned count : {1u, 2u, 8u})
+            json_array_append_new(sharing, apart(o, [&](const options &all) {
+                                      return measure_sharing(all, count,
+                                                             sc_core::sc_time(look_ahead_us, sc_core::SC_US));
+                                  }));
+    for (std::size_t away : {0u, 1u}) {
+        double of_8_pes = 0;
+        for (unsigned cubes : {1u, 8u, 32u, 128u}) {
+            if (8 * cubes > o.pes) break;
+            json_t *row = apart(o, [&](const options &all) { return measure_transfers(all, cubes, away); });
+            if (cubes == 1) of_8_pes = real(row, "ns_per_chunk");
+            json_object_set_new(row, "over_8_pes", json_real(real(row, "ns_per_chunk") / of_8_pes));
+            json_array_append_new(transfers, row);
         }
-    print(accesses, transfers, wave, footprint);
-    json_t *root = json_pack("{s:s, s:I, s:o, s:o, s:o, s:o}", "benchmark", "bench_platform", "operations",
-                             static_cast<json_int_t>(o.operations), "accesses", accesses, "transfers", transfers,
-                             "waveform", wave, "footprint", footprint);
+    }
+    print(accesses, sharing, transfers, wave, footprint);
+    json_t *root = json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "benchmark", "bench_platform", "operations",
+                             static_cast<json_int_t>(o.operations), "accesses", accesses, "sharing", sharing,
+                             "transfers", transfers, "waveform", wave, "footprint", footprint);
     const int status = o.json ? json_dump_file(root, o.json, JSON_INDENT(2)) : 0;
     if (status) std::fprintf(stderr, "bench_platform: cannot write %s\n", o.json);
     json_decref(root);

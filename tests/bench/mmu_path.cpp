@@ -13,11 +13,10 @@ namespace {
 const std::uint64_t span = 64 * 4096; // what is accessed: as many pages as the TLB has entries
 
 tla_config settings(bool tlb) {
-    // fast: the accesses are called, not waited for
     const char *overrides[] = {"system.pes_per_cube=1", "mmu.page_size=4 KiB", "mmu.tlb_l1.entries=64",
-                               "simulation.style=fast", tlb ? "mmu.walk=flat" : "mmu.walk=ideal"};
+                               tlb ? "mmu.walk=flat" : "mmu.walk=ideal"};
     tla_config config{};
-    if (tla_config_load(nullptr, overrides, 5, &config, nullptr, nullptr)) throw std::runtime_error("no configuration");
+    if (tla_config_load(nullptr, overrides, 4, &config, nullptr, nullptr)) throw std::runtime_error("no configuration");
     return config;
 }
 

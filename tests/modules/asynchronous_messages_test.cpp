@@ -15,9 +15,9 @@ bytes expected_bytes(std::size_t number, std::size_t nbytes) {
 
 // Every program receives from every other, some messages by tl_recv and some by tl_recv_async, whose handles it waits
 // for in an order of its own; the bytes of each are compared.
-void random_receives(const std::string &style, const std::string &memory, unsigned seed) {
-    bench b({"simulation.style=" + style, "system.pes_per_cube=3", "messages.memory=" + memory, "messages.slots=2",
-             "messages.slot_size=256 B", "hbm.capacity_per_cube=12 MiB"});
+void random_receives(const std::string &memory, unsigned seed) {
+    bench b({"system.pes_per_cube=3", "messages.memory=" + memory, "messages.slots=2", "messages.slot_size=256 B",
+             "hbm.capacity_per_cube=12 MiB"});
     BOOST_TEST_MESSAGE("TLMALLOC_SEED=" << seed);
     std::mt19937 random(seed);
     struct step {
@@ -90,17 +90,14 @@ void random_receives(const std::string &style, const std::string &memory, unsign
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(receives_of_both_kinds_take_messages_in_the_order_of_their_calls_exact) {
-    random_receives("exact", "tcm", 3);
+BOOST_AUTO_TEST_CASE(receives_of_both_kinds_take_messages_in_the_order_of_their_calls) {
+    random_receives("tcm", 3);
 }
-BOOST_AUTO_TEST_CASE(receives_of_both_kinds_take_messages_in_the_order_of_their_calls_fast) {
-    random_receives("fast", "tcm", 3);
+BOOST_AUTO_TEST_CASE(receives_of_both_kinds_take_messages_in_the_order_of_their_calls_from_hbm) {
+    random_receives("hbm", 4);
 }
-BOOST_AUTO_TEST_CASE(receives_of_both_kinds_take_messages_in_the_order_of_their_calls_from_hbm_exact) {
-    random_receives("exact", "hbm", 4);
-}
-BOOST_AUTO_TEST_CASE(receives_of_both_kinds_take_messages_in_the_order_of_their_calls_from_sram_fast) {
-    random_receives("fast", "sram", 5);
+BOOST_AUTO_TEST_CASE(receives_of_both_kinds_take_messages_in_the_order_of_their_calls_from_sram) {
+    random_receives("sram", 5);
 }
 
 // --- time ------------------------------------------------------------------------------------------------------------
@@ -130,12 +127,14 @@ std::uint64_t receive_and_multiply(bench &b, bool asynchronous, bool receives, b
     return b.of(1).end_ps - b.of(1).start_ps;
 }
 
-// In the exact style a message takes 175 ns, a product 456, both in turn 622 and together 505: 117 ns are saved. What
-// is left are 30 ns behind the kernel's end, in which the slots are freed, 3 ns of calls, and 16 ns in which both want
-// the TCM's read channel: with a TCM of 100 TB/s together are 33 ns longer than the product. It was 3/4 (166 of 217 ns)
-// before pieces left in order, which made a message alone 42 ns and both in turn 41 ns shorter: there is less to hide.
-void overlaps(const std::string &style) {
-    bench b(pair(style));
+} // namespace
+
+// A message takes 175 ns, a product 456, both in turn 622 and together 505: 117 ns are saved. What is left are 30 ns
+// behind the kernel's end, in which the slots are freed, 3 ns of calls, and 16 ns in which both want the TCM's read
+// channel: with a TCM of 100 TB/s together are 33 ns longer than the product. It was 3/4 (166 of 217 ns) before pieces
+// left in order, which made a message alone 42 ns and both in turn 41 ns shorter: there is less to hide.
+BOOST_AUTO_TEST_CASE(a_message_comes_while_the_kernel_computes) {
+    bench b(pair());
     b.run([&] {
         const std::uint64_t neither = receive_and_multiply(b, true, false, false),
                             message = receive_and_multiply(b, false, true, false) - neither,
@@ -151,18 +150,9 @@ void overlaps(const std::string &style) {
     });
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_message_comes_while_the_kernel_computes_exact) {
-    overlaps("exact");
-}
-BOOST_AUTO_TEST_CASE(a_message_comes_while_the_kernel_computes_fast) {
-    overlaps("fast");
-}
-
 // Each sends what is longer than all slots before it waits: the other's receive gives the credits.
 BOOST_AUTO_TEST_CASE(programs_that_receive_asynchronously_may_send_long_messages_at_the_same_time) {
-    bench b(pair("exact"));
+    bench b(pair());
     std::size_t wrong = 0;
     b.run([&] {
         body = [&](tl_context *tl) -> tla_status {
@@ -186,7 +176,7 @@ BOOST_AUTO_TEST_CASE(programs_that_receive_asynchronously_may_send_long_messages
 // --- errors ----------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_wrong_tile_is_told_by_the_wait_and_leaves_the_message_to_the_next) {
-    bench b(pair("exact"));
+    bench b(pair());
     std::size_t wrong = 0;
     b.run([&] {
         body = [&](tl_context *tl) -> tla_status {
@@ -215,9 +205,9 @@ BOOST_AUTO_TEST_CASE(a_wrong_tile_is_told_by_the_wait_and_leaves_the_message_to_
 
 namespace {
 
-// Nobody sends: in both styles, waited for or left to the end of the kernel.
-void never_sent(const std::string &style, bool waits) {
-    bench b(pair(style));
+// Nobody sends: waited for or left to the end of the kernel.
+void never_sent(bool waits) {
+    bench b(pair());
     b.run([&] {
         body = [&, waits](tl_context *tl) -> tla_status {
             const std::uint32_t p = tl_program_id(tl, TL_ALL);
@@ -250,19 +240,16 @@ void never_sent(const std::string &style, bool waits) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_nobody_sends_is_a_deadlock_of_the_wait_exact) {
-    never_sent("exact", true);
-}
-BOOST_AUTO_TEST_CASE(what_nobody_sends_is_a_deadlock_of_the_wait_fast) {
-    never_sent("fast", true);
+BOOST_AUTO_TEST_CASE(what_nobody_sends_is_a_deadlock_of_the_wait) {
+    never_sent(true);
 }
 BOOST_AUTO_TEST_CASE(what_nobody_sends_is_a_deadlock_of_a_kernel_that_returns) {
-    never_sent("exact", false);
+    never_sent(false);
 }
 
 // A kernel that is ended takes nothing more: what was sent to it is told as never received.
 BOOST_AUTO_TEST_CASE(a_kernel_that_is_ended_with_receives_under_way_leaves_nothing_behind) {
-    bench b(pair("exact"));
+    bench b(pair());
     b.run([&] {
         body = [&](tl_context *tl) -> tla_status {
             const std::uint32_t p = tl_program_id(tl, TL_ALL);

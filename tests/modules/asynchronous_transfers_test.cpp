@@ -9,12 +9,6 @@ using direction = pe_dma::direction;
 
 namespace {
 
-processing_element::config settings_of(time_style style) {
-    processing_element::config config = settings();
-    config.style = style;
-    return config;
-}
-
 std::uint64_t now() {
     return to_ps(sc_core::sc_time_stamp());
 }
@@ -37,12 +31,8 @@ struct four_tiles {
 
 } // namespace
 
-// --- in both styles --------------------------------------------------------------------------------------------------
-
-namespace {
-
-void waits_take_no_time_of_their_own(time_style style) {
-    bench b(settings_of(style));
+BOOST_AUTO_TEST_CASE(a_transfer_that_is_waited_for_at_once_takes_what_a_blocking_one_takes) {
+    bench b;
     first = [](tl_context *tl) {
         four_tiles all(tl);
         check_ok(tl_load(tl, &all.tiles[0], {hbm(0)}, 128));
@@ -70,8 +60,8 @@ void waits_take_no_time_of_their_own(time_style style) {
     });
 }
 
-void transfers_overlap(time_style style) {
-    bench b(settings_of(style));
+BOOST_AUTO_TEST_CASE(bytes_come_and_go_while_an_engine_computes) {
+    bench b;
     std::uint64_t apart = 0, together = 0;
     first = [&](tl_context *tl) {
         four_tiles all(tl);
@@ -101,9 +91,9 @@ void transfers_overlap(time_style style) {
     BOOST_CHECK_LT(together, apart);
 }
 
-void each_engine_keeps_the_order_of_the_calls(time_style style) {
+BOOST_AUTO_TEST_CASE(each_engine_moves_one_transfer_at_a_time_in_the_order_of_the_calls) {
     seeded_random random(12);
-    processing_element::config config = settings_of(style);
+    processing_element::config config = settings();
     config.outstanding = 400;
     bench b(config);
     struct moved {
@@ -160,8 +150,8 @@ void each_engine_keeps_the_order_of_the_calls(time_style style) {
     }
 }
 
-void errors_are_told_by_the_wait(time_style style) {
-    bench b(settings_of(style));
+BOOST_AUTO_TEST_CASE(what_goes_wrong_is_told_by_the_wait_for_it) {
+    bench b;
     first = [](tl_context *tl) {
         four_tiles all(tl);
         tl_handle bad{}, good{}, worse{};
@@ -200,8 +190,8 @@ void errors_are_told_by_the_wait(time_style style) {
     });
 }
 
-void ended_kernels_leave_nothing(time_style style) {
-    bench b(settings_of(style));
+BOOST_AUTO_TEST_CASE(a_kernel_that_was_ended_leaves_nothing_under_way) {
+    bench b;
     std::uint64_t last_end_ps = 0;
     unsigned moved = 0;
     b.dma.ended = [&](const pe_dma::request &, std::uint64_t, std::uint64_t end_ps, const auto &) {
@@ -237,50 +227,6 @@ void ended_kernels_leave_nothing(time_style style) {
         }
     });
 }
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_transfer_that_is_waited_for_at_once_takes_what_a_blocking_one_takes) {
-    waits_take_no_time_of_their_own(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(a_transfer_that_is_waited_for_at_once_takes_what_a_blocking_one_takes_in_the_exact_style) {
-    waits_take_no_time_of_their_own(time_style::exact);
-}
-
-BOOST_AUTO_TEST_CASE(bytes_come_and_go_while_an_engine_computes) {
-    transfers_overlap(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(bytes_come_and_go_while_an_engine_computes_in_the_exact_style) {
-    transfers_overlap(time_style::exact);
-}
-
-BOOST_AUTO_TEST_CASE(each_engine_moves_one_transfer_at_a_time_in_the_order_of_the_calls) {
-    each_engine_keeps_the_order_of_the_calls(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(each_engine_moves_one_transfer_at_a_time_in_the_order_of_the_calls_in_the_exact_style) {
-    each_engine_keeps_the_order_of_the_calls(time_style::exact);
-}
-
-BOOST_AUTO_TEST_CASE(what_goes_wrong_is_told_by_the_wait_for_it) {
-    errors_are_told_by_the_wait(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(what_goes_wrong_is_told_by_the_wait_for_it_in_the_exact_style) {
-    errors_are_told_by_the_wait(time_style::exact);
-}
-
-BOOST_AUTO_TEST_CASE(a_kernel_that_was_ended_leaves_nothing_under_way) {
-    ended_kernels_leave_nothing(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(a_kernel_that_was_ended_leaves_nothing_under_way_in_the_exact_style) {
-    ended_kernels_leave_nothing(time_style::exact);
-}
-
-// --- in one style ----------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_tile_stays_until_what_uses_it_was_waited_for) {
     bench b;

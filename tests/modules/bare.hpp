@@ -7,12 +7,11 @@
 #include <type_traits>
 
 // Commands, kernels' calls and translated accesses take no time, nothing is sent again, virtual addresses are 64 bits
-// wide, and calls annotate their time (the fast style). What else a test needs it sets.
+// wide. What else a test needs it sets.
 template <typename Module>
 typename Module::config bare() {
     using namespace tlmalloc;
     typename Module::config config;
-    config.style = time_style::fast;
     if constexpr (std::is_same_v<Module, hbm_slice>) {
         config.ecc_latency_ps = 0;
     } else if constexpr (std::is_same_v<Module, memory_controller>) {

@@ -15,11 +15,9 @@ using namespace tlmalloc::testing;
 namespace {
 
 constexpr std::uint64_t memory_bytes = 1 << 18, tcm_bytes = 1 << 16, page = 4096, va = 0x1'0000'0000;
-constexpr time_style fast = time_style::fast, exact = time_style::exact;
 
-hbm_slice::config slice_config(time_style style) {
+hbm_slice::config slice_config() {
     hbm_slice::config c = bare<hbm_slice>();
-    c.style = style;
     c.capacity = memory_bytes;
     c.latency_ps = 5'000;
     return c;
@@ -42,7 +40,7 @@ phased_memory::settings mixed(std::uint64_t size = memory_bytes) {
 struct bridged_slice : conformance_target {
     lt_at_bridge bridge{"bridge", bridge_config()};
     hbm_slice slice;
-    explicit bridged_slice(time_style style) : slice("slice", slice_config(style)) {
+    bridged_slice() : slice("slice", slice_config()) {
         bridge.out.bind(slice.in);
         memory = {0, memory_bytes - 1};
     }
@@ -97,7 +95,7 @@ struct bridged_bursts : conformance_target {
 struct phases_before_slice : conformance_target {
     at_lt_bridge bridge{"bridge", {}};
     hbm_slice slice;
-    explicit phases_before_slice(time_style style) : slice("slice", slice_config(style)) {
+    phases_before_slice() : slice("slice", slice_config()) {
         bridge.out.bind(slice.in);
         memory = {0, memory_bytes - 1};
     }
@@ -121,9 +119,8 @@ struct there_and_back : conformance_target {
     }
 };
 
-memory_controller::config controller_config(time_style style) {
+memory_controller::config controller_config() {
     memory_controller::config c = bare<memory_controller>();
-    c.style = style;
     c.memory.hbm_slice_bytes = memory_bytes;
     c.memory.tcm_bytes = tcm_bytes;
     c.memory.tcm_reserved_bytes = 0;
@@ -141,13 +138,12 @@ struct bridged_controller : conformance_target {
     tlm_utils::simple_initiator_socket<bridged_controller> commands{"commands"};
     std::uint64_t hbm;
 
-    static hbm_slice::config tcm_config(time_style style) {
-        hbm_slice::config c = slice_config(style);
+    static hbm_slice::config tcm_config() {
+        hbm_slice::config c = slice_config();
         c.capacity = tcm_bytes;
         return c;
     }
-    explicit bridged_controller(time_style style)
-        : controller("controller", controller_config(style)), local("local", tcm_config(style)) {
+    bridged_controller() : controller("controller", controller_config()), local("local", tcm_config()) {
         controller.slice.bind(slice_bridge.in);
         slice_bridge.out.bind(slice.in);
         controller.tcm.bind(tcm_bridge.in);
@@ -180,14 +176,13 @@ struct bridged_mmu : conformance_target {
     phased_memory behind{"memory", mixed()};
     tlm_utils::simple_initiator_socket<bridged_mmu> mappings{"mappings"};
 
-    static pe_mmu::config config(time_style style) {
+    static pe_mmu::config config() {
         pe_mmu::config c = bare<pe_mmu>();
-        c.style = style;
         c.page_size = page;
         c.va_bits = 48;
         return c;
     }
-    explicit bridged_mmu(time_style style) : mmu("mmu", config(style)) {
+    bridged_mmu() : mmu("mmu", config()) {
         mmu.out.bind(bridge.in);
         bridge.out.bind(behind.in);
         mappings.bind(mmu.control);
@@ -213,7 +208,7 @@ struct bridged_mmu : conformance_target {
 // A controller in front of a bridge whose memory ends before the slice does.
 void a_smaller_memory_is_an_error(std::uint64_t end) {
     sc_core::sc_report_handler::set_handler(keep_report);
-    memory_controller::config config = controller_config(exact);
+    memory_controller::config config = controller_config();
     config.memory.tcm_bytes = 0;
     memory_controller controller("controller", config);
     lt_at_bridge bridge("bridge", bridge_config(end));
@@ -232,10 +227,7 @@ void a_smaller_memory_is_an_error(std::uint64_t end) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_slice_conforms_behind_four_phases) {
-    conforms(make<bridged_slice>(fast), "D5");
-}
-BOOST_AUTO_TEST_CASE(a_slice_conforms_behind_four_phases_in_the_exact_style) {
-    conforms(make<bridged_slice>(exact), "D5");
+    conforms(make<bridged_slice>(), "D5");
 }
 BOOST_AUTO_TEST_CASE(somebody_elses_memory_conforms_behind_a_bridge) {
     conforms(make<bridged_phases>());
@@ -244,27 +236,17 @@ BOOST_AUTO_TEST_CASE(a_memory_of_whole_bursts_without_byte_enables_conforms_behi
     conforms(make<bridged_bursts>());
 }
 BOOST_AUTO_TEST_CASE(a_slice_conforms_behind_blocking_calls) {
-    conforms(make<phases_before_slice>(fast), "D5");
-}
-BOOST_AUTO_TEST_CASE(a_slice_conforms_behind_blocking_calls_in_the_exact_style) {
-    conforms(make<phases_before_slice>(exact), "D5");
+    conforms(make<phases_before_slice>(), "D5");
 }
 BOOST_AUTO_TEST_CASE(both_bridges_conform_one_after_the_other) {
     conforms(make<there_and_back>());
 }
 BOOST_AUTO_TEST_CASE(a_controller_conforms_in_front_of_a_bridge) {
-    conforms(make<bridged_controller>(fast));
-}
-BOOST_AUTO_TEST_CASE(a_controller_conforms_in_front_of_a_bridge_in_the_exact_style) {
-    conforms(make<bridged_controller>(exact));
+    conforms(make<bridged_controller>());
 }
 BOOST_AUTO_TEST_CASE(an_mmu_conforms_in_front_of_a_bridge) {
-    conforms(make<bridged_mmu>(fast));
+    conforms(make<bridged_mmu>());
 }
-BOOST_AUTO_TEST_CASE(an_mmu_conforms_in_front_of_a_bridge_in_the_exact_style) {
-    conforms(make<bridged_mmu>(exact));
-}
-
 BOOST_AUTO_TEST_CASE(a_memory_that_is_smaller_than_the_controller_says_is_an_error_at_elaboration) {
     a_smaller_memory_is_an_error(memory_bytes - 4096);
 }

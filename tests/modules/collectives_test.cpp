@@ -130,8 +130,8 @@ plain_grid grid_of(const std::string &algorithm, const shape &s, tl_dtype dtype)
     return g;
 }
 
-void all_reduces(const std::string &algorithm, const shape &s, tl_dtype dtype, std::uint32_t columns,
-                 const std::string &style, unsigned seed, std::vector<std::string> more = {}) {
+void all_reduces(const std::string &algorithm, const shape &s, tl_dtype dtype, std::uint32_t columns, unsigned seed,
+                 std::vector<std::string> more = {}) {
     const plain_grid g = grid_of(algorithm, s, dtype);
     const std::uint32_t programs = s.sips * s.width * s.height * s.pes, element = tl_dtype_bytes(dtype);
     std::mt19937 random(seed);
@@ -145,11 +145,10 @@ void all_reduces(const std::string &algorithm, const shape &s, tl_dtype dtype, s
                 tla_element_put(vector.data() + i * element, dtype, value);
         }
     for (const std::string &key :
-         {"simulation.style=" + style, "system.sips=" + std::to_string(s.sips),
-          "system.cube_mesh_width=" + std::to_string(s.width), "system.cube_mesh_height=" + std::to_string(s.height),
-          "system.pes_per_cube=" + std::to_string(s.pes), "system.sip_topology=" + s.sip_topology,
-          "collectives.algorithm=" + algorithm, "collectives.world_size=" + std::to_string(s.world),
-          "collectives.columns=" + std::to_string(s.columns),
+         {"system.sips=" + std::to_string(s.sips), "system.cube_mesh_width=" + std::to_string(s.width),
+          "system.cube_mesh_height=" + std::to_string(s.height), "system.pes_per_cube=" + std::to_string(s.pes),
+          "system.sip_topology=" + s.sip_topology, "collectives.algorithm=" + algorithm,
+          "collectives.world_size=" + std::to_string(s.world), "collectives.columns=" + std::to_string(s.columns),
           "hbm.capacity_per_cube=" + std::to_string(s.pes) + " MiB"})
         more.push_back(key);
     bench b(more);
@@ -223,32 +222,32 @@ void random_all_reduce(unsigned seed) {
         while (n % s.columns != 0);
     }
     const std::uint32_t columns = below(3) ? 1 + below(70) : 1 + below(1500);
-    all_reduces(algorithm, s, types[below(3)], columns, below(2) ? "exact" : "fast", seed,
+    all_reduces(algorithm, s, types[below(3)], columns, seed,
                 {below(2) ? "messages.slots=1" : "messages.slots=4", "messages.slot_size=256 B"});
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(around_a_ring_of_3_x_5_cubes_all_have_the_bits_of_the_order) {
-    all_reduces("ring", {1, 5, 3, 1}, TL_F16, 100, "exact", 1);
+    all_reduces("ring", {1, 5, 3, 1}, TL_F16, 100, 1);
 }
 BOOST_AUTO_TEST_CASE(around_a_torus_of_3_x_5_cubes_all_have_the_bits_of_the_order) {
-    all_reduces("torus_2d", {1, 5, 3, 1, "switch", 0, 5}, TL_F16, 100, "exact", 2);
+    all_reduces("torus_2d", {1, 5, 3, 1, "switch", 0, 5}, TL_F16, 100, 2);
 }
 BOOST_AUTO_TEST_CASE(over_a_mesh_of_3_x_5_cubes_all_have_the_bits_of_the_order) {
-    all_reduces("mesh_2d", {1, 5, 3, 1, "switch", 0, 5}, TL_F16, 100, "fast", 3);
+    all_reduces("mesh_2d", {1, 5, 3, 1, "switch", 0, 5}, TL_F16, 100, 3);
 }
 BOOST_AUTO_TEST_CASE(over_six_sips_of_cubes_all_have_the_bits_of_the_order) {
-    all_reduces("hierarchical", {6, 2, 3, 2, "torus"}, TL_F16, 77, "exact", 4);
+    all_reduces("hierarchical", {6, 2, 3, 2, "torus"}, TL_F16, 77, 4);
 }
 BOOST_AUTO_TEST_CASE(integers_and_vectors_shorter_than_the_ranks_are_reduced) {
-    all_reduces("torus_2d", {1, 4, 2, 2}, TL_I32, 7, "exact", 5);
+    all_reduces("torus_2d", {1, 4, 2, 2}, TL_I32, 7, 5);
 }
 BOOST_AUTO_TEST_CASE(a_world_of_some_programs_leaves_the_others_alone) {
-    all_reduces("mesh_2d", {1, 3, 2, 2, "switch", 7}, TL_F32, 20, "exact", 6);
+    all_reduces("mesh_2d", {1, 3, 2, 2, "switch", 7}, TL_F32, 20, 6);
 }
 BOOST_AUTO_TEST_CASE(one_rank_alone_sends_nothing) {
-    all_reduces("hierarchical", {1, 1, 1, 1}, TL_F32, 20, "exact", 7);
+    all_reduces("hierarchical", {1, 1, 1, 1}, TL_F32, 20, 7);
 }
 BOOST_AUTO_TEST_CASE(random_worlds_reduce_without_a_deadlock_11) {
     random_all_reduce(11);
@@ -281,8 +280,7 @@ namespace {
 
 // On six programs, with a vector that they do not divide.
 void others(const std::string &algorithm) {
-    bench b({"simulation.style=exact", "system.pes_per_cube=6", "hbm.capacity_per_cube=24 MiB",
-             "collectives.algorithm=" + algorithm});
+    bench b({"system.pes_per_cube=6", "hbm.capacity_per_cube=24 MiB", "collectives.algorithm=" + algorithm});
     const bool rings = algorithm == "ring" || algorithm == "torus_2d";
     std::size_t wrong = 0;
     std::uint64_t left_ps[6] = {};

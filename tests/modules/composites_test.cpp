@@ -11,9 +11,8 @@
 
 namespace {
 
-processing_element::config settings_of(time_style style, std::uint32_t m, std::uint32_t k, std::uint32_t n) {
+processing_element::config settings_of(std::uint32_t m, std::uint32_t k, std::uint32_t n) {
     processing_element::config config = settings();
-    config.style = style;
     config.tile_m = m;
     config.tile_k = k;
     config.tile_n = n;
@@ -112,9 +111,11 @@ void composed(tl_context *tl, const job &j) {
 
 const std::uint64_t at_a = 0, at_b = 64 << 10, at_bias = 128 << 10, at_out = 192 << 10, at_expected = 256 << 10;
 
-void products_are_those_of_dots(time_style style) {
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_product_has_the_bytes_of_its_dots) {
     seeded_random random(4);
-    bench b(settings_of(style, 8, 16, 8));
+    bench b(settings_of(8, 16, 8));
     job j{};
     first = [&](tl_context *tl) {
         composed(tl, j);
@@ -158,22 +159,10 @@ void products_are_those_of_dots(time_style style) {
     });
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_product_has_the_bytes_of_its_dots_with_all_operands_types_and_edges) {
-    products_are_those_of_dots(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(a_product_has_the_bytes_of_its_dots_in_the_exact_style) {
-    products_are_those_of_dots(time_style::exact);
-}
-
-namespace {
-
 // With everything in the TCM the time of every stage is known.
-void pinned_products_take_the_time_of_the_simulator(time_style style) {
+BOOST_AUTO_TEST_CASE(a_product_in_the_tcm_takes_the_time_of_the_naive_simulator) {
     seeded_random random(9);
-    processing_element::config config = settings_of(style, 8, 16, 4);
+    processing_element::config config = settings_of(8, 16, 4);
     config.pipeline_depth = 2;
     config.scheduler_ps = 1700;
     config.gemm_rate = 900'000'000'000;
@@ -248,22 +237,23 @@ void pinned_products_take_the_time_of_the_simulator(time_style style) {
     });
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_product_in_the_tcm_takes_the_time_of_the_naive_simulator) {
-    pinned_products_take_the_time_of_the_simulator(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(a_product_in_the_tcm_takes_the_time_of_the_naive_simulator_in_the_exact_style) {
-    pinned_products_take_the_time_of_the_simulator(time_style::exact);
-}
-
 namespace {
 
+tl_composition product_of(tl_tensor &a, tl_tensor &b, tl_tensor &out) {
+    tl_composition what{};
+    what.kind = TL_GEMM;
+    what.a = tl_streamed(&a);
+    what.b = tl_streamed(&b);
+    what.out = tl_streamed(&out);
+    return what;
+}
+
+} // namespace
+
 // out = (a * 2 + b) in tiles, and beside it what the kernel does itself.
-void chains_are_those_of_calls(time_style style) {
+BOOST_AUTO_TEST_CASE(a_chain_has_the_bytes_of_its_calls_while_the_kernel_makes_them) {
     seeded_random random(6);
-    bench b(settings_of(style, 8, 64, 16));
+    bench b(settings_of(8, 64, 16));
     first = [&](tl_context *tl) {
         const matrix a{at_a, 21, 37, TL_F16}, c{at_b, 21, 37, TL_BF16}, to{at_out, 21, 37, TL_F16};
         const tl_tensor from_a = a.tensor(), from_b = c.tensor(), out = to.tensor();
@@ -301,9 +291,9 @@ void chains_are_those_of_calls(time_style style) {
 }
 
 // Several at a time, each with its own operands, in one order of waits or another.
-void many_are_under_way(time_style style) {
+BOOST_AUTO_TEST_CASE(many_composites_are_under_way_at_a_time) {
     const std::uint32_t count = 6, m = 12, k = 20, n = 9;
-    processing_element::config config = settings_of(style, 8, 8, 8);
+    processing_element::config config = settings_of(8, 8, 8);
     config.pipeline_depth = 1;
     bench b(config);
     seeded_random random(8);
@@ -340,17 +330,8 @@ void many_are_under_way(time_style style) {
     });
 }
 
-tl_composition product_of(tl_tensor &a, tl_tensor &b, tl_tensor &out) {
-    tl_composition what{};
-    what.kind = TL_GEMM;
-    what.a = tl_streamed(&a);
-    what.b = tl_streamed(&b);
-    what.out = tl_streamed(&out);
-    return what;
-}
-
-void errors_are_told(time_style style) {
-    bench b(settings_of(style, 8, 8, 8));
+BOOST_AUTO_TEST_CASE(what_does_not_fit_or_fails_is_told) {
+    bench b(settings_of(8, 8, 8));
     first = [&](tl_context *tl) {
         const std::uint64_t nowhere = hbm(slice_bytes);
         tl_tensor a = tl_ref({hbm(at_a)}, 32, 64, TL_F16, 0), c = tl_ref({hbm(at_b)}, 64, 32, TL_F16, 0),
@@ -441,8 +422,25 @@ void errors_are_told(time_style style) {
     });
 }
 
-void ended_kernels_leave_nothing(time_style style) {
-    bench b(settings_of(style, 8, 8, 8));
+BOOST_AUTO_TEST_CASE(a_tile_of_more_than_4_gib_finds_no_room) {
+    bench b(settings_of(65536, 8, 65536));
+    first = [](tl_context *tl) {
+        tl_tensor a = tl_ref({hbm(at_a)}, 65536, 65536, TL_F32, 0), out = a;
+        tl_composition what = product_of(a, a, out);
+        what.kind = TL_MATH;
+        what.b = {};
+        return tl_composite(tl, &what, nullptr);
+    };
+    b.run([&] {
+        const tla_completion answer = b.cpu.command(0, launch(0));
+        BOOST_CHECK_EQUAL(answer.status, TLA_EXHAUSTED);
+        BOOST_CHECK_EQUAL(answer.nbytes, std::uint64_t{1} << 34);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.used, 0u);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_was_ended_leaves_no_composite_under_way) {
+    bench b(settings_of(8, 8, 8));
     unsigned moved = 0;
     b.dma.ended = [&](const pe_dma::request &, std::uint64_t, std::uint64_t, const auto &) { moved++; };
     first = [](tl_context *tl) -> tla_status {
@@ -488,8 +486,8 @@ void ended_kernels_leave_nothing(time_style style) {
 }
 
 // 32 x 384 x 32 with a in the TCM: DMA of b, fetch and product one after the other, and overlapped.
-void stages_overlap(time_style style) {
-    bench b(settings_of(style, 32, 64, 32));
+BOOST_AUTO_TEST_CASE(stages_overlap_so_that_the_slowest_engine_is_what_is_left) {
+    bench b(settings_of(32, 64, 32));
     std::uint64_t apart = 0, together = 0, read = 0;
     first = [&](tl_context *tl) {
         tl_tensor c = tl_ref({hbm(at_b)}, 384, 32, TL_F16, 0), out = tl_ref({hbm(at_out)}, 32, 32, TL_F32, 0);
@@ -524,63 +522,4 @@ void stages_overlap(time_style style) {
     BOOST_CHECK_LT(together, apart);
     BOOST_CHECK_GE(together, 6 * read);                            // the engine that reads is the slowest
     BOOST_CHECK_LE(together, 6 * read + 16'000 + 16'384 + 60'000); // and hides the others, but for the last tile
-}
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_chain_has_the_bytes_of_its_calls_while_the_kernel_makes_them) {
-    chains_are_those_of_calls(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(a_chain_has_the_bytes_of_its_calls_while_the_kernel_makes_them_in_the_exact_style) {
-    chains_are_those_of_calls(time_style::exact);
-}
-
-BOOST_AUTO_TEST_CASE(many_composites_are_under_way_at_a_time) {
-    many_are_under_way(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(many_composites_are_under_way_at_a_time_in_the_exact_style) {
-    many_are_under_way(time_style::exact);
-}
-
-BOOST_AUTO_TEST_CASE(what_does_not_fit_or_fails_is_told) {
-    errors_are_told(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(what_does_not_fit_or_fails_is_told_in_the_exact_style) {
-    errors_are_told(time_style::exact);
-}
-
-BOOST_AUTO_TEST_CASE(a_tile_of_more_than_4_gib_finds_no_room) {
-    bench b(settings_of(time_style::exact, 65536, 8, 65536));
-    first = [](tl_context *tl) {
-        tl_tensor a = tl_ref({hbm(at_a)}, 65536, 65536, TL_F32, 0), out = a;
-        tl_composition what = product_of(a, a, out);
-        what.kind = TL_MATH;
-        what.b = {};
-        return tl_composite(tl, &what, nullptr);
-    };
-    b.run([&] {
-        const tla_completion answer = b.cpu.command(0, launch(0));
-        BOOST_CHECK_EQUAL(answer.status, TLA_EXHAUSTED);
-        BOOST_CHECK_EQUAL(answer.nbytes, std::uint64_t{1} << 34);
-        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.used, 0u);
-    });
-}
-
-BOOST_AUTO_TEST_CASE(a_kernel_that_was_ended_leaves_no_composite_under_way) {
-    ended_kernels_leave_nothing(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(a_kernel_that_was_ended_leaves_no_composite_under_way_in_the_exact_style) {
-    ended_kernels_leave_nothing(time_style::exact);
-}
-
-BOOST_AUTO_TEST_CASE(stages_overlap_so_that_the_slowest_engine_is_what_is_left) {
-    stages_overlap(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(stages_overlap_so_that_the_slowest_engine_is_what_is_left_in_the_exact_style) {
-    stages_overlap(time_style::exact);
 }

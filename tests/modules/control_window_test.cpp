@@ -16,8 +16,8 @@ class device : public sc_core::sc_module, private command_handler {
     std::uint64_t accept_ps = 0, service_ps = 0;
     bool held = false;
 
-    explicit device(sc_core::sc_module_name name, time_style style = time_style::fast)
-        : sc_module(name), window("control", "device", TLA_TARGET_MEMORY_CONTROLLER, 4, *this, style) {}
+    explicit device(sc_core::sc_module_name name)
+        : sc_module(name), window("control", "device", TLA_TARGET_MEMORY_CONTROLLER, 4, *this) {}
 
   private:
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override {
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(debug_reads_registers_and_never_writes_them) {
 
 BOOST_AUTO_TEST_CASE(a_window_that_is_given_up_before_the_simulation_is_left_alone) {
     alignas(device) unsigned char place[sizeof(device)];
-    (new (place) device("given_up", time_style::exact))->~device();
+    (new (place) device("given_up"))->~device();
     std::memset(place, 0xff, sizeof place);
     bench b;
     b.run([&] {

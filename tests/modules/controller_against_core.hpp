@@ -8,9 +8,8 @@
 #include "controller_bench.hpp"
 
 // Every memory of a controller with this stack.
-inline memory_controller::config with_front(tla_stack_policy policy, time_style style = time_style::fast) {
+inline memory_controller::config with_front(tla_stack_policy policy) {
     memory_controller::config config = small();
-    config.style = style;
     config.memory.hbm_policy = config.memory.tcm_policy = config.memory.host_policy = policy;
     config.memory.hbm_front =
         config.memory.host_front = {80 << 10, 32 << 10, 64 << 10, 128 << 10, 32 << 10, 64 << 10, 1000000000};

@@ -4,8 +4,30 @@
 
 #include <algorithm>
 
-static void check_batches(time_style style) {
-    bench b(priced(style));
+BOOST_AUTO_TEST_CASE(blocks_of_a_batch_are_one_to_a_guard_only_where_they_have_one_object) {
+    memory_controller::config config = small();
+    config.guard = TLA_GUARD_ERROR;
+    bench b(config);
+    b.run([&] {
+        requester owner(1, 10);
+        b.cpu.as = b.data.as = &owner;
+        for (const std::uint32_t object : {0u, 5u}) {
+            tla_command take = group(TLA_OP_ALLOC_BATCH);
+            take.nbytes = 100, take.count = 2, take.batch = TLA_BATCH_CARVED;
+            take.request_id = 7;
+            take.object = object;
+            const tla_completion taken = b.cpu.command(0, take);
+            BOOST_REQUIRE_EQUAL(taken.status, TLA_OK);
+            sc_core::sc_time delay;
+            BOOST_CHECK_EQUAL(b.data.write(taken.value, bytes(200, 1), delay),
+                              object ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+            sc_core::wait(delay);
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_is_one_command_whose_addresses_stand_in_the_command_area) {
+    bench b(priced());
     b.run([&] {
         tla_command take = group(TLA_OP_ALLOC_BATCH);
         take.nbytes = 1000, take.count = 5, take.batch = TLA_BATCH_CARVED;
@@ -48,36 +70,8 @@ static void check_batches(time_style style) {
     BOOST_CHECK_EQUAL(statistic_of(b.controller, "batches"), 4u);
 }
 
-BOOST_AUTO_TEST_CASE(blocks_of_a_batch_are_one_to_a_guard_only_where_they_have_one_object) {
-    memory_controller::config config = small();
-    config.guard = TLA_GUARD_ERROR;
-    bench b(config);
-    b.run([&] {
-        requester owner(1, 10);
-        b.cpu.as = b.data.as = &owner;
-        for (const std::uint32_t object : {0u, 5u}) {
-            tla_command take = group(TLA_OP_ALLOC_BATCH);
-            take.nbytes = 100, take.count = 2, take.batch = TLA_BATCH_CARVED;
-            take.request_id = 7;
-            take.object = object;
-            const tla_completion taken = b.cpu.command(0, take);
-            BOOST_REQUIRE_EQUAL(taken.status, TLA_OK);
-            sc_core::sc_time delay;
-            BOOST_CHECK_EQUAL(b.data.write(taken.value, bytes(200, 1), delay),
-                              object ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
-        }
-    });
-}
-
-BOOST_AUTO_TEST_CASE(a_batch_is_one_command_whose_addresses_stand_in_the_command_area) {
-    check_batches(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_batch_is_one_command_in_the_exact_style_too) {
-    check_batches(time_style::exact);
-}
-
 BOOST_AUTO_TEST_CASE(a_batch_over_a_list_in_memory_reads_and_writes_its_nodes) {
-    memory_controller::config config = priced(time_style::exact);
+    memory_controller::config config = priced();
     config.free_list = TLA_LIST_HBM;
     config.list_reserve = 4096;
     bench b(config);
@@ -337,9 +331,6 @@ static void check_groups_against_core(const memory_controller::config &config, u
 
 BOOST_AUTO_TEST_CASE(random_batches_and_keys_1e5_of_them_do_what_the_store_of_the_core_does) {
     check_groups_against_core(priced(), 100000);
-}
-BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_in_the_exact_style) {
-    check_groups_against_core(priced(time_style::exact), 10000);
 }
 BOOST_AUTO_TEST_CASE(random_batches_and_keys_1e5_of_them_do_so_in_the_hosts_memory) {
     check_groups_against_core<host_bench>(host_bench::of_host(priced()), 100000, {TLA_HOST_MEMORY});

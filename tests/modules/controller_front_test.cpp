@@ -8,9 +8,9 @@
 namespace {
 
 // HBM and TCM of a PE.
-void check_pe_against_core(tla_stack_policy policy, unsigned operations, time_style style) {
+void check_pe_against_core(tla_stack_policy policy, unsigned operations) {
     BOOST_TEST_CONTEXT(stacks::name_of(policy))
-    check_against_core<bench>(with_front(policy, style), {TLA_HBM, TLA_TCM}, operations);
+    check_against_core<bench>(with_front(policy), {TLA_HBM, TLA_TCM}, operations);
 }
 
 // The host's memory, in a process of its own, as a simulation wants, under all stacks that this is the front of; over
@@ -63,39 +63,39 @@ BOOST_AUTO_TEST_CASE(every_lazy_front_gives_the_host_what_it_gives_on_the_core) 
 }
 
 BOOST_AUTO_TEST_CASE(a_caching_pool_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_pe_against_core(over(TLA_FRONT_CACHING_POOL), 100000, time_style::fast);
+    check_pe_against_core(over(TLA_FRONT_CACHING_POOL), 100000);
 }
 
 BOOST_AUTO_TEST_CASE(a_segment_cache_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_pe_against_core(over(TLA_FRONT_SEGMENT_CACHE), 100000, time_style::fast);
+    check_pe_against_core(over(TLA_FRONT_SEGMENT_CACHE), 100000);
 }
 
 BOOST_AUTO_TEST_CASE(a_growing_pool_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_pe_against_core(over(TLA_FRONT_GROWING_POOL), 100000, time_style::fast);
+    check_pe_against_core(over(TLA_FRONT_GROWING_POOL), 100000);
 }
 
 BOOST_AUTO_TEST_CASE(a_slot_pool_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_pe_against_core(over(TLA_FRONT_SLOT_POOL), 100000, time_style::fast);
+    check_pe_against_core(over(TLA_FRONT_SLOT_POOL), 100000);
 }
 
 BOOST_AUTO_TEST_CASE(mixed_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_pe_against_core(over(TLA_FRONT_MIXED), 100000, time_style::fast);
+    check_pe_against_core(over(TLA_FRONT_MIXED), 100000);
 }
 
 BOOST_AUTO_TEST_CASE(lazy_gives_1e5_random_requests_what_it_gives_on_the_core_at_that_time) {
-    check_pe_against_core(over(TLA_FRONT_LAZY, TLA_NEXT_FIT), 100000, time_style::fast);
+    check_pe_against_core(over(TLA_FRONT_LAZY, TLA_NEXT_FIT), 100000);
 }
 
-BOOST_AUTO_TEST_CASE(a_front_over_another_placement_in_the_exact_style_too) {
-    check_pe_against_core(over(TLA_FRONT_CACHING_POOL, TLA_BEST_FIT), 5000, time_style::exact);
+BOOST_AUTO_TEST_CASE(a_caching_pool_over_best_fit_gives_random_requests_what_it_gives_on_the_core) {
+    check_pe_against_core(over(TLA_FRONT_CACHING_POOL, TLA_BEST_FIT), 5000);
 }
 
-BOOST_AUTO_TEST_CASE(lazy_in_the_exact_style_too) {
-    check_pe_against_core(over(TLA_FRONT_LAZY), 5000, time_style::exact);
+BOOST_AUTO_TEST_CASE(lazy_over_first_fit_gives_random_requests_what_it_gives_on_the_core) {
+    check_pe_against_core(over(TLA_FRONT_LAZY), 5000);
 }
 
-static void check_growth(time_style style) {
-    memory_controller::config config = with_front(over(TLA_FRONT_LAZY), style);
+BOOST_AUTO_TEST_CASE(memory_grows_while_nobody_asks_and_a_commit_takes_its_turn_at_the_engine) {
+    memory_controller::config config = with_front(over(TLA_FRONT_LAZY));
     config.memory.tcm_policy = TLA_FIRST_FIT;
     config.cost = {};
     config.cost.fixed_ps = 300;
@@ -123,14 +123,6 @@ static void check_growth(time_style style) {
     BOOST_CHECK_EQUAL(s.commits, 14u);
     BOOST_CHECK_EQUAL(s.busy_ps, 16u * 300);
     BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).commits, 0u);
-}
-
-BOOST_AUTO_TEST_CASE(memory_grows_while_nobody_asks_and_a_commit_takes_its_turn_at_the_engine) {
-    check_growth(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(memory_grows_in_the_exact_style_at_the_same_times) {
-    check_growth(time_style::exact);
 }
 
 BOOST_AUTO_TEST_CASE(an_untouched_controller_says_what_its_front_has) {

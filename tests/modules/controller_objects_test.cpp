@@ -67,39 +67,30 @@ BOOST_AUTO_TEST_CASE(a_controller_that_counts_nothing_says_nothing_of_it) {
     BOOST_CHECK_EQUAL(statistic_of(b.controller, "pins"), UINT64_MAX);
 }
 
-static void check_time_out(time_style style) {
-    {
-        bench b(priced(style));
-        b.run([&] {
-            const std::uint64_t pa = b.cpu.command(0, alloc_command(TLA_TCM, 1000)).value;
-            const std::uint64_t arrival = to_ps(sc_core::sc_time_stamp());
-            const tla_completion pinned = b.cpu.command(0, count_command(TLA_OP_PIN, pa, 5'000'000));
-            BOOST_CHECK_EQUAL(pinned.value, 1u);
-            BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(pa, 1000)).value, 0u);
-            const auto used = [&] { return b.controller.get_statistics(TLA_TCM).arena.used; };
-            wait_until(arrival + 5'000'000);
-            sc_core::wait(sc_core::SC_ZERO_TIME);
-            BOOST_CHECK_EQUAL(used(), 1000u); // the last picosecond
-            wait_until(arrival + 5'000'001);
-            sc_core::wait(sc_core::SC_ZERO_TIME);
-            BOOST_CHECK_EQUAL(used(), 0u);
-            BOOST_CHECK(b.controller.is_as_at_the_beginning(TLA_TCM));
-            // The engine works for that as for a command: what comes meanwhile waits.
-            sc_core::sc_time delay;
-            b.cpu.command(0, alloc_command(TLA_HBM, 1), delay);
-            BOOST_CHECK_EQUAL(to_ps(sc_core::sc_time_stamp() + delay), arrival + 5'000'001 + 10'377 + 11'000);
-        });
-        BOOST_CHECK_EQUAL(statistic_of(b.controller, "failed"), 0u);
-        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).objects.timeouts, 1u);
-        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).objects.pins, 0u);
-    }
-}
-
 BOOST_AUTO_TEST_CASE(a_pin_times_out_though_nobody_sends_a_command) {
-    check_time_out(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_pin_times_out_in_the_exact_style_too) {
-    check_time_out(time_style::exact);
+    bench b(priced());
+    b.run([&] {
+        const std::uint64_t pa = b.cpu.command(0, alloc_command(TLA_TCM, 1000)).value;
+        const std::uint64_t arrival = to_ps(sc_core::sc_time_stamp());
+        const tla_completion pinned = b.cpu.command(0, count_command(TLA_OP_PIN, pa, 5'000'000));
+        BOOST_CHECK_EQUAL(pinned.value, 1u);
+        BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(pa, 1000)).value, 0u);
+        const auto used = [&] { return b.controller.get_statistics(TLA_TCM).arena.used; };
+        wait_until(arrival + 5'000'000);
+        sc_core::wait(sc_core::SC_ZERO_TIME);
+        BOOST_CHECK_EQUAL(used(), 1000u); // the last picosecond
+        wait_until(arrival + 5'000'001);
+        sc_core::wait(sc_core::SC_ZERO_TIME);
+        BOOST_CHECK_EQUAL(used(), 0u);
+        BOOST_CHECK(b.controller.is_as_at_the_beginning(TLA_TCM));
+        // The engine works for that as for a command: what comes meanwhile waits.
+        sc_core::sc_time delay;
+        b.cpu.command(0, alloc_command(TLA_HBM, 1), delay);
+        BOOST_CHECK_EQUAL(to_ps(sc_core::sc_time_stamp() + delay), arrival + 5'000'001 + 10'377 + 11'000);
+    });
+    BOOST_CHECK_EQUAL(statistic_of(b.controller, "failed"), 0u);
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).objects.timeouts, 1u);
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).objects.pins, 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_command_that_arrives_ahead_of_the_clock_finds_pins_ended_that_have_timed_out_by_then) {
@@ -173,7 +164,9 @@ BOOST_AUTO_TEST_CASE(a_foreign_context_gives_up_nothing_and_holders_may_access) 
         const auto writes = [&](requester &who, std::uint64_t pa) {
             b.data.as = &who;
             sc_core::sc_time delay;
-            return b.data.write(pa, bytes(8, 1), delay);
+            const tlm::tlm_response_status status = b.data.write(pa, bytes(8, 1), delay);
+            sc_core::wait(delay);
+            return status;
         };
         const std::uint64_t pa = as(first, alloc_command(TLA_HBM, 64)).value;
         BOOST_CHECK_EQUAL(as(second, count_command(TLA_OP_UNREF, pa)).status, TLA_NOT_OWNER);
@@ -196,41 +189,32 @@ BOOST_AUTO_TEST_CASE(a_foreign_context_gives_up_nothing_and_holders_may_access) 
     BOOST_CHECK(told);
 }
 
-static void check_list_in_memory(time_style style) {
-    {
-        memory_controller::config config = priced(style);
-        config.free_list = TLA_LIST_HBM;
-        config.list_reserve = 3 * TLA_LIST_NODE_BYTES; // two holes and the rest
-        bench b(config);
-        b.run([&] {
-            std::uint64_t pa[8];
-            for (std::uint64_t &each : pa)
-                each = b.cpu.command(0, alloc_command(TLA_HBM, 1024)).value;
-            b.cpu.command(0, free_command(pa[0], 1024));
-            b.cpu.command(0, count_command(TLA_OP_PIN, pa[2], 1'000'000));
-            b.cpu.command(0, free_command(pa[2], 1024));
-            const std::uint64_t writes = b.controller.get_statistics(TLA_HBM).list_writes;
-            b.cpu.command(0, count_command(TLA_OP_REF, pa[4]));
-            BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).list_writes, writes); // no node changes
-            sc_core::wait(from_ps(2'000'000));
-            // No node is left for a second hole: the pin stays, and the block.
-            BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).objects.pins, 1u);
-            BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 7u * 1024);
-            b.cpu.command(0, free_command(pa[1], 1024)); // joins the first hole, and then so can the other
-            b.cpu.command(0, alloc_command(TLA_TCM, 1));
-            BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).objects.pins, 0u);
-            BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 5u * 1024);
-            BOOST_CHECK_GT(b.controller.get_statistics(TLA_HBM).list_writes, writes);
-        });
-        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).list_errors, 0u);
-    }
-}
-
 BOOST_AUTO_TEST_CASE(a_list_in_memory_follows_what_counts_give_back_and_pins_that_it_refuses_stay) {
-    check_list_in_memory(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_list_in_memory_does_so_in_the_exact_style) {
-    check_list_in_memory(time_style::exact);
+    memory_controller::config config = priced();
+    config.free_list = TLA_LIST_HBM;
+    config.list_reserve = 3 * TLA_LIST_NODE_BYTES; // two holes and the rest
+    bench b(config);
+    b.run([&] {
+        std::uint64_t pa[8];
+        for (std::uint64_t &each : pa)
+            each = b.cpu.command(0, alloc_command(TLA_HBM, 1024)).value;
+        b.cpu.command(0, free_command(pa[0], 1024));
+        b.cpu.command(0, count_command(TLA_OP_PIN, pa[2], 1'000'000));
+        b.cpu.command(0, free_command(pa[2], 1024));
+        const std::uint64_t writes = b.controller.get_statistics(TLA_HBM).list_writes;
+        b.cpu.command(0, count_command(TLA_OP_REF, pa[4]));
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).list_writes, writes); // no node changes
+        sc_core::wait(from_ps(2'000'000));
+        // No node is left for a second hole: the pin stays, and the block.
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).objects.pins, 1u);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 7u * 1024);
+        b.cpu.command(0, free_command(pa[1], 1024)); // joins the first hole, and then so can the other
+        b.cpu.command(0, alloc_command(TLA_TCM, 1));
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).objects.pins, 0u);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 5u * 1024);
+        BOOST_CHECK_GT(b.controller.get_statistics(TLA_HBM).list_writes, writes);
+    });
+    BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).list_errors, 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_fault_plan_refuses_counts_as_every_command_and_nothing_has_changed) {
@@ -391,9 +375,6 @@ static void check_against_core(const memory_controller::config &config, const st
 
 BOOST_AUTO_TEST_CASE(random_commands_1e5_of_them_do_what_the_store_of_the_core_does) {
     check_against_core<bench>(priced(), {TLA_HBM, TLA_TCM}, 100000);
-}
-BOOST_AUTO_TEST_CASE(random_commands_do_so_in_the_exact_style) {
-    check_against_core<bench>(priced(time_style::exact), {TLA_HBM, TLA_TCM}, 10000);
 }
 BOOST_AUTO_TEST_CASE(random_commands_1e5_of_them_do_so_in_the_hosts_memory) {
     check_against_core<host_bench>(host_bench::of_host(priced()), {TLA_HOST_MEMORY}, 100000);

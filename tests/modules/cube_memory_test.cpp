@@ -9,10 +9,8 @@ const std::uint64_t kib = 1024;
 
 // Two cubes of two PEs with an SRAM of 64 KiB and an M_CPU memory of 16 KiB.
 struct bench : platform_bench {
-    explicit bench(time_style style, const std::vector<std::string> &more = {})
-        : platform_bench(
-              {"system.cube_mesh_width=2", "sram.capacity=64 KiB", "m_cpu_memory.capacity=16 KiB", style_key(style)},
-              more) {}
+    explicit bench(const std::vector<std::string> &more = {})
+        : platform_bench({"system.cube_mesh_width=2", "sram.capacity=64 KiB", "m_cpu_memory.capacity=16 KiB"}, more) {}
 
     const cube_memory &memory(unsigned cube, tla_channel channel) const {
         return *platform.cube_memories()[2 * cube + (channel == TLA_M_CPU_MEMORY)];
@@ -32,8 +30,8 @@ std::uint64_t address(tla_channel channel, unsigned cube, std::uint64_t offset) 
     return pa.value;
 }
 
-void a_tensor_lies_there(time_style style, tla_channel channel) {
-    bench b(style);
+void a_tensor_lies_there(tla_channel channel) {
+    bench b;
     b.run([&] {
         BOOST_CHECK(!b.memory(0, channel).controller.has_allocators()); // lazily, as a PE's
         const std::size_t length = 10'001;
@@ -62,8 +60,8 @@ void a_tensor_lies_there(time_style style, tla_channel channel) {
 }
 
 // From HBM to SRAM, from there to the M_CPUs' memories, and back to HBM.
-void kernels_move_bytes(time_style style, const std::vector<std::string> &more = {}) {
-    bench b(style, more);
+void kernels_move_bytes(const std::vector<std::string> &more = {}) {
+    bench b(more);
     b.run([&] {
         const std::uint64_t part = 1024, length = 4 * part;
         tensor *const hbm = b.make(length, TLA_HBM), *const sram = b.make(length, TLA_SRAM),
@@ -85,9 +83,8 @@ void kernels_move_bytes(time_style style, const std::vector<std::string> &more =
     BOOST_CHECK(reports().empty());
 }
 
-void it_is_filled_and_given_back(time_style style, tla_channel channel, const std::string &where,
-                                 std::uint64_t capacity) {
-    bench b(style);
+void it_is_filled_and_given_back(tla_channel channel, const std::string &where, std::uint64_t capacity) {
+    bench b;
     b.run([&] {
         const std::uint64_t block = 4 * kib;
         std::vector<tensor *> live;
@@ -122,23 +119,19 @@ void it_is_filled_and_given_back(time_style style, tla_channel channel, const st
 
 // A controller of its own, without a platform.
 struct alone {
-    alone(time_style style, tla_channel channel, tla_guard_mode guard = TLA_GUARD_OFF, bool validate = true)
-        : memory("memory", memory_config(style)),
-          controller("controller", controller_config(style, channel, guard, validate)) {
+    alone(tla_channel channel, tla_guard_mode guard = TLA_GUARD_OFF, bool validate = true)
+        : memory("memory", memory_config()), controller("controller", controller_config(channel, guard, validate)) {
         (channel == TLA_SRAM ? controller.sram : controller.m_cpu_memory).bind(memory.in);
         cpu.out.bind(controller.control);
         data.out.bind(controller.in);
     }
-    static tcm::config memory_config(time_style style) {
+    static tcm::config memory_config() {
         tcm::config config;
         config.capacity = 64 * kib;
-        config.style = style;
         return config;
     }
-    static memory_controller::config controller_config(time_style style, tla_channel channel, tla_guard_mode guard,
-                                                       bool validate) {
+    static memory_controller::config controller_config(tla_channel channel, tla_guard_mode guard, bool validate) {
         memory_controller::config config;
-        config.style = style;
         config.memory.hbm_slice_bytes = config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
         (channel == TLA_SRAM ? config.memory.sram_bytes : config.memory.m_cpu_bytes) = 64 * kib;
         config.memory.validate = validate;
@@ -154,8 +147,8 @@ struct alone {
     initiator cpu{"cpu"}, data{"data"};
 };
 
-void bad_frees_are_refused(time_style style, tla_channel channel) {
-    alone a(style, channel);
+void bad_frees_are_refused(tla_channel channel) {
+    alone a(channel);
     a.run([&] {
         const tla_completion first = a.cpu.command(0, alloc_command(channel, 100)),
                              second = a.cpu.command(0, alloc_command(channel, 100));
@@ -194,14 +187,16 @@ void bad_frees_are_refused(time_style style, tla_channel channel) {
     });
 }
 
-void accesses_are_guarded(time_style style, tla_channel channel) {
-    alone a(style, channel, TLA_GUARD_ERROR);
+void accesses_are_guarded(tla_channel channel) {
+    alone a(channel, TLA_GUARD_ERROR);
     a.run([&] {
         const std::uint64_t pa = a.cpu.command(0, alloc_command(channel, 100)).value;
         sc_core::sc_time delay;
         bytes read(100);
         BOOST_CHECK_EQUAL(a.data.read(pa, read, delay), tlm::TLM_GENERIC_ERROR_RESPONSE); // never written
         BOOST_CHECK_EQUAL(a.data.write(pa, pattern(100), delay), tlm::TLM_OK_RESPONSE);
+        sc_core::wait(delay);
+        delay = sc_core::SC_ZERO_TIME;
         BOOST_CHECK(a.data.read(pa, 100) == pattern(100));
         BOOST_CHECK_EQUAL(a.data.write(pa + 1, bytes(100), delay), tlm::TLM_ADDRESS_ERROR_RESPONSE);
         BOOST_CHECK_EQUAL(a.cpu.command(0, free_command(pa, 100)).status, TLA_OK);
@@ -213,68 +208,48 @@ void accesses_are_guarded(time_style style, tla_channel channel) {
     BOOST_CHECK_EQUAL(s.use_after_free, 1u);
 }
 
-constexpr time_style fast = time_style::fast, exact = time_style::exact;
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_tensor_lies_in_srams_and_is_read_back_byte_for_byte) {
-    a_tensor_lies_there(fast, TLA_SRAM);
-}
-BOOST_AUTO_TEST_CASE(a_tensor_lies_in_srams_and_is_read_back_byte_for_byte_in_the_exact_style) {
-    a_tensor_lies_there(exact, TLA_SRAM);
+    a_tensor_lies_there(TLA_SRAM);
 }
 BOOST_AUTO_TEST_CASE(a_tensor_lies_in_the_memories_of_m_cpus_and_is_read_back_byte_for_byte) {
-    a_tensor_lies_there(fast, TLA_M_CPU_MEMORY);
-}
-BOOST_AUTO_TEST_CASE(a_tensor_lies_in_the_memories_of_m_cpus_and_is_read_back_byte_for_byte_in_the_exact_style) {
-    a_tensor_lies_there(exact, TLA_M_CPU_MEMORY);
+    a_tensor_lies_there(TLA_M_CPU_MEMORY);
 }
 
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_between_all_memories) {
-    kernels_move_bytes(fast);
-}
-BOOST_AUTO_TEST_CASE(kernels_move_bytes_between_all_memories_in_the_exact_style) {
-    kernels_move_bytes(exact);
+    kernels_move_bytes();
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_between_all_memories_that_are_guarded) {
-    kernels_move_bytes(exact, {"controller.guard=error", "controller.poison=true"});
+    kernels_move_bytes({"controller.guard=error", "controller.poison=true"});
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_between_all_memories_with_lists_in_memory) {
-    kernels_move_bytes(exact, {"controller.free_list=hbm", "controller.list_reserve=4 KiB"});
+    kernels_move_bytes({"controller.free_list=hbm", "controller.list_reserve=4 KiB"});
 }
 
 BOOST_AUTO_TEST_CASE(an_sram_is_filled_and_given_back) {
-    it_is_filled_and_given_back(fast, TLA_SRAM, "SRAM of sip0.cube0", 64 * kib);
-}
-BOOST_AUTO_TEST_CASE(an_sram_is_filled_and_given_back_in_the_exact_style) {
-    it_is_filled_and_given_back(exact, TLA_SRAM, "SRAM of sip0.cube0", 64 * kib);
+    it_is_filled_and_given_back(TLA_SRAM, "SRAM of sip0.cube0", 64 * kib);
 }
 BOOST_AUTO_TEST_CASE(the_memory_of_an_m_cpu_is_filled_and_given_back) {
-    it_is_filled_and_given_back(exact, TLA_M_CPU_MEMORY, "M_CPU memory of sip0.cube0", 16 * kib);
+    it_is_filled_and_given_back(TLA_M_CPU_MEMORY, "M_CPU memory of sip0.cube0", 16 * kib);
 }
 
 BOOST_AUTO_TEST_CASE(bad_frees_and_allocations_of_other_memories_are_refused_by_an_sram) {
-    bad_frees_are_refused(fast, TLA_SRAM);
-}
-BOOST_AUTO_TEST_CASE(bad_frees_and_allocations_of_other_memories_are_refused_by_an_sram_in_the_exact_style) {
-    bad_frees_are_refused(exact, TLA_SRAM);
+    bad_frees_are_refused(TLA_SRAM);
 }
 BOOST_AUTO_TEST_CASE(bad_frees_and_allocations_of_other_memories_are_refused_by_an_m_cpu) {
-    bad_frees_are_refused(exact, TLA_M_CPU_MEMORY);
+    bad_frees_are_refused(TLA_M_CPU_MEMORY);
 }
 
 BOOST_AUTO_TEST_CASE(accesses_to_an_sram_are_guarded) {
-    accesses_are_guarded(fast, TLA_SRAM);
-}
-BOOST_AUTO_TEST_CASE(accesses_to_an_sram_are_guarded_in_the_exact_style) {
-    accesses_are_guarded(exact, TLA_SRAM);
+    accesses_are_guarded(TLA_SRAM);
 }
 BOOST_AUTO_TEST_CASE(accesses_to_the_memory_of_an_m_cpu_are_guarded) {
-    accesses_are_guarded(exact, TLA_M_CPU_MEMORY);
+    accesses_are_guarded(TLA_M_CPU_MEMORY);
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_is_replicated_has_a_copy_in_the_sram_of_every_cube) {
-    bench b(exact);
+    bench b;
     b.run([&] {
         tensor *t = b.make(4096, TLA_SRAM, {}, spread::replicate);
         BOOST_REQUIRE(t);
@@ -290,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_replicated_has_a_copy_in_the_sram_of_every
 }
 
 BOOST_AUTO_TEST_CASE(pages_on_demand_come_from_the_sram_of_the_cube_that_touches_them) {
-    bench b(exact, {"mmu.unmapped=demand"});
+    bench b({"mmu.unmapped=demand"});
     b.run([&] {
         tensor *from = b.make(4 * 4096, TLA_HBM), *to = b.make(4 * 4096, TLA_SRAM, {}, spread::demand);
         BOOST_REQUIRE(from && to);
@@ -306,7 +281,7 @@ BOOST_AUTO_TEST_CASE(pages_on_demand_come_from_the_sram_of_the_cube_that_touches
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_may_lie_in_tcms) {
-    bench b(exact);
+    bench b;
     b.run([&] {
         tensor *t = b.make(4096, TLA_TCM);
         BOOST_REQUIRE(t);
@@ -323,7 +298,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_may_lie_in_tcms) {
 }
 
 BOOST_AUTO_TEST_CASE(a_block_that_nobody_gives_back_is_a_leak) {
-    bench b(exact);
+    bench b;
     b.run([&] {
         const tla_command command = alloc_command(TLA_SRAM, 64);
         tla_paddr port{};

@@ -9,7 +9,7 @@ const pe_location pe0{0, 0, 0}, pe1{0, 0, 1};
 
 // Two PEs with slices of 1 MiB.
 struct bench : platform_bench {
-    explicit bench(time_style style) : platform_bench({style_key(style)}, {}) {}
+    bench() : platform_bench({}, {}) {}
 
     deployment deploy(std::uint64_t height, const std::vector<planned_tensor> &tensors,
                       std::vector<pe_location> pes = {pe0, pe1}, spread kind = spread::split) {
@@ -24,8 +24,61 @@ struct bench : platform_bench {
     std::uint64_t mapping_commands() { return platform.addresses().get_statistics().maps; }
 };
 
-void a_plan_is_one_block_of_each_slice(time_style style) {
-    bench b(style);
+} // namespace
+
+// Plans of any height over any PEs, several at a time, whose tensors may overlap: every byte is the last one written.
+BOOST_AUTO_TEST_CASE(random_plans_hold_what_was_written_last) {
+    bench b;
+    seeded_random random(17);
+    b.run_and_clean_up([&] {
+        struct deployed {
+            deployment made;
+            std::vector<planned_tensor> plan;
+            std::vector<bytes> slices; // what stands in each PE's
+        };
+        std::vector<deployed> all;
+        for (int round = 0; round < 60; round++) {
+            if (all.size() == 3) {
+                const std::size_t which = random.between(0, 2);
+                BOOST_REQUIRE_EQUAL(b.platform.host().free_tensor(all[which].made.arena, &b.error), TLA_OK);
+                all.erase(all.begin() + static_cast<std::ptrdiff_t>(which));
+            }
+            const std::uint64_t height = random.between(1, 20'000);
+            std::vector<pe_location> pes =
+                random.one_in(2) ? std::vector<pe_location>{pe1, pe0} : std::vector<pe_location>{pe0, pe1};
+            if (random.one_in(3)) pes.pop_back();
+            deployed d;
+            for (std::uint64_t i = 0, count = random.between(1, 6); i < count; i++) {
+                const std::uint64_t nbytes = random.between(1, height);
+                d.plan.push_back({"t", nbytes, random.between(0, height - nbytes)});
+            }
+            d.made = b.deploy(height, d.plan, pes);
+            BOOST_REQUIRE_MESSAGE(b.status == TLA_OK, b.error.text);
+            d.slices.assign(pes.size(), bytes(height));
+            b.write(d.made.arena, bytes(height * pes.size()));
+            for (std::size_t i = 0; i < d.plan.size(); i++) {
+                const planned_tensor &t = d.plan[i];
+                const bytes data = pattern(t.nbytes * pes.size(), static_cast<unsigned>(random.between(1, 1000)));
+                b.write(&d.made.tensors[i], data);
+                for (std::size_t pe = 0; pe < pes.size(); pe++)
+                    std::copy_n(&data[pe * t.nbytes], t.nbytes, &d.slices[pe][t.offset]);
+            }
+            all.push_back(d);
+            for (const deployed &each : all)
+                for (std::size_t i = 0; i < each.plan.size(); i++) {
+                    bytes expected;
+                    for (const bytes &slice : each.slices)
+                        expected.insert(expected.end(), &slice[each.plan[i].offset],
+                                        &slice[each.plan[i].offset] + each.plan[i].nbytes);
+                    BOOST_REQUIRE(b.read(&each.made.tensors[i]) == expected);
+                }
+        }
+    });
+    BOOST_CHECK(reports().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_is_one_block_of_each_slice_mapped_once) {
+    bench b;
     b.run_and_clean_up([&] {
         const deployment d = b.deploy(16 * kib, {{"x", 1000, 0}, {"y", 3000, 1000}, {"z", 1000, 15 * kib + 24}});
         BOOST_REQUIRE_EQUAL(b.status, TLA_OK);
@@ -68,8 +121,8 @@ void a_plan_is_one_block_of_each_slice(time_style style) {
     BOOST_CHECK(reports().empty());
 }
 
-void what_cannot_be_deployed_leaves_nothing(time_style style) {
-    bench b(style);
+BOOST_AUTO_TEST_CASE(what_cannot_be_deployed_says_why_and_leaves_nothing) {
+    bench b;
     b.run_and_clean_up([&] {
         const auto refused = [&](tla_status status, const std::string &text) {
             BOOST_CHECK_EQUAL(b.status, status);
@@ -100,81 +153,4 @@ void what_cannot_be_deployed_leaves_nothing(time_style style) {
         b.deploy(kib, {{"x", 24, 1000}}); // the last byte that there is
         BOOST_CHECK_EQUAL(b.status, TLA_OK);
     });
-}
-
-// Plans of any height over any PEs, several at a time, whose tensors may overlap: every byte is the last one written.
-void random_plans_hold_what_was_written(time_style style, int rounds) {
-    bench b(style);
-    seeded_random random(17);
-    b.run_and_clean_up([&] {
-        struct deployed {
-            deployment made;
-            std::vector<planned_tensor> plan;
-            std::vector<bytes> slices; // what stands in each PE's
-        };
-        std::vector<deployed> all;
-        for (int round = 0; round < rounds; round++) {
-            if (all.size() == 3) {
-                const std::size_t which = random.between(0, 2);
-                BOOST_REQUIRE_EQUAL(b.platform.host().free_tensor(all[which].made.arena, &b.error), TLA_OK);
-                all.erase(all.begin() + static_cast<std::ptrdiff_t>(which));
-            }
-            const std::uint64_t height = random.between(1, 20'000);
-            std::vector<pe_location> pes =
-                random.one_in(2) ? std::vector<pe_location>{pe1, pe0} : std::vector<pe_location>{pe0, pe1};
-            if (random.one_in(3)) pes.pop_back();
-            deployed d;
-            for (std::uint64_t i = 0, count = random.between(1, 6); i < count; i++) {
-                const std::uint64_t nbytes = random.between(1, height);
-                d.plan.push_back({"t", nbytes, random.between(0, height - nbytes)});
-            }
-            d.made = b.deploy(height, d.plan, pes);
-            BOOST_REQUIRE_MESSAGE(b.status == TLA_OK, b.error.text);
-            d.slices.assign(pes.size(), bytes(height));
-            b.write(d.made.arena, bytes(height * pes.size()));
-            for (std::size_t i = 0; i < d.plan.size(); i++) {
-                const planned_tensor &t = d.plan[i];
-                const bytes data = pattern(t.nbytes * pes.size(), static_cast<unsigned>(random.between(1, 1000)));
-                b.write(&d.made.tensors[i], data);
-                for (std::size_t pe = 0; pe < pes.size(); pe++)
-                    std::copy_n(&data[pe * t.nbytes], t.nbytes, &d.slices[pe][t.offset]);
-            }
-            all.push_back(d);
-            for (const deployed &each : all)
-                for (std::size_t i = 0; i < each.plan.size(); i++) {
-                    bytes expected;
-                    for (const bytes &slice : each.slices)
-                        expected.insert(expected.end(), &slice[each.plan[i].offset],
-                                        &slice[each.plan[i].offset] + each.plan[i].nbytes);
-                    BOOST_REQUIRE(b.read(&each.made.tensors[i]) == expected);
-                }
-        }
-    });
-    BOOST_CHECK(reports().empty());
-}
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(random_plans_hold_what_was_written_last) {
-    random_plans_hold_what_was_written(time_style::fast, 60);
-}
-
-BOOST_AUTO_TEST_CASE(random_plans_hold_what_was_written_last_in_the_exact_style) {
-    random_plans_hold_what_was_written(time_style::exact, 15);
-}
-
-BOOST_AUTO_TEST_CASE(a_plan_is_one_block_of_each_slice_mapped_once) {
-    a_plan_is_one_block_of_each_slice(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(a_plan_is_one_block_of_each_slice_mapped_once_in_the_exact_style) {
-    a_plan_is_one_block_of_each_slice(time_style::exact);
-}
-
-BOOST_AUTO_TEST_CASE(what_cannot_be_deployed_says_why_and_leaves_nothing) {
-    what_cannot_be_deployed_leaves_nothing(time_style::fast);
-}
-
-BOOST_AUTO_TEST_CASE(what_cannot_be_deployed_says_why_and_leaves_nothing_in_the_exact_style) {
-    what_cannot_be_deployed_leaves_nothing(time_style::exact);
 }

@@ -21,7 +21,6 @@ constexpr unsigned accesses = 1000;
 
 hbm_slice::config slice_config(bool banks) {
     hbm_slice::config c;
-    c.style = time_style::exact;
     c.capacity = capacity;
     if (banks) {
         tla_timing_named("hbm2", &c.timing.emplace());
@@ -32,14 +31,12 @@ hbm_slice::config slice_config(bool banks) {
 
 tcm::config tcm_config() {
     tcm::config c;
-    c.style = time_style::exact;
     c.capacity = capacity;
     return c;
 }
 
 memory_controller::config controller_config() {
     memory_controller::config c;
-    c.style = time_style::exact;
     c.memory.hbm_slice_bytes = capacity;
     c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
     c.memory.layout = TLA_LAYOUT_PLAIN;

@@ -233,6 +233,7 @@ struct bench : sc_core::sc_module {
         tla_completion completion{};
         sc_time delay;
         BOOST_TEST(send_command(allocator, 0, command, completion, delay) == TLA_OK);
+        sc_core::wait(delay);
         return completion.value;
     }
 

@@ -36,11 +36,9 @@ inline processing_element::config settings() {
     return config;
 }
 
-// A PE whose virtual addresses are physical ones: the DMA leads straight to the controller. All modules take time in
-// the element's style.
+// A PE whose virtual addresses are physical ones: the DMA leads straight to the controller.
 struct bench {
-    explicit bench(const processing_element::config &config = settings())
-        : style(config.style), element("element", config, dma) {
+    explicit bench(const processing_element::config &config = settings()) : element("element", config, dma) {
         controller.slice.bind(slice.in);
         controller.tcm.bind(memory.in);
         dma.out.bind(controller.in);
@@ -59,7 +57,6 @@ struct bench {
     template <typename Module>
     typename Module::config plain() const {
         typename Module::config config = bare<Module>();
-        config.style = style;
         return config;
     }
     memory_controller::config controller_config() const {
@@ -79,7 +76,6 @@ struct bench {
         return config;
     }
 
-    const time_style style;
     hbm_slice slice{"slice", slice_config()};
     tcm memory{"tcm", tcm_config()};
     memory_controller controller{"controller", controller_config()};

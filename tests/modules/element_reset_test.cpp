@@ -26,9 +26,9 @@ bool is_quiet(bench &b) {
 }
 
 // Kernels of two PEs run `what`; at_ps after the launch something is reset, and then they launch `again`.
-void check(const std::string &style, const std::function<tla_status(tl_context *)> &what, std::uint64_t after_ps,
+void check(const std::function<tla_status(tl_context *)> &what, std::uint64_t after_ps,
            const std::function<void(bench &)> &reset) {
-    bench b(pair(style));
+    bench b(pair());
     tla_status first = TLA_OK, second = TLA_BUSY;
     bool again = false;
     sc_core::sc_event launched;
@@ -98,29 +98,23 @@ tla_status wait_for_each_other(tl_context *tl) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_reset_ends_kernels_and_the_next_ones_run_as_on_the_first_day) {
-    check("exact", hold_and_load, 100'000'000, reset_all);
-}
-BOOST_AUTO_TEST_CASE(a_reset_ends_kernels_and_the_next_ones_run_as_on_the_first_day_in_the_fast_style) {
-    check("fast", hold_and_load, 100'000'000, reset_all);
+    check(hold_and_load, 100'000'000, reset_all);
 }
 BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_messages_ends_them) {
-    check("exact", wait_for_each_other, 50'000'000, reset_all);
-}
-BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_messages_ends_them_in_the_fast_style) {
-    check("fast", wait_for_each_other, 50'000'000, reset_all);
+    check(wait_for_each_other, 50'000'000, reset_all);
 }
 BOOST_AUTO_TEST_CASE(a_reset_before_a_kernel_has_begun_is_its_end) {
-    check("exact", hold_and_load, 200'000, reset_all);
+    check(hold_and_load, 200'000, reset_all);
 }
 // Only the elements: what they held is freed by commands.
 BOOST_AUTO_TEST_CASE(elements_that_are_reset_alone_free_what_their_kernels_held) {
-    check("exact", hold_and_load, 100'000'000, [](bench &b) {
+    check(hold_and_load, 100'000'000, [](bench &b) {
         for (pe_unit *pe : b.platform->pes())
             pe->element.reset();
     });
 }
 BOOST_AUTO_TEST_CASE(elements_that_are_reset_alone_in_messages_give_their_slots_back) {
-    check("exact", wait_for_each_other, 50'000'000, [](bench &b) {
+    check(wait_for_each_other, 50'000'000, [](bench &b) {
         for (pe_unit *pe : b.platform->pes())
             pe->element.reset();
     });

@@ -27,7 +27,6 @@ memory_controller::config controller_config(tla_free_list_place list, unsigned q
     config.free_list = list;
     config.list_reserve = list == TLA_LIST_HBM ? 1 << 14 : 0;
     config.queue_depth = queue_depth;
-    config.style = time_style::exact;
     return config;
 }
 
@@ -35,7 +34,6 @@ hbm_slice::config slice_config() {
     hbm_slice::config config = bare<hbm_slice>();
     config.capacity = slice_bytes;
     config.latency_ps = 40'000;
-    config.style = time_style::exact;
     return config;
 }
 
@@ -135,7 +133,6 @@ void the_lower_input_goes_first(tla_guard_mode guard) {
     tla_paddr pa{};
     tla_paddr_pe_hbm(0, 0, 0, 0, slice_bytes, &pa);
     interconnect::config way = bare<interconnect>();
-    way.style = time_style::exact;
     way.nodes.resize(2);
     way.links = {{0, 1, 5'000, 64'000'000'000, 0}, {1, 0, 5'000, 64'000'000'000, 0}};
     way.sources = {0};
@@ -244,10 +241,8 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_reset_in_a_call_leaves_the_others_alone) {
 BOOST_AUTO_TEST_CASE(a_thread_that_is_killed_in_a_transfer_leaves_the_others_alone) {
     hbm_slice slice("slice", slice_config());
     tcm::config tile = bare<tcm>();
-    tile.style = time_style::exact;
     tcm memory("tcm", tile);
     pe_dma::config settings = bare<pe_dma>();
-    settings.style = time_style::exact;
     pe_dma dma("dma", settings);
     dma.out.bind(slice.in);
     dma.local.bind(memory.in);

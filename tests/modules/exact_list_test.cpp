@@ -1,4 +1,4 @@
-// The exact style: a free list in HBM is walked access by access, while others read through controller and slice.
+// A free list in HBM is walked access by access, while others read through controller and slice.
 // Beside a plain event model, to the picosecond.
 #include "controller_bench.hpp"
 #include "plain_event_model.hpp"
@@ -14,7 +14,6 @@ const unsigned holes = 200;                                                     
 hbm_slice::config slice_with_latency() {
     hbm_slice::config config = bench::slice_config();
     config.latency_ps = latency_ps;
-    config.style = time_style::exact;
     return config;
 }
 
@@ -24,7 +23,6 @@ memory_controller::config list_in_slice() {
     config.free_list = TLA_LIST_HBM;
     config.list_reserve = list_bytes;
     config.cost.fixed_ps = 10'000;
-    config.style = time_style::exact;
     return config;
 }
 

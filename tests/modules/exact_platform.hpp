@@ -1,4 +1,4 @@
-// DMA transfers of a whole platform in the exact style, and of the plain event model of the same.
+// DMA transfers of a whole platform, and of the plain event model of the same.
 #ifndef TLMALLOC_TESTS_MODULES_EXACT_PLATFORM_HPP
 #define TLMALLOC_TESTS_MODULES_EXACT_PLATFORM_HPP
 

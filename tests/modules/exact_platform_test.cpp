@@ -1,4 +1,4 @@
-// A whole platform in the exact style beside the plain event model of it: what kernels and traffic on it take.
+// A whole platform beside the plain event model of it: what kernels and traffic on it take.
 #include "exact_platform.hpp"
 #include "test_initiator.hpp"
 

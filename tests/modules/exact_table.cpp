@@ -1,4 +1,4 @@
-// Prints the exact style beside the plain event model, workload by workload, memory by memory, size by size: span, mean
+// Prints the platform beside the plain event model, workload by workload, memory by memory, size by size: span, mean
 // and 99th percentile of the transfers' latencies, in ns. Fails when one is outside its bound.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "exact_platform.hpp"

@@ -1,4 +1,4 @@
-// DMA through an MMU whose walks read the same slice as the data, in the exact style, beside a plain event model.
+// DMA through an MMU whose walks read the same slice as the data, beside a plain event model.
 #include "bare.hpp"
 #include "plain_mmu.hpp"
 #include "test_initiator.hpp"
@@ -40,7 +40,6 @@ using program = std::vector<transfer>; // one after the other
 // Runs the programs beside each other; false when something went wrong.
 bool run_modules(const settings &how, std::vector<program> &programs) {
     pe_mmu::config m = bare<pe_mmu>();
-    m.style = time_style::exact;
     m.page_size = page;
     m.va_bits = 48;
     m.walk = TLA_WALK_MEMORY;
@@ -50,26 +49,22 @@ bool run_modules(const settings &how, std::vector<program> &programs) {
     m.walkers = {how.mmu.walkers, how.mmu.merge_slots, 0, false, how.mmu.hit_under_miss, 0};
     pe_mmu mmu("mmu", m);
     hbm_slice::config s = bare<hbm_slice>();
-    s.style = time_style::exact;
     s.capacity = slice_bytes;
     s.pseudo_channels = channel_count;
     s.pseudo_channel_bandwidth = channel_bandwidth;
     s.latency_ps = how.latency_ps;
     hbm_slice slice("slice", s);
     tcm::config l = bare<tcm>();
-    l.style = time_style::exact;
     l.capacity = room;
     l.read_bandwidth = tcm_read;
     l.write_bandwidth = tcm_write;
     tcm local("tcm", l);
     memory_controller::config c = bare<memory_controller>();
-    c.style = time_style::exact;
     c.memory.hbm_slice_bytes = slice_bytes;
     c.memory.tcm_bytes = room;
     c.memory.tcm_reserved_bytes = 0;
     memory_controller controller("controller", c);
     pe_dma::config d = bare<pe_dma>();
-    d.style = time_style::exact;
     d.bandwidth = dma_bandwidth;
     d.chunk = how.chunk;
     d.outstanding = 4096;

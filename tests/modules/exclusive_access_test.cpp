@@ -76,7 +76,7 @@ struct core : initiator {
 // Two cores at a controller.
 struct cores {
     explicit cores(const memory_controller::config &config)
-        : controller("controller", config), slice("slice", of(config)) {
+        : controller("controller", config), slice("slice", slow_slice()) {
         controller.slice.bind(slice.in);
         for (core *c : {&a, &b})
             c->out.bind(controller.in);
@@ -84,17 +84,15 @@ struct cores {
         controller.in.read_rights(reader);
         controller.control.read_rights(reader);
     }
-    static memory_controller::config plain(time_style style = time_style::fast) {
+    static memory_controller::config plain() {
         memory_controller::config config = small();
         config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
         config.memory.layout = TLA_LAYOUT_PLAIN;
-        config.style = style;
         return config;
     }
-    static hbm_slice::config of(const memory_controller::config &config) {
+    static hbm_slice::config slow_slice() {
         hbm_slice::config c = bench::slice_config();
         c.latency_ps = 40'000;
-        c.style = config.style;
         return c;
     }
     void run(std::function<void()> body) {
@@ -158,8 +156,8 @@ BOOST_AUTO_TEST_CASE(a_failed_store_that_cannot_be_told_is_refused) {
 }
 
 // A conditional store that is answered with an error ends what its core had reserved, too; another core's stays.
-void check_errors_end_reservations(time_style style) {
-    memory_controller::config config = cores::plain(style);
+BOOST_AUTO_TEST_CASE(a_conditional_store_that_is_an_error_ends_the_reservation_of_its_core) {
+    memory_controller::config config = cores::plain();
     config.guard = TLA_GUARD_ERROR;
     cores s(config);
     s.run([&] {
@@ -199,12 +197,6 @@ void check_errors_end_reservations(time_style style) {
         }
         BOOST_CHECK_EQUAL(s.a.read(100, 1)[0], 23);
     });
-}
-BOOST_AUTO_TEST_CASE(a_conditional_store_that_is_an_error_ends_the_reservation_of_its_core) {
-    check_errors_end_reservations(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_conditional_store_that_is_an_error_ends_the_reservation_of_its_core_in_the_exact_style) {
-    check_errors_end_reservations(time_style::exact);
 }
 
 // A core has one reservation in all memories of a controller, and DMI that was refused because of it is offered again
@@ -279,14 +271,14 @@ struct naive_monitors {
 
 } // namespace
 
-// Two cores at the same 64 bytes, 20,000 accesses of 1 to 8 bytes with random pauses, so that they meet in any order.
+// Two cores at the same 64 bytes, 20,000 accesses of 1 to 8 bytes one after the other, by either core at random. What
+// is under way at the same time exclusive_masters_test looks at.
 BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_two_cores_do_what_naive_monitors_do) {
     cores s(cores::plain());
     seeded_random random(181);
     naive_monitors naive;
     std::uint64_t made = 0, failed = 0;
     std::string wrong;
-    // An access is made when it is called, and its caller waits afterwards: so the naive ones go first.
     const auto step = [&](core &c, unsigned who) {
         const std::uint64_t length = random.between(1, 8), first = random.between(0, 64 - length);
         bytes data(length);
@@ -336,17 +328,16 @@ BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_two_cores_do_what_naive_monito
         }
         }
     };
-    const auto play = [&](core &c, unsigned who) {
-        for (int i = 0; i < 10'000; i++) {
-            step(c, who);
+    s.run([&] {
+        for (int i = 0; i < 20'000; i++) {
+            const bool of_b = random.one_in(2);
+            step(of_b ? s.b : s.a, of_b);
             sc_core::wait(from_ps(1000 * random.between(0, 99)));
         }
         bytes end(64);
-        c.debug(tlm::TLM_READ_COMMAND, 0, end);
+        s.a.debug(tlm::TLM_READ_COMMAND, 0, end);
         BOOST_CHECK(end == naive.all);
-    };
-    s.b.body = [&] { play(s.b, 1); };
-    s.run([&] { play(s.a, 0); });
+    });
     BOOST_CHECK_EQUAL(wrong, "");
     BOOST_CHECK_GT(made, 1000u);
     BOOST_CHECK_GT(failed, 1000u);
@@ -354,8 +345,8 @@ BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_two_cores_do_what_naive_monito
 }
 
 // Every increment of both cores is kept, whoever is interrupted where.
-void check_counter(time_style style) {
-    cores s(cores::plain(style));
+BOOST_AUTO_TEST_CASE(two_cores_lose_no_increment) {
+    cores s(cores::plain());
     unsigned failed = 0;
     const auto count = [&](core &c, std::uint64_t pause_ps) {
         for (int i = 0; i < 100; i++)
@@ -377,12 +368,6 @@ void check_counter(time_style style) {
     s.a.out->transport_dbg(look);
     BOOST_CHECK_EQUAL(sum[0], 200);
     BOOST_CHECK_GT(failed, 10u);
-}
-BOOST_AUTO_TEST_CASE(two_cores_lose_no_increment) {
-    check_counter(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(two_cores_lose_no_increment_in_the_exact_style) {
-    check_counter(time_style::exact);
 }
 
 BOOST_AUTO_TEST_CASE(nobody_writes_past_a_reservation_by_a_pointer) {
@@ -456,11 +441,10 @@ BOOST_AUTO_TEST_CASE(where_nobody_keeps_reservations_an_exclusive_access_is_refu
 }
 
 // Through an MMU, an access is one or it is refused.
-void check_mmu(time_style style) {
-    cores s(cores::plain(style));
+BOOST_AUTO_TEST_CASE(exclusive_accesses_pass_an_mmu_whole_or_not_at_all) {
+    cores s(cores::plain());
     pe_mmu::config config = bare<pe_mmu>();
     config.page_size = 4096;
-    config.style = style;
     pe_mmu mmu("mmu", config);
     core user("user", 5);
     initiator driver("driver");
@@ -482,12 +466,6 @@ void check_mmu(time_style style) {
         BOOST_CHECK_EQUAL(user.make(tlm::TLM_WRITE_COMMAND, 0x10ffc, data, true), tlm::TLM_COMMAND_ERROR_RESPONSE);
         BOOST_CHECK_EQUAL(user.make(tlm::TLM_READ_COMMAND, 0x10ffc, data, false), tlm::TLM_OK_RESPONSE);
     });
-}
-BOOST_AUTO_TEST_CASE(exclusive_accesses_pass_an_mmu_whole_or_not_at_all) {
-    check_mmu(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(exclusive_accesses_pass_an_mmu_whole_or_not_at_all_in_the_exact_style) {
-    check_mmu(time_style::exact);
 }
 
 BOOST_AUTO_TEST_CASE(address_spaces_and_cores_reach_the_guard) {

@@ -78,8 +78,7 @@ struct two_masters {
     tlmalloc::testing::initiator blocking{"blocking"}, phased{"phased"};
     initiator cpu{"cpu"}; // its thread is the test's
 
-    two_masters(time_style style, behind what)
-        : controller("controller", config(style)), slice("slice", slice_config(style)) {
+    two_masters(behind what) : controller("controller", config()), slice("slice", slice_config()) {
         if (what == behind::slice) {
             controller.slice.bind(slice.in);
         } else if (what == behind::lane) {
@@ -113,18 +112,16 @@ struct two_masters {
         phased.style = tlmalloc::testing::coding::approximately_timed;
         cpu.out.bind(controller.control);
     }
-    static memory_controller::config config(time_style style) {
+    static memory_controller::config config() {
         memory_controller::config c = small();
         c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
         c.memory.layout = TLA_LAYOUT_PLAIN;
         c.memory.base[TLA_HBM] = base;
-        c.style = style;
         return c;
     }
-    static hbm_slice::config slice_config(time_style style) {
+    static hbm_slice::config slice_config() {
         hbm_slice::config c = bench::slice_config();
         c.latency_ps = 40'000;
-        c.style = style;
         return c;
     }
     static lt_at_bridge::config bridge_config() {
@@ -153,8 +150,8 @@ struct two_masters {
 
 // One access after the other, by any core over any master: what is made, what is read, and where pointers are given,
 // are the model's.
-void random_accesses_do_what_the_model_does(time_style style, std::uint64_t seed, behind what = behind::slice) {
-    two_masters m(style, what);
+void random_accesses_do_what_the_model_does(std::uint64_t seed, behind what = behind::slice) {
+    two_masters m(what);
     written_when model;
     seeded_random random(seed);
     unsigned made = 0, failed = 0, refused = 0;
@@ -228,8 +225,8 @@ void random_accesses_do_what_the_model_does(time_style style, std::uint64_t seed
 
 // All at once: three cores count in three words over two masters, each access as far ahead of the simulation as it
 // likes. No increment is lost, and none of the stores that others make in between to a byte of the same word.
-void three_cores_lose_no_increment(time_style style, behind what) {
-    two_masters m(style, what);
+void three_cores_lose_no_increment(behind what) {
+    two_masters m(what);
     constexpr unsigned times = 400;
     unsigned failed = 0, lost = 0;
     std::deque<initiator> threads;
@@ -282,8 +279,8 @@ void three_cores_lose_no_increment(time_style style, behind what) {
 }
 
 // A store that is called first and due last comes between the two of a pair.
-void a_store_that_is_on_its_way_comes_between(time_style style, behind what) {
-    two_masters m(style, what);
+void a_store_that_is_on_its_way_comes_between(behind what) {
+    two_masters m(what);
     initiator storer("storer");
     storer.out.bind(m.controller.control); // unused
     bool plain = false, made = true, reserves = true;
@@ -306,40 +303,9 @@ void a_store_that_is_on_its_way_comes_between(time_style style, behind what) {
     simulate({&m.cpu, &storer});
 }
 
-// The same, where a module in front takes so long and has passed the store on before the first exclusive access comes.
-void a_store_that_was_passed_on_before_comes_between() {
-    two_masters m(time_style::exact, behind::slice);
-    memory_controller::config slow = two_masters::config(time_style::exact);
-    slow.memory.base[TLA_HBM] = 0;
-    slow.memory.hbm_slice_bytes = std::uint64_t{1} << 32; // what it passes on is the address
-    slow.latency_ps = 200'000;
-    memory_controller front("front", slow);
-    initiator storer("storer"), unused("unused");
-    storer.out.bind(front.in);
-    unused.out.bind(front.control);
-    front.slice.bind(m.controller.in);
-    bool made = true, reserves = true;
-    bytes loaded(1), changed(1, 1);
-    storer.body = [&] { storer.write(base, bytes(1, 9)); };
-    m.cpu.body = [&] {
-        sc_core::wait(from_ps(10'000));
-        m.access(false, 1, tlm::TLM_READ_COMMAND, 0, loaded, reserves);
-        BOOST_CHECK_EQUAL(loaded[0], 0);
-        sc_core::wait(from_ps(600'000));
-        m.access(false, 1, tlm::TLM_WRITE_COMMAND, 0, changed, made);
-        BOOST_CHECK(!made);
-        reserves = made = true;
-        m.access(false, 1, tlm::TLM_READ_COMMAND, 0, loaded, reserves);
-        BOOST_CHECK_EQUAL(loaded[0], 9);
-        m.access(false, 1, tlm::TLM_WRITE_COMMAND, 0, changed, made);
-        BOOST_CHECK(made);
-    };
-    simulate({&m.cpu, &storer});
-}
-
 // A store that is called while an exclusive write is on its way, and due before it, is not overwritten by it.
-void a_store_is_not_overwritten(time_style style, behind what) {
-    two_masters m(style, what);
+void a_store_is_not_overwritten(behind what) {
+    two_masters m(what);
     initiator storer("storer");
     storer.out.bind(m.controller.control); // unused
     bool plain = false, made = true, reserves = true;
@@ -361,9 +327,11 @@ void a_store_is_not_overwritten(time_style style, behind what) {
     simulate({&m.cpu, &storer});
 }
 
+} // namespace
+
 // A store that waits for an exclusive write is not overtaken by a load of its own initiator.
-void a_load_stays_behind_a_store_that_waits(time_style style) {
-    two_masters m(style, behind::lane);
+BOOST_AUTO_TEST_CASE(a_load_stays_behind_a_store_that_waits_for_an_exclusive_write) {
+    two_masters m(behind::lane);
     m.lane->inside = [](tlm::tlm_generic_payload &payload) {
         if (payload.is_write() && payload.get_data_length() > 1) sc_core::wait(from_ps(60'000));
     };
@@ -397,63 +365,66 @@ void a_load_stays_behind_a_store_that_waits(time_style style) {
     };
     simulate({&m.cpu, &storer});
 }
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_load_stays_behind_a_store_that_waits_for_an_exclusive_write) {
-    a_load_stays_behind_a_store_that_waits(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_load_stays_behind_a_store_that_waits_for_an_exclusive_write_in_the_exact_style) {
-    a_load_stays_behind_a_store_that_waits(time_style::exact);
-}
-BOOST_AUTO_TEST_CASE(a_store_that_is_on_its_way_comes_between_a_pair_in_the_exact_style) {
-    a_store_that_is_on_its_way_comes_between(time_style::exact, behind::slice);
+BOOST_AUTO_TEST_CASE(a_store_that_is_on_its_way_comes_between_a_pair) {
+    a_store_that_is_on_its_way_comes_between(behind::slice);
 }
 BOOST_AUTO_TEST_CASE(a_store_that_is_on_its_way_comes_between_a_pair_before_a_bridge) {
-    a_store_that_is_on_its_way_comes_between(time_style::fast, behind::bridge);
+    a_store_that_is_on_its_way_comes_between(behind::bridge);
 }
-BOOST_AUTO_TEST_CASE(a_store_that_was_passed_on_before_comes_between_a_pair_in_the_exact_style) {
-    a_store_that_was_passed_on_before_comes_between();
+// The same, where a module in front takes so long and has passed the store on before the first exclusive access comes.
+BOOST_AUTO_TEST_CASE(a_store_that_was_passed_on_before_comes_between_a_pair) {
+    two_masters m(behind::slice);
+    memory_controller::config slow = two_masters::config();
+    slow.memory.base[TLA_HBM] = 0;
+    slow.memory.hbm_slice_bytes = std::uint64_t{1} << 32; // what it passes on is the address
+    slow.latency_ps = 200'000;
+    memory_controller front("front", slow);
+    initiator storer("storer"), unused("unused");
+    storer.out.bind(front.in);
+    unused.out.bind(front.control);
+    front.slice.bind(m.controller.in);
+    bool made = true, reserves = true;
+    bytes loaded(1), changed(1, 1);
+    storer.body = [&] { storer.write(base, bytes(1, 9)); };
+    m.cpu.body = [&] {
+        sc_core::wait(from_ps(10'000));
+        m.access(false, 1, tlm::TLM_READ_COMMAND, 0, loaded, reserves);
+        BOOST_CHECK_EQUAL(loaded[0], 0);
+        sc_core::wait(from_ps(600'000));
+        m.access(false, 1, tlm::TLM_WRITE_COMMAND, 0, changed, made);
+        BOOST_CHECK(!made);
+        reserves = made = true;
+        m.access(false, 1, tlm::TLM_READ_COMMAND, 0, loaded, reserves);
+        BOOST_CHECK_EQUAL(loaded[0], 9);
+        m.access(false, 1, tlm::TLM_WRITE_COMMAND, 0, changed, made);
+        BOOST_CHECK(made);
+    };
+    simulate({&m.cpu, &storer});
 }
-BOOST_AUTO_TEST_CASE(a_store_is_not_overwritten_by_an_exclusive_write_in_the_exact_style) {
-    a_store_is_not_overwritten(time_style::exact, behind::slice);
+BOOST_AUTO_TEST_CASE(a_store_is_not_overwritten_by_an_exclusive_write) {
+    a_store_is_not_overwritten(behind::slice);
 }
 BOOST_AUTO_TEST_CASE(a_store_is_not_overwritten_by_an_exclusive_write_before_a_bridge) {
-    a_store_is_not_overwritten(time_style::fast, behind::bridge);
+    a_store_is_not_overwritten(behind::bridge);
 }
 BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_three_cores_over_two_masters_do_what_a_naive_model_does) {
-    random_accesses_do_what_the_model_does(time_style::fast, 191);
-}
-BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_three_cores_over_two_masters_do_so_in_the_exact_style) {
-    random_accesses_do_what_the_model_does(time_style::exact, 192);
+    random_accesses_do_what_the_model_does(191);
 }
 BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_three_cores_over_two_masters_do_so_before_a_bridge) {
-    random_accesses_do_what_the_model_does(time_style::fast, 193, behind::bridge);
+    random_accesses_do_what_the_model_does(193, behind::bridge);
 }
 BOOST_AUTO_TEST_CASE(random_exclusive_accesses_of_three_cores_over_two_masters_do_so_between_bridges) {
-    random_accesses_do_what_the_model_does(time_style::exact, 194, behind::bridges);
+    random_accesses_do_what_the_model_does(194, behind::bridges);
 }
 BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment) {
-    three_cores_lose_no_increment(time_style::fast, behind::slice);
-}
-BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_in_the_exact_style) {
-    three_cores_lose_no_increment(time_style::exact, behind::slice);
-}
-BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_before_a_bridge) {
-    three_cores_lose_no_increment(time_style::fast, behind::bridge);
+    three_cores_lose_no_increment(behind::slice);
 }
 BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_between_bridges) {
-    three_cores_lose_no_increment(time_style::fast, behind::bridges);
+    three_cores_lose_no_increment(behind::bridges);
 }
-BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_between_bridges_in_the_exact_style) {
-    three_cores_lose_no_increment(time_style::exact, behind::bridges);
-}
-BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_before_a_bridge_in_the_exact_style) {
-    three_cores_lose_no_increment(time_style::exact, behind::bridge);
+BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_before_a_bridge) {
+    three_cores_lose_no_increment(behind::bridge);
 }
 BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_where_accesses_overtake) {
-    three_cores_lose_no_increment(time_style::fast, behind::lane);
-}
-BOOST_AUTO_TEST_CASE(three_cores_over_two_masters_lose_no_increment_where_accesses_overtake_in_the_exact_style) {
-    three_cores_lose_no_increment(time_style::exact, behind::lane);
+    three_cores_lose_no_increment(behind::lane);
 }

@@ -13,8 +13,8 @@ const std::uint64_t kib = 1024;
 
 // Two SIPs with a cube of two PEs each, and a host with 64 KiB.
 struct bench : platform_bench {
-    explicit bench(time_style style, const std::vector<std::string> &more = {})
-        : platform_bench({"system.sips=2", "host_memory.capacity=64 KiB", style_key(style)}, more) {}
+    explicit bench(const std::vector<std::string> &more = {})
+        : platform_bench({"system.sips=2", "host_memory.capacity=64 KiB"}, more) {}
 
     void copy(const tensor *from, const tensor *to, std::uint64_t part) {
         BOOST_CHECK_EQUAL(platform.host().launch(0, {from->va.value, to->va.value, part}, &error), TLA_OK);
@@ -59,8 +59,32 @@ std::uint64_t address(std::uint64_t offset) {
     return pa.value;
 }
 
-void a_tensor_lies_there(time_style style) {
-    bench b(style);
+// From HBM to the host's memory and back.
+void kernels_move_bytes(const std::vector<std::string> &more = {}) {
+    bench b(more);
+    b.run_and_clean_up([&] {
+        const std::uint64_t part = 4096, length = 4 * part;
+        tensor *const hbm = b.make(length, TLA_HBM), *const away = b.make(length, TLA_HOST_MEMORY),
+                      *const back = b.make(length, TLA_HBM);
+        BOOST_REQUIRE(hbm && away && back);
+        const bytes data = pattern(length, 5);
+        b.write(hbm, data);
+        const std::uint64_t before = b.carried("sip1.pcie_ep", "host");
+        b.copy(hbm, away, part);
+        BOOST_CHECK_GE(b.carried("sip1.pcie_ep", "host") - before, length / 2); // half of the PEs are there
+        BOOST_CHECK_EQUAL(b.carried("sip0.pcie_ep", "fabric.switch0"), 0u);
+        BOOST_CHECK(b.look(away->shards[0].pa.value, part) == bytes(data.begin(), data.begin() + 4096));
+        b.copy(away, back, part);
+        for (const tensor *t : {away, back})
+            BOOST_CHECK(b.read(t) == data);
+    });
+    BOOST_CHECK(reports().empty());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_tensor_lies_in_the_hosts_memory_and_is_read_back_byte_for_byte) {
+    bench b;
     b.run([&] {
         BOOST_CHECK(!b.controller().has_allocators()); // lazily, as a PE's
         const std::size_t length = 10'001;
@@ -87,89 +111,52 @@ void a_tensor_lies_there(time_style style) {
     BOOST_CHECK(reports().empty());
 }
 
-// From HBM to the host's memory and back.
-void kernels_move_bytes(time_style style, const std::vector<std::string> &more = {}) {
-    bench b(style, more);
-    b.run_and_clean_up([&] {
-        const std::uint64_t part = 4096, length = 4 * part;
-        tensor *const hbm = b.make(length, TLA_HBM), *const away = b.make(length, TLA_HOST_MEMORY),
-                      *const back = b.make(length, TLA_HBM);
-        BOOST_REQUIRE(hbm && away && back);
-        const bytes data = pattern(length, 5);
-        b.write(hbm, data);
-        const std::uint64_t before = b.carried("sip1.pcie_ep", "host");
-        b.copy(hbm, away, part);
-        BOOST_CHECK_GE(b.carried("sip1.pcie_ep", "host") - before, length / 2); // half of the PEs are there
-        BOOST_CHECK_EQUAL(b.carried("sip0.pcie_ep", "fabric.switch0"), 0u);
-        BOOST_CHECK(b.look(away->shards[0].pa.value, part) == bytes(data.begin(), data.begin() + 4096));
-        b.copy(away, back, part);
-        for (const tensor *t : {away, back})
-            BOOST_CHECK(b.read(t) == data);
-    });
-    BOOST_CHECK(reports().empty());
-}
-
-constexpr time_style fast = time_style::fast, exact = time_style::exact;
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_tensor_lies_in_the_hosts_memory_and_is_read_back_byte_for_byte) {
-    a_tensor_lies_there(fast);
-}
-BOOST_AUTO_TEST_CASE(a_tensor_lies_in_the_hosts_memory_and_is_read_back_byte_for_byte_in_the_exact_style) {
-    a_tensor_lies_there(exact);
-}
-
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back) {
-    kernels_move_bytes(fast);
-}
-BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_in_the_exact_style) {
-    kernels_move_bytes(exact);
+    kernels_move_bytes();
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_a_guarded_host_and_back) {
-    kernels_move_bytes(exact, {"controller.guard=error", "controller.poison=true"});
+    kernels_move_bytes({"controller.guard=error", "controller.poison=true"});
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_with_lists_in_memory) {
-    kernels_move_bytes(exact, {"controller.free_list=hbm", "controller.list_reserve=4 KiB"});
+    kernels_move_bytes({"controller.free_list=hbm", "controller.list_reserve=4 KiB"});
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_with_lists_in_an_sram) {
-    kernels_move_bytes(fast, {"controller.free_list=sram"});
+    kernels_move_bytes({"controller.free_list=sram"});
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_by_page_tables_in_memory) {
-    kernels_move_bytes(exact, {"mmu.walk=memory"});
+    kernels_move_bytes({"mmu.walk=memory"});
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_where_slices_are_placed_in_lockstep) {
-    kernels_move_bytes(exact, {"controller.lockstep=sip"}); // of HBM alone
+    kernels_move_bytes({"controller.lockstep=sip"}); // of HBM alone
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_with_a_segment_cache_there) {
-    kernels_move_bytes(exact,
-                       {"controller.host_policy=segment_cache/best_fit", "controller.host_front.segment=20 KiB"});
+    kernels_move_bytes({"controller.host_policy=segment_cache/best_fit", "controller.host_front.segment=20 KiB"});
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_with_a_caching_pool_there) {
-    kernels_move_bytes(exact, {"controller.host_policy=caching_pool/tlsf"});
+    kernels_move_bytes({"controller.host_policy=caching_pool/tlsf"});
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_with_a_growing_pool_there) {
-    kernels_move_bytes(fast, {"controller.host_policy=growing_pool"});
+    kernels_move_bytes({"controller.host_policy=growing_pool"});
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_with_slots_there) {
-    kernels_move_bytes(exact, {"controller.host_policy=slot_pool", "controller.host_front.slot=8 KiB"});
+    kernels_move_bytes({"controller.host_policy=slot_pool", "controller.host_front.slot=8 KiB"});
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_with_a_mixed_front_there) {
-    kernels_move_bytes(exact, {"controller.host_policy=mixed", "controller.host_front.buffers=16 KiB"});
+    kernels_move_bytes({"controller.host_policy=mixed", "controller.host_front.buffers=16 KiB"});
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_while_its_memory_grows) {
-    kernels_move_bytes(exact, {"controller.host_policy=lazy", "controller.host_front.initial=32 KiB",
-                               "controller.host_front.chunk=8 KiB", "controller.host_front.commit=16 KiB"});
+    kernels_move_bytes({"controller.host_policy=lazy", "controller.host_front.initial=32 KiB",
+                        "controller.host_front.chunk=8 KiB", "controller.host_front.commit=16 KiB"});
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_by_a_driver_with_a_pool) {
-    kernels_move_bytes(exact, {"host.driver=per_device", "host.pool=caching_pool"});
+    kernels_move_bytes({"host.driver=per_device", "host.pool=caching_pool"});
 }
 BOOST_AUTO_TEST_CASE(kernels_move_bytes_to_the_host_and_back_by_an_asynchronous_driver) {
-    kernels_move_bytes(exact, {"host.driver=asynchronous"});
+    kernels_move_bytes({"host.driver=asynchronous"});
 }
 
 BOOST_AUTO_TEST_CASE(the_hosts_memory_is_filled_and_given_back) {
-    bench b(exact);
+    bench b;
     b.run_and_clean_up([&] {
         const std::uint64_t block = 4 * kib;
         std::vector<tensor *> live;
@@ -195,7 +182,7 @@ BOOST_AUTO_TEST_CASE(the_hosts_memory_is_filled_and_given_back) {
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_for_every_cube_and_pages_on_demand_may_lie_there) {
-    bench b(exact, {"mmu.unmapped=demand"});
+    bench b({"mmu.unmapped=demand"});
     b.run_and_clean_up([&] {
         const bytes data = pattern(8 * kib, 9);
         tensor *copies = b.make(8 * kib, TLA_HOST_MEMORY, {}, spread::replicate);
@@ -210,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_copy_for_every_cube_and_pages_on_demand_may_lie_there) {
 }
 
 BOOST_AUTO_TEST_CASE(kernels_may_not_write_a_tensor_there_that_is_read_only) {
-    bench b(exact);
+    bench b;
     b.run_and_clean_up([&] {
         tensor *from = b.make(4096, TLA_HBM), *to = nullptr;
         host::placement where{b.platform.host().everywhere().pes, spread::split, TLA_HOST_MEMORY, true};
@@ -225,7 +212,7 @@ BOOST_AUTO_TEST_CASE(kernels_may_not_write_a_tensor_there_that_is_read_only) {
 }
 
 BOOST_AUTO_TEST_CASE(a_pes_dma_reaches_it_by_physical_address) {
-    bench b(exact);
+    bench b;
     b.run_and_clean_up([&] {
         tensor *t = b.make(4096, TLA_HOST_MEMORY, {pe2});
         BOOST_REQUIRE(t);
@@ -238,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_pes_dma_reaches_it_by_physical_address) {
 }
 
 BOOST_AUTO_TEST_CASE(what_lies_beside_the_hosts_memory_is_an_address_error) {
-    bench b(exact);
+    bench b;
     b.run([&] {
         tla_paddr control{};
         tla_paddr_host_memory_control(TLA_CONTROL_BLOCK_BYTES - 4, &control);
@@ -250,7 +237,7 @@ BOOST_AUTO_TEST_CASE(what_lies_beside_the_hosts_memory_is_an_address_error) {
 }
 
 BOOST_AUTO_TEST_CASE(a_host_without_memory_says_so) {
-    bench b(exact, {"host_memory.capacity=0 B"});
+    bench b({"host_memory.capacity=0 B"});
     BOOST_CHECK(b.platform.memory_of_host() == nullptr);
     b.run_and_clean_up([&] {
         BOOST_CHECK(b.make(64, TLA_HOST_MEMORY) == nullptr);
@@ -268,7 +255,7 @@ BOOST_AUTO_TEST_CASE(a_host_without_memory_says_so) {
 
 // Threads of both SIPs ask for blocks at one time: the memory's controller has one port for the host.
 static void threads_allocate_there(const std::vector<std::string> &more) {
-    bench b(exact, more);
+    bench b(more);
     b.run_and_clean_up([&] {
         unsigned left = 4;
         sc_core::sc_event all_done;
@@ -308,7 +295,7 @@ BOOST_AUTO_TEST_CASE(threads_of_both_sips_allocate_there_by_an_asynchronous_driv
 // The end point stores what a PE has under way, 64 KiB, and forwards it: the first of that comes at the 128 GB/s of a
 // connection, and all of it goes on at the 64 GB/s of the host's link.
 BOOST_AUTO_TEST_CASE(a_transfer_to_the_host_takes_what_its_links_take) {
-    bench b(exact, {"host_memory.capacity=1 MiB", "hbm.capacity_per_cube=4 MiB"});
+    bench b({"host_memory.capacity=1 MiB", "hbm.capacity_per_cube=4 MiB"});
     b.run_and_clean_up([&] {
         const std::uint64_t window = std::uint64_t{b.config.dma.chunk} * b.config.dma.outstanding;
         BOOST_REQUIRE_EQUAL(window, 64 * kib);
@@ -328,7 +315,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_to_the_host_takes_what_its_links_take) {
 }
 
 BOOST_AUTO_TEST_CASE(tables_that_go_after_the_last_tensor_in_hbm_are_no_leak) {
-    bench b(exact, {"mmu.walk=memory"});
+    bench b({"mmu.walk=memory"});
     b.run_and_clean_up([&] {
         BOOST_CHECK(b.make(1024, TLA_HOST_MEMORY)); // freed last, and with it the tables in the slices
         BOOST_CHECK(b.make(1024, TLA_HBM));
@@ -336,7 +323,7 @@ BOOST_AUTO_TEST_CASE(tables_that_go_after_the_last_tensor_in_hbm_are_no_leak) {
 }
 
 BOOST_AUTO_TEST_CASE(a_block_of_the_host_that_nobody_gives_back_is_a_leak) {
-    bench b(exact);
+    bench b;
     b.run([&] {
         const tla_command command = alloc_command(TLA_HOST_MEMORY, 64);
         tla_paddr port{};

@@ -16,8 +16,7 @@ std::uint64_t now() {
 }
 
 struct bench : platform_bench {
-    explicit bench(time_style style, std::vector<std::string> more = {})
-        : platform_bench({style_key(style)}, std::move(more)) {}
+    explicit bench(std::vector<std::string> more = {}) : platform_bench({}, std::move(more)) {}
 
     tlmalloc::host &host() { return platform.host(); }
 
@@ -68,8 +67,10 @@ struct bench : platform_bench {
     }
 };
 
-void check_calls(time_style style) {
-    bench b(style);
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_reset_ends_every_call_of_the_host) {
+    bench b;
     b.run([&] {
         const tensor *from = b.make(8192, TLA_HBM), *to = b.make(8192, TLA_HBM);
         b.write(from, pattern(8192));
@@ -121,17 +122,8 @@ void check_calls(time_style style) {
     });
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_reset_ends_every_call_of_the_host) {
-    check_calls(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_reset_ends_every_call_of_the_host_in_the_exact_style) {
-    check_calls(time_style::exact);
-}
-
 BOOST_AUTO_TEST_CASE(calls_during_a_reset_are_ended_at_once) {
-    bench b(time_style::exact, {"host_memory.capacity=64 KiB"});
+    bench b({"host_memory.capacity=64 KiB"});
     sc_core::sc_signal<bool> line;
     b.host().reset_in.bind(line);
     b.run([&] {
@@ -176,7 +168,7 @@ BOOST_AUTO_TEST_CASE(calls_during_a_reset_are_ended_at_once) {
 
 BOOST_AUTO_TEST_CASE(a_reset_ends_transfers_of_an_end_point) {
     const std::size_t length = 2 << 20; // more than is under way at a time
-    bench b(time_style::exact, {"hbm.capacity_per_cube=8 MiB"});
+    bench b({"hbm.capacity_per_cube=8 MiB"});
     b.run([&] {
         tensor *const t = b.make(length, TLA_HBM, {{0, 0, 0}});
         bytes data(length, 9);
@@ -207,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_reset_ends_transfers_of_an_end_point) {
 
 BOOST_AUTO_TEST_CASE(a_reset_leaves_no_access_of_a_tensor_half_made) {
     const std::size_t length = 2 << 20;
-    bench b(time_style::exact, {"hbm.capacity_per_cube=8 MiB", "host.dma_chunk=256 B"});
+    bench b({"hbm.capacity_per_cube=8 MiB", "host.dma_chunk=256 B"});
     b.run([&] {
         tensor *const t = b.make(length, TLA_HBM, {{0, 0, 0}});
         const std::uint64_t pa = t->shards[0].pa.value;
@@ -228,8 +220,8 @@ BOOST_AUTO_TEST_CASE(a_reset_leaves_no_access_of_a_tensor_half_made) {
 namespace {
 
 // Threads that wait in the host for each other, for the driver's price, for a retry.
-void check_driver(const std::string &kind, time_style style) {
-    bench b(style, {"host.driver=" + kind, "host.driver_alloc=100 us", "host.driver_free=100 us"});
+void check_driver(const std::string &kind) {
+    bench b({"host.driver=" + kind, "host.driver_alloc=100 us", "host.driver_free=100 us"});
     b.run([&] {
         std::vector<tla_status> said(6, TLA_OK);
         std::vector<std::uint64_t> ended_ps(6, 0);
@@ -267,21 +259,19 @@ void check_driver(const std::string &kind, time_style style) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(threads_that_wait_for_a_serial_driver_are_ended) {
-    check_driver("serial", time_style::fast);
+    check_driver("serial");
 }
 BOOST_AUTO_TEST_CASE(threads_that_wait_for_a_driver_of_a_device_are_ended) {
-    check_driver("per_device", time_style::exact);
+    check_driver("per_device");
 }
 BOOST_AUTO_TEST_CASE(what_was_posted_to_a_driver_is_gone) {
-    check_driver("asynchronous", time_style::exact);
+    check_driver("asynchronous");
 }
 
-namespace {
-
 // At random moments, by the host alone; what the device keeps of before is lost to it, and nothing else is.
-void check_alone(time_style style, std::uint64_t seed) {
-    bench b(style);
-    seeded_random random(seed);
+BOOST_AUTO_TEST_CASE(a_host_that_is_reset_alone_takes_no_answer_of_before) {
+    bench b;
+    seeded_random random(52);
     unsigned ended = 0;
     b.run([&] {
         for (int i = 0; i < 25; i++) {
@@ -314,19 +304,9 @@ void check_alone(time_style style, std::uint64_t seed) {
     });
     BOOST_CHECK_GT(ended, 12u);
 }
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_host_that_is_reset_alone_takes_no_answer_of_before) {
-    check_alone(time_style::fast, 51);
-}
-BOOST_AUTO_TEST_CASE(a_host_that_is_reset_alone_takes_no_answer_of_before_in_the_exact_style) {
-    check_alone(time_style::exact, 52);
-}
-
 // A page fault is under way in the host, and one waits behind it.
 BOOST_AUTO_TEST_CASE(page_faults_are_answered_by_a_reset_of_the_host) {
-    bench b(time_style::exact, {"mmu.unmapped=demand", "mmu.fault_latency=5 us"});
+    bench b({"mmu.unmapped=demand", "mmu.fault_latency=5 us"});
     b.run([&] {
         const tensor *from = b.make(8192, TLA_HBM), *to = b.make(8192, TLA_HBM, {}, spread::demand);
         const std::vector<std::uint64_t> arguments{from->va.value, to->va.value, 4096};
@@ -340,11 +320,9 @@ BOOST_AUTO_TEST_CASE(page_faults_are_answered_by_a_reset_of_the_host) {
     });
 }
 
-namespace {
-
 // A thread that is killed in a call, before a reset and during one, holds none.
-void check_killed(time_style style) {
-    bench b(style);
+BOOST_AUTO_TEST_CASE(a_thread_that_is_killed_in_a_call_holds_no_reset) {
+    bench b;
     b.run([&] {
         for (const bool in_reset : {false, true}) {
             const tensor *from = b.make(8192, TLA_HBM), *to = b.make(8192, TLA_HBM);
@@ -363,15 +341,6 @@ void check_killed(time_style style) {
             b.works(in_reset ? "killed in a reset" : "killed before a reset");
         }
     });
-}
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_thread_that_is_killed_in_a_call_holds_no_reset) {
-    check_killed(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_thread_that_is_killed_in_a_call_holds_no_reset_in_the_exact_style) {
-    check_killed(time_style::exact);
 }
 
 // --- from odd places -------------------------------------------------------------------------------------------------
@@ -395,8 +364,10 @@ const tl_kernel resetting_kernels[] = {[](tl_context *tl) -> tla_status { // at 
                                            return TLA_OK;
                                        }};
 
-void check_odd_places(time_style style) {
-    const tla_config config = platform_bench::load({platform_bench::style_key(style)}, {});
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_platform_can_be_reset_by_a_kernel_by_the_host_and_between_calls_of_sc_start) {
+    const tla_config config = platform_bench::load({}, {});
     npu platform("npu", config, {resetting_kernels, std::size(resetting_kernels)});
     of_kernel = &platform;
     sc_core::sc_report_handler::set_handler(keep_report);
@@ -436,13 +407,4 @@ void check_odd_places(time_style style) {
     sc_core::sc_start(from_ps(1000 * us));
     BOOST_CHECK(finished);
     BOOST_CHECK_EQUAL(platform.resets(), 4u);
-}
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_platform_can_be_reset_by_a_kernel_by_the_host_and_between_calls_of_sc_start) {
-    check_odd_places(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_platform_can_be_reset_by_a_kernel_by_the_host_and_between_calls_of_sc_start_in_the_exact_style) {
-    check_odd_places(time_style::exact);
 }

@@ -125,8 +125,8 @@ class scenario {
             sc_core::sc_time delay = from_ps(between(0, 20'000));
             prepare(payload, one_in(2) ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND, pe, data);
             lookers_[pe].out->b_transport(payload, delay);
-            log_ << payload.get_response_string() << " at " << sc_core::sc_time_stamp() + delay << ' ' << sum(data)
-                 << '\n';
+            sc_core::wait(delay);
+            log_ << payload.get_response_string() << " at " << sc_core::sc_time_stamp() << ' ' << sum(data) << '\n';
             break;
         }
         default:
@@ -164,8 +164,8 @@ class scenario {
         for (const instrumented *module :
              std::initializer_list<const instrumented *>{&pe.dma, &pe.mmu, &pe.slice, &pe.tcm, &pe.controller})
             module->print_statistics(log_);
-        const tla_order order = run_.platform().order();
-        log_ << order.late << " " << order.displaced_ps << '\n';
+        const time_queue::late_figures late = time_queue::get_late();
+        log_ << late.late << " " << late.displaced_ps << '\n';
     }
 
     std::mt19937_64 engine_;

@@ -10,8 +10,8 @@ const std::uint64_t limit_ps = 10'000'000, far_ps = 1'000'000'000;
 using waiting = std::function<tla_status(tl_context *, const tl_tile &)>;
 
 // Program 0 ends then, when what moves has been moved, and frees what it held; the platform goes on.
-void ends_in_time(const std::string &style, const std::vector<std::string> &settings, const waiting &wait) {
-    std::vector<std::string> all = pair(style);
+void ends_in_time(const std::vector<std::string> &settings, const waiting &wait) {
+    std::vector<std::string> all = pair();
     all.push_back("pe.time_limit=10 us");
     all.insert(all.end(), settings.begin(), settings.end());
     bench b(all);
@@ -103,9 +103,41 @@ struct treadmill {
     static void turn(void *context, std::uint64_t at_ps) { static_cast<treadmill *>(context)->go_on(at_ps); }
 };
 
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_message_that_does_not_come_with_a_quantum) {
+    ends_in_time({"simulation.quantum=1 us"}, receive);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_message_that_does_not_come) {
+    ends_in_time({}, receive);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_message_that_is_waited_for_later) {
+    ends_in_time({}, receive_later);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_credit_that_does_not_come) {
+    ends_in_time({"messages.slots=1"}, send);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_credit_that_a_sender_polls_for) {
+    ends_in_time({"messages.slots=1", "messages.back_pressure=poll"}, send);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_collective_that_nobody_joins) {
+    ends_in_time({}, add_up);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_load_that_takes_long) {
+    ends_in_time(slow, load);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_store_that_takes_long) {
+    ends_in_time(slow, store);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_loads_that_are_waited_for_later) {
+    ends_in_time(slow, load_twice_later);
+}
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_what_a_kernel_has_begun_beside_what_it_waits_for) {
+    ends_in_time(slow, load_and_receive);
+}
 // Time goes on, and no limit of simulated time is set: the host's clock ends the wait.
-void ends_by_the_hosts_clock(const std::string &style) {
-    std::vector<std::string> settings = pair(style);
+BOOST_AUTO_TEST_CASE(a_limit_of_real_time_holds_for_kernels_that_wait_while_nothing_moves) {
+    std::vector<std::string> settings = pair();
     settings.insert(settings.end(), {"pe.time_limit=0 ns", "pe.host_limit=200 ms"});
     bench b(settings);
     treadmill aside{1, [&b] { return b.of(0).end_ps > 0; }};
@@ -130,57 +162,9 @@ void ends_by_the_hosts_clock(const std::string &style) {
     BOOST_CHECK_EQUAL(b.platform->leaks(), 0u);
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_message_that_does_not_come_exact) {
-    ends_in_time("exact", {}, receive);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_message_that_does_not_come_with_a_quantum_exact) {
-    ends_in_time("exact", {"simulation.quantum=1 us"}, receive);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_message_that_does_not_come_fast) {
-    ends_in_time("fast", {}, receive);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_message_that_is_waited_for_later) {
-    ends_in_time("exact", {}, receive_later);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_credit_that_does_not_come_exact) {
-    ends_in_time("exact", {"messages.slots=1"}, send);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_credit_that_does_not_come_fast) {
-    ends_in_time("fast", {"messages.slots=1"}, send);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_credit_that_a_sender_polls_for) {
-    ends_in_time("exact", {"messages.slots=1", "messages.back_pressure=poll"}, send);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_collective_that_nobody_joins) {
-    ends_in_time("exact", {}, add_up);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_load_that_takes_long_exact) {
-    ends_in_time("exact", slow, load);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_load_that_takes_long_fast) {
-    ends_in_time("fast", {"dma.bandwidth=1 GB/s"}, load);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_store_that_takes_long) {
-    ends_in_time("exact", slow, store);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_loads_that_are_waited_for_later) {
-    ends_in_time("exact", slow, load_twice_later);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_what_a_kernel_has_begun_beside_what_it_waits_for) {
-    ends_in_time("exact", slow, load_and_receive);
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_real_time_holds_for_kernels_that_wait_while_nothing_moves_exact) {
-    ends_by_the_hosts_clock("exact");
-}
-BOOST_AUTO_TEST_CASE(a_limit_of_real_time_holds_for_kernels_that_wait_while_nothing_moves_fast) {
-    ends_by_the_hosts_clock("fast");
-}
-
 // No time passes any more, so that nobody can go on.
 BOOST_AUTO_TEST_CASE(a_simulation_whose_time_stands_still_is_given_up_with_an_error) {
-    std::vector<std::string> settings = pair("exact");
+    std::vector<std::string> settings = pair();
     settings.push_back("pe.host_limit=200 ms");
     bench b(settings);
     treadmill aside{0, [] { return false; }};

@@ -134,9 +134,8 @@ void give_up_at_every_moment(initiator &judge, const attempt &what, std::vector<
 const attempt plain_write{}, plain_read{tlm::TLM_READ_COMMAND},
     masked{tlm::TLM_WRITE_COMMAND, 0, 256, 0, {0xff, 0, 0xff}}, streaming{tlm::TLM_WRITE_COMMAND, 0, 256, 64};
 
-tcm::config tile(time_style style = time_style::exact) {
+tcm::config tile() {
     tcm::config config = bare<tcm>();
-    config.style = style;
     config.capacity = memory_bytes;
     config.latency_ps = 1'000;
     return config;
@@ -144,7 +143,6 @@ tcm::config tile(time_style style = time_style::exact) {
 
 hbm_slice::config slice_config() {
     hbm_slice::config config = bare<hbm_slice>();
-    config.style = time_style::exact;
     config.capacity = memory_bytes;
     config.latency_ps = 1'000;
     return config;
@@ -152,16 +150,14 @@ hbm_slice::config slice_config() {
 
 memory_controller::config controller_config(tla_guard_mode guard) {
     memory_controller::config config = bare<memory_controller>();
-    config.style = time_style::exact;
     config.memory.hbm_slice_bytes = memory_bytes;
     config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
     config.guard = guard;
     return config;
 }
 
-pe_mmu::config mmu_config(time_style style, tla_walk_mode walk = TLA_WALK_IDEAL) {
+pe_mmu::config mmu_config(tla_walk_mode walk = TLA_WALK_IDEAL) {
     pe_mmu::config config = bare<pe_mmu>();
-    config.style = style;
     config.page_size = page;
     config.va_bits = 52;
     config.walk = walk;
@@ -175,7 +171,6 @@ pe_mmu::config mmu_config(time_style style, tla_walk_mode walk = TLA_WALK_IDEAL)
 
 interconnect::config way_to(std::size_t targets) {
     interconnect::config links = bare<interconnect>();
-    links.style = time_style::exact;
     links.nodes.resize(2);
     links.links = {{0, 1, 2'000, 64'000'000'000, 0, 0}, {1, 0, 2'000, 64'000'000'000, 0, 0}};
     links.sources = {0};
@@ -197,7 +192,7 @@ void lead(Out &out, slow_lane *lane, In &in) {
 // An MMU in front of a TCM, with two pages that lie the other way round; an access in the middle is split. Somebody
 // else's target stands in between, or not.
 struct split_bench {
-    split_bench(time_style style, bool foreign) : mmu("mmu", mmu_config(style)), memory("tcm", tile(style)) {
+    explicit split_bench(bool foreign) : mmu("mmu", mmu_config()), memory("tcm", tile()) {
         judge.out.bind(mmu.in);
         driver.out.bind(mmu.control);
         if (foreign) lane = std::make_unique<slow_lane>("lane");
@@ -221,9 +216,9 @@ attempt across(attempt what) {
     return what;
 }
 
-void splits_are_given_up(time_style style, bool foreign, end how) {
-    split_bench b(style, foreign);
-    const bool whole = style == time_style::exact && !foreign;
+void splits_are_given_up(bool foreign, end how) {
+    split_bench b(foreign);
+    const bool whole = !foreign;
     b.run([&] {
         for (const attempt &what : {across(plain_write), across(plain_read), across(masked), across(streaming)})
             give_up_at_every_moment(b.judge, what, {32, what.span() - 32}, whole, 15'000, 500, how);
@@ -293,22 +288,19 @@ BOOST_AUTO_TEST_CASE(what_a_killed_thread_has_sent_to_banks_arrives_whole) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_killed_thread_has_sent_in_pieces_arrives_whole) {
-    splits_are_given_up(time_style::exact, false, end::kill);
+    splits_are_given_up(false, end::kill);
 }
 BOOST_AUTO_TEST_CASE(what_a_thread_that_is_reset_has_sent_in_pieces_arrives_whole) {
-    splits_are_given_up(time_style::exact, false, end::reset);
+    splits_are_given_up(false, end::reset);
 }
 BOOST_AUTO_TEST_CASE(pieces_that_a_foreign_target_has_are_given_up_with_the_thread) {
-    splits_are_given_up(time_style::exact, true, end::kill);
+    splits_are_given_up(true, end::kill);
 }
 BOOST_AUTO_TEST_CASE(pieces_that_a_foreign_target_has_are_given_up_with_a_reset) {
-    splits_are_given_up(time_style::exact, true, end::reset);
+    splits_are_given_up(true, end::reset);
 }
-BOOST_AUTO_TEST_CASE(fast_accesses_behind_a_foreign_target_are_given_up_with_the_thread) {
-    splits_are_given_up(time_style::fast, true, end::kill);
-}
-BOOST_AUTO_TEST_CASE(a_fast_access_that_is_not_split_has_its_extent_back_when_its_thread_is_killed) {
-    split_bench b(time_style::fast, true);
+BOOST_AUTO_TEST_CASE(an_access_that_is_not_split_has_its_extent_back_when_its_thread_is_killed) {
+    split_bench b(true);
     b.run([&] { give_up_at_every_moment(b.judge, plain_write, {256}, false, 10'000, 500); });
 }
 
@@ -327,7 +319,7 @@ BOOST_AUTO_TEST_CASE(walks_of_an_access_whose_thread_is_killed_come_to_their_end
     hbm_slice slice("slice", slice_config());
     memory_controller controller("controller", controller_config(TLA_GUARD_OFF));
     controller.slice.bind(slice.in);
-    pe_mmu mmu("mmu", mmu_config(time_style::exact, TLA_WALK_MEMORY));
+    pe_mmu mmu("mmu", mmu_config(TLA_WALK_MEMORY));
     slow_lane lane("lane");
     initiator judge("judge"), driver("driver");
     judge.out.bind(mmu.in);
@@ -348,7 +340,7 @@ BOOST_AUTO_TEST_CASE(walks_of_an_access_whose_thread_is_killed_come_to_their_end
 }
 
 BOOST_AUTO_TEST_CASE(a_foreign_target_may_kill_the_thread_that_calls_it) {
-    split_bench b(time_style::exact, true);
+    split_bench b(true);
     b.run([&] {
         sc_core::sc_process_handle thread;
         bool killed = false;
@@ -401,7 +393,7 @@ BOOST_AUTO_TEST_CASE(commands_of_threads_that_are_killed_leave_the_window_to_oth
 // The host's thread is reset again and again while it writes a tensor, in many accesses at the same time.
 BOOST_AUTO_TEST_CASE(a_host_that_is_reset_leaves_its_accesses_on_their_way) {
     const char *const overrides[] = {"system.pes_per_cube=2", "hbm.capacity_per_cube=2 MiB", "mmu.page_size=4 KiB",
-                                     "va.size=64 MiB", "simulation.style=exact"};
+                                     "va.size=64 MiB"};
     tla_config config{};
     BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, overrides, std::size(overrides), &config, nullptr, nullptr), TLA_OK);
     npu platform("npu", config, {nullptr, 0});
@@ -439,7 +431,6 @@ BOOST_AUTO_TEST_CASE(a_host_that_is_reset_leaves_its_accesses_on_their_way) {
 // The extensions of what is under way belong to modules, and go with them.
 BOOST_AUTO_TEST_CASE(a_simulation_may_end_in_the_middle_of_a_transfer) {
     pe_dma::config settings = bare<pe_dma>();
-    settings.style = time_style::exact;
     settings.tell_extent = true;
     tcm far("far", tile()), local("local", tile());
     pe_dma dma("dma", settings);
@@ -455,7 +446,7 @@ BOOST_AUTO_TEST_CASE(a_simulation_may_end_in_the_middle_of_a_transfer) {
     BOOST_CHECK(!ended);
 }
 BOOST_AUTO_TEST_CASE(a_simulation_may_end_in_the_middle_of_a_split_access) {
-    split_bench b(time_style::exact, true);
+    split_bench b(true);
     bool ended = false;
     b.judge.body = [&] {
         b.driver.command(0, map_command(TLA_TARGET_PE_MMU, TLA_OP_MAP, {{0, page, page}, {page, 0, page}}));

@@ -10,11 +10,10 @@ namespace {
 
 constexpr std::uint64_t page = 1024;
 
-kv_scratchpad::config config_of(time_style style) {
+kv_scratchpad::config config_of() {
     kv_scratchpad::config config;
     config.pages = 4;
     config.page_bytes = page;
-    config.style = style;
     return config;
 }
 
@@ -22,7 +21,7 @@ kv_scratchpad::config config_of(time_style style) {
 struct scratchpad_target : testing::conformance_target {
     kv_scratchpad pages;
     initiator commands{"commands"};
-    explicit scratchpad_target(time_style style) : pages("pages", config_of(style)) {
+    scratchpad_target() : pages("pages", config_of()) {
         memory = {0, 4 * page - 1};
         commands.out.bind(pages.control);
         commands.body = [] {};
@@ -34,17 +33,6 @@ struct scratchpad_target : testing::conformance_target {
         return range{taken, taken + page - 1};
     }
 };
-
-void conforms(time_style style) {
-    const testing::make_target make = [=] { return std::make_unique<scratchpad_target>(style); };
-    for (const testing::conformance_rule &rule : testing::conformance_rules())
-        for (const testing::coding coding : {testing::coding::loosely_timed, testing::coding::approximately_timed}) {
-            const bool lt = coding == testing::coding::loosely_timed;
-            if (!(lt ? rule.loosely_timed : rule.approximately_timed)) continue;
-            const testing::verdict v = testing::check_conformance(rule, coding, make);
-            BOOST_CHECK_MESSAGE(v.result == testing::outcome::passed, rule.name << (lt ? " LT: " : " AT: ") << v.text);
-        }
-}
 
 struct bench {
     explicit bench(const kv_scratchpad::config &config) : pages("pages", config) {
@@ -70,8 +58,32 @@ std::uint64_t value_of(const instrumented &module, const std::string &name) {
     return 0;
 }
 
-void pages_rotate(time_style style) {
-    bench b(config_of(style));
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_example_takes_at_most_100_lines_without_comments) {
+    std::istringstream text(read_text(TLMALLOC_SOURCE_DIR "/platform/examples/kv_scratchpad.hpp"));
+    unsigned lines = 0;
+    for (std::string line; std::getline(text, line);) {
+        const std::size_t first = line.find_first_not_of(' ');
+        lines += first != std::string::npos && line.compare(first, 2, "//") != 0;
+    }
+    BOOST_CHECK_GT(lines, 50u);
+    BOOST_CHECK_LE(lines, 100u);
+}
+
+BOOST_AUTO_TEST_CASE(the_example_conforms) {
+    const testing::make_target make = [] { return std::make_unique<scratchpad_target>(); };
+    for (const testing::conformance_rule &rule : testing::conformance_rules())
+        for (const testing::coding coding : {testing::coding::loosely_timed, testing::coding::approximately_timed}) {
+            const bool lt = coding == testing::coding::loosely_timed;
+            if (!(lt ? rule.loosely_timed : rule.approximately_timed)) continue;
+            const testing::verdict v = testing::check_conformance(rule, coding, make);
+            BOOST_CHECK_MESSAGE(v.result == testing::outcome::passed, rule.name << (lt ? " LT: " : " AT: ") << v.text);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(pages_are_handed_out_in_the_order_in_which_they_were_freed) {
+    bench b(config_of());
     b.run([&] {
         for (std::uint64_t i = 0; i < 4; i++)
             BOOST_CHECK_EQUAL(b.alloc().value, i * page);
@@ -90,8 +102,8 @@ void pages_rotate(time_style style) {
     BOOST_CHECK_EQUAL(value_of(b.pages, "failed"), 5u);
 }
 
-void commands_take_their_price_one_after_the_other(time_style style) {
-    kv_scratchpad::config config = config_of(style);
+BOOST_AUTO_TEST_CASE(commands_take_their_price) {
+    kv_scratchpad::config config = config_of();
     config.cost.fixed_ps = 5000;
     bench b(config);
     b.run([&] {
@@ -109,43 +121,9 @@ void commands_take_their_price_one_after_the_other(time_style style) {
     BOOST_CHECK_EQUAL(value_of(b.pages, "bytes_read"), page);
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(the_example_takes_at_most_100_lines_without_comments) {
-    std::istringstream text(read_text(TLMALLOC_SOURCE_DIR "/platform/examples/kv_scratchpad.hpp"));
-    unsigned lines = 0;
-    for (std::string line; std::getline(text, line);) {
-        const std::size_t first = line.find_first_not_of(' ');
-        lines += first != std::string::npos && line.compare(first, 2, "//") != 0;
-    }
-    BOOST_CHECK_GT(lines, 50u);
-    BOOST_CHECK_LE(lines, 100u);
-}
-
-BOOST_AUTO_TEST_CASE(the_example_conforms) {
-    conforms(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(the_example_conforms_in_the_exact_style) {
-    conforms(time_style::exact);
-}
-
-BOOST_AUTO_TEST_CASE(pages_are_handed_out_in_the_order_in_which_they_were_freed) {
-    pages_rotate(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(pages_are_handed_out_in_the_order_in_which_they_were_freed_in_the_exact_style) {
-    pages_rotate(time_style::exact);
-}
-
-BOOST_AUTO_TEST_CASE(commands_take_their_price) {
-    commands_take_their_price_one_after_the_other(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(commands_take_their_price_in_the_exact_style) {
-    commands_take_their_price_one_after_the_other(time_style::exact);
-}
-
 BOOST_AUTO_TEST_CASE(its_figures_appear_in_waveforms_and_trace_files_and_its_statistics_in_tables) {
     scratch_directory scratch;
-    bench b(config_of(time_style::fast));
+    bench b(config_of());
     waveform wave(scratch.path("wave.vcd"));
     b.pages.record(wave);
     sc_core::sc_trace_file *file = sc_core::sc_create_vcd_trace_file(scratch.path("trace").c_str());

@@ -1,4 +1,4 @@
-// Launches over a whole platform: host, IO_CPU, M_CPU, PEs and back, in both styles.
+// Launches over a whole platform: host, IO_CPU, M_CPU, PEs and back.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/npu.hpp"
@@ -87,25 +87,73 @@ struct bench {
     sc_core::sc_event ended;
 };
 
-const char *const styles[] = {"simulation.style=fast", "simulation.style=exact"};
-
-// Every test runs in both styles, each in a platform of its own: once in a process.
-std::vector<std::string> two_sips(unsigned style) {
-    return {styles[style], "system.sips=2", "system.cube_mesh_width=2", "system.cube_mesh_height=2",
-            "system.pes_per_cube=4"};
+std::vector<std::string> two_sips() {
+    return {"system.sips=2", "system.cube_mesh_width=2", "system.cube_mesh_height=2", "system.pes_per_cube=4"};
 }
 
-std::vector<std::string> one_sip(unsigned style) {
-    return {styles[style], "system.cube_mesh_width=2", "system.cube_mesh_height=2", "system.pes_per_cube=4"};
+std::vector<std::string> one_sip() {
+    return {"system.cube_mesh_width=2", "system.cube_mesh_height=2", "system.pes_per_cube=4"};
 }
 
 void sleep_ns(double ns) {
     sc_core::wait(ns, sc_core::SC_NS);
 }
 
+} // namespace
+
+// A pattern that DMA engines write is what the host reads, what the host writes they read; by physical address, with
+// nothing mapped, all engines at one time.
+BOOST_AUTO_TEST_CASE(memory_is_written_and_read_by_physical_address) {
+    bench b(two_sips());
+    b.run([&] {
+        host &host = b.host();
+        const pe_location far{1, 3, 2};
+        tla_paddr pa{};
+        tla_paddr_pe_hbm(far.sip, far.cube, far.pe, 4096, b.config.hbm.capacity, &pa);
+        const std::uint64_t nbytes = 5000;
+        const bytes data = pattern(nbytes);
+        bytes read(nbytes);
+        tla_completion wrote{}, got{};
+        BOOST_CHECK_EQUAL(host.write_memory(pa, data.data(), nbytes, &b.error, &wrote), TLA_OK);
+        BOOST_CHECK_EQUAL(host.read_memory(pa, read.data(), nbytes, &b.error, &got), TLA_OK);
+        BOOST_CHECK(read == data);
+        BOOST_CHECK_EQUAL(wrote.nbytes, nbytes);
+        BOOST_CHECK_EQUAL(got.value, wrote.value + wrote.service_ps);
+        BOOST_CHECK_GT(wrote.service_ps, 0u);
+        BOOST_CHECK_GE(got.service_ps, wrote.service_ps); // there and back
+        BOOST_CHECK_GT(got.correlation_id, wrote.correlation_id);
+        BOOST_CHECK_GT(got.request_id, wrote.request_id);
+
+        runtime::launched near, other, all;
+        BOOST_CHECK_EQUAL(host.pe_dma(pa, 1000, true, 0x5A, {far}, &b.error, &near), TLA_OK);
+        BOOST_CHECK_EQUAL(host.read_memory(pa, read.data(), nbytes, &b.error), TLA_OK);
+        BOOST_CHECK(bytes(read.begin(), read.begin() + 1000) == bytes(1000, 0x5A));
+        BOOST_CHECK(bytes(read.begin() + 1000, read.end()) == bytes(data.begin() + 1000, data.end()));
+        BOOST_CHECK_EQUAL(host.pe_dma(pa, 1000, true, 0x5A, {{0, 0, 0}}, &b.error, &other), TLA_OK);
+        BOOST_CHECK_GT(near.duration_ps, 0u);
+        BOOST_CHECK_GT(other.duration_ps, near.duration_ps); // another SIP
+        BOOST_CHECK_EQUAL(host.pe_dma(pa, 1000, false, 0, b.all(), &b.error, &all), TLA_OK);
+        for (const pe_unit *pe : b.platform->pes()) {
+            BOOST_CHECK_EQUAL(pe->element.last_run().start_ps, all.start_ps);
+            BOOST_CHECK_EQUAL(pe->mmu.get_statistics().lookups, 0u);
+            BOOST_CHECK_EQUAL(pe->tcm.get_statistics().bytes_read + pe->tcm.get_statistics().bytes_written, 0u);
+        }
+
+        tla_paddr nowhere{};
+        tla_paddr_pe_hbm(0, 9, 0, 0, b.config.hbm.capacity, &nowhere); // a cube that is none
+        BOOST_CHECK_EQUAL(host.write_memory(nowhere, data.data(), 64, &b.error, &wrote), TLA_BUS_ERROR);
+        BOOST_CHECK_EQUAL(wrote.status, TLA_BUS_ERROR);
+        BOOST_CHECK_MESSAGE(std::string(b.error.text).find("64 bytes at 0x") == 0, b.error.text);
+        BOOST_CHECK_EQUAL(host.pe_dma(nowhere, 64, true, 1, {{0, 1, 2}}, &b.error), TLA_BUS_ERROR);
+        BOOST_CHECK_MESSAGE(std::string(b.error.text).rfind("DMA of sip0.cube1.pe2: ", 0) == 0, b.error.text);
+        BOOST_CHECK_EQUAL(host.pe_dma(pa, 64, true, 1, {{0, 9, 0}}, &b.error), TLA_NOT_FOUND);
+        BOOST_CHECK_EQUAL(b.error.text, std::string("PE DMA: no sip0.cube9.pe0 in this platform"));
+    });
+}
+
 // Random subsets run as programs in ascending order of place, all from one picosecond on; nobody else begins anything.
-void subsets_begin_together(unsigned style) {
-    bench b(two_sips(style));
+BOOST_AUTO_TEST_CASE(any_subset_of_pes_begins_at_one_time) {
+    bench b(two_sips());
     b.run([&] {
         std::mt19937 random(7);
         const std::vector<pe_location> all = b.all();
@@ -157,8 +205,8 @@ void subsets_begin_together(unsigned style) {
 }
 
 // Launches that do not share a PE run beside each other; one on a PE that runs is refused as a whole.
-void launches_at_once(unsigned style) {
-    bench b(one_sip(style));
+BOOST_AUTO_TEST_CASE(launches_on_other_pes_run_beside_each_other) {
+    bench b(one_sip());
     body = [](tl_context *) {
         sleep_ns(2000);
         return TLA_OK;
@@ -190,8 +238,8 @@ void launches_at_once(unsigned style) {
 }
 
 // A sender of its own, at the IO_CPU: the processors refuse what they know to run, and nothing begins.
-void another_sender(unsigned style) {
-    bench b(one_sip(style));
+BOOST_AUTO_TEST_CASE(a_sender_of_its_own_is_refused_what_cannot_begin) {
+    bench b(one_sip());
     body = [](tl_context *) {
         sleep_ns(2000);
         return TLA_OK;
@@ -258,8 +306,8 @@ void another_sender(unsigned style) {
 }
 
 // Mappings pass both processors while kernels run, and take as long as when none does.
-void mappings_while_kernels_run(unsigned style) {
-    bench b(two_sips(style));
+BOOST_AUTO_TEST_CASE(mappings_pass_while_kernels_run) {
+    bench b(two_sips());
     std::uint64_t kernel_ends = 0;
     body = [&](tl_context *) {
         sleep_ns(50'000);
@@ -291,8 +339,8 @@ void mappings_while_kernels_run(unsigned style) {
 }
 
 // Page faults of kernels are mapped by way of the processors that pass their launch on.
-void faults_while_kernels_run(unsigned style) {
-    auto settings = two_sips(style);
+BOOST_AUTO_TEST_CASE(page_faults_pass_while_kernels_run) {
+    auto settings = two_sips();
     settings.push_back("mmu.unmapped=demand");
     bench b(settings);
     body = [](tl_context *tl) {
@@ -317,8 +365,8 @@ void faults_while_kernels_run(unsigned style) {
 }
 
 // Of several kernels that fail the first in program order is told, wherever and whenever it ends.
-void failing_kernels(unsigned style) {
-    bench b(two_sips(style));
+BOOST_AUTO_TEST_CASE(the_first_failing_kernel_in_program_order_is_told) {
+    bench b(two_sips());
     std::set<std::uint32_t> bad;
     body = [&](tl_context *tl) {
         const std::uint32_t program = tl_program_id(tl, TL_ALL);
@@ -345,8 +393,8 @@ void failing_kernels(unsigned style) {
 }
 
 // Eight launches at a time have a port each, the ninth is told so.
-void as_many_as_there_are_ports(unsigned style) {
-    bench b(one_sip(style));
+BOOST_AUTO_TEST_CASE(as_many_launches_as_ports_are_under_way) {
+    bench b(one_sip());
     body = [](tl_context *) {
         sleep_ns(5000);
         return TLA_OK;
@@ -366,105 +414,4 @@ void as_many_as_there_are_ports(unsigned style) {
         BOOST_CHECK_EQUAL(b.launches(), 8u);
     });
     BOOST_CHECK(reports().empty());
-}
-
-// A pattern that DMA engines write is what the host reads, what the host writes they read; by physical address, with
-// nothing mapped, all engines at one time.
-void memory_by_address(unsigned style) {
-    bench b(two_sips(style));
-    b.run([&] {
-        host &host = b.host();
-        const pe_location far{1, 3, 2};
-        tla_paddr pa{};
-        tla_paddr_pe_hbm(far.sip, far.cube, far.pe, 4096, b.config.hbm.capacity, &pa);
-        const std::uint64_t nbytes = 5000;
-        const bytes data = pattern(nbytes);
-        bytes read(nbytes);
-        tla_completion wrote{}, got{};
-        BOOST_CHECK_EQUAL(host.write_memory(pa, data.data(), nbytes, &b.error, &wrote), TLA_OK);
-        BOOST_CHECK_EQUAL(host.read_memory(pa, read.data(), nbytes, &b.error, &got), TLA_OK);
-        BOOST_CHECK(read == data);
-        BOOST_CHECK_EQUAL(wrote.nbytes, nbytes);
-        BOOST_CHECK_EQUAL(got.value, wrote.value + wrote.service_ps);
-        BOOST_CHECK_GT(wrote.service_ps, 0u);
-        BOOST_CHECK_GE(got.service_ps, wrote.service_ps); // there and back
-        BOOST_CHECK_GT(got.correlation_id, wrote.correlation_id);
-        BOOST_CHECK_GT(got.request_id, wrote.request_id);
-
-        runtime::launched near, other, all;
-        BOOST_CHECK_EQUAL(host.pe_dma(pa, 1000, true, 0x5A, {far}, &b.error, &near), TLA_OK);
-        BOOST_CHECK_EQUAL(host.read_memory(pa, read.data(), nbytes, &b.error), TLA_OK);
-        BOOST_CHECK(bytes(read.begin(), read.begin() + 1000) == bytes(1000, 0x5A));
-        BOOST_CHECK(bytes(read.begin() + 1000, read.end()) == bytes(data.begin() + 1000, data.end()));
-        BOOST_CHECK_EQUAL(host.pe_dma(pa, 1000, true, 0x5A, {{0, 0, 0}}, &b.error, &other), TLA_OK);
-        BOOST_CHECK_GT(near.duration_ps, 0u);
-        BOOST_CHECK_GT(other.duration_ps, near.duration_ps); // another SIP
-        BOOST_CHECK_EQUAL(host.pe_dma(pa, 1000, false, 0, b.all(), &b.error, &all), TLA_OK);
-        for (const pe_unit *pe : b.platform->pes()) {
-            BOOST_CHECK_EQUAL(pe->element.last_run().start_ps, all.start_ps);
-            BOOST_CHECK_EQUAL(pe->mmu.get_statistics().lookups, 0u);
-            BOOST_CHECK_EQUAL(pe->tcm.get_statistics().bytes_read + pe->tcm.get_statistics().bytes_written, 0u);
-        }
-
-        tla_paddr nowhere{};
-        tla_paddr_pe_hbm(0, 9, 0, 0, b.config.hbm.capacity, &nowhere); // a cube that is none
-        BOOST_CHECK_EQUAL(host.write_memory(nowhere, data.data(), 64, &b.error, &wrote), TLA_BUS_ERROR);
-        BOOST_CHECK_EQUAL(wrote.status, TLA_BUS_ERROR);
-        BOOST_CHECK_MESSAGE(std::string(b.error.text).find("64 bytes at 0x") == 0, b.error.text);
-        BOOST_CHECK_EQUAL(host.pe_dma(nowhere, 64, true, 1, {{0, 1, 2}}, &b.error), TLA_BUS_ERROR);
-        BOOST_CHECK_MESSAGE(std::string(b.error.text).rfind("DMA of sip0.cube1.pe2: ", 0) == 0, b.error.text);
-        BOOST_CHECK_EQUAL(host.pe_dma(pa, 64, true, 1, {{0, 9, 0}}, &b.error), TLA_NOT_FOUND);
-        BOOST_CHECK_EQUAL(b.error.text, std::string("PE DMA: no sip0.cube9.pe0 in this platform"));
-    });
-}
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(memory_is_written_and_read_by_physical_address_in_the_fast_style) {
-    memory_by_address(0);
-}
-BOOST_AUTO_TEST_CASE(memory_is_written_and_read_by_physical_address_in_the_exact_style) {
-    memory_by_address(1);
-}
-BOOST_AUTO_TEST_CASE(any_subset_of_pes_begins_at_one_time_in_the_fast_style) {
-    subsets_begin_together(0);
-}
-BOOST_AUTO_TEST_CASE(any_subset_of_pes_begins_at_one_time_in_the_exact_style) {
-    subsets_begin_together(1);
-}
-BOOST_AUTO_TEST_CASE(launches_on_other_pes_run_beside_each_other_in_the_fast_style) {
-    launches_at_once(0);
-}
-BOOST_AUTO_TEST_CASE(launches_on_other_pes_run_beside_each_other_in_the_exact_style) {
-    launches_at_once(1);
-}
-BOOST_AUTO_TEST_CASE(a_sender_of_its_own_is_refused_what_cannot_begin_in_the_fast_style) {
-    another_sender(0);
-}
-BOOST_AUTO_TEST_CASE(a_sender_of_its_own_is_refused_what_cannot_begin_in_the_exact_style) {
-    another_sender(1);
-}
-BOOST_AUTO_TEST_CASE(mappings_pass_while_kernels_run_in_the_fast_style) {
-    mappings_while_kernels_run(0);
-}
-BOOST_AUTO_TEST_CASE(mappings_pass_while_kernels_run_in_the_exact_style) {
-    mappings_while_kernels_run(1);
-}
-BOOST_AUTO_TEST_CASE(page_faults_pass_while_kernels_run_in_the_fast_style) {
-    faults_while_kernels_run(0);
-}
-BOOST_AUTO_TEST_CASE(page_faults_pass_while_kernels_run_in_the_exact_style) {
-    faults_while_kernels_run(1);
-}
-BOOST_AUTO_TEST_CASE(the_first_failing_kernel_in_program_order_is_told_in_the_fast_style) {
-    failing_kernels(0);
-}
-BOOST_AUTO_TEST_CASE(the_first_failing_kernel_in_program_order_is_told_in_the_exact_style) {
-    failing_kernels(1);
-}
-BOOST_AUTO_TEST_CASE(as_many_launches_as_ports_are_under_way_in_the_fast_style) {
-    as_many_as_there_are_ports(0);
-}
-BOOST_AUTO_TEST_CASE(as_many_launches_as_ports_are_under_way_in_the_exact_style) {
-    as_many_as_there_are_ports(1);
 }

@@ -26,16 +26,11 @@ struct transfer {
 // KernBench's cube: PE 0 and PE 1 are at r0c0 and r0c1, so are their slices. A router takes 2 ns, links 1 ns for a
 // flit.
 struct bench {
-    explicit bench(time_style style, const char *more = "simulation.link_signals=false") : config(load(style, more)) {}
+    explicit bench(const char *more = "simulation.link_signals=false") : config(load(more)) {}
 
-    static tla_config load(time_style style, const char *more) {
-        const char *const overrides[] = {more,
-                                         "system.pes_per_cube=8",
-                                         "cube.pe_places=corners",
-                                         "mmu.unmapped=pa_fallback",
-                                         "mmu.overhead=0 ns",
-                                         style == time_style::exact ? "simulation.style=exact"
-                                                                    : "simulation.style=fast"};
+    static tla_config load(const char *more) {
+        const char *const overrides[] = {more, "system.pes_per_cube=8", "cube.pe_places=corners",
+                                         "mmu.unmapped=pa_fallback", "mmu.overhead=0 ns"};
         tla_config config{};
         BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, overrides, std::size(overrides), &config, nullptr, nullptr),
                             TLA_OK);
@@ -102,8 +97,8 @@ struct bench {
     npu platform{"npu", config, {}};
 };
 
-void one_transfer(time_style style, bool reads) {
-    bench b(style);
+void one_transfer(bool reads) {
+    bench b;
     const std::uint64_t nbytes = 16 * 1024;
     b.run({{1, 0, nbytes, reads}});
     const std::vector<std::pair<std::string, std::string>> way{
@@ -120,21 +115,6 @@ void one_transfer(time_style style, bool reads) {
     BOOST_CHECK_EQUAL(b.sum().nbytes, way.size() * nbytes); // and nothing on other links
     BOOST_CHECK_EQUAL(b.sum().messages, way.size() * (nbytes / b.config.dma.chunk + 1));
     BOOST_CHECK_EQUAL(b.sum().waited_ps, 0u);
-}
-
-void two_transfers(time_style style) {
-    bench b(style);
-    b.run({{0, 0, 16 * 1024}, {1, 0, 8 * 1024}});
-    const tla_fabric_load shared = b.load_of("r0c0", "hbm_ctrl.pe0");
-    BOOST_CHECK_EQUAL(shared.nbytes, 24u * 1024);
-    BOOST_CHECK_EQUAL(shared.busy_ps, 24'000u * 1024 / 256);
-    // The flits of the shorter one wait for those of the longer one and the other way round: at least one of a pair.
-    BOOST_CHECK_GT(shared.waited_ps, 32u * 1000);
-    BOOST_CHECK_EQUAL(b.load_of("pe0", "r0c0").nbytes, 16u * 1024);
-    BOOST_CHECK_EQUAL(b.load_of("r0c1", "r0c0").nbytes, 8u * 1024);
-    for (const auto &[from, to] :
-         std::vector<std::pair<std::string, std::string>>{{"pe0", "r0c0"}, {"pe1", "r0c1"}, {"r0c1", "r0c0"}})
-        BOOST_CHECK_EQUAL(b.load_of(from, to).waited_ps, 0u);
 }
 
 // For every signal by its full name the sum over all windows.
@@ -173,9 +153,9 @@ std::map<std::string, std::uint64_t> sums_of(const std::string &path) {
 }
 
 // Over all windows a signal is what the links of its group have counted.
-void waveform_and_figures(time_style style, bool every_link = false) {
+void waveform_and_figures(bool every_link = false) {
     scratch_directory scratch;
-    bench b(style, every_link ? "simulation.link_signals=true" : "simulation.link_signals=false");
+    bench b(every_link ? "simulation.link_signals=true" : "simulation.link_signals=false");
     {
         waveform wave(scratch.path("w.vcd"));
         b.platform.record(wave);
@@ -216,33 +196,33 @@ void waveform_and_figures(time_style style, bool every_link = false) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_write_puts_its_bytes_on_the_links_of_its_way_and_on_no_other_in_the_exact_style) {
-    one_transfer(time_style::exact, false);
+BOOST_AUTO_TEST_CASE(a_write_puts_its_bytes_on_the_links_of_its_way_and_on_no_other) {
+    one_transfer(false);
 }
-BOOST_AUTO_TEST_CASE(a_write_puts_its_bytes_on_the_links_of_its_way_and_on_no_other_in_the_fast_style) {
-    one_transfer(time_style::fast, false);
-}
-BOOST_AUTO_TEST_CASE(a_read_puts_its_bytes_on_the_links_of_its_way_back_in_the_exact_style) {
-    one_transfer(time_style::exact, true);
-}
-BOOST_AUTO_TEST_CASE(a_read_puts_its_bytes_on_the_links_of_its_way_back_in_the_fast_style) {
-    one_transfer(time_style::fast, true);
-}
-BOOST_AUTO_TEST_CASE(two_transfers_to_one_slice_wait_for_its_link_alone_in_the_exact_style) {
-    two_transfers(time_style::exact);
-}
-BOOST_AUTO_TEST_CASE(two_transfers_to_one_slice_wait_for_its_link_alone_in_the_fast_style) {
-    two_transfers(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(what_the_waveform_shows_of_links_adds_up_to_their_figures_in_the_exact_style) {
-    waveform_and_figures(time_style::exact);
-}
-BOOST_AUTO_TEST_CASE(what_the_waveform_shows_of_links_adds_up_to_their_figures_in_the_fast_style) {
-    waveform_and_figures(time_style::fast);
+BOOST_AUTO_TEST_CASE(a_read_puts_its_bytes_on_the_links_of_its_way_back) {
+    one_transfer(true);
 }
 
+BOOST_AUTO_TEST_CASE(two_transfers_to_one_slice_wait_for_its_link_alone) {
+    bench b;
+    b.run({{0, 0, 16 * 1024}, {1, 0, 8 * 1024}});
+    const tla_fabric_load shared = b.load_of("r0c0", "hbm_ctrl.pe0");
+    BOOST_CHECK_EQUAL(shared.nbytes, 24u * 1024);
+    BOOST_CHECK_EQUAL(shared.busy_ps, 24'000u * 1024 / 256);
+    // The flits of the shorter one wait for those of the longer one and the other way round: at least one of a pair.
+    BOOST_CHECK_GT(shared.waited_ps, 32u * 1000);
+    BOOST_CHECK_EQUAL(b.load_of("pe0", "r0c0").nbytes, 16u * 1024);
+    BOOST_CHECK_EQUAL(b.load_of("r0c1", "r0c0").nbytes, 8u * 1024);
+    for (const auto &[from, to] :
+         std::vector<std::pair<std::string, std::string>>{{"pe0", "r0c0"}, {"pe1", "r0c1"}, {"r0c1", "r0c0"}})
+        BOOST_CHECK_EQUAL(b.load_of(from, to).waited_ps, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_waveform_shows_of_links_adds_up_to_their_figures) {
+    waveform_and_figures();
+}
 BOOST_AUTO_TEST_CASE(every_link_has_signals_of_its_own_where_that_is_asked_for) {
-    waveform_and_figures(time_style::exact, true);
+    waveform_and_figures(true);
 }
 
 // A wait or a message that is longer than windows: the values of every window, by hand.
@@ -265,12 +245,12 @@ BOOST_AUTO_TEST_CASE(a_message_over_several_windows_fills_those_in_between) {
         waveform wave(scratch.path("w.vcd"));
         fabric.record(wave);
         cpu.body = [&] {
-            bytes data(370); // 370 ns from 50 ns on: 50, 100, 100, 100, 20
+            sc_core::sc_spawn([&] { // from 60 ns on it waits until 420 ns: 40, 100, 100, 100, 20; and is through at 430
+                sc_core::sc_time later(60, sc_core::SC_NS);
+                cpu.write(0, bytes(10), later);
+            });
             sc_core::sc_time delay(50, sc_core::SC_NS);
-            cpu.write(0, data, delay);
-            bytes again(10); // from 60 ns on it waits until 420 ns: 40, 100, 100, 100, 20; and is through at 430
-            sc_core::sc_time later(60, sc_core::SC_NS);
-            cpu.write(0, again, later);
+            cpu.write(0, bytes(370), delay); // 370 ns from 50 ns on: 50, 100, 100, 100, 20
         };
         simulate({&cpu});
     }

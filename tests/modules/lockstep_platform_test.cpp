@@ -45,8 +45,8 @@ struct bench : platform_bench {
 
 const pe_location pe0{0, 0, 0}, pe1{0, 0, 1}, pe2{0, 1, 0}, pe3{0, 1, 1};
 
-void check_blocks(const std::string &scope, const std::string &style) {
-    bench b(scope, {"simulation.style=" + style});
+void check_blocks(const std::string &scope) {
+    bench b(scope, {});
     b.run([&] {
         tensor *all = b.make(10'000, {pe0, pe1, pe2, pe3});
         BOOST_REQUIRE(all);
@@ -84,19 +84,11 @@ void check_blocks(const std::string &scope, const std::string &style) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(the_parts_of_a_tensor_lie_at_one_offset_in_every_slice_of_a_cube) {
-    check_blocks("cube", "fast");
+    check_blocks("cube");
 }
 
 BOOST_AUTO_TEST_CASE(the_parts_of_a_tensor_lie_at_one_offset_in_every_slice_of_a_sip) {
-    check_blocks("sip", "fast");
-}
-
-BOOST_AUTO_TEST_CASE(the_exact_style_places_alike) {
-    check_blocks("cube", "exact");
-}
-
-BOOST_AUTO_TEST_CASE(the_exact_style_places_alike_for_a_sip) {
-    check_blocks("sip", "exact");
+    check_blocks("sip");
 }
 
 BOOST_AUTO_TEST_CASE(a_decision_begins_at_a_cycle_of_the_engine) {

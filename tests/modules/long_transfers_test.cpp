@@ -9,8 +9,6 @@ using namespace tlmalloc;
 
 namespace {
 
-constexpr const char *exact = "simulation.style=exact", *fast = "simulation.style=fast";
-
 struct bench {
     explicit bench(std::vector<std::string> more) {
         more.insert(more.end(), {"system.sips=3", "system.pes_per_cube=2", "hbm.capacity_per_cube=8 MiB",
@@ -39,26 +37,12 @@ struct bench {
     tla_error error{};
 };
 
-// The host has 1024 accesses of 64 bytes under way: five windows.
-void by_the_host(const char *style) {
-    bench b({style});
-    b.run([&] {
-        tla_paddr pa{};
-        tla_paddr_pe_hbm(2, 0, 1, 4096, b.config.hbm.capacity, &pa);
-        const bytes data = pattern(300'000);
-        bytes got(data.size());
-        BOOST_CHECK_EQUAL(b.platform->host().write_memory(pa, data.data(), data.size(), &b.error), TLA_OK);
-        BOOST_CHECK_EQUAL(b.platform->host().read_memory(pa, got.data(), got.size(), &b.error), TLA_OK);
-        BOOST_CHECK(got == data);
-    });
-}
-
 // Tensors in many parts, near and far in random order, and windows of few chunks: an engine's window moves in order, so
 // that it waits for a far chunk while near ones behind it are long there.
-void by_engines(const char *style, unsigned seed) {
+void by_engines(unsigned seed) {
     std::mt19937 random(seed);
     BOOST_TEST_MESSAGE("seed " << seed);
-    bench b({style, "dma.outstanding=" + std::to_string(1 + random() % 9)});
+    bench b({"dma.outstanding=" + std::to_string(1 + random() % 9)});
     b.run([&] {
         const std::vector<pe_unit *> &pes = b.platform->pes();
         for (int round = 0; round < 12; round++) {
@@ -93,9 +77,32 @@ void by_engines(const char *style, unsigned seed) {
     });
 }
 
+} // namespace
+
+// The host has 1024 accesses of 64 bytes under way: five windows.
+BOOST_AUTO_TEST_CASE(the_host_moves_several_windows) {
+    bench b({});
+    b.run([&] {
+        tla_paddr pa{};
+        tla_paddr_pe_hbm(2, 0, 1, 4096, b.config.hbm.capacity, &pa);
+        const bytes data = pattern(300'000);
+        bytes got(data.size());
+        BOOST_CHECK_EQUAL(b.platform->host().write_memory(pa, data.data(), data.size(), &b.error), TLA_OK);
+        BOOST_CHECK_EQUAL(b.platform->host().read_memory(pa, got.data(), got.size(), &b.error), TLA_OK);
+        BOOST_CHECK(got == data);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(engines_move_tensors_in_many_parts) {
+    by_engines(1);
+}
+BOOST_AUTO_TEST_CASE(engines_with_other_windows_move_tensors_in_many_parts) {
+    by_engines(2);
+}
+
 // Nothing is to be held twice: a long read streams as a long write does.
-void as_long_as_a_write() {
-    bench b({exact, "mmu.overhead=0 ns", "dma.outstanding=16"});
+BOOST_AUTO_TEST_CASE(a_long_read_of_another_sip_takes_as_long_as_a_write) {
+    bench b({"mmu.overhead=0 ns", "dma.outstanding=16"});
     b.run([&] {
         const auto ps = [&](pe_dma::direction way, std::uint64_t nbytes) {
             tla_paddr pa{};
@@ -116,25 +123,4 @@ void as_long_as_a_write() {
         for (const std::uint64_t chunks : {1u, 16u, 17u, 32u, 33u, 100u})
             BOOST_CHECK_EQUAL(ps(pe_dma::direction::read, chunks * 256), ps(pe_dma::direction::write, chunks * 256));
     });
-}
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(the_host_moves_several_windows_in_the_fast_style) {
-    by_the_host(fast);
-}
-BOOST_AUTO_TEST_CASE(the_host_moves_several_windows_in_the_exact_style) {
-    by_the_host(exact);
-}
-BOOST_AUTO_TEST_CASE(engines_move_tensors_in_many_parts_in_the_fast_style) {
-    by_engines(fast, 1);
-}
-BOOST_AUTO_TEST_CASE(engines_move_tensors_in_many_parts_in_the_exact_style) {
-    by_engines(exact, 1);
-}
-BOOST_AUTO_TEST_CASE(engines_with_other_windows_move_tensors_in_many_parts_in_the_exact_style) {
-    by_engines(exact, 2);
-}
-BOOST_AUTO_TEST_CASE(a_long_read_of_another_sip_takes_as_long_as_a_write) {
-    as_long_as_a_write();
 }

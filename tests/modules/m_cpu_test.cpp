@@ -102,13 +102,20 @@ BOOST_AUTO_TEST_CASE(blocks_lie_where_a_hosts_driver_gets_them_and_keep_their_by
                 BOOST_REQUIRE_EQUAL(pa.value, expected.value);
                 failures += status != TLA_OK;
                 if (status) continue;
-                by_firmware.host.write(pa.value, pattern(nbytes, static_cast<unsigned>(pa.value)));
+                sc_core::sc_time delay;
+                BOOST_REQUIRE_EQUAL(
+                    by_firmware.host.write(pa.value, pattern(nbytes, static_cast<unsigned>(pa.value)), delay),
+                    tlm::TLM_OK_RESPONSE);
+                sc_core::wait(delay);
                 live.push_back({pe, pa, nbytes});
             } else {
                 const std::size_t which = random.between(0, live.size() - 1);
                 const block b = live[which];
-                BOOST_REQUIRE(by_firmware.host.read(b.pa.value, b.nbytes) ==
-                              pattern(b.nbytes, static_cast<unsigned>(b.pa.value)));
+                bytes seen(b.nbytes);
+                sc_core::sc_time delay;
+                BOOST_REQUIRE_EQUAL(by_firmware.host.read(b.pa.value, seen, delay), tlm::TLM_OK_RESPONSE);
+                BOOST_REQUIRE(seen == pattern(b.nbytes, static_cast<unsigned>(b.pa.value)));
+                sc_core::wait(delay);
                 for (const tla_status expected : {TLA_OK, TLA_NOT_ALLOCATED}) {
                     BOOST_REQUIRE_EQUAL(processor.free(b.pa, b.nbytes), expected);
                     BOOST_REQUIRE_EQUAL(tla_port_driver_free(&drivers[b.pe]->driver, b.pa, b.nbytes, nullptr),

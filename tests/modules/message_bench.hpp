@@ -91,8 +91,8 @@ struct bench {
 };
 
 // Two PEs in a cube.
-[[maybe_unused]] std::vector<std::string> pair(const std::string &style) {
-    return {"simulation.style=" + style, "system.pes_per_cube=2"};
+[[maybe_unused]] std::vector<std::string> pair() {
+    return {"system.pes_per_cube=2"};
 }
 
 } // namespace

@@ -9,10 +9,12 @@ bool has(const std::string &text, const std::string &part) {
     return text.find(part) != std::string::npos;
 }
 
+} // namespace
+
 // Programs 0 and 1 wait for each other, 2 for one that has ended, 3 has ended: told of each, nothing is left behind,
 // and the platform goes on.
-void waits_are_told(const std::string &style) {
-    bench b({"simulation.style=" + style, "system.pes_per_cube=4"});
+BOOST_AUTO_TEST_CASE(a_deadlock_says_who_waits_for_whom) {
+    bench b({"system.pes_per_cube=4"});
     const scratch_directory scratch;
     std::FILE *const file = std::fopen(scratch.path("deadlock.vcd").c_str(), "w");
     waveform wave(file);
@@ -48,8 +50,8 @@ void waits_are_told(const std::string &style) {
 }
 
 // Both send more than the slots hold, and nobody receives.
-void senders_without_credits_are_told(const std::string &style) {
-    bench b(pair(style));
+BOOST_AUTO_TEST_CASE(senders_that_wait_for_credits_for_ever_are_told) {
+    bench b(pair());
     b.run([&] {
         body = [&](tl_context *tl) -> tla_status {
             const tl_tile tile = b.tile(tl, 8192);
@@ -68,8 +70,8 @@ void senders_without_credits_are_told(const std::string &style) {
 
 // Program 0 sends five messages, program 1 takes two and ends, one long one in the middle of which it ends, and one
 // behind its end: what was not taken is told, and the sender is not held up.
-void what_nobody_takes_is_told(const std::string &style) {
-    bench b(pair(style));
+BOOST_AUTO_TEST_CASE(a_message_that_nobody_takes_is_told) {
+    bench b(pair());
     b.run([&] {
         body = [&](tl_context *tl) -> tla_status {
             const tl_tile tile = b.tile(tl, 256), tall = b.tile(tl, 16384);
@@ -100,8 +102,8 @@ void what_nobody_takes_is_told(const std::string &style) {
 }
 
 // The receiver crashes with messages in its slots, and more on their way.
-void a_crash_leaves_nothing_behind(const std::string &style) {
-    bench b(pair(style));
+BOOST_AUTO_TEST_CASE(a_kernel_that_crashes_between_messages_leaves_nothing_behind) {
+    bench b(pair());
     b.run([&] {
         body = [&](tl_context *tl) -> tla_status {
             const tl_tile tile = b.tile(tl, 512);
@@ -123,35 +125,8 @@ void a_crash_leaves_nothing_behind(const std::string &style) {
     BOOST_CHECK_EQUAL(b.platform->messages().never_received()[0].messages, 19u);
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_deadlock_says_who_waits_for_whom_exact) {
-    waits_are_told("exact");
-}
-BOOST_AUTO_TEST_CASE(a_deadlock_says_who_waits_for_whom_fast) {
-    waits_are_told("fast");
-}
-BOOST_AUTO_TEST_CASE(senders_that_wait_for_credits_for_ever_are_told_exact) {
-    senders_without_credits_are_told("exact");
-}
-BOOST_AUTO_TEST_CASE(senders_that_wait_for_credits_for_ever_are_told_fast) {
-    senders_without_credits_are_told("fast");
-}
-BOOST_AUTO_TEST_CASE(a_message_that_nobody_takes_is_told_exact) {
-    what_nobody_takes_is_told("exact");
-}
-BOOST_AUTO_TEST_CASE(a_message_that_nobody_takes_is_told_fast) {
-    what_nobody_takes_is_told("fast");
-}
-BOOST_AUTO_TEST_CASE(a_kernel_that_crashes_between_messages_leaves_nothing_behind_exact) {
-    a_crash_leaves_nothing_behind("exact");
-}
-BOOST_AUTO_TEST_CASE(a_kernel_that_crashes_between_messages_leaves_nothing_behind_fast) {
-    a_crash_leaves_nothing_behind("fast");
-}
-
 BOOST_AUTO_TEST_CASE(calls_that_cannot_be_are_refused_in_words_and_a_wrong_tile_leaves_the_message) {
-    bench b(pair("exact"));
+    bench b(pair());
     std::vector<std::string> texts;
     std::vector<tla_status> statuses;
     b.run([&] {
@@ -188,7 +163,7 @@ BOOST_AUTO_TEST_CASE(calls_that_cannot_be_are_refused_in_words_and_a_wrong_tile_
 }
 
 BOOST_AUTO_TEST_CASE(slots_compete_for_memory_and_a_sender_is_told_when_there_is_none) {
-    std::vector<std::string> settings = pair("exact");
+    std::vector<std::string> settings = pair();
     settings.insert(settings.end(), {"tcm.capacity=64 KiB", "tcm.scheduler_reserve=0 B"});
     bench b(settings);
     tla_status first = TLA_OK, second = TLA_OK, received = TLA_OK;
@@ -230,7 +205,7 @@ BOOST_AUTO_TEST_CASE(slots_compete_for_memory_and_a_sender_is_told_when_there_is
 
 // The window takes what message units send, and nothing else.
 BOOST_AUTO_TEST_CASE(a_write_to_the_window_that_is_no_message_and_a_read_are_answered_with_an_error) {
-    bench b(pair("exact"));
+    bench b(pair());
     b.run([&] {
         tla_paddr window{};
         BOOST_REQUIRE_EQUAL(tla_paddr_pe_control(0, 0, 1, TLA_CONTROL_MESSAGES, 4096, &window), TLA_OK);

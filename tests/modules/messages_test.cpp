@@ -84,53 +84,40 @@ void random_messages(const std::vector<std::string> &settings, unsigned seed, st
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_slots_in_tcm_exact) {
-    random_messages({"simulation.style=exact"}, 11, 300);
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_slots_in_tcm) {
+    random_messages({}, 11, 300);
 }
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_slots_in_tcm_fast) {
-    random_messages({"simulation.style=fast"}, 11, 300);
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_in_few_small_slots) {
+    random_messages({"messages.slots=1", "messages.slot_size=64 B"}, 11, 300);
 }
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_in_few_small_slots_exact) {
-    random_messages({"simulation.style=exact", "messages.slots=1", "messages.slot_size=64 B"}, 11, 300);
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_slots_in_hbm_polled) {
+    random_messages({"messages.memory=hbm", "messages.back_pressure=poll"}, 11, 300);
 }
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_slots_in_hbm_polled_exact) {
-    random_messages({"simulation.style=exact", "messages.memory=hbm", "messages.back_pressure=poll"}, 11, 300);
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_slots_in_sram) {
+    random_messages({"messages.memory=sram"}, 11, 300);
 }
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_slots_in_hbm_polled_fast) {
-    random_messages({"simulation.style=fast", "messages.memory=hbm", "messages.back_pressure=poll"}, 11, 300);
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_banks_and_walks_in_memory) {
+    random_messages({"messages.memory=hbm", "hbm.timing=hbm3", "mmu.walk=memory"}, 11, 300);
 }
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_slots_in_sram_exact) {
-    random_messages({"simulation.style=exact", "messages.memory=sram"}, 11, 300);
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_in_guarded_memory) {
+    random_messages({"controller.guard=error"}, 11, 300);
 }
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_slots_in_sram_fast) {
-    random_messages({"simulation.style=fast", "messages.memory=sram"}, 11, 300);
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_in_guarded_hbm) {
+    random_messages({"controller.guard=error", "messages.memory=hbm"}, 11, 300);
 }
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_banks_and_walks_in_memory_exact) {
-    random_messages({"simulation.style=exact", "messages.memory=hbm", "hbm.timing=hbm3", "mmu.walk=memory"}, 11, 300);
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_by_a_table) {
+    random_messages({"messages.memory=hbm", "messages.costs=kernbench"}, 11, 300);
 }
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_in_guarded_memory_exact) {
-    random_messages({"simulation.style=exact", "controller.guard=error"}, 11, 300);
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_by_the_other_table) {
+    random_messages({"messages.memory=sram", "messages.costs=kernbench_hop"}, 11, 300);
 }
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_in_guarded_hbm_fast) {
-    random_messages({"simulation.style=fast", "controller.guard=error", "messages.memory=hbm"}, 11, 300);
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_a_quantum) {
+    random_messages({"simulation.quantum=100 ns"}, 11, 300);
 }
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_by_a_table_exact) {
-    random_messages({"simulation.style=exact", "messages.memory=hbm", "messages.costs=kernbench"}, 11, 300);
-}
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_by_the_other_table_fast) {
-    random_messages({"simulation.style=fast", "messages.memory=sram", "messages.costs=kernbench_hop"}, 11, 300);
-}
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_a_quantum_exact) {
-    random_messages({"simulation.style=exact", "simulation.quantum=100 ns"}, 11, 300);
-}
-BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_a_quantum_fast) {
-    random_messages({"simulation.style=fast", "simulation.quantum=100 ns"}, 11, 300);
-}
-
 // --- waits -----------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_send_returns_when_its_tile_was_read_and_waits_only_for_slots) {
-    bench b(pair("exact"));
+    bench b(pair());
     std::uint64_t sent_ps[6] = {}, received_ps = 0;
     b.run([&] {
         body = [&](tl_context *tl) {
@@ -161,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_send_returns_when_its_tile_was_read_and_waits_only_for_sl
 }
 
 BOOST_AUTO_TEST_CASE(a_sender_that_polls_goes_on_at_its_next_look) {
-    std::vector<std::string> settings = pair("exact");
+    std::vector<std::string> settings = pair();
     settings.insert(settings.end(), {"messages.back_pressure=poll", "messages.poll_interval=3 us"});
     bench b(settings);
     std::uint64_t before_ps = 0, after_ps = 0;
@@ -192,8 +179,7 @@ BOOST_AUTO_TEST_CASE(a_sender_that_polls_goes_on_at_its_next_look) {
 // --- places ----------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(neighbours_are_those_of_the_mesh_and_edges_are_told) {
-    bench b({"simulation.style=exact", "system.sips=2", "system.cube_mesh_width=3", "system.cube_mesh_height=2",
-             "system.pes_per_cube=2"});
+    bench b({"system.sips=2", "system.cube_mesh_width=3", "system.cube_mesh_height=2", "system.pes_per_cube=2"});
     std::size_t wrong = 0, edges = 0, calls = 0;
     b.run([&] {
         body = [&](tl_context *tl) {
@@ -227,7 +213,7 @@ BOOST_AUTO_TEST_CASE(neighbours_are_those_of_the_mesh_and_edges_are_told) {
 }
 
 BOOST_AUTO_TEST_CASE(programs_of_a_part_of_the_platform_talk_by_their_own_numbers) {
-    bench b({"simulation.style=exact", "system.cube_mesh_width=2", "system.pes_per_cube=4"});
+    bench b({"system.cube_mesh_width=2", "system.pes_per_cube=4"});
     const std::vector<pe_location> some = {{0, 0, 2}, {0, 1, 0}, {0, 1, 3}};
     std::size_t wrong = 0;
     b.run([&] {

@@ -1,4 +1,4 @@
-// Walks that lead back to the MMU that makes them: an error in both styles, by whatever way they come back.
+// Walks that lead back to the MMU that makes them: an error, by whatever way they come back.
 #include "bare.hpp"
 #include "fault_handler.hpp"
 #include "test_initiator.hpp"
@@ -78,9 +78,8 @@ struct foreign_way : sc_core::sc_module {
     std::map<tlm::tlm_generic_payload *, sc_core::sc_event *> waiting_;
 };
 
-pe_mmu::config walking(time_style style) {
+pe_mmu::config walking() {
     pe_mmu::config config = bare<pe_mmu>();
-    config.style = style;
     config.page_size = page;
     config.va_bits = 52;
     config.walk = TLA_WALK_MEMORY;
@@ -93,19 +92,16 @@ pe_mmu::config walking(time_style style) {
 
 // A controller with its slice; `mmu` walks by `way` (bound by the test), and allocates tables here.
 struct memory {
-    explicit memory(time_style style)
-        : slice("slice", slice_config(style)), controller("controller", controller_config(style)) {
+    explicit memory() : slice("slice", slice_config()), controller("controller", controller_config()) {
         controller.slice.bind(slice.in);
     }
-    static hbm_slice::config slice_config(time_style style) {
+    static hbm_slice::config slice_config() {
         hbm_slice::config config = bare<hbm_slice>();
         config.capacity = slice_bytes;
-        config.style = style;
         return config;
     }
-    static memory_controller::config controller_config(time_style style) {
+    static memory_controller::config controller_config() {
         memory_controller::config config = bare<memory_controller>();
-        config.style = style;
         config.memory.hbm_slice_bytes = slice_bytes;
         config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
         return config;
@@ -123,6 +119,7 @@ void is_refused(initiator &cpu, initiator &driver, const pe_mmu &mmu) {
             bytes data(16);
             sc_core::sc_time delay;
             BOOST_CHECK_EQUAL(cpu.read(0x10000, data, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
+            sc_core::wait(delay);
         }
     };
     simulate({&cpu});
@@ -134,9 +131,9 @@ void is_refused(initiator &cpu, initiator &driver, const pe_mmu &mmu) {
     BOOST_CHECK_GE(told, 5u);
 }
 
-void is_refused_behind(foreign_way::kind kind, time_style style) {
-    memory m(style);
-    pe_mmu mmu("mmu", walking(style));
+void is_refused_behind(foreign_way::kind kind) {
+    memory m;
+    pe_mmu mmu("mmu", walking());
     foreign_way way("way", kind);
     initiator cpu("cpu"), driver("driver");
     cpu.out.bind(way.in);
@@ -148,11 +145,25 @@ void is_refused_behind(foreign_way::kind kind, time_style style) {
     is_refused(cpu, driver, mmu);
 }
 
-void is_refused_behind_a_fabric(time_style style) {
-    memory m(style);
-    pe_mmu mmu("mmu", walking(style));
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_walk_that_a_foreign_module_leads_back_is_refused) {
+    is_refused_behind(foreign_way::kind::same_payload);
+}
+BOOST_AUTO_TEST_CASE(a_walk_that_comes_back_in_another_payload_is_refused) {
+    is_refused_behind(foreign_way::kind::own_payload);
+}
+BOOST_AUTO_TEST_CASE(a_walk_that_comes_back_after_waiting_is_refused) {
+    is_refused_behind(foreign_way::kind::waits);
+}
+BOOST_AUTO_TEST_CASE(a_walk_that_comes_back_in_four_phases_is_refused) {
+    is_refused_behind(foreign_way::kind::four_phases);
+}
+
+BOOST_AUTO_TEST_CASE(a_walk_that_the_fabric_leads_back_is_refused) {
+    memory m;
+    pe_mmu mmu("mmu", walking());
     interconnect::config links = bare<interconnect>();
-    links.style = style;
     links.nodes.resize(2);
     links.links = {{0, 1, 2'000, 64'000'000'000, 0}, {1, 0, 2'000, 64'000'000'000, 0}};
     links.sources = {0, 0};
@@ -170,10 +181,10 @@ void is_refused_behind_a_fabric(time_style style) {
 }
 
 // Each walks through the other.
-void is_refused_round_two(time_style style, time_style other_style) {
-    memory m(style);
-    pe_mmu mmu("mmu", walking(style));
-    pe_mmu::config second = walking(other_style);
+BOOST_AUTO_TEST_CASE(walks_of_two_mmus_through_each_other_are_refused) {
+    memory m;
+    pe_mmu mmu("mmu", walking());
+    pe_mmu::config second = walking();
     second.allocator_port = 2;
     pe_mmu other("other", second);
     foreign_way to_mmu("to_mmu", foreign_way::kind::same_payload),
@@ -200,11 +211,10 @@ void is_refused_round_two(time_style style, time_style other_style) {
 }
 
 // A walk through another MMU, whose own tables lie elsewhere, is no circle: two stages of translation.
-void two_stages_translate(time_style style) {
-    memory m(style);
-    pe_mmu mmu("mmu", walking(style));
+BOOST_AUTO_TEST_CASE(a_walk_through_another_mmu_is_two_stages_of_translation) {
+    memory m;
+    pe_mmu mmu("mmu", walking());
     pe_mmu::config ideal = bare<pe_mmu>();
-    ideal.style = style;
     ideal.page_size = slice_bytes;
     pe_mmu second("second", ideal);
     foreign_way to_memory("to_memory", foreign_way::kind::same_payload);
@@ -227,52 +237,4 @@ void two_stages_translate(time_style style) {
     BOOST_CHECK(reports().empty());
     BOOST_CHECK_GE(mmu.get_statistics().walkers.walks, 1u);
     BOOST_CHECK_GT(second.get_statistics().lookups, 4u); // entries that were written, and the walk
-}
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_walk_that_a_foreign_module_leads_back_is_refused_fast) {
-    is_refused_behind(foreign_way::kind::same_payload, time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_walk_that_a_foreign_module_leads_back_is_refused_exact) {
-    is_refused_behind(foreign_way::kind::same_payload, time_style::exact);
-}
-BOOST_AUTO_TEST_CASE(a_walk_that_comes_back_in_another_payload_is_refused_fast) {
-    is_refused_behind(foreign_way::kind::own_payload, time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_walk_that_comes_back_in_another_payload_is_refused_exact) {
-    is_refused_behind(foreign_way::kind::own_payload, time_style::exact);
-}
-BOOST_AUTO_TEST_CASE(a_walk_that_comes_back_after_waiting_is_refused_fast) {
-    is_refused_behind(foreign_way::kind::waits, time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_walk_that_comes_back_after_waiting_is_refused_exact) {
-    is_refused_behind(foreign_way::kind::waits, time_style::exact);
-}
-BOOST_AUTO_TEST_CASE(a_walk_that_comes_back_in_four_phases_is_refused_fast) {
-    is_refused_behind(foreign_way::kind::four_phases, time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_walk_that_comes_back_in_four_phases_is_refused_exact) {
-    is_refused_behind(foreign_way::kind::four_phases, time_style::exact);
-}
-BOOST_AUTO_TEST_CASE(a_walk_that_the_fabric_leads_back_is_refused_fast) {
-    is_refused_behind_a_fabric(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_walk_that_the_fabric_leads_back_is_refused_exact) {
-    is_refused_behind_a_fabric(time_style::exact);
-}
-BOOST_AUTO_TEST_CASE(walks_of_two_mmus_through_each_other_are_refused_fast) {
-    is_refused_round_two(time_style::fast, time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(walks_of_two_mmus_through_each_other_are_refused_exact) {
-    is_refused_round_two(time_style::exact, time_style::exact);
-}
-BOOST_AUTO_TEST_CASE(walks_of_two_mmus_through_each_other_are_refused_in_either_style) {
-    is_refused_round_two(time_style::exact, time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_walk_through_another_mmu_is_two_stages_of_translation_fast) {
-    two_stages_translate(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_walk_through_another_mmu_is_two_stages_of_translation_exact) {
-    two_stages_translate(time_style::exact);
 }

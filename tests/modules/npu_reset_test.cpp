@@ -9,7 +9,7 @@ namespace {
 const std::uint64_t ns = 1000, again_ps = 1'000'000 * ns;
 
 struct used : platform_bench {
-    used(time_style style, std::uint64_t reset_after_ps) : platform_bench({}, {style_key(style)}) {
+    used(std::uint64_t reset_after_ps) : platform_bench({}, {}) {
         for (const instrumented *m : platform.modules())
             if (auto *r = dynamic_cast<resettable *>(const_cast<instrumented *>(m))) all.push_back(r);
         for (resettable *r : all)
@@ -62,10 +62,12 @@ struct used : platform_bench {
     std::vector<std::uint64_t> said;
 };
 
-void check(time_style style) {
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_platform_that_was_reset_in_a_launch_takes_the_time_of_a_new_one) {
     std::vector<std::unique_ptr<used>> platforms;
     for (const std::uint64_t after_ps : {0u, 1u, 50u, 100u, 150u, 200u, 230u, 260u, 290u, 320u})
-        platforms.push_back(std::make_unique<used>(style, after_ps * ns));
+        platforms.push_back(std::make_unique<used>(after_ps * ns));
     sc_core::sc_report_handler::set_handler(keep_report);
     sc_core::sc_start();
     unsigned interrupted = 0;
@@ -77,13 +79,4 @@ void check(time_style style) {
     }
     BOOST_CHECK_GT(interrupted, 2u);
     BOOST_TEST_MESSAGE(interrupted << " launches of " << platforms.size() - 1 << " were ended");
-}
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_platform_that_was_reset_in_a_launch_takes_the_time_of_a_new_one) {
-    check(time_style::exact);
-}
-BOOST_AUTO_TEST_CASE(a_platform_that_was_reset_in_a_launch_takes_the_time_of_a_new_one_in_the_fast_style) {
-    check(time_style::fast);
 }

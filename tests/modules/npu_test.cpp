@@ -362,11 +362,9 @@ BOOST_AUTO_TEST_CASE(two_platforms_in_one_process_do_not_see_each_other) {
     BOOST_CHECK_GT(alloc_ps[1], alloc_ps[0]); // and its own prices
 }
 
-namespace {
-
 // What 16 KiB from an odd address on occupy of a slice's pseudo-channels: each burst once, as from an even one.
-void odd_addresses(const char *style) {
-    bench b(1, {style});
+BOOST_AUTO_TEST_CASE(bulk_transfers_from_odd_addresses_take_no_burst_twice) {
+    bench b(1, {});
     b.run([&] {
         const pe_unit &pe = *b.platform.pes()[0];
         const std::uint64_t nbytes = 16 * 1024, burst_ps = 8000;
@@ -390,13 +388,4 @@ void odd_addresses(const char *style) {
             BOOST_CHECK_EQUAL(bursts(moves, 4095), 65u);
         }
     });
-}
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(bulk_transfers_from_odd_addresses_take_no_burst_twice_in_the_fast_style) {
-    odd_addresses("simulation.style=fast");
-}
-BOOST_AUTO_TEST_CASE(bulk_transfers_from_odd_addresses_take_no_burst_twice_in_the_exact_style) {
-    odd_addresses("simulation.style=exact");
 }

@@ -23,9 +23,8 @@ inline std::uint64_t statistic_of(const memory_controller &controller, const std
     return UINT64_MAX;
 }
 
-inline memory_controller::config priced(time_style style = time_style::fast) {
+inline memory_controller::config priced() {
     memory_controller::config config = small();
-    config.style = style;
     config.cost = {};
     config.cost.fixed_ps = 10'000;
     config.cost.node_ps = 1000;

@@ -120,31 +120,6 @@ BOOST_AUTO_TEST_CASE(with_one_chunk_outstanding_each_waits_for_the_one_before) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(running_ahead_of_the_kernel_changes_neither_time_nor_bytes) {
-    pe_dma::config eager = bare<pe_dma>();
-    eager.quantum_ps = 1'000'000;
-    bench b;
-    pe_dma ahead("ahead", eager);
-    hbm_slice::config slice_config = bare<hbm_slice>();
-    slice_config.capacity = memory_bytes;
-    hbm_slice memory("memory2", slice_config);
-    tcm local("tcm2", bare<tcm>());
-    ahead.out.bind(memory.in);
-    ahead.local.bind(local.in);
-    b.run([&] {
-        sc_core::sc_time begin = sc_core::sc_time_stamp(), delay;
-        BOOST_CHECK_EQUAL(ahead.transfer(one_row(pe_dma::direction::read, 100, 0, 9000), delay), TLA_OK);
-        BOOST_CHECK(sc_core::sc_time_stamp() == begin); // all of it inside the quantum
-        const std::uint64_t took = local_ps(delay);
-        sc_core::wait(delay);
-        delay = sc_core::SC_ZERO_TIME;
-        const std::uint64_t start = local_ps(delay);
-        BOOST_CHECK_EQUAL(b.dma.transfer(one_row(pe_dma::direction::read, 100, 0, 9000), delay), TLA_OK);
-        BOOST_CHECK(to_ps(sc_core::sc_time_stamp()) > start); // waited with every chunk
-        BOOST_CHECK_EQUAL(local_ps(delay) - start, took);
-    });
-}
-
 BOOST_AUTO_TEST_CASE(an_error_ends_the_transfer_and_no_further_chunk_is_issued) {
     bench b;
     b.run([&] {

@@ -1,4 +1,4 @@
-// pe_mmu with TLB and walkers: what walks cost, tables in memory, changes that are not visible yet, address spaces,
+// pe_mmu with TLB and walkers: tables in memory, changes that are not visible yet, address spaces,
 // page faults; and random accesses through a map that changes.
 #include "bare.hpp"
 #include "fault_handler.hpp"
@@ -71,13 +71,6 @@ struct bench {
         return status;
     }
 
-    std::uint64_t read_ps(std::uint64_t va, std::uint64_t at_ps = 0) {
-        bytes data(256);
-        sc_core::sc_time delay = from_ps(at_ps);
-        BOOST_CHECK_EQUAL(cpu.read(va, data, delay), tlm::TLM_OK_RESPONSE);
-        return to_ps(delay) - at_ps;
-    }
-
     tla_paddr hbm(std::uint64_t offset) const { // of this slice: PE 0 of cube 0
         tla_paddr pa{};
         tla_paddr_pe_hbm(0, 0, 0, offset, slice_bytes, &pa);
@@ -103,57 +96,7 @@ struct bench {
     initiator cpu{"cpu"}, driver{"driver"}, memory{"memory"}, allocator{"allocator"};
 };
 
-const std::uint64_t burst_ps = 8000; // 256 bytes of a pseudo-channel of 32 GB/s
-
 } // namespace
-
-// --- time ------------------------------------------------------------------------------------------------------------
-
-BOOST_AUTO_TEST_CASE(a_miss_takes_the_tlb_and_four_levels_and_a_hit_the_tlb) {
-    bench b(walking(TLA_WALK_FLAT));
-    b.run([&] {
-        b.map({{0x10000, b.hbm(0).value, 4 * page}});
-        BOOST_CHECK_EQUAL(b.read_ps(0x10000), 1000 + 400'000 + burst_ps); // mNPUsim: 4 levels of 100 ns
-        BOOST_CHECK_EQUAL(b.read_ps(0x10100, 1'000'000), 1000 + burst_ps);
-    });
-    const pe_mmu::statistics s = b.mmu.get_statistics();
-    BOOST_CHECK_EQUAL(s.hits, 1u);
-    BOOST_CHECK_EQUAL(s.misses, 1u);
-    BOOST_CHECK_EQUAL(s.walkers.walks, 1u);
-}
-
-BOOST_AUTO_TEST_CASE(an_access_over_two_pages_waits_for_both_walks_and_moves_as_one) {
-    bench b(walking(TLA_WALK_FLAT));
-    b.run([&] {
-        b.map({{0x10000, b.hbm(0).value, 4 * page}});
-        bytes data(512);
-        sc_core::sc_time delay;
-        BOOST_CHECK_EQUAL(b.cpu.read(0x11000 - 256, data, delay), tlm::TLM_OK_RESPONSE);
-        BOOST_CHECK_EQUAL(to_ps(delay), 1000 + 400'000 + burst_ps); // two walkers, two channels
-    });
-    BOOST_CHECK_EQUAL(b.slice.get_statistics().reads, 1u);
-    BOOST_CHECK_EQUAL(b.mmu.get_statistics().misses, 2u);
-}
-
-BOOST_AUTO_TEST_CASE(misses_beyond_the_walkers_stall_and_those_that_merge_do_not_walk) {
-    pe_mmu::config config = walking(TLA_WALK_FLAT);
-    config.tlb_l1 = config.tlb_l2 = {};
-    config.walkers = {2, 3, 0, false, true, 100'000};
-    bench b(config);
-    b.run([&] {
-        b.map({{0, b.hbm(0).value, 16 * page}});
-        const auto at = [&](std::uint64_t va) { return b.read_ps(va); };
-        BOOST_CHECK_EQUAL(at(0 * page), 400'000 + burst_ps);
-        BOOST_CHECK_EQUAL(at(0 * page + 256), 400'000 + burst_ps);  // merged
-        BOOST_CHECK_EQUAL(at(1 * page + 512), 400'000 + burst_ps);  // the second walker
-        BOOST_CHECK_EQUAL(at(2 * page + 768), 800'000 + burst_ps);  // waits for the first
-        BOOST_CHECK_EQUAL(at(1 * page + 1024), 800'000 + burst_ps); // behind it
-    });
-    const pe_mmu::statistics s = b.mmu.get_statistics();
-    BOOST_CHECK_EQUAL(s.walkers.merged, 1u);
-    BOOST_CHECK_EQUAL(s.walkers.walks, 4u);
-    BOOST_CHECK_EQUAL(s.walkers.stalls, 1u);
-}
 
 // --- tables in memory ------------------------------------------------------------------------------------------------
 
@@ -295,9 +238,10 @@ BOOST_AUTO_TEST_CASE(a_tlb_entry_does_not_outlive_the_acknowledgement_of_an_unma
         b.driver.completion(0, delay);
         sc_core::wait(delay);
         bytes data(4);
+        const std::uint64_t start = to_ps(sc_core::sc_time_stamp());
         sc_core::sc_time late;
         BOOST_CHECK_EQUAL(b.cpu.read(0, data, late), tlm::TLM_ADDRESS_ERROR_RESPONSE);
-        BOOST_CHECK_EQUAL(to_ps(late), 1000u + 400'000); // finding that out takes a walk
+        BOOST_CHECK_EQUAL(local_ps(late) - start, 1000u + 400'000); // finding that out takes a walk
     });
     BOOST_CHECK_EQUAL(b.mmu.get_statistics().stale_accesses, 1u);
 }
@@ -368,7 +312,7 @@ BOOST_AUTO_TEST_CASE(a_fault_on_demand_is_served_and_the_access_is_made_again) {
         sc_core::sc_time delay;
         bytes data = pattern(2 * page);
         BOOST_CHECK_EQUAL(b.cpu.write(0, data, delay), tlm::TLM_OK_RESPONSE); // two pages: two faults
-        BOOST_CHECK_GE(to_ps(delay), 90'000'000u);
+        BOOST_CHECK_GE(local_ps(delay), 90'000'000u);
         sc_core::wait(delay);
         BOOST_CHECK(b.cpu.read(0, data.size()) == data);
         sc_core::sc_time again;

@@ -1,4 +1,4 @@
-// The order of time, slow and obviously right: one sorted list of events, for what the modules do in the exact style.
+// The order of time, slow and obviously right: one sorted list of events, for what the modules do.
 //
 // Nothing here is shared with the library but the tie rule (time, resource, input port, order of posting) and, where
 // banks are modelled, the timing core.

@@ -40,10 +40,6 @@ struct platform_bench {
         return config;
     }
 
-    static std::string style_key(time_style style) {
-        return style == time_style::exact ? "simulation.style=exact" : "simulation.style=fast";
-    }
-
     void run(const std::function<void()> &body) {
         bool finished = false;
         platform.host().main = [&] {

@@ -196,13 +196,8 @@ void simulate(subject &s, const std::function<void()> &body) {
     BOOST_CHECK(s.platform.messages().deadlocked().empty());
 }
 
-std::vector<std::string> with_style(std::vector<std::string> keys, time_style style) {
-    keys.push_back(platform_bench::style_key(style));
-    return keys;
-}
-
-void check(const std::vector<std::string> &keys, time_style style, unsigned times, std::uint64_t seed) {
-    subject s(with_style(keys, style));
+void check(const std::vector<std::string> &keys, unsigned times, std::uint64_t seed) {
+    subject s(keys);
     seeded_random random(seed);
     unsigned ended = 0;
     simulate(s, [&] {
@@ -227,81 +222,47 @@ void check(const std::vector<std::string> &keys, time_style style, unsigned time
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_platform_is_as_new_after_a_reset) {
-    check({}, time_style::fast, 40, 18);
-}
-BOOST_AUTO_TEST_CASE(a_platform_is_as_new_after_a_reset_in_the_exact_style) {
-    check({}, time_style::exact, 40, 19);
+    check({}, 40, 19);
 }
 BOOST_AUTO_TEST_CASE(a_platform_with_a_driver_is_as_new_after_a_reset) {
-    check({"host.driver=serial", "host.driver_alloc=3 us"}, time_style::fast, 40, 20);
-}
-BOOST_AUTO_TEST_CASE(a_platform_with_a_driver_is_as_new_after_a_reset_in_the_exact_style) {
-    check({"host.driver=serial", "host.driver_alloc=3 us"}, time_style::exact, 40, 21);
+    check({"host.driver=serial", "host.driver_alloc=3 us"}, 40, 21);
 }
 BOOST_AUTO_TEST_CASE(a_platform_with_a_pool_is_as_new_after_a_reset) {
     check({"host.driver=per_device", "host.driver_synchronous=true", "host.pool=caching_pool", "system.sips=2",
            "host.driver_alloc=2 us"},
-          time_style::fast, 40, 22);
-}
-BOOST_AUTO_TEST_CASE(a_platform_with_a_pool_is_as_new_after_a_reset_in_the_exact_style) {
-    check({"host.driver=per_device", "host.driver_synchronous=true", "host.pool=caching_pool", "system.sips=2",
-           "host.driver_alloc=2 us"},
-          time_style::exact, 40, 23);
+          40, 23);
 }
 BOOST_AUTO_TEST_CASE(a_platform_with_an_asynchronous_driver_is_as_new_after_a_reset) {
-    check({"host.driver=asynchronous", "host.driver_alloc=3 us"}, time_style::fast, 40, 24);
-}
-BOOST_AUTO_TEST_CASE(a_platform_with_an_asynchronous_driver_is_as_new_after_a_reset_in_the_exact_style) {
-    check({"host.driver=asynchronous", "host.driver_alloc=3 us"}, time_style::exact, 40, 25);
+    check({"host.driver=asynchronous", "host.driver_alloc=3 us"}, 40, 25);
 }
 BOOST_AUTO_TEST_CASE(a_platform_whose_slices_a_cube_owns_is_as_new_after_a_reset) {
-    check({"controller.lockstep=cube", "system.cube_mesh_width=2"}, time_style::fast, 40, 26);
+    check({"controller.lockstep=cube", "system.cube_mesh_width=2"}, 40, 27);
 }
-BOOST_AUTO_TEST_CASE(a_platform_whose_slices_a_cube_owns_is_as_new_after_a_reset_in_the_exact_style) {
-    check({"controller.lockstep=cube", "system.cube_mesh_width=2"}, time_style::exact, 40, 27);
-}
-BOOST_AUTO_TEST_CASE(a_platform_with_the_hosts_memory_is_as_new_after_a_reset_in_the_exact_style) {
-    check({"host_memory.capacity=1 MiB"}, time_style::exact, 40, 29);
+BOOST_AUTO_TEST_CASE(a_platform_with_the_hosts_memory_is_as_new_after_a_reset) {
+    check({"host_memory.capacity=1 MiB"}, 40, 29);
 }
 BOOST_AUTO_TEST_CASE(a_platform_that_walks_in_memory_is_as_new_after_a_reset) {
-    check({"mmu.walk=memory", "mmu.unmapped=demand", "mmu.fault_latency=45 us", "host.retries=5"}, time_style::fast, 40,
-          30);
-}
-BOOST_AUTO_TEST_CASE(a_platform_that_walks_in_memory_is_as_new_after_a_reset_in_the_exact_style) {
-    check({"mmu.walk=memory", "mmu.unmapped=demand", "mmu.fault_latency=5 us", "host.retries=5"}, time_style::exact, 40,
-          31);
+    check({"mmu.walk=memory", "mmu.unmapped=demand", "mmu.fault_latency=5 us", "host.retries=5"}, 40, 31);
 }
 
 BOOST_AUTO_TEST_CASE(a_platform_whose_slices_a_sip_owns_is_as_new_after_a_reset) {
-    check({"controller.lockstep=sip", "system.sips=2", "system.cube_mesh_width=2"}, time_style::fast, 20, 32);
-}
-BOOST_AUTO_TEST_CASE(a_platform_whose_slices_a_sip_owns_is_as_new_after_a_reset_in_the_exact_style) {
-    check({"controller.lockstep=sip", "system.sips=2", "system.cube_mesh_width=2"}, time_style::exact, 20, 33);
+    check({"controller.lockstep=sip", "system.sips=2", "system.cube_mesh_width=2"}, 20, 33);
 }
 BOOST_AUTO_TEST_CASE(a_platform_that_runs_ahead_of_time_is_as_new_after_a_reset) {
-    check({"simulation.quantum=1 us", "controller.guard=error"}, time_style::fast, 40, 34);
-}
-BOOST_AUTO_TEST_CASE(a_platform_that_runs_ahead_of_time_is_as_new_after_a_reset_in_the_exact_style) {
-    check({"simulation.quantum=1 us", "controller.guard=error"}, time_style::exact, 40, 35);
+    check({"simulation.quantum=1 us", "controller.guard=error"}, 40, 35);
 }
 BOOST_AUTO_TEST_CASE(a_platform_with_lists_in_memory_is_as_new_after_a_reset) {
-    check({"controller.free_list=hbm", "controller.list_reserve=4 KiB"}, time_style::fast, 40, 36);
-}
-BOOST_AUTO_TEST_CASE(a_platform_with_lists_in_memory_is_as_new_after_a_reset_in_the_exact_style) {
-    check({"controller.free_list=hbm", "controller.list_reserve=4 KiB"}, time_style::exact, 40, 37);
+    check({"controller.free_list=hbm", "controller.list_reserve=4 KiB"}, 40, 37);
 }
 BOOST_AUTO_TEST_CASE(a_platform_with_fronts_is_as_new_after_a_reset) {
-    check({"controller.tcm_policy=caching_pool/first_fit"}, time_style::fast, 40, 38);
-}
-BOOST_AUTO_TEST_CASE(a_platform_with_fronts_is_as_new_after_a_reset_in_the_exact_style) {
-    check({"controller.tcm_policy=caching_pool/first_fit"}, time_style::exact, 40, 39);
+    check({"controller.tcm_policy=caching_pool/first_fit"}, 40, 39);
 }
 
 namespace {
 
 // Every few nanoseconds from the sending of a LAUNCH on, whose messages reach near PEs long before far ones.
-void check_launch(std::vector<std::string> keys, time_style style) {
-    subject s(with_style(std::move(keys), style));
+void check_launch(std::vector<std::string> keys) {
+    subject s(std::move(keys));
     unsigned ended = 0;
     simulate(s, [&] {
         BOOST_CHECK(s.job());
@@ -321,18 +282,18 @@ void check_launch(std::vector<std::string> keys, time_style style) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_launch_leaves_no_program) {
-    check_launch({"system.cube_mesh_width=3"}, time_style::exact);
+    check_launch({"system.cube_mesh_width=3"});
 }
 BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_launch_that_runs_ahead_leaves_no_program) {
-    check_launch({"system.cube_mesh_width=3", "simulation.quantum=1 us"}, time_style::fast);
+    check_launch({"system.cube_mesh_width=3", "simulation.quantum=1 us"});
 }
 
 namespace {
 
 // At the moments at which a call of the job returns: before the host's thread hears of it, in the middle of what
 // happens then, and when it has gone on.
-void check_moments(const std::vector<std::string> &keys, time_style style) {
-    subject s(with_style(keys, style));
+void check_moments(const std::vector<std::string> &keys) {
+    subject s(keys);
     simulate(s, [&] {
         BOOST_CHECK(s.job());
         s.first = s.said;
@@ -352,18 +313,15 @@ void check_moments(const std::vector<std::string> &keys, time_style style) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_reset_at_the_moment_of_an_answer_leaves_nothing_of_it) {
-    check_moments({}, time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_reset_at_the_moment_of_an_answer_leaves_nothing_of_it_in_the_exact_style) {
-    check_moments({}, time_style::exact);
+    check_moments({});
 }
 BOOST_AUTO_TEST_CASE(a_reset_at_the_moment_of_an_answer_leaves_nothing_of_it_in_the_driver) {
-    check_moments({"host.driver=serial", "host.driver_alloc=3 us", "host.pool=caching_pool"}, time_style::exact);
+    check_moments({"host.driver=serial", "host.driver_alloc=3 us", "host.pool=caching_pool"});
 }
 
 // The line is active when the simulation begins: nothing happens before it is low, and then the platform is new.
 BOOST_AUTO_TEST_CASE(a_line_that_is_active_from_the_beginning_holds_the_platform) {
-    subject fresh(with_style({}, time_style::exact)), held(with_style({}, time_style::exact), "held");
+    subject fresh({}), held({}, "held");
     fresh.host().main = [&] { BOOST_CHECK(fresh.job()); };
     sc_core::sc_event low;
     held.line.write(true);
@@ -386,11 +344,9 @@ BOOST_AUTO_TEST_CASE(a_line_that_is_active_from_the_beginning_holds_the_platform
     BOOST_CHECK(held.said == fresh.said);
 }
 
-namespace {
-
 // Refresh goes on: against a platform that was never used, and whose first job begins at the same moment.
-void check_banks(time_style style) {
-    const std::vector<std::string> keys = with_style({"hbm.timing=hbm3"}, style);
+BOOST_AUTO_TEST_CASE(a_platform_with_banks_is_after_a_reset_as_one_that_idled) {
+    const std::vector<std::string> keys = {"hbm.timing=hbm3"};
     std::vector<std::unique_ptr<subject>> all;
     seeded_random random(60);
     unsigned finished = 0, ended = 0;
@@ -415,13 +371,4 @@ void check_banks(time_style style) {
     BOOST_CHECK_GT(ended, 4u);
     for (const auto &s : all)
         BOOST_CHECK_EQUAL_COLLECTIONS(s->said.begin(), s->said.end(), all[0]->said.begin(), all[0]->said.end());
-}
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_platform_with_banks_is_after_a_reset_as_one_that_idled) {
-    check_banks(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_platform_with_banks_is_after_a_reset_as_one_that_idled_in_the_exact_style) {
-    check_banks(time_style::exact);
 }

@@ -14,11 +14,10 @@ struct platform : sc_core::sc_module {
     struct config {
         memory_controller::config controller = small();
         pe_mmu::config mmu = bare<pe_mmu>();
-        time_style style = time_style::fast;
         bool alone = false; // the line leads to the MMU and to nobody else
     };
 
-    static config walking(time_style style) {
+    static config walking() {
         config c;
         c.controller.memory.sip = c.controller.memory.die = c.controller.memory.pe = 0;
         c.controller.cost.fixed_ps = 10 * ns;
@@ -28,31 +27,21 @@ struct platform : sc_core::sc_module {
         c.mmu.walk = TLA_WALK_MEMORY;
         c.mmu.tlb_l1 = {16, 0, 1000, TLA_REPLACE_LRU};
         c.mmu.allocator_port = 1;
-        c.style = style;
         return c;
     }
 
-    static hbm_slice::config slice_of(time_style style) {
+    static hbm_slice::config slice_of() {
         hbm_slice::config c = bench::slice_config();
         c.latency_ps = 40 * ns;
-        c.style = style;
         return c;
     }
-    static tcm::config tcm_of(time_style style) {
+    static tcm::config tcm_of() {
         tcm::config c = bench::tcm_config();
-        c.style = style;
         return c;
     }
-    template <typename Config>
-    static Config in_style(Config c, time_style style) {
-        c.style = style;
-        return c;
-    }
-
     platform(sc_core::sc_module_name name, const config &c)
-        : sc_module(name), slice("slice", slice_of(c.style)), local("local", tcm_of(c.style)),
-          controller("controller", in_style(c.controller, c.style)), mmu("mmu", in_style(c.mmu, c.style)),
-          dma("dma", in_style(bare<pe_dma>(), c.style)) {
+        : sc_module(name), slice("slice", slice_of()), local("local", tcm_of()), controller("controller", c.controller),
+          mmu("mmu", c.mmu), dma("dma", bare<pe_dma>()) {
         controller.slice.bind(slice.in);
         controller.tcm.bind(local.in);
         mmu.out.bind(controller.in);

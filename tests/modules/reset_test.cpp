@@ -3,7 +3,6 @@
 #include "reset_platform.hpp"
 #include "tests/unit/seeded_random.hpp"
 
-#include <deque>
 #include <iostream>
 
 namespace {
@@ -12,7 +11,7 @@ using answers = std::vector<std::uint64_t>;
 
 void say(answers &said, const tla_completion &c, const sc_core::sc_time &delay) {
     said.insert(said.end(), {std::uint64_t(c.status), std::uint64_t(c.opcode), c.value, c.nbytes, c.total_free,
-                             c.largest_free, c.nodes_visited, c.service_ps, to_ps(delay)});
+                             c.largest_free, c.nodes_visited, c.service_ps, local_ps(delay)});
 }
 
 // Random commands of all kinds, and accesses to what they brought; everything that comes back is said.
@@ -38,7 +37,7 @@ void use(bench &b, seeded_random &random, unsigned count, answers &said, std::ui
             bytes word(8, static_cast<std::uint8_t>(i));
             const auto status =
                 kind == 9 ? b.data.write(live[one].first, word, delay) : b.data.read(live[one].first, word, delay);
-            said.insert(said.end(), {std::uint64_t(status), word[0], word[7], to_ps(delay)});
+            said.insert(said.end(), {std::uint64_t(status), word[0], word[7], local_ps(delay)});
         }
     }
 }
@@ -76,9 +75,8 @@ void check_as_new(const memory_controller::config &config) {
     BOOST_CHECK_EQUAL_COLLECTIONS(said[0].begin(), said[0].end(), said[1].begin(), said[1].end());
 }
 
-memory_controller::config priced(time_style style = time_style::fast) {
+memory_controller::config priced() {
     memory_controller::config config = small();
-    config.style = style;
     config.cost.fixed_ps = 20 * ns;
     config.cost.node_ps = 1 * ns;
     return config;
@@ -90,9 +88,6 @@ memory_controller::config priced(time_style style = time_style::fast) {
 
 BOOST_AUTO_TEST_CASE(a_controller_that_was_reset_answers_as_a_new_one) {
     check_as_new(priced());
-}
-BOOST_AUTO_TEST_CASE(a_controller_that_was_reset_answers_as_a_new_one_in_the_exact_style) {
-    check_as_new(priced(time_style::exact));
 }
 BOOST_AUTO_TEST_CASE(a_caching_front_has_forgotten_what_it_kept) {
     memory_controller::config config = priced();
@@ -117,15 +112,15 @@ BOOST_AUTO_TEST_CASE(a_list_in_registers_beside_the_sram_begins_anew) {
     config.list_reserve = 64 << 10;
     check_as_new(config);
 }
-BOOST_AUTO_TEST_CASE(a_list_in_the_slice_begins_anew) {
+BOOST_AUTO_TEST_CASE(a_list_in_the_slice_with_a_cache_begins_anew) {
     memory_controller::config config = priced();
     config.free_list = TLA_LIST_HBM;
     config.list_reserve = 64 << 10;
     config.node_cache = 4;
     check_as_new(config);
 }
-BOOST_AUTO_TEST_CASE(a_list_in_the_slice_begins_anew_in_the_exact_style) {
-    memory_controller::config config = priced(time_style::exact);
+BOOST_AUTO_TEST_CASE(a_list_in_the_slice_begins_anew) {
+    memory_controller::config config = priced();
     config.free_list = TLA_LIST_HBM;
     config.list_reserve = 64 << 10;
     check_as_new(config);
@@ -245,7 +240,7 @@ BOOST_AUTO_TEST_CASE(commands_in_flight_are_ended_with_a_status) {
 }
 
 BOOST_AUTO_TEST_CASE(a_reset_that_is_held_refuses_writes_and_accesses_and_lets_ports_be_read) {
-    platform s("s", platform::walking(time_style::fast));
+    platform s("s", platform::walking());
     s.cpu.body = [&] {
         s.cpu.command(0, alloc_command(TLA_HBM, 100));
         sc_core::sc_time delay;
@@ -273,9 +268,9 @@ BOOST_AUTO_TEST_CASE(a_reset_that_is_held_refuses_writes_and_accesses_and_lets_p
     BOOST_CHECK_EQUAL(s.controller.resets(), 1u);
 }
 
-// Exact: one command walks its list in the slice, others wait for it.
+// One command walks its list in the slice, others wait for it.
 BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_walk_of_the_free_list_ends_it_and_all_behind_it) {
-    platform::config config = platform::walking(time_style::exact);
+    platform::config config = platform::walking();
     config.controller.free_list = TLA_LIST_HBM;
     config.controller.list_reserve = 16 << 10;
     config.controller.queue_depth = 2;
@@ -309,7 +304,7 @@ BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_walk_of_the_free_list_ends_it_an
 }
 
 BOOST_AUTO_TEST_CASE(a_write_that_waits_for_a_place_in_the_queue_goes_on_and_its_command_is_ended) {
-    platform::config config = platform::walking(time_style::exact);
+    platform::config config = platform::walking();
     config.controller.free_list = TLA_LIST_HBM;
     config.controller.list_reserve = 16 << 10;
     config.controller.queue_depth = 1;
@@ -344,7 +339,7 @@ BOOST_AUTO_TEST_CASE(a_write_that_waits_for_a_place_in_the_queue_goes_on_and_its
 // --- accesses --------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(accesses_under_way_are_answered_and_later_ones_refused_until_they_are) {
-    platform s("s", platform::walking(time_style::exact));
+    platform s("s", platform::walking());
     s.data.body = [&] {
         sc_core::sc_time delay;
         BOOST_CHECK_EQUAL(s.data.write(s.hbm(0), {5}, delay), tlm::TLM_OK_RESPONSE); // 3 + 40 + 8 ns
@@ -376,35 +371,31 @@ BOOST_AUTO_TEST_CASE(accesses_under_way_are_answered_and_later_ones_refused_unti
 // --- mappings --------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(mappings_are_forgotten_and_their_pointers_withdrawn) {
-    std::deque<std::unique_ptr<platform>> systems; // in one simulation
-    for (const time_style style : {time_style::fast, time_style::exact}) {
-        platform::config config = platform::walking(style);
-        config.mmu.walk = TLA_WALK_IDEAL;
-        systems.push_back(std::make_unique<platform>(style == time_style::fast ? "fast" : "exact", config));
-        platform &s = *systems.back();
-        s.driver.body = [&s] {
-            sc_core::sc_time delay;
-            BOOST_CHECK_EQUAL(s.map({{0x10000, s.hbm(0), 4096}}).status, TLA_OK);
-            bytes word(4);
-            BOOST_CHECK_EQUAL(s.through.read(0x10000, word, delay), tlm::TLM_OK_RESPONSE);
-            BOOST_CHECK(s.through.pointer_to(0x10000) != nullptr);
-            s.mmu.reset();
-            BOOST_REQUIRE_GE(s.through.lost.size(), 1u);
-            BOOST_CHECK(s.through.lost.back() == std::make_pair(std::uint64_t{0}, UINT64_MAX));
-            BOOST_CHECK(s.through.pointer_to(0x10000) == nullptr);
-            BOOST_CHECK_EQUAL(s.through.read(0x10000, word, delay = {}), tlm::TLM_ADDRESS_ERROR_RESPONSE);
-            BOOST_CHECK_EQUAL(s.mmu.get_statistics().table.mapped_bytes, 0u);
-            BOOST_CHECK_EQUAL(s.map({{0x10000, s.hbm(4096), 4096}}).status, TLA_OK); // nothing overlaps
-            BOOST_CHECK_EQUAL(s.through.read(0x10000, word, delay = {}), tlm::TLM_OK_RESPONSE);
-        };
-    }
-    sc_core::sc_report_handler::set_handler(keep_report);
-    sc_core::sc_start();
+    platform::config config = platform::walking();
+    config.mmu.walk = TLA_WALK_IDEAL;
+    platform s("s", config);
+    s.driver.body = [&s] {
+        sc_core::sc_time delay;
+        BOOST_CHECK_EQUAL(s.map({{0x10000, s.hbm(0), 4096}}).status, TLA_OK);
+        bytes word(4);
+        BOOST_CHECK_EQUAL(s.through.read(0x10000, word, delay), tlm::TLM_OK_RESPONSE);
+        sc_core::wait(delay);
+        BOOST_CHECK(s.through.pointer_to(0x10000) != nullptr);
+        s.mmu.reset();
+        BOOST_REQUIRE_GE(s.through.lost.size(), 1u);
+        BOOST_CHECK(s.through.lost.back() == std::make_pair(std::uint64_t{0}, UINT64_MAX));
+        BOOST_CHECK(s.through.pointer_to(0x10000) == nullptr);
+        BOOST_CHECK_EQUAL(s.through.read(0x10000, word, delay = {}), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(s.mmu.get_statistics().table.mapped_bytes, 0u);
+        BOOST_CHECK_EQUAL(s.map({{0x10000, s.hbm(4096), 4096}}).status, TLA_OK); // nothing overlaps
+        BOOST_CHECK_EQUAL(s.through.read(0x10000, word, delay = {}), tlm::TLM_OK_RESPONSE);
+    };
+    run(s);
 }
 
 // All modules by one line: the walk goes on to its end, or finds that the memory refuses it.
-void check_reset_in_a_walk(time_style style) {
-    platform s("s", platform::walking(style));
+BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_walk_answers_who_waits) {
+    platform s("s", platform::walking());
     bool answered = false;
     s.driver.body = [&] {
         BOOST_CHECK_EQUAL(s.map({{0x10000, s.hbm(0x40000), 4096}}).status, TLA_OK);
@@ -419,14 +410,13 @@ void check_reset_in_a_walk(time_style style) {
         sc_core::sc_time delay;
         const auto status = s.through.read(0x10000, word, delay);
         answered = true;
-        if (style == time_style::exact) {
-            BOOST_CHECK_EQUAL(status, tlm::TLM_GENERIC_ERROR_RESPONSE);
-            BOOST_CHECK_LE(to_ps(sc_core::sc_time_stamp()), 50'100 * ns);
-        }
+        BOOST_CHECK_EQUAL(status, tlm::TLM_GENERIC_ERROR_RESPONSE);
+        BOOST_CHECK_LE(to_ps(sc_core::sc_time_stamp()), 50'100 * ns);
         at(60'000 * ns);
         BOOST_CHECK(!s.mmu.in_reset() && !s.controller.in_reset());
         BOOST_CHECK_EQUAL(s.controller.get_statistics(TLA_HBM).arena.used, 0u); // the tables are gone, too
         BOOST_CHECK_EQUAL(s.through.read(0x10000, word, delay = {}), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        sc_core::wait(delay);
         BOOST_CHECK_EQUAL(s.map({{0x10000, s.hbm(0x40000), 4096}}).status, TLA_OK);
         BOOST_CHECK_EQUAL(s.through.read(0x10000, word, delay = {}), tlm::TLM_OK_RESPONSE);
         BOOST_CHECK(word == bytes(4, 0));
@@ -434,16 +424,10 @@ void check_reset_in_a_walk(time_style style) {
     run(s);
     BOOST_CHECK(answered);
 }
-BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_walk_answers_who_waits) {
-    check_reset_in_a_walk(time_style::fast);
-}
-BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_walk_answers_who_waits_in_the_exact_style) {
-    check_reset_in_a_walk(time_style::exact);
-}
 
 // The MMU alone: its command is in the middle of writing entries.
 BOOST_AUTO_TEST_CASE(a_map_that_is_under_way_is_ended_and_not_done) {
-    platform s("s", platform::walking(time_style::exact));
+    platform s("s", platform::walking());
     s.driver.body = [&] {
         sc_core::sc_time delay;
         s.driver.post(0, map_command(TLA_TARGET_PE_MMU, TLA_OP_MAP, {{0x10000, s.hbm(0x40000), 4096}}), delay);
@@ -455,6 +439,7 @@ BOOST_AUTO_TEST_CASE(a_map_that_is_under_way_is_ended_and_not_done) {
         BOOST_CHECK(!s.mmu.in_reset());
         bytes word(4);
         BOOST_CHECK_EQUAL(s.through.read(0x10000, word, delay = {}), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        sc_core::wait(delay);
         BOOST_CHECK_EQUAL(s.map({{0x10000, s.hbm(0x40000), 4096}}).status, TLA_OK);
         BOOST_CHECK_EQUAL(s.through.read(0x10000, word, delay = {}), tlm::TLM_OK_RESPONSE);
     };
@@ -462,7 +447,7 @@ BOOST_AUTO_TEST_CASE(a_map_that_is_under_way_is_ended_and_not_done) {
 }
 
 BOOST_AUTO_TEST_CASE(who_waits_for_a_mapping_of_the_host_is_answered) {
-    platform::config config = platform::walking(time_style::exact);
+    platform::config config = platform::walking();
     config.mmu.walk = TLA_WALK_IDEAL;
     config.mmu.unmapped = TLA_UNMAPPED_DEMAND;
     platform s("s", config);
@@ -488,8 +473,8 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_mapping_of_the_host_is_answered) {
 // --- transfers -------------------------------------------------------------------------------------------------------
 
 // Every chunk is whole: as before the transfer, or as after it. Whether all, some or none has been moved is open.
-void check_reset_in_a_transfer(time_style style, bool line) {
-    platform::config config = platform::walking(style);
+void check_reset_in_a_transfer(bool line) {
+    platform::config config = platform::walking();
     config.mmu.walk = TLA_WALK_IDEAL;
     platform s("s", config);
     const std::uint64_t nbytes = 32 << 10, chunk = pe_dma::config().chunk;
@@ -537,11 +522,8 @@ void check_reset_in_a_transfer(time_style style, bool line) {
     run(s);
 }
 BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_transfer_leaves_no_chunk_half_done) {
-    check_reset_in_a_transfer(time_style::fast, false);
-}
-BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_transfer_leaves_no_chunk_half_done_in_the_exact_style) {
-    check_reset_in_a_transfer(time_style::exact, false);
+    check_reset_in_a_transfer(false);
 }
 BOOST_AUTO_TEST_CASE(a_platforms_reset_line_leaves_nothing_of_a_transfer) {
-    check_reset_in_a_transfer(time_style::exact, true);
+    check_reset_in_a_transfer(true);
 }

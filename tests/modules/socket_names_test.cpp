@@ -30,29 +30,26 @@ void bind(const std::string &initiator_name, const std::string &target_name) {
     from->bind(*to);
 }
 
-memory_controller::config controller_config(time_style style) {
+memory_controller::config controller_config() {
     memory_controller::config c = bare<memory_controller>();
-    c.style = style;
     c.memory.hbm_slice_bytes = 1 << 18;
     c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
     c.memory.layout = TLA_LAYOUT_PLAIN;
     return c;
 }
 
-hbm_slice::config slice_config(time_style style) {
+hbm_slice::config slice_config() {
     hbm_slice::config c = bare<hbm_slice>();
-    c.style = style;
     c.capacity = 1 << 18;
     return c;
 }
 
 // Two initiators at the controller's socket and one at the fabric in front of it, all bound by name; each has its part
 // of the slice.
-void several_initiators_are_bound_by_name(time_style style, coding how) {
-    memory_controller controller("controller", controller_config(style));
-    hbm_slice slice("slice", slice_config(style));
+void several_initiators_are_bound_by_name(coding how) {
+    memory_controller controller("controller", controller_config());
+    hbm_slice slice("slice", slice_config());
     interconnect::config roads = bare<interconnect>();
-    roads.style = style;
     roads.nodes.resize(2);
     roads.links = {{0, 1, 1'000, 256'000'000'000, 0}, {1, 0, 1'000, 256'000'000'000, 0}};
     roads.sources = {0};
@@ -89,7 +86,7 @@ void is_found(const char *name) {
 // 20,000 accesses by initiators of `bits` through adapters, and by as many of 32 without: the same bytes; by one of
 // them the same times (of several it depends on who comes first at a time).
 template <unsigned bits>
-void an_adapter_takes_no_time(time_style style, coding how, unsigned initiators = 1) {
+void an_adapter_takes_no_time(coding how, unsigned initiators = 1) {
     struct wide : sc_core::sc_module { // an initiator of 32 bits, made wider, and its adapter
         width_adapter<32, bits> out{"out"};
         width_adapter<bits> adapter{"adapter"};
@@ -98,12 +95,12 @@ void an_adapter_takes_no_time(time_style style, coding how, unsigned initiators 
     struct memory : sc_core::sc_module {
         memory_controller controller;
         hbm_slice slice;
-        memory(sc_core::sc_module_name name, time_style style)
-            : sc_module(name), controller("controller", controller_config(style)), slice("slice", slice_config(style)) {
+        memory(sc_core::sc_module_name name)
+            : sc_module(name), controller("controller", controller_config()), slice("slice", slice_config()) {
             controller.slice.bind(slice.in);
         }
     };
-    memory with("with", style), without("without", style);
+    memory with("with"), without("without");
     initiator with_control("with_control"), without_control("without_control"); // do nothing
     with_control.out.bind(with.controller.control);
     without_control.out.bind(without.controller.control);
@@ -136,23 +133,20 @@ void an_adapter_takes_no_time(time_style style, coding how, unsigned initiators 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(several_initiators_are_bound_to_one_socket_by_name) {
-    several_initiators_are_bound_by_name(time_style::fast, coding::loosely_timed);
-}
-BOOST_AUTO_TEST_CASE(several_initiators_are_bound_to_one_socket_by_name_in_the_exact_style) {
-    several_initiators_are_bound_by_name(time_style::exact, coding::loosely_timed);
+    several_initiators_are_bound_by_name(coding::loosely_timed);
 }
 BOOST_AUTO_TEST_CASE(several_initiators_in_four_phases_are_bound_to_one_socket_by_name) {
-    several_initiators_are_bound_by_name(time_style::fast, coding::approximately_timed);
+    several_initiators_are_bound_by_name(coding::approximately_timed);
 }
 
 BOOST_AUTO_TEST_CASE(every_socket_of_the_modules_that_others_use_is_found) {
-    memory_controller controller("controller", controller_config(time_style::fast));
+    memory_controller controller("controller", controller_config());
     pe_mmu mmu("mmu", bare<pe_mmu>());
     interconnect::config roads = bare<interconnect>();
     roads.nodes.resize(1);
     roads.sources = roads.targets = {0};
     interconnect fabric("fabric", roads);
-    hbm_slice slice("slice", slice_config(time_style::fast));
+    hbm_slice slice("slice", slice_config());
     at_lt_bridge at("at", {});
     lt_at_bridge::config c;
     c.capacity = 1 << 18;
@@ -169,20 +163,20 @@ BOOST_AUTO_TEST_CASE(every_socket_of_the_modules_that_others_use_is_found) {
 }
 
 BOOST_AUTO_TEST_CASE(an_adapter_of_64_bits_takes_no_time) {
-    an_adapter_takes_no_time<64>(time_style::fast, coding::loosely_timed);
+    an_adapter_takes_no_time<64>(coding::loosely_timed);
 }
-BOOST_AUTO_TEST_CASE(an_adapter_of_128_bits_takes_no_time_in_the_exact_style) {
-    an_adapter_takes_no_time<128>(time_style::exact, coding::loosely_timed);
+BOOST_AUTO_TEST_CASE(an_adapter_of_128_bits_takes_no_time) {
+    an_adapter_takes_no_time<128>(coding::loosely_timed);
 }
 BOOST_AUTO_TEST_CASE(an_adapter_of_512_bits_takes_no_time_in_four_phases) {
-    an_adapter_takes_no_time<512>(time_style::fast, coding::approximately_timed);
+    an_adapter_takes_no_time<512>(coding::approximately_timed);
 }
-BOOST_AUTO_TEST_CASE(an_adapter_of_8_bits_takes_no_time_in_four_phases_in_the_exact_style) {
-    an_adapter_takes_no_time<8>(time_style::exact, coding::approximately_timed);
+BOOST_AUTO_TEST_CASE(an_adapter_of_8_bits_takes_no_time_in_four_phases) {
+    an_adapter_takes_no_time<8>(coding::approximately_timed);
 }
 BOOST_AUTO_TEST_CASE(adapters_of_64_bits_of_two_initiators_keep_every_byte) {
-    an_adapter_takes_no_time<64>(time_style::fast, coding::loosely_timed, 2);
+    an_adapter_takes_no_time<64>(coding::loosely_timed, 2);
 }
-BOOST_AUTO_TEST_CASE(adapters_of_128_bits_of_two_initiators_keep_every_byte_in_four_phases_in_the_exact_style) {
-    an_adapter_takes_no_time<128>(time_style::exact, coding::approximately_timed, 2);
+BOOST_AUTO_TEST_CASE(adapters_of_128_bits_of_two_initiators_keep_every_byte_in_four_phases) {
+    an_adapter_takes_no_time<128>(coding::approximately_timed, 2);
 }

@@ -1,4 +1,4 @@
-// Accesses over several pages in the exact style: their pages are looked up in the order of arrival of the accesses,
+// Accesses over several pages: their pages are looked up in the order of arrival of the accesses,
 // also where an earlier page was held up, merged with a walk or queued for a walker. Beside a plain event model.
 #include "bare.hpp"
 #include "plain_mmu.hpp"
@@ -50,7 +50,6 @@ struct bench : sc_core::sc_module {
     }
     static pe_mmu::config config(const scenario &s) {
         pe_mmu::config c = bare<pe_mmu>();
-        c.style = time_style::exact;
         c.page_size = page;
         c.va_bits = 48;
         c.allow_remap = true;

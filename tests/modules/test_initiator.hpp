@@ -111,16 +111,19 @@ class initiator : public sc_core::sc_module {
         return access(tlm::TLM_READ_COMMAND, address, data, delay);
     }
 
-    // The same where the time does not matter; an access that fails is an error of the test.
+    // The same where the time does not matter, which has passed on return; an access that fails is an error of the
+    // test.
     void write(std::uint64_t address, const bytes &data) {
         sc_core::sc_time delay;
         BOOST_CHECK_EQUAL(write(address, data, delay), tlm::TLM_OK_RESPONSE);
+        sc_core::wait(delay);
     }
 
     bytes read(std::uint64_t address, std::size_t length) {
         bytes data(length, 0xee);
         sc_core::sc_time delay;
         BOOST_CHECK_EQUAL(read(address, data, delay), tlm::TLM_OK_RESPONSE);
+        sc_core::wait(delay);
         return data;
     }
 

@@ -108,7 +108,6 @@ struct dma_engine : sc_core::sc_module {
     }
     static pe_dma::config dma_config(const initiator_program &what) {
         pe_dma::config c = bare<pe_dma>();
-        c.style = time_style::exact;
         c.chunk = burst;
         c.bandwidth = dma_bandwidth;
         c.outstanding = what.outstanding;
@@ -116,7 +115,6 @@ struct dma_engine : sc_core::sc_module {
     }
     static tcm::config tcm_config() {
         tcm::config c = bare<tcm>();
-        c.style = time_style::exact;
         c.capacity = capacity;
         c.read_bandwidth = c.write_bandwidth = dma_bandwidth;
         return c;
@@ -154,7 +152,6 @@ struct bench : sc_core::sc_module {
     }
     static hbm_slice::config slice_config() {
         hbm_slice::config c = bare<hbm_slice>();
-        c.style = time_style::exact;
         c.capacity = capacity;
         c.pseudo_channels = channel_count;
         c.pseudo_channel_bandwidth = channel_bandwidth;

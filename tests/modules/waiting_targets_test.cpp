@@ -301,7 +301,8 @@ BOOST_AUTO_TEST_CASE(two_senders_map_and_two_threads_walk_through_tables_behind_
     BOOST_CHECK_GT(reads, 50u);
     BOOST_CHECK_GT(debugged, 50u);
     BOOST_CHECK_EQUAL(b.allocator_lane.most_under_way, 1u);
-    BOOST_CHECK_EQUAL(b.walk_lane.most_under_way, 1u);
+    BOOST_CHECK_GT(b.walk_lane.most_under_way, 1u);
+    BOOST_CHECK_LE(b.walk_lane.most_under_way, 3u); // a read for each thread, and one access for the commands
     std::uint64_t pages = 0;
     for (const auto &half : mapped)
         pages += static_cast<std::uint64_t>(std::count(half.begin(), half.end(), true));

@@ -61,8 +61,8 @@ BOOST_AUTO_TEST_CASE(kernels_are_right_on_one_pe) {
     check_all(npu_small, {"system.pes_per_cube=1"}, "1");
 }
 
-BOOST_AUTO_TEST_CASE(kernels_are_right_on_8_pes_in_the_exact_style) {
-    check_all(npu_small, {"system.pes_per_cube=8", "simulation.style=exact"}, "8");
+BOOST_AUTO_TEST_CASE(kernels_are_right_on_8_pes) {
+    check_all(npu_small, {"system.pes_per_cube=8"}, "8");
 }
 
 BOOST_AUTO_TEST_CASE(kernels_are_right_on_64_pes_with_pages_of_4_kib) {

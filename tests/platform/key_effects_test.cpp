@@ -41,6 +41,7 @@ const std::map<std::string, std::string> never_shown{
     {"va.cost.node_created", "reported"},
     {"va.cost.node_released", "reported"},
     {"host.driver_synchronous", "reported"},
+    {"simulation.look_ahead", "reported"},
 };
 
 // Another value than the key has without a showcase of its own: a new key needs none if this shows.

@@ -191,7 +191,6 @@ inline std::map<std::string, showcase> special_showcases() {
         {"host.driver_alloc", {"9 us", driver}},
         {"host.driver_free", {"9 us", driver}},
         {"host.pool", {"caching_pool", {}}},
-        {"simulation.style", {"fast", {}, "transformer_block"}},
         {"faults.plan", {"refuse", {}}},
         {"faults.seed", {"9", {"faults.plan=refuse rate=300000", "host.retries=0"}}},
         {"faults.ecc_latency", {"99 ns", {"faults.plan=correctable"}}},

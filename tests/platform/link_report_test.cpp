@@ -70,45 +70,43 @@ BOOST_AUTO_TEST_CASE(the_bytes_of_every_slice_are_on_its_links) {
 }
 
 BOOST_AUTO_TEST_CASE(rows_of_links_say_which_and_kinds_are_their_sums) {
-    for (const char *style : {"simulation.style=exact", "simulation.style=fast"}) {
-        const report r = run(small, {"--set", style});
-        const std::vector<ends> links = links_of(small);
-        const double run_ps = static_cast<double>(r.number("sim_time_ps"));
-        std::map<std::string, std::map<std::string, std::int64_t>> sums;
-        std::size_t i = 0;
-        json_t *row = nullptr;
-        std::int64_t last = -1;
-        json_array_foreach(r.list("links"), i, row) {
-            const std::int64_t link = number(row, "link");
-            BOOST_REQUIRE_LT(link, static_cast<std::int64_t>(links.size()));
-            BOOST_CHECK_GT(link, last);
-            last = link;
-            BOOST_CHECK_EQUAL(text(row, "from"), links[static_cast<std::size_t>(link)].first);
-            BOOST_CHECK_EQUAL(text(row, "to"), links[static_cast<std::size_t>(link)].second);
-            BOOST_CHECK_GT(number(row, "messages"), 0);
-            const double share = json_real_value(json_object_get(row, "utilisation_pct"));
-            BOOST_CHECK_CLOSE_FRACTION(share + 1, 1 + 100 * static_cast<double>(number(row, "busy_ps")) / run_ps, 1e-9);
-            for (const char *key : {"bytes", "messages", "busy_ps", "waited_ps"})
-                sums[text(row, "kind")][key] += number(row, key);
-        }
-        std::int64_t counted = 0;
-        json_array_foreach(r.list("link_kinds"), i, row) {
-            const std::string kind = text(row, "kind");
-            counted += number(row, "links");
-            for (const char *key : {"bytes", "messages", "busy_ps", "waited_ps"})
-                BOOST_CHECK_EQUAL(number(row, key), sums[kind][key]);
-            const double mean =
-                100 * static_cast<double>(number(row, "busy_ps")) / run_ps / static_cast<double>(number(row, "links"));
-            BOOST_CHECK_CLOSE_FRACTION(json_real_value(json_object_get(row, "utilisation_pct")) + 1, 1 + mean, 1e-9);
-            sums.erase(kind);
-        }
-        BOOST_CHECK(sums.empty());
-        BOOST_CHECK_EQUAL(counted, static_cast<std::int64_t>(links.size()));
-        // What the host has sent has left by every link of the way that all of it takes.
-        const std::map<ends, json_t *> rows = rows_of(r);
-        BOOST_CHECK_EQUAL(number(rows.at({"host", "sip0.pcie_ep"}), "bytes"),
-                          number(rows.at({"sip0.pcie_ep", "sip0.io_noc"}), "bytes"));
+    const report r = run(small, {});
+    const std::vector<ends> links = links_of(small);
+    const double run_ps = static_cast<double>(r.number("sim_time_ps"));
+    std::map<std::string, std::map<std::string, std::int64_t>> sums;
+    std::size_t i = 0;
+    json_t *row = nullptr;
+    std::int64_t last = -1;
+    json_array_foreach(r.list("links"), i, row) {
+        const std::int64_t link = number(row, "link");
+        BOOST_REQUIRE_LT(link, static_cast<std::int64_t>(links.size()));
+        BOOST_CHECK_GT(link, last);
+        last = link;
+        BOOST_CHECK_EQUAL(text(row, "from"), links[static_cast<std::size_t>(link)].first);
+        BOOST_CHECK_EQUAL(text(row, "to"), links[static_cast<std::size_t>(link)].second);
+        BOOST_CHECK_GT(number(row, "messages"), 0);
+        const double share = json_real_value(json_object_get(row, "utilisation_pct"));
+        BOOST_CHECK_CLOSE_FRACTION(share + 1, 1 + 100 * static_cast<double>(number(row, "busy_ps")) / run_ps, 1e-9);
+        for (const char *key : {"bytes", "messages", "busy_ps", "waited_ps"})
+            sums[text(row, "kind")][key] += number(row, key);
     }
+    std::int64_t counted = 0;
+    json_array_foreach(r.list("link_kinds"), i, row) {
+        const std::string kind = text(row, "kind");
+        counted += number(row, "links");
+        for (const char *key : {"bytes", "messages", "busy_ps", "waited_ps"})
+            BOOST_CHECK_EQUAL(number(row, key), sums[kind][key]);
+        const double mean =
+            100 * static_cast<double>(number(row, "busy_ps")) / run_ps / static_cast<double>(number(row, "links"));
+        BOOST_CHECK_CLOSE_FRACTION(json_real_value(json_object_get(row, "utilisation_pct")) + 1, 1 + mean, 1e-9);
+        sums.erase(kind);
+    }
+    BOOST_CHECK(sums.empty());
+    BOOST_CHECK_EQUAL(counted, static_cast<std::int64_t>(links.size()));
+    // What the host has sent has left by every link of the way that all of it takes.
+    const std::map<ends, json_t *> rows = rows_of(r);
+    BOOST_CHECK_EQUAL(number(rows.at({"host", "sip0.pcie_ep"}), "bytes"),
+                      number(rows.at({"sip0.pcie_ep", "sip0.io_noc"}), "bytes"));
 }
 
 BOOST_AUTO_TEST_CASE(the_table_names_what_is_busy_and_what_is_waited_for) {

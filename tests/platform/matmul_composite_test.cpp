@@ -42,16 +42,12 @@ const char *const engines[] = {"scheduler_ps", "dma_read_ps", "dma_write_ps", "f
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_product_is_verified_in_all_variants_and_ragged_sizes_in_both_styles) {
-    for (const char *style : {"fast", "exact"})
-        for (const char *variant : {"0", "1", "2"}) {
-            const words in{"--set", std::string("simulation.style=") + style};
-            verified(small, matmul("33", "130", "65", variant), in, 4);
-            const report one = verified(small, matmul("1", "1", "1", variant), in, 4);
-            if (std::string(style) == "exact") BOOST_CHECK_EQUAL(one.run.err, ""); // fast says how far it is off
-            verified(small, matmul("31", "63", "95", variant),
-                     {"--set", "pe.pipeline_depth=1", "--set", "pe.tile_k=7", in[0], in[1]}, 4);
-        }
+BOOST_AUTO_TEST_CASE(a_product_is_verified_in_all_variants_and_ragged_sizes) {
+    for (const char *variant : {"0", "1", "2"}) {
+        verified(small, matmul("33", "130", "65", variant), {}, 4);
+        BOOST_CHECK_EQUAL(verified(small, matmul("1", "1", "1", variant), {}, 4).run.err, "");
+        verified(small, matmul("31", "63", "95", variant), {"--set", "pe.pipeline_depth=1", "--set", "pe.tile_k=7"}, 4);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_product_is_verified_on_1_8_64_and_256_pes) {

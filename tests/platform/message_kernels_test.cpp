@@ -125,18 +125,16 @@ BOOST_AUTO_TEST_CASE(a_section_of_collectives_is_read_like_any_other) {
     BOOST_CHECK_EQUAL(number(some.list("message_sums"), "received"), 2 * 3 * 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_ring_takes_messages_longer_than_all_slots_in_every_memory_and_style) {
-    for (const char *style : {"exact", "fast"})
-        for (const char *memory : {"tcm", "hbm", "sram"})
-            for (const char *pressure : {"sleep", "poll"}) {
-                const report r = run(
-                    small, with({"--kernel", "ring"},
-                                {std::string("simulation.style=") + style, std::string("messages.memory=") + memory,
-                                 std::string("messages.back_pressure=") + pressure, "workload.elements_per_pe=20001"}));
-                BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "result verified; leaks 0"),
-                                    style << " " << memory << " " << pressure << r.run.out << r.run.err);
-                BOOST_CHECK_EQUAL(number(r.list("message_sums"), "polls") > 0, std::string(pressure) == "poll");
-            }
+BOOST_AUTO_TEST_CASE(a_ring_takes_messages_longer_than_all_slots_in_every_memory) {
+    for (const char *memory : {"tcm", "hbm", "sram"})
+        for (const char *pressure : {"sleep", "poll"}) {
+            const report r = run(small, with({"--kernel", "ring"}, {std::string("messages.memory=") + memory,
+                                                                    std::string("messages.back_pressure=") + pressure,
+                                                                    "workload.elements_per_pe=20001"}));
+            BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "result verified; leaks 0"),
+                                memory << " " << pressure << r.run.out << r.run.err);
+            BOOST_CHECK_EQUAL(number(r.list("message_sums"), "polls") > 0, std::string(pressure) == "poll");
+        }
 }
 
 BOOST_AUTO_TEST_CASE(messages_go_four_ways_and_farther_takes_longer) {
@@ -185,22 +183,20 @@ BOOST_AUTO_TEST_CASE(by_kernbenchs_tables_memories_differ_by_a_write_and_a_read_
 BOOST_AUTO_TEST_CASE(a_deadlock_names_every_pe_that_waits_and_writes_report_and_waveform) {
     scratch_directory scratch;
     const std::string file = scratch.write("wait.c", kernel("wait", "status = tl_recv(tl, p ^ 1, &tile);"));
-    for (const char *style : {"exact", "fast"}) {
-        const report r = run(small, {"--kernel", file, "--vcd", scratch.path("wait.vcd"), "--set",
-                                     std::string("simulation.style=") + style, "--set", "messages.signals=true"});
-        BOOST_CHECK_EQUAL(r.run.status, 1);
-        for (int p = 0; p < 4; p++)
-            BOOST_CHECK_MESSAGE(contains(r.run.err, "tlmalloc run: deadlock: sip0.cube0.pe" + std::to_string(p) +
-                                                        " in tl_recv: waits for a message of 256 bytes from program " +
-                                                        std::to_string(p ^ 1) + ", sip0.cube0.pe" +
-                                                        std::to_string(p ^ 1) + "\n"),
-                                r.run.err);
-        BOOST_CHECK(contains(r.run.err, "TLA_DEADLOCK: kernel wait ("));
-        BOOST_CHECK(contains(r.run.err, "4 PEs wait for messages, and nobody can go on: sip0.cube0.pe0 in tl_recv"));
-        BOOST_CHECK(contains(r.run.out, "leaks 0"));
-        BOOST_CHECK_EQUAL(std::string(json_string_value(r.list("status"))), "TLA_DEADLOCK");
-        BOOST_CHECK(contains(read_text(scratch.path("wait.vcd")), "waits_for_message"));
-    }
+    const report r =
+        run(small, {"--kernel", file, "--vcd", scratch.path("wait.vcd"), "--set", "messages.signals=true"});
+    BOOST_CHECK_EQUAL(r.run.status, 1);
+    for (int p = 0; p < 4; p++)
+        BOOST_CHECK_MESSAGE(contains(r.run.err, "tlmalloc run: deadlock: sip0.cube0.pe" + std::to_string(p) +
+                                                    " in tl_recv: waits for a message of 256 bytes from program " +
+                                                    std::to_string(p ^ 1) + ", sip0.cube0.pe" + std::to_string(p ^ 1) +
+                                                    "\n"),
+                            r.run.err);
+    BOOST_CHECK(contains(r.run.err, "TLA_DEADLOCK: kernel wait ("));
+    BOOST_CHECK(contains(r.run.err, "4 PEs wait for messages, and nobody can go on: sip0.cube0.pe0 in tl_recv"));
+    BOOST_CHECK(contains(r.run.out, "leaks 0"));
+    BOOST_CHECK_EQUAL(std::string(json_string_value(r.list("status"))), "TLA_DEADLOCK");
+    BOOST_CHECK(contains(read_text(scratch.path("wait.vcd")), "waits_for_message"));
 }
 
 BOOST_AUTO_TEST_CASE(what_stopped_one_kernel_is_told_and_not_that_others_waited_for_it) {

@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(control_messages_that_are_split_take_effect_once) {
                                      {"dma.chunk=100 B", "messages.slot_size=256 B", "messages.slots=1"},
                                      {"system.pes_per_cube=3", "messages.slots=2", "messages.slot_size=256 B",
                                       "messages.memory=sram", "dma.chunk=1000 B", "messages.credit=256 B"},
-                                     {"dma.chunk=48 B", "messages.credit=256 B", "simulation.style=fast"}};
+                                     {"dma.chunk=48 B", "messages.credit=256 B"}};
     for (const words &sets : runs) {
         words arguments = {"run", small, "--kernel", "ring"};
         for (const std::string &key : sets)

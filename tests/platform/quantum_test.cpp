@@ -1,4 +1,4 @@
-// In the exact style a run is the same for every simulation.quantum: report and waveform, byte for byte.
+// A run is the same for every simulation.quantum: report and waveform, byte for byte.
 #include "platform/command_line.hpp"
 
 #include <sstream>

@@ -16,7 +16,15 @@ namespace {
 
 using files = std::map<std::string, std::string>; // texts by name
 
-// What is run, and how often: a platform, the quanta, what is told beside the report.
+// As a shell takes them.
+std::string line_of(const std::vector<std::string> &words) {
+    std::string line;
+    for (const std::string &word : words)
+        line += word.find_first_of(" ;/") == std::string::npos || word[0] == '/' ? " " + word : " '" + word + "'";
+    return line;
+}
+
+// What is run, and how often: a platform, the quanta, which are look-aheads too, what is told beside the report.
 struct experiment {
     std::string kernel;
     std::vector<std::string> parameters;
@@ -52,23 +60,27 @@ struct experiment {
         return all;
     }
 
-    std::string command() const {
-        std::string line = "tlmalloc";
-        for (const std::string &word : arguments())
-            line += word.find_first_of(" ;/") == std::string::npos || word[0] == '/' ? " " + word : " '" + word + "'";
-        return line;
-    }
+    std::string command() const { return "tlmalloc" + line_of(arguments()); }
 };
 
 struct ended_run {
     command_result result;
     report told;      // without --json: no json
-    std::string text; // the report, but for the quantum
+    std::string text; // the report, but for quantum and look-ahead
     files written;    // by option; of --record by the names of its files
 };
 
 std::string without_the_quantum(const std::string &text) {
-    return std::regex_replace(text, std::regex("\"quantum\": \"[^\"]*\""), "");
+    return std::regex_replace(text, std::regex("\"(quantum|look_ahead)\": \"[^\"]*\""), "");
+}
+
+// A run has no initiator that could look ahead, and says so.
+std::string without_the_warning(const std::string &err) {
+    return std::regex_replace(err, std::regex("[^\n]*: simulation.look_ahead has no effect with [^\n]*\n"), "");
+}
+
+std::vector<std::string> set_quantum(const std::string &quantum) {
+    return {"--set", "simulation.quantum=" + quantum, "--set", "simulation.look_ahead=" + quantum};
 }
 
 // The table, but for the time on the host.
@@ -86,8 +98,10 @@ ended_run run(const experiment &e, const std::string &quantum, const std::set<st
         words.insert(words.end(), {observer, scratch.path(observer)});
     for (const char *observer : {"--events", "--trace"}) // whole
         if (observers.count(observer)) words.insert(words.end(), {observer + std::string("-limit"), "1000000000"});
-    if (quantum != "0 ns") words.insert(words.end(), {"--set", "simulation.quantum=" + quantum});
+    const std::vector<std::string> ahead = set_quantum(quantum);
+    if (quantum != "0 ns") words.insert(words.end(), ahead.begin(), ahead.end());
     ended_run r{running_command(words).wait(), {}, {}, {}};
+    r.result.err = without_the_warning(r.result.err);
     for (const std::string &observer : observers) {
         if (!std::filesystem::exists(scratch.path(observer))) continue;
         if (observer != "--record") r.written[observer] = read_text(scratch.path(observer));
@@ -217,8 +231,8 @@ struct trial {
                 check_end(e, plain);
             }))
             return law;
-        if (!holds("the quantum changes nothing", [&] {
-                more = " --set 'simulation.quantum=" + e.other_quantum + "'";
+        if (!holds("quantum and look-ahead change nothing", [&] {
+                more = line_of(set_quantum(e.other_quantum));
                 check_same(plain, run(e, e.other_quantum, {}), false);
             }))
             return law;
@@ -229,7 +243,7 @@ struct trial {
             }))
             return law;
         if (!holds("neither a quantum nor observers change anything", [&] {
-                more = " --set 'simulation.quantum=" + e.quantum + "'";
+                more = line_of(set_quantum(e.quantum));
                 for (const std::string &observer : e.observers)
                     more += " " + observer + " FILE";
                 check_same(told, run(e, e.quantum, some), true);

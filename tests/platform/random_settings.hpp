@@ -41,8 +41,8 @@ inline const std::map<std::string, std::string> &keys_never_drawn() {
         {"hbm.base", "of plain addresses"},
         {"tcm.base", "of plain addresses"},
         {"system.topology_file", "random_platforms_test draws such files"},
-        {"simulation.style", "in the fast style times depend on the quantum"},
         {"simulation.quantum", "each platform runs with several"},
+        {"simulation.look_ahead", "each platform runs with several"},
         {"workload.kernel", "each platform has one, by --kernel"},
     };
     return keys;

@@ -73,7 +73,6 @@ BOOST_AUTO_TEST_CASE(what_a_run_records_is_placed_by_a_replay_as_by_the_run_on_e
         check("best_fit", {"--kernel", kernel});
     check("first_fit", {"--set", "mmu.walk=memory"});        // tables lie in the HBM too
     check("first_fit", {"--set", "host.pool=caching_pool"}); // classes of a pool are what is asked for
-    check("caching_pool", {"--set", "simulation.style=fast"});
 }
 
 BOOST_AUTO_TEST_CASE(a_run_on_aged_heaps_is_placed_again_from_the_same_heap) {

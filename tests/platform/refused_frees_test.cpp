@@ -24,20 +24,16 @@ std::string message_of(const report &r) {
 // commands were.
 std::int64_t refuse_all_over(const std::string &kernel, const settings &keys) {
     std::int64_t refused = 0;
-    for (const char *style : {"fast", "exact"}) {
-        settings all = keys;
-        all.push_back(std::string("simulation.style=") + style);
-        const std::int64_t end_ns = run_with(kernel, all, "").number("sim_time_ps") / 1000;
-        for (std::int64_t i = 1; i < 8; i++) {
-            const std::string one = "refuse at=" + std::to_string(end_ns * i / 8) + "ns";
-            const report r = run_with(kernel, all, i % 2 ? one : one + "; " + one + "; " + one);
-            BOOST_TEST_CONTEXT(kernel << ", " << style << ", " << one << ": " << r.run.err) {
-                BOOST_CHECK_EQUAL(r.number("leaks"), 0);
-                BOOST_CHECK(!contains(r.run.err, "not given back"));
-                if (r.run.status) BOOST_CHECK(contains(message_of(r), "refused by the fault plan"));
-            }
-            refused += r.sum("controllers", "refused_commands");
+    const std::int64_t end_ns = run_with(kernel, keys, "").number("sim_time_ps") / 1000;
+    for (std::int64_t i = 1; i < 8; i++) {
+        const std::string one = "refuse at=" + std::to_string(end_ns * i / 8) + "ns";
+        const report r = run_with(kernel, keys, i % 2 ? one : one + "; " + one + "; " + one);
+        BOOST_TEST_CONTEXT(kernel << ", " << one << ": " << r.run.err) {
+            BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+            BOOST_CHECK(!contains(r.run.err, "not given back"));
+            if (r.run.status) BOOST_CHECK(contains(message_of(r), "refused by the fault plan"));
         }
+        refused += r.sum("controllers", "refused_commands");
     }
     return refused;
 }
@@ -102,23 +98,19 @@ BOOST_AUTO_TEST_CASE(a_tile_that_a_kernel_frees_once_more_itself_is_freed_once) 
 }
 
 BOOST_AUTO_TEST_CASE(a_page_fault_that_is_refused_fails_the_access_and_says_why) {
-    for (const char *style : {"fast", "exact"}) {
-        const std::string way = std::string("simulation.style=") + style;
-        report r = run_with("vector_add", {"mmu.unmapped=demand", way}, "refuse at=10us");
-        BOOST_CHECK_EQUAL(r.run.status, 1);
-        BOOST_CHECK_EQUAL(text_of(r.json.get(), "status"), "TLA_BUS_ERROR");
-        BOOST_CHECK_MESSAGE(contains(message_of(r),
-                                     "kernel vector_add on sip0.cube0.pe0: tl_store to 0x100400000: a page "
-                                     "fault was refused: HBM of sip0.cube0.pe0: refused by the fault plan"),
-                            message_of(r));
-        BOOST_CHECK_EQUAL(r.number("leaks"), 0);
-        // For want of memory: what is missing is told as of any block.
-        r = run_with("vector_add",
-                     {"mmu.unmapped=demand", "hbm.capacity_per_cube=64 KiB", "workload.elements_per_pe=2048", way}, "");
-        BOOST_CHECK_EQUAL(r.run.status, 1);
-        BOOST_CHECK_MESSAGE(contains(message_of(r), ": a page fault was refused: HBM of sip0.cube0.pe") &&
-                                contains(message_of(r), " overflow: requested "),
-                            message_of(r) << r.run.err);
-        BOOST_CHECK_EQUAL(r.number("leaks"), 0);
-    }
+    report r = run_with("vector_add", {"mmu.unmapped=demand"}, "refuse at=10us");
+    BOOST_CHECK_EQUAL(r.run.status, 1);
+    BOOST_CHECK_EQUAL(text_of(r.json.get(), "status"), "TLA_BUS_ERROR");
+    BOOST_CHECK_MESSAGE(contains(message_of(r), "kernel vector_add on sip0.cube0.pe0: tl_store to 0x100400000: a page "
+                                                "fault was refused: HBM of sip0.cube0.pe0: refused by the fault plan"),
+                        message_of(r));
+    BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+    // For want of memory: what is missing is told as of any block.
+    r = run_with("vector_add", {"mmu.unmapped=demand", "hbm.capacity_per_cube=64 KiB", "workload.elements_per_pe=2048"},
+                 "");
+    BOOST_CHECK_EQUAL(r.run.status, 1);
+    BOOST_CHECK_MESSAGE(contains(message_of(r), ": a page fault was refused: HBM of sip0.cube0.pe") &&
+                            contains(message_of(r), " overflow: requested "),
+                        message_of(r) << r.run.err);
+    BOOST_CHECK_EQUAL(r.number("leaks"), 0);
 }

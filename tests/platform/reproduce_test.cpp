@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(the_traffic_of_the_allocator_does_not_depend_on_the_quantum
         const std::string text = "name: s\nunit: ns\nworkload: allocator_traffic\n"
                                  "with: {nodes: 40, window: 5 us, commands: true, stream: true, reads: true}\n"
                                  "set: {system.pes_per_cube: 1, controller.free_list: hbm, hbm.timing: " +
-                                 timing + ", simulation.style: exact, simulation.quantum: ";
+                                 timing + ", simulation.quantum: ";
         const std::string rows = "}\nrows: [{label: a, figure: alloc}, {label: f, figure: free},"
                                  "{label: r, figure: read}, {label: w, figure: worst_read}]\n";
         const auto without = figures_of({scratch.write("0.yaml", text + "0 ns" + rows)});
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(the_traffic_of_the_allocator_does_not_depend_on_the_quantum
 BOOST_AUTO_TEST_CASE(a_row_can_ask_for_one_of_several_figures_in_its_own_unit) {
     scratch_directory scratch;
     const std::string head = "name: s\nunit: ns\nworkload: allocator_traffic\n"
-                             "set: {system.pes_per_cube: 1, simulation.style: exact}\n"
+                             "set: {system.pes_per_cube: 1}\n"
                              "with: {nodes: 4, window: 1 us, commands: true, stream: true, reads: false}\nrows:\n";
     const std::string good = scratch.write("good.yaml", head + "  - {label: a, figure: alloc}\n"
                                                                "  - {label: b, figure: stream, unit: GB/s}\n"

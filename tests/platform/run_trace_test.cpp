@@ -37,7 +37,6 @@ BOOST_AUTO_TEST_CASE(every_kernel_makes_a_trace_by_the_rules_with_the_figures_of
 
 BOOST_AUTO_TEST_CASE(a_trace_keeps_the_rules_whatever_the_platform_is_like) {
     const std::vector<std::vector<std::string>> platforms{
-        {"simulation.style=fast"},
         {"mmu.walk=memory"},
         {"mmu.unmapped=demand"},
         {"va.map_ack=posted", "mmu.cost.fixed=1 us"},
@@ -325,13 +324,10 @@ BOOST_AUTO_TEST_CASE(the_same_run_writes_the_same_trace_compressed_ones_too) {
 }
 
 BOOST_AUTO_TEST_CASE(a_trace_changes_nothing_of_the_run) {
-    for (const char *style : {"exact", "fast"}) {
-        const std::vector<std::string> arguments{"--kernel", "all_reduce", "--set",
-                                                 std::string("simulation.style=") + style};
-        const report without = run(npu_small, arguments);
-        const traced with = run_traced(arguments);
-        BOOST_CHECK(json_equal(without.json.get(), with.r.json.get()));
-    }
+    const std::vector<std::string> arguments{"--kernel", "all_reduce"};
+    const report without = run(npu_small, arguments);
+    const traced with = run_traced(arguments);
+    BOOST_CHECK(json_equal(without.json.get(), with.r.json.get()));
 }
 
 // Names come from the command line, and from kernels.

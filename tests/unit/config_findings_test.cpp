@@ -22,6 +22,12 @@ BOOST_AUTO_TEST_CASE(unknown_keys_are_found_with_what_was_meant) {
          "f:8:5: unknown key \"mmu.cost.node\", did you mean \"va.cost.node\"?", "f:9:1: unknown key \"zzz\""});
 }
 
+BOOST_AUTO_TEST_CASE(a_simulation_has_no_style_and_looks_ahead_a_millisecond_at_most) {
+    check_findings("simulation: {style: fast}\n", {"f:1:14: unknown key \"simulation.style\""});
+    check_findings("simulation:\n  look_ahead: 1001 us\n",
+                   {"f:2:15: simulation.look_ahead: found \"1001 us\", expected 0 ns .. 1 ms"});
+}
+
 BOOST_AUTO_TEST_CASE(a_key_written_twice_is_found) {
     check_findings("hbm:\n  burst: 256 B\n  burst: 512 B\nmmu: {cost: {chunk: 1 ns}}\nhbm: {burst: 1 B}\n",
                    {"f:3:3: hbm.burst: found the key again, expected it once (line 2)",

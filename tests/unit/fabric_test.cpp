@@ -1,5 +1,6 @@
 // The fabric against the text of its header, and against all paths of small random graphs.
 #include "plain_fabric.hpp"
+#include "tlmalloc/detail/event_queue.h"
 #include "tlmalloc/timing/fabric.h"
 
 #include <boost/test/unit_test.hpp>
@@ -15,17 +16,54 @@ namespace {
 
 struct destroy {
     void operator()(tla_fabric *fabric) const { tla_fabric_destroy(fabric); }
+    void operator()(tla_event_queue *queue) const { tla_event_queue_destroy(queue); }
 };
 using fabric_ptr = std::unique_ptr<tla_fabric, destroy>;
 
 constexpr uint64_t GB = 1'000'000'000;
 
+// A fabric whose time this keeps.
+class network {
+  public:
+    network(const std::vector<tla_fabric_node> &nodes, const std::vector<tla_fabric_link> &links, uint32_t flit) {
+        tla_fabric *made = nullptr;
+        const auto count = static_cast<uint32_t>(nodes.size());
+        BOOST_REQUIRE_EQUAL(tla_fabric_create(nodes.data(), count, links.data(), links.size(), flit, &made), TLA_OK);
+        fabric_.reset(made);
+        tla_event_queue *queue = nullptr;
+        BOOST_REQUIRE_EQUAL(tla_event_queue_create(&queue), TLA_OK);
+        events_.reset(queue);
+        const tla_fabric_host host = {queue, post,
+                                      [](void *, void *tag, uint64_t at) { *static_cast<uint64_t *>(tag) = at; }};
+        tla_fabric_set_host(made, &host);
+    }
+    tla_fabric *get() const { return fabric_.get(); }
+
+    // Sends the data of a write; *arrival is when all of it is there, after run().
+    tla_status send(uint32_t from, uint32_t to, uint64_t nbytes, uint64_t at, uint64_t *arrival) {
+        tla_fabric_access access{from, to, 0, true, nullptr, nullptr, nullptr};
+        return tla_fabric_enter_request(get(), &access, nbytes, at, 0, arrival);
+    }
+    void run() {
+        for (tla_event e; tla_event_queue_take(events_.get(), &e);)
+            e.action(e.context, e.at_ps);
+    }
+
+  private:
+    static void post(void *queue, uint64_t at, uint32_t node, uint64_t input, tla_flit *flit) {
+        const auto port = static_cast<uint32_t>(input >> 32 ? (input & UINT32_MAX) + 1 : 0);
+        const tla_event e = {at, node, port,
+                             [](void *f, uint64_t now) { tla_fabric_arrive(static_cast<tla_flit *>(f), now); }, flit};
+        BOOST_REQUIRE_EQUAL(tla_event_queue_post(static_cast<tla_event_queue *>(queue), &e), TLA_OK);
+    }
+
+    fabric_ptr fabric_;
+    std::unique_ptr<tla_event_queue, destroy> events_;
+};
+
 // Nodes without overhead.
-fabric_ptr make(uint32_t count, const std::vector<tla_fabric_link> &links, uint32_t flit = 256) {
-    const std::vector<tla_fabric_node> nodes(count);
-    tla_fabric *fabric = nullptr;
-    BOOST_REQUIRE_EQUAL(tla_fabric_create(nodes.data(), count, links.data(), links.size(), flit, &fabric), TLA_OK);
-    return fabric_ptr(fabric);
+network make(uint32_t count, const std::vector<tla_fabric_link> &links, uint32_t flit = 256) {
+    return {std::vector<tla_fabric_node>(count), links, flit};
 }
 
 std::vector<tla_fabric_link> both_ways(std::vector<tla_fabric_link> links) {
@@ -35,19 +73,19 @@ std::vector<tla_fabric_link> both_ways(std::vector<tla_fabric_link> links) {
     return links;
 }
 
-// The data of a write.
-uint64_t send(const fabric_ptr &fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t at) {
-    tla_fabric_access access{from, to, 0, true, nullptr, nullptr, nullptr};
+// The data of a write, which meet what has been sent before.
+uint64_t send(network &fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t at) {
     uint64_t arrival = 0;
-    BOOST_REQUIRE_EQUAL(tla_fabric_send_request(fabric.get(), &access, nbytes, at, &arrival), TLA_OK);
+    BOOST_REQUIRE_EQUAL(fabric.send(from, to, nbytes, at, &arrival), TLA_OK);
+    fabric.run();
     return arrival;
 }
 
-uint64_t carried(const fabric_ptr &fabric, size_t link) {
+uint64_t carried(const network &fabric, size_t link) {
     return tla_fabric_link_load(fabric.get(), link).nbytes;
 }
 
-uint64_t occupied(const fabric_ptr &fabric, size_t link) {
+uint64_t occupied(const network &fabric, size_t link) {
     return tla_fabric_link_load(fabric.get(), link).busy_ps;
 }
 
@@ -112,8 +150,12 @@ BOOST_AUTO_TEST_CASE(from_a_node_to_itself_costs_nothing) {
 
 BOOST_AUTO_TEST_CASE(two_messages_over_one_link_share_it_one_after_the_other) {
     auto fabric = make(4, both_ways({{0, 2, 0, 100 * GB, 0}, {1, 2, 0, 100 * GB, 0}, {2, 3, 100, 32 * GB, 0}}));
-    BOOST_CHECK_EQUAL(send(fabric, 0, 3, 256, 0), 2560u + 8100);
-    BOOST_CHECK_EQUAL(send(fabric, 1, 3, 256, 0), 2560u + 16'100);
+    uint64_t first = 0, second = 0;
+    BOOST_REQUIRE_EQUAL(fabric.send(1, 3, 256, 0, &second), TLA_OK); // the queue decides who comes first
+    BOOST_REQUIRE_EQUAL(fabric.send(0, 3, 256, 0, &first), TLA_OK);
+    fabric.run();
+    BOOST_CHECK_EQUAL(first, 2560u + 8100);
+    BOOST_CHECK_EQUAL(second, 2560u + 16'100);
     BOOST_CHECK_EQUAL(occupied(fabric, 2), 16'000u);
     BOOST_CHECK_EQUAL(tla_fabric_link_load(fabric.get(), 2).waited_ps, 8000u);
 }
@@ -143,23 +185,6 @@ BOOST_AUTO_TEST_CASE(bytes_on_links_are_bytes_of_messages_times_their_links) {
     BOOST_CHECK_EQUAL(sum.waited_ps, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_transfer_does_not_wait_for_itself_in_the_order_of_calls_either) {
-    auto fabric = make(2, both_ways({{0, 1, 0, 64 * GB, 0}}));
-    tla_transaction *t = nullptr;
-    BOOST_REQUIRE_EQUAL(tla_transaction_create(64, false, &t), TLA_OK);
-    uint64_t there = 0;
-    for (uint64_t i = 0; i < 4; i++) { // each takes 4 ns, and they come a nanosecond apart
-        tla_transaction_issue(t, i == 3);
-        tla_fabric_access access{0, 1, 0, true, t, nullptr, nullptr};
-        BOOST_REQUIRE_EQUAL(tla_fabric_send_request(fabric.get(), &access, 256, i * 1000, &there), TLA_OK);
-    }
-    BOOST_CHECK_EQUAL(there, 16'000u);
-    BOOST_CHECK_EQUAL(tla_fabric_link_load(fabric.get(), 0).waited_ps, 0u);
-    send(fabric, 0, 1, 256, 5000);
-    BOOST_CHECK_EQUAL(tla_fabric_link_load(fabric.get(), 0).waited_ps, 11'000u);
-    tla_transaction_destroy(t);
-}
-
 BOOST_AUTO_TEST_CASE(the_two_directions_of_a_wire_do_not_disturb_each_other) {
     auto fabric = make(2, both_ways({{0, 1, 100, 32 * GB, 0}}));
     BOOST_CHECK_EQUAL(send(fabric, 0, 1, 256, 0), 8100u);
@@ -169,19 +194,17 @@ BOOST_AUTO_TEST_CASE(the_two_directions_of_a_wire_do_not_disturb_each_other) {
 BOOST_AUTO_TEST_CASE(overheads_are_paid_where_a_message_leaves_passes_and_ends) {
     const std::vector<tla_fabric_node> nodes = {{1000, false}, {200, false}, {30, false}};
     const auto links = both_ways({{0, 1, 4, 256 * GB, 0}, {1, 2, 5, 256 * GB, 0}});
-    tla_fabric *made = nullptr;
-    BOOST_REQUIRE_EQUAL(tla_fabric_create(nodes.data(), 3, links.data(), links.size(), 256, &made), TLA_OK);
-    const fabric_ptr fabric(made);
+    network fabric(nodes, links, 256);
     uint64_t latency = 0;
     uint32_t count = 0;
-    BOOST_REQUIRE_EQUAL(tla_fabric_path(made, 0, 2, &latency, &count), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_fabric_path(fabric.get(), 0, 2, &latency, &count), TLA_OK);
     BOOST_CHECK_EQUAL(latency, 1239u);
     BOOST_CHECK_EQUAL(send(fabric, 0, 2, 0, 0), 1239u);
     // the second flit passes the middle without overhead, and waits for none at the end
     BOOST_CHECK_EQUAL(send(fabric, 0, 2, 512, 10'000), 10'000u + 1239 + 3000 - 30);
 }
 
-// In both styles a message that is alone takes the same time, whatever its size and way.
+// In closed form, whatever its size and way.
 BOOST_AUTO_TEST_CASE(alone_a_message_takes_what_its_flits_take_one_by_one) {
     for (unsigned seed = 0; seed < 500; seed++) {
         std::mt19937_64 random(seed);
@@ -195,46 +218,21 @@ BOOST_AUTO_TEST_CASE(alone_a_message_takes_what_its_flits_take_one_by_one) {
         const auto last = static_cast<uint32_t>(nodes.size() - 1);
         const uint64_t nbytes = 1 + random() % 5000, at = random() % 1000;
         const bool write = random() % 2;
-        tla_fabric *made = nullptr;
-        BOOST_REQUIRE_EQUAL(tla_fabric_create(nodes.data(), last + 1, links.data(), links.size(), 128, &made), TLA_OK);
-        const fabric_ptr fabric(made);
-        tla_fabric_access access{0, last, 0, write, nullptr, nullptr, nullptr};
+        const network fabric(nodes, links, 128);
         uint64_t there = 0, back = 0;
-        BOOST_REQUIRE_EQUAL(tla_fabric_send_request(made, &access, write ? nbytes : 0, at, &there), TLA_OK);
-        BOOST_REQUIRE_EQUAL(tla_fabric_send_answer(made, &access, write ? 0 : nbytes, there + 50, &back), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_fabric_alone(fabric.get(), 0, last, write ? nbytes : 0, &there), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_fabric_alone(fabric.get(), last, 0, write ? 0 : nbytes, &back), TLA_OK);
+        const uint64_t end = at + there + 50 + back;
         plain::fabric flits(nodes, links, 128);
         const auto ends = flits.run({{0, last, write, 50, {{at, nbytes}}}});
-        BOOST_REQUIRE_MESSAGE(back == ends[0], "seed " << seed << ": " << back << ", by flits " << ends[0]);
-    }
-}
-
-BOOST_AUTO_TEST_CASE(a_transaction_pays_overheads_once_in_the_order_of_calls_too) {
-    const std::vector<tla_fabric_node> nodes = {{0, false}, {2000, false}, {0, false}};
-    const auto links = both_ways({{0, 1, 0, 256 * GB, 0}, {1, 2, 0, 256 * GB, 0}});
-    for (const bool write : {true, false}) {
-        tla_fabric *made = nullptr;
-        BOOST_REQUIRE_EQUAL(tla_fabric_create(nodes.data(), 3, links.data(), links.size(), 256, &made), TLA_OK);
-        const fabric_ptr fabric(made);
-        tla_transaction *t = nullptr;
-        BOOST_REQUIRE_EQUAL(tla_transaction_create(64, false, &t), TLA_OK);
-        uint64_t end = 0;
-        for (uint64_t i = 0; i < 64; i++) {
-            tla_transaction_issue(t, i == 63);
-            tla_fabric_access access{0, 2, 0, write, t, nullptr, nullptr};
-            uint64_t there = 0, back = 0;
-            BOOST_REQUIRE_EQUAL(tla_fabric_send_request(made, &access, write ? 256 : 0, i * 1000, &there), TLA_OK);
-            BOOST_REQUIRE_EQUAL(tla_fabric_send_answer(made, &access, write ? 0 : 256, there + 8000, &back), TLA_OK);
-            end = std::max(end, back);
-        }
-        tla_transaction_destroy(t);
-        BOOST_CHECK_EQUAL(end, 77'000u); // KernBench's 16 KiB to a PE's own slice
+        BOOST_REQUIRE_MESSAGE(end == ends[0], "seed " << seed << ": " << end << ", by flits " << ends[0]);
     }
 }
 
 BOOST_AUTO_TEST_CASE(routing_decides_then_latency_the_number_of_links_and_the_lowest_link_number) {
     // 0 -> 3: by 1 (100), by 2 (90), directly (200)
     const auto first = [](const std::vector<tla_fabric_link> &links) {
-        const fabric_ptr fabric = make(4, links);
+        const network fabric = make(4, links);
         uint64_t latency = 0;
         uint32_t count = 0;
         BOOST_REQUIRE_EQUAL(tla_fabric_path(fabric.get(), 0, 3, &latency, &count), TLA_OK);
@@ -254,14 +252,12 @@ BOOST_AUTO_TEST_CASE(no_path_and_no_node_are_errors) {
     uint64_t arrival = 42, latency = 42;
     uint32_t links = 42;
     for (const bool back : {false, true}) { // an access that could not be answered is not made
-        tla_fabric_access access{back ? 0u : 1u, back ? 1u : 0u, 0, true, nullptr, nullptr, nullptr};
-        BOOST_CHECK_EQUAL(tla_fabric_send_request(fabric.get(), &access, 8, 0, &arrival), TLA_OUT_OF_RANGE);
-        BOOST_CHECK_EQUAL(tla_fabric_enter_request(fabric.get(), &access, 8, 0, 0, nullptr), TLA_OUT_OF_RANGE);
+        BOOST_CHECK_EQUAL(fabric.send(back ? 0 : 1, back ? 1 : 0, 8, 0, &arrival), TLA_OUT_OF_RANGE);
+        BOOST_CHECK_EQUAL(fabric.send(back ? 0 : 3, back ? 3 : 0, 8, 0, &arrival), TLA_INVALID_ARGUMENT);
     }
-    for (const bool back : {false, true}) {
-        tla_fabric_access access{back ? 0u : 3u, back ? 3u : 0u, 0, true, nullptr, nullptr, nullptr};
-        BOOST_CHECK_EQUAL(tla_fabric_send_request(fabric.get(), &access, 8, 0, &arrival), TLA_INVALID_ARGUMENT);
-    }
+    fabric.run();
+    BOOST_CHECK_EQUAL(tla_fabric_alone(fabric.get(), 1, 0, 8, &latency), TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_fabric_alone(fabric.get(), 0, 3, 8, &latency), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(tla_fabric_path(fabric.get(), 1, 0, &latency, &links), TLA_OUT_OF_RANGE);
     BOOST_CHECK_EQUAL(arrival, 42u);
     BOOST_CHECK_EQUAL(latency, 42u);
@@ -296,6 +292,9 @@ BOOST_AUTO_TEST_CASE(bad_links_are_refused) {
 BOOST_AUTO_TEST_CASE(time_saturates_instead_of_wrapping) {
     auto fabric = make(2, both_ways({{0, 1, 1000, 1, 0}}));
     BOOST_CHECK_EQUAL(send(fabric, 0, 1, 1, UINT64_MAX - 10), UINT64_MAX);
+    uint64_t alone = 0;
+    BOOST_REQUIRE_EQUAL(tla_fabric_alone(fabric.get(), 0, 1, 100'000'000, &alone), TLA_OK);
+    BOOST_CHECK_EQUAL(alone, UINT64_MAX); // more than 2^64 ps at a byte a second
 }
 
 BOOST_AUTO_TEST_CASE(paths_are_the_best_of_all_paths) {

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(kernbench_bursts_follow_each_other_on_a_timeline) {
     // ADR-0033: start = max(now, available), 256 B at 32 GB/s = 8 ns
     BOOST_CHECK_EQUAL(tla_transfer_ps(256, 32'000'000'000), 8000u);
     const tla_hbm_config profile = kernbench();
-    const auto one = make(tla_flat_channels_of(&profile, 1, true));
+    const auto one = make(tla_flat_channels_of(&profile, 1));
     BOOST_CHECK_EQUAL(tla_flat_channels_access(one.get(), false, 0x1000, 256, 500), 8500u);
     BOOST_CHECK_EQUAL(tla_flat_channels_access(one.get(), false, 0x1100, 4096, 500), 500 + 17 * 8000u);
     BOOST_CHECK_EQUAL(tla_flat_channels_busy_ps(one.get()), 17 * 8000u);
@@ -41,12 +41,11 @@ BOOST_AUTO_TEST_CASE(kernbench_bursts_follow_each_other_on_a_timeline) {
 
 BOOST_AUTO_TEST_CASE(a_profile_says_what_bandwidth_and_burst_say) {
     const tla_hbm_config profile = kernbench();
-    const tla_flat_channels_config config = tla_flat_channels_of(&profile, 8, false);
+    const tla_flat_channels_config config = tla_flat_channels_of(&profile, 8);
     BOOST_CHECK_EQUAL(config.count, 8u);
     BOOST_CHECK_EQUAL(config.burst_bytes, 256u);
     BOOST_CHECK_EQUAL(config.burst_ps, tla_transfer_ps(256, 32'000'000'000));
     BOOST_CHECK_EQUAL(config.direction_switch_ps, 0u);
-    BOOST_CHECK(!config.in_order);
 }
 
 // Each channel on its own: the clock edge after the arrival or the end of the burst before, the turn, the burst.
@@ -61,7 +60,7 @@ BOOST_AUTO_TEST_CASE(accesses_in_order_of_arrival_end_when_a_plain_model_says) {
         profile.burst_cycles = 1 + static_cast<std::uint32_t>(random() % 9);
         profile.rtw = static_cast<std::uint32_t>(random() % 5);
         const std::uint32_t count = 1u << random() % 4;
-        const auto channels = make(tla_flat_channels_of(&profile, count, true));
+        const auto channels = make(tla_flat_channels_of(&profile, count));
         std::vector<std::uint64_t> free_ps(count);
         std::vector<bool> wrote(count);
         const std::uint64_t tck = profile.tck_ps;
@@ -82,7 +81,7 @@ BOOST_AUTO_TEST_CASE(accesses_in_order_of_arrival_end_when_a_plain_model_says) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_channel_is_refused) {
-    const tla_flat_channels_config good{8, 256, 8000, 0, false, 0};
+    const tla_flat_channels_config good{8, 256, 8000, 0, 0};
     for (auto member : {&tla_flat_channels_config::count, &tla_flat_channels_config::burst_bytes})
         for (const std::uint32_t value : {0u, 3u}) {
             tla_flat_channels_config bad = good;

@@ -1,6 +1,6 @@
 // Translations and changes in steps: any number under way, in a memory that takes its time, beside the versions of a
 // map.
-#include "model/vm/mmu_steps.h"
+#include "tlmalloc/translation/mmu_steps.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -32,10 +32,6 @@ struct platform {
         c.tlb.level[0] = {8, 0, 1000, TLA_REPLACE_PLRU};
         c.tlb.level[1] = {64, 4, 5000, TLA_REPLACE_LRU};
         c.walkers = walkers;
-        c.bus.read = [](void *, tla_paddr, void *, uint32_t, uint64_t *) { return false; }; // nobody may call it
-        c.bus.write = [](void *, tla_paddr, const void *, uint32_t, uint64_t *) { return false; };
-        c.bus.alloc = [](void *, uint64_t, tla_paddr *, uint64_t *) { return TLA_BUS_ERROR; };
-        c.bus.free = [](void *, tla_paddr, uint64_t, uint64_t *) { return TLA_BUS_ERROR; };
         tla_error error{};
         BOOST_REQUIRE_MESSAGE(tla_mmu_create(&c, &mmu, &error) == TLA_OK, error.text);
     }
@@ -339,44 +335,6 @@ BOOST_AUTO_TEST_CASE(accesses_under_changes_are_told_what_is_visible_with_a_late
     check_changes_under_walks(TLA_WALK_FLAT, 5, {4, 2, 8, true, true, 100'000});
     check_changes_under_walks(TLA_WALK_FLAT, 6, {2, 0, 0, false, true, 100'000});
     check_changes_under_walks(TLA_WALK_FLAT, 7, {8, 4, 0, false, false, 50'000});
-}
-
-BOOST_AUTO_TEST_CASE(one_request_after_the_other_takes_as_long_as_a_call) {
-    for (const tla_walk_mode walk : {TLA_WALK_IDEAL, TLA_WALK_FLAT}) {
-        platform stepped(walk, 9), called(walk, 9);
-        const tla_map_entry e[] = {{{0}, {64 * KiB}, 40 * page, TLA_READ, 0},
-                                   {{41 * page}, {page}, 3 * page + 100, TLA_READ | TLA_WRITE, 0}};
-        uint64_t at = 0;
-        stepped.change(TLA_TABLE_MAP, {e[0], e[1]}, 0,
-                       [](tla_status status, uint64_t) { BOOST_CHECK_EQUAL(status, TLA_OK); });
-        BOOST_REQUIRE_EQUAL(tla_mmu_map(called.mmu, e, 2, &at, nullptr, nullptr), TLA_OK);
-        tla_mmu_make_visible(called.mmu, 0);
-        for (unsigned i = 0; i < 5000; i++) {
-            stepped.now += 1 + stepped.random() % 1000;
-            const tla_mmu_access a{0, {stepped.random() % (50 * page)}, 1 + stepped.random() % 9000, TLA_READ};
-            tla_mmu_piece piece{};
-            uint64_t done = stepped.now;
-            const tla_status status = tla_mmu_translate(called.mmu, &a, &done, &piece);
-            stepped.translate(a, [&](platform::access &got) {
-                BOOST_REQUIRE_EQUAL(got.request.status, status);
-                BOOST_REQUIRE_EQUAL(got.request.at_ps, done);
-                BOOST_REQUIRE_EQUAL(got.request.piece.walked, piece.walked);
-                BOOST_REQUIRE_EQUAL(got.request.piece.walk_start_ps, piece.walk_start_ps);
-                if (status) return;
-                BOOST_REQUIRE_EQUAL(got.request.piece.pa.value, piece.pa.value);
-                BOOST_REQUIRE_EQUAL(got.request.piece.nbytes, piece.nbytes);
-                BOOST_REQUIRE_EQUAL(got.request.access.nbytes, piece.nbytes);
-            });
-            stepped.run();
-        }
-        stepped.run();
-        const tla_mmu_stats a = tla_mmu_get_stats(stepped.mmu), b = tla_mmu_get_stats(called.mmu);
-        BOOST_CHECK_EQUAL(a.hits, b.hits);
-        BOOST_CHECK_EQUAL(a.misses, b.misses);
-        BOOST_CHECK_EQUAL(a.walkers.reads, b.walkers.reads);
-        BOOST_CHECK_EQUAL(a.walkers.reads_skipped, b.walkers.reads_skipped);
-        BOOST_CHECK_EQUAL(a.walkers.busy_ps, b.walkers.busy_ps);
-    }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_in_the_memory_is_told_to_all_who_wait_for_the_walk) {

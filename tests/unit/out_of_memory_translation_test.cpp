@@ -1,8 +1,8 @@
 // Virtual memory on a host without memory: mappings change as a whole or not at all, and accesses need no memory.
 #include "host_memory/owner.hpp"
 
+#include "lone_mmu.hpp"
 #include "model/vm/map_window.h"
-#include "tlmalloc/translation/mmu.h"
 #include "tlmalloc/translation/va_space.h"
 
 #include <cstring>
@@ -28,7 +28,15 @@ struct table_memory {
         next += nbytes;
         return TLA_OK;
     }
-    void free(tla_paddr pa) { taken.erase(pa.value); }
+    void free(tla_paddr pa, std::uint64_t) { taken.erase(pa.value); }
+    void read(tla_paddr pa, std::uint8_t *bytes, std::uint32_t nbytes) {
+        for (std::uint32_t i = 0; i < nbytes; i += 8)
+            std::memcpy(bytes + i, &words[pa.value + i], 8);
+    }
+    void write(tla_paddr pa, const std::uint8_t *bytes, std::uint64_t nbytes) {
+        for (std::uint64_t i = 0; i < nbytes; i += 8)
+            std::memcpy(&words[pa.value + i], bytes + i, 8);
+    }
     void write(tla_paddr pa, const std::uint64_t *entries, std::size_t count) {
         for (std::size_t i = 0; i < count; i++)
             words[pa.value + 8 * i] = entries[i];
@@ -60,7 +68,9 @@ struct table {
             config.memory.alloc = [](void *c, std::uint64_t nbytes, tla_paddr *pa) {
                 return static_cast<table_memory *>(c)->alloc(nbytes, pa);
             };
-            config.memory.free = [](void *c, tla_paddr pa, std::uint64_t) { static_cast<table_memory *>(c)->free(pa); };
+            config.memory.free = [](void *c, tla_paddr pa, std::uint64_t nbytes) {
+                static_cast<table_memory *>(c)->free(pa, nbytes);
+            };
             config.memory.write = [](void *c, tla_paddr pa, const std::uint64_t *entries, std::size_t count) {
                 static_cast<table_memory *>(c)->write(pa, entries, count);
             };
@@ -234,36 +244,16 @@ struct unit {
         config.tlb.levels = 1;
         config.tlb.level[0].entries = 16;
         config.walkers.walkers = 2;
-        config.bus.context = &memory;
-        config.bus.read = [](void *c, tla_paddr pa, void *bytes, std::uint32_t nbytes, std::uint64_t *) {
-            for (std::uint32_t i = 0; i < nbytes; i += 8)
-                std::memcpy(static_cast<char *>(bytes) + i, &static_cast<table_memory *>(c)->words[pa.value + i], 8);
-            return true;
-        };
-        config.bus.write = [](void *c, tla_paddr pa, const void *bytes, std::uint32_t nbytes, std::uint64_t *) {
-            for (std::uint32_t i = 0; i < nbytes; i += 8)
-                std::memcpy(&static_cast<table_memory *>(c)->words[pa.value + i], static_cast<const char *>(bytes) + i,
-                            8);
-            return true;
-        };
-        config.bus.alloc = [](void *c, std::uint64_t nbytes, tla_paddr *pa, std::uint64_t *) {
-            return static_cast<table_memory *>(c)->alloc(nbytes, pa);
-        };
-        config.bus.free = [](void *c, tla_paddr pa, std::uint64_t, std::uint64_t *) {
-            static_cast<table_memory *>(c)->free(pa);
-            return TLA_OK;
-        };
         BOOST_REQUIRE_EQUAL(tla_mmu_create(&config, &mmu.made, nullptr), TLA_OK);
-        BOOST_REQUIRE_EQUAL(change(tla_mmu_map, scattered(0, 4 * KiB, 4 * KiB, 8)), TLA_OK);
-        BOOST_REQUIRE_EQUAL(change(tla_mmu_map, scattered(1 * MiB, 64, 128, 20)), TLA_OK);
+        BOOST_REQUIRE_EQUAL(change(TLA_TABLE_MAP, scattered(0, 4 * KiB, 4 * KiB, 8)), TLA_OK);
+        BOOST_REQUIRE_EQUAL(change(TLA_TABLE_MAP, scattered(1 * MiB, 64, 128, 20)), TLA_OK);
         tla_mmu_make_visible(mmu.made, 100);
         tla_mmu_advance(mmu.made, 1000);
     }
-    template <typename Change>
-    tla_status change(Change call, const std::vector<tla_map_entry> &entries) {
+    tla_status change(tla_table_change what, const std::vector<tla_map_entry> &entries) {
         std::uint64_t at_ps = 1000;
         tla_error error{};
-        const tla_status status = call(mmu.made, entries.data(), entries.size(), &at_ps, nullptr, &error);
+        const tla_status status = lone::change(mmu.made, memory, what, entries.data(), entries.size(), &at_ps, &error);
         BOOST_CHECK_EQUAL(error.status, status);
         return status;
     }
@@ -294,11 +284,11 @@ BOOST_AUTO_TEST_CASE(an_mmu_changes_its_mappings_and_what_it_remembers_of_them_t
         const auto make = [&] { return std::make_unique<unit>(walk); };
         BOOST_CHECK_GT(
             exhaust(
-                "map", make, [](unit &u) { return u.change(tla_mmu_map, scattered(0, 8 * KiB, 1 * MiB, 6)); }, look),
+                "map", make, [](unit &u) { return u.change(TLA_TABLE_MAP, scattered(0, 8 * KiB, 1 * MiB, 6)); }, look),
             1u);
         BOOST_CHECK_GT(
             exhaust(
-                "unmap", make, [](unit &u) { return u.change(tla_mmu_unmap, scattered(0, 100, 4 * KiB, 8)); }, look),
+                "unmap", make, [](unit &u) { return u.change(TLA_TABLE_UNMAP, scattered(0, 100, 4 * KiB, 8)); }, look),
             1u);
     }
 }
@@ -311,7 +301,7 @@ BOOST_AUTO_TEST_CASE(an_access_needs_no_host_memory_wherever_its_walk_leads) {
             std::uint64_t at_ps = 2000;
             tla_mmu_piece piece{};
             const tla_mmu_access access{0, {va}, 64, TLA_READ};
-            BOOST_CHECK_EQUAL(tla_status_name(tla_mmu_translate(u.mmu.made, &access, &at_ps, &piece)), "TLA_OK");
+            BOOST_CHECK_EQUAL(tla_status_name(lone::translate(u.mmu.made, u.memory, access, &at_ps, &piece)), "TLA_OK");
             BOOST_CHECK_EQUAL(piece.nbytes, 64u);
         }
         BOOST_CHECK_EQUAL(stop(), 0u);

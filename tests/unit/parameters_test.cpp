@@ -53,7 +53,6 @@ const std::vector<member> without_key{
     MEMBER_OF(mmu, retry),
     {offsetof(tla_config, va) + offsetof(tla_va_parameters, space) + offsetof(tla_va_space_config, larger_page_sizes),
      sizeof(tla_va_space_config::larger_page_sizes)},
-    MEMBER_OF(dma, quantum_ps),
     MEMBER_OF(dma, asid),
     MEMBER_OF(dma, tell_extent),
     MEMBER_OF(pe, quantum_ps),
@@ -235,7 +234,7 @@ BOOST_AUTO_TEST_CASE(what_follows_from_several_keys_is_worked_out) {
     const tla_config c = good("system: {pes_per_cube: 8}\nhbm: {capacity_per_cube: 16 GiB}\ntcm: {capacity: 2 MiB}\n"
                               "controller: {guard: report, free_list: hbm, list_reserve: 4 KiB}\n"
                               "mmu: {page_size: 64 KiB, pages_2m: true, pages_1g: true}\nva: {page_size: 2 MiB}\n"
-                              "host: {retries: 7, retry_delay: 3 ns}\nsimulation: {quantum: 5 ns}\n"
+                              "host: {retries: 7, retry_delay: 3 ns}\nsimulation: {quantum: 5 ns, look_ahead: 1 ms}\n"
                               "faults: {plan: refuse pe=1 at=2ns, seed: 9}\n");
     BOOST_CHECK_EQUAL(c.hbm.capacity, std::uint64_t{2} << 30);
     BOOST_CHECK_EQUAL(c.controller.memory.hbm_slice_bytes, std::uint64_t{2} << 30);
@@ -250,8 +249,8 @@ BOOST_AUTO_TEST_CASE(what_follows_from_several_keys_is_worked_out) {
     BOOST_CHECK_EQUAL(c.host.tcm_reserved, 1u << 20);
     BOOST_CHECK_EQUAL(c.mmu.retry.retries, 7u);
     BOOST_CHECK_EQUAL(c.pe.retry.delay_ps, 3000u);
-    BOOST_CHECK_EQUAL(c.dma.quantum_ps, 5000u);
     BOOST_CHECK_EQUAL(c.pe.quantum_ps, 5000u);
+    BOOST_CHECK_EQUAL(c.simulation.look_ahead_ps, 1'000'000'000u);
     BOOST_CHECK(c.dma.tell_extent);
     BOOST_CHECK_EQUAL(c.faults.plan.count, 1u);
     BOOST_CHECK_EQUAL(c.faults.plan.seed, 9u);

@@ -36,9 +36,7 @@ struct tlb_fixture {
     ~tlb_fixture() { tla_tlb_destroy(tlb); }
     tlb_fixture(const tlb_fixture &) = delete;
     tlb_fixture &operator=(const tlb_fixture &) = delete;
-    void fill(const tla_walk &walk, uint64_t ready = 0) {
-        BOOST_REQUIRE_EQUAL(tla_tlb_fill(tlb, &walk, ready), TLA_OK);
-    }
+    void fill(const tla_walk &walk) { BOOST_REQUIRE_EQUAL(tla_tlb_fill(tlb, &walk), TLA_OK); }
     bool look(uint64_t va, uint32_t asid = 0, uint64_t at = 0) { return tla_tlb_lookup(tlb, asid, {va}, at, &hit); }
     tla_tlb *tlb = nullptr;
     tla_tlb_hit hit{};
@@ -219,18 +217,31 @@ BOOST_AUTO_TEST_CASE(without_levels_every_lookup_misses) {
     BOOST_CHECK_EQUAL(f.hit.latency_ps, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(an_entry_cannot_be_hit_before_its_walk_is_done) {
+BOOST_AUTO_TEST_CASE(what_a_walk_found_anew_replaces_an_entry_that_says_something_else) {
     tlb_fixture f(one_level(4, 0));
-    f.fill(page(0x1000, 0xA000), 400);
-    BOOST_CHECK(!f.look(0x1000, 0, 399));
-    BOOST_CHECK(f.look(0x1000, 0, 400));
-    f.fill(page(0x1000, 0xA000), 900); // a second walk to the same page does not take it away again
-    BOOST_CHECK(f.look(0x1000, 0, 400));
-    f.fill(page(0x1000, 0xB000), 900); // one that found something else does
-    BOOST_CHECK(!f.look(0x1000, 0, 899));
-    BOOST_REQUIRE(f.look(0x1000, 0, 900));
+    f.fill(page(0x1000, 0xA000));
+    f.fill(page(0x1000, 0xA000));
+    BOOST_CHECK_EQUAL(tla_tlb_get_stats(f.tlb, 0).fills, 1u);
+    f.fill(page(0x1000, 0xB000));
+    BOOST_REQUIRE(f.look(0x1000));
     BOOST_CHECK_EQUAL(f.hit.pa.value, 0xB000u);
     BOOST_CHECK_EQUAL(tla_tlb_get_stats(f.tlb, 0).valid, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_change_ends_is_hit_until_it_is_visible) {
+    tlb_fixture f(one_level(4, 0));
+    const tla_walk ends = page(0x1000, 0xA000);
+    BOOST_REQUIRE_EQUAL(tla_tlb_fill_until(f.tlb, &ends, 400), TLA_OK);
+    f.fill(page(0x2000, 0xB000));
+    tla_tlb_end_range(f.tlb, 0, {0x2000}, 1);
+    BOOST_CHECK(f.look(0x2000, 0, 300)); // until when has not been said
+    tla_tlb_end(f.tlb, 500);
+    BOOST_CHECK(f.look(0x1000, 0, 399));
+    BOOST_CHECK(!f.look(0x1000, 0, 400));
+    BOOST_CHECK(f.look(0x2000, 0, 499));
+    tla_tlb_advance(f.tlb, 500);
+    BOOST_CHECK_EQUAL(tla_tlb_get_stats(f.tlb, 0).valid, 0u);
+    BOOST_CHECK(!f.look(0x2000, 0, 500));
 }
 
 BOOST_AUTO_TEST_CASE(configurations_that_break_a_rule_are_refused) {
@@ -253,9 +264,9 @@ BOOST_AUTO_TEST_CASE(configurations_that_break_a_rule_are_refused) {
     tlb_fixture f(one_level(8, 2));
     tla_walk none = page(0, 0);
     none.nbytes = 0;
-    BOOST_CHECK_EQUAL(tla_tlb_fill(f.tlb, &none, 0), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_tlb_fill(f.tlb, &none), TLA_INVALID_ARGUMENT);
     none = page(0, 0, 64 * KiB);
-    BOOST_CHECK_EQUAL(tla_tlb_fill(f.tlb, &none, 0), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_tlb_fill(f.tlb, &none), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(tla_replacement_name(TLA_REPLACE_PLRU), "plru");
     BOOST_CHECK(tla_replacement_name(TLA_REPLACEMENT_COUNT) == nullptr);
 }

@@ -1,12 +1,11 @@
 // Walks whose end nobody knows at their start, beside a naive pool of walkers that computes every walk as a whole.
-#include "tlmalloc/translation/walker.h"
+#include "stepped_walkers.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <deque>
 #include <list>
-#include <map>
 #include <random>
 #include <tuple>
 #include <vector>
@@ -21,25 +20,10 @@ uint64_t read_ps(const tla_walk &walk, uint32_t level, uint64_t walk_start_ps) {
     return 1000 + (key >> 40) % 400'000;
 }
 
-struct answer {
-    tla_walk_outcome outcome;
-    uint32_t skipped;
-    uint64_t start_ps, done_ps;
-
-    bool operator==(const answer &o) const {
-        return outcome == o.outcome && skipped == o.skipped && start_ps == o.start_ps && done_ps == o.done_ps;
-    }
-};
-
-std::ostream &operator<<(std::ostream &out, const answer &a) {
-    return out << "outcome " << a.outcome << ", skipped " << a.skipped << ", " << a.start_ps << " .. " << a.done_ps;
-}
-
 // The naive pool: knows the whole future of a walk when it starts, and keeps lists.
 class naive_walkers {
   public:
-    naive_walkers(const tla_walkers_config &config, bool flat, bool learns_at_start)
-        : config_(config), flat_(flat), learns_at_start_(learns_at_start), pool_(config.walkers) {}
+    explicit naive_walkers(const tla_walkers_config &config) : config_(config), pool_(config.walkers) {}
 
     // Requests in the order of time; the answer to the n-th is answers[n], complete after advance(UINT64_MAX).
     void request(const tla_walk &walk, uint64_t at_ps) {
@@ -86,14 +70,14 @@ class naive_walkers {
                     answers[id] = {answers[id].outcome, 0, answers[j.id].start_ps, p.end_ps};
             for (size_t id : j.outside)
                 stall_ps += p.end_ps - asked_[id];
-            if (!learns_at_start_) learn(p, j.walk);
+            learn(p, j.walk);
             while (jobs_.front().over && jobs_.size() > 1)
                 jobs_.pop_front();
             start_waiting(p.end_ps);
         }
     }
 
-    std::vector<answer> answers;
+    std::vector<walk_answer> answers;
     uint64_t stall_ps = 0, reads = 0;
 
   private:
@@ -155,16 +139,14 @@ class naive_walkers {
                 skipped--;
             p.end_ps = at_ps;
             for (uint32_t level = skipped; level < j.walk.reads; level++)
-                p.end_ps += flat_ ? config_.level_ps : read_ps(j.walk, level, at_ps);
+                p.end_ps += read_ps(j.walk, level, at_ps);
             answers[j.id] = {TLA_WALK_STARTED, skipped, at_ps, p.end_ps};
             reads += j.walk.reads - skipped;
             stall_ps += at_ps - asked_[j.id];
-            if (learns_at_start_) learn(p, j.walk);
         }
     }
 
     const tla_walkers_config config_;
-    const bool flat_, learns_at_start_;
     std::vector<place> pool_;
     std::list<job> jobs_;
     std::deque<job *> waiting_;
@@ -208,69 +190,6 @@ struct table_fixture {
     uint64_t last = 0;
 };
 
-// Requests beside each other through tla_walkers_begin and _finish; every read is an event of its own.
-class stepped_walkers {
-  public:
-    explicit stepped_walkers(const tla_walkers_config &config) {
-        BOOST_REQUIRE_EQUAL(tla_walkers_create(&config, &walkers), TLA_OK);
-    }
-    ~stepped_walkers() { tla_walkers_destroy(walkers); }
-    stepped_walkers(const stepped_walkers &) = delete;
-    stepped_walkers &operator=(const stepped_walkers &) = delete;
-
-    void request(const tla_walk &walk, uint64_t at_ps) {
-        advance(at_ps);
-        requests.emplace_back();
-        entry &e = requests.back();
-        e.request.walk = walk;
-        e.request.owner = &e;
-        answers.push_back({});
-        e.id = answers.size() - 1;
-        if (tla_walkers_begin(walkers, &e.request, at_ps) == TLA_WALK_STARTED) read(e, at_ps);
-    }
-
-    void advance(uint64_t to_ps) {
-        while (!events.empty() && events.begin()->first.first <= to_ps) {
-            const uint64_t now = events.begin()->first.first;
-            entry &e = *events.begin()->second;
-            events.erase(events.begin());
-            if (++e.level < e.request.walk.reads) {
-                read_next(e, now);
-                continue;
-            }
-            tla_walk_request *told = tla_walkers_finish(walkers, &e.request, now, true);
-            answers[e.id] = {TLA_WALK_STARTED, e.request.first, e.request.start_ps, now};
-            for (tla_walk_request *j = told; j; j = j->next)
-                answers[static_cast<entry *>(j->owner)->id] = {j->outcome, 0, e.request.start_ps, now};
-            while (tla_walk_request *next = tla_walkers_next(walkers)) {
-                tla_walkers_start(walkers, next, now);
-                read(*static_cast<entry *>(next->owner), now);
-            }
-        }
-    }
-
-    tla_walkers *walkers = nullptr;
-    std::vector<answer> answers;
-
-  private:
-    struct entry {
-        tla_walk_request request{};
-        size_t id = 0;
-        uint32_t level = 0;
-    };
-    void read(entry &e, uint64_t now) {
-        e.level = e.request.first;
-        read_next(e, now);
-    }
-    // Ends at one time come in the order of the walkers, as in the naive pool.
-    void read_next(entry &e, uint64_t now) {
-        const uint64_t at = now + read_ps(e.request.walk, e.level, e.request.start_ps);
-        events.emplace(std::pair{at, e.request.walker}, &e);
-    }
-    std::deque<entry> requests;
-    std::multimap<std::pair<uint64_t, uint32_t>, entry *> events;
-};
-
 tla_walkers_config random_config(std::mt19937_64 &random) {
     tla_walkers_config config{};
     const uint32_t walkers[] = {1, 2, 5, 8, 64, 130};
@@ -279,8 +198,6 @@ tla_walkers_config random_config(std::mt19937_64 &random) {
     config.merge_slots = slots[random() % 4];
     config.walk_cache_entries = random() % 2 ? 0 : static_cast<uint32_t>(1 + random() % 12);
     config.path_registers = random() % 2;
-    config.hit_under_miss = true;
-    config.level_ps = 100'000;
     return config;
 }
 
@@ -292,8 +209,8 @@ BOOST_AUTO_TEST_CASE(walks_of_any_length_beside_each_other_agree_with_a_naive_po
         std::mt19937_64 random(seed);
         const tla_walkers_config config = random_config(random);
         table_fixture f;
-        naive_walkers naive(config, false, false);
-        stepped_walkers real(config);
+        naive_walkers naive(config);
+        stepped_walkers real(config, read_ps);
         const uint64_t gap = uint64_t{1} << random() % 20;
         uint64_t now = 0;
         for (unsigned i = 0; i < 3000; i++) {
@@ -312,38 +229,10 @@ BOOST_AUTO_TEST_CASE(walks_of_any_length_beside_each_other_agree_with_a_naive_po
         const tla_walkers_stats s = tla_walkers_get_stats(real.walkers);
         BOOST_CHECK_EQUAL(s.stall_ps, naive.stall_ps);
         BOOST_CHECK_EQUAL(s.reads, naive.reads);
-        BOOST_CHECK_EQUAL(tla_walkers_in_flight(real.walkers, now), 0u);
+        BOOST_CHECK_EQUAL(tla_walkers_begun(real.walkers), 0u);
         BOOST_CHECK_EQUAL(s.requests, 3000u);
     }
     BOOST_CHECK_GT(unanswered, 60u * 3000 / 10);
-}
-
-BOOST_AUTO_TEST_CASE(walks_of_known_length_agree_with_the_naive_pool_too) {
-    for (unsigned seed = 1; seed <= 60; seed++) {
-        std::mt19937_64 random(seed);
-        const tla_walkers_config config = random_config(random);
-        table_fixture f;
-        naive_walkers naive(config, true, true);
-        tla_walkers *walkers = nullptr;
-        BOOST_REQUIRE_EQUAL(tla_walkers_create(&config, &walkers), TLA_OK);
-        const uint64_t gap = uint64_t{1} << random() % 20;
-        uint64_t now = 0;
-        for (unsigned i = 0; i < 3000; i++) {
-            now += random() % 16 ? random() % gap : 0;
-            const tla_walk walk = f.random_walk(random);
-            naive.request(walk, now);
-            const tla_walk_result r = tla_walkers_request(walkers, &walk, now, nullptr, nullptr);
-            if (r.accepted_ps > now) naive.advance(r.accepted_ps); // it held up the next one until it had its walker
-            const answer got{r.outcome, r.skipped, r.start_ps, r.done_ps}, wanted = naive.answers.back();
-            BOOST_REQUIRE_EQUAL(got.outcome, wanted.outcome);
-            if (wanted.done_ps)
-                BOOST_REQUIRE_MESSAGE(got == wanted,
-                                      "seed " << seed << ", request " << i << ": " << got << ", naive: " << wanted);
-            now = std::max(now, r.accepted_ps);
-        }
-        BOOST_CHECK_EQUAL(tla_walkers_get_stats(walkers).reads, naive.reads);
-        tla_walkers_destroy(walkers);
-    }
 }
 
 BOOST_AUTO_TEST_CASE(what_waits_for_a_walker_gets_it_in_order_and_others_join_it_meanwhile) {

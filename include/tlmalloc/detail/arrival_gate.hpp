@@ -13,7 +13,7 @@ namespace tlmalloc {
 
 // Which of the processes that are due at one time the kernel runs first is arbitrary, and differs with what else there
 // is to do. Whoever arrives at a gate goes on in no time, but one after the other: by time, then by port, then by the
-// name of the caller (acting_for.hpp). Exact style.
+// name of the caller (acting_for.hpp).
 class arrival_gate {
     struct place {
         explicit place(arrival_gate &of) : gate(of) {}

@@ -53,6 +53,9 @@ class in_order_request {
     tlm::tlm_generic_payload *payload = nullptr;
     holder *held_by = nullptr;
     std::uint64_t at_ps = 0;
+    // Nothing is done after the call of begin() that brings it, up to the queue: it may go on at once, ahead of the
+    // time of the action. A module that does something after it has passed a request on, clears this before.
+    bool comes_last = false;
     const requester *called_for = nullptr; // who asked for the call, of a foreign target, within which this was made
 
     frame &push(void (*resume)(void *, in_order_request &), void *module) {
@@ -63,8 +66,8 @@ class in_order_request {
         return added;
     }
     frame &top() { return frames_[depth_ - 1]; }
-    // The frame is gone when the module that it names is resumed; it copies what it wants first.
-    frame pop() { return frames_[--depth_]; }
+    // The frame is gone when the next is pushed: who wants more of it copies that first.
+    frame &pop() { return frames_[--depth_]; }
 
     // The answer is there at at_ps (which may lie ahead of the queue's time): resumes the latest frame. The resumed
     // module pops it.
@@ -82,6 +85,15 @@ class in_order_request {
     ~in_order_request();
     in_order_request(const in_order_request &) = delete;
     in_order_request &operator=(const in_order_request &) = delete;
+
+    // Lets action(this, at) come at `at_ps`, for a resource; what a module does last.
+    void arrive_at(std::uint32_t resource, std::uint32_t port, tla_event_action action) {
+        time_queue &queue = time_queue::of_simulation();
+        if (comes_last)
+            queue.go_on(at_ps, resource, port, action, this);
+        else
+            queue.post(at_ps, resource, port, action, this);
+    }
 
   private:
     struct kept;
@@ -139,9 +151,11 @@ class outlet {
     std::unique_ptr<blocking_caller> caller_; // where the target is none of ours
 };
 
-// b_transport for a target that serves in order: waits in the calling thread until the answer is there; delay is zero
-// then.
-void serve_waiting(in_order_target &target, unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+// b_transport for a target that serves in order, from a thread. Where no process can do anything before the answer is
+// there, or only within look_ahead_ps from now, the call returns at once, and delay says when that is. Else it waits,
+// and delay is zero then.
+void enter(in_order_target &target, unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,
+           std::uint64_t look_ahead_ps);
 
 } // namespace tlmalloc
 #endif

@@ -17,17 +17,16 @@
 
 namespace tlmalloc {
 
-// How a module takes time. fast: every call annotates at once, whatever arrives later; nothing waits. exact: a request
-// is served when it arrives, after everything that arrived before it (model/modules/TIME.md).
-enum class time_style { fast, exact };
-
 // Modules post what happens at a time, and are called when that time has come: when no process of the kernel can do
 // anything earlier any more. All actions run in one method process, and must not call wait(). Where no process is
 // due, actions run ahead of the kernel's time by at most look_ahead_ps; their order does not depend on it.
 class time_queue {
   public:
     // The queue of the current simulation; it is made when the first module asks, while that is constructed.
-    static time_queue &of_simulation();
+    static time_queue &of_simulation() { // every hop of a request asks
+        if (!last_given_ || last_asked_ != sc_core::sc_get_curr_simcontext()) find_or_make();
+        return *last_given_;
+    }
 
     time_queue(const time_queue &) = delete;
     time_queue &operator=(const time_queue &) = delete;
@@ -48,6 +47,31 @@ class time_queue {
     // posted here for one time, resource and port the one of the lower caller comes first.
     void post_from_thread(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, caller who,
                           tla_event_action action, void *context);
+
+    // From an action, as the last thing that it does: as post(), but where nothing else is due before at_ps, the action
+    // is called at once.
+    void go_on(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, tla_event_action action, void *context);
+
+    // From a thread, at the kernel's now_ps: posts for resource 0, and takes actions until `done`, as long as no
+    // process can do anything before them. look_ahead_ps: processes that are due within that time from now are passed
+    // too. Where `done` is still false afterwards, the queue goes on in its turn, and the caller waits. who(): asked
+    // only where others post for that time.
+    void run_ahead(std::uint64_t now_ps, std::uint64_t at_ps, std::uint32_t port, caller (*who)(),
+                   tla_event_action action, void *context, std::uint64_t look_ahead_ps, const bool &done);
+
+    // What came after actions of a later time had run: only where look_ahead_ps above 0 let them run, or where a
+    // process acts at a time at which the kernel did not know it to be due. It is taken to come at the time of the
+    // latest action.
+    struct late_figures {
+        std::uint64_t late = 0;         // posts
+        std::uint64_t displaced_ps = 0; // by how much, summed
+        std::uint64_t worst_ps = 0;     // the most
+    };
+    static late_figures get_late();
+
+    // For a caller with a clock of its own, which may be behind the kernel's: when what it does at at_ps comes. Counted
+    // where that is later.
+    std::uint64_t admit(std::uint64_t at_ps);
 
     // The time of the action that runs; else the kernel's.
     std::uint64_t now_ps() const;
@@ -100,22 +124,33 @@ class time_queue {
   private:
     time_queue();
     void drive();
+    bool take_next();
     void tell_watchers();
     void act(const tla_event &event);
+    std::uint64_t not_before_latest(std::uint64_t at_ps);
+    std::uint64_t come_late(std::uint64_t at_ps, std::uint64_t latest_ps);
     void catch_up(std::uint32_t island);
     bool wake_next();
     void take_from_thread(std::uint64_t at_ps);
     bool may_run(std::uint64_t at_ps) const;
+    std::uint64_t next_process_ps(std::uint64_t now_ps) const;
+    void wake_for_next();
     static time_queue *of_this_simulation_if_any();
+    static void find_or_make();
 
     std::unique_ptr<tla_event_queue, void (*)(tla_event_queue *)> events_{nullptr, tla_event_queue_destroy};
     sc_core::sc_event wake_;
     std::uint64_t look_ahead_ps_ = 0;
-    tla_event acting_on_{}; // while acting_
-    bool acting_ = false;
-    std::uint32_t resources_ = 1; // 0 is that of threads which call a module
+    bool entering_ = false;                // a thread runs ahead
+    std::uint64_t entry_limit_ps_ = 0;     // entering_: before it actions run, whatever processes do
+    const tla_event *acting_on_ = nullptr; // the action that runs; null: none does
+    std::uint32_t resources_ = 1;          // 0 is that of threads which call a module
     std::uint32_t building_ = 0, acting_island_ = 0;
-    std::uint64_t driven_ps_ = UINT64_MAX; // when the last action ran in its turn; none: UINT64_MAX
+    std::uint64_t straight_until_ps_ = 0; // entering_, and nothing has been taken yet: no process acts before
+    bool has_driven_ = false;
+    std::uint64_t driven_ps_ = 0; // when the last action ran in its turn
+    unsigned depth_ = 0;          // of actions that have gone on
+    late_figures late_;
     struct absence {
         time_queue *queue;
         std::uint32_t island;
@@ -128,6 +163,8 @@ class time_queue {
     std::map<place, std::multimap<caller, std::pair<tla_event_action, void *>>> from_threads_;
     std::map<const void *, std::function<void()>> watchers_;
     static volatile std::sig_atomic_t still_;
+    static const sc_core::sc_simcontext *last_asked_;
+    static time_queue *last_given_;
 };
 
 } // namespace tlmalloc

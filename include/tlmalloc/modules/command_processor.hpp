@@ -64,7 +64,6 @@ class command_processor : public instrumented, public resettable, private comman
         tla_cost_profile cost{};                                    // of a decision about them
         unsigned ports = 16;
         unsigned queue_depth = 16;
-        time_style style = time_style::fast;
     };
 
     struct statistics : command_counts {
@@ -107,14 +106,13 @@ class command_processor : public instrumented, public resettable, private comman
     void dispatch(unsigned port, const tla_command &command, const tla_service &service);
     void finish(unsigned port, const tla_completion &completion, std::uint64_t done_ps);
     void gather(unsigned port, tla_dispatch *launched);
-    outlet *way_out() { return config_.style == time_style::exact ? &out_ : nullptr; }
 
     const config config_;
     std::unique_ptr<fan_out> routes_;
     std::unique_ptr<tla_dispatcher, void (*)(tla_dispatcher *)> dispatcher_;
     std::list<tla_dispatch *> dispatched_;                                // under way
     std::unique_ptr<tla_slice_owner, void (*)(tla_slice_owner *)> owner_; // of slices; or none
-    outlet out_;                                                          // exact
+    outlet out_;
     statistics statistics_;
     figure in_flight_{*this, "commands_in_flight", 16};
 };

@@ -28,7 +28,7 @@ class command_handler {
     // It may wait: no other command of the window is executed before it returns.
     virtual std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) = 0;
 
-    // Exact style: whether the execution of this command makes transactions. Then it is executed by a thread of the
+    // Whether the execution of this command makes transactions. Then it is executed by a thread of the
     // window, when the commands before it are done, and its write does not wait for that.
     virtual bool makes_transactions(const tla_command &) const { return false; }
 
@@ -71,7 +71,7 @@ struct answered_command {
 //
 // In a reset of its module (resettable.hpp) a port can be read, and a write is answered with an error.
 //
-// Exact: an access waits until its time, and everything that is read or written happens then; of several at one time
+// An access waits until its time, and everything that is read or written happens then; of several at one time
 // that of the lower port first. A command whose execution makes transactions waits in a queue of queue_depth for those
 // of this kind that came before, and where that is full its write waits, in the order of arrival.
 //
@@ -83,7 +83,7 @@ class control_window : private access_target, public target_socket<0> {
     // `module` is the module's name in report ids: /tlmalloc/<module>/control, and /tlmalloc/<module>/config unless
     // ports is at least 1 and queue_depth 1 .. TLA_COMMAND_ENGINE_DEPTH_MAX.
     control_window(const char *socket_name, const char *module, tla_target target, unsigned ports,
-                   command_handler &handler, time_style style = time_style::fast, unsigned queue_depth = 16);
+                   command_handler &handler, unsigned queue_depth = 16);
 
     // Told of every command as soon as its answer is known, in no order of time; to be set before the simulation runs.
     // It must neither wait nor send commands. What is refused before it is a command, and what a reset ends, is not
@@ -153,7 +153,7 @@ class control_window : private access_target, public target_socket<0> {
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool in_one_port(const tlm::tlm_generic_payload &payload) const;
     tlm::tlm_response_status check(const tlm::tlm_generic_payload &payload) const;
-    // Where an access has arrived among others (exact); it is left before the access waits.
+    // Where an access has arrived among others; it is left before the access waits.
     using arrival = std::optional<arrival_gate::passage>;
     tla_status write(unsigned port, const tlm::tlm_generic_payload &payload, sc_core::sc_time &delay, arrival &order,
                      tla_error &error);
@@ -177,9 +177,8 @@ class control_window : private access_target, public target_socket<0> {
     const std::string report_id_;
     const tla_target target_;
     command_handler &handler_;
-    const time_style style_;
     const std::size_t queue_depth_;
-    std::unique_ptr<arrival_gate> gate_;     // exact
+    arrival_gate gate_;
     std::deque<const acceptance *> waiting_; // writes that found the queue full
     std::deque<queued> queue_;
     sc_core::sc_event queue_changed_;

@@ -21,7 +21,6 @@ class end_point : public sc_core::sc_module, public resettable {
         std::uint32_t chunk = 256;        // bytes of an access: what a link carries at once
         std::uint32_t outstanding = 4096; // accesses under way
         std::uint32_t asid = 0;           // on whose behalf
-        time_style style = time_style::fast;
     };
 
     tlm_utils::simple_initiator_socket<end_point> out{"out"};
@@ -41,7 +40,7 @@ class end_point : public sc_core::sc_module, public resettable {
 
     const config config_;
     requester requester_;
-    outlet to_fabric_; // exact
+    outlet to_fabric_;
     sc_core::sc_event reset_began_;
 };
 

@@ -27,7 +27,7 @@ namespace tlmalloc {
 // so in no time, counted and a warning /tlmalloc/hbm_slice/channel. DMI would go past all of it, and is not granted
 // then; debug accesses meet no faults.
 //
-// Exact: a pseudo-channel is offered the bursts of accesses in the order of their arrival (that is latency_ps after the
+// A pseudo-channel is offered the bursts of accesses in the order of their arrival (that is latency_ps after the
 // request); bytes move then. With banks it reorders what it has accepted, whoever it is from.
 class hbm_slice : public memory_module {
   public:
@@ -43,7 +43,6 @@ class hbm_slice : public memory_module {
         std::optional<tla_hbm_config> timing{};
         tla_fault_plan faults{};
         const char *kind = "hbm_slice"; // what it is called in statistics
-        time_style style = time_style::fast;
     };
 
     struct statistics : access_counts {
@@ -52,7 +51,6 @@ class hbm_slice : public memory_module {
         std::uint64_t channel_errors = 0;               // accesses to a pseudo-channel that is out
         // 0 where there are no banks; a buffered write is counted when it goes to its bank.
         std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0;
-        tla_order order{}; // how far the pseudo-channels were from serving in order of arrival
     };
 
     hbm_slice(sc_core::sc_module_name name, const config &settings);
@@ -76,7 +74,6 @@ class hbm_slice : public memory_module {
     void note_place(const tlm::tlm_generic_payload &payload, tla_access_times &times) const override;
     void finish(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps);
 
-    std::uint64_t access_channels(bool write, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t arrival_ps);
     tla_fault_hits meet_faults(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps);
     void report_fault(const char *id, const char *what, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
     void show_rows(std::uint64_t at_ps);
@@ -86,13 +83,13 @@ class hbm_slice : public memory_module {
     std::unique_ptr<tla_flat_channels, void (*)(tla_flat_channels *)> channels_{nullptr, tla_flat_channels_destroy};
     std::unique_ptr<tla_banked_channels, void (*)(tla_banked_channels *)> banks_{nullptr, tla_banked_channels_destroy};
     std::uint64_t burst_ps_ = 0; // of a channel without banks
-    struct bank_group {          // exact: of the pseudo-channels with banks
+    struct bank_group {          // of the pseudo-channels with banks
         hbm_slice *slice;
         std::uint32_t number;
         std::uint64_t due_ps; // when the queue will run it next
     };
     std::vector<bank_group> groups_;
-    std::uint32_t group_resource_ = 0;
+    const std::uint32_t group_resource_;
     tla_faults faults_{};
     std::uint64_t corrected_ = 0, uncorrectable_ = 0, channel_errors_ = 0; // see statistics
     tla_hbm_stats shown_{};                                                // as row_hits_ and its like say

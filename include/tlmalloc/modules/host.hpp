@@ -36,8 +36,7 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     struct config : runtime::config {
         using runtime::config::config;
 
-        unsigned outstanding = 1024; // transactions that move tensors under way, far more than links hold; exact
-        time_style style = time_style::fast;
+        unsigned outstanding = 1024; // transactions that move tensors under way, far more than links hold
     };
 
     tlm_utils::simple_initiator_socket<host> out{"out"};
@@ -82,7 +81,6 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     void call_ends() override { ended(); }
     bool ends_calls() const override { return in_reset(); }
     static void wait_for_answers(std::uint64_t at_ps);
-    bool exact() const { return config_.style == time_style::exact; }
     void start_of_simulation() override;
     std::uint64_t now_ps() const override;
     void wait_for_ps(std::uint64_t duration_ps) override;
@@ -104,10 +102,10 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     const config config_;
     requester requester_; // of everything that it sends: trusted, and its blocks belong to config::asid
     std::uint64_t transfer_latency_ps_ = 0;
-    outlet to_fabric_, to_va_;                 // exact
-    std::unique_ptr<arrival_gate> fault_gate_; // exact
-    turnstile fault_turn_;                     // who serves a page fault, or takes a tensor away from them
-    std::unique_ptr<host_driver> driver_;      // or none
+    outlet to_fabric_, to_va_;
+    arrival_gate fault_gate_;
+    turnstile fault_turn_;                // who serves a page fault, or takes a tensor away from them
+    std::unique_ptr<host_driver> driver_; // or none
     std::map<std::uint32_t, turnstile> command_turns_, pool_turns_; // of each SIP: who sends, who uses the pool
     sc_core::sc_event launch_ended_, reset_began_;
 };

@@ -6,6 +6,7 @@
 #include "tlmalloc/modules/waveform.hpp"
 
 #include <cstdint>
+#include <initializer_list>
 #include <ostream>
 #include <vector>
 
@@ -41,8 +42,10 @@ class instrumented : public sc_core::sc_module {
     // In the order of reports; may be asked at any time.
     virtual std::vector<statistics_part> list_statistics() const { return {}; }
 
-    // A table to read: module, name, value, unit, meaning.
-    void print_statistics(std::ostream &out) const;
+    // A table to read: module, name, value, unit, meaning; at its end, as "order", what came late in the simulation, if
+    // anything did (time_queue.hpp). Of several modules there is one end.
+    static void print_statistics(std::ostream &out, std::initializer_list<const instrumented *> modules);
+    void print_statistics(std::ostream &out) const { print_statistics(out, {this}); }
 
     // Which module this is ("tcm"), as in the ids of its reports: /tlmalloc/<kind>/<what>.
     const char *kind() const override { return kind_; }

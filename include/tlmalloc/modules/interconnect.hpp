@@ -30,13 +30,13 @@ namespace tlmalloc {
 // grants, cut to the window, with the latency of the way there and back added (what the links' bandwidth adds is not in
 // it: by DMI nothing crosses the fabric). What a target withdraws is withdrawn from every initiator.
 //
-// Exact: nodes and links take flits in the order in which they arrive; of several at one time the one from the lower
+// Nodes and links take flits in the order in which they arrive; of several at one time the one from the lower
 // input first (the initiators in their order, then the windows of the targets, then the links). A read may overtake a
 // write of its initiator that was sent before, but not if they touch the same bytes: it reaches the target when the
-// write has. Fast: a node that stores and forwards collects one access at a time.
+// write has.
 //
 // After a reset (resettable.hpp) all links and nodes are free.
-class interconnect : public instrumented, public resettable, private access_target, private in_order_target {
+class interconnect : public instrumented, public resettable, private untimed_target, private in_order_target {
   public:
     using window = tla_address_window; // of physical addresses; they must not overlap
 
@@ -57,7 +57,6 @@ class interconnect : public instrumented, public resettable, private access_targ
         std::vector<window> windows;
         std::vector<link_group> groups; // with none, waveforms show nothing of the links
         unsigned outstanding = 64;      // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
-        time_style style = time_style::fast;
     };
 
     target_socket<0> in;
@@ -84,7 +83,7 @@ class interconnect : public instrumented, public resettable, private access_targ
         std::uint64_t least_ps;
     };
     way way_between(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes);
-    // Exact: its number in the order of time (time_queue.hpp).
+    // Its number in the order of time (time_queue.hpp).
     std::uint32_t resource_of(std::uint32_t node) const { return first_node_ + node; }
 
     // Told of everything that a link carries (fabric.h); to be set before the simulation runs. Empty: nobody is told.
@@ -93,7 +92,6 @@ class interconnect : public instrumented, public resettable, private access_targ
     std::uint64_t errors() const { return errors_; } // accesses that found no target
     const tla_fabric *fabric() const;
     std::vector<statistics_part> list_statistics() const override;
-    tla_order order() const;
 
     ~interconnect() override;
 
@@ -120,7 +118,6 @@ class interconnect : public instrumented, public resettable, private access_targ
     std::vector<in_order_request *> held_by(const in_order_request &write, unsigned source);
     void turn_back(in_order_request &request);
     void refuse(tlm::tlm_generic_payload &payload);
-    void serve(unsigned source, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned source, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
     void invalidate_direct_mem_ptr(int target, sc_dt::uint64 first, sc_dt::uint64 last);
@@ -134,7 +131,7 @@ class interconnect : public instrumented, public resettable, private access_targ
     struct meter; // of a group of links
     std::vector<std::unique_ptr<meter>> meters_;
     std::vector<std::vector<meter *>> meters_of_links_;
-    std::vector<outlet> outlets_; // exact: to the targets
+    std::vector<outlet> outlets_; // to the targets
     struct held_read {
         in_order_request *request;
         const in_order_request *behind; // a write that was sent before

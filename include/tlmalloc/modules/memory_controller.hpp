@@ -85,7 +85,7 @@ namespace tlmalloc {
 // is cleared. Exclusive accesses with byte enables or streaming are answered with TLM_BYTE_ENABLE_ERROR_RESPONSE and
 // TLM_BURST_ERROR_RESPONSE. Whoever reaches the memory past the controller breaks no reservation.
 //
-// Exact: an access is checked when it arrives, and goes on to the memory then; commands are decided in the order in
+// An access is checked when it arrives, and goes on to the memory then; commands are decided in the order in
 // which they arrive.
 //
 // A reset (resettable.hpp): every free list is one block again, nothing is counted, pinned or under a key, what a front
@@ -94,7 +94,7 @@ namespace tlmalloc {
 class memory_controller : public instrumented,
                           public resettable,
                           private command_handler,
-                          private access_target,
+                          private untimed_target,
                           private in_order_target {
   public:
     // By default SIP 0, cube 0, PE 0: with a slice and a TCM, and nothing of the cube or of the host.
@@ -106,7 +106,6 @@ class memory_controller : public instrumented,
         unsigned outstanding = 64;    // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;              // pass on DMI
         tla_fault_plan faults{};
-        time_style style = time_style::fast;
         static constexpr unsigned no_owner = ~0u;
         unsigned owner_port = no_owner; // where the owner of the slice's blocks sends its commands
     };
@@ -193,12 +192,12 @@ class memory_controller : public instrumented,
         std::uint64_t address;
         place where;
         bool exclusive;
-        write_under_way *write; // exact style: of a write to a memory that makes callers wait
+        write_under_way *write; // of a write to a memory that makes callers wait
     };
     struct held { // an access behind an exclusive write
         place where;
         std::uint64_t nbytes;
-        in_order_request *request; // exact style
+        in_order_request *request;
         unsigned input;
         bool to_note;
     };
@@ -210,12 +209,9 @@ class memory_controller : public instrumented,
     void not_made(const tlm::tlm_generic_payload &payload);
     void offer_unreserved(tla_channel channel);
     bool is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last, bool exclusively) const;
-    bool has_to_wait(const place &where, std::uint64_t nbytes, bool write,
-                     std::list<held>::const_iterator before) const;
-    void wait_for_exclusive_write(const place &where, std::uint64_t nbytes, bool write, sc_core::sc_time &delay);
+    bool has_to_wait(const place &where, std::uint64_t nbytes, bool write) const;
     bool arrives_in_order(const in_order_request &request);
 
-    void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
     void invalidate(int channel, sc_dt::uint64 first, sc_dt::uint64 last);
@@ -293,7 +289,7 @@ class memory_controller : public instrumented,
     bool objects_used_ = false; // a command has counted something
     bool watches_pins_ = false; // there is a process that does
     sc_core::sc_event pins_changed_;
-    outlet to_memory_[TLA_CHANNEL_COUNT]; // exact
+    outlet to_memory_[TLA_CHANNEL_COUNT];
     std::uint32_t resource_ = 0;
     std::uint64_t origin_ps_ = 0; // of the time in which memories grow: the end of the last reset
     sc_core::sc_event grows_anew_;
@@ -301,9 +297,8 @@ class memory_controller : public instrumented,
     bool reserved_refused_[TLA_CHANNEL_COUNT]{}; // somebody may remember that DMI was refused for a reservation there
     write_under_way *writes_ = nullptr;          // of callers who wait for their memory
     std::list<held> held_;                       // in the order in which they came
-    sc_core::sc_event exclusive_written_;        // one of these, an exclusive one, is over
-    bool keeps_order_ = false;                   // exact style: an exclusive access has come
-    std::uint64_t written_until_ps_ = 0;         // exact style: when the latest write comes that came before it
+    bool keeps_order_ = false;                   // an exclusive access has come
+    std::uint64_t written_until_ps_ = 0;         // when the latest write comes that came before it
     bool dmi_granted_ = false;                   // somebody may hold a pointer
     tla_faults faults_{};
     std::uint64_t refused_ = 0;

@@ -19,7 +19,7 @@ namespace tlmalloc {
 // Loosely and approximately timed (target_socket.hpp), with the same times. DMI is granted for all bytes; accesses by
 // DMI are not counted and occupy nothing, and the latencies that are granted are those of an access of one word of the
 // socket (4 bytes) to an idle memory. A reset (resettable.hpp) makes all bytes zero again, and the memory idle.
-class memory_module : public instrumented, public resettable, private access_target, private in_order_target {
+class memory_module : public instrumented, public resettable, private untimed_target, private in_order_target {
   public:
     target_socket<> in;
 
@@ -36,31 +36,29 @@ class memory_module : public instrumented, public resettable, private access_tar
         std::uint64_t latency_ps = 0; // from a request to its arrival
         unsigned outstanding = 64;    // see target_socket
         bool dmi = true;              // grant DMI
-        time_style style = time_style::fast;
     };
 
     memory_module(const sc_core::sc_module_name &name, const char *kind, const memory_config &settings);
 
-    // A legal access is there at arrival_ps: it is to be moved and counted. Returns when it is done. Fast: within the
-    // call that brings it, whatever arrives later. Exact: when its time has come.
+    // A legal access is there at arrival_ps: it is to be moved and counted. Returns when it is done.
     virtual std::uint64_t access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) = 0;
 
     // What an access of one word takes in an idle memory, latency_ps apart.
     virtual std::uint64_t word_ps(bool /*write*/) const { return 0; }
 
-    // Exact: a request has arrived and is to be answered, now or later; access() does it unless a memory says other.
+    // A request has arrived and is to be answered, now or later; access() does it unless a memory says other.
     virtual void arrive(in_order_request &request);
 
     // For who keeps an account of its transfers' times: adds which part of the memory an access goes to.
     virtual void note_place(const tlm::tlm_generic_payload &, tla_access_times &) const {}
 
-    // Exact: the answer is there.
+    // The answer is there.
     void answer(in_order_request &request);
 
     // A reset: what the memory has beside its bytes is made anew.
     virtual void make_idle() {}
 
-    // Exact: the resource (time_queue.hpp) of a request that is on its way: lower ones of one time go first.
+    // The resource (time_queue.hpp) of a request that is on its way: lower ones of one time go first.
     virtual std::uint32_t resource_of(const in_order_request &) { return resource_; }
 
     // Moves the bytes of an access, and counts it as done at done_ps, which is returned.
@@ -74,7 +72,6 @@ class memory_module : public instrumented, public resettable, private access_tar
     access_counts counts_;
 
   private:
-    void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     void begin(in_order_request &request, unsigned input) override;
     void begin_reset() override;
     void make_new() override;
@@ -84,7 +81,7 @@ class memory_module : public instrumented, public resettable, private access_tar
 
     const memory_config memory_;
     std::uint8_t *bytes_ = nullptr;
-    std::uint32_t resource_ = 0;
+    const std::uint32_t resource_;
     figure bytes_read_{*this, "bytes_read", 64}, bytes_written_{*this, "bytes_written", 64};
 };
 

@@ -132,10 +132,7 @@ class npu : public sc_core::sc_module, public resettable {
     // mapped bytes in an MMU, virtual addresses, living tensors. 0 when the platform is as it was at the beginning.
     std::uint64_t leaks() const;
 
-    // How far the platform's shared resources (links, pseudo-channels, TCM channels, DMA issue) were from serving in
-    // order of arrival, summed; and what to hold it against: the sum of the latencies of all chunks that the host and
-    // the DMA engines moved.
-    tla_order order() const;
+    // Sum of the latencies of all chunks that the host and the DMA engines moved.
     std::uint64_t transfer_latency_ps() const;
 
     // Every module that shows something, in the order of waveforms and reports.
@@ -148,6 +145,7 @@ class npu : public sc_core::sc_module, public resettable {
   private:
     void tell_ways(const tla_config &config);
     void name_parts();
+    void look_ahead(const sc_core::sc_time &at_most);
     void begin_reset() override {}
     void make_new() override;
 

@@ -14,7 +14,6 @@
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/parameters/execution.h"
 #include "tlmalloc/timing/time_account.h"
-#include "tlmalloc/timing/timeline.h"
 
 #include <functional>
 #include <memory>
@@ -26,7 +25,7 @@ namespace tlmalloc {
 // the one that was issued `outstanding` before it is over: chunks give their places back in order. `out` leads to the
 // MMU, `local` to the TCM by physical address.
 //
-// Exact: chunks are issued when their time has come, whatever the thread does meanwhile; a channel takes transfers in
+// Chunks are issued when their time has come, whatever the thread does meanwhile; a channel takes transfers in
 // the order in which they start, and one after the other.
 //
 // A reset (resettable.hpp) in the middle of a transfer: chunks that have been issued are moved to their end, so that
@@ -40,7 +39,6 @@ class pe_dma : public instrumented, public resettable {
         explicit config(const tla_dma_parameters &parameters) : tla_dma_parameters(parameters) {}
 
         std::uint32_t initiator = 0; // its number in requester extensions
-        time_style style = time_style::fast;
     };
 
     enum class direction { read, write }; // read: virtual memory -> TCM
@@ -67,7 +65,6 @@ class pe_dma : public instrumented, public resettable {
     struct statistics {
         std::uint64_t transfers = 0, chunks = 0, bytes_read = 0, bytes_written = 0, errors = 0;
         std::uint64_t latency_ps = 0; // sum over the chunks, from issue to end
-        tla_order order{};            // how far the channels were from issuing in order of arrival
     };
 
     initiator_socket<pe_dma> out{"out"};
@@ -101,7 +98,7 @@ class pe_dma : public instrumented, public resettable {
     statistics get_statistics() const;
     std::vector<statistics_part> list_statistics() const override;
 
-    // Exact: which transfers concern nobody but the modules of an island (time_queue.hpp), unless somebody comes: the
+    // Which transfers concern nobody but the modules of an island (time_queue.hpp), unless somebody comes: the
     // island is left while they go on.
     struct inland {
         std::uint32_t island = 0;
@@ -112,7 +109,7 @@ class pe_dma : public instrumented, public resettable {
     void lie_on(inland where) { inland_ = std::move(where); }
 
   private:
-    class channel; // exact: what a direction has to do
+    class channel; // what a direction has to do
     struct chunk { // where it is in virtual memory and in the TCM
         std::uint64_t va, tile;
         std::uint32_t nbytes;
@@ -126,17 +123,13 @@ class pe_dma : public instrumented, public resettable {
     std::uint32_t chunk_at(std::uint64_t va, std::uint64_t left) const;
     void tell_extents(const request &transfer, const chunk &what, transfer_extent &there, transfer_extent &here) const;
     void count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t end_ps, std::uint32_t nbytes);
-    bool move_chunk(const request &transfer, const chunk &what, std::uint8_t *buffer, transaction_part &part,
-                    tla_access_times *times, std::uint64_t &at_ps, std::uint64_t &taken_ps);
 
     const config config_;
     requester &who(const request &what) { return what.physical ? physical_ : requester_; }
 
     requester requester_, physical_;
-    tla_timeline issue_[2]{};
-    std::unique_ptr<channel> channels_[2]; // exact
+    std::unique_ptr<channel> channels_[2];
     inland inland_;
-    std::uint64_t given_up_ = 0; // how often
     outlet to_memory_, to_tcm_;
     statistics statistics_;
     figure bytes_read_{*this, "bytes_read", 64}, bytes_written_{*this, "bytes_written", 64},

@@ -36,7 +36,7 @@ namespace tlmalloc {
 // is there, in however many accesses it comes. The slots are freed when the receiver's kernel ends, however it does;
 // senders are told, and what they still send is dropped.
 //
-// Everything is decided by the event queue (time_queue.hpp), in both styles of time: arrivals, credits, slots, and what
+// Everything is decided by the event queue (time_queue.hpp): arrivals, credits, slots, and what
 // the kernel's thread calls for at its own time. Threads wait for what was decided, or send commands to the controller.
 //
 // `in`: a window of physical addresses. Writes of pieces lie in the first half, at slot * slot_size, all others behind
@@ -49,7 +49,7 @@ namespace tlmalloc {
 // A reset (resettable.hpp; that of its processing_element is one, too) ends what the kernel waits for here: its call is
 // TLA_RESET, and so the kernel. What is on its way comes to its end, pieces for the kernel are dropped, and its slots
 // are freed, as at the end of every kernel; then nobody is connected. What `in` brings is answered meanwhile as ever.
-class pe_ipcq : public instrumented, public resettable, private access_target, private in_order_target {
+class pe_ipcq : public instrumented, public resettable, private untimed_target, private in_order_target {
   public:
     struct config : tla_message_parameters {
         config() { tla_messages_defaults(this); }
@@ -58,7 +58,6 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
         pe_location where{};         // which PE this is
         unsigned allocator_port = 0; // the control port of the controller of the slots' memory that is this unit's
         std::uint32_t initiator = 0; // its number in requester extensions
-        time_style style = time_style::fast;
     };
 
     struct statistics {
@@ -212,7 +211,6 @@ class pe_ipcq : public instrumented, public resettable, private access_target, p
     // the window
     void begin(in_order_request &request, unsigned port) override;
     void arrive(in_order_request &request);
-    void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     message_token *check(tlm::tlm_generic_payload &payload);
     incoming *home_of(const message_token &token);
     void place(const incoming &to, tlm::tlm_generic_payload &payload);

@@ -4,7 +4,6 @@
 
 #include "tlmalloc/detail/time_queue.hpp"
 #include "tlmalloc/detail/transfer_extent.hpp"
-#include "tlmalloc/detail/turnstile.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
@@ -56,10 +55,7 @@ class dmi_record;
 // that an initiator that remembers refusals asks again. What `out` withdraws is withdrawn wherever it was granted or
 // refused.
 //
-// Fast, with TLA_WALK_MEMORY: translations and commands are made one after the other where what `walk` or `allocator`
-// leads to waits; those that come meanwhile wait with it, and are made at the time when their turn has come.
-//
-// Exact (mmu_steps.h): accesses are looked up in the order of their arrival, each read of a walk is made when the one
+// Accesses are looked up in the order of their arrival, each read of a walk is made when the one
 // before has brought its entry, and any number of walks may be under way. An access does not overtake one that came
 // before it and is still being translated if both touch the same bytes of one address space and one of them writes; it
 // does when that one waits for the host. An access whose walk ends after a change of its mapping is looked up again.
@@ -70,7 +66,11 @@ class dmi_record;
 // A reset (resettable.hpp) forgets all mappings, TLBs and walks; an access that is being translated goes on to its end,
 // one that waits for the host's mapping is answered as unmapped. Blocks of tables in memory are left to the memory
 // controller, which is to be reset with it: one that is not keeps them as allocated.
-class pe_mmu : public instrumented, public resettable, private command_handler, private access_target {
+class pe_mmu : public instrumented,
+               public resettable,
+               private command_handler,
+               private untimed_target,
+               private in_order_target {
   public:
     struct config : tla_mmu_parameters {
         config() { tla_mmu_defaults(this); }
@@ -80,8 +80,7 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
         std::uint32_t initiator = 0; // memory: its number (requester.hpp), trusted hardware that works for every asid
         unsigned outstanding = 64;   // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;             // pass on DMI
-        time_style style = time_style::fast;
-        // Exact: how long an access waits for the mapping, once the host has answered its fault with OK: a posted
+        // How long an access waits for the mapping, once the host has answered its fault with OK: a posted
         // command is acknowledged before it is there. Then it is an error.
         std::uint64_t fault_patience_ps = 1'000'000'000;
     };
@@ -99,7 +98,7 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
         std::uint64_t demand_faults = 0;    // faults that the host was asked about
         std::uint64_t hits = 0, misses = 0; // of the TLB
         std::uint64_t walk_errors = 0;      // walks that read what the table does not say
-        std::uint64_t repeated = 0;         // lookups made again, because a change came during their walk (exact)
+        std::uint64_t repeated = 0;         // lookups made again, because a change came during their walk
         std::uint64_t retries = 0;          // ALLOC and FREE commands that were sent again
         tla_walkers_stats walkers{};
         tla_page_table_stats table{};
@@ -144,20 +143,19 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
         tla_mmu_piece first;
         std::vector<tla_mmu_piece> rest;
         bool stale = false;
-        std::uint64_t va = 0; // the first byte that could not be translated
 
         std::size_t count() const { return 1 + rest.size(); }
         const tla_mmu_piece &at(std::size_t i) const { return i ? rest[i - 1] : first; }
         tla_mmu_piece &last() { return rest.empty() ? first : rest.back(); }
     };
-    class steps; // the exact style
+    class steps;
 
     void start_of_simulation() override;
     void begin_reset() override;
     void make_new() override;
     tla_status make_front_end(tla_error *error);
 
-    void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
+    void begin(in_order_request &request, unsigned port) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
     void invalidate_direct_mem_ptr(sc_dt::uint64 first, sc_dt::uint64 last);
@@ -166,19 +164,15 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
     void withdraw_refusals();
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     bool makes_transactions(const tla_command &) const override { return config_.walk == TLA_WALK_MEMORY; }
-    std::uint64_t change_mappings(unsigned port, const tla_command &command, std::uint64_t arrival_ps);
     bool grants_dmi() const { return config_.dmi && config_.asids == 1; }
     tla_mmu_config front_end() const;
-    tla_mmu_bus bus() const;
     tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
+    void write_table(tla_paddr pa, const std::uint8_t *bytes, std::uint32_t nbytes, std::uint64_t &at_ps);
+    tla_status allocate_table(std::uint64_t nbytes, tla_paddr &pa, std::uint64_t &at_ps);
+    void give_back_table(tla_paddr pa, std::uint64_t nbytes, std::uint64_t &at_ps);
     tla_status free_table(tla_command command, std::uint64_t &at_ps);
     void free_owed(std::uint64_t &at_ps);
     static std::uint32_t asid_of(const tlm::tlm_generic_payload &payload);
-    tla_status translate(const tla_mmu_access &access, const requester *who, std::uint64_t &at_ps, route &where);
-    tla_status find_route(const tla_mmu_access &access, std::uint64_t &at_ps, route &where);
-    tla_status translate_or_fault(const tla_mmu_access &access, const requester *who, std::uint64_t &at_ps,
-                                  route &where);
-    bool ask_host(const tla_mmu_access &access, std::uint64_t va, bool again, std::uint64_t &at_ps);
     tla_mmu_access wanted_by(const tlm::tlm_generic_payload &payload) const;
     void append(route &where, const tla_mmu_piece &found) const;
     void count(const tla_mmu_access &wanted, const route &where, std::uint64_t at_ps);
@@ -193,7 +187,6 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
                            tla_status status, const tla_work &work, const tla_error &error);
     void refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay);
     void show_lookup(const tla_mmu_piece &found, std::uint64_t at_ps);
-    void transport(tlm::tlm_generic_payload &payload, const route &where, std::uint64_t at_ps, sc_core::sc_time &delay);
     std::vector<transfer_extent> extents(const tlm::tlm_generic_payload &payload, const route &where,
                                          std::uint64_t at_ps);
     transfer_extent cut(const tla_mmu_access &transfer, std::uint64_t va, std::uint64_t nbytes, std::uint64_t at_ps);
@@ -204,15 +197,14 @@ class pe_mmu : public instrumented, public resettable, private command_handler, 
     bool dmi_asked_ = false;
     std::set<std::uint64_t> dmi_refused_; // addresses, because a change was not visible yet or under way
     sc_core::sc_event window_closed_;
-    requester requester_; // of walks and of commands to the allocator; fast: walks_for is that of the turn
+    requester requester_; // of walks and of commands to the allocator
     struct run {          // of a transfer: what tla_mmu_find_run said last
         tla_mmu_access transfer;
         std::uint64_t first, end;
     } run_{};
     std::uint64_t run_from_ps_ = 0; // no change is hidden from then on, so that a run may be remembered
-    turnstile mmu_turn_;            // TLA_WALK_MEMORY: who translates or changes mappings
     std::vector<tla_command> owed_; // FREEs of tables that were refused in spite of all retries
-    std::unique_ptr<steps> steps_;  // exact
+    std::unique_ptr<steps> steps_;
     statistics statistics_;
     figure lookups_{*this, "lookups", 32}, maps_in_flight_{*this, "maps_in_flight", 16},
         mapped_bytes_{*this, "mapped_bytes", 48}, faults_{*this, "faults", 32},

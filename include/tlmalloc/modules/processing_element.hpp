@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 #define TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 
+#include "tlmalloc/detail/arrival_gate.hpp"
 #include "tlmalloc/detail/engine_load.hpp"
 #include "tlmalloc/device/tile_vector.h"
 #include "tlmalloc/kernel/language.h"
@@ -68,7 +69,6 @@ class processing_element : public instrumented, public resettable, private comma
         place places[TL_ALL]{}; // TL_PE: in its cube, TL_CUBE: of that in its SIP, TL_SIP: of that in the platform
         std::uint32_t mesh_columns = 1; // cubes in a row of the SIP's mesh
         unsigned ports = 16;
-        time_style style = time_style::fast;
     };
 
     // Of the last kernel that ran. The sums are time in which the kernel waited for that kind of work.
@@ -227,7 +227,12 @@ class processing_element : public instrumented, public resettable, private comma
     void forget_freed(const tl_tile &taken);
     bool was_freed(const tl_tile &tile) const;
     tla_status check_use(const tl_tile &tile, bool written, const void *engine = nullptr);
-    std::uint64_t engine(array which, std::uint64_t operations, sc_core::sc_time &delay);
+    enum asks : unsigned {
+        by_kernel,
+        by_product,
+        by_steps
+    }; // whose turn it is first, of those who need it at one time
+    std::uint64_t engine(array which, asks who, std::uint64_t operations, sc_core::sc_time &delay);
     tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
     tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
     tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes);
@@ -241,7 +246,8 @@ class processing_element : public instrumented, public resettable, private comma
     const config config_;
     requester requester_;
     pe_ipcq *messages_ = nullptr;
-    tla_timeline accelerator_{};                                     // what multiplies, and the vector engine
+    tla_timeline accelerator_{}; // what multiplies, and the vector engine
+    arrival_gate accelerator_gate_;
     std::unique_ptr<transfer_queue> queues_[2];                      // of the read and of the write engine
     std::unique_ptr<pipeline> pipeline_;                             // from the first composite on
     std::map<std::uint64_t, std::unique_ptr<operation>> operations_; // begun and not waited for, by their handles

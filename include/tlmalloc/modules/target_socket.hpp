@@ -1,4 +1,4 @@
-// One way to be a target: the socket that serves accesses in both coding styles and both styles of time.
+// One way to be a target: the socket that serves accesses in both coding styles, and where foreign initiators enter.
 #ifndef TLMALLOC_MODULES_TARGET_SOCKET_HPP
 #define TLMALLOC_MODULES_TARGET_SOCKET_HPP
 
@@ -15,17 +15,24 @@
 
 namespace tlmalloc {
 
-// What a module does with the accesses that reach a socket of it.
-class access_target {
+// What a module does with the accesses that take no time.
+class untimed_target {
   public:
-    // As b_transport, from initiator `input` of the socket: answers the payload, and adds to the delay what that takes.
-    virtual void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) = 0;
-
-    // As transport_dbg: how many bytes were moved. Takes no time.
+    // As transport_dbg: how many bytes were moved.
     virtual unsigned debug(tlm::tlm_generic_payload &) { return 0; }
 
     // As get_direct_mem_ptr. Nothing is granted unless a module says so.
     virtual bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
+
+  protected:
+    ~untimed_target() = default;
+};
+
+// A module that serves within the call: it may wait.
+class access_target : public untimed_target {
+  public:
+    // As b_transport, from initiator `input` of the socket: answers the payload, and adds to the delay what that takes.
+    virtual void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) = 0;
 
   protected:
     ~access_target() = default;
@@ -36,8 +43,10 @@ class access_target {
 // bound to it, for one initiator. Whatever their number, the socket is a tlm_base_target_socket with TLM's default
 // arguments, by which other frameworks find sockets, and can be bound as one.
 //
-// Exact: after serve_in_order(), accesses go to that target as requests, in the order of their arrival; whoever calls
-// b_transport waits for the answer. A caller's thread that is killed or reset meanwhile leaves its request on its way,
+// To an in_order_target, accesses go as requests, in the order of their arrival at now + delay. A b_transport returns
+// at once, with the delay of the answer, where no process is due before that; else it waits, and the delay is zero.
+// With look_ahead() it passes processes that are due within that time from now; what these then ask for too late is
+// counted (time_queue.hpp). A caller's thread that is killed or reset while it waits leaves its request on its way,
 // with a copy of payload, bytes and extensions (those that clone() copies): a write arrives whole, and nobody hears of
 // the answer. A target that is none of ours and is being called for it at that moment is given up in the middle of its
 // b_transport, as if the thread had called it itself, and the request is answered with TLM_GENERIC_ERROR_RESPONSE.
@@ -50,24 +59,15 @@ class target_socket : public tlm::tlm_target_socket<32>,
   public:
     // `outstanding`: approximately timed, accepted requests of an initiator without END_RESP; more wait for END_REQ.
     target_socket(const char *name, access_target &target, unsigned outstanding)
-        : base(name), target_(target),
-          at_(
-              name, outstanding,
-              [this](int input, auto &payload, auto &delay) { entries_[to_index(input)].b_transport(payload, delay); },
-              [this](int input, auto &payload, auto &phase, auto &delay) {
-                  return (*this)[input]->nb_transport_bw(payload, phase, delay);
-              }),
-          initiators_(sc_core::sc_gen_unique_name((std::string(name) + "_port").c_str())) {
-        entries_.emplace_back(*this, 0); // an outer socket leads here
-        base::bind(static_cast<tlm::tlm_fw_transport_if<> &>(entries_.front()));
-        this->m_port.bind(nobody_);
-    }
+        : target_socket(name, target, &target, nullptr, outstanding) {}
+    target_socket(const char *name, in_order_target &target, untimed_target &untimed, unsigned outstanding)
+        : target_socket(name, untimed, nullptr, &target, outstanding) {}
     ~target_socket() {
         if (in_order_) leave_in_order(*in_order_);
     }
 
-    // Until the end of elaboration.
-    void serve_in_order(in_order_target &target) { in_order_ = &target; }
+    // How far a b_transport may run ahead of what is due elsewhere: 0 unless it is set. Until the end of elaboration.
+    void look_ahead(const sc_core::sc_time &at_most) { look_ahead_ps_ = at_most.value(); }
 
     // Who asks is what the reader says (access_rights.hpp), of accesses that do not come from our own modules. One with
     // less privilege, or an asid of TLA_ASID_HARDWARE and above, is answered with TLM_COMMAND_ERROR_RESPONSE. The
@@ -120,6 +120,21 @@ class target_socket : public tlm::tlm_target_socket<32>,
     }
 
   private:
+    target_socket(const char *name, untimed_target &untimed, access_target *serves, in_order_target *in_order,
+                  unsigned outstanding)
+        : base(name), untimed_(untimed), serves_(serves), in_order_(in_order),
+          at_(
+              name, outstanding,
+              [this](int input, auto &payload, auto &delay) { entries_[to_index(input)].b_transport(payload, delay); },
+              [this](int input, auto &payload, auto &phase, auto &delay) {
+                  return (*this)[input]->nb_transport_bw(payload, phase, delay);
+              }),
+          initiators_(sc_core::sc_gen_unique_name((std::string(name) + "_port").c_str())) {
+        entries_.emplace_back(*this, 0); // an outer socket leads here
+        base::bind(static_cast<tlm::tlm_fw_transport_if<> &>(entries_.front()));
+        this->m_port.bind(nobody_);
+    }
+
     // What one initiator is bound to.
     struct entry final : tlm::tlm_fw_transport_if<> {
         entry(target_socket &of, std::size_t number) : socket(of), input(static_cast<unsigned>(number)) {}
@@ -136,26 +151,26 @@ class target_socket : public tlm::tlm_target_socket<32>,
         }
         void serve(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
             if (socket.in_order_) {
-                serve_waiting(*socket.in_order_, input, payload, delay);
+                enter(*socket.in_order_, input, payload, delay, socket.look_ahead_ps_);
             } else if (!socket.module_) {
-                socket.target_.serve(input, payload, delay);
+                socket.serves_->serve(input, payload, delay);
             } else if (!socket.module_->refuses(payload)) {
                 const resettable::visit here(socket.module_);
-                socket.target_.serve(input, payload, delay);
+                socket.serves_->serve(input, payload, delay);
             }
         }
         tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
                                            sc_core::sc_time &delay) override {
             return socket.at_.nb_transport_fw(static_cast<int>(input), payload, phase, delay);
         }
-        unsigned transport_dbg(tlm::tlm_generic_payload &payload) override { return socket.target_.debug(payload); }
+        unsigned transport_dbg(tlm::tlm_generic_payload &payload) override { return socket.untimed_.debug(payload); }
         bool get_direct_mem_ptr(tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override {
-            if (!socket.rights_) return socket.target_.grant_dmi(input, payload, dmi);
+            if (!socket.rights_) return socket.untimed_.grant_dmi(input, payload, dmi);
             const tlm::tlm_response_status untouched = payload.get_response_status();
             const said_requester who(*socket.rights_, socket.least_privilege_, payload);
             payload.set_response_status(untouched);
-            return who.may_pass() ? socket.target_.grant_dmi(input, payload, dmi)
-                                  : socket.target_.access_target::grant_dmi(input, payload, dmi);
+            return who.may_pass() ? socket.untimed_.grant_dmi(input, payload, dmi)
+                                  : socket.untimed_.untimed_target::grant_dmi(input, payload, dmi);
         }
 
         target_socket &socket;
@@ -172,9 +187,11 @@ class target_socket : public tlm::tlm_target_socket<32>,
 
     static std::size_t to_index(int input) { return static_cast<std::size_t>(input); }
 
-    access_target &target_;
+    untimed_target &untimed_;
+    access_target *const serves_;     // null: requests go to in_order_
+    in_order_target *const in_order_; // null: serves_ serves
+    std::uint64_t look_ahead_ps_ = 0;
     at_target at_;
-    in_order_target *in_order_ = nullptr; // exact
     resettable *module_ = nullptr;
     const rights_reader *rights_ = nullptr;
     std::uint32_t least_privilege_ = 0;

@@ -11,7 +11,7 @@ namespace tlmalloc {
 
 // Addresses are offsets into the TCM. A read occupies the read channel, a write the write channel, for
 // length / bandwidth (KernBench ADR-0040), also where it streams over fewer addresses; the two overlap. Errors, AT and
-// DMI as every memory_module. Exact: each channel takes accesses in the order of their arrival.
+// DMI as every memory_module. Each channel takes accesses in the order of their arrival.
 class tcm : public memory_module {
   public:
     struct config : tla_tcm_parameters {
@@ -21,16 +21,13 @@ class tcm : public memory_module {
         unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;           // grant DMI
         const char *kind = "tcm";  // what it is called in report ids and statistics
-        time_style style = time_style::fast;
     };
 
     struct statistics : access_counts {
         std::uint64_t busy_ps = 0; // sum of both channels
-        tla_order order{};         // how far they were from serving in order of arrival
     };
 
     tcm(sc_core::sc_module_name name, const config &settings);
-    ~tcm() override;
 
     statistics get_statistics() const;
     std::vector<statistics_part> list_statistics() const override;
@@ -46,8 +43,8 @@ class tcm : public memory_module {
     const config config_;
     tla_timeline read_{}, write_{};
     std::uint64_t busy_ps_ = 0;
-    std::uint32_t write_resource_ = 0; // exact
-    writes_under_way writes_;          // exact: to come
+    const std::uint32_t write_resource_;
+    writes_under_way writes_; // to come
 };
 
 } // namespace tlmalloc

@@ -26,6 +26,12 @@ inline void set_local_ps(sc_core::sc_time &delay, std::uint64_t at_ps) {
     delay = from_ps(at_ps) - sc_core::sc_time_stamp();
 }
 
+// Waits until the local time is the kernel's: delay is zero then. From a thread.
+inline void catch_up_with(sc_core::sc_time &delay) {
+    if (delay > sc_core::SC_ZERO_TIME) sc_core::wait(delay);
+    delay = sc_core::SC_ZERO_TIME;
+}
+
 // Reports /tlmalloc/time/resolution as an error unless the time resolution is 1 ps.
 void require_ps_resolution();
 

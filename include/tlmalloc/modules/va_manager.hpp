@@ -37,7 +37,6 @@ class va_manager : public instrumented, public resettable, private command_handl
         tla_target route_target = TLA_TARGET_PE_MMU; // what kind of target they are
         unsigned ports = 16;
         unsigned queue_depth = 16;
-        time_style style = time_style::fast;
     };
 
     struct statistics : command_counts {
@@ -65,7 +64,6 @@ class va_manager : public instrumented, public resettable, private command_handl
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     void settle_posted();
     bool makes_transactions(const tla_command &command) const override;
-    outlet *way_out() { return config_.style == time_style::exact ? &out_ : nullptr; }
     tla_status serve_space(const tla_command &command, tla_completion &completion, tla_work &work);
     const config config_;
     std::unique_ptr<tla_va_space, void (*)(tla_va_space *)> space_{nullptr, tla_va_space_destroy};
@@ -73,7 +71,7 @@ class va_manager : public instrumented, public resettable, private command_handl
     turnstile sending_; // who uses routes_
     sc_core::sc_event posted_;
     std::uint64_t posted_ps_ = 0;
-    outlet out_; // exact
+    outlet out_;
     statistics statistics_;
     figure used_{*this, "used_bytes", 48}, maps_in_flight_{*this, "maps_in_flight", 16};
 };

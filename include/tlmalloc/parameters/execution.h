@@ -19,7 +19,6 @@ typedef struct tla_dma_parameters {
     uint32_t chunk;       /* dma.chunk: bytes; chunks end at multiples of it */
     uint64_t bandwidth;   /* dma.bandwidth: bytes/s at which a channel issues */
     uint32_t outstanding; /* dma.outstanding: chunks on their way, for each channel */
-    uint64_t quantum_ps;  /* simulation.quantum: how far a transfer runs ahead of the kernel before it waits */
     uint32_t asid;        /* workload.asid: address space of the virtual addresses */
     bool tell_extent;     /* say with every chunk of which transfer it is a part; on where memory is guarded */
 } tla_dma_parameters;

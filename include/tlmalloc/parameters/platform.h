@@ -13,13 +13,6 @@ extern "C" {
 
 enum { TLA_CONFIG_NAME_MAX = 64, TLA_CONFIG_FILE_MAX = 192, TLA_TOPOLOGY_PATH_MAX = 256 };
 
-/* How platforms take time: every call annotates at once and waits for nothing, or a request is served when it arrives,
- * after everything that arrived before it. */
-typedef enum tla_time_style { TLA_TIME_FAST, TLA_TIME_EXACT, TLA_TIME_STYLE_COUNT } tla_time_style;
-
-/* "fast", "exact"; NULL for a value that is none. */
-const char *tla_time_style_name(tla_time_style style);
-
 /* Who sends its commands to which port, in every control window of the platform. The port of whatever stands above is
  * that of the VA manager and of the command processors, each to the next. */
 typedef enum tla_platform_port {
@@ -50,9 +43,9 @@ typedef struct tla_hbm_timing {
 } tla_hbm_timing;
 
 typedef struct tla_simulation_parameters {
-    tla_time_style style; /* simulation.style */
-    uint64_t quantum_ps;  /* simulation.quantum */
-    bool link_signals;    /* simulation.link_signals */
+    uint64_t quantum_ps;    /* simulation.quantum */
+    uint64_t look_ahead_ps; /* simulation.look_ahead */
+    bool link_signals;      /* simulation.link_signals */
 } tla_simulation_parameters;
 
 typedef struct tla_fault_parameters {

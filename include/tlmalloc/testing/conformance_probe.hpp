@@ -116,14 +116,19 @@ class probe : public sc_core::sc_module {
         sc_core::sc_time delay{};
     };
 
+    // Waits for the end of the access.
     tlm::tlm_response_status send(request &r) {
         tlm::tlm_generic_payload &payload = make(r);
-        sc_core::sc_time delay = r.delay;
-        from.transport(payload, delay);
-        r.delay = delay;
+        transport(payload, r.delay);
         const tlm::tlm_response_status status = payload.get_response_status();
         from.give_back(payload);
         return status;
+    }
+
+    // An access that begins `delay` from now, and its end.
+    void transport(tlm::tlm_generic_payload &payload, sc_core::sc_time delay = {}) {
+        from.transport(payload, delay);
+        sc_core::wait(delay);
     }
 
     tlm::tlm_generic_payload &make(request &r) {
@@ -199,8 +204,7 @@ class probe : public sc_core::sc_module {
         tlm::tlm_generic_payload &payload = make(r);
         payload.set_byte_enable_ptr(&enable);
         payload.set_byte_enable_length(0);
-        sc_core::sc_time delay;
-        from.transport(payload, delay);
+        transport(payload);
         const tlm::tlm_response_status status = payload.get_response_status();
         from.give_back(payload);
         return status;

@@ -16,7 +16,6 @@
 #define TLMALLOC_FABRIC_H
 
 #include "tlmalloc/base/status.h"
-#include "tlmalloc/timing/order.h"
 #include "tlmalloc/timing/transaction.h"
 
 #include <stdbool.h>
@@ -56,7 +55,8 @@ void tla_fabric_destroy(tla_fabric *fabric);
  * computes all paths that lead there, which takes host memory: TLA_NO_HOST_MEMORY. */
 tla_status tla_fabric_path(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t *latency_ps, uint32_t *links);
 
-/* What a message of nbytes takes where nobody else is, overheads included. Errors as tla_fabric_path. */
+/* What a message of nbytes takes where nobody else is, overheads included: until all of it is there. Saturates. Errors
+ * as tla_fabric_path. */
 tla_status tla_fabric_alone(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t *duration_ps);
 
 /* The link that the path from a node takes first; TLA_FABRIC_NO_LINK where there is none, or from == to. */
@@ -75,16 +75,7 @@ typedef struct tla_fabric_access {
     struct tla_fabric_group *group;
 } tla_fabric_access;
 
-/* In the order of the calls, whatever arrives later: a transfer that is sent later and arrives earlier takes the idle
- * gap that it would have found. Nodes that store and forward collect one message at a time. nbytes: data that travel
- * with it. *arrival_ps is when all of it is there, for a message that leaves at at_ps. Errors as tla_fabric_path, and
- * nothing is sent then. from == to costs nothing. */
-tla_status tla_fabric_send_request(tla_fabric *fabric, tla_fabric_access *access, uint64_t nbytes, uint64_t at_ps,
-                                   uint64_t *arrival_ps);
-tla_status tla_fabric_send_answer(tla_fabric *fabric, tla_fabric_access *access, uint64_t nbytes, uint64_t at_ps,
-                                  uint64_t *arrival_ps);
-
-/* ---- the same, flit by flit, in the order of arrival ---- */
+/* Accesses travel flit by flit, in the order of arrival. */
 
 typedef struct tla_flit tla_flit;
 
@@ -113,16 +104,9 @@ void tla_fabric_arrive(tla_flit *flit, uint64_t at_ps);
 
 /* ---- figures ---- */
 
-/* Nothing will be sent before before_ps any more: what links keep of earlier times may be forgotten
- * (timeline.h). O(1). */
-void tla_fabric_forget(tla_fabric *fabric, uint64_t before_ps);
-
-/* How far links and nodes were from serving in order of arrival, summed over them. */
-tla_order tla_fabric_order(const tla_fabric *fabric);
-
 /* Of a link, so far. Waiting is for others: what the flits of a transfer wait for each other, since the link is slower
  * than what feeds it, is load and no waiting, so that nobody waits who is alone. A transfer is a transaction, with all
- * its targets, or an access of none. Of messages that are sent in the order of the calls the first flit waits. */
+ * its targets, or an access of none. */
 typedef struct tla_fabric_load {
     uint64_t nbytes;    /* carried */
     uint64_t messages;  /* carried, those without data too */
@@ -133,7 +117,7 @@ typedef struct tla_fabric_load {
 /* All zero for a link that is none. */
 tla_fabric_load tla_fabric_link_load(const tla_fabric *fabric, size_t link);
 
-/* Something that a link carries: a flit, or all of a message that is sent in the order of the calls. */
+/* A flit that a link carries; of a message without data, the message. */
 typedef struct tla_fabric_passage {
     uint32_t link;
     uint64_t arrival_ps, waited_ps; /* it waits for others from its arrival on, so long in all */

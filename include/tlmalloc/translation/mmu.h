@@ -1,12 +1,14 @@
-/* The front end of an MMU: where an access goes at a time, when that is known, and what forbids it.
+/* The front end of an MMU: what it is made of, what it knows at a time, and which changes can be seen.
  *
- * Puts the page table, the TLB, the walkers and the window of changes that are not visible yet together. Three ways to
+ * Puts the page table, the TLB, the walkers and the window of changes that are not visible yet together. Accesses are
+ * translated and mappings changed in steps (mmu_steps.h). Three ways to
  * translate: `ideal` asks the table, in no time (KernBench ADR-0039); `flat` asks the TLB, and a miss walks with a
  * latency for each level; `memory` does the same with every level a read of the modelled memory, where the table then
  * lives: its tables are allocated, written and freed there. What a walk reads is decoded and compared with the table,
- * so that a table that somebody overwrote is noticed. The core knows no clock: every call says when it happens, in
- * picoseconds, and calls come in about the order of time. Not thread safe, and what the bus calls must not translate or
- * change mappings; it may probe and find pages, since a change is made in one step. */
+ * so that a table that somebody overwrote is noticed.
+ *
+ * The core knows no clock: every call says when it happens, in picoseconds, and calls come in the order of time, but
+ * for those that only look (probe, find). Not thread safe. */
 #ifndef TLMALLOC_MMU_H
 #define TLMALLOC_MMU_H
 
@@ -22,22 +24,12 @@ typedef enum tla_walk_mode { TLA_WALK_IDEAL, TLA_WALK_FLAT, TLA_WALK_MEMORY, TLA
 /* Name as in configuration files, "ideal", "flat", "memory"; NULL for a value that is none. */
 const char *tla_walk_mode_name(tla_walk_mode mode);
 
-/* How TLA_WALK_MEMORY reaches the memory. *at_ps is when the transaction starts and, on return, when it has ended. */
-typedef struct tla_mmu_bus {
-    bool (*read)(void *context, tla_paddr pa, void *bytes, uint32_t nbytes, uint64_t *at_ps);        /* false: error */
-    bool (*write)(void *context, tla_paddr pa, const void *bytes, uint32_t nbytes, uint64_t *at_ps); /* false: error */
-    tla_status (*alloc)(void *context, uint64_t nbytes, tla_paddr *pa, uint64_t *at_ps);
-    tla_status (*free)(void *context, tla_paddr pa, uint64_t nbytes, uint64_t *at_ps);
-    void *context;
-} tla_mmu_bus;
-
 typedef struct tla_mmu_config {
     tla_walk_mode walk;
-    tla_page_table_config table; /* without its memory: that is what the bus leads to */
+    tla_page_table_config table; /* without its memory: what a change does to it is told (mmu_steps.h) */
     tla_tlb_config tlb;          /* without its page sizes: they are the table's. Not used by TLA_WALK_IDEAL */
     tla_walkers_config walkers;  /* not used by TLA_WALK_IDEAL */
     bool pa_fallback;            /* an unmapped virtual address is taken for physical (KernBench's PageFault path) */
-    tla_mmu_bus bus;             /* TLA_WALK_MEMORY: all of it */
 } tla_mmu_config;
 
 typedef struct tla_mmu tla_mmu;
@@ -73,21 +65,17 @@ typedef struct tla_mmu_stats {
     tla_page_table_stats table;
 } tla_mmu_stats;
 
-/* Errors of tla_page_table_create, tla_tlb_create and tla_walkers_create, and TLA_INVALID_ARGUMENT for
- * TLA_WALK_MEMORY without a bus; *mmu is NULL then, and the error says which part it was. */
+/* Errors of tla_page_table_create, tla_tlb_create and tla_walkers_create; *mmu is NULL then, and the error says which
+ * part it was. */
 tla_status tla_mmu_create(const tla_mmu_config *config, tla_mmu **mmu, tla_error *error);
 
-/* Uses the bus no more: tables that are still there stay allocated. */
+/* Tables that are still in the memory stay there. */
 void tla_mmu_destroy(tla_mmu *mmu);
 
-/* Translates the front of an access that arrives at *at_ps: one page or region, joined (TLA_WALK_IDEAL) with what
- * follows while it is physically adjacent. *at_ps becomes the time at which that is known, also when it fails:
- * TLA_UNMAPPED, TLA_PERMISSION, TLA_BUS_ERROR (a walk error), TLA_INVALID_ARGUMENT (no such address space),
- * TLA_OUT_OF_RANGE (past 2^64). An access before a change is visible goes where it went before, in the time that this
- * takes: of a TLB hit, or of a walk. What a request holds up that finds no walker or merge slot, says walker.h. */
-tla_status tla_mmu_translate(tla_mmu *mmu, const tla_mmu_access *access, uint64_t *at_ps, tla_mmu_piece *piece);
-
-/* The same for a debug access: in no time, without TLB and walks, uncounted. */
+/* Where the front of an access goes at at_ps, for a debug access: in no time, without TLB and walks, uncounted. One
+ * page or region, joined with what follows while it is physically adjacent. TLA_UNMAPPED, TLA_PERMISSION,
+ * TLA_INVALID_ARGUMENT (no such address space), TLA_OUT_OF_RANGE (past 2^64). An access before a change is visible goes
+ * where it went before. */
 tla_status tla_mmu_probe(const tla_mmu *mmu, const tla_mmu_access *access, uint64_t at_ps, tla_mmu_piece *piece);
 
 /* The page or region around va, for a direct pointer: as tla_page_table_walk, but TLA_BUSY while a change of any of it
@@ -105,22 +93,6 @@ void tla_mmu_find_run(const tla_mmu *mmu, const tla_mmu_access *extent, tla_vadd
  * keeps what it replaces (map_undo.h). A change that nobody announced is one of sender 0
  * with tag 0. TLA_NO_HOST_MEMORY. */
 tla_status tla_mmu_command(tla_mmu *mmu, uint32_t sender, uint32_t tag);
-
-/* Changes mappings, all entries or none; errors and receipts as tla_page_table_map and _unmap. *at_ps is when the work
- * begins and, on return, when what it did on the bus has ended: tables are allocated before anything changes, and
- * entries written and tables freed when all has changed. Afterwards the caller, who knows what the rest of the work
- * costs, says with tla_mmu_make_visible when the change can be seen. TLB entries that it touches serve until then. */
-tla_status tla_mmu_map(tla_mmu *mmu, const tla_map_entry *entries, size_t count, uint64_t *at_ps, tla_work *work,
-                       tla_error *error);
-tla_status tla_mmu_unmap(tla_mmu *mmu, const tla_map_entry *ranges, size_t count, uint64_t *at_ps, tla_work *work,
-                         tla_error *error);
-
-/* Takes back the last tla_mmu_map or _unmap of a sender, as a change of its own: every byte of it is what it was
- * before. Once more it does nothing. TLA_NOT_ALLOCATED when the sender's last change has another tag or was refused,
- * TLA_OVERLAP when another sender has changed any of it since, or what the table memory says when it has no room for a
- * table any more: nothing changes then, and it may be tried again. */
-tla_status tla_mmu_take_back(tla_mmu *mmu, uint32_t sender, uint32_t tag, uint64_t *at_ps, tla_work *work,
-                             tla_error *error);
 
 /* Drops TLB entries and what walkers remember of the ranges; nbytes 0 = of the range's whole address space. Mappings
  * stay. TLA_INVALID_ARGUMENT, nothing dropped, for an asid that is none. work: invalidates (one). */

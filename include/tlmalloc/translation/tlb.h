@@ -3,8 +3,8 @@
  * An entry holds what a walk found, a page of any of the page sizes or a region inside a page, and the ASID it was
  * found for. It keeps serving that until it is replaced or invalidated, whatever the table says meanwhile: that is what
  * makes stale translations visible. Host cost of a lookup does not depend on the number of entries or ways. The core
- * knows no clock: the caller says when a lookup happens and from when on an entry can be hit (a loosely timed model
- * fills an entry before the time at which its walk ends). Not thread safe. */
+ * knows no clock: the caller says when a lookup happens, and fills an entry when its walk has ended. Not thread safe.
+ */
 #ifndef TLMALLOC_TLB_H
 #define TLMALLOC_TLB_H
 
@@ -67,16 +67,16 @@ tla_status tla_tlb_create(const tla_tlb_config *config, tla_tlb **tlb);
 void tla_tlb_destroy(tla_tlb *tlb);
 
 /* Looks va up level by level at the time at_ps; a hit beyond the first level refills the nearer ones. False on a miss:
- * only level and latency_ps of *hit mean something then. An entry that is not ready yet is a miss. */
+ * only level and latency_ps of *hit mean something then. */
 bool tla_tlb_lookup(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t at_ps, tla_tlb_hit *hit);
 
-/* Enters what a walk found into every level, to be hit from ready_ps on. An entry of the same page size and ASID that
- * overlaps it is replaced; one that says the same stays, ready at the earlier of both times.
- * TLA_INVALID_ARGUMENT when walk->page_size is not one of the configured, or the walk found nothing. */
-tla_status tla_tlb_fill(tla_tlb *tlb, const tla_walk *walk, uint64_t ready_ps);
+/* Enters what a walk found into every level. An entry of the same page size and ASID that overlaps it is replaced; one
+ * that says the same stays. TLA_INVALID_ARGUMENT when walk->page_size is not one of the configured, or the walk found
+ * nothing. */
+tla_status tla_tlb_fill(tla_tlb *tlb, const tla_walk *walk);
 
 /* The same for what a change, decided already, ends: to be hit before until_ps only. */
-tla_status tla_tlb_fill_until(tla_tlb *tlb, const tla_walk *walk, uint64_t ready_ps, uint64_t until_ps);
+tla_status tla_tlb_fill_until(tla_tlb *tlb, const tla_walk *walk, uint64_t until_ps);
 
 /* Lets every entry of an ASID that overlaps [va, va + nbytes), or of an ASID, serve until tla_tlb_end says until when.
  * An entry that ends sooner already does. Counted as invalidated. */

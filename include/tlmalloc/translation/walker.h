@@ -7,12 +7,12 @@
  * A request that finds no free walker holds up everything behind it. One that finds a walk to its page under way but no
  * merge slot holds up its own stream only: the requests for that page. It and they wait outside, for the answer that
  * comes when that walk ends, and requests for other pages pass. How many slots there are, as long as there is one,
- * decides who waits inside and who outside, which is what the statistics tell. Asked in the order of their times, no
- * request is answered later for more slots. Out of that order, as a platform in the fast style asks when its initiators
- * run ahead by a quantum, one may be: who is asked first takes a walker, and the number of slots changes who that is.
+ * decides who waits inside and who outside, which is what the statistics tell: no request is answered later for more
+ * slots.
  *
- * The core knows no clock: times are picoseconds of the caller, who asks in about the order of time. Not thread safe.
- */
+ * A walk is begun, the caller makes its reads one after the other when their time has come, and it is finished at a
+ * time that nobody knew at its start. The core knows no clock: times are picoseconds of the caller, and all calls come
+ * in the order of time. Not thread safe. */
 #ifndef TLMALLOC_WALKER_H
 #define TLMALLOC_WALKER_H
 
@@ -30,29 +30,17 @@ typedef struct tla_walkers_config {
     uint32_t walk_cache_entries; /* upper-level entries kept for all walkers, LRU, at most 4096; 0 = none */
     bool path_registers;         /* one a walker */
     bool hit_under_miss;         /* false: nothing is looked up while a request waits for its walk */
-    uint64_t level_ps;           /* time of one table read, where the caller gives no service */
+    uint64_t level_ps;           /* time of one table read, where tables are not in the modelled memory */
 } tla_walkers_config;
 
 typedef struct tla_walkers tla_walkers;
-
-/* Makes the reads walk->read[first ..] from start_ps on; returns when the last one is there. */
-typedef uint64_t (*tla_walk_service)(void *context, const tla_walk *walk, uint32_t first, uint64_t start_ps);
 
 typedef enum tla_walk_outcome {
     TLA_WALK_STARTED, /* a walker of its own */
     TLA_WALK_MERGED,  /* joined a walk under way */
     TLA_WALK_WAITED,  /* a walk to the page was under way, its merge table full: waits for its end outside */
-    TLA_WALK_QUEUED   /* waits for a walker; only of tla_walkers_begin */
+    TLA_WALK_QUEUED   /* waits for a walker */
 } tla_walk_outcome;
-
-typedef struct tla_walk_result {
-    tla_walk_outcome outcome;
-    uint32_t walker;      /* whose walk it was */
-    uint32_t skipped;     /* reads that a path register or the walk cache saved (STARTED) */
-    uint64_t start_ps;    /* when that walk began */
-    uint64_t done_ps;     /* when the translation is there */
-    uint64_t accepted_ps; /* when the next request can be looked up; later than asked = the requester was stalled */
-} tla_walk_result;
 
 typedef struct tla_walkers_stats {
     uint64_t requests, walks, merged;
@@ -66,15 +54,10 @@ typedef struct tla_walkers_stats {
 tla_status tla_walkers_create(const tla_walkers_config *config, tla_walkers **walkers);
 void tla_walkers_destroy(tla_walkers *walkers);
 
-/* A miss at at_ps, for what tla_page_table_walk told (also for an address that is not mapped: finding that out takes
- * a walk too). service NULL = level_ps for each read. */
-tla_walk_result tla_walkers_request(tla_walkers *walkers, const tla_walk *walk, uint64_t at_ps,
-                                    tla_walk_service service, void *context);
-
-/* A request for a walk of which nobody can say at its start how long its reads take. The caller's memory, until the
- * caller has heard of the walk's end. Any number may be under way. */
+/* A miss, for what tla_page_table_walk told (also for an address that is not mapped: finding that out takes a walk
+ * too). The caller's memory, until the caller has heard of the walk's end. Any number may be under way. */
 typedef struct tla_walk_request {
-    tla_walk walk; /* what tla_page_table_walk told; set by the caller, as is the owner */
+    tla_walk walk; /* set by the caller, as is the owner */
     void *owner;
     tla_walk_outcome outcome;
     uint32_t walker;             /* whose walk it is, and the first of the reads that it has to make (STARTED) */
@@ -113,11 +96,8 @@ void tla_walkers_make_visible(tla_walkers *walkers, uint64_t visible_ps);
  * From *number = UINT32_MAX on these are all. */
 const tla_walk_request *tla_walkers_under_way(const tla_walkers *walkers, uint32_t *number);
 
-/* Walkers with a request that has been begun and is not finished. */
+/* Walks under way: begun, and not finished. */
 uint32_t tla_walkers_begun(const tla_walkers *walkers);
-
-/* Walkers that the requests so far keep busy at a time. */
-uint32_t tla_walkers_in_flight(const tla_walkers *walkers, uint64_t at_ps);
 
 tla_walkers_stats tla_walkers_get_stats(const tla_walkers *walkers);
 

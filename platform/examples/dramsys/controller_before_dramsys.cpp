@@ -36,7 +36,6 @@ memory_kind kind_of(const DRAMSys::Config::Configuration &config) {
 
 tlmalloc::memory_controller::config controller_config() {
     tlmalloc::memory_controller::config config;
-    config.style = tlmalloc::time_style::exact; // whoever calls waits for its answer
     config.memory.hbm_slice_bytes = memory_bytes;
     config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
     config.memory.layout = TLA_LAYOUT_PLAIN;
@@ -63,7 +62,6 @@ tlmalloc::hbm_slice::config slice_config() {
     tlmalloc::hbm_slice::config config;
     config.capacity = memory_bytes;
     config.pseudo_channels = 1;
-    config.style = tlmalloc::time_style::exact;
     config.latency_ps = 0;
     tla_timing_named("hbm2", &config.timing.emplace());
     return config;

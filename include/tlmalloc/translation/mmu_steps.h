@@ -1,9 +1,8 @@
-/* The front end of an MMU in steps, for a simulation in which everything happens in the order of time.
+/* What an MMU does in steps: translations and changes of mappings.
  *
- * tla_mmu_translate says at once how long a translation takes. Where a walk shares the memory with others nobody knows
- * that at its start: here a request is begun, the caller makes its reads one after the other when their time has come,
- * and any number of requests may be under way. The same holds for changes: what they do to the memory comes out as a
- * list. An MMU is used in one of both ways. All calls come in the order of time.
+ * A walk shares the memory with others, so that nobody knows at its start how long it takes. A request is begun, the
+ * caller makes its reads one after the other when their time has come, and any number of requests may be under way. The
+ * same holds for changes: what they do to the memory comes out as a list. All calls come in the order of time.
  *
  * A request whose walk ends after a change that concerns it is neither told old knowledge nor refused: it is looked up
  * again at that time, which costs that lookup, and another walk when it misses. */
@@ -34,7 +33,7 @@ typedef struct tla_mmu_request {
     uint64_t at_ps; /* may lie ahead of the call that set it, never before it */
     tla_paddr read_pa;
     uint32_t read_nbytes;
-    tla_status status;   /* as tla_mmu_translate returns it */
+    tla_status status;   /* as of tla_mmu_probe, or TLA_BUS_ERROR: the walk could not read, or read something wrong */
     tla_mmu_piece piece; /* when a change came meanwhile, it may cover less than access.nbytes: begin the rest */
     /* The MMU's own. */
     struct tla_mmu_request *next;
@@ -83,12 +82,15 @@ typedef struct tla_mmu_bus_work {
  * another change is under way. The pointers must stay valid until the end. What it does to the memory comes from
  * tla_mmu_change_next, one after the other, false when that was all: first what tables it takes, then, when the change
  * has been made in one step, entries to write and tables that are gone. When that is done, tla_mmu_change_end says
- * whether the change was made (else what the table memory answered when it refused a table), and tla_mmu_make_visible
- * when it can be seen; until then accesses go where they went. */
+ * whether the change was made (else what the table memory answered when it refused a table), and the caller says
+ * with tla_mmu_make_visible when it can be seen; until then accesses go where they went, also by TLB entries. */
 tla_status tla_mmu_change_begin(tla_mmu *mmu, tla_table_change change, const tla_map_entry *entries, size_t count,
                                 tla_work *work, tla_error *error);
 
-/* Begins to take back a sender's last change (tla_mmu_take_back): goes on like any other. */
+/* Begins to take back a sender's last change, as a change of its own that goes on like any other: every byte of it is
+ * what it was before. Once more it does nothing. TLA_NOT_ALLOCATED when the sender's last change has another tag or was
+ * refused, TLA_OVERLAP when another sender has changed any of it since, or at the end what the table memory says when
+ * it has no room for a table any more: nothing changes then, and it may be tried again. TLA_BUSY as above. */
 tla_status tla_mmu_take_back_begin(tla_mmu *mmu, uint32_t sender, uint32_t tag, tla_work *work, tla_error *error);
 
 bool tla_mmu_change_next(tla_mmu *mmu, tla_mmu_bus_work *todo);

@@ -1,4 +1,4 @@
-// pe_mmu in the exact style: what walks cost that share a memory, changes under them, page faults, commands; behind our
+// pe_mmu in time: what walks cost that share a memory, changes under them, page faults, commands; behind our
 // own controller and slice and behind a foreign memory that waits.
 #include "bare.hpp"
 #include "data_target.hpp"
@@ -22,9 +22,8 @@ namespace {
 const std::uint64_t page = 4096, slice_bytes = 64 << 20;
 const std::uint64_t burst_ps = 8000; // 256 bytes of a pseudo-channel of 32 GB/s
 
-pe_mmu::config exact(tla_walk_mode walk) {
+pe_mmu::config walking(tla_walk_mode walk) {
     pe_mmu::config config = bare<pe_mmu>();
-    config.style = time_style::exact;
     config.page_size = page;
     config.va_bits = 48;
     config.walk = walk;
@@ -40,9 +39,8 @@ std::uint64_t hbm(std::uint64_t offset) {
     return pa.value;
 }
 
-memory_controller::config controller_config(time_style style) {
+memory_controller::config controller_config() {
     memory_controller::config config = bare<memory_controller>();
-    config.style = style;
     config.memory.hbm_slice_bytes = slice_bytes;
     config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
     return config;
@@ -119,8 +117,8 @@ struct crowd : sc_core::sc_module {
 // cpu -> MMU -> controller -> slice, or -> the foreign memory; tables are allocated by the controller.
 struct bench {
     explicit bench(const pe_mmu::config &config, bool foreign_memory = false)
-        : slice("slice", slice_config()), controller("controller", controller_config(time_style::exact)),
-          allocators("allocators", controller_config(time_style::fast)), mmu("mmu", config) {
+        : slice("slice", slice_config()), controller("controller", controller_config()),
+          allocators("allocators", controller_config()), mmu("mmu", config) {
         if (foreign_memory) {
             mmu.out.bind(foreign.in);
             mmu.walk.bind(foreign.in);
@@ -145,7 +143,6 @@ struct bench {
     static hbm_slice::config slice_config() {
         hbm_slice::config config = bare<hbm_slice>();
         config.capacity = slice_bytes;
-        config.style = time_style::exact;
         return config;
     }
 
@@ -172,7 +169,7 @@ struct bench {
 // --- time ------------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_miss_takes_the_tlb_and_four_levels_and_a_hit_the_tlb) {
-    bench b(exact(TLA_WALK_FLAT));
+    bench b(walking(TLA_WALK_FLAT));
     b.driver.body = [&] {
         b.map({{0x10000, hbm(0), 4 * page}});
         BOOST_CHECK_EQUAL(b.cpu.read(0x10000, 256, 1'000'000), 1'000'000 + 1000 + 400'000 + burst_ps);
@@ -187,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_miss_takes_the_tlb_and_four_levels_and_a_hit_the_tlb) {
 }
 
 BOOST_AUTO_TEST_CASE(each_level_of_a_walk_is_a_read_of_the_slice_that_waits_for_what_came_before) {
-    bench b(exact(TLA_WALK_MEMORY));
+    bench b(walking(TLA_WALK_MEMORY));
     std::uint64_t alone = 0, beside = 0;
     b.driver.body = [&] {
         const tla_completion block = b.allocator.command(0, alloc_command(TLA_HBM, 8 * page));
@@ -211,7 +208,7 @@ BOOST_AUTO_TEST_CASE(each_level_of_a_walk_is_a_read_of_the_slice_that_waits_for_
 }
 
 BOOST_AUTO_TEST_CASE(misses_beyond_the_walkers_stall_and_those_that_merge_do_not_walk) {
-    pe_mmu::config config = exact(TLA_WALK_FLAT);
+    pe_mmu::config config = walking(TLA_WALK_FLAT);
     config.tlb_l1 = config.tlb_l2 = {};
     config.walkers = {2, 3, 0, false, true, 100'000};
     bench b(config);
@@ -244,7 +241,7 @@ namespace {
 // two address spaces; every byte against a map of bytes. What is being unmapped or remapped is left alone meanwhile.
 void check_random_traffic(tla_walk_mode walk, bool foreign, unsigned seed) {
     BOOST_TEST_MESSAGE("seed " << seed);
-    pe_mmu::config config = exact(walk);
+    pe_mmu::config config = walking(walk);
     config.asids = 2;
     config.larger_page_sizes[0] = 64 << 10;
     config.walkers = {4, 4, 8, true, true, 100'000};
@@ -369,7 +366,7 @@ BOOST_AUTO_TEST_CASE(every_byte_of_threads_beside_each_other_is_right_with_table
 }
 
 BOOST_AUTO_TEST_CASE(the_pieces_of_a_split_start_together_and_the_last_ends_it) {
-    pe_mmu::config config = exact(TLA_WALK_IDEAL);
+    pe_mmu::config config = walking(TLA_WALK_IDEAL);
     config.overhead_ps = 700;
     bench b(config);
     b.driver.body = [&] {
@@ -398,7 +395,7 @@ BOOST_AUTO_TEST_CASE(the_pieces_of_a_split_start_together_and_the_last_ends_it) 
 
 BOOST_AUTO_TEST_CASE(pages_in_reverse_order_are_accessed_as_the_payload_rules_say) {
     hbm_slice slice("slice", bench::slice_config());
-    pe_mmu mmu("mmu", exact(TLA_WALK_FLAT));
+    pe_mmu mmu("mmu", walking(TLA_WALK_FLAT));
     initiator cpu("cpu"), driver("driver");
     mmu.out.bind(slice.in);
     cpu.out.bind(mmu.in);
@@ -418,7 +415,7 @@ BOOST_AUTO_TEST_CASE(pages_in_reverse_order_are_accessed_as_the_payload_rules_sa
 // --- changes ---------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(an_access_before_an_unmap_is_done_goes_where_it_went_and_one_whose_walk_ends_after_it_does_not) {
-    pe_mmu::config config = exact(TLA_WALK_FLAT);
+    pe_mmu::config config = walking(TLA_WALK_FLAT);
     config.cost.fixed_ps = 1'000'000;
     bench b(config);
     tlm::tlm_response_status early = tlm::TLM_INCOMPLETE_RESPONSE, late = tlm::TLM_INCOMPLETE_RESPONSE;
@@ -454,7 +451,7 @@ BOOST_AUTO_TEST_CASE(an_access_before_an_unmap_is_done_goes_where_it_went_and_on
 }
 
 BOOST_AUTO_TEST_CASE(commands_that_use_the_memory_are_done_one_after_the_other_and_the_sender_goes_on) {
-    bench b(exact(TLA_WALK_MEMORY), true);
+    bench b(walking(TLA_WALK_MEMORY), true);
     b.driver.body = [&] {
         const tla_completion block = b.allocator.command(0, alloc_command(TLA_HBM, 16 * page));
         const std::uint64_t start = to_ps(sc_core::sc_time_stamp());
@@ -485,7 +482,7 @@ BOOST_AUTO_TEST_CASE(commands_that_use_the_memory_are_done_one_after_the_other_a
 }
 
 BOOST_AUTO_TEST_CASE(a_walk_that_reads_what_the_table_does_not_say_is_a_walk_error) {
-    bench b(exact(TLA_WALK_MEMORY), true);
+    bench b(walking(TLA_WALK_MEMORY), true);
     b.driver.body = [&] {
         const tla_completion block = b.allocator.command(0, alloc_command(TLA_HBM, page));
         b.map({{0x10000, block.value, page}});
@@ -523,7 +520,7 @@ namespace {
 // A write over two pages, the first of which the TLB knows, and a read of the first one behind it; what the read
 // brings.
 std::uint8_t read_behind_a_split_write(bool second_is_mapped) {
-    pe_mmu::config config = exact(TLA_WALK_FLAT);
+    pe_mmu::config config = walking(TLA_WALK_FLAT);
     config.unmapped = TLA_UNMAPPED_DEMAND;
     bench b(config);
     std::uint8_t brought = 0;
@@ -579,7 +576,7 @@ BOOST_AUTO_TEST_CASE(an_access_does_not_wait_for_one_that_waits_for_the_host) {
 // --- page faults -----------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(faults_on_demand_are_served_while_others_go_on) {
-    pe_mmu::config config = exact(TLA_WALK_FLAT);
+    pe_mmu::config config = walking(TLA_WALK_FLAT);
     config.unmapped = TLA_UNMAPPED_DEMAND;
     bench b(config);
     b.faults.serve = [&](const page_fault &fault, sc_core::sc_time &delay) {
@@ -609,7 +606,7 @@ BOOST_AUTO_TEST_CASE(faults_on_demand_are_served_while_others_go_on) {
 }
 
 BOOST_AUTO_TEST_CASE(an_access_waits_for_the_mapping_that_the_host_has_promised_but_not_for_ever) {
-    pe_mmu::config config = exact(TLA_WALK_IDEAL);
+    pe_mmu::config config = walking(TLA_WALK_IDEAL);
     config.unmapped = TLA_UNMAPPED_DEMAND;
     config.cost.fixed_ps = 3'000'000;
     config.fault_patience_ps = 20'000'000;

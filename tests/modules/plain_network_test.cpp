@@ -1,4 +1,4 @@
-// The exact style beside a plain event model: PEs whose DMA engines share links, pseudo-channels and TCM ports.
+// The platform's modules beside a plain event model: PEs whose DMA engines share links, pseudo-channels and TCM ports.
 #include "bare.hpp"
 #include "plain_network.hpp"
 #include "test_initiator.hpp"
@@ -63,7 +63,6 @@ struct settings {
 // Nodes: the router 0, PE p 1 + p, slice p 1 + pes + p.
 interconnect::config fabric_of(unsigned pes) {
     interconnect::config f = bare<interconnect>();
-    f.style = time_style::exact;
     f.nodes.resize(1 + 2 * pes);
     f.nodes[0].overhead_ps = 2000;
     for (unsigned p = 0; p < pes; p++) {
@@ -88,25 +87,21 @@ struct platform {
             s.capacity = slice_bytes;
             s.latency_ps = slice_latency;
             s.pseudo_channel_bandwidth = channel_bandwidth;
-            s.style = time_style::exact;
             slices.push_back(std::make_unique<hbm_slice>(("slice" + number).c_str(), s));
             tcm::config t = bare<tcm>();
             t.capacity = tcm_bytes;
             t.read_bandwidth = tcm_read;
             t.write_bandwidth = tcm_write;
-            t.style = time_style::exact;
             tcms.push_back(std::make_unique<tcm>(("tcm" + number).c_str(), t));
             memory_controller::config c = bare<memory_controller>();
             c.memory.pe = p;
             c.memory.hbm_slice_bytes = slice_bytes;
             c.memory.tcm_bytes = tcm_bytes;
             c.memory.tcm_reserved_bytes = 0;
-            c.style = time_style::exact;
             controllers.push_back(std::make_unique<memory_controller>(("controller" + number).c_str(), c));
             pe_dma::config d = bare<pe_dma>();
             d.chunk = how.chunk;
             d.outstanding = how.outstanding;
-            d.style = time_style::exact;
             dmas.push_back(std::make_unique<pe_dma>(("dma" + number).c_str(), d));
         }
         fabric = std::make_unique<interconnect>("fabric", f);

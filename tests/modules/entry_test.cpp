@@ -1,0 +1,275 @@
+// Where foreign initiators enter: whoever waits, annotates or uses the four phases sees the same times.
+#include "bare.hpp"
+#include "tlmalloc/testing/initiator.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <numeric>
+#include <random>
+#include <sstream>
+
+using namespace tlmalloc;
+
+namespace {
+
+const std::uint64_t slice_bytes = 1 << 16;
+
+struct step {
+    bool write;
+    unsigned slice;
+    std::uint64_t offset;
+    unsigned nbytes;
+    std::uint64_t pause_ps;
+};
+using program = std::vector<step>;
+
+// Few addresses and few pauses, so that accesses meet each other and arrive at equal times.
+program random_program(std::mt19937 &random, unsigned steps) {
+    program result;
+    for (unsigned i = 0; i < steps; i++) {
+        const auto nbytes = static_cast<unsigned>(1 + random() % (random() % 4 ? 64 : 1000));
+        result.push_back({random() % 2 == 0, static_cast<unsigned>(random() % 2), random() % (slice_bytes - nbytes),
+                          nbytes, random() % 3 ? 0 : random() % 8 * 1000 + random() % 2});
+    }
+    return result;
+}
+
+enum class manner { waits, annotates, phases };
+
+// A foreign initiator that makes one access after the other.
+class foreigner : public sc_core::sc_module {
+  public:
+    testing::initiator from{"from"};
+
+    foreigner(sc_core::sc_module_name name, manner how, program steps, std::uint64_t start_ps)
+        : sc_module(name), how_(how), steps_(std::move(steps)), start_ps_(start_ps) {
+        if (how == manner::phases) from.style = testing::coding::approximately_timed;
+        TLMALLOC_HAS_PROCESS(foreigner);
+        SC_THREAD(run);
+    }
+
+    // Of every access when its answer is there, from the start on, and what it has read.
+    struct seen {
+        std::uint64_t at_ps, sum;
+        bool operator==(const seen &other) const { return at_ps == other.at_ps && sum == other.sum; }
+    };
+    std::vector<seen> answers;
+    std::uint64_t waited_ps = 0; // time of the kernel that went by in calls
+    bool is_done = false;
+
+  private:
+    void run() {
+        sc_core::wait(from_ps(start_ps_));
+        sc_core::sc_time delay;
+        for (const step &s : steps_) {
+            delay += from_ps(s.pause_ps);
+            if (how_ == manner::waits) catch_up_with(delay);
+            std::vector<std::uint8_t> bytes(s.nbytes, static_cast<std::uint8_t>(answers.size()));
+            tla_paddr pa{};
+            tla_paddr_pe_hbm(0, 0, s.slice, s.offset, slice_bytes, &pa);
+            tlm::tlm_generic_payload &payload = from.make(s.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND,
+                                                          pa.value, bytes.data(), bytes.size());
+            const std::uint64_t before_ps = to_ps(sc_core::sc_time_stamp());
+            from.transport(payload, delay);
+            waited_ps += to_ps(sc_core::sc_time_stamp()) - before_ps;
+            BOOST_CHECK(payload.is_response_ok());
+            from.give_back(payload);
+            answers.push_back({local_ps(delay) - start_ps_, std::accumulate(bytes.begin(), bytes.end(), 0ul)});
+            if (how_ == manner::waits) catch_up_with(delay);
+        }
+        is_done = true;
+    }
+
+    const manner how_;
+    const program steps_;
+    const std::uint64_t start_ps_;
+};
+
+// Two controllers with their slices. Foreign initiators reach them by a fabric, those of odd numbers through an MMU
+// that leads there.
+class target : public sc_core::sc_module {
+  public:
+    std::vector<std::unique_ptr<foreigner>> foreigners;
+
+    target(sc_core::sc_module_name name, const std::vector<program> &programs, const std::vector<manner> &manners,
+           const char *timing, std::uint64_t start_ps)
+        : sc_module(name), fabric_("fabric", fabric_of(programs.size())) {
+        for (unsigned i = 0; i < 2; i++) {
+            controllers_.push_back(
+                std::make_unique<memory_controller>(("controller" + std::to_string(i)).c_str(), controller_of(i)));
+            slices_.push_back(std::make_unique<hbm_slice>(("slice" + std::to_string(i)).c_str(), slice_of(timing)));
+            controllers_.back()->slice.bind(slices_.back()->in);
+            fabric_.out.bind(controllers_.back()->in);
+            commands_.push_back(std::make_unique<testing::initiator>(("commands" + std::to_string(i)).c_str()));
+            commands_.back()->out.bind(controllers_.back()->control);
+        }
+        for (std::size_t i = 0; i < programs.size(); i++) {
+            const std::string number = std::to_string(i);
+            foreigners.push_back(
+                std::make_unique<foreigner>(("foreigner" + number).c_str(), manners[i], programs[i], start_ps));
+            if (i % 2 == 0) {
+                foreigners.back()->from.out.bind(fabric_.in);
+                continue;
+            }
+            pe_mmu::config settings = bare<pe_mmu>();
+            settings.unmapped = TLA_UNMAPPED_PA_FALLBACK;
+            settings.overhead_ps = 700;
+            mmus_.push_back(std::make_unique<pe_mmu>(("mmu" + number).c_str(), settings));
+            commands_.push_back(std::make_unique<testing::initiator>(("mappings" + number).c_str()));
+            commands_.back()->out.bind(mmus_.back()->control);
+            foreigners.back()->from.out.bind(mmus_.back()->in);
+            mmus_.back()->out.bind(fabric_.in);
+        }
+    }
+
+    // Until the end of elaboration.
+    void look_ahead(const sc_core::sc_time &at_most) {
+        fabric_.in.look_ahead(at_most);
+        for (const auto &mmu : mmus_)
+            mmu->in.look_ahead(at_most);
+    }
+    const instrumented &fabric() const { return fabric_; }
+
+    bool is_done() const {
+        return std::all_of(foreigners.begin(), foreigners.end(), [](const auto &f) { return f->is_done; });
+    }
+
+  private:
+    static memory_controller::config controller_of(unsigned pe) {
+        memory_controller::config c = bare<memory_controller>();
+        c.memory.pe = pe;
+        c.memory.hbm_slice_bytes = slice_bytes;
+        c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.latency_ps = 300;
+        return c;
+    }
+    static hbm_slice::config slice_of(const char *timing) {
+        hbm_slice::config c = bare<hbm_slice>();
+        c.capacity = slice_bytes;
+        c.pseudo_channels = 4;
+        if (timing) BOOST_REQUIRE_EQUAL(tla_timing_named(timing, &c.timing.emplace()), TLA_OK);
+        return c;
+    }
+    // A router between the initiators and the two slices.
+    static interconnect::config fabric_of(std::size_t initiators) {
+        interconnect::config f = bare<interconnect>();
+        const auto count = static_cast<std::uint32_t>(initiators);
+        f.nodes.resize(3 + count);
+        f.nodes[0].overhead_ps = 2000;
+        for (std::uint32_t node = 1; node < 3 + count; node++) {
+            f.links.push_back({node, 0, 1000, 64'000'000'000, 0, 0});
+            f.links.push_back({0, node, 1000, 64'000'000'000, 0, 0});
+        }
+        for (std::uint32_t i = 0; i < 2; i++) {
+            tla_paddr pa{};
+            tla_paddr_pe_hbm(0, 0, i, 0, slice_bytes, &pa);
+            f.targets.push_back(1 + i);
+            f.windows.push_back({pa.value, slice_bytes, i, false});
+        }
+        for (std::uint32_t i = 0; i < count; i++)
+            f.sources.push_back(3 + i);
+        return f;
+    }
+
+    interconnect fabric_;
+    std::vector<std::unique_ptr<memory_controller>> controllers_;
+    std::vector<std::unique_ptr<hbm_slice>> slices_;
+    std::vector<std::unique_ptr<pe_mmu>> mmus_;
+    std::vector<std::unique_ptr<testing::initiator>> commands_; // send none
+};
+
+void check_same(const target &expected, const target &found) {
+    BOOST_REQUIRE(expected.is_done());
+    BOOST_REQUIRE(found.is_done());
+    for (std::size_t i = 0; i < expected.foreigners.size(); i++) {
+        const auto &a = expected.foreigners[i]->answers, &b = found.foreigners[i]->answers;
+        BOOST_REQUIRE_EQUAL(a.size(), b.size());
+        const auto differ = std::mismatch(a.begin(), a.end(), b.begin());
+        if (differ.first != a.end())
+            BOOST_ERROR(found.foreigners[i]->name()
+                        << ": access " << differ.first - a.begin() << " ends at " << differ.second->at_ps << " ps with "
+                        << differ.second->sum << ", expected " << differ.first->at_ps << " ps with "
+                        << differ.first->sum);
+    }
+}
+
+// The same programs in every manner, beside each other; `slice`: of sc_start, zero: all at once.
+void check_manners(const char *timing, std::uint32_t seed, const sc_core::sc_time &slice) {
+    std::mt19937 random(seed);
+    std::vector<std::vector<std::unique_ptr<target>>> groups;
+    for (unsigned group = 0; group < 12; group++) {
+        std::vector<program> programs(1 + random() % 4);
+        for (program &p : programs)
+            p = random_program(random, 80);
+        auto &targets = groups.emplace_back();
+        for (unsigned kind = 0; kind < 6; kind++) {
+            std::vector<manner> manners(programs.size(), kind < 3 ? static_cast<manner>(kind) : manner::waits);
+            for (manner &m : manners)
+                if (kind >= 3) m = static_cast<manner>(random() % 3);
+            targets.push_back(std::make_unique<target>(
+                ("target" + std::to_string(group) + "_" + std::to_string(kind)).c_str(), programs, manners, timing, 0));
+        }
+    }
+    if (slice == sc_core::SC_ZERO_TIME)
+        sc_core::sc_start(1, sc_core::SC_MS);
+    else
+        while (sc_core::sc_time_stamp() < sc_core::sc_time(100, sc_core::SC_US))
+            sc_core::sc_start(slice);
+    for (const auto &targets : groups)
+        for (std::size_t i = 1; i < targets.size(); i++)
+            check_same(*targets[0], *targets[i]);
+    BOOST_CHECK_EQUAL(time_queue::get_late().late, 0u);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(initiators_that_wait_annotate_or_use_phases_see_the_same_times) {
+    check_manners(nullptr, 351, sc_core::SC_ZERO_TIME);
+}
+BOOST_AUTO_TEST_CASE(initiators_that_wait_annotate_or_use_phases_see_the_same_times_with_banks) {
+    check_manners("hbm3", 352, sc_core::SC_ZERO_TIME);
+}
+BOOST_AUTO_TEST_CASE(initiators_see_the_same_times_where_the_simulation_is_started_in_slices) {
+    check_manners("hbm2", 353, sc_core::sc_time(333, sc_core::SC_NS));
+}
+
+// One after the other: nothing else is due while an initiator makes its accesses.
+BOOST_AUTO_TEST_CASE(a_call_of_an_initiator_that_is_alone_does_not_wait) {
+    std::mt19937 random(354);
+    const std::vector<program> programs{random_program(random, 200)};
+    const std::uint64_t apart_ps = 100'000'000;
+    std::vector<std::unique_ptr<target>> targets;
+    for (unsigned i = 0; i < 3; i++)
+        targets.push_back(std::make_unique<target>(("target" + std::to_string(i)).c_str(), programs,
+                                                   std::vector<manner>{static_cast<manner>(i)}, nullptr, i * apart_ps));
+    sc_core::sc_start(1, sc_core::SC_MS);
+    for (const auto &t : targets) {
+        check_same(*targets[0], *t);
+        BOOST_REQUIRE_LT(t->foreigners[0]->answers.back().at_ps, apart_ps);
+    }
+    BOOST_CHECK_EQUAL(targets[0]->foreigners[0]->waited_ps, 0u); // it waits after its calls, not in them
+    BOOST_CHECK_EQUAL(targets[1]->foreigners[0]->waited_ps, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_comes_late_because_an_entry_looks_ahead_is_served_and_counted) {
+    std::mt19937 random(355);
+    std::vector<program> programs(4);
+    for (program &p : programs)
+        p = random_program(random, 200);
+    target ahead("ahead", programs, std::vector<manner>(4, manner::annotates), nullptr, 0);
+    ahead.look_ahead(sc_core::sc_time(1, sc_core::SC_US));
+    sc_core::sc_report_handler::set_actions("/tlmalloc/time/late", sc_core::SC_DO_NOTHING);
+    sc_core::sc_start(1, sc_core::SC_MS);
+    BOOST_REQUIRE(ahead.is_done());
+    const time_queue::late_figures order = time_queue::get_late();
+    BOOST_CHECK_GT(order.late, 10u);
+    BOOST_CHECK_GE(order.displaced_ps, order.worst_ps);
+    BOOST_CHECK_GT(order.worst_ps, 0u);
+    BOOST_CHECK_LT(order.worst_ps, 1'100'000u); // the look-ahead, and what the access that used it takes
+    BOOST_CHECK_EQUAL(sc_core::sc_report_handler::get_count("/tlmalloc/time/late"), 1);
+    std::ostringstream table;
+    ahead.fabric().print_statistics(table);
+    BOOST_CHECK(table.str().find("displaced_ps") != std::string::npos);
+    for (const auto &f : ahead.foreigners)
+        for (std::size_t i = 1; i < f->answers.size(); i++)
+            BOOST_CHECK_GE(f->answers[i].at_ps, f->answers[i - 1].at_ps);
+}

@@ -1,0 +1,136 @@
+// Pseudo-channels with banks, interleaved by burst, beside each of them alone with the bursts that are its own.
+#include "tlmalloc/config.h"
+#include "tlmalloc/timing/banked_channels.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace {
+
+using channels_pointer = std::unique_ptr<tla_banked_channels, void (*)(tla_banked_channels *)>;
+
+struct memory_access {
+    tla_hbm_op op;
+    uint64_t offset, nbytes, arrival_ps;
+};
+
+std::vector<memory_access> random_accesses(std::mt19937_64 &random, uint64_t capacity, unsigned count) {
+    std::vector<memory_access> accesses;
+    const uint64_t apart = uint64_t{1} << random() % 18, spread = uint64_t{1} << (14 + random() % 6);
+    for (uint64_t i = 0, at = 0; i < count; i++, at += random() % 8 ? random() % apart : 0) {
+        memory_access a{random() % 3 ? TLA_HBM_READ : TLA_HBM_WRITE, random() % std::min(spread, capacity),
+                        1 + random() % (random() % 4 ? 256 : 4096), at};
+        a.nbytes = std::min(a.nbytes, capacity - a.offset);
+        accesses.push_back(a);
+    }
+    return accesses;
+}
+
+// Every pseudo-channel takes its bursts one after the other: a read ends with its last data, a write when its last
+// burst is accepted.
+std::vector<uint64_t> expected_ends(const tla_banked_channels_config &config,
+                                    const std::vector<memory_access> &accesses) {
+    std::vector<uint64_t> ends(accesses.size());
+    for (uint32_t number = 0; number < config.count; number++) {
+        const tla_hbm_listener listener = {&ends, [](void *context, uint64_t tag, tla_hbm_op op, uint64_t end_ps) {
+                                               uint64_t &end = (*static_cast<std::vector<uint64_t> *>(context))[tag];
+                                               if (op == TLA_HBM_READ) end = std::max(end, end_ps);
+                                           }};
+        tla_hbm *made = nullptr;
+        BOOST_REQUIRE_EQUAL(tla_hbm_create(&config.timing, &listener, &made, nullptr), TLA_OK);
+        const std::unique_ptr<tla_hbm, void (*)(tla_hbm *)> alone(made, tla_hbm_destroy);
+        const uint64_t bytes = config.timing.burst_bytes;
+        uint64_t free_ps = 0;
+        for (size_t i = 0; i < accesses.size(); i++) {
+            const memory_access &a = accesses[i];
+            for (uint64_t burst = a.offset / bytes; burst <= (a.offset + a.nbytes - 1) / bytes; burst++) {
+                if (burst % config.count != number) continue;
+                const tla_hbm_request request = {std::max(free_ps, a.arrival_ps), burst / config.count * bytes, i,
+                                                 a.op};
+                uint64_t accepted_ps = 0;
+                BOOST_REQUIRE_EQUAL(tla_hbm_submit(made, &request, &accepted_ps), TLA_OK);
+                free_ps = accepted_ps + config.timing.tck_ps;
+                if (a.op == TLA_HBM_WRITE) ends[i] = std::max(ends[i], accepted_ps);
+            }
+        }
+        tla_hbm_drain(made);
+    }
+    return ends;
+}
+
+struct told {
+    std::vector<uint64_t> ends;
+    size_t count = 0;
+
+    static void done(void *self, void *tag, uint64_t end_ps) {
+        told &t = *static_cast<told *>(self);
+        uint64_t &end = *static_cast<uint64_t *>(tag);
+        BOOST_REQUIRE_EQUAL(end, 0u); // once
+        end = end_ps;
+        t.count++;
+    }
+};
+
+// Lets time come up to to_ps, in steps of what has something to do.
+void run(tla_banked_channels *channels, uint64_t to_ps, told &t) {
+    for (uint32_t group = 0; group < tla_banked_channels_groups(channels); group++)
+        for (uint64_t next; (next = tla_banked_channels_next_ps(channels, group)) <= to_ps && next != UINT64_MAX;)
+            tla_banked_channels_run(channels, group, next, told::done, &t);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(accesses_end_when_their_bursts_on_pseudo_channels_alone_do) {
+    uint64_t waited = 0;
+    for (unsigned seed = 0; seed < 60; seed++) {
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            std::mt19937_64 random(seed);
+            tla_banked_channels_config config{};
+            BOOST_REQUIRE_EQUAL(tla_timing_named(seed % 2 ? "hbm3" : "hbm2", &config.timing), TLA_OK);
+            config.count = 1u << random() % 4;
+            config.capacity = 1 << 20;
+            tla_banked_channels *made = nullptr;
+            BOOST_REQUIRE_EQUAL(tla_banked_channels_create(&config, &made, nullptr), TLA_OK);
+            const channels_pointer channels(made, tla_banked_channels_destroy);
+            const std::vector<memory_access> accesses = random_accesses(random, config.capacity, 400);
+            told t;
+            t.ends.assign(accesses.size(), 0);
+            for (size_t i = 0; i < accesses.size(); i++) {
+                const memory_access &a = accesses[i];
+                if (i > 0 && a.arrival_ps > accesses[i - 1].arrival_ps) run(made, a.arrival_ps - 1, t);
+                BOOST_REQUIRE_EQUAL(
+                    tla_banked_channels_arrive(made, a.op, a.offset, a.nbytes, a.arrival_ps, &t.ends[i]), TLA_OK);
+            }
+            run(made, UINT64_MAX, t);
+            BOOST_REQUIRE_EQUAL(t.count, accesses.size());
+            const std::vector<uint64_t> expected = expected_ends(config, accesses);
+            for (size_t i = 0; i < accesses.size(); i++) {
+                BOOST_REQUIRE_MESSAGE(t.ends[i] == expected[i],
+                                      "access " << i << " ends at " << t.ends[i] << ", expected " << expected[i]);
+                waited += t.ends[i] > accesses[i].arrival_ps + 2 * tla_banked_channels_latency_ps(made, TLA_HBM_READ);
+            }
+        }
+    }
+    BOOST_CHECK_GT(waited, 1000u);
+}
+
+BOOST_AUTO_TEST_CASE(an_access_alone_takes_the_latency_of_a_closed_bank) {
+    tla_banked_channels_config config{};
+    BOOST_REQUIRE_EQUAL(tla_timing_named("hbm2", &config.timing), TLA_OK);
+    config.count = 4;
+    config.capacity = 1 << 20;
+    for (const tla_hbm_op op : {TLA_HBM_READ, TLA_HBM_WRITE}) {
+        tla_banked_channels *made = nullptr;
+        BOOST_REQUIRE_EQUAL(tla_banked_channels_create(&config, &made, nullptr), TLA_OK);
+        const channels_pointer channels(made, tla_banked_channels_destroy);
+        told t;
+        uint64_t end = 0;
+        BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, op, 0, 1, 0, &end), TLA_OK);
+        run(made, UINT64_MAX, t);
+        BOOST_CHECK_EQUAL(end, tla_banked_channels_latency_ps(made, op));
+    }
+}
