@@ -1,4 +1,5 @@
 // control_window: descriptors in bursts and words, completions, the state register, and what it refuses.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"

@@ -1,4 +1,5 @@
 // A whole platform beside the plain event model of it: what kernels and traffic on it take.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "exact_platform.hpp"
 #include "test_initiator.hpp"
 

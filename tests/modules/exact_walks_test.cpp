@@ -1,4 +1,5 @@
 // DMA through an MMU whose walks read the same slice as the data, beside a plain event model.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "bare.hpp"
 #include "plain_mmu.hpp"
 #include "test_initiator.hpp"

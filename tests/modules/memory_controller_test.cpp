@@ -2,6 +2,8 @@
 #include "controller_bench.hpp"
 #include "data_target.hpp"
 
+#include <tlm_utils/simple_target_socket.h>
+
 // --- commands --------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(alloc_answers_with_the_lowest_address_that_fits) {

@@ -1,5 +1,6 @@
 // A reset line for a whole npu: held in the middle of a launch, it leaves a platform that takes the same time as a new
 // one, to the picosecond, once the host has forgotten its tensors.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "platform_bench.hpp"
 
 #include <memory>

@@ -4,6 +4,7 @@
 #define TLMALLOC_TESTS_MODULES_PHASED_MEMORY_HPP
 
 #include "model/modules/payload.hpp"
+#include "tlmalloc/modules/systemc.hpp"
 
 #include <deque>
 #include <functional>

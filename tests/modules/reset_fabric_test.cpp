@@ -275,7 +275,7 @@ static void check_map_after(tla_map_ack ack, unsigned which) {
             if (which == 1) s.m_cpu->reset();
             if (which == 2) s.fabric->reset();
         };
-        s.cpu.body = [&s, at, which] {
+        s.cpu.body = [&s, at] {
             const auto map = [&](std::uint64_t va, tla_opcode opcode) {
                 return s.cpu.command(0, map_command(TLA_TARGET_VA_MANAGER, opcode, {{va, 0, page}})).status;
             };

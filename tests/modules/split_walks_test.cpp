@@ -1,5 +1,6 @@
 // Accesses over several pages: their pages are looked up in the order of arrival of the accesses,
 // also where an earlier page was held up, merged with a walk or queued for a walker. Beside a plain event model.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "bare.hpp"
 #include "plain_mmu.hpp"
 #include "test_initiator.hpp"

@@ -4,6 +4,8 @@
 #include "tlmalloc/modules/target_socket.hpp"
 #include "tlmalloc/modules/tcm.hpp"
 
+#include <tlm_utils/multi_passthrough_initiator_socket.h>
+
 using namespace tlmalloc;
 
 namespace {

@@ -1,5 +1,6 @@
 // Requests that reach one input at one time behind a foreign bus that waits: they are taken in the order of their
 // initiators' names, whichever thread wakes first. Beside a plain event model.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "bare.hpp"
 #include "plain_event_model.hpp"
 #include "test_initiator.hpp"

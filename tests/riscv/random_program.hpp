@@ -25,7 +25,7 @@ class random_program {
     const std::vector<std::uint16_t> &halves() const { return halves_; }
 
   private:
-    enum what { none, access, branch, jump, jump_by_register, half_branch, half_jump, half_jump_by_register };
+    enum what { none, transfer, branch, jump, jump_by_register, half_branch, half_jump, half_jump_by_register };
     struct pattern {
         std::uint32_t match, mask; // bits that are given, and which
         what kind;
@@ -49,9 +49,9 @@ class random_program {
             for (const std::uint32_t f : {0u, 1u, 4u, 5u, 6u, 7u})
                 list.push_back({f << 12 | 0x63, 0x707f, branch});
             for (const std::uint32_t f : {0u, 1u, 2u, 3u, 4u, 5u, 6u})
-                list.push_back({f << 12 | 0x03, 0x707f, access});
+                list.push_back({f << 12 | 0x03, 0x707f, transfer});
             for (const std::uint32_t f : {0u, 1u, 2u, 3u})
-                list.push_back({f << 12 | 0x23, 0x707f, access});
+                list.push_back({f << 12 | 0x23, 0x707f, transfer});
             for (const std::uint32_t f : {0u, 2u, 3u, 4u, 6u, 7u})
                 list.push_back({f << 12 | 0x13, 0x707f, none});
             for (const std::uint32_t shift : {0x00001013u, 0x00005013u, 0x40005013u})
@@ -140,7 +140,7 @@ class random_program {
             bits = (bits & 0x7f) == 0x37 || (bits & 0x7f) == 0x17 || p.kind == jump
                        ? bits
                        : with(bits, 15, 31, some_register(false));
-            if (p.kind == access) bits = with(bits, 15, 31, s0);
+            if (p.kind == transfer) bits = with(bits, 15, 31, s0);
             if (p.kind == jump_by_register) {
                 items_.push_back({0x00000017 | s1 << 7, 4, none, 0, false}); // AUIPC s1, 0
                 bits = with(bits, 15, 31, s1);
