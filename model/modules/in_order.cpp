@@ -281,8 +281,7 @@ void begin_at(void *context, std::uint64_t at_ps) {
 
 void enter(in_order_target &target, unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,
            std::uint64_t look_ahead_ps) {
-    if (look_ahead_ps > 0)
-        if (const requester *const who = payload.get_extension<requester>(); who && who->waits) look_ahead_ps = 0;
+    const requester *const who = payload.get_extension<requester>();
     const caller call(payload);
     const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
     call->request.at_ps = now_ps + to_ps(delay);
@@ -300,8 +299,12 @@ void enter(in_order_target &target, unsigned port, tlm::tlm_generic_payload &pay
         call.get());
     in_order_request::frame &arrival = call->request.push(nullptr, &target);
     arrival.state<unsigned>() = port;
-    time_queue::of_simulation().run_ahead(now_ps, call->request.at_ps, port, acting_for::current_caller, begin_at,
-                                          &call->request, look_ahead_ps, call->done);
+    time_queue &queue = time_queue::of_simulation();
+    if (who && who->waits)
+        queue.post_from_thread(call->request.at_ps, 0, port, acting_for::current_caller(), begin_at, &call->request);
+    else
+        queue.run_ahead(now_ps, call->request.at_ps, port, acting_for::current_caller, begin_at, &call->request,
+                        look_ahead_ps, call->done);
     if (call->done) {
         delay = from_ps(call->request.at_ps - now_ps);
         return;

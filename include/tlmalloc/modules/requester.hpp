@@ -23,7 +23,7 @@ struct requester : tlm::tlm_extension<requester> {
     // (exclusive_monitor.h). A memory_controller keeps the reservations of what it owns; it clears the flag of a write
     // that was not made, whose response is TLM_OK_RESPONSE. Whoever keeps none refuses with TLM_COMMAND_ERROR_RESPONSE.
     bool exclusive = false;
-    bool waits = false;      // does nothing before the answer is there: no entry looks ahead for it (target_socket.hpp)
+    bool waits = false;      // the call is to wait: no action of others may run in its thread (target_socket.hpp)
     bool translated = false; // the addresses are physical already: MMUs let them pass
     // Of an access to page tables: the MMU that makes it, and for whom it does, if that was said (it lives as long as
     // the access). An MMU that such an access comes back to could only wait for itself.
