@@ -295,7 +295,7 @@ static bool has_many_free_blocks(const tla_config &c) {
 
 npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels)
     : sc_module(name), many_free_blocks_(has_many_free_blocks(config)) {
-    time_queue::of_simulation().allow_look_ahead(config.simulation.quantum_ps);
+    time_queue::of_simulation().allow_quantum(config.simulation.quantum_ps);
     for (unsigned sip = 0; sip < config.system.sips; sip++)
         sips_.push_back(std::make_unique<sip_unit>(numbered("sip", sip).c_str(), config, sip, kernels, messages_, pes_,
                                                    cube_memories_));

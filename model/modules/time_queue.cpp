@@ -87,10 +87,10 @@ std::uint64_t time_queue::come_late(std::uint64_t at_ps, std::uint64_t latest_ps
     if (late_.late == 1)
         SC_REPORT_WARNING(
             "/tlmalloc/time/late",
-            ("something that happens at " + std::to_string(at_ps) + " ps came when " + std::to_string(latest_ps) +
-             " ps had been simulated, and is served as if it came then: an access ran ahead by a look_ahead, "
-             "or a process acts that the kernel did not know to be due. Statistics count all such cases "
-             "(late, displaced_ps)")
+            ("a request at " + std::to_string(at_ps) + " ps came when " + std::to_string(latest_ps) +
+             " ps had been simulated, and is served as if it came then. An access looked ahead, a thread went back "
+             "behind the delay of its last answer, or a process acts that SystemC did not know to be due. "
+             "print_statistics() counts all such cases (late, displaced_ps)")
                 .c_str());
     return latest_ps;
 }
@@ -137,8 +137,8 @@ bool time_queue::wake_next() {
     return true;
 }
 
-void time_queue::allow_look_ahead(std::uint64_t ps) {
-    look_ahead_ps_ = std::max(look_ahead_ps_, ps);
+void time_queue::allow_quantum(std::uint64_t ps) {
+    quantum_ps_ = std::max(quantum_ps_, ps);
 }
 
 // The first time at which a process may do something, as far as the kernel knows.
@@ -153,7 +153,7 @@ std::uint64_t time_queue::next_process_ps(std::uint64_t now_ps) const {
 bool time_queue::may_run(std::uint64_t at_ps) const {
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
     if (entering_) return at_ps < entry_limit_ps_ || at_ps < next_process_ps(now);
-    return at_ps <= now || (at_ps - now <= look_ahead_ps_ && at_ps < next_process_ps(now));
+    return at_ps <= now || (at_ps - now <= quantum_ps_ && at_ps < next_process_ps(now));
 }
 
 void time_queue::act(const tla_event &event) {

@@ -86,6 +86,9 @@ class initiator : public sc_core::sc_module {
 
     std::uint64_t base = 0;
 
+    // In order, accesses begin at this offset.
+    void begin_at(std::uint64_t offset) { state_ = offset << 20; }
+
     // n accesses of `length` bytes, every third a write, in order or at random; by DMI where there is a pointer.
     void access(std::uint64_t n, unsigned length, bool random, bool direct, tlm_utils::tlm_quantumkeeper &keeper) {
         std::uint8_t data[4 * KiB] = {};
@@ -243,6 +246,7 @@ class sharing : public sc_core::sc_module {
         for (unsigned i = 0; i < count; i++) {
             from_.push_back(std::make_unique<initiator>(sc_core::sc_gen_unique_name("from")));
             from_.back()->base = base.value;
+            from_.back()->begin_at(operations / count * i * 64); // together they touch what one alone does
             from_.back()->out.bind(memory_.controller.in);
             sc_core::sc_spawn([this, i] { run(*from_[i]); }, sc_core::sc_gen_unique_name("run"));
         }

@@ -79,7 +79,7 @@ interconnect::config fabric_of(unsigned pes) {
 
 struct platform {
     platform(unsigned pes, const settings &how) {
-        time_queue::of_simulation().allow_look_ahead(how.look_ahead_ps);
+        time_queue::of_simulation().allow_quantum(how.look_ahead_ps);
         const interconnect::config f = fabric_of(pes);
         for (unsigned p = 0; p < pes; p++) {
             const std::string number = std::to_string(p);

@@ -174,7 +174,7 @@ void run_modules(std::vector<scenario> &scenarios, unsigned seed, std::uint64_t 
     std::deque<bench> benches;
     for (std::size_t i = 0; i < scenarios.size(); i++)
         benches.emplace_back(sc_core::sc_gen_unique_name("bench"), scenarios[i], start_of(i), random);
-    time_queue::of_simulation().allow_look_ahead(quantum_ps);
+    time_queue::of_simulation().allow_quantum(quantum_ps);
     const std::uint64_t end_ps = start_of(scenarios.size());
     for (unsigned i = 0; i < 3; i++) // others in the kernel's queue, which change in which order it wakes threads
         sc_core::sc_spawn([&random, end_ps] {

@@ -18,8 +18,8 @@
 namespace tlmalloc {
 
 // Modules post what happens at a time, and are called when that time has come: when no process of the kernel can do
-// anything earlier any more. All actions run in one method process, and must not call wait(). Where no process is
-// due, actions run ahead of the kernel's time by at most look_ahead_ps; their order does not depend on it.
+// anything earlier any more. Actions run in one method process, or in the thread of a caller that runs ahead, and must
+// not call wait(). Where no process is due, they run ahead of the kernel's time; their order does not depend on it.
 class time_queue {
   public:
     // The queue of the current simulation; it is made when the first module asks, while that is constructed.
@@ -59,9 +59,9 @@ class time_queue {
     void run_ahead(std::uint64_t now_ps, std::uint64_t at_ps, std::uint32_t port, caller (*who)(),
                    tla_event_action action, void *context, std::uint64_t look_ahead_ps, const bool &done);
 
-    // What came after actions of a later time had run: only where look_ahead_ps above 0 let them run, or where a
-    // process acts at a time at which the kernel did not know it to be due. It is taken to come at the time of the
-    // latest action.
+    // Counts what comes when actions of a later time have run, and is then taken to come at the time of the latest. It
+    // happens where a caller looked ahead, where a thread goes back behind the delay of its last answer, and where a
+    // process acts that the kernel did not know to be due.
     struct late_figures {
         std::uint64_t late = 0;         // posts
         std::uint64_t displaced_ps = 0; // by how much, summed
@@ -83,10 +83,10 @@ class time_queue {
     // caller first, each when the kernel has nothing else to do at this time.
     void notify_in_turn(sc_core::sc_event &event, std::uint64_t at_ps, caller who);
 
-    // How far actions may be ahead of the kernel's time where no process is due; the largest value that was asked for.
-    // 0 where somebody acts whom the kernel does not know to be due: who calls sc_start for a while, looks at figures
-    // or notifies events in between, or uses async_request_update.
-    void allow_look_ahead(std::uint64_t ps);
+    // How far the queue may be ahead of the kernel's time in its turn, where no process is due; the largest value that
+    // was asked for. 0 where somebody acts whom the kernel does not know to be due: who calls sc_start for a while,
+    // looks at figures or notifies events in between, or uses async_request_update.
+    void allow_quantum(std::uint64_t ps);
 
     // --- the host's clock ---
 
@@ -140,7 +140,7 @@ class time_queue {
 
     std::unique_ptr<tla_event_queue, void (*)(tla_event_queue *)> events_{nullptr, tla_event_queue_destroy};
     sc_core::sc_event wake_;
-    std::uint64_t look_ahead_ps_ = 0;
+    std::uint64_t quantum_ps_ = 0;
     bool entering_ = false;                // a thread runs ahead
     std::uint64_t entry_limit_ps_ = 0;     // entering_: before it actions run, whatever processes do
     const tla_event *acting_on_ = nullptr; // the action that runs; null: none does

@@ -227,11 +227,8 @@ class processing_element : public instrumented, public resettable, private comma
     void forget_freed(const tl_tile &taken);
     bool was_freed(const tl_tile &tile) const;
     tla_status check_use(const tl_tile &tile, bool written, const void *engine = nullptr);
-    enum asks : unsigned {
-        by_kernel,
-        by_product,
-        by_steps
-    }; // whose turn it is first, of those who need it at one time
+    // Who needs the accelerator; of those at one time the first goes first.
+    enum asks : unsigned { by_kernel, by_product, by_steps };
     std::uint64_t engine(array which, asks who, std::uint64_t operations, sc_core::sc_time &delay);
     tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
     tla_status write_back(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
