@@ -67,6 +67,15 @@ static tla_status cannot_write(const char *path, int reason, tla_error *error) {
                          reason ? strerror(reason) : "an earlier part of it could not be written");
 }
 
+tla_status output_make_directory(const char *path, tla_error *error) {
+    struct stat found;
+    if (mkdir(path, 0777) == 0) return TLA_OK;
+    const int reason = errno;
+    if (stat(path, &found) != 0 || reason != EEXIST) return cannot_write(path, reason, error);
+    return S_ISDIR(found.st_mode) ? TLA_OK
+                                  : tla_error_set(error, TLA_IO, "%s: found a file, expected a directory", path);
+}
+
 /* The file that standard output goes to; false when it is none. */
 static bool find_standard_file(output_name *name) {
     struct stat found;

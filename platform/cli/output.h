@@ -27,6 +27,10 @@ tla_status output_check_standard(tla_error *error);
  * goes to, or when that is an input; TLA_IO when it cannot be written; TLA_NO_HOST_MEMORY. */
 tla_status output_open(const char *option, const char *path, FILE **stream, tla_error *error);
 
+/* Makes a directory for outputs, one level, unless it is there. TLA_IO when it cannot be made, or something else is
+ * there. */
+tla_status output_make_directory(const char *path, tla_error *error);
+
 /* Forgets an output of which nothing shall be left. NULL: nothing happens. */
 void output_drop(FILE *stream);
 

@@ -4,7 +4,6 @@
 #include "cli/output.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <sys/resource.h>
 
 namespace tlmalloc {
@@ -80,10 +79,7 @@ void memory_record::counted(std::uint64_t offset, bool one_more, std::uint64_t r
 }
 
 tla_status recording::open(const std::string &directory, const tla_config &config, tla_error *error) {
-    std::error_code problem;
-    std::filesystem::create_directory(directory, problem); // one level, as files are made in directories that exist
-    if (problem)
-        return tla_error_set(error, TLA_IO, "%s: cannot write: %s", directory.c_str(), problem.message().c_str());
+    if (const tla_status status = output_make_directory(directory.c_str(), error)) return status;
     const std::vector<std::string> names = names_of(config);
     allow_open_files(names.size());
     for (const std::string &name : names)

@@ -270,10 +270,8 @@ struct outputs {
 tla_status open_outputs(const options &o, const std::vector<experiment> &experiments, outputs &files,
                         tla_error &error) {
     tla_status status = output_open("--json", o.json, &files.json, &error);
+    if (!status && o.plot) status = output_make_directory(o.plot, &error);
     if (status || !o.plot) return status;
-    std::error_code problem;
-    std::filesystem::create_directory(o.plot, problem); // one level, as files are made in directories that exist
-    if (problem) return tla_error_set(&error, TLA_IO, "%s: cannot write: %s", o.plot, problem.message().c_str());
     const bool picture = gnuplot_is_there();
     for (const experiment &e : experiments) {
         files.plots.emplace_back();

@@ -7,10 +7,8 @@
 #include "cli/progress.h"
 #include "cli/study_report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct study_options {
     const char *path, *goal, *pareto, *json, *csv, *plot;
@@ -93,9 +91,8 @@ static tla_status open_files(const study_options *o, const study *s, study_files
     output_protect(o->path);
     tla_status status = output_open("--json", o->json, &files->json, error);
     if (!status) status = output_open("--csv", o->csv, &files->csv, error);
+    if (!status && o->plot) status = output_make_directory(o->plot, error);
     if (status || !o->plot) return status;
-    if (mkdir(o->plot, 0777) != 0 && errno != EEXIST) /* one level, as files are made in directories that exist */
-        return tla_error_set(error, TLA_IO, "%s: cannot write: %s", o->plot, strerror(errno));
     return study_open_picture(o->plot, s, &files->picture, error);
 }
 

@@ -225,4 +225,5 @@ BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_is_told_before_anything_runs) {
     const command_result file = run_tlmalloc({"run", small, "--record", scratch.path("file")});
     BOOST_CHECK_EQUAL(file.status, 1);
     BOOST_CHECK_EQUAL(file.out, "");
+    BOOST_CHECK_EQUAL(file.err, "tlmalloc run: " + scratch.path("file") + ": found a file, expected a directory\n");
 }

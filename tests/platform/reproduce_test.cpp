@@ -362,6 +362,9 @@ BOOST_AUTO_TEST_CASE(a_plot_makes_its_directory_and_not_the_one_above) {
     BOOST_CHECK_EQUAL(run.status, 1);
     BOOST_CHECK_MESSAGE(contains(run.err, scratch.path("a/b") + ": cannot write: No such file or directory"), run.err);
     BOOST_CHECK(!std::filesystem::exists(scratch.path("a")));
+    const command_result file = run_tlmalloc({"reproduce", path, "--plot", path});
+    BOOST_CHECK_EQUAL(file.status, 1);
+    BOOST_CHECK_MESSAGE(contains(file.err, path + ": found a file, expected a directory\n"), file.err);
 }
 
 BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
